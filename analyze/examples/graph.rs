@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use analyze::Options;
-use analyze::infer::{Convolution, Input};
+use analyze::infer::{ConvolutionAlgorithm, InferenceInput};
 use analyze::naming::Naming;
 use message_trace::{DataDir, MessageTrace};
 
@@ -23,10 +23,11 @@ fn main() -> Result<(), message_trace::PathError> {
     convolution.spike = number().unwrap_or(convolution.spike);
     convolution.between_spikes = number().unwrap_or(convolution.between_spikes);
     convolution.variation = number().map(milliseconds);
-    let trace = MessageTrace::read(dir.messages(), dir.nodes())?;
+    let trace = MessageTrace::read(dir.messages_path(), dir.nodes_path())?;
     let naming = Naming::new(&trace, &options);
     let start = Instant::now();
-    let graph = Convolution.graph(&Input::quiet(&trace, &naming, &options));
+    let graph = ConvolutionAlgorithm
+        .build_graph(&InferenceInput::without_progress(&trace, &naming, &options));
     println!(
         "{} messages, {} edges, {:.3} s",
         trace.len(),

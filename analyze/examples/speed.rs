@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use analyze::{Options, analyze};
 use message_trace::{
-    DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node,
-    NodeId, Progress, Protocol,
+    DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node,
+    NodeEnd, NodeId, Progress, TransportProtocol,
 };
 
 /// Mean delay at a node and mean latency of the network, in nanoseconds.
@@ -35,10 +35,10 @@ fn main() -> Result<(), message_trace::PathError> {
         .map_err(|error| message_trace::PathError::io(&directory, error))?;
     let dir = DataDir::new(&directory);
     let start = Instant::now();
-    let written = trace.write(dir.messages(), dir.nodes()).and_then(|()| {
+    let written = trace.write(dir.messages_path(), dir.nodes_path()).and_then(|()| {
         drop(trace);
         let summary = analyze(&dir, &options, &steps)?;
-        steps.step("", 0);
+        steps.begin_step("", 0);
         println!("all           {:>8.3} s", start.elapsed().as_secs_f64());
         println!("{:#?}", summary.totals);
         Ok(())
@@ -56,13 +56,13 @@ fn main() -> Result<(), message_trace::PathError> {
 struct Steps(Mutex<(Instant, String)>);
 
 impl Progress for Steps {
-    fn step(&self, what: &str, _: u64) {
+    fn begin_step(&self, what: &str, _: u64) {
         if let Ok(mut last) = self.0.lock() {
             println!("{:<22} {:>8.3} s", last.1, last.0.elapsed().as_secs_f64());
             *last = (Instant::now(), what.to_owned());
         }
     }
-    fn advance(&self, _: u64) {}
+    fn advance_step(&self, _: u64) {}
 }
 
 /// A trace of requests that begin so often that `parallelism` are under way at a time.
@@ -112,19 +112,20 @@ fn synthetic(messages: usize, parallelism: f64) -> MessageTrace {
             let ends = (endpoint(asks, 32_768 + (request % 10_000) as u16), endpoint(answers, 80));
             let (src, dst) = if answer { (answers, asks) } else { (asks, answers) };
             let (src_endpoint, dst_endpoint) = if answer { (ends.1, ends.0) } else { ends };
-            let ends = Ends {
-                src: End::of(src, src_endpoint),
-                dst: End::of(dst, dst_endpoint),
-                protocol: Protocol::Tcp,
+            let ends = EndPair {
+                src: NodeEnd::new(src, src_endpoint),
+                dst: NodeEnd::new(dst, dst_endpoint),
+                protocol: TransportProtocol::Tcp,
             };
             let flow = (request * 8 + depth) as i64;
             let direction = if answer { FROM_ACCEPTING } else { FROM_CONNECTING };
-            let message = Message::between(ends, flow, direction).at(Some(sent), Some(received));
+            let message =
+                Message::between_ends(ends, flow, direction).with_times(Some(sent), Some(received));
             let message = Message { bytes: 100, ..message };
             trace.push(&message, None);
         }
     }
-    trace.sort();
+    trace.sort_messages();
     trace
 }
 

@@ -3,24 +3,24 @@
 
 use message_trace::{DataDir, DataPath, PathError, Progress};
 use out_of_core::MemoryBudget;
-use out_of_core::workers::ahead;
+use out_of_core::workers::run_ahead;
 use serde::{Deserialize, Serialize};
 use tracing::{debug, info};
 
-use crate::doubts::Doubt;
+use crate::batches::{TraceBatches, TraceOverview};
 use crate::evidence::Evidence;
-use crate::handoffs::Handoffs;
-use crate::infer::{Inference, Input};
+use crate::handoffs::HandoffReader;
+use crate::infer::{Inference, InferenceInput};
 use crate::links::LinkWriter;
 use crate::naming::Namer;
 use crate::options::Options;
-use crate::paths::PathsOfStretches;
-use crate::stretches::{Overview, Stretches};
+use crate::paths::PathBuilder;
+use crate::warnings::PathWarning;
 
 /// Figures about an analysis as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Totals {
+pub struct AnalysisTotals {
     /// Messages of the trace.
     pub messages: u64,
     /// From the first event of the trace to the last, in nanoseconds.
@@ -70,7 +70,7 @@ pub fn analyze(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<AnalysisSummary, PathError> {
-    analyze_by(&mut *options.algorithm.inference(), dir, options, progress)
+    analyze_by(&mut *options.algorithm.begin_inference(), dir, options, progress)
 }
 
 /// As [`analyze`], by an inference that is at its beginning. `options` has the name of its
@@ -84,29 +84,30 @@ pub fn analyze_by(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<AnalysisSummary, PathError> {
-    let summary = dir.analysis();
+    let summary = dir.analysis_path();
     AnalysisSummary::remove(&summary)?;
-    progress.step("naming nodes", 0);
-    let threads = options.resources.threads();
-    let whole = Overview::of(dir, threads, inference.looks_for_calls())?;
-    let whole = whole.without(&options.without);
-    let mut namer = Namer::of(&whole.outline, options);
+    progress.begin_step("naming nodes", 0);
+    let threads = options.resources.thread_count();
+    let whole = TraceOverview::read(dir, threads, inference.looks_for_calls())?;
+    let whole = whole.without_evidence(&options.without);
+    let mut namer = Namer::new(&whole.outline, options);
     let budget = MemoryBudget::new(options.resources.memory);
-    let mut paths = PathsOfStretches::new(options, &budget, dir.path());
-    let mut links = LinkWriter::create(&dir.links())?;
-    let mut totals = Totals::default();
+    let mut paths = PathBuilder::new(options, &budget, dir.path());
+    let mut links = LinkWriter::create(&dir.links_path())?;
+    let mut totals = AnalysisTotals::default();
     let mut span: Option<(i64, i64)> = None;
-    let mut all = Stretches::of(dir, options.stretch, &whole)?;
+    let mut all = TraceBatches::open(dir, options.stretch, &whole)?;
     let uses = inference.looks_for_calls() && !options.without.contains(&Evidence::Handoffs);
-    let mut handoffs = if uses { Handoffs::open(dir)? } else { None };
+    let mut handoffs = if uses { HandoffReader::open(dir)? } else { None };
     let next = || {
-        let Some(stretch) = all.next()? else { return Ok(None) };
-        let naming = namer.name(&stretch.trace);
-        let handoffs = handoffs.as_mut().map(|all| all.of(&stretch.trace)).transpose()?;
+        let Some(stretch) = all.next_batch()? else { return Ok(None) };
+        let naming = namer.name_batch(&stretch.trace);
+        let handoffs =
+            handoffs.as_mut().map(|all| all.read_for_batch(&stretch.trace)).transpose()?;
         Ok(Some((stretch, naming, handoffs.unwrap_or_default())))
     };
-    ahead(threads, next, |(stretch, naming, handoffs)| {
-        let mut found = inference.infer(&Input {
+    run_ahead(threads, next, |(stretch, naming, handoffs)| {
+        let mut found = inference.infer_links(&InferenceInput {
             trace: &stretch.trace,
             first: stretch.first,
             handoffs: &handoffs,
@@ -121,12 +122,14 @@ pub fn analyze_by(
             links = own.clone().map(|message| found.parents(message).len()).sum::<usize>(),
             "links of a stretch are inferred"
         );
-        totals.circles += found.break_circles(&own);
+        totals.circles += found.break_cycles(&own);
         totals.messages += own.len() as u64;
         let is_own = |message: &&u32| own.contains(&(**message as usize));
-        totals.handed_on += inference.handed_on().iter().filter(is_own).count() as u64;
+        totals.handed_on +=
+            inference.messages_linked_by_handoff().iter().filter(is_own).count() as u64;
         totals.links += own.clone().map(|message| found.parents(message).len() as u64).sum::<u64>();
-        totals.spontaneous += own.clone().map(|message| found.spontaneous(message)).sum::<f64>();
+        totals.spontaneous +=
+            own.clone().map(|message| found.spontaneous_probability(message)).sum::<f64>();
         for message in own.clone() {
             for time in [stretch.trace.send_ts(message), stretch.trace.recv_ts(message)]
                 .into_iter()
@@ -137,16 +140,16 @@ pub fn analyze_by(
                 );
             }
         }
-        progress.step("writing links", 0);
-        links.append(&found, own, stretch.first)?;
-        paths.append(&stretch, naming, &found);
+        progress.begin_step("writing links", 0);
+        links.append_links(&found, own, stretch.first)?;
+        paths.append_batch(&stretch, naming, &found);
         // The stretch and its links are needed no more, and paths take room themselves.
         drop((stretch, found, handoffs));
-        paths.build_former(progress)
+        paths.build_previous(progress)
     })?;
     links.finish()?;
     let found = paths.finish(all.operation_names(), dir, progress)?;
-    let totals = Totals {
+    let totals = AnalysisTotals {
         span: span.map_or(0, |(first, last)| last.saturating_sub(first)),
         roots: found.built.roots,
         roots_bounded: found.built.bounded,
@@ -163,10 +166,10 @@ pub fn analyze_by(
         links = totals.links,
         instances = totals.instances,
         patterns = totals.patterns,
-        doubts = inference.doubts().len(),
+        doubts = inference.warnings().len(),
         "the trace is analyzed"
     );
-    let result = AnalysisSummary { options: options.clone(), totals, doubts: inference.doubts() };
+    let result = AnalysisSummary { options: options.clone(), totals, doubts: inference.warnings() };
     result.write(&summary)?;
     Ok(result)
 }
@@ -177,10 +180,10 @@ pub struct AnalysisSummary {
     /// The options it was made with.
     pub options: Options,
     /// Totals of the analysis.
-    pub totals: Totals,
+    pub totals: AnalysisTotals,
     /// Doubts about the analysis as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub doubts: Vec<Doubt>,
+    pub doubts: Vec<PathWarning>,
 }
 
 impl AnalysisSummary {

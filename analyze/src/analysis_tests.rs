@@ -9,7 +9,7 @@ use crate::fixture::{Fixture, some_trace};
 use crate::infer::ALGORITHMS;
 use crate::links::Links;
 use crate::options::Algorithm;
-use crate::paths::{Instances, PathPattern};
+use crate::paths::{PathInstances, PathPattern};
 
 /// The algorithm of that name.
 fn named(name: &str) -> Algorithm {
@@ -57,28 +57,33 @@ fn hop(trace: &mut Fixture, src: &str, dst: &str, time: i64, answers: bool) {
 }
 
 /// What an analysis of `trace` wrote.
-struct Written {
-    totals: Totals,
+struct AnalysisOutput {
+    totals: AnalysisTotals,
     links: Links,
-    instances: Instances,
+    instances: PathInstances,
     patterns: Vec<PathPattern>,
 }
 
 /// What an analysis of `trace` writes.
-fn analyzed(trace: &MessageTrace, options: &Options) -> Written {
+fn analyzed(trace: &MessageTrace, options: &Options) -> AnalysisOutput {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
-    trace.write(dir.messages(), dir.nodes()).unwrap();
+    trace.write(dir.messages_path(), dir.nodes_path()).unwrap();
     let totals = analyze(&dir, options, &()).unwrap().totals;
-    let links = Links::read(dir.links()).unwrap();
-    let instances = Instances::read(dir.paths()).unwrap();
-    Written { totals, links, instances, patterns: PathPattern::read_all(dir.patterns()).unwrap() }
+    let links = Links::read(dir.links_path()).unwrap();
+    let instances = PathInstances::read(dir.paths_path()).unwrap();
+    AnalysisOutput {
+        totals,
+        links,
+        instances,
+        patterns: PathPattern::read_all(dir.patterns_path()).unwrap(),
+    }
 }
 
 #[test]
 fn the_patterns_of_a_small_system_are_its_call_structure() {
     let trace = system(50);
-    let Written { totals, patterns, .. } = analyzed(&trace, &Options::default());
+    let AnalysisOutput { totals, patterns, .. } = analyzed(&trace, &Options::default());
     let shape = |pattern: &PathPattern| -> Vec<(usize, String, String)> {
         pattern.hops.iter().map(|hop| (hop.depth, hop.src.clone(), hop.dst.clone())).collect()
     };
@@ -108,9 +113,9 @@ fn the_patterns_of_a_small_system_are_its_call_structure() {
 fn a_summary_is_read_back_and_nothing_else_is_left() {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
-    system(5).write(dir.messages(), dir.nodes()).unwrap();
+    system(5).write(dir.messages_path(), dir.nodes_path()).unwrap();
     let summary = analyze(&dir, &Options::default(), &()).unwrap();
-    assert_eq!(AnalysisSummary::read(dir.analysis()).unwrap(), summary);
+    assert_eq!(AnalysisSummary::read(dir.analysis_path()).unwrap(), summary);
     let mut files: Vec<_> =
         std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     files.sort();
@@ -175,7 +180,7 @@ fn who_looks_for_calls_knows_their_ids() {
     ] {
         let links = |trace| analyzed(trace, &Options { algorithm, ..Options::default() }).links;
         assert_eq!(links(&told) != links(&plain), tells, "{algorithm}");
-        assert_eq!(algorithm.inference().looks_for_calls(), tells, "{algorithm}");
+        assert_eq!(algorithm.begin_inference().looks_for_calls(), tells, "{algorithm}");
     }
 }
 
@@ -194,7 +199,7 @@ fn stretches_find_what_the_whole_trace_shows() {
                 .map(|hop| (hop.depth, hop.src.clone(), hop.dst.clone(), hop.dst_port.clone()))
                 .collect()
         };
-        let counts = |of: &Written| -> Vec<_> {
+        let counts = |of: &AnalysisOutput| -> Vec<_> {
             of.patterns.iter().map(|pattern| (shape(pattern), pattern.count)).collect()
         };
         assert_eq!(whole.patterns[0].count, 60, "{algorithm}");
@@ -208,7 +213,7 @@ fn stretches_find_what_the_whole_trace_shows() {
                 (whole.totals.links, whole.totals.span)
             );
             for message in 0..trace.len() {
-                let likely = |of: &Written| {
+                let likely = |of: &AnalysisOutput| {
                     of.links
                         .most_likely(message)
                         .and_then(|place| of.links.parents(message).nth(place))
@@ -216,7 +221,7 @@ fn stretches_find_what_the_whole_trace_shows() {
                 };
                 assert_eq!(likely(&parts), likely(&whole), "{algorithm} {stretch} {message}");
             }
-            let messages = |of: &Written| -> Vec<Vec<u32>> {
+            let messages = |of: &AnalysisOutput| -> Vec<Vec<u32>> {
                 of.instances.iter().map(|instance| instance.messages.to_vec()).collect()
             };
             assert_eq!(messages(&parts), messages(&whole), "{algorithm} {stretch}");
@@ -255,7 +260,7 @@ fn by_roles_stretches_find_what_the_whole_trace_shows_and_links_are_as_by_names(
                 Options { algorithm, window: 5_000, stretch, roles, ..Options::default() };
             analyzed(&trace, &options)
         };
-        let shapes = |of: &Written| -> Vec<_> {
+        let shapes = |of: &AnalysisOutput| -> Vec<_> {
             let shape = |pattern: &PathPattern| -> String {
                 pattern.hops.iter().map(|hop| format!("{}>{} ", hop.src, hop.dst)).collect()
             };
@@ -267,7 +272,7 @@ fn by_roles_stretches_find_what_the_whole_trace_shows_and_links_are_as_by_names(
         let two = "client>web web>app app>web web>app#2 app#2>web web>client ".to_owned();
         assert_eq!(shapes(&whole), [(one, 54), (two, 18)], "{algorithm}");
         assert_eq!(whole.links, names.links, "{algorithm}: what is inferred is not of roles");
-        let messages = |of: &Written| -> Vec<Vec<u32>> {
+        let messages = |of: &AnalysisOutput| -> Vec<Vec<u32>> {
             of.instances.iter().map(|instance| instance.messages.to_vec()).collect()
         };
         assert_eq!(messages(&whole), messages(&names), "{algorithm}");
@@ -283,8 +288,11 @@ fn by_roles_stretches_find_what_the_whole_trace_shows_and_links_are_as_by_names(
 #[test]
 fn nothing_comes_of_nothing() {
     let found = analyzed(&MessageTrace::default(), &Options::default());
-    assert_eq!(found.totals, Totals::default());
-    assert_eq!((found.links.messages(), found.instances.len(), found.patterns.len()), (0, 0, 0));
+    assert_eq!(found.totals, AnalysisTotals::default());
+    assert_eq!(
+        (found.links.message_count(), found.instances.len(), found.patterns.len()),
+        (0, 0, 0)
+    );
 }
 
 #[test]
@@ -307,11 +315,11 @@ proptest! {
     ) {
         let algorithm = entry.algorithm();
         let options = Options { algorithm, window, clients_start_paths, ..Options::default() };
-        let Written { links, instances, patterns, .. } = analyzed(&trace, &options);
+        let AnalysisOutput { links, instances, patterns, .. } = analyzed(&trace, &options);
         for child in 0..trace.len() {
             let parents = links.parents(child);
             let total: f64 = parents.clone().map(|(_, probability)| probability).sum();
-            prop_assert!((total + links.spontaneous(child) - 1.0).abs() < 1e-9);
+            prop_assert!((total + links.spontaneous_probability(child) - 1.0).abs() < 1e-9);
             let sent = trace.message(child);
             for (parent, probability) in parents {
                 prop_assert!(probability > 0.0 && probability <= 1.0);
@@ -321,7 +329,7 @@ proptest! {
                 // A cause has arrived with its first byte. Where the node has no time of its own,
                 // its peers' stand in; but for auto, what a node that was not traced sends is
                 // caused by who receives it.
-                let delay = sent.send_ts.or(sent.arrival()).unwrap() - cause.arrival().or(cause.send_ts).unwrap();
+                let delay = sent.send_ts.or(sent.arrival_time()).unwrap() - cause.arrival_time().or(cause.send_ts).unwrap();
                 if algorithm != named("auto") {
                     prop_assert!(sent.send_ts.is_none() || cause.recv_ts.is_some());
                     prop_assert!(sent.send_ts.is_some() || cause.src == sent.dst);

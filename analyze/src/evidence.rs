@@ -89,20 +89,22 @@ impl FromStr for Evidence {
 
 /// Kinds of evidence that are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Without(u16);
+pub(crate) struct EnabledEvidence(u16);
 
-impl Without {
+impl EnabledEvidence {
     /// Without all of `kinds`.
-    pub(crate) fn of(kinds: &[Evidence]) -> Without {
-        Without(kinds.iter().fold(0, |bits, kind| bits | Without::bit(*kind)))
+    pub(crate) fn all_except(kinds: &[Evidence]) -> EnabledEvidence {
+        EnabledEvidence(
+            kinds.iter().fold(0, |bits, kind| bits | EnabledEvidence::evidence_bit(*kind)),
+        )
     }
 
     /// Whether that kind counts.
-    pub(crate) fn has(self, kind: Evidence) -> bool {
-        self.0 & Without::bit(kind) == 0
+    pub(crate) fn contains(self, kind: Evidence) -> bool {
+        self.0 & EnabledEvidence::evidence_bit(kind) == 0
     }
 
-    fn bit(kind: Evidence) -> u16 {
+    fn evidence_bit(kind: Evidence) -> u16 {
         1 << kind as u8
     }
 }
@@ -114,8 +116,10 @@ mod tests {
     #[test]
     fn each_kind_is_left_out_by_itself_and_known_by_its_name() {
         for kind in Evidence::ALL {
-            let without = Without::of(&[kind]);
-            assert!(Evidence::ALL.into_iter().all(|other| without.has(other) == (other != kind)));
+            let without = EnabledEvidence::all_except(&[kind]);
+            assert!(
+                Evidence::ALL.into_iter().all(|other| without.contains(other) == (other != kind))
+            );
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }
         assert!("luck".parse::<Evidence>().unwrap_err().contains("threads"));

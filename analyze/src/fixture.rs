@@ -7,15 +7,15 @@ use proptest::prelude::*;
 
 use message_trace::table::operations::{OperationRow, OperationWriter};
 use message_trace::{
-    Connect, DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace,
-    Node, NodeId, OperationRole, Protocol, Told,
+    ConnectSpan, DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message,
+    MessageTrace, Node, NodeEnd, NodeId, OperationFacts, OperationRole, TransportProtocol,
 };
 use out_of_core::MemoryBudget;
 
 use crate::naming::Naming;
-use crate::options::Pieces;
-use crate::paths::collector::Collector;
-use crate::{Options, Resources, analyze};
+use crate::options::WorkDivision;
+use crate::paths::collector::PathCollector;
+use crate::{AnalysisResources, Options, analyze};
 
 /// A trace in the making.
 #[derive(Default)]
@@ -23,14 +23,14 @@ pub(crate) struct Fixture {
     trace: MessageTrace,
     ephemeral: u16,
     untraced: Vec<String>,
-    messages: Vec<Sent>,
+    messages: Vec<FixtureMessage>,
 }
 
 /// A message in the making.
-pub(crate) struct Sent {
+pub(crate) struct FixtureMessage {
     message: Message,
     ports: (u16, u16),
-    told: Option<Told>,
+    operation: Option<OperationFacts>,
     call: Option<u64>,
 }
 
@@ -74,23 +74,40 @@ impl Fixture {
 
     /// A message from port 40000 to port 80, sent and received at these times, as far as the ends
     /// were traced.
-    pub(crate) fn send(&mut self, src: &str, dst: &str, send: i64, recv: i64) -> &mut Sent {
+    pub(crate) fn send(
+        &mut self,
+        src: &str,
+        dst: &str,
+        send: i64,
+        recv: i64,
+    ) -> &mut FixtureMessage {
         let (src, dst) = (self.node(src), self.node(dst));
         let traced =
             |id: NodeId, time| Some(time).filter(|_| self.trace.nodes.0[id as usize].traced);
         let (send, recv) = (traced(src, send), traced(dst, recv));
-        let ends = Ends { src: End::of(src, 0), dst: End::of(dst, 0), protocol: Protocol::Tcp };
-        let message =
-            Message::between(ends, self.messages.len() as i64, FROM_CONNECTING).at(send, recv);
+        let ends = EndPair {
+            src: NodeEnd::new(src, 0),
+            dst: NodeEnd::new(dst, 0),
+            protocol: TransportProtocol::Tcp,
+        };
+        let message = Message::between_ends(ends, self.messages.len() as i64, FROM_CONNECTING)
+            .with_times(send, recv);
         let message = Message { bytes: 100, ..message };
-        self.messages.push(Sent { message, ports: (40_000, 80), told: None, call: None });
+        self.messages.push(FixtureMessage {
+            message,
+            ports: (40_000, 80),
+            operation: None,
+            call: None,
+        });
         let last = self.messages.len() - 1;
         &mut self.messages[last]
     }
 
     /// The trace, sorted.
     pub(crate) fn trace(mut self) -> MessageTrace {
-        for (row, Sent { message, ports, told, call }) in self.messages.iter().enumerate() {
+        for (row, FixtureMessage { message, ports, operation: told, call }) in
+            self.messages.iter().enumerate()
+        {
             let mut endpoint = |node: NodeId, port| {
                 let address = IpAddr::V4(Ipv4Addr::new(10, 0, 0, node as u8 + 1));
                 self.trace.intern(&Endpoint::Inet(SocketAddr::new(address, port)))
@@ -100,41 +117,41 @@ impl Fixture {
             let call = call.map(|call| format!("{}/{call}", message.flow));
             self.trace.push(&Message { src_endpoint, dst_endpoint, ..*message }, call.as_deref());
             if let Some(told) = told {
-                self.trace.set_told(row, *told);
+                self.trace.set_operation(row, *told);
             }
         }
-        self.trace.sort();
+        self.trace.sort_messages();
         self.trace
     }
 }
 
-impl Sent {
+impl FixtureMessage {
     /// From and to these ports.
-    pub(crate) fn ports(&mut self, src: u16, dst: u16) -> &mut Sent {
+    pub(crate) fn ports(&mut self, src: u16, dst: u16) -> &mut FixtureMessage {
         self.ports = (src, dst);
         self
     }
 
     /// From the accepting side.
-    pub(crate) fn accepting(&mut self) -> &mut Sent {
+    pub(crate) fn accepting(&mut self) -> &mut FixtureMessage {
         self.message.direction = FROM_ACCEPTING;
         self
     }
 
     /// On the connection of that number.
-    pub(crate) fn on(&mut self, flow: i64) -> &mut Sent {
+    pub(crate) fn on(&mut self, flow: i64) -> &mut FixtureMessage {
         self.message.flow = flow;
         self
     }
 
     /// Its first byte received at that time, before the last one.
-    pub(crate) fn arrives(&mut self, first: i64) -> &mut Sent {
+    pub(crate) fn arrives(&mut self, first: i64) -> &mut FixtureMessage {
         self.message.recv_first = self.message.recv_first.map(|_| first);
         self
     }
 
     /// Received by a clock that is this far ahead of the common one, in nanoseconds.
-    pub(crate) fn ahead(&mut self, ns: i64) -> &mut Sent {
+    pub(crate) fn ahead(&mut self, ns: i64) -> &mut FixtureMessage {
         let own = |common: Option<i64>| common.map(|common| common + ns);
         (self.message.recv_first, self.message.recv_last) =
             (own(self.message.recv_first), own(self.message.recv_last));
@@ -142,58 +159,59 @@ impl Sent {
     }
 
     /// As the making of the connection.
-    pub(crate) fn connect(&mut self) -> &mut Sent {
+    pub(crate) fn connect(&mut self) -> &mut FixtureMessage {
         (self.message.bytes, self.message.parts) = (0, 0);
         self
     }
 
     /// The first on a connection that was made from `begin` to `end`.
-    pub(crate) fn connecting(&mut self, begin: i64, end: i64) -> &mut Sent {
-        self.message.connect = Some(Connect { begin, end });
+    pub(crate) fn connecting(&mut self, begin: i64, end: i64) -> &mut FixtureMessage {
+        self.message.connect = Some(ConnectSpan { begin, end });
         self
     }
 
     /// As a datagram.
-    pub(crate) fn udp(&mut self) -> &mut Sent {
-        self.message.protocol = Protocol::Udp;
+    pub(crate) fn udp(&mut self) -> &mut FixtureMessage {
+        self.message.protocol = TransportProtocol::Udp;
         self
     }
 
     /// Sent and received by these threads.
-    pub(crate) fn threads(&mut self, src: i32, dst: i32) -> &mut Sent {
+    pub(crate) fn threads(&mut self, src: i32, dst: i32) -> &mut FixtureMessage {
         (self.message.src_tid, self.message.dst_tid) = (Some(src), Some(dst));
         self
     }
 
     /// Of that size.
-    pub(crate) fn bytes(&mut self, bytes: i64) -> &mut Sent {
+    pub(crate) fn bytes(&mut self, bytes: i64) -> &mut FixtureMessage {
         self.message.bytes = bytes;
         self
     }
 
     /// Telling that, with the id of its call.
-    pub(crate) fn tells(&mut self, role: OperationRole, call: Option<u64>) -> &mut Sent {
-        self.told = Some(Told { role, name: None, is_error: false, trace: None, span: None });
+    pub(crate) fn tells(&mut self, role: OperationRole, call: Option<u64>) -> &mut FixtureMessage {
+        self.operation =
+            Some(OperationFacts { role, name: None, is_error: false, trace: None, span: None });
         self.call = call;
         self
     }
 
     /// Telling the operation of that number, and whether what it answers failed.
-    pub(crate) fn named(&mut self, name: Option<u32>, is_error: bool) -> &mut Sent {
-        self.told = self.told.map(|told| Told { name, is_error, ..told });
+    pub(crate) fn named(&mut self, name: Option<u32>, is_error: bool) -> &mut FixtureMessage {
+        self.operation = self.operation.map(|told| OperationFacts { name, is_error, ..told });
         self
     }
 
     /// Asking for something, as part of that trace and made by that span of a tracer.
-    pub(crate) fn of_trace(&mut self, trace: u64, span: u64) -> &mut Sent {
+    pub(crate) fn of_trace(&mut self, trace: u64, span: u64) -> &mut FixtureMessage {
         self.tells(OperationRole::Request, None);
         let (trace, span) = (Some(trace), Some(span));
-        self.told = self.told.map(|told| Told { trace, span, ..told });
+        self.operation = self.operation.map(|told| OperationFacts { trace, span, ..told });
         self
     }
 
     /// Never received.
-    pub(crate) fn lost(&mut self) -> &mut Sent {
+    pub(crate) fn lost(&mut self) -> &mut FixtureMessage {
         (self.message.recv_first, self.message.recv_last, self.message.recv_ts) =
             (None, None, None);
         self
@@ -235,10 +253,10 @@ pub(crate) fn some_trace() -> impl Strategy<Value = MessageTrace> {
 pub(crate) fn analyzed(trace: &MessageTrace) -> (tempfile::TempDir, DataDir) {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
-    trace.write(dir.messages(), dir.nodes()).unwrap();
-    let resources = Resources {
-        pieces: Pieces { messages: 5, partitions: 2, rows: 9 },
-        ..Resources::default()
+    trace.write(dir.messages_path(), dir.nodes_path()).unwrap();
+    let resources = AnalysisResources {
+        division: WorkDivision { messages: 5, partitions: 2, rows: 9 },
+        ..AnalysisResources::default()
     };
     analyze(&dir, &Options { resources, clients_start_paths: false, ..Options::default() }, &())
         .unwrap();
@@ -263,7 +281,7 @@ pub(crate) fn operation(message: u64, role: OperationRole) -> OperationRow<'stat
 
 /// Writes the operations of messages to `data`.
 pub(crate) fn write_operations(data: &DataDir, operations: &[OperationRow<'_>]) {
-    let mut writer = OperationWriter::create(data.operations()).unwrap();
+    let mut writer = OperationWriter::create(data.operations_path()).unwrap();
     operations.iter().for_each(|row| writer.push(row).unwrap());
     writer.finish().unwrap();
 }
@@ -277,7 +295,7 @@ pub(crate) fn collected(
     let directory = tempfile::tempdir().unwrap();
     let (dir, options) = (DataDir::new(directory.path()), Options::default());
     let (naming, budget) = (Naming::new(trace, &options), MemoryBudget::new(1 << 20));
-    let mut collector = Collector::new(&options, &budget, dir.path());
+    let mut collector = PathCollector::new(&options, &budget, dir.path());
     collector.add_trees(&trace.into(), &naming, trees);
     collector.finish(&naming, None, &dir, &()).unwrap();
     (directory, dir)

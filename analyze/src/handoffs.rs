@@ -12,8 +12,8 @@
 
 use std::collections::VecDeque;
 
-use message_trace::table::columns::Columns;
-use message_trace::table::{self, Batches};
+use message_trace::table::columns::BatchColumns;
+use message_trace::table::{self, TableBatches};
 use message_trace::{DataDir, DataPath, MessageTrace, NodeId, PathError};
 
 use crate::tuning::handoffs::MAX_PER_MESSAGE;
@@ -36,24 +36,28 @@ pub struct Handoff {
 }
 
 /// The hand-offs of a data directory, read stretch by stretch.
-pub(crate) struct Handoffs {
+pub(crate) struct HandoffReader {
     path: DataPath,
-    batches: Batches,
+    batches: TableBatches,
     /// What was read and may be asked for again.
     read: VecDeque<Handoff>,
 }
 
-impl Handoffs {
+impl HandoffReader {
     /// The hand-offs of `data`, if it has any.
     ///
     /// # Errors
     /// When there is a table that cannot be read.
-    pub(crate) fn open(data: &DataDir) -> Result<Option<Handoffs>, PathError> {
-        let path = data.handoffs();
+    pub(crate) fn open(data: &DataDir) -> Result<Option<HandoffReader>, PathError> {
+        let path = data.handoffs_path();
         if !path.exists() {
             return Ok(None);
         }
-        Ok(Some(Handoffs { batches: table::read(&path)?, path, read: VecDeque::new() }))
+        Ok(Some(HandoffReader {
+            batches: table::read_batches(&path)?,
+            path,
+            read: VecDeque::new(),
+        }))
     }
 
     /// The hand-offs in the time of the messages of a stretch. Stretches come in their order. Where
@@ -61,7 +65,10 @@ impl Handoffs {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub(crate) fn of(&mut self, stretch: &MessageTrace) -> Result<Vec<Handoff>, PathError> {
+    pub(crate) fn read_for_batch(
+        &mut self,
+        stretch: &MessageTrace,
+    ) -> Result<Vec<Handoff>, PathError> {
         let times = (0..stretch.len())
             .flat_map(|row| [stretch.send_ts(row), stretch.recv_ts(row)])
             .flatten();
@@ -73,18 +80,18 @@ impl Handoffs {
         let most = MAX_PER_MESSAGE.saturating_mul(stretch.len());
         while self.read.len() < most && self.read.back().is_none_or(|row| row.woken <= last) {
             let Some(batch) = self.batches.next() else { break };
-            self.append(&Columns::new(&self.path, &batch?), first)?;
+            self.append_rows(&BatchColumns::new(&self.path, &batch?), first)?;
         }
         let until = self.read.partition_point(|handoff| handoff.woken <= last);
         Ok(self.read.range(..until.min(most)).copied().collect())
     }
 
     /// Appends the rows of a batch that are hand-offs from one thread to another.
-    fn append(&mut self, table: &Columns<'_>, first: i64) -> Result<(), PathError> {
+    fn append_rows(&mut self, table: &BatchColumns<'_>, first: i64) -> Result<(), PathError> {
         let [signalled, woken, node, object] =
-            ["signalled", "woken", "node", "object"].map(|name| table.int64(name));
+            ["signalled", "woken", "node", "object"].map(|name| table.int64_column(name));
         let (signalled, woken, node, object) = (signalled?, woken?, node?, object?);
-        let [from, to] = ["from_tid", "to_tid"].map(|name| table.int32(name));
+        let [from, to] = ["from_tid", "to_tid"].map(|name| table.int32_column(name));
         let (from, to) = (from?, to?);
         let times = signalled.into_iter().zip(woken).zip(object);
         for (((times, node), from), to) in times.zip(node).zip(from).zip(to) {
@@ -107,8 +114,8 @@ impl Handoffs {
 #[cfg(test)]
 mod tests {
     use arrow_schema::DataType;
-    use message_trace::table::Writer;
-    use message_trace::table::columns::{self, required};
+    use message_trace::table::BatchWriter;
+    use message_trace::table::columns::{self, required_field};
 
     use super::*;
     use crate::fixture::Fixture;
@@ -117,18 +124,18 @@ mod tests {
     fn directory(threads: &[[i32; 2]]) -> (tempfile::TempDir, DataDir) {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        let schema = columns::schema([
-            required("signalled", DataType::Int64),
-            required("woken", DataType::Int64),
-            required("node", DataType::Int64),
-            required("from_tid", DataType::Int32),
-            required("to_tid", DataType::Int32),
-            required("object", DataType::Int64),
+        let schema = columns::build_schema([
+            required_field("signalled", DataType::Int64),
+            required_field("woken", DataType::Int64),
+            required_field("node", DataType::Int64),
+            required_field("from_tid", DataType::Int32),
+            required_field("to_tid", DataType::Int32),
+            required_field("object", DataType::Int64),
         ]);
         let int64 = |of: &dyn Fn(i64) -> i64| {
-            columns::int64((0..threads.len() as i64).map(|at| Some(of(at))))
+            columns::int64_array((0..threads.len() as i64).map(|at| Some(of(at))))
         };
-        let int32 = |side: usize| columns::int32(threads.iter().map(|pair| Some(pair[side])));
+        let int32 = |side: usize| columns::int32_array(threads.iter().map(|pair| Some(pair[side])));
         let arrays = vec![
             int64(&|at| 10 * at),
             int64(&|at| 10 * at + 3),
@@ -137,9 +144,9 @@ mod tests {
             int32(1),
             int64(&|at| 100 + at % 2),
         ];
-        let path = data.handoffs();
-        let mut writer = Writer::create(&path, schema.clone()).unwrap();
-        writer.write(&columns::batch(&path, &schema, arrays).unwrap()).unwrap();
+        let path = data.handoffs_path();
+        let mut writer = BatchWriter::create(&path, schema.clone()).unwrap();
+        writer.write_batch(&columns::build_batch(&path, &schema, arrays).unwrap()).unwrap();
         writer.finish().unwrap();
         (directory, data)
     }
@@ -158,22 +165,22 @@ mod tests {
         // One that woke nobody, one of a thread to itself, and one by no thread.
         (threads[20], threads[21], threads[22]) = ([1, 0], [3, 3], [0, 2]);
         let (_directory, data) = directory(&threads);
-        let mut all = Handoffs::open(&data).unwrap().unwrap();
+        let mut all = HandoffReader::open(&data).unwrap().unwrap();
         let woken = |rows: &[Handoff]| rows.iter().map(|row| row.woken).collect::<Vec<i64>>();
-        assert_eq!(woken(&all.of(&stretch(50, 83)).unwrap()), [53, 63, 73, 83]);
+        assert_eq!(woken(&all.read_for_batch(&stretch(50, 83)).unwrap()), [53, 63, 73, 83]);
         // Stretches overlap.
-        let rows = all.of(&stretch(70, 240)).unwrap();
+        let rows = all.read_for_batch(&stretch(70, 240)).unwrap();
         assert_eq!(woken(&rows)[..2], [73, 83]);
         assert_eq!(woken(&rows)[13..], [203, 233]);
         let to_nobody =
             Handoff { signalled: 200, woken: 203, node: 7, from: 1, to: None, object: 100 };
         assert_eq!((rows[13], rows[14].to), (to_nobody, Some(2)));
-        assert_eq!(all.of(&stretch(9000, 9001)).unwrap(), []);
+        assert_eq!(all.read_for_batch(&stretch(9000, 9001)).unwrap(), []);
     }
 
     #[test]
     fn without_the_table_nothing_is_known() {
         let directory = tempfile::tempdir().unwrap();
-        assert!(Handoffs::open(&DataDir::new(directory.path())).unwrap().is_none());
+        assert!(HandoffReader::open(&DataDir::new(directory.path())).unwrap().is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! Inference: from messages to [`Links`], which message may have caused which. Each algorithm is a
-//! file with a folder beside it. It takes an [`Input`], is behind the trait [`Inference`], and is
-//! listed in [`algorithms`]. None knows what is done with its links. [`known_causes`] is for traces
-//! whose source tells the causes.
+//! file with a folder beside it. It takes an [`InferenceInput`], is behind the trait [`Inference`],
+//! and is listed in [`algorithms`]. None knows what is done with its links. [`known_causes`] is for
+//! traces whose source tells the causes.
 
 mod algorithms;
 mod auto;
@@ -17,9 +17,9 @@ mod span;
 mod traced_links;
 
 pub use algorithms::ALGORITHMS;
-pub use convolution::Convolution;
+pub use convolution::ConvolutionAlgorithm;
 pub use inference::{AlgorithmEntry, Inference};
-pub use input::Input;
+pub use input::InferenceInput;
 pub use known_causes::{CauseWriter, KnownCauses};
 
 pub use crate::links::Links;

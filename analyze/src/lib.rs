@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod analysis;
+mod batches;
 pub mod calls;
-mod doubts;
 mod evidence;
 #[cfg(test)]
 mod fixture;
@@ -14,17 +14,17 @@ mod one_sided;
 mod options;
 pub mod paths;
 mod receipt;
-mod stretches;
 pub mod system_map;
 mod tuning;
+mod warnings;
 
-pub use analysis::{AnalysisSummary, Totals, analyze, analyze_by};
-pub use doubts::{Doubt, DoubtCause};
+pub use analysis::{AnalysisSummary, AnalysisTotals, analyze, analyze_by};
+pub use batches::attach_operations;
 pub use evidence::Evidence;
 pub use handoffs::Handoff;
 pub use infer::ALGORITHMS;
 pub use one_sided::{MissingEnd, OneSided, one_sided};
 #[doc(hidden)]
-pub use options::Pieces;
-pub use options::{Algorithm, ConvolutionOptions, NestingOptions, Options, Resources};
-pub use stretches::tell;
+pub use options::WorkDivision;
+pub use options::{Algorithm, AnalysisResources, ConvolutionOptions, NestingOptions, Options};
+pub use warnings::{PathWarning, WarningCause};

@@ -3,7 +3,7 @@
 //! result of an inference, and what paths are built from. [`writer`] and [`reader`] are their table
 //! `links.parquet`.
 
-mod circles;
+mod cycles;
 mod reader;
 mod writer;
 
@@ -39,7 +39,7 @@ impl Links {
     }
 
     /// Number of messages.
-    pub fn messages(&self) -> usize {
+    pub fn message_count(&self) -> usize {
         self.candidates.len()
     }
 
@@ -61,7 +61,7 @@ impl Links {
     }
 
     /// The probability that `child` was spontaneous.
-    pub fn spontaneous(&self, child: usize) -> f64 {
+    pub fn spontaneous_probability(&self, child: usize) -> f64 {
         self.spontaneous[child]
     }
 
@@ -79,7 +79,7 @@ impl Links {
 
     /// Sets the possible parents of `child`, once. The probabilities and `spontaneous` should sum
     /// to 1.
-    pub fn set(&mut self, child: usize, parents: &[(u32, f64)], spontaneous: f64) {
+    pub fn set_parents(&mut self, child: usize, parents: &[(u32, f64)], spontaneous: f64) {
         self.candidates[child] = (self.parent.len() as u32, parents.len() as u32);
         self.spontaneous[child] = spontaneous;
         self.parent.extend(parents.iter().map(|(parent, _)| *parent));
@@ -88,14 +88,14 @@ impl Links {
 
     /// Sets the parent of `child`, once, where that is not among the messages at hand: the number
     /// that it has in the whole trace.
-    pub(crate) fn set_elsewhere(&mut self, child: usize, parent: u64, probability: f64) {
-        self.set(child, &[(Links::ELSEWHERE, probability)], 1.0 - probability);
+    pub(crate) fn set_outside_parent(&mut self, child: usize, parent: u64, probability: f64) {
+        self.set_parents(child, &[(Links::ELSEWHERE, probability)], 1.0 - probability);
         self.elsewhere.insert(child as u32, parent);
     }
 
     /// The number that the parent of `child` has in the whole trace, if it is known to be
     /// elsewhere.
-    pub(crate) fn elsewhere(&self, child: usize) -> Option<u64> {
+    pub(crate) fn outside_parent(&self, child: usize) -> Option<u64> {
         self.elsewhere.get(&(child as u32)).copied()
     }
 
@@ -125,7 +125,7 @@ impl Links {
 
     /// Takes from `child` its most likely parent; it is spontaneous with that much more
     /// probability.
-    pub(crate) fn give_up(&mut self, child: usize) {
+    pub(crate) fn drop_likeliest_parent(&mut self, child: usize) {
         let Some(place) = self.most_likely(child) else { return };
         let (first, count) = self.candidates[child];
         let range = first as usize..first as usize + count as usize;
@@ -164,8 +164,8 @@ mod tests {
     #[test]
     fn a_cause_that_is_elsewhere_is_still_the_likely_one() {
         let mut part = Links::spontaneous_only(3);
-        part.set(1, &[(Links::ELSEWHERE, 0.7), (0, 0.2)], 0.1);
-        part.set(2, &[(1, 1.0)], 0.0);
+        part.set_parents(1, &[(Links::ELSEWHERE, 0.7), (0, 0.2)], 0.1);
+        part.set_parents(2, &[(1, 1.0)], 0.0);
         assert_eq!((part.most_likely(1), part.is_likely_spontaneous(1)), (Some(0), false));
         part.remove_first(1);
         assert_eq!(
@@ -173,17 +173,20 @@ mod tests {
             [(Links::ELSEWHERE, 0.7), (Links::ELSEWHERE, 0.2)]
         );
         assert_eq!(part.parents(1).collect::<Vec<_>>(), [(0, 1.0)]);
-        assert_eq!((part.messages(), part.len(), part.spontaneous(0)), (2, 3, 0.1));
+        assert_eq!(
+            (part.message_count(), part.len(), part.spontaneous_probability(0)),
+            (2, 3, 0.1)
+        );
         part.remove_first(2);
-        assert_eq!((part.messages(), part.len()), (0, 0));
+        assert_eq!((part.message_count(), part.len()), (0, 0));
     }
 
     #[test]
     fn the_most_likely_cause_may_be_none() {
         let mut links = Links::spontaneous_only(4);
-        links.set(1, &[(0, 0.3), (2, 0.3)], 0.4);
-        links.set(2, &[(0, 0.2), (1, 0.4)], 0.4);
-        links.set(3, &[(0, 0.25), (1, 0.5)], 0.25);
+        links.set_parents(1, &[(0, 0.3), (2, 0.3)], 0.4);
+        links.set_parents(2, &[(0, 0.2), (1, 0.4)], 0.4);
+        links.set_parents(3, &[(0, 0.25), (1, 0.5)], 0.25);
         assert_eq!(
             [0, 1, 2, 3].map(|child| links.most_likely(child)),
             [None, None, Some(1), Some(1)]

@@ -6,30 +6,30 @@
 mod by_role;
 mod host_endpoint;
 mod interner;
-mod known;
 mod labels;
 mod namer;
 mod names;
 mod node_facts;
+mod node_identity;
 mod node_names;
 mod outline;
-mod passing_ports;
 mod role_names;
 mod roles;
 mod stable_path;
+mod transient_ports;
 
 use std::ops::Range;
 
 pub use crate::options::{AliasError, Aliases};
-pub(crate) use by_role::ByRole;
-pub use known::called;
+pub(crate) use by_role::RoleLabels;
 pub use labels::CLIENT;
 pub(crate) use labels::{GrainNode, HopName};
 pub(crate) use namer::Namer;
 pub use node_facts::NodeFacts;
-pub(crate) use node_facts::of_all as facts_of_all;
+pub(crate) use node_facts::collect_node_facts as facts_of_all;
+pub use node_identity::apply_aliases;
 pub use node_names::NodeNames;
-pub(crate) use outline::Outline;
+pub(crate) use outline::OutlineBuilder;
 
 /// The nodes and labels of a trace's messages.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ pub struct Naming {
     nodes: Vec<GrainNode>,
     hops: Vec<HopName>,
     texts: Vec<String>,
-    by_role: Option<ByRole>,
+    by_role: Option<RoleLabels>,
 }
 
 impl Naming {
@@ -90,17 +90,17 @@ impl Naming {
     }
 
     /// Number of different labels.
-    pub(crate) fn hops(&self) -> usize {
+    pub(crate) fn hop_count(&self) -> usize {
         self.hops.len()
     }
 
     /// The labels of hops by roles, if they are asked for.
-    pub(crate) fn by_role(&self) -> Option<&ByRole> {
+    pub(crate) fn role_labels(&self) -> Option<&RoleLabels> {
         self.by_role.as_ref()
     }
 
     /// A name or a port's label.
-    pub(crate) fn text(&self, text: u32) -> &str {
+    pub(crate) fn label_text(&self, text: u32) -> &str {
         &self.texts[text as usize]
     }
 }

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use message_trace::table::columns::Columns;
+use message_trace::table::columns::BatchColumns;
 use message_trace::{
-    DataDir, FROM_CONNECTING, MessageTrace, NodeId, Nodes, PathError, Protocol, table,
+    DataDir, FROM_CONNECTING, MessageTrace, NodeId, NodeList, PathError, TransportProtocol, table,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -33,7 +33,7 @@ pub struct OneSided {
     /// The receiver's name.
     pub to: String,
     /// The protocol that they went over.
-    pub protocol: Protocol,
+    pub protocol: TransportProtocol,
     /// The end that was not seen.
     pub missing: MissingEnd,
     /// Whether the node at that end was traced.
@@ -47,12 +47,12 @@ pub struct OneSided {
 }
 
 /// Between which nodes, before they have names.
-type NodeEnds = (NodeId, NodeId, Protocol, MissingEnd);
+type NodeEnds = (NodeId, NodeId, TransportProtocol, MissingEnd);
 /// The same with names, and whether the node at the missing end was traced.
 type NamedEnds = (String, String, &'static str, MissingEnd, bool);
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+struct OneSidedSum {
     messages: u64,
     flows: u64,
     bytes: i64,
@@ -64,19 +64,20 @@ struct Sum {
 /// # Errors
 /// When the tables of messages and nodes cannot be read.
 pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, PathError> {
-    let nodes = Nodes::read(data.nodes())?;
-    let mut sums: FxHashMap<NodeEnds, Sum> = FxHashMap::default();
+    let nodes = NodeList::read(data.nodes_path())?;
+    let mut sums: FxHashMap<NodeEnds, OneSidedSum> = FxHashMap::default();
     let mut flows: FxHashSet<(NodeId, MissingEnd, i64)> = FxHashSet::default();
     let mut servers: FxHashSet<NodeId> = FxHashSet::default();
-    let path = data.messages();
+    let path = data.messages_path();
     for batch in table::read_columns(&path, &COLUMNS)? {
         let batch = batch?;
-        let columns = Columns::new(&path, &batch);
-        let (sent, received) = (columns.int64("send_first")?, columns.int64("recv_last")?);
-        let (src, dst) = (columns.int32("src")?, columns.int32("dst")?);
-        let (flow, direction) = (columns.int64("flow")?, columns.int8("direction")?);
-        let (bytes, parts) = (columns.int64("bytes")?, columns.int32("parts")?);
-        let protocol = columns.texts("protocol")?;
+        let columns = BatchColumns::new(&path, &batch);
+        let (sent, received) =
+            (columns.int64_column("send_first")?, columns.int64_column("recv_last")?);
+        let (src, dst) = (columns.int32_column("src")?, columns.int32_column("dst")?);
+        let (flow, direction) = (columns.int64_column("flow")?, columns.int8_column("direction")?);
+        let (bytes, parts) = (columns.int64_column("bytes")?, columns.int32_column("parts")?);
+        let protocol = columns.text_column("protocol")?;
         for row in 0..batch.num_rows() {
             let missing = match (sent[row], received[row]) {
                 (None, _) => MissingEnd::Sending,
@@ -87,7 +88,7 @@ pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Pat
             let (Some(src), Some(dst), Some(1..)) = (src[row], dst[row], parts[row]) else {
                 continue;
             };
-            let Ok(protocol) = protocol[row].unwrap_or_default().parse::<Protocol>();
+            let Ok(protocol) = protocol[row].unwrap_or_default().parse::<TransportProtocol>();
             let sum = sums.entry((src, dst, protocol, missing)).or_default();
             sum.messages += 1;
             sum.bytes = sum.bytes.saturating_add(bytes[row].unwrap_or_default());
@@ -97,14 +98,14 @@ pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Pat
             servers.insert(if direction[row] == Some(FROM_CONNECTING) { dst } else { src });
         }
     }
-    Ok(named(&sums, &servers, nodes, options))
+    Ok(sum_by_name(&sums, &servers, nodes, options))
 }
 
 /// Adds up sums with the same names.
-fn named(
-    sums: &FxHashMap<NodeEnds, Sum>,
+fn sum_by_name(
+    sums: &FxHashMap<NodeEnds, OneSidedSum>,
     servers: &FxHashSet<NodeId>,
-    nodes: Nodes,
+    nodes: NodeList,
     options: &Options,
 ) -> Vec<OneSided> {
     let trace = MessageTrace::new(nodes);
@@ -114,20 +115,25 @@ fn named(
         true => names.name(node, None).to_owned(),
         false => CLIENT.to_owned(),
     };
-    let mut all: BTreeMap<NamedEnds, (Protocol, Sum)> = BTreeMap::new();
+    let mut all: BTreeMap<NamedEnds, (TransportProtocol, OneSidedSum)> = BTreeMap::new();
     for ((src, dst, protocol, missing), sum) in sums {
         let traced = is_traced(if *missing == MissingEnd::Sending { *src } else { *dst });
         let key = (name(*src), name(*dst), protocol.name(), *missing, traced);
-        let (_, all) = all.entry(key).or_insert((*protocol, Sum::default()));
+        let (_, all) = all.entry(key).or_insert((*protocol, OneSidedSum::default()));
         all.messages += sum.messages;
         all.flows += sum.flows;
         all.bytes = all.bytes.saturating_add(sum.bytes);
     }
     let mut found: Vec<OneSided> = all
         .into_iter()
-        .map(|((from, to, _, missing, traced), (protocol, Sum { messages, flows, bytes }))| {
-            OneSided { from, to, protocol, missing, traced, messages, flows, bytes }
-        })
+        .map(
+            |(
+                (from, to, _, missing, traced),
+                (protocol, OneSidedSum { messages, flows, bytes }),
+            )| {
+                OneSided { from, to, protocol, missing, traced, messages, flows, bytes }
+            },
+        )
         .collect();
     found.sort_by_key(|one| std::cmp::Reverse(one.messages));
     found
@@ -139,10 +145,10 @@ mod tests {
     use crate::fixture::Fixture;
 
     /// What is found in `fixture`, each as it would be read.
-    fn found(fixture: Fixture) -> Vec<String> {
+    fn one_sided_rows(fixture: Fixture) -> Vec<String> {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        fixture.trace().write(data.messages(), data.nodes()).unwrap();
+        fixture.trace().write(data.messages_path(), data.nodes_path()).unwrap();
         let found = one_sided(&data, &Options::default()).unwrap();
         let said = |one: &OneSided| {
             let OneSided { from, to, protocol, missing, traced, messages, flows, bytes } = one;
@@ -164,7 +170,7 @@ mod tests {
         fixture.send("web", "phone", 34, 35).accepting();
         fixture.send("app", "dns", 40, 41).udp().bytes(30);
         fixture.send("app", "web", 50, 51).lost().connect();
-        let mut found = found(fixture);
+        let mut found = one_sided_rows(fixture);
         assert!(found[0].ends_with(" 2 1 200") || found[0].ends_with(" 2 2 200"), "{found:?}");
         found.sort();
         assert_eq!(
@@ -182,6 +188,6 @@ mod tests {
     fn where_all_was_seen_there_is_none() {
         let mut fixture = Fixture::new();
         fixture.send("web", "app", 0, 1);
-        assert!(found(fixture).is_empty());
+        assert!(one_sided_rows(fixture).is_empty());
     }
 }

@@ -8,15 +8,15 @@ mod convolution;
 mod nesting;
 mod resources;
 
-use message_trace::Grain;
+use message_trace::NodeGrain;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Evidence;
 pub use algorithm::Algorithm;
-pub use aliases::{Aliases, Error as AliasError};
+pub use aliases::{AliasError, Aliases};
 pub use convolution::ConvolutionOptions;
 pub use nesting::NestingOptions;
-pub use resources::{Pieces, Resources};
+pub use resources::{AnalysisResources, WorkDivision};
 
 /// The constants of an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Options {
     pub without: Vec<Evidence>,
     /// The grain: what a node is (WAP5 section 2.5).
     #[serde(with = "grain")]
-    pub grain: Grain,
+    pub grain: NodeGrain,
     /// Whether instances are aggregated by what their nodes do, not by who they are (WAP5
     /// section 2.5.1, Figure 3; docs/decisions/0406). Off is left out of the summary.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -68,7 +68,7 @@ pub struct Options {
     pub convolution: ConvolutionOptions,
     /// Memory and processors that an analysis may take.
     #[serde(skip)]
-    pub resources: Resources,
+    pub resources: AnalysisResources,
 }
 
 impl Default for Options {
@@ -76,7 +76,7 @@ impl Default for Options {
         Options {
             algorithm: Algorithm::default(),
             without: Vec::new(),
-            grain: Grain::default(),
+            grain: NodeGrain::default(),
             roles: false,
             aliases: Aliases::default(),
             window: 2_000_000_000,
@@ -90,19 +90,19 @@ impl Default for Options {
             stretch: 3 << 18,
             nesting: NestingOptions::default(),
             convolution: ConvolutionOptions::default(),
-            resources: Resources::default(),
+            resources: AnalysisResources::default(),
         }
     }
 }
 
 /// A grain by its name, as on the command line.
 mod grain {
-    use message_trace::Grain;
+    use message_trace::NodeGrain;
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
     pub(super) fn serialize<S: Serializer>(
-        grain: &Grain,
+        grain: &NodeGrain,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.collect_str(grain)
@@ -110,7 +110,7 @@ mod grain {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<Grain, D::Error> {
+    ) -> Result<NodeGrain, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
@@ -123,7 +123,7 @@ mod tests {
     fn options_survive_json_by_the_names_of_the_command_line() {
         let without = vec![Evidence::Threads];
         let options =
-            Options { grain: Grain::Thread, without, try_both_limit: 3, ..Options::default() };
+            Options { grain: NodeGrain::Thread, without, try_both_limit: 3, ..Options::default() };
         let text = serde_json::to_string(&options).unwrap();
         assert!(
             text.contains(r#""algorithm":"auto","without":["threads"],"grain":"thread""#),

@@ -11,7 +11,7 @@ use message_trace::MessageTrace;
 
 /// The receipt of a message: nanoseconds on the common clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Receipt {
+pub(crate) struct MessageReceipt {
     /// When its first byte was received; `None` where that was not seen.
     pub(crate) first: Option<i64>,
     /// When it was received, as far as is known by now: with its last byte or, where its receiver
@@ -19,20 +19,20 @@ pub(crate) struct Receipt {
     pub(crate) at: Option<i64>,
 }
 
-impl Receipt {
+impl MessageReceipt {
     /// The receipt of the message of that row, as long as its receiver has not acted on it.
-    pub(crate) fn of(trace: &MessageTrace, row: usize) -> Receipt {
-        Receipt::new(trace.arrival(row), trace.recv_ts(row))
+    pub(crate) fn from_row(trace: &MessageTrace, row: usize) -> MessageReceipt {
+        MessageReceipt::new(trace.arrival_time(row), trace.recv_ts(row))
     }
 
     /// The receipt of a message whose first and last byte were received then.
-    pub(crate) fn new(first: Option<i64>, last: Option<i64>) -> Receipt {
-        Receipt { first, at: last }
+    pub(crate) fn new(first: Option<i64>, last: Option<i64>) -> MessageReceipt {
+        MessageReceipt { first, at: last }
     }
 
     /// Its receiver has sent because of it, if it is known when.
     #[inline]
-    pub(crate) fn caused(&mut self, sent: Option<i64>) {
+    pub(crate) fn note_effect(&mut self, sent: Option<i64>) {
         if sent.zip(self.at).is_some_and(|(sent, at)| sent < at) {
             self.at = self.first;
         }
@@ -45,18 +45,18 @@ mod tests {
 
     #[test]
     fn the_last_byte_counts_unless_the_receiver_acted_before() {
-        let read_late = Receipt::new(Some(10), Some(50));
+        let read_late = MessageReceipt::new(Some(10), Some(50));
         let acted = |sent: &[Option<i64>]| {
             let mut receipt = read_late;
-            sent.iter().for_each(|sent| receipt.caused(*sent));
+            sent.iter().for_each(|sent| receipt.note_effect(*sent));
             receipt.at
         };
         assert_eq!(acted(&[]), Some(50));
         assert_eq!(acted(&[Some(50), None]), Some(50));
         assert_eq!(acted(&[Some(49)]), Some(10));
         assert_eq!(acted(&[Some(60), Some(20)]), Some(10));
-        let mut unseen = Receipt::default();
-        unseen.caused(Some(1));
+        let mut unseen = MessageReceipt::default();
+        unseen.note_effect(Some(1));
         assert_eq!(unseen.at, None);
     }
 }

@@ -1,12 +1,12 @@
 //! The map of the system: which node calls which, how often, and how long that takes. There are two
-//! ways to make it. [`of_patterns()`] adds up path patterns, each hop as often as it is expected to
-//! be real, so it can show a part of the trace. [`MapOfCalls`] counts the calls themselves, window
-//! by window, so it has all calls, also those that are on no path.
+//! ways to make it. `map_of_patterns` adds up path patterns, each hop as often as it is expected to
+//! be real, so it can show a part of the trace. [`CallMapBuilder`] counts the calls themselves,
+//! window by window, so it has all calls, also those that are on no path.
 
+mod call_map;
 mod edge;
-mod of_calls;
-mod of_patterns;
+mod pattern_map;
 
-pub use edge::{Between, MapEdge, MapNode, Sum, SystemMap};
-pub use of_calls::MapOfCalls;
-pub use of_patterns::of_patterns;
+pub use call_map::CallMapBuilder;
+pub use edge::{EdgeEnds, MapEdge, MapNode, SystemMap, TimeSum};
+pub use pattern_map::map_of_patterns;

@@ -22,7 +22,7 @@ socket_log::without_std! {
     /// endless loop.
     #[panic_handler]
     fn panic(_: &core::panic::PanicInfo) -> ! {
-        platform::raw::abort()
+        platform::raw::abort_process()
     }
 
     // The tables for unwinding in the precompiled core library name this function. Nothing here

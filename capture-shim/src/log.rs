@@ -2,35 +2,38 @@
 //! allocation.
 
 mod causes;
+pub(crate) mod children_without_log;
 mod chunks;
 mod commit;
 pub(crate) mod confinement;
 pub(crate) mod directory;
-pub(crate) mod family;
 mod goroutines;
 pub(crate) mod guard;
-mod heads;
 pub(crate) mod keep;
-pub(crate) mod leavings;
+pub(crate) mod log_end;
+pub(crate) mod log_reserve;
 mod new_file;
 mod pages;
+pub(crate) mod partial_chunks;
 mod positioned;
 pub(crate) mod positions;
+mod preallocated_logs;
 pub(crate) mod process_events;
 pub(crate) mod program_facts;
 mod records;
 pub(crate) mod recycle;
 mod reservation;
-pub(crate) mod reserve;
 pub(crate) mod resources;
 pub(crate) mod segment;
-mod spares;
+mod snippet_records;
 pub(crate) mod start;
-pub(crate) mod trim;
 mod writer;
 
 #[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
-pub(crate) use goroutines::made_ready;
-pub(crate) use heads::OpenHead;
-pub(crate) use positioned::Transfer;
-pub(crate) use writer::{Standing, Writer, existing, set_aside, standing, state_of_table, writer};
+pub(crate) use goroutines::record_ready;
+pub(crate) use positioned::StreamTransfer;
+pub(crate) use snippet_records::OpenSnippet;
+pub(crate) use writer::{
+    LogStanding, RecordWriter, current_writer, existing_writer, log_standing, set_aside,
+    state_for_table,
+};

@@ -6,14 +6,14 @@ pub(crate) mod checksum;
 pub(crate) mod clock;
 pub(crate) mod environment;
 mod filter;
-pub(crate) mod handed_filters;
 pub(crate) mod identity;
+pub(crate) mod inherited_filters;
+mod init_once;
 pub(crate) mod machine_code;
 #[cfg(feature = "injected")]
-pub(crate) mod mapped;
+pub(crate) mod mapped_memory;
 pub(crate) mod mappings;
-mod once;
-pub(crate) mod permitted;
+pub(crate) mod permitted_syscalls;
 pub(crate) mod raw;
 pub(crate) mod seccomp;
 #[cfg(all(feature = "resources", target_arch = "x86_64"))]
@@ -21,4 +21,4 @@ pub(crate) mod symbols;
 pub(crate) mod test_clock;
 pub(crate) mod text;
 
-pub(crate) use once::Once;
+pub(crate) use init_once::InitOnce;

@@ -10,17 +10,19 @@ mod peers;
 mod preload_list;
 mod process;
 mod queue;
+pub(crate) mod recorded_goroutine;
 pub(crate) mod settings;
 #[cfg(feature = "injected")]
 pub(crate) mod slot;
 pub(crate) mod thread;
-pub(crate) mod told;
 #[cfg(feature = "injected")]
 pub(crate) mod unix_peers;
 
-pub(crate) use own_word::replace;
-pub(crate) use peers::Peers;
+pub(crate) use own_word::replace_word;
+pub(crate) use peers::DatagramPeers;
 #[cfg(feature = "injected")]
 pub(crate) use process::find_again;
-pub(crate) use process::{State, create, current, is_wiped_on_fork, private_to_process};
-pub(crate) use queue::Queue;
+pub(crate) use process::{
+    ProcessState, create_state, current_state, is_wiped_on_fork, private_to_process,
+};
+pub(crate) use queue::ChunkQueue;

@@ -145,9 +145,9 @@ pub(crate) const COUNTED_FLOWS: usize = 1 << 18;
 /// they are looked at more rarely. Chosen, not measured.
 pub(crate) const FLOWS_WITH_QUEUES: usize = 1 << 10;
 
-/// Number of turns of a unix stream found in use at each of which its queue is looked at. One look
-/// at a quiet moment is enough, and under load some are at moments when bytes are on their way.
-/// Chosen, not measured.
+/// Number of turns of a unix stream found in use at whose beginnings its queue is looked at. One
+/// look at a quiet moment is enough, and under load some are at moments when bytes are on their
+/// way. Chosen, not measured.
 pub(crate) const FIRST_LOOKS: u64 = 32;
 
 /// Ticks, which are about nanoseconds, between later looks at turns. The other end may be recorded

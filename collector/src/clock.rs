@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Nanoseconds since the Unix epoch.
-pub fn now() -> i64 {
+pub fn unix_nanoseconds() -> i64 {
     match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
         Err(before) => {
@@ -49,16 +49,16 @@ impl HostClock {
     }
 
     /// Nanoseconds since the Unix epoch, as this clock has it.
-    pub fn now(&self) -> i64 {
+    pub fn unix_nanoseconds(&self) -> i64 {
         if *self == HostClock::default() {
-            return now();
+            return unix_nanoseconds();
         }
         let time = clock_gettime(ClockId::Monotonic);
         let monotonic = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
-        now().saturating_add(self.ahead(monotonic))
+        unix_nanoseconds().saturating_add(self.offset_at(monotonic))
     }
 
-    fn ahead(&self, monotonic: i64) -> i64 {
+    fn offset_at(&self, monotonic: i64) -> i64 {
         let steps: i64 =
             self.steps.iter().filter(|(at, _)| *at <= monotonic).map(|(_, by)| by).sum();
         let gained = i128::from(monotonic) * i128::from(self.skew) / 1_000_000;
@@ -74,8 +74,8 @@ mod tests {
     fn a_clock_that_is_wrong_on_purpose() {
         let clock = HostClock::parse("-500,20,3000000:7,5000000:-1").unwrap();
         // 20 ppm of 4 ms are 80 ns.
-        assert_eq!(clock.ahead(4_000_000), -500 + 80 + 7);
-        assert_eq!(clock.ahead(5_000_000), -500 + 100 + 7 - 1);
+        assert_eq!(clock.offset_at(4_000_000), -500 + 80 + 7);
+        assert_eq!(clock.offset_at(5_000_000), -500 + 100 + 7 - 1);
         assert_eq!(HostClock::parse("1"), None);
         assert_eq!(HostClock::parse("1,2,3"), None);
     }

@@ -10,8 +10,8 @@ mod admission;
 mod deadlines;
 mod event;
 mod hints;
+mod host_slots;
 mod inventory;
-mod seats;
 mod sender;
 mod session;
 mod shared;
@@ -35,32 +35,32 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustls::ServerConfig;
 
 pub use deadlines::Deadlines;
-pub use event::{Cause, Event, Events, Gained, Held};
-pub use store::Limits;
+pub use event::{CollectEvent, CollectListener, ReceivedBytes, RefusalCause, StoredFiles};
+pub use store::HostLimits;
 
-use crate::keys::Followed;
-use crate::link::Stop;
+use crate::keys::RevocationWatcher;
+use crate::link::StopFlag;
 use crate::tuning::{NO_DESCRIPTORS_PAUSE, REVOCATION_CHECK_INTERVAL, SESSION_STACK_BYTES};
-use shared::Shared;
+use shared::SharedState;
 
 /// Options of a collector.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct CollectOptions {
     /// Data directory where the hosts' logs are gathered.
     pub data: DataDir,
     /// TLS with certificates on both sides; without, connections are plain.
     pub tls: Option<Arc<ServerConfig>>,
     /// List of revoked keys, which is read again when it changes.
-    pub revoked: Option<Arc<Followed>>,
+    pub revoked: Option<Arc<RevocationWatcher>>,
     /// Limits of each host.
-    pub limits: Limits,
+    pub limits: HostLimits,
     /// Times that connections are waited for.
     pub deadlines: Deadlines,
 }
 
 /// Error that ends a collector before it began.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum CollectError {
     /// A file of the data directory could not be read or written.
     #[error(transparent)]
     File(#[from] PathError),
@@ -75,13 +75,13 @@ pub enum Error {
 /// # Errors
 /// When the data directory cannot be used. Later failures concern single connections, and `events`
 /// hears of it.
-pub fn run(
-    options: &Options,
+pub fn run_collector(
+    options: &CollectOptions,
     listener: &TcpListener,
-    events: &dyn Events,
-    stop: &Stop,
-) -> Result<(), Error> {
-    let hosts = options.data.hosts();
+    events: &dyn CollectListener,
+    stop: &StopFlag,
+) -> Result<(), CollectError> {
+    let hosts = options.data.hosts_dir();
     let file = |path: &DataPath| {
         let path = path.clone();
         move |error| PathError::io(&path, error)
@@ -93,21 +93,23 @@ pub fn run(
     let above =
         options.data.path().canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
     let above = above.map(DataPath::trusted);
-    for directory in [Some(hosts), Some(options.data.root().clone()), above].into_iter().flatten() {
+    for directory in
+        [Some(hosts), Some(options.data.root_path().clone()), above].into_iter().flatten()
+    {
         directory.sync_directory().map_err(file(&directory))?;
     }
-    let shared = Shared {
+    let shared = SharedState {
         tls: options.tls.clone(),
         revoked: options.revoked.clone(),
         store,
         data: options.data.clone(),
         limits: options.limits,
         deadlines: options.deadlines,
-        seats: seats::Seats::default(),
+        seats: host_slots::HostSlots::default(),
         events,
         stop: Arc::clone(stop),
     };
-    listener.set_nonblocking(true).map_err(Error::Listen)?;
+    listener.set_nonblocking(true).map_err(CollectError::Listen)?;
     // Each connection has files open. If the limit of open files cannot be raised, fewer
     // connections are served.
     let files = getrlimit(Resource::Nofile);
@@ -118,25 +120,30 @@ pub fn run(
         while !stop.load(Relaxed) {
             if looked.elapsed() >= REVOCATION_CHECK_INTERVAL {
                 looked = Instant::now();
-                look_for_revoked(&shared);
+                poll_revocations(&shared);
             }
-            let accepted = accept(listener)
-                .map_err(Error::Listen)
+            let accepted = accept_connection(listener)
+                .map_err(CollectError::Listen)
                 .inspect_err(|_| stop.store(true, Relaxed))?;
             let (stream, peer) = match accepted {
-                Accepted::Connection(stream, peer) => (stream, peer),
-                Accepted::Nothing => continue,
-                Accepted::Failed(error) => {
-                    events.event(&Event::NotAccepted { error: &error });
+                AcceptOutcome::Connection(stream, peer) => (stream, peer),
+                AcceptOutcome::Nothing => continue,
+                AcceptOutcome::Failed(error) => {
+                    events.on_event(&CollectEvent::NotAccepted { error: &error });
                     // A connection that has said nothing gives its descriptors to the next one.
-                    admission.make_room();
+                    admission.evict_unidentified();
                     std::thread::sleep(NO_DESCRIPTORS_PAUSE);
                     continue;
                 }
             };
             let shared = &shared;
             let many = |why: &str| {
-                events.event(&Event::Refused { peer, host: None, cause: Cause::Many, why });
+                events.on_event(&CollectEvent::Refused {
+                    peer,
+                    host: None,
+                    cause: RefusalCause::Many,
+                    why,
+                });
             };
             let place = stream.try_clone().map(|second| admission.admit(peer.ip(), second));
             let place = match place {
@@ -147,11 +154,11 @@ pub fn run(
                 }
                 Err(error) => {
                     many(&format!("no descriptor for it: {error}"));
-                    admission.make_room();
+                    admission.evict_unidentified();
                     continue;
                 }
             };
-            let serve = move || session::serve(shared, stream, peer, &place);
+            let serve = move || session::serve_connection(shared, stream, peer, &place);
             let thread = std::thread::Builder::new().stack_size(SESSION_STACK_BYTES);
             if let Err(error) = thread.spawn_scoped(scope, serve) {
                 many(&format!("no thread for it: {error}"));
@@ -162,42 +169,46 @@ pub fn run(
 }
 
 /// Ends the connections of hosts whose keys were revoked since this was last called.
-fn look_for_revoked(shared: &Shared<'_>) {
+fn poll_revocations(shared: &SharedState<'_>) {
     let Some(revoked) = &shared.revoked else { return };
-    match revoked.look() {
+    match revoked.reload_if_changed() {
         Ok(false) => {}
         Ok(true) => {
-            shared.events.event(&Event::Revocations { path: revoked.path(), error: None });
-            shared.seats.revoke(|certificate| revoked.has(certificate));
+            shared
+                .events
+                .on_event(&CollectEvent::Revocations { path: revoked.path(), error: None });
+            shared.seats.close_revoked(|certificate| revoked.is_revoked(certificate));
         }
         Err(error) => {
-            shared.events.event(&Event::Revocations { path: revoked.path(), error: Some(&error) });
+            shared
+                .events
+                .on_event(&CollectEvent::Revocations { path: revoked.path(), error: Some(&error) });
         }
     }
 }
 
 /// Answers a stream of frames as that of a host that was let in, for fuzzing.
-pub(crate) fn answer_all(bytes: &[u8], data: DataDir, host: &str, limits: Limits) {
-    struct Nobody;
-    impl Events for Nobody {
-        fn event(&self, _: &Event<'_>) {}
+pub(crate) fn answer_all(bytes: &[u8], data: DataDir, host: &str, limits: HostLimits) {
+    struct SilentListener;
+    impl CollectListener for SilentListener {
+        fn on_event(&self, _: &CollectEvent<'_>) {}
     }
-    let shared = Shared {
+    let shared = SharedState {
         tls: None,
         revoked: None,
         store: 0,
         data,
         limits,
         deadlines: Deadlines::default(),
-        seats: seats::Seats::default(),
-        events: &Nobody,
-        stop: Stop::default(),
+        seats: host_slots::HostSlots::default(),
+        events: &SilentListener,
+        stop: StopFlag::default(),
     };
     session::answer_all(bytes, &shared, host);
 }
 
 /// What came of accepting a connection.
-enum Accepted {
+enum AcceptOutcome {
     Connection(TcpStream, SocketAddr),
     /// There was none for a while, or it was gone before it could be accepted.
     Nothing,
@@ -206,21 +217,21 @@ enum Accepted {
 }
 
 /// Next connection.
-fn accept(listener: &TcpListener) -> io::Result<Accepted> {
+fn accept_connection(listener: &TcpListener) -> io::Result<AcceptOutcome> {
     match listener.accept() {
-        Ok((stream, peer)) => return Ok(Accepted::Connection(stream, peer)),
+        Ok((stream, peer)) => return Ok(AcceptOutcome::Connection(stream, peer)),
         Err(error) => match error.kind() {
             io::ErrorKind::WouldBlock => {}
             io::ErrorKind::ConnectionAborted
             | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::Interrupted => return Ok(Accepted::Nothing),
+            | io::ErrorKind::Interrupted => return Ok(AcceptOutcome::Nothing),
             // Out of descriptors or memory: open connections go on, and this is tried again.
-            _ => return Ok(Accepted::Failed(error)),
+            _ => return Ok(AcceptOutcome::Failed(error)),
         },
     }
     let tick = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
     match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&tick)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(Accepted::Nothing),
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(AcceptOutcome::Nothing),
         Err(error) => Err(error.into()),
     }
 }

@@ -5,42 +5,42 @@
 use std::fs;
 use std::path::Path;
 
-use message_trace::{DataDir, DataPath, Entry};
+use message_trace::{DataDir, DataPath, DirectoryEntry};
 
-use crate::collect::{self, Limits};
+use crate::collect::{self, HostLimits};
 use crate::wire::{self, FrameReader};
 
 /// Limits of a host: low, so that both are met.
-const LIMITS: Limits = Limits { bytes: 1 << 20, files: 4 };
+const LIMITS: HostLimits = HostLimits { bytes: 1 << 20, files: 4 };
 
 /// Reads `bytes` as a stream of frames, as the collector does once a shipper was let in, with
 /// `root` as the data directory; and each frame as an answer, as a shipper does. The directory is
 /// emptied before.
 pub fn wire(bytes: &[u8], root: &Path) {
     let data = DataDir::new(root);
-    let host = data.hosts().join("web-1");
+    let host = data.hosts_dir().join("web-1");
     let _ = host.remove_dir_all();
     collect::answer_all(bytes, data.clone(), "web-1", LIMITS);
     let mut reader = FrameReader::default();
     let mut source = bytes;
-    while let Ok(frame) = reader.next(&mut source) {
+    while let Ok(frame) = reader.next_frame(&mut source) {
         if let Ok(answer) = wire::decode_answer(frame) {
-            let again = wire::frame(&answer).unwrap_or_default();
+            let again = wire::encode_frame(&answer).unwrap_or_default();
             assert_eq!(wire::decode_answer(again.get(4..).unwrap_or(&[])).ok(), Some(answer));
         }
     }
     // Nothing but the host's directory was made, and nothing in it but files.
 
     assert!(
-        [data.root().clone(), data.hosts()]
-            .map(|at| names(&at))
+        [data.root_path().clone(), data.hosts_dir()]
+            .map(|at| list_entries(&at))
             .iter()
             .all(|names| names.len() <= 1),
         "{:?}",
-        names(data.root())
+        list_entries(data.root_path())
     );
     let mut used = 0;
-    for entry in names(&host) {
+    for entry in list_entries(&host) {
         let status = entry.path.metadata();
         assert!(status.as_ref().is_ok_and(fs::Metadata::is_file), "{entry:?}");
         used += status.map_or(0, |status| std::os::unix::fs::MetadataExt::blocks(&status) * 512);
@@ -49,7 +49,7 @@ pub fn wire(bytes: &[u8], root: &Path) {
 }
 
 /// Content of a directory.
-fn names(directory: &DataPath) -> Vec<Entry> {
+fn list_entries(directory: &DataPath) -> Vec<DirectoryEntry> {
     directory.entries().unwrap_or_default()
 }
 
@@ -58,32 +58,36 @@ mod tests {
     use proptest::prelude::*;
 
     use super::wire;
-    use crate::identity::Identity;
-    use crate::wire::{Exchange, Request, frame_with};
+    use crate::identity::LogIdentity;
+    use crate::wire::{ShipperRequest, TimeExchange, encode_frame_with};
 
     /// Frames of a shipper, one for each request.
     fn frames() -> Vec<Vec<u8>> {
-        let identity = |pid| Identity { boot: [7; 16], pid, ticks: 1, start: 2, name: 0 };
+        let identity = |pid| LogIdentity { boot: [7; 16], pid, ticks: 1, start: 2, name: 0 };
         let page = [9; 4096];
         let compressed = zstd::bulk::compress(&page, 1).unwrap();
-        let exchange =
-            Exchange { host_sent: 1, collector_received: 2, collector_sent: 3, host_received: 4 };
-        let requests: Vec<(Request<'_>, &[u8])> = vec![
-            (Request::File { name: "1-1.sclog", identity: identity(1) }, &[]),
-            (Request::Ask { page: 0, pages: 10 }, &[]),
-            (Request::Extent { offset: 0, length: 4096 }, &compressed),
-            (Request::Extent { offset: 40_960, length: 4096 }, &compressed),
-            (Request::Length { length: 50_000 }, &[]),
-            (Request::Flush { number: 1, left: 5 }, &[]),
-            (Request::File { name: "2-1.spare", identity: identity(2) }, &[]),
-            (Request::Extent { offset: 8192, length: 4096 }, &compressed),
-            (Request::Ask { page: 1, pages: 10 }, &[]),
-            (Request::Time, &[]),
-            (Request::Hint(exchange), &[]),
-            (Request::Flush { number: 2, left: 0 }, &[]),
-            (Request::Bye, &[]),
+        let exchange = TimeExchange {
+            host_sent: 1,
+            collector_received: 2,
+            collector_sent: 3,
+            host_received: 4,
+        };
+        let requests: Vec<(ShipperRequest<'_>, &[u8])> = vec![
+            (ShipperRequest::File { name: "1-1.sclog", identity: identity(1) }, &[]),
+            (ShipperRequest::Ask { page: 0, pages: 10 }, &[]),
+            (ShipperRequest::Extent { offset: 0, length: 4096 }, &compressed),
+            (ShipperRequest::Extent { offset: 40_960, length: 4096 }, &compressed),
+            (ShipperRequest::Length { length: 50_000 }, &[]),
+            (ShipperRequest::Flush { number: 1, left: 5 }, &[]),
+            (ShipperRequest::File { name: "2-1.spare", identity: identity(2) }, &[]),
+            (ShipperRequest::Extent { offset: 8192, length: 4096 }, &compressed),
+            (ShipperRequest::Ask { page: 1, pages: 10 }, &[]),
+            (ShipperRequest::Time, &[]),
+            (ShipperRequest::Hint(exchange), &[]),
+            (ShipperRequest::Flush { number: 2, left: 0 }, &[]),
+            (ShipperRequest::Bye, &[]),
         ];
-        requests.iter().map(|(request, bytes)| frame_with(request, bytes).unwrap()).collect()
+        requests.iter().map(|(request, bytes)| encode_frame_with(request, bytes).unwrap()).collect()
     }
 
     /// Where `scripts/fuzz` wants it, the dialog becomes a seed of its target.

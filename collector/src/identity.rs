@@ -8,14 +8,14 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use socket_log::layout::{HEADER_BYTES, source};
-use socket_log::{Header, Log, OpenError};
+use socket_log::{LogHeader, OpenError, SocketLog};
 use twox_hash::XxHash3_64;
 
 use socket_log::names;
 
 /// Identity of a log on its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Identity {
+pub struct LogIdentity {
     /// The kernel's random id of the boot.
     pub boot: [u8; 16],
     /// The process.
@@ -29,16 +29,20 @@ pub struct Identity {
     pub name: u64,
 }
 
-impl Identity {
+impl LogIdentity {
     /// The identity of the log called `name` with this header.
-    pub fn of(name: &str, header: &Header) -> Identity {
+    pub fn from_header(name: &str, header: &LogHeader) -> LogIdentity {
         let recorded = [source::LIBRARY, source::SWITCHES].contains(&header.source);
-        Identity {
+        LogIdentity {
             boot: header.boot_id,
             pid: header.pid,
             ticks: header.start.ticks,
             start: header.start.realtime,
-            name: if recorded { 0 } else { XxHash3_64::oneshot(names::original(name).as_bytes()) },
+            name: if recorded {
+                0
+            } else {
+                XxHash3_64::oneshot(names::original_name(name).as_bytes())
+            },
         }
     }
 
@@ -46,7 +50,7 @@ impl Identity {
     ///
     /// # Errors
     /// When it cannot be read or is no log (any more, or yet).
-    pub fn read(name: &str, file: &File) -> Result<(Identity, Header), OpenError> {
+    pub fn read_identity(name: &str, file: &File) -> Result<(LogIdentity, LogHeader), OpenError> {
         let path = Path::new(name);
         let mut page = vec![0; HEADER_BYTES];
         let mut read = 0;
@@ -59,7 +63,7 @@ impl Identity {
             }
         }
         page.truncate(read);
-        let log = Log::from_bytes(path, page)?;
-        Ok((Identity::of(name, log.header()), log.header().clone()))
+        let log = SocketLog::from_bytes(path, page)?;
+        Ok((LogIdentity::from_header(name, log.header()), log.header().clone()))
     }
 }

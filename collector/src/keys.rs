@@ -22,12 +22,12 @@ mod revoked;
 mod validity;
 
 pub use authority::{AUTHORITY_FILE, Authority, COLLECTOR_FILE};
-pub use bundle::{Bundle, Contents, Role, look};
-pub use error::Error;
-pub use revoked::{Followed, REVOKED_FILE, Revoked};
-pub use validity::Validity;
+pub use bundle::{KeyBundle, KeyContents, KeyRole, inspect_key_file};
+pub use error::KeyError;
+pub use revoked::{REVOKED_FILE, RevocationList, RevocationWatcher};
+pub use validity::KeyValidity;
 
-pub(crate) use certificate::{COLLECTOR, host_names, names as certificate_names};
+pub(crate) use certificate::{COLLECTOR, check_host_names, dns_names as certificate_names};
 
 #[cfg(test)]
 mod tests;
@@ -35,5 +35,5 @@ mod tests;
 /// The issuer that an authority's key makes, for certificates that [`Authority`] would not make.
 #[cfg(test)]
 pub(crate) fn issuer_for_tests(key: &rcgen::KeyPair) -> rcgen::Issuer<'static, &rcgen::KeyPair> {
-    rcgen::Issuer::new(authority::params(key).unwrap(), key)
+    rcgen::Issuer::new(authority::authority_params(key).unwrap(), key)
 }

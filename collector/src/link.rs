@@ -11,41 +11,44 @@ use rustls::{ClientConnection, ServerConfig, ServerConnection, StreamOwned};
 
 pub(crate) use socket::is_stop;
 #[cfg(test)]
-pub(crate) use socket::pair;
-pub use socket::{Socket, Stop};
+pub(crate) use socket::socket_pair;
+pub use socket::{DeadlineSocket, StopFlag};
 
 /// A connection.
 #[derive(Debug)]
-pub enum Link {
+pub enum WireLink {
     /// Without TLS.
-    Plain(Socket),
+    Plain(DeadlineSocket),
     /// As the side that listens.
-    Server(Box<StreamOwned<ServerConnection, Socket>>),
+    Server(Box<StreamOwned<ServerConnection, DeadlineSocket>>),
     /// As the side that connects.
-    Client(Box<StreamOwned<ClientConnection, Socket>>),
+    Client(Box<StreamOwned<ClientConnection, DeadlineSocket>>),
 }
 
-impl Link {
+impl WireLink {
     /// Makes the connecting side; the handshake is over when this returns.
     ///
     /// # Errors
     /// When the other side is not who it has to be, refuses this one, or is not done by the
     /// deadline.
-    pub fn client(socket: Socket, mut connection: ClientConnection) -> io::Result<Link> {
+    pub fn connect(
+        socket: DeadlineSocket,
+        mut connection: ClientConnection,
+    ) -> io::Result<WireLink> {
         // The buffer is bounded by what is written: one frame at a time.
         connection.set_buffer_limit(None);
         let mut stream = StreamOwned::new(connection, socket);
         while stream.conn.is_handshaking() {
             stream.conn.complete_io(&mut stream.sock)?;
         }
-        Ok(Link::Client(Box::new(stream)))
+        Ok(WireLink::Client(Box::new(stream)))
     }
 
     /// Makes the listening side; the handshake is over when this returns.
     ///
     /// # Errors
-    /// As for [`client`](Link::client).
-    pub fn server(socket: Socket, config: Arc<ServerConfig>) -> io::Result<Link> {
+    /// As for [`client`](WireLink::connect).
+    pub fn accept(socket: DeadlineSocket, config: Arc<ServerConfig>) -> io::Result<WireLink> {
         let connection = ServerConnection::new(config).map_err(io::Error::other)?;
         let mut stream = StreamOwned::new(connection, socket);
         let shaken = (|| {
@@ -59,71 +62,71 @@ impl Link {
             Ok(())
         })();
         match shaken {
-            Ok(()) => Ok(Link::Server(Box::new(stream))),
+            Ok(()) => Ok(WireLink::Server(Box::new(stream))),
             Err(error) => {
-                stream.sock.linger();
+                stream.sock.drain_and_close();
                 Err(error)
             }
         }
     }
 
     /// The certificates that the other side has shown, its own first; none on a plain connection.
-    pub fn certificates(&self) -> &[CertificateDer<'static>] {
+    pub fn peer_certificates(&self) -> &[CertificateDer<'static>] {
         let certificates = match self {
-            Link::Plain(_) => None,
-            Link::Server(stream) => stream.conn.peer_certificates(),
-            Link::Client(stream) => stream.conn.peer_certificates(),
+            WireLink::Plain(_) => None,
+            WireLink::Server(stream) => stream.conn.peer_certificates(),
+            WireLink::Client(stream) => stream.conn.peer_certificates(),
         };
         certificates.unwrap_or(&[])
     }
 
     /// The socket under it, for its deadline and its counts.
-    pub fn socket(&mut self) -> &mut Socket {
+    pub fn socket(&mut self) -> &mut DeadlineSocket {
         match self {
-            Link::Plain(socket) => socket,
-            Link::Server(stream) => &mut stream.sock,
-            Link::Client(stream) => &mut stream.sock,
+            WireLink::Plain(socket) => socket,
+            WireLink::Server(stream) => &mut stream.sock,
+            WireLink::Client(stream) => &mut stream.sock,
         }
     }
 
     /// Says that nothing more is sent, where it can still be said.
     pub fn close(&mut self) {
-        self.socket().within(Duration::from_secs(1));
+        self.socket().set_deadline(Duration::from_secs(1));
         match self {
-            Link::Plain(_) => {}
-            Link::Server(stream) => stream.conn.send_close_notify(),
-            Link::Client(stream) => stream.conn.send_close_notify(),
+            WireLink::Plain(_) => {}
+            WireLink::Server(stream) => stream.conn.send_close_notify(),
+            WireLink::Client(stream) => stream.conn.send_close_notify(),
         }
         // A side that is gone need not be told.
         let _ = self.flush();
-        self.socket().linger();
+        self.socket().drain_and_close();
     }
 }
 
-impl Read for Link {
+impl Read for WireLink {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Link::Plain(socket) => socket.read(buffer),
-            Link::Server(stream) => stream.read(buffer),
-            Link::Client(stream) => stream.read(buffer),
+            WireLink::Plain(socket) => socket.read(buffer),
+            WireLink::Server(stream) => stream.read(buffer),
+            WireLink::Client(stream) => stream.read(buffer),
         }
     }
 }
 
-impl Write for Link {
+impl Write for WireLink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Link::Plain(socket) => socket.write(bytes),
-            Link::Server(stream) => stream.write(bytes),
-            Link::Client(stream) => stream.write(bytes),
+            WireLink::Plain(socket) => socket.write(bytes),
+            WireLink::Server(stream) => stream.write(bytes),
+            WireLink::Client(stream) => stream.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Link::Plain(socket) => socket.flush(),
-            Link::Server(stream) => stream.flush(),
-            Link::Client(stream) => stream.flush(),
+            WireLink::Plain(socket) => socket.flush(),
+            WireLink::Server(stream) => stream.flush(),
+            WireLink::Client(stream) => stream.flush(),
         }
     }
 }

@@ -12,62 +12,74 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::tuning::MAX_HOSTS_WITH_FIGURES;
 
-pub use figures::{HostFigures, Totals};
-pub use http::{DEFAULT_ADDRESS, Server};
+pub use figures::{CollectorTotals, HostFigures};
+pub use http::{DEFAULT_ADDRESS, MetricsServer};
 
 /// Counts and measures of a collector. All methods may be called from any thread, and none waits
 /// for the disk or the net.
 #[derive(Debug)]
-pub struct Metrics {
+pub struct CollectorMetrics {
     quota: Option<u64>,
-    state: Mutex<State>,
+    state: Mutex<MetricsState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MetricsState {
     hosts: BTreeMap<String, HostFigures>,
-    totals: Totals,
+    totals: CollectorTotals,
 }
 
-impl Metrics {
+impl CollectorMetrics {
     /// Figures of a collector that gives each host `quota` bytes of disk. The causes for which
     /// connections are refused and the shortages are named beforehand: a count that is there from
     /// the beginning shows its first increase.
-    pub fn new(quota: Option<u64>, causes: &[&'static str], shortages: &[&'static str]) -> Metrics {
+    pub fn new(
+        quota: Option<u64>,
+        causes: &[&'static str],
+        shortages: &[&'static str],
+    ) -> CollectorMetrics {
         let none = |words: &[&'static str]| words.iter().map(|word| (*word, 0)).collect();
-        let totals =
-            Totals { refused: none(causes), not_stored: none(shortages), ..Totals::default() };
-        Metrics { quota, state: Mutex::new(State { totals, ..State::default() }) }
+        let totals = CollectorTotals {
+            refused: none(causes),
+            not_stored: none(shortages),
+            ..CollectorTotals::default()
+        };
+        CollectorMetrics {
+            quota,
+            state: Mutex::new(MetricsState { totals, ..MetricsState::default() }),
+        }
     }
 
     /// A host was let in.
-    pub fn connected(&self, host: &str) {
-        let mut state = self.state();
+    pub fn host_connected(&self, host: &str) {
+        let mut state = self.lock_state();
         state.totals.connections = state.totals.connections.saturating_add(1);
-        self.of(&mut state, host, |figures| {
+        self.update_host(&mut state, host, |figures| {
             figures.connections = figures.connections.saturating_add(1)
         });
     }
 
     /// A connection of a host that was let in has ended.
-    pub fn disconnected(&self, host: &str) {
-        let mut state = self.state();
+    pub fn host_disconnected(&self, host: &str) {
+        let mut state = self.lock_state();
         state.totals.connections = state.totals.connections.saturating_sub(1);
-        self.of(&mut state, host, |figures| {
+        self.update_host(&mut state, host, |figures| {
             figures.connections = figures.connections.saturating_sub(1)
         });
     }
 
     /// Sets what a host has here, in files and bytes of disk.
-    pub fn holds(&self, host: &str, files: u64, used: u64) {
-        self.of(&mut self.state(), host, |figures| (figures.files, figures.used) = (files, used));
+    pub fn set_stored(&self, host: &str, files: u64, used: u64) {
+        self.update_host(&mut self.lock_state(), host, |figures| {
+            (figures.files, figures.used) = (files, used)
+        });
     }
 
     /// A host was told at `now` (nanoseconds since the Unix epoch) that `stored` more bytes of its
     /// files are on the disk, which took `received` bytes on the wire; it says that it has `left`
     /// more to send.
-    pub fn acknowledged(&self, host: &str, now: i64, stored: u64, received: u64, left: u64) {
-        self.of(&mut self.state(), host, |figures| {
+    pub fn record_acknowledged(&self, host: &str, now: i64, stored: u64, received: u64, left: u64) {
+        self.update_host(&mut self.lock_state(), host, |figures| {
             figures.acknowledged = Some(now);
             figures.left = Some(left);
             figures.stored = figures.stored.saturating_add(stored);
@@ -76,57 +88,62 @@ impl Metrics {
     }
 
     /// Something could not be stored, for this shortage.
-    pub fn not_stored(&self, shortage: &'static str) {
-        let count = &mut self.state().totals.not_stored;
+    pub fn record_not_stored(&self, shortage: &'static str) {
+        let count = &mut self.lock_state().totals.not_stored;
         count.entry(shortage).and_modify(|count| *count = count.saturating_add(1)).or_insert(1);
     }
 
     /// A log names another host than the one that sends it.
-    pub fn misnamed(&self) {
-        let count = &mut self.state().totals.misnamed;
+    pub fn record_misnamed(&self) {
+        let count = &mut self.lock_state().totals.misnamed;
         *count = count.saturating_add(1);
     }
 
     /// Times were exchanged: how far the host's clock is ahead, and how long the exchange took, in
     /// nanoseconds.
-    pub fn clock(&self, host: &str, offset: i64, round_trip: i64) {
-        self.of(&mut self.state(), host, |figures| {
+    pub fn record_clock(&self, host: &str, offset: i64, round_trip: i64) {
+        self.update_host(&mut self.lock_state(), host, |figures| {
             (figures.clock_offset, figures.round_trip) = (Some(offset), Some(round_trip));
         });
     }
 
     /// A connection was refused, or ended for what the other side did.
-    pub fn refused(&self, cause: &'static str) {
-        let count = &mut self.state().totals.refused;
+    pub fn record_refused(&self, cause: &'static str) {
+        let count = &mut self.lock_state().totals.refused;
         count.entry(cause).and_modify(|count| *count = count.saturating_add(1)).or_insert(1);
     }
 
     /// The figures of all hosts that have ever been let in, by name.
-    pub fn hosts(&self) -> Vec<HostFigures> {
-        self.state().hosts.values().cloned().collect()
+    pub fn host_figures(&self) -> Vec<HostFigures> {
+        self.lock_state().hosts.values().cloned().collect()
     }
 
     /// The figures of the whole.
-    pub fn totals(&self) -> Totals {
-        self.state().totals.clone()
+    pub fn totals(&self) -> CollectorTotals {
+        self.lock_state().totals.clone()
     }
 
     /// All figures as Prometheus reads them ([`http`] says under which type).
-    pub fn text(&self) -> String {
+    pub fn render_text(&self) -> String {
         let (hosts, totals) = {
-            let state = self.state();
+            let state = self.lock_state();
             (state.hosts.values().cloned().collect(), state.totals.clone())
         };
-        text::text(hosts, totals)
+        text::render_text(hosts, totals)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, MetricsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes a host's figures.
-    fn of(&self, state: &mut State, host: &str, change: impl FnOnce(&mut HostFigures)) {
-        let State { hosts, totals } = state;
+    fn update_host(
+        &self,
+        state: &mut MetricsState,
+        host: &str,
+        change: impl FnOnce(&mut HostFigures),
+    ) {
+        let MetricsState { hosts, totals } = state;
         if let Some(figures) = hosts.get_mut(host) {
             change(figures);
         } else if hosts.len() < MAX_HOSTS_WITH_FIGURES {

@@ -13,7 +13,7 @@ pub(crate) const PAGE: usize = 4096;
 ///
 /// A changed page goes unnoticed once in 2^64 times. Checksums guard against accidents only: a host
 /// is believed about its own files anyway.
-pub(crate) fn sum(page: &[u8]) -> u64 {
+pub(crate) fn page_checksum(page: &[u8]) -> u64 {
     if is_zero(page) {
         return 0;
     }
@@ -37,7 +37,7 @@ pub(crate) fn is_zero(bytes: &[u8]) -> bool {
 }
 
 /// Number of pages of `length` bytes.
-pub(crate) fn pages(length: u64) -> u64 {
+pub(crate) fn page_count(length: u64) -> u64 {
     length.div_ceil(PAGE as u64)
 }
 
@@ -52,21 +52,21 @@ mod tests {
             let mut page = [0; PAGE];
             page[at] = 1;
             assert!(!is_zero(&page), "byte {at}");
-            assert_ne!(sum(&page), 0);
+            assert_ne!(page_checksum(&page), 0);
         }
-        assert_eq!(sum(&[0; 100]), 0);
+        assert_eq!(page_checksum(&[0; 100]), 0);
     }
 
     #[test]
     fn a_short_page_is_one_with_zeros_behind() {
         let mut page = [0; PAGE];
         page[..3].copy_from_slice(b"abc");
-        assert_eq!(sum(b"abc"), sum(&page));
-        assert_ne!(sum(b"abc"), sum(b"abd"));
+        assert_eq!(page_checksum(b"abc"), page_checksum(&page));
+        assert_ne!(page_checksum(b"abc"), page_checksum(b"abd"));
     }
 
     #[test]
     fn pages_of_a_length() {
-        assert_eq!([0, 1, 4096, 4097].map(pages), [0, 1, 1, 2]);
+        assert_eq!([0, 1, 4096, 4097].map(page_count), [0, 1, 1, 2]);
     }
 }

@@ -9,7 +9,7 @@
 mod dialog;
 mod event;
 mod files;
-mod named;
+mod operations;
 mod options;
 mod outgoing;
 mod pause;
@@ -22,33 +22,37 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-pub use dialog::Broken;
-pub use event::{Event, Events};
-pub use options::{Error, Options, Summary};
+pub use dialog::ConnectionError;
+pub use event::{ShipEvent, ShipListener};
+pub use options::{ShipError, ShipOptions, ShipSummary};
 
-use crate::link::Stop;
+use crate::link::StopFlag;
 use crate::tuning::{RETRY_PAUSES, STOP_GRACE};
-use pause::pause;
-use shipper::{Shipper, Went};
+use pause::pause_unless_stopped;
+use shipper::{ConnectionOutcome, Shipper};
 
 /// Sends until all is sent, or, where it follows, until `stop` is set.
 ///
 /// # Errors
 /// When a file cannot be read; and unless it follows, when the collector cannot be reached for
 /// long, or refuses.
-pub fn run(options: &Options, events: &dyn Events, stop: &Stop) -> Result<Summary, Error> {
+pub fn run_shipper(
+    options: &ShipOptions,
+    events: &dyn ShipListener,
+    stop: &StopFlag,
+) -> Result<ShipSummary, ShipError> {
     let mut shipper = Shipper::new(options, events, stop)?;
-    let (abort, over) = (Arc::clone(&shipper.abort), Stop::default());
+    let (abort, over) = (Arc::clone(&shipper.abort), StopFlag::default());
     std::thread::scope(|scope| {
-        scope.spawn(|| give_up_when_stopped(stop, &abort, &over));
-        let result = go_on(&mut shipper, options, events, stop);
+        scope.spawn(|| abort_after_stop(stop, &abort, &over));
+        let result = run_connections(&mut shipper, options, events, stop);
         over.store(true, Relaxed);
         result
     })
 }
 
 /// Sets `abort` some time after `stop`, unless it is `over` before.
-fn give_up_when_stopped(stop: &Stop, abort: &Stop, over: &Stop) {
+fn abort_after_stop(stop: &StopFlag, abort: &StopFlag, over: &StopFlag) {
     let mut stopped: Option<Instant> = None;
     while !over.load(Relaxed) {
         if stop.load(Relaxed) && stopped.get_or_insert_with(Instant::now).elapsed() >= STOP_GRACE {
@@ -59,42 +63,42 @@ fn give_up_when_stopped(stop: &Stop, abort: &Stop, over: &Stop) {
 }
 
 /// Makes connection after connection.
-fn go_on(
+fn run_connections(
     shipper: &mut Shipper<'_>,
-    options: &Options,
-    events: &dyn Events,
-    stop: &Stop,
-) -> Result<Summary, Error> {
+    options: &ShipOptions,
+    events: &dyn ShipListener,
+    stop: &StopFlag,
+) -> Result<ShipSummary, ShipError> {
     let [first, longest] = RETRY_PAUSES;
     let mut again = first;
     let mut progress = Instant::now();
     while !stop.load(Relaxed) {
         let before = shipper.durable;
-        let went = shipper.connection()?;
+        let went = shipper.run_connection()?;
         if shipper.durable != before {
             (again, progress) = (first, Instant::now());
         }
         let broken = match went {
-            Went::Over => break,
-            Went::NoRoom(shortage) => {
-                return Err(Error::NoRoom { to: options.to.clone(), shortage });
+            ConnectionOutcome::Over => break,
+            ConnectionOutcome::NoRoom(shortage) => {
+                return Err(ShipError::NoRoom { to: options.to.clone(), shortage });
             }
-            Went::Broken(broken) => broken,
+            ConnectionOutcome::Broken(broken) => broken,
         };
         let why = broken.to_string();
         if !options.follow {
             let to = options.to.clone();
-            if let Broken::Refused(_) = broken {
-                return Err(Error::Refused { to, why });
+            if let ConnectionError::Refused(_) = broken {
+                return Err(ShipError::Refused { to, why });
             }
             if progress.elapsed() >= options.patience {
-                return Err(Error::GaveUp { to, why });
+                return Err(ShipError::GaveUp { to, why });
             }
         }
-        events.event(&Event::Lost { why: &why, again });
-        pause(again, stop);
+        events.on_event(&ShipEvent::Lost { why: &why, again });
+        pause_unless_stopped(again, stop);
         again = longest.min(again * 2);
     }
     let unreadable = shipper.scanner.unreadable.len() as u64;
-    Ok(Summary { sent: shipper.scanner.sent, wire: shipper.wire, unreadable })
+    Ok(ShipSummary { sent: shipper.scanner.sent, wire: shipper.wire, unreadable })
 }

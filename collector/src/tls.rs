@@ -17,15 +17,15 @@ use rustls::{
 use rustls_pki_types::{CertificateDer, DnsName, ServerName};
 
 use crate::keys::COLLECTOR;
-use crate::keys::{self, Bundle, Followed, Role};
-use verifier::Verifier;
+use crate::keys::{self, KeyBundle, KeyRole, RevocationWatcher};
+use verifier::HostCertificateVerifier;
 
-/// Word of [`refusal`] for a certificate that was revoked.
+/// Word of [`refusal_reason`] for a certificate that was revoked.
 pub(crate) const REVOKED: &str = "certificate revoked";
 
 /// Error of a configuration or of a peer's certificate.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum TlsError {
     /// The key of another kind of machine.
     #[error("this is {has}, and {needs} is needed; 'sockcap keys show FILE' says whose a key is")]
     Role {
@@ -49,28 +49,29 @@ pub enum Error {
 ///
 /// # Errors
 /// The key is not a collector's, or cannot be used.
-pub fn server(bundle: &Bundle) -> Result<Arc<ServerConfig>, Error> {
-    server_with(bundle, None)
+pub fn server_config(bundle: &KeyBundle) -> Result<Arc<ServerConfig>, TlsError> {
+    server_config_with(bundle, None)
 }
 
-/// Configuration of a collector, as [`server`], that also refuses certificates on the list of
-/// revoked ones.
+/// Configuration of a collector, as [`server_config`], that also refuses certificates on the list
+/// of revoked ones.
 ///
 /// # Errors
-/// As [`server`].
-pub fn server_with(
-    bundle: &Bundle,
-    revoked: Option<&Arc<Followed>>,
-) -> Result<Arc<ServerConfig>, Error> {
-    if bundle.role() != Role::Collector {
+/// As [`server_config`].
+pub fn server_config_with(
+    bundle: &KeyBundle,
+    revoked: Option<&Arc<RevocationWatcher>>,
+) -> Result<Arc<ServerConfig>, TlsError> {
+    if bundle.role() != KeyRole::Collector {
         let has = format!("the key of host {}", bundle.names().join(", "));
-        return Err(Error::Role { has, needs: "the collector's" });
+        return Err(TlsError::Role { has, needs: "the collector's" });
     }
-    let provider = provider();
+    let provider = crypto_provider();
     let inner =
-        WebPkiClientVerifier::builder_with_provider(roots(bundle)?, provider.clone()).build()?;
+        WebPkiClientVerifier::builder_with_provider(trusted_roots(bundle)?, provider.clone())
+            .build()?;
     let verifier = match revoked {
-        Some(revoked) => Arc::new(Verifier { inner, revoked: Arc::clone(revoked) }),
+        Some(revoked) => Arc::new(HostCertificateVerifier { inner, revoked: Arc::clone(revoked) }),
         None => inner,
     };
     let mut config = ServerConfig::builder_with_provider(provider)
@@ -84,17 +85,17 @@ pub fn server_with(
     Ok(Arc::new(config))
 }
 
-/// Configuration of a shipper; [`connect`] makes connections of it.
+/// Configuration of a shipper; [`connect_client`] makes connections of it.
 ///
 /// # Errors
 /// The key is not a host's, or cannot be used.
-pub fn client(bundle: &Bundle) -> Result<Arc<ClientConfig>, Error> {
-    if bundle.role() != Role::Host {
-        return Err(Error::Role { has: "the collector's key".to_owned(), needs: "a host's" });
+pub fn client_config(bundle: &KeyBundle) -> Result<Arc<ClientConfig>, TlsError> {
+    if bundle.role() != KeyRole::Host {
+        return Err(TlsError::Role { has: "the collector's key".to_owned(), needs: "a host's" });
     }
-    let mut config = ClientConfig::builder_with_provider(provider())
+    let mut config = ClientConfig::builder_with_provider(crypto_provider())
         .with_protocol_versions(&[&TLS13])?
-        .with_root_certificates(roots(bundle)?)
+        .with_root_certificates(trusted_roots(bundle)?)
         .with_client_auth_cert(vec![bundle.certificate.clone()], bundle.key.clone_key())?;
     config.resumption = Resumption::disabled();
     Ok(Arc::new(config))
@@ -104,7 +105,7 @@ pub fn client(bundle: &Bundle) -> Result<Arc<ClientConfig>, Error> {
 ///
 /// # Errors
 /// rustls cannot make it.
-pub fn connect(config: Arc<ClientConfig>) -> Result<ClientConnection, Error> {
+pub fn connect_client(config: Arc<ClientConfig>) -> Result<ClientConnection, TlsError> {
     let name = DnsName::try_from_str(COLLECTOR)
         .map_err(|_| rustls::Error::General(COLLECTOR.to_owned()))?;
     Ok(ClientConnection::new(config, ServerName::DnsName(name))?)
@@ -115,17 +116,17 @@ pub fn connect(config: Arc<ClientConfig>) -> Result<ClientConnection, Error> {
 ///
 /// # Errors
 /// There is no certificate, or it has a name that no host may have.
-pub(crate) fn hosts_of(certificates: &[CertificateDer<'_>]) -> Result<Vec<String>, Error> {
-    let no_host = |why: &dyn std::fmt::Display| Error::NoHost(why.to_string());
+pub(crate) fn host_names_of(certificates: &[CertificateDer<'_>]) -> Result<Vec<String>, TlsError> {
+    let no_host = |why: &dyn std::fmt::Display| TlsError::NoHost(why.to_string());
     let first = certificates.first().ok_or_else(|| no_host(&"none was shown"))?;
     let names = keys::certificate_names(first).map_err(|error| no_host(&error))?;
-    keys::host_names(&names).map_err(|error| no_host(&error))?;
+    keys::check_host_names(&names).map_err(|error| no_host(&error))?;
     Ok(names)
 }
 
 /// Reason why TLS refused a connection, in a few words that are the same for the same cause, for
 /// log lines and counters; `None` if TLS was not the reason.
-pub(crate) fn refusal(error: &io::Error) -> Option<&'static str> {
+pub(crate) fn refusal_reason(error: &io::Error) -> Option<&'static str> {
     let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     Some(match error {
         rustls::Error::NoCertificatesPresented => "no certificate",
@@ -171,12 +172,12 @@ fn refused_by_peer(alert: AlertDescription) -> &'static str {
     }
 }
 
-fn provider() -> Arc<CryptoProvider> {
+fn crypto_provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
 /// Store of the one authority that is trusted.
-fn roots(bundle: &Bundle) -> Result<Arc<RootCertStore>, Error> {
+fn trusted_roots(bundle: &KeyBundle) -> Result<Arc<RootCertStore>, TlsError> {
     let mut roots = RootCertStore::empty();
     roots.add(bundle.authority.clone())?;
     Ok(Arc::new(roots))

@@ -9,8 +9,8 @@ mod message;
 mod tests;
 
 pub(crate) use frames::decode_request;
-pub use frames::{Error, FrameReader, decode_answer, frame, frame_with};
-pub use message::{Answer, Exchange, Request, Shortage};
+pub use frames::{FrameError, FrameReader, decode_answer, encode_frame, encode_frame_with};
+pub use message::{CollectorAnswer, ShipperRequest, StorageShortage, TimeExchange};
 
 /// The version of this protocol. A collector refuses every other.
 pub const VERSION: u32 = 1;
@@ -19,9 +19,9 @@ pub const FRAME_LIMIT: usize = 320 << 10;
 /// Maximum size of the first frame of a shipper behind its length, in bytes: whoever has not said
 /// yet who it is has no more memory than that.
 pub(crate) const GREETING_LIMIT: usize = 1 << 10;
-/// Maximum size of one [`Request::Extent`] before compression, in bytes.
+/// Maximum size of one [`ShipperRequest::Extent`] before compression, in bytes.
 pub const EXTENT_LIMIT: usize = 256 << 10;
 /// Maximum number of pages whose checksums a shipper asks for at once.
 pub const ASK_LIMIT: u32 = 32 << 10;
-/// Maximum number of [`Request::Flush`] without an answer.
+/// Maximum number of [`ShipperRequest::Flush`] without an answer.
 pub(crate) const FLUSHES: usize = 4;

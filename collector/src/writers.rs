@@ -11,7 +11,7 @@ use std::sync::Once;
 use rustix::fs::fstatfs;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
-use socket_log::Header;
+use socket_log::LogHeader;
 use socket_log::layout::source;
 
 /// File systems whose leases are known to know of mappings. On overlayfs, for one, a mapping is of
@@ -26,7 +26,7 @@ const KNOWN: [i64; 5] = [
 
 /// Whether nobody has the file open for writing or mapped: `true` if so, `false` if somebody has,
 /// `None` where the system does not tell.
-pub fn none(file: &File) -> Option<bool> {
+pub fn has_no_writer(file: &File) -> Option<bool> {
     let of = fstatfs(file).ok()?.f_type;
     if !KNOWN.contains(&of) {
         return None;
@@ -54,17 +54,20 @@ pub fn none(file: &File) -> Option<bool> {
 
 /// Place where this process runs, as ids of processes have a meaning there only.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Here {
+pub(super) struct ProcessScope {
     /// The kernel's id of this boot; zeros where it is not known.
     pub(super) boot: [u8; 16],
     /// The inode of the namespace in which processes have their ids; 0 where it is not known.
     namespace: u64,
 }
 
-impl Here {
+impl ProcessScope {
     /// Place of this process on a kernel that has this boot id.
-    pub(super) fn new(boot: [u8; 16]) -> Here {
-        Here { boot, namespace: fs::metadata("/proc/self/ns/pid").map_or(0, |status| status.ino()) }
+    pub(super) fn new(boot: [u8; 16]) -> ProcessScope {
+        ProcessScope {
+            boot,
+            namespace: fs::metadata("/proc/self/ns/pid").map_or(0, |status| status.ino()),
+        }
     }
 
     /// Whether the process of a log is known to be gone, so that it writes no more: it ran on this
@@ -74,7 +77,7 @@ impl Here {
     /// A process of another container may be alive under an id that nobody has here, and a log made
     /// ahead has no process yet: both count as alive. So does a process whose id was given to
     /// another one since.
-    pub(super) fn has_lost(&self, header: &Header) -> bool {
+    pub(super) fn is_process_gone(&self, header: &LogHeader) -> bool {
         let is_ours = [source::LIBRARY, source::SWITCHES].contains(&header.source)
             && self.boot != [0; 16]
             && header.boot_id == self.boot
@@ -91,7 +94,7 @@ impl Here {
 
 #[cfg(test)]
 mod tests {
-    use socket_log::Log;
+    use socket_log::SocketLog;
     use socket_log::write::LogWriter;
 
     use super::*;
@@ -99,13 +102,16 @@ mod tests {
     #[test]
     fn a_process_is_gone_once_nobody_has_its_id_where_it_had_it() {
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
-        let here = Here::new([7; 16]);
+        let here = ProcessScope::new([7; 16]);
         assert_ne!(here.namespace, 0, "/proc has it");
         let pid = child.id();
         let header = |boot: u8, namespace: u64, seen_by: u32| {
             let mut log = LogWriter::new("web-1", pid, "/bin/sleep");
             log.set_boot(boot).set_pid_namespace(namespace).set_source(seen_by);
-            Log::from_bytes(std::path::Path::new("x"), log.bytes()).unwrap().header().clone()
+            SocketLog::from_bytes(std::path::Path::new("x"), log.to_bytes())
+                .unwrap()
+                .header()
+                .clone()
         };
         let own = header(7, here.namespace, source::LIBRARY);
         let others = [
@@ -114,12 +120,15 @@ mod tests {
             header(7, 0, source::LIBRARY),
             header(7, here.namespace, source::STRACE),
         ];
-        assert!(!here.has_lost(&own), "it runs");
+        assert!(!here.is_process_gone(&own), "it runs");
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(here.has_lost(&own), "it was killed");
-        assert!(others.iter().all(|other| !here.has_lost(other)), "of those nothing is known");
-        assert!(!Here { boot: [0; 16], ..here }.has_lost(&header(
+        assert!(here.is_process_gone(&own), "it was killed");
+        assert!(
+            others.iter().all(|other| !here.is_process_gone(other)),
+            "of those nothing is known"
+        );
+        assert!(!ProcessScope { boot: [0; 16], ..here }.is_process_gone(&header(
             0,
             here.namespace,
             source::LIBRARY
@@ -131,8 +140,8 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let read = File::open(file.path()).unwrap();
         file.as_file().set_len(4096).unwrap();
-        let expected = none(&read).map(|_| false);
-        assert_eq!(none(&read), expected, "open for writing");
+        let expected = has_no_writer(&read).map(|_| false);
+        assert_eq!(has_no_writer(&read), expected, "open for writing");
         // SAFETY: a new mapping, of a file that is not made shorter.
         let mapping = unsafe {
             rustix::mm::mmap(
@@ -146,10 +155,10 @@ mod tests {
         }
         .unwrap();
         let path = file.into_temp_path();
-        assert_eq!(none(&read), expected, "mapped, and no longer open");
+        assert_eq!(has_no_writer(&read), expected, "mapped, and no longer open");
         // SAFETY: nothing refers to the mapping.
         unsafe { rustix::mm::munmap(mapping, 4096) }.unwrap();
-        assert_eq!(none(&read), expected.map(|_| true), "nobody has it");
+        assert_eq!(has_no_writer(&read), expected.map(|_| true), "nobody has it");
         drop(path);
     }
 }

@@ -6,8 +6,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::args().nth(1).ok_or("usage: reconcile DIRECTORY")?;
     let data = DataDir::new(directory);
     let outcome = reconcile::reconcile(&data, &reconcile::Options::default(), &())?;
-    let trace = MessageTrace::read(data.messages(), data.nodes())?;
-    let first = trace.messages().next().map_or(0, |message| message.time());
+    let trace = MessageTrace::read(data.messages_path(), data.nodes_path())?;
+    let first = trace.messages().next().map_or(0, |message| message.sort_time());
     for m in trace.messages() {
         let node =
             |id| trace.nodes.get(id).map(|n| format!("{}[{}]", n.command, n.pid.unwrap_or(0)));

@@ -15,8 +15,8 @@ use std::time::Instant;
 
 use message_trace::{DataDir, Progress};
 use reconcile::Options;
-use socket_log::encode::{Datagram, Direction, Origin, Role};
-use socket_log::write::{self, LogWriter, TCP, UDP, UNIX_STREAM, inet};
+use socket_log::encode::{DatagramRecord, Direction, FlowOrigin, FlowRole};
+use socket_log::write::{self, LogWriter, TCP, UDP, UNIX_STREAM, inet_address};
 
 const HOSTS: u64 = 115;
 /// Messages of one connection, where nobody chose.
@@ -64,7 +64,7 @@ fn make(directory: &Path, messages: u64, each: u64) -> Result<(), Box<dyn Error>
                 add(&mut log, connection, each, host == from);
             }
         }
-        log.write(data.hosts().join(format!("h{host}")).join("100.sclog"))?;
+        log.write_file(data.hosts_dir().join(format!("h{host}")).join("100.sclog"))?;
     }
     Ok(())
 }
@@ -83,11 +83,11 @@ fn add(log: &mut LogWriter, connection: u64, each: u64, connects: bool) {
     let (at, flow) = (APART * connection, connection as u32 + 1);
     let [client, server] = [(from, port), (to, 80)].map(|(host, port)| {
         let address = SocketAddr::from(([10, 0, host as u8, 1], port as u16));
-        inet(address)
+        inet_address(address)
     });
     let (own, peer, role, origin) = match connects {
-        true => (&client, &server, Role::Connect, Origin::Socket),
-        false => (&server, &client, Role::Accept, Origin::Accept),
+        true => (&client, &server, FlowRole::Connect, FlowOrigin::Socket),
+        false => (&server, &client, FlowRole::Accept, FlowOrigin::Accept),
     };
     log.flow(at, flow, TCP, origin, 2 * connection + u64::from(connects) + 1);
     log.endpoints(at, flow, role, own, peer, 0);
@@ -104,7 +104,7 @@ fn add(log: &mut LogWriter, connection: u64, each: u64, connects: bool) {
 /// receives all but one of a hundred, after up to two milliseconds, and one of a thousand twice.
 fn equal(directory: &Path, datagrams: u64) -> Result<(), Box<dyn Error>> {
     let data = DataDir::new(directory);
-    let names = [4000, 53].map(|port| inet(SocketAddr::from(([10, 0, 0, 1], port))));
+    let names = [4000, 53].map(|port| inet_address(SocketAddr::from(([10, 0, 0, 1], port))));
     let sends = (0..datagrams).map(|number| APART * (number + 1));
     let delay = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 43;
     let arrived = sends.clone().filter(|at| at % (100 * APART) != 0);
@@ -120,12 +120,12 @@ fn equal(directory: &Path, datagrams: u64) -> Result<(), Box<dyn Error>> {
         let pid = 100 + end as u32;
         let mut log = LogWriter::new("h0", pid, "/bin/proxy");
         log.set_boot(1);
-        log.flow(0, 1, UDP, Origin::Socket, end as u64 + 1);
-        log.endpoints(0, 1, Role::Bind, &names[end], &[], 0);
+        log.flow(0, 1, UDP, FlowOrigin::Socket, end as u64 + 1);
+        log.endpoints(0, 1, FlowRole::Bind, &names[end], &[], 0);
         for ticks in times {
             let peer = names[1 - end].as_slice();
             let (bytes, checksum, flags) = (100, 7, 0);
-            log.datagram(&Datagram {
+            log.datagram(&DatagramRecord {
                 direction,
                 flow: 1,
                 ticks,
@@ -136,7 +136,7 @@ fn equal(directory: &Path, datagrams: u64) -> Result<(), Box<dyn Error>> {
                 peer,
             });
         }
-        log.write(data.hosts().join("h0").join(format!("{pid}.sclog")))
+        log.write_file(data.hosts_dir().join("h0").join(format!("{pid}.sclog")))
     };
     write(0, Direction::Send, &mut sends.clone())?;
     write(1, Direction::Receive, &mut receives.into_iter())?;
@@ -165,25 +165,25 @@ fn alone(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
         for number in (host..connections / 2).step_by(2) {
             let (at, flow) = (APART * (number + 1), 2 * number as u32 + 1);
             let (asks, answers) = (100 + number % 3_000, 1_000 + number * 7_919 % 50_021);
-            let own = inet(SocketAddr::from(([10, 0, host as u8, 1], 80)));
-            log.flow(at, flow, TCP, Origin::Accept, 2 * number + 1);
-            log.endpoints(at, flow, Role::Accept, &own, &inet(address(1, number)), 0);
+            let own = inet_address(SocketAddr::from(([10, 0, host as u8, 1], 80)));
+            log.flow(at, flow, TCP, FlowOrigin::Accept, 2 * number + 1);
+            log.endpoints(at, flow, FlowRole::Accept, &own, &inet_address(address(1, number)), 0);
             log.receive(at + 1_000, flow, asks);
-            let own = inet(address(3 + host as u8, number));
-            log.flow(at + 1_500_000, flow + 1, TCP, Origin::Socket, 2 * number + 2);
+            let own = inet_address(address(3 + host as u8, number));
+            log.flow(at + 1_500_000, flow + 1, TCP, FlowOrigin::Socket, 2 * number + 2);
             log.endpoints(
                 at + 1_600_000,
                 flow + 1,
-                Role::Connect,
+                FlowRole::Connect,
                 &own,
-                &inet(address(2, number)),
+                &inet_address(address(2, number)),
                 0,
             );
             log.send(at + 2_000_000, flow + 1, asks).receive(at + 5_000_000, flow + 1, answers);
             log.send(at + 5_100_000, flow, answers);
             log.close(at + 5_200_000, flow).close(at + 5_200_000, flow + 1);
         }
-        log.write(data.hosts().join(format!("h{host}")).join("100.sclog"))?;
+        log.write_file(data.hosts_dir().join(format!("h{host}")).join("100.sclog"))?;
     }
     Ok(())
 }
@@ -202,26 +202,33 @@ fn translated(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> 
                 (APART * (number + 1) + jitter + host * 3_600_000_000_000, number as u32 + 1);
             let (asks, answers) = (100 + number % 3_000, 1_000 + number * 7_919 % 50_021);
             if host == 0 {
-                log.flow(at, flow, TCP, Origin::Socket, number + 1);
-                let own = inet(address(1, number));
+                log.flow(at, flow, TCP, FlowOrigin::Socket, number + 1);
+                let own = inet_address(address(1, number));
                 log.endpoints(
                     at,
                     flow,
-                    Role::Connect,
+                    FlowRole::Connect,
                     &own,
-                    &inet(SocketAddr::from(([10, 9, 9, 9], 80))),
+                    &inet_address(SocketAddr::from(([10, 9, 9, 9], 80))),
                     0,
                 );
                 log.send(at + 200_000, flow, asks).receive(at + 900_000, flow, answers);
             } else {
-                let own = inet(SocketAddr::from(([10, 3, 0, 1], 8080)));
-                log.flow(at + 150_000, flow, TCP, Origin::Accept, number + 1);
-                log.endpoints(at + 150_000, flow, Role::Accept, &own, &inet(address(2, number)), 0);
+                let own = inet_address(SocketAddr::from(([10, 3, 0, 1], 8080)));
+                log.flow(at + 150_000, flow, TCP, FlowOrigin::Accept, number + 1);
+                log.endpoints(
+                    at + 150_000,
+                    flow,
+                    FlowRole::Accept,
+                    &own,
+                    &inet_address(address(2, number)),
+                    0,
+                );
                 log.receive(at + 300_000, flow, asks).send(at + 700_000, flow, answers);
             }
             log.close(at + 1_000_000, flow);
         }
-        log.write(data.hosts().join(format!("h{host}")).join("100.sclog"))?;
+        log.write_file(data.hosts_dir().join(format!("h{host}")).join("100.sclog"))?;
     }
     Ok(())
 }
@@ -235,17 +242,24 @@ fn unix(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
             let (at, flow) = (APART * (number + 1), number as u32 + 1);
             let asks = 100 + number % 3_000;
             if connects {
-                log.flow(at, flow, UNIX_STREAM, Origin::Socket, 2 * number + 1);
-                log.endpoints(at, flow, Role::Connect, &[], &write::unix("/run/s"), 0);
+                log.flow(at, flow, UNIX_STREAM, FlowOrigin::Socket, 2 * number + 1);
+                log.endpoints(at, flow, FlowRole::Connect, &[], &write::unix_address("/run/s"), 0);
                 log.send(at + 1_000, flow, asks).receive(at + 4_000, flow, 900);
             } else {
-                log.flow(at + 500, flow, UNIX_STREAM, Origin::Accept, 2 * number + 2);
-                log.endpoints(at + 500, flow, Role::Accept, &write::unix("/run/s"), &[], 100);
+                log.flow(at + 500, flow, UNIX_STREAM, FlowOrigin::Accept, 2 * number + 2);
+                log.endpoints(
+                    at + 500,
+                    flow,
+                    FlowRole::Accept,
+                    &write::unix_address("/run/s"),
+                    &[],
+                    100,
+                );
                 log.receive(at + 2_000, flow, asks).send(at + 3_000, flow, 900);
             }
             log.close(at + 5_000, flow);
         }
-        log.write(data.hosts().join("h0").join(format!("{pid}.sclog")))?;
+        log.write_file(data.hosts_dir().join("h0").join(format!("{pid}.sclog")))?;
     }
     Ok(())
 }
@@ -254,14 +268,21 @@ fn unix(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
 fn udp(directory: &Path, flows: u64) -> Result<(), Box<dyn Error>> {
     let data = DataDir::new(directory);
     let mut log = log(0, 100);
-    log.flow(0, 1, UDP, Origin::Socket, 1);
-    log.endpoints(0, 1, Role::Bind, &inet(SocketAddr::from(([10, 0, 0, 1], 53))), &[], 0);
+    log.flow(0, 1, UDP, FlowOrigin::Socket, 1);
+    log.endpoints(
+        0,
+        1,
+        FlowRole::Bind,
+        &inet_address(SocketAddr::from(([10, 0, 0, 1], 53))),
+        &[],
+        0,
+    );
     for number in 0..flows {
-        let peer = &inet(address(1, number));
+        let peer = &inet_address(address(1, number));
         let sides = [(Direction::Receive, 0), (Direction::Send, 100_000)];
         for (direction, later) in sides {
             let (ticks, checksum) = (APART * (number + 1) + later, number as u32);
-            log.datagram(&Datagram {
+            log.datagram(&DatagramRecord {
                 direction,
                 flow: 1,
                 ticks,
@@ -273,7 +294,7 @@ fn udp(directory: &Path, flows: u64) -> Result<(), Box<dyn Error>> {
             });
         }
     }
-    log.write(data.hosts().join("h0").join("100.sclog"))?;
+    log.write_file(data.hosts_dir().join("h0").join("100.sclog"))?;
     Ok(())
 }
 
@@ -297,12 +318,12 @@ fn run(directory: &Path, options: &Options) -> Result<(), Box<dyn Error>> {
 struct Steps(Instant);
 
 impl Progress for Steps {
-    fn step(&self, what: &str, _: u64) {
+    fn begin_step(&self, what: &str, _: u64) {
         let elapsed = self.0.elapsed().as_secs_f64();
         println!("  {elapsed:>6.2} s, {:.2} s used, {:>12}: {what}", used(), status("RssAnon:"));
     }
 
-    fn advance(&self, _: u64) {}
+    fn advance_step(&self, _: u64) {}
 }
 
 /// The processor time of this process, in seconds.

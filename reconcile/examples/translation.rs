@@ -8,7 +8,7 @@ mod translated;
 use std::error::Error;
 use std::time::Instant;
 
-use reconcile::translation::pairs;
+use reconcile::translation::find_pairs;
 use translated::{Judgement, Wanted, system};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut all = Judgement::default();
         for seed in first..first + systems {
             let system = system(Wanted { seed, fingerprints, connections: 120, clients: 6 });
-            all.judge(&system, &pairs(&system.halves, &[], 0.0)?);
+            all.judge(&system, &find_pairs(&system.halves, &[], 0.0)?);
         }
         println!("fingerprints: {fingerprints}\n{all}");
     }
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for seed in 0..8 {
         let big = system(Wanted { seed, fingerprints: false, connections: 2_000, clients: 200 });
         let start = Instant::now();
-        let found = pairs(&big.halves, &[], translated::MIN_CONFIDENCE)?;
+        let found = find_pairs(&big.halves, &[], translated::MIN_CONFIDENCE)?;
         let took = start.elapsed();
         let truths = big.truth.iter().flatten().count() / 2;
         println!("  {} half flows, {} pairs of {truths}: {took:?}", big.halves.len(), found.len());

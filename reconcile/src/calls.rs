@@ -5,14 +5,14 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// One send or receive call on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Transfer {
+pub(crate) struct StreamTransfer {
     /// When a send was called or a receive returned, in nanoseconds since the Unix epoch on the
     /// host's clock.
     pub time: i64,
     /// How many bytes it moved.
     pub bytes: u64,
-    /// The process, by its place among the processes; [`Transfer::FORGOTTEN`] for bytes whose calls
-    /// a log has forgotten.
+    /// The process, by its place among the processes; [`StreamTransfer::FORGOTTEN`] for bytes whose
+    /// calls a log has forgotten.
     pub process: u32,
     /// The thread.
     pub tid: i32,
@@ -23,7 +23,7 @@ pub(crate) struct Transfer {
     pub begins: bool,
 }
 
-impl Transfer {
+impl StreamTransfer {
     /// The process of bytes that moved, but whose calls are not in the log any more.
     pub(crate) const FORGOTTEN: u32 = u32::MAX;
     /// The number of such bytes where nobody knows it.
@@ -44,49 +44,50 @@ impl Transfer {
     pub(crate) const EDGE: u32 = 1 << 30;
     pub(crate) const LOOK: u32 = 1 << 29;
 
-    /// The kernel's count as it would be where so many bytes went before the calls that follow.
-    pub(crate) fn counted_from(time: i64, bytes: u64) -> Transfer {
-        let process = Transfer::COUNTED;
-        Transfer { time, bytes, process, tid: 0, elsewhere: false, begins: true }
+    /// The kernel's count as it would be where that number of bytes went before the calls that
+    /// follow.
+    pub(crate) fn counted_from(time: i64, bytes: u64) -> StreamTransfer {
+        let process = StreamTransfer::COUNTED;
+        StreamTransfer { time, bytes, process, tid: 0, elsewhere: false, begins: true }
     }
 
     /// Whether this is no call but a mark of a unix stream: [`EDGE`](Self::EDGE) or
     /// [`LOOK`](Self::LOOK).
     pub(crate) fn is_mark(&self) -> bool {
         let is_call = self.is_forgotten() || self.is_count();
-        !is_call && self.process & (Transfer::EDGE | Transfer::LOOK) != 0
+        !is_call && self.process & (StreamTransfer::EDGE | StreamTransfer::LOOK) != 0
     }
 
     /// Whether this is [`EDGE`](Self::EDGE).
     pub(crate) fn is_edge(&self) -> bool {
-        self.is_mark() && self.process & Transfer::EDGE != 0
+        self.is_mark() && self.process & StreamTransfer::EDGE != 0
     }
 
     /// The process, also of a mark.
     pub(crate) fn process_of_mark(&self) -> u32 {
-        self.process & !(Transfer::EDGE | Transfer::LOOK)
+        self.process & !(StreamTransfer::EDGE | StreamTransfer::LOOK)
     }
 
     /// Whether these are such bytes.
     pub(crate) fn is_forgotten(&self) -> bool {
-        self.process == Transfer::FORGOTTEN
+        self.process == StreamTransfer::FORGOTTEN
     }
 
     /// Whether this is no call but the kernel's count.
     pub(crate) fn is_count(&self) -> bool {
-        self.process == Transfer::COUNTED
+        self.process == StreamTransfer::COUNTED
     }
 
     /// Bytes that the kernel has counted and that no call is known of: before the `first` call, or
     /// between others.
-    pub(crate) fn counted_gap(time: i64, bytes: u64, first: bool) -> Transfer {
-        let tid = if first { Transfer::COUNTED_BEFORE } else { Transfer::COUNTED_GAP };
-        let process = Transfer::FORGOTTEN;
-        Transfer { time, bytes, process, tid, elsewhere: false, begins: false }
+    pub(crate) fn counted_gap(time: i64, bytes: u64, first: bool) -> StreamTransfer {
+        let tid = if first { StreamTransfer::COUNTED_BEFORE } else { StreamTransfer::COUNTED_GAP };
+        let process = StreamTransfer::FORGOTTEN;
+        StreamTransfer { time, bytes, process, tid, elsewhere: false, begins: false }
     }
 }
 
-/// A [`Transfer`] on its way to its connection.
+/// A [`StreamTransfer`] on its way to its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct StreamCall {
@@ -100,9 +101,10 @@ pub(crate) struct StreamCall {
     pub(crate) socket: u32,
 }
 
-/// In [`StreamCall::bytes`], a bit that no size reaches: [`Transfer::elsewhere`].
+/// In [`StreamCall::bytes`], a bit that no size reaches: [`StreamTransfer::elsewhere`].
 pub(crate) const ELSEWHERE: u32 = 1 << 31;
-/// In [`StreamCall::process`], a bit that no number of a process reaches: [`Transfer::begins`].
+/// In [`StreamCall::process`], a bit that no number of a process reaches:
+/// [`StreamTransfer::begins`].
 pub(crate) const BEGINS: u32 = 1 << 31;
 
 /// In a count, a bit that no count reaches: that no call was recorded before.
@@ -113,78 +115,85 @@ const NOT_COUNTED: u64 = 1 << 61;
 impl StreamCall {
     /// Bytes whose calls the log has forgotten, of any number: its higher half is where calls have
     /// their thread.
-    pub(crate) fn forgotten(time: i64, bytes: u64, socket: u32) -> StreamCall {
+    pub(crate) fn from_forgotten(time: i64, bytes: u64, socket: u32) -> StreamCall {
         let (bytes, tid) = (bytes as u32, (bytes >> 32) as u32 as i32);
-        StreamCall { time, bytes, process: Transfer::FORGOTTEN, tid, socket }
+        StreamCall { time, bytes, process: StreamTransfer::FORGOTTEN, tid, socket }
     }
 
-    /// The kernel's count of a stream's bytes, as [`Transfer::COUNTED`] says.
-    pub(crate) fn counted(time: i64, before: u64, begins: bool, socket: u32) -> StreamCall {
+    /// The kernel's count of a stream's bytes, as [`StreamTransfer::COUNTED`] says.
+    pub(crate) fn from_count(time: i64, before: u64, begins: bool, socket: u32) -> StreamCall {
         let word = before.min(NOT_COUNTED) | if begins { COUNT_BEGINS } else { 0 };
         let (bytes, tid) = (word as u32, (word >> 32) as u32 as i32);
-        StreamCall { time, bytes, process: Transfer::COUNTED, tid, socket }
+        StreamCall { time, bytes, process: StreamTransfer::COUNTED, tid, socket }
     }
 
     /// As matching takes it.
-    pub(crate) fn transfer(self) -> Transfer {
+    pub(crate) fn to_transfer(self) -> StreamTransfer {
         let StreamCall { time, bytes, process, tid, .. } = self;
-        if process == Transfer::COUNTED {
+        if process == StreamTransfer::COUNTED {
             let word = u64::from(tid as u32) << 32 | u64::from(bytes);
             let before = Some(word & !COUNT_BEGINS).filter(|before| *before < NOT_COUNTED);
-            let bytes = before.unwrap_or(Transfer::UNKNOWN);
+            let bytes = before.unwrap_or(StreamTransfer::UNKNOWN);
             let begins = word & COUNT_BEGINS != 0;
-            return Transfer { time, bytes, process, tid: 0, elsewhere: false, begins };
+            return StreamTransfer { time, bytes, process, tid: 0, elsewhere: false, begins };
         }
-        if process == Transfer::FORGOTTEN {
+        if process == StreamTransfer::FORGOTTEN {
             let bytes = u64::from(tid as u32) << 32 | u64::from(bytes);
-            return Transfer { time, bytes, process, tid: 0, elsewhere: false, begins: false };
+            return StreamTransfer {
+                time,
+                bytes,
+                process,
+                tid: 0,
+                elsewhere: false,
+                begins: false,
+            };
         }
         let (elsewhere, begins) = (bytes & ELSEWHERE != 0, process & BEGINS != 0);
         let (bytes, process) = (u64::from(bytes & !ELSEWHERE), process & !BEGINS);
-        Transfer { time, bytes, process, tid, elsewhere, begins }
+        StreamTransfer { time, bytes, process, tid, elsewhere, begins }
     }
 }
 
 /// One datagram as one side saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
-pub(crate) struct Datagram {
+pub(crate) struct DatagramCall {
     pub(crate) time: i64,
     pub(crate) bytes: u32,
     pub(crate) checksum: u32,
     pub(crate) process: u32,
     pub(crate) tid: i32,
     /// The peer that the call named, or the one that the socket is connected to.
-    pub(crate) peer: crate::names::NameId,
+    pub(crate) peer: crate::socket_names::SocketNameId,
     pub(crate) socket: u32,
     pub(crate) flags: u32,
     /// The operation that it is, by its place among all plus one; 0: none is known.
     pub(crate) operation: u32,
 }
 
-impl Datagram {
-    pub(crate) fn flags(sent: bool, truncated: bool, unchecked: bool) -> u32 {
+impl DatagramCall {
+    pub(crate) fn pack_flags(sent: bool, truncated: bool, unchecked: bool) -> u32 {
         u32::from(sent) | u32::from(truncated) << 1 | u32::from(unchecked) << 2
     }
 
-    /// In [`Datagram::flags`], that the call may have moved several datagrams at once.
+    /// In [`DatagramCall::flags`], that the call may have moved several datagrams at once.
     pub(crate) const JOINED: u32 = 1 << 3;
 
     /// Whether the call may have moved several datagrams at once, of a size that is not known.
     pub(crate) fn joined(&self) -> bool {
-        self.flags & Datagram::JOINED != 0
+        self.flags & DatagramCall::JOINED != 0
     }
 
-    pub(crate) fn sent(&self) -> bool {
+    pub(crate) fn is_sent(&self) -> bool {
         self.flags & 1 != 0
     }
 
-    pub(crate) fn truncated(&self) -> bool {
+    pub(crate) fn is_truncated(&self) -> bool {
         self.flags & 2 != 0
     }
 
     /// Whether its checksum is not known.
-    pub(crate) fn unchecked(&self) -> bool {
+    pub(crate) fn is_unchecked(&self) -> bool {
         self.flags & 4 != 0
     }
 }
@@ -204,7 +213,7 @@ pub(crate) struct CallSpan {
 
 impl CallSpan {
     /// What one call saw.
-    pub(crate) fn once(time: i64, process: u32, tid: i32) -> CallSpan {
+    pub(crate) fn from_call(time: i64, process: u32, tid: i32) -> CallSpan {
         CallSpan { first: time, last: time, process, tid }
     }
 }
@@ -221,7 +230,7 @@ pub(crate) struct FlowMessage {
     /// How many messages it was made of.
     pub parts: u32,
     /// Whether its sender did something else since it sent what is before, see
-    /// [`Transfer::elsewhere`].
+    /// [`StreamTransfer::elsewhere`].
     pub elsewhere: bool,
     /// Whether its receiver did something else since it received what is before.
     pub acted: bool,
@@ -241,7 +250,7 @@ impl FlowMessage {
 pub(crate) const LARGEST_TRANSFER: u64 = (1 << 31) - 1;
 
 /// Puts `next` behind what is before it.
-pub(crate) fn append(last: &mut FlowMessage, next: &FlowMessage) {
+pub(crate) fn append_message(last: &mut FlowMessage, next: &FlowMessage) {
     if let (Some(sent), Some(more)) = (&mut last.sent, next.sent) {
         sent.last = sent.last.max(more.last);
     }

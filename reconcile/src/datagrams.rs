@@ -8,11 +8,11 @@
 
 mod comparison;
 mod copies;
-pub(crate) mod end;
+pub(crate) mod datagram_end;
+pub(crate) mod datagram_matches;
+pub(crate) mod fifo_matching;
 pub(crate) mod flows;
-pub(crate) mod in_order;
 mod joined;
-pub(crate) mod matches;
 pub(crate) mod matching;
 pub(crate) mod partition;
 mod pass;

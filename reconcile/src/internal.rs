@@ -21,7 +21,7 @@ pub enum InternalMessages {
 
 /// What becomes of the messages of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum InternalTreatment {
     /// Messages like any others.
     Ordinary,
     /// Messages in the trace that are counted as a process's own.
@@ -32,18 +32,18 @@ pub(crate) enum Standing {
 
 impl InternalMessages {
     /// What becomes of a flow of that reach.
-    pub(crate) fn standing(self, reach: Reach) -> Standing {
+    pub(crate) fn treatment_of_flow(self, reach: FlowScope) -> InternalTreatment {
         match (self, reach) {
-            (_, Reach::Processes) | (InternalMessages::Kept, _) => Standing::Ordinary,
-            (InternalMessages::BetweenThreads, Reach::Threads) => Standing::Kept,
-            _ => Standing::LeftOut,
+            (_, FlowScope::Processes) | (InternalMessages::Kept, _) => InternalTreatment::Ordinary,
+            (InternalMessages::BetweenThreads, FlowScope::Threads) => InternalTreatment::Kept,
+            _ => InternalTreatment::LeftOut,
         }
     }
 }
 
 /// Between whom the messages of a flow go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum FlowScope {
     /// A thread and itself.
     Thread,
     /// Threads of one process.
@@ -54,14 +54,14 @@ pub(crate) enum Reach {
 
 /// The processes and threads that sent and received on a flow, as far as they were gone through.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Callers {
+pub(crate) struct FlowCallers {
     process: Option<u32>,
     tid: Option<i32>,
     has_processes: bool,
     has_threads: bool,
 }
 
-impl Callers {
+impl FlowCallers {
     /// Adds the process at an end of a message, and its thread if that was seen.
     pub(crate) fn add(&mut self, process: u32, tid: Option<i32>) {
         self.has_processes |= *self.process.get_or_insert(process) != process;
@@ -76,11 +76,11 @@ impl Callers {
     }
 
     /// Between whom the messages go.
-    pub(crate) fn reach(&self) -> Reach {
+    pub(crate) fn flow_scope(&self) -> FlowScope {
         match (self.has_processes, self.has_threads) {
-            (true, _) => Reach::Processes,
-            (false, true) => Reach::Threads,
-            (false, false) => Reach::Thread,
+            (true, _) => FlowScope::Processes,
+            (false, true) => FlowScope::Threads,
+            (false, false) => FlowScope::Thread,
         }
     }
 }
@@ -98,7 +98,7 @@ pub struct FlowsAndMessages {
 /// What a process sent to itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Internal {
+pub struct InternalTraffic {
     /// Flows.
     pub flows: u64,
     /// Their messages.
@@ -107,19 +107,19 @@ pub struct Internal {
     pub between_threads: FlowsAndMessages,
 }
 
-impl Internal {
+impl InternalTraffic {
     /// Adds a flow of that reach with its number of messages.
-    pub(crate) fn add_flow(&mut self, reach: Reach, messages: u64) {
+    pub(crate) fn add_flow(&mut self, reach: FlowScope, messages: u64) {
         self.flows += 1;
         self.messages += messages;
-        if reach == Reach::Threads {
+        if reach == FlowScope::Threads {
             self.between_threads.flows += 1;
             self.between_threads.messages += messages;
         }
     }
 
     /// Adds what a part of the work counted.
-    pub(crate) fn absorb(&mut self, part: Internal) {
+    pub(crate) fn absorb(&mut self, part: InternalTraffic) {
         self.flows += part.flows;
         self.messages += part.messages;
         self.between_threads.flows += part.between_threads.flows;
@@ -135,14 +135,16 @@ mod tests {
     fn what_is_within_a_process_is_in_the_trace_as_far_as_is_asked_for() {
         use InternalMessages::{BetweenThreads, LeftOut};
         let reach = |ends: &[(u32, Option<i32>)]| {
-            let mut callers = Callers::default();
+            let mut callers = FlowCallers::default();
             ends.iter().for_each(|(process, tid)| callers.add(*process, *tid));
-            callers.reach()
+            callers.flow_scope()
         };
         let standing = |reach| {
-            [LeftOut, BetweenThreads, InternalMessages::Kept].map(|asked| asked.standing(reach))
+            [LeftOut, BetweenThreads, InternalMessages::Kept]
+                .map(|asked| asked.treatment_of_flow(reach))
         };
-        let (out, kept, ordinary) = (Standing::LeftOut, Standing::Kept, Standing::Ordinary);
+        let (out, kept, ordinary) =
+            (InternalTreatment::LeftOut, InternalTreatment::Kept, InternalTreatment::Ordinary);
         for ends in [&[][..], &[(1, Some(7)), (1, Some(7))], &[(1, Some(7)), (1, None)]] {
             assert_eq!(standing(reach(ends)), [out, out, ordinary], "{ends:?}");
         }
@@ -150,9 +152,9 @@ mod tests {
         assert_eq!(standing(reach(&threads)), [out, kept, ordinary]);
         let processes = [(1, Some(7)), (1, Some(8)), (2, None)];
         assert_eq!(standing(reach(&processes)), [ordinary; 3]);
-        let mut unknown = Callers::default();
+        let mut unknown = FlowCallers::default();
         unknown.add(1, Some(7));
         unknown.add_unknown();
-        assert_eq!(standing(unknown.reach()), [ordinary; 3]);
+        assert_eq!(standing(unknown.flow_scope()), [ordinary; 3]);
     }
 }

@@ -1,38 +1,38 @@
 #![doc = include_str!("../README.md")]
 
-mod absent;
-pub mod blind_spots;
 mod calls;
-mod cause;
+pub mod capture_gaps;
 mod connections;
 mod datagrams;
-mod dealing;
 mod error;
+mod event_pass;
 mod host_clocks;
 mod internal;
 mod logs;
-mod names;
 mod operations;
 mod options;
+mod partitioning;
 mod pipeline;
 mod reconciliation;
+mod recorded_operations;
 mod resources;
 mod rows;
-mod second_reading;
+mod sentinels;
+mod socket_names;
 mod sockets;
 mod streams;
-mod told;
 pub mod translation;
 mod tuning;
 pub mod uncaptured;
+mod unmatched_cause;
 mod write;
 
-pub use cause::{NOT_RECORDED, is_of_the_system};
 pub use error::Error;
-pub use internal::{FlowsAndMessages, Internal, InternalMessages};
+pub use internal::{FlowsAndMessages, InternalMessages, InternalTraffic};
 pub use options::Options;
 pub use pipeline::reconcile;
 pub use reconciliation::{
-    Counts, DamagedLog, Datagrams, Hole, Reconciliation, Settings, StreamBytes, TranslatedEnd,
-    Translation,
+    DamagedLog, DatagramCounts, NameTranslation, NamedCounts, ProgramGap, ReconcileSettings,
+    Reconciliation, StreamBytes, TranslatedEnd,
 };
+pub use unmatched_cause::{NOT_RECORDED, is_of_the_system};

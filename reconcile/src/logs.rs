@@ -5,9 +5,10 @@
 
 pub(crate) mod ancestors;
 pub(crate) mod capture;
+pub(crate) mod control_group;
 pub(crate) mod flow;
 pub(crate) mod flow_numbers;
-pub(crate) mod holes;
+pub(crate) mod index_pass;
 pub(crate) mod lookup;
 pub(crate) mod lookups;
 pub(crate) mod machines;
@@ -15,8 +16,7 @@ pub(crate) mod namespaces;
 pub(crate) mod positions;
 pub(crate) mod process;
 pub(crate) mod program;
+pub(crate) mod program_gaps;
 pub(crate) mod program_names;
 pub(crate) mod read_logs;
 pub(crate) mod steady;
-pub(crate) mod survey;
-pub(crate) mod unit;

@@ -4,5 +4,5 @@
 mod join;
 mod write;
 
-pub(crate) use join::{Joined, join};
-pub(crate) use write::write;
+pub(crate) use join::{JoinedOperation, join_operations};
+pub(crate) use write::write_table;

@@ -4,12 +4,12 @@
 mod connect;
 mod datagram_flows;
 mod datagrams;
-mod deal;
 mod finish;
 mod join_imports;
 mod matching;
 mod number;
 mod operations;
+mod partition;
 mod read;
 mod resources;
 mod run;
@@ -19,22 +19,22 @@ mod streams;
 use message_trace::{DataDir, Progress};
 use tracing::info;
 
-use self::connect::connect;
+use self::connect::connect_sockets;
 use self::datagram_flows::make_flows;
 use self::datagrams::match_datagrams;
-use self::deal::{budget, deal};
-use self::finish::{Results, finish};
-use self::join_imports::{Hosts, join_imports};
-use self::matching::Matching;
-use self::number::number;
-use self::operations::{operations, sorter};
-use self::read::{Inputs, read};
-use self::resources::resources;
-use self::run::Run;
+use self::finish::{TraceResults, write_results};
+use self::join_imports::{HostClocks, join_imports};
+use self::matching::MatchingContext;
+use self::number::number_entities;
+use self::operations::{operation_sorter, write_operations};
+use self::partition::{call_budget, partition_calls};
+use self::read::{PipelineInputs, read_inputs};
+use self::resources::write_resources;
+use self::run::PipelineRun;
 use self::streams::match_streams;
-use crate::dealing::deal::Stores;
 use crate::error::Error;
 use crate::options::Options;
+use crate::partitioning::partition_pass::CallStores;
 use crate::reconciliation::Reconciliation;
 
 /// Reads all logs and imports of `data`, and writes `messages.parquet`, `nodes.parquet`,
@@ -50,12 +50,12 @@ pub fn reconcile(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Reconciliation, Error> {
-    let run = Run::new(data, options, progress);
+    let run = PipelineRun::new(data, options, progress);
     let mut outcome =
         Reconciliation { settings: Some(options.into()), ..Reconciliation::default() };
 
     // Tables: a row for each flow, socket, name or connection.
-    let Inputs { capture, imports } = read(&run, &mut outcome)?;
+    let PipelineInputs { capture, imports } = read_inputs(&run, &mut outcome)?;
     info!(
         logs = outcome.logs,
         damaged = outcome.damaged.len(),
@@ -63,7 +63,7 @@ pub fn reconcile(
         imports = imports.len(),
         "logs are read"
     );
-    let connected = connect(&run, capture, &mut outcome)?;
+    let connected = connect_sockets(&run, capture, &mut outcome)?;
     info!(
         connections = connected.connections.len(),
         partitions = connected.partitions.ranges.len(),
@@ -73,9 +73,9 @@ pub fn reconcile(
     );
 
     // Calls and messages, beside these tables.
-    let budget = budget(&run);
-    let Stores { transfers, datagrams } = deal(&run, &connected, &budget)?;
-    let mut matching = Matching::new(&run, &connected, &budget);
+    let budget = call_budget(&run);
+    let CallStores { transfers, datagrams } = partition_calls(&run, &connected, &budget)?;
+    let mut matching = MatchingContext::new(&run, &connected, &budget);
     let used = match_streams(&mut matching, &transfers, &mut outcome)?;
     info!(
         connections = used.iter().filter(|used| **used).count(),
@@ -87,21 +87,21 @@ pub fn reconcile(
     let flows = make_flows(&mut matching, matched, &mut outcome)?;
 
     // Results: numbers, times on one clock, and the order of time.
-    let Matching { samples, mut rows, .. } = matching;
-    let mut output = number(&connected, &used, flows, &mut rows, &mut outcome)?;
+    let MatchingContext { samples, mut rows, .. } = matching;
+    let mut output = number_entities(&connected, &used, flows, &mut rows, &mut outcome)?;
     info!(
         messages = outcome.messages.values().sum::<u64>(),
         both_ends = outcome.both_ends,
         "messages of the logs have numbers"
     );
-    let mut hosts = Hosts::of(&connected.capture, samples.merged());
+    let mut hosts = HostClocks::from_capture(&connected.capture, samples.merge_samples());
     let calls = join_imports(&run, &imports, &mut hosts, &mut output, &mut rows, &mut outcome)?;
     outcome.flows = output.flows.saturating_sub(outcome.internal_in_trace().flows);
-    let results = Results { rows, output, calls };
-    let mut begun = sorter(&run, &connected, &budget);
-    let clocks = finish(&run, &connected.capture, hosts, results, begun.as_mut(), &outcome)?;
+    let results = TraceResults { rows, output, calls };
+    let mut begun = operation_sorter(&run, &connected, &budget);
+    let clocks = write_results(&run, &connected.capture, hosts, results, begun.as_mut(), &outcome)?;
     info!(messages = outcome.messages.values().sum::<u64>(), "messages are written");
-    resources(&run, &connected, &clocks)?;
-    operations(&run, &connected, &used, begun, &budget, &mut outcome)?;
+    write_resources(&run, &connected, &clocks)?;
+    write_operations(&run, &connected, &used, begun, &budget, &mut outcome)?;
     Ok(outcome)
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use message_trace::{DataDir, PathError};
 use serde::{Deserialize, Serialize};
-use socket_log::Log;
+use socket_log::SocketLog;
 use socket_log::layout::state;
 
-use crate::internal::{FlowsAndMessages, Internal, InternalMessages};
+use crate::internal::{FlowsAndMessages, InternalMessages, InternalTraffic};
 use crate::options::Options;
 
 /// Counts by a name: of a protocol, or of a cause.
-pub type Counts = BTreeMap<String, u64>;
+pub type NamedCounts = BTreeMap<String, u64>;
 
 /// The outcome of a reconciliation, `reconciliation.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub type Counts = BTreeMap<String, u64>;
 pub struct Reconciliation {
     /// How it was made; `None` by a version that did not say.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub settings: Option<Settings>,
+    pub settings: Option<ReconcileSettings>,
     /// Log files found.
     pub logs: u64,
     /// How much room they take on the disk, in bytes.
@@ -38,9 +38,9 @@ pub struct Reconciliation {
     pub flows: u64,
     /// Messages that were imported as such, by the name of the import. They are among the messages
     /// written.
-    pub imported: Counts,
+    pub imported: NamedCounts,
     /// Messages written, fat ones counted once, by protocol.
-    pub messages: Counts,
+    pub messages: NamedCounts,
     /// Connections written as such, because the side that accepted spoke first. They are not among
     /// the messages.
     pub connects: u64,
@@ -53,42 +53,42 @@ pub struct Reconciliation {
     #[serde(skip_serializing_if = "is_none")]
     pub operations: u64,
     /// Operations that logs tell, and whose messages are not in the trace, by cause.
-    #[serde(skip_serializing_if = "Counts::is_empty")]
-    pub operations_without_message: Counts,
+    #[serde(skip_serializing_if = "NamedCounts::is_empty")]
+    pub operations_without_message: NamedCounts,
     /// Messages written with a time at both ends.
     pub both_ends: u64,
     /// Messages written with the sender's times alone, by cause.
-    pub send_only: Counts,
+    pub send_only: NamedCounts,
     /// Messages written with the receiver's times alone, by cause.
-    pub receive_only: Counts,
+    pub receive_only: NamedCounts,
     /// Streams (connections) whose other end was not found, by cause.
-    pub unmatched_streams: Counts,
+    pub unmatched_streams: NamedCounts,
     /// Streams that were open before they were recorded and were left out, as it is not certain
     /// which of their calls belong together; by the name of the end that accepted.
-    pub unplaced_streams: Counts,
+    pub unplaced_streams: NamedCounts,
     /// Names that address translation stands behind, as found by connections whose ends have
     /// different names.
-    pub translations: Vec<Translation>,
+    pub translations: Vec<NameTranslation>,
     /// The bytes of streams with both ends traced.
     pub stream_bytes: StreamBytes,
     /// Datagrams.
-    pub datagrams: Datagrams,
+    pub datagrams: DatagramCounts,
     /// What a process sent to itself. Nothing else counts it, unless all of it was to be kept.
-    pub internal: Internal,
+    pub internal: InternalTraffic,
     /// Sockets that another source knows more of, which were left out, by their own source.
-    pub seen_twice: Counts,
+    pub seen_twice: NamedCounts,
     /// Records of sockets that are no message's: other address families, and flows that the log
     /// does not describe; by cause.
-    pub ignored: Counts,
+    pub ignored: NamedCounts,
     /// Calls that failed, by direction.
-    pub failed_calls: Counts,
+    pub failed_calls: NamedCounts,
     /// Records that could not be written during capture, by cause.
-    pub lost_records: Counts,
+    pub lost_records: NamedCounts,
     /// The same by program and cause, the largest number first.
-    pub holes: Vec<Hole>,
+    pub holes: Vec<ProgramGap>,
     /// Logs that say that they are another host's than the one whose directory they lie in, by that
     /// one, whose they are taken to be.
-    pub misnamed: Counts,
+    pub misnamed: NamedCounts,
     /// Logs with damage; what was whole in them was used.
     pub damaged: Vec<DamagedLog>,
     /// Logs that had not ended when they were read: their processes ran on, or were killed.
@@ -113,7 +113,7 @@ pub struct UnendedLog {
 /// What one end of connections is called by the other end, and what it calls itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Translation {
+pub struct NameTranslation {
     /// Which end.
     pub end: TranslatedEnd,
     /// Of a server, the name that clients connect to; of a client, its own address.
@@ -161,7 +161,7 @@ impl StreamBytes {
 /// What became of the datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Datagrams {
+pub struct DatagramCounts {
     /// Sent by traced processes.
     pub sent: u64,
     /// Received by traced processes.
@@ -186,19 +186,19 @@ pub struct Datagrams {
 
 /// What the user chose of what decides which messages there are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Settings {
-    /// [`Options::internal`].
+pub struct ReconcileSettings {
+    /// `ReconcileOptions::internal`.
     pub internal: InternalMessages,
-    /// [`Options::fat_gap`].
+    /// `ReconcileOptions::fat_gap`.
     pub fat_gap: Duration,
-    /// [`Options::translation`].
+    /// `ReconcileOptions::translation`.
     pub translation: Option<f64>,
 }
 
-impl From<&Options> for Settings {
-    fn from(options: &Options) -> Settings {
+impl From<&Options> for ReconcileSettings {
+    fn from(options: &Options) -> ReconcileSettings {
         let Options { internal, fat_gap, translation, .. } = *options;
-        Settings { internal, fat_gap, translation }
+        ReconcileSettings { internal, fat_gap, translation }
     }
 }
 
@@ -220,7 +220,7 @@ impl Reconciliation {
     /// # Errors
     /// When there is none, or it is not what it should be.
     pub fn read(data: &DataDir) -> Result<Reconciliation, PathError> {
-        message_trace::json::read(data.reconciliation())
+        message_trace::json::read_json(data.reconciliation_path())
     }
 
     /// Writes `reconciliation.json`.
@@ -228,19 +228,21 @@ impl Reconciliation {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, data: &DataDir) -> Result<(), PathError> {
-        message_trace::json::write(data.reconciliation(), self)
+        message_trace::json::write_json(data.reconciliation_path(), self)
     }
 
     /// Whether a log that had not ended when it was read has more to say now. A log is written
     /// through memory, so its file need not look any newer.
-    pub fn is_outgrown(&self, data: &DataDir) -> bool {
-        self.unended.iter().any(|unended| match Log::open(data.root().join(&unended.file)) {
-            Ok(log) if log.header().state == state::RUNNING => {
-                let mut records = 0;
-                log.for_each(|_| records += 1);
-                records != unended.records
+    pub fn is_outdated(&self, data: &DataDir) -> bool {
+        self.unended.iter().any(|unended| {
+            match SocketLog::open(data.root_path().join(&unended.file)) {
+                Ok(log) if log.header().state == state::RUNNING => {
+                    let mut records = 0;
+                    log.for_each(|_| records += 1);
+                    records != unended.records
+                }
+                _ => true,
             }
-            _ => true,
         })
     }
 
@@ -274,7 +276,7 @@ impl Reconciliation {
             (&mut self.ignored, part.ignored),
             (&mut self.failed_calls, part.failed_calls),
         ] {
-            more.iter().for_each(|(name, count)| add(counts, name, *count));
+            more.iter().for_each(|(name, count)| add_count(counts, name, *count));
         }
         self.stream_bytes.absorb(part.stream_bytes);
         let (datagrams, more) = (&mut self.datagrams, part.datagrams);
@@ -293,7 +295,7 @@ impl Reconciliation {
 }
 
 /// Adds `count` to what is counted under `name`.
-pub(crate) fn add(counts: &mut Counts, name: &str, count: u64) {
+pub(crate) fn add_count(counts: &mut NamedCounts, name: &str, count: u64) {
     if count == 0 {
         return;
     }
@@ -309,7 +311,7 @@ pub(crate) fn add(counts: &mut Counts, name: &str, count: u64) {
 /// What is missing of a program, for one cause.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Hole {
+pub struct ProgramGap {
     /// The program, with its host where there are several. Of a program that is not
     /// recorded at all, its path.
     pub program: String,

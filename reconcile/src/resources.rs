@@ -11,44 +11,48 @@
 //!  switches -> switch_file --> threads --------------+
 //! ```
 
-mod cached;
+mod cached_reads;
 mod calls;
 mod goroutines;
+mod handoff_kinds;
+mod handoff_matching;
 mod handoffs;
-mod matched;
 mod only_waiter;
 mod own_event;
 mod switch_file;
 mod threads;
-mod what;
 mod write;
 
-pub(crate) use calls::{Calls, HappeningRow, Sorters};
-pub(crate) use goroutines::goroutines;
-pub(crate) use matched::{HandoffRow, handoffs};
+pub(crate) use calls::{HandoffEventRow, ResourceCalls, ResourceSorters};
+pub(crate) use goroutines::read_goroutine_handoffs;
+pub(crate) use handoff_matching::{HandoffRow, match_handoffs};
 pub(crate) use own_event::OwnEvent;
-pub(crate) use switch_file::threads;
-pub(crate) use write::{events as write_events, handoffs as write_handoffs};
+pub(crate) use switch_file::for_each_thread_event;
+pub(crate) use write::{write_events, write_handoffs};
 
-use own_event::Kind;
-use threads::{Change, ThreadEvent};
+use own_event::OwnEventKind;
+use threads::{ThreadChange, ThreadEvent};
 
 /// The event of what a thread of `host` did at `time`, on the common clock.
-pub(crate) fn thread_event(event: &ThreadEvent, host: u32, time: i64) -> OwnEvent {
+pub(crate) fn to_own_event(event: &ThreadEvent, host: u32, time: i64) -> OwnEvent {
     let ThreadEvent { thread, process, processor, change, .. } = *event;
-    let own = |kind: Kind| OwnEvent {
+    let own = |kind: OwnEventKind| OwnEvent {
         processor: i32::from(processor),
         ..OwnEvent::new(kind, time, host, process, thread as i32)
     };
     match change {
-        Change::In => own(Kind::In),
-        Change::Out { preempted } => own(Kind::Out).with([i64::from(preempted)]),
-        Change::Start { creator } => own(Kind::Start).with([i64::from(creator)]),
-        Change::Exit => own(Kind::Exit),
-        Change::Unknown => own(Kind::Unknown),
-        Change::Name(name) => {
+        ThreadChange::In => own(OwnEventKind::In),
+        ThreadChange::Out { preempted } => {
+            own(OwnEventKind::Out).with_values([i64::from(preempted)])
+        }
+        ThreadChange::Start { creator } => {
+            own(OwnEventKind::Start).with_values([i64::from(creator)])
+        }
+        ThreadChange::Exit => own(OwnEventKind::Exit),
+        ThreadChange::Unknown => own(OwnEventKind::Unknown),
+        ThreadChange::Name(name) => {
             let (first, rest) = (i128::from_le_bytes(name) as i64, i128::from_le_bytes(name) >> 64);
-            own(Kind::Name).with([first, rest as i64])
+            own(OwnEventKind::Name).with_values([first, rest as i64])
         }
     }
 }

@@ -4,7 +4,7 @@
 //! say which socket can be meant by a name.
 
 pub(crate) mod addresses;
-pub(crate) mod of_flows;
-pub(crate) mod reach;
-pub(crate) mod seen_twice;
+pub(crate) mod duplicates;
+pub(crate) mod flow_grouping;
+pub(crate) mod routing;
 pub(crate) mod socket;

@@ -8,18 +8,18 @@
 //! between the `epochs` of recordings.
 
 mod aligned;
-pub(crate) mod border;
-mod counted;
+pub(crate) mod boundary;
+pub(crate) mod call_streams;
+mod counted_streams;
 mod epochs;
-pub(crate) mod fat;
+pub(crate) mod fragment_matching;
+pub(crate) mod fragment_order;
 pub(crate) mod greeting;
-pub(crate) mod in_order;
 pub(crate) mod inner_gap;
 mod looks;
-pub(crate) mod matching;
+pub(crate) mod merging;
 pub(crate) mod multiplexed;
 pub(crate) mod stream_flows;
 pub(crate) mod streaming;
 pub(crate) mod tally;
 pub(crate) mod unanswered;
-pub(crate) mod ways;

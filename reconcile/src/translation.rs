@@ -18,28 +18,30 @@
 //! the half flows.
 
 mod assignment;
-mod beginnings;
 mod beliefs;
 mod candidates;
 mod confidence;
 mod difference;
-mod fit;
 mod half_flow;
+mod half_flow_table;
 mod half_flows;
-mod halves;
-mod learned;
+mod learned_names;
+mod line_fitting;
 mod median;
 mod near_in_time;
 mod offsets;
 mod pair;
 mod pairs;
 mod signature;
+mod socket_starts;
 mod stabbing;
 mod timing;
-pub(crate) mod translated;
+pub(crate) mod translated_connections;
 
-pub use confidence::Evidence;
-pub use half_flow::{Fingerprint, HalfFlow, Side, TURNS, Turn, Way};
-pub use offsets::Offset;
-pub use pair::Pair;
-pub use pairs::pairs;
+pub use confidence::PairEvidence;
+pub use half_flow::{
+    FlowDirectionSummary, FlowTurn, HalfFlow, HalfFlowSide, PrefixChecksum, TURNS,
+};
+pub use offsets::KnownOffset;
+pub use pair::HalfFlowPair;
+pub use pairs::find_pairs;

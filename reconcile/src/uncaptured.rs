@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use serde::Serialize;
-use socket_log::Record;
-use socket_log::encode::{SocketKind, Uncaptured};
+use socket_log::LogRecord;
+use socket_log::encode::{SocketKind, UncapturedEvent};
 use socket_log::layout::uncaptured::IS_GO;
 
 /// Kind of what is not captured: one kind has one remedy.
@@ -37,24 +37,24 @@ pub struct UncapturedThing {
 
 impl UncapturedThing {
     /// What a record says; `None` for records of other kinds.
-    pub fn of(record: &Record) -> Option<UncapturedThing> {
-        let Record::Uncaptured { what, value, socket, object } = record else { return None };
+    pub fn from_record(record: &LogRecord) -> Option<UncapturedThing> {
+        let LogRecord::Uncaptured { what, value, socket, object } = record else { return None };
         let (kind, one, many) = match what {
-            Uncaptured::Socket => {
+            UncapturedEvent::Socket => {
                 let name = socket_name(*socket);
                 (kind_of(*socket), format!("{name} socket"), Some(format!("{name} sockets")))
             }
-            Uncaptured::Ring => (
+            UncapturedEvent::Ring => (
                 UncapturedKind::Ring,
                 "ring of io_uring".to_owned(),
                 Some("rings of io_uring".to_owned()),
             ),
-            Uncaptured::OutOfSight => {
+            UncapturedEvent::OutOfSight => {
                 let (name, rest) = (socket_name(*socket), "made past libc");
                 let many = format!("{name} sockets {rest}");
                 (UncapturedKind::PastLibc, format!("{name} socket {rest}"), Some(many))
             }
-            Uncaptured::Object => {
+            UncapturedEvent::Object => {
                 let file = Path::new(object).file_name().unwrap_or_default().to_string_lossy();
                 let language = if value & IS_GO == 0 { "" } else { " (Go)" };
                 (UncapturedKind::PastLibc, format!("system calls of {file}{language}"), None)
@@ -64,7 +64,7 @@ impl UncapturedThing {
     }
 
     /// Name of `count` such things, with their number.
-    pub fn counted(&self, count: u64) -> String {
+    pub fn describe_count(&self, count: u64) -> String {
         match &self.many {
             None => self.one.clone(),
             Some(_) if count == 1 => format!("1 {}", self.one),
@@ -128,18 +128,24 @@ fn socket_name(socket: SocketKind) -> String {
 mod tests {
     use super::*;
 
-    fn thing(what: Uncaptured, socket: (u8, u8, u16), object: &str, value: u32) -> UncapturedThing {
+    fn thing(
+        what: UncapturedEvent,
+        socket: (u8, u8, u16),
+        object: &str,
+        value: u32,
+    ) -> UncapturedThing {
         let (domain, kind, protocol) = socket;
         let socket = SocketKind { domain, kind, protocol };
         let object = object.to_owned();
-        UncapturedThing::of(&Record::Uncaptured { what, value, socket, object }).unwrap()
+        UncapturedThing::from_record(&LogRecord::Uncaptured { what, value, socket, object })
+            .unwrap()
     }
 
     #[test]
     fn each_thing_has_its_words_and_its_kind() {
         for (what, socket, object, value, kind, one, two) in [
             (
-                Uncaptured::Socket,
+                UncapturedEvent::Socket,
                 (2, 3, 1),
                 "",
                 3,
@@ -148,7 +154,7 @@ mod tests {
                 "2 raw (ICMP) sockets",
             ),
             (
-                Uncaptured::Socket,
+                UncapturedEvent::Socket,
                 (10, 2, 58),
                 "",
                 3,
@@ -157,7 +163,7 @@ mod tests {
                 "2 ICMP sockets",
             ),
             (
-                Uncaptured::Socket,
+                UncapturedEvent::Socket,
                 (16, 3, 0),
                 "",
                 3,
@@ -166,7 +172,7 @@ mod tests {
                 "2 netlink sockets",
             ),
             (
-                Uncaptured::Socket,
+                UncapturedEvent::Socket,
                 (17, 3, 768),
                 "",
                 3,
@@ -175,7 +181,7 @@ mod tests {
                 "2 packet sockets",
             ),
             (
-                Uncaptured::Socket,
+                UncapturedEvent::Socket,
                 (99, 3, 0),
                 "",
                 3,
@@ -184,7 +190,7 @@ mod tests {
                 "2 family 99 sockets",
             ),
             (
-                Uncaptured::Ring,
+                UncapturedEvent::Ring,
                 (0, 0, 0),
                 "",
                 3,
@@ -193,7 +199,7 @@ mod tests {
                 "2 rings of io_uring",
             ),
             (
-                Uncaptured::OutOfSight,
+                UncapturedEvent::OutOfSight,
                 (2, 1, 6),
                 "",
                 3,
@@ -202,7 +208,7 @@ mod tests {
                 "2 TCP sockets made past libc",
             ),
             (
-                Uncaptured::Object,
+                UncapturedEvent::Object,
                 (0, 0, 0),
                 "/a/libx.so",
                 IS_GO,
@@ -211,7 +217,7 @@ mod tests {
                 "system calls of libx.so (Go)",
             ),
             (
-                Uncaptured::Object,
+                UncapturedEvent::Object,
                 (0, 0, 0),
                 "/a/x",
                 1,
@@ -222,8 +228,8 @@ mod tests {
         ] {
             let thing = thing(what, socket, object, value);
             assert_eq!(thing.kind, kind, "{one}");
-            assert_eq!([thing.counted(1), thing.counted(2)], [one, two]);
+            assert_eq!([thing.describe_count(1), thing.describe_count(2)], [one, two]);
         }
-        assert_eq!(UncapturedThing::of(&Record::EndOfFile { flow: 1 }), None);
+        assert_eq!(UncapturedThing::from_record(&LogRecord::EndOfFile { flow: 1 }), None);
     }
 }

@@ -4,7 +4,7 @@
 //! call made, `timeline` sorts and writes.
 
 pub(crate) mod call_ids;
+pub(crate) mod entity_tables;
 pub(crate) mod imported;
 pub(crate) mod lookup_rows;
-pub(crate) mod output;
 pub(crate) mod timeline;

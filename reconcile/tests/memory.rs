@@ -17,8 +17,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use common::{System, accept, bind, connect, log, receive_from, send_to};
 use message_trace::Progress;
 use reconcile::{Options, Reconciliation, reconcile};
-use socket_log::encode::{Origin, Role};
-use socket_log::write::{LogWriter, UNIX_STREAM, unix};
+use socket_log::encode::{FlowOrigin, FlowRole};
+use socket_log::write::{LogWriter, UNIX_STREAM, unix_address};
 
 /// The heap, and how much of it is in use, now and at most.
 struct Counting;
@@ -53,13 +53,13 @@ static HEAP: Counting = Counting;
 struct Steps;
 
 impl Progress for Steps {
-    fn step(&self, what: &str, _: u64) {
+    fn begin_step(&self, what: &str, _: u64) {
         if what == "writing messages" {
             BEFORE_WRITING.store(MOST.load(Relaxed) - BEFORE.load(Relaxed), Relaxed);
         }
     }
 
-    fn advance(&self, _: u64) {}
+    fn advance_step(&self, _: u64) {}
 }
 
 /// Reconciles with nothing in memory that need not be, on one thread, and counts from then on.
@@ -171,10 +171,24 @@ fn most_of_halves(count: u64) -> usize {
 /// The same for `count` connections by one path.
 fn most_of_unix(count: u64) -> usize {
     most_of_made(count, |client, server, number, at, flow| {
-        client.flow(at, flow, UNIX_STREAM, Origin::Socket, 2 * number + 1);
-        client.endpoints(at, flow, Role::Connect, &unix(""), &unix("/run/x"), 20);
-        server.flow(at + 100, flow, UNIX_STREAM, Origin::Accept, 2 * number + 2);
-        server.endpoints(at + 100, flow, Role::Accept, &unix("/run/x"), &unix(""), 10);
+        client.flow(at, flow, UNIX_STREAM, FlowOrigin::Socket, 2 * number + 1);
+        client.endpoints(
+            at,
+            flow,
+            FlowRole::Connect,
+            &unix_address(""),
+            &unix_address("/run/x"),
+            20,
+        );
+        server.flow(at + 100, flow, UNIX_STREAM, FlowOrigin::Accept, 2 * number + 2);
+        server.endpoints(
+            at + 100,
+            flow,
+            FlowRole::Accept,
+            &unix_address("/run/x"),
+            &unix_address(""),
+            10,
+        );
     })
 }
 

@@ -1,11 +1,11 @@
 //! The clocks of the hosts as reports show them: plain data, filled by the caller like the rest of
 //! a report, and the words for it.
 
-use message_trace::units::{duration, printable};
+use message_trace::units::{format_duration, to_printable};
 
 /// The clock of a host, compared with that of another.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Clock {
+pub struct ComparedClock {
     /// The host.
     pub host: String,
     /// The host whose clock it is compared with. It is the host itself if there is no other.
@@ -47,7 +47,7 @@ pub struct ClockStep {
     pub within_ns: i64,
 }
 
-impl Clock {
+impl ComparedClock {
     /// Whether this is the clock that others are compared with.
     pub(crate) fn is_reference(&self) -> bool {
         self.host == self.against
@@ -56,30 +56,30 @@ impl Clock {
 
 impl ClockStep {
     /// The step in words: "set forward by 1.500000 s".
-    pub fn what(&self) -> String {
+    pub fn describe_step(&self) -> String {
         if self.offset_ns.saturating_abs() < 1_000 {
-            return format!("runs {} from then on", ppm(self.skew_ppm));
+            return format!("runs {} from then on", format_ppm(self.skew_ppm));
         }
         let direction = if self.offset_ns > 0 { "forward" } else { "back" };
-        let by = offset(self.offset_ns);
+        let by = format_offset(self.offset_ns);
         format!("set {direction} by {}", by.trim_start_matches(['+', '−']))
     }
 }
 
 /// A line that says by how much messages and timestamps of a collector contradict each other;
 /// `None` if they do not.
-pub fn contradiction(clocks: &[Clock]) -> Option<String> {
+pub fn contradiction_line(clocks: &[ComparedClock]) -> Option<String> {
     let all = || clocks.iter().filter_map(|clock| Some((&clock.host, clock.contradiction?)));
     let share = |[by, most]: [i64; 2]| by.unsigned_abs() as f64 / most.max(1) as f64;
     // Of equally bad clocks the first.
     let worst = all().reduce(|one, other| if share(other.1) > share(one.1) { other } else { one });
     let (host, [by, most]) = worst?;
-    let host = printable(host);
+    let host = to_printable(host);
     let whose = match all().count() {
         1 => format!("the clock of {host}"),
         count => format!("the clocks of {count} hosts, most about that of {host}"),
     };
-    let (by, most) = (offset(by), within(Some(most)));
+    let (by, most) = (format_offset(by), format_uncertainty(Some(most)));
     Some(format!(
         "messages and timestamps exchanged with the collector disagree about {whose}: by {by}, more than both together may \
          be off ({most}); one of them is wrong, and all times are by messages"
@@ -88,12 +88,12 @@ pub fn contradiction(clocks: &[Clock]) -> Option<String> {
 
 /// An offset with its sign. From a millisecond on it is exact to the microsecond, as offsets are
 /// found no better.
-pub fn offset(nanoseconds: i64) -> String {
+pub fn format_offset(nanoseconds: i64) -> String {
     let sign = if nanoseconds < 0 { "−" } else { "+" };
     let size = nanoseconds.unsigned_abs();
     match size {
         0 => "0".to_owned(),
-        1..1_000_000 => format!("{sign}{}", duration(size as f64)),
+        1..1_000_000 => format!("{sign}{}", format_duration(size as f64)),
         1_000_000..1_000_000_000 => format!("{sign}{:.3} ms", size as f64 / 1e6),
         _ => {
             // Rounded to microseconds in whole numbers, so that hours keep them.
@@ -110,7 +110,7 @@ pub fn offset(nanoseconds: i64) -> String {
 }
 
 /// A skew with its sign.
-pub fn ppm(skew: f64) -> String {
+pub fn format_ppm(skew: f64) -> String {
     let text = format!("{:.2}", skew.abs());
     match text.as_str() {
         "0.00" => "0 ppm".to_owned(),
@@ -120,12 +120,12 @@ pub fn ppm(skew: f64) -> String {
 }
 
 /// An uncertainty with its sign, or that it is unknown.
-pub fn within(nanoseconds: Option<i64>) -> String {
+pub fn format_uncertainty(nanoseconds: Option<i64>) -> String {
     nanoseconds.map_or_else(
         || "unknown".to_owned(),
         |nanoseconds| match nanoseconds {
             0 => "0".to_owned(),
-            _ => format!("±{}", duration(nanoseconds as f64)),
+            _ => format!("±{}", format_duration(nanoseconds as f64)),
         },
     )
 }
@@ -156,42 +156,46 @@ mod tests {
             "−1 min 1.000001 s",
             "+3 h 0 min 0.000000 s",
         ];
-        assert_eq!(offsets.map(offset), texts);
-        assert_eq!(offset(i64::MIN).chars().next(), Some('−'));
+        assert_eq!(offsets.map(format_offset), texts);
+        assert_eq!(format_offset(i64::MIN).chars().next(), Some('−'));
     }
 
     #[test]
     fn a_contradiction_is_a_line() {
-        let clock = |host: &str, contradiction| Clock {
+        let clock = |host: &str, contradiction| ComparedClock {
             host: host.to_owned(),
             contradiction,
-            ..Clock::default()
+            ..ComparedClock::default()
         };
         let mut clocks = vec![clock("web", None), clock("db", Some([50_000_000, 7_600_000]))];
-        assert_eq!(contradiction(&clocks[..1]), None);
+        assert_eq!(contradiction_line(&clocks[..1]), None);
         let wanted = "messages and timestamps exchanged with the collector disagree about the clock of db: by +50.000 ms, \
                       more than both together may be off (±7.60 ms); one of them is wrong, and all times are by messages";
-        assert_eq!(contradiction(&clocks).as_deref(), Some(wanted));
+        assert_eq!(contradiction_line(&clocks).as_deref(), Some(wanted));
         clocks.push(clock("log", Some([-3_000_000_000, 8_000_000])));
         let wanted = "messages and timestamps exchanged with the collector disagree about the clocks of 2 hosts, most about \
                       that of log: by −3.000000 s, more than both together may be off (±8.00 ms); one of them is wrong, and \
                       all times are by messages";
-        assert_eq!(contradiction(&clocks).as_deref(), Some(wanted));
+        assert_eq!(contradiction_line(&clocks).as_deref(), Some(wanted));
     }
 
     #[test]
     fn skews_and_uncertainties() {
         assert_eq!(
-            [0.0, -0.004, 33.456, -200.0].map(ppm),
+            [0.0, -0.004, 33.456, -200.0].map(format_ppm),
             ["0 ppm", "0 ppm", "+33.46 ppm", "−200.00 ppm"]
         );
-        assert_eq!([None, Some(0), Some(43_700)].map(within), ["unknown", "0", "±43.7 µs"]);
+        assert_eq!(
+            [None, Some(0), Some(43_700)].map(format_uncertainty),
+            ["unknown", "0", "±43.7 µs"]
+        );
     }
 
     #[test]
     fn steps_in_words() {
-        let step =
-            |offset_ns, skew_ppm| ClockStep { offset_ns, skew_ppm, ..ClockStep::default() }.what();
+        let step = |offset_ns, skew_ppm| {
+            ClockStep { offset_ns, skew_ppm, ..ClockStep::default() }.describe_step()
+        };
         assert_eq!(step(1_500_000_000, 3.0), "set forward by 1.500000 s");
         assert_eq!(step(-5_000_000, 3.0), "set back by 5.000 ms");
         assert_eq!(step(12, -500.0), "runs −500.00 ppm from then on");

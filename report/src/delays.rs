@@ -1,20 +1,20 @@
 //! Delays by node and by hop as they are reported: a row for each node or hop, whatever the paths,
 //! ranked like patterns.
 
-use analyze::paths::{DelayTable, Delays, HopDelays, NodeDelays};
-use message_trace::units::{printable, shorten};
+use analyze::paths::{DelayStatistics, DelayTable, HopDelays, NodeDelays};
+use message_trace::units::{shorten_middle, to_printable};
 
-use crate::ends::Ends;
-use crate::label::{Label, Signs};
+use crate::hop_endpoints::HopEndpoints;
+use crate::label::{HopLabel, LabelSigns};
 use crate::options::Options;
-use crate::summary::{Meta, share};
+use crate::summary::{TraceMeta, share_of_whole};
 /// A report of delays.
 #[derive(Clone, Debug)]
 pub struct DelayReport<'a> {
     /// The delays.
     pub table: &'a DelaysBy,
     /// The trace that the delays were found in.
-    pub meta: Meta,
+    pub meta: TraceMeta,
 }
 
 /// The delays of nodes or of hops.
@@ -31,7 +31,7 @@ pub(crate) struct DelayRow<'a> {
     /// The node or hop that has the delays.
     pub(crate) of: DelaysOf<'a>,
     /// The delays.
-    pub(crate) delays: &'a Delays,
+    pub(crate) delays: &'a DelayStatistics,
     /// The part of the total time of all paths, from 0 to 1. It is more if branches of a path go on
     /// at the same time.
     pub(crate) share: f64,
@@ -45,7 +45,7 @@ pub(crate) enum DelaysOf<'a> {
 
 impl<'a> DelayReport<'a> {
     /// The number of rows.
-    pub(crate) fn rows(&self) -> usize {
+    pub(crate) fn row_count(&self) -> usize {
         match self.table {
             DelaysBy::Node(table) => table.rows.len(),
             DelaysBy::Hop(table) => table.rows.len(),
@@ -54,7 +54,7 @@ impl<'a> DelayReport<'a> {
 
     /// The instances that the delays are from: their number, the expected number of real ones, and
     /// the sum of duration times probability in nanoseconds.
-    pub(crate) fn instances(&self) -> (u64, f64, f64) {
+    pub(crate) fn instance_sums(&self) -> (u64, f64, f64) {
         match self.table {
             DelaysBy::Node(table) => (table.instances, table.expected, table.total_time),
             DelaysBy::Hop(table) => (table.instances, table.expected, table.total_time),
@@ -62,15 +62,15 @@ impl<'a> DelayReport<'a> {
     }
 
     /// The rows in the order of `options`, up to its limit. Equal rows keep the order of the table.
-    pub(crate) fn ranked(&self, options: &Options) -> Vec<DelayRow<'a>> {
-        let (.., total_time) = self.instances();
+    pub(crate) fn ranked_rows(&self, options: &Options) -> Vec<DelayRow<'a>> {
+        let (.., total_time) = self.instance_sums();
         let rows: Vec<DelaysOf<'a>> = match self.table {
             DelaysBy::Node(table) => table.rows.iter().map(DelaysOf::Node).collect(),
             DelaysBy::Hop(table) => table.rows.iter().map(DelaysOf::Hop).collect(),
         };
         let row = |of: DelaysOf<'a>| {
             let delays = of.delays();
-            DelayRow { of, delays, share: share(delays.total_time.max(0.0), total_time) }
+            DelayRow { of, delays, share: share_of_whole(delays.total_time.max(0.0), total_time) }
         };
         let mut rows: Vec<DelayRow<'a>> = rows.into_iter().map(row).collect();
         rows.sort_by(|one, other| options.sort.compare_delays(one.delays, other.delays));
@@ -80,7 +80,7 @@ impl<'a> DelayReport<'a> {
 }
 
 impl<'a> DelaysOf<'a> {
-    fn delays(self) -> &'a Delays {
+    fn delays(self) -> &'a DelayStatistics {
         match self {
             DelaysOf::Node(node) => &node.delays,
             DelaysOf::Hop(hop) => &hop.delays,
@@ -88,15 +88,20 @@ impl<'a> DelaysOf<'a> {
     }
 
     /// The name of the row, in at most `width` characters. Nothing in it can harm a terminal.
-    pub(crate) fn label(self, signs: Signs, width: usize) -> String {
+    pub(crate) fn row_label(self, signs: LabelSigns, width: usize) -> String {
         match self {
             DelaysOf::Node(node) => {
                 let mark = if node.traced { "" } else { signs.untraced };
-                shorten(&format!("{mark}{}", printable(&node.node)), width, signs.ellipsis)
+                shorten_middle(
+                    &format!("{mark}{}", to_printable(&node.node)),
+                    width,
+                    signs.ellipsis,
+                )
             }
             DelaysOf::Hop(hop) => {
                 let src = &with_port(hop);
-                Label::of(Ends { src, ..Ends::from(hop) }, signs).fitted(width)
+                HopLabel::from_ends(HopEndpoints { src, ..HopEndpoints::from(hop) }, signs)
+                    .fit_width(width)
             }
         }
     }

@@ -11,47 +11,47 @@
 use std::cmp::Ordering;
 
 use analyze::paths::{Hop, PathPattern};
-use message_trace::Protocol;
+use message_trace::TransportProtocol;
 use rustc_hash::FxHashMap;
 
-use crate::sort::{SortKey, Values};
+use crate::sort::{SortKey, SortValues};
 
 /// The families of all patterns of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Families<'a> {
+pub(crate) struct PatternFamilies<'a> {
     /// The families, in the order of the numbers of their leads.
-    families: Vec<Family<'a>>,
+    families: Vec<PatternFamily<'a>>,
     /// By the number of a pattern: the number of the lead of its family.
     leads: FxHashMap<i64, i64>,
 }
 
-impl<'a> Families<'a> {
+impl<'a> PatternFamilies<'a> {
     /// The families of `patterns`.
-    pub(crate) fn of(patterns: &'a [PathPattern]) -> Families<'a> {
-        let families = Family::of(patterns);
+    pub(crate) fn from_patterns(patterns: &'a [PathPattern]) -> PatternFamilies<'a> {
+        let families = PatternFamily::group_patterns(patterns);
         let leads = families
             .iter()
             .flat_map(|family| family.patterns().map(|pattern| (pattern.id, family.lead.id)))
             .collect();
-        Families { families, leads }
+        PatternFamilies { families, leads }
     }
 
     /// The number of the lead of the family that `pattern` is in.
-    pub(crate) fn lead(&self, pattern: &PathPattern) -> i64 {
+    pub(crate) fn lead_of_pattern(&self, pattern: &PathPattern) -> i64 {
         self.leads.get(&pattern.id).copied().unwrap_or(pattern.id)
     }
 
     /// The families in the order of `key`.
-    pub(crate) fn ranked(&self, key: SortKey) -> Vec<Family<'a>> {
+    pub(crate) fn ranked_families(&self, key: SortKey) -> Vec<PatternFamily<'a>> {
         let mut ranked = self.families.clone();
-        ranked.sort_by(|one, other| one.compare(other, key));
+        ranked.sort_by(|one, other| one.compare_by(other, key));
         ranked
     }
 }
 
 /// A family: patterns of the same hops, shown as one line that opens.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Family<'a> {
+pub struct PatternFamily<'a> {
     /// The pattern that stands for the family: the one with the largest total time.
     pub(crate) lead: &'a PathPattern,
     /// The other patterns, in the order of their numbers.
@@ -60,7 +60,7 @@ pub struct Family<'a> {
 
 /// The sums over all patterns of a family.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Together {
+pub(crate) struct FamilySums {
     /// The number of instances.
     pub(crate) count: i64,
     /// The expected number of real instances.
@@ -69,25 +69,27 @@ pub(crate) struct Together {
     pub(crate) total_time: f64,
 }
 
-impl Together {
+impl FamilySums {
     /// The mean duration of an instance, in nanoseconds.
-    pub(crate) fn mean(&self) -> f64 {
+    pub(crate) fn mean_duration(&self) -> f64 {
         self.total_time / self.expected
     }
 }
 
-impl<'a> Family<'a> {
+impl<'a> PatternFamily<'a> {
     /// The families of `patterns`, in the order of the numbers of their leads.
-    pub fn of(patterns: impl IntoIterator<Item = &'a PathPattern>) -> Vec<Family<'a>> {
+    pub fn group_patterns(
+        patterns: impl IntoIterator<Item = &'a PathPattern>,
+    ) -> Vec<PatternFamily<'a>> {
         let mut in_order: Vec<&PathPattern> = patterns.into_iter().collect();
         in_order.sort_by_key(|pattern| pattern.id);
-        let mut families: Vec<Family<'a>> = Vec::new();
+        let mut families: Vec<PatternFamily<'a>> = Vec::new();
         let mut places: FxHashMap<Vec<HopKey<'a>>, usize> = FxHashMap::default();
         for pattern in in_order {
-            let place = *places.entry(signature(pattern)).or_insert(families.len());
+            let place = *places.entry(family_signature(pattern)).or_insert(families.len());
             match families.get_mut(place) {
                 Some(family) => family.alike.push(pattern),
-                None => families.push(Family { lead: pattern, alike: Vec::new() }),
+                None => families.push(PatternFamily { lead: pattern, alike: Vec::new() }),
             }
         }
         families
@@ -99,8 +101,8 @@ impl<'a> Family<'a> {
     }
 
     /// The sums over all patterns of the family.
-    pub(crate) fn together(&self) -> Together {
-        self.patterns().fold(Together::default(), |sum, pattern| Together {
+    pub(crate) fn family_sums(&self) -> FamilySums {
+        self.patterns().fold(FamilySums::default(), |sum, pattern| FamilySums {
             count: sum.count + pattern.count,
             expected: sum.expected + pattern.expected,
             total_time: sum.total_time + pattern.total_time,
@@ -108,26 +110,26 @@ impl<'a> Family<'a> {
     }
 
     /// The order of two families by `key`.
-    pub(crate) fn compare(&self, other: &Family<'_>, key: SortKey) -> Ordering {
-        key.compare_values(&self.values(), &other.values())
+    pub(crate) fn compare_by(&self, other: &PatternFamily<'_>, key: SortKey) -> Ordering {
+        key.compare_values(&self.sort_values(), &other.sort_values())
     }
 
     /// The values that the family is ranked by: the sums over its patterns, and the 99th percentile
     /// of the lead, as percentiles of several patterns cannot be added up.
-    fn values(&self) -> Values {
-        let together = self.together();
-        Values {
+    fn sort_values(&self) -> SortValues {
+        let together = self.family_sums();
+        SortValues {
             count: together.count as f64,
             expected: together.expected,
             total_time: together.total_time,
-            mean: together.mean(),
+            mean: together.mean_duration(),
             p99: self.lead.duration.p99,
         }
     }
 }
 
 /// The key of a hop: hops of one key are the same.
-type HopKey<'a> = (&'a str, &'a str, &'a str, &'a str, Protocol, Option<&'a str>);
+type HopKey<'a> = (&'a str, &'a str, &'a str, &'a str, TransportProtocol, Option<&'a str>);
 
 fn hop_key(hop: &Hop) -> HopKey<'_> {
     let operation = hop.operation.as_deref();
@@ -135,7 +137,7 @@ fn hop_key(hop: &Hop) -> HopKey<'_> {
 }
 
 /// The key of a family: the first hop of the pattern, and its different hops in a fixed order.
-fn signature(pattern: &PathPattern) -> Vec<HopKey<'_>> {
+fn family_signature(pattern: &PathPattern) -> Vec<HopKey<'_>> {
     let mut hops: Vec<HopKey<'_>> = pattern.hops.iter().map(hop_key).collect();
     let root = hops.first().cloned();
     hops.sort_unstable();
@@ -146,11 +148,11 @@ fn signature(pattern: &PathPattern) -> Vec<HopKey<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples;
+    use crate::sample_reports;
 
     /// The sample pattern with `times` calls of redis, and with that number and total time.
     fn looped(id: i64, times: usize, total_time: f64) -> PathPattern {
-        let mut pattern = samples::cached();
+        let mut pattern = sample_reports::cached_pattern();
         let (call, answer) = (pattern.hops[2].clone(), pattern.hops[3].clone());
         for _ in 1..times {
             pattern.hops.splice(4..4, [call.clone(), answer.clone()]);
@@ -162,54 +164,68 @@ mod tests {
 
     #[test]
     fn loops_of_other_counts_are_one_family() {
-        let patterns =
-            [looped(3, 4, 10.0), looped(0, 1, 90.0), samples::forked(), looped(2, 2, 20.0)];
-        let families = Family::of(&patterns);
+        let patterns = [
+            looped(3, 4, 10.0),
+            looped(0, 1, 90.0),
+            sample_reports::forked_pattern(),
+            looped(2, 2, 20.0),
+        ];
+        let families = PatternFamily::group_patterns(&patterns);
         let ids: Vec<Vec<i64>> = families
             .iter()
             .map(|family| family.patterns().map(|pattern| pattern.id).collect())
             .collect();
         assert_eq!(ids, [vec![0, 2, 3], vec![1]]);
-        let together = families[0].together();
-        assert_eq!(together, Together { count: 30, expected: 15.0, total_time: 120.0 });
-        assert_eq!(together.mean(), 8.0);
+        let together = families[0].family_sums();
+        assert_eq!(together, FamilySums { count: 30, expected: 15.0, total_time: 120.0 });
+        assert_eq!(together.mean_duration(), 8.0);
     }
 
     #[test]
     fn another_order_is_the_same_family_and_another_server_is_not() {
-        let mut swapped = samples::forked();
+        let mut swapped = sample_reports::forked_pattern();
         swapped.id = 7;
         swapped.hops.swap(1, 3);
         swapped.hops.swap(2, 4);
-        let mut other = samples::forked();
+        let mut other = sample_reports::forked_pattern();
         other.id = 8;
         other.hops[6].dst_port = "515".to_owned();
-        assert_eq!(Family::of(&[samples::forked(), swapped, other]).len(), 2);
+        assert_eq!(
+            PatternFamily::group_patterns(&[sample_reports::forked_pattern(), swapped, other])
+                .len(),
+            2
+        );
     }
 
     #[test]
     fn what_asks_for_something_else_is_another_family() {
-        let mut orders = samples::cached();
+        let mut orders = sample_reports::cached_pattern();
         orders.id = 9;
         orders.hops[0].operation = Some("POST /orders".to_owned());
-        assert_eq!(Family::of(&[samples::cached(), orders]).len(), 2);
+        assert_eq!(
+            PatternFamily::group_patterns(&[sample_reports::cached_pattern(), orders]).len(),
+            2
+        );
     }
 
     #[test]
     fn a_path_that_begins_elsewhere_is_another_family() {
-        let mut torn = samples::cached();
+        let mut torn = sample_reports::cached_pattern();
         torn.id = 9;
         torn.hops.rotate_left(1);
-        assert_eq!(Family::of(&[samples::cached(), torn]).len(), 2);
+        assert_eq!(
+            PatternFamily::group_patterns(&[sample_reports::cached_pattern(), torn]).len(),
+            2
+        );
     }
 
     #[test]
     fn families_are_ranked_by_what_they_are_together() {
-        let mut lone = samples::forked();
+        let mut lone = sample_reports::forked_pattern();
         (lone.id, lone.total_time, lone.expected, lone.count) = (1, 100.0, 20.0, 20);
         let patterns = [looped(0, 1, 101.0), lone, looped(2, 2, 50.0), looped(3, 3, 60.0)];
-        let families = Family::of(&patterns);
-        assert_eq!(families[0].compare(&families[1], SortKey::Total), Ordering::Less);
-        assert_eq!(families[0].compare(&families[1], SortKey::Expected), Ordering::Greater);
+        let families = PatternFamily::group_patterns(&patterns);
+        assert_eq!(families[0].compare_by(&families[1], SortKey::Total), Ordering::Less);
+        assert_eq!(families[0].compare_by(&families[1], SortKey::Expected), Ordering::Greater);
     }
 }

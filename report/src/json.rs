@@ -14,24 +14,29 @@ use std::io::{self, Write};
 
 use crate::delays::DelayReport;
 use crate::options::Options;
-use crate::output::Output;
+use crate::report_writer::ReportWriter;
 use crate::summary::Report;
 use delays::DelayDocument;
-use patterns::Document;
+use patterns::PatternDocument;
 
 /// A writer of JSON documents: one object and a line feed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Json;
+pub struct JsonWriter;
 
-impl Output for Json {
-    fn write(&self, report: &Report<'_>, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-        let document = Document::of(report, options);
+impl ReportWriter for JsonWriter {
+    fn write_report(
+        &self,
+        report: &Report<'_>,
+        options: &Options,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let document = PatternDocument::from_report(report, options);
         serde_json::to_writer_pretty(&mut *out, &document)?;
         writeln!(out)
     }
 }
 
-impl Json {
+impl JsonWriter {
     /// Writes delays by node or by hop as one JSON object and a line feed.
     ///
     /// # Errors
@@ -42,7 +47,7 @@ impl Json {
         options: &Options,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let document = DelayDocument::of(report, options);
+        let document = DelayDocument::from_report(report, options);
         serde_json::to_writer_pretty(&mut *out, &document)?;
         writeln!(out)
     }

@@ -3,14 +3,14 @@
 //! shortened where there is no room, so that both names stay recognisable.
 
 use analyze::paths::Hop;
-use message_trace::Protocol;
-use message_trace::units::{printable, shorten};
+use message_trace::TransportProtocol;
+use message_trace::units::{shorten_middle, to_printable};
 
-use crate::ends::Ends;
+use crate::hop_endpoints::HopEndpoints;
 
 /// The signs of labels, so that labels can be ASCII.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Signs {
+pub(crate) struct LabelSigns {
     /// The sign between sender and receiver.
     pub(crate) arrow: &'static str,
     /// The sign before the name of a node that was not traced.
@@ -20,14 +20,15 @@ pub(crate) struct Signs {
 }
 
 /// The signs for terminals with Unicode.
-pub(crate) const UNICODE: Signs = Signs { arrow: " → ", untraced: "◇", ellipsis: '…' };
+pub(crate) const UNICODE: LabelSigns =
+    LabelSigns { arrow: " → ", untraced: "◇", ellipsis: '…' };
 
 /// The signs for terminals without Unicode.
-pub(crate) const ASCII: Signs = Signs { arrow: " -> ", untraced: "<>", ellipsis: '~' };
+pub(crate) const ASCII: LabelSigns = LabelSigns { arrow: " -> ", untraced: "<>", ellipsis: '~' };
 
 /// The parts of a label. Nothing in them can harm a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Label {
+pub(crate) struct HopLabel {
     /// The sender, with a sign if it was not traced.
     pub(crate) src: String,
     /// The receiver, with a sign if it was not traced.
@@ -45,12 +46,12 @@ pub(crate) struct Label {
     ellipsis: char,
 }
 
-impl Label {
+impl HopLabel {
     /// The label of a hop with these ends.
-    pub(crate) fn of<'a>(ends: impl Into<Ends<'a>>, signs: Signs) -> Label {
+    pub(crate) fn from_ends<'a>(ends: impl Into<HopEndpoints<'a>>, signs: LabelSigns) -> HopLabel {
         let hop = ends.into();
         let name = |name: &str, traced: bool| {
-            format!("{}{}", if traced { "" } else { signs.untraced }, printable(name))
+            format!("{}{}", if traced { "" } else { signs.untraced }, to_printable(name))
         };
         let is_path = hop.dst_port.starts_with("unix:");
         let port = match hop.dst_port {
@@ -60,28 +61,28 @@ impl Label {
                 String::new()
             }
             port if port.bytes().all(|byte| byte.is_ascii_digit()) => format!(":{port}"),
-            port => format!(" {}", printable(port)),
+            port => format!(" {}", to_printable(port)),
         };
         let protocol = match hop.protocol {
-            Protocol::Tcp | Protocol::Other => String::new(),
+            TransportProtocol::Tcp | TransportProtocol::Other => String::new(),
             _ if is_path => String::new(),
             protocol => format!(" {protocol}"),
         };
-        Label {
+        HopLabel {
             src: name(hop.src, hop.src_traced),
             dst: name(hop.dst, hop.dst_traced),
             port,
             protocol,
             operation: hop
                 .operation
-                .map_or_else(String::new, |name| format!(" {}", printable(name))),
+                .map_or_else(String::new, |name| format!(" {}", to_printable(name))),
             arrow: signs.arrow,
             ellipsis: signs.ellipsis,
         }
     }
 
     /// What follows the receiver's name: its port, the protocol, and what is asked for.
-    pub(crate) fn behind(&self) -> String {
+    pub(crate) fn receiver_suffix(&self) -> String {
         format!("{}{}{}", self.port, self.protocol, self.operation)
     }
 
@@ -96,7 +97,7 @@ impl Label {
 
     /// The label in at most `width` characters. What is asked for and then the port give way to the
     /// names down to a half of the room; then the longer name is shortened, then both.
-    pub(crate) fn fitted(&self, width: usize) -> String {
+    pub(crate) fn fit_width(&self, width: usize) -> String {
         let length = |text: &str| text.chars().count();
         let (mut port, mut protocol) = (self.port.clone(), self.protocol.clone());
         let mut operation = self.operation.clone();
@@ -107,12 +108,12 @@ impl Label {
         if self.width() > width && length(&operation) > 10 {
             let room = names(&port, &protocol, "");
             let left = room.saturating_sub(length(&self.src) + length(&self.dst));
-            operation = shorten(&operation, left.max(room / 2).max(10), self.ellipsis);
+            operation = shorten_middle(&operation, left.max(room / 2).max(10), self.ellipsis);
         }
         if self.width() > width && length(&port) > 10 {
             let room = names("", &protocol, &operation);
             let left = room.saturating_sub(length(&self.src) + length(&self.dst));
-            port = shorten(&port, left.max(room / 2).max(10), self.ellipsis);
+            port = shorten_middle(&port, left.max(room / 2).max(10), self.ellipsis);
         }
         if self.width() > width && names(&port, &protocol, &operation) < 8 {
             [&mut port, &mut protocol, &mut operation].into_iter().for_each(String::clear);
@@ -131,17 +132,17 @@ impl Label {
         };
         let fitted = format!(
             "{}{}{}{port}{protocol}{operation}",
-            shorten(&self.src, src_room, self.ellipsis),
+            shorten_middle(&self.src, src_room, self.ellipsis),
             self.arrow,
-            shorten(&self.dst, dst_room, self.ellipsis),
+            shorten_middle(&self.dst, dst_room, self.ellipsis),
         );
-        shorten(&fitted, width, self.ellipsis)
+        shorten_middle(&fitted, width, self.ellipsis)
     }
 }
 
 /// The nodes of a path in the order in which the path first comes to them, at limit `limit`. Each
 /// has a flag that says whether the path goes on from the node before.
-pub(crate) fn nodes(hops: &[Hop], limit: usize) -> Vec<(&str, bool)> {
+pub(crate) fn visited_nodes(hops: &[Hop], limit: usize) -> Vec<(&str, bool)> {
     let mut nodes: Vec<(&str, bool)> =
         hops.first().map(|root| (root.src.as_str(), false)).into_iter().collect();
     for hop in hops {
@@ -159,41 +160,47 @@ pub(crate) fn nodes(hops: &[Hop], limit: usize) -> Vec<(&str, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples;
+    use crate::sample_reports;
 
     #[test]
     fn a_label_says_who_where_and_how() {
-        let lookup = samples::lookup();
-        let text = |index: usize| Label::of(&lookup.hops[index], UNICODE).fitted(80);
+        let lookup = sample_reports::lookup_pattern();
+        let text = |index: usize| HopLabel::from_ends(&lookup.hops[index], UNICODE).fit_width(80);
         assert_eq!(text(0), "◇CLIENT → nginx:8080");
         assert_eq!(text(2), "app.py → ◇10.0.0.2:53 udp");
         assert_eq!(text(4), "app.py → nginx");
         let mut hop = lookup.hops[2].clone();
         hop.dst_port = "GetCart".to_owned();
-        assert_eq!(Label::of(&hop, UNICODE).fitted(80), "app.py → ◇10.0.0.2 GetCart udp");
+        assert_eq!(
+            HopLabel::from_ends(&hop, UNICODE).fit_width(80),
+            "app.py → ◇10.0.0.2 GetCart udp"
+        );
         hop.dst_port = "53".to_owned();
         hop.dst = "10.0.0.2:53".to_owned();
-        assert_eq!(Label::of(&hop, UNICODE).fitted(80), "app.py → ◇10.0.0.2:53 udp");
-        assert_eq!(Label::of(&lookup.hops[2], ASCII).fitted(80), "app.py -> <>10.0.0.2:53 udp");
+        assert_eq!(HopLabel::from_ends(&hop, UNICODE).fit_width(80), "app.py → ◇10.0.0.2:53 udp");
+        assert_eq!(
+            HopLabel::from_ends(&lookup.hops[2], ASCII).fit_width(80),
+            "app.py -> <>10.0.0.2:53 udp"
+        );
     }
 
     #[test]
     fn what_is_asked_for_comes_last_and_gives_way_to_the_names() {
-        let mut hop = samples::lookup().hops[0].clone();
+        let mut hop = sample_reports::lookup_pattern().hops[0].clone();
         hop.operation = Some("GET /cart/{}/items/{}/prices".to_owned());
-        let fitted = |width| Label::of(&hop, UNICODE).fitted(width);
+        let fitted = |width| HopLabel::from_ends(&hop, UNICODE).fit_width(width);
         assert_eq!(fitted(80), "◇CLIENT → nginx:8080 GET /cart/{}/items/{}/prices");
         let short = fitted(40);
         assert!(short.starts_with("◇CLIENT → nginx:8080 GET /ca"), "{short}");
         assert_eq!(short.chars().count(), 40);
         assert_eq!(fitted(15), "◇CLIENT → nginx");
         hop.operation = Some("a\u{1b}[2J".to_owned());
-        assert!(!Label::of(&hop, UNICODE).fitted(80).contains('\u{1b}'));
+        assert!(!HopLabel::from_ends(&hop, UNICODE).fit_width(80).contains('\u{1b}'));
     }
 
     #[test]
     fn nodes_are_met_once() {
-        let forked = samples::forked();
+        let forked = sample_reports::forked_pattern();
         let met = [
             ("CLIENT", false),
             ("gateway", true),
@@ -201,23 +208,23 @@ mod tests {
             ("stock", false),
             ("audit", false),
         ];
-        assert_eq!(nodes(&forked.hops, 10), met);
-        assert_eq!(nodes(&forked.hops, 2), met[..2]);
-        assert_eq!(nodes(&[], 10), []);
+        assert_eq!(visited_nodes(&forked.hops, 10), met);
+        assert_eq!(visited_nodes(&forked.hops, 2), met[..2]);
+        assert_eq!(visited_nodes(&[], 10), []);
     }
 
     #[test]
     fn it_fits_whatever_the_width() {
-        let mut hops = samples::hostile().hops;
+        let mut hops = sample_reports::hostile_pattern().hops;
         hops[1].operation = Some("SELECT a_table_with_a_very_long_name another".to_owned());
         for hop in &hops {
-            let label = Label::of(hop, UNICODE);
+            let label = HopLabel::from_ends(hop, UNICODE);
             for width in 0..150 {
-                let fitted = label.fitted(width);
+                let fitted = label.fit_width(width);
                 assert!(fitted.chars().count() <= width, "{width}: {fitted}");
                 assert!(fitted.chars().all(|c| !c.is_control()));
             }
-            assert_eq!(label.fitted(200).chars().count(), label.width());
+            assert_eq!(label.fit_width(200).chars().count(), label.width());
         }
     }
 }

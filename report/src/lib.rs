@@ -1,17 +1,17 @@
 #![doc = include_str!("../README.md")]
 
+mod applied_filter;
 pub mod clocks;
 mod delays;
-mod ends;
 mod families;
-mod filtered;
+mod hop_endpoints;
 mod html;
 mod json;
 mod label;
 mod operations;
 mod options;
-mod output;
 pub mod page;
+mod report_writer;
 mod sort;
 mod summary;
 mod terminal;
@@ -19,15 +19,15 @@ mod tree;
 mod tuning;
 
 #[cfg(test)]
-mod samples;
+mod sample_reports;
 
+pub use applied_filter::AppliedFilter;
 pub use delays::{DelayReport, DelaysBy};
-pub use families::Family;
-pub use filtered::Filtered;
-pub use html::Html;
-pub use json::Json;
+pub use families::PatternFamily;
+pub use html::HtmlWriter;
+pub use json::JsonWriter;
 pub use options::Options;
-pub use output::Output;
+pub use report_writer::ReportWriter;
 pub use sort::{SortKey, UnknownSortKey};
-pub use summary::{Meta, Note, Report, RequestCounts, Rest};
-pub use terminal::Terminal;
+pub use summary::{Report, RequestCounts, RestSums, TraceMeta, UnseenNote};
+pub use terminal::TerminalWriter;

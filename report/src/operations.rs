@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 /// An operation, by the words of its hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Operation<'a> {
+pub(crate) struct PatternOperation<'a> {
     /// What is asked for.
     pub(crate) name: &'a str,
     /// The node that is asked.
@@ -19,7 +19,7 @@ pub(crate) struct Operation<'a> {
 /// How often an operation was called and how its calls ended. All numbers are of calls that are
 /// expected to be real.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Calls {
+pub(crate) struct CallCounts {
     /// Number of calls.
     pub(crate) calls: f64,
     /// Number of these whose answer says how they ended.
@@ -28,14 +28,14 @@ pub(crate) struct Calls {
     pub(crate) errors: f64,
 }
 
-impl Calls {
+impl CallCounts {
     /// The share of the calls that failed, of those whose answer says how they ended.
     pub(crate) fn error_share(&self) -> Option<f64> {
         (self.answered > 0.0).then(|| self.errors / self.answered)
     }
 
     /// Adds the calls of `other`.
-    pub(crate) fn add(&mut self, other: Calls) {
+    pub(crate) fn add(&mut self, other: CallCounts) {
         self.calls += other.calls;
         self.answered += other.answered;
         self.errors += other.errors;
@@ -44,16 +44,16 @@ impl Calls {
 
 /// The operations of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Operations<'a> {
+pub(crate) struct OperationCounts<'a> {
     /// Operations, those with the most errors first; of as many, those that paths begin with, and
     /// then those with the most calls.
-    pub(crate) rows: Vec<(Operation<'a>, Calls)>,
+    pub(crate) rows: Vec<(PatternOperation<'a>, CallCounts)>,
 }
 
 /// A call of a pattern that says what it asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NamedCall<'a> {
-    pub(crate) operation: Operation<'a>,
+    pub(crate) operation: PatternOperation<'a>,
     /// The hop that asks.
     pub(crate) request: usize,
     /// The hop that answers.
@@ -69,46 +69,46 @@ pub(crate) fn named_calls(pattern: &PathPattern) -> Vec<NamedCall<'_>> {
     let named = |call: analyze::paths::PathCall| {
         let hop: &Hop = hops.get(call.request)?;
         let name = hop.operation.as_deref()?;
-        let operation = Operation { name, node: &hop.dst, is_root: call.request == 0 };
+        let operation = PatternOperation { name, node: &hop.dst, is_root: call.request == 0 };
         Some(NamedCall { operation, request: call.request, response: call.response })
     };
-    CallTree::of(hops).calls.into_iter().filter_map(named).collect()
+    CallTree::from_hops(hops).calls.into_iter().filter_map(named).collect()
 }
 
-impl<'a> Operations<'a> {
+impl<'a> OperationCounts<'a> {
     /// The operations of `patterns`.
-    pub(crate) fn of(patterns: &'a [PathPattern]) -> Operations<'a> {
-        let mut sums: FxHashMap<Operation<'a>, Calls> = FxHashMap::default();
+    pub(crate) fn from_patterns(patterns: &'a [PathPattern]) -> OperationCounts<'a> {
+        let mut sums: FxHashMap<PatternOperation<'a>, CallCounts> = FxHashMap::default();
         for pattern in patterns {
             for call in named_calls(pattern) {
                 let outcomes = call.response.and_then(|hop| pattern.hops[hop].outcomes);
                 let of_each = pattern.expected / pattern.count.max(1) as f64;
                 let answered = outcomes.map_or(0.0, |of| of.answers as f64 * of_each);
                 let errors = outcomes.map_or(0.0, |of| of.error_share * answered);
-                let calls = Calls { calls: pattern.expected, answered, errors };
+                let calls = CallCounts { calls: pattern.expected, answered, errors };
                 sums.entry(call.operation).or_default().add(calls);
             }
         }
-        let mut rows: Vec<(Operation<'a>, Calls)> = sums.into_iter().collect();
+        let mut rows: Vec<(PatternOperation<'a>, CallCounts)> = sums.into_iter().collect();
         rows.sort_by(|(one, first), (other, second)| {
             (second.errors.total_cmp(&first.errors))
                 .then(other.is_root.cmp(&one.is_root))
                 .then(second.calls.total_cmp(&first.calls))
                 .then((one.node, one.name).cmp(&(other.node, other.name)))
         });
-        Operations { rows }
+        OperationCounts { rows }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use analyze::paths::Outcomes;
+    use analyze::paths::CallOutcomes;
 
     use super::*;
-    use crate::samples;
+    use crate::sample_reports;
 
-    fn rows<'a>(operations: &'a Operations<'a>) -> Vec<(&'a str, &'a str, bool, [f64; 3])> {
-        let row = |(of, calls): &'a (Operation<'a>, Calls)| {
+    fn rows<'a>(operations: &'a OperationCounts<'a>) -> Vec<(&'a str, &'a str, bool, [f64; 3])> {
+        let row = |(of, calls): &'a (PatternOperation<'a>, CallCounts)| {
             let numbers = [calls.calls, calls.answered, calls.errors];
             (of.node, of.name, of.is_root, numbers.map(|number| (number * 1e3).round() / 1e3))
         };
@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn calls_are_counted_by_what_they_ask_for_and_errors_by_what_answers_them() {
-        let patterns = samples::asked();
-        let operations = Operations::of(&patterns);
+        let patterns = sample_reports::patterns_with_operations();
+        let operations = OperationCounts::from_patterns(&patterns);
         let rows = rows(&operations);
         assert_eq!(
             rows,
@@ -136,10 +136,11 @@ mod tests {
 
     #[test]
     fn what_says_nothing_has_no_operation() {
-        let mut patterns = samples::some();
-        assert!(Operations::of(&patterns).rows.is_empty());
+        let mut patterns = sample_reports::small_system();
+        assert!(OperationCounts::from_patterns(&patterns).rows.is_empty());
         // An answer alone is nothing that was asked for.
-        patterns[0].hops[5].outcomes = Some(Outcomes { answers: 3, errors: 1, error_share: 0.3 });
-        assert!(Operations::of(&patterns).rows.is_empty());
+        patterns[0].hops[5].outcomes =
+            Some(CallOutcomes { answers: 3, errors: 1, error_share: 0.3 });
+        assert!(OperationCounts::from_patterns(&patterns).rows.is_empty());
     }
 }

@@ -10,7 +10,8 @@ pub struct Options {
     pub sort: SortKey,
     /// Maximum number of patterns that are shown; all of them when `None`.
     pub limit: Option<usize>,
-    /// Whether the patterns of a [`Family`](crate::Family) are one line of the terminal.
+    /// Whether the patterns of a [`PatternFamily`](crate::PatternFamily) are one line of the
+    /// terminal.
     pub fold: bool,
     /// The number of columns of the terminal. No line is longer if it is at least 40.
     pub width: usize,

@@ -3,7 +3,7 @@
 //! step through. All pieces are JSON; `report/web/src/data` has the same shapes.
 //!
 //! A page on disk carries all of its data, with a few instances of each pattern. `sockcap view`
-//! hands out piece after piece and has every instance ([`Instances`]).
+//! hands out piece after piece and has every instance ([`InstanceStore`]).
 
 mod comparison;
 mod contexts;
@@ -13,7 +13,7 @@ mod instances;
 mod map;
 mod names;
 mod number;
-mod observed;
+mod observed_instances;
 mod one_sided;
 mod operations;
 mod overview;
@@ -31,28 +31,28 @@ use rustc_hash::FxHashMap;
 
 pub use comparison::ComparisonPage;
 pub use contexts::{MoreByCommand, PageContexts, RequestsBy};
-pub use instances::{Instances, Order};
+pub use instances::{InstanceOrder, InstanceStore};
 pub use workload::{ExampleRequest, PageWorkload};
 
 use crate::options::Options;
 use crate::summary::Report;
 use crate::tuning::{
-    FEW_INSTANCES, MAX_HOPS, MAX_INSTANCES, MAX_MESSAGES, PATTERN_SLICES, PATTERNS_PER_PIECE,
+    FEW_INSTANCES, MAX_HOPS, MAX_INSTANCES, MAX_MESSAGES, PATTERN_SLICES, PATTERNS_PER_BATCH,
 };
-use details::Details;
-use names::Names;
-use observed::Observed;
+use details::PatternDetails;
+use names::PageNames;
+use observed_instances::ObservedInstances;
 use one_sided::OneSidedMessages;
 use operations::PageOperations;
-use overview::Overview;
-use series::{Series, Slices};
+use overview::PageOverview;
+use series::{PathSeries, TimeSlices};
 
 /// The data of a page, as JSON.
 #[derive(Clone, Debug, Default)]
-pub struct Page {
+pub struct PageData {
     /// The trace and its patterns in rows.
     pub overview: Vec<u8>,
-    /// The details of [`PATTERNS_PER_PIECE`] patterns each, in
+    /// The details of [`PATTERNS_PER_BATCH`] patterns each, in
     /// the order of the overview.
     pub details: Vec<Arc<[u8]>>,
     /// The contexts of operations, if there were requests.
@@ -68,11 +68,11 @@ pub struct PageBuilder<'a> {
     ranked: Vec<&'a PathPattern>,
     /// By the number of a pattern: its rank.
     rank: FxHashMap<i64, usize>,
-    observed: Vec<Observed>,
+    observed: Vec<ObservedInstances>,
     /// By rank: maximum number of instances that are kept.
     limits: Vec<usize>,
-    series: Series,
-    slices: Slices,
+    series: PathSeries,
+    slices: TimeSlices,
     operations: PageOperations<'a>,
     begin: i64,
     one_sided: OneSidedMessages,
@@ -84,15 +84,15 @@ impl<'a> PageBuilder<'a> {
     /// The page of `report` with all of its patterns, in the order of `options`.
     pub fn new(report: &'a Report<'a>, options: &Options) -> PageBuilder<'a> {
         let options = Options { limit: None, ..*options };
-        let ranked = report.ranked(&options);
+        let ranked = report.ranked_patterns(&options);
         let rank = ranked.iter().enumerate().map(|(rank, pattern)| (pattern.id, rank)).collect();
         let begin = report.meta.begin.unwrap_or_default();
         let span = report.meta.span;
-        let observed = ranked.iter().map(|_| Observed::default()).collect();
-        let limits = instances_of_each(&ranked);
-        let series = Series::of(begin, span);
-        let slices = Slices::of(begin, span, PATTERN_SLICES);
-        let operations = PageOperations::of(&report.operations, &ranked, slices);
+        let observed = ranked.iter().map(|_| ObservedInstances::default()).collect();
+        let limits = instance_limits(&ranked);
+        let series = PathSeries::new(begin, span);
+        let slices = TimeSlices::new(begin, span, PATTERN_SLICES);
+        let operations = PageOperations::from_operations(&report.operations, &ranked, slices);
         let one_sided = OneSidedMessages::default();
         PageBuilder {
             report,
@@ -113,44 +113,54 @@ impl<'a> PageBuilder<'a> {
 
     /// Takes the pairs of nodes whose messages were seen at one end only, those with the most
     /// messages first.
-    pub fn one_sided(&mut self, found: &[OneSided]) {
-        self.one_sided = OneSidedMessages::of(found);
+    pub fn set_one_sided(&mut self, found: &[OneSided]) {
+        self.one_sided = OneSidedMessages::from_pairs(found);
     }
 
     /// Takes the contexts of operations. Instances that are added from now on are looked for among
     /// their examples.
-    pub fn contexts(&mut self, contexts: PageContexts) {
+    pub fn set_contexts(&mut self, contexts: PageContexts) {
         self.contexts = Some(contexts);
     }
 
     /// Takes what requests cost.
-    pub fn workload(&mut self, workload: PageWorkload) {
+    pub fn set_workload(&mut self, workload: PageWorkload) {
         self.workload = Some(workload);
     }
 
     /// Adds an instance. One of a pattern that is not in the page counts in the series of the
     /// trace.
-    pub fn add(&mut self, instance: &TimedInstance<'_>) {
-        self.series.add(
-            instance.begin().unwrap_or(self.begin),
+    pub fn add_instance(&mut self, instance: &TimedInstance<'_>) {
+        self.series.add_path(
+            instance.begin_time().unwrap_or(self.begin),
             instance.duration(),
             instance.which.probability,
         );
-        if let Some(rank) = self.rank(instance.which.pattern) {
+        if let Some(rank) = self.rank_of_pattern(instance.which.pattern) {
             let hops = &self.ranked[rank].hops;
-            self.observed[rank].add(instance, hops, self.begin, self.slices, self.limits[rank]);
-            self.operations.add(rank, instance, self.begin);
+            self.observed[rank].add_instance(
+                instance,
+                hops,
+                self.begin,
+                self.slices,
+                self.limits[rank],
+            );
+            self.operations.add_instance(rank, instance, self.begin);
             let (path, pattern) = (instance.which.path, instance.which.pattern);
             let root = instance.hops.first().map_or(-1, |hop| hop.message);
             let messages = hops.len().min(MAX_HOPS);
-            if self.contexts.as_mut().is_some_and(|of| of.saw(path, root, pattern, messages)) {
-                self.observed[rank].keep(instance, hops, self.begin);
+            if self
+                .contexts
+                .as_mut()
+                .is_some_and(|of| of.record_path(path, root, pattern, messages))
+            {
+                self.observed[rank].keep_instance(instance, hops, self.begin);
             }
         }
     }
 
     /// The rank of the pattern of that number; `None` if it is not in the page.
-    pub fn rank(&self, pattern: i64) -> Option<usize> {
+    pub fn rank_of_pattern(&self, pattern: i64) -> Option<usize> {
         self.rank.get(&pattern).copied()
     }
 
@@ -158,30 +168,40 @@ impl<'a> PageBuilder<'a> {
     ///
     /// # Errors
     /// When a value has no form in JSON. None here is such a value.
-    pub fn finish(self) -> serde_json::Result<Page> {
-        let mut names = Names::default();
-        let map = map::of(&self.ranked, &mut names);
+    pub fn finish(self) -> serde_json::Result<PageData> {
+        let mut names = PageNames::default();
+        let map = map::build_map(&self.ranked, &mut names);
         let mut observed = self.observed.into_iter();
-        let mut details = Vec::with_capacity(self.ranked.len().div_ceil(PATTERNS_PER_PIECE));
-        for group in self.ranked.chunks(PATTERNS_PER_PIECE) {
-            let group: Vec<Details> = group
+        let mut details = Vec::with_capacity(self.ranked.len().div_ceil(PATTERNS_PER_BATCH));
+        for group in self.ranked.chunks(PATTERNS_PER_BATCH) {
+            let group: Vec<PatternDetails> = group
                 .iter()
                 .map(|pattern| {
-                    Details::of(pattern, observed.next().unwrap_or_default(), &mut names)
+                    PatternDetails::from_pattern(
+                        pattern,
+                        observed.next().unwrap_or_default(),
+                        &mut names,
+                    )
                 })
                 .collect();
             details.push(serde_json::to_vec(&group)?.into());
         }
         // The overview comes last, as it has the names of all pieces.
-        let over_time = (self.series.columns(), self.operations.columns(&mut names));
-        let mut overview =
-            Overview::of(self.report, &self.ranked, &self.options, &map, over_time, &mut names);
+        let over_time = (self.series.to_columns(), self.operations.into_columns(&mut names));
+        let mut overview = PageOverview::from_report(
+            self.report,
+            &self.ranked,
+            &self.options,
+            &map,
+            over_time,
+            &mut names,
+        );
         overview.one_sided = self.one_sided;
         overview.contexts = self.contexts.is_some();
         overview.workload = self.workload.is_some();
-        let contexts = self.contexts.map(PageContexts::json).transpose()?;
+        let contexts = self.contexts.map(PageContexts::into_json).transpose()?;
         let workload = self.workload.as_ref().map(serde_json::to_vec).transpose()?;
-        Ok(Page {
+        Ok(PageData {
             overview: serde_json::to_vec(&overview)?,
             details,
             contexts: contexts.map(Arc::from),
@@ -191,7 +211,7 @@ impl<'a> PageBuilder<'a> {
 }
 
 /// Maximum number of instances of each pattern that are kept, by rank.
-fn instances_of_each(ranked: &[&PathPattern]) -> Vec<usize> {
+fn instance_limits(ranked: &[&PathPattern]) -> Vec<usize> {
     let mut left = MAX_MESSAGES;
     let mut of_pattern = |pattern: &&PathPattern| {
         let hops = pattern.hops.len().clamp(1, MAX_HOPS);

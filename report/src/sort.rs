@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use analyze::paths::{Delays, PathPattern};
+use analyze::paths::{DelayStatistics, PathPattern};
 
 /// A metric of a pattern, or of the delays of a node or a hop. The largest value comes first.
 /// `count`, `expected` and the two composite metrics `confidence` and `evidence` are those of WAP5
@@ -76,7 +76,7 @@ impl SortKey {
     }
 
     /// The value of the metric for a pattern or a family.
-    fn of(self, values: &Values) -> f64 {
+    fn value_of(self, values: &SortValues) -> f64 {
         match self {
             SortKey::Total => values.total_time,
             SortKey::Count => values.count,
@@ -96,8 +96,8 @@ impl SortKey {
 
     /// The value of the metric for the delays of a node or a hop, as if each message were an
     /// instance that lasts for its delay.
-    pub(crate) fn value_of_delays(self, delays: &Delays) -> f64 {
-        let Delays { count, expected, delay, total_time, .. } = *delays;
+    pub(crate) fn value_of_delays(self, delays: &DelayStatistics) -> f64 {
+        let DelayStatistics { count, expected, delay, total_time, .. } = *delays;
         match self {
             SortKey::Total => total_time,
             SortKey::Count => count as f64,
@@ -110,19 +110,19 @@ impl SortKey {
     }
 
     /// The order of two rows of delays.
-    pub(crate) fn compare_delays(self, a: &Delays, b: &Delays) -> Ordering {
-        descending(self.value_of_delays(a), self.value_of_delays(b))
+    pub(crate) fn compare_delays(self, a: &DelayStatistics, b: &DelayStatistics) -> Ordering {
+        compare_descending(self.value_of_delays(a), self.value_of_delays(b))
     }
 
     /// The order of two patterns. Metrics that say nothing of how real an instance is put patterns
     /// first that are expected at least once.
-    pub fn compare(self, a: &PathPattern, b: &PathPattern) -> Ordering {
-        self.compare_values(&Values::of(a), &Values::of(b))
+    pub fn compare_patterns(self, a: &PathPattern, b: &PathPattern) -> Ordering {
+        self.compare_values(&SortValues::from_pattern(a), &SortValues::from_pattern(b))
     }
 
     /// The order of two patterns, or of two families, by their values.
-    pub(crate) fn compare_values(self, a: &Values, b: &Values) -> Ordering {
-        let by_value = || descending(self.of(a), self.of(b));
+    pub(crate) fn compare_values(self, a: &SortValues, b: &SortValues) -> Ordering {
+        let by_value = || compare_descending(self.value_of(a), self.value_of(b));
         match self.is_weighted() {
             true => by_value(),
             false => b.is_expected().cmp(&a.is_expected()).then_with(by_value),
@@ -131,9 +131,9 @@ impl SortKey {
 
     /// The `patterns` in the order of the metric. Equal ones keep their order. A pattern without a
     /// value, such as the confidence of one without instances, comes last.
-    pub(crate) fn rank(self, patterns: &[PathPattern]) -> Vec<&PathPattern> {
+    pub(crate) fn rank_patterns(self, patterns: &[PathPattern]) -> Vec<&PathPattern> {
         let mut ranked: Vec<&PathPattern> = patterns.iter().collect();
-        ranked.sort_by(|a, b| self.compare(a, b));
+        ranked.sort_by(|a, b| self.compare_patterns(a, b));
         ranked
     }
 }
@@ -144,7 +144,7 @@ const EXPECTED_ONCE: f64 = 0.95;
 
 /// The values of a pattern or a family that metrics are made of. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Values {
+pub(crate) struct SortValues {
     pub(crate) count: f64,
     pub(crate) expected: f64,
     pub(crate) total_time: f64,
@@ -152,9 +152,9 @@ pub(crate) struct Values {
     pub(crate) p99: f64,
 }
 
-impl Values {
-    fn of(pattern: &PathPattern) -> Values {
-        Values {
+impl SortValues {
+    fn from_pattern(pattern: &PathPattern) -> SortValues {
+        SortValues {
             count: pattern.count as f64,
             expected: pattern.expected,
             total_time: pattern.total_time,
@@ -168,7 +168,7 @@ impl Values {
     }
 }
 
-fn descending(a: f64, b: f64) -> Ordering {
+fn compare_descending(a: f64, b: f64) -> Ordering {
     match (a.is_nan(), b.is_nan()) {
         (false, false) => b.partial_cmp(&a).unwrap_or(Ordering::Equal),
         (a_is_nan, b_is_nan) => a_is_nan.cmp(&b_is_nan),
@@ -195,16 +195,16 @@ impl FromStr for SortKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples;
+    use crate::sample_reports;
 
     fn order(key: SortKey, patterns: &[PathPattern]) -> Vec<i64> {
-        key.rank(patterns).iter().map(|pattern| pattern.id).collect()
+        key.rank_patterns(patterns).iter().map(|pattern| pattern.id).collect()
     }
 
     /// Four patterns; each is first by another metric.
     fn four() -> Vec<PathPattern> {
         let make = |id, count, expected: f64, mean: f64, p99| {
-            let mut pattern = samples::cached();
+            let mut pattern = sample_reports::cached_pattern();
             (pattern.id, pattern.count, pattern.expected) = (id, count, expected);
             (pattern.duration.mean, pattern.duration.p99) = (mean, p99);
             pattern.total_time = expected * mean;
@@ -260,7 +260,7 @@ mod tests {
     fn what_has_no_value_comes_last() {
         let mut patterns = four();
         (patterns[0].count, patterns[0].expected) = (0, 0.0);
-        assert!(SortKey::Confidence.of(&Values::of(&patterns[0])).is_nan());
+        assert!(SortKey::Confidence.value_of(&SortValues::from_pattern(&patterns[0])).is_nan());
         assert_eq!(order(SortKey::Confidence, &patterns), [2, 3, 1, 0]);
     }
 

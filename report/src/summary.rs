@@ -3,29 +3,29 @@
 use analyze::paths::PathPattern;
 use serde::Serialize;
 
-use crate::clocks::Clock;
-use crate::families::{Families, Family};
-use crate::filtered::Filtered;
-use crate::operations::Operations;
+use crate::applied_filter::AppliedFilter;
+use crate::clocks::ComparedClock;
+use crate::families::{PatternFamilies, PatternFamily};
+use crate::operations::OperationCounts;
 use crate::options::Options;
 
 /// A report: the data of every output.
 #[derive(Clone, Debug)]
 pub struct Report<'a> {
-    /// The patterns, in any order. If they are not all ([`Meta::rest`]), they are those that come
-    /// first by the chosen metric.
+    /// The patterns, in any order. If they are not all ([`TraceMeta::rest`]), they are those that
+    /// come first by the chosen metric.
     pub(crate) patterns: &'a [PathPattern],
     /// The families of the patterns.
-    pub(crate) families: Families<'a>,
+    pub(crate) families: PatternFamilies<'a>,
     /// What the patterns ask for.
-    pub(crate) operations: Operations<'a>,
+    pub(crate) operations: OperationCounts<'a>,
     /// The trace that the patterns were found in.
-    pub meta: Meta,
+    pub meta: TraceMeta,
 }
 
 /// The trace in a few numbers, and what was not seen of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Meta {
+pub struct TraceMeta {
     /// The source of the trace as the user named it, usually the data directory.
     pub source: String,
     /// The number of messages in the trace.
@@ -48,14 +48,14 @@ pub struct Meta {
     /// given.
     pub expected_paths: f64,
     /// What was not seen of the trace. A note with a count of zero is not shown.
-    pub notes: Vec<Note>,
+    pub notes: Vec<UnseenNote>,
     /// The clocks of the hosts. All times of the report are corrected by them.
-    pub clocks: Vec<Clock>,
+    pub clocks: Vec<ComparedClock>,
     /// The patterns that are not given, as nobody would look at that many.
-    pub rest: Rest,
+    pub rest: RestSums,
     /// The part that the reader asked for; `None` if that is all. The patterns and the expected
     /// number of paths are those of this part.
-    pub filtered: Option<Filtered>,
+    pub filtered: Option<AppliedFilter>,
     /// The next steps that the reader may take. Each is a line at the end of the terminal output,
     /// never broken.
     pub next_steps: Vec<String>,
@@ -72,7 +72,7 @@ pub struct RequestCounts {
 
 /// The sums over the patterns that are not given.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Rest {
+pub struct RestSums {
     /// The number of patterns.
     pub patterns: u64,
     /// The number of their instances.
@@ -83,7 +83,7 @@ pub struct Rest {
 
 /// Something that was not seen, and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct UnseenNote {
     /// What was not seen, as it follows a number: "messages without a receiver".
     pub label: String,
     /// The number of times.
@@ -91,28 +91,28 @@ pub struct Note {
 }
 
 impl<'a> Report<'a> {
-    /// The report of `patterns`, in any order. Where they are not all ([`Meta::rest`]), they are
-    /// those that come first by the metric that the reader chose.
-    pub fn new(patterns: &'a [PathPattern], meta: Meta) -> Report<'a> {
-        let families = Families::of(patterns);
-        Report { patterns, families, operations: Operations::of(patterns), meta }
+    /// The report of `patterns`, in any order. Where they are not all ([`TraceMeta::rest`]), they
+    /// are those that come first by the metric that the reader chose.
+    pub fn new(patterns: &'a [PathPattern], meta: TraceMeta) -> Report<'a> {
+        let families = PatternFamilies::from_patterns(patterns);
+        Report { patterns, families, operations: OperationCounts::from_patterns(patterns), meta }
     }
 
     /// The patterns in the order of `options`, up to its limit.
-    pub(crate) fn ranked(&self, options: &Options) -> Vec<&'a PathPattern> {
-        let mut ranked = options.sort.rank(self.patterns);
+    pub(crate) fn ranked_patterns(&self, options: &Options) -> Vec<&'a PathPattern> {
+        let mut ranked = options.sort.rank_patterns(self.patterns);
         ranked.truncate(options.limit.unwrap_or(usize::MAX));
         ranked
     }
 
     /// The families in the order of `options`, up to its limit. If it does not fold, each pattern
     /// is a family of its own.
-    pub(crate) fn families(&self, options: &Options) -> Vec<Family<'a>> {
+    pub(crate) fn ranked_families(&self, options: &Options) -> Vec<PatternFamily<'a>> {
         if !options.fold {
-            let alone = |lead| Family { lead, alike: Vec::new() };
-            return self.ranked(options).into_iter().map(alone).collect();
+            let alone = |lead| PatternFamily { lead, alike: Vec::new() };
+            return self.ranked_patterns(options).into_iter().map(alone).collect();
         }
-        let mut families = self.families.ranked(options.sort);
+        let mut families = self.families.ranked_families(options.sort);
         families.truncate(options.limit.unwrap_or(usize::MAX));
         families
     }
@@ -123,7 +123,7 @@ impl<'a> Report<'a> {
     }
 
     /// The number of instances of all patterns, also of those that are not given.
-    pub(crate) fn instances(&self) -> u64 {
+    pub(crate) fn instance_count(&self) -> u64 {
         let given: i64 = self.patterns.iter().map(|pattern| pattern.count).sum();
         given.max(0) as u64 + self.meta.rest.instances
     }
@@ -135,44 +135,44 @@ impl<'a> Report<'a> {
     }
 
     /// The part of the total time that `pattern` has, from 0 to 1.
-    pub(crate) fn share(&self, pattern: &PathPattern) -> f64 {
-        share(pattern.total_time, self.total_time())
+    pub(crate) fn share_of_time(&self, pattern: &PathPattern) -> f64 {
+        share_of_whole(pattern.total_time, self.total_time())
     }
 
     /// The notes with a count above zero.
-    pub(crate) fn notes(&self) -> impl Iterator<Item = &Note> {
+    pub(crate) fn counted_notes(&self) -> impl Iterator<Item = &UnseenNote> {
         self.meta.notes.iter().filter(|note| note.count > 0)
     }
 }
 
 /// `part` divided by `whole`; 0 if `whole` is not above zero.
-pub(crate) fn share(part: f64, whole: f64) -> f64 {
+pub(crate) fn share_of_whole(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Json, Output, Terminal, samples};
+    use crate::{JsonWriter, ReportWriter, TerminalWriter, sample_reports};
 
     #[test]
     fn what_is_not_given_is_counted() {
-        let patterns = samples::some();
-        let whole = Report::new(&patterns, samples::meta());
+        let patterns = sample_reports::small_system();
+        let whole = Report::new(&patterns, sample_reports::sample_meta());
         let (first, last) = patterns.split_at(3);
         let instances = last.iter().map(|pattern| pattern.count as u64).sum();
         let total_time = last.iter().map(|pattern| pattern.total_time).sum();
-        let rest = Rest { patterns: last.len() as u64, instances, total_time };
-        let part = Report::new(first, Meta { rest, ..samples::meta() });
+        let rest = RestSums { patterns: last.len() as u64, instances, total_time };
+        let part = Report::new(first, TraceMeta { rest, ..sample_reports::sample_meta() });
         assert_eq!(part.pattern_count(), whole.pattern_count());
-        assert_eq!(part.instances(), whole.instances());
+        assert_eq!(part.instance_count(), whole.instance_count());
         assert!((part.total_time() - whole.total_time()).abs() < 1.0);
         let mut out = Vec::new();
-        Terminal.write(&part, &Options::default(), &mut out).unwrap();
+        TerminalWriter.write_report(&part, &Options::default(), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("4 path patterns") && text.contains("1 pattern not shown"), "{text}");
         let mut out = Vec::new();
-        Json.write(&part, &Options::default(), &mut out).unwrap();
+        JsonWriter.write_report(&part, &Options::default(), &mut out).unwrap();
         assert!(String::from_utf8(out).unwrap().contains("\"pattern_count\": 4"));
     }
 }

@@ -19,34 +19,39 @@ use analyze::paths::PathPattern;
 
 use crate::delays::DelayReport;
 use crate::options::Options;
-use crate::output::Output;
+use crate::report_writer::ReportWriter;
 use crate::summary::Report;
-use columns::Columns;
-use screen::Screen;
+use columns::TreeColumns;
+use screen::TerminalScreen;
 
 /// A writer of text lines that fit [`Options::width`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Terminal;
+pub struct TerminalWriter;
 
-impl Output for Terminal {
-    fn write(&self, report: &Report<'_>, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-        let screen = Screen::new(options);
-        let families = report.families(options);
+impl ReportWriter for TerminalWriter {
+    fn write_report(
+        &self,
+        report: &Report<'_>,
+        options: &Options,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let screen = TerminalScreen::new(options);
+        let families = report.ranked_families(options);
         let leads: Vec<&PathPattern> = families.iter().map(|family| family.lead).collect();
-        screen.header(report, options, out)?;
-        let columns = Columns::of(&leads, &screen);
+        screen.write_header(report, options, out)?;
+        let columns = TreeColumns::from_patterns(&leads, &screen);
         for family in &families {
             writeln!(out)?;
-            screen.headline(family.lead, report, options, out)?;
-            screen.alike(family, report, out)?;
-            tree::write(family.lead, &columns, &screen, out)?;
+            screen.write_headline(family.lead, report, options, out)?;
+            screen.write_family(family, report, out)?;
+            tree::write_tree(family.lead, &columns, &screen, out)?;
         }
-        screen.operations(report, options, out)?;
-        screen.footer(report, &families, out)
+        screen.write_operations(report, options, out)?;
+        screen.write_footer(report, &families, out)
     }
 }
 
-impl Terminal {
+impl TerminalWriter {
     /// Writes delays by node or by hop, a line each.
     ///
     /// # Errors
@@ -57,6 +62,6 @@ impl Terminal {
         options: &Options,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        delays::write(report, &Screen::new(options), options, out)
+        delays::write_delays(report, &TerminalScreen::new(options), options, out)
     }
 }

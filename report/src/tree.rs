@@ -7,13 +7,13 @@
 
 use analyze::paths::Hop;
 
-use analyze::paths::timing::Timing;
+use analyze::paths::timing::PatternTiming;
 
 use crate::tuning::{MAX_CALL_LEVELS, MAX_OPEN_CALLS};
 
 /// The guide before a hop, for each chain around it, from the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Guide {
+pub(crate) enum TreeGuide {
     /// An outer chain has more branches below.
     Through,
     /// An outer chain has ended.
@@ -26,7 +26,7 @@ pub(crate) enum Guide {
 
 /// The mark of a hop in its own chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum ChainMark {
     /// The hop is the first of its chain.
     First,
     /// The hop is in the middle of its chain, or before a fork.
@@ -39,23 +39,23 @@ pub(crate) enum Mark {
 
 /// A line of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct HopLine {
     /// An index of the pattern's hops.
     pub(crate) hop: usize,
     /// The guides of the chains around the hop.
-    pub(crate) guides: Vec<Guide>,
+    pub(crate) guides: Vec<TreeGuide>,
     /// The mark of the hop in its own chain.
-    pub(crate) mark: Mark,
+    pub(crate) mark: ChainMark,
     /// The number of answered calls of its chain that the hop lies within.
     pub(crate) calls: usize,
 }
 
 /// The lines of the tree of `hops`, from the root down.
-pub(crate) fn lines(hops: &[Hop], timing: &Timing) -> Vec<Line> {
+pub(crate) fn tree_lines(hops: &[Hop], timing: &PatternTiming) -> Vec<HopLine> {
     let mut lines = Vec::with_capacity(hops.len());
     // The chains that are still to be drawn: the first hop, the guides of its line, and the guides
     // of the lines after it.
-    let mut chains: Vec<(usize, Vec<Guide>, Vec<Guide>)> = Vec::new();
+    let mut chains: Vec<(usize, Vec<TreeGuide>, Vec<TreeGuide>)> = Vec::new();
     chains.extend(timing.roots.iter().rev().map(|root| (*root, Vec::new(), Vec::new())));
     while let Some((first, first_guides, guides)) = chains.pop() {
         let mut chain = vec![first];
@@ -68,19 +68,19 @@ pub(crate) fn lines(hops: &[Hop], timing: &Timing) -> Vec<Line> {
         let calls = call_depths(hops, &chain);
         for (position, hop) in chain.iter().enumerate() {
             let mark = match position {
-                0 if chain.len() == 1 && !forks => Mark::Only,
-                0 => Mark::First,
-                position if position + 1 == chain.len() && !forks => Mark::Last,
-                _ => Mark::Middle,
+                0 if chain.len() == 1 && !forks => ChainMark::Only,
+                0 => ChainMark::First,
+                position if position + 1 == chain.len() && !forks => ChainMark::Last,
+                _ => ChainMark::Middle,
             };
             let guides = if position == 0 { first_guides.clone() } else { guides.clone() };
-            lines.push(Line { hop: *hop, guides, mark, calls: calls[position] });
+            lines.push(HopLine { hop: *hop, guides, mark, calls: calls[position] });
         }
         for (position, child) in timing.children[last].iter().enumerate().rev() {
             let (first_guide, other_guide) = if position + 1 == timing.children[last].len() {
-                (Guide::LastBranch, Guide::Blank)
+                (TreeGuide::LastBranch, TreeGuide::Blank)
             } else {
-                (Guide::Branch, Guide::Through)
+                (TreeGuide::Branch, TreeGuide::Through)
             };
             let with = |guide| guides.iter().copied().chain([guide]).collect();
             chains.push((*child, with(first_guide), with(other_guide)));
@@ -99,7 +99,7 @@ fn call_depths(hops: &[Hop], chain: &[usize]) -> Vec<usize> {
             .iter()
             .rev()
             .take(MAX_OPEN_CALLS)
-            .position(|call| hops[*index].answers(&hops[chain[*call]]));
+            .position(|call| hops[*index].is_response_to(&hops[chain[*call]]));
         match call {
             Some(from_top) => {
                 let call = open[open.len() - 1 - from_top];
@@ -124,25 +124,25 @@ fn call_depths(hops: &[Hop], chain: &[usize]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples;
+    use crate::sample_reports;
     use analyze::paths::PathPattern;
 
-    fn tree(pattern: &PathPattern) -> Vec<Line> {
-        lines(&pattern.hops, &Timing::of(pattern))
+    fn tree(pattern: &PathPattern) -> Vec<HopLine> {
+        tree_lines(&pattern.hops, &PatternTiming::from_pattern(pattern))
     }
 
     #[test]
     fn a_chain_stays_in_its_column_and_calls_are_indented() {
-        let tree = tree(&samples::cached());
+        let tree = tree(&sample_reports::cached_pattern());
         assert!(tree.iter().all(|line| line.guides.is_empty()));
         assert_eq!(tree.iter().map(|line| line.calls).collect::<Vec<_>>(), [0, 1, 2, 2, 1, 0]);
-        assert_eq!(tree[0].mark, Mark::First);
-        assert_eq!(tree[5].mark, Mark::Last);
+        assert_eq!(tree[0].mark, ChainMark::First);
+        assert_eq!(tree[5].mark, ChainMark::Last);
     }
 
     #[test]
     fn a_pipeline_is_not_indented() {
-        let mut pattern = samples::pipeline(0, 2000);
+        let mut pattern = sample_reports::pipeline_pattern(0, 2000);
         for (index, hop) in pattern.hops.iter_mut().enumerate() {
             hop.parent = index.checked_sub(1);
         }
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_call_ends_with_its_first_answer() {
-        let mut pattern = samples::cached();
+        let mut pattern = sample_reports::cached_pattern();
         // nginx answers a second time, as a stream does; the client does not ask again.
         let mut more = pattern.hops[5].clone();
         more.parent = Some(5);
@@ -164,9 +164,9 @@ mod tests {
 
     #[test]
     fn forks_indent() {
-        let tree = tree(&samples::forked());
+        let tree = tree(&sample_reports::forked_pattern());
         let guides: Vec<_> = tree.iter().map(|line| (line.hop, line.guides.as_slice())).collect();
-        use Guide::{Blank, Branch, LastBranch, Through};
+        use TreeGuide::{Blank, Branch, LastBranch, Through};
         assert_eq!(
             guides,
             [
@@ -183,7 +183,10 @@ mod tests {
 
     #[test]
     fn each_hop_has_one_line() {
-        for pattern in samples::some().into_iter().chain([samples::pipeline(9, 100)]) {
+        for pattern in sample_reports::small_system()
+            .into_iter()
+            .chain([sample_reports::pipeline_pattern(9, 100)])
+        {
             let mut hops: Vec<usize> = tree(&pattern).iter().map(|line| line.hop).collect();
             assert!(hops.is_sorted(), "{hops:?}");
             hops.dedup();

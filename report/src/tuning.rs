@@ -9,11 +9,11 @@ pub(crate) const MAX_OPEN_CALLS: usize = 64;
 
 /// Number of patterns in one piece of details: a page asks for a piece when the first of its
 /// patterns is opened.
-pub(crate) const PATTERNS_PER_PIECE: usize = 64;
+pub(crate) const PATTERNS_PER_BATCH: usize = 64;
 
 /// Number of mutations of a comparison in one piece of details. With 49 steps each, these are about
 /// 140 kB in the page.
-pub(crate) const MUTATIONS_PER_PIECE: usize = 64;
+pub(crate) const MUTATIONS_PER_BATCH: usize = 64;
 
 /// Maximum number of hops of one pattern that the page shows: more cannot be told apart.
 pub(crate) const MAX_HOPS: usize = 1_000;
@@ -92,7 +92,7 @@ pub(crate) const SLICES: usize = 240;
 pub(crate) const PATTERN_SLICES: usize = 60;
 
 /// Numbers of slices that may become one where they have few paths.
-pub(crate) const SLICES_TOGETHER: [usize; 10] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20];
+pub(crate) const MERGED_SLICES: [usize; 10] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20];
 
 /// Number of paths that a slice shall have on average, of those that have any.
 pub(crate) const PATHS_PER_SLICE: f64 = 10.0;

@@ -5,7 +5,7 @@
 
 /// Limits the arenas to as many as there are processors. It is called before there are threads.
 #[cfg(target_env = "gnu")]
-pub(crate) fn limit() {
+pub(crate) fn limit_arenas() {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let most = libc::c_int::try_from(processors).unwrap_or(libc::c_int::MAX);
     // SAFETY: `mallopt` takes numbers and sets a bound; with one that it does not take nothing
@@ -15,4 +15,4 @@ pub(crate) fn limit() {
 
 /// Other allocators have no arenas to be limited.
 #[cfg(not(target_env = "gnu"))]
-pub(crate) fn limit() {}
+pub(crate) fn limit_arenas() {}

@@ -1,18 +1,18 @@
 //! Arguments that several commands share, a file each, and the readers of single values.
 
+pub(crate) mod completion_candidates;
 mod data;
+mod destination;
 mod filter;
 pub(crate) mod flags;
 mod inference;
-pub(crate) mod offers;
 mod source;
-mod to;
 mod trust;
 pub(crate) mod values;
 
-pub(crate) use data::Data;
-pub(crate) use filter::Filter;
-pub(crate) use inference::Inference;
+pub(crate) use data::DataArguments;
+pub(crate) use destination::DestinationArguments;
+pub(crate) use filter::FilterArguments;
+pub(crate) use inference::InferenceArguments;
 pub(crate) use source::SourceChoice;
-pub(crate) use to::To;
-pub(crate) use trust::{Trust, only_loopback};
+pub(crate) use trust::{TrustArguments, require_loopback};

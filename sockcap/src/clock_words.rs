@@ -2,16 +2,16 @@
 
 use std::io::{self, Write};
 
-use clocks::Clocks;
-use clocks::{HostClock, Source};
+use clocks::ClockModel;
+use clocks::{ClockSource, HostClock};
 use jiff::Timestamp;
-use report::clocks::{Clock, ClockStep, offset, ppm, within};
+use report::clocks::{ClockStep, ComparedClock, format_offset, format_ppm, format_uncertainty};
 
-use crate::output::counted;
-use crate::table::{Side, Table, folded};
+use crate::output::count_noun;
+use crate::table::{ColumnAlignment, ScreenTable, write_folded};
 
 /// The clocks as a report has them.
-pub(crate) fn of_report(clocks: &Clocks) -> Vec<Clock> {
+pub(crate) fn report_clocks(clocks: &ClockModel) -> Vec<ComparedClock> {
     let of_host = |host: &HostClock| {
         let mut fastest = [Vec::new(), Vec::new()];
         for link in &clocks.links {
@@ -26,16 +26,16 @@ pub(crate) fn of_report(clocks: &Clocks) -> Vec<Clock> {
             }
         }
         fastest.iter_mut().for_each(|messages| messages.sort_unstable());
-        Clock {
+        ComparedClock {
             host: host.host.clone(),
             against: host.against.clone(),
-            found: found(clocks, host),
+            found: describe_source(clocks, host),
             at: host.at,
             offset_ns: host.offset_ns,
             skew_ppm: host.skew_ppm,
             uncertainty_ns: host.uncertainty_ns,
             skew_uncertainty_ppm: host.skew_uncertainty_ppm,
-            steps: steps(host).collect(),
+            steps: report_steps(host).collect(),
             contradiction: contradiction_of(host),
             fastest,
         }
@@ -50,11 +50,11 @@ fn contradiction_of(host: &HostClock) -> Option<[i64; 2]> {
 }
 
 /// A line that says that messages and the collector's timestamps contradict each other.
-pub(crate) fn contradiction(clocks: &Clocks) -> Option<String> {
-    report::clocks::contradiction(&of_report(clocks))
+pub(crate) fn contradiction_line(clocks: &ClockModel) -> Option<String> {
+    report::clocks::contradiction_line(&report_clocks(clocks))
 }
 
-fn steps(host: &HostClock) -> impl Iterator<Item = ClockStep> {
+fn report_steps(host: &HostClock) -> impl Iterator<Item = ClockStep> {
     host.steps.iter().map(|step| ClockStep {
         at: step.at,
         offset_ns: step.offset_ns,
@@ -64,36 +64,38 @@ fn steps(host: &HostClock) -> impl Iterator<Item = ClockStep> {
 }
 
 /// How a clock was found.
-fn found(clocks: &Clocks, host: &HostClock) -> String {
+fn describe_source(clocks: &ClockModel, host: &HostClock) -> String {
     let links = || clocks.links.iter().filter(|link| link.hosts.contains(&host.host));
     let messages = || links().flat_map(|link| link.messages).sum();
     let wrong: u64 = links().map(|link| link.contradicting).sum();
     let mut words = match host.source {
-        Source::Reference => "the common clock".to_owned(),
-        Source::Machine => format!("same machine as {}", host.against),
-        Source::Presumed => format!("taken to be that of {}, nothing contradicts", host.against),
-        Source::Messages => counted(messages(), "message", "messages"),
-        Source::OneWay => {
-            format!("{} in one direction only", counted(messages(), "message", "messages"))
+        ClockSource::Reference => "the common clock".to_owned(),
+        ClockSource::Machine => format!("same machine as {}", host.against),
+        ClockSource::Presumed => {
+            format!("taken to be that of {}, nothing contradicts", host.against)
         }
-        Source::Hints => {
+        ClockSource::Messages => count_noun(messages(), "message", "messages"),
+        ClockSource::OneWay => {
+            format!("{} in one direction only", count_noun(messages(), "message", "messages"))
+        }
+        ClockSource::Hints => {
             let exchanges = host.hints.as_ref().map_or(0, |hinted| hinted.exchanges);
             let of_group = match (messages(), exchanges) {
                 (0, _) => String::new(),
-                (messages, _) => counted(messages, "message", "messages") + " and ",
+                (messages, _) => count_noun(messages, "message", "messages") + " and ",
             };
             match exchanges {
                 0 => format!("{of_group}timestamps exchanged with the collector"),
                 count => format!(
                     "{of_group}{} with the collector",
-                    counted(count, "exchange", "exchanges")
+                    count_noun(count, "exchange", "exchanges")
                 ),
             }
         }
-        Source::None if messages() > 0 => "best connected of its group".to_owned(),
-        Source::None => "no messages".to_owned(),
+        ClockSource::None if messages() > 0 => "best connected of its group".to_owned(),
+        ClockSource::None => "no messages".to_owned(),
     };
-    if wrong > 0 && host.source != Source::Reference {
+    if wrong > 0 && host.source != ClockSource::Reference {
         words += &format!(", {wrong} of the fastest contradict the others");
     }
     words
@@ -101,22 +103,29 @@ fn found(clocks: &Clocks, host: &HostClock) -> String {
 
 /// Writes a line for each host's clock, and what can be done about unknown ones. A single clock
 /// that was never set is not written.
-pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_clock_table(
+    clocks: &ClockModel,
+    width: Option<usize>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let is_plain = |host: &HostClock| {
-        let is_one = matches!(host.source, Source::Reference | Source::Machine | Source::Presumed);
+        let is_one = matches!(
+            host.source,
+            ClockSource::Reference | ClockSource::Machine | ClockSource::Presumed
+        );
         is_one && host.steps.is_empty()
     };
     if clocks.hosts.iter().all(is_plain) {
         return Ok(());
     }
     writeln!(out, "\nclocks, against that of {}:", clocks.reference)?;
-    let mut rows = Table::new(&[
-        ("HOST", Side::Left),
-        ("OFFSET", Side::Right),
-        ("MAY BE OFF", Side::Right),
-        ("SKEW", Side::Right),
-        ("±PPM", Side::Right),
-        ("FOUND BY", Side::Left),
+    let mut rows = ScreenTable::new(&[
+        ("HOST", ColumnAlignment::Left),
+        ("OFFSET", ColumnAlignment::Right),
+        ("MAY BE OFF", ColumnAlignment::Right),
+        ("SKEW", ColumnAlignment::Right),
+        ("±PPM", ColumnAlignment::Right),
+        ("FOUND BY", ColumnAlignment::Left),
     ]);
     for host in &clocks.hosts {
         let is_compared = host.against != host.host;
@@ -124,32 +133,32 @@ pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write)
         let skew = host
             .skew_uncertainty_ppm
             .map_or_else(|| "unknown".to_owned(), |ppm| format!("{ppm:.2}"));
-        let mut found = found(clocks, host);
+        let mut found = describe_source(clocks, host);
         if is_compared && host.against != clocks.reference {
             found += &format!(", against {}", host.against);
         }
-        let steps = steps(host).map(|step| {
+        let steps = report_steps(host).map(|step| {
             let at = Timestamp::from_nanosecond(i128::from(step.at))
                 .map_or_else(|_| String::new(), |time| format!(" at {time:.3}"));
             let within = match step.within_ns {
                 0 => String::new(),
-                within => format!(" ± {}", message_trace::units::duration(within as f64)),
+                within => format!(" ± {}", message_trace::units::format_duration(within as f64)),
             };
-            format!("{}{at}{within}", step.what())
+            format!("{}{at}{within}", step.describe_step())
         });
         let cells = vec![
             host.host.clone(),
-            shown(offset(host.offset_ns)),
-            shown(within(host.uncertainty_ns)),
-            shown(ppm(host.skew_ppm)),
+            shown(format_offset(host.offset_ns)),
+            shown(format_uncertainty(host.uncertainty_ns)),
+            shown(format_ppm(host.skew_ppm)),
             shown(skew),
             found,
         ];
-        rows.row(cells, steps.collect());
+        rows.add_row(cells, steps.collect());
     }
-    rows.write(width, out)?;
+    rows.write_table(width, out)?;
     let lost: Vec<&HostClock> =
-        clocks.hosts.iter().filter(|host| host.source == Source::None).collect();
+        clocks.hosts.iter().filter(|host| host.source == ClockSource::None).collect();
     if !lost.is_empty() {
         let names: Vec<&str> = lost.iter().map(|host| host.host.as_str()).collect();
         let line = format!(
@@ -157,25 +166,25 @@ pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write)
             clocks.reference,
             names.join(", ")
         );
-        folded(&line, "", width, out)?;
+        write_folded(&line, "", width, out)?;
     }
-    if let Some(line) = contradiction(clocks) {
-        folded(&line, "", width, out)?;
+    if let Some(line) = contradiction_line(clocks) {
+        write_folded(&line, "", width, out)?;
     }
     let hinted = || clocks.hosts.iter().filter_map(|host| host.hints.as_ref());
     let (damaged, left_out) =
         (hinted().map(|of| of.damaged).sum(), hinted().map(|of| of.left_out).sum());
     for (what, count) in [
-        (counted(damaged, "line that is", "lines that are") + " damaged or cannot be", damaged),
+        (count_noun(damaged, "line that is", "lines that are") + " damaged or cannot be", damaged),
         (
-            counted(left_out, "exchange", "exchanges")
+            count_noun(left_out, "exchange", "exchanges")
                 + " of a boot without logs or of a time that the clock showed twice",
             left_out,
         ),
     ] {
         if count > 0 {
             let line = format!("passed over of what was exchanged with the collector: {what}");
-            folded(&line, "", width, out)?;
+            write_folded(&line, "", width, out)?;
         }
     }
     Ok(())
@@ -183,11 +192,11 @@ pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write)
 
 #[cfg(test)]
 mod tests {
-    use clocks::{Evidence, HintCheck, Hinted, Step};
+    use clocks::{ClockEvidence, HintCheck, HintSummary, HostClockStep};
 
     use super::*;
 
-    fn host(name: &str, against: &str, source: Source) -> HostClock {
+    fn make_host(name: &str, against: &str, source: ClockSource) -> HostClock {
         HostClock {
             host: name.to_owned(),
             against: against.to_owned(),
@@ -196,8 +205,8 @@ mod tests {
         }
     }
 
-    fn some() -> Clocks {
-        let link = |a: &str, b: &str, messages, contradicting| Evidence {
+    fn sample_clocks() -> ClockModel {
+        let link = |a: &str, b: &str, messages, contradicting| ClockEvidence {
             hosts: [a.to_owned(), b.to_owned()],
             messages,
             contradicting,
@@ -208,28 +217,36 @@ mod tests {
             skew_ppm: 150.042,
             uncertainty_ns: Some(46_200),
             skew_uncertainty_ppm: Some(1.44),
-            steps: vec![Step {
+            steps: vec![HostClockStep {
                 at: 1_700_000_000_000_000_000,
                 offset_ns: -1_500_000_000,
                 skew_ppm: 150.0,
                 within_ns: 40_000_000,
             }],
-            ..host("db", "web", Source::Messages)
+            ..make_host("db", "web", ClockSource::Messages)
         };
-        let log =
-            HostClock { offset_ns: -2_000, skew_ppm: 1.0, ..host("log", "web", Source::OneWay) };
-        let web = HostClock { uncertainty_ns: Some(0), ..host("web", "web", Source::Reference) };
-        let far =
-            HostClock { uncertainty_ns: Some(9_000_000), ..host("far2", "far1", Source::Messages) };
-        Clocks {
+        let log = HostClock {
+            offset_ns: -2_000,
+            skew_ppm: 1.0,
+            ..make_host("log", "web", ClockSource::OneWay)
+        };
+        let web = HostClock {
+            uncertainty_ns: Some(0),
+            ..make_host("web", "web", ClockSource::Reference)
+        };
+        let far = HostClock {
+            uncertainty_ns: Some(9_000_000),
+            ..make_host("far2", "far1", ClockSource::Messages)
+        };
+        ClockModel {
             reference: "web".to_owned(),
             hosts: vec![
                 web,
                 db,
                 log,
-                host("far1", "far1", Source::None),
+                make_host("far1", "far1", ClockSource::None),
                 far,
-                host("alone", "alone", Source::None),
+                make_host("alone", "alone", ClockSource::None),
             ],
             links: vec![
                 link("web", "db", [1_200, 1_210], 2),
@@ -242,7 +259,7 @@ mod tests {
     #[test]
     fn each_clock_is_a_line() {
         let mut out = Vec::new();
-        table(&some(), None, &mut out).unwrap();
+        write_clock_table(&sample_clocks(), None, &mut out).unwrap();
         let wanted = "
 clocks, against that of web:
 HOST                  OFFSET  MAY BE OFF         SKEW     ±PPM  FOUND BY
@@ -260,44 +277,51 @@ no messages lead from web to far1, alone: their times are as their clocks have t
 
     #[test]
     fn a_clock_that_is_presumed_says_so() {
-        let mut clocks = some();
+        let mut clocks = sample_clocks();
         clocks.hosts.truncate(1);
-        clocks.hosts.push(host("ads", "web", Source::Presumed));
+        clocks.hosts.push(make_host("ads", "web", ClockSource::Presumed));
         let mut out = Vec::new();
-        table(&clocks, None, &mut out).unwrap();
+        write_clock_table(&clocks, None, &mut out).unwrap();
         assert!(out.is_empty(), "all are one clock");
-        clocks.hosts.push(host("db", "web", Source::Messages));
-        table(&clocks, None, &mut out).unwrap();
+        clocks.hosts.push(make_host("db", "web", ClockSource::Messages));
+        write_clock_table(&clocks, None, &mut out).unwrap();
         let said = String::from_utf8(out).unwrap();
         assert!(said.contains("unknown  taken to be that of web, nothing contradicts"), "{said}");
     }
 
     #[test]
     fn what_a_collector_tells_is_said() {
-        let mut clocks = some();
+        let mut clocks = sample_clocks();
         let check = |difference_ns| HintCheck {
             against: "web".to_owned(),
             difference_ns,
             within_ns: 7_600_000,
             contradicts: difference_ns > 7_600_000,
         };
-        clocks.hosts[1].hints =
-            Some(Hinted { exchanges: 61, check: Some(check(50_000_000)), ..Hinted::default() });
-        clocks.hosts[2].hints =
-            Some(Hinted { exchanges: 1, check: Some(check(9)), damaged: 3, ..Hinted::default() });
+        clocks.hosts[1].hints = Some(HintSummary {
+            exchanges: 61,
+            check: Some(check(50_000_000)),
+            ..HintSummary::default()
+        });
+        clocks.hosts[2].hints = Some(HintSummary {
+            exchanges: 1,
+            check: Some(check(9)),
+            damaged: 3,
+            ..HintSummary::default()
+        });
         for (place, exchanges) in [(3, 0), (4, 7), (5, 1)] {
             let host = &mut clocks.hosts[place];
-            (host.source, host.against) = (Source::Hints, "web".to_owned());
+            (host.source, host.against) = (ClockSource::Hints, "web".to_owned());
             host.uncertainty_ns = Some(12_000_000);
-            host.hints = Some(Hinted {
+            host.hints = Some(HintSummary {
                 exchanges,
                 left_out: u64::from(exchanges == 7),
-                ..Hinted::default()
+                ..HintSummary::default()
             });
         }
         clocks.hosts[3].hints = None;
         let mut out = Vec::new();
-        table(&clocks, None, &mut out).unwrap();
+        write_clock_table(&clocks, None, &mut out).unwrap();
         let wanted = "
 clocks, against that of web:
 HOST                  OFFSET  MAY BE OFF         SKEW     ±PPM  FOUND BY
@@ -313,26 +337,26 @@ passed over of what was exchanged with the collector: 3 lines that are damaged o
 passed over of what was exchanged with the collector: 1 exchange of a boot without logs or of a time that the clock showed twice
 ";
         assert_eq!(String::from_utf8(out).unwrap(), wanted);
-        assert_eq!(of_report(&clocks)[1].contradiction, Some([50_000_000, 7_600_000]));
-        assert_eq!(of_report(&clocks)[2].contradiction, None);
+        assert_eq!(report_clocks(&clocks)[1].contradiction, Some([50_000_000, 7_600_000]));
+        assert_eq!(report_clocks(&clocks)[2].contradiction, None);
     }
 
     #[test]
     fn one_clock_needs_no_words() {
-        let mut clocks = some();
+        let mut clocks = sample_clocks();
         clocks.hosts.truncate(1);
         let mut out = Vec::new();
-        table(&clocks, None, &mut out).unwrap();
+        write_clock_table(&clocks, None, &mut out).unwrap();
         assert!(out.is_empty());
     }
 
     #[test]
     fn a_report_has_the_messages_of_each_host() {
-        let clocks = of_report(&some());
+        let clocks = report_clocks(&sample_clocks());
         // From the first host of a link to the second, and back.
         assert_eq!(clocks[1].fastest, [vec![[5, 30], [9, 31]], vec![[7, 40]]]);
         assert_eq!(clocks[2].fastest, [vec![[7, 40]], vec![[5, 30], [9, 31]]]);
-        assert_eq!(clocks[1].steps[0].what(), "set back by 1.500000 s");
+        assert_eq!(clocks[1].steps[0].describe_step(), "set back by 1.500000 s");
         assert!(clocks[5].fastest.iter().all(Vec::is_empty));
     }
 }

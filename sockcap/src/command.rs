@@ -5,24 +5,26 @@ use std::fmt::Debug;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
-use registry::About;
+use registry::EntryHelp;
 
-use crate::error::Error;
+use crate::error::CommandError;
 
 /// Reads what was given to a command; `program` is the definitions of the whole command line.
-type Read = fn(given: &ArgMatches, program: &Command) -> Result<Box<dyn Run>, clap::Error>;
+type ReadArguments =
+    fn(given: &ArgMatches, program: &Command) -> Result<Box<dyn RunnableCommand>, clap::Error>;
 
 /// One subcommand. Each has a file in `commands/` and a line in `commands.rs`.
 pub(crate) struct Subcommand {
     /// Its name, words and arguments.
     pub(crate) define: fn() -> Command,
     /// Reads what was given to it.
-    pub(crate) read: Read,
+    pub(crate) read: ReadArguments,
 }
 
 impl Subcommand {
     /// The subcommand whose arguments are an `A`.
-    pub(crate) const fn of<A: CommandFactory + FromArgMatches + Run>() -> Subcommand {
+    pub(crate) const fn with_arguments<A: CommandFactory + FromArgMatches + RunnableCommand>()
+    -> Subcommand {
         Subcommand {
             define: A::command,
             read: |given, _| Ok(Box::new(A::from_arg_matches(given)?)),
@@ -31,18 +33,18 @@ impl Subcommand {
 }
 
 /// The arguments of a command, ready to be run.
-pub(crate) trait Run: Any + Debug {
+pub(crate) trait RunnableCommand: Any + Debug {
     /// Does what the command is for.
-    fn run(&self) -> Result<ExitCode, Error>;
+    fn run(&self) -> Result<ExitCode, CommandError>;
 
     /// The exit status when sockcap itself failed.
-    fn failed(&self) -> u8 {
+    fn failure_status(&self) -> u8 {
         1
     }
 }
 
 /// The definitions of a subcommand that an entry of a registry is: its name and words.
-pub(crate) fn subcommand(about: &About) -> Command {
+pub(crate) fn define_subcommand(about: &EntryHelp) -> Command {
     let command = Command::new(about.name).about(about.summary).after_help(about.below_flags());
     match about.details {
         "" => command,

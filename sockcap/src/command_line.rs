@@ -3,7 +3,7 @@
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 
-use crate::command::Run;
+use crate::command::RunnableCommand;
 use crate::commands::COMMANDS;
 
 const AFTER_HELP: &str = "\
@@ -38,7 +38,7 @@ found.";
 ///     sockcap report
 #[derive(Debug, Parser)]
 #[command(name = "sockcap", version, verbatim_doc_comment, after_help = AFTER_HELP)]
-struct Program {
+struct SockcapProgram {
     /// Leave configuration files out (docs/configuration.md)
     // Behind the flags of most commands, however many commands there are.
     #[arg(long, global = true, display_order = 18)]
@@ -50,17 +50,20 @@ struct Program {
 }
 
 /// The definitions.
-pub(crate) fn definitions() -> Command {
+pub(crate) fn define_commands() -> Command {
     let commands = COMMANDS.iter().map(|command| (command.define)());
-    Program::command().subcommand_required(true).arg_required_else_help(true).subcommands(commands)
+    SockcapProgram::command()
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(commands)
 }
 
 /// The command that was given.
 ///
 /// # Errors
 /// When values cannot be together.
-pub(crate) fn read(given: &ArgMatches) -> Result<Box<dyn Run>, clap::Error> {
-    let program = definitions();
+pub(crate) fn read_command(given: &ArgMatches) -> Result<Box<dyn RunnableCommand>, clap::Error> {
+    let program = define_commands();
     let (name, below) = given.subcommand().unwrap_or(("", given));
     let commands = COMMANDS.iter();
     let mut named = commands.filter(|command| (command.define)().get_name() == name);
@@ -76,6 +79,6 @@ mod tests {
 
     #[test]
     fn the_definitions_are_consistent() {
-        definitions().debug_assert();
+        define_commands().debug_assert();
     }
 }

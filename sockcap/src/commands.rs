@@ -54,4 +54,7 @@ pub(crate) const COMMANDS: &[Subcommand] = &[
 ];
 
 #[cfg(test)]
-pub(crate) use {analyze::Analyze, record::Record, report::Report, ship::Ship, skew::Skew};
+pub(crate) use {
+    analyze::AnalyzeCommand, record::RecordCommand, report::ReportCommand, ship::ShipCommand,
+    skew::SkewCommand,
+};

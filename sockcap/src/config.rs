@@ -20,13 +20,13 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use socket_log::names;
 
-use crate::command::Run;
+use crate::command::RunnableCommand;
 use crate::command_line;
 use crate::decisions;
 use crate::help;
 use crate::output::tell;
 use crate::places;
-use file::{ConfigError, Owner, Settings};
+use file::{ConfigError, FileOwner, FileSettings};
 
 /// The name of the file in a data directory.
 const IN_DATA: &str = "sockcap.toml";
@@ -36,11 +36,11 @@ const HAVE_OWN_HOST: [&[&str]; 2] = [&["record"], &["import", "strace"]];
 
 /// The command that the process's arguments and the configuration files ask for. An error is
 /// printed here and returned as the exit status.
-pub(crate) fn parse() -> Result<Box<dyn Run>, ExitCode> {
+pub(crate) fn parse_command() -> Result<Box<dyn RunnableCommand>, ExitCode> {
     let arguments: Vec<OsString> = env::args_os().collect();
     parse_from(&arguments, user_file()).map_err(|failed| match failed {
-        Failed::Usage(error, from_files) => {
-            help::print(&error);
+        CommandFailure::Usage(error, from_files) => {
+            help::print_clap_error(&error);
             if error.use_stderr() && !from_files.is_empty() {
                 tell!("");
                 tell!(
@@ -50,7 +50,7 @@ pub(crate) fn parse() -> Result<Box<dyn Run>, ExitCode> {
             }
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
         }
-        Failed::Config(error) => {
+        CommandFailure::Config(error) => {
             tell!("sockcap: {error} (--no-config leaves configuration files out)");
             ExitCode::from(2)
         }
@@ -59,7 +59,7 @@ pub(crate) fn parse() -> Result<Box<dyn Run>, ExitCode> {
 
 /// The reason why there is no command to run.
 #[derive(Debug)]
-pub(crate) enum Failed {
+pub(crate) enum CommandFailure {
     /// The command line is wrong or asks for help; with the settings that files added to it.
     Usage(clap::Error, Vec<String>),
     /// A file is wrong.
@@ -72,46 +72,49 @@ fn user_file() -> Option<PathBuf> {
     Some(places::user_folder("XDG_CONFIG_HOME", ".config")?.join("sockcap/config.toml"))
 }
 
-/// As [`parse`], with these arguments and this file of the user. The first argument is the program.
+/// As [`parse_command`], with these arguments and this file of the user. The first argument is the
+/// program.
 pub(crate) fn parse_from(
     arguments: &[OsString],
     user: Option<PathBuf>,
-) -> Result<Box<dyn Run>, Failed> {
-    let usage = |error| Failed::Usage(error, Vec::new());
+) -> Result<Box<dyn RunnableCommand>, CommandFailure> {
+    let usage = |error| CommandFailure::Usage(error, Vec::new());
     // What was given, as far as it can be understood: what is missing may be in a file.
-    let mut command = with_switches(command_line::definitions());
+    let mut command = with_switches(command_line::define_commands());
     command.build();
     let given = match command.clone().ignore_errors(true).try_get_matches_from(arguments) {
         Ok(given) => given,
         // Help, from the definitions as they are.
-        Err(_) => return plainly(arguments).map_err(usage),
+        Err(_) => return parse_without_files(arguments).map_err(usage),
     };
     // Behind a flag that is not known, what was not given has no default.
     let settings = match given.get_one("no_config").copied().unwrap_or(false) {
-        true => Settings::new(),
-        false => settings(&command, &given, user.as_deref()).map_err(Failed::Config)?,
+        true => FileSettings::new(),
+        false => {
+            read_settings(&command, &given, user.as_deref()).map_err(CommandFailure::Config)?
+        }
     };
     let (arguments_and_files, used) = with_settings(arguments, &command, &given, &settings);
     let parsed = command.try_get_matches_from_mut(arguments_and_files).and_then(|matches| {
         decisions::begin(matches.get_count("verbose"));
-        command_line::read(&matches).map_err(|error| error.format(&mut command))
+        command_line::read_command(&matches).map_err(|error| error.format(&mut command))
     });
     match parsed {
         // In the words of the definitions as they are, where those say the same.
-        Err(error) if used.is_empty() => match plainly(arguments) {
+        Err(error) if used.is_empty() => match parse_without_files(arguments) {
             Err(plain) if plain.kind() == error.kind() => Err(usage(plain)),
             _ => Err(usage(error)),
         },
-        parsed => parsed.map_err(|error| Failed::Usage(error, used)),
+        parsed => parsed.map_err(|error| CommandFailure::Usage(error, used)),
     }
 }
 
 /// The command that the arguments ask for without files; help is laid out.
-fn plainly(arguments: &[OsString]) -> Result<Box<dyn Run>, clap::Error> {
+fn parse_without_files(arguments: &[OsString]) -> Result<Box<dyn RunnableCommand>, clap::Error> {
     let matches =
-        help::laid_out(command_line::definitions(), arguments.iter().any(|one| one == "-h"))
+        help::lay_out(command_line::define_commands(), arguments.iter().any(|one| one == "-h"))
             .try_get_matches_from(arguments)?;
-    command_line::read(&matches)
+    command_line::read_command(&matches)
 }
 
 /// The definitions, with a way to turn off what a file turns on: `--flag=false`.
@@ -131,7 +134,10 @@ fn with_switches(command: Command) -> Command {
 }
 
 /// The commands that were named, one below the other, each with what was given to it.
-fn levels<'a>(command: &'a Command, given: &'a ArgMatches) -> Vec<(&'a Command, &'a ArgMatches)> {
+fn command_levels<'a>(
+    command: &'a Command,
+    given: &'a ArgMatches,
+) -> Vec<(&'a Command, &'a ArgMatches)> {
     let mut levels = Vec::new();
     let (mut command, mut given) = (command, given);
     while let Some((name, below)) = given.subcommand() {
@@ -144,27 +150,27 @@ fn levels<'a>(command: &'a Command, given: &'a ArgMatches) -> Vec<(&'a Command, 
 
 /// The settings for this command: the user's file, overridden by that of the data directory. For a
 /// command without flags no file is read.
-fn settings(
+fn read_settings(
     command: &Command,
     given: &ArgMatches,
     user: Option<&Path>,
-) -> Result<Settings, ConfigError> {
-    let levels = levels(command, given);
+) -> Result<FileSettings, ConfigError> {
+    let levels = command_levels(command, given);
     if !levels.iter().any(|(command, _)| command.get_arguments().any(file::is_key)) {
-        return Ok(Settings::new());
+        return Ok(FileSettings::new());
     }
     let mut settings = match user {
-        Some(path) => file::read(path, command, Owner::User)?,
-        None => Settings::new(),
+        Some(path) => file::read_file(path, command, FileOwner::User)?,
+        None => FileSettings::new(),
     };
     if let Some(data) = data_directory(&levels, &settings) {
-        settings.extend(file::read(&data.join(IN_DATA), command, Owner::Data)?);
+        settings.extend(file::read_file(&data.join(IN_DATA), command, FileOwner::Data)?);
     }
     Ok(settings)
 }
 
 /// The data directory that the command works on, if it does on one.
-fn data_directory(levels: &[(&Command, &ArgMatches)], settings: &Settings) -> Option<PathBuf> {
+fn data_directory(levels: &[(&Command, &ArgMatches)], settings: &FileSettings) -> Option<PathBuf> {
     let (command, given) = levels.last()?;
     let data = command.get_arguments().find(|argument| argument.get_long() == Some(file::DATA))?;
     let path: Vec<String> =
@@ -209,11 +215,11 @@ fn with_settings(
     arguments: &[OsString],
     command: &Command,
     given: &ArgMatches,
-    settings: &Settings,
+    settings: &FileSettings,
 ) -> (Vec<OsString>, Vec<String>) {
     let (mut all, mut used) = (arguments.to_vec(), Vec::new());
     let (mut path, mut at) = (Vec::new(), 1);
-    for (command, given) in levels(command, given) {
+    for (command, given) in command_levels(command, given) {
         path.push(command.get_name().to_owned());
         let name = OsStr::new(command.get_name());
         let Some(found) = all.iter().skip(at).position(|argument| argument == name) else { break };

@@ -12,7 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::output::tell;
 
-/// Environment variable that says what is told of which stage.
+/// Environment variable that says which stages tell how much.
 const VARIABLE: &str = "SOCKCAP_LOG";
 
 /// Begins to tell decisions: those that `SOCKCAP_LOG` names, else with `-v` what each step found,

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use message_trace::PathError;
 
 use crate::output::tell;
-use crate::visibility::Unseen;
+use crate::visibility::InvisibleProgram;
 
 /// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub(crate) enum CommandError {
     #[error(transparent)]
     Table(#[from] PathError),
     #[error(transparent)]
@@ -25,9 +25,9 @@ pub(crate) enum Error {
     #[error(transparent)]
     Log(#[from] socket_log::OpenError),
     #[error(transparent)]
-    Operations(#[from] protocols::operations::Error),
+    Operations(#[from] protocols::operations::OperationFileError),
     #[error(transparent)]
-    Keys(#[from] collector::keys::Error),
+    Keys(#[from] collector::keys::KeyError),
     #[error("{}: there is a key already, and its host may be using it; nothing was made; --replace makes a new one in its place", .0.display())]
     KeyThere(PathBuf),
     #[error(
@@ -69,11 +69,11 @@ pub(crate) enum Error {
     #[error("{}: this is the directory that is read; name another one with --to", .0.display())]
     Onto(PathBuf),
     #[error(transparent)]
-    Tls(#[from] collector::tls::Error),
+    Tls(#[from] collector::tls::TlsError),
     #[error(transparent)]
-    Ship(#[from] collector::ship::Error),
+    Ship(#[from] collector::ship::ShipError),
     #[error(transparent)]
-    Collect(#[from] collector::collect::Error),
+    Collect(#[from] collector::collect::CollectError),
     #[error("{address}: {source}; give an address and a port, such as 127.0.0.1:9712")]
     Address { address: String, source: io::Error },
     #[error(
@@ -95,7 +95,7 @@ pub(crate) enum Error {
     #[error("{}: the dynamic linker takes no library whose path has a space or a colon; move it, or link to it from elsewhere and name the link in SOCKCAP_LIBRARY", .0.display())]
     LibraryPath(PathBuf),
     #[error("{0}; it was not run, as --strict demands{1}")]
-    Unseen(Unseen, String),
+    Unseen(InvisibleProgram, String),
     #[error("{}: nothing of it would be recorded: {why}; it was ended, as --strict demands", program.display())]
     NotInjected { program: PathBuf, why: String },
     #[error("nothing can be put into programs: {0}; leave --inject out")]
@@ -106,10 +106,10 @@ pub(crate) enum Error {
     Command { command: String, source: io::Error, hint: &'static str },
 }
 
-impl Error {
+impl CommandError {
     /// Error of the operating system on a file that is no table.
-    pub(crate) fn file(path: &Path, source: io::Error) -> Error {
-        Error::File(PathError::io(path, source))
+    pub(crate) fn file_error(path: &Path, source: io::Error) -> CommandError {
+        CommandError::File(PathError::io(path, source))
     }
 
     /// Whether it says that a file may not be written, and not that writing it failed.
@@ -119,16 +119,16 @@ impl Error {
             io::ErrorKind::ReadOnlyFilesystem,
             io::ErrorKind::IsADirectory,
         ];
-        matches!(self, Error::File(PathError::Io { source, .. }) if kinds.contains(&source.kind()))
+        matches!(self, CommandError::File(PathError::Io { source, .. }) if kinds.contains(&source.kind()))
     }
 
     /// Prints the error on standard error and returns the exit status, which is `failed` unless the
     /// command to record is to blame. An output that was closed by its reader is no error: the
     /// reader has read enough.
-    pub(crate) fn report(&self, failed: u8) -> ExitCode {
-        if let Error::Output(error)
-        | Error::Table(PathError::Io { source: error, .. })
-        | Error::Export(
+    pub(crate) fn report_error(&self, failed: u8) -> ExitCode {
+        if let CommandError::Output(error)
+        | CommandError::Table(PathError::Io { source: error, .. })
+        | CommandError::Export(
             exporters::Error::Output(error)
             | exporters::Error::Table(PathError::Io { source: error, .. }),
         ) = self
@@ -138,12 +138,12 @@ impl Error {
         }
         match self {
             // Commands to be copied, a line each.
-            Error::Unseen(unseen, way_out) => {
+            CommandError::Unseen(unseen, way_out) => {
                 let (end, commands) = way_out.split_once('\n').unwrap_or((way_out, ""));
                 tell!("sockcap: {unseen}; it was not run, as --strict demands{end}");
                 commands.lines().for_each(|command| tell!("{command}"));
             }
-            Error::Import(error) => {
+            CommandError::Import(error) => {
                 for (number, line) in error.lines().into_iter().enumerate() {
                     tell!("{}{line}", if number == 0 { "sockcap: " } else { "  " });
                 }
@@ -151,9 +151,9 @@ impl Error {
             _ => tell!("sockcap: {self}"),
         }
         ExitCode::from(match self {
-            Error::Command { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
-            Error::Command { .. } => 126,
-            Error::Usage(_) => 2,
+            CommandError::Command { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
+            CommandError::Command { .. } => 126,
+            CommandError::Usage(_) => 2,
             _ => failed,
         })
     }

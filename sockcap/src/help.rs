@@ -16,11 +16,12 @@ const HARD: char = '\u{a0}';
 const MAX_GROUP: usize = 48;
 
 /// The definitions with groups that stay together. `short` help has lists of values in the line.
-pub(crate) fn laid_out(command: Command, short: bool) -> Command {
-    let about = command.get_about().map(together);
-    let long = command.get_long_about().map(together);
-    let mut command =
-        command.mut_args(|one| argument(one, short)).mut_subcommands(|one| laid_out(one, short));
+pub(crate) fn lay_out(command: Command, short: bool) -> Command {
+    let about = command.get_about().map(join_groups);
+    let long = command.get_long_about().map(join_groups);
+    let mut command = command
+        .mut_args(|one| lay_out_argument(one, short))
+        .mut_subcommands(|one| lay_out(one, short));
     if let Some(about) = about {
         command = command.about(about);
     }
@@ -31,18 +32,18 @@ pub(crate) fn laid_out(command: Command, short: bool) -> Command {
 }
 
 /// Prints a text of clap: help to standard output, errors to standard error.
-pub(crate) fn print(error: &clap::Error) {
+pub(crate) fn print_clap_error(error: &clap::Error) {
     let mut text = error.render().ansi().to_string().replace(HARD, " ");
     // What an error repeats of a file or of the command line is shown in one line, so that no style
     // and no line but clap's are in the text.
-    for given in given(error) {
-        text = text.replace(&given, &output::in_one_line(&given));
+    for given in repeated_input(error) {
+        text = text.replace(&given, &output::escape_line_breaks(&given));
     }
     output::print_styled(&text, error.use_stderr());
 }
 
 /// What an error repeats that is not printable.
-fn given(error: &clap::Error) -> Vec<String> {
+fn repeated_input(error: &clap::Error) -> Vec<String> {
     let values = error.context().flat_map(|(_, value)| match value {
         ContextValue::String(text) => vec![text.clone()],
         ContextValue::Strings(texts) => texts.clone(),
@@ -52,7 +53,7 @@ fn given(error: &clap::Error) -> Vec<String> {
 }
 
 /// An argument whose help has all that clap would put behind it, in groups.
-fn argument(argument: Arg, short: bool) -> Arg {
+fn lay_out_argument(argument: Arg, short: bool) -> Arg {
     let mut groups = Vec::new();
     let takes_value = matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
     let default: Vec<String> = argument
@@ -79,7 +80,7 @@ fn argument(argument: Arg, short: bool) -> Arg {
             text.push(' ');
             text.push_str(group);
         }
-        glued(&text)
+        bind_groups(&text)
     };
     let help = argument.get_help().map(with_groups);
     let argument = match takes_value {
@@ -92,19 +93,19 @@ fn argument(argument: Arg, short: bool) -> Arg {
     }
 }
 
-fn together(text: &StyledStr) -> String {
-    glued(&text.to_string())
+fn join_groups(text: &StyledStr) -> String {
+    bind_groups(&text.to_string())
 }
 
 /// `text` with its groups held together.
-fn glued(text: &str) -> String {
+fn bind_groups(text: &str) -> String {
     let mut all = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(begin) = rest.find(['[', '(', '\'', '-']) {
         let (before, from) = rest.split_at(begin);
         all.push_str(before);
         let is_begun = all.is_empty() || all.ends_with([' ', HARD, '\n', '(', '[']);
-        let end = if is_begun { group(from) } else { None };
+        let end = if is_begun { group_length(from) } else { None };
         let length = end.unwrap_or(1);
         let (piece, behind) = from.split_at(length);
         match end {
@@ -117,7 +118,7 @@ fn glued(text: &str) -> String {
 }
 
 /// The length of the group that `text` begins with, if it is one that fits a line.
-fn group(text: &str) -> Option<usize> {
+fn group_length(text: &str) -> Option<usize> {
     let closed =
         |by: char| text.char_indices().skip(1).find(|(_, one)| *one == by).map(|(at, _)| at + 1);
     let length = match text.chars().next()? {
@@ -146,20 +147,23 @@ fn group(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn shown(text: &str) -> String {
-        glued(text).replace(HARD, "_")
+    fn lay_out_text(text: &str) -> String {
+        bind_groups(text).replace(HARD, "_")
     }
 
     #[test]
     fn groups_stay_together() {
-        assert_eq!(shown("one two [default: 5 s] three"), "one two [default:_5_s] three");
-        assert_eq!(shown("by time (a or b), and"), "by time (a_or_b), and");
-        assert_eq!(shown("what 'sockcap keys new' makes"), "what 'sockcap_keys_new' makes");
-        assert_eq!(shown("given by --flag VALUE too"), "given by --flag_VALUE too");
-        assert_eq!(shown("as without --once, A day"), "as without --once, A day");
-        assert_eq!(shown("a host's name, and the other's"), "a host's name, and the other's");
-        assert_eq!(shown("(never closed"), "(never closed");
+        assert_eq!(lay_out_text("one two [default: 5 s] three"), "one two [default:_5_s] three");
+        assert_eq!(lay_out_text("by time (a or b), and"), "by time (a_or_b), and");
+        assert_eq!(lay_out_text("what 'sockcap keys new' makes"), "what 'sockcap_keys_new' makes");
+        assert_eq!(lay_out_text("given by --flag VALUE too"), "given by --flag_VALUE too");
+        assert_eq!(lay_out_text("as without --once, A day"), "as without --once, A day");
+        assert_eq!(
+            lay_out_text("a host's name, and the other's"),
+            "a host's name, and the other's"
+        );
+        assert_eq!(lay_out_text("(never closed"), "(never closed");
         let long = "(a group that has far more words than there is room for in a line)";
-        assert_eq!(shown(long), long);
+        assert_eq!(lay_out_text(long), long);
     }
 }

@@ -4,7 +4,7 @@
 use analyze::infer::AlgorithmEntry;
 
 /// The importers, in the order of help.
-pub(crate) fn importers() -> Vec<&'static importers::Kind> {
+pub(crate) fn importers() -> Vec<&'static importers::ImporterSpec> {
     [
         importers::IMPORTERS,
         #[cfg(test)]
@@ -14,7 +14,7 @@ pub(crate) fn importers() -> Vec<&'static importers::Kind> {
 }
 
 /// The exporters, in the order of help.
-pub(crate) fn exporters() -> Vec<&'static exporters::Kind> {
+pub(crate) fn exporters() -> Vec<&'static exporters::ExporterSpec> {
     [
         exporters::EXPORTERS,
         #[cfg(test)]

@@ -9,12 +9,12 @@ use data_files::{DirectoryLock, try_lock};
 use message_trace::DataDir;
 use rustix::io::Errno;
 
-use crate::error::Error;
+use crate::error::CommandError;
 use crate::output::tell;
 
 /// Locks that a command holds until it ends.
 #[derive(Debug)]
-pub(crate) struct Locks {
+pub(crate) struct DirectoryLocks {
     _held: Vec<DirectoryLock>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Locks {
 ///
 /// # Errors
 /// When something that is no regular file lies in a lock's place, or the wait fails.
-pub(crate) fn work_on(directories: &[&DataDir]) -> Result<Locks, Error> {
+pub(crate) fn lock_directories(directories: &[&DataDir]) -> Result<DirectoryLocks, CommandError> {
     let mut directories: Vec<_> = directories
         .iter()
         .filter_map(|data| Some((data.path().canonicalize().ok()?, *data)))
@@ -32,34 +32,36 @@ pub(crate) fn work_on(directories: &[&DataDir]) -> Result<Locks, Error> {
     // In one order for all, so that no two commands wait for each other.
     directories.sort_by(|(one, _), (other, _)| one.cmp(other));
     directories.dedup_by(|(one, _), (other, _)| one == other);
-    let locks = directories.into_iter().filter_map(|(_, data)| lock(data).transpose());
-    Ok(Locks { _held: locks.collect::<Result<_, _>>()? })
+    let locks = directories.into_iter().filter_map(|(_, data)| lock_directory(data).transpose());
+    Ok(DirectoryLocks { _held: locks.collect::<Result<_, _>>()? })
 }
 
 /// The same for a directory that the command makes where it is not there.
 ///
 /// # Errors
-/// As for [`work_on`], and when the directory cannot be made.
-pub(crate) fn make_and_work_on(data: &DataDir) -> Result<Locks, Error> {
-    data.root().create_dir_all().map_err(|source| Error::file(data.path(), source))?;
-    work_on(&[data])
+/// As for [`lock_directories`], and when the directory cannot be made.
+pub(crate) fn make_and_lock(data: &DataDir) -> Result<DirectoryLocks, CommandError> {
+    data.root_path()
+        .create_dir_all()
+        .map_err(|source| CommandError::file_error(data.path(), source))?;
+    lock_directories(&[data])
 }
 
-fn lock(data: &DataDir) -> Result<Option<DirectoryLock>, Error> {
-    let failed = |source| Error::file(&data.path().join(".lock"), source);
-    let lock = match try_lock(data.root()) {
+fn lock_directory(data: &DataDir) -> Result<Option<DirectoryLock>, CommandError> {
+    let failed = |source| CommandError::file_error(&data.path().join(".lock"), source);
+    let lock = match try_lock(data.root_path()) {
         Ok(Ok(lock)) => lock,
         Ok(Err(holder)) => {
             let holder = holder.map_or_else(String::new, |process| format!(" (process {process})"));
             let directory = data.path().display();
             tell!("sockcap: waiting for another sockcap{holder} that works on {directory}");
-            DirectoryLock::wait(data.root()).map_err(failed)?
+            DirectoryLock::wait_for(data.root_path()).map_err(failed)?
         }
         Err(error) if is_refused(&error) => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
-    let hosts = data.hosts().entries().unwrap_or_default().into_iter().map(|host| host.path);
-    let own = [data.root().clone(), data.events_dir(), data.spans().root().clone()];
+    let hosts = data.hosts_dir().entries().unwrap_or_default().into_iter().map(|host| host.path);
+    let own = [data.root_path().clone(), data.events_dir(), data.spans_dir().root_path().clone()];
     for directory in own.into_iter().chain(hosts) {
         directory.remove_unfinished(None);
     }

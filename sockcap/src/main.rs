@@ -10,21 +10,22 @@ mod complete;
 mod config;
 mod decisions;
 mod error;
+mod gap_notes;
 mod help;
 mod kinds;
+mod leftover_snippets;
 mod lock;
 mod manual;
-mod naming;
-mod notes;
+mod operation_naming;
 mod output;
 mod own_logs;
 mod page;
 mod places;
 mod progress;
+mod remedies;
 mod report_meta;
 mod shown;
 mod signals;
-mod snippets_left;
 mod stages;
 mod still_running;
 mod table;
@@ -34,19 +35,18 @@ mod tidy;
 mod toys;
 mod tuning;
 mod visibility;
-mod ways_out;
 mod words;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    arenas::limit();
-    if let Some(status) = complete::answer() {
+    arenas::limit_arenas();
+    if let Some(status) = complete::answer_completion() {
         return status;
     }
-    let command = match config::parse() {
+    let command = match config::parse_command() {
         Ok(command) => command,
         Err(status) => return status,
     };
-    command.run().unwrap_or_else(|error| error.report(command.failed()))
+    command.run().unwrap_or_else(|error| error.report_error(command.failure_status()))
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use clap::Command;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use crate::error::Error;
+use crate::error::CommandError;
 
 /// The beginning of a paragraph of examples in a help text.
 const EXAMPLES: &str = "Examples:\n";
@@ -17,18 +17,18 @@ const EXAMPLES: &str = "Examples:\n";
 const PROGRAM: &str = "sockcap";
 
 /// Writes the pages of `command` and all below it into `directory`.
-pub(crate) fn pages(command: Command, directory: &Path) -> Result<(), Error> {
+pub(crate) fn write_pages(command: Command, directory: &Path) -> Result<(), CommandError> {
     for below in command.get_subcommands() {
-        pages(below.clone(), directory)?;
+        write_pages(below.clone(), directory)?;
     }
     let path = directory.join(clap_mangen::Man::new(command.clone()).get_filename());
-    let refused = |source| Error::file(&path, source);
+    let refused = |source| CommandError::file_error(&path, source);
     let mut file = BufWriter::new(File::create(&path).map_err(refused)?);
-    page(command, &mut file).and_then(|()| file.flush()).map_err(refused)
+    write_page(command, &mut file).and_then(|()| file.flush()).map_err(refused)
 }
 
 /// Writes the page of one command.
-pub(crate) fn page(command: Command, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_page(command: Command, out: &mut dyn Write) -> io::Result<()> {
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let has_commands = command.has_subcommands();
     let is_root = command.get_name() == PROGRAM;
@@ -47,9 +47,9 @@ pub(crate) fn page(command: Command, out: &mut dyn Write) -> io::Result<()> {
         .filter(|part| !part.is_empty())
         .partition(|part| part.starts_with(EXAMPLES));
     let mut rest = Roff::new();
-    as_it_is(&mut rest, "NOTES", &notes);
+    push_verbatim(&mut rest, "NOTES", &notes);
     let examples: Vec<&str> = examples.iter().map(|part| &part[EXAMPLES.len()..]).collect();
-    as_it_is(&mut rest, "EXAMPLES", &examples);
+    push_verbatim(&mut rest, "EXAMPLES", &examples);
     if !is_root {
         rest.control("SH", ["SEE ALSO"]).text([bold(PROGRAM), roman("(1)")]);
     }
@@ -57,7 +57,7 @@ pub(crate) fn page(command: Command, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// A section of lines that are not filled, if there are any.
-fn as_it_is(page: &mut Roff, heading: &str, parts: &[&str]) {
+fn push_verbatim(page: &mut Roff, heading: &str, parts: &[&str]) {
     if parts.is_empty() {
         return;
     }

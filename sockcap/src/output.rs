@@ -1,13 +1,15 @@
 //! Output on the screen: numbers with their units, and what standard output can show. `printed` is
 //! what all text goes through.
 
-mod printed;
+mod terminal_output;
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::IsTerminal;
 
-pub(crate) use printed::{Printed, in_one_line, machine, print_styled, styled, text};
+pub(crate) use terminal_output::{
+    EscapingWriter, escape_line_breaks, machine_output, print_styled, styled_output, text_output,
+};
 
 /// Prints a line on standard error, of what `format!` takes. A failure to print is ignored: no
 /// command may end otherwise because its terminal was closed or the disk is full.
@@ -19,14 +21,14 @@ macro_rules! tell {
 pub(crate) use tell;
 
 /// Prints a line on standard error that begins with sockcap's name.
-pub(crate) fn say(line: &str) {
+pub(crate) fn print_message(line: &str) {
     tell!("sockcap: {line}");
 }
 
 /// Prints a line on standard error, as [`tell`] says. What is not printable in it is shown, also
 /// line breaks: a line of ours is one.
 pub(crate) fn line(words: fmt::Arguments<'_>) {
-    printed::line(words);
+    terminal_output::print_line(words);
 }
 
 /// Whether standard error is a terminal.
@@ -36,29 +38,29 @@ pub(crate) fn has_progress() -> bool {
 
 /// The width of lines: that of the terminal; without one the value of `COLUMNS`, which the user of
 /// a pager may set, or a width that suits a file.
-pub(crate) fn width() -> usize {
+pub(crate) fn line_width() -> usize {
     const FILE: usize = 120;
-    limit().unwrap_or(FILE)
+    width_limit().unwrap_or(FILE)
 }
 
 /// The width of lines, if there is a terminal or `COLUMNS` is set; a file takes lines of any
 /// length.
-pub(crate) fn limit() -> Option<usize> {
+pub(crate) fn width_limit() -> Option<usize> {
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     match std::io::stdout().is_terminal() {
         true => terminal(),
-        false => columns(std::env::var_os("COLUMNS").as_deref()),
+        false => parse_columns(std::env::var_os("COLUMNS").as_deref()),
     }
 }
 
 /// The number of columns that the environment tells, if it does.
-fn columns(variable: Option<&OsStr>) -> Option<usize> {
+fn parse_columns(variable: Option<&OsStr>) -> Option<usize> {
     variable?.to_str()?.trim().parse().ok().filter(|columns| (1..=10_000).contains(columns))
 }
 
 /// Whether to use colours on standard output: as asked, or on a terminal unless `NO_COLOR` speaks
 /// against it.
-pub(crate) fn color(choice: clap::ColorChoice) -> bool {
+pub(crate) fn use_color(choice: clap::ColorChoice) -> bool {
     match choice {
         clap::ColorChoice::Always => true,
         clap::ColorChoice::Never => false,
@@ -69,7 +71,7 @@ pub(crate) fn color(choice: clap::ColorChoice) -> bool {
 }
 
 /// Whether the user's locale can show more than ASCII; a file can.
-pub(crate) fn unicode() -> bool {
+pub(crate) fn use_unicode() -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .filter_map(std::env::var_os)
@@ -82,7 +84,7 @@ pub(crate) fn unicode() -> bool {
 }
 
 /// A number of bytes for people: `812 B`, `3.4 MiB`.
-pub(crate) fn bytes(bytes: u64) -> String {
+pub(crate) fn format_bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes < 1024 {
         return format!("{bytes} B");
@@ -97,7 +99,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
 }
 
 /// `1 process`, `2 processes`.
-pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+pub(crate) fn count_noun(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
@@ -107,21 +109,21 @@ mod tests {
 
     #[test]
     fn only_a_number_says_how_wide() {
-        let of = |text: &str| columns(Some(OsStr::new(text)));
-        assert_eq!((of("80"), of(" 200 "), columns(None)), (Some(80), Some(200), None));
+        let of = |text: &str| parse_columns(Some(OsStr::new(text)));
+        assert_eq!((of("80"), of(" 200 "), parse_columns(None)), (Some(80), Some(200), None));
         assert_eq!([of(""), of("0"), of("-5"), of("wide"), of("99999999999")], [None; 5]);
     }
 
     #[test]
     fn sizes() {
-        assert_eq!(bytes(812), "812 B");
-        assert_eq!(bytes(1536), "1.5 KiB");
-        assert_eq!(bytes(5 << 20), "5.0 MiB");
+        assert_eq!(format_bytes(812), "812 B");
+        assert_eq!(format_bytes(1536), "1.5 KiB");
+        assert_eq!(format_bytes(5 << 20), "5.0 MiB");
     }
 
     #[test]
     fn one_and_many() {
-        assert_eq!(counted(1, "process", "processes"), "1 process");
-        assert_eq!(counted(0, "process", "processes"), "0 processes");
+        assert_eq!(count_noun(1, "process", "processes"), "1 process");
+        assert_eq!(count_noun(0, "process", "processes"), "0 processes");
     }
 }

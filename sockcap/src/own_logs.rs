@@ -9,9 +9,9 @@ use std::os::unix::fs::MetadataExt;
 
 use message_trace::{DataDir, PathError};
 use rustix::process::geteuid;
-use socket_log::{Log, RecordingId};
+use socket_log::{RecordingId, SocketLog};
 
-use crate::output::{counted, tell};
+use crate::output::{count_noun, tell};
 
 /// Name of the file with the ids of the superuser's recordings, a line each.
 const RECORDINGS: &str = ".recordings";
@@ -26,24 +26,24 @@ pub(crate) struct OwnLogs {
 
 impl OwnLogs {
     /// Logs that a command on `data` works on by itself, or all where the user says so.
-    pub(crate) fn of(data: &DataDir, all_users: bool) -> OwnLogs {
+    pub(crate) fn of_user(data: &DataDir, all_users: bool) -> OwnLogs {
         let is_limited = geteuid().is_root() && !all_users;
         let user = is_limited.then(|| geteuid().as_raw());
-        let recordings = user.map(|user| recordings(data, user)).unwrap_or_default();
+        let recordings = user.map(|user| noted_recordings(data, user)).unwrap_or_default();
         OwnLogs { user, recordings }
     }
 
     /// Logs of one recording, which has just come to its end.
-    pub(crate) fn of_recording(recording: RecordingId) -> OwnLogs {
+    pub(crate) fn for_recording(recording: RecordingId) -> OwnLogs {
         let user = geteuid().is_root().then(|| geteuid().as_raw());
         OwnLogs { user, recordings: BTreeSet::from([recording.to_string()]) }
     }
 
     /// Whether an open log is one of them.
-    pub(crate) fn contains(&self, log: &Log) -> bool {
+    pub(crate) fn contains_log(&self, log: &SocketLog) -> bool {
         let recording = || log.header().recording.map(|id| id.to_string());
         let is_recorded = || recording().is_some_and(|id| self.recordings.contains(&id));
-        self.user.is_none_or(|user| log.owner() == Some(user) || is_recorded())
+        self.user.is_none_or(|user| log.owner_id() == Some(user) || is_recorded())
     }
 }
 
@@ -51,11 +51,11 @@ impl OwnLogs {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub(crate) fn note(data: &DataDir, recording: RecordingId) -> io::Result<()> {
+pub(crate) fn note_recording(data: &DataDir, recording: RecordingId) -> io::Result<()> {
     if !geteuid().is_root() {
         return Ok(());
     }
-    let mut file = data.root().join(RECORDINGS).open_to_append(0o600)?;
+    let mut file = data.root_path().join(RECORDINGS).open_to_append(0o600)?;
     // A file of another user, made beforehand, names no recordings of ours.
     match file.metadata()?.uid() == geteuid().as_raw() {
         true => writeln!(file, "{recording}"),
@@ -64,9 +64,9 @@ pub(crate) fn note(data: &DataDir, recording: RecordingId) -> io::Result<()> {
 }
 
 /// The ids in the file of `user`; none where another user could have written it.
-fn recordings(data: &DataDir, user: u32) -> BTreeSet<String> {
+fn noted_recordings(data: &DataDir, user: u32) -> BTreeSet<String> {
     let read = || -> io::Result<String> {
-        let file = data.root().join(RECORDINGS).open()?;
+        let file = data.root_path().join(RECORDINGS).open()?;
         let about = file.metadata()?;
         let is_own = about.uid() == user && about.mode() & 0o022 == 0;
         io::read_to_string(if is_own { Some(file) } else { None }.ok_or(io::ErrorKind::NotFound)?)
@@ -78,12 +78,12 @@ fn recordings(data: &DataDir, user: u32) -> BTreeSet<String> {
 ///
 /// # Errors
 /// When the directory of the hosts cannot be read.
-pub(crate) fn tell_left_out(data: &DataDir) -> Result<(), PathError> {
-    let left_out = data.left_out()?;
+pub(crate) fn print_skipped(data: &DataDir) -> Result<(), PathError> {
+    let left_out = data.skipped_files()?;
     if let Some(first) = left_out.first() {
         let more = match left_out.len() as u64 - 1 {
             0 => String::new(),
-            more => format!("; so {} more", counted(more, "entry is", "entries are")),
+            more => format!("; so {} more", count_noun(more, "entry is", "entries are")),
         };
         tell!("sockcap: warning: not read: {} ({}){more}", first.path, first.why);
     }
@@ -91,9 +91,9 @@ pub(crate) fn tell_left_out(data: &DataDir) -> Result<(), PathError> {
 }
 
 /// Tells how many logs of other users a command of the superuser left alone.
-pub(crate) fn tell_foreign(count: u64, again: &str) {
+pub(crate) fn print_foreign(count: u64, again: &str) {
     if count > 0 {
-        let logs = counted(count, "log", "logs");
+        let logs = count_noun(count, "log", "logs");
         tell!(
             "sockcap: {logs} of other users left alone, which no recording of root's made; with \
              --all-users they are taken up, too:{again} --all-users"

@@ -5,55 +5,57 @@ mod contexts;
 mod profile;
 mod workload;
 
-use analyze::paths::{LeftInstances, PathFilter};
+use analyze::paths::{FilteredInstances, PathFilter};
 use analyze::{AnalysisSummary, OneSided};
-use message_trace::table::columns::Columns;
+use message_trace::table::columns::BatchColumns;
 use message_trace::{DataDir, table};
 use reconcile::Reconciliation;
-use report::page::{Instances, Page, PageBuilder};
+use report::page::{InstanceStore, PageBuilder, PageData};
 use report::{Options, Report};
 
-use crate::arguments::Inference;
-use crate::error::Error;
-use crate::shown::Shown;
+use crate::arguments::InferenceArguments;
+use crate::error::CommandError;
+use crate::shown::ShownData;
 
 /// The page of `report` with the instances that `filter` leaves. Instances that the page has no
 /// room for go to `all`, if it is given. `inference` is what the last analysis was asked for with.
-pub(crate) fn read(
-    shown: &Shown,
-    inference: &Inference,
+pub(crate) fn read_page(
+    shown: &ShownData,
+    inference: &InferenceArguments,
     report: &Report<'_>,
     options: &Options,
     filter: &PathFilter,
-    mut all: Option<&mut Instances>,
-) -> Result<Page, Error> {
+    mut all: Option<&mut InstanceStore>,
+) -> Result<PageData, CommandError> {
     let data = &shown.data;
     let mut builder = PageBuilder::new(report, options);
-    builder.one_sided(&one_sided(data)?);
-    if let Some(contexts) = contexts::of(shown, inference, all.is_some())? {
-        builder.contexts(contexts);
+    builder.set_one_sided(&one_sided_counts(data)?);
+    if let Some(contexts) = contexts::contexts_of_page(shown, inference, all.is_some())? {
+        builder.set_contexts(contexts);
         // Where there are contexts, there are requests.
-        if let Some(workload) = workload::of(shown)? {
-            builder.workload(workload);
+        if let Some(workload) = workload::workload_of_page(shown)? {
+            builder.set_workload(workload);
         }
     }
-    let instances = LeftInstances::open(data, filter)?;
-    for piece in 0..instances.pieces() {
-        instances.read(piece, |instance| {
-            builder.add(instance);
-            if let (Some(all), Some(rank)) = (&mut all, builder.rank(instance.which.pattern)) {
-                all.add(rank, instance);
+    let instances = FilteredInstances::open(data, filter)?;
+    for piece in 0..instances.group_count() {
+        instances.read_group(piece, |instance| {
+            builder.add_instance(instance);
+            if let (Some(all), Some(rank)) =
+                (&mut all, builder.rank_of_pattern(instance.which.pattern))
+            {
+                all.add_instance(rank, instance);
             }
             Ok(())
         })?;
     }
-    builder.finish().map_err(|error| Error::Output(error.into()))
+    builder.finish().map_err(|error| CommandError::Output(error.into()))
 }
 
 /// The nodes whose messages were seen at one end only. If reconcile saw both ends of all messages,
 /// no table is read. Of spans many have one end, and nothing was lost.
-fn one_sided(data: &DataDir) -> Result<Vec<OneSided>, Error> {
-    if data.causes().exists() {
+fn one_sided_counts(data: &DataDir) -> Result<Vec<OneSided>, CommandError> {
+    if data.causes_path().exists() {
         return Ok(Vec::new());
     }
     if Reconciliation::read(data)
@@ -61,16 +63,16 @@ fn one_sided(data: &DataDir) -> Result<Vec<OneSided>, Error> {
     {
         return Ok(Vec::new());
     }
-    Ok(analyze::one_sided(data, &AnalysisSummary::read(data.analysis())?.options)?)
+    Ok(analyze::one_sided(data, &AnalysisSummary::read(data.analysis_path())?.options)?)
 }
 
 /// The time of the first event of the trace, whose messages are in the order of time.
-pub(crate) fn begin(data: &DataDir) -> Result<Option<i64>, Error> {
-    let path = data.messages();
+pub(crate) fn first_event_time(data: &DataDir) -> Result<Option<i64>, CommandError> {
+    let path = data.messages_path();
     for batch in table::read_columns(&path, &["send_ts", "recv_ts"])? {
         let batch = batch?;
-        let columns = Columns::new(&path, &batch);
-        let (sent, received) = (columns.int64("send_ts")?, columns.int64("recv_ts")?);
+        let columns = BatchColumns::new(&path, &batch);
+        let (sent, received) = (columns.int64_column("send_ts")?, columns.int64_column("recv_ts")?);
         if let Some((sent, received)) = sent.into_iter().zip(received).next() {
             return Ok(sent.or(received));
         }

@@ -9,17 +9,17 @@ use message_trace::Progress;
 use crate::output;
 
 /// Shows a stage's steps on standard error, where that is a terminal.
-pub(crate) struct Terminal {
+pub(crate) struct TerminalProgress {
     bar: Mutex<ProgressBar>,
     shown: bool,
 }
 
-impl Terminal {
-    pub(crate) fn new() -> Terminal {
-        Terminal { bar: Mutex::new(ProgressBar::hidden()), shown: output::has_progress() }
+impl TerminalProgress {
+    pub(crate) fn new() -> TerminalProgress {
+        TerminalProgress { bar: Mutex::new(ProgressBar::hidden()), shown: output::has_progress() }
     }
 
-    fn with(&self, act: impl FnOnce(&mut ProgressBar)) {
+    fn with_bar(&self, act: impl FnOnce(&mut ProgressBar)) {
         // A poisoned lock would mean that drawing failed before; the work is what counts.
         if let Ok(mut bar) = self.bar.lock() {
             act(&mut bar);
@@ -27,8 +27,8 @@ impl Terminal {
     }
 }
 
-impl Progress for Terminal {
-    fn step(&self, what: &str, units: u64) {
+impl Progress for TerminalProgress {
+    fn begin_step(&self, what: &str, units: u64) {
         if !self.shown {
             return;
         }
@@ -39,39 +39,39 @@ impl Progress for Terminal {
         let target = ProgressDrawTarget::stderr_with_hz(10);
         let next = ProgressBar::with_draw_target(Some(units), target)
             .with_style(style)
-            .with_message(output::in_one_line(what));
+            .with_message(output::escape_line_breaks(what));
         if units == 0 {
             next.enable_steady_tick(Duration::from_millis(100));
         }
-        self.with(|bar| {
+        self.with_bar(|bar| {
             bar.finish_and_clear();
             *bar = next;
         });
     }
 
-    fn advance(&self, units: u64) {
+    fn advance_step(&self, units: u64) {
         if self.shown {
-            self.with(|bar| bar.inc(units));
+            self.with_bar(|bar| bar.inc(units));
         }
     }
 }
 
-impl Drop for Terminal {
+impl Drop for TerminalProgress {
     fn drop(&mut self) {
-        self.with(|bar| bar.finish_and_clear());
+        self.with_bar(|bar| bar.finish_and_clear());
     }
 }
 
 /// How far a shipper is, on standard error where that is a terminal: what it has sent, how fast,
 /// and what is left.
-pub(crate) struct Sending {
+pub(crate) struct SendingProgress {
     bar: ProgressBar,
 }
 
-impl Sending {
-    pub(crate) fn new() -> Sending {
+impl SendingProgress {
+    pub(crate) fn new() -> SendingProgress {
         if !output::has_progress() {
-            return Sending { bar: ProgressBar::hidden() };
+            return SendingProgress { bar: ProgressBar::hidden() };
         }
         let template = "{spinner} {binary_bytes} sent, {binary_bytes_per_sec}{msg}";
         let style =
@@ -79,28 +79,28 @@ impl Sending {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5))
             .with_style(style);
         bar.enable_steady_tick(Duration::from_millis(200));
-        Sending { bar }
+        SendingProgress { bar }
     }
 
     /// Sent so far and left, in bytes.
-    pub(crate) fn update(&self, sent: u64, left: u64) {
+    pub(crate) fn update_bytes(&self, sent: u64, left: u64) {
         if self.bar.is_hidden() {
             return;
         }
         self.bar.set_position(sent);
         self.bar.set_message(match left {
             0 => ", all there is".to_owned(),
-            left => format!(", {} left", output::bytes(left)),
+            left => format!(", {} left", output::format_bytes(left)),
         });
     }
 
     /// Does what writes to the terminal, without the two getting into each other's way.
-    pub(crate) fn aside(&self, write: impl FnOnce()) {
+    pub(crate) fn suspend_bar(&self, write: impl FnOnce()) {
         self.bar.suspend(write);
     }
 }
 
-impl Drop for Sending {
+impl Drop for SendingProgress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -2,28 +2,35 @@
 
 use analyze::AnalysisSummary;
 use analyze::paths::ChosenPatterns;
-use clocks::Clocks;
-use message_trace::table::columns::Columns;
-use message_trace::{DataDir, DataPath, Nodes, table};
+use clocks::ClockModel;
+use message_trace::table::columns::BatchColumns;
+use message_trace::{DataDir, DataPath, NodeList, table};
 use reconcile::Reconciliation;
-use report::{Meta, Note, RequestCounts, Rest};
+use report::{RequestCounts, RestSums, TraceMeta, UnseenNote};
 
-use crate::error::Error;
-use crate::shown::{Shown, Source};
-use crate::{clock_words, notes, page};
+use crate::error::CommandError;
+use crate::shown::{PathSource, ShownData};
+use crate::{clock_words, gap_notes, page};
 
 /// The head of a report, without what was left out.
-pub(crate) fn meta(shown: &Shown, summary: &AnalysisSummary) -> Result<Meta, Error> {
+pub(crate) fn build_meta(
+    shown: &ShownData,
+    summary: &AnalysisSummary,
+) -> Result<TraceMeta, CommandError> {
     let meta = match shown.source {
-        Source::Messages => of_messages(&shown.data, summary)?,
-        Source::Spans => of_spans(&shown.data, summary)?,
+        PathSource::Messages => meta_of_messages(&shown.data, summary)?,
+        PathSource::Spans => meta_of_spans(&shown.data, summary)?,
     };
-    Ok(Meta { source: shown.whole.path().display().to_string(), other: shown.other(), ..meta })
+    Ok(TraceMeta {
+        source: shown.whole.path().display().to_string(),
+        other: shown.other_source_hint(),
+        ..meta
+    })
 }
 
 /// The head of a report about spans.
-fn of_spans(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
-    let nodes = Nodes::read(data.nodes())?;
+fn meta_of_spans(data: &DataDir, summary: &AnalysisSummary) -> Result<TraceMeta, CommandError> {
+    let nodes = NodeList::read(data.nodes_path())?;
     let mut hosts: Vec<&str> = nodes
         .0
         .iter()
@@ -32,38 +39,39 @@ fn of_spans(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
         .collect();
     hosts.sort_unstable();
     hosts.dedup();
-    let (requests, steps) = (table::rows(data.requests())?, table::rows(data.steps())?);
+    let (requests, steps) =
+        (table::count_rows(data.requests_path())?, table::count_rows(data.steps_path())?);
     let label = "requests whose beginning is in spans that are not there".to_owned();
     let totals = &summary.totals;
-    Ok(Meta {
+    Ok(TraceMeta {
         messages: totals.messages,
         requests: Some(RequestCounts { requests, steps }),
         hosts: hosts.len() as u64,
-        begin: page::begin(data)?,
+        begin: page::first_event_time(data)?,
         span: totals.span,
         expected_paths: totals.instances_expected,
-        notes: vec![Note { label, count: torn(&data.requests())? }],
-        clocks: Clocks::read(data.clocks())
-            .map(|found| clock_words::of_report(&found))
+        notes: vec![UnseenNote { label, count: count_torn(&data.requests_path())? }],
+        clocks: ClockModel::read(data.clocks_path())
+            .map(|found| clock_words::report_clocks(&found))
             .unwrap_or_default(),
-        ..Meta::default()
+        ..TraceMeta::default()
     })
 }
 
 /// Number of torn requests in the table at `path`.
-fn torn(path: &DataPath) -> Result<u64, Error> {
+fn count_torn(path: &DataPath) -> Result<u64, CommandError> {
     let mut torn = 0;
     for batch in table::read_columns(path, &["torn"])? {
         let batch = batch?;
-        let of_batch = Columns::new(path, &batch).boolean("torn")?;
+        let of_batch = BatchColumns::new(path, &batch).boolean_column("torn")?;
         torn += of_batch.into_iter().filter(|torn| *torn).count() as u64;
     }
     Ok(torn)
 }
 
 /// The head of a report about messages.
-fn of_messages(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
-    let nodes = Nodes::read(data.nodes())?;
+fn meta_of_messages(data: &DataDir, summary: &AnalysisSummary) -> Result<TraceMeta, CommandError> {
+    let nodes = NodeList::read(data.nodes_path())?;
     let mut hosts: Vec<&str> =
         nodes.0.iter().filter(|node| node.traced).map(|node| node.host.as_str()).collect();
     let traced = hosts.len() as u64;
@@ -74,32 +82,34 @@ fn of_messages(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error>
     let found = Reconciliation::read(data).ok();
     let recorded =
         found.as_ref().filter(|found| found.imported.is_empty()).map(|found| found.processes);
-    let notes = found.as_ref().map(notes::warnings).unwrap_or_default();
-    let doubts =
-        summary.doubts.iter().map(|doubt| Note { label: doubt.words(), count: doubt.calls });
-    Ok(Meta {
+    let notes = found.as_ref().map(gap_notes::report_warnings).unwrap_or_default();
+    let doubts = summary
+        .doubts
+        .iter()
+        .map(|doubt| UnseenNote { label: doubt.warning_text(), count: doubt.calls });
+    Ok(TraceMeta {
         messages: totals.messages,
         processes: recorded.unwrap_or(traced),
         hosts: hosts.len() as u64,
-        begin: page::begin(data)?,
+        begin: page::first_event_time(data)?,
         span: totals.span,
         expected_paths: totals.instances_expected,
         notes: doubts.chain(notes).collect(),
-        clocks: Clocks::read(data.clocks())
-            .map(|found| clock_words::of_report(&found))
+        clocks: ClockModel::read(data.clocks_path())
+            .map(|found| clock_words::report_clocks(&found))
             .unwrap_or_default(),
-        ..Meta::default()
+        ..TraceMeta::default()
     })
 }
 
 /// The sums of the patterns that were not chosen.
-pub(crate) fn rest(chosen: &ChosenPatterns) -> Rest {
+pub(crate) fn rest_of_patterns(chosen: &ChosenPatterns) -> RestSums {
     let instances: i64 = chosen.patterns.iter().map(|pattern| pattern.count).sum();
     let total_time: f64 = chosen.patterns.iter().map(|pattern| pattern.total_time).sum();
     let patterns = chosen.all.saturating_sub(chosen.patterns.len() as u64);
     match patterns {
-        0 => Rest::default(),
-        _ => Rest {
+        0 => RestSums::default(),
+        _ => RestSums {
             patterns,
             instances: u64::try_from(chosen.instances.saturating_sub(instances))
                 .unwrap_or_default(),

@@ -6,37 +6,37 @@ use std::str::FromStr;
 
 use message_trace::DataDir;
 
-use crate::error::Error;
+use crate::error::CommandError;
 use crate::words;
 
 /// What paths are made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum PathSource {
     /// Messages: what caused them is inferred.
     Messages,
     /// Spans: they tell what caused them.
     Spans,
 }
 
-impl Source {
+impl PathSource {
     /// All of them, in the order in which they are offered.
-    pub(crate) const ALL: [Source; 2] = [Source::Messages, Source::Spans];
+    pub(crate) const ALL: [PathSource; 2] = [PathSource::Messages, PathSource::Spans];
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for PathSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Source::Messages => "messages",
-            Source::Spans => "spans",
+            PathSource::Messages => "messages",
+            PathSource::Spans => "spans",
         })
     }
 }
 
-impl FromStr for Source {
+impl FromStr for PathSource {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Source, String> {
-        Source::ALL
+    fn from_str(text: &str) -> Result<PathSource, String> {
+        PathSource::ALL
             .into_iter()
             .find(|source| source.to_string() == text)
             .ok_or_else(|| format!("'{text}' is no source; it is one of messages, spans"))
@@ -45,68 +45,71 @@ impl FromStr for Source {
 
 /// The part of a data directory that is shown.
 #[derive(Clone, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct ShownData {
     /// The directory that the user named.
     pub(crate) whole: DataDir,
     /// Where the tables are of what is shown: the same, or that of spans within it.
     pub(crate) data: DataDir,
     /// What is shown.
-    pub(crate) source: Source,
+    pub(crate) source: PathSource,
     /// Whether the directory has the other source, too.
     pub(crate) has_both: bool,
 }
 
-impl Shown {
+impl ShownData {
     /// What is shown of `whole`: what was `asked` for, else messages if there are any.
     ///
     /// # Errors
     /// When it has nothing, or not what was asked for.
-    pub(crate) fn of(whole: DataDir, asked: Option<Source>) -> Result<Shown, Error> {
+    pub(crate) fn choose_shown(
+        whole: DataDir,
+        asked: Option<PathSource>,
+    ) -> Result<ShownData, CommandError> {
         let has_messages = has_messages(&whole)?;
         // Somebody may name the directory of spans itself.
         let is_of_spans = has_spans(&whole)?;
-        let has_spans = is_of_spans || has_spans(&whole.spans())?;
+        let has_spans = is_of_spans || has_spans(&whole.spans_dir())?;
         let source = match (asked, has_messages, has_spans) {
-            (Some(Source::Messages), false, true) => {
-                return Err(Error::NoMessages(whole.path().to_owned()));
+            (Some(PathSource::Messages), false, true) => {
+                return Err(CommandError::NoMessages(whole.path().to_owned()));
             }
-            (Some(Source::Spans), _, false) => {
-                return Err(Error::NoSpans(whole.path().to_owned()));
+            (Some(PathSource::Spans), _, false) => {
+                return Err(CommandError::NoSpans(whole.path().to_owned()));
             }
             (Some(source), _, _) => source,
-            (None, false, true) => Source::Spans,
+            (None, false, true) => PathSource::Spans,
             // Where there is nothing, what makes messages says so.
-            (None, _, _) => Source::Messages,
+            (None, _, _) => PathSource::Messages,
         };
         let data = match source {
-            Source::Spans if !is_of_spans => whole.spans(),
+            PathSource::Spans if !is_of_spans => whole.spans_dir(),
             _ => whole.clone(),
         };
-        Ok(Shown { whole, data, source, has_both: has_messages && has_spans })
+        Ok(ShownData { whole, data, source, has_both: has_messages && has_spans })
     }
 
     /// The directory of spans, whether or not it has some, and whatever is shown.
-    pub(crate) fn spans(&self) -> DataDir {
+    pub(crate) fn spans_dir(&self) -> DataDir {
         match self.source {
-            Source::Messages => self.whole.spans(),
-            Source::Spans => self.data.clone(),
+            PathSource::Messages => self.whole.spans_dir(),
+            PathSource::Spans => self.data.clone(),
         }
     }
 
     /// What a further command needs to show the same.
-    pub(crate) fn again(&self) -> String {
+    pub(crate) fn repeat_arguments(&self) -> String {
         let directory = words::same_directory(&self.whole);
         match self.source {
-            Source::Spans if self.has_both => format!("{directory} --source spans"),
+            PathSource::Spans if self.has_both => format!("{directory} --source spans"),
             _ => directory,
         }
     }
 
     /// How to see the other source, if there is one.
-    pub(crate) fn other(&self) -> Option<String> {
+    pub(crate) fn other_source_hint(&self) -> Option<String> {
         let other = match self.source {
-            Source::Messages => Source::Spans,
-            Source::Spans => Source::Messages,
+            PathSource::Messages => PathSource::Spans,
+            PathSource::Spans => PathSource::Messages,
         };
         let words = format!("{} are shown; --source {other} shows the {other}", self.source);
         self.has_both.then_some(words)
@@ -114,15 +117,15 @@ impl Shown {
 }
 
 /// Whether `data` has recordings, messages that were imported, or a trace that somebody put there.
-fn has_messages(data: &DataDir) -> Result<bool, Error> {
-    let is_of_spans = data.causes().exists();
-    let has_trace = data.messages().exists() && !is_of_spans;
-    Ok(has_trace || !data.logs()?.is_empty() || !data.imported()?.is_empty())
+fn has_messages(data: &DataDir) -> Result<bool, CommandError> {
+    let is_of_spans = data.causes_path().exists();
+    let has_trace = data.messages_path().exists() && !is_of_spans;
+    Ok(has_trace || !data.log_paths()?.is_empty() || !data.imported_messages()?.is_empty())
 }
 
 /// Whether `data` is a directory of spans that has some.
-fn has_spans(data: &DataDir) -> Result<bool, Error> {
-    Ok(data.causes().exists() || !data.imported_requests()?.is_empty())
+fn has_spans(data: &DataDir) -> Result<bool, CommandError> {
+    Ok(data.causes_path().exists() || !data.imported_requests()?.is_empty())
 }
 
 #[cfg(test)]
@@ -131,7 +134,7 @@ mod tests {
     use std::fs;
 
     /// A directory with these empty files.
-    fn with(files: &[&str]) -> (tempfile::TempDir, DataDir) {
+    fn with_files(files: &[&str]) -> (tempfile::TempDir, DataDir) {
         let directory = tempfile::tempdir().unwrap();
         for file in files {
             let path = directory.path().join(file);
@@ -147,46 +150,53 @@ mod tests {
     #[test]
     fn messages_are_shown_if_there_are_any() {
         let both = [SPANS[0], SPANS[1], "hosts/h/1-1.sclog"];
-        let cases: [(&[&str], Source, bool); 5] = [
-            (&[], Source::Messages, false),
-            (&SPANS, Source::Spans, false),
-            (&both, Source::Messages, true),
-            (&["messages.parquet"], Source::Messages, false),
-            (&["imports/x/requests.parquet", "imports/x/steps.parquet"], Source::Spans, false),
+        let cases: [(&[&str], PathSource, bool); 5] = [
+            (&[], PathSource::Messages, false),
+            (&SPANS, PathSource::Spans, false),
+            (&both, PathSource::Messages, true),
+            (&["messages.parquet"], PathSource::Messages, false),
+            (&["imports/x/requests.parquet", "imports/x/steps.parquet"], PathSource::Spans, false),
         ];
         for (files, source, has_both) in cases {
-            let (_directory, data) = with(files);
-            let shown = Shown::of(data, None).unwrap();
+            let (_directory, data) = with_files(files);
+            let shown = ShownData::choose_shown(data, None).unwrap();
             assert_eq!((shown.source, shown.has_both), (source, has_both), "{files:?}");
-            assert_eq!(shown.other().is_some(), has_both);
+            assert_eq!(shown.other_source_hint().is_some(), has_both);
         }
     }
 
     #[test]
     fn what_is_not_there_is_not_shown() {
-        let (_directory, data) = with(&SPANS);
-        let error = Shown::of(data.clone(), Some(Source::Messages)).unwrap_err().to_string();
+        let (_directory, data) = with_files(&SPANS);
+        let error = ShownData::choose_shown(data.clone(), Some(PathSource::Messages))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("--source spans"), "{error}");
-        assert_eq!(Shown::of(data.clone(), Some(Source::Spans)).unwrap().data, data.spans());
-        let (_directory, data) = with(&["hosts/h/1-1.sclog"]);
-        let error = Shown::of(data, Some(Source::Spans)).unwrap_err().to_string();
+        assert_eq!(
+            ShownData::choose_shown(data.clone(), Some(PathSource::Spans)).unwrap().data,
+            data.spans_dir()
+        );
+        let (_directory, data) = with_files(&["hosts/h/1-1.sclog"]);
+        let error = ShownData::choose_shown(data, Some(PathSource::Spans)).unwrap_err().to_string();
         assert!(error.contains("sockcap import otlp"), "{error}");
     }
 
     #[test]
     fn further_commands_show_the_same() {
-        let (_directory, data) = with(&[SPANS[0], SPANS[1], "messages.parquet"]);
-        let again = |source| Shown::of(data.clone(), Some(source)).unwrap().again();
+        let (_directory, data) = with_files(&[SPANS[0], SPANS[1], "messages.parquet"]);
+        let again = |source| {
+            ShownData::choose_shown(data.clone(), Some(source)).unwrap().repeat_arguments()
+        };
         let directory = format!(" -d {}", data.path().display());
-        assert_eq!(again(Source::Messages), directory);
-        assert_eq!(again(Source::Spans), format!("{directory} --source spans"));
+        assert_eq!(again(PathSource::Messages), directory);
+        assert_eq!(again(PathSource::Spans), format!("{directory} --source spans"));
     }
 
     #[test]
     fn a_source_is_known_by_its_name() {
-        for source in Source::ALL {
+        for source in PathSource::ALL {
             assert_eq!(source.to_string().parse(), Ok(source));
         }
-        assert!("logs".parse::<Source>().is_err());
+        assert!("logs".parse::<PathSource>().is_err());
     }
 }

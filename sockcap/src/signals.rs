@@ -1,18 +1,19 @@
 //! Signals that end commands which run until they are asked to stop.
 
-use collector::link::Stop;
+use collector::link::StopFlag;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::error::Error;
+use crate::error::CommandError;
 
 /// A flag that is set when this process is asked to end.
-pub(crate) fn stopped_by_signals() -> Result<Stop, Error> {
-    let stop = Stop::default();
+pub(crate) fn stop_on_signals() -> Result<StopFlag, CommandError> {
+    let stop = StopFlag::default();
     for signal in [SIGTERM, SIGINT] {
         // A second signal ends the process at once.
-        signal_hook::flag::register_conditional_default(signal, Stop::clone(&stop))
-            .map_err(Error::Signals)?;
-        signal_hook::flag::register(signal, Stop::clone(&stop)).map_err(Error::Signals)?;
+        signal_hook::flag::register_conditional_default(signal, StopFlag::clone(&stop))
+            .map_err(CommandError::Signals)?;
+        signal_hook::flag::register(signal, StopFlag::clone(&stop))
+            .map_err(CommandError::Signals)?;
     }
     Ok(stop)
 }
@@ -22,12 +23,13 @@ pub(crate) fn stopped_by_signals() -> Result<Stop, Error> {
 ///
 /// A second signal ends nothing: `timeout` sends two, and of a terminal that is closed, the kernel
 /// and the shell send one each.
-pub(crate) fn stopped_by_signals_and_hangup() -> Result<Stop, Error> {
-    let stop = Stop::default();
+pub(crate) fn stop_on_signals_or_hangup() -> Result<StopFlag, CommandError> {
+    let stop = StopFlag::default();
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     for signal in [SIGTERM, SIGINT, SIGHUP] {
         if signal != SIGHUP || !is_ignored(&status, signal) {
-            signal_hook::flag::register(signal, Stop::clone(&stop)).map_err(Error::Signals)?;
+            signal_hook::flag::register(signal, StopFlag::clone(&stop))
+                .map_err(CommandError::Signals)?;
         }
     }
     Ok(stop)

@@ -16,62 +16,65 @@ use analyze::AnalysisSummary;
 use analyze::naming::Aliases;
 use message_trace::DataDir;
 use workload::analysis::ProcessorTime;
-use workload::resources::Charged;
+use workload::resources::ChargedTime;
 
-use crate::arguments::Inference;
-use crate::error::Error;
+use crate::arguments::InferenceArguments;
+use crate::error::CommandError;
 use crate::kinds;
-use crate::progress::Terminal;
+use crate::progress::TerminalProgress;
 
-use crate::shown::{Shown, Source};
-use current::newer;
+use crate::shown::{PathSource, ShownData};
+use current::is_newer;
 use names::with_names;
 
-pub(crate) use names::aliases;
-pub(crate) use recorded::reconcile;
+pub(crate) use names::find_aliases;
+pub(crate) use recorded::run_reconcile;
 
 /// Makes the messages of what is shown, unless they are there and as new as what they are made
 /// from.
-pub(crate) fn messages(shown: &Shown) -> Result<(), Error> {
+pub(crate) fn ensure_messages(shown: &ShownData) -> Result<(), CommandError> {
     match shown.source {
-        Source::Messages => recorded_messages(&shown.data),
-        Source::Spans => spans::messages(&shown.data),
+        PathSource::Messages => ensure_recorded_messages(&shown.data),
+        PathSource::Spans => spans::messages_of_spans(&shown.data),
     }
 }
 
 /// Makes the messages, unless they are there and as new as the logs and imports.
-pub(crate) fn recorded_messages(data: &DataDir) -> Result<(), Error> {
-    recorded::messages(data, None)
+pub(crate) fn ensure_recorded_messages(data: &DataDir) -> Result<(), CommandError> {
+    recorded::ensure_messages_of_logs(data, None)
 }
 
 /// Makes the analysis of what is shown, unless it is there, as new as the messages, and made with
 /// the options of `inference`.
-pub(crate) fn analysis(shown: &Shown, inference: &Inference) -> Result<AnalysisSummary, Error> {
+pub(crate) fn ensure_analysis(
+    shown: &ShownData,
+    inference: &InferenceArguments,
+) -> Result<AnalysisSummary, CommandError> {
     match shown.source {
-        Source::Messages => recorded_analysis(&shown.data, inference),
-        Source::Spans => spans::analysis(&shown.whole, &shown.data, inference),
+        PathSource::Messages => ensure_recorded_analysis(&shown.data, inference),
+        PathSource::Spans => spans::analysis_of_spans(&shown.whole, &shown.data, inference),
     }
 }
 
 /// Makes the analysis, unless it is there, as new as the messages, and made with the options of
 /// `inference`.
-pub(crate) fn recorded_analysis(
+pub(crate) fn ensure_recorded_analysis(
     data: &DataDir,
-    inference: &Inference,
-) -> Result<AnalysisSummary, Error> {
-    if data.causes().exists() {
-        return spans::analysis(data, data, inference);
+    inference: &InferenceArguments,
+) -> Result<AnalysisSummary, CommandError> {
+    if data.causes_path().exists() {
+        return spans::analysis_of_spans(data, data, inference);
     }
-    let last = AnalysisSummary::read(data.analysis()).ok();
+    let last = AnalysisSummary::read(data.analysis_path()).ok();
     let options = last.as_ref().map(|last| last.options.clone()).unwrap_or_default();
-    recorded::messages(data, Some(inference.applied_to(options).grain))?;
+    recorded::ensure_messages_of_logs(data, Some(inference.apply_to(options).grain))?;
     if let Some(last) = &last {
-        let messages = DataDir::written(&data.messages());
-        let current = [data.links(), data.paths(), data.patterns()]
+        let messages = DataDir::modified_time(&data.messages_path());
+        let current = [data.links_path(), data.paths_path(), data.patterns_path()]
             .iter()
-            .all(|table| newer(table, messages));
+            .all(|table| is_newer(table, messages));
         if current
-            && with_names(data, inference, inference.applied_to(last.options.clone()))?
+            && with_names(data, inference, inference.apply_to(last.options.clone()))?
                 == last.options
         {
             return Ok(last.clone());
@@ -79,54 +82,65 @@ pub(crate) fn recorded_analysis(
     }
     // An option that is not given now stays as it was in the last analysis.
     let options = last.map(|last| last.options).unwrap_or_default();
-    analyze_recorded(data, with_names(data, inference, inference.applied_to(options))?)
+    analyze_recorded(data, with_names(data, inference, inference.apply_to(options))?)
 }
 
 /// The user's names for tables that need no analysis: those of `file` or, where none is named, of
 /// the last analysis or of the data directory.
-pub(crate) fn names(shown: &Shown, file: Option<&Path>) -> Result<Aliases, Error> {
-    let last = AnalysisSummary::read(shown.data.analysis())
+pub(crate) fn read_aliases(
+    shown: &ShownData,
+    file: Option<&Path>,
+) -> Result<Aliases, CommandError> {
+    let last = AnalysisSummary::read(shown.data.analysis_path())
         .map_or_else(|_| Default::default(), |last| last.options);
-    Ok(with_names(&shown.whole, &Inference::named_by(file.map(Path::to_owned)), last)?.aliases)
+    Ok(with_names(&shown.whole, &InferenceArguments::with_aliases(file.map(Path::to_owned)), last)?
+        .aliases)
 }
 
 /// Runs analyze on what is shown, with `options` beside what `inference` says.
-pub(crate) fn analyze(
-    shown: &Shown,
-    inference: &Inference,
+pub(crate) fn run_analyze(
+    shown: &ShownData,
+    inference: &InferenceArguments,
     options: analyze::Options,
-) -> Result<AnalysisSummary, Error> {
+) -> Result<AnalysisSummary, CommandError> {
     let options = with_names(&shown.whole, inference, options)?;
     match shown.source {
-        Source::Messages => recorded::messages(&shown.data, Some(options.grain))?,
-        Source::Spans => messages(shown)?,
+        PathSource::Messages => {
+            recorded::ensure_messages_of_logs(&shown.data, Some(options.grain))?
+        }
+        PathSource::Spans => ensure_messages(shown)?,
     }
     match (shown.source, inference.asks_to_infer()) {
-        (Source::Messages, _) => analyze_recorded(&shown.data, options),
-        (Source::Spans, Some(flag)) => Err(Error::KnownCauses(shown.whole.path().to_owned(), flag)),
-        (Source::Spans, None) => {
-            spans::analyze(&shown.data, &request_flow::options_of_spans(options))
+        (PathSource::Messages, _) => analyze_recorded(&shown.data, options),
+        (PathSource::Spans, Some(flag)) => {
+            Err(CommandError::KnownCauses(shown.whole.path().to_owned(), flag))
+        }
+        (PathSource::Spans, None) => {
+            spans::analyze_spans(&shown.data, &request_flow::options_of_spans(options))
         }
     }
 }
 
 /// Makes the requests of what is shown, unless they are there and newer than what they are made
 /// from. Spans are requests already, and need no messages.
-pub(crate) fn requests(shown: &Shown, inference: &Inference) -> Result<(), Error> {
-    if shown.source == Source::Spans {
-        return requests::of_spans(&shown.data);
+pub(crate) fn ensure_requests(
+    shown: &ShownData,
+    inference: &InferenceArguments,
+) -> Result<(), CommandError> {
+    if shown.source == PathSource::Spans {
+        return requests::requests_of_spans(&shown.data);
     }
-    analysis(shown, inference)?;
-    requests::of_paths(&shown.data)
+    ensure_analysis(shown, inference)?;
+    requests::requests_of_paths(&shown.data)
 }
 
 /// How much of the processor time was charged to the requests in `data`; `None` where no resources
-/// were recorded. They were made by [`requests`](fn@requests).
-pub(crate) fn charged(data: &DataDir) -> Result<Option<ProcessorTime>, Error> {
-    if !data.charged().exists() {
+/// were recorded. They were made by `requests`.
+pub(crate) fn charged_time(data: &DataDir) -> Result<Option<ProcessorTime>, CommandError> {
+    if !data.charged_path().exists() {
         return Ok(None);
     }
-    let charged: Charged = message_trace::json::read(data.charged())?;
+    let charged: ChargedTime = message_trace::json::read_json(data.charged_path())?;
     Ok(Some(ProcessorTime {
         charged_ns: charged.charged_ns as i64,
         relevant_ns: charged.processor_ns,
@@ -135,9 +149,12 @@ pub(crate) fn charged(data: &DataDir) -> Result<Option<ProcessorTime>, Error> {
 }
 
 /// Runs analyze on messages.
-fn analyze_recorded(data: &DataDir, options: analyze::Options) -> Result<AnalysisSummary, Error> {
-    let progress = Terminal::new();
-    match registry::find(&kinds::algorithms(), options.algorithm.name()) {
+fn analyze_recorded(
+    data: &DataDir,
+    options: analyze::Options,
+) -> Result<AnalysisSummary, CommandError> {
+    let progress = TerminalProgress::new();
+    match registry::find_entry(&kinds::algorithms(), options.algorithm.name()) {
         Some(entry) => Ok(analyze::analyze_by(&mut *(entry.begin)(), data, &options, &progress)?),
         None => Ok(analyze::analyze(data, &options, &progress)?),
     }

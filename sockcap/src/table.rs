@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use crate::output::in_one_line;
+use crate::output::escape_line_breaks;
 
 /// Minimum room for the last column, in characters. With less, it goes on below the row.
 const MIN_ROOM: usize = 16;
@@ -15,45 +15,45 @@ const GAP: &str = "  ";
 
 /// The side of a column that its text stands at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum ColumnAlignment {
     Left,
     Right,
 }
 
 /// A table in the making.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
-    head: Vec<(&'static str, Side)>,
-    rows: Vec<Row>,
+pub(crate) struct ScreenTable {
+    head: Vec<(&'static str, ColumnAlignment)>,
+    rows: Vec<ScreenRow>,
 }
 
 #[derive(Clone, Debug)]
-struct Row {
+struct ScreenRow {
     cells: Vec<String>,
     /// Lines that stand below it.
     below: Vec<String>,
 }
 
-impl Table {
+impl ScreenTable {
     /// With these columns.
-    pub(crate) fn new(head: &[(&'static str, Side)]) -> Table {
-        Table { head: head.to_vec(), rows: Vec::new() }
+    pub(crate) fn new(head: &[(&'static str, ColumnAlignment)]) -> ScreenTable {
+        ScreenTable { head: head.to_vec(), rows: Vec::new() }
     }
 
     /// Adds a row, with lines that stand below it.
-    pub(crate) fn row(&mut self, cells: Vec<String>, below: Vec<String>) {
+    pub(crate) fn add_row(&mut self, cells: Vec<String>, below: Vec<String>) {
         // A name with a line break is no line of its own.
-        let cells = cells.iter().map(|cell| in_one_line(cell)).collect();
-        self.rows.push(Row { cells, below });
+        let cells = cells.iter().map(|cell| escape_line_breaks(cell)).collect();
+        self.rows.push(ScreenRow { cells, below });
     }
 
     /// Writes the table in lines of at most `width` characters, where there is such a limit.
-    pub(crate) fn write(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn write_table(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
         let head: Vec<String> = self.head.iter().map(|(name, _)| (*name).to_owned()).collect();
         let all = || std::iter::once(&head).chain(self.rows.iter().map(|row| &row.cells));
         let mut widths: Vec<usize> = (0..head.len())
             .map(|column| {
-                all().filter_map(|cells| Some(length(cells.get(column)?))).max().unwrap_or(0)
+                all().filter_map(|cells| Some(display_width(cells.get(column)?))).max().unwrap_or(0)
             })
             .collect();
         let columns = head.len().saturating_sub(1);
@@ -63,17 +63,17 @@ impl Table {
             *first =
                 first.saturating_sub((all + 1).saturating_sub(width)).max(MIN_ROOM.min(*first));
         }
-        self.line(&head, &widths, width, out)?;
+        self.write_line(&head, &widths, width, out)?;
         for row in &self.rows {
-            self.line(&row.cells, &widths, width, out)?;
+            self.write_line(&row.cells, &widths, width, out)?;
             for line in &row.below {
-                folded(line, "  ", width, out)?;
+                write_folded(line, "  ", width, out)?;
             }
         }
         Ok(())
     }
 
-    fn line(
+    fn write_line(
         &self,
         cells: &[String],
         widths: &[usize],
@@ -83,22 +83,22 @@ impl Table {
         let mut line = String::new();
         let Some((last, columns)) = cells.split_last() else { return Ok(()) };
         for ((cell, (_, side)), width) in columns.iter().zip(&self.head).zip(widths) {
-            let cell = cut(cell, *width);
-            let padding = " ".repeat(width.saturating_sub(length(&cell)));
+            let cell = cut_text(cell, *width);
+            let padding = " ".repeat(width.saturating_sub(display_width(&cell)));
             match side {
-                Side::Left => line.extend([&cell, padding.as_str(), GAP]),
-                Side::Right => line.extend([padding.as_str(), &cell, GAP]),
+                ColumnAlignment::Left => line.extend([&cell, padding.as_str(), GAP]),
+                ColumnAlignment::Right => line.extend([padding.as_str(), &cell, GAP]),
             }
         }
-        let begin = length(&line);
-        let is_narrow =
-            width.is_some_and(|width| begin + length(last) > width && begin + MIN_ROOM > width);
+        let begin = display_width(&line);
+        let is_narrow = width
+            .is_some_and(|width| begin + display_width(last) > width && begin + MIN_ROOM > width);
         if is_narrow {
             writeln!(out, "{}", line.trim_end())?;
-            return folded(last, &" ".repeat(INDENT), width, out);
+            return write_folded(last, &" ".repeat(INDENT), width, out);
         }
         let room = width.map(|width| width.saturating_sub(begin).max(MIN_ROOM));
-        for (number, piece) in pieces(last, room).iter().enumerate() {
+        for (number, piece) in fold_text(last, room).iter().enumerate() {
             if number > 0 {
                 line = " ".repeat(begin);
             }
@@ -110,25 +110,25 @@ impl Table {
 
 /// Writes `text` in lines of at most `width` characters, each behind `indent`; those from the
 /// second on by two more.
-pub(crate) fn folded(
+pub(crate) fn write_folded(
     text: &str,
     indent: &str,
     width: Option<usize>,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let room = width.map(|width| width.saturating_sub(indent.len() + 2).max(MIN_ROOM));
-    let text = &in_one_line(text);
-    for (number, piece) in pieces(text, room).iter().enumerate() {
+    let text = &escape_line_breaks(text);
+    for (number, piece) in fold_text(text, room).iter().enumerate() {
         writeln!(out, "{indent}{}{piece}", if number > 0 { "  " } else { "" })?;
     }
     Ok(())
 }
 
 /// `text` in pieces of at most `room` characters, cut at blanks where there are some.
-fn pieces(text: &str, room: Option<usize>) -> Vec<&str> {
+fn fold_text(text: &str, room: Option<usize>) -> Vec<&str> {
     let Some(room) = room else { return vec![text] };
     let (mut pieces, mut rest) = (Vec::new(), text);
-    while length(rest) > room {
+    while display_width(rest) > room {
         let end = rest.char_indices().nth(room).map_or(rest.len(), |(end, _)| end);
         // A word may end just where the room does.
         let fitting = rest.get(..=end).filter(|piece| piece.ends_with(' ')).map(|_| end);
@@ -142,8 +142,8 @@ fn pieces(text: &str, room: Option<usize>) -> Vec<&str> {
 }
 
 /// `text`, cut to a number of characters.
-fn cut(text: &str, width: usize) -> String {
-    match length(text) > width {
+fn cut_text(text: &str, width: usize) -> String {
+    match display_width(text) > width {
         true => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
         false => text.to_owned(),
     }
@@ -151,7 +151,7 @@ fn cut(text: &str, width: usize) -> String {
 
 /// How many columns a text takes on a screen: for the names and numbers here, as many as it has
 /// characters.
-fn length(text: &str) -> usize {
+fn display_width(text: &str) -> usize {
     text.chars().count()
 }
 
@@ -159,18 +159,21 @@ fn length(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn shown(table: &Table, width: Option<usize>) -> String {
+    fn table_text(table: &ScreenTable, width: Option<usize>) -> String {
         let mut out = Vec::new();
-        table.write(width, &mut out).unwrap();
+        table.write_table(width, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn columns_are_as_wide_as_what_is_in_them() {
-        let mut table =
-            Table::new(&[("HOST", Side::Left), ("N", Side::Right), ("COMMAND", Side::Left)]);
-        table.row(vec!["web1".into(), "7".into(), "nginx".into()], vec!["a remark".into()]);
-        table.row(
+        let mut table = ScreenTable::new(&[
+            ("HOST", ColumnAlignment::Left),
+            ("N", ColumnAlignment::Right),
+            ("COMMAND", ColumnAlignment::Left),
+        ]);
+        table.add_row(vec!["web1".into(), "7".into(), "nginx".into()], vec!["a remark".into()]);
+        table.add_row(
             vec!["a-longer-name".into(), "12345".into(), "one two three four five".into()],
             Vec::new(),
         );
@@ -179,10 +182,10 @@ web1               7  nginx
   a remark
 a-longer-name  12345  one two three four five
 ";
-        assert_eq!(shown(&table, None), wide);
-        assert_eq!(shown(&table, Some(45)), wide);
+        assert_eq!(table_text(&table, None), wide);
+        assert_eq!(table_text(&table, Some(45)), wide);
         let narrow = wide.replace("three four five", "three four\n                      five");
-        assert_eq!(shown(&table, Some(40)), narrow);
+        assert_eq!(table_text(&table, Some(40)), narrow);
         let narrower = "HOST               N
     COMMAND
 web1               7  nginx
@@ -191,26 +194,30 @@ a-longer-name  12345
     one two three four
       five
 ";
-        assert_eq!(shown(&table, Some(28)), narrower);
+        assert_eq!(table_text(&table, Some(28)), narrower);
     }
 
     #[test]
     fn a_name_that_is_longer_than_the_screen_is_cut() {
-        let mut table =
-            Table::new(&[("HOST", Side::Left), ("N", Side::Right), ("COMMAND", Side::Left)]);
-        table.row(vec!["n".repeat(60), "7".into(), "nginx".into()], Vec::new());
-        let shown = shown(&table, Some(40));
+        let mut table = ScreenTable::new(&[
+            ("HOST", ColumnAlignment::Left),
+            ("N", ColumnAlignment::Right),
+            ("COMMAND", ColumnAlignment::Left),
+        ]);
+        table.add_row(vec!["n".repeat(60), "7".into(), "nginx".into()], Vec::new());
+        let shown = table_text(&table, Some(40));
         assert!(
-            shown.lines().all(|line| length(line) <= 40) && shown.contains("nnn…  7\n    nginx"),
+            shown.lines().all(|line| display_width(line) <= 40)
+                && shown.contains("nnn…  7\n    nginx"),
             "{shown}"
         );
     }
 
     #[test]
     fn a_text_without_blanks_is_cut_anywhere() {
-        assert_eq!(pieces("abcdefgh", Some(3)), ["abc", "def", "gh"]);
-        assert_eq!(pieces("ab cd", Some(2)), ["ab", "cd"]);
-        assert_eq!(pieces("äöü äöü", Some(3)), ["äöü", "äöü"]);
-        assert_eq!(pieces("", Some(3)), [""]);
+        assert_eq!(fold_text("abcdefgh", Some(3)), ["abc", "def", "gh"]);
+        assert_eq!(fold_text("ab cd", Some(2)), ["ab", "cd"]);
+        assert_eq!(fold_text("äöü äöü", Some(3)), ["äöü", "äöü"]);
+        assert_eq!(fold_text("", Some(3)), [""]);
     }
 }

@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 
 use message_trace::{DataPath, NewFile};
 
-use crate::error::Error;
+use crate::error::CommandError;
 
 /// Where a result will be written. It is tried out before the work, so that a wrong name is told at
 /// once.
-pub(crate) struct Target {
+pub(crate) struct ResultTarget {
     name: PathBuf,
-    to: To,
+    to: TargetKind,
 }
 
-enum To {
+enum TargetKind {
     Standard,
     /// A file of its own, whole or not at all.
     New(NewFile),
@@ -30,26 +30,30 @@ enum To {
     Uncut(File),
 }
 
-impl Target {
+impl ResultTarget {
     /// The file at `path`, or standard output.
     ///
     /// # Errors
     /// When nothing can be written there.
-    pub(crate) fn try_out(path: Option<&Path>) -> Result<Target, Error> {
+    pub(crate) fn try_out(path: Option<&Path>) -> Result<ResultTarget, CommandError> {
         let Some(path) = path else {
-            return Ok(Target { name: PathBuf::from("standard output"), to: To::Standard });
+            return Ok(ResultTarget {
+                name: PathBuf::from("standard output"),
+                to: TargetKind::Standard,
+            });
         };
-        let to = try_out(path).map_err(|source| Error::file(path, source))?;
-        Ok(Target { name: path.to_owned(), to })
+        let to = try_target(path).map_err(|source| CommandError::file_error(path, source))?;
+        Ok(ResultTarget { name: path.to_owned(), to })
     }
 
     /// The file at a path below a data directory, where no link is followed.
     ///
     /// # Errors
     /// When nothing can be written there.
-    pub(crate) fn below(path: &DataPath) -> Result<Target, Error> {
-        let new = path.create().map_err(|source| Error::file(path.as_path(), source))?;
-        Ok(Target { name: path.to_path_buf(), to: To::New(new) })
+    pub(crate) fn below_path(path: &DataPath) -> Result<ResultTarget, CommandError> {
+        let new =
+            path.create().map_err(|source| CommandError::file_error(path.as_path(), source))?;
+        Ok(ResultTarget { name: path.to_path_buf(), to: TargetKind::New(new) })
     }
 
     /// Its name for errors.
@@ -58,19 +62,19 @@ impl Target {
     }
 
     /// An error of writing to it.
-    pub(crate) fn refused(&self, source: io::Error) -> Error {
+    pub(crate) fn write_error(&self, source: io::Error) -> CommandError {
         match self.to {
             // A reader that has enough (`| head`) is no error, and is known by its kind.
-            To::Standard => source.into(),
-            _ => Error::file(&self.name, source),
+            TargetKind::Standard => source.into(),
+            _ => CommandError::file_error(&self.name, source),
         }
     }
 
     /// Takes away the former content of a file that is written to itself.
-    fn cut(&mut self) -> io::Result<()> {
-        if let To::Uncut(file) = &self.to {
+    fn truncate_content(&mut self) -> io::Result<()> {
+        if let TargetKind::Uncut(file) = &self.to {
             file.set_len(0)?;
-            self.to = To::Direct(file.try_clone()?);
+            self.to = TargetKind::Direct(file.try_clone()?);
         }
         Ok(())
     }
@@ -79,17 +83,19 @@ impl Target {
     ///
     /// # Errors
     /// When it cannot all be written; the file is as it was then.
-    pub(crate) fn finish(mut self) -> Result<(), Error> {
-        let flushed = self.cut().and_then(|()| self.flush());
-        flushed.map_err(|source| self.refused(source))?;
+    pub(crate) fn finish_target(mut self) -> Result<(), CommandError> {
+        let flushed = self.truncate_content().and_then(|()| self.flush());
+        flushed.map_err(|source| self.write_error(source))?;
         match self.to {
-            To::New(new) => new.commit_durably().map_err(|source| Error::file(&self.name, source)),
+            TargetKind::New(new) => {
+                new.commit_durably().map_err(|source| CommandError::file_error(&self.name, source))
+            }
             _ => Ok(()),
         }
     }
 }
 
-fn try_out(path: &Path) -> io::Result<To> {
+fn try_target(path: &Path) -> io::Result<TargetKind> {
     // Opened first, so that the kernel's rules decide about links that another user made in a
     // directory like /tmp.
     let there = match File::options().write(true).open(path) {
@@ -99,13 +105,13 @@ fn try_out(path: &Path) -> io::Result<To> {
                 // A link that leads nowhere: the file is made there, as by any tool.
                 Ok(_) => {
                     let made = File::options().write(true).create(true).truncate(false).open(path);
-                    Ok(To::Uncut(made?))
+                    Ok(TargetKind::Uncut(made?))
                 }
                 Err(_) => {
                     let path = DataPath::trusted(path);
                     // What was left where this was ended by a signal before.
                     path.parent().remove_unfinished(path.file_name());
-                    Ok(To::New(path.create()?))
+                    Ok(TargetKind::New(path.create()?))
                 }
             };
         }
@@ -113,18 +119,18 @@ fn try_out(path: &Path) -> io::Result<To> {
     };
     let about = there.metadata()?;
     if !about.is_file() {
-        return Ok(To::Direct(there));
+        return Ok(TargetKind::Direct(there));
     }
-    Ok(in_place_of(path, &about).map_or(To::Uncut(there), To::New))
+    Ok(replacement_file(path, &about).map_or(TargetKind::Uncut(there), TargetKind::New))
 }
 
 /// A new file that will take the place of the open one. `None` where that file has other names, or
 /// is one that others have open as the standard output of a shell (`-o /dev/stdout`), or is in a
 /// directory that may not be written to: it is written to itself then.
-fn in_place_of(path: &Path, about: &fs::Metadata) -> Option<NewFile> {
+fn replacement_file(path: &Path, about: &fs::Metadata) -> Option<NewFile> {
     let real = fs::canonicalize(path).ok()?;
     let is_same = |other: fs::Metadata| (other.dev(), other.ino()) == (about.dev(), about.ino());
-    let is_named_itself = path.parent().is_none_or(|parent| !is_of_descriptors(parent));
+    let is_named_itself = path.parent().is_none_or(|parent| !is_descriptor_directory(parent));
     if about.nlink() != 1 || !is_named_itself || !fs::symlink_metadata(&real).is_ok_and(is_same) {
         return None;
     }
@@ -141,26 +147,26 @@ fn in_place_of(path: &Path, about: &fs::Metadata) -> Option<NewFile> {
 }
 
 /// Whether what is in a directory are descriptors of processes: `/dev/stdout` leads to one.
-fn is_of_descriptors(directory: &Path) -> bool {
+fn is_descriptor_directory(directory: &Path) -> bool {
     directory == Path::new("/dev")
         || ["/dev/fd", "/proc"].iter().any(|root| directory.starts_with(root))
 }
 
-impl Write for Target {
+impl Write for ResultTarget {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.cut()?;
+        self.truncate_content()?;
         match &mut self.to {
-            To::Standard => io::stdout().write(bytes),
-            To::New(file) => file.write(bytes),
-            To::Direct(file) | To::Uncut(file) => file.write(bytes),
+            TargetKind::Standard => io::stdout().write(bytes),
+            TargetKind::New(file) => file.write(bytes),
+            TargetKind::Direct(file) | TargetKind::Uncut(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
-            To::Standard => io::stdout().flush(),
-            To::New(file) => file.flush(),
-            To::Direct(file) | To::Uncut(file) => file.flush(),
+            TargetKind::Standard => io::stdout().flush(),
+            TargetKind::New(file) => file.flush(),
+            TargetKind::Direct(file) | TargetKind::Uncut(file) => file.flush(),
         }
     }
 }
@@ -178,20 +184,20 @@ mod tests {
         fs::write(&old, "former").unwrap();
         fs::set_permissions(&old, Permissions::from_mode(0o604)).unwrap();
         for path in [&old, &new] {
-            let mut given_up = Target::try_out(Some(path)).unwrap();
+            let mut given_up = ResultTarget::try_out(Some(path)).unwrap();
             given_up.write_all(b"half").unwrap();
         }
         assert_eq!(fs::read_to_string(&old).unwrap(), "former");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
         for path in [&old, &new] {
-            let mut target = Target::try_out(Some(path)).unwrap();
+            let mut target = ResultTarget::try_out(Some(path)).unwrap();
             target.write_all(b"whole").unwrap();
-            target.finish().unwrap();
+            target.finish_target().unwrap();
             assert_eq!(fs::read_to_string(path).unwrap(), "whole");
         }
         assert_eq!(fs::metadata(&old).unwrap().permissions().mode() & 0o777, 0o604);
-        assert!(Target::try_out(Some(&directory.path().join("no/such"))).is_err());
-        assert!(Target::try_out(Some(directory.path())).is_err());
+        assert!(ResultTarget::try_out(Some(&directory.path().join("no/such"))).is_err());
+        assert!(ResultTarget::try_out(Some(directory.path())).is_err());
     }
 
     #[test]
@@ -200,16 +206,16 @@ mod tests {
         let (far, link) = (directory.path().join("far"), directory.path().join("link"));
         fs::write(&far, "former").unwrap();
         symlink(&far, &link).unwrap();
-        let write = |mut target: Target| {
+        let write = |mut target: ResultTarget| {
             target.write_all(b"result").unwrap();
-            target.finish().unwrap();
+            target.finish_target().unwrap();
         };
-        write(Target::below(&DataPath::trusted(directory.path()).join("link")).unwrap());
+        write(ResultTarget::below_path(&DataPath::trusted(directory.path()).join("link")).unwrap());
         assert_eq!(fs::read_to_string(&far).unwrap(), "former");
         assert!(fs::symlink_metadata(&link).unwrap().is_file());
         fs::remove_file(&link).unwrap();
         symlink(&far, &link).unwrap();
-        write(Target::try_out(Some(&link)).unwrap());
+        write(ResultTarget::try_out(Some(&link)).unwrap());
         assert_eq!(fs::read_to_string(&far).unwrap(), "result");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
@@ -220,28 +226,28 @@ mod tests {
         let (one, other) = (directory.path().join("one"), directory.path().join("other"));
         fs::write(&one, "former and longer").unwrap();
         fs::hard_link(&one, &other).unwrap();
-        let mut target = Target::try_out(Some(&one)).unwrap();
+        let mut target = ResultTarget::try_out(Some(&one)).unwrap();
         target.write_all(b"result").unwrap();
-        target.finish().unwrap();
+        target.finish_target().unwrap();
         assert_eq!(fs::read_to_string(&other).unwrap(), "result");
         // An empty result leaves nothing of the former one.
-        Target::try_out(Some(&one)).unwrap().finish().unwrap();
+        ResultTarget::try_out(Some(&one)).unwrap().finish_target().unwrap();
         assert_eq!(fs::read_to_string(&one).unwrap(), "");
         let (far, link) = (directory.path().join("far"), directory.path().join("link"));
         symlink(&far, &link).unwrap();
-        let mut target = Target::try_out(Some(&link)).unwrap();
+        let mut target = ResultTarget::try_out(Some(&link)).unwrap();
         target.write_all(b"result").unwrap();
-        target.finish().unwrap();
+        target.finish_target().unwrap();
         assert_eq!(fs::read_to_string(&far).unwrap(), "result");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
 
     #[test]
     fn what_is_no_regular_file_is_written_to() {
-        let mut target = Target::try_out(Some(Path::new("/dev/null"))).unwrap();
+        let mut target = ResultTarget::try_out(Some(Path::new("/dev/null"))).unwrap();
         target.write_all(b"result").unwrap();
-        target.finish().unwrap();
-        let mut full = Target::try_out(Some(Path::new("/dev/full"))).unwrap();
+        target.finish_target().unwrap();
+        let mut full = ResultTarget::try_out(Some(Path::new("/dev/full"))).unwrap();
         assert!(full.write_all(b"result").is_err());
     }
 }

@@ -8,9 +8,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use collector::writers;
-use message_trace::{DataDir, DataPath, Entry, FileKind};
+use message_trace::{DataDir, DataPath, DirectoryEntry, FileKind};
 use rustix::fs::{SeekFrom, seek};
-use socket_log::Log;
+use socket_log::SocketLog;
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, source};
 
 use crate::own_logs::OwnLogs;
@@ -18,16 +18,16 @@ use crate::own_logs::OwnLogs;
 /// Gives back the unused room of the logs of `data` that are `own`, and preallocated
 /// logs that were never used, whose owner is unknown. A log for which that fails is left as it is,
 /// as every tool reads it all the same.
-pub(crate) fn tidy(data: &DataDir, own: &OwnLogs) {
-    for host in data.hosts().entries().unwrap_or_default() {
-        for Entry { path, kind } in host.path.entries().unwrap_or_default() {
+pub(crate) fn tidy_logs(data: &DataDir, own: &OwnLogs) {
+    for host in data.hosts_dir().entries().unwrap_or_default() {
+        for DirectoryEntry { path, kind } in host.path.entries().unwrap_or_default() {
             if kind != FileKind::Regular {
                 continue;
             }
             let _ = match path.extension().and_then(|extension| extension.to_str()) {
                 Some("spare") => remove_unused(&path)
-                    .and_then(|removed| if removed { Ok(()) } else { cut(&path, own) }),
-                Some("sclog") => cut(&path, own),
+                    .and_then(|removed| if removed { Ok(()) } else { cut_log(&path, own) }),
+                Some("sclog") => cut_log(&path, own),
                 _ => Ok(()),
             };
         }
@@ -42,7 +42,7 @@ fn remove_unused(path: &DataPath) -> io::Result<bool> {
     let is_unused = file.read_at(&mut first, 0)? == 0 || first == [0];
     // Asked again behind the lease: until then somebody may have begun it.
     let is_left = is_unused
-        && writers::none(&file) == Some(true)
+        && writers::has_no_writer(&file) == Some(true)
         && file.read_at(&mut first, 0).is_ok()
         && first == [0];
     if is_left {
@@ -52,16 +52,16 @@ fn remove_unused(path: &DataPath) -> io::Result<bool> {
 }
 
 /// Cuts a log to what it holds.
-fn cut(path: &DataPath, own: &OwnLogs) -> io::Result<()> {
-    let log = Log::open(path).map_err(io::Error::other)?;
+fn cut_log(path: &DataPath, own: &OwnLogs) -> io::Result<()> {
+    let log = SocketLog::open(path).map_err(io::Error::other)?;
     let header = log.header();
     let used = HEADER_BYTES as u64 + u64::from(header.chunks) * CHUNK_BYTES as u64;
     let is_done = header.source != source::LIBRARY || header.chunks == 0 || log.length() <= used;
-    if is_done || !own.contains(&log) {
+    if is_done || !own.contains_log(&log) {
         return Ok(());
     }
     let Some(read) = log.file() else { return Ok(()) };
-    if writers::none(read) != Some(true) || !is_empty_from(read, used)? {
+    if writers::has_no_writer(read) != Some(true) || !is_empty_from(read, used)? {
         return Ok(());
     }
     // The file that was looked at, and no other that took its place.

@@ -26,7 +26,7 @@ const TOYS: [(&[&str], &str, &str); 4] = [
 ];
 
 /// What a command line makes of the data directory `dir`.
-fn run(line: &str, dir: &Path) -> Result<(), String> {
+fn run_line(line: &str, dir: &Path) -> Result<(), String> {
     let words = line.replace("DIR", &dir.display().to_string());
     let arguments: Vec<OsString> = words.split(' ').map(OsString::from).collect();
     let command =
@@ -36,51 +36,51 @@ fn run(line: &str, dir: &Path) -> Result<(), String> {
 }
 
 /// The help of a command.
-fn help(command: &[&str]) -> String {
+fn help_of(command: &[&str]) -> String {
     let words = [&["sockcap"], command, &["--help"]].concat();
-    command_line::definitions().try_get_matches_from(words).unwrap_err().to_string()
+    command_line::define_commands().try_get_matches_from(words).unwrap_err().to_string()
 }
 
 /// A text with single blanks, however it is laid out.
-fn words(text: &str) -> String {
+fn collapse_blanks(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What TAB offers at the end of a line.
-fn offered(line: &[&str]) -> Vec<String> {
+fn completions_of(line: &[&str]) -> Vec<String> {
     let words: Vec<OsString> = [&["sockcap"], line].concat().iter().map(OsString::from).collect();
     let last = words.len() - 1;
-    let found = engine::complete(&mut command_line::definitions(), words, last, None).unwrap();
+    let found = engine::complete(&mut command_line::define_commands(), words, last, None).unwrap();
     found.into_iter().map(|one| one.get_value().to_string_lossy().into_owned()).collect()
 }
 
 /// The manual page of a command.
 fn manual_page(command: &[&str]) -> String {
-    let mut program = command_line::definitions();
+    let mut program = command_line::define_commands();
     program.build();
     let mut page = Vec::new();
     let found = command.iter().fold(&program, |at, name| at.find_subcommand(name).unwrap());
-    manual::page(found.clone(), &mut page).unwrap();
+    manual::write_page(found.clone(), &mut page).unwrap();
     String::from_utf8(page).unwrap().replace('\\', "")
 }
 
 #[test]
 fn toys_are_in_help_completions_and_manual() {
     for (command, flag, _) in TOYS {
-        assert!(help(command).contains(flag), "{command:?}");
+        assert!(help_of(command).contains(flag), "{command:?}");
         assert!(manual_page(command).contains(flag), "{command:?}");
         let begun = [command, &[&flag[..5]]].concat();
-        assert!(offered(&begun).contains(&flag.to_owned()), "{command:?}");
+        assert!(completions_of(&begun).contains(&flag.to_owned()), "{command:?}");
     }
-    assert!(words(&help(&[])).contains("toy Write a word a few times"));
-    assert!(words(&help(&["import"])).contains("toy Pairs of names"));
-    assert!(help(&["import", "toy"]).contains("sockcap import toy pairs.txt"));
-    assert!(words(&help(&["analyze"])).contains("or toy (nothing causes anything)"));
-    assert!(words(&help(&["export"])).contains("toy Crayons"), "what opens what");
-    assert!(offered(&["to"]).contains(&"toy".to_owned()));
-    assert!(offered(&["import", "to"]).contains(&"toy".to_owned()));
-    assert!(offered(&["export", "to"]).contains(&"toy".to_owned()));
-    assert!(offered(&["analyze", "--algorithm", "to"]).contains(&"toy".to_owned()));
+    assert!(collapse_blanks(&help_of(&[])).contains("toy Write a word a few times"));
+    assert!(collapse_blanks(&help_of(&["import"])).contains("toy Pairs of names"));
+    assert!(help_of(&["import", "toy"]).contains("sockcap import toy pairs.txt"));
+    assert!(collapse_blanks(&help_of(&["analyze"])).contains("or toy (nothing causes anything)"));
+    assert!(collapse_blanks(&help_of(&["export"])).contains("toy Crayons"), "what opens what");
+    assert!(completions_of(&["to"]).contains(&"toy".to_owned()));
+    assert!(completions_of(&["import", "to"]).contains(&"toy".to_owned()));
+    assert!(completions_of(&["export", "to"]).contains(&"toy".to_owned()));
+    assert!(completions_of(&["analyze", "--algorithm", "to"]).contains(&"toy".to_owned()));
 }
 
 #[test]
@@ -91,33 +91,34 @@ fn toys_run_and_are_configured_by_a_file() {
     fs::write(dir.join("user.toml"), keys).unwrap();
     fs::write(dir.join("pairs.txt"), "a b\nb c\n").unwrap();
 
-    run("sockcap import toy DIR/pairs.txt -d DIR", dir).unwrap();
-    run("sockcap analyze -d DIR", dir).unwrap();
+    run_line("sockcap import toy DIR/pairs.txt -d DIR", dir).unwrap();
+    run_line("sockcap analyze -d DIR", dir).unwrap();
     let data = DataDir::new(dir);
-    let links = Links::read(data.links()).unwrap();
-    assert_eq!((links.messages(), links.len()), (2, 0), "nothing causes anything");
-    let analysis = fs::read_to_string(data.analysis()).unwrap();
+    let links = Links::read(data.links_path()).unwrap();
+    assert_eq!((links.message_count(), links.len()), (2, 0), "nothing causes anything");
+    let analysis = fs::read_to_string(data.analysis_path()).unwrap();
     assert!(analysis.contains(r#""algorithm": "toy""#) && analysis.contains("3000000000"));
 
-    run("sockcap export toy -d DIR -o DIR/drawn", dir).unwrap();
+    run_line("sockcap export toy -d DIR -o DIR/drawn", dir).unwrap();
     assert_eq!(fs::read_to_string(dir.join("drawn")).unwrap(), "2 messages in green\n");
-    run("sockcap export toy -d DIR -o DIR/drawn --colour red", dir).unwrap();
+    run_line("sockcap export toy -d DIR -o DIR/drawn --colour red", dir).unwrap();
     assert_eq!(fs::read_to_string(dir.join("drawn")).unwrap(), "2 messages in red\n");
-    let refused = run("sockcap --no-config export nodes -d DIR --colour red", dir).unwrap_err();
+    let refused =
+        run_line("sockcap --no-config export nodes -d DIR --colour red", dir).unwrap_err();
     assert!(refused.starts_with("--colour is for toys only"), "{refused}");
 
-    run("sockcap toy hop -d DIR", dir).unwrap();
+    run_line("sockcap toy hop -d DIR", dir).unwrap();
     assert_eq!(fs::read_to_string(dir.join("toy")).unwrap(), "hop hop hop");
-    run("sockcap toy hop -d DIR --times 1", dir).unwrap();
+    run_line("sockcap toy hop -d DIR --times 1", dir).unwrap();
     assert_eq!(fs::read_to_string(dir.join("toy")).unwrap(), "hop");
     assert_eq!(
-        run("sockcap import toy DIR/pairs.txt --late-by soon", dir).unwrap_err(),
+        run_line("sockcap import toy DIR/pairs.txt --late-by soon", dir).unwrap_err(),
         "wrong usage"
     );
 }
 
 #[test]
 fn a_toy_importer_can_be_fuzzed() {
-    let kind = registry::find(&kinds::importers(), "toy").unwrap();
+    let kind = registry::find_entry(&kinds::importers(), "toy").unwrap();
     (kind.fuzz)(b"a b\n\xff");
 }

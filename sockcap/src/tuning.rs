@@ -22,7 +22,7 @@ pub(crate) const MAX_NODES_LISTED: usize = 12;
 pub(crate) const MAX_OPERATIONS_LISTED: usize = 20;
 
 /// Maximum number of holes in a recording that a note names.
-pub(crate) const MAX_HOLES_NAMED: usize = 6;
+pub(crate) const MAX_GAPS_NAMED: usize = 6;
 
 /// Bytes of messages of spans, and of requests, that are held in memory before more go to temporary
 /// files.
@@ -37,7 +37,7 @@ pub(crate) const RESPONSE_TIMES_IN_MEMORY_BYTES: u64 = 256 << 20;
 pub(crate) const MIN_STEPS_OF_KEPT_PROFILE: u64 = 300_000;
 
 /// Number of path instances that `sockcap view` sends to the page at a time.
-pub(crate) const INSTANCES_A_PIECE: usize = 96;
+pub(crate) const INSTANCES_PER_ANSWER: usize = 96;
 
 /// The data directory unless the user names another.
 pub(crate) const DEFAULT_DIRECTORY: &str = "sockcap.data";
@@ -50,7 +50,7 @@ pub(crate) const MAX_OPERATIONS_NAMED: usize = 12;
 pub(crate) const INSTRUMENTATION_BINS: u64 = 10;
 
 /// Maximum number of parts of a change that `diff` names.
-pub(crate) const DIFF_PARTS: usize = 3;
+pub(crate) const DIFF_SHARES: usize = 3;
 
 /// Maximum number of pieces of evidence against the first suspect.
 pub(crate) const DIFF_EVIDENCE: usize = 3;
@@ -121,7 +121,7 @@ pub(crate) mod follow {
     pub(crate) const NEWEST: usize = 5;
 
     /// Maximum number of events that are joined at a time.
-    pub(crate) const PIECE_EVENTS: usize = 4096;
+    pub(crate) const BATCH_EVENTS: usize = 4096;
 
     /// Maximum length of a line, in bytes; a longer one is taken in parts, which are no events.
     pub(crate) const MAX_LINE_BYTES: u64 = 1 << 20;

@@ -19,14 +19,14 @@ const MAX_INTERPRETERS: usize = 5;
 
 /// A program that will not be seen, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unseen {
+pub(crate) struct InvisibleProgram {
     program: PathBuf,
-    reason: Reason,
+    reason: InvisibilityReason,
 }
 
 /// Why a program will not be seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Reason {
+enum InvisibilityReason {
     Static,
     Go { is_static: bool },
     SetId,
@@ -35,56 +35,66 @@ enum Reason {
     NoInterpreter(PathBuf),
 }
 
-impl fmt::Display for Unseen {
+impl fmt::Display for InvisibleProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.program.display())?;
         match &self.reason {
-            Reason::Static => {
+            InvisibilityReason::Static => {
                 f.write_str("a statically linked program, which loads no library, so nothing of it is recorded")
             }
-            Reason::Go { is_static: true } => {
+            InvisibilityReason::Go { is_static: true } => {
                 f.write_str("a Go program, which loads no library, so nothing of it is recorded")
             }
-            Reason::Go { is_static: false } => {
+            InvisibilityReason::Go { is_static: false } => {
                 f.write_str("a Go program, which calls the kernel past libc, so only what its C parts do is recorded")
             }
-            Reason::SetId => {
+            InvisibilityReason::SetId => {
                 f.write_str("a setuid or setgid program, for which the system loads no library, so nothing of it is recorded; run sockcap as that user or group")
             }
-            Reason::Capabilities => {
+            InvisibilityReason::Capabilities => {
                 f.write_str("a program with file capabilities, for which the system loads no library, so nothing of it is recorded; run sockcap as root")
             }
-            Reason::Machine(machine) => {
+            InvisibilityReason::Machine(machine) => {
                 write!(f, "a program for another kind of machine ({machine}) than libsockcap.so, so nothing of it is recorded")
             }
-            Reason::NoInterpreter(path) => {
+            InvisibilityReason::NoInterpreter(path) => {
                 write!(f, "its interpreter {} is missing, so it cannot run", path.display())
             }
         }
     }
 }
 
-impl Unseen {
+impl InvisibleProgram {
     /// The program's file, where `record --inject` puts the library into it.
     pub(crate) fn can_be_injected(&self) -> Option<&Path> {
-        let is_able = matches!(self.reason, Reason::Static | Reason::Go { .. });
+        let is_able =
+            matches!(self.reason, InvisibilityReason::Static | InvisibilityReason::Go { .. });
         (is_able && cfg!(target_arch = "x86_64")).then_some(&self.program)
     }
 
     /// Whether strace sees what the library does not.
-    pub(crate) fn is_seen_by_strace(&self) -> bool {
-        matches!(self.reason, Reason::Static | Reason::Go { .. } | Reason::Machine(_))
+    pub(crate) fn is_visible_to_strace(&self) -> bool {
+        matches!(
+            self.reason,
+            InvisibilityReason::Static
+                | InvisibilityReason::Go { .. }
+                | InvisibilityReason::Machine(_)
+        )
     }
 }
 
 /// Looks at the program that a command will run, and at the interpreters that it needs. `None`: it
 /// will be seen, or nothing can be said.
-pub(crate) fn look(program: &OsStr, arguments: &[OsString]) -> Option<Unseen> {
-    look_deeper(&resolve(program)?, arguments, MAX_INTERPRETERS)
+pub(crate) fn look_at_program(program: &OsStr, arguments: &[OsString]) -> Option<InvisibleProgram> {
+    look_at_interpreters(&resolve_program(program)?, arguments, MAX_INTERPRETERS)
 }
 
-fn look_deeper(path: &Path, arguments: &[OsString], depth: usize) -> Option<Unseen> {
-    let unseen = |reason| Some(Unseen { program: path.to_owned(), reason });
+fn look_at_interpreters(
+    path: &Path,
+    arguments: &[OsString],
+    depth: usize,
+) -> Option<InvisibleProgram> {
+    let unseen = |reason| Some(InvisibleProgram { program: path.to_owned(), reason });
     let mut file = File::open(path).ok()?;
     let mut head = [0; 256];
     let length = file.read(&mut head).ok()?;
@@ -93,16 +103,16 @@ fn look_deeper(path: &Path, arguments: &[OsString], depth: usize) -> Option<Unse
         // Of a script, the kernel heeds the rights of the interpreter alone.
         let (interpreter, argument) = parse_script(line)?;
         if !interpreter.exists() {
-            return unseen(Reason::NoInterpreter(interpreter));
+            return unseen(InvisibilityReason::NoInterpreter(interpreter));
         }
         let further = depth.checked_sub(1)?;
-        return look_deeper(&interpreter, argument.as_slice(), further);
+        return look_at_interpreters(&interpreter, argument.as_slice(), further);
     }
     if path.file_name() == Some(OsStr::new("env"))
         && let Some(named) = arguments.iter().find(|argument| !argument.as_bytes().contains(&b'='))
-        && let Some(program) = resolve(named)
+        && let Some(program) = resolve_program(named)
         && let Some(further) = depth.checked_sub(1)
-        && let Some(unseen) = look_deeper(&program, &[], further)
+        && let Some(unseen) = look_at_interpreters(&program, &[], further)
     {
         return Some(unseen);
     }
@@ -111,8 +121,8 @@ fn look_deeper(path: &Path, arguments: &[OsString], depth: usize) -> Option<Unse
     }
     let cache = ReadCache::new(file);
     let image = match FileKind::parse(&cache).ok()? {
-        FileKind::Elf64 => inspect::<elf::FileHeader64<Endianness>>(&cache),
-        FileKind::Elf32 => inspect::<elf::FileHeader32<Endianness>>(&cache),
+        FileKind::Elf64 => inspect_elf::<elf::FileHeader64<Endianness>>(&cache),
+        FileKind::Elf32 => inspect_elf::<elf::FileHeader32<Endianness>>(&cache),
         _ => None,
     }?;
     if let Some(reason) = gains_rights(path) {
@@ -120,28 +130,34 @@ fn look_deeper(path: &Path, arguments: &[OsString], depth: usize) -> Option<Unse
     }
     let own = (cfg!(target_pointer_width = "64"), own_machine());
     if (image.is_64, image.machine) != own {
-        return unseen(Reason::Machine(machine_name(&image)));
+        return unseen(InvisibilityReason::Machine(machine_name(&image)));
     }
     // The dynamic linker itself has no interpreter, and loads libraries for the program that it is
     // given.
     let is_linker = path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"ld"));
     match image.interpreter {
-        _ if image.is_go => unseen(Reason::Go { is_static: image.interpreter.is_none() }),
-        None if !is_linker => unseen(Reason::Static),
-        Some(interpreter) if !interpreter.exists() => unseen(Reason::NoInterpreter(interpreter)),
+        _ if image.is_go => {
+            unseen(InvisibilityReason::Go { is_static: image.interpreter.is_none() })
+        }
+        None if !is_linker => unseen(InvisibilityReason::Static),
+        Some(interpreter) if !interpreter.exists() => {
+            unseen(InvisibilityReason::NoInterpreter(interpreter))
+        }
         _ => None,
     }
 }
 
 /// The properties of a program, by its file.
-struct Image {
+struct ExecutableFacts {
     is_64: bool,
     machine: elf::Machine,
     interpreter: Option<PathBuf>,
     is_go: bool,
 }
 
-fn inspect<Elf: FileHeader<Endian = Endianness>>(file: &ReadCache<File>) -> Option<Image> {
+fn inspect_elf<Elf: FileHeader<Endian = Endianness>>(
+    file: &ReadCache<File>,
+) -> Option<ExecutableFacts> {
     let header = Elf::parse(file).ok()?;
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, file).ok()?;
@@ -152,7 +168,7 @@ fn inspect<Elf: FileHeader<Endian = Endianness>>(file: &ReadCache<File>) -> Opti
             sections.section_name(endian, section).is_ok_and(|name| name == b".go.buildinfo")
         })
     });
-    Some(Image {
+    Some(ExecutableFacts {
         is_64: header.is_class_64(),
         machine: header.e_machine(endian),
         interpreter: interpreter.map(|path| PathBuf::from(OsStr::from_bytes(path))),
@@ -165,7 +181,7 @@ fn own_machine() -> elf::Machine {
     if cfg!(target_arch = "aarch64") { elf::EM_AARCH64 } else { elf::EM_X86_64 }
 }
 
-fn machine_name(image: &Image) -> String {
+fn machine_name(image: &ExecutableFacts) -> String {
     let name = match image.machine {
         elf::EM_386 => "i386",
         elf::EM_X86_64 if image.is_64 => "x86-64",
@@ -182,7 +198,7 @@ fn machine_name(image: &Image) -> String {
 
 /// Whether the kernel would give the program rights that we do not have. The dynamic linker then
 /// trusts nothing that the user says, `LD_PRELOAD` least.
-fn gains_rights(path: &Path) -> Option<Reason> {
+fn gains_rights(path: &Path) -> Option<InvisibilityReason> {
     const SET_USER: u32 = 0o4000;
     const SET_GROUP: u32 = 0o2000;
     let metadata = fs::metadata(path).ok()?;
@@ -190,14 +206,14 @@ fn gains_rights(path: &Path) -> Option<Reason> {
     if metadata.mode() & SET_USER != 0 && metadata.uid() != user
         || metadata.mode() & SET_GROUP != 0 && metadata.gid() != group
     {
-        return Some(Reason::SetId);
+        return Some(InvisibilityReason::SetId);
     }
     let has_capabilities = || {
         // As many bytes as the kernel's structure has.
         let mut value = [0u8; 24];
         rustix::fs::getxattr(path, "security.capability", &mut value).is_ok_and(|length| length > 0)
     };
-    (user != 0 && has_capabilities()).then_some(Reason::Capabilities)
+    (user != 0 && has_capabilities()).then_some(InvisibilityReason::Capabilities)
 }
 
 /// The interpreter and its one argument in the first line of a script, behind `#!`.
@@ -213,7 +229,7 @@ fn parse_script(line: &[u8]) -> Option<(PathBuf, Vec<OsString>)> {
 }
 
 /// The file that a command names, as a shell would find it.
-fn resolve(program: &OsStr) -> Option<PathBuf> {
+fn resolve_program(program: &OsStr) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| {
         fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
     };

@@ -2,15 +2,15 @@
 
 use analyze::{Algorithm, AnalysisSummary};
 use message_trace::DataDir;
-use reconcile::{Reconciliation, TranslatedEnd, Translation};
-use socket_log::Header;
+use reconcile::{NameTranslation, Reconciliation, TranslatedEnd};
+use socket_log::LogHeader;
 use socket_log::layout::source;
 
-use crate::output::{bytes, counted};
+use crate::output::{count_noun, format_bytes};
 use crate::tuning::DEFAULT_DIRECTORY;
 
 /// The result of reconcile, in a line.
-pub(crate) fn reconciliation(found: &Reconciliation) -> String {
+pub(crate) fn reconciliation_line(found: &Reconciliation) -> String {
     // Of no messages there is no share.
     let share = match found.total_messages() {
         0 => String::new(),
@@ -23,20 +23,20 @@ pub(crate) fn reconciliation(found: &Reconciliation) -> String {
     if found.logs > 0 {
         sources.push(format!(
             "{} with {} in {}",
-            counted(found.processes, "process", "processes"),
-            counted(found.records, "record", "records"),
-            bytes(found.log_bytes),
+            count_noun(found.processes, "process", "processes"),
+            count_noun(found.records, "record", "records"),
+            format_bytes(found.log_bytes),
         ));
     }
     if !found.imported.is_empty() {
-        sources.push(counted(found.imported.len() as u64, "import", "imports"));
+        sources.push(count_noun(found.imported.len() as u64, "import", "imports"));
     }
-    let messages = counted(found.total_messages(), "message", "messages");
+    let messages = count_noun(found.total_messages(), "message", "messages");
     format!("{messages} of {}{share}", sources.join(" and "))
 }
 
 /// The source of a log, if that is not the library.
-pub(crate) fn source(header: &Header) -> Option<String> {
+pub(crate) fn source_words(header: &LogHeader) -> Option<String> {
     (header.source != source::LIBRARY).then(|| match source::NAMES.get(header.source as usize) {
         Some(name) => format!("from {name}"),
         None => format!("from source {}", header.source),
@@ -44,34 +44,34 @@ pub(crate) fn source(header: &Header) -> Option<String> {
 }
 
 /// A line about a translated name: what it leads to, or is seen as.
-pub(crate) fn translation(translation: &Translation) -> String {
-    let Translation { end, from, to, flows, confidence } = translation;
+pub(crate) fn translation_line(translation: &NameTranslation) -> String {
+    let NameTranslation { end, from, to, flows, confidence } = translation;
     let how = match end {
         TranslatedEnd::Destination => "leads to",
         TranslatedEnd::Source => "is seen as",
     };
-    let connections = counted(*flows, "connection", "connections");
+    let connections = count_noun(*flows, "connection", "connections");
     // What is as good as sure is not said to be sure.
     format!("{from} {how} {to}: {connections}, {:.1}% sure", (100.0 * confidence).min(99.9))
 }
 
 /// The result of analyze, in a line.
-pub(crate) fn analysis(summary: &AnalysisSummary) -> String {
+pub(crate) fn analysis_line(summary: &AnalysisSummary) -> String {
     let totals = &summary.totals;
     let mut line = format!(
         "{} in {} ({:.1} expected), by {} with {} as nodes",
-        counted(totals.patterns, "path pattern", "path patterns"),
-        counted(totals.instances, "instance", "instances"),
+        count_noun(totals.patterns, "path pattern", "path patterns"),
+        count_noun(totals.instances, "instance", "instances"),
         totals.instances_expected,
         summary.options.algorithm,
         match summary.options.grain {
-            message_trace::Grain::Host => "hosts",
-            message_trace::Grain::Process => "processes",
-            message_trace::Grain::Command => match summary.options.algorithm {
+            message_trace::NodeGrain::Host => "hosts",
+            message_trace::NodeGrain::Process => "processes",
+            message_trace::NodeGrain::Command => match summary.options.algorithm {
                 Algorithm::SPANS => "services",
                 _ => "commands",
             },
-            message_trace::Grain::Thread => "threads",
+            message_trace::NodeGrain::Thread => "threads",
         },
     );
     if summary.options.roles {
@@ -94,7 +94,7 @@ pub(crate) fn analysis(summary: &AnalysisSummary) -> String {
         ),
     ] {
         if count > 0 {
-            line.push_str(&format!("; {} {rest}", counted(count, one, many)));
+            line.push_str(&format!("; {} {rest}", count_noun(count, one, many)));
         }
     }
     line

@@ -96,7 +96,7 @@ def watched(program, rounds, prefix, shares):
 
 def measure_calls(work, rounds):
     program = os.path.join(work, "calls")
-    run(["gcc", "-O2", "-Wall", "-o", program, os.path.join(REPOSITORY, "bench", "calls.c")])
+    run(["gcc", "-O2", "-Wall", "-o", program, os.path.join(REPOSITORY, "tests", "bench", "calls.c")])
     hooked = calls(program, rounds, preloaded(os.path.join(work, "calls.data")))
     few = max(rounds // 20, 10)
     bare, others, absent = calls(program, few), {}, []
@@ -123,7 +123,7 @@ def measure_calls(work, rounds):
 def measure_resources(work, rounds):
     """What the library for resources adds to the calls that it is for, and the other one beside it."""
     program = os.path.join(work, "resource_calls")
-    run(["gcc", "-O2", "-Wall", "-pthread", "-o", program, os.path.join(REPOSITORY, "bench", "resource_calls.c")])
+    run(["gcc", "-O2", "-Wall", "-pthread", "-o", program, os.path.join(REPOSITORY, "tests", "bench", "resource_calls.c")])
     data = os.path.join(work, "resources.data")
     found = [calls(program, rounds, preloaded(data, library)) for library in (RESOURCES_LIBRARY, LIBRARY)]
     print("## Resources\n")
@@ -139,7 +139,7 @@ def measure_resources(work, rounds):
 def measure_heads(work, rounds):
     """What messages cost more where their heads are kept."""
     program = os.path.join(work, "head_calls")
-    run(["gcc", "-O2", "-Wall", "-o", program, os.path.join(REPOSITORY, "bench", "head_calls.c")])
+    run(["gcc", "-O2", "-Wall", "-o", program, os.path.join(REPOSITORY, "tests", "bench", "head_calls.c")])
     environment = preloaded(os.path.join(work, "heads.data"))
     without = calls(program, rounds, environment)
     kept = calls(program, rounds, {**environment, "SOCKCAP_PROTOCOLS": "1"})

@@ -37,7 +37,7 @@ def main():
         sys.exit("chroot and unshare need root")
     with tempfile.TemporaryDirectory() as work:
         program = os.path.join(work, "children")
-        source = os.path.join(REPOSITORY, "bench", "children.c")
+        source = os.path.join(REPOSITORY, "tests", "bench", "children.c")
         subprocess.run(["cc", "-O1", "-o", program, source], check=True)
         print("| what the child does | ms without | ms with | more | files left |")
         print("|---|---|---|---|---|")

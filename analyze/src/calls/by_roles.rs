@@ -8,22 +8,23 @@ use std::collections::VecDeque;
 use message_trace::{MessageTrace, OperationRole};
 
 use super::NONE;
-use super::connection::{direction, times};
+use super::connection::{row_direction, times_at_ends};
 
 /// Whether all messages of an id say what they are.
-pub(super) fn are_told(trace: &MessageTrace, call: &[(i64, u32, u32)]) -> bool {
-    trace.has_told() && call.iter().all(|(_, _, row)| trace.told(*row as usize).is_some())
+pub(super) fn have_roles(trace: &MessageTrace, call: &[(i64, u32, u32)]) -> bool {
+    trace.has_operations()
+        && call.iter().all(|(_, _, row)| trace.operations(*row as usize).is_some())
 }
 
 /// Appends the pairs of the messages of one id, which are in order, and the messages that are left
 /// `alone`: with their flow, and whether each is a request.
-pub(super) fn pair(
+pub(super) fn pair_by_roles(
     trace: &MessageTrace,
     call: &[(i64, u32, u32)],
     pairs: &mut Vec<(u32, u32)>,
     alone: &mut Vec<(i64, u32, bool)>,
 ) {
-    let role = |row: u32| trace.told(row as usize).map(|told| told.role);
+    let role = |row: u32| trace.operations(row as usize).map(|told| told.role);
     let flow = call.first().map_or(0, |first| first.0);
     let rows = || call.iter().map(|(_, _, row)| *row);
     pairs.extend(
@@ -31,10 +32,10 @@ pub(super) fn pair(
     );
     for asking in [0, 1] {
         let asks = |row: &u32| {
-            role(*row) == Some(OperationRole::Request) && direction(trace, *row) == asking
+            role(*row) == Some(OperationRole::Request) && row_direction(trace, *row) == asking
         };
         let answers = |row: &u32| {
-            role(*row) == Some(OperationRole::Response) && direction(trace, *row) != asking
+            role(*row) == Some(OperationRole::Response) && row_direction(trace, *row) != asking
         };
         let mut open: VecDeque<u32> = rows().filter(asks).collect();
         let in_order = open.len() == rows().filter(answers).count();
@@ -64,7 +65,7 @@ pub(super) fn pair(
 /// Whether a request comes before a response, by the clock of one of the ends; `None` where neither
 /// saw both.
 fn comes_before(trace: &MessageTrace, request: u32, response: u32) -> Option<bool> {
-    let both = times(trace, request).into_iter().zip(times(trace, response));
+    let both = times_at_ends(trace, request).into_iter().zip(times_at_ends(trace, response));
     let mut known = both.filter_map(|(asked, answered)| Some(asked? <= answered?)).peekable();
     known.peek()?;
     Some(known.all(|is_before| is_before))
@@ -96,7 +97,7 @@ mod tests {
                     .tells(OperationRole::Response, Some(1)),
             };
         }
-        let calls = Calls::of(&trace.trace());
+        let calls = Calls::from_trace(&trace.trace());
         (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
     }
 

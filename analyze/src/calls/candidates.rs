@@ -1,41 +1,43 @@
-//! Candidates: each possible parent of a call with its probability by the links. [`super::Parents`]
+//! Candidates: each possible parent of a call with its probability by the links. `CandidateParents`
 //! has only the parents that the most likely links lead to. Routes that lead to the same parent are
 //! added up.
 
-use super::delivered::all_delivered;
+use super::deliveries::delivering_calls;
 use super::{Calls, order};
 use crate::links::Links;
 use crate::tuning::calls::candidates::MAX_CANDIDATES;
 
 /// The possible parents of every call.
 #[derive(Clone, Debug, Default)]
-pub struct Candidates {
+pub struct CandidateParents {
     /// First candidate and number of candidates of each call.
     of: Vec<(u32, u32)>,
     candidates: Vec<(Option<u32>, f64)>,
 }
 
-impl Candidates {
+impl CandidateParents {
     /// The candidates that `links` give to `calls`.
-    pub fn of(calls: &Calls, links: &Links) -> Candidates {
-        let mut all = Candidates { of: vec![(0, 0); calls.len()], ..Candidates::default() };
+    pub fn from_links(calls: &Calls, links: &Links) -> CandidateParents {
+        let mut all =
+            CandidateParents { of: vec![(0, 0); calls.len()], ..CandidateParents::default() };
         let mut routes: Vec<(Option<u32>, f64)> = Vec::new();
         // A call that is not there yet has no candidates; that is so on routes in circles.
-        for call in order::by_causes(calls, links).into_iter().map(|call| call as usize) {
+        for call in order::order_by_causes(calls, links).into_iter().map(|call| call as usize) {
             routes.clear();
-            if let Some(request) = calls.request(call).filter(|request| *request < links.messages())
+            if let Some(request) =
+                calls.request(call).filter(|request| *request < links.message_count())
             {
-                routes.push((None, links.spontaneous(request)));
+                routes.push((None, links.spontaneous_probability(request)));
                 for (cause, probability) in
-                    links.parents(request).filter(|(cause, _)| calls.is_message(*cause))
+                    links.parents(request).filter(|(cause, _)| calls.has_message(*cause))
                 {
-                    let from = calls.of_message(cause as usize);
+                    let from = calls.call_of_message(cause as usize);
                     if calls.request(from) == Some(cause as usize) {
                         routes.push((Some(from as u32), probability));
                     } else {
                         // An earlier call was made for the same parent, or brought work from
                         // others.
-                        let brought = all_delivered(calls, links, from);
+                        let brought = delivering_calls(calls, links, from);
                         routes.extend(
                             brought.clone().map(|(by, share)| (Some(by), share * probability)),
                         );
@@ -47,7 +49,7 @@ impl Candidates {
                     }
                 }
             }
-            all.set(call, &mut routes);
+            all.set_candidates(call, &mut routes);
         }
         all
     }
@@ -59,7 +61,7 @@ impl Candidates {
         &self.candidates[first as usize..][..count as usize]
     }
 
-    fn set(&mut self, call: usize, routes: &mut Vec<(Option<u32>, f64)>) {
+    fn set_candidates(&mut self, call: usize, routes: &mut Vec<(Option<u32>, f64)>) {
         routes.sort_unstable_by_key(|(parent, _)| *parent);
         routes.dedup_by(|route, kept| {
             let same = route.0 == kept.0;
@@ -86,9 +88,9 @@ mod tests {
         let (_, calls) = calls(&IN_TURN);
         let mut links = Links::spontaneous_only(6);
         // y, at row 1, was made after z, at row 3, by clocks that are off.
-        links.set(1, &[(4, 0.75)], 0.25);
-        links.set(3, &[(0, 0.5)], 0.5);
-        let candidates = Candidates::of(&calls, &links);
+        links.set_parents(1, &[(4, 0.75)], 0.25);
+        links.set_parents(3, &[(0, 0.5)], 0.5);
+        let candidates = CandidateParents::from_links(&calls, &links);
         assert_eq!(candidates.of_call(1), [(None, 0.25 + 0.75 * 0.5), (Some(0), 0.75 * 0.5)]);
         assert_eq!(candidates.of_call(2), [(None, 0.5), (Some(0), 0.5)]);
     }
@@ -97,9 +99,9 @@ mod tests {
     fn ways_to_the_same_parent_are_added_up() {
         let (_, calls) = calls(&IN_TURN);
         let mut links = Links::spontaneous_only(6);
-        links.set(1, &[(0, 0.75)], 0.25);
-        links.set(3, &[(2, 0.5), (0, 0.25)], 0.25);
-        let candidates = Candidates::of(&calls, &links);
+        links.set_parents(1, &[(0, 0.75)], 0.25);
+        links.set_parents(3, &[(2, 0.5), (0, 0.25)], 0.25);
+        let candidates = CandidateParents::from_links(&calls, &links);
         assert_eq!(candidates.of_call(0), [(None, 1.0)]);
         assert_eq!(candidates.of_call(1), [(Some(0), 0.75), (None, 0.25)]);
         // 0.25 + 0.5 * 0.75, and 0.25 + 0.5 * 0.25.

@@ -4,7 +4,7 @@
 use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace};
 
 /// The side of its flow that sent the message of that row.
-pub(super) fn direction(trace: &MessageTrace, row: u32) -> i8 {
+pub(super) fn row_direction(trace: &MessageTrace, row: u32) -> i8 {
     trace.direction(row as usize)
 }
 
@@ -21,7 +21,7 @@ pub(super) fn is_connection(trace: &MessageTrace, row: u32) -> bool {
 
 /// When the connecting end and the accepting one saw a message, on the common clock: when it was
 /// sent, and when its first byte came.
-pub(super) fn times(trace: &MessageTrace, row: u32) -> [Option<i64>; 2] {
-    let (sent, arrived) = (trace.send_ts(row as usize), trace.arrival(row as usize));
-    if direction(trace, row) == FROM_CONNECTING { [sent, arrived] } else { [arrived, sent] }
+pub(super) fn times_at_ends(trace: &MessageTrace, row: u32) -> [Option<i64>; 2] {
+    let (sent, arrived) = (trace.send_ts(row as usize), trace.arrival_time(row as usize));
+    if row_direction(trace, row) == FROM_CONNECTING { [sent, arrived] } else { [arrived, sent] }
 }

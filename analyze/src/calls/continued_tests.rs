@@ -3,7 +3,7 @@
 use message_trace::MessageTrace;
 
 use crate::calls::Calls;
-use crate::fixture::{Fixture, Sent};
+use crate::fixture::{Fixture, FixtureMessage};
 
 /// How the client of [`files`] goes on.
 #[derive(Clone, Copy)]
@@ -22,7 +22,7 @@ fn files(client: Client) -> (MessageTrace, Calls) {
     let mut trace = Fixture::new();
     for at in 0..10 {
         let (begin, flow) = (100_000 * at, 2 * at + 1);
-        let back = |sent: &mut Sent| {
+        let back = |sent: &mut FixtureMessage| {
             sent.ports(80, 40_000 + at as u16).accepting().on(flow);
         };
         if client.is_asked {
@@ -51,28 +51,28 @@ fn files(client: Client) -> (MessageTrace, Calls) {
         }
     }
     let trace = trace.trace();
-    let calls = Calls::of(&trace);
-    assert_eq!((0..calls.len()).map(|call| calls.messages(call)).sum::<usize>(), trace.len());
+    let calls = Calls::from_trace(&trace);
+    assert_eq!((0..calls.len()).map(|call| calls.message_count(call)).sum::<usize>(), trace.len());
     (trace, calls)
 }
 
 /// How many calls have an answer in pieces.
 fn in_pieces(client: Client) -> usize {
     let (_, calls) = files(client);
-    (0..calls.len()).filter(|call| calls.messages(*call) > 2).count()
+    (0..calls.len()).filter(|call| calls.message_count(*call) > 2).count()
 }
 
 #[test]
 fn a_second_reply_that_is_waited_for_continues_the_answer() {
     let (_, calls) = files(GATEWAY);
     // user's request is row 0; the second question 3, its replies 4 and 5.
-    let call = calls.of_message(3);
+    let call = calls.call_of_message(3);
     assert_eq!(
-        (calls.request(call), calls.response(call), calls.messages(call)),
+        (calls.request(call), calls.response(call), calls.message_count(call)),
         (Some(3), Some(5), 3)
     );
-    assert_eq!([calls.of_message(4), calls.of_message(5)], [call, call]);
-    assert_eq!([3, 4, 5].map(|row| calls.begun_by(row)), [None, Some(3), None]);
+    assert_eq!([calls.call_of_message(4), calls.call_of_message(5)], [call, call]);
+    assert_eq!([3, 4, 5].map(|row| calls.request_of_fragment(row)), [None, Some(3), None]);
     assert_eq!((calls.len(), in_pieces(GATEWAY)), (40, 10));
 }
 

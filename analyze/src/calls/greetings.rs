@@ -6,11 +6,11 @@ use message_trace::{FROM_CONNECTING, MessageTrace, OperationRole};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::NONE;
-use super::connection::{direction, times};
+use super::connection::{row_direction, times_at_ends};
 
 /// What is known of the beginning of a connection.
 #[derive(Default)]
-struct Beginning {
+struct ConnectionOpening {
     making: Option<u32>,
     /// The first message that the accepting side says something by, and whether it tells alone.
     said: Option<(u32, bool)>,
@@ -20,28 +20,32 @@ struct Beginning {
 
 /// The beginnings of connections with ids.
 #[derive(Default)]
-pub(super) struct Greetings(FxHashMap<i64, Beginning>);
+pub(super) struct ConnectionGreetings(FxHashMap<i64, ConnectionOpening>);
 
-impl Greetings {
+impl ConnectionGreetings {
     /// Notes the message of a row of a connection with ids; rows come in order.
-    pub(super) fn note(&mut self, trace: &MessageTrace, row: u32) {
+    pub(super) fn note_message(&mut self, trace: &MessageTrace, row: u32) {
         let of = self.0.entry(trace.flow(row as usize)).or_default();
         if trace.is_connect(row as usize) {
             of.making.get_or_insert(row);
-        } else if direction(trace, row) == FROM_CONNECTING {
-            for (asked, time) in of.asked.iter_mut().zip(times(trace, row)) {
+        } else if row_direction(trace, row) == FROM_CONNECTING {
+            for (asked, time) in of.asked.iter_mut().zip(times_at_ends(trace, row)) {
                 *asked = asked.iter().copied().chain(time).min();
             }
-        } else if let Some(told) = trace.told(row as usize) {
+        } else if let Some(told) = trace.operations(row as usize) {
             of.said.get_or_insert((row, told.role == OperationRole::OneWay));
         }
     }
 
     /// Appends the pairs of the greetings. Returns the rows that are in these.
-    pub(super) fn pair(&self, trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> FxHashSet<u32> {
+    pub(super) fn pair_greetings(
+        &self,
+        trace: &MessageTrace,
+        pairs: &mut Vec<(u32, u32)>,
+    ) -> FxHashSet<u32> {
         let mut paired = FxHashSet::default();
         for of in self.0.values() {
-            let first = of.said.filter(|(said, _)| of.is_first(trace, *said));
+            let first = of.said.filter(|(said, _)| of.precedes_requests(trace, *said));
             // An answer to what was not seen is one by itself.
             let greeting = first.filter(|(_, tells)| *tells || of.making.is_some());
             let Some((greeting, _)) = greeting else { continue };
@@ -52,10 +56,10 @@ impl Greetings {
     }
 }
 
-impl Beginning {
+impl ConnectionOpening {
     /// Whether nothing was asked before a message, by the clock of one of the ends.
-    fn is_first(&self, trace: &MessageTrace, said: u32) -> bool {
-        let known = self.asked.into_iter().zip(times(trace, said));
+    fn precedes_requests(&self, trace: &MessageTrace, said: u32) -> bool {
+        let known = self.asked.into_iter().zip(times_at_ends(trace, said));
         let mut is_before = known.filter_map(|(asked, said)| Some(said? < asked?)).peekable();
         is_before.peek().is_none() || is_before.any(|is_before| is_before)
     }
@@ -89,7 +93,7 @@ mod tests {
         ask(&mut trace, 20, 8);
         answer(&mut trace, 30, OperationRole::Response, Some(8));
         answer(&mut trace, 40, OperationRole::OneWay, None);
-        let calls = Calls::of(&trace.trace());
+        let calls = Calls::from_trace(&trace.trace());
         (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
     }
 

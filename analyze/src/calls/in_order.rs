@@ -11,21 +11,21 @@
 use message_trace::{FROM_CONNECTING, MessageTrace, OperationRole};
 
 use super::NONE;
-use super::connection::{direction, is_connection};
+use super::connection::{is_connection, row_direction};
 
 /// The rows of a request and its response.
-type Pair = (u32, u32);
+type MessagePair = (u32, u32);
 
 /// The pairs of a connection, whose `rows` are in the order in which one end saw them. `None` where
 /// messages do not say what they are, or not all of them have a partner.
-pub(super) fn pairs(
+pub(super) fn pair_in_order(
     trace: &MessageTrace,
     rows: impl Iterator<Item = u32> + Clone,
-) -> Option<Vec<Pair>> {
-    if !trace.has_told() || !rows.clone().all(|row| says_so(trace, row)) {
+) -> Option<Vec<MessagePair>> {
+    if !trace.has_operations() || !rows.clone().all(|row| has_role(trace, row)) {
         return None;
     }
-    let is_request = |row: &u32| direction(trace, *row) == FROM_CONNECTING;
+    let is_request = |row: &u32| row_direction(trace, *row) == FROM_CONNECTING;
     let mut requests = rows.clone().filter(is_request);
     let (mut open, mut pairs) = (0_usize, Vec::new());
     for row in rows {
@@ -40,19 +40,22 @@ pub(super) fn pairs(
     (open == 0).then_some(pairs)
 }
 
-/// Whether the calls of a connection are paired as by [`pairs`]. They are all of its calls that
-/// have a request.
-pub(super) fn are_paired(trace: &MessageTrace, calls: impl Iterator<Item = Pair> + Clone) -> bool {
-    let is_pair = |(request, answer): Pair| {
+/// Whether the calls of a connection are paired as by [`pair_in_order`]. They are all of its calls
+/// that have a request.
+pub(super) fn are_paired_in_order(
+    trace: &MessageTrace,
+    calls: impl Iterator<Item = MessagePair> + Clone,
+) -> bool {
+    let is_pair = |(request, answer): MessagePair| {
         answer != NONE
-            && says_so(trace, request)
-            && says_so(trace, answer)
+            && has_role(trace, request)
+            && has_role(trace, answer)
             && !is_too_early(trace, answer, request)
     };
-    if !trace.has_told() || !calls.clone().all(is_pair) {
+    if !trace.has_operations() || !calls.clone().all(is_pair) {
         return false;
     }
-    let place = |row: u32| (trace.message(row as usize).time(), row);
+    let place = |row: u32| (trace.message(row as usize).sort_time(), row);
     let mut calls: Vec<_> = calls.map(|(asked, answer)| (place(asked), place(answer))).collect();
     calls.sort_unstable();
     calls.is_sorted_by_key(|(_, answer)| *answer)
@@ -61,21 +64,24 @@ pub(super) fn are_paired(trace: &MessageTrace, calls: impl Iterator<Item = Pair>
 /// Whether the answer was sent before anything of the request had arrived, by the clock of who
 /// received the one and sent the other: then it is the answer to something else.
 pub(super) fn is_too_early(trace: &MessageTrace, answer: u32, request: u32) -> bool {
-    let times =
-        |request: u32| Some((trace.send_ts(answer as usize)?, trace.arrival(request as usize)?));
+    let times = |request: u32| {
+        Some((trace.send_ts(answer as usize)?, trace.arrival_time(request as usize)?))
+    };
     request != NONE && times(request).is_some_and(|(sent, arrived)| sent < arrived)
 }
 
 /// Whether a message of a connection says that it asks or answers, as its direction does.
-fn says_so(trace: &MessageTrace, row: u32) -> bool {
-    let role = match direction(trace, row) {
+fn has_role(trace: &MessageTrace, row: u32) -> bool {
+    let role = match row_direction(trace, row) {
         FROM_CONNECTING => OperationRole::Request,
         _ => OperationRole::Response,
     };
     let is_numbered = trace.call_number(row as usize).is_some();
     let is_connection =
         is_connection(trace, row) && trace.message(row as usize).protocol.has_connections();
-    is_connection && !is_numbered && trace.told(row as usize).is_some_and(|told| told.role == role)
+    is_connection
+        && !is_numbered
+        && trace.operations(row as usize).is_some_and(|told| told.role == role)
 }
 
 #[cfg(test)]
@@ -86,12 +92,12 @@ mod tests {
     use super::*;
 
     /// When a request and its response were sent.
-    type Times = (Option<i64>, Option<i64>);
+    type SendTimes = (Option<i64>, Option<i64>);
 
     /// The requests and responses of a connection by their times, and whether any is doubtful. It
     /// asks at the times of `asks`, and each answer comes at one of `answers`, two later than it
     /// was sent.
-    fn told(asks: &[i64], answers: &[i64], says_so: bool) -> (Vec<Times>, bool) {
+    fn pairs_and_ambiguity(asks: &[i64], answers: &[i64], says_so: bool) -> (Vec<SendTimes>, bool) {
         let mut fixture = Fixture::new();
         let mut all: Vec<(i64, bool)> = asks.iter().map(|at| (*at, true)).collect();
         all.extend(answers.iter().map(|at| (*at, false)));
@@ -108,13 +114,13 @@ mod tests {
             }
         }
         let trace = fixture.trace();
-        let calls = Calls::of(&trace);
-        let sent = |row: Option<usize>| Some(trace.message(row?).time());
-        let mut times: Vec<Times> = (0..calls.len())
+        let calls = Calls::from_trace(&trace);
+        let sent = |row: Option<usize>| Some(trace.message(row?).sort_time());
+        let mut times: Vec<SendTimes> = (0..calls.len())
             .map(|call| (sent(calls.request(call)), sent(calls.response(call))))
             .collect();
         times.sort_unstable();
-        (times, (0..calls.len()).any(|call| calls.doubt(call) > 0.0))
+        (times, (0..calls.len()).any(|call| calls.mispairing_probability(call) > 0.0))
     }
 
     /// Requests that are never all answered: from the third one on, two are always open.
@@ -125,11 +131,11 @@ mod tests {
     #[test]
     fn the_kth_answer_is_to_the_kth_request_however_many_are_open() {
         let (asks, answers) = always_open(500);
-        let (pairs, is_doubtful) = told(&asks, &answers, true);
+        let (pairs, is_doubtful) = pairs_and_ambiguity(&asks, &answers, true);
         let expected: Vec<_> = asks.iter().map(|at| (Some(*at), Some(at + 248))).collect();
         assert_eq!((&pairs, is_doubtful), (&expected, false));
         // What says nothing of itself is taken for requests that were given up.
-        assert_ne!(told(&asks, &answers, false).0, expected);
+        assert_ne!(pairs_and_ambiguity(&asks, &answers, false).0, expected);
     }
 
     #[test]
@@ -139,7 +145,11 @@ mod tests {
         for place in [499, 250, 0] {
             let mut answers = answers.clone();
             answers.remove(place);
-            assert_eq!(told(&asks, &answers, true), told(&asks, &answers, false), "{place}");
+            assert_eq!(
+                pairs_and_ambiguity(&asks, &answers, true),
+                pairs_and_ambiguity(&asks, &answers, false),
+                "{place}"
+            );
         }
     }
 
@@ -150,10 +160,16 @@ mod tests {
         for own in [1, 5_003] {
             let mut answers: Vec<i64> = asks.iter().map(|at| at + 50).collect();
             answers.push(own);
-            assert_eq!(told(&asks, &answers, true), told(&asks, &answers, false));
+            assert_eq!(
+                pairs_and_ambiguity(&asks, &answers, true),
+                pairs_and_ambiguity(&asks, &answers, false)
+            );
             let (asks, mut answers) = always_open(500);
             answers.push(own);
-            assert_eq!(told(&asks, &answers, true), told(&asks, &answers, false));
+            assert_eq!(
+                pairs_and_ambiguity(&asks, &answers, true),
+                pairs_and_ambiguity(&asks, &answers, false)
+            );
         }
     }
 }

@@ -17,21 +17,21 @@ use rustc_hash::FxHashSet;
 
 use super::{Calls, NONE, in_order};
 use crate::tuning::calls::multiplexed::{
-    ANSWERS_AHEAD, MAX_OWN_BYTES, MIN_CROSSINGS, MIN_DOUBT, MIN_MESSAGES, TURNS_PER_CROSSING,
-    TURNS_PER_LONG_TURN, WALK_SHARE,
+    ALTERNATIONS_PER_CROSSING, ALTERNATIONS_PER_LONG_RUN, ANSWERS_AHEAD, MAX_OWN_BYTES,
+    MIN_CROSSINGS, MIN_MESSAGES, MIN_MISPAIRING, WALK_SHARE,
 };
-use likelihood::{Call, Together};
+use likelihood::{ConcurrentCalls, ObservedCall};
 
 /// Whether the flow of these rows, which are in order with their times, is a connection with many
 /// calls at once. If not, messages of the connection's own leave `rows`.
-pub(super) fn carries_many(trace: &MessageTrace, rows: &mut Vec<(i64, u32)>) -> bool {
-    pair(trace, rows, &mut Vec::new())
+pub(super) fn is_multiplexed_flow(trace: &MessageTrace, rows: &mut Vec<(i64, u32)>) -> bool {
+    pair_multiplexed(trace, rows, &mut Vec::new())
 }
 
 /// Appends the pairs of a flow if it is a connection with many calls at once. `rows` are in order,
 /// with their times. If not, only messages of the connection's own are paired with nothing and
 /// leave `rows`, and the rest takes turns.
-pub(super) fn pair(
+pub(super) fn pair_multiplexed(
     trace: &MessageTrace,
     rows: &mut Vec<(i64, u32)>,
     pairs: &mut Vec<(u32, u32)>,
@@ -40,7 +40,7 @@ pub(super) fn pair(
     if rows.len() < 2 * MIN_MESSAGES || !rows.first().is_some_and(|(_, row)| is_connection(*row)) {
         return false;
     }
-    let usual = [true, false].map(|is_request| usual(trace, rows, is_request));
+    let usual = [true, false].map(|is_request| usual_sizes(trace, rows, is_request));
     let [Some(requests), Some(answers)] = usual else { return false };
     let is_below = |row: u32, usual: i64| {
         let bytes = trace.bytes(row as usize);
@@ -52,10 +52,10 @@ pub(super) fn pair(
     let larger: Vec<u32> = rows.iter().map(|(_, row)| *row).filter(|row| !is_small(*row)).collect();
     if is_multiplexed(trace, &larger) {
         let own = rows.iter().map(|(_, row)| *row).filter(|row| is_small(*row));
-        pairs.extend(own.map(|row| alone(trace, row)));
+        pairs.extend(own.map(|row| unpaired_message(trace, row)));
         let first = pairs.len();
-        in_order(trace, &larger, pairs);
-        likeliest(trace, &mut pairs[first..]);
+        pair_by_order(trace, &larger, pairs);
+        assign_likeliest_responses(trace, &mut pairs[first..]);
         return true;
     }
     // Where the sides take turns, a small request that another one follows at once has no answer.
@@ -70,7 +70,7 @@ pub(super) fn pair(
     rows.retain(|(_, row)| {
         let is_own = own[place];
         place += 1;
-        pairs.extend(is_own.then(|| alone(trace, *row)));
+        pairs.extend(is_own.then(|| unpaired_message(trace, *row)));
         !is_own
     });
     false
@@ -80,13 +80,13 @@ fn is_request(trace: &MessageTrace, row: u32) -> bool {
     trace.direction(row as usize) == FROM_CONNECTING
 }
 
-fn alone(trace: &MessageTrace, row: u32) -> (u32, u32) {
+fn unpaired_message(trace: &MessageTrace, row: u32) -> (u32, u32) {
     if is_request(trace, row) { (row, NONE) } else { (NONE, row) }
 }
 
 /// The sizes that nine in ten of the requests, or of the answers, have at least, and half of them;
 /// `None` where there are too few to tell.
-fn usual(trace: &MessageTrace, rows: &[(i64, u32)], requests: bool) -> Option<(i64, i64)> {
+fn usual_sizes(trace: &MessageTrace, rows: &[(i64, u32)], requests: bool) -> Option<(i64, i64)> {
     let of_side = rows.iter().filter(|(_, row)| is_request(trace, *row) == requests);
     let mut sizes: Vec<i64> = of_side.map(|(_, row)| trace.bytes(*row as usize)).collect();
     sizes.sort_unstable();
@@ -99,39 +99,40 @@ fn is_multiplexed(trace: &MessageTrace, rows: &[u32]) -> bool {
     let answers = rows.len() - requests;
     let is_turn = |pair: &&[u32]| !is_request(trace, pair[0]) && is_request(trace, pair[1]);
     let turns = 1 + rows.windows(2).filter(is_turn).count();
-    let more = |messages: usize| messages.saturating_sub(turns) * TURNS_PER_LONG_TURN >= turns;
+    let more =
+        |messages: usize| messages.saturating_sub(turns) * ALTERNATIONS_PER_LONG_RUN >= turns;
     let is_even = 2 * requests <= 3 * answers && 2 * answers <= 3 * requests;
     is_even
         && (more(requests) && more(answers)
-            || (do_cross(trace, rows, turns) && comes_back(trace, rows)))
+            || (has_crossing_messages(trace, rows, turns) && open_count_is_stationary(trace, rows)))
 }
 
 /// Whether there are turns in which a request was on its way while an answer was, too: where the
 /// sides take turns none does.
-fn do_cross(trace: &MessageTrace, rows: &[u32], turns: usize) -> bool {
+fn has_crossing_messages(trace: &MessageTrace, rows: &[u32], turns: usize) -> bool {
     let mut crossing = 0;
     for two in rows.windows(2) {
         let [one, other] = [two[0] as usize, two[1] as usize];
         let crosses = |one: usize, other: usize| {
             let before = trace
                 .send_ts(one)
-                .zip(trace.arrival(other))
+                .zip(trace.arrival_time(other))
                 .is_some_and(|(sent, came)| sent < came);
             before
                 && trace
                     .send_ts(other)
-                    .zip(trace.arrival(one))
+                    .zip(trace.arrival_time(one))
                     .is_some_and(|(sent, came)| sent < came)
         };
         crossing += usize::from(
             is_request(trace, two[0]) != is_request(trace, two[1]) && crosses(one, other),
         );
     }
-    crossing >= MIN_CROSSINGS && crossing * TURNS_PER_CROSSING >= turns
+    crossing >= MIN_CROSSINGS && crossing * ALTERNATIONS_PER_CROSSING >= turns
 }
 
 /// Whether as many requests are open now and then as there were before.
-fn comes_back(trace: &MessageTrace, rows: &[u32]) -> bool {
+fn open_count_is_stationary(trace: &MessageTrace, rows: &[u32]) -> bool {
     let (mut open, mut least, mut most) = (0_i64, 0, 0);
     for row in rows {
         open += if is_request(trace, *row) { 1 } else { -1 };
@@ -141,7 +142,7 @@ fn comes_back(trace: &MessageTrace, rows: &[u32]) -> bool {
 }
 
 /// Appends the pairs of `rows`, each answer with the request that has been open longest.
-fn in_order(trace: &MessageTrace, rows: &[u32], pairs: &mut Vec<(u32, u32)>) {
+fn pair_by_order(trace: &MessageTrace, rows: &[u32], pairs: &mut Vec<(u32, u32)>) {
     // Number of requests more than answers, behind each answer.
     let mut balance = 0_i64;
     let behind = |row: &u32| {
@@ -187,45 +188,55 @@ fn least_ahead(values: &[i64]) -> Vec<i64> {
 
 /// The times of a call that are by one clock.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
+enum ObservingEnd {
     Caller,
     Callee,
 }
 
 /// A call by the clock of one of its ends, if that has seen both.
-fn call_by(trace: &MessageTrace, by: By, (request, answer): (u32, u32)) -> Option<Call> {
+fn call_seen_by(
+    trace: &MessageTrace,
+    by: ObservingEnd,
+    (request, answer): (u32, u32),
+) -> Option<ObservedCall> {
     let [asked, answered] = [request as usize, answer as usize];
     let times = match by {
-        By::Caller => trace.send_ts(asked).zip(trace.arrival(answered)),
-        By::Callee => trace.arrival(asked).zip(trace.send_ts(answered)),
+        ObservingEnd::Caller => trace.send_ts(asked).zip(trace.arrival_time(answered)),
+        ObservingEnd::Callee => trace.arrival_time(asked).zip(trace.send_ts(answered)),
     };
     let seen = match by {
-        By::Caller => trace.send_ts(answered),
-        By::Callee => trace.arrival(answered),
+        ObservingEnd::Caller => trace.send_ts(answered),
+        ObservingEnd::Callee => trace.arrival_time(answered),
     };
     let bytes = [asked, answered].map(|row| trace.bytes(row));
-    times.map(|(asked, answered)| Call { request, answer, asked, answered, seen, bytes })
+    times.map(|(asked, answered)| ObservedCall { request, answer, asked, answered, seen, bytes })
 }
 
 /// The calls of a flow by one clock, if one of the ends has seen all of them.
-fn together(trace: &MessageTrace, pairs: &[(u32, u32)]) -> Option<Together> {
-    let by =
-        |by: By| pairs.iter().map(|pair| call_by(trace, by, *pair)).collect::<Option<Vec<Call>>>();
-    by(By::Callee).or_else(|| by(By::Caller)).map(Together::of)
+fn concurrent_calls(trace: &MessageTrace, pairs: &[(u32, u32)]) -> Option<ConcurrentCalls> {
+    let by = |by: ObservingEnd| {
+        pairs
+            .iter()
+            .map(|pair| call_seen_by(trace, by, *pair))
+            .collect::<Option<Vec<ObservedCall>>>()
+    };
+    by(ObservingEnd::Callee).or_else(|| by(ObservingEnd::Caller)).map(ConcurrentCalls::new)
 }
 
 /// Gives the answers of a flow to the likeliest requests. `pairs` are in the order of both.
-fn likeliest(trace: &MessageTrace, pairs: &mut [(u32, u32)]) {
+fn assign_likeliest_responses(trace: &MessageTrace, pairs: &mut [(u32, u32)]) {
     let is_call = |(request, answer): &(u32, u32)| *request != NONE && *answer != NONE;
     let calls: Vec<(u32, u32)> = pairs.iter().copied().filter(is_call).collect();
-    let Some(together) = together(trace, &calls) else { return };
+    let Some(together) = concurrent_calls(trace, &calls) else { return };
     let places = pairs.iter_mut().filter(|pair| is_call(pair));
-    places.zip(together.paired()).for_each(|(pair, call)| *pair = (call.request, call.answer));
+    places
+        .zip(together.into_likeliest_pairs())
+        .for_each(|(pair, call)| *pair = (call.request, call.answer));
 }
 
 /// How doubtful each call's pairing is, from 0 on, where calls of a flow were open together. Calls
 /// with ids are sure. Calls that are sure are left out; the others are in order.
-pub(super) fn doubts(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
+pub(super) fn mispairing_probabilities(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
     let mut of_flow: Vec<(i64, u32, u32)> = Vec::new();
     // Flows on which something answers what is not known.
     let mut unasked: FxHashSet<i64> = FxHashSet::default();
@@ -245,23 +256,24 @@ pub(super) fn doubts(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
     for flow in of_flow.chunk_by(|one, other| one.0 == other.0).filter(|flow| flow.len() > 1) {
         let calls_of_flow = flow.iter().map(|(_, request, response)| (*request, *response));
         let is_whole = trace.beyond.uneven.is_none() && !unasked.contains(&flow[0].0);
-        if is_whole && in_order::are_paired(trace, calls_of_flow.clone()) {
+        if is_whole && in_order::are_paired_in_order(trace, calls_of_flow.clone()) {
             continue;
         }
         pairs.clear();
         pairs.extend(calls_of_flow.filter(|(_, response)| *response != NONE));
         let is_answered = |(_, _, response): &&(i64, u32, u32)| *response != NONE;
-        let Some(together) = together(trace, &pairs).filter(|together| !together.are_apart())
+        let Some(together) =
+            concurrent_calls(trace, &pairs).filter(|together| !together.never_overlap())
         else {
             continue;
         };
-        let found = together.doubts();
+        let found = together.mispairing_probabilities();
         let mean = found.iter().map(|(_, doubt)| doubt).sum::<f64>() / found.len().max(1) as f64;
         // A call that seems to have no answer may have one that was given to another call.
         let left =
             flow.iter().filter(|call| !is_answered(call)).map(|(_, request, _)| (*request, mean));
         let all = found.iter().map(|(call, doubt)| (call.request, *doubt)).chain(left);
-        let doubtful = all.filter(|(_, doubt)| *doubt >= MIN_DOUBT);
+        let doubtful = all.filter(|(_, doubt)| *doubt >= MIN_MISPAIRING);
         doubts.extend(
             doubtful.map(|(request, doubt)| (calls.of_message[request as usize], doubt as f32)),
         );

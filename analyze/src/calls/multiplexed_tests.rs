@@ -19,7 +19,7 @@ fn calls(rows: &[Row]) -> (MessageTrace, Calls) {
         sent.on(1).bytes(*bytes);
     }
     let trace = fixture.trace();
-    let calls = Calls::of(&trace);
+    let calls = Calls::from_trace(&trace);
     (trace, calls)
 }
 
@@ -45,7 +45,7 @@ fn a_ping_before_each_request_takes_no_answer() {
         let expected = [(Some(at), None), (Some(at + 100), Some(at + 200))];
         assert_eq!(times(&found)[2 * number as usize..][..2], expected);
     }
-    assert!((0..found.1.len()).all(|call| found.1.doubt(call) == 0.0));
+    assert!((0..found.1.len()).all(|call| found.1.mispairing_probability(call) == 0.0));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn what_is_open_together_goes_in_order_and_is_doubtful() {
     }
     // Of two that were open the first answer may have been to either, and the other one to the
     // other.
-    assert_eq!([found.1.doubt(0), found.1.doubt(1)], [0.5, 0.5]);
+    assert_eq!([found.1.mispairing_probability(0), found.1.mispairing_probability(1)], [0.5, 0.5]);
 }
 
 #[test]
@@ -80,11 +80,11 @@ fn answers_that_look_alike_are_anyones_without_doubt() {
     let mut both = TWO;
     both[3].1 = both[2].1;
     let found = calls(&rounds(100, &both));
-    assert_eq!([found.1.doubt(0), found.1.doubt(1)], [0.0, 0.0]);
+    assert_eq!([found.1.mispairing_probability(0), found.1.mispairing_probability(1)], [0.0, 0.0]);
     // Their sizes would be told of the wrong call.
     both[3].2 += 1;
     let found = calls(&rounds(100, &both));
-    assert!(found.1.doubt(0) > 0.0);
+    assert!(found.1.mispairing_probability(0) > 0.0);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn calls_with_ids_are_sure() {
         ("a", "c", "y", 4, 5),
         ("a", "c", "x", 6, 7),
     ]);
-    assert!(doubts(&trace, &calls).is_empty());
+    assert!(mispairing_probabilities(&trace, &calls).is_empty());
 }
 
 proptest! {
@@ -130,10 +130,10 @@ proptest! {
         rows in prop::collection::vec((any::<bool>(), 0i64..100_000, 1i64..400), 150..400),
     ) {
         let (trace, calls) = calls(&rows);
-        let messages: usize = (0..calls.len()).map(|call| calls.messages(call)).sum();
+        let messages: usize = (0..calls.len()).map(|call| calls.message_count(call)).sum();
         prop_assert_eq!(messages, trace.len());
         for call in 0..calls.len() {
-            prop_assert!((0.0..1.0).contains(&calls.doubt(call)));
+            prop_assert!((0.0..1.0).contains(&calls.mispairing_probability(call)));
         }
     }
 }
@@ -162,7 +162,7 @@ fn right(made: &[[Row; 2]]) -> Vec<(bool, f64)> {
     let times = times(&found);
     let of = |[request, answer]: &[Row; 2]| {
         let call = times.iter().position(|(asked, _)| *asked == Some(request.1)).unwrap();
-        (times[call].1 == Some(answer.1), found.1.doubt(call))
+        (times[call].1 == Some(answer.1), found.1.mispairing_probability(call))
     };
     made.iter().map(of).collect()
 }
@@ -255,6 +255,6 @@ fn messages_that_cross_now_and_then_show_that_calls_are_open_together() {
     }
     let trace = fixture.trace();
     let mut rows: Vec<(i64, u32)> =
-        (0..trace.len()).map(|row| (trace.message(row).time(), row as u32)).collect();
-    assert!(carries_many(&trace, &mut rows));
+        (0..trace.len()).map(|row| (trace.message(row).sort_time(), row as u32)).collect();
+    assert!(is_multiplexed_flow(&trace, &mut rows));
 }

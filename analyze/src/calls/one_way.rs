@@ -10,10 +10,10 @@
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::told::ToldFlows;
+use super::flows_with_ids::FlowsWithIds;
 use super::{NONE, multiplexed};
 use crate::tuning::calls::one_way::{
-    ANSWERED_SHARE, FIRST_TIME, MAX_OUT_OF_TURN, MAX_SAMPLE, MIN_DEVIATIONS, MIN_MESSAGES,
+    ANSWERED_SHARE, FIRST_TIME, MAX_OUT_OF_ALTERNATION, MAX_SAMPLE, MIN_DEVIATIONS, MIN_MESSAGES,
     MIN_MESSAGES_OF_FLOW, SHARE_BETWEEN, TIMES_TRIED,
 };
 
@@ -22,7 +22,7 @@ type NodePair = (NodeId, NodeId);
 
 /// Messages of both sides of the flows between two nodes.
 #[derive(Default)]
-struct Sides {
+struct NodePairMessages {
     flows: Vec<i64>,
     /// When the messages of the connecting and the accepting side were sent, by one clock, with
     /// their flows.
@@ -30,8 +30,12 @@ struct Sides {
 }
 
 /// Takes the `pairs` apart that are on flows whose messages are no calls.
-pub(super) fn take_apart(trace: &MessageTrace, told: &ToldFlows, pairs: &mut Vec<(u32, u32)>) {
-    let mut flows = flows(trace);
+pub(super) fn unpair_one_way(
+    trace: &MessageTrace,
+    told: &FlowsWithIds,
+    pairs: &mut Vec<(u32, u32)>,
+) {
+    let mut flows = one_way_flows(trace);
     // Where calls have ids, what has none is the connection's own.
     flows.retain(|flow| !told.has_ids(*flow));
     if flows.is_empty() {
@@ -58,16 +62,16 @@ pub(super) fn take_apart(trace: &MessageTrace, told: &ToldFlows, pairs: &mut Vec
 }
 
 /// The flows whose messages are no calls.
-fn flows(trace: &MessageTrace) -> FxHashSet<i64> {
-    let turns = Turns::of(trace);
-    let shared = shared(trace, &turns);
-    let mut pairs_of_nodes: FxHashMap<NodePair, Sides> = FxHashMap::default();
+fn one_way_flows(trace: &MessageTrace) -> FxHashSet<i64> {
+    let turns = AlternationCounts::from_trace(trace);
+    let shared = flows_with_calls(trace, &turns);
+    let mut pairs_of_nodes: FxHashMap<NodePair, NodePairMessages> = FxHashMap::default();
     let mut of_flow: FxHashMap<i64, NodePair> = FxHashMap::default();
     for row in
         (0..trace.len()).filter(|row| trace.call_number(*row).is_none() && !trace.is_connect(*row))
     {
         let (message, flow) = (trace.message(row), trace.flow(row));
-        if turns.are_taken(flow) || shared.contains(&flow) {
+        if turns.alternates(flow) || shared.contains(&flow) {
             continue;
         }
         let is_connecting = message.direction == FROM_CONNECTING;
@@ -78,7 +82,7 @@ fn flows(trace: &MessageTrace) -> FxHashSet<i64> {
             pair
         });
         if let Some(sides) = pairs_of_nodes.get_mut(pair) {
-            sides.sent[usize::from(!is_connecting)].push((flow, message.time()));
+            sides.sent[usize::from(!is_connecting)].push((flow, message.sort_time()));
         }
     }
     let no_calls = pairs_of_nodes.into_values().filter_map(|mut sides| {
@@ -90,19 +94,20 @@ fn flows(trace: &MessageTrace) -> FxHashSet<i64> {
 
 /// The connections that carry many calls at once, or on which the sides take turns but for messages
 /// of the connection's own: what looks like messages at any time are these.
-fn shared(trace: &MessageTrace, turns: &Turns) -> FxHashSet<i64> {
+fn flows_with_calls(trace: &MessageTrace, turns: &AlternationCounts) -> FxHashSet<i64> {
     let mut rows: FxHashMap<i64, Vec<(i64, u32)>> = FxHashMap::default();
     for row in (0..trace.len()).filter(|row| trace.call_number(*row).is_none()) {
         let flow = trace.flow(row);
-        if !turns.are_taken(flow) {
-            rows.entry(flow).or_default().push((trace.message(row).time(), row as u32));
+        if !turns.alternates(flow) {
+            rows.entry(flow).or_default().push((trace.message(row).sort_time(), row as u32));
         }
     }
     rows.retain(|_, rows| {
         rows.sort_unstable();
-        multiplexed::carries_many(trace, rows) || {
-            let turns = Turns::of_rows(trace, rows.iter().map(|(_, row)| *row as usize));
-            turns.0.keys().all(|flow| turns.are_taken(*flow))
+        multiplexed::is_multiplexed_flow(trace, rows) || {
+            let turns =
+                AlternationCounts::from_rows(trace, rows.iter().map(|(_, row)| *row as usize));
+            turns.0.keys().all(|flow| turns.alternates(*flow))
         }
     });
     rows.into_keys().collect()
@@ -111,15 +116,18 @@ fn shared(trace: &MessageTrace, turns: &Turns) -> FxHashSet<i64> {
 /// The turns of each flow: how many messages it has, and how many of them follow one of their own
 /// side.
 #[derive(Default)]
-struct Turns(FxHashMap<i64, (usize, usize, i8)>);
+struct AlternationCounts(FxHashMap<i64, (usize, usize, i8)>);
 
-impl Turns {
-    fn of(trace: &MessageTrace) -> Turns {
-        Turns::of_rows(trace, (0..trace.len()).filter(|row| trace.call_number(*row).is_none()))
+impl AlternationCounts {
+    fn from_trace(trace: &MessageTrace) -> AlternationCounts {
+        AlternationCounts::from_rows(
+            trace,
+            (0..trace.len()).filter(|row| trace.call_number(*row).is_none()),
+        )
     }
 
-    fn of_rows(trace: &MessageTrace, rows: impl Iterator<Item = usize>) -> Turns {
-        let mut turns = Turns::default();
+    fn from_rows(trace: &MessageTrace, rows: impl Iterator<Item = usize>) -> AlternationCounts {
+        let mut turns = AlternationCounts::default();
         for row in rows {
             let (messages, again, last) = turns.0.entry(trace.flow(row)).or_insert((0, 0, -1));
             *messages += 1;
@@ -131,23 +139,23 @@ impl Turns {
 
     /// Whether the two sides of the flow take turns, whatever those of others between the same two
     /// do.
-    fn are_taken(&self, flow: i64) -> bool {
+    fn alternates(&self, flow: i64) -> bool {
         let known = self.0.get(&flow).filter(|(messages, _, _)| *messages >= MIN_MESSAGES_OF_FLOW);
         known.is_some_and(|(messages, again, _)| {
-            *again as f64 <= MAX_OUT_OF_TURN / 2.0 * *messages as f64
+            *again as f64 <= MAX_OUT_OF_ALTERNATION / 2.0 * *messages as f64
         })
     }
 }
 
-impl Sides {
+impl NodePairMessages {
     /// Whether there is no reason to doubt that the accepting side answers.
     fn are_calls(&self) -> bool {
         self.sent.iter().any(|sent| sent.len() < MIN_MESSAGES)
-            || self.take_turns()
-            || self.answers_follow()
+            || self.alternates()
+            || self.responses_follow_requests()
     }
 
-    fn take_turns(&self) -> bool {
+    fn alternates(&self) -> bool {
         let mut all: Vec<(i64, i64, usize)> = Vec::new();
         for (side, sent) in self.sent.iter().enumerate() {
             all.extend(sent.iter().map(|(flow, time)| (*flow, *time, side)));
@@ -155,11 +163,11 @@ impl Sides {
         all.sort_unstable();
         let again =
             all.windows(2).filter(|two| two[0].0 == two[1].0 && two[0].2 == two[1].2).count();
-        again as f64 <= MAX_OUT_OF_TURN * all.len() as f64
+        again as f64 <= MAX_OUT_OF_ALTERNATION * all.len() as f64
     }
 
     /// Whether answers come a usual time after requests, on their flow.
-    fn answers_follow(&self) -> bool {
+    fn responses_follow_requests(&self) -> bool {
         let [requests, answers] = &self.sent;
         let (Some(first), Some(last)) =
             (requests.iter().min_by_key(|r| r.1), requests.iter().max_by_key(|r| r.1))
@@ -222,16 +230,19 @@ mod tests {
 
     /// How many calls are answered.
     fn answered(trace: &MessageTrace) -> usize {
-        let calls = Calls::of(trace);
-        assert_eq!((0..calls.len()).map(|call| calls.messages(call)).sum::<usize>(), trace.len());
-        (0..calls.len()).filter(|call| calls.messages(*call) == 2).count()
+        let calls = Calls::from_trace(trace);
+        assert_eq!(
+            (0..calls.len()).map(|call| calls.message_count(call)).sum::<usize>(),
+            trace.len()
+        );
+        (0..calls.len()).filter(|call| calls.message_count(*call) == 2).count()
     }
 
     #[test]
     fn messages_that_nothing_answers_are_no_calls() {
         let own = both_ways(|at| 10 * MS * at + lot(at + 1000, 40 * MS));
         assert_eq!(answered(&own), 0);
-        let calls = Calls::of(&own);
+        let calls = Calls::from_trace(&own);
         assert!(
             (0..calls.len())
                 .all(|call| calls.request(call).is_some() && calls.response(call).is_none())

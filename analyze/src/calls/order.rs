@@ -8,7 +8,7 @@ use crate::links::Links;
 
 /// State of the search at a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum CallVisit {
     New,
     OnTheWay,
     Done,
@@ -16,33 +16,34 @@ enum Mark {
 
 /// All calls: each behind the one by which it most likely has its parent, but on a way in circles;
 /// else by their requests.
-pub(super) fn by_causes(calls: &Calls, links: &Links) -> Vec<u32> {
+pub(super) fn order_by_causes(calls: &Calls, links: &Links) -> Vec<u32> {
     let mut by_request: Vec<u32> = (0..calls.len() as u32).collect();
-    by_request.sort_by_key(|call| calls.first_of(*call as usize));
-    let mut marks = vec![Mark::New; calls.len()];
+    by_request.sort_by_key(|call| calls.request_or_response(*call as usize));
+    let mut marks = vec![CallVisit::New; calls.len()];
     let mut order = Vec::with_capacity(calls.len());
     let mut way = Vec::new();
     for call in by_request {
         let mut at = Some(call);
-        while let Some(call) = at.filter(|call| marks[*call as usize] == Mark::New) {
-            marks[call as usize] = Mark::OnTheWay;
+        while let Some(call) = at.filter(|call| marks[*call as usize] == CallVisit::New) {
+            marks[call as usize] = CallVisit::OnTheWay;
             way.push(call);
-            at = made_after(calls, links, call as usize);
+            at = preceding_call(calls, links, call as usize);
         }
         // The way ends at one that is done, at none, or in a circle, which is cut where it was
         // entered.
-        order.extend(way.drain(..).rev().inspect(|call| marks[*call as usize] = Mark::Done));
+        order.extend(way.drain(..).rev().inspect(|call| marks[*call as usize] = CallVisit::Done));
     }
     order
 }
 
 /// The call whose response most likely made the node make `call`; none where that was the request.
-fn made_after(calls: &Calls, links: &Links, call: usize) -> Option<u32> {
-    let request = calls.request(call).filter(|request| *request < links.messages())?;
+fn preceding_call(calls: &Calls, links: &Links, call: usize) -> Option<u32> {
+    let request = calls.request(call).filter(|request| *request < links.message_count())?;
     let mut likeliest: Option<(f64, Option<u32>)> = None;
-    for (cause, probability) in links.parents(request).filter(|(cause, _)| calls.is_message(*cause))
+    for (cause, probability) in
+        links.parents(request).filter(|(cause, _)| calls.has_message(*cause))
     {
-        let from = calls.of_message(cause as usize);
+        let from = calls.call_of_message(cause as usize);
         // The response of a call without a request leads nowhere.
         let Some(asked) = calls.request(from) else { continue };
         if likeliest.is_none_or(|(most, _)| probability > most) {
@@ -61,16 +62,16 @@ mod tests {
     fn a_call_comes_behind_the_one_that_leads_to_its_parent() {
         let (_, calls) = calls(&IN_TURN);
         let mut links = Links::spontaneous_only(6);
-        assert_eq!(by_causes(&calls, &links), [0, 1, 2]);
+        assert_eq!(order_by_causes(&calls, &links), [0, 1, 2]);
         // y, at row 1, was made when z, at row 3, had been answered; and z because of its call.
-        links.set(1, &[(0, 0.25), (4, 0.75)], 0.0);
-        links.set(3, &[(0, 1.0)], 0.0);
-        assert_eq!(by_causes(&calls, &links), [0, 2, 1]);
+        links.set_parents(1, &[(0, 0.25), (4, 0.75)], 0.0);
+        links.set_parents(3, &[(0, 1.0)], 0.0);
+        assert_eq!(order_by_causes(&calls, &links), [0, 2, 1]);
         // In a circle each comes once.
         let mut links = Links::spontaneous_only(6);
-        links.set(1, &[(4, 1.0)], 0.0);
-        links.set(3, &[(2, 1.0)], 0.0);
-        assert_eq!(by_causes(&calls, &links), [0, 2, 1]);
+        links.set_parents(1, &[(4, 1.0)], 0.0);
+        links.set_parents(3, &[(2, 1.0)], 0.0);
+        assert_eq!(order_by_causes(&calls, &links), [0, 2, 1]);
     }
 
     #[test]
@@ -84,6 +85,6 @@ mod tests {
         ];
         let (trace, calls) = calls(&rows);
         assert_eq!(calls.id(&trace, 0), "y");
-        assert_eq!(by_causes(&calls, &Links::spontaneous_only(4)), [1, 2, 0]);
+        assert_eq!(order_by_causes(&calls, &Links::spontaneous_only(4)), [1, 2, 0]);
     }
 }

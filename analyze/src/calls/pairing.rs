@@ -12,7 +12,7 @@
 //!
 //! Where all messages say that they ask or answer, without ids, the order is certain
 //! ([`super::in_order`]). Where operations have ids, a message without one may be the connection's
-//! own ([`super::told`]).
+//! own (`reported`).
 //!
 //! A message is received with its first byte: its receiver may read the rest later, after its
 //! answer (the record that closes a FastCGI request). A message that the accepting side has sent
@@ -34,50 +34,59 @@ use std::collections::VecDeque;
 use message_trace::{FROM_CONNECTING, MessageTrace, OperationRole};
 use rustc_hash::FxHashSet;
 
-use super::connection::{direction, is_connection, times};
-use super::greetings::Greetings;
-use super::told::{ToldFlows, Unnumbered};
+use super::connection::{is_connection, row_direction, times_at_ends};
+use super::flows_with_ids::{FlowsWithIds, MessageWithoutId};
+use super::greetings::ConnectionGreetings;
 use super::{NONE, by_roles, in_order, multiplexed};
-use crate::tuning::calls::pairing::{MAX_LOST, PARTS};
+use crate::tuning::calls::pairing::{MAX_LOST, PARTITIONS};
 use out_of_core::workers;
 
 /// The rows of a request and its response; [`NONE`] is none, but not for both.
-type Pair = (u32, u32);
+type MessagePair = (u32, u32);
 
 /// All pairs of `trace`, in no particular order.
-pub(super) fn pairs(trace: &MessageTrace, told: &ToldFlows) -> Vec<Pair> {
+pub(super) fn pair_messages(trace: &MessageTrace, told: &FlowsWithIds) -> Vec<MessagePair> {
     // Flows are paired apart, on all cores.
-    let mut parts: Vec<u64> = (0..PARTS).collect();
+    let mut parts: Vec<u64> = (0..PARTITIONS).collect();
     let size = trace.len() / parts.len();
-    workers::on_each(&mut parts, |_| size, |part, pairs| of_part(trace, told, *part, pairs))
-        .concat()
+    workers::for_each_item(
+        &mut parts,
+        |_| size,
+        |part, pairs| pair_partition(trace, told, *part, pairs),
+    )
+    .concat()
 }
 
 /// Appends the pairs of the flows of one part.
-fn of_part(trace: &MessageTrace, told: &ToldFlows, part: u64, pairs: &mut Vec<Pair>) {
+fn pair_partition(
+    trace: &MessageTrace,
+    told: &FlowsWithIds,
+    part: u64,
+    pairs: &mut Vec<MessagePair>,
+) {
     let mut with_id: Vec<(i64, u32, u32)> = Vec::new();
     let mut without: Vec<(i64, u32)> = Vec::new();
-    let mut silent: Vec<Pair> = Vec::new();
-    let mut greetings = Greetings::default();
+    let mut silent: Vec<MessagePair> = Vec::new();
+    let mut greetings = ConnectionGreetings::default();
     for row in 0..trace.len() {
         let flow = trace.flow(row);
         // Flows often have every so manieth number.
-        if (flow as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (PARTS - 1) != part {
+        if (flow as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (PARTITIONS - 1) != part {
             continue;
         }
         if told.has_ids(flow) {
-            greetings.note(trace, row as u32);
+            greetings.note_message(trace, row as u32);
         }
         match trace.call_number(row) {
             Some(call) => with_id.push((flow, call, row as u32)),
-            None => match told.unnumbered(trace, row) {
-                Unnumbered::MayPair => without.push((flow, row as u32)),
-                Unnumbered::OneWay => silent.push((row as u32, NONE)),
-                Unnumbered::Own => silent.push(alone(trace, row as u32)),
+            None => match told.classify_without_id(trace, row) {
+                MessageWithoutId::MayPair => without.push((flow, row as u32)),
+                MessageWithoutId::OneWay => silent.push((row as u32, NONE)),
+                MessageWithoutId::Own => silent.push(unpaired_message(trace, row as u32)),
             },
         }
     }
-    let greeted = greetings.pair(trace, pairs);
+    let greeted = greetings.pair_greetings(trace, pairs);
     if !greeted.is_empty() {
         with_id.retain(|(_, _, row)| !greeted.contains(row));
         without.retain(|(_, row)| !greeted.contains(row));
@@ -87,7 +96,7 @@ fn of_part(trace: &MessageTrace, told: &ToldFlows, part: u64, pairs: &mut Vec<Pa
     // What could not be read, and so has no id, may be the other one of a message with an id.
     let unread: FxHashSet<i64> =
         without.iter().map(|(flow, _)| *flow).filter(|flow| told.has_ids(*flow)).collect();
-    for (flow, row, is_request) in by_id(trace, with_id, pairs) {
+    for (flow, row, is_request) in pair_by_id(trace, with_id, pairs) {
         match is_request {
             _ if unread.contains(&flow) => without.push((flow, row)),
             true => pairs.push((row, NONE)),
@@ -95,7 +104,7 @@ fn of_part(trace: &MessageTrace, told: &ToldFlows, part: u64, pairs: &mut Vec<Pa
         }
     }
     without.sort_unstable();
-    let mut turns = Turns::default();
+    let mut turns = AlternatingFlow::default();
     for flow in without.chunk_by(|one, other| one.0 == other.0) {
         // What is known of the rest of the trace counts all messages as if none had an id.
         turns.with_ids = told.has_ids(flow[0].0);
@@ -104,16 +113,16 @@ fn of_part(trace: &MessageTrace, told: &ToldFlows, part: u64, pairs: &mut Vec<Pa
         turns.open.extend((0..open).map(|_| NONE));
         turns.rows.clear();
         turns.rows.extend(flow.iter().map(|(_, row)| (0, *row)));
-        turns.pair(trace, pairs);
+        turns.pair_by_alternation(trace, pairs);
     }
 }
 
 /// Appends the pairs of messages given as flow, number of the id, and row. Returns those that say
 /// what they are and have no partner: their flow, their row, and whether they ask.
-fn by_id(
+fn pair_by_id(
     trace: &MessageTrace,
     mut messages: Vec<(i64, u32, u32)>,
-    pairs: &mut Vec<Pair>,
+    pairs: &mut Vec<MessagePair>,
 ) -> Vec<(i64, u32, bool)> {
     messages.sort_unstable();
     let (mut alone, mut told_alone) = (Vec::new(), Vec::new());
@@ -121,18 +130,18 @@ fn by_id(
     let mut both_call: FxHashSet<i64> = FxHashSet::default();
     let mut open: VecDeque<u32> = VecDeque::new();
     for call in messages.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
-        if by_roles::are_told(trace, call) {
-            by_roles::pair(trace, call, pairs, &mut told_alone);
+        if by_roles::have_roles(trace, call) {
+            by_roles::pair_by_roles(trace, call, pairs, &mut told_alone);
             continue;
         }
         let connecting =
-            call.iter().filter(|(_, _, row)| direction(trace, *row) == FROM_CONNECTING).count();
+            call.iter().filter(|(_, _, row)| row_direction(trace, *row) == FROM_CONNECTING).count();
         let in_order = 2 * connecting == call.len();
         for (flow, _, row) in call {
             match open.front().copied() {
-                Some(before) if direction(trace, before) != direction(trace, *row) => {
-                    let pair = ordered(trace, before, *row);
-                    if direction(trace, pair.0) != FROM_CONNECTING {
+                Some(before) if row_direction(trace, before) != row_direction(trace, *row) => {
+                    let pair = request_first(trace, before, *row);
+                    if row_direction(trace, pair.0) != FROM_CONNECTING {
                         both_call.insert(*flow);
                     }
                     pairs.push(pair);
@@ -151,39 +160,43 @@ fn by_id(
     // A single message is what its direction says, unless the accepting side was seen to call as
     // well.
     pairs.extend(alone.into_iter().map(|(flow, row)| {
-        let is_request = direction(trace, row) == FROM_CONNECTING || both_call.contains(&flow);
+        let is_request = row_direction(trace, row) == FROM_CONNECTING || both_call.contains(&flow);
         if is_request { (row, NONE) } else { (NONE, row) }
     }));
     told_alone
 }
 
 /// A message that is paired with none, by its direction.
-fn alone(trace: &MessageTrace, row: u32) -> Pair {
-    if direction(trace, row) == FROM_CONNECTING { (row, NONE) } else { (NONE, row) }
+fn unpaired_message(trace: &MessageTrace, row: u32) -> MessagePair {
+    if row_direction(trace, row) == FROM_CONNECTING { (row, NONE) } else { (NONE, row) }
 }
 
 /// Two messages of opposite directions as request and response.
-fn ordered(trace: &MessageTrace, one: u32, other: u32) -> Pair {
+fn request_first(trace: &MessageTrace, one: u32, other: u32) -> MessagePair {
     let (a, b) = (one as usize, other as usize);
     let before = |at: Option<i64>, then: Option<i64>| Some(at? <= then?);
     // By the clock of one's sender, and by that of its receiver; the other way round likewise.
-    let one_first =
-        [before(trace.send_ts(a), trace.arrival(b)), before(trace.arrival(a), trace.send_ts(b))];
-    let other_first =
-        [before(trace.send_ts(b), trace.arrival(a)), before(trace.arrival(b), trace.send_ts(a))];
+    let one_first = [
+        before(trace.send_ts(a), trace.arrival_time(b)),
+        before(trace.arrival_time(a), trace.send_ts(b)),
+    ];
+    let other_first = [
+        before(trace.send_ts(b), trace.arrival_time(a)),
+        before(trace.arrival_time(b), trace.send_ts(a)),
+    ];
     let agree =
         |clocks: [Option<bool>; 2]| clocks.contains(&Some(true)) && !clocks.contains(&Some(false));
     match (agree(one_first), agree(other_first)) {
         (true, false) => (one, other),
         (false, true) => (other, one),
-        _ if direction(trace, one) == FROM_CONNECTING => (one, other),
+        _ if row_direction(trace, one) == FROM_CONNECTING => (one, other),
         _ => (other, one),
     }
 }
 
 /// The messages of one flow, for pairing by turns.
 #[derive(Default)]
-struct Turns {
+struct AlternatingFlow {
     /// When one of its ends saw each, and its row.
     rows: Vec<(i64, u32)>,
     /// The requests that are not answered yet.
@@ -192,12 +205,12 @@ struct Turns {
     with_ids: bool,
 }
 
-impl Turns {
+impl AlternatingFlow {
     /// Appends the pairs of the flow, by the order in which one of its ends saw its messages.
-    fn pair(&mut self, trace: &MessageTrace, pairs: &mut Vec<Pair>) {
+    fn pair_by_alternation(&mut self, trace: &MessageTrace, pairs: &mut Vec<MessagePair>) {
         let mut missing = [0; 2];
         for (_, row) in &self.rows {
-            for (missing, time) in missing.iter_mut().zip(times(trace, *row)) {
+            for (missing, time) in missing.iter_mut().zip(times_at_ends(trace, *row)) {
                 *missing += usize::from(time.is_none());
             }
         }
@@ -205,25 +218,29 @@ impl Turns {
         // this end has no time of stands where the other end's puts it.
         let end = usize::from(missing[0] > missing[1]);
         for (time, row) in &mut self.rows {
-            *time = times(trace, *row)[end].unwrap_or_else(|| trace.message(*row as usize).time());
+            *time = times_at_ends(trace, *row)[end]
+                .unwrap_or_else(|| trace.message(*row as usize).sort_time());
         }
         self.rows.sort_unstable();
         let rows = self.rows.iter().map(|(_, row)| *row);
         // Of a part of a trace it is not known what is left out in the others.
         let is_whole = trace.beyond.uneven.is_none() && self.open.is_empty();
-        if let Some(told) = is_whole.then(|| in_order::pairs(trace, rows)).flatten() {
+        if let Some(told) = is_whole.then(|| in_order::pair_in_order(trace, rows)).flatten() {
             pairs.extend(told);
             return;
         }
-        if multiplexed::pair(trace, &mut self.rows, pairs) {
+        if multiplexed::pair_multiplexed(trace, &mut self.rows, pairs) {
             self.open.clear();
             return;
         }
-        let requests =
-            self.rows.iter().filter(|(_, row)| direction(trace, *row) == FROM_CONNECTING).count();
+        let requests = self
+            .rows
+            .iter()
+            .filter(|(_, row)| row_direction(trace, *row) == FROM_CONNECTING)
+            .count();
         let is_connection = self.rows.first().is_some_and(|(_, row)| is_connection(trace, *row));
         let flow = self.rows.first().map_or(0, |(_, row)| trace.flow(*row as usize));
-        let of_unseen = |(_, row): &&(i64, u32)| direction(trace, *row) != FROM_CONNECTING;
+        let of_unseen = |(_, row): &&(i64, u32)| row_direction(trace, *row) != FROM_CONNECTING;
         let unseen = self.rows.first().filter(of_unseen).filter(|_| is_connection);
         let is_even = match trace.beyond.uneven.as_ref().filter(|_| !self.with_ids) {
             Some(uneven) => !uneven.contains(&flow),
@@ -237,7 +254,7 @@ impl Turns {
         pairs.extend(unseen.map(|(_, row)| (NONE, *row)));
         let mut answering = false;
         for (_, row) in self.rows.iter().skip(usize::from(unseen.is_some())) {
-            if direction(trace, *row) == FROM_CONNECTING {
+            if row_direction(trace, *row) == FROM_CONNECTING {
                 if answering && !in_order {
                     pairs.extend(self.open.drain(..).map(|request| (request, NONE)));
                 }
@@ -246,7 +263,7 @@ impl Turns {
             } else {
                 answering = true;
                 if !in_order && self.open.front().is_some_and(|row| is_lost(trace, *row)) {
-                    give_up_lost(trace, &mut self.open, pairs);
+                    drop_lost_requests(trace, &mut self.open, pairs);
                 }
                 // A message that nobody asked for is the accepting side's own.
                 let request = self.open.front().copied();
@@ -254,7 +271,7 @@ impl Turns {
                     request.filter(|request| !in_order::is_too_early(trace, *row, *request));
                 // Where others have ids, what says that it answers is no request.
                 let answers = |row: u32| {
-                    let told = trace.told(row as usize);
+                    let told = trace.operations(row as usize);
                     told.is_some_and(|told| told.role == OperationRole::Response)
                 };
                 let is_answer = self.with_ids && answers(*row);
@@ -272,7 +289,11 @@ impl Turns {
 
 /// Before an answer, gives up the first of the `open` requests if they were lost and one soon
 /// behind them was not: that one is answered, as where a datagram was sent again.
-fn give_up_lost(trace: &MessageTrace, open: &mut VecDeque<u32>, pairs: &mut Vec<Pair>) {
+fn drop_lost_requests(
+    trace: &MessageTrace,
+    open: &mut VecDeque<u32>,
+    pairs: &mut Vec<MessagePair>,
+) {
     let first = open.iter().take(MAX_LOST);
     let lost = first.take_while(|request| is_lost(trace, **request)).count();
     if lost < open.len().min(MAX_LOST) {

@@ -5,53 +5,67 @@
 //! linking also has it, both calls were made for the same one: the parent is that of the earlier
 //! call or, where that was to get work from a queue, the call that put it there. The most likely
 //! links lead to it; how likely it is, all of them tell, as other ways may lead to the same parent
-//! ([`Candidates`]).
+//! ([`CandidateParents`]).
 
-use super::delivered::delivered;
-use super::{Calls, Candidates, NONE, order};
+use super::deliveries::likeliest_delivering_call;
+use super::{Calls, CandidateParents, NONE, order};
 use crate::links::Links;
 
 /// The most likely parent of every call.
 #[derive(Clone, Debug)]
-pub struct Parents {
+pub struct LikelyParents {
     parent: Vec<u32>,
     probability: Vec<f64>,
 }
 
 /// The most likely parent of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parent {
+pub struct LikelyParent {
     /// The call; none where the call most likely has none.
     pub call: Option<usize>,
     /// Probability of that, from 0 to 1. 0 where the links do not say.
     pub probability: f64,
 }
 
-impl Parents {
+impl LikelyParents {
     /// Parents by `links`. `candidates` are all possible parents of the same `calls`.
-    pub fn of(calls: &Calls, links: &Links, candidates: &Candidates) -> Parents {
-        let mut parents =
-            Parents { parent: vec![NONE; calls.len()], probability: vec![f64::NAN; calls.len()] };
+    pub fn from_links(
+        calls: &Calls,
+        links: &Links,
+        candidates: &CandidateParents,
+    ) -> LikelyParents {
+        let mut parents = LikelyParents {
+            parent: vec![NONE; calls.len()],
+            probability: vec![f64::NAN; calls.len()],
+        };
         // A call that was answered before another one was made comes before it, so that its parent
         // is known, but in circles.
-        for call in order::by_causes(calls, links).into_iter().map(|call| call as usize) {
-            let Some(request) = calls.request(call).filter(|request| *request < links.messages())
+        for call in order::order_by_causes(calls, links).into_iter().map(|call| call as usize) {
+            let Some(request) =
+                calls.request(call).filter(|request| *request < links.message_count())
             else {
                 continue;
             };
             let mut by_link = false;
             // The most likely link decides; where it leads to no request, as that was not seen, the
             // next.
-            let mut decided = (links.spontaneous(request), None, links.spontaneous(request));
+            let mut decided = (
+                links.spontaneous_probability(request),
+                None,
+                links.spontaneous_probability(request),
+            );
             for (cause, probability) in
-                links.parents(request).filter(|(cause, _)| calls.is_message(*cause))
+                links.parents(request).filter(|(cause, _)| calls.has_message(*cause))
             {
-                let from = calls.of_message(cause as usize);
+                let from = calls.call_of_message(cause as usize);
                 let found = if calls.request(from) == Some(cause as usize) {
                     Some((Some(from as u32), probability))
                 } else {
-                    let brought = delivered(calls, links, from).map(|(call, p)| (Some(call), p));
-                    brought.or(parents.known(from)).map(|(parent, p)| (parent, p * probability))
+                    let brought = likeliest_delivering_call(calls, links, from)
+                        .map(|(call, p)| (Some(call), p));
+                    brought
+                        .or(parents.known_parent(from))
+                        .map(|(parent, p)| (parent, p * probability))
                 };
                 let Some((parent, way)) = found else { continue };
                 if probability > decided.0 || (probability == decided.0 && !by_link) {
@@ -72,7 +86,7 @@ impl Parents {
     }
 
     /// The parent of a call and its probability, if something is known of it by now.
-    fn known(&self, call: usize) -> Option<(Option<u32>, f64)> {
+    fn known_parent(&self, call: usize) -> Option<(Option<u32>, f64)> {
         let parent = Some(self.parent[call]).filter(|parent| *parent != NONE);
         Some(self.probability[call])
             .filter(|probability| !probability.is_nan())
@@ -80,9 +94,9 @@ impl Parents {
     }
 
     /// The parent of `call`; none where the links say nothing of it, as only its response was seen.
-    pub fn of_call(&self, call: usize) -> Option<Parent> {
-        let (parent, probability) = self.known(call)?;
-        Some(Parent { call: parent.map(|parent| parent as usize), probability })
+    pub fn of_call(&self, call: usize) -> Option<LikelyParent> {
+        let (parent, probability) = self.known_parent(call)?;
+        Some(LikelyParent { call: parent.map(|parent| parent as usize), probability })
     }
 }
 
@@ -91,8 +105,8 @@ mod tests {
     use super::*;
     use crate::calls::pairing::tests::{IN_TURN, calls};
 
-    fn parents_of(calls: &Calls, links: &Links) -> Parents {
-        Parents::of(calls, links, &Candidates::of(calls, links))
+    fn parents_of(calls: &Calls, links: &Links) -> LikelyParents {
+        LikelyParents::from_links(calls, links, &CandidateParents::from_links(calls, links))
     }
 
     #[test]
@@ -100,19 +114,19 @@ mod tests {
         let (trace, calls) = calls(&IN_TURN);
         assert_eq!((0..3).map(|call| calls.id(&trace, call)).collect::<Vec<_>>(), ["x", "y", "z"]);
         let mut links = Links::spontaneous_only(6);
-        links.set(1, &[(0, 0.75)], 0.25);
-        links.set(3, &[(2, 0.5), (0, 0.25)], 0.25);
+        links.set_parents(1, &[(0, 0.75)], 0.25);
+        links.set_parents(3, &[(2, 0.5), (0, 0.25)], 0.25);
         let parents = parents_of(&calls, &links);
         let parent = |call| parents.of_call(call).unwrap();
-        assert_eq!(parent(0), Parent { call: None, probability: 1.0 });
-        assert_eq!(parent(1), Parent { call: Some(0), probability: 0.75 });
+        assert_eq!(parent(0), LikelyParent { call: None, probability: 1.0 });
+        assert_eq!(parent(1), LikelyParent { call: Some(0), probability: 0.75 });
         // d was called for the same call as b was: 0.5 times 0.75; or directly.
-        assert_eq!(parent(2), Parent { call: Some(0), probability: 0.375 + 0.25 });
-        links.set(1, &[(0, 0.25)], 0.75);
+        assert_eq!(parent(2), LikelyParent { call: Some(0), probability: 0.375 + 0.25 });
+        links.set_parents(1, &[(0, 0.25)], 0.75);
         // Spontaneous, or for what was.
         assert_eq!(
             parents_of(&calls, &links).of_call(2),
-            Some(Parent { call: None, probability: 0.25 + 0.5 * 0.75 })
+            Some(LikelyParent { call: None, probability: 0.25 + 0.5 * 0.75 })
         );
     }
 
@@ -131,15 +145,15 @@ mod tests {
         assert_eq!((0..3).map(|call| calls.id(&trace, call)).collect::<Vec<_>>(), ["y", "x", "z"]);
         let mut links = Links::spontaneous_only(5);
         // d was asked because of c's request, and b because of d's answer.
-        links.set(2, &[(1, 1.0)], 0.0);
-        links.set(4, &[(3, 0.9)], 0.1);
+        links.set_parents(2, &[(1, 1.0)], 0.0);
+        links.set_parents(4, &[(3, 0.9)], 0.1);
         assert_eq!(
             parents_of(&calls, &links).of_call(0),
-            Some(Parent { call: Some(1), probability: 0.9 })
+            Some(LikelyParent { call: Some(1), probability: 0.9 })
         );
         // Nor does a circle take it away, in which d was asked because of b's answer, if that is
         // less likely.
-        links.set(2, &[(0, 0.2), (1, 0.8)], 0.0);
+        links.set_parents(2, &[(0, 0.2), (1, 0.8)], 0.0);
         assert_eq!(parents_of(&calls, &links).of_call(0).unwrap().call, Some(1));
     }
 
@@ -147,12 +161,12 @@ mod tests {
     fn links_of_a_longer_trace_are_no_links_of_this_one() {
         let (_, calls) = calls(&IN_TURN);
         let mut links = Links::spontaneous_only(6);
-        links.set(1, &[(4_000_000_000, 0.9)], 0.1);
+        links.set_parents(1, &[(4_000_000_000, 0.9)], 0.1);
         assert_eq!(
             parents_of(&calls, &links).of_call(1),
-            Some(Parent { call: None, probability: 0.1 })
+            Some(LikelyParent { call: None, probability: 0.1 })
         );
-        assert_eq!(Candidates::of(&calls, &links).of_call(1), [(None, 0.1)]);
+        assert_eq!(CandidateParents::from_links(&calls, &links).of_call(1), [(None, 0.1)]);
     }
 
     #[test]
@@ -174,13 +188,13 @@ mod tests {
         ]);
         assert_eq!(without.request(1), None);
         let mut links = Links::spontaneous_only(4);
-        links.set(2, &[(1, 0.6), (0, 0.3)], 0.1);
+        links.set_parents(2, &[(1, 0.6), (0, 0.3)], 0.1);
         let parents = parents_of(&without, &links);
-        assert_eq!(parents.of_call(2), Some(Parent { call: Some(0), probability: 0.3 }));
-        links.set(2, &[(1, 0.9)], 0.1);
+        assert_eq!(parents.of_call(2), Some(LikelyParent { call: Some(0), probability: 0.3 }));
+        links.set_parents(2, &[(1, 0.9)], 0.1);
         assert_eq!(
             parents_of(&without, &links).of_call(2),
-            Some(Parent { call: None, probability: 0.1 })
+            Some(LikelyParent { call: None, probability: 0.1 })
         );
     }
 
@@ -188,7 +202,7 @@ mod tests {
     fn links_that_go_round_in_circles_lead_nowhere() {
         let (_, calls) = calls(&[("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3)]);
         let mut links = Links::spontaneous_only(2);
-        links.set(0, &[(1, 1.0)], 0.0);
+        links.set_parents(0, &[(1, 1.0)], 0.0);
         assert_eq!(parents_of(&calls, &links).of_call(0), None);
     }
 }

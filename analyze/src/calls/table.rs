@@ -7,20 +7,20 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 use message_trace::table::BATCH_ROWS;
-use message_trace::table::columns::{self, dictionary, nullable, required};
+use message_trace::table::columns::{self, dictionary_type, nullable_field, required_field};
 use message_trace::{Endpoint, MessageTrace, PathError};
 
-use super::{Calls, Candidates, Parents};
+use super::{Calls, CandidateParents, LikelyParents};
 use crate::links::Links;
 use crate::naming::NodeNames;
 use crate::options::Options;
-use crate::receipt::Receipt;
+use crate::receipt::MessageReceipt;
 
 /// The table of a trace's calls.
 pub struct CallTable<'a> {
     trace: &'a MessageTrace,
     calls: Calls,
-    parents: Parents,
+    parents: LikelyParents,
     names: NodeNames<'a>,
     options: &'a Options,
     next: usize,
@@ -37,8 +37,9 @@ impl<'a> CallTable<'a> {
         options: &'a Options,
         path: &'a Path,
     ) -> CallTable<'a> {
-        let calls = Calls::of(trace);
-        let parents = Parents::of(&calls, links, &Candidates::of(&calls, links));
+        let calls = Calls::from_trace(trace);
+        let parents =
+            LikelyParents::from_links(&calls, links, &CandidateParents::from_links(&calls, links));
         CallTable {
             trace,
             calls,
@@ -54,73 +55,73 @@ impl<'a> CallTable<'a> {
     /// unknown. A request was received with its last byte, or with its first if it was answered
     /// before that.
     pub fn schema() -> SchemaRef {
-        columns::schema([
-            required("call_id", DataType::Utf8),
-            nullable("parent_call_id", DataType::Utf8),
-            nullable("probability", DataType::Float64),
-            required("caller", dictionary()),
-            required("callee", dictionary()),
-            nullable("src_endpoint", dictionary()),
-            nullable("dst_endpoint", dictionary()),
-            required("protocol", dictionary()),
-            nullable("request_send", DataType::Int64),
-            nullable("request_recv", DataType::Int64),
-            nullable("response_send", DataType::Int64),
-            nullable("response_recv", DataType::Int64),
-            nullable("request_bytes", DataType::Int64),
-            nullable("response_bytes", DataType::Int64),
+        columns::build_schema([
+            required_field("call_id", DataType::Utf8),
+            nullable_field("parent_call_id", DataType::Utf8),
+            nullable_field("probability", DataType::Float64),
+            required_field("caller", dictionary_type()),
+            required_field("callee", dictionary_type()),
+            nullable_field("src_endpoint", dictionary_type()),
+            nullable_field("dst_endpoint", dictionary_type()),
+            required_field("protocol", dictionary_type()),
+            nullable_field("request_send", DataType::Int64),
+            nullable_field("request_recv", DataType::Int64),
+            nullable_field("response_send", DataType::Int64),
+            nullable_field("response_recv", DataType::Int64),
+            nullable_field("request_bytes", DataType::Int64),
+            nullable_field("response_bytes", DataType::Int64),
         ])
     }
 
-    fn batch(&mut self) -> Result<RecordBatch, PathError> {
+    fn next_batch(&mut self) -> Result<RecordBatch, PathError> {
         let rows = self.next..(self.next + BATCH_ROWS).min(self.calls.len());
         self.next = rows.end;
         let (trace, calls, parents) = (self.trace, &self.calls, &self.parents);
         let names = &mut self.names;
         let mut name = |end: usize| {
-            columns::texts(rows.clone().map(|call| {
-                let (node, tid) = calls.ends(trace, call)[end];
+            columns::dictionary_array(rows.clone().map(|call| {
+                let (node, tid) = calls.caller_and_callee(trace, call)[end];
                 Some(names.name(node, tid).to_owned())
             }))
         };
         let [caller, callee] = [name(0), name(1)];
         let ends = |caller: bool| {
-            columns::texts(rows.clone().map(|call| {
-                let message = first(trace, calls, call);
+            columns::dictionary_array(rows.clone().map(|call| {
+                let message = first_message(trace, calls, call);
                 // The caller is the sender of the request, and the receiver of the response.
                 let from_caller = calls.request(call).is_some() == caller;
                 let id = if from_caller { message.src_endpoint } else { message.dst_endpoint };
-                trace.endpoint(id).and_then(|endpoint| self.endpoint(endpoint))
+                trace.endpoint(id).and_then(|endpoint| self.endpoint_name(endpoint))
             }))
         };
         let of_request = |of: &dyn Fn(usize) -> Option<i64>| {
-            columns::int64(rows.clone().map(|call| calls.request(call).and_then(of)))
+            columns::int64_array(rows.clone().map(|call| calls.request(call).and_then(of)))
         };
         let of_response = |of: &dyn Fn(usize) -> Option<i64>| {
-            columns::int64(rows.clone().map(|call| calls.response(call).and_then(of)))
+            columns::int64_array(rows.clone().map(|call| calls.response(call).and_then(of)))
         };
         let (sent, received) = (|row| trace.send_ts(row), |row| trace.recv_ts(row));
-        let request_received = columns::int64(rows.clone().map(|call| {
-            let mut receipt = Receipt::of(trace, calls.request(call)?);
-            receipt.caused(calls.response(call).and_then(sent));
+        let request_received = columns::int64_array(rows.clone().map(|call| {
+            let mut receipt = MessageReceipt::from_row(trace, calls.request(call)?);
+            receipt.note_effect(calls.response(call).and_then(sent));
             receipt.at
         }));
         let bytes = |row| Some(trace.bytes(row));
         let parent = |call| parents.of_call(call).and_then(|parent| parent.call);
         let arrays = vec![
-            columns::text(rows.clone().map(|call| Some(calls.id(trace, call)))),
-            columns::text(
+            columns::string_array(rows.clone().map(|call| Some(calls.id(trace, call)))),
+            columns::string_array(
                 rows.clone().map(|call| parent(call).map(|parent| calls.id(trace, parent))),
             ),
-            columns::float64(
+            columns::float64_array(
                 rows.clone().map(|call| parents.of_call(call).map(|parent| parent.probability)),
             ),
             caller,
             callee,
             ends(true),
             ends(false),
-            columns::texts(
-                rows.clone().map(|call| Some(first(trace, calls, call).protocol.name())),
+            columns::dictionary_array(
+                rows.clone().map(|call| Some(first_message(trace, calls, call).protocol.name())),
             ),
             of_request(&sent),
             request_received,
@@ -129,11 +130,11 @@ impl<'a> CallTable<'a> {
             of_request(&bytes),
             of_response(&bytes),
         ];
-        columns::batch(self.path, &CallTable::schema(), arrays)
+        columns::build_batch(self.path, &CallTable::schema(), arrays)
     }
 
     /// The user's name of `endpoint`, or its own name, if it has one.
-    fn endpoint(&self, endpoint: &Endpoint) -> Option<String> {
+    fn endpoint_name(&self, endpoint: &Endpoint) -> Option<String> {
         let text = endpoint.to_string();
         let called = self.options.aliases.endpoint_text(&text);
         Some(called.unwrap_or(text)).filter(|text| !text.is_empty())
@@ -144,27 +145,27 @@ impl Iterator for CallTable<'_> {
     type Item = Result<RecordBatch, PathError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        (self.next < self.calls.len()).then(|| self.batch())
+        (self.next < self.calls.len()).then(|| self.next_batch())
     }
 }
 
 /// The call's request or, where it was not seen, its response.
-fn first(trace: &MessageTrace, calls: &Calls, call: usize) -> message_trace::Message {
-    trace.message(calls.first_of(call))
+fn first_message(trace: &MessageTrace, calls: &Calls, call: usize) -> message_trace::Message {
+    trace.message(calls.request_or_response(call))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::calls::pairing::tests::calls;
-    use message_trace::table::export::{Format, export_batches};
+    use message_trace::table::export::{TableFormat, export_batches};
 
     fn csv(rows: &[crate::calls::pairing::tests::Row<'_>], links: &Links) -> String {
         let (trace, _) = calls(rows);
         let options = Options::default();
         let table = CallTable::new(&trace, links, &options, Path::new("x"));
         let mut output = Vec::new();
-        export_batches(CallTable::schema(), table, Format::Csv, &mut output, Path::new("out"))
+        export_batches(CallTable::schema(), table, TableFormat::Csv, &mut output, Path::new("out"))
             .unwrap();
         String::from_utf8(output).unwrap()
     }
@@ -172,7 +173,7 @@ mod tests {
     #[test]
     fn a_row_has_both_ends_times_and_the_parent() {
         let mut links = Links::spontaneous_only(4);
-        links.set(1, &[(0, 0.75)], 0.25);
+        links.set_parents(1, &[(0, 0.75)], 0.25);
         let rows = [
             ("c", "a", "x", 0, 1),
             ("a", "b", "y", 2, 3),
@@ -196,7 +197,7 @@ mod tests {
         let (trace, options) = (trace.trace(), Options::default());
         let table = CallTable::new(&trace, &Links::spontaneous_only(2), &options, Path::new("x"));
         let mut output = Vec::new();
-        export_batches(CallTable::schema(), table, Format::Csv, &mut output, Path::new("out"))
+        export_batches(CallTable::schema(), table, TableFormat::Csv, &mut output, Path::new("out"))
             .unwrap();
         let csv = String::from_utf8(output).unwrap();
         assert!(csv.ends_with(",tcp,0,10,20,21,100,100\n"), "{csv}");

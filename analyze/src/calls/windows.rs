@@ -1,34 +1,34 @@
 //! The calls of a data directory window by window, each with its parent and the root of its trace:
-//! for whoever shows them one by one ([`in_windows`]). A trace may be larger than memory, so its
-//! messages and links are there only for a stretch and what is around it ([`crate::stretches`]),
+//! for whoever shows them one by one ([`for_each_window`]). A trace may be larger than memory, so
+//! its messages and links are there only for a stretch and what is around it ([`crate::batches`]),
 //! and of what came before only who the roots are.
 //!
 //! Within what is around a stretch, a quarter of its length on each side, calls and parents are
-//! found as in one trace. A first reading finds the answers that come later than that ([`late`]);
-//! only who was called because of such an answer is not known to be.
+//! found as in one trace. A first reading finds the answers that come later than that
+//! ([`late_responses`]); only who was called because of such an answer is not known to be.
 
-mod late;
+mod late_responses;
 mod message;
 mod parties;
 mod roots;
 
 use std::ops::ControlFlow;
 
-use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, PathError, Protocol};
+use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, PathError, TransportProtocol};
 use rustc_hash::FxHashMap;
 
-use super::{Calls, Candidates, Parents};
+use super::{Calls, CandidateParents, LikelyParents};
+use crate::batches::{TraceBatches, TraceOverview};
 use crate::links::{LinkReader, Links};
 use crate::options::Options;
-use crate::receipt::Receipt;
-use crate::stretches::{Overview, Stretches};
-use late::Late;
-use parties::Parties;
-use roots::Roots;
+use crate::receipt::MessageReceipt;
+use late_responses::LateResponses;
+use parties::PartyIndex;
+use roots::TraceRoots;
 
 pub use message::CallMessage;
 pub use parties::Party;
-pub use roots::Root;
+pub use roots::TraceRoot;
 
 /// The call that another one was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct TracedCall<'window> {
     /// Probability of that parent, from 0 to 1; none where the links say nothing.
     pub probability: Option<f64>,
     /// The root of its trace; itself where it has no parent.
-    pub root: Root,
+    pub root: TraceRoot,
     /// The caller, as a place in [`CallWindow::parties`].
     pub caller: usize,
     /// The callee, likewise.
@@ -66,7 +66,7 @@ pub struct TracedCall<'window> {
     /// Whether the caller made the connection, so that the callee's port is a server's.
     pub from_connecting: bool,
     /// The protocol that it went over.
-    pub protocol: Protocol,
+    pub protocol: TransportProtocol,
     /// The request; none where only the response was seen.
     pub request: Option<CallMessage>,
     /// The response.
@@ -79,13 +79,13 @@ pub struct TracedCall<'window> {
 pub struct CallWindow<'whole> {
     /// Everybody who was named in this window or an earlier one.
     pub parties: &'whole [Party],
-    stretch: &'whole MessageTrace,
+    batch: &'whole MessageTrace,
     first: u64,
     calls: &'whole Calls,
-    parents: &'whole Parents,
+    parents: &'whole LikelyParents,
     own: &'whole [usize],
-    late: &'whole Late,
-    roots: &'whole [Root],
+    late: &'whole LateResponses,
+    roots: &'whole [TraceRoot],
     cut: &'whole [bool],
     ends: Vec<[usize; 2]>,
     endpoints: Vec<Option<String>>,
@@ -103,40 +103,43 @@ impl CallWindow<'_> {
     }
 
     /// Number of messages of these calls.
-    pub fn messages(&self) -> usize {
-        let late = self.own.iter().filter(|call| self.late_answer(**call).is_some()).count();
-        self.own.iter().map(|call| self.calls.messages(*call)).sum::<usize>() + late
+    pub fn message_count(&self) -> usize {
+        let late = self.own.iter().filter(|call| self.late_response(**call).is_some()).count();
+        self.own.iter().map(|call| self.calls.message_count(*call)).sum::<usize>() + late
     }
 
     /// The calls, by the order of their first messages.
     pub fn calls(&self) -> impl ExactSizeIterator<Item = TracedCall<'_>> + '_ {
-        self.own.iter().zip(&self.ends).map(|(call, ends)| self.call(*call, *ends))
+        self.own.iter().zip(&self.ends).map(|(call, ends)| self.traced_call(*call, *ends))
     }
 
     /// The request and the response of a call of the window.
     fn messages_of(&self, call: usize) -> [Option<CallMessage>; 2] {
         let seen =
-            |row: Option<usize>| row.map(|row| CallMessage::of(self.stretch, self.first, row));
-        let response = seen(self.calls.response(call)).or_else(|| self.late_answer(call));
+            |row: Option<usize>| row.map(|row| CallMessage::from_row(self.batch, self.first, row));
+        let response = seen(self.calls.response(call)).or_else(|| self.late_response(call));
         let request = self.calls.request(call).map(|row| {
-            let mut receipt = Receipt::of(self.stretch, row);
-            receipt.caused(response.and_then(|response| response.sent));
-            CallMessage { received: receipt.at, ..CallMessage::of(self.stretch, self.first, row) }
+            let mut receipt = MessageReceipt::from_row(self.batch, row);
+            receipt.note_effect(response.and_then(|response| response.sent));
+            CallMessage {
+                received: receipt.at,
+                ..CallMessage::from_row(self.batch, self.first, row)
+            }
         });
         [request, response]
     }
 
     /// The answer to a call that is beyond the window.
-    fn late_answer(&self, call: usize) -> Option<CallMessage> {
+    fn late_response(&self, call: usize) -> Option<CallMessage> {
         let request = self.calls.request(call).filter(|_| self.calls.response(call).is_none())?;
-        self.late.answer(self.first + request as u64)
+        self.late.late_response(self.first + request as u64)
     }
 
-    fn call(&self, call: usize, [caller, callee]: [usize; 2]) -> TracedCall<'_> {
-        let (calls, trace) = (self.calls, self.stretch);
+    fn traced_call(&self, call: usize, [caller, callee]: [usize; 2]) -> TracedCall<'_> {
+        let (calls, trace) = (self.calls, self.batch);
         let [request, response] = self.messages_of(call);
         let has_request = calls.request(call).is_some();
-        let message = trace.message(calls.first_of(call));
+        let message = trace.message(calls.request_or_response(call));
         let known = self.parents.of_call(call).filter(|_| !self.cut[call]);
         let parent = known.and_then(|parent| parent.call).map(|parent| {
             let [request, response] = self.messages_of(parent);
@@ -161,14 +164,14 @@ impl CallWindow<'_> {
             root: self.roots[call],
             caller,
             callee,
-            threads: calls.ends(trace, call).map(|(_, tid)| tid),
+            threads: calls.caller_and_callee(trace, call).map(|(_, tid)| tid),
             src_endpoint: endpoint(src),
             dst_endpoint: endpoint(dst),
             from_connecting,
             protocol: message.protocol,
             request,
             response,
-            id: trace.call_id(calls.first_of(call)),
+            id: trace.call_id(calls.request_or_response(call)),
         }
     }
 }
@@ -178,39 +181,49 @@ impl CallWindow<'_> {
 ///
 /// # Errors
 /// When a table cannot be read, and those of `each`.
-pub fn in_windows<E: From<PathError>>(
+pub fn for_each_window<E: From<PathError>>(
     data: &DataDir,
     options: &Options,
     mut each: impl FnMut(&CallWindow<'_>) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
-    let whole = Overview::of(data, options.resources.threads(), true)?;
-    let whole = whole.without(&options.without);
-    let late = Late::of(data, options.stretch, &whole)?;
-    let mut parties = Parties::of(&whole.outline, options);
-    let mut stretches = Stretches::of(data, options.stretch, &whole)?;
-    let mut reader = LinkReader::open(&data.links())?;
+    let whole = TraceOverview::read(data, options.resources.thread_count(), true)?;
+    let whole = whole.without_evidence(&options.without);
+    let late = LateResponses::from_data(data, options.stretch, &whole)?;
+    let mut parties = PartyIndex::new(&whole.outline, options);
+    let mut stretches = TraceBatches::open(data, options.stretch, &whole)?;
+    let mut reader = LinkReader::open(&data.links_path())?;
     let (mut links, mut first) = (Links::default(), 0);
     // The roots of earlier calls that are still around.
-    let mut known: FxHashMap<u64, Root> = FxHashMap::default();
-    while let Some(stretch) = stretches.next()? {
+    let mut known: FxHashMap<u64, TraceRoot> = FxHashMap::default();
+    while let Some(stretch) = stretches.next_batch()? {
         let trace = &stretch.trace;
-        links.remove_first(((stretch.first - first) as usize).min(links.messages()));
+        links.remove_first(((stretch.first - first) as usize).min(links.message_count()));
         first = stretch.first;
-        reader.read(&mut links, first, first + trace.len() as u64)?;
-        let calls = Calls::of(trace);
-        let parents = Parents::of(&calls, &links, &Candidates::of(&calls, &links));
+        reader.read_until(&mut links, first, first + trace.len() as u64)?;
+        let calls = Calls::from_trace(trace);
+        let parents = LikelyParents::from_links(
+            &calls,
+            &links,
+            &CandidateParents::from_links(&calls, &links),
+        );
         known.retain(|call, _| *call >= first);
-        let Roots { roots, cut } = Roots::of(trace, first, &calls, &parents, &known);
+        let TraceRoots { roots, cut } =
+            TraceRoots::from_parents(trace, first, &calls, &parents, &known);
         let number = |call: usize| first + calls.earliest_row(call) as u64;
         let own: Vec<usize> = (0..calls.len())
             .filter(|call| {
-                stretch.own.contains(&calls.earliest_row(*call)) && !late.is_answer(number(*call))
+                stretch.own.contains(&calls.earliest_row(*call))
+                    && !late.is_late_response(number(*call))
             })
             .collect();
         known.extend(own.iter().map(|call| (number(*call), roots[*call])));
         let ends = own
             .iter()
-            .map(|call| calls.ends(trace, *call).map(|(node, tid)| parties.place(node, tid)))
+            .map(|call| {
+                calls
+                    .caller_and_callee(trace, *call)
+                    .map(|(node, tid)| parties.party_index(node, tid))
+            })
             .collect();
         let endpoints = trace.endpoints().iter().map(|endpoint| {
             let text = endpoint.to_string();
@@ -219,7 +232,7 @@ pub fn in_windows<E: From<PathError>>(
         });
         let window = CallWindow {
             parties: &parties.all,
-            stretch: trace,
+            batch: trace,
             first,
             calls: &calls,
             parents: &parents,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::calls::CallTable;
 use crate::fixture::Fixture;
-use message_trace::table::columns::Columns;
+use message_trace::table::columns::BatchColumns;
 
 /// What is compared of a call: number, parent, probability and root, names, and its times.
 type Row = (String, Option<String>, Option<u64>, String, String, [Option<i64>; 4]);
@@ -46,20 +46,20 @@ fn directory(calls: i64, width: i64) -> (tempfile::TempDir, DataDir, MessageTrac
     for row in 0..trace.len() {
         let sent = trace.send_ts(row);
         if let Some((_, cause)) = causes.iter().find(|(at, _)| Some(*at) == sent) {
-            let parent = (0..trace.len()).find(|row| trace.arrival(*row) == Some(*cause));
-            links.set(row, &[(parent.unwrap() as u32, 0.75)], 0.25);
+            let parent = (0..trace.len()).find(|row| trace.arrival_time(*row) == Some(*cause));
+            links.set_parents(row, &[(parent.unwrap() as u32, 0.75)], 0.25);
         }
     }
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
-    trace.write(data.messages(), data.nodes()).unwrap();
-    links.write(data.links()).unwrap();
+    trace.write(data.messages_path(), data.nodes_path()).unwrap();
+    links.write(data.links_path()).unwrap();
     (directory, data, trace, links)
 }
 
-fn windowed(data: &DataDir, options: &Options) -> (Vec<Row>, Vec<Root>, usize) {
+fn windowed(data: &DataDir, options: &Options) -> (Vec<Row>, Vec<TraceRoot>, usize) {
     let (mut rows, mut roots, mut windows) = (Vec::new(), Vec::new(), 0);
-    in_windows::<PathError>(data, options, |window| {
+    for_each_window::<PathError>(data, options, |window| {
         windows += 1;
         for call in window.calls() {
             let times = |seen: Option<CallMessage>| {
@@ -88,12 +88,12 @@ fn windowed(data: &DataDir, options: &Options) -> (Vec<Row>, Vec<Root>, usize) {
 }
 
 fn of_table(data: &DataDir, trace: &MessageTrace, links: &Links, options: &Options) -> Vec<Row> {
-    let path = data.messages();
+    let path = data.messages_path();
     let mut rows = Vec::new();
     for batch in CallTable::new(trace, links, options, path.as_ref()) {
         let batch = batch.unwrap();
-        let table = Columns::new(&path, &batch);
-        let text = |name| table.texts(name).unwrap();
+        let table = BatchColumns::new(&path, &batch);
+        let text = |name| table.text_column(name).unwrap();
         let plain = |name: &str| {
             let column = batch.column_by_name(name).unwrap();
             let column =
@@ -104,9 +104,9 @@ fn of_table(data: &DataDir, trace: &MessageTrace, links: &Links, options: &Optio
         };
         let (ids, parents) = (plain("call_id"), plain("parent_call_id"));
         let (caller, callee) = (text("caller"), text("callee"));
-        let probability = table.float64("probability").unwrap();
+        let probability = table.float64_column("probability").unwrap();
         let times = ["request_send", "request_recv", "response_send", "response_recv"]
-            .map(|name| table.int64(name).unwrap());
+            .map(|name| table.int64_column(name).unwrap());
         for row in 0..batch.num_rows() {
             rows.push((
                 ids[row].clone().unwrap(),
@@ -149,14 +149,14 @@ fn circles_are_cut_and_an_endpoint_has_its_text() {
     fixture.send("b", "a", 1, 8).on(2);
     let trace = fixture.trace();
     let mut links = Links::spontaneous_only(2);
-    links.set(0, &[(1, 1.0)], 0.0);
-    links.set(1, &[(0, 1.0)], 0.0);
+    links.set_parents(0, &[(1, 1.0)], 0.0);
+    links.set_parents(1, &[(0, 1.0)], 0.0);
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
-    trace.write(data.messages(), data.nodes()).unwrap();
-    links.write(data.links()).unwrap();
+    trace.write(data.messages_path(), data.nodes_path()).unwrap();
+    links.write(data.links_path()).unwrap();
     let mut seen = Vec::new();
-    in_windows::<PathError>(&data, &Options::default(), |window| {
+    for_each_window::<PathError>(&data, &Options::default(), |window| {
         assert_eq!((window.len(), window.is_empty()), (2, false));
         seen.extend(window.calls().map(|call| (call.parent.map(|p| p.call), call.root.call)));
         assert_eq!(window.calls().next().unwrap().dst_endpoint, Some("10.0.0.2:80"));
@@ -176,10 +176,10 @@ fn who_connected_is_known_of_each_call() {
     let trace = fixture.trace();
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
-    trace.write(data.messages(), data.nodes()).unwrap();
-    Links::spontaneous_only(4).write(data.links()).unwrap();
+    trace.write(data.messages_path(), data.nodes_path()).unwrap();
+    Links::spontaneous_only(4).write(data.links_path()).unwrap();
     let mut seen = Vec::new();
-    in_windows::<PathError>(&data, &Options::default(), |window| {
+    for_each_window::<PathError>(&data, &Options::default(), |window| {
         let port =
             |endpoint: Option<&str>| endpoint.and_then(|e| Some(e.rsplit_once(':')?.1.to_owned()));
         seen.extend(window.calls().map(|call| {

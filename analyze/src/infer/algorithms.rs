@@ -15,8 +15,11 @@ pub static ALGORITHMS: &[&AlgorithmEntry] =
     &[&auto::ALGORITHM, &linking::ALGORITHM, &nesting::ALGORITHM, &convolution::ALGORITHM];
 
 /// The entry of this name among `all`.
-fn find(all: &[&'static AlgorithmEntry], name: &str) -> Result<&'static AlgorithmEntry, String> {
-    registry::find(all, name).ok_or_else(|| {
+fn find_algorithm(
+    all: &[&'static AlgorithmEntry],
+    name: &str,
+) -> Result<&'static AlgorithmEntry, String> {
+    registry::find_entry(all, name).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|entry| entry.about.name).collect();
         format!("'{name}' is no algorithm; it is one of {}", names.join(", "))
     })
@@ -24,8 +27,8 @@ fn find(all: &[&'static AlgorithmEntry], name: &str) -> Result<&'static Algorith
 
 impl Algorithm {
     /// Begins an inference by this algorithm.
-    pub(crate) fn inference(self) -> Box<dyn Inference> {
-        let entry = find(ALGORITHMS, self.name()).unwrap_or(ALGORITHMS[0]);
+    pub(crate) fn begin_inference(self) -> Box<dyn Inference> {
+        let entry = find_algorithm(ALGORITHMS, self.name()).unwrap_or(ALGORITHMS[0]);
         (entry.begin)()
     }
 }
@@ -40,7 +43,7 @@ impl FromStr for Algorithm {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Algorithm, String> {
-        find(ALGORITHMS, text).map(AlgorithmEntry::algorithm)
+        find_algorithm(ALGORITHMS, text).map(AlgorithmEntry::algorithm)
     }
 }
 
@@ -57,10 +60,10 @@ impl<'de> Deserialize<'de> for Algorithm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::Input;
+    use crate::infer::InferenceInput;
     use crate::links::Links;
     use crate::options::Options;
-    use registry::{About, Given};
+    use registry::{EntryHelp, FlagValues};
 
     #[test]
     fn an_unknown_algorithm_is_answered_with_the_known_ones() {
@@ -78,8 +81,8 @@ mod tests {
 
     #[test]
     fn entries_are_whole() {
-        assert_eq!(registry::faults(ALGORITHMS), Vec::<String>::new());
-        for flag in registry::union(ALGORITHMS) {
+        assert_eq!(registry::registry_faults(ALGORITHMS), Vec::<String>::new());
+        for flag in registry::union_of_flags(ALGORITHMS) {
             assert!(flag.spec().default.is_none(), "a default would undo the last analysis");
         }
     }
@@ -89,7 +92,7 @@ mod tests {
         let options = Options { window: 7, iterations: 3, ..Options::default() };
         for entry in ALGORITHMS {
             let mut applied = options.clone();
-            (entry.apply)(&Given::default(), &mut applied);
+            (entry.apply)(&FlagValues::default(), &mut applied);
             assert_eq!(applied, options, "{entry:?}");
         }
     }
@@ -98,19 +101,23 @@ mod tests {
     fn a_toy_is_added_by_its_entry() {
         struct Toy;
         impl Inference for Toy {
-            fn infer(&mut self, input: &Input<'_>) -> Links {
+            fn infer_links(&mut self, input: &InferenceInput<'_>) -> Links {
                 Links::spontaneous_only(input.trace.len())
             }
         }
         static TOY: AlgorithmEntry = AlgorithmEntry {
-            about: About { name: "toy", summary: "takes all as spontaneous", ..About::NOTHING },
+            about: EntryHelp {
+                name: "toy",
+                summary: "takes all as spontaneous",
+                ..EntryHelp::NOTHING
+            },
             flags: &[],
             apply: |_, _| {},
             begin: || Box::new(Toy),
         };
         let mut all = ALGORITHMS.to_vec();
         all.push(&TOY);
-        assert_eq!(find(&all, "toy").unwrap().algorithm().name(), "toy");
-        assert!(find(&all, "luck").unwrap_err().ends_with("convolution, toy"));
+        assert_eq!(find_algorithm(&all, "toy").unwrap().algorithm().name(), "toy");
+        assert!(find_algorithm(&all, "luck").unwrap_err().ends_with("convolution, toy"));
     }
 }

@@ -127,14 +127,14 @@ mod trigger;
 mod waits;
 mod workers;
 
-use registry::About;
+use registry::EntryHelp;
 
 use super::flags::WINDOW;
 use super::inference::{AlgorithmEntry, Inference};
-use super::input::Input;
-use crate::doubts::{Doubt, Doubts};
+use super::input::InferenceInput;
 use crate::links::Links;
-use estimate::Known;
+use crate::warnings::{PathWarning, WarningCounts};
+use estimate::LearnedModel;
 use groundwork::Groundwork;
 use operation_kinds::OperationKinds;
 use services::Services;
@@ -145,43 +145,47 @@ use super::linking::{ITERATIONS, SPONTANEOUS_DELAY};
 
 /// The entry of auto.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
-    about: About { name: "auto", summary: "learns each service", ..About::NOTHING },
+    about: EntryHelp { name: "auto", summary: "learns each service", ..EntryHelp::NOTHING },
     flags: &[&flags::WITHOUT, &WINDOW, &SPONTANEOUS_DELAY, &ITERATIONS],
-    apply: flags::apply,
-    begin: || Box::new(Auto::default()),
+    apply: flags::apply_flags,
+    begin: || Box::new(AutoAlgorithm::default()),
 };
 
 /// The algorithm of our own, with what it has learned of each node in the stretches of the trace so
 /// far.
 #[derive(Debug, Default)]
-struct Auto {
-    known: Vec<Option<Known>>,
+struct AutoAlgorithm {
+    models: Vec<Option<LearnedModel>>,
     /// The kinds of requests and calls by what they ask for.
     operation_kinds: OperationKinds,
     /// The sizes by which the calls of each node are told apart, as the first stretch with any had
     /// them.
     size_kinds: Vec<Option<SizeKinds>>,
-    doubts: Doubts,
+    doubts: WarningCounts,
     /// The messages of the last stretch whose causes are known by hand-offs, in order.
     handed_on: Vec<u32>,
 }
 
-impl Inference for Auto {
-    fn infer(&mut self, input: &Input<'_>) -> Links {
-        let groundwork = Groundwork::of(input);
-        let services =
-            Services::of(input, &groundwork, &mut self.operation_kinds, &mut self.size_kinds);
-        self.handed_on = services.handed_on(&groundwork.calls);
-        input.progress.step("learning services", services.calls());
-        let assignments = assign::assign(&services.all, &mut self.known, input.progress);
+impl Inference for AutoAlgorithm {
+    fn infer_links(&mut self, input: &InferenceInput<'_>) -> Links {
+        let groundwork = Groundwork::from_input(input);
+        let services = Services::from_input(
+            input,
+            &groundwork,
+            &mut self.operation_kinds,
+            &mut self.size_kinds,
+        );
+        self.handed_on = services.linked_by_handoff(&groundwork.calls);
+        input.progress.begin_step("learning services", services.calls());
+        let assignments = assign::assign(&services.all, &mut self.models, input.progress);
         message_links::links(input, &groundwork, &services, &assignments, &mut self.doubts)
     }
 
-    fn handed_on(&self) -> &[u32] {
+    fn messages_linked_by_handoff(&self) -> &[u32] {
         &self.handed_on
     }
 
-    fn doubts(&self) -> Vec<Doubt> {
-        self.doubts.told()
+    fn warnings(&self) -> Vec<PathWarning> {
+        self.doubts.significant_warnings()
     }
 }

@@ -4,7 +4,7 @@
 //! calls to requests hands them over here, node by node. Nothing is kept but the calls of one node
 //! by their requests.
 
-use super::span::{OPEN, Span};
+use super::span::{NodeSpan, OPEN};
 use crate::calls::Calls;
 use crate::tuning::links::call_links::{CALLS_BACK, MAX_PARENTS, MIN_PROBABILITY};
 
@@ -19,17 +19,17 @@ pub(super) const DELIVERY: u32 = 1 << 31;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeCalls<'a> {
     /// When the requests were received, and answered.
-    pub(super) requests: &'a [Span],
+    pub(super) requests: &'a [NodeSpan],
     /// The calls of the trace that the requests are; one marked as [`DELIVERY`] is none.
     pub(super) request_calls: &'a [u32],
     /// When the calls were made, and answered.
-    pub(super) calls: &'a [Span],
+    pub(super) calls: &'a [NodeSpan],
     /// The calls of the trace that they are.
     pub(super) made_calls: &'a [u32],
 }
 
 /// The calls of a node by the request that each was most likely made for.
-struct MadeFor {
+struct CallsByRequest {
     /// First call of each request among all, and the end of the last.
     bounds: Vec<u32>,
     /// The calls of each request in the order of time.
@@ -39,14 +39,15 @@ struct MadeFor {
 /// Hands the links of the messages that a node sent to `link`, as the message, its possible parents
 /// with their probabilities, and the probability that it has none. `shares` are the requests that a
 /// call may have been made for, each with its probability, [`NONE`] among them.
-pub(super) fn of<Shares: Iterator<Item = (u32, f64)>>(
+pub(super) fn link_messages<Shares: Iterator<Item = (u32, f64)>>(
     calls: &Calls,
     node: NodeCalls<'_>,
     shares: impl Fn(usize) -> Shares,
     mut link: impl FnMut(usize, &[(u32, f64)], f64),
 ) {
-    let made =
-        MadeFor::of(node, |call| likeliest(shares(call)).map_or(NONE, |(request, _)| request));
+    let made = CallsByRequest::new(node, |call| {
+        likeliest_request(shares(call)).map_or(NONE, |(request, _)| request)
+    });
     let mut parents: Vec<(u32, f64)> = Vec::new();
     for call in 0..node.calls.len() {
         let Some(row) = calls.request(node.made_calls[call] as usize) else { continue };
@@ -66,7 +67,8 @@ pub(super) fn of<Shares: Iterator<Item = (u32, f64)>>(
         parents.truncate(MAX_PARENTS);
         parents.retain(|(_, share)| *share >= MIN_PROBABILITY || none < MIN_PROBABILITY);
         parents.retain_mut(|(request, _)| {
-            let last = made.last(calls, node, *request, call as u32, node.calls[call].begin);
+            let last =
+                made.last_received(calls, node, *request, call as u32, node.calls[call].begin);
             last.map(|(message, _)| *request = message).is_some()
         });
         // The parents that stay share what is left out.
@@ -89,9 +91,10 @@ pub(super) fn of<Shares: Iterator<Item = (u32, f64)>>(
             continue;
         }
         parents.clear();
-        match made.last(calls, node, request as u32, NONE, span.end) {
+        match made.last_received(calls, node, request as u32, NONE, span.end) {
             Some((row, of)) if of != NONE => {
-                let sure = likeliest(shares(of as usize)).map_or(1.0, |(_, share)| share.min(1.0));
+                let sure =
+                    likeliest_request(shares(of as usize)).map_or(1.0, |(_, share)| share.min(1.0));
                 parents.extend([(row, sure), (asked as u32, 1.0 - sure)]);
             }
             _ => parents.push((asked as u32, 1.0)),
@@ -102,18 +105,18 @@ pub(super) fn of<Shares: Iterator<Item = (u32, f64)>>(
 }
 
 /// The request that a call is most likely for, unless it is likelier for none.
-fn likeliest(shares: impl Iterator<Item = (u32, f64)>) -> Option<(u32, f64)> {
+fn likeliest_request(shares: impl Iterator<Item = (u32, f64)>) -> Option<(u32, f64)> {
     shares.max_by(|one, other| one.1.total_cmp(&other.1)).filter(|(request, _)| *request != NONE)
 }
 
 /// The last calls for a request, as far as is looked back.
-pub(super) fn recent(made: &[u32]) -> &[u32] {
+pub(super) fn recent_calls(made: &[u32]) -> &[u32] {
     made.split_at(made.len().saturating_sub(CALLS_BACK)).1
 }
 
-impl MadeFor {
+impl CallsByRequest {
     /// `owner` is the request of a call, or [`NONE`].
-    fn of(node: NodeCalls<'_>, owner: impl Fn(usize) -> u32) -> MadeFor {
+    fn new(node: NodeCalls<'_>, owner: impl Fn(usize) -> u32) -> CallsByRequest {
         let owner: Vec<u32> = (0..node.calls.len()).map(owner).collect();
         let mut bounds = vec![0; node.requests.len() + 1];
         let owned = || owner.iter().enumerate().filter(|(_, request)| **request != NONE);
@@ -126,12 +129,12 @@ impl MadeFor {
             calls[*slot as usize] = call as u32;
             *slot += 1;
         }
-        MadeFor { bounds, calls }
+        CallsByRequest { bounds, calls }
     }
 
     /// The message that was received last for a request until a time, of the calls before one, and
     /// the call that it is the response of. A call to oneself is not for its own request.
-    fn last(
+    fn last_received(
         &self,
         calls: &Calls,
         node: NodeCalls<'_>,
@@ -144,7 +147,8 @@ impl MadeFor {
         let made = &self.calls[first..end];
         let made = &made[..made.partition_point(|call| *call < before)];
         let own = node.request_calls[request as usize];
-        let ended = recent(made).iter().filter(|call| node.calls[**call as usize].end <= time);
+        let ended =
+            recent_calls(made).iter().filter(|call| node.calls[**call as usize].end <= time);
         let ended = ended.filter(|call| node.made_calls[**call as usize] != own);
         let response = ended.max_by_key(|call| node.calls[**call as usize].end).and_then(|call| {
             Some((calls.response(node.made_calls[*call as usize] as usize)?, *call))

@@ -19,7 +19,7 @@ fn links(
         fixture.send(to, from, received[1], sent[1]).accepting().ports(80, 40_000).on(flow as i64);
     }
     let trace = fixture.trace();
-    let calls = Calls::of(&trace);
+    let calls = Calls::from_trace(&trace);
     // By number of its flow, which call of the trace each is.
     let of = |flow: usize| {
         let of = |call: &usize| {
@@ -27,7 +27,7 @@ fn links(
         };
         (0..calls.len()).find(of).unwrap() as u32
     };
-    let span = |[begin, end]: [i64; 2]| Span { begin, end, kind: 0 };
+    let span = |[begin, end]: [i64; 2]| NodeSpan { begin, end, kind: 0 };
     let request_calls: Vec<u32> = (0..requests.len()).map(of).collect();
     let made_calls: Vec<u32> = (requests.len()..requests.len() + made.len()).map(of).collect();
     let node = NodeCalls {
@@ -37,12 +37,12 @@ fn links(
         made_calls: &made_calls,
     };
     let mut links = Links::spontaneous_only(trace.len());
-    super::of(
+    super::link_messages(
         &calls,
         node,
         |call| shares[call].iter().copied(),
         |message, parents, spontaneous| {
-            links.set(message, parents, spontaneous);
+            links.set_parents(message, parents, spontaneous);
         },
     );
     let name = |node: i32| trace.nodes.0[node as usize].command.clone();

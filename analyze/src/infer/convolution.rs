@@ -29,20 +29,20 @@ mod tests;
 mod time_step;
 mod undesirable;
 
-use registry::About;
+use registry::EntryHelp;
 
 use super::flags::WINDOW;
 use super::inference::{AlgorithmEntry, Inference};
-use super::input::Input;
+use super::input::InferenceInput;
 use crate::links::Links;
 pub use delays::{DelayEdge, DelayGraph};
-pub use graph::{Edge, Graph, Path, Vertex};
-use search::Search;
-use sites::Sites;
+pub use graph::{GraphEdge, GraphPath, GraphVertex, PathGraph};
+use search::PathSearch;
+use sites::SiteMessages;
 
 /// The entry of convolution.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
-    about: About { name: "convolution", summary: "Project 5", ..About::NOTHING },
+    about: EntryHelp { name: "convolution", summary: "Project 5", ..EntryHelp::NOTHING },
     flags: &[
         &WINDOW,
         &flags::TIME_STEP,
@@ -52,31 +52,31 @@ pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
         &flags::LEAST_MESSAGES,
         &flags::LEAST_SHARE,
     ],
-    apply: flags::apply,
-    begin: || Box::new(Convolution),
+    apply: flags::apply_flags,
+    begin: || Box::new(ConvolutionAlgorithm),
 };
 
 /// The convolution algorithm.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Convolution;
+pub struct ConvolutionAlgorithm;
 
-impl Convolution {
+impl ConvolutionAlgorithm {
     /// The graph of a trace.
-    pub fn graph(self, input: &Input<'_>) -> Graph {
-        let sites = Sites::of(input.trace, input.naming);
-        Search::new(input, &sites).run().0
+    pub fn build_graph(self, input: &InferenceInput<'_>) -> PathGraph {
+        let sites = SiteMessages::from_trace(input.trace, input.naming);
+        PathSearch::new(input, &sites).find_all_paths().0
     }
 }
 
-impl Inference for Convolution {
-    fn infer(&mut self, input: &Input<'_>) -> Links {
-        let Input { trace, naming, progress, .. } = *input;
-        let sites = Sites::of(trace, naming);
-        progress.step("correlating messages", trace.len() as u64);
-        let (graph, quanta) = Search::new(input, &sites).run();
-        progress.step("linking messages", trace.len() as u64);
-        let links = parents::links(trace.len(), &sites, &graph, &quanta);
-        progress.advance(trace.len() as u64);
+impl Inference for ConvolutionAlgorithm {
+    fn infer_links(&mut self, input: &InferenceInput<'_>) -> Links {
+        let InferenceInput { trace, naming, progress, .. } = *input;
+        let sites = SiteMessages::from_trace(trace, naming);
+        progress.begin_step("correlating messages", trace.len() as u64);
+        let (graph, quanta) = PathSearch::new(input, &sites).find_all_paths();
+        progress.begin_step("linking messages", trace.len() as u64);
+        let links = parents::build_links(trace.len(), &sites, &graph, &quanta);
+        progress.advance_step(trace.len() as u64);
         links
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use registry::{Flag, Given, values};
+use registry::{Flag, FlagValues, values};
 
 use crate::options::Options;
 
@@ -10,16 +10,16 @@ use crate::options::Options;
 pub(super) static WINDOW: Flag<Duration> = Flag::text(
     "window",
     "TIME",
-    values::duration,
+    values::parse_duration,
     "The longest time for which a message may wait for its cause to take effect [default: 2s]",
 );
 
 /// Sets the window that the user chose.
-pub(super) fn set_window(given: &Given, options: &mut Options) {
-    options.window = given.get(&WINDOW).map_or(options.window, nanoseconds);
+pub(super) fn set_window(given: &FlagValues, options: &mut Options) {
+    options.window = given.get(&WINDOW).map_or(options.window, to_nanoseconds);
 }
 
 /// A time span of the command line, which is at most a year.
-pub(super) fn nanoseconds(span: Duration) -> i64 {
+pub(super) fn to_nanoseconds(span: Duration) -> i64 {
     span.as_nanos() as i64
 }

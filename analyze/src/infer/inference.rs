@@ -3,22 +3,22 @@
 
 use std::fmt;
 
-use registry::{About, AnyFlag, Entry, Given};
+use registry::{AnyFlag, EntryHelp, FlagValues, RegistryEntry};
 
-use super::input::Input;
-use crate::doubts::Doubt;
+use super::input::InferenceInput;
 use crate::links::Links;
 use crate::options::{Algorithm, Options};
+use crate::warnings::PathWarning;
 
 /// An algorithm as the list of all of them has it.
 #[derive(Clone, Copy)]
 pub struct AlgorithmEntry {
     /// The name, which is also that in `analysis.json`, and the help.
-    pub about: About,
+    pub about: EntryHelp,
     /// The flags. Several algorithms may share some.
     pub flags: &'static [&'static dyn AnyFlag],
     /// Sets what the user gave of the flags; what was not given stays.
-    pub apply: fn(&Given, &mut Options),
+    pub apply: fn(&FlagValues, &mut Options),
     /// Begins an inference that knows nothing yet.
     pub begin: fn() -> Box<dyn Inference>,
 }
@@ -26,12 +26,12 @@ pub struct AlgorithmEntry {
 impl AlgorithmEntry {
     /// The algorithm, as options name it.
     pub fn algorithm(&self) -> Algorithm {
-        Algorithm::of(self.about.name)
+        Algorithm::from_name(self.about.name)
     }
 }
 
-impl Entry for AlgorithmEntry {
-    fn about(&self) -> &About {
+impl RegistryEntry for AlgorithmEntry {
+    fn about(&self) -> &EntryHelp {
         &self.about
     }
 
@@ -50,7 +50,7 @@ impl fmt::Debug for AlgorithmEntry {
 pub trait Inference {
     /// The possible parents of every message of a stretch. The stretches of a trace come in their
     /// order, so an algorithm may use what it learned from those before.
-    fn infer(&mut self, input: &Input<'_>) -> Links;
+    fn infer_links(&mut self, input: &InferenceInput<'_>) -> Links;
 
     /// Whether the algorithm looks for calls. If not, the ids of calls need not be read, nor what
     /// tells which answer is whose.
@@ -60,12 +60,12 @@ pub trait Inference {
 
     /// The messages of the last stretch whose causes are known by hand-offs between threads, in
     /// order.
-    fn handed_on(&self) -> &[u32] {
+    fn messages_linked_by_handoff(&self) -> &[u32] {
         &[]
     }
 
     /// Doubts about all that was inferred so far.
-    fn doubts(&self) -> Vec<Doubt> {
+    fn warnings(&self) -> Vec<PathWarning> {
         Vec::new()
     }
 }

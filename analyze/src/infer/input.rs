@@ -9,7 +9,7 @@ use crate::options::Options;
 /// The input of an inference: a stretch of a trace, the names in it, and what the user chose. Every
 /// algorithm takes just this.
 #[derive(Clone, Copy)]
-pub struct Input<'a> {
+pub struct InferenceInput<'a> {
     /// The messages, sorted by the corrected time of their sending.
     pub trace: &'a MessageTrace,
     /// The number that the first of these messages has in the whole trace.
@@ -24,9 +24,13 @@ pub struct Input<'a> {
     pub progress: &'a dyn Progress,
 }
 
-impl<'a> Input<'a> {
+impl<'a> InferenceInput<'a> {
     /// An input that is the whole trace, and whose progress nobody asks for.
-    pub fn quiet(trace: &'a MessageTrace, naming: &'a Naming, options: &'a Options) -> Input<'a> {
-        Input { trace, first: 0, handoffs: &[], naming, options, progress: &() }
+    pub fn without_progress(
+        trace: &'a MessageTrace,
+        naming: &'a Naming,
+        options: &'a Options,
+    ) -> InferenceInput<'a> {
+        InferenceInput { trace, first: 0, handoffs: &[], naming, options, progress: &() }
     }
 }

@@ -14,7 +14,7 @@ use message_trace::{DataPath, PathError};
 use out_of_core::{MemoryPool, SpillableVec};
 
 use super::inference::Inference;
-use super::input::Input;
+use super::input::InferenceInput;
 use crate::links::Links;
 
 pub use table::CauseWriter;
@@ -40,7 +40,7 @@ impl KnownCauses {
             parents: SpillableVec::new(pool),
             probabilities: SpillableVec::new(pool),
         };
-        table::read(path, |parent, probability| {
+        table::for_each_cause(path, |parent, probability| {
             known.parents.push(parent.unwrap_or(NO_PARENT))?;
             known.probabilities.push(probability)
         })?;
@@ -48,13 +48,13 @@ impl KnownCauses {
     }
 
     /// Number of messages whose causes are known.
-    pub fn messages(&self) -> u64 {
+    pub fn message_count(&self) -> u64 {
         self.parents.len() as u64
     }
 }
 
 impl Inference for KnownCauses {
-    fn infer(&mut self, input: &Input<'_>) -> Links {
+    fn infer_links(&mut self, input: &InferenceInput<'_>) -> Links {
         let messages = input.trace.len();
         let mut links = Links::spontaneous_only(messages);
         links.reserve(messages);
@@ -63,13 +63,15 @@ impl Inference for KnownCauses {
             let parent = self.parents.get(number).copied().filter(|parent| *parent != NO_PARENT);
             let probability = self.probabilities.get(number).copied().unwrap_or(1.0);
             match parent {
-                None => links.set(message, &[], probability),
+                None => links.set_parents(message, &[], probability),
                 Some(parent) => {
                     let here = parent.checked_sub_unsigned(input.first);
                     let here = here.and_then(|here| u32::try_from(here).ok());
                     match here.filter(|here| (*here as usize) < messages) {
-                        Some(here) => links.set(message, &[(here, probability)], 1.0 - probability),
-                        None => links.set_elsewhere(message, parent as u64, probability),
+                        Some(here) => {
+                            links.set_parents(message, &[(here, probability)], 1.0 - probability)
+                        }
+                        None => links.set_outside_parent(message, parent as u64, probability),
                     }
                 }
             }
@@ -86,29 +88,29 @@ impl Inference for KnownCauses {
 mod tests {
     use super::*;
     use crate::fixture::Fixture;
-    use crate::paths::Instances;
+    use crate::paths::PathInstances;
     use crate::{Options, analyze_by};
     use message_trace::DataDir;
 
     /// The tables of paths and links for messages with these causes, in stretches of that many.
-    fn analyzed(causes: &[(Option<i64>, f64)], stretch: usize) -> (Instances, Links) {
+    fn analyzed(causes: &[(Option<i64>, f64)], stretch: usize) -> (PathInstances, Links) {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
         let mut trace = Fixture::new();
         for message in 0..causes.len() as i64 {
             trace.send("a", "b", 10 * message, 10 * message + 5);
         }
-        trace.trace().write(data.messages(), data.nodes()).unwrap();
-        let mut writer = CauseWriter::create(data.causes()).unwrap();
+        trace.trace().write(data.messages_path(), data.nodes_path()).unwrap();
+        let mut writer = CauseWriter::create(data.causes_path()).unwrap();
         for (parent, probability) in causes {
             writer.push(parent.map(|parent| parent as u64), *probability).unwrap();
         }
         writer.finish().unwrap();
-        let mut known = KnownCauses::read(data.causes(), &MemoryPool::default()).unwrap();
-        assert_eq!(known.messages(), causes.len() as u64);
+        let mut known = KnownCauses::read(data.causes_path(), &MemoryPool::default()).unwrap();
+        assert_eq!(known.message_count(), causes.len() as u64);
         let options = Options { stretch, ..Options::default() };
         analyze_by(&mut known, &data, &options, &()).unwrap();
-        (Instances::read(data.paths()).unwrap(), Links::read(data.links()).unwrap())
+        (PathInstances::read(data.paths_path()).unwrap(), Links::read(data.links_path()).unwrap())
     }
 
     #[test]
@@ -132,7 +134,10 @@ mod tests {
             [(1.0, &[0, 1, 4, 6, 5][..]), (0.375, &[2, 3]), (0.375, &[2]), (0.5, &[3])]
         );
         assert_eq!(links.parents(5).collect::<Vec<_>>(), [(6, 1.0)]);
-        assert_eq!((links.spontaneous(3), links.spontaneous(2)), (0.5, 0.75));
+        assert_eq!(
+            (links.spontaneous_probability(3), links.spontaneous_probability(2)),
+            (0.5, 0.75)
+        );
     }
 
     #[test]

@@ -17,64 +17,72 @@ mod untraced;
 use std::convert::Infallible;
 
 use message_trace::Progress;
-use out_of_core::workers::in_order;
-use registry::About;
+use out_of_core::workers::run_in_order;
+use registry::EntryHelp;
 
 use super::flags::WINDOW;
 use super::inference::{AlgorithmEntry, Inference};
-use super::input::Input;
+use super::input::InferenceInput;
 use super::traced_links;
 use crate::links::Links;
 use crate::naming::Naming;
 use crate::options::Options;
 use crate::tuning::linking::DEPARTURES_AT_ONCE;
-use delay::{Delays, Round};
-pub(super) use flags::{ITERATIONS, SPONTANEOUS_DELAY, apply};
+use delay::{DelaySums, IterationWeights};
+pub(super) use flags::{ITERATIONS, SPONTANEOUS_DELAY, apply_flags};
 use out_of_core::workers;
-use places::Places;
-pub(super) use untraced::Rounds;
+use places::PlaceEvents;
+pub(super) use untraced::RoundTrips;
 
 /// The entry of message linking.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
-    about: About { name: "linking", summary: "WAP5", ..About::NOTHING },
+    about: EntryHelp { name: "linking", summary: "WAP5", ..EntryHelp::NOTHING },
     flags: &[&WINDOW, &flags::SPONTANEOUS_DELAY, &flags::ITERATIONS],
-    apply,
-    begin: || Box::new(Linking),
+    apply: apply_flags,
+    begin: || Box::new(LinkingAlgorithm),
 };
 
 /// The message linking algorithm.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Linking;
+pub(super) struct LinkingAlgorithm;
 
-impl Inference for Linking {
-    fn infer(&mut self, input: &Input<'_>) -> Links {
-        let Input { trace, naming, options, progress, .. } = *input;
-        let places = Places::of(trace, naming, options);
-        let departures = places.departures();
-        progress.step("estimating delays", departures as u64);
-        let mut delays = estimate(&places, naming, options, Round::First, progress);
+impl Inference for LinkingAlgorithm {
+    fn infer_links(&mut self, input: &InferenceInput<'_>) -> Links {
+        let InferenceInput { trace, naming, options, progress, .. } = *input;
+        let places = PlaceEvents::from_trace(trace, naming, options);
+        let departures = places.departure_count();
+        progress.begin_step("estimating delays", departures as u64);
+        let mut delays =
+            estimate_delays(&places, naming, options, IterationWeights::First, progress);
         for _ in 1..options.iterations {
-            progress.step("estimating delays by links", departures as u64);
-            delays = estimate(&places, naming, options, Round::After(&delays), progress);
+            progress.begin_step("estimating delays by links", departures as u64);
+            delays = estimate_delays(
+                &places,
+                naming,
+                options,
+                IterationWeights::After(&delays),
+                progress,
+            );
         }
-        progress.step("linking messages", departures as u64);
+        progress.begin_step("linking messages", departures as u64);
         let mut links = Links::spontaneous_only(trace.len());
         let pieces = departures.div_ceil(DEPARTURES_AT_ONCE);
         let work = |piece: usize| {
-            let mut found = LinkedPiece::default();
+            let mut found = LinkedChunk::default();
             for chunk in places.chunks(
                 piece * DEPARTURES_AT_ONCE..departures.min((piece + 1) * DEPARTURES_AT_ONCE),
             ) {
-                found.link(&chunk, naming, &delays, options);
-                progress.advance(chunk.departures.len() as u64);
+                found.link_chunk(&chunk, naming, &delays, options);
+                progress.advance_step(chunk.departures.len() as u64);
             }
-            Ok::<LinkedPiece, Infallible>(found)
+            Ok::<LinkedChunk, Infallible>(found)
         };
-        let Ok(()) = in_order(workers::threads(), pieces, work, |_, found: LinkedPiece| {
-            found.copy_to(&mut links);
-            Ok(())
-        });
-        traced_links::settle(input, &mut links);
+        let Ok(()) =
+            run_in_order(workers::thread_count(), pieces, work, |_, found: LinkedChunk| {
+                found.copy_to(&mut links);
+                Ok(())
+            });
+        traced_links::link_by_trace_ids(input, &mut links);
         links
     }
 
@@ -84,43 +92,44 @@ impl Inference for Linking {
 }
 
 /// The average delays by all that happened at `places`: step 1.
-fn estimate(
-    places: &Places,
+fn estimate_delays(
+    places: &PlaceEvents,
     naming: &Naming,
     options: &Options,
-    round: Round<'_>,
+    round: IterationWeights<'_>,
     progress: &dyn Progress,
-) -> Delays {
-    let parts = workers::in_parts(places.departures(), |part| {
-        let mut delays = Delays::new(naming.hops());
+) -> DelaySums {
+    let parts = workers::map_ranges(places.departure_count(), |part| {
+        let mut delays = DelaySums::new(naming.hop_count());
         for chunk in places.chunks(part) {
-            delays.observe(&chunk, naming, options, round);
-            progress.advance(chunk.departures.len() as u64);
+            delays.observe_chunk(&chunk, naming, options, round);
+            progress.advance_step(chunk.departures.len() as u64);
         }
         delays
     });
-    Delays::sum(parts, naming.hops())
+    DelaySums::merge_sums(parts, naming.hop_count())
 }
 
 /// The parents found in one piece: for each child how many, and all of them one after the other.
 #[derive(Default)]
-struct LinkedPiece {
+struct LinkedChunk {
     children: Vec<(u32, u32, f64)>,
     parents: Vec<(u32, f64)>,
 }
 
-impl LinkedPiece {
-    fn link(
+impl LinkedChunk {
+    fn link_chunk(
         &mut self,
-        chunk: &places::Chunk<'_>,
+        chunk: &places::DepartureChunk<'_>,
         naming: &Naming,
-        delays: &Delays,
+        delays: &DelaySums,
         options: &Options,
     ) {
-        for (departure, before) in chunk.sweep() {
-            let d = delays.mean(naming.hop(departure.message as usize));
+        for (departure, before) in chunk.departures_with_arrivals() {
+            let d = delays.mean_delay(naming.hop(departure.message as usize));
             let first = self.parents.len();
-            let spontaneous = parents::find(&before, departure, d, options, &mut self.parents);
+            let spontaneous =
+                parents::find_parents(&before, departure, d, options, &mut self.parents);
             self.children.push((
                 departure.message,
                 (self.parents.len() - first) as u32,
@@ -133,7 +142,7 @@ impl LinkedPiece {
         let mut rest = self.parents.as_slice();
         for (child, count, spontaneous) in &self.children {
             let (parents, others) = rest.split_at(*count as usize);
-            links.set(*child as usize, parents, *spontaneous);
+            links.set_parents(*child as usize, parents, *spontaneous);
             rest = others;
         }
     }

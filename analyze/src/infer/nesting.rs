@@ -22,60 +22,67 @@ mod windows;
 use std::iter;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use registry::About;
+use registry::EntryHelp;
 
 use super::call_links::{self, NONE};
 use super::inference::{AlgorithmEntry, Inference};
-use super::input::Input;
+use super::input::InferenceInput;
 use crate::calls::Calls;
 use crate::links::Links;
 use out_of_core::workers;
 
 /// The entry of nesting.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
-    about: About {
+    about: EntryHelp {
         name: "nesting",
         summary: "Project 5, for calls and their returns",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     flags: &[&flags::SKEW_WINDOW, &flags::SMOOTHING, &flags::PENALTIES, &flags::SCOREBOARD_WINDOW],
-    apply: flags::apply,
-    begin: || Box::new(Nesting),
+    apply: flags::apply_flags,
+    begin: || Box::new(NestingAlgorithm),
 };
 
 /// The nesting algorithm.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Nesting;
+pub(super) struct NestingAlgorithm;
 
-impl Inference for Nesting {
-    fn infer(&mut self, input: &Input<'_>) -> Links {
-        let Input { trace, naming, options, progress, .. } = *input;
-        progress.step("pairing calls", trace.len() as u64);
-        let calls = Calls::of(trace);
-        let mut nodes = call_pairs::find(trace, naming, &calls, options);
-        progress
-            .step("nesting calls", nodes.iter().map(|node| 2 * node.children.len() as u64).sum());
-        windows::nest(&mut nodes, &options.nesting, progress);
-        progress.step("linking messages", trace.len() as u64);
+impl Inference for NestingAlgorithm {
+    fn infer_links(&mut self, input: &InferenceInput<'_>) -> Links {
+        let InferenceInput { trace, naming, options, progress, .. } = *input;
+        progress.begin_step("pairing calls", trace.len() as u64);
+        let calls = Calls::from_trace(trace);
+        let mut nodes = call_pairs::find_call_pairs(trace, naming, &calls, options);
+        progress.begin_step(
+            "nesting calls",
+            nodes.iter().map(|node| 2 * node.children.len() as u64).sum(),
+        );
+        windows::choose_parents(&mut nodes, &options.nesting, progress);
+        progress.begin_step("linking messages", trace.len() as u64);
         // Each message has one parent or none: the choice is not a matter of probability.
         let parents: Vec<AtomicU32> =
             iter::repeat_with(|| AtomicU32::new(NONE)).take(trace.len()).collect();
-        workers::on_each(
+        workers::for_each_item(
             &mut nodes,
             |node| node.children.len() + node.parents.len(),
             |node, (): &mut ()| {
                 let shares = |child: usize| iter::once((node.chosen[child], 1.0));
-                call_links::of(&calls, node.calls(), shares, |message, found, _| {
-                    let parent = found.first().map_or(NONE, |(parent, _)| *parent);
-                    parents[message].store(parent, Ordering::Relaxed);
-                });
+                call_links::link_messages(
+                    &calls,
+                    node.node_calls(),
+                    shares,
+                    |message, found, _| {
+                        let parent = found.first().map_or(NONE, |(parent, _)| *parent);
+                        parents[message].store(parent, Ordering::Relaxed);
+                    },
+                );
             },
         );
         let mut links = Links::spontaneous_only(trace.len());
         let parents = || parents.iter().map(|parent| parent.load(Ordering::Relaxed)).enumerate();
         links.reserve(parents().filter(|(_, parent)| *parent != NONE).count());
         for (message, parent) in parents().filter(|(_, parent)| *parent != NONE) {
-            links.set(message, &[(parent, 1.0)], 0.0);
+            links.set_parents(message, &[(parent, 1.0)], 0.0);
         }
         links
     }

@@ -4,7 +4,7 @@
 
 /// A request or a call, from its first event at the node to its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct NodeSpan {
     /// The request was received, or the call was made: nanoseconds, the node's own clock.
     pub(super) begin: i64,
     /// The response was sent, or received; [`OPEN`] where none was seen.

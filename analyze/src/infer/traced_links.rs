@@ -5,40 +5,44 @@
 use message_trace::{MessageTrace, OperationRole};
 use rustc_hash::FxHashMap;
 
-use super::input::Input;
+use super::input::InferenceInput;
 use crate::links::Links;
 
 /// A message that asks or tells, of a trace.
-fn of_trace(trace: &MessageTrace, row: usize) -> Option<u64> {
-    let told = trace.told(row).filter(|told| told.role != OperationRole::Response)?;
+fn trace_id_of_message(trace: &MessageTrace, row: usize) -> Option<u64> {
+    let told = trace.operations(row).filter(|told| told.role != OperationRole::Response)?;
     told.trace
 }
 
 /// Takes from `links`, and adds to them, what traces of tracers tell.
-pub(super) fn settle(input: &Input<'_>, links: &mut Links) {
-    let Input { trace, naming, .. } = *input;
-    if !trace.has_told() {
+pub(super) fn link_by_trace_ids(input: &InferenceInput<'_>, links: &mut Links) {
+    let InferenceInput { trace, naming, .. } = *input;
+    if !trace.has_operations() {
         return;
     }
     // By receiver and trace: when each request came, and its row.
     let mut received: FxHashMap<(u32, u64), Vec<(i64, u32)>> = FxHashMap::default();
     for row in 0..trace.len() {
-        if let Some((id, came)) = of_trace(trace, row).zip(trace.arrival(row)) {
+        if let Some((id, came)) = trace_id_of_message(trace, row).zip(trace.arrival_time(row)) {
             received.entry((naming.dst(row), id)).or_default().push((came, row as u32));
         }
     }
     for row in 0..trace.len() {
-        let Some((id, sent)) = of_trace(trace, row).zip(trace.send_ts(row)) else { continue };
+        let Some((id, sent)) = trace_id_of_message(trace, row).zip(trace.send_ts(row)) else {
+            continue;
+        };
         let before = received.get(&(naming.src(row), id)).into_iter().flatten();
         let mut before = before.filter(|(came, of)| *came <= sent && *of as usize != row);
         let causes: Vec<u32> = before.by_ref().map(|(_, of)| *of).take(2).collect();
         if let [only] = causes[..] {
-            links.set(row, &[(only, 1.0)], 0.0);
+            links.set_parents(row, &[(only, 1.0)], 0.0);
             continue;
         }
         let is_possible = |parent: u32| {
             let other = Some(parent as usize).filter(|parent| *parent < trace.len());
-            other.and_then(|parent| of_trace(trace, parent)).is_none_or(|other| other == id)
+            other
+                .and_then(|parent| trace_id_of_message(trace, parent))
+                .is_none_or(|other| other == id)
         };
         let parents: Vec<(u32, f64)> = links.parents(row).collect();
         if parents.iter().all(|(parent, _)| is_possible(*parent)) {
@@ -46,14 +50,14 @@ pub(super) fn settle(input: &Input<'_>, links: &mut Links) {
         }
         let mut left: Vec<(u32, f64)> =
             parents.into_iter().filter(|(parent, _)| is_possible(*parent)).collect();
-        let spontaneous = links.spontaneous(row);
+        let spontaneous = links.spontaneous_probability(row);
         let sum = left.iter().fold(spontaneous, |sum, (_, share)| sum + share);
         match sum > 0.0 {
             true => {
                 left.iter_mut().for_each(|(_, share)| *share /= sum);
-                links.set(row, &left, spontaneous / sum);
+                links.set_parents(row, &left, spontaneous / sum);
             }
-            false => links.set(row, &[], 1.0),
+            false => links.set_parents(row, &[], 1.0),
         }
     }
 }
@@ -81,12 +85,12 @@ mod tests {
         let options = Options::default();
         let naming = Naming::new(&trace, &options);
         let mut links = Links::spontaneous_only(trace.len());
-        (2..6).for_each(|row| links.set(row, &[(0, 0.4), (1, 0.4)], 0.2));
-        settle(&Input::quiet(&trace, &naming, &options), &mut links);
+        (2..6).for_each(|row| links.set_parents(row, &[(0, 0.4), (1, 0.4)], 0.2));
+        link_by_trace_ids(&InferenceInput::without_progress(&trace, &naming, &options), &mut links);
         let parents = |row: usize| links.parents(row).collect::<Vec<_>>();
         assert_eq!((parents(2), parents(3)), (vec![(1, 1.0)], vec![(0, 1.0)]));
         // No request of the third trace was received; the last call is of none that is known.
-        assert_eq!((parents(4), links.spontaneous(4)), (vec![], 1.0));
+        assert_eq!((parents(4), links.spontaneous_probability(4)), (vec![], 1.0));
         assert_eq!(parents(5), [(0, 0.4), (1, 0.4)]);
     }
 }

@@ -1,19 +1,19 @@
 //! Reading `links.parquet` piece by piece, as the messages are read, so that links are in memory
 //! only with the messages that they are of.
 
-use message_trace::table::columns::Columns;
-use message_trace::table::{self, Batches};
+use message_trace::table::columns::BatchColumns;
+use message_trace::table::{self, TableBatches};
 use message_trace::{DataPath, PathError};
 
 use crate::links::Links;
 
-type Row = (i64, Option<i64>, f64);
+type LinkRow = (i64, Option<i64>, f64);
 
 /// The links of a table, child by child.
 pub(crate) struct LinkReader {
     path: DataPath,
-    batches: Batches,
-    rows: std::iter::Peekable<std::vec::IntoIter<Row>>,
+    batches: TableBatches,
+    rows: std::iter::Peekable<std::vec::IntoIter<LinkRow>>,
     /// The child that comes next.
     next: u64,
 }
@@ -24,7 +24,7 @@ impl LinkReader {
     /// # Errors
     /// When it cannot be read.
     pub(crate) fn open(path: &DataPath) -> Result<LinkReader, PathError> {
-        let batches = table::read(path)?;
+        let batches = table::read_batches(path)?;
         Ok(LinkReader {
             path: path.to_owned(),
             batches,
@@ -38,7 +38,7 @@ impl LinkReader {
     ///
     /// # Errors
     /// When the table cannot be read, or is none of links.
-    pub(crate) fn read(
+    pub(crate) fn read_until(
         &mut self,
         links: &mut Links,
         first: u64,
@@ -46,7 +46,7 @@ impl LinkReader {
     ) -> Result<(), PathError> {
         let mut parents: Vec<(u32, f64)> = Vec::new();
         while let Some((child, ..)) =
-            self.peek()?.filter(|(child, ..)| u64::try_from(*child).is_ok_and(|c| c < end))
+            self.peek_row()?.filter(|(child, ..)| u64::try_from(*child).is_ok_and(|c| c < end))
         {
             if u64::try_from(child) != Ok(self.next) {
                 let why = format!("child {child} is missing or out of order");
@@ -54,7 +54,8 @@ impl LinkReader {
             }
             parents.clear();
             let mut spontaneous = 0.0;
-            while let Some((_, parent, probability)) = self.peek()?.filter(|(of, ..)| *of == child)
+            while let Some((_, parent, probability)) =
+                self.peek_row()?.filter(|(of, ..)| *of == child)
             {
                 self.rows.next();
                 let Some(parent) = parent else {
@@ -72,10 +73,10 @@ impl LinkReader {
                 parents.push((here, probability));
             }
             links.add_message();
-            links.set(links.messages() - 1, &parents, spontaneous);
+            links.set_parents(links.message_count() - 1, &parents, spontaneous);
             self.next += 1;
         }
-        if let Some((child, ..)) = self.peek()?.filter(|(child, ..)| *child < 0) {
+        if let Some((child, ..)) = self.peek_row()?.filter(|(child, ..)| *child < 0) {
             return Err(PathError::malformed(
                 &self.path,
                 format!("child {child} is missing or out of order"),
@@ -85,17 +86,21 @@ impl LinkReader {
     }
 
     /// The next row.
-    fn peek(&mut self) -> Result<Option<Row>, PathError> {
+    fn peek_row(&mut self) -> Result<Option<LinkRow>, PathError> {
         while self.rows.peek().is_none() {
             let Some(batch) = self.batches.next() else { return Ok(None) };
             let batch = batch?;
-            let table = Columns::new(&self.path, &batch);
-            let (children, parents) = (table.int64("child")?, table.int64("parent")?);
-            let probabilities = table.float64("probability")?;
-            let rows: Result<Vec<Row>, PathError> = (0..batch.num_rows())
+            let table = BatchColumns::new(&self.path, &batch);
+            let (children, parents) = (table.int64_column("child")?, table.int64_column("parent")?);
+            let probabilities = table.float64_column("probability")?;
+            let rows: Result<Vec<LinkRow>, PathError> = (0..batch.num_rows())
                 .map(|row| {
-                    let child = table.some("child", children[row])?;
-                    Ok((child, parents[row], table.some("probability", probabilities[row])?))
+                    let child = table.required_value("child", children[row])?;
+                    Ok((
+                        child,
+                        parents[row],
+                        table.required_value("probability", probabilities[row])?,
+                    ))
                 })
                 .collect();
             self.rows = rows?.into_iter().peekable();
@@ -111,22 +116,25 @@ mod tests {
     #[test]
     fn links_are_read_piece_by_piece_as_they_are_as_a_whole() {
         let mut whole = Links::spontaneous_only(6);
-        whole.set(2, &[(0, 0.7), (1, 0.2)], 0.1);
-        whole.set(4, &[(3, 0.5), (1, 0.25)], 0.25);
-        whole.set(5, &[(4, 1.0)], 0.0);
+        whole.set_parents(2, &[(0, 0.7), (1, 0.2)], 0.1);
+        whole.set_parents(4, &[(3, 0.5), (1, 0.25)], 0.25);
+        whole.set_parents(5, &[(4, 1.0)], 0.0);
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("links.parquet");
         whole.write(&path).unwrap();
         let mut reader = LinkReader::open(&path.into()).unwrap();
         let mut part = Links::default();
-        reader.read(&mut part, 0, 3).unwrap();
-        assert_eq!(part.messages(), 3);
+        reader.read_until(&mut part, 0, 3).unwrap();
+        assert_eq!(part.message_count(), 3);
         part.remove_first(2);
-        reader.read(&mut part, 2, 100).unwrap();
-        assert_eq!(part.messages(), 4);
+        reader.read_until(&mut part, 2, 100).unwrap();
+        assert_eq!(part.message_count(), 4);
         let of = |child| part.parents(child).collect::<Vec<_>>();
         assert_eq!(of(0), [(Links::ELSEWHERE, 0.7), (Links::ELSEWHERE, 0.2)]);
-        assert_eq!((of(2), part.spontaneous(2)), (vec![(1, 0.5), (Links::ELSEWHERE, 0.25)], 0.25));
+        assert_eq!(
+            (of(2), part.spontaneous_probability(2)),
+            (vec![(1, 0.5), (Links::ELSEWHERE, 0.25)], 0.25)
+        );
         assert_eq!(of(3), [(2, 1.0)]);
     }
 }

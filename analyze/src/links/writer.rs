@@ -6,21 +6,21 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use arrow_schema::{DataType, SchemaRef};
-use message_trace::table::columns::{self, nullable, required};
-use message_trace::table::{RowGroupWriter, Stored};
+use message_trace::table::columns::{self, nullable_field, required_field};
+use message_trace::table::{ColumnEncoding, RowGroupWriter};
 use message_trace::{DataPath, PathError};
-use out_of_core::workers::in_order;
+use out_of_core::workers::run_in_order;
 
 use super::reader::LinkReader;
 use crate::links::Links;
 use crate::tuning::links::writer::{CHILDREN_AT_ONCE, ROWS_AT_ONCE};
 use out_of_core::workers;
 
-fn schema() -> SchemaRef {
-    columns::schema([
-        required("child", DataType::Int64),
-        nullable("parent", DataType::Int64),
-        required("probability", DataType::Float64),
+fn link_schema() -> SchemaRef {
+    columns::build_schema([
+        required_field("child", DataType::Int64),
+        nullable_field("parent", DataType::Int64),
+        required_field("probability", DataType::Float64),
     ])
 }
 
@@ -36,10 +36,10 @@ impl LinkWriter {
     /// When the file cannot be made.
     pub(crate) fn create(path: &DataPath) -> Result<LinkWriter, PathError> {
         let stored = |column: &str| match column {
-            "probability" => Stored::Bytewise,
-            _ => Stored::Differences,
+            "probability" => ColumnEncoding::Bytewise,
+            _ => ColumnEncoding::Differences,
         };
-        Ok(LinkWriter { table: RowGroupWriter::create(path, schema(), stored)? })
+        Ok(LinkWriter { table: RowGroupWriter::create(path, link_schema(), stored)? })
     }
 
     /// Appends the links of these children, on all processors; the message 0 of `links` is `first`
@@ -47,7 +47,7 @@ impl LinkWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn append(
+    pub(crate) fn append_links(
         &mut self,
         links: &Links,
         children: Range<usize>,
@@ -58,18 +58,20 @@ impl LinkWriter {
         let encode = |piece: usize| {
             let begin = children.start + piece * CHILDREN_AT_ONCE;
             let end = (begin + CHILDREN_AT_ONCE).min(children.end);
-            let mut group = encoder.begin()?;
-            let mut step = Step::default();
+            let mut group = encoder.begin_group()?;
+            let mut step = LinkRows::default();
             for child in begin..end {
                 step.push(links, child, first as i64);
                 if step.child.len() >= ROWS_AT_ONCE {
-                    group.write(&std::mem::take(&mut step).arrays())?;
+                    group.write_rows(&std::mem::take(&mut step).into_arrays())?;
                 }
             }
-            group.write(&step.arrays())?;
-            group.finish()
+            group.write_rows(&step.into_arrays())?;
+            group.finish_group()
         };
-        in_order(workers::threads(), pieces, encode, |_, group| self.table.append(group))
+        run_in_order(workers::thread_count(), pieces, encode, |_, group| {
+            self.table.append_group(group)
+        })
     }
 
     /// Ends the table and gives it its name.
@@ -83,24 +85,24 @@ impl LinkWriter {
 
 /// Some rows, by columns.
 #[derive(Default)]
-struct Step {
+struct LinkRows {
     child: Vec<i64>,
     parent: Vec<i64>,
     has_parent: Vec<bool>,
     probability: Vec<f64>,
 }
 
-impl Step {
+impl LinkRows {
     /// Adds the rows of a child of `links`, whose message 0 is `first`.
     fn push(&mut self, links: &Links, child: usize, first: i64) {
         for (parent, probability) in links.parents(child) {
             let known = Some(child).filter(|_| parent == Links::ELSEWHERE);
-            let elsewhere = known.and_then(|child| links.elsewhere(child));
+            let elsewhere = known.and_then(|child| links.outside_parent(child));
             self.parent.push(elsewhere.map_or(first + i64::from(parent), |parent| parent as i64));
             self.has_parent.push(true);
             self.probability.push(probability);
         }
-        let spontaneous = links.spontaneous(child);
+        let spontaneous = links.spontaneous_probability(child);
         if spontaneous > 0.0 {
             self.parent.push(0);
             self.has_parent.push(false);
@@ -109,7 +111,7 @@ impl Step {
         self.child.resize(self.parent.len(), first + child as i64);
     }
 
-    fn arrays(self) -> [ArrayRef; 3] {
+    fn into_arrays(self) -> [ArrayRef; 3] {
         [
             Arc::new(Int64Array::from(self.child)),
             Arc::new(Int64Array::new(self.parent.into(), Some(self.has_parent.into()))),
@@ -126,7 +128,7 @@ impl Links {
     pub fn write(&self, path: impl Into<DataPath>) -> Result<(), PathError> {
         let path = &path.into();
         let mut writer = LinkWriter::create(path)?;
-        writer.append(self, 0..self.messages(), 0)?;
+        writer.append_links(self, 0..self.message_count(), 0)?;
         writer.finish()
     }
 
@@ -138,7 +140,7 @@ impl Links {
     pub fn read(path: impl Into<DataPath>) -> Result<Links, PathError> {
         let path = &path.into();
         let mut links = Links::default();
-        LinkReader::open(path)?.read(&mut links, 0, u64::MAX)?;
+        LinkReader::open(path)?.read_until(&mut links, 0, u64::MAX)?;
         Ok(links)
     }
 }
@@ -151,16 +153,16 @@ mod tests {
     #[test]
     fn links_are_read_back_and_a_table_with_a_gap_is_refused() {
         let mut links = Links::spontaneous_only(3);
-        links.set(1, &[(0, 0.9)], 0.1);
-        links.set(2, &[(1, 0.75), (0, 0.25)], 0.0);
+        links.set_parents(1, &[(0, 0.9)], 0.1);
+        links.set_parents(2, &[(1, 0.75), (0, 0.25)], 0.0);
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("links.parquet");
         links.write(&path).unwrap();
         assert_eq!(Links::read(&path).unwrap(), links);
-        let mut rows = Step::default();
+        let mut rows = LinkRows::default();
         [0, 2].into_iter().for_each(|child| rows.push(&Links::spontaneous_only(3), child, 0));
-        let gap = columns::batch(&path, &schema(), rows.arrays().to_vec()).unwrap();
-        table::write(&path, schema(), [gap]).unwrap();
+        let gap = columns::build_batch(&path, &link_schema(), rows.into_arrays().to_vec()).unwrap();
+        table::write_batches(&path, link_schema(), [gap]).unwrap();
         assert!(Links::read(&path).unwrap_err().to_string().contains("child 2"));
     }
 }

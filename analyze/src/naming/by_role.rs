@@ -7,70 +7,70 @@ use message_trace::{MessageTrace, Node};
 use rustc_hash::FxHashMap;
 
 use super::interner::Interner;
-use super::known::Known;
 use super::labels::{EPHEMERAL, HopName};
-use super::role_names::{Role, RoleNames};
+use super::node_identity::NodeIdentity;
+use super::role_names::{RoleFinder, RoleName};
 use crate::options::Options;
 
 /// The labels of a trace's hops by roles.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ByRole {
+pub(crate) struct RoleLabels {
     of_hop: Vec<u32>,
     hops: Vec<HopName>,
-    roles: Vec<Role>,
+    roles: Vec<RoleName>,
     names: Vec<u32>,
 }
 
-impl ByRole {
-    /// The labels by roles of that hop, as an index for [`ByRole::hop_name`].
+impl RoleLabels {
+    /// The labels by roles of that hop, as an index for [`RoleLabels::hop_name`].
     #[inline]
     pub(crate) fn hop(&self, hop: u32) -> u32 {
         self.of_hop[hop as usize]
     }
 
-    /// The labels of that number. Sender and receiver are indices for [`ByRole::role`], the ports
-    /// for `Naming::text`.
+    /// The labels of that number. Sender and receiver are indices for [`RoleLabels::role`], the
+    /// ports for `Naming::text`.
     pub(crate) fn hop_name(&self, hop: u32) -> HopName {
         self.hops[hop as usize]
     }
 
     /// Number of different labels.
-    pub(crate) fn hops(&self) -> usize {
+    pub(crate) fn hop_count(&self) -> usize {
         self.hops.len()
     }
 
     /// The role of that number.
-    pub(crate) fn role(&self, role: u32) -> &Role {
+    pub(crate) fn role(&self, role: u32) -> &RoleName {
         &self.roles[role as usize]
     }
 
     /// Number of different names of the nodes of that role.
-    pub(crate) fn names(&self, role: u32) -> u32 {
+    pub(crate) fn name_count(&self, role: u32) -> u32 {
         self.names[role as usize]
     }
 }
 
 /// A namer of nodes and hops by their roles, stretch by stretch.
-pub(super) struct RoleNamer<'trace> {
-    names: RoleNames<'trace>,
+pub(super) struct RoleLabeler<'trace> {
+    names: RoleFinder<'trace>,
     /// The role of each name of a node, by the number of its text.
     of_name: FxHashMap<u32, u32>,
-    roles: Interner<Role>,
+    roles: Interner<RoleName>,
     hops: Interner<HopName>,
-    /// As in [`ByRole`].
+    /// As in [`RoleLabels`].
     of_hop: Vec<u32>,
     how_many: Vec<u32>,
 }
 
-impl<'trace> RoleNamer<'trace> {
+impl<'trace> RoleLabeler<'trace> {
     /// The roles of the nodes of `trace`, or of the trace that it is the outline of.
-    pub(super) fn of(
+    pub(super) fn new(
         trace: &'trace MessageTrace,
-        known: &[Known<'trace>],
+        known: &[NodeIdentity<'trace>],
         options: &'trace Options,
-    ) -> RoleNamer<'trace> {
-        RoleNamer {
-            names: RoleNames::of(trace, known, options),
+    ) -> RoleLabeler<'trace> {
+        RoleLabeler {
+            names: RoleFinder::from_trace(trace, known, options),
             of_name: FxHashMap::default(),
             roles: Interner::default(),
             hops: Interner::default(),
@@ -81,12 +81,13 @@ impl<'trace> RoleNamer<'trace> {
 
     /// Adds a node; `text` is the number of its `name`. Several nodes of one name have the role of
     /// the first.
-    pub(super) fn add_node(&mut self, text: u32, name: &str, node: Option<(&Node, &Known)>) {
+    pub(super) fn add_node(&mut self, text: u32, name: &str, node: Option<(&Node, &NodeIdentity)>) {
         if self.of_name.contains_key(&text) {
             return;
         }
-        let role =
-            node.map_or_else(Role::client, |(node, known)| self.names.role(node, known, name));
+        let role = node.map_or_else(RoleName::for_clients, |(node, known)| {
+            self.names.role_of_node(node, known, name)
+        });
         let role = self.roles.intern(role);
         self.how_many.resize(self.roles.values.len(), 0);
         self.how_many[role as usize] += 1;
@@ -94,7 +95,11 @@ impl<'trace> RoleNamer<'trace> {
     }
 
     /// Labels of all `hops`. The first ones are those of the call before.
-    pub(super) fn label(&mut self, hops: &[HopName], texts: &mut Interner<String>) -> ByRole {
+    pub(super) fn label_hops(
+        &mut self,
+        hops: &[HopName],
+        texts: &mut Interner<String>,
+    ) -> RoleLabels {
         let ephemeral = texts.intern(EPHEMERAL.to_owned());
         for hop in &hops[self.of_hop.len()..] {
             let [src, dst] =
@@ -106,7 +111,7 @@ impl<'trace> RoleNamer<'trace> {
             let (src_port, dst_port) = (port(src, hop.src_port), port(dst, hop.dst_port));
             self.of_hop.push(self.hops.intern(HopName { src, dst, src_port, dst_port, ..*hop }));
         }
-        ByRole {
+        RoleLabels {
             of_hop: self.of_hop.clone(),
             hops: self.hops.values.clone(),
             roles: self.roles.values.clone(),

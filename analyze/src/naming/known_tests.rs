@@ -1,7 +1,7 @@
 use super::*;
 use crate::naming::Naming;
 use crate::options::Options;
-use message_trace::{End, Ends, FROM_ACCEPTING, Grain, Nodes, Protocol};
+use message_trace::{EndPair, FROM_ACCEPTING, NodeEnd, NodeGrain, NodeList, TransportProtocol};
 
 /// Nodes by host, process, command and whether they were traced.
 type NodeRow = (&'static str, Option<i32>, &'static str, bool);
@@ -15,7 +15,7 @@ fn trace(nodes: &[NodeRow], asked: &[(i32, i32, &str, &str)]) -> MessageTrace {
         traced: *traced,
         ..Node::default()
     };
-    let mut trace = MessageTrace::new(Nodes(nodes.iter().map(node).collect()));
+    let mut trace = MessageTrace::new(NodeList(nodes.iter().map(node).collect()));
     for (time, (client, server, client_end, server_end)) in (0..).step_by(10).zip(asked) {
         let [client_end, server_end] = [client_end, server_end].map(|text| {
             let Ok(endpoint) = text.parse::<Endpoint>();
@@ -27,30 +27,32 @@ fn trace(nodes: &[NodeRow], asked: &[(i32, i32, &str, &str)]) -> MessageTrace {
                 if direction == FROM_CONNECTING { ends } else { [ends[1], ends[0]] };
             let seen = |node: i32, time: i64| Some(time).filter(|_| nodes[node as usize].3);
             let (sent, received) = (seen(src, at), seen(dst, at + 1));
-            let ends = Ends {
-                src: End::of(src, src_endpoint),
-                dst: End::of(dst, dst_endpoint),
-                protocol: Protocol::Tcp,
+            let ends = EndPair {
+                src: NodeEnd::new(src, src_endpoint),
+                dst: NodeEnd::new(dst, dst_endpoint),
+                protocol: TransportProtocol::Tcp,
             };
-            let message =
-                Message { bytes: 1, ..Message::between(ends, time, direction).at(sent, received) };
+            let message = Message {
+                bytes: 1,
+                ..Message::between_ends(ends, time, direction).with_times(sent, received)
+            };
             trace.push(&message, None);
         }
     }
-    trace.sort();
+    trace.sort_messages();
     trace
 }
 
-fn options(rules: &[&str], grain: Grain) -> Options {
+fn options(rules: &[&str], grain: NodeGrain) -> Options {
     let aliases = serde_json::json!({ "named": null, "rules": rules });
     Options { grain, aliases: serde_json::from_value(aliases).unwrap(), ..Options::default() }
 }
 
 /// The hops, each once, in the order of the trace.
-fn hops(trace: &MessageTrace, rules: &[&str], grain: Grain) -> Vec<String> {
+fn hops(trace: &MessageTrace, rules: &[&str], grain: NodeGrain) -> Vec<String> {
     let naming = Naming::new(trace, &options(rules, grain));
-    let text = |text| naming.text(text).to_owned();
-    (0..naming.hops() as u32)
+    let text = |text| naming.label_text(text).to_owned();
+    (0..naming.hop_count() as u32)
         .map(|hop| naming.hop_name(hop))
         .map(|hop| {
             format!(
@@ -65,7 +67,7 @@ fn hops(trace: &MessageTrace, rules: &[&str], grain: Grain) -> Vec<String> {
 }
 
 /// How many nodes there are at a grain.
-fn nodes_at(trace: &MessageTrace, rules: &[&str], grain: Grain) -> usize {
+fn nodes_at(trace: &MessageTrace, rules: &[&str], grain: NodeGrain) -> usize {
     Naming::new(trace, &options(rules, grain)).nodes().len()
 }
 
@@ -93,7 +95,7 @@ fn untraced() -> MessageTrace {
 fn two_addresses_of_one_name_are_one_node() {
     let trace = untraced();
     assert_eq!(
-        hops(&trace, &[], Grain::Command),
+        hops(&trace, &[], NodeGrain::Command),
         [
             "CLIENT:* > java:8080",
             "java:8080 > CLIENT:*",
@@ -105,10 +107,10 @@ fn two_addresses_of_one_name_are_one_node() {
     );
     let rules = ["address 10.0.0.5 = web", "address 10.0.0.6 = web"];
     assert_eq!(
-        hops(&trace, &rules, Grain::Command),
+        hops(&trace, &rules, NodeGrain::Command),
         ["CLIENT:* > java:8080", "java:8080 > CLIENT:*", "java:* > web:80", "web:80 > java:*"]
     );
-    for grain in Grain::ALL {
+    for grain in NodeGrain::ALL {
         assert_eq!(
             (nodes_at(&trace, &[], grain), nodes_at(&trace, &rules, grain)),
             (4, 3),
@@ -123,19 +125,19 @@ fn commands_and_hosts_have_the_names_the_user_gives_them_at_every_grain() {
     let trace = trace(&nodes, &[(0, 1, "10.0.0.1:40000", "10.0.0.2:5432")]);
     let rules = ["host h* = db", "command java = shop", "host h2 = never, as the first rule fits"];
     let first = |rules: &[&str], grain| hops(&trace, rules, grain).swap_remove(0);
-    assert_eq!(first(&[], Grain::Command), "java:* > h2/postgres:5432");
+    assert_eq!(first(&[], NodeGrain::Command), "java:* > h2/postgres:5432");
     let rules_of_two = ["host h1 = front", "host h2 = db", "command java = shop"];
     assert_eq!(
-        first(&rules_of_two, Grain::Command),
+        first(&rules_of_two, NodeGrain::Command),
         "shop:* > db/postgres:5432".replace("shop", "front/shop")
     );
-    assert_eq!(first(&rules_of_two, Grain::Process), "front/shop[7]:* > db/postgres[8]:5432");
-    assert_eq!(first(&rules_of_two, Grain::Thread), "front/shop[7]:* > db/postgres[8]:5432");
-    assert_eq!(first(&rules_of_two, Grain::Host), "front:* > db:5432");
+    assert_eq!(first(&rules_of_two, NodeGrain::Process), "front/shop[7]:* > db/postgres[8]:5432");
+    assert_eq!(first(&rules_of_two, NodeGrain::Thread), "front/shop[7]:* > db/postgres[8]:5432");
+    assert_eq!(first(&rules_of_two, NodeGrain::Host), "front:* > db:5432");
     // Both hosts are one: no name needs its host, and as hosts they are one node.
-    assert_eq!(first(&rules, Grain::Command), "shop:* > postgres:5432");
+    assert_eq!(first(&rules, NodeGrain::Command), "shop:* > postgres:5432");
     assert_eq!(
-        (nodes_at(&trace, &rules, Grain::Host), nodes_at(&trace, &rules, Grain::Command)),
+        (nodes_at(&trace, &rules, NodeGrain::Host), nodes_at(&trace, &rules, NodeGrain::Command)),
         (1, 2)
     );
 }
@@ -154,7 +156,7 @@ fn who_accepts_at_an_endpoint_has_its_name() {
         "address 10.0.0.5 = other",
     ];
     assert_eq!(
-        hops(&trace, &rules, Grain::Command),
+        hops(&trace, &rules, NodeGrain::Command),
         [
             "shop:* > orders:8081",
             "orders:8081 > shop:*",
@@ -162,21 +164,21 @@ fn who_accepts_at_an_endpoint_has_its_name() {
             "stock:80 > orders:*"
         ]
     );
-    assert_eq!(hops(&trace, &rules, Grain::Process)[0], "shop[7]:* > orders[8]:8081");
+    assert_eq!(hops(&trace, &rules, NodeGrain::Process)[0], "shop[7]:* > orders[8]:8081");
 }
 
 #[test]
 fn a_client_that_the_user_names_is_not_one_of_many() {
     let trace = untraced();
     assert_eq!(
-        hops(&trace, &["address 10.9.0.0/16 = office"], Grain::Command)[0],
+        hops(&trace, &["address 10.9.0.0/16 = office"], NodeGrain::Command)[0],
         "office:* > java:8080"
     );
     assert_eq!(
-        hops(&trace, &["address 10.9.0.0/16 = office"], Grain::Host)[0],
+        hops(&trace, &["address 10.9.0.0/16 = office"], NodeGrain::Host)[0],
         "office:* > h1:8080"
     );
-    let naming = Naming::new(&trace, &options(&["address 10.9.0.1 = office"], Grain::Command));
+    let naming = Naming::new(&trace, &options(&["address 10.9.0.1 = office"], NodeGrain::Command));
     assert!(naming.nodes()[naming.src(0) as usize].client, "and still a client");
 }
 
@@ -206,12 +208,15 @@ fn an_address_of_a_traced_host_is_known_by_the_host() {
             .collect()
     };
     assert_eq!(
-        names(&[], Grain::Command),
+        names(&[], NodeGrain::Command),
         ["h2/proxy:* > h1:9000:9000", "h1/java:* > 10.7.0.1:53:53"]
     );
-    assert_eq!(names(&[], Grain::Host), ["h2:* > h1:9000", "h1:* > 10.7.0.1:53"]);
-    assert_eq!(names(&["host h1 = front"], Grain::Host)[0], "h2:* > front:9000");
-    assert_eq!(names(&["address 10.0.0.1 = front"], Grain::Command)[0], "h2/proxy:* > front:9000");
+    assert_eq!(names(&[], NodeGrain::Host), ["h2:* > h1:9000", "h1:* > 10.7.0.1:53"]);
+    assert_eq!(names(&["host h1 = front"], NodeGrain::Host)[0], "h2:* > front:9000");
+    assert_eq!(
+        names(&["address 10.0.0.1 = front"], NodeGrain::Command)[0],
+        "h2/proxy:* > front:9000"
+    );
 }
 
 #[test]
@@ -228,22 +233,25 @@ fn a_loopback_address_is_of_the_host_of_its_peers() {
     let servers = |trace: &MessageTrace, grain| -> Vec<String> {
         hops(trace, &[], grain).into_iter().filter(|hop| hop.ends_with(":6379")).collect()
     };
-    assert_eq!(servers(&two, Grain::Command), ["java:* > h1:6379:6379", "proxy:* > h2:6379:6379"]);
-    assert_eq!(servers(&two, Grain::Host), ["h1:* > h1:6379", "h2:* > h2:6379"]);
+    assert_eq!(
+        servers(&two, NodeGrain::Command),
+        ["java:* > h1:6379:6379", "proxy:* > h2:6379:6379"]
+    );
+    assert_eq!(servers(&two, NodeGrain::Host), ["h1:* > h1:6379", "h2:* > h2:6379"]);
     // On one host there is no doubt.
     let one = trace(
         &[APP, nodes[1], nodes[2]]
             .map(|node| if node.3 { (APP.0, node.1, node.2, true) } else { node }),
         &[(0, 2, "127.0.0.1:40000", "127.0.0.1:6379")],
     );
-    assert_eq!(servers(&one, Grain::Command), ["java:* > 127.0.0.1:6379:6379"]);
+    assert_eq!(servers(&one, NodeGrain::Command), ["java:* > 127.0.0.1:6379:6379"]);
 }
 
 #[test]
 fn what_has_no_other_name_than_its_host_is_named_once() {
     let trace =
         trace(&[("web-1", None, "web-1", true), ("web-2", None, "web-2", true)], &[(0, 1, "", "")]);
-    let asked = |rules: &[&str]| hops(&trace, rules, Grain::Command).swap_remove(0);
+    let asked = |rules: &[&str]| hops(&trace, rules, NodeGrain::Command).swap_remove(0);
     assert_eq!(asked(&[]), "CLIENT:* > web-2:");
     assert_eq!(asked(&["command web-2 = web"]), "CLIENT:* > web:");
     assert_eq!(asked(&["host web-2 = web"]), "CLIENT:* > web:");
@@ -259,10 +267,10 @@ fn a_machine_with_two_names_in_a_table_is_one_node() {
     ];
     let trace = trace(&nodes, &[(2, 0, "", ""), (1, 3, "", "")]);
     let rules = ["address 10.0.0.1 = gateway", "address 10.0.0.2 = gateway"];
-    let naming = Naming::new(&trace, &options(&rules, Grain::Command));
+    let naming = Naming::new(&trace, &options(&rules, NodeGrain::Command));
     let into = (0..trace.len()).find(|row| trace.message(*row).dst == 0).unwrap();
     let out = (0..trace.len()).find(|row| trace.message(*row).src == 1).unwrap();
     assert_eq!(naming.dst(into), naming.src(out), "what one causes, the other sends");
-    assert_eq!(naming.text(naming.nodes()[naming.src(out) as usize].name), "gateway");
+    assert_eq!(naming.label_text(naming.nodes()[naming.src(out) as usize].name), "gateway");
     assert!(!naming.nodes()[naming.src(out) as usize].client, "it is asked by c");
 }

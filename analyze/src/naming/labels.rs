@@ -1,6 +1,6 @@
 //! Labels of messages: nodes at a grain, and hops by their names and ports.
 
-use message_trace::Protocol;
+use message_trace::TransportProtocol;
 
 /// The one name of all clients without a known program.
 pub const CLIENT: &str = "CLIENT";
@@ -19,7 +19,7 @@ pub(crate) struct GrainNode {
 }
 
 /// The labels of a message: two messages with the same ones are the same hop of a path pattern.
-/// Each text is an index for [`Naming::text`](super::Naming::text).
+/// Each text is an index for `Naming::label_text`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct HopName {
     /// The sender's name.
@@ -31,5 +31,5 @@ pub(crate) struct HopName {
     /// The receiver's port.
     pub(crate) dst_port: u32,
     /// The protocol that the message went over.
-    pub(crate) protocol: Protocol,
+    pub(crate) protocol: TransportProtocol,
 }

@@ -1,21 +1,21 @@
 //! Naming the messages of a trace, stretch by stretch.
 
-use message_trace::{Endpoint, EndpointId, Ends, MessageTrace, NodeId};
+use message_trace::{EndPair, Endpoint, EndpointId, MessageTrace, NodeId};
 
 use super::Naming;
-use super::by_role::RoleNamer;
+use super::by_role::RoleLabeler;
 use super::interner::Interner;
-use super::known;
 use super::labels::{EPHEMERAL, HopName};
 use super::names;
-use super::roles::Roles;
+use super::node_identity;
+use super::roles::ServerRoles;
 use super::stable_path::StablePaths;
 use crate::options::Options;
 
 impl Naming {
     /// Names the nodes and hops of `trace`.
     pub fn new(trace: &MessageTrace, options: &Options) -> Naming {
-        Namer::of(trace, options).name(trace)
+        Namer::new(trace, options).name_batch(trace)
     }
 }
 
@@ -24,7 +24,7 @@ impl Naming {
 pub(crate) struct Namer<'trace> {
     outline: &'trace MessageTrace,
     stable: StablePaths,
-    roles: Roles,
+    roles: ServerRoles,
     nodes: names::GrainNodes<'trace>,
     hops: Interner<HopName>,
     texts: Interner<String>,
@@ -32,13 +32,14 @@ pub(crate) struct Namer<'trace> {
 
 impl<'trace> Namer<'trace> {
     /// A namer for the trace whose `outline` this is: it has all nodes, and all pairs of endpoints
-    /// ([`Outline`](super::Outline)).
-    pub(crate) fn of(outline: &'trace MessageTrace, options: &'trace Options) -> Namer<'trace> {
-        let stable = StablePaths::of(outline);
-        let mut known = known::nodes(outline, &options.aliases);
-        stable.rename(&mut known, outline);
-        let roles = Roles::of(outline, &known, options.grain, options.fixed_port_peers);
-        let by_role = options.roles.then(|| RoleNamer::of(outline, &known, options));
+    /// ([`Outline`](super::OutlineBuilder)).
+    pub(crate) fn new(outline: &'trace MessageTrace, options: &'trace Options) -> Namer<'trace> {
+        let stable = StablePaths::from_trace(outline);
+        let mut known = node_identity::identify_nodes(outline, &options.aliases);
+        stable.rename_nodes(&mut known, outline);
+        let roles =
+            ServerRoles::from_trace(outline, &known, options.grain, options.fixed_port_peers);
+        let by_role = options.roles.then(|| RoleLabeler::new(outline, &known, options));
         let nodes = names::GrainNodes::new(outline, known, options.grain, by_role);
         Namer {
             outline,
@@ -51,7 +52,7 @@ impl<'trace> Namer<'trace> {
     }
 
     /// Names the nodes and hops of a stretch of the trace.
-    pub(crate) fn name(&mut self, stretch: &MessageTrace) -> Naming {
+    pub(crate) fn name_batch(&mut self, stretch: &MessageTrace) -> Naming {
         let Namer { outline, stable, roles, nodes, hops, texts } = self;
         let labels = PortLabels::new(stretch, stable, texts);
         // An endpoint that the outline does not have is not fixed.
@@ -74,21 +75,24 @@ impl<'trace> Namer<'trace> {
             column.reserve_exact(stretch.len());
         }
         for message in 0..stretch.len() {
-            let Ends { src: sender, dst: receiver, protocol } = stretch.ends(message);
-            let from = nodes.node(sender.node, sender.tid, roles, texts);
-            let to = nodes.node(receiver.node, receiver.tid, roles, texts);
+            let EndPair { src: sender, dst: receiver, protocol } = stretch.message_ends(message);
+            let from = nodes.intern_node(sender.node, sender.tid, roles, texts);
+            let to = nodes.intern_node(receiver.node, receiver.tid, roles, texts);
             src.push(from);
             dst.push(to);
-            hop.push(hops.intern(HopName {
-                src: nodes.list[from as usize].name,
-                dst: nodes.list[to as usize].name,
-                src_port: labels.label(sender.endpoint, is_fixed(sender.node, sender.endpoint)),
-                dst_port:
-                    labels.label(receiver.endpoint, is_fixed(receiver.node, receiver.endpoint)),
-                protocol,
-            }));
+            hop.push(
+                hops.intern(HopName {
+                    src: nodes.list[from as usize].name,
+                    dst: nodes.list[to as usize].name,
+                    src_port: labels
+                        .port_label(sender.endpoint, is_fixed(sender.node, sender.endpoint)),
+                    dst_port: labels
+                        .port_label(receiver.endpoint, is_fixed(receiver.node, receiver.endpoint)),
+                    protocol,
+                }),
+            );
         }
-        let by_role = nodes.by_role.as_mut().map(|by_role| by_role.label(&hops.values, texts));
+        let by_role = nodes.by_role.as_mut().map(|by_role| by_role.label_hops(&hops.values, texts));
         let (nodes, hops, texts) = (nodes.list.clone(), hops.values.clone(), texts.values.clone());
         Naming { src, dst, hop, nodes, hops, texts, by_role }
     }
@@ -103,16 +107,16 @@ struct PortLabels {
 impl PortLabels {
     fn new(trace: &MessageTrace, stable: &StablePaths, texts: &mut Interner<String>) -> PortLabels {
         let ephemeral = texts.intern(EPHEMERAL.to_owned());
-        let label = |endpoint: &Endpoint| match stable.endpoint(endpoint) {
-            Some(stable) => names::port(&stable),
-            None => names::port(endpoint),
+        let label = |endpoint: &Endpoint| match stable.stable_endpoint(endpoint) {
+            Some(stable) => names::port_label(&stable),
+            None => names::port_label(endpoint),
         };
         let fixed =
             trace.endpoints().iter().map(|endpoint| texts.intern(label(endpoint))).collect();
         PortLabels { fixed, ephemeral }
     }
 
-    fn label(&self, endpoint: EndpointId, fixed: bool) -> u32 {
+    fn port_label(&self, endpoint: EndpointId, fixed: bool) -> u32 {
         if fixed {
             self.fixed.get(endpoint as usize).copied().unwrap_or(self.ephemeral)
         } else {

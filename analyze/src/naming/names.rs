@@ -1,15 +1,15 @@
 //! Names of nodes at a grain, and of ports: what a person reads in a pattern, and what instances
 //! must share to be aggregated (WAP5 section 2.5.1).
 
-use message_trace::{Endpoint, Grain, MessageTrace, Node, NodeId};
+use message_trace::{Endpoint, MessageTrace, Node, NodeGrain, NodeId};
 use rustc_hash::FxHashMap;
 
-use super::by_role::RoleNamer;
+use super::by_role::RoleLabeler;
 use super::interner::Interner;
-use super::known::Known;
 use super::labels::{CLIENT, EPHEMERAL, GrainNode};
+use super::node_identity::NodeIdentity;
 use super::role_names::is_host;
-use super::roles::Roles;
+use super::roles::ServerRoles;
 
 /// Smallest id of a thread that stands for a goroutine, whose number is what it is more
 /// (docs/log-format.md).
@@ -17,30 +17,34 @@ const FIRST_GOROUTINE: i32 = 1 << 30;
 
 /// The name of a process, or of its thread `tid`, at `grain`; with its host where `with_host` says
 /// that the name alone would not be clear.
-pub(super) fn name(
+pub(super) fn node_name(
     node: &Node,
-    known: &Known,
+    known: &NodeIdentity,
     tid: Option<i32>,
-    grain: Grain,
+    grain: NodeGrain,
     with_host: bool,
 ) -> String {
-    if grain == Grain::Host {
+    if grain == NodeGrain::Host {
         return if known.host.is_empty() { known.name.clone() } else { known.host.to_owned() };
     }
     let command = &known.name;
     let name = match (grain, node.pid.filter(|_| node.traced), tid) {
-        (Grain::Thread, Some(pid), Some(tid)) => format!("{command}[{pid}/{}]", thread(tid)),
-        (Grain::Thread, None, Some(tid)) if node.traced => format!("{command}[{}]", thread(tid)),
-        (Grain::Thread | Grain::Process, Some(pid), _) => format!("{command}[{pid}]"),
+        (NodeGrain::Thread, Some(pid), Some(tid)) => {
+            format!("{command}[{pid}/{}]", thread_name(tid))
+        }
+        (NodeGrain::Thread, None, Some(tid)) if node.traced => {
+            format!("{command}[{}]", thread_name(tid))
+        }
+        (NodeGrain::Thread | NodeGrain::Process, Some(pid), _) => format!("{command}[{pid}]"),
         _ => command.clone(),
     };
     // A service is one node, whichever hosts it runs on; its processes are not.
-    let is_clear = known.is_whole || (node.service && grain == Grain::Command);
+    let is_clear = known.is_whole || (node.service && grain == NodeGrain::Command);
     if with_host && !is_clear { format!("{}/{name}", known.host) } else { name }
 }
 
 /// A thread, or a goroutine by its number.
-fn thread(tid: i32) -> String {
+fn thread_name(tid: i32) -> String {
     match tid.checked_sub(FIRST_GOROUTINE).filter(|number| *number >= 0) {
         Some(number) => format!("g{number}"),
         None => tid.to_string(),
@@ -49,7 +53,7 @@ fn thread(tid: i32) -> String {
 
 /// Whether the traced nodes are on more than one host, as the user calls them, so that a name needs
 /// its host.
-pub(super) fn on_many_hosts(trace: &MessageTrace, known: &[Known]) -> bool {
+pub(super) fn on_many_hosts(trace: &MessageTrace, known: &[NodeIdentity]) -> bool {
     let mut hosts = trace
         .nodes
         .0
@@ -63,9 +67,10 @@ pub(super) fn on_many_hosts(trace: &MessageTrace, known: &[Known]) -> bool {
 /// The name of a node that is a client only: its program, whichever process and host it is of, so
 /// that what a thousand of them begin is one pattern. Where no program is known, as it was not
 /// traced or only hosts are, it is that of all clients. What the user calls it goes before both.
-fn client_name(node: &Node, known: &Known, name: String, grain: Grain) -> String {
-    let is_alias = if grain == Grain::Host { known.host_alias.is_some() } else { known.is_alias };
-    let is_program = node.traced && !is_host(node) && grain != Grain::Host;
+fn client_name(node: &Node, known: &NodeIdentity, name: String, grain: NodeGrain) -> String {
+    let is_alias =
+        if grain == NodeGrain::Host { known.host_alias.is_some() } else { known.is_alias };
+    let is_program = node.traced && !is_host(node) && grain != NodeGrain::Host;
     match (is_alias, is_program) {
         (true, _) => name,
         (false, true) => known.name.clone(),
@@ -76,7 +81,7 @@ fn client_name(node: &Node, known: &Known, name: String, grain: Grain) -> String
 /// The label of a fixed endpoint: the port, or the name of another kind of endpoint. A unix socket
 /// that has no name of its own is told apart by process and descriptor only, which would make every
 /// instance a shape of its own, so it is labelled as ephemeral ports are.
-pub(super) fn port(endpoint: &Endpoint) -> String {
+pub(super) fn port_label(endpoint: &Endpoint) -> String {
     match endpoint {
         Endpoint::Inet(address) => address.port().to_string(),
         Endpoint::Unix(name) if name.is_empty() || name.starts_with('#') => EPHEMERAL.to_owned(),
@@ -87,8 +92,8 @@ pub(super) fn port(endpoint: &Endpoint) -> String {
 /// The nodes at a grain, numbered as they are met.
 pub(super) struct GrainNodes<'trace> {
     trace: &'trace MessageTrace,
-    known: Vec<Known<'trace>>,
-    grain: Grain,
+    identities: Vec<NodeIdentity<'trace>>,
+    grain: NodeGrain,
     with_host: bool,
     numbers: FxHashMap<(NodeId, Option<i32>), u32>,
     /// The number of each node as a whole, as far as it was met: most messages ask for no more.
@@ -96,20 +101,20 @@ pub(super) struct GrainNodes<'trace> {
     hosts: FxHashMap<(String, bool), u32>,
     pub(super) list: Vec<GrainNode>,
     /// The roles of nodes, where they are asked for.
-    pub(super) by_role: Option<RoleNamer<'trace>>,
+    pub(super) by_role: Option<RoleLabeler<'trace>>,
 }
 
 impl<'trace> GrainNodes<'trace> {
     pub(super) fn new(
         trace: &'trace MessageTrace,
-        known: Vec<Known<'trace>>,
-        grain: Grain,
-        by_role: Option<RoleNamer<'trace>>,
+        known: Vec<NodeIdentity<'trace>>,
+        grain: NodeGrain,
+        by_role: Option<RoleLabeler<'trace>>,
     ) -> GrainNodes<'trace> {
         let with_host = on_many_hosts(trace, &known);
         GrainNodes {
             trace,
-            known,
+            identities: known,
             grain,
             with_host,
             numbers: FxHashMap::default(),
@@ -121,23 +126,23 @@ impl<'trace> GrainNodes<'trace> {
     }
 
     /// The number of the node that is `tid` of the process `id`, at the grain.
-    pub(super) fn node(
+    pub(super) fn intern_node(
         &mut self,
         id: NodeId,
         tid: Option<i32>,
-        roles: &Roles,
+        roles: &ServerRoles,
         texts: &mut Interner<String>,
     ) -> u32 {
-        let tid = if self.grain == Grain::Thread { tid } else { None };
+        let tid = if self.grain == NodeGrain::Thread { tid } else { None };
         let place = usize::try_from(id).ok().filter(|_| tid.is_none());
         if let Some(Some(number)) = place.and_then(|place| self.whole.get(place)) {
             return *number;
         }
-        let id = self.known.get(id as usize).map_or(id, |known| known.same);
+        let id = self.identities.get(id as usize).map_or(id, |known| known.same);
         let number = match self.numbers.get(&(id, tid)) {
             Some(number) => *number,
             None => {
-                let number = self.add(id, tid, roles, texts);
+                let number = self.add_node(id, tid, roles, texts);
                 self.numbers.insert((id, tid), number);
                 number
             }
@@ -148,23 +153,24 @@ impl<'trace> GrainNodes<'trace> {
         number
     }
 
-    fn add(
+    fn add_node(
         &mut self,
         id: NodeId,
         tid: Option<i32>,
-        roles: &Roles,
+        roles: &ServerRoles,
         texts: &mut Interner<String>,
     ) -> u32 {
         let number = self.list.len() as u32;
         let client = roles.is_client(id);
-        let (Some(node), Some(known)) = (self.trace.nodes.get(id), self.known.get(id as usize))
+        let (Some(node), Some(known)) =
+            (self.trace.nodes.get(id), self.identities.get(id as usize))
         else {
             let name = texts.intern(CLIENT.to_owned());
             self.list.push(GrainNode { name, traced: false, client });
             self.by_role.iter_mut().for_each(|by_role| by_role.add_node(name, CLIENT, None));
             return number;
         };
-        if self.grain == Grain::Host {
+        if self.grain == NodeGrain::Host {
             // The processes of a host that were not traced have no times, so they are a node of
             // their own.
             let host = if known.host.is_empty() { known.name.as_str() } else { known.host };
@@ -173,7 +179,7 @@ impl<'trace> GrainNodes<'trace> {
                 return first;
             }
         }
-        let name = name(node, known, tid, self.grain, self.with_host);
+        let name = node_name(node, known, tid, self.grain, self.with_host);
         let name = if client { client_name(node, known, name, self.grain) } else { name };
         let text = texts.intern(name.clone());
         self.list.push(GrainNode { name: text, traced: node.traced, client });
@@ -187,12 +193,18 @@ impl<'trace> GrainNodes<'trace> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::naming::{Aliases, known};
+    use crate::naming::{Aliases, node_identity};
 
     /// The name of `node`, which is all of a trace.
-    fn named(node: &Node, tid: Option<i32>, grain: Grain, with_host: bool) -> String {
-        let trace = MessageTrace::new(message_trace::Nodes(vec![node.clone()]));
-        name(node, &known::nodes(&trace, &Aliases::default())[0], tid, grain, with_host)
+    fn named(node: &Node, tid: Option<i32>, grain: NodeGrain, with_host: bool) -> String {
+        let trace = MessageTrace::new(message_trace::NodeList(vec![node.clone()]));
+        node_name(
+            node,
+            &node_identity::identify_nodes(&trace, &Aliases::default())[0],
+            tid,
+            grain,
+            with_host,
+        )
     }
 
     #[test]
@@ -205,13 +217,13 @@ mod tests {
             ..Node::default()
         };
         let name = |grain, with_host| named(&node, Some(9), grain, with_host);
-        assert_eq!(name(Grain::Host, true), "web1");
-        assert_eq!(name(Grain::Process, false), "nginx[7]");
-        assert_eq!(name(Grain::Command, false), "nginx");
-        assert_eq!(name(Grain::Thread, false), "nginx[7/9]");
-        assert_eq!(name(Grain::Command, true), "web1/nginx");
-        assert_eq!(name(Grain::Thread, true), "web1/nginx[7/9]");
-        let goroutine = named(&node, Some(FIRST_GOROUTINE + 17), Grain::Thread, false);
+        assert_eq!(name(NodeGrain::Host, true), "web1");
+        assert_eq!(name(NodeGrain::Process, false), "nginx[7]");
+        assert_eq!(name(NodeGrain::Command, false), "nginx");
+        assert_eq!(name(NodeGrain::Thread, false), "nginx[7/9]");
+        assert_eq!(name(NodeGrain::Command, true), "web1/nginx");
+        assert_eq!(name(NodeGrain::Thread, true), "web1/nginx[7/9]");
+        let goroutine = named(&node, Some(FIRST_GOROUTINE + 17), NodeGrain::Thread, false);
         assert_eq!(goroutine, "nginx[7/g17]");
     }
 
@@ -227,7 +239,7 @@ mod tests {
         };
         let name = |grain| named(&node, None, grain, true);
         assert_eq!(
-            [name(Grain::Command), name(Grain::Process), name(Grain::Host)],
+            [name(NodeGrain::Command), name(NodeGrain::Process), name(NodeGrain::Host)],
             ["cart", "pod-1/cart[7]", "pod-1"]
         );
     }
@@ -236,22 +248,22 @@ mod tests {
     fn a_node_without_a_process_is_named_without_one() {
         let node =
             Node { host: "web".into(), command: "web".into(), traced: true, ..Node::default() };
-        assert_eq!(named(&node, Some(9), Grain::Command, true), "web");
-        assert_eq!(named(&node, Some(9), Grain::Process, true), "web");
-        assert_eq!(named(&node, Some(9), Grain::Thread, true), "web[9]");
+        assert_eq!(named(&node, Some(9), NodeGrain::Command, true), "web");
+        assert_eq!(named(&node, Some(9), NodeGrain::Process, true), "web");
+        assert_eq!(named(&node, Some(9), NodeGrain::Thread, true), "web[9]");
         let node = Node { host: "h".into(), ..node };
-        assert_eq!(named(&node, None, Grain::Command, true), "h/web");
+        assert_eq!(named(&node, None, NodeGrain::Command, true), "h/web");
     }
 
     #[test]
     fn an_untraced_node_is_named_by_what_is_known_of_it() {
         let node =
             Node { host: "10.0.0.1".into(), command: "10.0.0.1:53".into(), ..Node::default() };
-        assert_eq!(named(&node, None, Grain::Command, true), "10.0.0.1:53");
-        assert_eq!(named(&node, None, Grain::Host, true), "10.0.0.1");
+        assert_eq!(named(&node, None, NodeGrain::Command, true), "10.0.0.1:53");
+        assert_eq!(named(&node, None, NodeGrain::Host, true), "10.0.0.1");
         let node =
             Node { host: "h".into(), pid: Some(7), command: "pid 7".into(), ..Node::default() };
-        assert_eq!(named(&node, None, Grain::Process, true), "pid 7");
+        assert_eq!(named(&node, None, NodeGrain::Process, true), "pid 7");
     }
 
     #[test]
@@ -264,7 +276,7 @@ mod tests {
             ("front end", "front end"),
         ] {
             let Ok(endpoint) = text.parse::<Endpoint>();
-            assert_eq!(port(&endpoint), label);
+            assert_eq!(port_label(&endpoint), label);
         }
     }
 }

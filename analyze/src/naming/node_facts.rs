@@ -2,8 +2,8 @@
 
 use message_trace::{MessageTrace, NodeId};
 
-use super::known;
-use super::roles::Roles;
+use super::node_identity;
+use super::roles::ServerRoles;
 use crate::options::Options;
 
 /// Facts about a node.
@@ -18,9 +18,9 @@ pub struct NodeFacts {
 }
 
 /// Facts about all nodes of the trace whose `outline` this is, by their ids.
-pub(crate) fn of_all(outline: &MessageTrace, options: &Options) -> Vec<NodeFacts> {
-    let known = known::nodes(outline, &options.aliases);
-    let roles = Roles::of(outline, &known, options.grain, options.fixed_port_peers);
+pub(crate) fn collect_node_facts(outline: &MessageTrace, options: &Options) -> Vec<NodeFacts> {
+    let known = node_identity::identify_nodes(outline, &options.aliases);
+    let roles = ServerRoles::from_trace(outline, &known, options.grain, options.fixed_port_peers);
     let nodes = outline.nodes.0.iter().zip(&known);
     nodes
         .enumerate()
@@ -42,7 +42,7 @@ mod tests {
         let mut trace = Fixture::new();
         trace.send("one/curl", "two/nginx", 0, 1);
         trace.send("two/nginx", "three/app", 2, 3);
-        let facts = of_all(&trace.trace(), &Options::default());
+        let facts = collect_node_facts(&trace.trace(), &Options::default());
         let is_client: Vec<bool> = facts.iter().map(|node| node.is_client).collect();
         assert_eq!(is_client, [true, false, false]);
         assert_eq!((facts[1].host.as_str(), facts[1].pid), ("two", Some(0)));

@@ -2,19 +2,19 @@
 //! the one of all clients. A table in which each row is one call tells who made it; only patterns
 //! need clients to be alike.
 
-use message_trace::{Grain, MessageTrace, NodeId};
+use message_trace::{MessageTrace, NodeGrain, NodeId};
 use rustc_hash::FxHashMap;
 
 use super::stable_path::StablePaths;
-use super::{known, names};
+use super::{names, node_identity};
 use crate::options::Options;
 
 /// The names of the nodes of a trace at a grain.
 #[derive(Debug)]
 pub struct NodeNames<'trace> {
     trace: &'trace MessageTrace,
-    known: Vec<known::Known<'trace>>,
-    grain: Grain,
+    identities: Vec<node_identity::NodeIdentity<'trace>>,
+    grain: NodeGrain,
     with_host: bool,
     names: FxHashMap<(NodeId, Option<i32>), String>,
 }
@@ -22,25 +22,31 @@ pub struct NodeNames<'trace> {
 impl<'trace> NodeNames<'trace> {
     /// The names that `trace`'s nodes have with `options`.
     pub fn new(trace: &'trace MessageTrace, options: &'trace Options) -> NodeNames<'trace> {
-        let mut known = known::nodes(trace, &options.aliases);
-        StablePaths::of(trace).rename(&mut known, trace);
+        let mut known = node_identity::identify_nodes(trace, &options.aliases);
+        StablePaths::from_trace(trace).rename_nodes(&mut known, trace);
         let with_host = names::on_many_hosts(trace, &known);
-        NodeNames { trace, known, grain: options.grain, with_host, names: FxHashMap::default() }
+        NodeNames {
+            trace,
+            identities: known,
+            grain: options.grain,
+            with_host,
+            names: FxHashMap::default(),
+        }
     }
 
     /// The name of `tid` of the process `node`, at the grain; empty where there is no such node.
     pub fn name(&mut self, node: NodeId, tid: Option<i32>) -> &str {
         let id = usize::try_from(node)
             .ok()
-            .and_then(|node| self.known.get(node))
+            .and_then(|node| self.identities.get(node))
             .map_or(node, |n| n.same);
-        let tid = tid.filter(|_| self.grain == Grain::Thread);
-        let NodeNames { trace, known, grain, with_host, names } = self;
+        let tid = tid.filter(|_| self.grain == NodeGrain::Thread);
+        let NodeNames { trace, identities: known, grain, with_host, names } = self;
         names.entry((id, tid)).or_insert_with(|| {
             let known = usize::try_from(id).ok().and_then(|id| known.get(id));
             let pair = trace.nodes.get(id).zip(known);
             pair.map_or_else(String::new, |(node, known)| {
-                names::name(node, known, tid, *grain, *with_host)
+                names::node_name(node, known, tid, *grain, *with_host)
             })
         })
     }
@@ -61,7 +67,7 @@ mod tests {
         let mut names = NodeNames::new(&trace, &options);
         assert_eq!([0, 1, 2].map(|node| names.name(node, None).to_owned()), ["one", "web", "two"]);
         assert_eq!(names.name(7, None), "");
-        let options = Options { grain: Grain::Thread, ..Options::default() };
+        let options = Options { grain: NodeGrain::Thread, ..Options::default() };
         assert_eq!(NodeNames::new(&trace, &options).name(1, Some(9)), "web[0/9]");
     }
 }

@@ -10,12 +10,13 @@
 use std::sync::Arc;
 
 use message_trace::{
-    Endpoint, EndpointId, FROM_CONNECTING, Message, MessageTrace, NodeId, Nodes, Protocol,
+    Endpoint, EndpointId, FROM_CONNECTING, Message, MessageTrace, NodeId, NodeList,
+    TransportProtocol,
 };
 use rustc_hash::FxHashSet;
 
 /// The outline of a trace in the making.
-pub(crate) struct Outline {
+pub(crate) struct OutlineBuilder {
     trace: MessageTrace,
     known: FxHashSet<EndpointPair>,
 }
@@ -26,17 +27,17 @@ struct EndpointPair {
     nodes: [NodeId; 2],
     endpoints: [EndpointId; 2],
     direction: i8,
-    protocol: Protocol,
+    protocol: TransportProtocol,
 }
 
-impl Outline {
+impl OutlineBuilder {
     /// The outline of no message between `nodes`.
-    pub(crate) fn new(nodes: impl Into<Arc<Nodes>>) -> Outline {
-        Outline { trace: MessageTrace::new(nodes), known: FxHashSet::default() }
+    pub(crate) fn new(nodes: impl Into<Arc<NodeList>>) -> OutlineBuilder {
+        OutlineBuilder { trace: MessageTrace::new(nodes), known: FxHashSet::default() }
     }
 
     /// Adds the messages of a part of the trace.
-    pub(crate) fn add(&mut self, part: &MessageTrace) {
+    pub(crate) fn add_messages(&mut self, part: &MessageTrace) {
         let mut ends: Vec<[Option<EndpointId>; 2]> = vec![[None; 2]; part.endpoints().len()];
         let mut known_here: FxHashSet<EndpointPair> = FxHashSet::default();
         for message in part.messages() {

@@ -16,13 +16,13 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use message_trace::{Grain, MessageTrace, Node, NodeId};
+use message_trace::{MessageTrace, Node, NodeGrain, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Aliases;
-use super::known::Known;
 use super::labels::CLIENT;
-use super::roles::Roles;
+use super::node_identity::NodeIdentity;
+use super::roles::ServerRoles;
 use crate::options::Options;
 
 /// Name in place of the address, for a node known by its address only.
@@ -30,26 +30,26 @@ const ANY: &str = "any";
 
 /// The name of a role.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Role {
+pub(crate) struct RoleName {
     /// Name of the role.
     pub(crate) name: String,
     /// Port behind the name, with a colon before it, or nothing.
     pub(crate) port: String,
 }
 
-impl Role {
-    fn named(name: &str) -> Role {
-        Role { name: name.to_owned(), port: String::new() }
+impl RoleName {
+    fn new(name: &str) -> RoleName {
+        RoleName { name: name.to_owned(), port: String::new() }
     }
 
     /// The role of all clients.
-    pub(super) fn client() -> Role {
-        Role::named(CLIENT)
+    pub(super) fn for_clients() -> RoleName {
+        RoleName::new(CLIENT)
     }
 
     /// Name of the `number`-th node of the role in a path, from 0: `proxy`, `proxy#2`, `any#2:443`.
-    pub(crate) fn text(&self, number: u32) -> String {
-        let Role { name, port } = self;
+    pub(crate) fn numbered_name(&self, number: u32) -> String {
+        let RoleName { name, port } = self;
         match number {
             0 => format!("{name}{port}"),
             more => format!("{name}#{}{port}", u64::from(more) + 1),
@@ -58,77 +58,77 @@ impl Role {
 }
 
 /// The roles of the nodes of a trace, at a grain.
-pub(super) struct RoleNames<'trace> {
+pub(super) struct RoleFinder<'trace> {
     aliases: &'trace Aliases,
-    grain: Grain,
+    grain: NodeGrain,
     /// Programs that serve at each host, where hosts are nodes.
     programs: FxHashMap<&'trace str, String>,
     /// Names that several hosts share but for the numbers at their ends.
     stems: FxHashSet<&'trace str>,
 }
 
-impl<'trace> RoleNames<'trace> {
+impl<'trace> RoleFinder<'trace> {
     /// Learns from all of a trace, or its outline, what names say.
-    pub(super) fn of(
+    pub(super) fn from_trace(
         trace: &'trace MessageTrace,
-        known: &[Known<'trace>],
+        known: &[NodeIdentity<'trace>],
         options: &'trace Options,
     ) -> Self {
         let mut hosts: FxHashMap<&str, usize> = FxHashMap::default();
         let distinct: FxHashSet<&str> = known.iter().map(|known| known.host).collect();
-        distinct.into_iter().for_each(|host| *hosts.entry(stem(host)).or_default() += 1);
+        distinct.into_iter().for_each(|host| *hosts.entry(host_stem(host)).or_default() += 1);
         let stems =
             hosts.into_iter().filter(|(_, count)| *count > 1).map(|(stem, _)| stem).collect();
         let programs = match options.grain {
-            Grain::Host => programs(trace, known, options.fixed_port_peers),
+            NodeGrain::Host => serving_programs(trace, known, options.fixed_port_peers),
             _ => FxHashMap::default(),
         };
-        RoleNames { aliases: &options.aliases, grain: options.grain, programs, stems }
+        RoleFinder { aliases: &options.aliases, grain: options.grain, programs, stems }
     }
 
     /// The role of `node`, which is called `name` at the grain.
-    pub(super) fn role(&self, node: &Node, known: &Known, name: &str) -> Role {
+    pub(super) fn role_of_node(&self, node: &Node, known: &NodeIdentity, name: &str) -> RoleName {
         if let Some(role) = self.aliases.role(name).filter(|_| name != CLIENT) {
-            return Role::named(role);
+            return RoleName::new(role);
         }
         match self.grain {
-            _ if name == CLIENT => Role::client(),
-            Grain::Host => self.of_host(known),
-            _ => self.of_program(node, known),
+            _ if name == CLIENT => RoleName::for_clients(),
+            NodeGrain::Host => self.role_of_host(known),
+            _ => self.role_of_program(node, known),
         }
     }
 
     /// Whether ports tell one kind of request to a role's nodes from another. Where the user says
     /// that nodes do the same, they may do it at any port, as replicas on one host must.
-    pub(super) fn ports_matter(&self, role: &Role) -> bool {
-        !self.aliases.have_role(&role.name)
+    pub(super) fn ports_matter(&self, role: &RoleName) -> bool {
+        !self.aliases.has_role(&role.name)
     }
 
-    fn of_host(&self, known: &Known) -> Role {
+    fn role_of_host(&self, known: &NodeIdentity) -> RoleName {
         let host = if known.host.is_empty() { known.name.as_str() } else { known.host };
         match (known.host_alias, self.programs.get(host)) {
-            (Some(alias), _) => Role::named(alias),
-            (None, Some(programs)) => Role::named(programs),
-            (None, None) => self.without_number(host),
+            (Some(alias), _) => RoleName::new(alias),
+            (None, Some(programs)) => RoleName::new(programs),
+            (None, None) => self.role_without_number(host),
         }
     }
 
-    fn of_program(&self, node: &Node, known: &Known) -> Role {
+    fn role_of_program(&self, node: &Node, known: &NodeIdentity) -> RoleName {
         if known.is_alias {
-            return Role::named(&known.name);
+            return RoleName::new(&known.name);
         }
         match node.command.parse::<SocketAddr>() {
-            Ok(end) => Role { port: format!(":{}", end.port()), ..Role::named(ANY) },
-            Err(_) if is_host(node) => self.without_number(&known.name),
-            Err(_) => Role::named(&known.name),
+            Ok(end) => RoleName { port: format!(":{}", end.port()), ..RoleName::new(ANY) },
+            Err(_) if is_host(node) => self.role_without_number(&known.name),
+            Err(_) => RoleName::new(&known.name),
         }
     }
 
     /// The role of a node known by its host only.
-    fn without_number(&self, host: &str) -> Role {
+    fn role_without_number(&self, host: &str) -> RoleName {
         match host.parse::<IpAddr>() {
-            Ok(_) => Role::named(ANY),
-            Err(_) => Role::named(self.stems.get(stem(host)).copied().unwrap_or(host)),
+            Ok(_) => RoleName::new(ANY),
+            Err(_) => RoleName::new(self.stems.get(host_stem(host)).copied().unwrap_or(host)),
         }
     }
 }
@@ -139,19 +139,19 @@ pub(super) fn is_host(node: &Node) -> bool {
 }
 
 /// The name of a host without the number at its end and the sign before it: `web-12` is a `web`.
-fn stem(host: &str) -> &str {
+fn host_stem(host: &str) -> &str {
     let stem = host.trim_end_matches(|c: char| c.is_ascii_digit());
     let stem = if stem.len() < host.len() { stem.trim_end_matches(['-', '_', '.']) } else { host };
     if stem.is_empty() || host.parse::<IpAddr>().is_ok() { host } else { stem }
 }
 
 /// Programs that serve others, by host: `nginx+shop.py`.
-fn programs<'trace>(
+fn serving_programs<'trace>(
     trace: &MessageTrace,
-    known: &[Known<'trace>],
+    known: &[NodeIdentity<'trace>],
     fixed_port_peers: usize,
 ) -> FxHashMap<&'trace str, String> {
-    let roles = Roles::of(trace, known, Grain::Process, fixed_port_peers);
+    let roles = ServerRoles::from_trace(trace, known, NodeGrain::Process, fixed_port_peers);
     let mut of_hosts: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
     for (id, (node, known)) in trace.nodes.0.iter().zip(known).enumerate() {
         if node.traced && !is_host(node) && !roles.is_client(id as NodeId) {

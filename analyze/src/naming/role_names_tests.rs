@@ -5,16 +5,16 @@ use crate::fixture::Fixture;
 use crate::naming::Naming;
 
 /// The hops by roles, as `sender:port > receiver:port`, sorted.
-fn hops(trace: &MessageTrace, rules: &[&str], grain: Grain) -> Vec<String> {
+fn hops(trace: &MessageTrace, rules: &[&str], grain: NodeGrain) -> Vec<String> {
     let aliases = serde_json::json!({ "named": null, "rules": rules });
     let aliases = serde_json::from_value(aliases).unwrap();
     let options = Options { grain, aliases, roles: true, ..Options::default() };
     let naming = Naming::new(trace, &options);
-    let by_role = naming.by_role().unwrap();
+    let by_role = naming.role_labels().unwrap();
     let hop = |hop| {
         let hop = by_role.hop_name(hop);
-        let role = |role| by_role.role(role).text(0);
-        let text = |text| naming.text(text);
+        let role = |role| by_role.role(role).numbered_name(0);
+        let text = |text| naming.label_text(text);
         format!(
             "{}:{} > {}:{}",
             role(hop.src),
@@ -23,7 +23,7 @@ fn hops(trace: &MessageTrace, rules: &[&str], grain: Grain) -> Vec<String> {
             text(hop.dst_port)
         )
     };
-    let mut hops: Vec<String> = (0..by_role.hops() as u32).map(hop).collect();
+    let mut hops: Vec<String> = (0..by_role.hop_count() as u32).map(hop).collect();
     hops.sort();
     hops
 }
@@ -47,9 +47,9 @@ fn a_role_is_the_program_whatever_the_grain() {
         ("two/nginx#2", "four/app"),
     ];
     let trace = trace(&[], &pairs);
-    for grain in Grain::ALL {
+    for grain in NodeGrain::ALL {
         // A host that only asks is no program.
-        let client = if grain == Grain::Host { "CLIENT" } else { "load" };
+        let client = if grain == NodeGrain::Host { "CLIENT" } else { "load" };
         let expected = [format!("{client}:* > nginx:80"), "nginx:* > app:80".to_owned()];
         assert_eq!(
             hops(&trace, &[], grain).iter().collect::<HashSet<_>>(),
@@ -71,7 +71,7 @@ fn a_host_does_what_the_programs_do_that_serve_there() {
         ("one/app", "three/db"),
     ];
     assert_eq!(
-        hops(&trace(&[], &pairs), &[], Grain::Host),
+        hops(&trace(&[], &pairs), &[], NodeGrain::Host),
         ["CLIENT:* > app+nginx:80", "app+nginx:* > app+nginx:80", "app+nginx:* > db:80"]
     );
 }
@@ -86,7 +86,7 @@ fn what_is_known_by_its_address_is_anybody_at_the_port() {
     ];
     let pairs = [&pairs[..], &[("a/app", "192.0.2.1/192.0.2.1:53@53")]].concat();
     let trace = trace(&[one, two, dns], &pairs);
-    for grain in [Grain::Process, Grain::Command, Grain::Thread] {
+    for grain in [NodeGrain::Process, NodeGrain::Command, NodeGrain::Thread] {
         assert_eq!(
             hops(&trace, &[], grain),
             ["app:* > any:443:443", "app:* > any:53:53", "load:* > app:80"],
@@ -94,11 +94,11 @@ fn what_is_known_by_its_address_is_anybody_at_the_port() {
         );
     }
     let by_host = ["CLIENT:* > app:80", "app:* > any:443", "app:* > any:53"];
-    assert_eq!(hops(&trace, &[], Grain::Host), by_host);
+    assert_eq!(hops(&trace, &[], NodeGrain::Host), by_host);
     // Whom the user knows is somebody.
     let named = ["address 192.0.2.2 = payments"];
-    assert!(hops(&trace, &named, Grain::Command).contains(&"app:* > payments:443".to_owned()));
-    assert!(hops(&trace, &named, Grain::Host).contains(&"app:* > payments:443".to_owned()));
+    assert!(hops(&trace, &named, NodeGrain::Command).contains(&"app:* > payments:443".to_owned()));
+    assert!(hops(&trace, &named, NodeGrain::Host).contains(&"app:* > payments:443".to_owned()));
 }
 
 #[test]
@@ -110,8 +110,8 @@ fn hosts_without_programs_are_alike_but_for_their_numbers() {
         let pairs: Vec<(&str, &str)> =
             pairs.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
         let trace = trace(&[], &pairs);
-        assert_eq!(hops(&trace, &[], Grain::Command), hops(&trace, &[], Grain::Host));
-        hops(&trace, &[], Grain::Command)
+        assert_eq!(hops(&trace, &[], NodeGrain::Command), hops(&trace, &[], NodeGrain::Host));
+        hops(&trace, &[], NodeGrain::Command)
     };
     assert_eq!(
         hosts(&[
@@ -124,7 +124,13 @@ fn hosts_without_programs_are_alike_but_for_their_numbers() {
         ["CLIENT:* > web:80", "web:* > DB:80", "web:* > s3:80"]
     );
     assert_eq!(
-        [stem("web-1"), stem("a_2"), stem("7"), stem("10.0.0.1"), stem("x")],
+        [
+            host_stem("web-1"),
+            host_stem("a_2"),
+            host_stem("7"),
+            host_stem("10.0.0.1"),
+            host_stem("x")
+        ],
         ["web", "a", "7", "10.0.0.1", "x"]
     );
 }
@@ -134,7 +140,7 @@ fn the_user_says_what_does_the_same() {
     let pairs =
         [("x/load", "one/app@8001"), ("x/load", "one/java@8002"), ("one/app", "two/db@5432")];
     let trace = trace(&[], &pairs);
-    let found = |rules: &[&str]| hops(&trace, rules, Grain::Command);
+    let found = |rules: &[&str]| hops(&trace, rules, NodeGrain::Command);
     assert_eq!(found(&[]), ["app:* > db:5432", "load:* > app:8001", "load:* > java:8002"]);
     // At any port, as two programs on a host have two.
     assert_eq!(found(&["role one/* = shop"]), ["load:* > shop:*", "shop:* > db:5432"]);
@@ -143,7 +149,7 @@ fn the_user_says_what_does_the_same() {
     // Programs that only ask are programs; whom nobody knows is a client.
     assert_eq!(found(&["role * = all"]), ["all:* > all:*"]);
     let unknown = super::tests::trace(&["9.9.9.9"], &[("9.9.9.9/9.9.9.9", "one/app@8001")]);
-    assert_eq!(hops(&unknown, &["role * = all"], Grain::Command), ["CLIENT:* > all:*"]);
+    assert_eq!(hops(&unknown, &["role * = all"], NodeGrain::Command), ["CLIENT:* > all:*"]);
     // The names that rules go by are those that the user gave, and without roles the rule says
     // nothing.
     assert_eq!(
@@ -154,7 +160,10 @@ fn the_user_says_what_does_the_same() {
 
 #[test]
 fn the_second_of_a_role_has_a_number_before_the_port() {
-    assert_eq!(Role::named("proxy").text(0), "proxy");
-    assert_eq!(Role::named("proxy").text(1), "proxy#2");
-    assert_eq!(Role { port: ":443".into(), ..Role::named(ANY) }.text(9), "any#10:443");
+    assert_eq!(RoleName::new("proxy").numbered_name(0), "proxy");
+    assert_eq!(RoleName::new("proxy").numbered_name(1), "proxy#2");
+    assert_eq!(
+        RoleName { port: ":443".into(), ..RoleName::new(ANY) }.numbered_name(9),
+        "any#10:443"
+    );
 }

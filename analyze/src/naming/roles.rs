@@ -7,16 +7,16 @@
 //! are used again for ever other servers, so that a count over connections would in the end call
 //! them all fixed.
 
-use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, Grain, MessageTrace, NodeId};
+use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace, NodeGrain, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::host_endpoint::HostEndpoint;
-use super::known::Known;
-use super::passing_ports;
+use super::node_identity::NodeIdentity;
+use super::transient_ports;
 
 /// The fixed ports and the servers of a trace.
 #[derive(Debug)]
-pub(super) struct Roles {
+pub(super) struct ServerRoles {
     hosts: Vec<u32>,
     fixed: FxHashSet<HostEndpoint>,
     /// The server or client that each node is: the host or the process.
@@ -24,26 +24,26 @@ pub(super) struct Roles {
     servers: Vec<bool>,
 }
 
-impl Roles {
+impl ServerRoles {
     /// Learns the roles from `trace`. A node is a server if it ever uses a fixed port of its own;
     /// with `grain` host a host is a node, and otherwise a process is, as a thread that only asks
     /// others is no client of its process.
-    pub(super) fn of(
+    pub(super) fn from_trace(
         trace: &MessageTrace,
-        known: &[Known],
-        grain: Grain,
+        known: &[NodeIdentity],
+        grain: NodeGrain,
         fixed_port_peers: usize,
-    ) -> Roles {
+    ) -> ServerRoles {
         // Endpoints are told apart by the hosts' own names, whatever the user calls them.
-        let hosts = numbered(trace.nodes.0.iter().map(|node| node.host.as_str()));
+        let hosts = intern_texts(trace.nodes.0.iter().map(|node| node.host.as_str()));
         let role = match grain {
-            Grain::Host => numbered(known.iter().map(|known| known.host)),
+            NodeGrain::Host => intern_texts(known.iter().map(|known| known.host)),
             _ => known.iter().map(|known| known.same as u32).collect(),
         };
         let servers = vec![false; trace.nodes.len()];
-        let mut roles = Roles { hosts, fixed: FxHashSet::default(), role, servers };
+        let mut roles = ServerRoles { hosts, fixed: FxHashSet::default(), role, servers };
         roles.learn_accepting_ends(trace);
-        for place in passing_ports::of(trace, |node| roles.host(node)) {
+        for place in transient_ports::find_transient_ports(trace, |node| roles.host_of_node(node)) {
             roles.fixed.remove(&place);
         }
         roles.count_datagram_peers(trace, fixed_port_peers);
@@ -53,7 +53,7 @@ impl Roles {
             {
                 if roles.is_fixed(node, endpoint)
                     && let Some(server) =
-                        roles.role_of(node).and_then(|node| roles.servers.get_mut(node))
+                        roles.server_index(node).and_then(|node| roles.servers.get_mut(node))
                 {
                     *server = true;
                 }
@@ -64,32 +64,32 @@ impl Roles {
 
     /// Whether the endpoint, used by that node, is a fixed one.
     pub(super) fn is_fixed(&self, node: NodeId, endpoint: EndpointId) -> bool {
-        self.fixed.contains(&self.place(node, endpoint))
+        self.fixed.contains(&self.host_endpoint(node, endpoint))
     }
 
     /// Whether the node uses ephemeral ports only.
     pub(super) fn is_client(&self, node: NodeId) -> bool {
-        self.role_of(node).is_none_or(|node| !self.servers.get(node).copied().unwrap_or(false))
+        self.server_index(node).is_none_or(|node| !self.servers.get(node).copied().unwrap_or(false))
     }
 
-    fn place(&self, node: NodeId, endpoint: EndpointId) -> HostEndpoint {
-        (self.host(node).unwrap_or(u32::MAX), endpoint)
+    fn host_endpoint(&self, node: NodeId, endpoint: EndpointId) -> HostEndpoint {
+        (self.host_of_node(node).unwrap_or(u32::MAX), endpoint)
     }
 
-    fn host(&self, node: NodeId) -> Option<u32> {
+    fn host_of_node(&self, node: NodeId) -> Option<u32> {
         self.hosts.get(usize::try_from(node).ok()?).copied()
     }
 
-    fn role_of(&self, node: NodeId) -> Option<usize> {
+    fn server_index(&self, node: NodeId) -> Option<usize> {
         self.role.get(usize::try_from(node).ok()?).map(|role| *role as usize)
     }
 
     fn learn_accepting_ends(&mut self, trace: &MessageTrace) {
         for message in trace.messages() {
             let accepting = if message.direction == FROM_CONNECTING {
-                self.place(message.dst, message.dst_endpoint)
+                self.host_endpoint(message.dst, message.dst_endpoint)
             } else {
-                self.place(message.src, message.src_endpoint)
+                self.host_endpoint(message.src, message.src_endpoint)
             };
             self.fixed.insert(accepting);
         }
@@ -101,8 +101,8 @@ impl Roles {
         // A name that is not known is no port that many talk to.
         let nameless = trace.endpoint_id(&Endpoint::Other(String::new()));
         for message in trace.messages().filter(|message| !message.protocol.has_connections()) {
-            let src = self.place(message.src, message.src_endpoint);
-            let dst = self.place(message.dst, message.dst_endpoint);
+            let src = self.host_endpoint(message.src, message.src_endpoint);
+            let dst = self.host_endpoint(message.dst, message.dst_endpoint);
             for (own, peer) in [(src, dst), (dst, src)] {
                 let is_named = Some(own.1) != nameless;
                 if is_named && !self.fixed.contains(&own) && pairs.insert((own, peer)) {
@@ -118,7 +118,7 @@ impl Roles {
 }
 
 /// The number of each text, as they are met.
-fn numbered<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u32> {
+fn intern_texts<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u32> {
     let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
     texts
         .map(|text| {
@@ -132,7 +132,7 @@ fn numbered<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::fixture::Fixture;
-    use crate::naming::{Aliases, CLIENT, Naming, known};
+    use crate::naming::{Aliases, CLIENT, Naming, node_identity};
     use crate::options::Options;
     use message_trace::Message;
 
@@ -156,7 +156,7 @@ mod tests {
             let texts = |message| {
                 let hop = hop(message);
                 [hop.src, hop.src_port, hop.dst, hop.dst_port]
-                    .map(|text| naming.text(text).to_owned())
+                    .map(|text| naming.label_text(text).to_owned())
             };
             (0..trace.len()).map(texts).collect()
         };
@@ -203,7 +203,12 @@ mod tests {
         let dns = |trace: &MessageTrace, many| {
             let message = trace.message(0);
             let aliases = Aliases::default();
-            let roles = Roles::of(trace, &known::nodes(trace, &aliases), Grain::Command, many);
+            let roles = ServerRoles::from_trace(
+                trace,
+                &node_identity::identify_nodes(trace, &aliases),
+                NodeGrain::Command,
+                many,
+            );
             (roles.is_fixed(message.src, message.src_endpoint), roles.is_client(message.src))
         };
         assert_eq!(dns(&queries(15), 16), (false, true));
@@ -221,7 +226,12 @@ mod tests {
             trace.push(&Message { dst_endpoint, ..message }, None);
         }
         let aliases = Aliases::default();
-        let roles = Roles::of(&trace, &known::nodes(&trace, &aliases), Grain::Command, 16);
+        let roles = ServerRoles::from_trace(
+            &trace,
+            &node_identity::identify_nodes(&trace, &aliases),
+            NodeGrain::Command,
+            16,
+        );
         assert!(!roles.is_fixed(message.src, nameless) && roles.is_client(message.src));
     }
 
@@ -233,7 +243,12 @@ mod tests {
         }
         let trace = trace.trace();
         let aliases = Aliases::default();
-        let roles = Roles::of(&trace, &known::nodes(&trace, &aliases), Grain::Command, 16);
+        let roles = ServerRoles::from_trace(
+            &trace,
+            &node_identity::identify_nodes(&trace, &aliases),
+            NodeGrain::Command,
+            16,
+        );
         assert!(!roles.is_fixed(trace.message(0).src, trace.message(0).src_endpoint));
         assert!(roles.is_client(trace.message(0).src));
     }

@@ -9,14 +9,14 @@
 //! drawn at random looks like it ([`random`]), and so is what stands in its place in names of the
 //! same form. A number without such evidence stays.
 
-mod parts;
+mod fragments;
 mod random;
 
 use message_trace::{Endpoint, EndpointId, MessageTrace, Node, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use self::parts::Part;
-use super::known::Known;
+use self::fragments::NameFragment;
+use super::node_identity::NodeIdentity;
 use crate::tuning::naming::{MAX_BINDING_PARENTS, MIN_DRAWN_ALIKE, MIN_LONE_PID};
 
 /// What stands for a part that is another one each time.
@@ -31,11 +31,11 @@ pub(super) struct StablePaths {
 
 /// The place of a part in names of one form: all of the names but it and other parts that may
 /// change, its number among them, and its length where it is no number.
-type Place = (Vec<String>, usize, usize);
+type FragmentContext = (Vec<String>, usize, usize);
 
 /// What the names of one form have at a place.
 #[derive(Default)]
-struct Found {
+struct FragmentValues {
     /// Number of names in which it is the process id of who is bound to them.
     is_pid: usize,
     /// Number of names in which it is not.
@@ -45,8 +45,8 @@ struct Found {
     all: usize,
 }
 
-impl Found {
-    fn add(&mut self, part: &Part<'_>, is_pid: Option<bool>) {
+impl FragmentValues {
+    fn add_value(&mut self, part: &NameFragment<'_>, is_pid: Option<bool>) {
         self.all += 1;
         self.random += usize::from(part.is_random);
         match is_pid {
@@ -57,11 +57,11 @@ impl Found {
     }
 
     /// Whether the part of one of the names is another one each time.
-    fn changes(&self, part: &Part<'_>, is_pid: Option<bool>) -> bool {
+    fn is_variable(&self, part: &NameFragment<'_>, is_pid: Option<bool>) -> bool {
         if part.is_random {
             return true;
         }
-        match (part.number(), is_pid) {
+        match (part.as_number(), is_pid) {
             (None, _) => self.random >= MIN_DRAWN_ALIKE && 4 * self.random >= 3 * self.all,
             (Some(number), Some(true)) if number >= MIN_LONE_PID => true,
             (Some(_), Some(true)) => self.is_pid > 1 && self.is_other == 0,
@@ -73,26 +73,29 @@ impl Found {
 
 impl StablePaths {
     /// Learns from a trace, or its outline.
-    pub(super) fn of(trace: &MessageTrace) -> StablePaths {
-        let names = names(trace);
+    pub(super) fn from_trace(trace: &MessageTrace) -> StablePaths {
+        let names = socket_names(trace);
         if names.is_empty() {
             return StablePaths::default();
         }
-        let bound = Bound::of(trace, &names);
-        let mut places: FxHashMap<Place, Found> = FxHashMap::default();
+        let bound = BoundProcesses::from_trace(trace, &names);
+        let mut places: FxHashMap<FragmentContext, FragmentValues> = FxHashMap::default();
         for (id, name) in &names {
-            let parts = parts::of(name);
+            let parts = fragments::split_name(name);
             for (at, part) in parts.iter().enumerate().filter(|(_, part)| part.may_change()) {
-                places.entry(place(&parts, at)).or_default().add(part, bound.is_pid(*id, part));
+                places
+                    .entry(fragment_context(&parts, at))
+                    .or_default()
+                    .add_value(part, bound.is_pid(*id, part));
             }
         }
         let stable = |(id, name): &(EndpointId, &str)| {
-            let parts = parts::of(name);
+            let parts = fragments::split_name(name);
             let mut stable = String::new();
             for (at, part) in parts.iter().enumerate() {
-                let found = places.get(&place(&parts, at)).filter(|_| part.may_change());
+                let found = places.get(&fragment_context(&parts, at)).filter(|_| part.may_change());
                 let changes =
-                    found.is_some_and(|found| found.changes(part, bound.is_pid(*id, part)));
+                    found.is_some_and(|found| found.is_variable(part, bound.is_pid(*id, part)));
                 stable.push_str(if changes { CHANGING } else { part.text });
             }
             (stable != *name).then(|| ((*name).to_owned(), stable))
@@ -101,7 +104,7 @@ impl StablePaths {
     }
 
     /// The endpoint, if it has a part that changes, without that.
-    pub(super) fn endpoint(&self, endpoint: &Endpoint) -> Option<Endpoint> {
+    pub(super) fn stable_endpoint(&self, endpoint: &Endpoint) -> Option<Endpoint> {
         match endpoint {
             Endpoint::Unix(name) => self.of.get(name).cloned().map(Endpoint::Unix),
             _ => None,
@@ -109,14 +112,14 @@ impl StablePaths {
     }
 
     /// Names the nodes that are known by the name of their socket alone by what is stable of it.
-    pub(super) fn rename(&self, known: &mut [Known<'_>], trace: &MessageTrace) {
+    pub(super) fn rename_nodes(&self, known: &mut [NodeIdentity<'_>], trace: &MessageTrace) {
         if self.of.is_empty() {
             return;
         }
         for (known, node) in known.iter_mut().zip(&trace.nodes.0) {
             let is_endpoint = !node.traced && !known.is_alias && known.name == node.command;
             let Ok(endpoint) = known.name.parse::<Endpoint>();
-            if let Some(stable) = self.endpoint(&endpoint).filter(|_| is_endpoint) {
+            if let Some(stable) = self.stable_endpoint(&endpoint).filter(|_| is_endpoint) {
                 known.name = stable.to_string();
             }
         }
@@ -124,7 +127,7 @@ impl StablePaths {
 }
 
 /// The names of the unix sockets of a trace, but for those without one of their own.
-fn names(trace: &MessageTrace) -> Vec<(EndpointId, &str)> {
+fn socket_names(trace: &MessageTrace) -> Vec<(EndpointId, &str)> {
     let named = trace.endpoints().iter().zip(0..).filter_map(|(endpoint, id)| match endpoint {
         Endpoint::Unix(name) => Some((id, name.as_str())),
         _ => None,
@@ -138,26 +141,26 @@ fn names(trace: &MessageTrace) -> Vec<(EndpointId, &str)> {
 }
 
 /// The place of a part: what all names of its form have in common.
-fn place(parts: &[Part<'_>], at: usize) -> Place {
-    let form = |(place, part): (usize, &Part<'_>)| match part.may_change() {
+fn fragment_context(parts: &[NameFragment<'_>], at: usize) -> FragmentContext {
+    let form = |(place, part): (usize, &NameFragment<'_>)| match part.may_change() {
         _ if place == at => String::new(),
-        true if part.number().is_some() => "0".to_owned(),
+        true if part.as_number().is_some() => "0".to_owned(),
         true if part.is_random => CHANGING.to_owned(),
         _ => part.text.to_owned(),
     };
-    let is_number = parts.get(at).is_some_and(|part| part.number().is_some());
+    let is_number = parts.get(at).is_some_and(|part| part.as_number().is_some());
     let length = parts.get(at).map_or(0, |part| part.text.len());
     (parts.iter().enumerate().map(form).collect(), at, if is_number { 0 } else { length })
 }
 
 /// The processes that are bound to names: those that sent or received there as their own end, and
 /// the processes above them, as a master makes the socket that its workers serve.
-struct Bound {
+struct BoundProcesses {
     of: FxHashMap<EndpointId, FxHashSet<u32>>,
 }
 
-impl Bound {
-    fn of(trace: &MessageTrace, names: &[(EndpointId, &str)]) -> Bound {
+impl BoundProcesses {
+    fn from_trace(trace: &MessageTrace, names: &[(EndpointId, &str)]) -> BoundProcesses {
         let named: FxHashSet<EndpointId> = names.iter().map(|(id, _)| *id).collect();
         let mut nodes: FxHashMap<EndpointId, FxHashSet<NodeId>> = FxHashMap::default();
         for message in trace.messages() {
@@ -183,13 +186,13 @@ impl Bound {
         let pids = |nodes: FxHashSet<NodeId>| {
             nodes.iter().filter_map(|node| trace.nodes.get(*node)).flat_map(line).collect()
         };
-        Bound { of: nodes.into_iter().map(|(id, nodes)| (id, pids(nodes))).collect() }
+        BoundProcesses { of: nodes.into_iter().map(|(id, nodes)| (id, pids(nodes))).collect() }
     }
 
     /// Whether the part of the name is the id of a process that is bound to it; `None` where it is
     /// no number, or no such process is known.
-    fn is_pid(&self, name: EndpointId, part: &Part<'_>) -> Option<bool> {
-        let number = part.number()?;
+    fn is_pid(&self, name: EndpointId, part: &NameFragment<'_>) -> Option<bool> {
+        let number = part.as_number()?;
         let pids = self.of.get(&name).filter(|pids| !pids.is_empty())?;
         Some(pids.contains(&number))
     }

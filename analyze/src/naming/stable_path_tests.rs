@@ -1,4 +1,4 @@
-use message_trace::{End, Ends, FROM_CONNECTING, Message, Protocol};
+use message_trace::{EndPair, FROM_CONNECTING, Message, NodeEnd, TransportProtocol};
 use proptest::prelude::*;
 
 use super::*;
@@ -11,7 +11,7 @@ fn stable(sockets: &[(&str, Option<i32>)]) -> Vec<String> {
         serve(&mut trace, name, *pid, None);
     }
     let names: Vec<&str> = sockets.iter().map(|(name, _)| *name).collect();
-    of(&trace, &names)
+    stable_names(&trace, &names)
 }
 
 /// Adds a message to a socket of that name, which the process serves.
@@ -31,16 +31,19 @@ fn serve(trace: &mut MessageTrace, name: &str, pid: Option<i32>, parent_pid: Opt
     });
     let from = trace.intern(&Endpoint::Unix("#3/1".to_owned()));
     let to = trace.intern(&Endpoint::Unix(name.to_owned()));
-    let ends =
-        Ends { src: End::of(src, from), dst: End::of(dst, to), protocol: Protocol::UnixStream };
-    trace.push(&Message::between(ends, trace.len() as i64, FROM_CONNECTING), None);
+    let ends = EndPair {
+        src: NodeEnd::new(src, from),
+        dst: NodeEnd::new(dst, to),
+        protocol: TransportProtocol::UnixStream,
+    };
+    trace.push(&Message::between_ends(ends, trace.len() as i64, FROM_CONNECTING), None);
 }
 
-fn of(trace: &MessageTrace, names: &[&str]) -> Vec<String> {
-    let paths = StablePaths::of(trace);
+fn stable_names(trace: &MessageTrace, names: &[&str]) -> Vec<String> {
+    let paths = StablePaths::from_trace(trace);
     let text = |name: &&str| {
         let endpoint = Endpoint::Unix((*name).to_owned());
-        let Endpoint::Unix(stable) = paths.endpoint(&endpoint).unwrap_or(endpoint) else {
+        let Endpoint::Unix(stable) = paths.stable_endpoint(&endpoint).unwrap_or(endpoint) else {
             unreachable!("it was one")
         };
         stable
@@ -78,8 +81,8 @@ fn a_master_makes_the_socket_that_its_workers_serve() {
     serve(&mut trace, "/run/wsgi.600.sock", Some(902), Some(700));
     serve(&mut trace, "/run/wsgi.500.sock", Some(903), Some(700));
     let names = ["/run/wsgi.700.sock", "/run/wsgi.600.sock"];
-    assert_eq!(of(&trace, &names), ["/run/wsgi.*.sock"; 2], "and those above it");
-    assert_eq!(of(&trace, &["/run/other"]), ["/run/other"]);
+    assert_eq!(stable_names(&trace, &names), ["/run/wsgi.*.sock"; 2], "and those above it");
+    assert_eq!(stable_names(&trace, &["/run/other"]), ["/run/other"]);
 }
 
 #[test]
@@ -148,8 +151,8 @@ fn who_is_known_by_a_socket_alone_is_called_by_what_is_stable_of_it() {
     serve(&mut trace, "/tmp/tmpkq3x_9ab/s", None, None);
     serve(&mut trace, "/run/redis.sock", None, None);
     let aliases = crate::naming::Aliases::default();
-    let mut known = crate::naming::known::nodes(&trace, &aliases);
-    StablePaths::of(&trace).rename(&mut known, &trace);
+    let mut known = crate::naming::node_identity::identify_nodes(&trace, &aliases);
+    StablePaths::from_trace(&trace).rename_nodes(&mut known, &trace);
     let names: Vec<&str> = known.iter().map(|known| known.name.as_str()).collect();
     assert_eq!(names, ["client", "unix:/tmp/tmp*/s", "client", "unix:/run/redis.sock"]);
 }
@@ -174,7 +177,7 @@ proptest! {
             prop_assert!(found.is_some() && (at > 0 || found == Some(0)), "{name} {stable}");
             rest = &rest[found.unwrap_or_default() + kept.len()..];
         }
-        prop_assert_eq!(parts::of(&name).iter().map(|part| part.text).collect::<String>(), name);
+        prop_assert_eq!(fragments::split_name(&name).iter().map(|part| part.text).collect::<String>(), name);
     }
 
     /// Two starts of the same services have the same names, however many there are.

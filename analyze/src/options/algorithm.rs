@@ -16,7 +16,7 @@ impl Algorithm {
     pub const SPANS: Algorithm = Algorithm("spans");
 
     /// The algorithm of this name, which must be one of the list.
-    pub(crate) fn of(name: &'static str) -> Algorithm {
+    pub(crate) fn from_name(name: &'static str) -> Algorithm {
         Algorithm(name)
     }
 

@@ -23,7 +23,7 @@ use message_trace::{DataPath, PathError};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use rule::{Rule, What, parse};
+use rule::{AliasRule, RuleSubject, parse_rule};
 
 /// The rules of a file of aliases.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,9 +31,9 @@ use rule::{Rule, What, parse};
 pub struct Aliases {
     /// The file, where the user named one instead of the data directory's own.
     pub named: Option<PathBuf>,
-    rules: Vec<Rule>,
+    rules: Vec<AliasRule>,
     /// The rules whose pattern is a text, by it; a rule is its place among the rules.
-    exact: FxHashMap<(What, String), usize>,
+    exact: FxHashMap<(RuleSubject, String), usize>,
     /// All other rules.
     patterns: Vec<usize>,
 }
@@ -47,7 +47,7 @@ struct Stored {
 
 /// Error in a file of aliases.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum AliasError {
     /// The file cannot be read.
     #[error(transparent)]
     File(#[from] PathError),
@@ -68,7 +68,7 @@ impl Aliases {
     ///
     /// # Errors
     /// When it cannot be read, or a line is no rule.
-    pub fn read(file: impl Into<DataPath>) -> Result<Aliases, Error> {
+    pub fn read(file: impl Into<DataPath>) -> Result<Aliases, AliasError> {
         let file = &file.into();
         let text = file.read_named().map_err(|source| PathError::io(file, source))?;
         let mut aliases = Aliases::default();
@@ -76,31 +76,34 @@ impl Aliases {
         // An editor of another system may have left a mark at the beginning.
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
-            let wrong =
-                |why: String| Error::Line { file: file.as_path().to_owned(), line: number, why };
+            let wrong = |why: String| AliasError::Line {
+                file: file.as_path().to_owned(),
+                line: number,
+                why,
+            };
             let line =
                 std::str::from_utf8(line).map_err(|_| wrong("it is no UTF-8 text".to_owned()))?;
-            let Some(rule) = parse(line).map_err(wrong)? else { continue };
+            let Some(rule) = parse_rule(line).map_err(wrong)? else { continue };
             let key = (rule.what, rule.which.clone());
             if let Some(earlier) = lines.insert(key, number) {
                 let why = format!(
                     "{} '{}' has a name already, from line {earlier}; remove one",
-                    rule.what.word(),
+                    rule.what.keyword(),
                     rule.which
                 );
                 return Err(wrong(why));
             }
-            aliases.add(rule);
+            aliases.add_rule(rule);
         }
         Ok(aliases)
     }
 
     /// The same rules, known to be from `file`, which the user named.
-    pub fn named(self, file: PathBuf) -> Aliases {
+    pub fn with_source(self, file: PathBuf) -> Aliases {
         Aliases { named: Some(file), ..self }
     }
 
-    fn add(&mut self, rule: Rule) {
+    fn add_rule(&mut self, rule: AliasRule) {
         let place = self.rules.len();
         if rule.net.is_none() && !rule.which.contains(['*', '?']) {
             self.exact.insert((rule.what, rule.which.clone()), place);
@@ -118,32 +121,32 @@ impl Aliases {
     /// The name of that address.
     pub fn address(&self, address: IpAddr) -> Option<&str> {
         let address = address.to_canonical();
-        self.find(What::Address, &address.to_string(), Some(address))
+        self.find_rule(RuleSubject::Address, &address.to_string(), Some(address))
     }
 
     /// The name of that host.
     pub fn host(&self, host: &str) -> Option<&str> {
-        self.find(What::Host, host, None)
+        self.find_rule(RuleSubject::Host, host, None)
     }
 
     /// The name of that command.
     pub fn command(&self, command: &str) -> Option<&str> {
-        self.find(What::Command, command, None)
+        self.find_rule(RuleSubject::Command, command, None)
     }
 
     /// The name of whoever is at that endpoint.
     pub fn endpoint(&self, endpoint: &str) -> Option<&str> {
-        self.find(What::Endpoint, endpoint, None)
+        self.find_rule(RuleSubject::Endpoint, endpoint, None)
     }
 
     /// The role of the node of that name.
     pub(crate) fn role(&self, name: &str) -> Option<&str> {
-        self.find(What::Role, name, None)
+        self.find_rule(RuleSubject::Role, name, None)
     }
 
     /// Whether the user calls any role so.
-    pub(crate) fn have_role(&self, role: &str) -> bool {
-        self.rules.iter().any(|rule| rule.what == What::Role && rule.name == role)
+    pub(crate) fn has_role(&self, role: &str) -> bool {
+        self.rules.iter().any(|rule| rule.what == RuleSubject::Role && rule.name == role)
     }
 
     /// Name of that endpoint in a table of messages: the name of whoever is there, or else that of
@@ -157,11 +160,11 @@ impl Aliases {
     }
 
     /// Whether any endpoint has a name.
-    pub(crate) fn have_endpoints(&self) -> bool {
-        self.rules.iter().any(|rule| rule.what == What::Endpoint)
+    pub(crate) fn has_endpoints(&self) -> bool {
+        self.rules.iter().any(|rule| rule.what == RuleSubject::Endpoint)
     }
 
-    fn find(&self, what: What, text: &str, address: Option<IpAddr>) -> Option<&str> {
+    fn find_rule(&self, what: RuleSubject, text: &str, address: Option<IpAddr>) -> Option<&str> {
         if self.rules.is_empty() {
             return None;
         }
@@ -171,7 +174,7 @@ impl Aliases {
             rule.what == what
                 && match (rule.net, address) {
                     (Some(net), Some(address)) => is_within(address, net),
-                    _ => matches(&rule.which, text),
+                    _ => matches_pattern(&rule.which, text),
                 }
         };
         let pattern = self.patterns.iter().copied().find(|place| fits(*place));
@@ -191,7 +194,7 @@ fn is_within(address: IpAddr, (net, length): (IpAddr, u8)) -> bool {
 }
 
 /// Whether `text` fits `pattern`, in which `*` stands for any characters and `?` for one.
-fn matches(pattern: &str, text: &str) -> bool {
+fn matches_pattern(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
@@ -215,7 +218,10 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 impl From<Aliases> for Stored {
     fn from(aliases: Aliases) -> Stored {
-        Stored { named: aliases.named, rules: aliases.rules.iter().map(Rule::to_string).collect() }
+        Stored {
+            named: aliases.named,
+            rules: aliases.rules.iter().map(AliasRule::to_string).collect(),
+        }
     }
 }
 
@@ -225,7 +231,7 @@ impl TryFrom<Stored> for Aliases {
     fn try_from(stored: Stored) -> Result<Aliases, String> {
         let mut aliases = Aliases { named: stored.named, ..Aliases::default() };
         for rule in &stored.rules {
-            aliases.add(rule.parse()?);
+            aliases.add_rule(rule.parse()?);
         }
         Ok(aliases)
     }

@@ -115,7 +115,7 @@ proptest! {
     #[test]
     fn patterns_fit_as_they_should(pattern in "[ab*?]{0,7}", text in "[ab]{0,8}") {
         let (p, t): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-        prop_assert_eq!(matches(&pattern, &text), fits(&p, &t));
+        prop_assert_eq!(matches_pattern(&pattern, &text), fits(&p, &t));
     }
 
     #[test]

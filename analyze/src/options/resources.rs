@@ -9,7 +9,7 @@ use out_of_core::workers;
 
 /// Memory and processors of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resources {
+pub struct AnalysisResources {
     /// Number of bytes of path instances that are held in memory before more go to temporary files
     /// in the data directory.
     pub memory: u64,
@@ -17,13 +17,13 @@ pub struct Resources {
     pub threads: Option<NonZeroUsize>,
     /// The size of pieces of the work. The result is the same with any; it is here for tests.
     #[doc(hidden)]
-    pub pieces: Pieces,
+    pub division: WorkDivision,
 }
 
 /// Into what pieces the work of path building is divided.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pieces {
+pub struct WorkDivision {
     /// Number of messages whose instances one worker builds at a time.
     pub messages: usize,
     /// Partitions into which instances are dealt by their shapes.
@@ -32,18 +32,18 @@ pub struct Pieces {
     pub rows: usize,
 }
 
-impl Default for Resources {
-    fn default() -> Resources {
+impl Default for AnalysisResources {
+    fn default() -> AnalysisResources {
         // A partition of the 20 million rows that linking makes of 4.7 million messages is some 2
         // MB.
-        let pieces = Pieces { messages: 16 * 1024, partitions: 128, rows: GROUP_ROWS };
-        Resources { memory: 256 << 20, threads: None, pieces }
+        let pieces = WorkDivision { messages: 16 * 1024, partitions: 128, rows: GROUP_ROWS };
+        AnalysisResources { memory: 256 << 20, threads: None, division: pieces }
     }
 }
 
-impl Resources {
+impl AnalysisResources {
     /// Number of threads to use.
-    pub(crate) fn threads(&self) -> usize {
-        self.threads.map_or_else(workers::threads, NonZeroUsize::get)
+    pub(crate) fn thread_count(&self) -> usize {
+        self.threads.map_or_else(workers::thread_count, NonZeroUsize::get)
     }
 }

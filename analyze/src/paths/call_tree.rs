@@ -27,17 +27,17 @@ pub struct CallTree {
 
 impl CallTree {
     /// The calls of a pattern with these `hops`.
-    pub fn of(hops: &[Hop]) -> CallTree {
+    pub fn from_hops(hops: &[Hop]) -> CallTree {
         let mut tree = CallTree::default();
         let parent = |hop: usize| hops.get(hop).and_then(|hop| hop.parent);
-        tree.find(hops.len(), parent, |hop, call| hops[hop].answers(&hops[call]));
+        tree.find_calls(hops.len(), parent, |hop, call| hops[hop].is_response_to(&hops[call]));
         tree
     }
 
     /// Finds the calls of `hops` messages in depth-first order. `parent` is the message that caused
     /// each, and `answers` says whether the first of two messages goes back the way that the second
     /// came. A message without a response is a call of its own.
-    pub fn find(
+    pub fn find_calls(
         &mut self,
         hops: usize,
         parent: impl Fn(usize) -> Option<usize>,
@@ -98,20 +98,24 @@ mod tests {
     use super::*;
 
     /// Messages, each with the place of its cause, sender and receiver.
-    type Made = [(Option<usize>, char, char)];
+    type HopList = [(Option<usize>, char, char)];
 
-    fn found(hops: &Made) -> CallTree {
+    fn call_tree(hops: &HopList) -> CallTree {
         let mut tree = CallTree::default();
         let answers = |hop: usize, call: usize| {
             let ((_, src, dst), (_, caller, callee)) = (hops[hop], hops[call]);
             (src, dst) == (callee, caller)
         };
-        tree.find(hops.len(), |hop| hops[hop].0, answers);
+        tree.find_calls(hops.len(), |hop| hops[hop].0, answers);
         tree
     }
 
-    fn calls(hops: &Made) -> Vec<(usize, Option<usize>, Option<usize>)> {
-        found(hops).calls.iter().map(|call| (call.request, call.response, call.parent)).collect()
+    fn calls(hops: &HopList) -> Vec<(usize, Option<usize>, Option<usize>)> {
+        call_tree(hops)
+            .calls
+            .iter()
+            .map(|call| (call.request, call.response, call.parent))
+            .collect()
     }
 
     /// A client asks web, web asks app, app asks db, and all answer.
@@ -143,7 +147,7 @@ mod tests {
         let expected =
             [(0, Some(5), None), (1, Some(2), Some(0)), (3, Some(4), Some(0)), (6, None, Some(0))];
         assert_eq!(calls(&fork), expected);
-        let tree = found(&CHAIN);
+        let tree = call_tree(&CHAIN);
         assert_eq!((tree.chain_to(2), tree.of_hop), (vec![0, 1, 2], vec![0, 1, 2, 2, 1, 0]));
     }
 
@@ -164,7 +168,7 @@ mod tests {
                 .enumerate()
                 .map(|(hop, (cause, src, dst))| ((hop > 0).then(|| cause.index(hop)), src, dst))
                 .collect();
-            let tree = found(&hops);
+            let tree = call_tree(&hops);
             let mut of_calls: Vec<usize> =
                 tree.calls.iter().flat_map(|call| [Some(call.request), call.response]).flatten().collect();
             of_calls.sort_unstable();

@@ -9,10 +9,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::fixture::Fixture;
 use crate::links::Links;
-use crate::options::{Pieces, Resources};
+use crate::options::{AnalysisResources, WorkDivision};
 use crate::paths::instances::tree::tests::some_links;
 use crate::paths::reference;
-use crate::paths::{Instances, PathPattern};
+use crate::paths::{PathInstances, PathPattern};
 
 /// A trace of `messages` among few nodes. The last was not traced, and the first ones are two of a
 /// kind.
@@ -39,13 +39,13 @@ fn some_trace(messages: usize) -> impl Strategy<Value = MessageTrace> {
     })
 }
 
-fn resources() -> impl Strategy<Value = Resources> {
+fn resources() -> impl Strategy<Value = AnalysisResources> {
     let memory = prop::sample::select(vec![0, 500, 5_000, 256 << 20]);
     (memory, 1usize..4, 1usize..9, 1usize..9, 1usize..50).prop_map(
-        |(memory, threads, messages, partitions, rows)| Resources {
+        |(memory, threads, messages, partitions, rows)| AnalysisResources {
             memory,
             threads: NonZeroUsize::new(threads),
-            pieces: Pieces { messages, partitions, rows },
+            division: WorkDivision { messages, partitions, rows },
         },
     )
 }
@@ -56,7 +56,7 @@ proptest! {
     #[test]
     fn tables_are_as_made_the_plain_way(
         (links, trace) in some_links().prop_flat_map(|links| {
-            let messages = links.messages();
+            let messages = links.message_count();
             (Just(links), some_trace(messages))
         }),
         resources in resources(),
@@ -68,38 +68,38 @@ proptest! {
         let options = Options { resources, path_limit, roles, clients_start_paths: false, ..Options::default() };
         let naming = Naming::new(&trace, &options);
         let (messages, columns) = (trace.len(), PathMessages::from(&trace));
-        let children = Children::of(&links, &options);
+        let children = PossibleChildren::from_links(&links, &options);
         // The same trace again and again, as if it went on so.
-        let (once, built) = reference::instances(&links, &options);
-        let mut expected = Instances::default();
-        (0..repeats).for_each(|_| expected.append(&once));
-        let patterns = reference::patterns(&trace, &naming, &mut expected);
-        expected.move_messages(once.len(), messages as u32);
+        let (once, built) = reference::build_instances(&links, &options);
+        let mut expected = PathInstances::default();
+        (0..repeats).for_each(|_| expected.append_instances(&once));
+        let patterns = reference::build_patterns(&trace, &naming, &mut expected);
+        expected.shift_messages(once.len(), messages as u32);
 
         let directory = tempfile::tempdir().unwrap();
         let dir = DataDir::new(directory.path());
         let budget = MemoryBudget::new(resources.memory);
-        let mut collector = Collector::new(&options, &budget, dir.path());
+        let mut collector = PathCollector::new(&options, &budget, dir.path());
         let mut borders: Vec<usize> = borders.into_iter().map(|border| border.index(messages)).collect();
         borders.extend([0, messages]);
         borders.sort_unstable();
         for repeat in 0..repeats {
             for roots in borders.windows(2).map(|roots| (roots[0], roots[1])) {
                 let before = repeat * messages as u64;
-                let stretch = Stretch { messages: &columns, naming: &naming, children: &children, roots, before };
-                collector.add(&stretch, &()).unwrap();
+                let stretch = PathBatch { messages: &columns, naming: &naming, children: &children, roots, before };
+                collector.add_batch(&stretch, &()).unwrap();
             }
         }
         let names = [0, 1, 2].map(|name| format!("#{name}"));
         let counts = collector.finish(&naming, Some(&names), &dir, &()).unwrap();
-        prop_assert_eq!(&Instances::read(dir.paths()).unwrap(), &expected);
-        prop_assert_eq!(&PathPattern::read_all(dir.patterns()).unwrap(), &patterns);
+        prop_assert_eq!(&PathInstances::read(dir.paths_path()).unwrap(), &expected);
+        prop_assert_eq!(&PathPattern::read_all(dir.patterns_path()).unwrap(), &patterns);
         prop_assert_eq!(counts.instances as usize, expected.len());
         prop_assert_eq!(counts.patterns as usize, patterns.len());
         prop_assert_eq!(counts.expected, expected.iter().fold(0.0, |sum, one| sum + one.probability));
         prop_assert_eq!(counts.built.roots, repeats * built.roots);
         prop_assert_eq!(counts.built.cut, repeats * built.cut);
-        prop_assert_eq!(table::rows(dir.paths()).unwrap(), expected.iter().map(|one| one.messages.len() as u64).sum::<u64>());
+        prop_assert_eq!(table::count_rows(dir.paths_path()).unwrap(), expected.iter().map(|one| one.messages.len() as u64).sum::<u64>());
         prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "only the tables are left");
     }
 }
@@ -111,17 +111,17 @@ fn a_place_for_temporary_files_that_is_gone_is_an_error() {
     let trace = trace.trace();
     let options = Options::default();
     let naming = Naming::new(&trace, &options);
-    let children = Children::of(&Links::spontaneous_only(1), &options);
+    let children = PossibleChildren::from_links(&Links::spontaneous_only(1), &options);
     let budget = MemoryBudget::new(0);
-    let mut collector = Collector::new(&options, &budget, Path::new("/nonexistent/here"));
+    let mut collector = PathCollector::new(&options, &budget, Path::new("/nonexistent/here"));
     let messages = PathMessages::from(&trace);
-    let stretch = Stretch {
+    let stretch = PathBatch {
         messages: &messages,
         naming: &naming,
         children: &children,
         roots: (0, 1),
         before: 0,
     };
-    let error = collector.add(&stretch, &()).unwrap_err().to_string();
+    let error = collector.add_batch(&stretch, &()).unwrap_err().to_string();
     assert!(error.contains("/nonexistent/here"), "{error}");
 }

@@ -15,7 +15,7 @@ pub(super) struct OperationLabels {
 impl OperationLabels {
     /// The number of the name by which the operation `name` of `hop` is known in paths: its own, or
     /// that of all others (0) where the hop was met with too many before.
-    pub(super) fn label(&mut self, hop: u32, name: u32) -> u32 {
+    pub(super) fn label_operation(&mut self, hop: u32, name: u32) -> u32 {
         if self.met.contains(&(hop, name)) {
             return name;
         }
@@ -38,8 +38,11 @@ mod tests {
         let mut labels = OperationLabels::default();
         let most = MAX_OF_HOP as u32;
         for _ in 0..2 {
-            assert!((1..=most).all(|name| labels.label(7, name) == name));
-            assert_eq!((labels.label(7, most + 1), labels.label(8, most + 1)), (0, most + 1));
+            assert!((1..=most).all(|name| labels.label_operation(7, name) == name));
+            assert_eq!(
+                (labels.label_operation(7, most + 1), labels.label_operation(8, most + 1)),
+                (0, most + 1)
+            );
         }
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! There may be more patterns than memory holds, as every wrong link makes one of its own. So the
 //! steps are: an instance becomes a record of bytes ([`record`], [`shape_labels`]); the records of
-//! one shape meet in one partition and are described together ([`mod@aggregate`], [`described`]);
+//! one shape meet in one partition and are described together ([`mod@aggregate`], [`description`]);
 //! patterns are numbered ([`ranking`]) and written group by group ([`rows`], [`hop_texts`],
 //! [`table`]).
 
 pub(crate) mod aggregate;
-pub(crate) mod described;
+pub(crate) mod description;
 mod hop_texts;
 pub(crate) mod pattern;
 

@@ -4,25 +4,25 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 
-use message_trace::stats::Summary;
+use message_trace::stats::DelaySummary;
 use message_trace::{MessageTrace, OperationRole};
 
-use super::instances::children::Children;
-use super::instances::tree::{Builder, Built};
-use super::patterns::pattern::{Connects, Hop, Outcomes, PathPattern};
-use super::storage::path_table::{Instance, Instances};
+use super::instances::possible_children::PossibleChildren;
+use super::instances::tree::{BuildCounts, InstanceBuilder};
+use super::patterns::pattern::{CallOutcomes, ConnectTimes, Hop, PathPattern};
+use super::storage::path_table::{PathInstance, PathInstances};
 use crate::links::Links;
 use crate::naming::Naming;
 use crate::options::Options;
 
 /// The instances of all roots; their patterns are not known yet.
-pub(super) fn instances(links: &Links, options: &Options) -> (Instances, Built) {
-    let children = Children::of(links, options);
-    let mut builder = Builder::new(options);
-    let mut instances = Instances::default();
-    for (root, spontaneous) in children.roots(0..links.messages()) {
-        let Ok(()) = builder.build(&children, root, spontaneous, |tree, probability| {
-            instances.push(tree, probability);
+pub(super) fn build_instances(links: &Links, options: &Options) -> (PathInstances, BuildCounts) {
+    let children = PossibleChildren::from_links(links, options);
+    let mut builder = InstanceBuilder::new(options);
+    let mut instances = PathInstances::default();
+    for (root, spontaneous) in children.roots(0..links.message_count()) {
+        let Ok(()) = builder.build_instances(&children, root, spontaneous, |tree, probability| {
+            instances.push_tree(tree, probability);
             Ok::<_, Infallible>(())
         });
     }
@@ -30,25 +30,26 @@ pub(super) fn instances(links: &Links, options: &Options) -> (Instances, Built) 
 }
 
 /// The patterns of `instances`, which are told their numbers.
-pub(super) fn patterns(
+pub(super) fn build_patterns(
     trace: &MessageTrace,
     naming: &Naming,
-    instances: &mut Instances,
+    instances: &mut PathInstances,
 ) -> Vec<PathPattern> {
     let mut members: Vec<Vec<usize>> = Vec::new();
     let mut shapes = HashMap::new();
     for (number, instance) in instances.iter().enumerate() {
-        let labels = labels(naming, instance.messages);
-        let operations = instance.messages.iter().map(|message| operation(trace, *message));
-        let shape: Vec<(u32, (Labels, Option<String>))> =
+        let labels = hop_labels(naming, instance.messages);
+        let operations = instance.messages.iter().map(|message| operation_name(trace, *message));
+        let shape: Vec<(u32, (LabelTexts, Option<String>))> =
             instance.depths.iter().copied().zip(labels.into_iter().zip(operations)).collect();
         let next = members.len();
         let shape = *shapes.entry(shape).or_insert(next);
         members.resize_with(next.max(shape + 1), Vec::new);
         members[shape].push(number);
     }
-    let describe =
-        |members: &Vec<usize>| (describe(trace, naming, instances, members), members.clone());
+    let describe = |members: &Vec<usize>| {
+        (describe_pattern(trace, naming, instances, members), members.clone())
+    };
     let mut described: Vec<(PathPattern, Vec<usize>)> = members.iter().map(describe).collect();
     // Sorting is stable, so that equal total times stay in the order of the first instances.
     described.sort_by(|one, other| other.0.total_time.total_cmp(&one.0.total_time));
@@ -60,24 +61,24 @@ pub(super) fn patterns(
 }
 
 /// What a message asks for or tells: the name of number 7 is `#7`, and the first stands for others.
-fn operation(trace: &MessageTrace, message: u32) -> Option<String> {
-    let told = trace.told(message as usize)?;
+fn operation_name(trace: &MessageTrace, message: u32) -> Option<String> {
+    let told = trace.operations(message as usize)?;
     let name = told.name.filter(|_| told.role != OperationRole::Response)?;
     Some(format!("#{name}"))
 }
 
 /// Sender, receiver, their ports and the protocol of a message, as in the table.
-type Labels = [String; 5];
+type LabelTexts = [String; 5];
 
 /// The labels of each message of a path.
-fn labels(naming: &Naming, messages: &[u32]) -> Vec<Labels> {
-    let text = |text| naming.text(text).to_owned();
+fn hop_labels(naming: &Naming, messages: &[u32]) -> Vec<LabelTexts> {
+    let text = |text| naming.label_text(text).to_owned();
     // The nodes of the path in the order in which it comes to them: name, and role.
     let mut nodes: Vec<(u32, u32)> = Vec::new();
     let label = |message: &u32| {
         let hop = naming.hop(*message as usize);
         let name = naming.hop_name(hop);
-        let Some(by_role) = naming.by_role() else {
+        let Some(by_role) = naming.role_labels() else {
             let [src, dst, src_port, dst_port] =
                 [name.src, name.dst, name.src_port, name.dst_port].map(text);
             return [src, dst, src_port, dst_port, name.protocol.to_string()];
@@ -88,7 +89,7 @@ fn labels(naming: &Naming, messages: &[u32]) -> Vec<Labels> {
                 nodes.push((name, role));
             }
             let before = nodes.iter().take_while(|node| **node != (name, role));
-            by_role.role(role).text(before.filter(|node| node.1 == role).count() as u32)
+            by_role.role(role).numbered_name(before.filter(|node| node.1 == role).count() as u32)
         });
         let [src, dst] = ends;
         [src, dst, text(of_role.src_port), text(of_role.dst_port), name.protocol.to_string()]
@@ -96,41 +97,41 @@ fn labels(naming: &Naming, messages: &[u32]) -> Vec<Labels> {
     messages.iter().map(label).collect()
 }
 
-fn describe(
+fn describe_pattern(
     trace: &MessageTrace,
     naming: &Naming,
-    instances: &Instances,
+    instances: &PathInstances,
     members: &[usize],
 ) -> PathPattern {
     let of = || members.iter().map(|member| instances.get(*member));
     let mut durations: Vec<(i64, f64)> =
-        of().map(|instance| (duration(trace, instance), instance.probability)).collect();
+        of().map(|instance| (instance_duration(trace, instance), instance.probability)).collect();
     let depths = instances.get(members[0]).depths;
     PathPattern {
         id: 0,
         hops: (0..depths.len())
-            .map(|place| hop(trace, naming, instances, members, place))
+            .map(|place| describe_hop(trace, naming, instances, members, place))
             .collect(),
         count: members.len() as i64,
         expected: durations.iter().fold(0.0, |sum, (_, p)| sum + p),
         max_probability: durations.iter().map(|(_, p)| *p).fold(0.0, f64::max),
         total_time: durations.iter().fold(0.0, |sum, (duration, p)| sum + *duration as f64 * p),
-        duration: Summary::of(&mut durations).unwrap(),
+        duration: DelaySummary::from_samples(&mut durations).unwrap(),
     }
 }
 
 /// For how long the sender of a message of an instance waited for its connection; none where
 /// `connect` was not called within the request that the message was sent for.
-fn connecting(
+fn connect_time(
     trace: &MessageTrace,
     naming: &Naming,
-    instance: Instance<'_>,
+    instance: PathInstance<'_>,
     place: usize,
 ) -> Option<i64> {
-    let Instance { messages, depths, .. } = instance;
+    let PathInstance { messages, depths, .. } = instance;
     let cause = |place: usize| (0..place).rev().find(|before| depths[*before] + 1 == depths[place]);
-    let connect = trace.connecting(messages[place] as usize)?;
-    let arrival = |place: usize| trace.arrival(messages[place] as usize);
+    let connect = trace.connect_span(messages[place] as usize)?;
+    let arrival = |place: usize| trace.arrival_time(messages[place] as usize);
     let ends = |place: usize| {
         let message = messages[place] as usize;
         (naming.src(message), naming.dst(message))
@@ -144,14 +145,14 @@ fn connecting(
         }
         request = cause(call)?;
     }
-    let received = received(trace, messages, depths, cause(place)?)?;
+    let received = receipt_time(trace, messages, depths, cause(place)?)?;
     let end = connect.end.min(trace.send_ts(messages[place] as usize)?);
     Some(end - connect.begin.max(received)).filter(|time| *time > 0)
 }
 
 /// When a message of an instance was received: with its last byte, or with its first if one of
 /// those that it caused there was sent before.
-pub(super) fn received(
+pub(super) fn receipt_time(
     trace: &MessageTrace,
     messages: &[u32],
     depths: &[u32],
@@ -163,13 +164,13 @@ pub(super) fn received(
     let last = trace.recv_ts(message)?;
     let is_before =
         |below: usize| trace.send_ts(messages[below] as usize).is_some_and(|sent| sent < last);
-    if caused.any(is_before) { trace.arrival(message) } else { Some(last) }
+    if caused.any(is_before) { trace.arrival_time(message) } else { Some(last) }
 }
 
 /// From the first event of the root to the last event of the tree.
-fn duration(trace: &MessageTrace, instance: Instance<'_>) -> i64 {
+fn instance_duration(trace: &MessageTrace, instance: PathInstance<'_>) -> i64 {
     let times = |place: usize| {
-        let received = received(trace, instance.messages, instance.depths, place);
+        let received = receipt_time(trace, instance.messages, instance.depths, place);
         [trace.send_ts(instance.messages[place] as usize), received]
     };
     let first = times(0).into_iter().flatten().next();
@@ -177,10 +178,10 @@ fn duration(trace: &MessageTrace, instance: Instance<'_>) -> i64 {
     last.zip(first).map_or(0, |(last, first)| last - first)
 }
 
-fn hop(
+fn describe_hop(
     trace: &MessageTrace,
     naming: &Naming,
-    instances: &Instances,
+    instances: &PathInstances,
     members: &[usize],
     place: usize,
 ) -> Hop {
@@ -194,32 +195,32 @@ fn hop(
     for member in members {
         let instance = instances.get(*member);
         let (message, p) = (instance.messages[place] as usize, instance.probability);
-        let receipt = |place: usize| received(trace, instance.messages, instance.depths, place);
+        let receipt = |place: usize| receipt_time(trace, instance.messages, instance.depths, place);
         let (sent, received) = (trace.send_ts(message), receipt(place));
         let since = |end: Option<i64>, start: Option<i64>| Some((end? - start?, p));
         network.extend(since(received, sent));
         if let Some(parent) = parent {
             let cause = instance.messages[parent] as usize;
-            let connecting = connecting(trace, naming, instance, place);
+            let connecting = connect_time(trace, naming, instance, place);
             connects.extend(connecting.map(|time| (time, p)));
             let own = since(sent, receipt(parent));
             node.extend(own.map(|(time, p)| (time - connecting.unwrap_or(0), p)));
             untraced.extend(since(received.filter(|_| sent.is_none()), trace.send_ts(cause)));
         }
-        let outcome = trace.told(message).and_then(|told| told.outcome());
+        let outcome = trace.operations(message).and_then(|told| told.response_outcome());
         answers.extend(outcome.map(|_| p));
         errors.extend(outcome.filter(|is_error| *is_error).map(|_| p));
         bytes += trace.bytes(message) as f64 * p;
         weight += p;
     }
     let sum = |all: &[f64]| all.iter().fold(0.0, |sum, p| sum + p);
-    let outcomes = (!answers.is_empty()).then(|| Outcomes {
+    let outcomes = (!answers.is_empty()).then(|| CallOutcomes {
         answers: answers.len() as i64,
         errors: errors.len() as i64,
         error_share: sum(&errors) / sum(&answers),
     });
     let message = first.messages[place] as usize;
-    let [src, dst, src_port, dst_port, _] = labels(naming, first.messages).swap_remove(place);
+    let [src, dst, src_port, dst_port, _] = hop_labels(naming, first.messages).swap_remove(place);
     let protocol = naming.hop_name(naming.hop(message)).protocol;
     let traced = |node: fn(&Naming, usize) -> u32| {
         let node = |member: &usize| node(naming, instances.get(*member).messages[place] as usize);
@@ -236,11 +237,11 @@ fn hop(
         src_traced: traced(Naming::src),
         dst_traced: traced(Naming::dst),
         bytes: bytes / weight,
-        node: Summary::of(&mut node),
-        network: Summary::of(&mut network),
-        untraced: Summary::of(&mut untraced),
-        connect: Connects::of(&mut connects, weight),
-        operation: operation(trace, first.messages[place]),
+        node: DelaySummary::from_samples(&mut node),
+        network: DelaySummary::from_samples(&mut network),
+        untraced: DelaySummary::from_samples(&mut untraced),
+        connect: ConnectTimes::from_samples(&mut connects, weight),
+        operation: operation_name(trace, first.messages[place]),
         outcomes,
     }
 }

@@ -1,11 +1,11 @@
 //! Patterns by roles, by hand: Figure 3 of WAP5, servers of one role in one path, and the delays of
 //! pooled instances.
 
-use message_trace::{DataDir, Grain, MessageTrace};
+use message_trace::{DataDir, MessageTrace, NodeGrain};
 use out_of_core::MemoryBudget;
 
-use super::collector::Collector;
-use super::{Instances, PathPattern};
+use super::collector::PathCollector;
+use super::{PathInstances, PathPattern};
 use crate::fixture::Fixture;
 use crate::naming::Naming;
 use crate::options::Options;
@@ -18,20 +18,23 @@ fn patterns(
     trace: &MessageTrace,
     trees: &[Tree],
     options: &Options,
-) -> (Vec<PathPattern>, Instances) {
+) -> (Vec<PathPattern>, PathInstances) {
     let naming = Naming::new(trace, options);
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
     let budget = MemoryBudget::new(options.resources.memory);
-    let mut collector = Collector::new(options, &budget, dir.path());
+    let mut collector = PathCollector::new(options, &budget, dir.path());
     let trees: Vec<(f64, &[(u32, u32)])> =
         trees.iter().map(|tree| (1.0, tree.as_slice())).collect();
     collector.add_trees(&trace.into(), &naming, &trees);
     collector.finish(&naming, None, &dir, &()).unwrap();
-    (PathPattern::read_all(dir.patterns()).unwrap(), Instances::read(dir.paths()).unwrap())
+    (
+        PathPattern::read_all(dir.patterns_path()).unwrap(),
+        PathInstances::read(dir.paths_path()).unwrap(),
+    )
 }
 
-fn options(grain: Grain, roles: bool) -> Options {
+fn options(grain: NodeGrain, roles: bool) -> Options {
     Options { grain, roles, ..Options::default() }
 }
 
@@ -81,7 +84,7 @@ fn figure_3() -> (MessageTrace, Vec<Tree>) {
 #[test]
 fn figure_3_is_one_pattern_by_roles() {
     let (trace, trees) = figure_3();
-    let (by_names, _) = patterns(&trace, &trees, &options(Grain::Command, false));
+    let (by_names, _) = patterns(&trace, &trees, &options(NodeGrain::Command, false));
     assert_eq!(
         lines(&by_names),
         [
@@ -89,9 +92,9 @@ fn figure_3_is_one_pattern_by_roles() {
             "wget > d/proxy:80, d/proxy > b/proxy:80, b/proxy > d/proxy:*, d/proxy > wget:*",
         ]
     );
-    for grain in Grain::ALL {
+    for grain in NodeGrain::ALL {
         let (found, instances) = patterns(&trace, &trees, &options(grain, true));
-        let client = if grain == Grain::Host { "CLIENT" } else { "wget" };
+        let client = if grain == NodeGrain::Host { "CLIENT" } else { "wget" };
         let once = format!(
             "{client} > proxy:80, proxy > proxy#2:80, proxy#2 > proxy:*, proxy > {client}:*"
         );
@@ -129,8 +132,8 @@ fn many_replicas_are_one_pattern_whose_delays_are_pooled() {
     let timed: Vec<(&[&str], i64)> =
         paths.iter().map(|path| &path[..]).zip((1..).map(|i| 10 * i)).collect();
     let (trace, trees) = chains(&timed);
-    assert_eq!(patterns(&trace, &trees, &options(Grain::Command, false)).0.len(), 3);
-    let (found, _) = patterns(&trace, &trees, &options(Grain::Command, true));
+    assert_eq!(patterns(&trace, &trees, &options(NodeGrain::Command, false)).0.len(), 3);
+    let (found, _) = patterns(&trace, &trees, &options(NodeGrain::Command, true));
     assert_eq!(
         lines(&found),
         ["load > proxy:80, proxy > server:80, server > proxy:*, proxy > load:*"]
@@ -149,7 +152,7 @@ fn two_servers_of_a_role_are_not_one_that_is_passed_twice() {
         (&["one/load", "q/proxy", "t/server", "q/proxy", "s/server", "q/proxy"], 10),
         (&["one/load", "q/proxy", "t/server", "q/proxy", "t/server", "q/proxy"], 10),
     ]);
-    let (found, instances) = patterns(&trace, &trees, &options(Grain::Command, true));
+    let (found, instances) = patterns(&trace, &trees, &options(NodeGrain::Command, true));
     let of: Vec<u32> = instances.iter().map(|instance| instance.pattern).collect();
     assert_eq!(of, [0, 1, 0, 1]);
     let hops = |second: &str| {
@@ -166,9 +169,11 @@ fn the_grain_says_what_another_server_is() {
     // one.
     let (trace, trees) =
         chains(&[(&["load", "proxy", "server#1", "proxy", "server#2", "proxy"], 10)]);
-    for (grain, second) in
-        [(Grain::Process, "server#2"), (Grain::Thread, "server#2"), (Grain::Command, "server")]
-    {
+    for (grain, second) in [
+        (NodeGrain::Process, "server#2"),
+        (NodeGrain::Thread, "server#2"),
+        (NodeGrain::Command, "server"),
+    ] {
         let (found, _) = patterns(&trace, &trees, &options(grain, true));
         assert!(
             lines(&found)[0].contains(&format!("proxy > {second}:80")),
@@ -176,7 +181,7 @@ fn the_grain_says_what_another_server_is() {
             lines(&found)
         );
     }
-    let (found, _) = patterns(&trace, &trees, &options(Grain::Host, true));
+    let (found, _) = patterns(&trace, &trees, &options(NodeGrain::Host, true));
     let host = "proxy+server";
     assert!(lines(&found)[0].starts_with(&format!("{host} > {host}:80")), "{:?}", lines(&found));
 }

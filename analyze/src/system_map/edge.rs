@@ -8,7 +8,7 @@ pub struct SystemMap {
     /// The nodes, by name.
     pub nodes: BTreeMap<String, MapNode>,
     /// The edges.
-    pub edges: BTreeMap<Between, MapEdge>,
+    pub edges: BTreeMap<EdgeEnds, MapEdge>,
     /// The time from the first event of the calls to the last, in nanoseconds; 0 if patterns were
     /// added up.
     pub span: i64,
@@ -20,12 +20,12 @@ pub struct MapNode {
     /// Whether it was traced.
     pub traced: bool,
     /// The node latencies in all patterns together. Only patterns tell them.
-    pub work: Sum,
+    pub work: TimeSum,
 }
 
 /// The ends of an edge. Requests and responses between two nodes over one port are one edge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Between {
+pub struct EdgeEnds {
     /// The name of the node that calls.
     pub caller: String,
     /// The name of the node that is called.
@@ -47,12 +47,12 @@ pub struct MapEdge {
     pub responses: f64,
     /// The time that calls take, as the caller saw it or, if the caller was not traced, the callee.
     /// Only counted calls tell it.
-    pub time: Sum,
+    pub time: TimeSum,
     /// The network latency: of requests if calls were counted, of messages in both directions if
     /// patterns were added up.
-    pub network: Sum,
+    pub network: TimeSum,
     /// The time of an untraced node with that of the network to it and back. Only patterns tell it.
-    pub untraced: Sum,
+    pub untraced: TimeSum,
     /// The time for which the caller waits for connections. Only patterns tell it.
     pub connecting: f64,
     /// The payloads in both directions, in bytes.
@@ -61,26 +61,26 @@ pub struct MapEdge {
 
 /// A sum of times, each as often as it is expected to be real.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sum {
+pub struct TimeSum {
     /// The number of times.
     pub expected: f64,
     /// Their sum, in nanoseconds.
     pub time: f64,
 }
 
-impl Sum {
+impl TimeSum {
     /// The sum of one time, or of none.
-    pub(super) fn once(time: Option<f64>) -> Sum {
-        time.map_or_else(Sum::default, |time| Sum { expected: 1.0, time })
+    pub(super) fn from_time(time: Option<f64>) -> TimeSum {
+        time.map_or_else(TimeSum::default, |time| TimeSum { expected: 1.0, time })
     }
 
     /// Adds a time that is expected `expected` times.
-    pub(super) fn add(&mut self, expected: f64, mean: f64) {
+    pub(super) fn add_time(&mut self, expected: f64, mean: f64) {
         self.expected += expected;
         self.time += expected * mean;
     }
 
-    fn add_all(&mut self, other: Sum) {
+    fn add_sum(&mut self, other: TimeSum) {
         self.expected += other.expected;
         self.time += other.time;
     }
@@ -93,12 +93,12 @@ impl Sum {
 
 impl MapEdge {
     /// Adds the calls of `other`.
-    pub(super) fn add(&mut self, other: &MapEdge) {
+    pub(super) fn add_calls(&mut self, other: &MapEdge) {
         self.requests += other.requests;
         self.responses += other.responses;
-        self.time.add_all(other.time);
-        self.network.add_all(other.network);
-        self.untraced.add_all(other.untraced);
+        self.time.add_sum(other.time);
+        self.network.add_sum(other.network);
+        self.untraced.add_sum(other.untraced);
         self.connecting += other.connecting;
         self.bytes += other.bytes;
     }

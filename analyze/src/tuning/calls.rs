@@ -1,7 +1,7 @@
 //! Tuned figures of calls: pairing, candidates, windows.
 
 /// Doubts that are told of a whole analysis.
-pub(crate) mod doubts {
+pub(crate) mod warnings {
     /// Smallest share of the calls for which a doubt is told.
     pub(crate) const MIN_SHARE: f64 = 0.2;
     /// Minimum number of doubtful calls for which a doubt is told.
@@ -15,9 +15,9 @@ pub(crate) mod candidates {
 }
 
 /// Answers that come in several pieces.
-pub(crate) mod continued {
+pub(crate) mod response_fragments {
     /// Minimum number of pieces at an endpoint; fewer tell nothing.
-    pub(crate) const MIN_PIECES: usize = 5;
+    pub(crate) const MIN_FRAGMENTS: usize = 5;
     /// Smallest share of the pieces at an endpoint that the client must wait for.
     pub(crate) const AWAITED_SHARE: f64 = 0.9;
     /// Factor by which the client's next request comes sooner than the piece came after the one
@@ -34,13 +34,13 @@ pub(crate) mod multiplexed {
     /// Maximum size of a message of the connection's own, such as an acknowledgement, in bytes.
     pub(crate) const MAX_OWN_BYTES: i64 = 64;
     /// Number of turns among which one may have more than a message, on both sides.
-    pub(crate) const TURNS_PER_LONG_TURN: usize = 5;
+    pub(crate) const ALTERNATIONS_PER_LONG_RUN: usize = 5;
     /// Smallest doubt that is kept, as a probability.
-    pub(crate) const MIN_DOUBT: f64 = 0.01;
+    pub(crate) const MIN_MISPAIRING: f64 = 0.01;
     /// Minimum number of turns in which messages cross.
     pub(crate) const MIN_CROSSINGS: usize = 8;
     /// Number of turns among which at least one has messages that cross.
-    pub(crate) const TURNS_PER_CROSSING: usize = 100;
+    pub(crate) const ALTERNATIONS_PER_CROSSING: usize = 100;
     /// Largest stray of the number of open calls, as a share of that of a random walk (the square
     /// root of the number of messages), which it would be if both sides sent on their own.
     pub(crate) const WALK_SHARE: f64 = 0.5;
@@ -54,7 +54,7 @@ pub(crate) mod one_way {
     /// Minimum number of messages of either side; fewer are not judged.
     pub(crate) const MIN_MESSAGES: usize = 30;
     /// Largest share of messages that follow one of their own side, where turns are taken.
-    pub(crate) const MAX_OUT_OF_TURN: f64 = 0.2;
+    pub(crate) const MAX_OUT_OF_ALTERNATION: f64 = 0.2;
     /// Minimum number of messages of one flow; fewer do not tell whether its sides take turns.
     pub(crate) const MIN_MESSAGES_OF_FLOW: usize = 16;
     /// Smallest share of the answers that come within some time after a request, beyond those that
@@ -75,14 +75,14 @@ pub(crate) mod one_way {
 /// Pairing of requests and responses.
 pub(crate) mod pairing {
     /// Number of parts that flows are dealt into, to be paired on all processors.
-    pub(crate) const PARTS: u64 = 8;
+    pub(crate) const PARTITIONS: u64 = 8;
     /// Maximum number of open requests that are checked for having been lost: nobody sends one
     /// again more often, and an answer is not worth looking at all that was ever lost.
     pub(crate) const MAX_LOST: usize = 16;
 }
 
 /// What is told unasked.
-pub(crate) mod unasked {
+pub(crate) mod server_push {
     /// Minimum number of pairs of a flow; fewer are not judged.
     pub(crate) const MIN_PAIRS: usize = 16;
     /// Number of pairs among which one may have its answer before its question.
@@ -107,14 +107,14 @@ pub(crate) mod likelihood {
     /// Number of calls before and behind one with which it may exchange answers.
     pub(crate) const NEIGHBOURS: usize = 16;
     /// Maximum number of rounds of learning.
-    pub(crate) const MAX_ROUNDS: usize = 6;
+    pub(crate) const MAX_ITERATIONS: usize = 6;
     /// Number of times that each round goes through all calls.
     pub(crate) const SWEEPS: usize = 3;
     /// Smallest doubt of a call as a share of the greatest doubt among those open with it, and of
     /// the average of its connection: where most are guesses, what was learned from them is a
     /// guess, too. Measured: without it 85 to 94% of the links said with 0.9 or more were right for
     /// gRPC in Python and Rust.
-    pub(crate) const SHARED_DOUBT: f64 = 0.3;
+    pub(crate) const SHARED_MISPAIRING: f64 = 0.3;
     /// Odds of one pairing over the other from which calls count as clear, as a logarithm.
     pub(crate) const CLEAR_ODDS: f64 = 3.0;
     /// Minimum number of clear calls.
@@ -124,7 +124,7 @@ pub(crate) mod likelihood {
 }
 
 /// Answers that come later than what is around a stretch.
-pub(crate) mod late {
+pub(crate) mod late_responses {
     /// Maximum number of open requests; those that come when it is reached are not waited for.
     pub(crate) const MAX_OPEN_REQUESTS: usize = 1 << 20;
 }

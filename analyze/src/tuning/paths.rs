@@ -1,7 +1,7 @@
 //! Tuned figures of stretches, path instances and path patterns.
 
 /// Stretches of a trace (docs/decisions/0405).
-pub(crate) mod stretches {
+pub(crate) mod batches {
     /// Length of a stretch over the number of messages seen before and behind it.
     pub(crate) const AROUND_DIVISOR: usize = 4;
 }

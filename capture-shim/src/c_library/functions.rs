@@ -47,7 +47,7 @@ impl Function {
     #[cold]
     fn resolve(&self) -> *mut c_void {
         // SAFETY: the name ends with a zero byte.
-        let address = unsafe { find(self.name) };
+        let address = unsafe { find_after_this(self.name) };
         self.address.store(address, Relaxed);
         if address.is_null() { missing as *mut c_void } else { address }
     }
@@ -58,28 +58,28 @@ impl Function {
 ///
 /// # Safety
 /// As `dlsym`.
-unsafe fn find(name: &CStr) -> *mut c_void {
+unsafe fn find_after_this(name: &CStr) -> *mut c_void {
     if cfg!(feature = "injected") {
-        stand_in(name)
+        stand_in_address(name)
     } else if IS_LOADED.load(Relaxed) {
         // SAFETY: as the caller says.
-        unsafe { linker::search(name) }
+        unsafe { linker::search_libraries(name) }
     } else {
-        objects::next(name)
+        objects::next_definition(name)
     }
 }
 
 /// Finds the function of this name where there is no libc.
-fn stand_in(name: &CStr) -> *mut c_void {
+fn stand_in_address(name: &CStr) -> *mut c_void {
     #[cfg(feature = "injected")]
-    return super::stand_ins::function(name);
+    return super::stand_ins::stand_in_function(name);
     #[cfg(not(feature = "injected"))]
-    return objects::next(name);
+    return objects::next_definition(name);
 }
 
 /// Stand-in for a function that this libc does not have.
 extern "C" fn missing() -> isize {
-    errno::set(libc::ENOSYS);
+    errno::set_errno(libc::ENOSYS);
     -1
 }
 
@@ -138,7 +138,7 @@ mod for_resources {
 pub(crate) use for_resources::*;
 
 /// Finds all functions that are interposed.
-pub(crate) fn resolve() {
+pub(crate) fn resolve_functions() {
     resolve_all();
     #[cfg(feature = "resources")]
     for_resources::resolve_all();

@@ -43,9 +43,9 @@ impl OwnFunction {
     #[cold]
     fn find(&self) -> *mut c_void {
         #[cfg(not(feature = "injected"))]
-        let address = objects::last(self.name);
+        let address = objects::last_definition(self.name);
         #[cfg(feature = "injected")]
-        let address = super::stand_ins::function(self.name);
+        let address = super::stand_ins::stand_in_function(self.name);
         self.address.store(address, Relaxed);
         address
     }
@@ -96,7 +96,7 @@ own! {
 ///
 /// # Safety
 /// As `dlsym`.
-pub(crate) unsafe fn symbol(handle: *mut c_void, name: &CStr) -> *mut c_void {
+pub(crate) unsafe fn find_symbol(handle: *mut c_void, name: &CStr) -> *mut c_void {
     let Some(look_up) = dlsym() else { return ptr::null_mut() };
     // SAFETY: as the caller says.
     unsafe {
@@ -114,7 +114,7 @@ pub(crate) unsafe fn symbol(handle: *mut c_void, name: &CStr) -> *mut c_void {
 ///
 /// # Safety
 /// As `dlopen`.
-pub(crate) unsafe fn loaded(file: &CStr) -> *mut c_void {
+pub(crate) unsafe fn find_loaded(file: &CStr) -> *mut c_void {
     let Some(open) = dlopen() else { return ptr::null_mut() };
     // SAFETY: as the caller says; nothing is loaded, so nothing is run.
     unsafe {
@@ -132,7 +132,7 @@ pub(crate) unsafe fn loaded(file: &CStr) -> *mut c_void {
 ///
 /// # Safety
 /// As `dlclose`.
-pub(crate) unsafe fn release(handle: *mut c_void) {
+pub(crate) unsafe fn release_library(handle: *mut c_void) {
     if let Some(close) = dlclose() {
         // SAFETY: as the caller says.
         unsafe { close(handle) };
@@ -148,23 +148,23 @@ const PARTS_OF_LIBC: [&CStr; 4] =
 ///
 /// # Safety
 /// As `dlopen`.
-pub(crate) unsafe fn search(name: &CStr) -> *mut c_void {
+pub(crate) unsafe fn search_libraries(name: &CStr) -> *mut c_void {
     // SAFETY: as the caller says.
     unsafe {
-        let address = symbol(libc::RTLD_NEXT, name);
+        let address = find_symbol(libc::RTLD_NEXT, name);
         if !address.is_null() {
             return address;
         }
         for part in PARTS_OF_LIBC {
-            let handle = loaded(part);
+            let handle = find_loaded(part);
             if handle.is_null() {
                 continue;
             }
-            let address = symbol(handle, name);
+            let address = find_symbol(handle, name);
             if !address.is_null() && !objects::is_own(address) {
                 return address;
             }
-            release(handle);
+            release_library(handle);
         }
         ptr::null_mut()
     }

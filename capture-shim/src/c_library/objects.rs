@@ -13,32 +13,32 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
-use symbols::{Dynamic, kind, program_headers};
+use symbols::{DynamicEntry, kind, program_headers};
 
 mod symbols;
 
-pub(crate) use symbols::Object;
+pub(crate) use symbols::LoadedObject;
 
 /// Beginning of what the linker says of an object (`struct link_map`), in all libcs.
 #[repr(C)]
-struct Link {
+struct LinkMap {
     base: usize,
     /// File of the object; empty for the program.
     file: *const c_char,
-    dynamic: *const Dynamic,
-    next: *const Link,
+    dynamic: *const DynamicEntry,
+    next: *const LinkMap,
 }
 
 /// Beginning of what the linker says to debuggers (`struct r_debug`), in all libcs.
 #[repr(C)]
-struct Debug {
+struct LinkerDebug {
     version: c_int,
-    first: *const Link,
+    first: *const LinkMap,
 }
 
-impl Object {
+impl LoadedObject {
     /// File of the object, as the linker knows it.
-    pub(crate) fn file(&self) -> &'static CStr {
+    pub(crate) fn file_path(&self) -> &'static CStr {
         // SAFETY: null, or the linker's own text, which lives as long as the object.
         if self.file.is_null() { c"" } else { unsafe { CStr::from_ptr(self.file) } }
     }
@@ -87,39 +87,39 @@ pub(crate) fn is_own(address: *const c_void) -> bool {
 }
 
 /// All objects, in the order in which symbols are sought.
-pub(crate) fn all() -> impl Iterator<Item = Object> {
-    let mut next = first();
+pub(crate) fn loaded_objects() -> impl Iterator<Item = LoadedObject> {
+    let mut next = first_link();
     core::iter::from_fn(move || {
         // SAFETY: null, or an entry of the linker's list.
         let link = unsafe { next.as_ref()? };
         next = link.next;
-        Some(Object { base: link.base, dynamic: link.dynamic, file: link.file })
+        Some(LoadedObject { base: link.base, dynamic: link.dynamic, file: link.file })
     })
     .filter(|object| !object.dynamic.is_null())
 }
 
 /// This library.
-pub(crate) fn own() -> Option<Object> {
-    all().find(Object::is_own)
+pub(crate) fn own_object() -> Option<LoadedObject> {
+    loaded_objects().find(LoadedObject::is_own)
 }
 
 /// Address of the symbol `name` in the first object behind this library that defines it: what the
 /// program would get without the library. Null for none.
-pub(crate) fn next(name: &CStr) -> *mut c_void {
-    all()
+pub(crate) fn next_definition(name: &CStr) -> *mut c_void {
+    loaded_objects()
         .skip_while(|object| !object.is_own())
         .skip(1)
-        .map(|object| object.find(name))
+        .map(|object| object.find_symbol(name))
         .find(|address| !address.is_null())
         .unwrap_or(ptr::null_mut())
 }
 
 /// Address of the symbol `name` in the last object that defines it: libc's own, whatever stands
 /// before it. Null for none.
-pub(crate) fn last(name: &CStr) -> *mut c_void {
-    all()
+pub(crate) fn last_definition(name: &CStr) -> *mut c_void {
+    loaded_objects()
         .filter(|object| !object.is_own())
-        .map(|object| object.find(name))
+        .map(|object| object.find_symbol(name))
         .filter(|address| !address.is_null())
         .last()
         .unwrap_or(ptr::null_mut())
@@ -127,22 +127,22 @@ pub(crate) fn last(name: &CStr) -> *mut c_void {
 
 /// Last object that defines the symbol `name`.
 #[cfg(not(feature = "injected"))]
-pub(crate) fn with_symbol(name: &CStr) -> Option<Object> {
-    all().filter(|object| !object.is_own() && !object.find(name).is_null()).last()
+pub(crate) fn object_with_symbol(name: &CStr) -> Option<LoadedObject> {
+    loaded_objects().filter(|object| !object.is_own() && !object.find_symbol(name).is_null()).last()
 }
 
 /// Whether no object before this library defines the symbol `name`.
 pub(crate) fn is_first_with(name: &CStr) -> bool {
-    all()
-        .find(|object| object.is_own() || !object.find(name).is_null())
+    loaded_objects()
+        .find(|object| object.is_own() || !object.find_symbol(name).is_null())
         .is_none_or(|first| first.is_own())
 }
 
 /// First entry of the linker's list, which is the program; null where it is not found.
-fn first() -> *const Link {
+fn first_link() -> *const LinkMap {
     // SAFETY: null, or what the linker says to debuggers, which stays as long as the process.
-    let of = |debug: *const Debug| unsafe { debug.as_ref() }.map(|debug| debug.first);
-    of(debug_of_program()).or_else(|| of(debug_by_symbol())).unwrap_or(ptr::null())
+    let of = |debug: *const LinkerDebug| unsafe { debug.as_ref() }.map(|debug| debug.first);
+    of(debug_from_program()).or_else(|| of(debug_from_symbol())).unwrap_or(ptr::null())
 }
 
 /// Code of the program itself: the first address and the one behind the last of its first segment
@@ -165,7 +165,7 @@ pub(crate) fn program_code() -> Option<[usize; 2]> {
 
 /// The dynamic linker's structure for debuggers, by the program's own dynamic section; null where
 /// that has none.
-fn debug_of_program() -> *const Debug {
+fn debug_from_program() -> *const LinkerDebug {
     // SAFETY: take numbers only.
     let [table, count] =
         [libc::AT_PHDR, libc::AT_PHNUM].map(|kind| unsafe { libc::getauxval(kind) } as usize);
@@ -180,14 +180,14 @@ fn debug_of_program() -> *const Debug {
     }
     let (Some(base), Some(dynamic)) = (base, dynamic) else { return ptr::null() };
     let dynamic = ptr::with_exposed_provenance(base.wrapping_add(dynamic));
-    let program = Object { base, dynamic, file: ptr::null() };
-    ptr::with_exposed_provenance(program.value(kind::DEBUG))
+    let program = LoadedObject { base, dynamic, file: ptr::null() };
+    ptr::with_exposed_provenance(program.dynamic_value(kind::DEBUG))
 }
 
 /// The same, by its symbol in glibc and in musl; null where neither is there. The symbols are weak,
 /// so that no libc needs to have them.
-fn debug_by_symbol() -> *const Debug {
-    let (glibc, musl): (*const Debug, *const *const Debug);
+fn debug_from_symbol() -> *const LinkerDebug {
+    let (glibc, musl): (*const LinkerDebug, *const *const LinkerDebug);
     // SAFETY: takes two addresses that the dynamic linker has filled in.
     unsafe {
         #[cfg(target_arch = "x86_64")]

@@ -27,7 +27,7 @@ static mut environ: *mut *const c_char = ptr::null_mut();
 /// To be called once, before the program runs. `environment` is an array of strings that ends with
 /// a null pointer, and the auxiliary vector lies behind it, as at the entry of a program.
 /// `own_call` has the type of libc's `syscall` with six arguments.
-pub(crate) unsafe fn begin(environment: *mut *const c_char, own_call: *mut c_void) {
+pub(crate) unsafe fn begin_without_libc(environment: *mut *const c_char, own_call: *mut c_void) {
     OWN_CALL.store(own_call, Relaxed);
     // SAFETY: the program has not begun, so nobody else reads it.
     unsafe { (&raw mut environ).write(environment) };
@@ -62,7 +62,7 @@ extern "C" fn getauxval(kind: c_ulong) -> c_ulong {
 
 /// Address of a function that stands in for one of libc's: a system call by its number. Null for
 /// functions without a stand-in.
-pub(super) fn function(name: &CStr) -> *mut c_void {
+pub(super) fn stand_in_function(name: &CStr) -> *mut c_void {
     match name.to_bytes() {
         b"syscall" => OWN_CALL.load(Relaxed),
         b"dup2" => dup2 as *mut c_void,
@@ -72,11 +72,11 @@ pub(super) fn function(name: &CStr) -> *mut c_void {
 
 /// The program's own `dup2`, by its number.
 unsafe extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
-    type Call = unsafe extern "C" fn(i64, i64, i64, i64, i64, i64, i64) -> i64;
+    type Dup2Function = unsafe extern "C" fn(i64, i64, i64, i64, i64, i64, i64) -> i64;
     let call = OWN_CALL.load(Relaxed);
     // SAFETY: set before the first hook runs, with this type.
     unsafe {
-        core::mem::transmute::<*mut c_void, Call>(call)(
+        core::mem::transmute::<*mut c_void, Dup2Function>(call)(
             libc::SYS_dup2,
             old.into(),
             new.into(),

@@ -90,7 +90,7 @@ define! {
 }
 
 /// Function as one place calls it.
-struct Found {
+struct CallerFunction {
     /// Place and function; 0 for none, [`BUSY`] while it is being noted.
     key: AtomicUsize,
     /// Value of [`CLOSED`] when it was looked for.
@@ -102,8 +102,8 @@ struct Found {
 const BUSY: usize = 1;
 
 /// Functions that were found.
-static FOUND: [Found; MAX_TLS_CALLERS] = [const {
-    Found {
+static FOUND: [CallerFunction; MAX_TLS_CALLERS] = [const {
+    CallerFunction {
         key: AtomicUsize::new(0),
         closed: AtomicUsize::new(0),
         address: AtomicPtr::new(ptr::null_mut()),
@@ -114,12 +114,12 @@ static FOUND: [Found; MAX_TLS_CALLERS] = [const {
 static CLOSED: AtomicUsize = AtomicUsize::new(0);
 
 /// Forgets all that was found: a library is about to be closed, or was.
-pub(crate) fn forget() {
+pub(crate) fn forget_functions() {
     CLOSED.fetch_add(1, AcqRel);
 }
 
 /// Places in [`FOUND`] where `key` may be.
-fn places(key: usize) -> impl Iterator<Item = &'static Found> {
+fn cache_places(key: usize) -> impl Iterator<Item = &'static CallerFunction> {
     // The lowest bits of neighbouring callers differ least evenly.
     let first = key.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> 40;
     (0..TLS_CALLERS_TRIED).filter_map(move |step| FOUND.get((first + step) % MAX_TLS_CALLERS))
@@ -132,7 +132,7 @@ impl TlsFunction {
         // Addresses of programs have zeros there.
         let key = caller.addr() ^ (self.number + 1) << 56;
         let closed = CLOSED.load(Acquire);
-        for found in places(key) {
+        for found in cache_places(key) {
             if found.key.load(Acquire) == key && found.closed.load(Acquire) == closed {
                 let address = found.address.load(Acquire);
                 // Nobody noted another one meanwhile.
@@ -141,23 +141,23 @@ impl TlsFunction {
                 }
             }
         }
-        self.find(caller, key, closed)
+        self.find_function(caller, key, closed)
     }
 
     /// Finds the function and notes it under `key`, as of `closed`.
     #[cold]
     #[inline(never)]
-    fn find(&self, caller: *const c_void, key: usize, closed: usize) -> *mut c_void {
+    fn find_function(&self, caller: *const c_void, key: usize, closed: usize) -> *mut c_void {
         // SAFETY: the names end with zero bytes.
         let address = unsafe {
             let address = self.in_library_of(caller);
-            let address = or(address, || linker::symbol(libc::RTLD_NEXT, self.name));
-            or(address, || self.in_files())
+            let address = or_else_find(address, || linker::find_symbol(libc::RTLD_NEXT, self.name));
+            or_else_find(address, || self.in_files())
         };
         if address.is_null() {
             return self.stand_in as *mut c_void;
         }
-        for found in places(key) {
+        for found in cache_places(key) {
             let known = found.key.load(Acquire);
             let is_free = known == 0 || found.closed.load(Relaxed) != closed;
             if is_free
@@ -181,14 +181,14 @@ impl TlsFunction {
     unsafe fn in_library_of(&self, caller: *const c_void) -> *mut c_void {
         // SAFETY: the name ends with a zero byte.
         unsafe {
-            let Some(file) = library_of(caller) else { return ptr::null_mut() };
+            let Some(file) = library_of_caller(caller) else { return ptr::null_mut() };
             // What is known of a library without a handle is not enough for a search in it.
-            let handle = linker::loaded(file);
+            let handle = linker::find_loaded(file);
             if handle.is_null() {
                 return handle;
             }
-            let address = linker::symbol(handle, self.name);
-            linker::release(handle);
+            let address = linker::find_symbol(handle, self.name);
+            linker::release_library(handle);
             if objects::is_own(address) { ptr::null_mut() } else { address }
         }
     }
@@ -200,16 +200,16 @@ impl TlsFunction {
     unsafe fn in_files(&self) -> *mut c_void {
         self.files.iter().fold(ptr::null_mut(), |address, file| {
             // SAFETY: nothing is loaded, so nothing is run.
-            or(address, || unsafe {
-                let handle = linker::loaded(file);
-                if handle.is_null() { handle } else { linker::symbol(handle, self.name) }
+            or_else_find(address, || unsafe {
+                let handle = linker::find_loaded(file);
+                if handle.is_null() { handle } else { linker::find_symbol(handle, self.name) }
             })
         })
     }
 }
 
 /// `address`, or `other` where that is null.
-fn or(address: *mut c_void, other: impl FnOnce() -> *mut c_void) -> *mut c_void {
+fn or_else_find(address: *mut c_void, other: impl FnOnce() -> *mut c_void) -> *mut c_void {
     if address.is_null() { other() } else { address }
 }
 
@@ -218,10 +218,10 @@ fn or(address: *mut c_void, other: impl FnOnce() -> *mut c_void) -> *mut c_void 
 ///
 /// # Safety
 /// As `dlsym`. The name stays as long as the library.
-unsafe fn library_of<'library>(caller: *const c_void) -> Option<&'library CStr> {
+unsafe fn library_of_caller<'library>(caller: *const c_void) -> Option<&'library CStr> {
     /// Beginning of what glibc knows of a library (`struct link_map`).
     #[repr(C)]
-    struct Map {
+    struct LinkMapPrefix {
         address: usize,
         /// Its file, empty for the program.
         file: *const c_char,
@@ -233,7 +233,7 @@ unsafe fn library_of<'library>(caller: *const c_void) -> Option<&'library CStr> 
         let with_map = linker::dladdr1()?;
         let (mut about, mut map) = (MaybeUninit::<Dl_info>::uninit(), ptr::null());
         let is_found = with_map(caller, about.as_mut_ptr(), &mut map, LINK_MAP) != 0;
-        let file = map.cast::<Map>().as_ref().filter(|_| is_found)?.file;
+        let file = map.cast::<LinkMapPrefix>().as_ref().filter(|_| is_found)?.file;
         (!file.is_null() && *file != 0).then(|| CStr::from_ptr(file))
     }
 }

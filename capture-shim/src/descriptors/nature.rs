@@ -2,11 +2,11 @@
 
 use core::ffi::c_int;
 
-use super::table::{Entry, Kind};
+use super::table::{DescriptorKind, DescriptorWord};
 
 /// Nature of a socket, as far as its maker says. It is needed where the kernel may not be asked.
 #[derive(Clone, Copy)]
-pub(crate) struct Nature {
+pub(crate) struct SocketNature {
     /// Address family: `AF_INET` and the like.
     pub(crate) domain: c_int,
     /// Type: `SOCK_STREAM` and the like.
@@ -19,13 +19,13 @@ pub(crate) struct Nature {
     pub(crate) namespace: u64,
 }
 
-impl Nature {
+impl SocketNature {
     /// Unknown nature.
-    pub(crate) const UNKNOWN: Nature =
-        Nature { domain: 0, kind: 0, protocol: 0, cookie: 0, namespace: 0 };
+    pub(crate) const UNKNOWN: SocketNature =
+        SocketNature { domain: 0, kind: 0, protocol: 0, cookie: 0, namespace: 0 };
 
     /// Nature of a socket made with these arguments.
-    pub(crate) fn made(domain: c_int, kind: c_int, protocol: c_int) -> Nature {
+    pub(crate) fn for_new_socket(domain: c_int, kind: c_int, protocol: c_int) -> SocketNature {
         let kind = kind & 0xf; // The rest are flags.
         let own = match (domain, kind) {
             (libc::AF_INET | libc::AF_INET6, libc::SOCK_STREAM) => libc::IPPROTO_TCP,
@@ -33,7 +33,7 @@ impl Nature {
             _ => 0,
         };
         let protocol = if protocol == 0 { own } else { protocol };
-        Nature { domain, kind, protocol, ..Nature::UNKNOWN }
+        SocketNature { domain, kind, protocol, ..SocketNature::UNKNOWN }
     }
 
     /// Whether family and type are those that the kernel would tell. It changes the type of some
@@ -50,12 +50,12 @@ impl Nature {
     }
 
     /// Nature of a socket that was accepted on `listener`.
-    pub(crate) fn accepted(listener: Entry) -> Nature {
+    pub(crate) fn for_accepted(listener: DescriptorWord) -> SocketNature {
         let kind = match listener.kind() {
-            Kind::Stream => libc::SOCK_STREAM,
-            Kind::Datagram => libc::SOCK_SEQPACKET,
-            _ => return Nature::UNKNOWN,
+            DescriptorKind::Stream => libc::SOCK_STREAM,
+            DescriptorKind::Datagram => libc::SOCK_SEQPACKET,
+            _ => return SocketNature::UNKNOWN,
         };
-        Nature::made(listener.domain(), kind, 0)
+        SocketNature::for_new_socket(listener.domain(), kind, 0)
     }
 }

@@ -6,38 +6,38 @@ use crate::platform::raw;
 
 /// Name of a socket, as the kernel wrote it.
 #[derive(Clone)]
-pub(crate) struct Name {
+pub(crate) struct RawSocketName {
     bytes: [u8; 128],
     length: usize,
 }
 
-impl Name {
+impl RawSocketName {
     /// Absence of a name.
-    pub(crate) const NONE: Name = Name { bytes: [0; 128], length: 0 };
+    pub(crate) const NONE: RawSocketName = RawSocketName { bytes: [0; 128], length: 0 };
 
     /// Name of this end.
-    pub(crate) fn local(fd: c_int) -> Name {
-        let mut name = Name::NONE;
-        name.ask(libc::SYS_getsockname, fd);
+    pub(crate) fn local_name(fd: c_int) -> RawSocketName {
+        let mut name = RawSocketName::NONE;
+        name.ask_kernel(libc::SYS_getsockname, fd);
         name
     }
 
     /// Name of the other end, where the socket is connected.
-    pub(crate) fn peer(fd: c_int) -> Name {
-        let mut name = Name::NONE;
+    pub(crate) fn peer_name(fd: c_int) -> RawSocketName {
+        let mut name = RawSocketName::NONE;
         name.ask_peer(fd);
         name
     }
 
     /// Sets the name to that of the other end.
     pub(crate) fn ask_peer(&mut self, fd: c_int) {
-        self.ask(libc::SYS_getpeername, fd);
+        self.ask_kernel(libc::SYS_getpeername, fd);
     }
 
     // Written in place: names returned through several functions would lie on the stack several
     // times.
     #[inline(never)]
-    fn ask(&mut self, number: core::ffi::c_long, fd: c_int) {
+    fn ask_kernel(&mut self, number: core::ffi::c_long, fd: c_int) {
         let length = raw::socket_name(number, fd, &mut self.bytes).unwrap_or(0);
         self.length = length.min(self.bytes.len());
     }
@@ -46,10 +46,10 @@ impl Name {
     ///
     /// # Safety
     /// `address` is null or points to `length` bytes.
-    pub(crate) unsafe fn copy(address: *const libc::sockaddr, length: usize) -> Name {
-        let mut name = Name::NONE;
+    pub(crate) unsafe fn copy_from(address: *const libc::sockaddr, length: usize) -> RawSocketName {
+        let mut name = RawSocketName::NONE;
         // SAFETY: as the caller says.
-        unsafe { name.set(address, length) };
+        unsafe { name.set_from(address, length) };
         name
     }
 
@@ -57,7 +57,7 @@ impl Name {
     ///
     /// # Safety
     /// As [`Name::copy`].
-    pub(crate) unsafe fn set(&mut self, address: *const libc::sockaddr, length: usize) {
+    pub(crate) unsafe fn set_from(&mut self, address: *const libc::sockaddr, length: usize) {
         if !address.is_null() {
             self.length = length.min(self.bytes.len());
             // SAFETY: the length is within both.

@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64};
 use socket_log::encode::Direction;
 
 use crate::state::options::RESOURCES;
-use crate::state::{self, State};
+use crate::state::{self, ProcessState};
 
 /// Number of descriptors with an entry: the kernel's own default limit (`fs.nr_open`).
 pub(crate) const LIMIT: usize = 1 << 20;
@@ -21,7 +21,7 @@ pub(crate) const LIMIT: usize = 1 << 20;
 /// Kind of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum DescriptorKind {
     /// Not looked at yet.
     Unknown = 0,
     /// Not a socket, or one of a family that is not captured.
@@ -34,7 +34,7 @@ pub(crate) enum Kind {
 
 /// What a descriptor is that is not captured, where resources are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Other {
+pub(crate) enum OtherDescriptor {
     /// Something else, of no interest.
     Plain,
     /// A regular file or a block device.
@@ -57,35 +57,38 @@ pub(crate) fn is_captured(domain: c_int) -> bool {
 /// the socket in the next 14, two more flags, flow in the high 32. The kinds from 4 on are not
 /// captured, and have the kernel's number of the object in the place of a flow.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Entry(u64);
+pub(crate) struct DescriptorWord(u64);
 
 /// Word of a descriptor that is not captured, for code that reads the table by itself.
 #[cfg(feature = "injected")]
-pub(crate) const OTHER: u64 = Entry::OTHER.0;
+pub(crate) const OTHER: u64 = DescriptorWord::OTHER.0;
 
 /// Bits that tell a plain stream: nothing is recorded but its messages, and its entry is beyond
 /// doubt. In the word of one they are [`PLAIN_STREAM`].
 #[cfg(feature = "injected")]
-pub(crate) const PLAIN_STREAM_BITS: u64 =
-    0xff | Entry::WATCHED | Entry::ENDED | Entry::UNCOUNTED_SEND | Entry::UNCOUNTED_RECEIVE;
+pub(crate) const PLAIN_STREAM_BITS: u64 = 0xff
+    | DescriptorWord::WATCHED
+    | DescriptorWord::ENDED
+    | DescriptorWord::UNCOUNTED_SEND
+    | DescriptorWord::UNCOUNTED_RECEIVE;
 
 /// What these bits are for a plain stream.
 #[cfg(feature = "injected")]
-pub(crate) const PLAIN_STREAM: u64 = Kind::Stream as u64;
+pub(crate) const PLAIN_STREAM: u64 = DescriptorKind::Stream as u64;
 
-impl Entry {
+impl DescriptorWord {
     /// Entry that has this word.
     #[cfg(feature = "injected")]
-    pub(crate) const fn of_word(word: u64) -> Entry {
-        Entry(word)
+    pub(crate) const fn from_word(word: u64) -> DescriptorWord {
+        DescriptorWord(word)
     }
 
     /// Entry of a descriptor that nobody has looked at.
-    pub(crate) const UNKNOWN: Entry = Entry(Kind::Unknown as u64);
+    pub(crate) const UNKNOWN: DescriptorWord = DescriptorWord(DescriptorKind::Unknown as u64);
     /// Entry of a descriptor that is not captured.
-    pub(crate) const OTHER: Entry = Entry(Kind::Other as u64);
+    pub(crate) const OTHER: DescriptorWord = DescriptorWord(DescriptorKind::Other as u64);
     /// Entry of a file, where resources are recorded.
-    pub(crate) const FILE: Entry = Entry(4);
+    pub(crate) const FILE: DescriptorWord = DescriptorWord(4);
     /// Kind of a pipe, likewise.
     const PIPE: u64 = 5;
     /// Kind of an eventfd, likewise.
@@ -116,51 +119,51 @@ impl Entry {
     const FOUND: u64 = 1 << 31;
 
     /// Entry of a captured socket.
-    pub(crate) fn socket(kind: Kind, flow: u32) -> Entry {
-        Entry(kind as u64 | u64::from(flow) << 32)
+    pub(crate) fn for_socket(kind: DescriptorKind, flow: u32) -> DescriptorWord {
+        DescriptorWord(kind as u64 | u64::from(flow) << 32)
     }
 
     /// Entry of the pipe `object`.
-    pub(crate) fn pipe(object: u32) -> Entry {
-        Entry(Entry::PIPE | u64::from(object) << 32)
+    pub(crate) fn for_pipe(object: u32) -> DescriptorWord {
+        DescriptorWord(DescriptorWord::PIPE | u64::from(object) << 32)
     }
 
     /// Entry of the eventfd `object`.
-    pub(crate) fn eventfd(object: u32) -> Entry {
-        Entry(Entry::EVENTFD | u64::from(object) << 32)
+    pub(crate) fn for_eventfd(object: u32) -> DescriptorWord {
+        DescriptorWord(DescriptorWord::EVENTFD | u64::from(object) << 32)
     }
 
     /// What a descriptor is that is not captured.
     #[inline(always)]
-    pub(crate) fn other(self) -> Other {
+    pub(crate) fn other_kind(self) -> OtherDescriptor {
         match self.0 & 0xff {
-            4 => Other::File,
-            Entry::PIPE => Other::Pipe,
-            Entry::EVENTFD => Other::Eventfd,
-            _ => Other::Plain,
+            4 => OtherDescriptor::File,
+            DescriptorWord::PIPE => OtherDescriptor::Pipe,
+            DescriptorWord::EVENTFD => OtherDescriptor::Eventfd,
+            _ => OtherDescriptor::Plain,
         }
     }
 
     /// The kernel's number of a pipe or an eventfd.
-    pub(crate) fn object(self) -> u32 {
+    pub(crate) fn object_id(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
     /// Kind of the descriptor.
     #[inline(always)]
-    pub(crate) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> DescriptorKind {
         match self.0 as u8 {
-            0 => Kind::Unknown,
-            2 => Kind::Stream,
-            3 => Kind::Datagram,
-            _ => Kind::Other,
+            0 => DescriptorKind::Unknown,
+            2 => DescriptorKind::Stream,
+            3 => DescriptorKind::Datagram,
+            _ => DescriptorKind::Other,
         }
     }
 
     /// Whether the descriptor is known not to be captured.
     #[inline(always)]
     pub(crate) fn is_other(self) -> bool {
-        if RESOURCES { matches!(self.0 as u8, 1 | 4..) } else { self.0 == Entry::OTHER.0 }
+        if RESOURCES { matches!(self.0 as u8, 1 | 4..) } else { self.0 == DescriptorWord::OTHER.0 }
     }
 
     /// Flow of a captured socket, else 0.
@@ -171,106 +174,116 @@ impl Entry {
 
     /// Whether the socket's own name is in the log.
     pub(crate) fn is_named(self) -> bool {
-        self.0 & Entry::NAMED != 0
+        self.0 & DescriptorWord::NAMED != 0
     }
 
     /// Whether `flows/watch.rs` records more of the socket than its messages.
     #[inline(always)]
     pub(crate) fn is_watched(self) -> bool {
-        self.0 & Entry::WATCHED != 0
+        self.0 & DescriptorWord::WATCHED != 0
     }
 
     /// The entry, marked as watched.
-    pub(crate) fn watched(self) -> Entry {
-        Entry(self.0 | Entry::WATCHED)
+    pub(crate) fn as_watched(self) -> DescriptorWord {
+        DescriptorWord(self.0 | DescriptorWord::WATCHED)
     }
 
     /// Whether a receive of nothing ends the socket's connection, though it keeps the bounds of
     /// messages.
     #[inline(always)]
     pub(crate) fn has_end(self) -> bool {
-        self.0 & Entry::ENDS != 0
+        self.0 & DescriptorWord::ENDS != 0
     }
 
     /// The entry, marked as having an end.
-    pub(crate) fn with_end(self) -> Entry {
-        Entry(self.0 | Entry::ENDS)
+    pub(crate) fn with_end(self) -> DescriptorWord {
+        DescriptorWord(self.0 | DescriptorWord::ENDS)
     }
 
     /// Whether the kernel cuts what is sent into datagrams, by an option of the socket.
     #[inline(always)]
     pub(crate) fn is_cut(self) -> bool {
-        self.0 & Entry::CUT != 0
+        self.0 & DescriptorWord::CUT != 0
     }
 
     /// The entry, marked as one whose sends are cut, or not.
-    pub(crate) fn cut(self, is_cut: bool) -> Entry {
-        Entry(self.0 & !Entry::CUT | if is_cut { Entry::CUT } else { 0 })
+    pub(crate) fn with_cut(self, is_cut: bool) -> DescriptorWord {
+        DescriptorWord(self.0 & !DescriptorWord::CUT | if is_cut { DescriptorWord::CUT } else { 0 })
     }
 
     /// Whether the kernel should be asked before the entry is believed: nobody has looked yet, or
     /// the stream has ended.
     #[inline(always)]
-    pub(crate) fn is_doubtful(self) -> bool {
-        self.0 == Entry::UNKNOWN.0 || self.0 & Entry::ENDED != 0
+    pub(crate) fn is_ambiguous(self) -> bool {
+        self.0 == DescriptorWord::UNKNOWN.0 || self.0 & DescriptorWord::ENDED != 0
     }
 
     /// Whether the entry is doubtful, or the kernel should be asked for its count of a stream's
     /// bytes before the next transfer.
     #[inline(always)]
-    pub(crate) fn is_doubtful_or_uncounted(self) -> bool {
-        const FLAGS: u64 = Entry::ENDED | Entry::UNCOUNTED_SEND | Entry::UNCOUNTED_RECEIVE;
-        self.0 == Entry::UNKNOWN.0 || self.0 & FLAGS != 0
+    pub(crate) fn is_ambiguous_or_uncounted(self) -> bool {
+        const FLAGS: u64 = DescriptorWord::ENDED
+            | DescriptorWord::UNCOUNTED_SEND
+            | DescriptorWord::UNCOUNTED_RECEIVE;
+        self.0 == DescriptorWord::UNKNOWN.0 || self.0 & FLAGS != 0
     }
 
     /// Whether the entry can be that of the socket with the kernel's id `cookie`.
-    pub(crate) fn is_of(self, cookie: u64) -> bool {
-        (self.0 >> Entry::COOKIE) as u16 & Entry::COOKIES == cookie as u16 & Entry::COOKIES
+    pub(crate) fn has_cookie(self, cookie: u64) -> bool {
+        (self.0 >> DescriptorWord::COOKIE) as u16 & DescriptorWord::COOKIES
+            == cookie as u16 & DescriptorWord::COOKIES
     }
 
     /// The entry, with a part of the kernel's id of the socket.
-    pub(crate) fn of(self, cookie: u64) -> Entry {
-        Entry(self.0 | u64::from(cookie as u16 & Entry::COOKIES) << Entry::COOKIE)
+    pub(crate) fn with_cookie(self, cookie: u64) -> DescriptorWord {
+        DescriptorWord(
+            self.0 | u64::from(cookie as u16 & DescriptorWord::COOKIES) << DescriptorWord::COOKIE,
+        )
     }
 
     /// The entry, marked as that of a stream that was found in use.
-    pub(crate) fn found(self) -> Entry {
-        Entry(self.0 | Entry::FOUND | Entry::UNCOUNTED_SEND | Entry::UNCOUNTED_RECEIVE)
+    pub(crate) fn as_found(self) -> DescriptorWord {
+        DescriptorWord(
+            self.0
+                | DescriptorWord::FOUND
+                | DescriptorWord::UNCOUNTED_SEND
+                | DescriptorWord::UNCOUNTED_RECEIVE,
+        )
     }
 
     /// Whether the stream was found in use.
     pub(crate) fn is_found(self) -> bool {
-        self.0 & Entry::FOUND != 0
+        self.0 & DescriptorWord::FOUND != 0
     }
 
     /// The entry once bytes have been counted in this direction; `None` where they were.
-    pub(crate) fn counted(self, direction: Direction) -> Option<Entry> {
+    pub(crate) fn as_counted(self, direction: Direction) -> Option<DescriptorWord> {
         let flag = match direction {
-            Direction::Send => Entry::UNCOUNTED_SEND,
-            Direction::Receive => Entry::UNCOUNTED_RECEIVE,
+            Direction::Send => DescriptorWord::UNCOUNTED_SEND,
+            Direction::Receive => DescriptorWord::UNCOUNTED_RECEIVE,
         };
-        (self.0 & flag != 0).then_some(Entry(self.0 & !flag))
+        (self.0 & flag != 0).then_some(DescriptorWord(self.0 & !flag))
     }
 
     /// Address family of a captured socket.
     pub(crate) fn domain(self) -> c_int {
-        DOMAINS.get(self.0 as usize >> Entry::DOMAIN & 3).copied().unwrap_or(0)
+        DOMAINS.get(self.0 as usize >> DescriptorWord::DOMAIN & 3).copied().unwrap_or(0)
     }
 
     /// The entry, with the socket's address family.
-    pub(crate) fn in_domain(self, domain: c_int) -> Entry {
+    pub(crate) fn in_domain(self, domain: c_int) -> DescriptorWord {
         let index = DOMAINS.iter().position(|other| *other == domain).unwrap_or(0);
-        Entry(self.0 | (index as u64) << Entry::DOMAIN)
+        DescriptorWord(self.0 | (index as u64) << DescriptorWord::DOMAIN)
     }
 
     /// The entry, marked as ended.
-    pub(crate) fn ended(self) -> Entry {
-        Entry(self.0 | Entry::ENDED)
+    pub(crate) fn as_ended(self) -> DescriptorWord {
+        DescriptorWord(self.0 | DescriptorWord::ENDED)
     }
 
     /// The entry, marked as named.
-    pub(crate) fn named(self) -> Entry {
-        Entry(self.0 | Entry::NAMED)
+    pub(crate) fn as_named(self) -> DescriptorWord {
+        DescriptorWord(self.0 | DescriptorWord::NAMED)
     }
 }
 
@@ -279,7 +292,7 @@ impl Entry {
 pub(crate) static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
 /// Maps the table. False without memory.
-pub(crate) fn create() -> bool {
+pub(crate) fn create_table() -> bool {
     let Some(memory) = state::private_to_process(LIMIT * size_of::<AtomicU64>()) else {
         return false;
     };
@@ -288,13 +301,13 @@ pub(crate) fn create() -> bool {
 }
 
 /// Makes every descriptor one that is not captured, for good: the process has no log.
-pub(crate) fn disable() {
+pub(crate) fn disable_table() {
     TABLE.store(ptr::null_mut(), Relaxed);
 }
 
 /// Word of `fd` in the table; `None` beyond its end.
 #[inline(always)]
-fn word(fd: c_int) -> Option<&'static AtomicU64> {
+fn table_word(fd: c_int) -> Option<&'static AtomicU64> {
     let table = TABLE.load(Relaxed);
     // A negative descriptor is beyond the limit too.
     if table.is_null() || fd as u32 as usize >= LIMIT {
@@ -306,31 +319,36 @@ fn word(fd: c_int) -> Option<&'static AtomicU64> {
 
 /// Entry of `fd`.
 #[inline(always)]
-pub(crate) fn get(fd: c_int) -> Entry {
-    word(fd).map_or(Entry::OTHER, |word| Entry(word.load(Relaxed)))
+pub(crate) fn get_entry(fd: c_int) -> DescriptorWord {
+    table_word(fd).map_or(DescriptorWord::OTHER, |word| DescriptorWord(word.load(Relaxed)))
 }
 
 /// Sets the entry of `fd`. False where `fd` is beyond the table.
-pub(crate) fn set(state: &State, fd: c_int, entry: Entry) -> bool {
-    let Some(word) = word(fd) else { return false };
+pub(crate) fn set_entry(state: &ProcessState, fd: c_int, entry: DescriptorWord) -> bool {
+    let Some(word) = table_word(fd) else { return false };
     word.store(entry.0, Relaxed);
     state.descriptors.fetch_max(fd as u32 + 1, Relaxed);
     true
 }
 
 /// Sets the entry of `fd` to `new` if it still is `old`; else returns the entry that it has become.
-pub(crate) fn replace(state: &State, fd: c_int, old: Entry, new: Entry) -> Result<(), Entry> {
-    let Some(word) = word(fd) else { return Err(Entry::OTHER) };
+pub(crate) fn replace_entry(
+    state: &ProcessState,
+    fd: c_int,
+    old: DescriptorWord,
+    new: DescriptorWord,
+) -> Result<(), DescriptorWord> {
+    let Some(word) = table_word(fd) else { return Err(DescriptorWord::OTHER) };
     state.descriptors.fetch_max(fd as u32 + 1, Relaxed);
-    word.compare_exchange(old.0, new.0, Relaxed, Relaxed).map(drop).map_err(Entry)
+    word.compare_exchange(old.0, new.0, Relaxed, Relaxed).map(drop).map_err(DescriptorWord)
 }
 
 /// Clears the entry of `fd` and returns what it was.
-pub(crate) fn take(fd: c_int) -> Entry {
-    match word(fd) {
+pub(crate) fn take_entry(fd: c_int) -> DescriptorWord {
+    match table_word(fd) {
         // Most entries are zero already, and a load is cheaper than an exchange.
-        Some(word) if word.load(Relaxed) != 0 => Entry(word.swap(0, Relaxed)),
-        _ => Entry::UNKNOWN,
+        Some(word) if word.load(Relaxed) != 0 => DescriptorWord(word.swap(0, Relaxed)),
+        _ => DescriptorWord::UNKNOWN,
     }
 }
 
@@ -349,12 +367,12 @@ impl LiveFlows {
 
 /// Set of those of `flows` that have a descriptor. `flows` are sorted; of more than 512, the others
 /// are taken for dead.
-pub(crate) fn alive(flows: &[u32]) -> LiveFlows {
+pub(crate) fn live_flows(flows: &[u32]) -> LiveFlows {
     let mut alive = LiveFlows([0; 8]);
     let (Some(first), Some(last)) = (flows.first(), flows.last()) else { return alive };
-    let known = state::current().map_or(0, |state| state.descriptors.load(Relaxed));
+    let known = state::current_state().map_or(0, |state| state.descriptors.load(Relaxed));
     for fd in 0..known {
-        let flow = get(fd as c_int).flow();
+        let flow = get_entry(fd as c_int).flow();
         if flow >= *first && flow <= *last {
             let index = flows.partition_point(|other| *other < flow);
             if flows.get(index) == Some(&flow)
@@ -370,6 +388,6 @@ pub(crate) fn alive(flows: &[u32]) -> LiveFlows {
 /// Clears all entries: for a child whose memory the kernel does not wipe.
 pub(crate) fn forget_all(known: u32) {
     for fd in 0..known {
-        take(fd as c_int);
+        take_entry(fd as c_int);
     }
 }

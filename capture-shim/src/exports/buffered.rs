@@ -13,7 +13,7 @@ use core::ptr;
 use libc::{FILE, ssize_t};
 
 use crate::c_library::objects;
-use crate::hooks::stdio::{self, CLOSE, OwnFunction, READ, WRITE};
+use crate::hooks::stdio::{self, CLOSE, LibcFileFunction, READ, WRITE};
 use crate::platform::raw::{self, PAGE};
 
 /// Size of an entry of a table, in bytes.
@@ -22,19 +22,34 @@ const WORD: usize = size_of::<usize>();
 const ENTRIES: usize = 21;
 
 /// A function of files: its place in a table, its name, and what replaces it.
-struct Replaced {
+struct ReplacedFunction {
     place: usize,
     name: &'static CStr,
-    own: &'static OwnFunction,
+    own: &'static LibcFileFunction,
     entry: *const c_void,
 }
 
 /// What is replaced.
-fn replaced() -> [Replaced; 3] {
+fn replaced_functions() -> [ReplacedFunction; 3] {
     [
-        Replaced { place: 14, name: c"_IO_file_read", own: &READ, entry: read as *const c_void },
-        Replaced { place: 15, name: c"_IO_file_write", own: &WRITE, entry: write as *const c_void },
-        Replaced { place: 17, name: c"_IO_file_close", own: &CLOSE, entry: close as *const c_void },
+        ReplacedFunction {
+            place: 14,
+            name: c"_IO_file_read",
+            own: &READ,
+            entry: read as *const c_void,
+        },
+        ReplacedFunction {
+            place: 15,
+            name: c"_IO_file_write",
+            own: &WRITE,
+            entry: write as *const c_void,
+        },
+        ReplacedFunction {
+            place: 17,
+            name: c"_IO_file_close",
+            own: &CLOSE,
+            entry: close as *const c_void,
+        },
     ]
 }
 
@@ -60,14 +75,16 @@ unsafe extern "C" fn close(file: *mut FILE) -> c_int {
 }
 
 /// Replaces the functions, if libc is one whose files are known.
-pub(super) fn follow() {
-    let tables = [c"_IO_file_jumps", c"_IO_wfile_jumps"].map(|name| objects::last(name).addr());
-    let output = objects::last(c"_IO_2_1_stdout_");
-    let functions = replaced().map(|replaced| objects::last(replaced.name));
+pub(super) fn follow_files() {
+    let tables =
+        [c"_IO_file_jumps", c"_IO_wfile_jumps"].map(|name| objects::last_definition(name).addr());
+    let output = objects::last_definition(c"_IO_2_1_stdout_");
+    let functions = replaced_functions().map(|replaced| objects::last_definition(replaced.name));
     if tables.contains(&0) || output.is_null() || functions.contains(&ptr::null_mut()) {
         return;
     }
-    let Some(constants) = objects::with_symbol(c"_IO_file_jumps").and_then(constants_of) else {
+    let Some(constants) = objects::object_with_symbol(c"_IO_file_jumps").and_then(constants_of)
+    else {
         return;
     };
     let is_known = |table: usize| {
@@ -78,24 +95,28 @@ pub(super) fn follow() {
         let word = |place: usize| unsafe {
             ptr::with_exposed_provenance::<usize>(table + place * WORD).read()
         };
-        is_whole && replaced().iter().zip(functions).all(|(a, own)| word(a.place) == own.addr())
+        is_whole
+            && replaced_functions()
+                .iter()
+                .zip(functions)
+                .all(|(a, own)| word(a.place) == own.addr())
     };
     // SAFETY: a file of libc's, which is as large in every version.
     let has_table = unsafe { stdio::table_of(output.cast()) } == tables[0];
     if !has_table || !tables.into_iter().all(is_known) {
         return;
     }
-    for (replaced, own) in replaced().iter().zip(functions) {
-        replaced.own.set(own);
+    for (replaced, own) in replaced_functions().iter().zip(functions) {
+        replaced.own.set_function(own);
     }
-    if change(tables) {
-        stdio::follow(tables);
+    if replace_entries(tables) {
+        stdio::follow_tables(tables);
     }
 }
 
 /// Range of the pages of an object that the dynamic linker has written and then made read-only.
-fn constants_of(object: objects::Object) -> Option<[usize; 2]> {
-    let header = object.header();
+fn constants_of(object: objects::LoadedObject) -> Option<[usize; 2]> {
+    let header = object.elf_header();
     // SAFETY: just found readable; what begins with this is the object's header.
     let is_header =
         raw::is_readable(header) && unsafe { (*header).e_ident.starts_with(b"\x7fELF") };
@@ -103,12 +124,12 @@ fn constants_of(object: objects::Object) -> Option<[usize; 2]> {
         return None;
     }
     // SAFETY: the table lies behind the header, in the same segment.
-    let [start, end] = unsafe { object.constants() }?;
+    let [start, end] = unsafe { object.constants_range() }?;
     Some([start & !(PAGE - 1), end & !(PAGE - 1)])
 }
 
 /// Writes the entries into both tables. Their pages are read-only again afterwards.
-fn change(tables: [usize; 2]) -> bool {
+fn replace_entries(tables: [usize; 2]) -> bool {
     let first = tables[0].min(tables[1]) & !(PAGE - 1);
     let end = (tables[0].max(tables[1]) + ENTRIES * WORD).next_multiple_of(PAGE);
     // The tables are neighbours in every version.
@@ -118,16 +139,16 @@ fn change(tables: [usize; 2]) -> bool {
     // SAFETY: pages of libc's constants. Other threads, if there were any, would find each word as
     // it was or as it is.
     unsafe {
-        if !raw::protect(first, end - first, libc::PROT_READ | libc::PROT_WRITE) {
+        if !raw::protect_pages(first, end - first, libc::PROT_READ | libc::PROT_WRITE) {
             return false;
         }
         for table in tables {
-            for Replaced { place, entry, .. } in replaced() {
+            for ReplacedFunction { place, entry, .. } in replaced_functions() {
                 let word: *mut usize = ptr::with_exposed_provenance_mut(table + place * WORD);
                 word.write_volatile(entry.expose_provenance());
             }
         }
-        raw::protect(first, end - first, libc::PROT_READ);
+        raw::protect_pages(first, end - first, libc::PROT_READ);
     }
     true
 }

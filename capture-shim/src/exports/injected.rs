@@ -27,15 +27,15 @@
 //! has a stack of its own. The handler's own system calls are then made without a hook, and
 //! counted.
 
-mod beginning;
 mod coroutine;
 mod ending;
 mod entries;
 mod frame;
 mod goroutines;
-mod leave;
+mod hook_exit;
 mod ready;
 mod relocate;
-mod short;
+mod short_path;
 mod slots;
+mod start_up;
 mod streams;

@@ -6,9 +6,9 @@ use crate::c_library::{functions, objects};
 use crate::descriptors::table;
 use crate::flows::watch;
 use crate::hooks::{past_libc, processes, unseen};
-use crate::log::{leavings, positions, recycle};
-use crate::platform::handed_filters::{self, FILTERS};
-use crate::platform::{arguments, clock, environment, permitted, test_clock};
+use crate::log::{partial_chunks, positions, recycle};
+use crate::platform::inherited_filters::{self, FILTERS};
+use crate::platform::{arguments, clock, environment, permitted_syscalls, test_clock};
 #[cfg(feature = "injected")]
 use crate::state::unix_peers;
 use crate::state::{self, inherit, lineage, options, settings};
@@ -37,65 +37,65 @@ fn is_second_copy() -> bool {
 /// # Safety
 /// To be called by the constructor alone, before the library's first system call.
 pub(super) unsafe fn take_filters() {
-    if !permitted::is_active()
-        && let Some(text) = environment::find(environment::present(), FILTERS)
+    if !permitted_syscalls::is_active()
+        && let Some(text) = environment::find_variable(environment::present_environment(), FILTERS)
     {
         // SAFETY: as the caller says.
-        unsafe { handed_filters::take(text) };
+        unsafe { inherited_filters::take_filters(text) };
     }
 }
 
 /// Prepares the library before the program runs.
 pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_char) {
     // SAFETY: this is the constructor, and glibc hands it the program's arguments.
-    unsafe { arguments::keep(count, arguments) };
+    unsafe { arguments::keep_arguments(count, arguments) };
     // SAFETY: this is the constructor.
     unsafe { take_filters() };
-    functions::resolve();
+    functions::resolve_functions();
     if is_second_copy() {
         // Each call goes on to where it would without this one.
-        table::disable();
+        table::disable_table();
         return;
     }
-    let usable = settings::read();
-    options::read();
+    let usable = settings::read_settings();
+    options::read_options();
     // SAFETY: this is the constructor.
     #[cfg(feature = "injected")]
     unsafe {
         unix_peers::read()
     };
-    clock::choose(settings::clock());
-    test_clock::read(settings::option(settings::TEST_CLOCK));
-    let birth = clock::anchor();
-    lineage::read();
-    lineage::enter(birth.realtime);
+    clock::choose_ticks(settings::tick_choice());
+    test_clock::read_shift(settings::option_value(settings::TEST_CLOCK));
+    let birth = clock::read_anchor();
+    lineage::read_lineage();
+    lineage::enter_process(birth.realtime);
     // Without libc, nobody else would ask for it.
     if !cfg!(feature = "injected") {
         inherit::complete_own();
     }
     // Who executed it has said that nothing is recorded.
-    let is_fenced = permitted::is_active() && !unseen::can_make_log();
+    let is_fenced = permitted_syscalls::is_active() && !unseen::can_make_log();
     if !usable
         || is_fenced
         || !options::selects_this_command()
-        || !state::create()
-        || !table::create()
-        || !watch::create()
-        || !recycle::create()
-        || !positions::create()
+        || !state::create_state()
+        || !table::create_table()
+        || !watch::create_watches()
+        || !recycle::create_queue()
+        || !positions::create_counts()
     {
-        table::disable();
+        table::disable_table();
         return;
     }
     processes::at_exit();
-    leavings::watch();
+    partial_chunks::watch_thread_ends();
     #[cfg(not(feature = "injected"))]
-    super::buffered::follow();
+    super::buffered::follow_files();
     #[cfg(all(feature = "resources", target_arch = "x86_64"))]
-    super::tokio::follow();
-    if let Some(state) = state::current() {
+    super::tokio::follow_tasks();
+    if let Some(state) = state::current_state() {
         // SAFETY: the process has one thread.
         unsafe { *state.birth.get() = birth };
     }
-    past_libc::begin();
+    past_libc::note_start();
 }

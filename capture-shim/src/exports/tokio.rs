@@ -31,18 +31,22 @@ mod task;
 use crate::platform::symbols;
 
 /// Prepares the program, if it runs tasks of Tokio.
-pub(super) fn follow() {
+pub(super) fn follow_tasks() {
     symbols::with_program(|program| {
-        let mut found = names::Found::new();
-        let read = program.each_function(|name, address| found.look_at(name, address));
-        if read.is_none() || found.polls.all().is_empty() {
+        let mut found = names::TokioFunctions::new();
+        let read = program.for_each_function(|name, address| found.match_name(name, address));
+        if read.is_none() || found.polls.addresses().is_empty() {
             return;
         }
-        let Some(constants) = program.constants() else { return };
-        if tables::change(&found, constants)
-            && let Some(extent) = program.extent()
+        let Some(constants) = program.constants_range() else { return };
+        if tables::hook_tables(&found, constants)
+            && let Some(extent) = program.memory_range()
         {
-            found.starters.all().iter().for_each(|function| start::change(*function, extent));
+            found
+                .starters
+                .addresses()
+                .iter()
+                .for_each(|function| start::hook_starter(*function, extent));
         }
     });
 }

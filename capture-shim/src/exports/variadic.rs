@@ -78,13 +78,15 @@ listed!(execle => execle_with);
 /// `execl` with its arguments as an array.
 unsafe extern "C" fn execl_with(path: *const c_char, arguments: Strings) -> c_int {
     // SAFETY: the program's own call, as an array.
-    unsafe { programs::execve(real!(execve), path, arguments, environment::present()) }
+    unsafe { programs::execve(real!(execve), path, arguments, environment::present_environment()) }
 }
 
 /// `execlp` with its arguments as an array.
 unsafe extern "C" fn execlp_with(file: *const c_char, arguments: Strings) -> c_int {
     // SAFETY: the program's own call, as an array.
-    unsafe { programs::execvpe(real!(execvpe), file, arguments, environment::present()) }
+    unsafe {
+        programs::execvpe(real!(execvpe), file, arguments, environment::present_environment())
+    }
 }
 
 /// `execle` with its arguments as an array, which the environment follows.

@@ -12,10 +12,10 @@ use crate::state::inherit;
 /// Prepares the thread, and returns the address of libc's own `vfork` for the tail jump: the thread
 /// will look at who it is before it logs.
 extern "C" fn before_vfork() -> *const c_void {
-    unseen::collect();
+    unseen::collect_notes();
     log::set_aside();
     // Gives back the mapping of the last child: this one may need the place.
-    inherit::reclaim();
+    inherit::reclaim_mapping();
     functions::vfork.address().cast()
 }
 

@@ -6,15 +6,15 @@
 
 use core::ffi::c_int;
 
-use socket_log::encode::{self, Flow, Origin};
+use socket_log::encode::{self, FlowOrigin, FlowRecord};
 use socket_log::layout::lost;
 
 use super::{segments, uncaptured, watch};
-use crate::descriptors::table::{self, Entry, Kind};
-use crate::descriptors::{Name, Nature, remembered};
-use crate::log::{Writer, positions};
+use crate::descriptors::table::{self, DescriptorKind, DescriptorWord};
+use crate::descriptors::{RawSocketName, SocketNature, remembered_sockets};
+use crate::log::{RecordWriter, positions};
 use crate::platform::{clock, raw};
-use crate::state::options::options;
+use crate::state::options::recording_options;
 #[cfg(feature = "injected")]
 use crate::state::unix_peers;
 
@@ -23,32 +23,32 @@ use crate::state::unix_peers;
 pub(super) const SO_NETNS_COOKIE: c_int = 71;
 
 /// Numbers the flow of a socket that is new to this process, logs it and enters it into the table.
-pub(crate) fn adopt(
-    writer: Writer,
+pub(crate) fn adopt_socket(
+    writer: RecordWriter,
     fd: c_int,
-    origin: Origin,
+    origin: FlowOrigin,
     listener: u32,
-    nature: &Nature,
-) -> Entry {
+    nature: &SocketNature,
+) -> DescriptorWord {
     number_flow(writer, fd, origin, listener, true, nature)
 }
 
 /// Numbers another flow of a socket that had one, whose connection has ended. The new flow goes
 /// without the kernel's id, by which both would pass for the same.
-pub(crate) fn adopt_again(writer: Writer, fd: c_int) -> Entry {
-    number_flow(writer, fd, Origin::Socket, 0, false, &Nature::UNKNOWN)
+pub(crate) fn adopt_again(writer: RecordWriter, fd: c_int) -> DescriptorWord {
+    number_flow(writer, fd, FlowOrigin::Socket, 0, false, &SocketNature::UNKNOWN)
 }
 
 /// Numbers a flow of the socket `fd`, logs it and enters it into the table. Only the first flow of
 /// a socket has the kernel's id.
 fn number_flow(
-    writer: Writer,
+    writer: RecordWriter,
     fd: c_int,
-    origin: Origin,
+    origin: FlowOrigin,
     listener: u32,
     is_first: bool,
-    nature: &Nature,
-) -> Entry {
+    nature: &SocketNature,
+) -> DescriptorWord {
     // What the call that made the socket says for sure is not asked for: a socket takes nine such
     // calls otherwise.
     let ask = |option, is_known: bool, known| match is_known {
@@ -61,44 +61,56 @@ fn number_flow(
     let namespace = raw::socket_option(fd, SO_NETNS_COOKIE).unwrap_or(nature.namespace);
     let protocol = ask(libc::SO_PROTOCOL, nature.has_protocol(), nature.protocol);
     let entry = match (domain, kind) {
-        _ if !is_selected(fd, domain, origin) => Entry::OTHER,
-        (_, libc::SOCK_DGRAM) if uncaptured::is_ping(domain, protocol) => Entry::OTHER,
+        _ if !is_selected(fd, domain, origin) => DescriptorWord::OTHER,
+        (_, libc::SOCK_DGRAM) if uncaptured::is_ping(domain, protocol) => DescriptorWord::OTHER,
         (libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK, libc::SOCK_STREAM) => {
             let flow = writer.next_flow();
-            positions::begin(flow);
-            watch::begin(fd, flow, origin == Origin::Found);
-            let entry = watched(Entry::socket(Kind::Stream, flow));
+            positions::begin_flow(flow);
+            watch::begin_watch(fd, flow, origin == FlowOrigin::Found);
+            let entry = mark_watched(DescriptorWord::for_socket(DescriptorKind::Stream, flow));
             if is_first && is_to_be_counted(origin, domain, protocol) {
-                entry.found()
+                entry.as_found()
             } else {
                 entry
             }
         }
         (libc::AF_UNIX | libc::AF_INET | libc::AF_INET6, libc::SOCK_DGRAM)
         | (libc::AF_UNIX, libc::SOCK_SEQPACKET) => {
-            let entry = watched(Entry::socket(Kind::Datagram, writer.next_flow()));
+            let entry = mark_watched(DescriptorWord::for_socket(
+                DescriptorKind::Datagram,
+                writer.next_flow(),
+            ));
             if kind == libc::SOCK_SEQPACKET { entry.with_end() } else { entry }
         }
-        _ => Entry::OTHER,
+        _ => DescriptorWord::OTHER,
     };
-    let entry = if entry.is_other() { entry } else { entry.of(cookie).in_domain(domain) };
+    let entry = if entry.is_other() { entry } else { entry.with_cookie(cookie).in_domain(domain) };
     // Of a socket that was made just now, no option is set.
-    let may_be_cut = entry.kind() == Kind::Datagram && (origin == Origin::Found || !is_first);
-    let entry = if may_be_cut { segments::marked(fd, entry) } else { entry };
-    if origin == Origin::Found {
-        if let Err(other) = table::replace(writer.state(), fd, Entry::UNKNOWN, entry) {
+    let may_be_cut =
+        entry.kind() == DescriptorKind::Datagram && (origin == FlowOrigin::Found || !is_first);
+    let entry = if may_be_cut { segments::mark_segmented(fd, entry) } else { entry };
+    if origin == FlowOrigin::Found {
+        if let Err(other) = table::replace_entry(writer.state(), fd, DescriptorWord::UNKNOWN, entry)
+        {
             return other; // Another thread was first.
         }
-    } else if !table::set(writer.state(), fd, entry) {
-        writer.lose(lost::DESCRIPTOR);
-        return Entry::OTHER;
+    } else if !table::set_entry(writer.state(), fd, entry) {
+        writer.count_lost(lost::DESCRIPTOR);
+        return DescriptorWord::OTHER;
     }
     if entry.is_other() {
-        uncaptured::socket(writer, fd, &Nature { domain, kind, protocol, ..Nature::UNKNOWN });
+        uncaptured::log_socket(
+            writer,
+            fd,
+            &SocketNature { domain, kind, protocol, ..SocketNature::UNKNOWN },
+        );
         return entry;
     }
-    remembered::put(fd, Nature { domain, kind, protocol, cookie, namespace });
-    let flow = Flow {
+    remembered_sockets::remember_socket(
+        fd,
+        SocketNature { domain, kind, protocol, cookie, namespace },
+    );
+    let flow = FlowRecord {
         flow: entry.flow(),
         fd,
         domain: domain as u8,
@@ -109,10 +121,10 @@ fn number_flow(
         listener,
         namespace,
     };
-    let now = clock::now();
-    writer.record(&encode::flow(now, &flow), now);
+    let now = clock::current_ticks();
+    writer.record(&encode::flow_record(now, &flow), now);
     #[cfg(feature = "injected")]
-    if origin == Origin::Found
+    if origin == FlowOrigin::Found
         && domain == libc::AF_UNIX
         && let Some(other) = unix_peers::of(cookie)
     {
@@ -123,48 +135,57 @@ fn number_flow(
 
 /// Whether bytes on a socket like that may have gone unseen, and the kernel counts them or tells
 /// how many are on their way.
-fn is_to_be_counted(origin: Origin, domain: c_int, protocol: c_int) -> bool {
+fn is_to_be_counted(origin: FlowOrigin, domain: c_int, protocol: c_int) -> bool {
     let is_inet = matches!(domain, libc::AF_INET | libc::AF_INET6);
     let is_counted = domain == libc::AF_UNIX || is_inet && protocol == libc::IPPROTO_TCP;
-    origin == Origin::Found && is_counted
+    origin == FlowOrigin::Found && is_counted
 }
 
 /// The entry, marked as watched where the user wants more of it than its messages.
-fn watched(entry: Entry) -> Entry {
+fn mark_watched(entry: DescriptorWord) -> DescriptorWord {
     let is_watched = match entry.kind() {
-        Kind::Stream => options().watches_streams(),
-        _ => options().watches_datagrams(),
+        DescriptorKind::Stream => recording_options().watches_streams(),
+        _ => recording_options().watches_datagrams(),
     };
-    if is_watched { entry.watched() } else { entry }
+    if is_watched { entry.as_watched() } else { entry }
 }
 
 /// Whether a socket that is new here may be one that the user wants. Where its ends are not known
 /// yet, it may.
-fn is_selected(fd: c_int, domain: c_int, origin: Origin) -> bool {
-    if !options().filters_ports() {
+fn is_selected(fd: c_int, domain: c_int, origin: FlowOrigin) -> bool {
+    if !recording_options().filters_ports() {
         return true;
     }
     if !matches!(domain, libc::AF_INET | libc::AF_INET6) {
         return false;
     }
-    let peer = Name::peer(fd);
-    !matches!(origin, Origin::Accept | Origin::Found)
+    let peer = RawSocketName::peer_name(fd);
+    !matches!(origin, FlowOrigin::Accept | FlowOrigin::Found)
         || !peer.is_known()
-        || selects(&Name::local(fd), &peer)
+        || has_selected_port(&RawSocketName::local_name(fd), &peer)
 }
 
 /// Whether a flow of these ends has one of the ports that the user wants.
-fn selects(local: &Name, peer: &Name) -> bool {
-    [local, peer].into_iter().filter_map(Name::port).any(|port| options().selects(port))
+fn has_selected_port(local: &RawSocketName, peer: &RawSocketName) -> bool {
+    [local, peer]
+        .into_iter()
+        .filter_map(RawSocketName::port)
+        .any(|port| recording_options().selects_port(port))
 }
 
 /// Whether a flow of these ends is one that the user wants. One that is not becomes a plain file to
 /// the hooks.
-pub(crate) fn stays(writer: Writer, fd: c_int, entry: Entry, local: &Name, peer: &Name) -> bool {
-    let stays = !options().filters_ports() || selects(local, peer);
+pub(crate) fn keep_if_selected(
+    writer: RecordWriter,
+    fd: c_int,
+    entry: DescriptorWord,
+    local: &RawSocketName,
+    peer: &RawSocketName,
+) -> bool {
+    let stays = !recording_options().filters_ports() || has_selected_port(local, peer);
     if !stays {
         // Fails when the descriptor was closed meanwhile, and then there is nothing to do.
-        let _ = table::replace(writer.state(), fd, entry, Entry::OTHER);
+        let _ = table::replace_entry(writer.state(), fd, entry, DescriptorWord::OTHER);
     }
     stays
 }

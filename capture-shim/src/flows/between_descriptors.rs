@@ -5,35 +5,39 @@ use core::ffi::c_int;
 use libc::ssize_t;
 use socket_log::encode::Direction;
 
-use super::{counts, others, transfer, watch};
-use crate::descriptors::table::{self, Kind};
-use crate::log::{self, Transfer};
+use super::{counts, non_socket_io, transfer, watch};
+use crate::descriptors::table::{self, DescriptorKind};
+use crate::log::{self, StreamTransfer};
 use crate::platform::clock;
 
 /// Makes a call that moves bytes between `fd` and another descriptor.
-pub(crate) fn moved(fd: c_int, direction: Direction, call: impl FnOnce() -> ssize_t) -> ssize_t {
-    let entry = counts::resolve(fd, table::get(fd), direction);
-    if entry.kind() != Kind::Stream {
-        return others::moved_within(fd, entry, direction, call);
+pub(crate) fn log_moved_bytes(
+    fd: c_int,
+    direction: Direction,
+    call: impl FnOnce() -> ssize_t,
+) -> ssize_t {
+    let entry = counts::resolve_counted(fd, table::get_entry(fd), direction);
+    if entry.kind() != DescriptorKind::Stream {
+        return non_socket_io::log_kernel_call(fd, entry, direction, call);
     }
-    let begin = clock::now();
+    let begin = clock::current_ticks();
     let result = call();
-    let end = clock::now();
-    let Some(writer) = log::writer() else { return result };
+    let end = clock::current_ticks();
+    let Some(writer) = log::current_writer() else { return result };
     if result > 0 {
         let ticks = if direction == Direction::Send { begin } else { end };
         let (flow, bytes, duration) = (entry.flow(), result as u64, end - begin);
         if entry.is_watched() {
-            watch::moved_without_buffers(
+            watch::log_moved_without_buffers(
                 writer,
-                &Transfer { direction, flow, ticks, bytes, duration },
+                &StreamTransfer { direction, flow, ticks, bytes, duration },
                 end,
             );
         } else {
             writer.transfer(direction, flow, ticks, bytes, duration, end);
         }
     } else if result < 0 {
-        transfer::fail(writer, fd, entry, direction, end);
+        transfer::log_failure(writer, fd, entry, direction, end);
     }
     result
 }

@@ -7,31 +7,34 @@ use libc::{cmsghdr, iovec, msghdr, sockaddr};
 /// Buffers of the caller, which are read for checksums, for heads where these are wanted, and for
 /// nothing else.
 #[derive(Clone, Copy)]
-pub(crate) struct Buffers {
+pub(crate) struct CallBuffers {
     /// First of the buffers.
     pub(crate) first: *const iovec,
     /// Number of buffers.
     pub(crate) count: usize,
 }
 
-impl Buffers {
+impl CallBuffers {
     /// No buffers.
-    pub(crate) const NONE: Buffers = Buffers { first: ptr::null(), count: 0 };
+    pub(crate) const NONE: CallBuffers = CallBuffers { first: ptr::null(), count: 0 };
 
     /// Buffers of a message.
     ///
     /// # Safety
     /// The header is readable.
-    pub(crate) unsafe fn of_message(message: *const msghdr) -> Buffers {
+    pub(crate) unsafe fn from_message(message: *const msghdr) -> CallBuffers {
         // SAFETY: as the caller says.
-        unsafe { Buffers { first: (*message).msg_iov, count: (*message).msg_iovlen } }
+        unsafe { CallBuffers { first: (*message).msg_iov, count: (*message).msg_iovlen } }
     }
 
     /// The first `bytes` bytes in the buffers, or as many as they hold, buffer by buffer.
     ///
     /// # Safety
     /// They are readable for as long as they are used.
-    pub(super) unsafe fn filled<'call>(self, bytes: usize) -> impl Iterator<Item = &'call [u8]> {
+    pub(super) unsafe fn filled_slices<'call>(
+        self,
+        bytes: usize,
+    ) -> impl Iterator<Item = &'call [u8]> {
         let mut rest = bytes;
         let count = if bytes == 0 { 0 } else { self.count };
         (0..count).map_while(move |index| {
@@ -55,7 +58,7 @@ impl Buffers {
     /// # Safety
     /// They are readable for as long as they are used.
     #[inline(always)]
-    pub(super) unsafe fn first<'call>(self, bytes: usize) -> &'call [u8] {
+    pub(super) unsafe fn first_slice<'call>(self, bytes: usize) -> &'call [u8] {
         if self.count == 0 || bytes == 0 {
             return &[];
         }
@@ -73,7 +76,7 @@ impl Buffers {
     ///
     /// # Safety
     /// The buffers' descriptions are readable.
-    pub(super) unsafe fn behind(self, skipped: usize) -> iovec {
+    pub(super) unsafe fn slice_after(self, skipped: usize) -> iovec {
         let mut rest = skipped;
         for index in 0..self.count {
             // SAFETY: within the caller's array.
@@ -103,20 +106,20 @@ impl Buffers {
 
 /// Bytes that a call sends, and their destination.
 #[derive(Clone, Copy)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingMessage {
     /// Bytes that are sent.
-    pub(crate) buffers: Buffers,
+    pub(crate) buffers: CallBuffers,
     /// Destination, where the call names one.
-    pub(crate) to: Address,
+    pub(crate) to: CallerAddress,
     /// Control data of the message.
-    pub(crate) control: Control,
+    pub(crate) control: ControlData,
 }
 
-impl Outgoing {
+impl OutgoingMessage {
     /// What a call sends that takes no control data.
     #[inline(always)]
-    pub(crate) fn new(buffers: Buffers, to: Address) -> Outgoing {
-        Outgoing { buffers, to, control: Control::NONE }
+    pub(crate) fn new(buffers: CallBuffers, to: CallerAddress) -> OutgoingMessage {
+        OutgoingMessage { buffers, to, control: ControlData::NONE }
     }
 
     /// What a message sends.
@@ -124,16 +127,16 @@ impl Outgoing {
     /// # Safety
     /// The header is readable.
     #[inline(always)]
-    pub(crate) unsafe fn of_message(message: *const msghdr) -> Outgoing {
+    pub(crate) unsafe fn from_message(message: *const msghdr) -> OutgoingMessage {
         // SAFETY: as the caller says.
         unsafe {
-            Outgoing {
-                buffers: Buffers::of_message(message),
-                to: Address {
+            OutgoingMessage {
+                buffers: CallBuffers::from_message(message),
+                to: CallerAddress {
                     start: (*message).msg_name.cast(),
                     length: (*message).msg_namelen as usize,
                 },
-                control: Control::of_message(message),
+                control: ControlData::from_message(message),
             }
         }
     }
@@ -141,24 +144,24 @@ impl Outgoing {
 
 /// Control data of a message: null, or of the given length.
 #[derive(Clone, Copy)]
-pub(crate) struct Control {
+pub(crate) struct ControlData {
     start: *const u8,
     length: usize,
 }
 
-impl Control {
+impl ControlData {
     /// No control data.
-    pub(crate) const NONE: Control = Control { start: ptr::null(), length: 0 };
+    pub(crate) const NONE: ControlData = ControlData { start: ptr::null(), length: 0 };
 
     /// Control data of a message.
     ///
     /// # Safety
     /// The header is readable.
     #[inline(always)]
-    pub(crate) unsafe fn of_message(message: *const msghdr) -> Control {
+    pub(crate) unsafe fn from_message(message: *const msghdr) -> ControlData {
         // SAFETY: as the caller says.
         unsafe {
-            Control { start: (*message).msg_control.cast(), length: (*message).msg_controllen }
+            ControlData { start: (*message).msg_control.cast(), length: (*message).msg_controllen }
         }
     }
 
@@ -172,7 +175,7 @@ impl Control {
     ///
     /// # Safety
     /// The data are readable.
-    pub(crate) unsafe fn each(self, mut look: impl FnMut(&cmsghdr, &[u8])) {
+    pub(crate) unsafe fn for_each_item(self, mut look: impl FnMut(&cmsghdr, &[u8])) {
         const HEADER: usize = size_of::<cmsghdr>();
         let mut offset = 0;
         while !self.is_empty() && offset + HEADER <= self.length {
@@ -194,16 +197,16 @@ impl Control {
 
 /// Address that the caller gave or got: null, or as long as told.
 #[derive(Clone, Copy)]
-pub(crate) struct Address {
+pub(crate) struct CallerAddress {
     /// Where the address is.
     pub(crate) start: *const sockaddr,
     /// Length of the address, in bytes.
     pub(crate) length: usize,
 }
 
-impl Address {
+impl CallerAddress {
     /// No address.
-    pub(crate) const NONE: Address = Address { start: ptr::null(), length: 0 };
+    pub(crate) const NONE: CallerAddress = CallerAddress { start: ptr::null(), length: 0 };
 
     /// Bytes of the address, up to the maximum length of an address.
     ///

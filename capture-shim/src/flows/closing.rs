@@ -5,36 +5,36 @@ use core::ffi::c_int;
 use socket_log::encode;
 
 use super::watch;
-use crate::descriptors::remembered;
-use crate::descriptors::table::{self, Entry, Kind};
-use crate::log::{self, Standing, Writer};
+use crate::descriptors::remembered_sockets;
+use crate::descriptors::table::{self, DescriptorKind, DescriptorWord};
+use crate::log::{self, LogStanding, RecordWriter};
 use crate::platform::clock;
 
 /// Clears the entry of a descriptor that is about to be closed, or was closed, and logs that.
-pub(crate) fn forget(fd: c_int) {
-    match log::standing() {
-        Standing::Writes(writer) => closed(writer, fd, table::take(fd)),
-        Standing::Silent(_) => _ = table::take(fd),
-        Standing::Aside => {}
+pub(crate) fn forget_descriptor(fd: c_int) {
+    match log::log_standing() {
+        LogStanding::Writes(writer) => log_closed(writer, fd, table::take_entry(fd)),
+        LogStanding::Silent(_) => _ = table::take_entry(fd),
+        LogStanding::Aside => {}
     }
 }
 
 /// Logs that a descriptor was closed whose entry was `entry`.
-pub(crate) fn closed(writer: Writer, fd: c_int, entry: Entry) {
-    if matches!(entry.kind(), Kind::Stream | Kind::Datagram) {
-        remembered::copy(None, fd);
-        let now = clock::now();
+pub(crate) fn log_closed(writer: RecordWriter, fd: c_int, entry: DescriptorWord) {
+    if matches!(entry.kind(), DescriptorKind::Stream | DescriptorKind::Datagram) {
+        remembered_sockets::copy_socket(None, fd);
+        let now = clock::current_ticks();
         if entry.is_watched() {
-            watch::closed(writer, entry, now);
+            watch::log_closed(writer, entry, now);
         }
-        writer.record(&encode::close(now, entry.flow(), fd), now);
+        writer.record(&encode::close_record(now, entry.flow(), fd), now);
     }
 }
 
 /// Clears what the table says of `fd`, which the kernel gave out just now; negative for none.
 #[inline(always)]
-pub(crate) fn fresh(fd: c_int) {
-    if fd >= 0 && table::get(fd) != Entry::UNKNOWN {
-        forget(fd);
+pub(crate) fn clear_reused(fd: c_int) {
+    if fd >= 0 && table::get_entry(fd) != DescriptorWord::UNKNOWN {
+        forget_descriptor(fd);
     }
 }

@@ -11,28 +11,36 @@ use core::ffi::c_int;
 use socket_log::encode::{self, Direction};
 use socket_log::layout::NO_POSITION;
 
-use super::{closing, find, queues};
-use crate::descriptors::table::{self, Entry, Kind};
-use crate::log::{self, Writer, positions};
+use super::{closing, queues, resolve};
+use crate::descriptors::table::{self, DescriptorKind, DescriptorWord};
+use crate::log::{self, RecordWriter, positions};
 use crate::platform::{clock, raw};
 
 /// Entry of `fd` for a transfer in this direction, as [`find::resolve`] finds it. Where it is the
 /// first on a stream that was found in use, the kernel's count is logged before.
 #[inline(always)]
-pub(crate) fn resolve(fd: c_int, entry: Entry, direction: Direction) -> Entry {
-    if entry.is_doubtful_or_uncounted() { resolve_slowly(fd, entry, direction) } else { entry }
+pub(crate) fn resolve_counted(
+    fd: c_int,
+    entry: DescriptorWord,
+    direction: Direction,
+) -> DescriptorWord {
+    if entry.is_ambiguous_or_uncounted() {
+        resolve_counted_slow(fd, entry, direction)
+    } else {
+        entry
+    }
 }
 
 #[cold]
 #[inline(never)]
-fn resolve_slowly(fd: c_int, entry: Entry, direction: Direction) -> Entry {
-    let mut entry = find::resolve(fd, entry);
+fn resolve_counted_slow(fd: c_int, entry: DescriptorWord, direction: Direction) -> DescriptorWord {
+    let mut entry = resolve::resolve_entry(fd, entry);
     // What is no socket must not begin a log.
     let is_unix = queues::are_looked_at(entry);
-    if !is_unix && entry.counted(direction).is_none() {
+    if !is_unix && entry.as_counted(direction).is_none() {
         return entry;
     }
-    let Some(writer) = log::writer() else { return entry };
+    let Some(writer) = log::current_writer() else { return entry };
     if is_unix {
         return queues::look(writer, fd, entry, direction);
     }
@@ -40,13 +48,13 @@ fn resolve_slowly(fd: c_int, entry: Entry, direction: Direction) -> Entry {
     // become is soon exhausted.
     const CHANGES: usize = 8;
     for _ in 0..CHANGES {
-        let Some(counted) = entry.counted(direction) else { break };
+        let Some(counted) = entry.as_counted(direction) else { break };
         // Before another thread goes on with a transfer of its own.
-        let now = clock::now();
-        let before = count(fd, direction);
-        match table::replace(writer.state(), fd, entry, counted) {
+        let now = clock::current_ticks();
+        let before = kernel_count(fd, direction);
+        match table::replace_entry(writer.state(), fd, entry, counted) {
             Ok(()) => {
-                positions::begin_at(entry.flow(), direction, before);
+                positions::begin_flow_at(entry.flow(), direction, before);
                 log_count(writer, now, entry, direction, before, true);
                 return counted;
             }
@@ -60,39 +68,39 @@ fn resolve_slowly(fd: c_int, entry: Entry, direction: Direction) -> Entry {
 /// a stream that was found in use; negative for none.
 #[inline(always)]
 pub(crate) fn log_final_and_forget(fd: c_int) {
-    let entry = table::get(fd);
-    if fd >= 0 && entry != Entry::UNKNOWN {
+    let entry = table::get_entry(fd);
+    if fd >= 0 && entry != DescriptorWord::UNKNOWN {
         log_final(fd, entry);
-        closing::forget(fd);
+        closing::forget_descriptor(fd);
     }
 }
 
 /// Logs the counts of a stream that was found in use, before its descriptor is closed.
 #[inline(always)]
-pub(crate) fn log_final(fd: c_int, entry: Entry) {
-    if entry.is_found() && entry.kind() == Kind::Stream {
-        log_final_slowly(fd, entry);
+pub(crate) fn log_final(fd: c_int, entry: DescriptorWord) {
+    if entry.is_found() && entry.kind() == DescriptorKind::Stream {
+        log_final_slow(fd, entry);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn log_final_slowly(fd: c_int, entry: Entry) {
-    let Some(writer) = log::writer() else { return };
+fn log_final_slow(fd: c_int, entry: DescriptorWord) {
+    let Some(writer) = log::current_writer() else { return };
     if queues::are_looked_at(entry) {
         return queues::look_finally(writer, fd, entry);
     }
     for direction in [Direction::Send, Direction::Receive] {
         // Where nothing was moved there is nothing to compare.
-        if entry.counted(direction).is_none()
-            && let Some(count) = count(fd, direction)
+        if entry.as_counted(direction).is_none()
+            && let Some(count) = kernel_count(fd, direction)
         {
-            log_count(writer, clock::now(), entry, direction, Some(count), false);
+            log_count(writer, clock::current_ticks(), entry, direction, Some(count), false);
         }
     }
 }
 
-fn count(fd: c_int, direction: Direction) -> Option<u64> {
+fn kernel_count(fd: c_int, direction: Direction) -> Option<u64> {
     match direction {
         Direction::Send => raw::bytes_sent(fd),
         Direction::Receive => raw::bytes_received(fd),
@@ -100,13 +108,13 @@ fn count(fd: c_int, direction: Direction) -> Option<u64> {
 }
 
 fn log_count(
-    writer: Writer,
+    writer: RecordWriter,
     now: u64,
-    entry: Entry,
+    entry: DescriptorWord,
     direction: Direction,
     before: Option<u64>,
     begins: bool,
 ) {
     let before = before.unwrap_or(NO_POSITION);
-    writer.record(&encode::counted(now, entry.flow(), direction, before, begins), now);
+    writer.record(&encode::byte_count_record(now, entry.flow(), direction, before, begins), now);
 }

@@ -5,12 +5,14 @@
 
 use core::ffi::c_int;
 
-use socket_log::encode::{self, Datagram, Direction, datagram_flag};
+use socket_log::encode::{self, DatagramRecord, Direction, datagram_flag};
 
-use super::{Address, Buffers, Control, Outgoing, adopt, names, segments, watch};
-use crate::descriptors::Name;
-use crate::descriptors::table::Entry;
-use crate::log::{self, Transfer, Writer};
+use super::{
+    CallBuffers, CallerAddress, ControlData, OutgoingMessage, adopt, names, segments, watch,
+};
+use crate::descriptors::RawSocketName;
+use crate::descriptors::table::DescriptorWord;
+use crate::log::{self, RecordWriter, StreamTransfer};
 use crate::platform::checksum;
 
 /// Facts that a receive told of its datagram.
@@ -22,15 +24,15 @@ pub(crate) struct ReceivedDatagram {
     /// Whether it stays in the queue.
     pub(crate) peeked: bool,
     /// Sender's address.
-    pub(crate) from: Address,
+    pub(crate) from: CallerAddress,
     /// Size of the datagrams that the kernel has joined, in bytes; 0 where it is one datagram.
     pub(crate) size: usize,
 }
 
 impl ReceivedDatagram {
     /// A datagram where the call tells nothing but its size, `bytes`.
-    pub(crate) fn of_bytes(bytes: usize) -> ReceivedDatagram {
-        let from = Address::NONE;
+    pub(crate) fn from_byte_count(bytes: usize) -> ReceivedDatagram {
+        let from = CallerAddress::NONE;
         ReceivedDatagram { bytes, truncated: false, peeked: false, from, size: 0 }
     }
 }
@@ -41,21 +43,21 @@ impl ReceivedDatagram {
 /// # Safety
 /// The buffers hold the datagram; its address and control data are readable.
 #[inline(always)]
-pub(crate) unsafe fn sent(
-    writer: Writer,
+pub(crate) unsafe fn log_sent(
+    writer: RecordWriter,
     fd: c_int,
-    entry: Entry,
-    outgoing: Outgoing,
+    entry: DescriptorWord,
+    outgoing: OutgoingMessage,
     bytes: usize,
     begin: u64,
     end: u64,
 ) {
-    let Outgoing { buffers, to, control } = outgoing;
+    let OutgoingMessage { buffers, to, control } = outgoing;
     // SAFETY: as the caller says.
-    if !entry.is_named() && !unsafe { is_wanted(writer, fd, entry, to) } {
+    if !entry.is_named() && !unsafe { is_selected(writer, fd, entry, to) } {
         return;
     }
-    let mut datagram = Datagram {
+    let mut datagram = DatagramRecord {
         direction: Direction::Send,
         flow: entry.flow(),
         ticks: begin,
@@ -69,13 +71,13 @@ pub(crate) unsafe fn sent(
     // SAFETY: as the caller says.
     unsafe {
         let may_be_cut = !control.is_empty() || entry.is_cut();
-        if !may_be_cut || !sent_cut(fd, entry, buffers, control, &datagram) {
-            datagram.checksum = checksum(buffers, bytes);
+        if !may_be_cut || !log_segmented(fd, entry, buffers, control, &datagram) {
+            datagram.checksum = checksum_of(buffers, bytes);
             log_one(writer, entry, &datagram, buffers, end);
         }
     }
     if !entry.is_named() {
-        names::bound(writer, fd, entry);
+        names::log_bound(writer, fd, entry);
     }
 }
 
@@ -85,19 +87,19 @@ pub(crate) unsafe fn sent(
 /// As [`sent`].
 #[cold]
 #[inline(never)]
-unsafe fn sent_cut(
+unsafe fn log_segmented(
     fd: c_int,
-    entry: Entry,
-    buffers: Buffers,
-    control: Control,
-    all: &Datagram,
+    entry: DescriptorWord,
+    buffers: CallBuffers,
+    control: ControlData,
+    all: &DatagramRecord,
 ) -> bool {
     // SAFETY: as the caller says.
     let size = unsafe { segments::size_sent(fd, entry, control) };
     let is_cut = size != 0 && all.bytes > size as u64;
     if is_cut {
         // SAFETY: as the caller says.
-        unsafe { log_pieces(entry, all, buffers, size, all.ticks + all.duration) };
+        unsafe { log_segments(entry, all, buffers, size, all.ticks + all.duration) };
     }
     is_cut
 }
@@ -107,19 +109,25 @@ unsafe fn sent_cut(
 /// # Safety
 /// The buffers are readable as far as they hold them.
 #[inline(never)]
-unsafe fn log_pieces(entry: Entry, all: &Datagram, buffers: Buffers, size: usize, end: u64) {
-    let Some(writer) = log::writer() else { return };
+unsafe fn log_segments(
+    entry: DescriptorWord,
+    all: &DatagramRecord,
+    buffers: CallBuffers,
+    size: usize,
+    end: u64,
+) {
+    let Some(writer) = log::current_writer() else { return };
     // SAFETY: as the caller says.
     let capacity = unsafe { buffers.capacity() };
-    for (at, bytes) in segments::pieces(all.bytes as usize, size) {
+    for (at, bytes) in segments::segment_ranges(all.bytes as usize, size) {
         let is_cut_off = at + bytes > capacity;
         let kept = if is_cut_off { all.flags } else { all.flags & !datagram_flag::TRUNCATED };
         // SAFETY: as the caller says.
         unsafe {
-            let checksum = checksum_behind(buffers, at, bytes);
-            let piece = Datagram { bytes: bytes as u64, checksum, flags: kept, ..*all };
-            let beginning = buffers.behind(at);
-            log_one(writer, entry, &piece, Buffers { first: &beginning, count: 1 }, end);
+            let checksum = checksum_after(buffers, at, bytes);
+            let piece = DatagramRecord { bytes: bytes as u64, checksum, flags: kept, ..*all };
+            let beginning = buffers.slice_after(at);
+            log_one(writer, entry, &piece, CallBuffers { first: &beginning, count: 1 }, end);
         }
     }
 }
@@ -129,15 +137,21 @@ unsafe fn log_pieces(entry: Entry, all: &Datagram, buffers: Buffers, size: usize
 /// # Safety
 /// The buffers are readable as far as they hold it.
 #[inline(always)]
-unsafe fn log_one(writer: Writer, entry: Entry, datagram: &Datagram, buffers: Buffers, end: u64) {
+unsafe fn log_one(
+    writer: RecordWriter,
+    entry: DescriptorWord,
+    datagram: &DatagramRecord,
+    buffers: CallBuffers,
+    end: u64,
+) {
     writer.datagram(datagram, end);
     if entry.is_watched() {
-        let Datagram { direction, flow, ticks, bytes, duration, flags, .. } = *datagram;
-        let moved = Transfer { direction, flow, ticks, bytes, duration };
+        let DatagramRecord { direction, flow, ticks, bytes, duration, flags, .. } = *datagram;
+        let moved = StreamTransfer { direction, flow, ticks, bytes, duration };
         let is_peeked = flags & datagram_flag::PEEKED != 0;
-        let buffers = if is_peeked { Buffers::NONE } else { buffers };
+        let buffers = if is_peeked { CallBuffers::NONE } else { buffers };
         // SAFETY: as the caller says.
-        unsafe { watch::datagram(writer, &moved, buffers, end) };
+        unsafe { watch::log_datagram(writer, &moved, buffers, end) };
     }
 }
 
@@ -148,10 +162,15 @@ unsafe fn log_one(writer: Writer, entry: Entry, datagram: &Datagram, buffers: Bu
 /// `to` is readable.
 #[cold]
 #[inline(never)]
-unsafe fn is_wanted(writer: Writer, fd: c_int, entry: Entry, to: Address) -> bool {
+unsafe fn is_selected(
+    writer: RecordWriter,
+    fd: c_int,
+    entry: DescriptorWord,
+    to: CallerAddress,
+) -> bool {
     // SAFETY: as the caller says.
-    let peer = unsafe { Name::copy(to.start, to.length) };
-    adopt::stays(writer, fd, entry, &Name::local(fd), &peer)
+    let peer = unsafe { RawSocketName::copy_from(to.start, to.length) };
+    adopt::keep_if_selected(writer, fd, entry, &RawSocketName::local_name(fd), &peer)
 }
 
 /// Logs a datagram that was received, or those that the kernel has joined, or the end of a
@@ -160,17 +179,17 @@ unsafe fn is_wanted(writer: Writer, fd: c_int, entry: Entry, to: Address) -> boo
 /// # Safety
 /// `buffers` hold what was received of it, and the sender's name is readable.
 #[inline(always)]
-pub(crate) unsafe fn received(
-    writer: Writer,
-    entry: Entry,
-    buffers: Buffers,
+pub(crate) unsafe fn log_received(
+    writer: RecordWriter,
+    entry: DescriptorWord,
+    buffers: CallBuffers,
     message: &ReceivedDatagram,
     begin: u64,
     end: u64,
 ) {
     if message.bytes == 0 && entry.has_end() {
         if !message.peeked {
-            writer.record(&encode::end_of_file(end, entry.flow()), end);
+            writer.record(&encode::end_of_file_record(end, entry.flow()), end);
         }
         return;
     }
@@ -181,7 +200,7 @@ pub(crate) unsafe fn received(
     if message.peeked {
         flags |= datagram_flag::PEEKED;
     }
-    let mut datagram = Datagram {
+    let mut datagram = DatagramRecord {
         direction: Direction::Receive,
         flow: entry.flow(),
         ticks: end,
@@ -195,10 +214,10 @@ pub(crate) unsafe fn received(
     // SAFETY: as the caller says.
     unsafe {
         if message.size == 0 || message.bytes <= message.size {
-            datagram.checksum = checksum(buffers, message.bytes);
+            datagram.checksum = checksum_of(buffers, message.bytes);
             log_one(writer, entry, &datagram, buffers, end);
         } else {
-            log_pieces(entry, &datagram, buffers, message.size, end);
+            log_segments(entry, &datagram, buffers, message.size, end);
         }
     }
 }
@@ -208,7 +227,7 @@ pub(crate) unsafe fn received(
 /// # Safety
 /// The buffers are readable as far as that.
 #[inline(always)]
-unsafe fn checksum(buffers: Buffers, bytes: usize) -> u32 {
+unsafe fn checksum_of(buffers: CallBuffers, bytes: usize) -> u32 {
     let mut sum = 0;
     let mut rest = bytes;
     for index in 0..buffers.count {
@@ -221,7 +240,7 @@ unsafe fn checksum(buffers: Buffers, bytes: usize) -> u32 {
         if length > 0 {
             // SAFETY: the kernel has just read or written this many bytes here.
             let bytes = unsafe { core::slice::from_raw_parts(buffer.iov_base.cast(), length) };
-            sum = checksum::update(sum, bytes);
+            sum = checksum::update_crc32(sum, bytes);
         }
         rest -= length;
     }
@@ -232,14 +251,14 @@ unsafe fn checksum(buffers: Buffers, bytes: usize) -> u32 {
 ///
 /// # Safety
 /// As [`checksum`].
-unsafe fn checksum_behind(buffers: Buffers, skipped: usize, bytes: usize) -> u32 {
+unsafe fn checksum_after(buffers: CallBuffers, skipped: usize, bytes: usize) -> u32 {
     let mut sum = 0;
     let mut before = skipped;
     // SAFETY: as the caller says.
-    for slice in unsafe { buffers.filled(skipped + bytes) } {
+    for slice in unsafe { buffers.filled_slices(skipped + bytes) } {
         let passed = slice.len().min(before);
         before -= passed;
-        sum = checksum::update(sum, slice.get(passed..).unwrap_or(&[]));
+        sum = checksum::update_crc32(sum, slice.get(passed..).unwrap_or(&[]));
     }
     sum
 }

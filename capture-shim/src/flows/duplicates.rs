@@ -7,43 +7,43 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::msghdr;
 use socket_log::encode;
 
-use super::{Control, closing, find};
-use crate::descriptors::remembered;
-use crate::descriptors::table::{self, Entry};
-use crate::log::{self, Standing};
+use super::{ControlData, closing, resolve};
+use crate::descriptors::remembered_sockets;
+use crate::descriptors::table::{self, DescriptorWord};
+use crate::log::{self, LogStanding};
 use crate::platform::clock;
 
 /// Notes that `new`, which was another descriptor until now, is what `old` is. The kernel closed
 /// the former one without a word.
-pub(crate) fn replaced(old: c_int, new: c_int) {
+pub(crate) fn log_replaced(old: c_int, new: c_int) {
     if new >= 0 && new != old {
-        if table::get(new) != Entry::UNKNOWN {
-            closing::forget(new);
+        if table::get_entry(new) != DescriptorWord::UNKNOWN {
+            closing::forget_descriptor(new);
         }
-        duplicated(old, new);
+        log_duplicated(old, new);
     }
 }
 
 /// Notes that `new` is what `old` is.
-pub(crate) fn duplicated(old: c_int, new: c_int) {
+pub(crate) fn log_duplicated(old: c_int, new: c_int) {
     if new < 0 || new == old {
         return;
     }
-    let writer = match log::standing() {
-        Standing::Writes(writer) => writer,
+    let writer = match log::log_standing() {
+        LogStanding::Writes(writer) => writer,
         // To make a descriptor is not to use it. The kernel will be asked what it is when it is
         // used.
-        Standing::Silent(_) => {
-            table::take(new);
+        LogStanding::Silent(_) => {
+            table::take_entry(new);
             return;
         }
-        Standing::Aside => return,
+        LogStanding::Aside => return,
     };
-    let entry = find::resolve(old, table::get(old));
-    if table::set(writer.state(), new, entry) && !entry.is_other() {
-        remembered::copy(Some(old), new);
-        let now = clock::now();
-        writer.record(&encode::duplicate(now, entry.flow(), old, new), now);
+    let entry = resolve::resolve_entry(old, table::get_entry(old));
+    if table::set_entry(writer.state(), new, entry) && !entry.is_other() {
+        remembered_sockets::copy_socket(Some(old), new);
+        let now = clock::current_ticks();
+        writer.record(&encode::duplicate_record(now, entry.flow(), old, new), now);
     }
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn duplicated(old: c_int, new: c_int) {
 static ANY_PASSED: AtomicBool = AtomicBool::new(false);
 
 /// Whether descriptors came with a message: sockets among them may never have been used here.
-pub(crate) fn any_passed() -> bool {
+pub(crate) fn any_received() -> bool {
     ANY_PASSED.load(Relaxed)
 }
 
@@ -60,12 +60,12 @@ pub(crate) fn any_passed() -> bool {
 ///
 /// # Safety
 /// `message` is as the kernel filled it.
-pub(crate) unsafe fn passed(message: *const msghdr) {
+pub(crate) unsafe fn clear_received(message: *const msghdr) {
     // SAFETY: as the caller says.
     unsafe {
-        let control = Control::of_message(message);
+        let control = ControlData::from_message(message);
         if !control.is_empty() {
-            passed_by(control);
+            clear_control(control);
         }
     }
 }
@@ -75,16 +75,16 @@ pub(crate) unsafe fn passed(message: *const msghdr) {
 /// # Safety
 /// They are as the kernel filled them.
 #[inline(never)]
-unsafe fn passed_by(control: Control) {
+unsafe fn clear_control(control: ControlData) {
     // SAFETY: as the caller says.
     unsafe {
-        control.each(|header, contents| {
+        control.for_each_item(|header, contents| {
             if header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_RIGHTS {
                 ANY_PASSED.store(true, Relaxed);
                 for fd in contents.chunks_exact(size_of::<c_int>()) {
                     let fd = fd.try_into().map_or(-1, c_int::from_ne_bytes);
-                    if table::get(fd) != Entry::UNKNOWN {
-                        closing::forget(fd);
+                    if table::get_entry(fd) != DescriptorWord::UNKNOWN {
+                        closing::forget_descriptor(fd);
                     }
                 }
             }

@@ -2,12 +2,12 @@
 
 use core::ffi::c_int;
 
-use socket_log::encode::{self, Connect, Role};
+use socket_log::encode::{self, ConnectOutcome, FlowRole};
 
 use super::adopt;
-use crate::descriptors::table::{self, Entry, Kind};
-use crate::descriptors::{Name, remembered};
-use crate::log::Writer;
+use crate::descriptors::table::{self, DescriptorKind, DescriptorWord};
+use crate::descriptors::{RawSocketName, remembered_sockets};
+use crate::log::RecordWriter;
 use crate::platform::{clock, raw};
 
 /// ConnectCall to `connect`.
@@ -20,10 +20,17 @@ pub(crate) struct ConnectCall {
 }
 
 /// Logs the names of the ends of `fd`'s flow.
-pub(crate) fn name(writer: Writer, fd: c_int, entry: Entry, role: Role, local: &Name, peer: &Name) {
+pub(crate) fn log_endpoint_names(
+    writer: RecordWriter,
+    fd: c_int,
+    entry: DescriptorWord,
+    role: FlowRole,
+    local: &RawSocketName,
+    peer: &RawSocketName,
+) {
     // A stream that is only bound may yet listen or connect.
-    if (role != Role::Bind || entry.kind() == Kind::Datagram)
-        && !adopt::stays(writer, fd, entry, local, peer)
+    if (role != FlowRole::Bind || entry.kind() == DescriptorKind::Datagram)
+        && !adopt::keep_if_selected(writer, fd, entry, local, peer)
     {
         return;
     }
@@ -32,46 +39,55 @@ pub(crate) fn name(writer: Writer, fd: c_int, entry: Entry, role: Role, local: &
 
 /// Logs the names of the ends of a flow on which a connection was made, or is under way, by `call`,
 /// where that is known.
-pub(crate) fn connected(
-    writer: Writer,
+pub(crate) fn log_connected(
+    writer: RecordWriter,
     fd: c_int,
-    entry: Entry,
+    entry: DescriptorWord,
     call: Option<ConnectCall>,
-    local: &Name,
-    peer: &Name,
+    local: &RawSocketName,
+    peer: &RawSocketName,
 ) {
-    if adopt::stays(writer, fd, entry, local, peer) {
-        log_names(writer, fd, entry, (Role::Connect, call), local, peer);
+    if adopt::keep_if_selected(writer, fd, entry, local, peer) {
+        log_names(writer, fd, entry, (FlowRole::Connect, call), local, peer);
     }
 }
 
 /// Logs the name of a socket that its first send has bound.
-pub(crate) fn bound(writer: Writer, fd: c_int, entry: Entry) {
-    log_names(writer, fd, entry, (Role::Bind, None), &Name::local(fd), &Name::NONE);
+pub(crate) fn log_bound(writer: RecordWriter, fd: c_int, entry: DescriptorWord) {
+    log_names(
+        writer,
+        fd,
+        entry,
+        (FlowRole::Bind, None),
+        &RawSocketName::local_name(fd),
+        &RawSocketName::NONE,
+    );
 }
 
 /// Writes the record of the names, and marks the entry as named.
 fn log_names(
-    writer: Writer,
+    writer: RecordWriter,
     fd: c_int,
-    entry: Entry,
-    (role, call): (Role, Option<ConnectCall>),
-    local: &Name,
-    peer: &Name,
+    entry: DescriptorWord,
+    (role, call): (FlowRole, Option<ConnectCall>),
+    local: &RawSocketName,
+    peer: &RawSocketName,
 ) {
     let of_unix = local.family() == libc::AF_UNIX || peer.family() == libc::AF_UNIX;
     let peer_pid = if of_unix { peer_pid(fd) } else { 0 };
-    remembered::name(fd, local, peer, role == Role::Listen);
-    let now = clock::now();
-    let connect = call
-        .map(|ConnectCall { at, under_way }| Connect { took: now.saturating_sub(at), under_way });
-    let [own, other] = [local, peer].map(Name::as_bytes);
-    writer.names(
-        encode::endpoints_parts(now, entry.flow(), role, own, other, peer_pid, connect),
+    remembered_sockets::remember_names(fd, local, peer, role == FlowRole::Listen);
+    let now = clock::current_ticks();
+    let connect = call.map(|ConnectCall { at, under_way }| ConnectOutcome {
+        took: now.saturating_sub(at),
+        under_way,
+    });
+    let [own, other] = [local, peer].map(RawSocketName::as_bytes);
+    writer.endpoint_names(
+        encode::endpoints_fragments(now, entry.flow(), role, own, other, peer_pid, connect),
         now,
     );
     // Fails when the descriptor was closed or named meanwhile, and then there is nothing to do.
-    let _ = table::replace(writer.state(), fd, entry, entry.named());
+    let _ = table::replace_entry(writer.state(), fd, entry, entry.as_named());
 }
 
 /// Id of the process at the other end of a unix socket; 0 where there is none.

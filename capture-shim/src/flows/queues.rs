@@ -14,17 +14,17 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use socket_log::encode::{self, Direction};
 
-use crate::descriptors::table::{self, Entry, Kind};
-use crate::log::Writer;
+use crate::descriptors::table::{self, DescriptorKind, DescriptorWord};
+use crate::log::RecordWriter;
 use crate::platform::{clock, raw};
 use crate::tuning::{BETWEEN_LOOKS, FIRST_LOOKS, FLOWS_WITH_QUEUES, WITHIN_TURNS};
 
-/// By flow, the ticks of the latest look, the number of looks up to [`MOST`], and whether the
-/// latest call was a receive, as [`Latest::word`] has them.
+/// By flow, the ticks of the latest look, the number of looks up to [`MAX_LOOKS_COUNTED`], and
+/// whether the latest call was a receive, as [`Latest::word`] has them.
 static LATEST: [AtomicU64; FLOWS_WITH_QUEUES] = [const { AtomicU64::new(0) }; FLOWS_WITH_QUEUES];
 
 /// Largest number of looks that is counted.
-const MOST: u64 = 63;
+const MAX_LOOKS_COUNTED: u64 = 63;
 
 /// What is known of the looks at a queue.
 struct Latest {
@@ -35,7 +35,7 @@ struct Latest {
 
 impl Latest {
     fn of(word: u64) -> Latest {
-        Latest { ticks: word >> 7, looks: word >> 1 & MOST, received: word & 1 != 0 }
+        Latest { ticks: word >> 7, looks: word >> 1 & MAX_LOOKS_COUNTED, received: word & 1 != 0 }
     }
 
     fn word(&self) -> u64 {
@@ -52,33 +52,41 @@ impl Latest {
 }
 
 /// Whether the queue of a descriptor is looked at: it is a unix stream that was found in use.
-pub(super) fn are_looked_at(entry: Entry) -> bool {
-    entry.is_found() && entry.kind() == Kind::Stream && entry.domain() == libc::AF_UNIX
+pub(super) fn are_looked_at(entry: DescriptorWord) -> bool {
+    entry.is_found() && entry.kind() == DescriptorKind::Stream && entry.domain() == libc::AF_UNIX
 }
 
 /// Looks at the queue of `fd`, where it is time, before a call in this direction. Returns the entry
 /// of the descriptor, which goes on being asked about.
-pub(super) fn look(writer: Writer, fd: c_int, entry: Entry, direction: Direction) -> Entry {
-    let is_first = entry.counted(Direction::Receive).is_some();
+pub(super) fn look(
+    writer: RecordWriter,
+    fd: c_int,
+    entry: DescriptorWord,
+    direction: Direction,
+) -> DescriptorWord {
+    let is_first = entry.as_counted(Direction::Receive).is_some();
     // A receive that began before the library came may take bytes out of sight until the next one.
     if is_first && direction == Direction::Send {
         return entry;
     }
-    let now = clock::now();
+    let now = clock::current_ticks();
     let Some(latest) = LATEST.get(entry.flow() as usize % FLOWS_WITH_QUEUES) else { return entry };
     let nothing = Latest { ticks: 0, looks: 0, received: false };
     let before = if is_first { nothing } else { Latest::of(latest.load(Relaxed)) };
     let receives = direction == Direction::Receive;
     let is_due = is_first || before.is_due(now, receives);
-    let (ticks, looks) =
-        if is_due { (now, MOST.min(before.looks + 1)) } else { (before.ticks, before.looks) };
+    let (ticks, looks) = if is_due {
+        (now, MAX_LOOKS_COUNTED.min(before.looks + 1))
+    } else {
+        (before.ticks, before.looks)
+    };
     latest.store(Latest { ticks, looks, received: receives }.word(), Relaxed);
     if is_due {
         ask(writer, fd, entry, now);
     }
-    match entry.counted(Direction::Receive) {
+    match entry.as_counted(Direction::Receive) {
         // Fails when another thread has done it, or the descriptor was closed meanwhile.
-        Some(known) => match table::replace(writer.state(), fd, entry, known) {
+        Some(known) => match table::replace_entry(writer.state(), fd, entry, known) {
             Ok(()) => known,
             Err(other) => other,
         },
@@ -87,16 +95,16 @@ pub(super) fn look(writer: Writer, fd: c_int, entry: Entry, direction: Direction
 }
 
 /// Looks at the queue of a descriptor that is about to be closed.
-pub(super) fn look_finally(writer: Writer, fd: c_int, entry: Entry) {
-    if entry.counted(Direction::Receive).is_none() {
-        ask(writer, fd, entry, clock::now());
+pub(super) fn look_finally(writer: RecordWriter, fd: c_int, entry: DescriptorWord) {
+    if entry.as_counted(Direction::Receive).is_none() {
+        ask(writer, fd, entry, clock::current_ticks());
     }
 }
 
 /// Logs how many bytes the queue holds.
-fn ask(writer: Writer, fd: c_int, entry: Entry, now: u64) {
+fn ask(writer: RecordWriter, fd: c_int, entry: DescriptorWord, now: u64) {
     let Some(bytes) = raw::bytes_unread(fd) else { return };
-    let end = clock::now();
+    let end = clock::current_ticks();
     let took = u32::try_from(end.saturating_sub(now)).unwrap_or(u32::MAX);
     writer.record(&encode::queued(now, entry.flow(), bytes, took), end);
 }

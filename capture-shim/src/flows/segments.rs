@@ -8,8 +8,8 @@
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::Control;
-use crate::descriptors::table::{self, Entry, Kind};
+use super::ControlData;
+use crate::descriptors::table::{self, DescriptorKind, DescriptorWord};
 use crate::log;
 use crate::platform::raw;
 
@@ -24,11 +24,11 @@ const UDP_GRO: c_int = 104;
 /// `control` is readable.
 #[cold]
 #[inline(never)]
-pub(super) unsafe fn size_sent(fd: c_int, entry: Entry, control: Control) -> usize {
+pub(super) unsafe fn size_sent(fd: c_int, entry: DescriptorWord, control: ControlData) -> usize {
     // SAFETY: as the caller says.
     match unsafe { control_value(control, UDP_SEGMENT) } {
         Some(size) => size,
-        None if entry.is_cut() => option(fd),
+        None if entry.is_cut() => segment_size_option(fd),
         None => 0,
     }
 }
@@ -38,7 +38,7 @@ pub(super) unsafe fn size_sent(fd: c_int, entry: Entry, control: Control) -> usi
 /// # Safety
 /// `control` is as the kernel wrote it.
 #[inline(always)]
-pub(crate) unsafe fn size_received(control: Control) -> usize {
+pub(crate) unsafe fn size_received(control: ControlData) -> usize {
     // SAFETY: as the caller says.
     if control.is_empty() { 0 } else { unsafe { control_value(control, UDP_GRO).unwrap_or(0) } }
 }
@@ -48,11 +48,11 @@ pub(crate) unsafe fn size_received(control: Control) -> usize {
 ///
 /// # Safety
 /// `control` is readable.
-unsafe fn control_value(control: Control, kind: c_int) -> Option<usize> {
+unsafe fn control_value(control: ControlData, kind: c_int) -> Option<usize> {
     let mut value = None;
     // SAFETY: as the caller says.
     unsafe {
-        control.each(|header, contents| {
+        control.for_each_item(|header, contents| {
             if header.cmsg_level == libc::SOL_UDP && header.cmsg_type == kind {
                 // The kernel takes a number of two bytes, and gives one of four.
                 let number = |bytes: &[u8; 2]| usize::from(u16::from_ne_bytes(*bytes));
@@ -64,36 +64,40 @@ unsafe fn control_value(control: Control, kind: c_int) -> Option<usize> {
 }
 
 /// Size of the datagrams that all sends on `fd` are cut into, in bytes; 0 for none.
-fn option(fd: c_int) -> usize {
-    raw::option::<c_int>(fd, libc::SOL_UDP, UDP_SEGMENT)
+fn segment_size_option(fd: c_int) -> usize {
+    raw::protocol_option::<c_int>(fd, libc::SOL_UDP, UDP_SEGMENT)
         .map_or(0, |size| usize::try_from(size).unwrap_or(0))
 }
 
 /// The entry of a datagram socket that is met in use, marked where its sends are cut.
-pub(super) fn marked(fd: c_int, entry: Entry) -> Entry {
+pub(super) fn mark_segmented(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
     let is_internet = matches!(entry.domain(), libc::AF_INET | libc::AF_INET6);
-    if is_internet && !entry.has_end() && option(fd) != 0 { entry.cut(true) } else { entry }
+    if is_internet && !entry.has_end() && segment_size_option(fd) != 0 {
+        entry.with_cut(true)
+    } else {
+        entry
+    }
 }
 
 /// Notes that the program has set an option of `fd`, which may be the size that its sends are cut
 /// into.
 pub(crate) fn option_set(fd: c_int, level: c_int, name: c_int) {
-    let entry = table::get(fd);
-    if level != libc::SOL_UDP || name != UDP_SEGMENT || entry.kind() != Kind::Datagram {
+    let entry = table::get_entry(fd);
+    if level != libc::SOL_UDP || name != UDP_SEGMENT || entry.kind() != DescriptorKind::Datagram {
         return;
     }
-    let Some(state) = log::state_of_table() else { return };
-    let is_cut = option(fd) != 0;
+    let Some(state) = log::state_for_table() else { return };
+    let is_cut = segment_size_option(fd) != 0;
     for other in 0..state.descriptors.load(Relaxed) as c_int {
-        let entry = table::get(other);
-        if entry.flow() == table::get(fd).flow() {
+        let entry = table::get_entry(other);
+        if entry.flow() == table::get_entry(fd).flow() {
             // Fails when the descriptor was closed meanwhile, and then there is nothing to do.
-            let _ = table::replace(state, other, entry, entry.cut(is_cut));
+            let _ = table::replace_entry(state, other, entry, entry.with_cut(is_cut));
         }
     }
 }
 
 /// Datagrams of a call: the place of each within its bytes, and its size.
-pub(super) fn pieces(bytes: usize, size: usize) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn segment_ranges(bytes: usize, size: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..bytes).step_by(size.max(1)).map(move |at| (at, size.min(bytes - at)))
 }

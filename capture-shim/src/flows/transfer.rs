@@ -10,10 +10,13 @@ use core::ptr;
 use libc::{iovec, ssize_t};
 use socket_log::encode::{self, Direction};
 
-use super::{Address, Buffers, Moved, Outgoing, counts, datagram, others, watch};
+use super::{
+    CallBuffers, CallerAddress, OutgoingMessage, WatchedTransfer, counts, datagram, non_socket_io,
+    watch,
+};
 use crate::c_library::errno;
-use crate::descriptors::table::{self, Entry, Kind};
-use crate::log::{self, Transfer, Writer};
+use crate::descriptors::table::{self, DescriptorKind, DescriptorWord};
+use crate::log::{self, RecordWriter, StreamTransfer};
 use crate::platform::clock;
 
 /// Makes a send, which may be of any kind. `call` is the program's own call.
@@ -21,21 +24,21 @@ use crate::platform::clock;
 /// # Safety
 /// `buffer` and `size` are what `call` sends.
 #[inline(always)]
-pub(crate) unsafe fn send(
+pub(crate) unsafe fn send_bytes(
     fd: c_int,
     buffer: *const u8,
     size: usize,
-    to: Address,
+    to: CallerAddress,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    let entry = table::get(fd);
+    let entry = table::get_entry(fd);
     if entry.is_other() {
-        return others::moved(fd, entry, Direction::Send, buffer, call);
+        return non_socket_io::log_call(fd, entry, Direction::Send, buffer, call);
     }
     let buffer = iovec { iov_base: buffer.cast_mut().cast(), iov_len: size };
     // SAFETY: one buffer, as the caller says.
     unsafe {
-        let what = || Outgoing::new(Buffers { first: &buffer, count: 1 }, to);
+        let what = || OutgoingMessage::new(CallBuffers { first: &buffer, count: 1 }, to);
         send_on_socket(fd, entry, buffer.iov_base.cast(), what, call)
     }
 }
@@ -48,12 +51,12 @@ pub(crate) unsafe fn send(
 #[inline(always)]
 pub(crate) unsafe fn send_vector(
     fd: c_int,
-    what: impl FnOnce() -> Outgoing,
+    what: impl FnOnce() -> OutgoingMessage,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    let entry = table::get(fd);
+    let entry = table::get_entry(fd);
     if entry.is_other() {
-        return others::moved(fd, entry, Direction::Send, ptr::null(), call);
+        return non_socket_io::log_call(fd, entry, Direction::Send, ptr::null(), call);
     }
     // SAFETY: as the caller says.
     unsafe { send_on_socket(fd, entry, ptr::null(), what, call) }
@@ -64,29 +67,29 @@ pub(crate) unsafe fn send_vector(
 #[inline(always)]
 unsafe fn send_on_socket(
     fd: c_int,
-    entry: Entry,
+    entry: DescriptorWord,
     single: *const u8,
-    what: impl FnOnce() -> Outgoing,
+    what: impl FnOnce() -> OutgoingMessage,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    let entry = counts::resolve(fd, entry, Direction::Send);
+    let entry = counts::resolve_counted(fd, entry, Direction::Send);
     if entry.is_other() {
-        return others::moved(fd, entry, Direction::Send, single, call);
+        return non_socket_io::log_call(fd, entry, Direction::Send, single, call);
     }
-    let begin = clock::now();
+    let begin = clock::current_ticks();
     let result = call();
-    let end = clock::now();
-    let Some(writer) = log::writer() else { return result };
-    if entry.kind() == Kind::Datagram {
+    let end = clock::current_ticks();
+    let Some(writer) = log::current_writer() else { return result };
+    if entry.kind() == DescriptorKind::Datagram {
         if result < 0 {
-            fail(writer, fd, entry, Direction::Send, end);
+            log_failure(writer, fd, entry, Direction::Send, end);
         } else {
             // SAFETY: the buffers were just sent.
-            unsafe { datagram::sent(writer, fd, entry, what(), result as usize, begin, end) };
+            unsafe { datagram::log_sent(writer, fd, entry, what(), result as usize, begin, end) };
         }
     } else {
         // SAFETY: the buffers were just sent.
-        unsafe { sent(writer, fd, entry, result, || what().buffers, begin, end) };
+        unsafe { log_sent(writer, fd, entry, result, || what().buffers, begin, end) };
     }
     result
 }
@@ -96,23 +99,31 @@ unsafe fn send_on_socket(
 /// # Safety
 /// As many bytes of the buffers are readable as were sent.
 #[inline(always)]
-pub(crate) unsafe fn sent(
-    writer: Writer,
+pub(crate) unsafe fn log_sent(
+    writer: RecordWriter,
     fd: c_int,
-    entry: Entry,
+    entry: DescriptorWord,
     result: ssize_t,
-    buffers: impl FnOnce() -> Buffers,
+    buffers: impl FnOnce() -> CallBuffers,
     begin: u64,
     end: u64,
 ) {
     if result < 0 {
-        fail(writer, fd, entry, Direction::Send, end);
+        log_failure(writer, fd, entry, Direction::Send, end);
     } else if result > 0 {
         let (direction, flow, bytes) = (Direction::Send, entry.flow(), result as u64);
         if entry.is_watched() {
-            let transfer = Transfer { direction, flow, ticks: begin, bytes, duration: end - begin };
+            let transfer =
+                StreamTransfer { direction, flow, ticks: begin, bytes, duration: end - begin };
             // SAFETY: the buffers were just sent.
-            unsafe { watch::moved(&Moved { writer, transfer, buffers: buffers(), now: end }) };
+            unsafe {
+                watch::log_moved(&WatchedTransfer {
+                    writer,
+                    transfer,
+                    buffers: buffers(),
+                    now: end,
+                })
+            };
         } else {
             writer.transfer(direction, flow, begin, bytes, end - begin, end);
         }
@@ -124,20 +135,20 @@ pub(crate) unsafe fn sent(
 /// # Safety
 /// `buffer` and `size` are where `call` receives.
 #[inline(always)]
-pub(crate) unsafe fn receive(
+pub(crate) unsafe fn receive_bytes(
     fd: c_int,
     buffer: *mut u8,
     size: usize,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    let entry = table::get(fd);
+    let entry = table::get_entry(fd);
     if entry.is_other() {
-        return others::moved(fd, entry, Direction::Receive, buffer, call);
+        return non_socket_io::log_call(fd, entry, Direction::Receive, buffer, call);
     }
     let buffer = iovec { iov_base: buffer.cast(), iov_len: size };
     // SAFETY: one buffer, as the caller says.
     unsafe {
-        let buffers = Buffers { first: &buffer, count: 1 };
+        let buffers = CallBuffers { first: &buffer, count: 1 };
         receive_on_socket(fd, entry, buffer.iov_base.cast(), buffers, call)
     }
 }
@@ -149,12 +160,12 @@ pub(crate) unsafe fn receive(
 #[inline(always)]
 pub(crate) unsafe fn receive_vector(
     fd: c_int,
-    buffers: Buffers,
+    buffers: CallBuffers,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    let entry = table::get(fd);
+    let entry = table::get_entry(fd);
     if entry.is_other() {
-        return others::moved(fd, entry, Direction::Receive, ptr::null(), call);
+        return non_socket_io::log_call(fd, entry, Direction::Receive, ptr::null(), call);
     }
     // SAFETY: as the caller says.
     unsafe { receive_on_socket(fd, entry, ptr::null(), buffers, call) }
@@ -165,31 +176,31 @@ pub(crate) unsafe fn receive_vector(
 #[inline(always)]
 unsafe fn receive_on_socket(
     fd: c_int,
-    entry: Entry,
+    entry: DescriptorWord,
     single: *const u8,
-    buffers: Buffers,
+    buffers: CallBuffers,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    let entry = counts::resolve(fd, entry, Direction::Receive);
+    let entry = counts::resolve_counted(fd, entry, Direction::Receive);
     if entry.is_other() {
-        return others::moved(fd, entry, Direction::Receive, single, call);
+        return non_socket_io::log_call(fd, entry, Direction::Receive, single, call);
     }
-    let begin = clock::now();
+    let begin = clock::current_ticks();
     let result = call();
-    let end = clock::now();
-    let Some(writer) = log::writer() else { return result };
-    if entry.kind() == Kind::Datagram {
+    let end = clock::current_ticks();
+    let Some(writer) = log::current_writer() else { return result };
+    if entry.kind() == DescriptorKind::Datagram {
         if result < 0 {
-            fail(writer, fd, entry, Direction::Receive, end);
+            log_failure(writer, fd, entry, Direction::Receive, end);
         // SAFETY: the buffers' descriptions were just used by the call.
         } else if result > 0 || unsafe { buffers.capacity() } > 0 {
-            let message = datagram::ReceivedDatagram::of_bytes(result as usize);
+            let message = datagram::ReceivedDatagram::from_byte_count(result as usize);
             // SAFETY: the buffers were just filled.
-            unsafe { datagram::received(writer, entry, buffers, &message, begin, end) };
+            unsafe { datagram::log_received(writer, entry, buffers, &message, begin, end) };
         }
     } else {
         // SAFETY: the buffers' descriptions were just used by the call.
-        unsafe { received(writer, fd, entry, result, buffers, begin, end) };
+        unsafe { log_received(writer, fd, entry, result, buffers, begin, end) };
     }
     result
 }
@@ -199,48 +210,57 @@ unsafe fn receive_on_socket(
 /// # Safety
 /// The descriptions of `buffers` are readable.
 #[inline(always)]
-pub(crate) unsafe fn received(
-    writer: Writer,
+pub(crate) unsafe fn log_received(
+    writer: RecordWriter,
     fd: c_int,
-    entry: Entry,
+    entry: DescriptorWord,
     result: ssize_t,
-    buffers: Buffers,
+    buffers: CallBuffers,
     begin: u64,
     end: u64,
 ) {
     if result > 0 {
         let (direction, flow, bytes) = (Direction::Receive, entry.flow(), result as u64);
         if entry.is_watched() {
-            let transfer = Transfer { direction, flow, ticks: end, bytes, duration: end - begin };
+            let transfer =
+                StreamTransfer { direction, flow, ticks: end, bytes, duration: end - begin };
             if buffers.count == 0 {
-                watch::moved_without_buffers(writer, &transfer, end);
+                watch::log_moved_without_buffers(writer, &transfer, end);
             } else {
                 // SAFETY: the buffers were just filled.
-                unsafe { watch::moved(&Moved { writer, transfer, buffers, now: end }) };
+                unsafe {
+                    watch::log_moved(&WatchedTransfer { writer, transfer, buffers, now: end })
+                };
             }
         } else {
             writer.transfer(direction, flow, end, bytes, end - begin, end);
         }
     } else if result < 0 {
-        fail(writer, fd, entry, Direction::Receive, end);
+        log_failure(writer, fd, entry, Direction::Receive, end);
     // SAFETY: as the caller says.
     } else if unsafe { buffers.capacity() } > 0 {
-        writer.record(&encode::end_of_file(end, entry.flow()), end);
+        writer.record(&encode::end_of_file_record(end, entry.flow()), end);
         // Fails when the descriptor was closed meanwhile, and then there is nothing to do.
-        let _ = table::replace(writer.state(), fd, entry, entry.ended());
+        let _ = table::replace_entry(writer.state(), fd, entry, entry.as_ended());
     }
 }
 
 /// Logs a call that failed, unless it only has to be made again.
 #[cold]
 #[inline(never)]
-pub(crate) fn fail(writer: Writer, fd: c_int, entry: Entry, direction: Direction, now: u64) {
-    match errno::get() {
+pub(crate) fn log_failure(
+    writer: RecordWriter,
+    fd: c_int,
+    entry: DescriptorWord,
+    direction: Direction,
+    now: u64,
+) {
+    match errno::get_errno() {
         libc::EAGAIN | libc::EINTR | libc::EINPROGRESS | libc::EALREADY => {}
         // The descriptor was closed out of sight. Whatever the number names next is looked at anew.
         libc::EBADF | libc::ENOTSOCK => {
-            let _ = table::replace(writer.state(), fd, entry, Entry::UNKNOWN);
+            let _ = table::replace_entry(writer.state(), fd, entry, DescriptorWord::UNKNOWN);
         }
-        errno => writer.record(&encode::failure(now, entry.flow(), direction, errno), now),
+        errno => writer.record(&encode::failure_record(now, entry.flow(), direction, errno), now),
     }
 }

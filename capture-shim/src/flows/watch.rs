@@ -13,12 +13,12 @@ use core::sync::atomic::{AtomicPtr, AtomicU64};
 use crc32fast::Hasher;
 use socket_log::encode::{self, Direction};
 
-use super::{Buffers, Moved, heads};
-use crate::descriptors::table::Entry;
-use crate::log::{Transfer, Writer, positions};
+use super::{CallBuffers, WatchedTransfer, message_snippets};
+use crate::descriptors::table::DescriptorWord;
+use crate::log::{RecordWriter, StreamTransfer, positions};
 use crate::platform::raw;
 use crate::state;
-use crate::state::options::options;
+use crate::state::options::recording_options;
 use crate::tuning::FINGERPRINTED_FLOWS;
 
 /// Value of a direction whose fingerprint is done, or cannot be made.
@@ -29,8 +29,8 @@ const DONE: u64 = u32::MAX as u64;
 static FINGERPRINTS: AtomicPtr<[AtomicU64; 2]> = AtomicPtr::new(ptr::null_mut());
 
 /// Maps the memory for what is wanted of streams. False without memory.
-pub(crate) fn create() -> bool {
-    if options().fingerprint > 0 {
+pub(crate) fn create_watches() -> bool {
+    if recording_options().fingerprint > 0 {
         let Some(memory) =
             state::private_to_process(FINGERPRINTED_FLOWS * size_of::<[AtomicU64; 2]>())
         else {
@@ -38,7 +38,7 @@ pub(crate) fn create() -> bool {
         };
         FINGERPRINTS.store(memory.cast(), Relaxed);
     }
-    heads::create()
+    message_snippets::create_tables()
 }
 
 /// Fingerprint of a direction of `flow`; `None` where there are no fingerprints.
@@ -54,9 +54,9 @@ fn fingerprint_of(flow: u32, direction: Direction) -> Option<&'static AtomicU64>
 
 /// Begins to watch a stream. Bytes that went over it before it was `found` in use are not known,
 /// unless there were none.
-pub(crate) fn begin(fd: c_int, flow: u32, found: bool) {
-    heads::begin(fd, flow, found);
-    if options().fingerprint == 0 {
+pub(crate) fn begin_watch(fd: c_int, flow: u32, found: bool) {
+    message_snippets::begin_following(fd, flow, found);
+    if recording_options().fingerprint == 0 {
         return;
     }
     let (sent, received) = if found { raw::is_fresh_stream(fd) } else { (true, true) };
@@ -73,15 +73,15 @@ pub(crate) fn begin(fd: c_int, flow: u32, found: bool) {
 /// The buffers are readable as far as the transfer has bytes.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn moved(moved: &Moved) {
-    if !options().watches_heads_alone {
+pub(crate) unsafe fn log_moved(moved: &WatchedTransfer) {
+    if !recording_options().watches_heads_alone {
         // SAFETY: as the caller says.
-        return unsafe { moved_with_all(moved) };
+        return unsafe { log_moved_all(moved) };
     }
-    let Transfer { direction, flow, ticks, bytes, duration } = moved.transfer;
+    let StreamTransfer { direction, flow, ticks, bytes, duration } = moved.transfer;
     moved.writer.transfer(direction, flow, ticks, bytes, duration, moved.now);
     // SAFETY: as the caller says.
-    unsafe { heads::moved(moved) };
+    unsafe { message_snippets::keep_snippets(moved) };
 }
 
 /// The same where more is wanted than heads.
@@ -89,15 +89,15 @@ pub(crate) unsafe fn moved(moved: &Moved) {
 /// # Safety
 /// As [`moved`].
 #[inline(never)]
-unsafe fn moved_with_all(moved: &Moved) {
-    let Moved { writer, ref transfer, buffers, now } = *moved;
-    positions::transfer(writer, transfer, now);
-    let Transfer { direction, flow, bytes, .. } = *transfer;
+unsafe fn log_moved_all(moved: &WatchedTransfer) {
+    let WatchedTransfer { writer, ref transfer, buffers, now } = *moved;
+    positions::write_transfer(writer, transfer, now);
+    let StreamTransfer { direction, flow, bytes, .. } = *transfer;
     // SAFETY: as the caller says.
-    unsafe { fingerprint(writer, flow, direction, buffers, bytes as usize, now) };
-    cpu(writer, now);
+    unsafe { update_fingerprint(writer, flow, direction, buffers, bytes as usize, now) };
+    log_cpu_time(writer, now);
     // SAFETY: as the caller says.
-    unsafe { heads_alone(moved) };
+    unsafe { log_snippets_only(moved) };
 }
 
 /// Keeps the heads of a transfer, in a frame of its own: what is written before needs much of the
@@ -106,23 +106,23 @@ unsafe fn moved_with_all(moved: &Moved) {
 /// # Safety
 /// As [`moved`].
 #[inline(never)]
-unsafe fn heads_alone(moved: &Moved) {
+unsafe fn log_snippets_only(moved: &WatchedTransfer) {
     // SAFETY: as the caller says.
-    unsafe { heads::moved(moved) };
+    unsafe { message_snippets::keep_snippets(moved) };
 }
 
 /// Writes a transfer of a watched stream whose bytes the program never held: from here on the
 /// direction's checksum cannot be made.
 #[cold]
 #[inline(never)]
-pub(crate) fn moved_without_buffers(writer: Writer, moved: &Transfer, now: u64) {
-    positions::transfer(writer, moved, now);
+pub(crate) fn log_moved_without_buffers(writer: RecordWriter, moved: &StreamTransfer, now: u64) {
+    positions::write_transfer(writer, moved, now);
     if let Some(place) = fingerprint_of(moved.flow, moved.direction) {
         let before = place.swap(DONE, Relaxed);
         log_fingerprint(writer, moved.flow, moved.direction, before, now);
     }
-    cpu(writer, now);
-    heads::passed(moved);
+    log_cpu_time(writer, now);
+    message_snippets::pass_transfer(moved);
 }
 
 /// Writes what is wanted of a datagram of a watched socket beside it. It lies in `buffers`, which
@@ -132,16 +132,21 @@ pub(crate) fn moved_without_buffers(writer: Writer, moved: &Transfer, now: u64) 
 /// The buffers are readable as far as the datagram goes, or as far as they go.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn datagram(writer: Writer, moved: &Transfer, buffers: Buffers, now: u64) {
-    cpu(writer, now);
+pub(crate) unsafe fn log_datagram(
+    writer: RecordWriter,
+    moved: &StreamTransfer,
+    buffers: CallBuffers,
+    now: u64,
+) {
+    log_cpu_time(writer, now);
     // SAFETY: as the caller says.
-    unsafe { heads::datagram(writer, moved, buffers, now) };
+    unsafe { message_snippets::keep_datagram(writer, moved, buffers, now) };
 }
 
 /// Logs the fingerprints of a flow whose descriptor is closed: there may be no more bytes.
 #[cold]
 #[inline(never)]
-pub(crate) fn closed(writer: Writer, entry: Entry, now: u64) {
+pub(crate) fn log_closed(writer: RecordWriter, entry: DescriptorWord, now: u64) {
     for direction in [Direction::Send, Direction::Receive] {
         if let Some(place) = fingerprint_of(entry.flow(), direction) {
             log_fingerprint(writer, entry.flow(), direction, place.load(Relaxed), now);
@@ -151,21 +156,21 @@ pub(crate) fn closed(writer: Writer, entry: Entry, now: u64) {
 
 /// Logs the CPU time of the calling thread.
 #[inline(never)]
-fn cpu(writer: Writer, now: u64) {
-    if options().cpu
+fn log_cpu_time(writer: RecordWriter, now: u64) {
+    if recording_options().cpu
         && let Some(nanoseconds) = raw::thread_cpu_time()
     {
-        writer.record(&encode::cpu(now, nanoseconds), now);
+        writer.record(&encode::cpu_time_record(now, nanoseconds), now);
     }
 }
 
 /// # Safety
 /// The buffers are readable as far as `bytes`.
-unsafe fn fingerprint(
-    writer: Writer,
+unsafe fn update_fingerprint(
+    writer: RecordWriter,
     flow: u32,
     direction: Direction,
-    buffers: Buffers,
+    buffers: CallBuffers,
     bytes: usize,
     now: u64,
 ) {
@@ -174,7 +179,7 @@ unsafe fn fingerprint(
     if before == DONE {
         return;
     }
-    let wanted = options().fingerprint.saturating_sub(before as u32) as usize;
+    let wanted = recording_options().fingerprint.saturating_sub(before as u32) as usize;
     let mut rest = wanted.min(bytes);
     let taken = rest;
     let mut hasher = Hasher::new_with_initial((before >> 32) as u32);
@@ -201,9 +206,10 @@ unsafe fn fingerprint(
 }
 
 /// Writes the record of a fingerprint, unless it is done or there are no bytes.
-fn log_fingerprint(writer: Writer, flow: u32, direction: Direction, place: u64, now: u64) {
+fn log_fingerprint(writer: RecordWriter, flow: u32, direction: Direction, place: u64, now: u64) {
     if place != DONE && place != 0 {
-        let record = encode::fingerprint(now, flow, direction, place as u32, (place >> 32) as u32);
+        let record =
+            encode::fingerprint_record(now, flow, direction, place as u32, (place >> 32) as u32);
         writer.record(&record, now);
     }
 }

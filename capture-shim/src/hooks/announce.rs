@@ -2,7 +2,7 @@
 //!
 //! The thread that is about to execute the program tells `sockcap record` so, at the socket named
 //! in `SOCKCAP_INJECTOR`, and waits for the answer: by then the recorder traces it, up to the exec.
-//! The crate `injector` has the other side, and the bytes in its `announced/message.rs`.
+//! The crate `injector` has the other side, and the bytes in its `exec_announcement/message.rs`.
 //!
 //! In a process that has changed its root directory, or its view of the files, no path leads to the
 //! socket. It keeps another one of the recorder's ([`crate::log::keep`]), and hands over one end of
@@ -14,7 +14,7 @@
 
 use crate::log::keep;
 use crate::platform::identity;
-use crate::platform::raw::{self, Descriptor};
+use crate::platform::raw::{self, OwnDescriptor};
 use crate::state::settings;
 use crate::tuning::SECONDS_TO_ANNOUNCE;
 
@@ -25,7 +25,7 @@ const FAILED: u8 = b'x';
 
 /// Who will execute the program; the beginning of an announcement.
 #[derive(Clone, Copy)]
-pub(crate) enum Who {
+pub(crate) enum AnnouncedExecutor {
     /// The thread that announces it.
     Itself = u32::from_le_bytes(*b"SCX1") as isize,
     /// A child that libc makes in the next call.
@@ -33,22 +33,22 @@ pub(crate) enum Who {
 }
 
 /// Announcement that a recorder has answered. The connection lasts until the exec, which closes it.
-pub(crate) struct Announced(Descriptor);
+pub(crate) struct AcceptedAnnouncement(OwnDescriptor);
 
-impl Announced {
+impl AcceptedAnnouncement {
     /// Says that the program was not executed, and that the thread goes on. The recorder ends the
     /// connection when it traces the thread no more: the next program may be one that must not be
     /// traced.
-    pub(crate) fn failed(self) {
-        if self.0.send(&[FAILED]) {
-            self.0.receive();
+    pub(crate) fn report_failure(self) {
+        if self.0.send_all(&[FAILED]) {
+            self.0.receive_byte();
         }
     }
 }
 
 /// Socket of a recorder, if there is one.
-pub(crate) fn recorder() -> Option<&'static [u8]> {
-    settings::option(settings::INJECTOR).filter(|socket| !socket.is_empty())
+pub(crate) fn recorder_socket() -> Option<&'static [u8]> {
+    settings::option_value(settings::INJECTOR).filter(|socket| !socket.is_empty())
 }
 
 /// Whether a recorder puts the library into programs that cannot load it, as they are behind
@@ -59,21 +59,22 @@ pub(crate) fn is_far(refused: core::ffi::c_int) -> bool {
 
 /// Announces that the program at `path` is about to be executed. `None` where no recorder will put
 /// the library there.
-pub(crate) fn announce(who: Who, path: &[u8]) -> Option<Announced> {
-    let socket = recorder()?;
-    let ([a, b, c, d], [e, f, g, h]) = ((who as u32).to_le_bytes(), identity::tid().to_le_bytes());
+pub(crate) fn announce_exec(who: AnnouncedExecutor, path: &[u8]) -> Option<AcceptedAnnouncement> {
+    let socket = recorder_socket()?;
+    let ([a, b, c, d], [e, f, g, h]) =
+        ((who as u32).to_le_bytes(), identity::thread_id().to_le_bytes());
     let [i, j] = u16::try_from(path.len()).ok()?.to_le_bytes();
     let handed = keep::kept_recorder().and_then(|to| raw::hand_stream(&to, SECONDS_TO_ANNOUNCE));
     let stream = match handed {
         Some(stream) => stream,
         None => {
-            let stream = raw::connect(socket, SECONDS_TO_ANNOUNCE)?;
-            stream.let_it_trace();
+            let stream = raw::connect_unix(socket, SECONDS_TO_ANNOUNCE)?;
+            stream.allow_tracing();
             stream
         }
     };
-    let is_traced = stream.send(&[a, b, c, d, e, f, g, h, i, j])
-        && stream.send(path)
-        && stream.receive() == Some(TRACED);
-    is_traced.then_some(Announced(stream))
+    let is_traced = stream.send_all(&[a, b, c, d, e, f, g, h, i, j])
+        && stream.send_all(path)
+        && stream.receive_byte() == Some(TRACED);
+    is_traced.then_some(AcceptedAnnouncement(stream))
 }

@@ -8,23 +8,23 @@ use socket_log::encode;
 
 use crate::c_library::{errno, types};
 use crate::descriptors::table;
-use crate::flows::{closing, counts, find};
-use crate::log::{self, Standing, keep};
+use crate::flows::{closing, counts, resolve};
+use crate::log::{self, LogStanding, keep};
 use crate::platform::{clock, raw};
-use crate::state::State;
+use crate::state::ProcessState;
 
 /// # Safety
 /// As `shutdown`.
 pub(crate) unsafe fn shutdown(real: types::shutdown, fd: c_int, how: c_int) -> c_int {
-    let entry = find::resolve(fd, table::get(fd));
-    let now = clock::now();
+    let entry = resolve::resolve_entry(fd, table::get_entry(fd));
+    let now = clock::current_ticks();
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, how) };
     if result == 0
         && !entry.is_other()
-        && let Some(writer) = log::writer()
+        && let Some(writer) = log::current_writer()
     {
-        writer.record(&encode::shutdown(now, entry.flow(), how), now);
+        writer.record(&encode::shutdown_record(now, entry.flow(), how), now);
     }
     result
 }
@@ -33,8 +33,8 @@ pub(crate) unsafe fn shutdown(real: types::shutdown, fd: c_int, how: c_int) -> c
 /// As `close`.
 #[inline(always)]
 pub(crate) unsafe fn close(real: types::close, fd: c_int) -> c_int {
-    if keep::has(fd) {
-        errno::set(libc::EBADF);
+    if keep::is_kept(fd) {
+        errno::set_errno(libc::EBADF);
         return -1;
     }
     // Before the call: behind it, another thread may already have been given the number.
@@ -55,7 +55,7 @@ pub(crate) unsafe fn close_range(
         count_range(first, last);
     }
     // SAFETY: the program's own call.
-    let result = keep::around(first, last, |first, last| unsafe { real(first, last, flags) });
+    let result = keep::close_around(first, last, |first, last| unsafe { real(first, last, flags) });
     if result == 0 && flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
         forget_range(first, last);
     }
@@ -72,40 +72,44 @@ pub(crate) unsafe fn closefrom(real: types::closefrom, first: c_int) {
             // SAFETY: the program's own call.
             unsafe { real(from as c_int) };
         } else if raw::close_range(from, to) < 0 {
-            (from..=to).for_each(|fd| raw::close(fd as c_int));
+            (from..=to).for_each(|fd| raw::close_descriptor(fd as c_int));
         }
         0
     };
     count_range(first as c_uint, c_uint::MAX);
-    keep::around(first as c_uint, c_uint::MAX, close);
+    keep::close_around(first as c_uint, c_uint::MAX, close);
     forget_range(first as c_uint, c_uint::MAX);
 }
 
 /// Logs the last counts of all descriptors from `first` to `last`, which are about to be closed.
 fn count_range(first: c_uint, last: c_uint) {
-    let Standing::Writes(writer) = log::standing() else { return };
-    for fd in known(writer.state(), first, last) {
-        counts::log_final(fd, table::get(fd));
+    let LogStanding::Writes(writer) = log::log_standing() else { return };
+    for fd in known_descriptors(writer.state(), first, last) {
+        counts::log_final(fd, table::get_entry(fd));
     }
 }
 
 /// Descriptors from `first` to `last` that the table may know.
-fn known(state: &State, first: c_uint, last: c_uint) -> impl Iterator<Item = c_int> {
+fn known_descriptors(
+    state: &ProcessState,
+    first: c_uint,
+    last: c_uint,
+) -> impl Iterator<Item = c_int> {
     let known = state.descriptors.load(Relaxed);
     (first..known.min(last.saturating_add(1))).map(|fd| fd as c_int)
 }
 
 /// Clears the entries of all descriptors from `first` to `last`, and logs that.
 fn forget_range(first: c_uint, last: c_uint) {
-    let (state, writer) = match log::standing() {
-        Standing::Writes(writer) => (writer.state(), Some(writer)),
-        Standing::Silent(state) => (state, None),
-        Standing::Aside => return,
+    let (state, writer) = match log::log_standing() {
+        LogStanding::Writes(writer) => (writer.state(), Some(writer)),
+        LogStanding::Silent(state) => (state, None),
+        LogStanding::Aside => return,
     };
-    for fd in known(state, first, last) {
-        let entry = table::take(fd);
+    for fd in known_descriptors(state, first, last) {
+        let entry = table::take_entry(fd);
         if let Some(writer) = writer {
-            closing::closed(writer, fd, entry);
+            closing::log_closed(writer, fd, entry);
         }
     }
 }

@@ -3,16 +3,16 @@
 use core::ffi::{c_int, c_void};
 
 use libc::{clockid_t, timespec};
-use socket_log::encode::Handoff::Condition;
+use socket_log::encode::HandoffObject::Condition;
 
-use super::hand_offs::{signalled, waited};
+use super::hand_offs::{log_signal, log_wait};
 use crate::c_library::types;
 
 /// # Safety
 /// As `pthread_cond_signal`.
 pub(crate) unsafe fn signal(real: types::pthread_cond_signal, condition: *mut c_void) -> c_int {
     // SAFETY: the program's own call.
-    signalled(Condition, condition, false, || unsafe { real(condition) })
+    log_signal(Condition, condition, false, || unsafe { real(condition) })
 }
 
 /// # Safety
@@ -22,7 +22,7 @@ pub(crate) unsafe fn broadcast(
     condition: *mut c_void,
 ) -> c_int {
     // SAFETY: the program's own call.
-    signalled(Condition, condition, true, || unsafe { real(condition) })
+    log_signal(Condition, condition, true, || unsafe { real(condition) })
 }
 
 /// # Safety
@@ -33,7 +33,7 @@ pub(crate) unsafe fn wait(
     mutex: *mut c_void,
 ) -> c_int {
     // SAFETY: the program's own call.
-    waited(Condition, condition, || unsafe { real(condition, mutex) })
+    log_wait(Condition, condition, || unsafe { real(condition, mutex) })
 }
 
 /// # Safety
@@ -45,7 +45,7 @@ pub(crate) unsafe fn timedwait(
     until: *const timespec,
 ) -> c_int {
     // SAFETY: the program's own call.
-    waited(Condition, condition, || unsafe { real(condition, mutex, until) })
+    log_wait(Condition, condition, || unsafe { real(condition, mutex, until) })
 }
 
 /// # Safety
@@ -58,5 +58,5 @@ pub(crate) unsafe fn clockwait(
     until: *const timespec,
 ) -> c_int {
     // SAFETY: the program's own call.
-    waited(Condition, condition, || unsafe { real(condition, mutex, clock, until) })
+    log_wait(Condition, condition, || unsafe { real(condition, mutex, clock, until) })
 }

@@ -12,27 +12,27 @@ use crate::log::{self, keep};
 pub(crate) unsafe fn dup(real: types::dup, old: c_int) -> c_int {
     // SAFETY: the program's own call.
     let new = unsafe { real(old) };
-    duplicates::duplicated(old, new);
+    duplicates::log_duplicated(old, new);
     new
 }
 
 /// # Safety
 /// As `dup2`.
 pub(crate) unsafe fn dup2(real: types::dup2, old: c_int, new: c_int) -> c_int {
-    make_way(old, new);
+    free_descriptor(old, new);
     // SAFETY: the program's own call.
     let result = unsafe { real(old, new) };
-    duplicates::replaced(old, result);
+    duplicates::log_replaced(old, result);
     result
 }
 
 /// # Safety
 /// As `dup3`.
 pub(crate) unsafe fn dup3(real: types::dup3, old: c_int, new: c_int, flags: c_int) -> c_int {
-    make_way(old, new);
+    free_descriptor(old, new);
     // SAFETY: the program's own call.
     let result = unsafe { real(old, new, flags) };
-    duplicates::replaced(old, result);
+    duplicates::log_replaced(old, result);
     result
 }
 
@@ -48,19 +48,19 @@ pub(crate) unsafe fn fcntl(
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, command, argument) };
     if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
-        duplicates::duplicated(fd, result);
+        duplicates::log_duplicated(fd, result);
     }
     result
 }
 
 /// Frees the number `fd`, which the program wants for what `old` is: a descriptor of the library's
 /// own that has it gets another, and a stream is counted for the last time.
-fn make_way(old: c_int, fd: c_int) {
+fn free_descriptor(old: c_int, fd: c_int) {
     // A `vfork` child's descriptors are its own, but the table of kept ones is its parent's.
-    if keep::has(fd) && log::state_of_table().is_some() {
-        keep::make_way(fd);
+    if keep::is_kept(fd) && log::state_for_table().is_some() {
+        keep::free_number(fd);
     }
     if fd != old {
-        counts::log_final(fd, table::get(fd));
+        counts::log_final(fd, table::get_entry(fd));
     }
 }

@@ -9,17 +9,17 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize};
 
 use libc::epoll_event;
-use socket_log::encode::{Handoff, Wake};
+use socket_log::encode::{HandoffObject, WakeRecord};
 
 use crate::c_library::types;
-use crate::descriptors::table::Other;
-use crate::flows::find;
+use crate::descriptors::table::OtherDescriptor;
+use crate::flows::resolve;
 use crate::log::{self, resources};
 use crate::platform::clock;
 use crate::tuning::{MAX_EPOLL_EVENTS, MAX_WATCHED_EVENTFDS};
 
 /// Eventfd that was added to an epoll.
-struct Watched {
+struct WatchedEventfd {
     /// One more than the descriptor of the epoll; 0 where the slot is free, -1 where it is about to
     /// be filled.
     epoll: AtomicI32,
@@ -29,8 +29,8 @@ struct Watched {
 }
 
 /// Eventfds that were added to an epoll.
-static WATCHED: [Watched; MAX_WATCHED_EVENTFDS] = [const {
-    Watched {
+static WATCHED: [WatchedEventfd; MAX_WATCHED_EVENTFDS] = [const {
+    WatchedEventfd {
         epoll: AtomicI32::new(0),
         fd: AtomicI32::new(0),
         number: AtomicU64::new(0),
@@ -42,7 +42,7 @@ static WATCHED: [Watched; MAX_WATCHED_EVENTFDS] = [const {
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 /// Slots that were ever taken.
-fn taken() -> impl Iterator<Item = &'static Watched> {
+fn used_slots() -> impl Iterator<Item = &'static WatchedEventfd> {
     WATCHED.iter().take(TAKEN.load(Acquire))
 }
 
@@ -57,19 +57,19 @@ pub(crate) unsafe fn control(
 ) -> c_int {
     // SAFETY: the program's own call.
     let result = unsafe { real(epoll, operation, fd, event) };
-    if result == 0 && log::state_of_table().is_some() {
-        forget(|other| other.fd.load(Relaxed) == fd, epoll);
+    if result == 0 && log::state_for_table().is_some() {
+        forget_matching(|other| other.fd.load(Relaxed) == fd, epoll);
         if matches!(operation, libc::EPOLL_CTL_ADD | libc::EPOLL_CTL_MOD) {
             // SAFETY: the kernel has just read it.
-            watch(epoll, fd, unsafe { event.read_unaligned() });
+            watch_eventfd(epoll, fd, unsafe { event.read_unaligned() });
         }
     }
     result
 }
 
 /// Frees the slots of `epoll` that are `meant`.
-fn forget(meant: impl Fn(&Watched) -> bool, epoll: c_int) {
-    for other in taken() {
+fn forget_matching(meant: impl Fn(&WatchedEventfd) -> bool, epoll: c_int) {
+    for other in used_slots() {
         if other.epoll.load(Acquire) == epoll + 1 && meant(other) {
             other.epoll.store(0, Release);
         }
@@ -77,21 +77,23 @@ fn forget(meant: impl Fn(&Watched) -> bool, epoll: c_int) {
 }
 
 /// Keeps what `event` stands for, where `fd` is an eventfd.
-fn watch(epoll: c_int, fd: c_int, event: epoll_event) {
+fn watch_eventfd(epoll: c_int, fd: c_int, event: epoll_event) {
     let number = event.u64;
     // Another descriptor of that number was closed, which took it away from the epoll.
-    forget(|other| other.number.load(Relaxed) == number, epoll);
+    forget_matching(|other| other.number.load(Relaxed) == number, epoll);
     let wanted = (libc::EPOLLIN | libc::EPOLLET) as u32;
-    let Some(entry) = find::other(fd).filter(|entry| entry.other() == Other::Eventfd) else {
+    let Some(entry) = resolve::identify_non_socket(fd)
+        .filter(|entry| entry.other_kind() == OtherDescriptor::Eventfd)
+    else {
         return;
     };
-    let free = |slot: &&Watched| slot.epoll.compare_exchange(0, -1, AcqRel, Relaxed).is_ok();
+    let free = |slot: &&WatchedEventfd| slot.epoll.compare_exchange(0, -1, AcqRel, Relaxed).is_ok();
     if event.events & wanted == wanted
         && let Some((index, slot)) = WATCHED.iter().enumerate().find(|(_, slot)| free(slot))
     {
         slot.fd.store(fd, Relaxed);
         slot.number.store(number, Relaxed);
-        slot.object.store(entry.object(), Relaxed);
+        slot.object.store(entry.object_id(), Relaxed);
         slot.epoll.store(epoll + 1, Release);
         TAKEN.fetch_max(index + 1, AcqRel);
     }
@@ -102,30 +104,30 @@ fn watch(epoll: c_int, fd: c_int, event: epoll_event) {
 /// # Safety
 /// `events` are what the kernel told, `count` of them.
 #[inline]
-pub(super) unsafe fn told(epoll: c_int, events: *const epoll_event, count: c_int) {
+pub(super) unsafe fn log_ready_eventfds(epoll: c_int, events: *const epoll_event, count: c_int) {
     if TAKEN.load(Relaxed) == 0 {
         return;
     }
-    let end = clock::now();
+    let end = clock::current_ticks();
     for index in 0..(count.max(0) as usize).min(MAX_EPOLL_EVENTS) {
         // SAFETY: within what the kernel told.
         let event = unsafe { events.add(index).read_unaligned() };
         let number = event.u64;
-        let of = |other: &&Watched| {
+        let of = |other: &&WatchedEventfd| {
             other.epoll.load(Acquire) == epoll + 1 && other.number.load(Relaxed) == number
         };
         if event.events & libc::EPOLLIN as u32 != 0
-            && let Some(eventfd) = taken().find(of)
+            && let Some(eventfd) = used_slots().find(of)
         {
-            let wake = Wake {
-                what: Handoff::Eventfd,
+            let wake = WakeRecord {
+                what: HandoffObject::Eventfd,
                 object: u64::from(eventfd.object.load(Relaxed)),
                 timed_out: false,
                 interrupted: false,
                 amount: u32::MAX,
                 duration: 0,
             };
-            resources::woken(end, &wake);
+            resources::log_wake(end, &wake);
         }
     }
 }

@@ -5,13 +5,13 @@ use core::ffi::c_int;
 use libc::ssize_t;
 
 use crate::c_library::types;
-use crate::flows::{Address, transfer};
+use crate::flows::{CallerAddress, transfer};
 
 /// Size of what an eventfd takes and gives, in bytes.
 const SIZE: usize = size_of::<u64>();
 
 /// Number of bytes that a call moved which returned `result`.
-fn bytes(result: c_int) -> ssize_t {
+fn moved_bytes(result: c_int) -> ssize_t {
     if result == 0 { SIZE as ssize_t } else { -1 }
 }
 
@@ -19,7 +19,9 @@ fn bytes(result: c_int) -> ssize_t {
 /// As `eventfd_read`.
 pub(crate) unsafe fn read(real: types::eventfd_read, fd: c_int, number: *mut u64) -> c_int {
     // SAFETY: the program's own call.
-    let moved = unsafe { transfer::receive(fd, number.cast(), SIZE, || bytes(real(fd, number))) };
+    let moved = unsafe {
+        transfer::receive_bytes(fd, number.cast(), SIZE, || moved_bytes(real(fd, number)))
+    };
     if moved < 0 { -1 } else { 0 }
 }
 
@@ -28,7 +30,8 @@ pub(crate) unsafe fn read(real: types::eventfd_read, fd: c_int, number: *mut u64
 pub(crate) unsafe fn write(real: types::eventfd_write, fd: c_int, number: u64) -> c_int {
     let place = (&raw const number).cast();
     // SAFETY: the program's own call.
-    let moved =
-        unsafe { transfer::send(fd, place, SIZE, Address::NONE, || bytes(real(fd, number))) };
+    let moved = unsafe {
+        transfer::send_bytes(fd, place, SIZE, CallerAddress::NONE, || moved_bytes(real(fd, number)))
+    };
     if moved < 0 { -1 } else { 0 }
 }

@@ -11,10 +11,10 @@ use crate::platform::clock;
 
 /// Makes a call that brings what was written to the disk, and logs it.
 #[inline(always)]
-fn synced(call: impl FnOnce() -> c_int) -> c_int {
-    let begin = clock::now();
+fn log_sync(call: impl FnOnce() -> c_int) -> c_int {
+    let begin = clock::current_ticks();
     let result = call();
-    let end = clock::now();
+    let end = clock::current_ticks();
     let file = FileUse {
         operation: FileOperation::Sync,
         bytes: 0,
@@ -22,7 +22,7 @@ fn synced(call: impl FnOnce() -> c_int) -> c_int {
         failed: result < 0,
         moved: false,
     };
-    resources::used(end, &file);
+    resources::log_file_use(end, &file);
     result
 }
 
@@ -30,7 +30,7 @@ fn synced(call: impl FnOnce() -> c_int) -> c_int {
 /// As `fsync`, `fdatasync` or `syncfs`.
 pub(crate) unsafe fn sync(real: types::fsync, fd: c_int) -> c_int {
     // SAFETY: the program's own call.
-    synced(|| unsafe { real(fd) })
+    log_sync(|| unsafe { real(fd) })
 }
 
 /// # Safety
@@ -43,7 +43,7 @@ pub(crate) unsafe fn sync_range(
     flags: c_uint,
 ) -> c_int {
     // SAFETY: the program's own call.
-    synced(|| unsafe { real(fd, offset, length, flags) })
+    log_sync(|| unsafe { real(fd, offset, length, flags) })
 }
 
 /// # Safety
@@ -55,5 +55,5 @@ pub(crate) unsafe fn msync(
     flags: c_int,
 ) -> c_int {
     // SAFETY: the program's own call.
-    synced(|| unsafe { real(address, length, flags) })
+    log_sync(|| unsafe { real(address, length, flags) })
 }

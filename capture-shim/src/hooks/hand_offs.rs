@@ -6,7 +6,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use socket_log::encode::{Handoff, Signal, Wake};
+use socket_log::encode::{HandoffObject, SignalRecord, WakeRecord};
 
 use crate::c_library::errno;
 use crate::log::resources;
@@ -14,54 +14,58 @@ use crate::platform::clock;
 
 /// Makes a call that gives a sign. One that fails gives none.
 #[inline(always)]
-pub(super) fn signalled(
-    what: Handoff,
+pub(super) fn log_signal(
+    what: HandoffObject,
     object: *mut c_void,
     all: bool,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
-    let begin = clock::now();
+    let begin = clock::current_ticks();
     let result = call();
     if result == 0 {
         // The object may be gone by now: only its address is used.
         let object = object.addr() as u64;
-        resources::signalled(begin, &Signal { what, object, all, amount: 0, duration: 0 });
+        resources::log_signal(begin, &SignalRecord { what, object, all, amount: 0, duration: 0 });
     }
     result
 }
 
 /// Makes a call that waits and returns the number of an error, 0 for none.
 #[inline(always)]
-pub(super) fn waited(what: Handoff, object: *mut c_void, call: impl FnOnce() -> c_int) -> c_int {
-    let begin = clock::now();
+pub(super) fn log_wait(
+    what: HandoffObject,
+    object: *mut c_void,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
+    let begin = clock::current_ticks();
     let result = call();
-    ended(what, object.addr() as u64, begin, result);
+    log_wake(what, object.addr() as u64, begin, result);
     result
 }
 
 /// Makes a call that waits, and whose error is in `errno`.
 #[inline(always)]
-pub(super) fn waited_with_errno(
-    what: Handoff,
+pub(super) fn log_wait_with_errno(
+    what: HandoffObject,
     object: *mut c_void,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
-    let begin = clock::now();
+    let begin = clock::current_ticks();
     let result = call();
-    let error = if result < 0 { errno::get() } else { 0 };
-    ended(what, object.addr() as u64, begin, error);
+    let error = if result < 0 { errno::get_errno() } else { 0 };
+    log_wake(what, object.addr() as u64, begin, error);
     result
 }
 
 /// Logs the end of a wait that began at `begin` ticks. One that failed for another reason than the
 /// time or a signal handler was none.
 #[inline(never)]
-pub(super) fn ended(what: Handoff, object: u64, begin: u64, error: c_int) {
+pub(super) fn log_wake(what: HandoffObject, object: u64, begin: u64, error: c_int) {
     if !matches!(error, 0 | libc::ETIMEDOUT | libc::EINTR | libc::EOWNERDEAD) {
         return;
     }
-    let end = clock::now();
-    let wake = Wake {
+    let end = clock::current_ticks();
+    let wake = WakeRecord {
         what,
         object,
         timed_out: error == libc::ETIMEDOUT,
@@ -69,5 +73,5 @@ pub(super) fn ended(what: Handoff, object: u64, begin: u64, error: c_int) {
         amount: 0,
         duration: end.saturating_sub(begin),
     };
-    resources::woken(end, &wake);
+    resources::log_wake(end, &wake);
 }

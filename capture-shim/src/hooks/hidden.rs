@@ -7,44 +7,44 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 use socket_log::api::Api;
-use socket_log::encode::{self, Call};
+use socket_log::encode::{self, LibcCall};
 
 use crate::c_library::types;
 use crate::log;
 use crate::platform::{clock, raw};
 
 /// Result of such a call.
-pub(crate) trait Outcome {
+pub(crate) trait HiddenResult {
     /// The result as the log keeps it.
     fn as_number(&self) -> c_int;
 }
 
-impl Outcome for c_int {
+impl HiddenResult for c_int {
     fn as_number(&self) -> c_int {
         *self
     }
 }
 
-impl Outcome for () {
+impl HiddenResult for () {
     fn as_number(&self) -> c_int {
         0
     }
 }
 
-impl<T> Outcome for *mut T {
+impl<T> HiddenResult for *mut T {
     fn as_number(&self) -> c_int {
         if self.is_null() { -1 } else { 0 }
     }
 }
 
 /// Makes the program's call and logs it.
-pub(crate) fn timed<R: Outcome>(api: Api, call: impl FnOnce() -> R) -> R {
+pub(crate) fn timed<R: HiddenResult>(api: Api, call: impl FnOnce() -> R) -> R {
     on_flow(api, 0, call)
 }
 
 /// Whether nobody is asked, because `host` is null or an address in digits. Of a name nothing is
 /// kept.
-fn asks_nobody(host: *const c_char) -> bool {
+fn needs_no_lookup(host: *const c_char) -> bool {
     if host.is_null() {
         return true;
     }
@@ -67,24 +67,24 @@ pub(crate) unsafe fn getaddrinfo(
 ) -> c_int {
     // SAFETY: the program's own call.
     let call = || unsafe { real(host, service, hints, found) };
-    if asks_nobody(host) { call() } else { timed(Api::GetAddrInfo, call) }
+    if needs_no_lookup(host) { call() } else { timed(Api::GetAddrInfo, call) }
 }
 
 /// Makes the program's call, which is about `flow`, and logs it.
-pub(crate) fn on_flow<R: Outcome>(api: Api, flow: u32, call: impl FnOnce() -> R) -> R {
-    let begin = clock::now();
+pub(crate) fn on_flow<R: HiddenResult>(api: Api, flow: u32, call: impl FnOnce() -> R) -> R {
+    let begin = clock::current_ticks();
     let result = call();
     // The writer is taken after the call: during it another thread may have run, or this may now be
     // a child.
     let writer = match api {
         // Neither another program's work nor a loaded library is a use of a socket.
-        Api::POpen | Api::PClose | Api::DlOpenDeepBind => log::existing(),
-        _ => log::writer(),
+        Api::POpen | Api::PClose | Api::DlOpenDeepBind => log::existing_writer(),
+        _ => log::current_writer(),
     };
     if let Some(writer) = writer {
-        let now = clock::now();
-        let what = Call { api, flow, duration: now - begin, result: result.as_number() };
-        writer.record(&encode::call(begin, &what), now);
+        let now = clock::current_ticks();
+        let what = LibcCall { api, flow, duration: now - begin, result: result.as_number() };
+        writer.record(&encode::libc_call_record(begin, &what), now);
     }
     result
 }

@@ -3,13 +3,13 @@
 use core::ffi::{c_int, c_void};
 
 use libc::{sockaddr, socklen_t};
-use socket_log::encode::{self, Direction, Origin, Role};
+use socket_log::encode::{self, Direction, FlowOrigin, FlowRole};
 
 use crate::c_library::{errno, types};
-use crate::descriptors::table::{self, Entry, Kind};
-use crate::descriptors::{Name, Nature};
-use crate::flows::{adopt, closing, duplicates, find, names, segments, transfer, uncaptured};
-use crate::log::{self, Writer};
+use crate::descriptors::table::{self, DescriptorKind, DescriptorWord};
+use crate::descriptors::{RawSocketName, SocketNature};
+use crate::flows::{adopt, closing, duplicates, names, resolve, segments, transfer, uncaptured};
+use crate::log::{self, RecordWriter};
 use crate::platform::{clock, raw};
 
 /// # Safety
@@ -23,11 +23,17 @@ pub(crate) unsafe fn socket(
     // SAFETY: the program's own call.
     let fd = unsafe { real(domain, kind, protocol) };
     if fd >= 0 && !table::is_captured(domain) {
-        uncaptured::made(fd, &Nature::made(domain, kind, protocol));
+        uncaptured::note_new_socket(fd, &SocketNature::for_new_socket(domain, kind, protocol));
     } else if fd >= 0
-        && let Some(writer) = log::writer()
+        && let Some(writer) = log::current_writer()
     {
-        adopt::adopt(writer, fd, Origin::Socket, 0, &Nature::made(domain, kind, protocol));
+        adopt::adopt_socket(
+            writer,
+            fd,
+            FlowOrigin::Socket,
+            0,
+            &SocketNature::for_new_socket(domain, kind, protocol),
+        );
     }
     fd
 }
@@ -44,15 +50,16 @@ pub(crate) unsafe fn socketpair(
     // SAFETY: the program's own call.
     let result = unsafe { real(domain, kind, protocol, fds) };
     if result == 0
-        && let Some(writer) = log::writer()
+        && let Some(writer) = log::current_writer()
     {
-        let nature = Nature::made(domain, kind, protocol);
+        let nature = SocketNature::for_new_socket(domain, kind, protocol);
         // SAFETY: the kernel wrote two descriptors.
         let both = unsafe { [*fds, *fds.add(1)] };
-        let [first, second] = both.map(|fd| adopt::adopt(writer, fd, Origin::Pair, 0, &nature));
+        let [first, second] =
+            both.map(|fd| adopt::adopt_socket(writer, fd, FlowOrigin::Pair, 0, &nature));
         if !first.is_other() && !second.is_other() {
-            let now = clock::now();
-            writer.record(&encode::pair(now, first.flow(), second.flow()), now);
+            let now = clock::current_ticks();
+            writer.record(&encode::socket_pair_record(now, first.flow(), second.flow()), now);
         }
     }
     result
@@ -66,11 +73,11 @@ pub(crate) unsafe fn bind(
     address: *const sockaddr,
     length: socklen_t,
 ) -> c_int {
-    let entry = find::verify(fd, table::get(fd));
+    let entry = resolve::verify_entry(fd, table::get_entry(fd));
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, address, length) };
     if result == 0 {
-        name(fd, entry, Role::Bind);
+        log_local_name(fd, entry, FlowRole::Bind);
     }
     result
 }
@@ -78,11 +85,11 @@ pub(crate) unsafe fn bind(
 /// # Safety
 /// As `listen`.
 pub(crate) unsafe fn listen(real: types::listen, fd: c_int, backlog: c_int) -> c_int {
-    let entry = find::verify(fd, table::get(fd));
+    let entry = resolve::verify_entry(fd, table::get_entry(fd));
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, backlog) };
     if result == 0 {
-        name(fd, entry, Role::Listen);
+        log_local_name(fd, entry, FlowRole::Listen);
     }
     result
 }
@@ -106,11 +113,18 @@ pub(crate) unsafe fn setsockopt(
 }
 
 /// Logs the name of this end of a socket.
-fn name(fd: c_int, entry: Entry, role: Role) {
+fn log_local_name(fd: c_int, entry: DescriptorWord, role: FlowRole) {
     if !entry.is_other()
-        && let Some(writer) = log::writer()
+        && let Some(writer) = log::current_writer()
     {
-        names::name(writer, fd, entry, role, &Name::local(fd), &Name::NONE);
+        names::log_endpoint_names(
+            writer,
+            fd,
+            entry,
+            role,
+            &RawSocketName::local_name(fd),
+            &RawSocketName::NONE,
+        );
     }
 }
 
@@ -122,49 +136,56 @@ pub(crate) unsafe fn connect(
     address: *const sockaddr,
     length: socklen_t,
 ) -> c_int {
-    let entry = find::verify(fd, table::get(fd));
-    let before = if entry.is_named() { Name::peer(fd) } else { Name::NONE };
-    let called = clock::now();
+    let entry = resolve::verify_entry(fd, table::get_entry(fd));
+    let before = if entry.is_named() { RawSocketName::peer_name(fd) } else { RawSocketName::NONE };
+    let called = clock::current_ticks();
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, address, length) };
     if result == 0 && entry.is_named() {
         // SAFETY: the kernel has taken the program's address.
-        let asked = unsafe { Name::copy(address, length as usize) };
+        let asked = unsafe { RawSocketName::copy_from(address, length as usize) };
         if ends_flow(fd, entry, &before, &asked) {
-            begin_again(fd, entry);
+            restart_flow(fd, entry);
         }
     }
     // SAFETY: the program's own address.
-    unsafe { connected(fd, result == 0, address, length, Some(called)) };
+    unsafe { log_connection(fd, result == 0, address, length, Some(called)) };
     if result < 0
         && !entry.is_other()
-        && let Some(writer) = log::writer()
+        && let Some(writer) = log::current_writer()
     {
-        transfer::fail(writer, fd, entry, Direction::Send, clock::now());
+        transfer::log_failure(writer, fd, entry, Direction::Send, clock::current_ticks());
     }
     result
 }
 
 /// Whether a `connect` that succeeded has ended what was connected before: it took a socket from
 /// its peer, or gave it another one. (A second call for one connection under way does neither.)
-fn ends_flow(fd: c_int, entry: Entry, before: &Name, asked: &Name) -> bool {
+fn ends_flow(
+    fd: c_int,
+    entry: DescriptorWord,
+    before: &RawSocketName,
+    asked: &RawSocketName,
+) -> bool {
     match entry.kind() {
-        Kind::Stream => asked.is_unspecified(),
-        Kind::Datagram => before.is_known() && Name::peer(fd).as_bytes() != before.as_bytes(),
+        DescriptorKind::Stream => asked.is_unspecified(),
+        DescriptorKind::Datagram => {
+            before.is_known() && RawSocketName::peer_name(fd).as_bytes() != before.as_bytes()
+        }
         _ => false,
     }
 }
 
 /// Begins another flow of the socket, under all of its descriptors.
-fn begin_again(fd: c_int, old: Entry) {
-    let Some(writer) = log::writer() else { return };
-    closing::forget(fd);
+fn restart_flow(fd: c_int, old: DescriptorWord) {
+    let Some(writer) = log::current_writer() else { return };
+    closing::forget_descriptor(fd);
     adopt::adopt_again(writer, fd);
     let known = writer.state().descriptors.load(core::sync::atomic::Ordering::Relaxed);
     for other in (0..known as c_int).filter(|other| *other != fd) {
-        if table::get(other).flow() == old.flow() {
-            closing::forget(other);
-            duplicates::duplicated(fd, other);
+        if table::get_entry(other).flow() == old.flow() {
+            closing::forget_descriptor(other);
+            duplicates::log_duplicated(fd, other);
         }
     }
 }
@@ -175,38 +196,38 @@ fn begin_again(fd: c_int, old: Entry) {
 /// # Safety
 /// `address` is null or as long as told; `errno` is that of the call unless it was a success.
 #[inline(never)]
-pub(crate) unsafe fn connected(
+pub(crate) unsafe fn log_connection(
     fd: c_int,
     success: bool,
     address: *const sockaddr,
     length: socklen_t,
     called: Option<u64>,
 ) {
-    let entry = table::get(fd);
-    if entry.is_other() || entry == Entry::UNKNOWN || address.is_null() {
+    let entry = table::get_entry(fd);
+    if entry.is_other() || entry == DescriptorWord::UNKNOWN || address.is_null() {
         return;
     }
     // An interrupted connect goes on in the kernel.
-    if !success && !matches!(errno::get(), libc::EINPROGRESS | libc::EINTR) {
+    if !success && !matches!(errno::get_errno(), libc::EINPROGRESS | libc::EINTR) {
         return;
     }
-    let Some(writer) = log::writer() else { return };
-    let mut peer = Name::peer(fd);
+    let Some(writer) = log::current_writer() else { return };
+    let mut peer = RawSocketName::peer_name(fd);
     if !peer.is_known() {
         // The address is set in place, as another name would lie on the stack as well.
         // SAFETY: as the caller says.
-        unsafe { peer.set(address, length as usize) };
-        if peer.is_unspecified() && entry.kind() == Kind::Stream {
+        unsafe { peer.set_from(address, length as usize) };
+        if peer.is_unspecified() && entry.kind() == DescriptorKind::Stream {
             return; // It may be connected anew, or not.
         }
         if peer.is_unspecified() {
-            peer = Name::NONE; // A datagram socket taken from its peer again.
+            peer = RawSocketName::NONE; // A datagram socket taken from its peer again.
         }
     }
     // A call that was interrupted and is made again may find the connection made. The first record
     // has when that began.
     let call = called.map(|at| names::ConnectCall { at, under_way: !success });
-    names::connected(writer, fd, entry, call, &Name::local(fd), &peer);
+    names::log_connected(writer, fd, entry, call, &RawSocketName::local_name(fd), &peer);
 }
 
 /// # Safety
@@ -218,7 +239,7 @@ pub(crate) unsafe fn accept(
     length: *mut socklen_t,
 ) -> c_int {
     // SAFETY: the program's own call.
-    unsafe { accepted(listener, (address, length), || real(listener, address, length)) }
+    unsafe { log_accepted(listener, (address, length), || real(listener, address, length)) }
 }
 
 /// # Safety
@@ -231,31 +252,37 @@ pub(crate) unsafe fn accept4(
     flags: c_int,
 ) -> c_int {
     // SAFETY: the program's own call.
-    unsafe { accepted(listener, (address, length), || real(listener, address, length, flags)) }
+    unsafe { log_accepted(listener, (address, length), || real(listener, address, length, flags)) }
 }
 
 /// # Safety
 /// `call` writes the peer's name to `place`, unless that is null.
-unsafe fn accepted(
+unsafe fn log_accepted(
     listener: c_int,
     (address, length): (*mut sockaddr, *mut socklen_t),
     call: impl FnOnce() -> c_int,
 ) -> c_int {
-    let by = find::resolve(listener, table::get(listener));
+    let by = resolve::resolve_entry(listener, table::get_entry(listener));
     // The peer's name that the program gets is taken, where there is room for it.
     let is_given = !address.is_null() && raw::is_readable(length);
     // SAFETY: just found readable.
     let room = if is_given { unsafe { *length } } else { 0 };
     let fd = call();
-    let Some(writer) = log::writer() else { return fd };
+    let Some(writer) = log::current_writer() else { return fd };
     if fd >= 0 {
-        let entry = adopt::adopt(writer, fd, Origin::Accept, by.flow(), &Nature::accepted(by));
+        let entry = adopt::adopt_socket(
+            writer,
+            fd,
+            FlowOrigin::Accept,
+            by.flow(),
+            &SocketNature::for_accepted(by),
+        );
         if !entry.is_other() {
             // SAFETY: as this function's caller says.
             unsafe { name_accepted(writer, fd, entry, (address, length), room) };
         }
     } else if !by.is_other() {
-        transfer::fail(writer, listener, by, Direction::Receive, clock::now());
+        transfer::log_failure(writer, listener, by, Direction::Receive, clock::current_ticks());
     }
     fd
 }
@@ -266,13 +293,13 @@ unsafe fn accepted(
 /// The kernel has written the peer's name to `place`, where there is some `room`.
 #[inline(never)]
 unsafe fn name_accepted(
-    writer: Writer,
+    writer: RecordWriter,
     fd: c_int,
-    entry: Entry,
+    entry: DescriptorWord,
     (address, length): (*mut sockaddr, *mut socklen_t),
     room: socklen_t,
 ) {
-    let (local, mut peer) = (Name::local(fd), Name::NONE);
+    let (local, mut peer) = (RawSocketName::local_name(fd), RawSocketName::NONE);
     // SAFETY: as the caller says.
     let given = if room > 0 { unsafe { *length } } else { 0 };
     if given == 0 || given > room {
@@ -280,7 +307,7 @@ unsafe fn name_accepted(
     }
     if !peer.is_known() && room > 0 {
         // SAFETY: as the caller says.
-        unsafe { peer.set(address, given.min(room) as usize) };
+        unsafe { peer.set_from(address, given.min(room) as usize) };
     }
-    names::name(writer, fd, entry, Role::Accept, &local, &peer);
+    names::log_endpoint_names(writer, fd, entry, FlowRole::Accept, &local, &peer);
 }

@@ -4,9 +4,9 @@
 use core::ffi::{c_int, c_void};
 
 use libc::{clockid_t, timespec};
-use socket_log::encode::Handoff::{self, Mutex, ReadWriteLock};
+use socket_log::encode::HandoffObject::{self, Mutex, ReadWriteLock};
 
-use super::hand_offs::waited;
+use super::hand_offs::log_wait;
 use crate::c_library::functions::{
     pthread_mutex_trylock, pthread_rwlock_tryrdlock, pthread_rwlock_trywrlock,
 };
@@ -18,8 +18,8 @@ use crate::c_library::types;
 /// `attempt` is the address of a function that takes the lock `object` or fails, of a kind with
 /// `lock`.
 #[inline(always)]
-unsafe fn locked(
-    what: Handoff,
+unsafe fn log_lock(
+    what: HandoffObject,
     object: *mut c_void,
     attempt: *mut c_void,
     lock: impl FnOnce() -> c_int,
@@ -31,7 +31,7 @@ unsafe fn locked(
     match unsafe { attempt(object) } {
         // Taken, the second time from an owner that died with it.
         taken @ (0 | libc::EOWNERDEAD) => taken,
-        libc::EBUSY => waited(what, object, lock),
+        libc::EBUSY => log_wait(what, object, lock),
         // What is wrong with it, the program's own call says.
         _ => lock(),
     }
@@ -42,7 +42,7 @@ unsafe fn locked(
 pub(crate) unsafe fn mutex(real: types::pthread_mutex_lock, lock: *mut c_void) -> c_int {
     let attempt = pthread_mutex_trylock.address();
     // SAFETY: the program's own call.
-    unsafe { locked(Mutex, lock, attempt, || real(lock)) }
+    unsafe { log_lock(Mutex, lock, attempt, || real(lock)) }
 }
 
 /// # Safety
@@ -54,7 +54,7 @@ pub(crate) unsafe fn mutex_timed(
 ) -> c_int {
     let attempt = pthread_mutex_trylock.address();
     // SAFETY: the program's own call.
-    unsafe { locked(Mutex, lock, attempt, || real(lock, until)) }
+    unsafe { log_lock(Mutex, lock, attempt, || real(lock, until)) }
 }
 
 /// # Safety
@@ -67,7 +67,7 @@ pub(crate) unsafe fn mutex_clock(
 ) -> c_int {
     let attempt = pthread_mutex_trylock.address();
     // SAFETY: the program's own call.
-    unsafe { locked(Mutex, lock, attempt, || real(lock, clock, until)) }
+    unsafe { log_lock(Mutex, lock, attempt, || real(lock, clock, until)) }
 }
 
 /// # Safety
@@ -75,7 +75,7 @@ pub(crate) unsafe fn mutex_clock(
 pub(crate) unsafe fn reader(real: types::pthread_rwlock_rdlock, lock: *mut c_void) -> c_int {
     let attempt = pthread_rwlock_tryrdlock.address();
     // SAFETY: the program's own call.
-    unsafe { locked(ReadWriteLock, lock, attempt, || real(lock)) }
+    unsafe { log_lock(ReadWriteLock, lock, attempt, || real(lock)) }
 }
 
 /// # Safety
@@ -87,7 +87,7 @@ pub(crate) unsafe fn reader_timed(
 ) -> c_int {
     let attempt = pthread_rwlock_tryrdlock.address();
     // SAFETY: the program's own call.
-    unsafe { locked(ReadWriteLock, lock, attempt, || real(lock, until)) }
+    unsafe { log_lock(ReadWriteLock, lock, attempt, || real(lock, until)) }
 }
 
 /// # Safety
@@ -100,7 +100,7 @@ pub(crate) unsafe fn reader_clock(
 ) -> c_int {
     let attempt = pthread_rwlock_tryrdlock.address();
     // SAFETY: the program's own call.
-    unsafe { locked(ReadWriteLock, lock, attempt, || real(lock, clock, until)) }
+    unsafe { log_lock(ReadWriteLock, lock, attempt, || real(lock, clock, until)) }
 }
 
 /// # Safety
@@ -108,7 +108,7 @@ pub(crate) unsafe fn reader_clock(
 pub(crate) unsafe fn writer(real: types::pthread_rwlock_wrlock, lock: *mut c_void) -> c_int {
     let attempt = pthread_rwlock_trywrlock.address();
     // SAFETY: the program's own call.
-    unsafe { locked(ReadWriteLock, lock, attempt, || real(lock)) }
+    unsafe { log_lock(ReadWriteLock, lock, attempt, || real(lock)) }
 }
 
 /// # Safety
@@ -120,7 +120,7 @@ pub(crate) unsafe fn writer_timed(
 ) -> c_int {
     let attempt = pthread_rwlock_trywrlock.address();
     // SAFETY: the program's own call.
-    unsafe { locked(ReadWriteLock, lock, attempt, || real(lock, until)) }
+    unsafe { log_lock(ReadWriteLock, lock, attempt, || real(lock, until)) }
 }
 
 /// # Safety
@@ -133,5 +133,5 @@ pub(crate) unsafe fn writer_clock(
 ) -> c_int {
     let attempt = pthread_rwlock_trywrlock.address();
     // SAFETY: the program's own call.
-    unsafe { locked(ReadWriteLock, lock, attempt, || real(lock, clock, until)) }
+    unsafe { log_lock(ReadWriteLock, lock, attempt, || real(lock, clock, until)) }
 }

@@ -4,28 +4,28 @@ use core::ffi::{c_int, c_ulong, c_void};
 use core::ptr;
 
 use libc::{clockid_t, timespec};
-use socket_log::encode::Handoff::{self, Barrier};
+use socket_log::encode::HandoffObject::{self, Barrier};
 
-use super::hand_offs::{ended, waited};
+use super::hand_offs::{log_wait, log_wake};
 use crate::c_library::types;
 use crate::platform::clock;
 
 /// # Safety
 /// As `pthread_barrier_wait`.
 pub(crate) unsafe fn barrier(real: types::pthread_barrier_wait, barrier: *mut c_void) -> c_int {
-    let begin = clock::now();
+    let begin = clock::current_ticks();
     // SAFETY: the program's own call.
     let result = unsafe { real(barrier) };
     // One of the threads is told that it is the one.
     let error = if result == libc::PTHREAD_BARRIER_SERIAL_THREAD { 0 } else { result };
-    ended(Barrier, barrier.addr() as u64, begin, error);
+    log_wake(Barrier, barrier.addr() as u64, begin, error);
     result
 }
 
 /// Makes a call that waits for the end of `thread`.
 #[inline(always)]
-fn joined(thread: c_ulong, call: impl FnOnce() -> c_int) -> c_int {
-    waited(Handoff::Thread, ptr::without_provenance_mut(thread as usize), call)
+fn log_join(thread: c_ulong, call: impl FnOnce() -> c_int) -> c_int {
+    log_wait(HandoffObject::Thread, ptr::without_provenance_mut(thread as usize), call)
 }
 
 /// # Safety
@@ -36,7 +36,7 @@ pub(crate) unsafe fn join(
     value: *mut *mut c_void,
 ) -> c_int {
     // SAFETY: the program's own call.
-    joined(thread, || unsafe { real(thread, value) })
+    log_join(thread, || unsafe { real(thread, value) })
 }
 
 /// # Safety
@@ -48,7 +48,7 @@ pub(crate) unsafe fn join_timed(
     until: *const timespec,
 ) -> c_int {
     // SAFETY: the program's own call.
-    joined(thread, || unsafe { real(thread, value, until) })
+    log_join(thread, || unsafe { real(thread, value, until) })
 }
 
 /// # Safety
@@ -61,5 +61,5 @@ pub(crate) unsafe fn join_clock(
     until: *const timespec,
 ) -> c_int {
     // SAFETY: the program's own call.
-    joined(thread, || unsafe { real(thread, value, clock, until) })
+    log_join(thread, || unsafe { real(thread, value, clock, until) })
 }

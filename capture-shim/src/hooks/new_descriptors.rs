@@ -16,7 +16,7 @@ use crate::flows::closing;
 #[inline(always)]
 pub(crate) fn made(call: impl FnOnce() -> c_int) -> c_int {
     let fd = call();
-    closing::fresh(fd);
+    closing::clear_reused(fd);
     fd
 }
 
@@ -24,9 +24,9 @@ pub(crate) fn made(call: impl FnOnce() -> c_int) -> c_int {
 ///
 /// # Safety
 /// The kernel has just written both.
-unsafe fn both_fresh(fds: *const c_int) {
+unsafe fn clear_reused_pair(fds: *const c_int) {
     // SAFETY: as the caller says.
-    unsafe { [*fds, *fds.add(1)] }.into_iter().for_each(closing::fresh);
+    unsafe { [*fds, *fds.add(1)] }.into_iter().for_each(closing::clear_reused);
 }
 
 /// # Safety
@@ -36,7 +36,7 @@ pub(crate) unsafe fn pipe(real: types::pipe, fds: *mut c_int) -> c_int {
     unsafe {
         let result = real(fds);
         if result == 0 {
-            both_fresh(fds);
+            clear_reused_pair(fds);
         }
         result
     }
@@ -49,7 +49,7 @@ pub(crate) unsafe fn pipe2(real: types::pipe2, fds: *mut c_int, flags: c_int) ->
     unsafe {
         let result = real(fds, flags);
         if result == 0 {
-            both_fresh(fds);
+            clear_reused_pair(fds);
         }
         result
     }
@@ -69,8 +69,8 @@ pub(crate) unsafe fn openpty(
     unsafe {
         let result = real(main, other, name, terminal, size);
         if result == 0 {
-            closing::fresh(*main);
-            closing::fresh(*other);
+            closing::clear_reused(*main);
+            closing::clear_reused(*other);
         }
         result
     }

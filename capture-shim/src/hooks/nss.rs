@@ -13,8 +13,8 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use socket_log::encode::Direction;
 
-use super::tls::{moving, own};
-use crate::flows::heads::plain;
+use super::tls::{own, with_plaintext};
+use crate::flows::message_snippets::plain;
 use crate::tuning::MAX_NSPR_LAYERS;
 
 /// Descriptor of NSPR (`PRFileDesc`), or one layer of it.
@@ -31,7 +31,7 @@ pub(crate) struct Layer {
 
 /// Buffer of several (`PRIOVec`).
 #[repr(C)]
-pub(crate) struct Part {
+pub(crate) struct NsprBuffer {
     start: *const u8,
     length: c_int,
 }
@@ -68,8 +68,8 @@ unsafe fn is_nss(identity: c_int, caller: *const c_void) -> bool {
     if NSS.load(Relaxed) == identity {
         return true;
     }
-    type Own = unsafe extern "C" fn(c_int) -> *const c_char;
-    let own = own!(PR_GET_NAME_FOR_IDENTITY, caller, Own);
+    type NameOfIdentity = unsafe extern "C" fn(c_int) -> *const c_char;
+    let own = own!(PR_GET_NAME_FOR_IDENTITY, caller, NameOfIdentity);
     // SAFETY: NSPR's own function; a name that it gives stays.
     let is_nss = unsafe {
         let name = own(identity);
@@ -98,10 +98,10 @@ unsafe fn of_layer(
     // SAFETY: as the caller says.
     let is_encrypted = || unsafe { is_encrypted(top, caller) };
     let within = plain::is_wanted() && is_encrypted();
-    let within = within.then(|| plain::enter(top.cast(), direction)).flatten();
+    let within = within.then(|| plain::enter_scope(top.cast(), direction)).flatten();
     let moved = |result: i32| (result.max(0) as usize).min(most);
     // SAFETY: as the caller says.
-    unsafe { moving(within, parts, most, call, moved) }
+    unsafe { with_plaintext(within, parts, most, call, moved) }
 }
 
 /// Defines the hooks of functions with one buffer; `unless` the call only looks at bytes.
@@ -146,17 +146,17 @@ with_buffer! {
 /// As `PR_Writev`.
 pub(crate) unsafe extern "C" fn writev(
     top: *mut Layer,
-    parts: *const Part,
+    parts: *const NsprBuffer,
     count: i32,
     timeout: u32,
     caller: *const c_void,
 ) -> i32 {
-    type Own = unsafe extern "C" fn(*mut Layer, *const Part, i32, u32) -> i32;
-    let own = own!(PR_WRITEV, caller, Own);
+    type WritevFunction = unsafe extern "C" fn(*mut Layer, *const NsprBuffer, i32, u32) -> i32;
+    let own = own!(PR_WRITEV, caller, WritevFunction);
     // SAFETY: the program's own call, and NSPR has just used the parts.
     unsafe {
         let each = (0..count.max(0) as usize).map(|index| {
-            let Part { start, length } = parts.add(index).read();
+            let NsprBuffer { start, length } = parts.add(index).read();
             (start, length.max(0) as usize)
         });
         let call = || own(top, parts, count, timeout);
@@ -167,8 +167,8 @@ pub(crate) unsafe extern "C" fn writev(
 /// # Safety
 /// As `PR_Close`.
 pub(crate) unsafe extern "C" fn close(top: *mut Layer, caller: *const c_void) -> c_int {
-    type Own = unsafe extern "C" fn(*mut Layer) -> c_int;
-    let own = own!(PR_CLOSE, caller, Own);
+    type CloseFunction = unsafe extern "C" fn(*mut Layer) -> c_int;
+    let own = own!(PR_CLOSE, caller, CloseFunction);
     plain::forget(top.cast());
     // SAFETY: the program's own call.
     unsafe { own(top) }

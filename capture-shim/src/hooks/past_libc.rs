@@ -8,13 +8,13 @@ use core::ffi::c_int;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::descriptors::Name;
-use crate::descriptors::table::{self, Entry};
+use crate::descriptors::RawSocketName;
+use crate::descriptors::table::{self, DescriptorWord};
 use crate::flows::{duplicates, uncaptured};
 use crate::log;
 #[cfg(not(feature = "injected"))]
 use crate::platform::clock;
-use crate::platform::raw::Descriptor;
+use crate::platform::raw::OwnDescriptor;
 use crate::tuning::{INHERITED_SOCKETS, SURVEYED_DESCRIPTORS};
 
 #[cfg(not(feature = "injected"))]
@@ -27,12 +27,12 @@ static INHERITED: [AtomicU64; INHERITED_SOCKETS] = [const { AtomicU64::new(0) };
 /// Kind and inode of an open descriptor. A filter that was there before the program lets the call
 /// pass, which the dynamic linker makes, too.
 fn kind_and_inode(fd: c_int) -> Option<(u32, u64)> {
-    let status = Descriptor::status_of_any(fd)?;
+    let status = OwnDescriptor::status_of_any(fd)?;
     Some((status.st_mode & libc::S_IFMT, status.st_ino))
 }
 
 /// Notes what the program begins with.
-pub(crate) fn begin() {
+pub(crate) fn note_start() {
     let mut places = INHERITED.iter();
     for fd in 0..SURVEYED_DESCRIPTORS {
         if let Some((libc::S_IFSOCK, inode)) = kind_and_inode(fd)
@@ -41,26 +41,26 @@ pub(crate) fn begin() {
             place.store(inode, Relaxed);
         }
     }
-    if let Some(state) = crate::state::current() {
+    if let Some(state) = crate::state::current_state() {
         state.began_program.store(1, Relaxed);
     }
     #[cfg(not(feature = "injected"))]
-    objects::tell_small_program();
+    objects::log_objects_of_small_program();
 }
 
 /// Logs what went past libc, as the process ends in which the program began. Its children have what
 /// it had, and say nothing.
-pub(crate) fn tell() {
-    let Some(state) = log::state_of_table() else { return };
+pub(crate) fn log_at_end() {
+    let Some(state) = log::state_for_table() else { return };
     if state.began_program.swap(0, Relaxed) == 0 {
         return;
     }
-    descriptors();
+    log_descriptors();
     #[cfg(not(feature = "injected"))]
     {
         // SAFETY: written as the program began.
         let began = unsafe { (*state.birth.get()).monotonic };
-        objects::tell(clock::anchor().monotonic.abs_diff(began));
+        objects::log_objects(clock::read_anchor().monotonic.abs_diff(began));
     }
 }
 
@@ -68,25 +68,27 @@ pub(crate) fn tell() {
 /// stack of the others.
 #[cold]
 #[inline(never)]
-fn descriptors() {
+fn log_descriptors() {
     let is_full = INHERITED.iter().all(|inode| inode.load(Relaxed) != 0);
-    let tells_sockets = !is_full && !duplicates::any_passed();
+    let tells_sockets = !is_full && !duplicates::any_received();
     let is_inherited = |inode| INHERITED.iter().any(|other| other.load(Relaxed) == inode);
-    for fd in (0..SURVEYED_DESCRIPTORS).filter(|fd| table::get(*fd) == Entry::UNKNOWN) {
+    for fd in
+        (0..SURVEYED_DESCRIPTORS).filter(|fd| table::get_entry(*fd) == DescriptorWord::UNKNOWN)
+    {
         match kind_and_inode(fd) {
             Some((libc::S_IFSOCK, inode))
-                if tells_sockets && !is_inherited(inode) && !is_of_system_log(fd) =>
+                if tells_sockets && !is_inherited(inode) && !is_system_log_socket(fd) =>
             {
                 // Another thread may be about to close it, or to tell the table of it.
-                if table::get(fd) == Entry::UNKNOWN
+                if table::get_entry(fd) == DescriptorWord::UNKNOWN
                     && kind_and_inode(fd) == Some((libc::S_IFSOCK, inode))
-                    && let Some(writer) = log::writer()
+                    && let Some(writer) = log::current_writer()
                 {
-                    uncaptured::out_of_sight(writer, fd);
+                    uncaptured::log_hidden(writer, fd);
                 }
             }
             // A file of no type: one of the kernel's own makings.
-            Some((0, _)) if uncaptured::is_ring(fd) => uncaptured::ring(fd),
+            Some((0, _)) if uncaptured::is_ring(fd) => uncaptured::log_ring(fd),
             _ => {}
         }
     }
@@ -94,9 +96,9 @@ fn descriptors() {
 
 /// Whether a socket is the one by which libc writes to the system's log: `syslog` is in the log of
 /// the process as a call.
-fn is_of_system_log(fd: c_int) -> bool {
+fn is_system_log_socket(fd: c_int) -> bool {
     const LOG: &[u8] = b"/dev/log";
-    let peer = Name::peer(fd);
+    let peer = RawSocketName::peer_name(fd);
     let path = peer.as_bytes().get(2..).unwrap_or(&[]);
     peer.family() == libc::AF_UNIX && path.strip_suffix(b"\0").unwrap_or(path) == LOG
 }

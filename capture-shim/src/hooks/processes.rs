@@ -14,24 +14,24 @@ use super::{past_libc, rights, threads, unseen};
 use crate::c_library::{linker, types};
 use crate::descriptors::table;
 use crate::flows::closing;
-use crate::log::process_events::{event, set_progress};
-use crate::log::{self, family, keep, start, trim};
+use crate::log::process_events::{log_event, set_progress};
+use crate::log::{self, children_without_log, keep, log_end, start};
 use crate::state::{self, thread};
 
 /// Makes the memory in which the children of this process count themselves where they can make no
 /// log.
 fn share_count() {
-    if let Some(writer) = log::existing() {
-        family::share(writer.state());
+    if let Some(writer) = log::existing_writer() {
+        children_without_log::share_counter(writer.state());
     }
 }
 
 /// Writes down what the children of this process have counted so far.
 fn collect_counts() {
-    if let Some(writer) = log::existing()
+    if let Some(writer) = log::existing_writer()
         && let Some(header) = writer.header()
     {
-        family::collect(writer.state(), header);
+        children_without_log::collect_counter(writer.state(), header);
     }
 }
 
@@ -44,7 +44,7 @@ pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
     match pid {
         0 => begin_child(),
         1.. => {
-            event(ProcessEvent::Fork, pid);
+            log_event(ProcessEvent::Fork, pid);
             collect_counts();
         }
         _ => {}
@@ -56,11 +56,11 @@ pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
 #[cfg(feature = "injected")]
 pub(crate) fn forked(call: impl FnOnce() -> pid_t) -> pid_t {
     // No hook runs in the child, which would find the notes, and write them once more.
-    unseen::collect();
+    unseen::collect_notes();
     share_count();
     let pid = call();
     if pid > 0 {
-        event(ProcessEvent::Fork, pid);
+        log_event(ProcessEvent::Fork, pid);
         collect_counts();
     }
     pid
@@ -81,20 +81,20 @@ pub(crate) unsafe fn clone3_flags(address: i64) -> i32 {
 
 /// Prepares a child, which begins without a log and gets one when it uses a socket.
 fn begin_child() {
-    let Some(state) = state::current() else { return };
+    let Some(state) = state::current_state() else { return };
     // None of the threads that were about to begin came along, and this one is now the first of its
     // process.
-    threads::forget_beginnings();
-    thread::current().creator.store(0, Relaxed);
+    threads::forget_starting();
+    thread::current_thread().creator.store(0, Relaxed);
     if !state::is_wiped_on_fork() {
         table::forget_all(state.descriptors.load(Relaxed));
         // SAFETY: the child has one thread, and zeros are a valid state.
         unsafe { core::ptr::from_ref(state).cast_mut().write_bytes(0, 1) };
     }
-    thread::current().tid.store(0, Relaxed);
+    thread::current_thread().tid.store(0, Relaxed);
     keep::begin_child();
     unseen::begin_child();
-    start::born(state);
+    start::begin_child(state);
 }
 
 /// # Safety
@@ -121,9 +121,9 @@ pub(crate) unsafe fn clone(
     // SAFETY: the program's own call.
     let pid = unsafe { real(entry, stack, flags, argument, parent, local, child) };
     if pid > 0 && !shares_memory {
-        event(ProcessEvent::Fork, pid);
+        log_event(ProcessEvent::Fork, pid);
     } else if pid > 0 && flags & libc::CLONE_VFORK != 0 {
-        event(ProcessEvent::Spawn, pid);
+        log_event(ProcessEvent::Spawn, pid);
     }
     pid
 }
@@ -158,8 +158,8 @@ pub(crate) unsafe fn forkpty(
         0 => begin_child(),
         1.. => {
             // SAFETY: libc has just written the descriptor.
-            closing::fresh(unsafe { *main });
-            event(ProcessEvent::Fork, pid);
+            closing::clear_reused(unsafe { *main });
+            log_event(ProcessEvent::Fork, pid);
         }
         _ => {}
     }
@@ -176,27 +176,28 @@ pub(crate) unsafe fn exit(real: types::_exit, status: c_int) -> c_int {
 
 /// Logs the end of the process.
 pub(crate) fn process_ends(status: c_int) {
-    past_libc::tell();
-    unseen::collect();
+    past_libc::log_at_end();
+    unseen::collect_notes();
     collect_counts();
-    event(ProcessEvent::Exit, status);
+    log_event(ProcessEvent::Exit, status);
     set_progress(progress::EXITED);
-    trim::at_end();
+    log_end::at_end();
 }
 
 /// Ends the log of a process that goes on without the library. No hook could look at `skipped` of
 /// its calls. Returns whether the log, if there is one, says that it has ended.
 #[cfg(feature = "injected")]
 pub(crate) fn is_left(skipped: u64) -> bool {
-    unseen::collect();
+    unseen::collect_notes();
     collect_counts();
-    if let Some(writer) = log::existing() {
-        writer.lose_some(lost::BUSY, skipped);
+    if let Some(writer) = log::existing_writer() {
+        writer.count_lost_records(lost::BUSY, skipped);
     }
     set_progress(progress::LEFT);
     // SAFETY: null, or a mapping that the caller removes afterwards.
-    let header = state::current().and_then(|state| unsafe { state.header.load(Relaxed).as_ref() });
-    trim::for_good();
+    let header =
+        state::current_state().and_then(|state| unsafe { state.header.load(Relaxed).as_ref() });
+    log_end::for_good();
     header.is_none_or(|header| header.state.load(Relaxed) == progress::LEFT)
 }
 

@@ -8,19 +8,23 @@ use socket_log::encode::ProcessEvent;
 use socket_log::layout::state as progress;
 
 use super::announce;
-use super::unseen::{self, Program};
+use super::unseen::{self, ProgramName};
 use crate::c_library::{real, types};
 use crate::flows::closing;
-use crate::log::process_events::{event, set_progress};
+use crate::log::process_events::{log_event, set_progress};
 use crate::platform;
 use crate::state::inherit::CompleteEnvironment;
 use crate::state::settings;
 
 /// Runs another program in the place of this one, which will load this library unless that was
 /// `refused`. Comes back only if that fails.
-pub(crate) fn replace(program: &Program, refused: c_int, call: impl FnOnce() -> c_int) -> c_int {
-    let said = unseen::becomes(program, refused);
-    event(ProcessEvent::Exec, 0);
+pub(crate) fn replace(
+    program: &ProgramName,
+    refused: c_int,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
+    let said = unseen::log_exec(program, refused);
+    log_event(ProcessEvent::Exec, 0);
     set_progress(progress::REPLACED);
     let result = call();
     set_progress(progress::RUNNING);
@@ -41,7 +45,7 @@ unsafe fn environment(
     refused: c_int,
 ) -> Strings {
     // SAFETY: as the caller says.
-    unsafe { complete.of(given, refused, announce::is_far(refused)) }
+    unsafe { complete.completed(given, refused, announce::is_far(refused)) }
 }
 
 /// Defines hooks of the functions that name a program in one word.
@@ -65,23 +69,25 @@ macro_rules! with_environment {
 }
 
 with_environment! {
-    execve(path: *const c_char) Program::Path(path);
-    execvpe(file: *const c_char) Program::Name(file);
-    fexecve(fd: c_int) Program::Opened(fd);
+    execve(path: *const c_char) ProgramName::Path(path);
+    execvpe(file: *const c_char) ProgramName::Name(file);
+    fexecve(fd: c_int) ProgramName::Opened(fd);
 }
 
 /// # Safety
 /// As `execv`.
 pub(crate) unsafe fn execv(_: types::execv, path: *const c_char, arguments: Strings) -> c_int {
     // SAFETY: the program's own call, with its environment said.
-    unsafe { execve(real!(execve), path, arguments, platform::environment::present()) }
+    unsafe { execve(real!(execve), path, arguments, platform::environment::present_environment()) }
 }
 
 /// # Safety
 /// As `execvp`.
 pub(crate) unsafe fn execvp(_: types::execvp, file: *const c_char, arguments: Strings) -> c_int {
     // SAFETY: the program's own call, with its environment said.
-    unsafe { execvpe(real!(execvpe), file, arguments, platform::environment::present()) }
+    unsafe {
+        execvpe(real!(execvpe), file, arguments, platform::environment::present_environment())
+    }
 }
 
 /// # Safety
@@ -95,7 +101,7 @@ pub(crate) unsafe fn execveat(
     flags: c_int,
 ) -> c_int {
     let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
-    let program = Program::Below(directory, path);
+    let program = ProgramName::Below(directory, path);
     // SAFETY: the program's own call and environment.
     replace(&program, refused, || unsafe {
         real(directory, path, arguments, environment(&mut complete, variables, refused), flags)
@@ -114,7 +120,7 @@ pub(crate) unsafe fn spawn(
     variables: Strings,
 ) -> c_int {
     let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
-    let announced = unseen::is_coming(&Program::Name(path), refused, !actions.is_null());
+    let announced = unseen::announce_spawn(&ProgramName::Name(path), refused, !actions.is_null());
     let mut pid = 0;
     // SAFETY: the program's own call and environment; a null place for the pid is allowed.
     let result = unsafe {
@@ -132,12 +138,12 @@ pub(crate) unsafe fn spawn(
             // SAFETY: the program's place for the pid.
             unsafe { *child = pid };
         }
-        event(ProcessEvent::Spawn, pid);
+        log_event(ProcessEvent::Spawn, pid);
         if announced.is_none() {
-            unseen::began(&Program::Name(path), refused, pid as u32);
+            unseen::log_spawned(&ProgramName::Name(path), refused, pid as u32);
         }
     } else if let Some(announced) = announced {
-        announced.failed();
+        announced.report_failure();
     }
     result
 }
@@ -154,7 +160,7 @@ pub(crate) unsafe fn pidfd_spawn(
     variables: Strings,
 ) -> c_int {
     let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
-    let announced = unseen::is_coming(&Program::Name(path), refused, !actions.is_null());
+    let announced = unseen::announce_spawn(&ProgramName::Name(path), refused, !actions.is_null());
     // SAFETY: the program's own call and environment.
     let result = unsafe {
         real(
@@ -169,14 +175,14 @@ pub(crate) unsafe fn pidfd_spawn(
     if result != 0
         && let Some(announced) = announced
     {
-        announced.failed();
+        announced.report_failure();
     }
     match result {
         0 => {
             // SAFETY: libc has just written the child's descriptor.
-            closing::fresh(unsafe { *child });
+            closing::clear_reused(unsafe { *child });
             // No id: only the descriptor names the child.
-            event(ProcessEvent::Spawn, 0);
+            log_event(ProcessEvent::Spawn, 0);
             0
         }
         // A libc without the function answers like a kernel without what it needs.

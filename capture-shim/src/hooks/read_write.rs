@@ -11,7 +11,7 @@ use libc::{iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};
 
 use super::lifecycle;
 use crate::c_library::types;
-use crate::flows::{Address, Buffers, Outgoing, transfer};
+use crate::flows::{CallBuffers, CallerAddress, OutgoingMessage, transfer};
 
 /// # Safety
 /// As `read`.
@@ -23,7 +23,7 @@ pub(crate) unsafe fn read(
     size: size_t,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    unsafe { transfer::receive(fd, buffer.cast(), size, || real(fd, buffer, size)) }
+    unsafe { transfer::receive_bytes(fd, buffer.cast(), size, || real(fd, buffer, size)) }
 }
 
 /// # Safety
@@ -36,7 +36,7 @@ pub(crate) unsafe fn read_chk(
     room: size_t,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    unsafe { transfer::receive(fd, buffer.cast(), size, || real(fd, buffer, size, room)) }
+    unsafe { transfer::receive_bytes(fd, buffer.cast(), size, || real(fd, buffer, size, room)) }
 }
 
 /// # Safety
@@ -49,7 +49,7 @@ pub(crate) unsafe fn pread(
     offset: off_t,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    unsafe { transfer::receive(fd, buffer.cast(), size, || real(fd, buffer, size, offset)) }
+    unsafe { transfer::receive_bytes(fd, buffer.cast(), size, || real(fd, buffer, size, offset)) }
 }
 
 /// # Safety
@@ -63,7 +63,9 @@ pub(crate) unsafe fn pread_chk(
     room: size_t,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    unsafe { transfer::receive(fd, buffer.cast(), size, || real(fd, buffer, size, offset, room)) }
+    unsafe {
+        transfer::receive_bytes(fd, buffer.cast(), size, || real(fd, buffer, size, offset, room))
+    }
 }
 
 /// # Safety
@@ -76,7 +78,7 @@ pub(crate) unsafe fn readv(
     count: c_int,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    unsafe { transfer::receive_vector(fd, buffers(first, count), || real(fd, first, count)) }
+    unsafe { transfer::receive_vector(fd, call_buffers(first, count), || real(fd, first, count)) }
 }
 
 /// # Safety
@@ -90,7 +92,7 @@ pub(crate) unsafe fn preadv(
 ) -> ssize_t {
     // SAFETY: the program's own call.
     unsafe {
-        transfer::receive_vector(fd, buffers(first, count), || real(fd, first, count, offset))
+        transfer::receive_vector(fd, call_buffers(first, count), || real(fd, first, count, offset))
     }
 }
 
@@ -106,7 +108,7 @@ pub(crate) unsafe fn preadv2(
 ) -> ssize_t {
     // SAFETY: the program's own call.
     unsafe {
-        transfer::receive_vector(fd, buffers(first, count), || {
+        transfer::receive_vector(fd, call_buffers(first, count), || {
             real(fd, first, count, offset, flags)
         })
     }
@@ -122,7 +124,11 @@ pub(crate) unsafe fn write(
     size: size_t,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    unsafe { transfer::send(fd, buffer.cast(), size, Address::NONE, || real(fd, buffer, size)) }
+    unsafe {
+        transfer::send_bytes(fd, buffer.cast(), size, CallerAddress::NONE, || {
+            real(fd, buffer, size)
+        })
+    }
 }
 
 /// # Safety
@@ -136,7 +142,9 @@ pub(crate) unsafe fn pwrite(
 ) -> ssize_t {
     // SAFETY: the program's own call.
     unsafe {
-        transfer::send(fd, buffer.cast(), size, Address::NONE, || real(fd, buffer, size, offset))
+        transfer::send_bytes(fd, buffer.cast(), size, CallerAddress::NONE, || {
+            real(fd, buffer, size, offset)
+        })
     }
 }
 
@@ -153,7 +161,7 @@ pub(crate) unsafe fn writev(
     unsafe {
         transfer::send_vector(
             fd,
-            || Outgoing::new(buffers(first, count), Address::NONE),
+            || OutgoingMessage::new(call_buffers(first, count), CallerAddress::NONE),
             || real(fd, first, count),
         )
     }
@@ -172,7 +180,7 @@ pub(crate) unsafe fn pwritev(
     unsafe {
         transfer::send_vector(
             fd,
-            || Outgoing::new(buffers(first, count), Address::NONE),
+            || OutgoingMessage::new(call_buffers(first, count), CallerAddress::NONE),
             || real(fd, first, count, offset),
         )
     }
@@ -192,7 +200,7 @@ pub(crate) unsafe fn pwritev2(
     unsafe {
         transfer::send_vector(
             fd,
-            || Outgoing::new(buffers(first, count), Address::NONE),
+            || OutgoingMessage::new(call_buffers(first, count), CallerAddress::NONE),
             || real(fd, first, count, offset, flags),
         )
     }
@@ -210,7 +218,9 @@ pub(crate) unsafe fn send(
 ) -> ssize_t {
     // SAFETY: the program's own call.
     unsafe {
-        transfer::send(fd, buffer.cast(), size, Address::NONE, || real(fd, buffer, size, flags))
+        transfer::send_bytes(fd, buffer.cast(), size, CallerAddress::NONE, || {
+            real(fd, buffer, size, flags)
+        })
     }
 }
 
@@ -226,16 +236,16 @@ pub(crate) unsafe fn sendto(
     address: *const sockaddr,
     length: socklen_t,
 ) -> ssize_t {
-    let to = Address { start: address, length: length as usize };
+    let to = CallerAddress { start: address, length: length as usize };
     // SAFETY: the program's own call.
     let result = unsafe {
-        transfer::send(fd, buffer.cast(), size, to, || {
+        transfer::send_bytes(fd, buffer.cast(), size, to, || {
             real(fd, buffer, size, flags, address, length)
         })
     };
     if flags & libc::MSG_FASTOPEN != 0 {
         // SAFETY: the program's own address.
-        unsafe { lifecycle::connected(fd, result >= 0, address, length, None) };
+        unsafe { lifecycle::log_connection(fd, result >= 0, address, length, None) };
     }
     result
 }
@@ -251,7 +261,7 @@ pub(crate) unsafe fn receive_vector(
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     // SAFETY: as the caller says.
-    unsafe { transfer::receive_vector(fd, buffers(first, count), call) }
+    unsafe { transfer::receive_vector(fd, call_buffers(first, count), call) }
 }
 
 /// Makes a send from a vector that the program asks for by the number of its system call.
@@ -266,16 +276,20 @@ pub(crate) unsafe fn send_vector(
 ) -> ssize_t {
     // SAFETY: as the caller says.
     unsafe {
-        transfer::send_vector(fd, || Outgoing::new(buffers(first, count), Address::NONE), call)
+        transfer::send_vector(
+            fd,
+            || OutgoingMessage::new(call_buffers(first, count), CallerAddress::NONE),
+            call,
+        )
     }
 }
 
 /// Buffers of a call that takes `count` of them.
-pub(crate) fn buffers(first: *const iovec, count: c_int) -> Buffers {
+pub(crate) fn call_buffers(first: *const iovec, count: c_int) -> CallBuffers {
     // A negative number is an error that the kernel reports.
     if first.is_null() {
-        Buffers { first: ptr::null(), count: 0 }
+        CallBuffers { first: ptr::null(), count: 0 }
     } else {
-        Buffers { first, count: count.max(0) as usize }
+        CallBuffers { first, count: count.max(0) as usize }
     }
 }

@@ -12,9 +12,9 @@ use libc::{iovec, size_t, sockaddr, sockaddr_storage, socklen_t, ssize_t};
 use socket_log::encode::Direction;
 
 use crate::c_library::{real, types};
-use crate::descriptors::table::{self, Kind};
+use crate::descriptors::table::{self, DescriptorKind};
 use crate::flows::datagram::{self, ReceivedDatagram};
-use crate::flows::{Address, Buffers, counts, transfer};
+use crate::flows::{CallBuffers, CallerAddress, counts, transfer};
 use crate::log;
 use crate::platform::{clock, raw};
 
@@ -30,7 +30,7 @@ pub(crate) unsafe fn recv(
 ) -> ssize_t {
     // SAFETY: the program's own call; without an address, recvfrom is recv.
     unsafe {
-        receive(fd, buffer, size, flags, None, |flags, address| match address {
+        receive_with_flags(fd, buffer, size, flags, None, |flags, address| match address {
             None => real(fd, buffer, size, flags),
             Some((start, length)) => real!(recvfrom)(fd, buffer, size, flags, start, length),
         })
@@ -49,7 +49,7 @@ pub(crate) unsafe fn recv_chk(
 ) -> ssize_t {
     // SAFETY: the program's own call. The check comes first, whatever the call is then.
     unsafe {
-        receive(fd, buffer, size, flags, None, |flags, address| match address {
+        receive_with_flags(fd, buffer, size, flags, None, |flags, address| match address {
             Some((start, length)) if size <= room => {
                 real!(recvfrom)(fd, buffer, size, flags, start, length)
             }
@@ -72,7 +72,7 @@ pub(crate) unsafe fn recvfrom(
 ) -> ssize_t {
     // SAFETY: the program's own call.
     unsafe {
-        receive(fd, buffer, size, flags, given(address, length), |flags, own| {
+        receive_with_flags(fd, buffer, size, flags, sender_room(address, length), |flags, own| {
             let (start, room) = own.unwrap_or((address, length));
             real(fd, buffer, size, flags, start, room)
         })
@@ -94,7 +94,7 @@ pub(crate) unsafe fn recvfrom_chk(
 ) -> ssize_t {
     // SAFETY: the program's own call.
     unsafe {
-        receive(fd, buffer, size, flags, given(address, length), |flags, own| {
+        receive_with_flags(fd, buffer, size, flags, sender_room(address, length), |flags, own| {
             let (start, space) = own.unwrap_or((address, length));
             real(fd, buffer, size, room, flags, start, space)
         })
@@ -105,7 +105,7 @@ pub(crate) unsafe fn recvfrom_chk(
 type AddressRoom = (*mut sockaddr, *mut socklen_t);
 
 /// Room that the caller gave for the sender's address, where it gave some.
-fn given(address: *mut sockaddr, length: *mut socklen_t) -> Option<AddressRoom> {
+fn sender_room(address: *mut sockaddr, length: *mut socklen_t) -> Option<AddressRoom> {
     (!address.is_null()).then_some((address, length))
 }
 
@@ -115,7 +115,7 @@ fn given(address: *mut sockaddr, length: *mut socklen_t) -> Option<AddressRoom> 
 /// # Safety
 /// `buffer` and `size` are where `call` receives; `given` is what it gives to the kernel.
 #[inline(always)]
-unsafe fn receive(
+unsafe fn receive_with_flags(
     fd: c_int,
     buffer: *mut c_void,
     size: usize,
@@ -123,34 +123,34 @@ unsafe fn receive(
     given: Option<AddressRoom>,
     call: impl FnOnce(c_int, Option<AddressRoom>) -> ssize_t,
 ) -> ssize_t {
-    let entry = table::get(fd);
+    let entry = table::get_entry(fd);
     if entry.is_other() {
         return call(flags, None);
     }
-    let entry = counts::resolve(fd, entry, Direction::Receive);
+    let entry = counts::resolve_counted(fd, entry, Direction::Receive);
     if entry.is_other() || flags & libc::MSG_ERRQUEUE != 0 {
         return call(flags, None);
     }
     let buffer = iovec { iov_base: buffer, iov_len: size };
-    let buffers = Buffers { first: &buffer, count: 1 };
-    if entry.kind() == Kind::Datagram {
+    let buffers = CallBuffers { first: &buffer, count: 1 };
+    if entry.kind() == DescriptorKind::Datagram {
         // SAFETY: as the caller says.
         return unsafe { receive_datagram(fd, entry, buffers, flags, given, call) };
     }
-    let begin = clock::now();
+    let begin = clock::current_ticks();
     let result = call(flags, None);
-    let end = clock::now();
+    let end = clock::current_ticks();
     if flags & libc::MSG_PEEK == 0
-        && let Some(writer) = log::writer()
+        && let Some(writer) = log::current_writer()
     {
         // SAFETY: the buffer's description is ours.
         unsafe {
-            transfer::received(
+            transfer::log_received(
                 writer,
                 fd,
                 entry,
                 result,
-                filled(buffers, result, flags),
+                filled_buffers(buffers, result, flags),
                 begin,
                 end,
             )
@@ -160,16 +160,16 @@ unsafe fn receive(
 }
 
 /// Buffers that a receive on a stream has filled: with `MSG_TRUNC`, TCP throws the bytes away.
-pub(super) fn filled(buffers: Buffers, result: ssize_t, flags: c_int) -> Buffers {
-    if flags & libc::MSG_TRUNC != 0 && result > 0 { Buffers::NONE } else { buffers }
+pub(super) fn filled_buffers(buffers: CallBuffers, result: ssize_t, flags: c_int) -> CallBuffers {
+    if flags & libc::MSG_TRUNC != 0 && result > 0 { CallBuffers::NONE } else { buffers }
 }
 
 /// # Safety
 /// As [`receive`], with its one buffer.
 unsafe fn receive_datagram(
     fd: c_int,
-    entry: table::Entry,
-    buffers: Buffers,
+    entry: table::DescriptorWord,
+    buffers: CallBuffers,
     flags: c_int,
     given: Option<AddressRoom>,
     call: impl FnOnce(c_int, Option<AddressRoom>) -> ssize_t,
@@ -180,15 +180,15 @@ unsafe fn receive_datagram(
     let (start, space) = given.unwrap_or(own);
     // SAFETY: just found readable.
     let room = if raw::is_readable(space) { unsafe { *space } } else { 0 };
-    let begin = clock::now();
+    let begin = clock::current_ticks();
     // With `MSG_TRUNC` the kernel gives the datagram's true size.
     let result = call(flags | libc::MSG_TRUNC, given.is_none().then_some(own));
-    let end = clock::now();
+    let end = clock::current_ticks();
     // SAFETY: the description is ours.
     let size = unsafe { buffers.capacity() };
-    let Some(writer) = log::writer() else { return as_asked(result, size, flags) };
+    let Some(writer) = log::current_writer() else { return clamp_result(result, size, flags) };
     if result < 0 {
-        transfer::fail(writer, fd, entry, Direction::Receive, end);
+        transfer::log_failure(writer, fd, entry, Direction::Receive, end);
         return result;
     }
     let message = ReceivedDatagram {
@@ -196,22 +196,30 @@ unsafe fn receive_datagram(
         truncated: result as usize > size,
         peeked: flags & libc::MSG_PEEK != 0,
         // SAFETY: the kernel wrote the length.
-        from: name(start, unsafe { *space }, room),
+        from: sender_address(start, unsafe { *space }, room),
         size: 0,
     };
     // SAFETY: the buffer was just filled.
-    unsafe { datagram::received(writer, entry, buffers, &message, begin, end) };
-    as_asked(result, size, flags)
+    unsafe { datagram::log_received(writer, entry, buffers, &message, begin, end) };
+    clamp_result(result, size, flags)
 }
 
 /// Sender's address, `length` bytes long; none where the program left so little room that it was
 /// cut.
-pub(super) fn name(start: *const sockaddr, length: socklen_t, room: socklen_t) -> Address {
-    if length <= room { Address { start, length: length as usize } } else { Address::NONE }
+pub(super) fn sender_address(
+    start: *const sockaddr,
+    length: socklen_t,
+    room: socklen_t,
+) -> CallerAddress {
+    if length <= room {
+        CallerAddress { start, length: length as usize }
+    } else {
+        CallerAddress::NONE
+    }
 }
 
 /// Result that the program gets: the size received, unless it asked for the true one.
-pub(super) fn as_asked(result: ssize_t, capacity: usize, flags: c_int) -> ssize_t {
+pub(super) fn clamp_result(result: ssize_t, capacity: usize, flags: c_int) -> ssize_t {
     // No object is so large that this becomes negative, but the capacity told may be any number.
     if flags & libc::MSG_TRUNC != 0 || result < 0 || result as usize <= capacity {
         result

@@ -6,26 +6,28 @@ use core::mem::MaybeUninit;
 use libc::{mmsghdr, msghdr, sockaddr_storage, socklen_t, ssize_t, timespec};
 use socket_log::encode::Direction;
 
-use super::receive::{as_asked, filled, name};
+use super::receive::{clamp_result, filled_buffers, sender_address};
 use crate::c_library::types;
-use crate::descriptors::table::{self, Kind};
+use crate::descriptors::table::{self, DescriptorKind};
 use crate::flows::datagram::{self, ReceivedDatagram};
-use crate::flows::{Address, Buffers, Control, counts, duplicates, segments, transfer};
+use crate::flows::{
+    CallBuffers, CallerAddress, ControlData, counts, duplicates, segments, transfer,
+};
 use crate::log;
 use crate::platform::{clock, raw};
 
 /// Messages of a batch that have room for a whole name, a bit for each. Once the kernel has written
 /// how long each name is, nobody can tell whether it was cut, and what lies behind is the program's
 /// own.
-struct Rooms([u64; Rooms::MAX_MESSAGES / 64]);
+struct SenderRooms([u64; SenderRooms::MAX_MESSAGES / 64]);
 
-impl Rooms {
+impl SenderRooms {
     /// Maximum number of messages that the kernel takes at once.
     const MAX_MESSAGES: usize = 1024;
 
     /// Looks at the headers before the call, as far as they can be read.
-    fn of(messages: *const mmsghdr, count: c_uint, domain: c_int) -> Rooms {
-        let mut rooms = Rooms([0; Rooms::MAX_MESSAGES / 64]);
+    fn from_messages(messages: *const mmsghdr, count: c_uint, domain: c_int) -> SenderRooms {
+        let mut rooms = SenderRooms([0; SenderRooms::MAX_MESSAGES / 64]);
         let longest = match domain {
             libc::AF_INET => size_of::<libc::sockaddr_in>(),
             libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
@@ -34,7 +36,7 @@ impl Rooms {
         };
         // End of the page that was found readable last: each page is looked at once.
         let mut readable = 0;
-        for index in 0..(count as usize).min(Rooms::MAX_MESSAGES) {
+        for index in 0..(count as usize).min(SenderRooms::MAX_MESSAGES) {
             let message = messages.wrapping_add(index);
             let end = message.wrapping_add(1).addr();
             if end > readable {
@@ -57,10 +59,10 @@ impl Rooms {
     }
 
     /// Address of the sender of a message.
-    fn name(&self, index: usize, message: &msghdr) -> Address {
+    fn sender_address(&self, index: usize, message: &msghdr) -> CallerAddress {
         let is_whole = self.0.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 != 0);
         let (start, length) = (message.msg_name.cast(), message.msg_namelen as usize);
-        if is_whole { Address { start, length } } else { Address::NONE }
+        if is_whole { CallerAddress { start, length } } else { CallerAddress::NONE }
     }
 }
 
@@ -73,38 +75,38 @@ pub(crate) unsafe fn recvmsg(
     message: *mut msghdr,
     flags: c_int,
 ) -> ssize_t {
-    let entry = table::get(fd);
+    let entry = table::get_entry(fd);
     if entry.is_other() || message.is_null() {
         // SAFETY: the program's own call.
         return unsafe { real(fd, message, flags) };
     }
-    let entry = counts::resolve(fd, entry, Direction::Receive);
+    let entry = counts::resolve_counted(fd, entry, Direction::Receive);
     if entry.is_other() || flags & libc::MSG_ERRQUEUE != 0 {
         // SAFETY: the program's own call.
         return unsafe { real(fd, message, flags) };
     }
-    if entry.kind() == Kind::Datagram && raw::is_readable(message) {
+    if entry.kind() == DescriptorKind::Datagram && raw::is_readable(message) {
         // SAFETY: the program's own call.
         return unsafe { recvmsg_datagram(real, fd, entry, message, flags) };
     }
-    let begin = clock::now();
+    let begin = clock::current_ticks();
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, message, flags) };
-    let end = clock::now();
+    let end = clock::current_ticks();
     // SAFETY: a call that succeeded has used the message's header.
     unsafe {
         if result >= 0 {
-            duplicates::passed(message);
+            duplicates::clear_received(message);
         }
         if flags & libc::MSG_PEEK == 0
-            && let Some(writer) = log::writer()
+            && let Some(writer) = log::current_writer()
         {
             let buffers = if result < 0 {
-                Buffers::NONE
+                CallBuffers::NONE
             } else {
-                filled(Buffers::of_message(message), result, flags)
+                filled_buffers(CallBuffers::from_message(message), result, flags)
             };
-            transfer::received(writer, fd, entry, result, buffers, begin, end);
+            transfer::log_received(writer, fd, entry, result, buffers, begin, end);
         }
     }
     result
@@ -115,7 +117,7 @@ pub(crate) unsafe fn recvmsg(
 unsafe fn recvmsg_datagram(
     real: types::recvmsg,
     fd: c_int,
-    entry: table::Entry,
+    entry: table::DescriptorWord,
     message: *mut msghdr,
     flags: c_int,
 ) -> ssize_t {
@@ -127,10 +129,10 @@ unsafe fn recvmsg_datagram(
         copy.msg_namelen = size_of::<sockaddr_storage>() as socklen_t;
     }
     let room = copy.msg_namelen;
-    let begin = clock::now();
+    let begin = clock::current_ticks();
     // SAFETY: the program's own call, with a copy of its header.
     let result = unsafe { real(fd, &mut copy, flags | libc::MSG_TRUNC) };
-    let end = clock::now();
+    let end = clock::current_ticks();
     if result >= 0 {
         // SAFETY: the program's header gets what the kernel would have written into it.
         unsafe {
@@ -139,14 +141,17 @@ unsafe fn recvmsg_datagram(
             }
             (*message).msg_controllen = copy.msg_controllen;
             (*message).msg_flags = copy.msg_flags;
-            duplicates::passed(message);
+            duplicates::clear_received(message);
         }
     }
-    // SAFETY: a call that succeeded has used the buffers' descriptions.
-    let capacity = if result < 0 { 0 } else { unsafe { Buffers::of_message(message).capacity() } };
-    let Some(writer) = log::writer() else { return as_asked(result, capacity, flags) };
+    let capacity = match result {
+        ..0 => 0,
+        // SAFETY: a call that succeeded has used the buffers' descriptions.
+        _ => unsafe { CallBuffers::from_message(message).capacity() },
+    };
+    let Some(writer) = log::current_writer() else { return clamp_result(result, capacity, flags) };
     if result < 0 {
-        transfer::fail(writer, fd, entry, Direction::Receive, end);
+        transfer::log_failure(writer, fd, entry, Direction::Receive, end);
         return result;
     }
     // SAFETY: the kernel wrote the name and filled the buffers.
@@ -155,12 +160,19 @@ unsafe fn recvmsg_datagram(
             bytes: result as usize,
             truncated: copy.msg_flags & libc::MSG_TRUNC != 0,
             peeked: flags & libc::MSG_PEEK != 0,
-            from: name(copy.msg_name.cast(), copy.msg_namelen, room),
-            size: segments::size_received(Control::of_message(&copy)),
+            from: sender_address(copy.msg_name.cast(), copy.msg_namelen, room),
+            size: segments::size_received(ControlData::from_message(&copy)),
         };
-        datagram::received(writer, entry, Buffers::of_message(message), &what, begin, end);
+        datagram::log_received(
+            writer,
+            entry,
+            CallBuffers::from_message(message),
+            &what,
+            begin,
+            end,
+        );
     }
-    as_asked(result, capacity, flags)
+    clamp_result(result, capacity, flags)
 }
 
 /// # Safety
@@ -173,22 +185,22 @@ pub(crate) unsafe fn recvmmsg(
     flags: c_int,
     timeout: *mut timespec,
 ) -> c_int {
-    let entry = counts::resolve(fd, table::get(fd), Direction::Receive);
+    let entry = counts::resolve_counted(fd, table::get_entry(fd), Direction::Receive);
     if entry.is_other() || flags & libc::MSG_ERRQUEUE != 0 {
         // SAFETY: the program's own call.
         return unsafe { real(fd, messages, count, flags, timeout) };
     }
     let rooms = match entry.kind() {
-        Kind::Datagram => Rooms::of(messages, count, entry.domain()),
-        _ => Rooms::of(messages, 0, 0),
+        DescriptorKind::Datagram => SenderRooms::from_messages(messages, count, entry.domain()),
+        _ => SenderRooms::from_messages(messages, 0, 0),
     };
-    let begin = clock::now();
+    let begin = clock::current_ticks();
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, messages, count, flags, timeout) };
-    let end = clock::now();
-    let Some(writer) = log::writer() else { return result };
+    let end = clock::current_ticks();
+    let Some(writer) = log::current_writer() else { return result };
     if result < 0 {
-        transfer::fail(writer, fd, entry, Direction::Receive, end);
+        transfer::log_failure(writer, fd, entry, Direction::Receive, end);
         return result;
     }
     for index in 0..result as usize {
@@ -196,23 +208,30 @@ pub(crate) unsafe fn recvmmsg(
         unsafe {
             let message = messages.add(index);
             let (header, bytes) = (&raw mut (*message).msg_hdr, (*message).msg_len as usize);
-            duplicates::passed(header);
-            if entry.kind() == Kind::Datagram {
+            duplicates::clear_received(header);
+            if entry.kind() == DescriptorKind::Datagram {
                 let what = ReceivedDatagram {
                     bytes,
                     truncated: (*header).msg_flags & libc::MSG_TRUNC != 0,
                     peeked: flags & libc::MSG_PEEK != 0,
-                    from: rooms.name(index, &*header),
-                    size: segments::size_received(Control::of_message(header)),
+                    from: rooms.sender_address(index, &*header),
+                    size: segments::size_received(ControlData::from_message(header)),
                 };
-                datagram::received(writer, entry, Buffers::of_message(header), &what, begin, end);
+                datagram::log_received(
+                    writer,
+                    entry,
+                    CallBuffers::from_message(header),
+                    &what,
+                    begin,
+                    end,
+                );
             } else if flags & libc::MSG_PEEK == 0 {
-                transfer::received(
+                transfer::log_received(
                     writer,
                     fd,
                     entry,
                     bytes as ssize_t,
-                    Buffers::of_message(header),
+                    CallBuffers::from_message(header),
                     begin,
                     end,
                 );

@@ -8,9 +8,9 @@ use core::ffi::{c_char, c_int, c_long};
 use libc::uid_t;
 
 use crate::c_library::types;
-use crate::flows::survey;
-use crate::log::confinement::{self, Abilities};
-use crate::log::{self, directory, keep, program_facts, reserve, segment};
+use crate::flows::socket_scan;
+use crate::log::confinement::{self, KeptAbilities};
+use crate::log::{self, directory, keep, log_reserve, program_facts, segment};
 use crate::platform::identity;
 use crate::platform::raw::{self, PAGE};
 use crate::platform::seccomp::{self, FilterCopy};
@@ -47,7 +47,7 @@ pub(crate) unsafe fn setresuid(
 
 /// Makes a call that sets a limit: `asked` are the resource and its new limit. With next to no
 /// descriptors or size of files left, no log could be made.
-fn limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
+fn set_limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
     let is_hard = |(resource, most): (c_int, u64)| match resource as libc::__rlimit_resource_t {
         libc::RLIMIT_NOFILE => most < FEW_DESCRIPTORS,
         libc::RLIMIT_FSIZE => most < segment::FIRST as u64,
@@ -55,18 +55,22 @@ fn limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
     };
     if asked.is_some_and(is_hard) && !confinement::is_aside() {
         let socket = uses_sockets();
-        confinement::provide(Abilities { populate: reserve::can_populate(), socket, fork: false });
+        confinement::provide_reserve(KeptAbilities {
+            populate: log_reserve::can_populate(),
+            socket,
+            fork: false,
+        });
     }
     call()
 }
 
 /// Whether the process has a log, or a socket that it may have inherited. Those have low numbers.
 fn uses_sockets() -> bool {
-    log::existing().is_some() || survey::any_low_socket()
+    log::existing_writer().is_some() || socket_scan::any_low_socket()
 }
 
 /// Resource and new limit of a call. The program's pointer may be wrong.
-fn wanted(resource: c_int, limit: *const libc::rlimit) -> Option<(c_int, u64)> {
+fn requested_limit(resource: c_int, limit: *const libc::rlimit) -> Option<(c_int, u64)> {
     // SAFETY: found readable.
     (!limit.is_null() && raw::is_readable(limit)).then(|| (resource, unsafe { (*limit).rlim_cur }))
 }
@@ -79,7 +83,7 @@ pub(crate) unsafe fn setrlimit(
     new: *const libc::rlimit,
 ) -> c_int {
     // SAFETY: the program's own call.
-    limit(wanted(resource, new), || unsafe { real(resource, new) })
+    set_limit(requested_limit(resource, new), || unsafe { real(resource, new) })
 }
 
 /// # Safety
@@ -92,16 +96,16 @@ pub(crate) unsafe fn prlimit(
     old: *mut libc::rlimit,
 ) -> c_int {
     // SAFETY: the program's own call.
-    limit(wanted(resource, new), || unsafe { real(process, resource, new, old) })
+    set_limit(requested_limit(resource, new), || unsafe { real(process, resource, new, old) })
 }
 
 /// Makes a call after which paths may lead elsewhere.
-fn uproot(call: impl FnOnce() -> c_long) -> c_long {
+fn change_root(call: impl FnOnce() -> c_long) -> c_long {
     if confinement::is_aside() {
         return call();
     }
-    program_facts::remember();
-    keep::directory();
+    program_facts::remember_facts();
+    keep::keep_directory();
     keep::recorder();
     let result = call();
     if result == 0 {
@@ -114,7 +118,7 @@ fn uproot(call: impl FnOnce() -> c_long) -> c_long {
 /// As `chroot`.
 pub(crate) unsafe fn chroot(real: types::chroot, path: *const c_char) -> c_int {
     // SAFETY: the program's own call.
-    uproot(|| unsafe { real(path) }.into()) as c_int
+    change_root(|| unsafe { real(path) }.into()) as c_int
 }
 
 /// # Safety
@@ -125,7 +129,7 @@ pub(crate) unsafe fn pivot_root(
     old: *const c_char,
 ) -> c_int {
     // SAFETY: the program's own call.
-    uproot(|| unsafe { real(path, old) }.into()) as c_int
+    change_root(|| unsafe { real(path, old) }.into()) as c_int
 }
 
 /// # Safety
@@ -136,7 +140,7 @@ pub(crate) unsafe fn setns(real: types::setns, fd: c_int, kind: c_int) -> c_int 
     if kind != 0 && kind & libc::CLONE_NEWNS == 0 {
         call()
     } else {
-        uproot(|| call().into()) as c_int
+        change_root(|| call().into()) as c_int
     }
 }
 
@@ -154,7 +158,7 @@ pub(crate) fn keep_ways(flags: c_int) {
 #[inline(never)]
 fn keep_both() {
     if !confinement::is_aside() {
-        keep::directory();
+        keep::keep_directory();
         keep::recorder();
     }
 }
@@ -169,10 +173,10 @@ pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
 
 /// Makes a call that takes away rights on files (`landlock_restrict_self`). Most processes that
 /// make it have no socket, and few of those will have one or a child: unpackers, converters.
-pub(crate) fn fence(call: impl FnOnce() -> c_long) -> c_long {
+pub(crate) fn restrict_files(call: impl FnOnce() -> c_long) -> c_long {
     if !confinement::is_aside() {
-        confinement::provide(Abilities {
-            populate: reserve::can_populate(),
+        confinement::provide_reserve(KeptAbilities {
+            populate: log_reserve::can_populate(),
             socket: uses_sockets(),
             fork: true,
         });
@@ -181,25 +185,26 @@ pub(crate) fn fence(call: impl FnOnce() -> c_long) -> c_long {
 }
 
 /// Provides for a time behind a filter: for what it does not permit.
-fn provide_behind(filter: &FilterCopy) {
+fn provide_after(filter: &FilterCopy) {
     let permits = |number, arguments| filter.will_permit(number, &arguments);
     let all = |numbers: &[c_long]| numbers.iter().all(|number| permits(*number, [0; 6]));
     let can_ask = all(&[libc::SYS_getsockopt, libc::SYS_getsockname, libc::SYS_getpeername]);
-    let remembered = !can_ask && survey::remember_all();
-    let [create, map] = raw::of_new_log();
+    let remembered = !can_ask && socket_scan::remember_all();
+    let [create, map] = raw::new_log_arguments();
     let is_free = permits(libc::SYS_openat, create)
         && permits(libc::SYS_mmap, map)
         && all(&[libc::SYS_fallocate, libc::SYS_close, libc::SYS_madvise]);
     if !is_free {
         // Flags by which libc makes children.
         let fork = (libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD) as usize;
-        confinement::provide(Abilities {
-            populate: reserve::can_populate() && permits(libc::SYS_madvise, raw::of_population()),
+        confinement::provide_reserve(KeptAbilities {
+            populate: log_reserve::can_populate()
+                && permits(libc::SYS_madvise, raw::populate_arguments()),
             socket: remembered
                 || [libc::SYS_socket, libc::SYS_socketpair]
                     .iter()
                     .any(|number| permits(*number, [0; 6]))
-                || can_ask && survey::any_socket(),
+                || can_ask && socket_scan::any_socket(),
             fork: permits(libc::SYS_clone, [fork, 0, 0, PAGE, PAGE, 0]),
         });
     }
@@ -207,12 +212,12 @@ fn provide_behind(filter: &FilterCopy) {
 
 /// Makes a call that restricts the system calls of the process to what a filter lets pass; to next
 /// to none where there is no copy of it.
-fn restrict(filter: FilterCopy, call: impl FnOnce() -> c_long) -> c_long {
-    identity::learn();
-    provide_behind(&filter);
+fn apply_filter(filter: FilterCopy, call: impl FnOnce() -> c_long) -> c_long {
+    identity::find_thread_id();
+    provide_after(&filter);
     let result = call();
     if result >= 0 {
-        seccomp::enforce(filter);
+        seccomp::enforce_filter(filter);
     } else {
         seccomp::discard(filter);
     }
@@ -225,16 +230,17 @@ fn restrict_to(program: c_long, call: impl FnOnce() -> c_long) -> c_long {
         return call();
     }
     // SAFETY: what the program hands to the kernel.
-    let copy = unsafe { seccomp::copy(core::ptr::with_exposed_provenance(program as usize)) };
+    let copy =
+        unsafe { seccomp::copy_filter(core::ptr::with_exposed_provenance(program as usize)) };
     match copy {
-        Some(copy) => restrict(copy, call),
+        Some(copy) => apply_filter(copy, call),
         None => refused(call),
     }
 }
 
 /// Makes a call that restricts the system calls of the process to next to none.
 fn restrict_strictly(call: impl FnOnce() -> c_long) -> c_long {
-    if confinement::is_aside() { call() } else { restrict(FilterCopy::NONE, call) }
+    if confinement::is_aside() { call() } else { apply_filter(FilterCopy::NONE, call) }
 }
 
 /// Makes a call that the kernel will refuse, for which nothing is provided. Should the kernel take
@@ -242,7 +248,7 @@ fn restrict_strictly(call: impl FnOnce() -> c_long) -> c_long {
 fn refused(call: impl FnOnce() -> c_long) -> c_long {
     let result = call();
     if result >= 0 {
-        seccomp::seal();
+        seccomp::permit_nothing();
     }
     result
 }
@@ -270,7 +276,7 @@ pub(crate) unsafe fn prctl(
 }
 
 /// `seccomp`, which libc has no function for. `call` makes the program's call.
-pub(crate) fn seccomp(
+pub(crate) fn handle_seccomp(
     operation: c_long,
     flags: c_long,
     program: c_long,

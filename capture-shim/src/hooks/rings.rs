@@ -12,11 +12,11 @@ use crate::flows::{closing, uncaptured};
 /// Makes a call that sets up a ring. What it returns is no descriptor where the ring is registered
 /// by a number alone.
 #[inline(always)]
-pub(crate) fn made(call: impl FnOnce() -> c_int) -> c_int {
+pub(crate) fn log_new_ring(call: impl FnOnce() -> c_int) -> c_int {
     let fd = call();
     if fd >= 0 && uncaptured::is_ring(fd) {
-        closing::fresh(fd);
-        uncaptured::ring(fd);
+        closing::clear_reused(fd);
+        uncaptured::log_ring(fd);
     }
     fd
 }

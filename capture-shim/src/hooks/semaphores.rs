@@ -3,23 +3,23 @@
 use core::ffi::{c_int, c_void};
 
 use libc::{clockid_t, timespec};
-use socket_log::encode::Handoff::Semaphore;
+use socket_log::encode::HandoffObject::Semaphore;
 
-use super::hand_offs::{signalled, waited_with_errno};
+use super::hand_offs::{log_signal, log_wait_with_errno};
 use crate::c_library::types;
 
 /// # Safety
 /// As `sem_post`.
 pub(crate) unsafe fn post(real: types::sem_post, semaphore: *mut c_void) -> c_int {
     // SAFETY: the program's own call.
-    signalled(Semaphore, semaphore, false, || unsafe { real(semaphore) })
+    log_signal(Semaphore, semaphore, false, || unsafe { real(semaphore) })
 }
 
 /// # Safety
 /// As `sem_wait`, or as `sem_trywait`: one that finds nothing has not waited.
 pub(crate) unsafe fn wait(real: types::sem_wait, semaphore: *mut c_void) -> c_int {
     // SAFETY: the program's own call.
-    waited_with_errno(Semaphore, semaphore, || unsafe { real(semaphore) })
+    log_wait_with_errno(Semaphore, semaphore, || unsafe { real(semaphore) })
 }
 
 /// # Safety
@@ -30,7 +30,7 @@ pub(crate) unsafe fn timedwait(
     until: *const timespec,
 ) -> c_int {
     // SAFETY: the program's own call.
-    waited_with_errno(Semaphore, semaphore, || unsafe { real(semaphore, until) })
+    log_wait_with_errno(Semaphore, semaphore, || unsafe { real(semaphore, until) })
 }
 
 /// # Safety
@@ -42,5 +42,5 @@ pub(crate) unsafe fn clockwait(
     until: *const timespec,
 ) -> c_int {
     // SAFETY: the program's own call.
-    waited_with_errno(Semaphore, semaphore, || unsafe { real(semaphore, clock, until) })
+    log_wait_with_errno(Semaphore, semaphore, || unsafe { real(semaphore, clock, until) })
 }

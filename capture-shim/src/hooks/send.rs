@@ -8,11 +8,12 @@ use socket_log::encode::Direction;
 
 use super::lifecycle;
 use crate::c_library::{errno, types};
-use crate::descriptors::table::{self, Kind};
+use crate::descriptors::table::{self, DescriptorKind};
 use crate::flows::{
-    Buffers, Moved, Outgoing, between_descriptors, counts, datagram, transfer, watch,
+    CallBuffers, OutgoingMessage, WatchedTransfer, between_descriptors, counts, datagram, transfer,
+    watch,
 };
-use crate::log::{self, Transfer};
+use crate::log::{self, StreamTransfer};
 use crate::platform::clock;
 use crate::state::options::RESOURCES;
 
@@ -31,12 +32,14 @@ pub(crate) unsafe fn sendmsg(
     }
     // SAFETY: the program's own call and message, which is looked at once the kernel has taken it.
     unsafe {
-        let what = || Outgoing::of_message(message);
+        let what = || OutgoingMessage::from_message(message);
         let result = transfer::send_vector(fd, what, || real(fd, message, flags));
-        if flags & libc::MSG_FASTOPEN != 0 && (result >= 0 || errno::get() == libc::EINPROGRESS) {
+        if flags & libc::MSG_FASTOPEN != 0
+            && (result >= 0 || errno::get_errno() == libc::EINPROGRESS)
+        {
             let to = what().to;
             let length = to.length as libc::socklen_t;
-            lifecycle::connected(fd, result >= 0, to.start, length, None);
+            lifecycle::log_connection(fd, result >= 0, to.start, length, None);
         }
         result
     }
@@ -51,18 +54,18 @@ pub(crate) unsafe fn sendmmsg(
     count: c_uint,
     flags: c_int,
 ) -> c_int {
-    let entry = counts::resolve(fd, table::get(fd), Direction::Send);
+    let entry = counts::resolve_counted(fd, table::get_entry(fd), Direction::Send);
     if entry.is_other() {
         // SAFETY: the program's own call.
         return unsafe { real(fd, messages, count, flags) };
     }
-    let begin = clock::now();
+    let begin = clock::current_ticks();
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, messages, count, flags) };
-    let end = clock::now();
-    let Some(writer) = log::writer() else { return result };
+    let end = clock::current_ticks();
+    let Some(writer) = log::current_writer() else { return result };
     if result < 0 {
-        transfer::fail(writer, fd, entry, Direction::Send, end);
+        transfer::log_failure(writer, fd, entry, Direction::Send, end);
         return result;
     }
     for index in 0..result as usize {
@@ -70,18 +73,23 @@ pub(crate) unsafe fn sendmmsg(
         unsafe {
             let message = messages.add(index);
             let (header, bytes) = (&raw const (*message).msg_hdr, (*message).msg_len as usize);
-            if entry.kind() == Kind::Datagram {
+            if entry.kind() == DescriptorKind::Datagram {
                 // The first datagram names the socket, if need be.
-                let entry = if index == 0 { entry } else { entry.named() };
-                let outgoing = Outgoing::of_message(header);
-                datagram::sent(writer, fd, entry, outgoing, bytes, begin, end);
+                let entry = if index == 0 { entry } else { entry.as_named() };
+                let outgoing = OutgoingMessage::from_message(header);
+                datagram::log_sent(writer, fd, entry, outgoing, bytes, begin, end);
             } else if bytes > 0 {
                 let (direction, flow, bytes) = (Direction::Send, entry.flow(), bytes as u64);
                 if entry.is_watched() {
-                    let transfer =
-                        Transfer { direction, flow, ticks: begin, bytes, duration: end - begin };
-                    let buffers = Buffers::of_message(header);
-                    watch::moved(&Moved { writer, transfer, buffers, now: end });
+                    let transfer = StreamTransfer {
+                        direction,
+                        flow,
+                        ticks: begin,
+                        bytes,
+                        duration: end - begin,
+                    };
+                    let buffers = CallBuffers::from_message(header);
+                    watch::log_moved(&WatchedTransfer { writer, transfer, buffers, now: end });
                 } else {
                     writer.transfer(direction, flow, begin, bytes, end - begin, end);
                 }
@@ -102,10 +110,16 @@ pub(crate) unsafe fn sendfile(
 ) -> ssize_t {
     let send = || {
         // SAFETY: the program's own call.
-        between_descriptors::moved(to, Direction::Send, || unsafe { real(to, from, offset, size) })
+        between_descriptors::log_moved_bytes(to, Direction::Send, || unsafe {
+            real(to, from, offset, size)
+        })
     };
     // What it comes from matters only where it may be a file whose use is recorded.
-    if RESOURCES { between_descriptors::moved(from, Direction::Receive, send) } else { send() }
+    if RESOURCES {
+        between_descriptors::log_moved_bytes(from, Direction::Receive, send)
+    } else {
+        send()
+    }
 }
 
 /// # Safety
@@ -120,8 +134,8 @@ pub(crate) unsafe fn splice(
     flags: c_uint,
 ) -> ssize_t {
     // One of the two is a pipe, so at most one is a socket.
-    between_descriptors::moved(from, Direction::Receive, || {
-        between_descriptors::moved(to, Direction::Send, || {
+    between_descriptors::log_moved_bytes(from, Direction::Receive, || {
+        between_descriptors::log_moved_bytes(to, Direction::Send, || {
             // SAFETY: the program's own call.
             unsafe { real(from, from_offset, to, to_offset, size, flags) }
         })
@@ -138,9 +152,11 @@ pub(crate) unsafe fn tee(
     flags: c_uint,
 ) -> ssize_t {
     // Between pipes alone, for now; the kernel refuses a socket, and that is logged.
-    between_descriptors::moved(from, Direction::Receive, || {
+    between_descriptors::log_moved_bytes(from, Direction::Receive, || {
         // SAFETY: the program's own call.
-        between_descriptors::moved(to, Direction::Send, || unsafe { real(from, to, size, flags) })
+        between_descriptors::log_moved_bytes(to, Direction::Send, || unsafe {
+            real(from, to, size, flags)
+        })
     })
 }
 
@@ -154,5 +170,7 @@ pub(crate) unsafe fn vmsplice(
     flags: c_uint,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    between_descriptors::moved(fd, Direction::Send, || unsafe { real(fd, first, count, flags) })
+    between_descriptors::log_moved_bytes(fd, Direction::Send, || unsafe {
+        real(fd, first, count, flags)
+    })
 }

@@ -8,11 +8,11 @@ use libc::SIGBUS;
 
 use crate::c_library::types;
 use crate::log::{confinement, guard};
-use crate::platform::raw::{self, Action};
+use crate::platform::raw::{self, SignalAction};
 
 /// Whether a set of the program has SIGBUS in it. Null is none, and one that leads nowhere is for
 /// the kernel to refuse.
-fn has_it(set: *const u64) -> bool {
+fn has_sigbus(set: *const u64) -> bool {
     // SAFETY: just found readable; signals up to 64 are in the first word.
     !set.is_null() && raw::is_readable(set) && unsafe { *set } & guard::BIT != 0
 }
@@ -45,7 +45,7 @@ pub(crate) unsafe fn sigaction(
     let was_masking = guard::is_masking(signal);
     let place_of_mask = new.wrapping_byte_add(offset_of!(libc::sigaction, sa_mask));
     // Before the call: the two may be one place.
-    let masking = !new.is_null() && has_it(place_of_mask.cast());
+    let masking = !new.is_null() && has_sigbus(place_of_mask.cast());
     // SAFETY: the program's own call; libc has written what was in force.
     unsafe {
         let result = real(signal, new, old);
@@ -94,7 +94,7 @@ pub(crate) unsafe fn mask(
 ) -> c_int {
     let was_blocked = guard::is_on() && guard::is_blocked();
     // Before the call: the two may be one place.
-    let has_it = guard::is_on() && has_it(new.cast());
+    let has_it = guard::is_on() && has_sigbus(new.cast());
     // SAFETY: the program's own call.
     let result = unsafe { real(how, new, old) };
     if !guard::is_on() || result != 0 {
@@ -128,14 +128,15 @@ pub(crate) unsafe fn by_number(
     call: impl FnOnce() -> c_long,
 ) -> c_long {
     let was_masking = guard::is_masking(signal);
-    let place = core::ptr::with_exposed_provenance::<Action>(new as usize);
+    let place = core::ptr::with_exposed_provenance::<SignalAction>(new as usize);
     // Before the call: the two may be one place.
-    let masking = new != 0 && has_it(place.wrapping_byte_add(offset_of!(Action, mask)).cast());
+    let masking =
+        new != 0 && has_sigbus(place.wrapping_byte_add(offset_of!(SignalAction, mask)).cast());
     let result = call();
     if result != 0 {
         return result;
     }
-    let old: *mut Action = core::ptr::with_exposed_provenance_mut(old as usize);
+    let old: *mut SignalAction = core::ptr::with_exposed_provenance_mut(old as usize);
     if guard::is_on()
         // SAFETY: the kernel has written what was in force.
         && let Some(old) = unsafe { old.as_mut() }

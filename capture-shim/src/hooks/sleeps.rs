@@ -11,12 +11,12 @@ use crate::platform::clock;
 
 /// Makes a call that sleeps, and logs it.
 #[inline(always)]
-fn slept<R>(call: impl FnOnce() -> R) -> R {
-    let begin = clock::now();
+fn log_sleep<R>(call: impl FnOnce() -> R) -> R {
+    let begin = clock::current_ticks();
     let result = call();
-    if let Some(writer) = log::existing() {
-        let end = clock::now();
-        writer.record(&encode::sleep(end, end.saturating_sub(begin)), end);
+    if let Some(writer) = log::existing_writer() {
+        let end = clock::current_ticks();
+        writer.record(&encode::sleep_record(end, end.saturating_sub(begin)), end);
     }
     result
 }
@@ -29,7 +29,7 @@ pub(crate) unsafe fn nanosleep(
     rest: *mut timespec,
 ) -> c_int {
     // SAFETY: the program's own call.
-    slept(|| unsafe { real(time, rest) })
+    log_sleep(|| unsafe { real(time, rest) })
 }
 
 /// # Safety
@@ -42,19 +42,19 @@ pub(crate) unsafe fn clock_nanosleep(
     rest: *mut timespec,
 ) -> c_int {
     // SAFETY: the program's own call.
-    slept(|| unsafe { real(clock, flags, time, rest) })
+    log_sleep(|| unsafe { real(clock, flags, time, rest) })
 }
 
 /// # Safety
 /// As `usleep`.
 pub(crate) unsafe fn usleep(real: types::usleep, time: useconds_t) -> c_int {
     // SAFETY: the program's own call.
-    slept(|| unsafe { real(time) })
+    log_sleep(|| unsafe { real(time) })
 }
 
 /// # Safety
 /// As `sleep`.
 pub(crate) unsafe fn sleep(real: types::sleep, time: c_uint) -> c_uint {
     // SAFETY: the program's own call.
-    slept(|| unsafe { real(time) })
+    log_sleep(|| unsafe { real(time) })
 }

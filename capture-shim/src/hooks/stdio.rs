@@ -18,8 +18,8 @@ use socket_log::encode::Direction;
 use super::{hidden, processes};
 use crate::c_library::errno;
 use crate::c_library::types::{self, VaList};
-use crate::descriptors::table::{self, Entry};
-use crate::flows::{Address, between_descriptors, closing, counts, find, transfer};
+use crate::descriptors::table::{self, DescriptorWord};
+use crate::flows::{CallerAddress, between_descriptors, closing, counts, resolve, transfer};
 use crate::log;
 use crate::state::{self, thread};
 
@@ -27,37 +27,37 @@ use crate::state::{self, thread};
 ///
 /// # Safety
 /// `file` is null or a file of libc's.
-unsafe fn descriptor(file: *mut FILE) -> c_int {
+unsafe fn file_descriptor(file: *mut FILE) -> c_int {
     if file.is_null() {
         return -1;
     }
-    let before = errno::get();
+    let before = errno::get_errno();
     // SAFETY: as the caller says. A file in memory has no descriptor, which sets `errno`.
     let fd = unsafe { libc::fileno(file) };
-    errno::set(before);
+    errno::set_errno(before);
     fd
 }
 
 /// Function of libc's files that one of ours stands before. It is set before any of them is called.
-pub(crate) struct OwnFunction(AtomicPtr<c_void>);
+pub(crate) struct LibcFileFunction(AtomicPtr<c_void>);
 
-impl OwnFunction {
-    const fn none() -> OwnFunction {
-        OwnFunction(AtomicPtr::new(ptr::null_mut()))
+impl LibcFileFunction {
+    const fn none() -> LibcFileFunction {
+        LibcFileFunction(AtomicPtr::new(ptr::null_mut()))
     }
 
     /// Sets libc's function.
-    pub(crate) fn set(&self, function: *mut c_void) {
+    pub(crate) fn set_function(&self, function: *mut c_void) {
         self.0.store(function, Relaxed);
     }
 }
 
 /// Function by which a file reads.
-pub(crate) static READ: OwnFunction = OwnFunction::none();
+pub(crate) static READ: LibcFileFunction = LibcFileFunction::none();
 /// Function by which a file writes.
-pub(crate) static WRITE: OwnFunction = OwnFunction::none();
+pub(crate) static WRITE: LibcFileFunction = LibcFileFunction::none();
 /// Function by which a file is closed.
-pub(crate) static CLOSE: OwnFunction = OwnFunction::none();
+pub(crate) static CLOSE: LibcFileFunction = LibcFileFunction::none();
 
 /// Tables of the files that are followed; zeros where none are.
 static TABLES: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
@@ -66,7 +66,7 @@ static TABLES: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 const TABLE: usize = 216;
 
 /// Notes that reads and writes of files with these tables come here.
-pub(crate) fn follow(tables: [usize; 2]) {
+pub(crate) fn follow_tables(tables: [usize; 2]) {
     for (place, table) in TABLES.iter().zip(tables) {
         place.store(table, Relaxed);
     }
@@ -104,10 +104,10 @@ unsafe fn is_followed(file: *const FILE) -> bool {
 #[inline(always)]
 unsafe fn certain_descriptor(file: *mut FILE) -> c_int {
     // SAFETY: as the caller says.
-    let fd = unsafe { descriptor(file) };
-    let entry = table::get(fd);
+    let fd = unsafe { file_descriptor(file) };
+    let entry = table::get_entry(fd);
     if !entry.is_other() {
-        find::verify(fd, entry);
+        resolve::verify_entry(fd, entry);
     }
     fd
 }
@@ -117,13 +117,13 @@ unsafe fn certain_descriptor(file: *mut FILE) -> c_int {
 /// # Safety
 /// As libc's function of files.
 pub(crate) unsafe fn file_read(file: *mut FILE, buffer: *mut c_void, size: ssize_t) -> ssize_t {
-    type Read = unsafe extern "C" fn(*mut FILE, *mut c_void, ssize_t) -> ssize_t;
+    type FileReadFunction = unsafe extern "C" fn(*mut FILE, *mut c_void, ssize_t) -> ssize_t;
     // SAFETY: libc's own call; its function was set before.
     unsafe {
-        let real = core::mem::transmute::<*mut c_void, Read>(READ.0.load(Relaxed));
+        let real = core::mem::transmute::<*mut c_void, FileReadFunction>(READ.0.load(Relaxed));
         let fd = certain_descriptor(file);
         let room = size.max(0) as usize;
-        let result = transfer::receive(fd, buffer.cast(), room, || real(file, buffer, size));
+        let result = transfer::receive_bytes(fd, buffer.cast(), room, || real(file, buffer, size));
         note_use(fd);
         result
     }
@@ -134,17 +134,19 @@ pub(crate) unsafe fn file_read(file: *mut FILE, buffer: *mut c_void, size: ssize
 /// # Safety
 /// As libc's function of files.
 pub(crate) unsafe fn file_write(file: *mut FILE, buffer: *const c_void, size: ssize_t) -> ssize_t {
-    type Write = unsafe extern "C" fn(*mut FILE, *const c_void, ssize_t) -> ssize_t;
+    type FileWriteFunction = unsafe extern "C" fn(*mut FILE, *const c_void, ssize_t) -> ssize_t;
     // SAFETY: libc's own call; its function was set before.
     let call = || unsafe {
-        core::mem::transmute::<*mut c_void, Write>(WRITE.0.load(Relaxed))(file, buffer, size)
+        core::mem::transmute::<*mut c_void, FileWriteFunction>(WRITE.0.load(Relaxed))(
+            file, buffer, size,
+        )
     };
     // SAFETY: libc's own file.
-    if thread::current().prints_to(unsafe { descriptor(file) }) {
+    if thread::current_thread().prints_to(unsafe { file_descriptor(file) }) {
         return call();
     }
     // A log that begins behind the end of its process has that end, too.
-    let status = processes::last_status().filter(|_| log::existing().is_none());
+    let status = processes::last_status().filter(|_| log::existing_writer().is_none());
     // SAFETY: libc's own file.
     let fd = unsafe { certain_descriptor(file) };
     // Libc writes until all is written, so what is less tells of an error.
@@ -153,11 +155,12 @@ pub(crate) unsafe fn file_write(file: *mut FILE, buffer: *const c_void, size: ss
         written => written,
     };
     // SAFETY: libc's own call.
-    let result =
-        unsafe { transfer::send(fd, buffer.cast(), size.max(0) as usize, Address::NONE, send) };
+    let result = unsafe {
+        transfer::send_bytes(fd, buffer.cast(), size.max(0) as usize, CallerAddress::NONE, send)
+    };
     note_use(fd);
     if let Some(status) = status
-        && log::existing().is_some()
+        && log::existing_writer().is_some()
     {
         processes::process_ends(status);
     }
@@ -169,20 +172,20 @@ pub(crate) unsafe fn file_write(file: *mut FILE, buffer: *const c_void, size: ss
 /// # Safety
 /// As libc's function of files.
 pub(crate) unsafe fn file_close(file: *mut FILE) -> c_int {
-    type Close = unsafe extern "C" fn(*mut FILE) -> c_int;
+    type FileCloseFunction = unsafe extern "C" fn(*mut FILE) -> c_int;
     // SAFETY: libc's own call; its function was set before.
     unsafe {
         // Before the call: behind it, another thread may already have been given the number.
-        counts::log_final_and_forget(descriptor(file));
-        core::mem::transmute::<*mut c_void, Close>(CLOSE.0.load(Relaxed))(file)
+        counts::log_final_and_forget(file_descriptor(file));
+        core::mem::transmute::<*mut c_void, FileCloseFunction>(CLOSE.0.load(Relaxed))(file)
     }
 }
 
 /// Notes that there is a file over `fd`, if that is a socket.
 #[inline(always)]
 fn note_use(fd: c_int) {
-    if !table::get(fd).is_other()
-        && let Some(state) = state::current()
+    if !table::get_entry(fd).is_other()
+        && let Some(state) = state::current_state()
     {
         state.has_buffered.store(1, Relaxed);
     }
@@ -192,14 +195,14 @@ fn note_use(fd: c_int) {
 pub(crate) fn opened(call: impl FnOnce() -> *mut FILE) -> *mut FILE {
     let file = call();
     // SAFETY: libc's own answer.
-    closing::fresh(unsafe { descriptor(file) });
+    closing::clear_reused(unsafe { file_descriptor(file) });
     file
 }
 
 /// # Safety
 /// As `fdopen`.
 pub(crate) unsafe fn fdopen(real: types::fdopen, fd: c_int, mode: *const c_char) -> *mut FILE {
-    let entry = find::resolve(fd, table::get(fd));
+    let entry = resolve::resolve_entry(fd, table::get_entry(fd));
     // SAFETY: the program's own call.
     let call = || unsafe { real(fd, mode) };
     if entry.is_other() {
@@ -214,11 +217,11 @@ pub(crate) unsafe fn fdopen(real: types::fdopen, fd: c_int, mode: *const c_char)
 /// As `fclose`.
 pub(crate) unsafe fn fclose(real: types::fclose, file: *mut FILE) -> c_int {
     // SAFETY: the program's own file.
-    let fd = unsafe { descriptor(file) };
+    let fd = unsafe { file_descriptor(file) };
     // SAFETY: the program's own call.
     let call = || unsafe { real(file) };
-    let entry = table::get(fd);
-    if fd < 0 || entry == Entry::UNKNOWN {
+    let entry = table::get_entry(fd);
+    if fd < 0 || entry == DescriptorWord::UNKNOWN {
         return call();
     }
     // SAFETY: the program's own file.
@@ -240,7 +243,7 @@ pub(crate) unsafe fn freopen(
     // SAFETY: the program's own file.
     if !unsafe { is_followed(file) } {
         // SAFETY: the program's own file.
-        counts::log_final_and_forget(unsafe { descriptor(file) });
+        counts::log_final_and_forget(unsafe { file_descriptor(file) });
     }
     // SAFETY: the program's own call.
     opened(|| unsafe { real(path, mode, file) })
@@ -261,7 +264,7 @@ pub(crate) unsafe fn popen(
 /// As `pclose`.
 pub(crate) unsafe fn pclose(real: types::pclose, file: *mut FILE) -> c_int {
     // SAFETY: the program's own file.
-    closing::fresh(unsafe { descriptor(file) });
+    closing::clear_reused(unsafe { file_descriptor(file) });
     // SAFETY: the program's own call.
     hidden::timed(Api::PClose, || unsafe { real(file) })
 }
@@ -275,7 +278,7 @@ pub(crate) unsafe fn vdprintf(
     arguments: VaList,
 ) -> c_int {
     // SAFETY: the program's own call.
-    print(fd, || unsafe { real(fd, format, arguments) })
+    log_print(fd, || unsafe { real(fd, format, arguments) })
 }
 
 /// # Safety
@@ -288,26 +291,26 @@ pub(crate) unsafe fn vdprintf_chk(
     arguments: VaList,
 ) -> c_int {
     // SAFETY: the program's own call.
-    print(fd, || unsafe { real(fd, flag, format, arguments) })
+    log_print(fd, || unsafe { real(fd, flag, format, arguments) })
 }
 
 /// Makes a call that prints to a descriptor. Its result is the number of bytes that libc has
 /// written, in one piece or several, so a stream's bytes are logged as they are. The datagrams that
 /// libc makes of them nobody outside knows.
-fn print(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
-    let entry = find::resolve(fd, table::get(fd));
+fn log_print(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
+    let entry = resolve::resolve_entry(fd, table::get_entry(fd));
     match entry.kind() {
-        table::Kind::Stream => {
+        table::DescriptorKind::Stream => {
             let print = || {
                 // Some versions of libc print by way of a file.
-                thread::current().say_printing(Some(fd));
+                thread::current_thread().set_printing(Some(fd));
                 let result = call();
-                thread::current().say_printing(None);
+                thread::current_thread().set_printing(None);
                 result as isize
             };
-            between_descriptors::moved(fd, Direction::Send, print) as c_int
+            between_descriptors::log_moved_bytes(fd, Direction::Send, print) as c_int
         }
-        table::Kind::Datagram => hidden::on_flow(Api::DPrintf, entry.flow(), call),
+        table::DescriptorKind::Datagram => hidden::on_flow(Api::DPrintf, entry.flow(), call),
         _ => call(),
     }
 }

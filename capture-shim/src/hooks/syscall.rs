@@ -37,9 +37,9 @@ pub(crate) trait ByNumber {
 }
 
 /// By libc's `syscall`.
-struct Libc;
+struct LibcRoute;
 
-impl ByNumber for Libc {
+impl ByNumber for LibcRoute {
     #[inline(always)]
     unsafe fn call(
         number: c_long,
@@ -163,7 +163,7 @@ pub(crate) unsafe fn syscall(
     f: c_long,
 ) -> c_long {
     // SAFETY: the program's own call.
-    unsafe { made::<Libc>(number, a, b, c, d, e, f) }
+    unsafe { dispatch_call::<LibcRoute>(number, a, b, c, d, e, f) }
 }
 
 /// Makes a system call, with the hook for its number.
@@ -171,7 +171,7 @@ pub(crate) unsafe fn syscall(
 /// # Safety
 /// As [`syscall`].
 #[inline(always)]
-pub(crate) unsafe fn made<Way: ByNumber>(
+pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
     number: c_long,
     a: c_long,
     b: c_long,
@@ -327,7 +327,7 @@ pub(crate) unsafe fn made<Way: ByNumber>(
                 new_descriptors::made(|| Way::call(number, a, b, c, d, e, f) as c_int).into()
             }
             libc::SYS_io_uring_setup => {
-                rings::made(|| Way::call(number, a, b, c, d, e, f) as c_int).into()
+                rings::log_new_ring(|| Way::call(number, a, b, c, d, e, f) as c_int).into()
             }
             libc::SYS_pipe2 => {
                 new_descriptors::pipe2(by_number::pipe2::<Way>, a as _, b as _).into()
@@ -372,9 +372,11 @@ pub(crate) unsafe fn made<Way: ByNumber>(
                 rights::prlimit(by_number::prlimit::<Way>, a as _, b as _, c as _, d as _).into()
             }
             libc::SYS_prctl => rights::prctl(by_number::prctl::<Way>, a as _, b, c, d, e).into(),
-            libc::SYS_seccomp => rights::seccomp(a, b, c, || Way::call(number, a, b, c, d, e, f)),
+            libc::SYS_seccomp => {
+                rights::handle_seccomp(a, b, c, || Way::call(number, a, b, c, d, e, f))
+            }
             libc::SYS_landlock_restrict_self => {
-                rights::fence(|| Way::call(number, a, b, c, d, e, f))
+                rights::restrict_files(|| Way::call(number, a, b, c, d, e, f))
             }
             libc::SYS_rt_sigaction => {
                 signals::by_number(a as _, b, c, || Way::call(number, a, b, c, d, e, f))

@@ -14,13 +14,13 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 
 use crate::c_library::{linker, types};
-use crate::log::{self, Standing, guard};
+use crate::log::{self, LogStanding, guard};
 use crate::platform::identity;
 use crate::state::thread;
 use crate::tuning::MAX_BEGINNINGS;
 
 /// Slot of a new thread that has not begun yet. Free while its creator is 0.
-struct Slot {
+struct NewThreadSlot {
     creator: AtomicU32,
     entry: AtomicPtr<c_void>,
     argument: AtomicPtr<c_void>,
@@ -29,8 +29,8 @@ struct Slot {
 }
 
 /// Slots of threads that have not begun yet.
-static BEGINNINGS: [Slot; MAX_BEGINNINGS] = [const {
-    Slot {
+static BEGINNINGS: [NewThreadSlot; MAX_BEGINNINGS] = [const {
+    NewThreadSlot {
         creator: AtomicU32::new(0),
         entry: AtomicPtr::new(core::ptr::null_mut()),
         argument: AtomicPtr::new(core::ptr::null_mut()),
@@ -47,13 +47,13 @@ pub(crate) unsafe fn pthread_create(
     entry: *mut c_void,
     argument: *mut c_void,
 ) -> c_int {
-    let own = match log::standing() {
-        Standing::Writes(writer) => Some(writer.tid()),
+    let own = match log::log_standing() {
+        LogStanding::Writes(writer) => Some(writer.tid()),
         // It may use a socket later, and then it matters.
-        Standing::Silent(_) => Some(identity::tid()),
-        Standing::Aside => None,
+        LogStanding::Silent(_) => Some(identity::thread_id()),
+        LogStanding::Aside => None,
     };
-    let Some(slot) = own.and_then(claim) else {
+    let Some(slot) = own.and_then(claim_slot) else {
         // SAFETY: the program's own call.
         return unsafe { real(thread, attributes, entry, argument) };
     };
@@ -85,7 +85,7 @@ unsafe fn has_own_mask(attributes: *const c_void) -> bool {
 }
 
 /// Frees all slots: in a child, which has none of the threads that would come for them.
-pub(crate) fn forget_beginnings() {
+pub(crate) fn forget_starting() {
     // A page that is not written is not copied.
     for slot in BEGINNINGS.iter().filter(|slot| slot.creator.load(Relaxed) != 0) {
         slot.creator.store(0, Relaxed);
@@ -93,7 +93,7 @@ pub(crate) fn forget_beginnings() {
 }
 
 /// Takes a free slot for the thread `creator`.
-fn claim(creator: u32) -> Option<&'static Slot> {
+fn claim_slot(creator: u32) -> Option<&'static NewThreadSlot> {
     BEGINNINGS.iter().find(|slot| {
         slot.creator.load(Relaxed) == 0
             && slot.creator.compare_exchange(0, creator, AcqRel, Relaxed).is_ok()
@@ -102,23 +102,23 @@ fn claim(creator: u32) -> Option<&'static Slot> {
 
 /// Beginning of the program's thread: its function and argument.
 #[repr(C)]
-struct Beginning {
+struct ThreadStart {
     entry: *mut c_void,
     argument: *mut c_void,
 }
 
 /// Remembers what the creator of a new thread knows, and frees the slot. It is the first that the
 /// thread does.
-unsafe extern "C" fn arrive(slot: &Slot) -> Beginning {
+unsafe extern "C" fn arrive(slot: &NewThreadSlot) -> ThreadStart {
     let argument = slot.argument.load(Acquire);
     let entry = slot.entry.load(Relaxed);
     let is_blocked = slot.is_blocked.load(Relaxed);
     let creator = slot.creator.swap(0, AcqRel);
-    thread::current().creator.store(creator, Relaxed);
+    thread::current_thread().creator.store(creator, Relaxed);
     if is_blocked {
         guard::begin_blocked();
     }
-    Beginning { entry, argument }
+    ThreadStart { entry, argument }
 }
 
 /// First function of a new thread. It jumps to the program's own, so that no frame of ours is in
@@ -154,6 +154,6 @@ unsafe extern "C" fn begin() {
 
 /// Leaves the rest of the thread's chunk to others: the calling thread ends.
 #[cfg(feature = "injected")]
-pub(crate) fn ends() {
-    crate::log::leavings::thread_ends();
+pub(crate) fn thread_ends() {
+    crate::log::partial_chunks::thread_ends();
 }

@@ -10,7 +10,7 @@ use libc::{size_t, ssize_t};
 use socket_log::encode::Direction;
 
 use crate::c_library::{tls, types};
-use crate::flows::heads::plain::{self, Within};
+use crate::flows::message_snippets::plain::{self, PlaintextScope};
 
 /// Function of a TLS library for a caller, with its type.
 macro_rules! own {
@@ -33,8 +33,8 @@ pub(super) use own;
 /// # Safety
 /// The parts are null or readable as far as that.
 #[inline(always)]
-pub(super) unsafe fn moving<R: Copy>(
-    within: Option<Within>,
+pub(super) unsafe fn with_plaintext<R: Copy>(
+    within: Option<PlaintextScope>,
     parts: impl Iterator<Item = (*const u8, usize)>,
     most: usize,
     call: impl FnOnce() -> R,
@@ -43,7 +43,7 @@ pub(super) unsafe fn moving<R: Copy>(
     let Some(within) = within else { return call() };
     let result = call();
     // SAFETY: as the caller says.
-    unsafe { within.leave(parts, moved(result), most) };
+    unsafe { within.leave_scope(parts, moved(result), most) };
     result
 }
 
@@ -62,7 +62,7 @@ unsafe fn of_session<R: Copy>(
 ) -> R {
     let parts = once((buffer.cast(), usize::MAX));
     // SAFETY: as the caller says.
-    unsafe { moving(plain::enter(session, direction), parts, most, call, moved) }
+    unsafe { with_plaintext(plain::enter_scope(session, direction), parts, most, call, moved) }
 }
 
 /// Defines the hooks of functions whose result is the number of bytes, or not positive.
@@ -147,8 +147,8 @@ pub(crate) unsafe extern "C" fn ssl_peek(
     size: c_int,
     caller: *const c_void,
 ) -> c_int {
-    type Own = unsafe extern "C" fn(*mut c_void, *mut c_void, c_int) -> c_int;
-    let own = own!(SSL_PEEK, caller, Own);
+    type PeekFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, c_int) -> c_int;
+    let own = own!(SSL_PEEK, caller, PeekFunction);
     // What it looks at is read later. But the socket is read now.
     // SAFETY: the program's own call, and no bytes.
     unsafe {
@@ -166,8 +166,9 @@ pub(crate) unsafe extern "C" fn ssl_peek_ex(
     count: *mut size_t,
     caller: *const c_void,
 ) -> c_int {
-    type Own = unsafe extern "C" fn(*mut c_void, *mut c_void, size_t, *mut size_t) -> c_int;
-    let own = own!(SSL_PEEK_EX, caller, Own);
+    type PeekExFunction =
+        unsafe extern "C" fn(*mut c_void, *mut c_void, size_t, *mut size_t) -> c_int;
+    let own = own!(SSL_PEEK_EX, caller, PeekExFunction);
     // SAFETY: the program's own call, and no bytes.
     unsafe {
         let call = || own(session, buffer, size, count);
@@ -199,9 +200,9 @@ ending! {
 /// As `dlclose`.
 pub(crate) unsafe fn dlclose(real: types::dlclose, handle: *mut c_void) -> c_int {
     // While the library goes, it may still call some of these functions.
-    tls::forget();
+    tls::forget_functions();
     // SAFETY: the program's own call.
     let result = unsafe { real(handle) };
-    tls::forget();
+    tls::forget_functions();
     result
 }

@@ -11,10 +11,10 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use socket_log::encode;
 use socket_log::layout::unseen;
 
-use super::announce::{self, Announced, Who, announce};
-use crate::log::{self, Standing, directory, keep};
-use crate::platform::text::{PATH, Scratch, Text, fill};
-use crate::platform::{clock, environment, identity, permitted, raw};
+use super::announce::{self, AcceptedAnnouncement, AnnouncedExecutor, announce_exec};
+use crate::log::{self, LogStanding, directory, keep};
+use crate::platform::text::{BoundedText, PATH, PathScratch, fill_field};
+use crate::platform::{clock, environment, identity, permitted_syscalls, raw};
 use crate::tuning::{MAX_NOTES, PROGRAM_HEAD_BYTES};
 
 /// Folder of the descriptors of the process that looks into it.
@@ -24,7 +24,7 @@ const OWN_DESCRIPTORS: &[u8] = b"/proc/self/fd/";
 const DEEPEST: usize = 5;
 
 /// Note of a `vfork` child about the program that it begins.
-struct Note {
+struct VforkNote {
     /// One of the three constants below.
     state: AtomicU32,
     what: UnsafeCell<UnseenProgram>,
@@ -43,15 +43,15 @@ struct UnseenProgram {
 }
 
 /// Notes of `vfork` children.
-struct Notes([Note; MAX_NOTES]);
+struct VforkNotes([VforkNote; MAX_NOTES]);
 
 // SAFETY: whoever has set a note's state to `BUSY` has what is in it alone.
-unsafe impl Sync for Notes {}
+unsafe impl Sync for VforkNotes {}
 
 /// Notes of this process's `vfork` children.
-static NOTES: Notes = Notes(
+static NOTES: VforkNotes = VforkNotes(
     [const {
-        Note {
+        VforkNote {
             state: AtomicU32::new(FREE),
             what: UnsafeCell::new(UnseenProgram { cause: 0, pid: 0, program: [0; 256] }),
         }
@@ -59,7 +59,7 @@ static NOTES: Notes = Notes(
 );
 
 /// Name of a program, as a call gives it.
-pub(crate) enum Program {
+pub(crate) enum ProgramName {
     /// By its path.
     Path(*const c_char),
     /// By a name that is sought like a shell's.
@@ -79,52 +79,54 @@ struct ProgramFile<'a> {
 }
 
 /// What was said or left before a call, and is taken back where the call fails.
-pub(crate) struct LeftNote {
+pub(crate) struct PendingNote {
     note: Option<usize>,
-    announced: Option<Announced>,
+    announced: Option<AcceptedAnnouncement>,
 }
 
-impl LeftNote {
+impl PendingNote {
     /// Takes the note back: the program was not begun.
     pub(crate) fn take_back(self) {
         if let Some(note) = self.note.and_then(|index| NOTES.0.get(index)) {
             note.state.store(FREE, Release);
         }
         if let Some(announced) = self.announced {
-            announced.failed();
+            announced.report_failure();
         }
     }
 }
 
 /// Says that the calling process is about to become `program`, for which the library cannot be
 /// opened if that was `refused`.
-pub(crate) fn becomes(program: &Program, refused: c_int) -> LeftNote {
-    let is_aside = matches!(log::standing(), Standing::Aside);
+pub(crate) fn log_exec(program: &ProgramName, refused: c_int) -> PendingNote {
+    let is_aside = matches!(log::log_standing(), LogStanding::Aside);
     let (mut note, mut announced) = (None, None);
-    look_at(program, refused, |cause, file| {
+    inspect_program(program, refused, |cause, file| {
         if matches!(cause, unseen::STATIC | unseen::GO) {
-            announced = announce(Who::Itself, file.path);
+            announced = announce_exec(AnnouncedExecutor::Itself, file.path);
         }
         if announced.is_some() {
             // A recorder puts the library there.
         } else if is_aside {
-            note = leave(without_recorder(cause), file.name);
+            note = leave_note(without_recorder(cause), file.name);
         } else {
-            say(without_recorder(cause), identity::pid(), file.name);
+            write_record(without_recorder(cause), identity::process_id(), file.name);
         }
     });
-    LeftNote { note, announced }
+    PendingNote { note, announced }
 }
 
 /// Says that the calling process has begun `program` as the process `pid`.
-pub(crate) fn began(program: &Program, refused: c_int, pid: u32) {
-    look_at(program, refused, |cause, file| say(without_recorder(cause), pid, file.name));
+pub(crate) fn log_spawned(program: &ProgramName, refused: c_int, pid: u32) {
+    inspect_program(program, refused, |cause, file| {
+        write_record(without_recorder(cause), pid, file.name)
+    });
 }
 
 /// Cause that is told of a program with a `cause`, into which no recorder puts the library.
 fn without_recorder(cause: u16) -> u16 {
     match cause {
-        unseen::STATIC | unseen::GO if announce::recorder().is_some() => unseen::NOT_PUT,
+        unseen::STATIC | unseen::GO if announce::recorder_socket().is_some() => unseen::NOT_PUT,
         other => other,
     }
 }
@@ -132,27 +134,31 @@ fn without_recorder(cause: u16) -> u16 {
 /// Announces that libc is about to execute `program` in a child, if a recorder puts the library
 /// there. Its path counts only if it means in the child what it means here: `moves` says that the
 /// child may be elsewhere.
-pub(crate) fn is_coming(program: &Program, refused: c_int, moves: bool) -> Option<Announced> {
-    announce::recorder()?;
+pub(crate) fn announce_spawn(
+    program: &ProgramName,
+    refused: c_int,
+    moves: bool,
+) -> Option<AcceptedAnnouncement> {
+    announce::recorder_socket()?;
     let mut announced = None;
-    look_at(program, refused, |cause, file| {
+    inspect_program(program, refused, |cause, file| {
         let is_same = !moves || file.path.starts_with(b"/");
         if matches!(cause, unseen::STATIC | unseen::GO) && is_same {
-            announced = announce(Who::Child, file.path);
+            announced = announce_exec(AnnouncedExecutor::Child, file.path);
         }
     });
     announced
 }
 
 /// Writes down what `vfork` children have left.
-pub(crate) fn collect() {
+pub(crate) fn collect_notes() {
     for note in &NOTES.0 {
         if note.state.compare_exchange(READY, BUSY, AcqRel, Relaxed).is_ok() {
             // SAFETY: this thread's own now; and the copy is small.
             let UnseenProgram { cause, pid, program } = unsafe { *note.what.get() };
             note.state.store(FREE, Release);
             let length = program.iter().position(|byte| *byte == 0).unwrap_or(program.len());
-            say(cause, pid, program.get(..length).unwrap_or(&[]));
+            write_record(cause, pid, program.get(..length).unwrap_or(&[]));
         }
     }
 }
@@ -166,15 +172,15 @@ pub(crate) fn begin_child() {
 
 /// Writes the record of a program that loads no library.
 #[inline(never)]
-fn say(cause: u16, pid: u32, program: &[u8]) {
-    if let Some(writer) = log::writer() {
-        let now = clock::now();
-        writer.record(&encode::unseen(now, cause, pid, program), now);
+fn write_record(cause: u16, pid: u32, program: &[u8]) {
+    if let Some(writer) = log::current_writer() {
+        let now = clock::current_ticks();
+        writer.record(&encode::unseen_record(now, cause, pid, program), now);
     }
 }
 
 /// Leaves a note, and returns its index; `None` where all notes are taken.
-fn leave(cause: u16, program: &[u8]) -> Option<usize> {
+fn leave_note(cause: u16, program: &[u8]) -> Option<usize> {
     let index = NOTES.0.iter().position(|note| {
         note.state.load(Acquire) == FREE
             && note.state.compare_exchange(FREE, BUSY, AcqRel, Relaxed).is_ok()
@@ -182,20 +188,23 @@ fn leave(cause: u16, program: &[u8]) -> Option<usize> {
     let note = NOTES.0.get(index)?;
     // SAFETY: this child's alone now.
     let what = unsafe { &mut *note.what.get() };
-    (what.cause, what.pid) = (cause, identity::pid());
+    (what.cause, what.pid) = (cause, identity::process_id());
     what.program.fill(0);
     let room = what.program.len();
-    fill(&mut what.program, program.get(program.len().saturating_sub(room)..).unwrap_or(program));
+    fill_field(
+        &mut what.program,
+        program.get(program.len().saturating_sub(room)..).unwrap_or(program),
+    );
     note.state.store(READY, Release);
     Some(index)
 }
 
 /// Calls `unseen` with the reason and the file where nothing of the program will be recorded.
 #[inline(never)]
-fn look_at(program: &Program, refused: c_int, unseen: impl FnOnce(u16, &ProgramFile)) {
+fn inspect_program(program: &ProgramName, refused: c_int, unseen: impl FnOnce(u16, &ProgramFile)) {
     let given = match *program {
-        Program::Opened(_) => c"",
-        Program::Path(text) | Program::Name(text) | Program::Below(_, text) => {
+        ProgramName::Opened(_) => c"",
+        ProgramName::Path(text) | ProgramName::Name(text) | ProgramName::Below(_, text) => {
             if text.is_null() || !raw::is_readable(text) {
                 return;
             }
@@ -204,12 +213,14 @@ fn look_at(program: &Program, refused: c_int, unseen: impl FnOnce(u16, &ProgramF
         }
     };
     let given = given.to_bytes();
-    let Some(mut memory) = Scratch::new() else { return };
-    let path: &mut Text<PATH> = memory.text();
+    let Some(mut memory) = PathScratch::new() else { return };
+    let path: &mut BoundedText<PATH> = memory.as_text();
     match *program {
-        Program::Name(_) if !given.contains(&b'/') => seek(given, path),
-        Program::Opened(fd) => _ = path.push(OWN_DESCRIPTORS).push_number(fd as u64),
-        Program::Below(directory, _) if directory != libc::AT_FDCWD && !given.starts_with(b"/") => {
+        ProgramName::Name(_) if !given.contains(&b'/') => search_path(given, path),
+        ProgramName::Opened(fd) => _ = path.push(OWN_DESCRIPTORS).push_number(fd as u64),
+        ProgramName::Below(directory, _)
+            if directory != libc::AT_FDCWD && !given.starts_with(b"/") =>
+        {
             path.push(OWN_DESCRIPTORS).push_number(directory as u64);
             if !given.is_empty() {
                 path.push(b"/").push(given);
@@ -217,21 +228,21 @@ fn look_at(program: &Program, refused: c_int, unseen: impl FnOnce(u16, &ProgramF
         }
         _ => _ = path.push(given),
     }
-    let Some(mut room) = Scratch::new() else { return };
-    let of_file = cause(path.as_c_str(), room.text());
+    let Some(mut room) = PathScratch::new() else { return };
+    let of_file = unseen_cause(path.as_c_str(), room.as_text());
     let of_file = match of_file {
-        Some(unseen::STATIC | unseen::GO) if permitted::is_active() && !can_be_put() => {
+        Some(unseen::STATIC | unseen::GO) if permitted_syscalls::is_active() && !can_be_put() => {
             Some(unseen::FILTER)
         }
         other => other,
     };
     let library =
-        || (refused != 0 && raw::status(path.as_c_str()).is_some()).then_some(unseen::LIBRARY);
-    let filter = || (permitted::is_active() && !can_make_log()).then_some(unseen::FILTER);
+        || (refused != 0 && raw::status_of(path.as_c_str()).is_some()).then_some(unseen::LIBRARY);
+    let filter = || (permitted_syscalls::is_active() && !can_make_log()).then_some(unseen::FILTER);
     if let Some(cause) = of_file.or_else(library).or_else(filter) {
         let path_of = path.as_bytes();
-        let link: &mut Text<PATH> = room.text();
-        *link = Text::new();
+        let link: &mut BoundedText<PATH> = room.as_text();
+        *link = BoundedText::new();
         if path_of.starts_with(OWN_DESCRIPTORS) {
             write_target(path_of, given, link);
         }
@@ -242,9 +253,9 @@ fn look_at(program: &Program, refused: c_int, unseen: impl FnOnce(u16, &ProgramF
 
 /// Writes what a path by a descriptor leads to: the descriptor's own file, and behind it the name
 /// `below` it, if there is one.
-fn write_target(path: &[u8], below: &[u8], to: &mut Text<PATH>) {
-    let Some(mut room) = Scratch::new() else { return };
-    let descriptor: &mut Text<PATH> = room.text();
+fn write_target(path: &[u8], below: &[u8], to: &mut BoundedText<PATH>) {
+    let Some(mut room) = PathScratch::new() else { return };
+    let descriptor: &mut BoundedText<PATH> = room.as_text();
     // With the slash, the kernel would look for a file below the descriptor's.
     let length = path.len().saturating_sub(below.len() + usize::from(!below.is_empty()));
     descriptor.push(path.get(..length).unwrap_or(path));
@@ -263,16 +274,16 @@ pub(crate) fn can_make_log() -> bool {
         libc::SYS_getpid,
         libc::SYS_gettid,
     ];
-    let [create, map] = raw::of_new_log();
-    permitted::passes(libc::SYS_openat, &create)
-        && permitted::passes(libc::SYS_mmap, &map)
-        && CALLS.iter().all(|number| permitted::passes(*number, &[0; 6]))
+    let [create, map] = raw::new_log_arguments();
+    permitted_syscalls::passes_call(libc::SYS_openat, &create)
+        && permitted_syscalls::passes_call(libc::SYS_mmap, &map)
+        && CALLS.iter().all(|number| permitted_syscalls::passes_call(*number, &[0; 6]))
 }
 
 /// Whether the filters that are in force let a recorder put the library into a program.
 fn can_be_put() -> bool {
     let all = |numbers: &[core::ffi::c_long]| {
-        numbers.iter().all(|number| permitted::passes(*number, &[0; 6]))
+        numbers.iter().all(|number| permitted_syscalls::passes_call(*number, &[0; 6]))
     };
     all(&[libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mprotect])
         // What no path leads to from there is handed over.
@@ -281,58 +292,60 @@ fn can_be_put() -> bool {
 }
 
 /// Sets `path` to that of the program `name`; to nothing where it is not found.
-fn seek(name: &[u8], path: &mut Text<PATH>) {
-    let places = environment::find(environment::present(), b"PATH=").unwrap_or(b"/bin:/usr/bin");
+fn search_path(name: &[u8], path: &mut BoundedText<PATH>) {
+    let places = environment::find_variable(environment::present_environment(), b"PATH=")
+        .unwrap_or(b"/bin:/usr/bin");
     for place in places.split(|byte| *byte == b':') {
-        *path = Text::new();
+        *path = BoundedText::new();
         if !place.is_empty() {
             path.push(place).push(b"/");
         }
         path.push(name);
         let is_program = |status: libc::stat| status.st_mode & libc::S_IFMT == libc::S_IFREG;
-        if raw::status(path.as_c_str()).is_some_and(is_program) {
+        if raw::status_of(path.as_c_str()).is_some_and(is_program) {
             return;
         }
     }
-    *path = Text::new();
+    *path = BoundedText::new();
 }
 
 /// Cause for which nothing of the program at `path` will be recorded, if there is one. `room` is
 /// for the file's beginning.
-fn cause(path: &CStr, room: &mut Text<PATH>) -> Option<u16> {
-    let status = raw::status(path)?;
+fn unseen_cause(path: &CStr, room: &mut BoundedText<PATH>) -> Option<u16> {
+    let status = raw::status_of(path)?;
     if status.st_mode & libc::S_IFMT != libc::S_IFREG || status.st_mode & 0o111 == 0 {
         return None; // It cannot be begun.
     }
     let user = raw::geteuid();
     let gains = status.st_mode & libc::S_ISUID != 0 && status.st_uid != user
-        || status.st_mode & libc::S_ISGID != 0 && Some(status.st_gid) != raw::id(libc::SYS_getegid)
+        || status.st_mode & libc::S_ISGID != 0
+            && Some(status.st_gid) != raw::kernel_id(libc::SYS_getegid)
         || user != 0 && raw::has_capabilities(path);
     if gains {
         return Some(unseen::RIGHTS);
     }
-    let of_image = image(path, room, DEEPEST);
+    let of_image = image_cause(path, room, DEEPEST);
     let is_given = || directory::is_uprooted() || keep::kept_recorder().is_some();
     if of_image.is_some_and(|cause| cause != unseen::GO) || user == 0 || is_given() {
         return of_image;
     }
-    *room = Text::new();
+    *room = BoundedText::new();
     directory::push_home(room);
     raw::is_denied(room.as_c_str()).then_some(unseen::DIRECTORY).or(of_image)
 }
 
 /// Cause that lies in the program's file, or in that of its interpreter.
-fn image(path: &CStr, room: &mut Text<PATH>, depth: usize) -> Option<u16> {
+fn image_cause(path: &CStr, room: &mut BoundedText<PATH>, depth: usize) -> Option<u16> {
     let file = raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK, 0).ok()?;
-    *room = Text::new();
+    *room = BoundedText::new();
     room.push_with(|buffer| file.read(buffer.get_mut(..PROGRAM_HEAD_BYTES).unwrap_or(&mut [])));
     drop(file);
     if room.as_bytes().starts_with(b"#!") {
         let mut words = room.as_bytes().get(2..)?.split(|byte| b" \t\n".contains(byte));
-        let mut interpreter: Text<256> = Text::new();
+        let mut interpreter: BoundedText<256> = BoundedText::new();
         interpreter.push(words.find(|word| !word.is_empty())?);
         return if interpreter.is_whole() {
-            image(interpreter.as_c_str(), room, depth.checked_sub(1)?)
+            image_cause(interpreter.as_c_str(), room, depth.checked_sub(1)?)
         } else {
             None
         };
@@ -342,11 +355,11 @@ fn image(path: &CStr, room: &mut Text<PATH>, depth: usize) -> Option<u16> {
         .rsplit(|byte| *byte == b'/')
         .next()
         .is_some_and(|name| name.starts_with(b"ld"));
-    elf(room.as_bytes()).filter(|cause| *cause != unseen::STATIC || !is_linker)
+    elf_cause(room.as_bytes()).filter(|cause| *cause != unseen::STATIC || !is_linker)
 }
 
 /// Cause that lies in the beginning of an ELF file.
-fn elf(head: &[u8]) -> Option<u16> {
+fn elf_cause(head: &[u8]) -> Option<u16> {
     const CLASS_64: u8 = 2;
     let half = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
     if !head.starts_with(b"\x7fELF") {
@@ -356,15 +369,15 @@ fn elf(head: &[u8]) -> Option<u16> {
     if head.get(4) != Some(&CLASS_64) || half(18)? != own {
         return Some(unseen::MACHINE);
     }
-    match properties(head)? {
-        Properties { is_interpreted: false, .. } => Some(unseen::STATIC),
-        Properties { is_go: true, .. } => Some(unseen::GO),
+    match parse_properties(head)? {
+        ElfProperties { is_interpreted: false, .. } => Some(unseen::STATIC),
+        ElfProperties { is_go: true, .. } => Some(unseen::GO),
         _ => None,
     }
 }
 
 /// What the program headers of an ELF file say.
-struct Properties {
+struct ElfProperties {
     /// Whether it names an interpreter, which loads libraries for it.
     is_interpreted: bool,
     /// Whether it is written in Go.
@@ -372,20 +385,20 @@ struct Properties {
 }
 
 /// Properties of the ELF file with this beginning; `None` where its program headers are not there.
-fn properties(head: &[u8]) -> Option<Properties> {
+fn parse_properties(head: &[u8]) -> Option<ElfProperties> {
     const INTERPRETER: u16 = 3;
     const NOTE: u16 = 4;
     let half = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
     // The table lies right behind the file's own header.
     let (table, size, count) = (half(32)? as usize, half(54)? as usize, half(56)? as usize);
-    let mut found = Properties { is_interpreted: false, is_go: false };
+    let mut found = ElfProperties { is_interpreted: false, is_go: false };
     for index in 0..count {
         let header = table + index * size;
         match half(header)? {
             INTERPRETER => found.is_interpreted = true,
             NOTE => {
                 let place = head.get(header + 8..header + 12)?.first_chunk()?;
-                found.is_go |= has_note_of_go(head, u32::from_le_bytes(*place) as usize);
+                found.is_go |= has_go_note(head, u32::from_le_bytes(*place) as usize);
             }
             _ => {}
         }
@@ -396,11 +409,11 @@ fn properties(head: &[u8]) -> Option<Properties> {
 /// Whether an ELF file with this beginning is written in Go.
 #[cfg(not(feature = "injected"))]
 pub(super) fn is_go(head: &[u8]) -> bool {
-    head.starts_with(b"\x7fELF") && properties(head).is_some_and(|found| found.is_go)
+    head.starts_with(b"\x7fELF") && parse_properties(head).is_some_and(|found| found.is_go)
 }
 
 /// Whether one of the notes from `at` on is the one by which Go knows its builds.
-fn has_note_of_go(head: &[u8], mut at: usize) -> bool {
+fn has_go_note(head: &[u8], mut at: usize) -> bool {
     const MAX_NOTES: usize = 8;
     for _ in 0..MAX_NOTES {
         let Some([a, b, c, d, e, f, g, h, kind @ .., n, o, p, q]) =

@@ -9,27 +9,27 @@ use socket_log::encode::{self, WaitCall};
 use crate::c_library::types;
 use crate::log;
 use crate::platform::{clock, raw};
-use crate::state::options::options;
+use crate::state::options::recording_options;
 
 /// Makes the program's call, and logs it where that is wanted. A call that does not block is no
 /// wait.
 #[inline(always)]
-fn timed(call: WaitCall, blocks: impl FnOnce() -> bool, wait: impl FnOnce() -> c_int) -> c_int {
-    if !options().waits {
+fn log_wait(call: WaitCall, blocks: impl FnOnce() -> bool, wait: impl FnOnce() -> c_int) -> c_int {
+    if !recording_options().waits {
         return wait();
     }
-    logged(call, blocks(), wait)
+    log_wait_if_blocking(call, blocks(), wait)
 }
 
 /// Makes the program's call, and logs it if it `blocks`.
 #[cold]
 #[inline(never)]
-fn logged(call: WaitCall, blocks: bool, wait: impl FnOnce() -> c_int) -> c_int {
-    let begin = clock::now();
+fn log_wait_if_blocking(call: WaitCall, blocks: bool, wait: impl FnOnce() -> c_int) -> c_int {
+    let begin = clock::current_ticks();
     let result = wait();
-    if blocks && let Some(writer) = log::existing() {
-        let end = clock::now();
-        writer.record(&encode::wait(end, call, result, end.saturating_sub(begin)), end);
+    if blocks && let Some(writer) = log::existing_writer() {
+        let end = clock::current_ticks();
+        writer.record(&encode::wait_record(end, call, result, end.saturating_sub(begin)), end);
     }
     result
 }
@@ -39,20 +39,20 @@ fn logged(call: WaitCall, blocks: bool, wait: impl FnOnce() -> c_int) -> c_int {
 /// A pointer that leads nowhere is for the kernel to refuse.
 fn is_some_time(timeout: *const timespec) -> bool {
     // SAFETY: null, or found readable.
-    unsafe { readable(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_nsec != 0)
+    unsafe { read_pointer(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_nsec != 0)
 }
 
 /// Whether a time to wait is more than none, for `select`; a null pointer stands for ever.
 fn is_some_short_time(timeout: *const timeval) -> bool {
     // SAFETY: null, or found readable.
-    unsafe { readable(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_usec != 0)
+    unsafe { read_pointer(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_usec != 0)
 }
 
 /// Value at a pointer of the program, where it can be read.
 ///
 /// # Safety
 /// Nobody changes it meanwhile.
-unsafe fn readable<'call, T>(pointer: *const T) -> Option<&'call T> {
+unsafe fn read_pointer<'call, T>(pointer: *const T) -> Option<&'call T> {
     // SAFETY: just found readable; of plain numbers, so that any bytes are valid.
     if pointer.is_null() || !raw::is_readable(pointer) { None } else { unsafe { pointer.as_ref() } }
 }
@@ -65,7 +65,7 @@ pub(crate) fn by_number(
     words: [c_long; 6],
     wait: impl FnOnce() -> c_long,
 ) -> c_long {
-    if !options().waits {
+    if !recording_options().waits {
         return wait();
     }
     let [_, _, third, fourth, fifth, _] = words;
@@ -81,7 +81,7 @@ pub(crate) fn by_number(
         _ => (WaitCall::Epoll, fourth as c_int != 0),
     };
     let mut result = 0;
-    logged(call, blocks, || {
+    log_wait_if_blocking(call, blocks, || {
         result = wait();
         result as c_int
     });
@@ -99,11 +99,11 @@ unsafe fn epoll_timed(
     blocks: impl FnOnce() -> bool,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
-    let result = timed(WaitCall::Epoll, blocks, wait);
+    let result = log_wait(WaitCall::Epoll, blocks, wait);
     #[cfg(feature = "resources")]
     // SAFETY: the kernel has just told as many.
     unsafe {
-        super::epolls::told(epoll, events, result);
+        super::epolls::log_ready_eventfds(epoll, events, result);
     }
     #[cfg(not(feature = "resources"))]
     let _ = (epoll, events);
@@ -120,7 +120,7 @@ pub(crate) unsafe fn poll(
     timeout: c_int,
 ) -> c_int {
     // SAFETY: the program's own call.
-    timed(WaitCall::Poll, || timeout != 0, move || unsafe { real(fds, count, timeout) })
+    log_wait(WaitCall::Poll, || timeout != 0, move || unsafe { real(fds, count, timeout) })
 }
 
 /// # Safety
@@ -133,7 +133,7 @@ pub(crate) unsafe fn poll_chk(
     room: size_t,
 ) -> c_int {
     // SAFETY: the program's own call.
-    timed(WaitCall::Poll, || timeout != 0, move || unsafe { real(fds, count, timeout, room) })
+    log_wait(WaitCall::Poll, || timeout != 0, move || unsafe { real(fds, count, timeout, room) })
 }
 
 /// # Safety
@@ -147,7 +147,7 @@ pub(crate) unsafe fn ppoll(
 ) -> c_int {
     // SAFETY: the program's own call and timeout.
     unsafe {
-        timed(WaitCall::Poll, || is_some_time(timeout), move || real(fds, count, timeout, mask))
+        log_wait(WaitCall::Poll, || is_some_time(timeout), move || real(fds, count, timeout, mask))
     }
 }
 
@@ -163,7 +163,7 @@ pub(crate) unsafe fn ppoll_chk(
 ) -> c_int {
     // SAFETY: the program's own call and timeout.
     unsafe {
-        timed(
+        log_wait(
             WaitCall::Poll,
             || is_some_time(timeout),
             move || real(fds, count, timeout, mask, room),
@@ -184,7 +184,7 @@ pub(crate) unsafe fn select(
     // Asked for before the call, which may change the timeout.
     let blocks = || is_some_short_time(timeout);
     // SAFETY: the program's own call.
-    timed(WaitCall::Select, blocks, move || unsafe { real(count, read, write, except, timeout) })
+    log_wait(WaitCall::Select, blocks, move || unsafe { real(count, read, write, except, timeout) })
 }
 
 /// # Safety
@@ -200,7 +200,7 @@ pub(crate) unsafe fn pselect(
 ) -> c_int {
     // SAFETY: the program's own call and timeout.
     unsafe {
-        timed(
+        log_wait(
             WaitCall::Select,
             || is_some_time(timeout),
             move || real(count, read, write, except, timeout, mask),

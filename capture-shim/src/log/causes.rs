@@ -4,16 +4,16 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use socket_log::layout::lost;
 
-use crate::state::State;
+use crate::state::ProcessState;
 use crate::tuning::MAX_PAUSE;
 
 /// Whether the cause may be over soon.
-pub(crate) fn passes(cause: usize) -> bool {
+pub(crate) fn is_temporary(cause: usize) -> bool {
     matches!(cause, lost::BUSY | lost::SHORTAGE)
 }
 
 /// Cause of loss ([`lost`]) that stands for an error of the kernel.
-pub(crate) fn cause(error: isize) -> usize {
+pub(crate) fn cause_of_error(error: isize) -> usize {
     match -error as i32 {
         libc::ENOSPC | libc::EDQUOT => lost::NO_SPACE,
         libc::EFBIG => lost::FILE_SIZE,
@@ -26,8 +26,8 @@ pub(crate) fn cause(error: isize) -> usize {
 /// Gets room for the log by `attempt`, unless that has failed just now. Behind each failure twice
 /// as many records are given up before the next attempt, so that a program in trouble is not slowed
 /// down too.
-pub(crate) fn patiently<T>(
-    state: &State,
+pub(crate) fn try_with_backoff<T>(
+    state: &ProcessState,
     attempt: impl FnOnce() -> Result<T, usize>,
 ) -> Result<T, usize> {
     // Parts of the word: the pause that is left, the whole pause, and its cause.
@@ -53,6 +53,6 @@ pub(crate) fn patiently<T>(
 
 /// Stops the log's growth for `cause`. A disk that is full would be asked again at every call
 /// otherwise.
-pub(crate) fn stop(state: &State, cause: usize) {
+pub(crate) fn stop_growth(state: &ProcessState, cause: usize) {
     state.stopped.store(cause as u32 + 1, Relaxed);
 }

@@ -9,10 +9,10 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use socket_log::encode;
 use socket_log::layout::{Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, LARGEST_RECORD_WORDS, lost};
 
-use super::commit::{commit, open_chunk};
-use super::{Writer, leavings, recycle, segment, start};
+use super::commit::{commit_record, open_chunk};
+use super::{RecordWriter, partial_chunks, recycle, segment, start};
 use crate::platform::clock;
-use crate::state::options::{RESOURCES, options};
+use crate::state::options::{RESOURCES, recording_options};
 use crate::state::{self, thread};
 
 /// Full chunk of a thread, until the record that had no more room in it stands in the next. Only
@@ -27,7 +27,7 @@ impl Drop for FullChunk {
     #[inline]
     fn drop(&mut self) {
         if self.full != 0 {
-            retire(self.full);
+            retire_chunk(self.full);
         }
     }
 }
@@ -36,16 +36,16 @@ impl Drop for FullChunk {
 /// larger for what is seldom.
 #[cold]
 #[inline(never)]
-fn retire(full: usize) {
-    if let Some(state) = state::current() {
-        recycle::retire(state, &thread::current().retired, full);
+fn retire_chunk(full: usize) {
+    if let Some(state) = state::current_state() {
+        recycle::retire_chunk(state, &thread::current_thread().retired, full);
     }
 }
 
 /// Length of the longest record that is written here, and an anchor before it, in words.
 const LONGEST: usize = 80;
 
-impl Writer {
+impl RecordWriter {
     /// Whether the thread's chunk has room for the longest record that is written here, and an
     /// anchor before it.
     fn has_room(self) -> bool {
@@ -66,8 +66,8 @@ impl Writer {
         let cursor = self.thread.cursor.load(Relaxed);
         if !self.has_words(4 * LONGEST) {
             // As if it were full.
-            state::replace(&self.thread.cursor, cursor, cursor.next_multiple_of(CHUNK_BYTES));
-            drop(self.make_ready(clock::now()));
+            state::replace_word(&self.thread.cursor, cursor, cursor.next_multiple_of(CHUNK_BYTES));
+            drop(self.make_ready(clock::current_ticks()));
         }
     }
 
@@ -77,21 +77,21 @@ impl Writer {
     pub(super) fn make_ready(self, now: u64) -> Option<FullChunk> {
         let mut behind = FullChunk { full: 0 };
         if !self.has_room() {
-            behind.full = self.take_chunk().inspect_err(|cause| self.lose(*cause)).ok()?;
+            behind.full = self.take_chunk().inspect_err(|cause| self.count_lost(*cause)).ok()?;
         }
         if !self.is_near(now) {
-            let anchor = clock::anchor();
+            let anchor = clock::read_anchor();
             self.thread.latest.store(0, Release);
-            self.append(encode::anchor(&anchor).as_slice());
-            self.anchored(&anchor);
+            self.append_words(encode::anchor_record(&anchor).as_slice());
+            self.set_anchor(&anchor);
         }
         Some(behind)
     }
 
     /// Notes the latest anchor of the thread's chunk.
-    fn anchored(self, anchor: &Anchor) {
+    fn set_anchor(self, anchor: &Anchor) {
         let start = self.header().map_or(0, |header| header.start.ticks);
-        self.thread.reach.store(clock::reach(start, anchor.ticks), Relaxed);
+        self.thread.reach.store(clock::anchor_reach(start, anchor.ticks), Relaxed);
         self.thread.anchor.store(anchor.ticks, Relaxed);
         self.thread.latest.store(anchor.ticks, Release);
     }
@@ -105,21 +105,23 @@ impl Writer {
         }
         let header = self.header().ok_or(lost::REFUSED)?;
         if self.state.is_unused() {
-            start::announce(self.state);
+            start::fill_header(self.state);
         }
         let mut old = self.thread.cursor.load(Acquire);
-        let (tid, anchor) = (self.thread.tid.load(Relaxed), clock::anchor());
+        let (tid, anchor) = (self.thread.tid.load(Relaxed), clock::read_anchor());
         let (memory, used) = if old == 0
             && !self.thread.has_ended()
-            && let Some(left) = leavings::take(self.state)
+            && let Some(left) = partial_chunks::take_chunk(self.state)
         {
-            let words = encode::continued(&anchor, tid);
+            let words = encode::continued_record(&anchor, tid);
             let place: *mut u32 = core::ptr::with_exposed_provenance_mut(left);
             // SAFETY: what a thread left of its chunk is now ours, and more than this record.
-            unsafe { commit(place, words.as_slice().len(), words.as_slice().iter().copied()) };
+            unsafe {
+                commit_record(place, words.as_slice().len(), words.as_slice().iter().copied())
+            };
             (place.cast(), words.as_slice().len())
-        } else if options().keeps_newest {
-            recycle::take(self.state, header, tid, &anchor)?
+        } else if recording_options().keeps_newest {
+            recycle::recycle_chunk(self.state, header, tid, &anchor)?
         } else {
             let memory = segment::next_chunk(self.state, header)?;
             open_chunk(memory.cast(), tid, &anchor, &[]);
@@ -131,33 +133,33 @@ impl Writer {
         let begin = |old| {
             // As long as handlers write into the old chunk, the peers that they note are of that
             // one.
-            self.thread.sent_to.forget();
-            self.thread.received_from.forget();
-            state::replace(&self.thread.cursor, old, memory as usize + 4 * used)
+            self.thread.sent_to.forget_peers();
+            self.thread.received_from.forget_peers();
+            state::replace_word(&self.thread.cursor, old, memory as usize + 4 * used)
         };
         while !begin(old) {
             old = self.thread.cursor.load(Acquire);
             if self.has_room() {
                 // The handler has taken a chunk, which lies behind this one. The thread goes on
                 // there, since its records must be in order; this chunk has none.
-                if options().keeps_newest {
-                    recycle::give(self.state, memory as usize);
+                if recording_options().keeps_newest {
+                    recycle::queue_chunk(self.state, memory as usize);
                 }
                 return Ok(0);
             }
         }
-        self.anchored(&anchor);
+        self.set_anchor(&anchor);
         if old == 0 {
             self.state.writers.fetch_add(1, Relaxed);
-            leavings::expect_end();
+            partial_chunks::expect_end();
         }
         self.begin_goroutine();
         let creator = self.thread.creator.swap(0, Relaxed);
         if creator != 0 {
             // SAFETY: takes nothing.
             let handle = if RESOURCES { unsafe { libc::pthread_self() } } else { 0 };
-            self.append(encode::thread(anchor.ticks, creator, handle).as_slice());
+            self.append_words(encode::thread_record(anchor.ticks, creator, handle).as_slice());
         }
-        Ok(if options().keeps_newest { old } else { 0 })
+        Ok(if recording_options().keeps_newest { old } else { 0 })
     }
 }

@@ -24,12 +24,16 @@ pub(crate) fn open_chunk(chunk: *mut ChunkHeader, tid: u32, anchor: &Anchor, wor
 /// # Safety
 /// `words` gives `length` words, and as many at `place` are reserved for them.
 #[inline(always)]
-pub(super) unsafe fn commit(place: *mut u32, length: usize, mut words: impl Iterator<Item = u32>) {
+pub(super) unsafe fn commit_record(
+    place: *mut u32,
+    length: usize,
+    mut words: impl Iterator<Item = u32>,
+) {
     let Some(first) = words.next() else { return };
     // SAFETY: the place is valid, aligned and the caller's own; readers are other processes.
     unsafe {
         let tag = AtomicU32::from_ptr(place);
-        tag.store(encode::reserved(length), Relaxed);
+        tag.store(encode::reservation_word(length), Relaxed);
         // Neither the compiler nor (by the release below) the machine moves the tag behind the
         // body.
         core::sync::atomic::fence(Release);
@@ -58,7 +62,7 @@ pub(super) unsafe fn commit_datagram(
     // SAFETY: the place is valid, aligned and the caller's own; readers are other processes.
     unsafe {
         let tag = AtomicU32::from_ptr(place);
-        tag.store(encode::reserved(length), Relaxed);
+        tag.store(encode::reservation_word(length), Relaxed);
         core::sync::atomic::fence(Release);
         place.add(1).copy_from_nonoverlapping(rest.as_ptr(), rest.len());
         let name = place.add(DATAGRAM_WORDS);
@@ -67,7 +71,7 @@ pub(super) unsafe fn commit_datagram(
             INET => name.cast::<u8>().copy_from_nonoverlapping(peer.as_ptr(), INET),
             INET6 => name.cast::<u8>().copy_from_nonoverlapping(peer.as_ptr(), INET6),
             _ => {
-                for (index, word) in encode::padded(peer).enumerate() {
+                for (index, word) in encode::padded_words(peer).enumerate() {
                     name.add(index).write(word);
                 }
             }

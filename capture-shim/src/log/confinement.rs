@@ -4,21 +4,23 @@ use core::ffi::CStr;
 
 use libc::uid_t;
 
-use super::{Standing, directory, keep, program_facts, reserve, segment, spares, start};
+use super::{
+    LogStanding, directory, keep, log_reserve, preallocated_logs, program_facts, segment, start,
+};
 use crate::platform::raw;
-use crate::platform::text::{PATH, Scratch, Text};
+use crate::platform::text::{BoundedText, PATH, PathScratch};
 use crate::tuning::{FEW_SPARE_LOGS, RESERVE_AHEAD_BYTES, SPARE_LOGS};
 use crate::{log, state};
 
 /// Whether the caller is a `vfork` child. Its rights are its own while its memory is its parent's,
 /// so it must not be taken for a process that has given up anything.
 pub(crate) fn is_aside() -> bool {
-    log::state_of_table().is_none()
+    log::state_for_table().is_none()
 }
 
 /// Abilities that a process keeps when it has given up something.
 #[derive(Clone, Copy)]
-pub(crate) struct Abilities {
+pub(crate) struct KeptAbilities {
     /// Whether it can give the pages of a mapping room.
     pub(crate) populate: bool,
     /// Whether it may use sockets, as far as can be told: it has some, or can make them.
@@ -28,26 +30,26 @@ pub(crate) struct Abilities {
 }
 
 /// Provides for a time in which no log can be made, and none be opened.
-pub(crate) fn provide(abilities: Abilities) {
-    let Some(state) = state::current() else { return };
+pub(crate) fn provide_reserve(abilities: KeptAbilities) {
+    let Some(state) = state::current_state() else { return };
     if abilities.socket || abilities.fork {
-        program_facts::remember();
+        program_facts::remember_facts();
     }
-    if let Standing::Silent(state) = log::standing()
+    if let LogStanding::Silent(state) = log::log_standing()
         && abilities.socket
     {
         start::begin_ahead(
             state,
             if abilities.populate { segment::FIRST } else { RESERVE_AHEAD_BYTES },
         );
-    } else if let Some(writer) = log::existing()
+    } else if let Some(writer) = log::existing_writer()
         && let Some(header) = writer.header()
     {
-        reserve::make(state, header, !abilities.populate);
+        log_reserve::make_reserve(state, header, !abilities.populate);
     }
     if abilities.fork {
         let count = if abilities.socket { SPARE_LOGS } else { FEW_SPARE_LOGS };
-        spares::make(state, !abilities.populate, count);
+        preallocated_logs::preallocate_logs(state, !abilities.populate, count);
     }
 }
 
@@ -60,38 +62,43 @@ pub(crate) fn hand_over(user: uid_t) {
     }
     // The new user may not be let through to it.
     keep::recorder();
-    let Some(mut memory) = Scratch::new() else { return };
-    let path: &mut Text<PATH> = memory.text();
+    let Some(mut memory) = PathScratch::new() else { return };
+    let path: &mut BoundedText<PATH> = memory.as_text();
     directory::push_home(path);
     let path = path.as_c_str();
-    if raw::status(path).is_none() {
+    if raw::status_of(path).is_none() {
         // The new user may not be permitted to make them.
         directory::make_all();
     }
-    let is_writable = raw::status(path).is_some_and(|status| status.st_mode & 0o3 == 0o3);
+    let is_writable = raw::status_of(path).is_some_and(|status| status.st_mode & 0o3 == 0o3);
     let is_open = is_writable && is_open_to_all(path);
     if !is_open {
-        keep::directory();
+        keep::keep_directory();
     }
     if !is_writable {
         // This is the last moment at which the process can make a log.
-        provide(Abilities { populate: reserve::can_populate(), socket: true, fork: false });
+        provide_reserve(KeptAbilities {
+            populate: log_reserve::can_populate(),
+            socket: true,
+            fork: false,
+        });
     }
-    if let Some(writer) = log::existing() {
+    if let Some(writer) = log::existing_writer() {
         let is_given = raw::geteuid() == 0
             && keep::open_log(writer.state()).is_ok_and(|log| log.give_to(user));
         if !is_given || !is_open {
-            keep::log(writer.state());
+            keep::keep_log(writer.state());
         }
     }
 }
 
 /// Whether every user is let through to the directory `path`, as far as the modes say.
 fn is_open_to_all(path: &CStr) -> bool {
-    let Some(mut memory) = Scratch::new() else { return false };
-    let prefix: &mut Text<PATH> = memory.text();
-    let mode =
-        |prefix: &Text<PATH>| raw::status(prefix.as_c_str()).map(|status| status.st_mode & 0o7);
+    let Some(mut memory) = PathScratch::new() else { return false };
+    let prefix: &mut BoundedText<PATH> = memory.as_text();
+    let mode = |prefix: &BoundedText<PATH>| {
+        raw::status_of(prefix.as_c_str()).map(|status| status.st_mode & 0o7)
+    };
     for byte in path.to_bytes() {
         if *byte == b'/'
             && !prefix.as_bytes().is_empty()

@@ -4,8 +4,8 @@ use core::ffi::c_int;
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::platform::raw::{self, Descriptor};
-use crate::platform::text::{PATH, Scratch, Text};
+use crate::platform::raw::{self, OwnDescriptor};
+use crate::platform::text::{BoundedText, PATH, PathScratch};
 use crate::state::settings;
 
 /// Mark that the paths which the process knew may lead elsewhere now. A child inherits both.
@@ -22,8 +22,8 @@ pub(crate) fn set_uprooted() {
 }
 
 /// Appends the path of the host's directory.
-pub(crate) fn push_home(path: &mut Text<PATH>) {
-    path.push(settings::directory()).push(b"/hosts/");
+pub(crate) fn push_home(path: &mut BoundedText<PATH>) {
+    path.push(settings::data_directory()).push(b"/hosts/");
     path.push(settings::host_directory().to_bytes());
 }
 
@@ -33,16 +33,20 @@ const BELOW: c_int = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc:
 /// Opens the host's directory, by way of no link below the data directory.
 #[cold]
 #[inline(never)]
-pub(crate) fn open() -> Result<Descriptor, isize> {
-    raw::open(settings::hosts(), BELOW, 0)?.open(settings::host_directory(), BELOW, 0)
+pub(crate) fn open_directory() -> Result<OwnDescriptor, isize> {
+    raw::open(settings::hosts_directory(), BELOW, 0)?.open_file(
+        settings::host_directory(),
+        BELOW,
+        0,
+    )
 }
 
 /// Makes the host's directory and those above it.
 pub(crate) fn make_all() {
-    let Some(mut memory) = Scratch::new() else { return };
-    let path: &mut Text<PATH> = memory.text();
+    let Some(mut memory) = PathScratch::new() else { return };
+    let path: &mut BoundedText<PATH> = memory.as_text();
     // All directories on the way. One that is there already is no error.
-    for (index, byte) in settings::directory().iter().enumerate() {
+    for (index, byte) in settings::data_directory().iter().enumerate() {
         if *byte == b'/' && index > 0 {
             raw::mkdir(path.as_c_str(), 0o777);
         }
@@ -52,7 +56,7 @@ pub(crate) fn make_all() {
     if raw::mkdir(path.as_c_str(), 0o755) == 0 && is_root {
         raw::chmod(path.as_c_str(), 0o755);
     }
-    let hosts = settings::hosts();
+    let hosts = settings::hosts_directory();
     if raw::mkdir(hosts, 0o755) == 0 && is_root {
         raw::chmod(hosts, 0o755);
     }
@@ -62,7 +66,7 @@ pub(crate) fn make_all() {
     let (host, mode) = (settings::host_directory(), if is_root { 0o1733 } else { 0o750 });
     if hosts.make_directory(host, mode) == 0 && is_root {
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        if let Ok(made) = hosts.open(host, flags, 0) {
+        if let Ok(made) = hosts.open_file(host, flags, 0) {
             // Whatever the process's mask.
             made.set_mode(mode);
         }

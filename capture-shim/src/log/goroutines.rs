@@ -8,37 +8,37 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use socket_log::encode;
 
-use super::Writer;
+use super::RecordWriter;
 #[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
-use super::writer::{attached, existing};
+use super::writer::{attached_writer, existing_writer};
 use crate::state::goroutine::Goroutine;
-use crate::state::told;
+use crate::state::recorded_goroutine;
 
-impl Writer {
+impl RecordWriter {
     /// Writes whose the records to come are, if the thread's chunk says another goroutine.
     #[inline(always)]
-    pub(super) fn tell_goroutine(self) {
-        if let Some(goroutine) = told::untold()
-            && !self.tell_at_once(goroutine)
+    pub(super) fn record_goroutine(self) {
+        if let Some(goroutine) = recorded_goroutine::unrecorded_goroutine()
+            && !self.record_goroutine_fast(goroutine)
         {
-            self.tell_change();
+            self.record_change();
         }
     }
 
     /// Writes it where the thread's chunk has room, as it nearly always has: in a server of Go,
     /// every second record is one of these.
     #[inline(always)]
-    fn tell_at_once(self, Goroutine { number, creator }: Goroutine) -> bool {
-        let is_written = self.append_at_once(encode::goroutine(number, creator).as_slice());
+    fn record_goroutine_fast(self, Goroutine { number, creator }: Goroutine) -> bool {
+        let is_written = self.append_fast(encode::goroutine_record(number, creator).as_slice());
         if is_written {
-            told::note_told(number);
+            recorded_goroutine::note_recorded(number);
         }
         is_written
     }
 
     #[cold]
     #[inline(never)]
-    fn tell_change(self) {
+    fn record_change(self) {
         // A thread without a chunk is given one with its first record, and that begins with it.
         if self.thread.cursor.load(Relaxed) == 0 {
             return;
@@ -51,14 +51,14 @@ impl Writer {
 
     /// Writes at the beginning of a chunk whose its records are.
     pub(super) fn begin_goroutine(self) {
-        told::note_told(0);
+        recorded_goroutine::note_recorded(0);
         self.append_goroutine();
     }
 
     fn append_goroutine(self) {
-        if let Some(Goroutine { number, creator }) = told::untold() {
-            self.append(encode::goroutine(number, creator).as_slice());
-            told::note_told(number);
+        if let Some(Goroutine { number, creator }) = recorded_goroutine::unrecorded_goroutine() {
+            self.append_words(encode::goroutine_record(number, creator).as_slice());
+            recorded_goroutine::note_recorded(number);
         }
     }
 }
@@ -67,13 +67,15 @@ impl Writer {
 /// log.
 #[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 #[inline(always)]
-pub(crate) fn made_ready(now: u64, number: u64, started: bool) {
-    let is_written = crate::state::current().and_then(attached).is_some_and(|writer| {
-        writer.tell_goroutine();
-        writer.is_near(now) && writer.append_at_once(encode::ready(now, number, started).as_slice())
-    });
+pub(crate) fn record_ready(now: u64, number: u64, started: bool) {
+    let is_written =
+        crate::state::current_state().and_then(attached_writer).is_some_and(|writer| {
+            writer.record_goroutine();
+            writer.is_near(now)
+                && writer.append_fast(encode::ready_record(now, number, started).as_slice())
+        });
     if !is_written {
-        made_ready_with_care(now, number, started);
+        record_ready_slow(now, number, started);
     }
 }
 
@@ -81,8 +83,8 @@ pub(crate) fn made_ready(now: u64, number: u64, started: bool) {
 #[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 #[cold]
 #[inline(never)]
-fn made_ready_with_care(now: u64, number: u64, started: bool) {
-    if let Some(writer) = existing() {
-        writer.record(&encode::ready(now, number, started), now);
+fn record_ready_slow(now: u64, number: u64, started: bool) {
+    if let Some(writer) = existing_writer() {
+        writer.record(&encode::ready_record(now, number, started), now);
     }
 }

@@ -17,8 +17,8 @@ use libc::{SA_NODEFER, SA_ONSTACK, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIGBUS,
 use socket_log::layout::lost;
 
 use super::{causes, segment};
-use crate::platform::raw::{self, Action, PAGE};
-use crate::state::{self, State, thread};
+use crate::platform::raw::{self, PAGE, SignalAction};
+use crate::state::{self, ProcessState, thread};
 
 /// Program's own action on SIGBUS.
 struct ProgramAction {
@@ -46,10 +46,10 @@ static MASKING: AtomicU64 = AtomicU64::new(0);
 const MAX_SIGNAL: c_int = 64;
 
 /// SIGBUS in a set of signals.
-pub(crate) const BIT: u64 = raw::bit(SIGBUS);
+pub(crate) const BIT: u64 = raw::signal_bit(SIGBUS);
 
 /// Type of a handler.
-type Handler = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
+type SignalHandler = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
 
 /// Whether the program's action is kept here.
 #[inline]
@@ -59,22 +59,22 @@ pub(crate) fn is_on() -> bool {
 
 /// Begins to guard the log. An injected image hooks no `sigaction`, so its program could save
 /// this handler and call it after the library is gone: there is no guard there.
-pub(crate) fn begin() {
+pub(crate) fn begin_guard() {
     if cfg!(feature = "injected") || WANTED.swap(true, Relaxed) {
         return;
     }
     take_over();
     let masking = MASKING.load(Relaxed);
-    (1..=MAX_SIGNAL).filter(|signal| masking & raw::bit(*signal) != 0).for_each(keep_open);
+    (1..=MAX_SIGNAL).filter(|signal| masking & raw::signal_bit(*signal) != 0).for_each(keep_open);
 }
 
 /// Notes whether the program's handler of `signal` has SIGBUS blocked while it runs. Nearly all
 /// programs have none that has, and then nothing is to be asked when a log begins.
 pub(crate) fn note_mask(signal: c_int, is_masking: bool) {
     if is_masking {
-        MASKING.fetch_or(raw::bit(signal), Relaxed);
+        MASKING.fetch_or(raw::signal_bit(signal), Relaxed);
     } else {
-        MASKING.fetch_and(!raw::bit(signal), Relaxed);
+        MASKING.fetch_and(!raw::signal_bit(signal), Relaxed);
     }
 }
 
@@ -86,15 +86,16 @@ pub(crate) fn note_mask(signal: c_int, is_masking: bool) {
 /// started this one, or by the thread of the parent that this one is a copy of.
 pub(crate) fn begin_thread() {
     if is_on() && raw::change_mask(libc::SIG_UNBLOCK, BIT) & BIT != 0 {
-        thread::current().say_blocked(true);
+        thread::current_thread().set_blocked(true);
     }
 }
 
 /// Lets faults reach the guard while the program's handler of another signal runs: it may send.
 pub(crate) fn keep_open(signal: c_int) {
-    let is_handler = |action: &Action| ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.handler);
+    let is_handler =
+        |action: &SignalAction| ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.handler);
     if is_masking(signal)
-        && let Some(mut action) = raw::action(signal).filter(is_handler)
+        && let Some(mut action) = raw::signal_action(signal).filter(is_handler)
     {
         action.mask &= !BIT;
         // SAFETY: the program's own handler.
@@ -104,13 +105,13 @@ pub(crate) fn keep_open(signal: c_int) {
 
 /// Whether the program has SIGBUS blocked while its handler of `signal` runs, as far as it knows.
 pub(crate) fn is_masking(signal: c_int) -> bool {
-    (1..=MAX_SIGNAL).contains(&signal) && MASKING.load(Relaxed) & raw::bit(signal) != 0
+    (1..=MAX_SIGNAL).contains(&signal) && MASKING.load(Relaxed) & raw::signal_bit(signal) != 0
 }
 
 /// Lets faults reach the guard behind a change of the calling thread's mask: the program has
 /// blocked SIGBUS, or no longer. It is told what it knows.
 pub(crate) fn mask_changed(is_blocked: bool) {
-    thread::current().say_blocked(is_blocked);
+    thread::current_thread().set_blocked(is_blocked);
     if is_blocked {
         raw::change_mask(libc::SIG_UNBLOCK, BIT);
     }
@@ -118,26 +119,28 @@ pub(crate) fn mask_changed(is_blocked: bool) {
 
 /// Whether the calling thread has blocked SIGBUS, as far as the program knows.
 pub(crate) fn is_blocked() -> bool {
-    thread::current().has_blocked()
+    thread::current_thread().has_blocked()
 }
 
 /// Takes note that a new thread begins with the mask of one that has blocked SIGBUS.
 pub(crate) fn begin_blocked() {
-    thread::current().say_blocked(true);
+    thread::current_thread().set_blocked(true);
 }
 
 /// Takes the action that is in force for the program's own, and puts the guard in its place. A
 /// program that ignores the signal hands that on to programs that it becomes; it has no guard.
 pub(crate) fn take_over() {
-    let default = Action { handler: libc::SIG_DFL, flags: 0, restorer: 0, mask: 0 };
+    let default = SignalAction { handler: libc::SIG_DFL, flags: 0, restorer: 0, mask: 0 };
     // SAFETY: this is a handler.
-    let Some(found) = (unsafe { raw::replace_action(SIGBUS, &guarding(&default)) }) else { return };
+    let Some(found) = (unsafe { raw::replace_action(SIGBUS, &guarding_action(&default)) }) else {
+        return;
+    };
     if found.handler == own_handler() {
         // It stood there already, in the form that the program's own action asks for.
-        let program = program();
+        let program = program_action();
         if program.handler != libc::SIG_DFL {
             // SAFETY: this is a handler.
-            unsafe { raw::set_action(SIGBUS, &guarding(&program)) };
+            unsafe { raw::set_action(SIGBUS, &guarding_action(&program)) };
         }
         return;
     }
@@ -152,18 +155,18 @@ pub(crate) fn take_over() {
     PROGRAM.handler.store(found.handler, Release);
     if found.handler != libc::SIG_DFL {
         // SAFETY: this is a handler.
-        unsafe { raw::set_action(SIGBUS, &guarding(&found)) };
+        unsafe { raw::set_action(SIGBUS, &guarding_action(&found)) };
     }
 }
 
 /// Guard's action in the place of `program`'s. A fault may come while it runs, too.
-fn guarding(program: &Action) -> Action {
-    let (flag, restorer) = raw::way_back();
+fn guarding_action(program: &SignalAction) -> SignalAction {
+    let (flag, restorer) = raw::signal_restorer();
     let kept = match program.handler {
         libc::SIG_DFL => SA_ONSTACK | SA_RESTART,
         _ => program.flags as c_int & (SA_ONSTACK | SA_RESTART),
     };
-    Action {
+    SignalAction {
         handler: own_handler(),
         flags: (kept | SA_SIGINFO | SA_NODEFER) as u64 | flag,
         restorer,
@@ -177,13 +180,13 @@ fn own_handler() -> usize {
 }
 
 /// Program's action, where what the kernel has is the guard's `handler`.
-pub(crate) fn in_place_of(handler: usize) -> Option<Action> {
-    (handler == own_handler()).then(program)
+pub(crate) fn in_place_of(handler: usize) -> Option<SignalAction> {
+    (handler == own_handler()).then(program_action)
 }
 
 /// Program's own action.
-fn program() -> Action {
-    Action {
+fn program_action() -> SignalAction {
+    SignalAction {
         handler: PROGRAM.handler.load(Relaxed),
         flags: PROGRAM.flags.load(Relaxed),
         restorer: PROGRAM.restorer.load(Relaxed),
@@ -196,7 +199,8 @@ unsafe extern "C" fn on_fault(signal: c_int, about: *mut siginfo_t, context: *mu
     // SAFETY: what the kernel says of the signal.
     let (code, address) = unsafe { ((*about).si_code, (*about).si_addr().addr()) };
     // Codes up to 0 are of signals that a process sends.
-    let is_mended = code > 0 && state::current().is_some_and(|state| mend(state, address));
+    let is_mended =
+        code > 0 && state::current_state().is_some_and(|state| replace_page(state, address));
     if is_mended {
         return;
     }
@@ -216,16 +220,16 @@ unsafe extern "C" fn on_fault(signal: c_int, about: *mut siginfo_t, context: *mu
 
 /// Puts private memory in the place of the log's page around `address`, if it is one, and ends the
 /// log's growth. False where it is no page of the log.
-fn mend(state: &State, address: usize) -> bool {
+fn replace_page(state: &ProcessState, address: usize) -> bool {
     let page = address & !(PAGE - 1);
-    if !segment::has(state, address)
+    if !segment::has_address(state, address)
         || !raw::replace_by_nothing(core::ptr::with_exposed_provenance_mut(page), PAGE)
     {
         return false;
     }
     // What cannot be written any more is counted, where that page is still to be had.
-    causes::stop(state, lost::NO_SPACE);
-    thread::current().cursor.store(0, Relaxed);
+    causes::stop_growth(state, lost::NO_SPACE);
+    thread::current_thread().cursor.store(0, Relaxed);
     // SAFETY: null or a mapping that is never removed; a fault there is mended likewise.
     if let Some(header) = unsafe { state.header.load(Relaxed).as_ref() } {
         header.lost[lost::NO_SPACE].fetch_add(1, Relaxed);
@@ -238,7 +242,7 @@ fn mend(state: &State, address: usize) -> bool {
 /// # Safety
 /// The arguments are those of a handler.
 unsafe fn pass_on(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
-    let program = program();
+    let program = program_action();
     if program.handler == libc::SIG_DFL {
         // The instruction that has failed is run again, and fails at its own place, which is what a
         // core dump has to show. A signal that was sent comes again, too.
@@ -262,5 +266,7 @@ unsafe fn pass_on(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
     }
     // SAFETY: the program's own handler, with what the kernel gave; one of a single argument does
     // not look at the others.
-    unsafe { core::mem::transmute::<usize, Handler>(program.handler)(signal, about, context) };
+    unsafe {
+        core::mem::transmute::<usize, SignalHandler>(program.handler)(signal, about, context)
+    };
 }

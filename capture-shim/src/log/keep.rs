@@ -12,8 +12,8 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicI32, AtomicU64};
 
 use super::directory;
-use crate::platform::raw::{self, Descriptor};
-use crate::state::{State, settings};
+use crate::platform::raw::{self, OwnDescriptor};
+use crate::state::{ProcessState, settings};
 use crate::tuning::{KEPT_BELOW_LIMIT, MIN_KEPT_DESCRIPTOR, SECONDS_TO_ANNOUNCE};
 
 /// End of the path of the socket at which the recorder takes ends of streams: behind that of the
@@ -44,7 +44,7 @@ impl KeptDescriptor {
     }
 
     /// Keeps `file` in the place of the former one.
-    fn keep(&self, file: &Descriptor, generation: u64) {
+    fn replace_with(&self, file: &OwnDescriptor, generation: u64) {
         let from =
             raw::descriptor_limit().saturating_sub(KEPT_BELOW_LIMIT).min(MIN_KEPT_DESCRIPTOR);
         let (Ok(fd), Some(status)) = (file.duplicate(from as c_int), file.status()) else { return };
@@ -56,13 +56,13 @@ impl KeptDescriptor {
     }
 
     /// The descriptor, while it still is the same file.
-    fn get(&self, generation: u64) -> Option<Descriptor> {
+    fn get(&self, generation: u64) -> Option<OwnDescriptor> {
         let fd = self.fd.load(Acquire);
         if fd < 0 || self.generation.load(Relaxed) != generation {
             return None;
         }
-        let file = Descriptor::kept(fd);
-        if self.is(&file) {
+        let file = OwnDescriptor::never_closed(fd);
+        if self.is_same_file(&file) {
             return Some(file);
         }
         let _ = self.fd.compare_exchange(fd, -1, Relaxed, Relaxed);
@@ -77,15 +77,15 @@ impl KeptDescriptor {
             return;
         }
         self.fd.store(-1, Relaxed);
-        if self.is(&Descriptor::kept(fd)) {
-            drop(Descriptor::owned(fd));
+        if self.is_same_file(&OwnDescriptor::never_closed(fd)) {
+            drop(OwnDescriptor::owned(fd));
         }
     }
 
     /// Whether `file` is the one that is kept. The kernel's answer is not on the stack of those
     /// that go on with it.
     #[inline(never)]
-    fn is(&self, file: &Descriptor) -> bool {
+    fn is_same_file(&self, file: &OwnDescriptor) -> bool {
         let known = [self.device.load(Relaxed), self.inode.load(Relaxed)];
         file.status().is_some_and(|status| [status.st_dev, status.st_ino] == known)
     }
@@ -116,7 +116,7 @@ pub(crate) fn take_handed() {
     for (handed, kept) in sockcap_handed.iter().zip([&DIRECTORY, &RECORDER]) {
         let fd = handed.load(Relaxed);
         if fd > 0 {
-            kept.keep(&Descriptor::owned(fd), 0);
+            kept.replace_with(&OwnDescriptor::owned(fd), 0);
             handed.store(kept.fd.load(Relaxed).max(0), Relaxed);
             directory::set_uprooted();
         }
@@ -124,60 +124,61 @@ pub(crate) fn take_handed() {
 }
 
 /// Keeps the directory, unless it is kept already.
-pub(crate) fn directory() {
+pub(crate) fn keep_directory() {
     if DIRECTORY.get(0).is_some() {
         return;
     }
     if let Ok(directory) = open_home() {
-        DIRECTORY.keep(&directory, 0);
+        DIRECTORY.replace_with(&directory, 0);
     }
 }
 
 /// Opens the directory of the host, which is made where it is missing.
-fn open_home() -> Result<Descriptor, isize> {
-    directory::open().or_else(|error| {
+fn open_home() -> Result<OwnDescriptor, isize> {
+    directory::open_directory().or_else(|error| {
         if directory::is_uprooted() {
             return Err(error);
         }
         directory::make_all();
-        directory::open()
+        directory::open_directory()
     })
 }
 
 /// Directory of the host, for several files to be made in it.
-pub(crate) fn home() -> Result<Descriptor, isize> {
+pub(crate) fn home() -> Result<OwnDescriptor, isize> {
     DIRECTORY.get(0).map_or_else(open_home, Ok)
 }
 
 /// Keeps a socket of the recorder, unless it is kept already or there is no recorder.
 pub(crate) fn recorder() {
-    let Some(path) = settings::option(settings::INJECTOR).filter(|path| !path.is_empty()) else {
+    let Some(path) = settings::option_value(settings::INJECTOR).filter(|path| !path.is_empty())
+    else {
         return;
     };
     if RECORDER.get(0).is_none()
         && let Some(socket) = raw::connect_datagrams(path, FAR, SECONDS_TO_ANNOUNCE)
     {
-        RECORDER.keep(&socket, 0);
+        RECORDER.replace_with(&socket, 0);
     }
 }
 
 /// The recorder's socket, where one is kept.
-pub(crate) fn kept_recorder() -> Option<Descriptor> {
+pub(crate) fn kept_recorder() -> Option<OwnDescriptor> {
     RECORDER.get(0)
 }
 
 /// Keeps the process's log, unless it is kept already.
-pub(crate) fn log(state: &State) {
+pub(crate) fn keep_log(state: &ProcessState) {
     let generation = state.generation.load(Acquire);
     if LOG.get(generation).is_none()
         && let Ok(file) = open_again(state)
     {
-        LOG.keep(&file, generation);
+        LOG.replace_with(&file, generation);
     }
 }
 
 /// Opens the process's log for writing.
-pub(crate) fn open_log(state: &State) -> Result<Descriptor, isize> {
+pub(crate) fn open_log(state: &ProcessState) -> Result<OwnDescriptor, isize> {
     let kept = LOG.get(state.generation.load(Acquire));
     kept.map_or_else(|| open_again(state), Ok)
 }
@@ -195,47 +196,47 @@ const AGAIN: c_int = libc::O_RDWR
 /// may have put a file or a link there.
 #[cold]
 #[inline(never)]
-fn open_again(state: &State) -> Result<Descriptor, isize> {
-    let file = open(state.path(), AGAIN, 0)?;
+fn open_again(state: &ProcessState) -> Result<OwnDescriptor, isize> {
+    let file = open_file(state.log_path(), AGAIN, 0)?;
     let made = state.identity.each_ref().map(|word| word.load(Relaxed));
-    let is_it = made == [0; 2] || identity(&file) == made;
+    let is_it = made == [0; 2] || file_identity(&file) == made;
     if is_it { Ok(file) } else { Err(-libc::ESTALE as isize) }
 }
 
 /// Notes the file that is the process's log, for [`open_log`].
-pub(crate) fn note(state: &State, file: &Descriptor) {
-    for (place, word) in state.identity.iter().zip(identity(file)) {
+pub(crate) fn note_log(state: &ProcessState, file: &OwnDescriptor) {
+    for (place, word) in state.identity.iter().zip(file_identity(file)) {
         place.store(word, Relaxed);
     }
 }
 
 /// Device and inode of a file; zeros where it is no regular one, or the kernel does not tell.
 #[inline(never)]
-fn identity(file: &Descriptor) -> [u64; 2] {
+fn file_identity(file: &OwnDescriptor) -> [u64; 2] {
     let is_regular = |status: &libc::stat| status.st_mode & libc::S_IFMT == libc::S_IFREG;
     file.status_of_new().filter(is_regular).map_or([0; 2], |status| [status.st_dev, status.st_ino])
 }
 
 /// Opens a file of the host's directory, by its whole path.
-pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> Result<Descriptor, isize> {
+pub(crate) fn open_file(path: &CStr, flags: c_int, mode: u32) -> Result<OwnDescriptor, isize> {
     let is_gone = |error: &isize| *error == -libc::ENOENT as isize && !directory::is_uprooted();
-    match DIRECTORY.get(0).map(|directory| directory.open(name(path), flags, mode)) {
+    match DIRECTORY.get(0).map(|directory| directory.open_file(base_name(path), flags, mode)) {
         Some(result) if !result.as_ref().is_err_and(is_gone) => result,
-        _ => directory::open()?.open(name(path), flags, mode),
+        _ => directory::open_directory()?.open_file(base_name(path), flags, mode),
     }
 }
 
 /// Removes a file of the host's directory, by its whole path.
-pub(crate) fn unlink(path: &CStr) {
+pub(crate) fn unlink_file(path: &CStr) {
     match DIRECTORY.get(0) {
-        Some(directory) => directory.unlink(name(path)),
+        Some(directory) => directory.unlink_file(base_name(path)),
         // Not by a descriptor of the directory: the process may have none left.
         None => raw::unlink(path),
     }
 }
 
 /// Last part of a path.
-pub(super) fn name(path: &CStr) -> &CStr {
+pub(super) fn base_name(path: &CStr) -> &CStr {
     let bytes = path.to_bytes_with_nul();
     let begin = bytes.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
     bytes.get(begin..).and_then(|name| CStr::from_bytes_with_nul(name).ok()).unwrap_or(c"")
@@ -254,7 +255,7 @@ pub(crate) fn let_go() {
 
 /// Whether `fd` is kept, and so closed as far as the program knows.
 #[inline(always)]
-pub(crate) fn has(fd: c_int) -> bool {
+pub(crate) fn is_kept(fd: c_int) -> bool {
     // No descriptor has the number -1.
     fd >= 0 && ALL.iter().any(|kept| kept.fd.load(Relaxed) == fd) && is_ours(fd)
 }
@@ -262,9 +263,9 @@ pub(crate) fn has(fd: c_int) -> bool {
 /// Whether `fd` still is one of the kept files.
 #[cold]
 fn is_ours(fd: c_int) -> bool {
-    let file = Descriptor::kept(fd);
+    let file = OwnDescriptor::never_closed(fd);
     ALL.iter().any(|kept| {
-        let is_it = kept.fd.load(Relaxed) == fd && kept.is(&file);
+        let is_it = kept.fd.load(Relaxed) == fd && kept.is_same_file(&file);
         if !is_it {
             let _ = kept.fd.compare_exchange(fd, -1, Relaxed, Relaxed);
         }
@@ -273,15 +274,15 @@ fn is_ours(fd: c_int) -> bool {
 }
 
 /// Moves what is kept at the number `fd` to another number.
-pub(crate) fn make_way(fd: c_int) {
+pub(crate) fn free_number(fd: c_int) {
     for kept in ALL.iter().filter(|kept| kept.fd.load(Relaxed) == fd) {
-        kept.keep(&Descriptor::kept(fd), kept.generation.load(Relaxed));
+        kept.replace_with(&OwnDescriptor::never_closed(fd), kept.generation.load(Relaxed));
     }
 }
 
 /// Calls `close` for all numbers from `first` to `last` but those that are kept, and stops at its
 /// first failure.
-pub(crate) fn around(
+pub(crate) fn close_around(
     first: c_uint,
     last: c_uint,
     mut close: impl FnMut(c_uint, c_uint) -> c_int,
@@ -291,7 +292,7 @@ pub(crate) fn around(
     let mut from = first;
     for fd in numbers {
         let Ok(number) = c_uint::try_from(fd) else { continue };
-        if (from..=last).contains(&number) && has(fd) {
+        if (from..=last).contains(&number) && is_kept(fd) {
             if from < number {
                 let result = close(from, number - 1);
                 if result != 0 {

@@ -5,25 +5,29 @@ use core::ffi::c_int;
 use socket_log::layout::Anchor;
 
 use super::{causes, directory, keep};
-use crate::platform::raw::Descriptor;
-use crate::platform::text::{PATH, Text};
+use crate::platform::raw::OwnDescriptor;
+use crate::platform::text::{BoundedText, PATH};
 use crate::platform::{clock, identity};
-use crate::state::State;
-use crate::state::options::options;
+use crate::state::ProcessState;
+use crate::state::options::recording_options;
 
 /// Beginning of the process; the present where it was not seen.
-pub(crate) fn birth(state: &State) -> Anchor {
+pub(crate) fn process_start(state: &ProcessState) -> Anchor {
     // SAFETY: nobody writes it once the process has a second thread.
     let birth = unsafe { *state.birth.get() };
-    if birth == Anchor::default() { clock::anchor() } else { birth }
+    if birth == Anchor::default() { clock::read_anchor() } else { birth }
 }
 
 /// Sets `path` to that of a log of this process, which ends with `extension`.
-pub(crate) fn set_path(path: &mut Text<PATH>, state: &State, extension: &[u8]) -> Option<()> {
-    let birth = birth(state);
-    *path = Text::new();
+pub(crate) fn set_path(
+    path: &mut BoundedText<PATH>,
+    state: &ProcessState,
+    extension: &[u8],
+) -> Option<()> {
+    let birth = process_start(state);
+    *path = BoundedText::new();
     directory::push_home(path);
-    path.push(b"/").push_number(identity::pid().into()).push(b"-");
+    path.push(b"/").push_number(identity::process_id().into()).push(b"-");
     path.push_number(birth.realtime as u64).push(extension);
     path.is_whole().then_some(())
 }
@@ -38,17 +42,21 @@ const NEW: c_int = libc::O_RDWR
 
 /// Mode of a log. Heads may have what only the process's own user may read.
 fn mode() -> u32 {
-    if options().keeps_any_heads() { 0o600 } else { 0o640 }
+    if recording_options().keeps_any_snippets() { 0o600 } else { 0o640 }
 }
 
 /// Makes the file `path` in `home`, the directory above it.
-pub(crate) fn create_in(home: &Descriptor, path: &Text<PATH>) -> Result<Descriptor, isize> {
-    home.open(keep::name(path.as_c_str()), NEW, mode()).inspect(Descriptor::keep_in_place)
+pub(crate) fn create_in(
+    home: &OwnDescriptor,
+    path: &BoundedText<PATH>,
+) -> Result<OwnDescriptor, isize> {
+    home.open_file(keep::base_name(path.as_c_str()), NEW, mode())
+        .inspect(OwnDescriptor::keep_in_place)
 }
 
 /// Makes the file `path`, and the directories above it where they are missing.
-pub(crate) fn create(path: &Text<PATH>) -> Result<Descriptor, usize> {
-    let make = || keep::open(path.as_c_str(), NEW, mode());
+pub(crate) fn create_log_file(path: &BoundedText<PATH>) -> Result<OwnDescriptor, usize> {
+    let make = || keep::open_file(path.as_c_str(), NEW, mode());
     let is_missing = |error: &isize| *error == -libc::ENOENT as isize && !directory::is_uprooted();
     let made = make().or_else(|error| {
         if is_missing(&error) {
@@ -57,5 +65,5 @@ pub(crate) fn create(path: &Text<PATH>) -> Result<Descriptor, usize> {
         }
         Err(error)
     });
-    made.inspect(Descriptor::keep_in_place).map_err(causes::cause)
+    made.inspect(OwnDescriptor::keep_in_place).map_err(causes::cause_of_error)
 }

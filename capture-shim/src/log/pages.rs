@@ -8,11 +8,11 @@
 use crate::platform::raw;
 
 /// Says how a new mapping of the log is used.
-pub(crate) fn advise(memory: *mut u8, length: usize) {
+pub(crate) fn advise_mapping(memory: *mut u8, length: usize) {
     // A child has a log of its own and must not write into this one.
     for advice in [libc::MADV_DONTFORK, libc::MADV_RANDOM] {
         // SAFETY: the mapping is new, and neither changes what is in memory.
-        unsafe { raw::advise(memory, length, advice) };
+        unsafe { raw::advise_mapping(memory, length, advice) };
     }
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn make_ready(memory: *mut u8, length: usize) {
     // SAFETY: neither changes what is in memory, and nothing is stored.
     unsafe {
         // The pages come from the file together. The call behind it would get them one by one.
-        raw::advise(memory, length, libc::MADV_WILLNEED);
-        raw::populate(memory, length);
+        raw::advise_mapping(memory, length, libc::MADV_WILLNEED);
+        raw::populate_pages(memory, length);
     }
 }

@@ -7,12 +7,12 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use socket_log::encode::{self, Direction};
 use socket_log::layout::{CHUNK_BYTES, SHORT_WORDS, lost};
 
-use super::Writer;
-use super::commit::commit;
+use super::RecordWriter;
+use super::commit::commit_record;
 use crate::tuning::POSITION_TRIES;
 
 /// Transfer on a stream, as [`Writer::transfer`] takes it.
-pub(crate) struct Transfer {
+pub(crate) struct StreamTransfer {
     pub(crate) direction: Direction,
     pub(crate) flow: u32,
     pub(crate) ticks: u64,
@@ -20,30 +20,30 @@ pub(crate) struct Transfer {
     pub(crate) duration: u64,
 }
 
-impl Writer {
+impl RecordWriter {
     /// Writes a transfer behind the record `position`, or without that where it `follows` upon the
     /// latest in this chunk. Both are written at once, so that they are in one chunk. Returns the
     /// chunk's number.
-    pub(crate) fn transfer_behind(
+    pub(crate) fn transfer_after(
         self,
         position: &[u32],
         follows: impl Fn(u64) -> bool,
-        moved: &Transfer,
+        moved: &StreamTransfer,
         now: u64,
     ) -> Option<u64> {
-        let Transfer { direction, flow, ticks, bytes, duration } = *moved;
+        let StreamTransfer { direction, flow, ticks, bytes, duration } = *moved;
         let shortest = encode::transfer_short(direction, flow, ticks, bytes, duration);
         for _ in 0..POSITION_TRIES {
-            let chunk = self.chunk();
-            let is_here = || self.chunk() == chunk && follows(chunk);
+            let chunk = self.chunk_number();
+            let is_here = || self.chunk_number() == chunk && follows(chunk);
             if let Some(words) = shortest
                 && is_here()
                 && self.is_near(ticks)
                 && let Some(place) =
-                    self.reserve_words(SHORT_WORDS, || self.follows(ticks) && is_here())
+                    self.reserve_words(SHORT_WORDS, || self.is_close_to_latest(ticks) && is_here())
             {
                 // SAFETY: the words were reserved for this record.
-                unsafe { commit(place, SHORT_WORDS, words.into_iter()) };
+                unsafe { commit_record(place, SHORT_WORDS, words.into_iter()) };
                 self.thread.latest.store(ticks, Release);
                 return Some(chunk);
             }
@@ -51,10 +51,10 @@ impl Writer {
             // Until this record is whole, one of a signal handler must not be read as following
             // upon it.
             self.thread.latest.store(0, Release);
-            let chunk = self.chunk();
+            let chunk = self.chunk_number();
             let before = if follows(chunk) { &[] } else { position };
             let (common, long);
-            let words = match encode::transfer(direction, flow, ticks, bytes, duration) {
+            let words = match encode::transfer_common(direction, flow, ticks, bytes, duration) {
                 Some(words) if self.is_near(ticks) => {
                     common = words;
                     common.as_slice()
@@ -65,21 +65,21 @@ impl Writer {
                 }
             };
             let length = before.len() + words.len();
-            let fits = || self.chunk() == chunk && follows(chunk) == before.is_empty();
+            let fits = || self.chunk_number() == chunk && follows(chunk) == before.is_empty();
             if let Some(place) = self.reserve_words(length, fits) {
                 // SAFETY: the words were reserved for these records.
-                unsafe { commit(place, length, before.iter().chain(words).copied()) };
+                unsafe { commit_record(place, length, before.iter().chain(words).copied()) };
                 self.thread.latest.store(ticks, Release);
                 return Some(chunk);
             }
         }
-        self.lose(lost::BUSY);
+        self.count_lost(lost::BUSY);
         None
     }
 
     /// Number that the thread's chunk has from its latest anchor on. No other chunk has it, and
     /// none in its place later.
-    fn chunk(self) -> u64 {
+    fn chunk_number(self) -> u64 {
         let page = (self.thread.cursor.load(Acquire) / CHUNK_BYTES) as u64;
         self.thread.anchor.load(Relaxed).rotate_left(32) ^ page
     }

@@ -15,9 +15,9 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use socket_log::encode::{self, Direction};
 use socket_log::layout::NO_POSITION;
 
-use super::{Transfer, Writer};
+use super::{RecordWriter, StreamTransfer};
 use crate::state;
-use crate::state::options::options;
+use crate::state::options::recording_options;
 use crate::tuning::COUNTED_FLOWS;
 
 /// Counts of one flow.
@@ -40,7 +40,7 @@ struct DirectionCounts {
 }
 
 impl FlowCounts {
-    fn of(&self, direction: Direction) -> &DirectionCounts {
+    fn counts_in(&self, direction: Direction) -> &DirectionCounts {
         match direction {
             Direction::Send => &self.sent,
             Direction::Receive => &self.received,
@@ -52,8 +52,8 @@ impl FlowCounts {
 static COUNTS: AtomicPtr<FlowCounts> = AtomicPtr::new(ptr::null_mut());
 
 /// Maps the counts, where they are needed. False without memory.
-pub(crate) fn create() -> bool {
-    if options().keeps_newest {
+pub(crate) fn create_counts() -> bool {
+    if recording_options().keeps_newest {
         let Some(memory) = state::private_to_process(COUNTED_FLOWS * size_of::<FlowCounts>())
         else {
             return false;
@@ -71,7 +71,7 @@ fn counts_of(flow: u32) -> Option<&'static FlowCounts> {
 }
 
 /// Begins to count a flow.
-pub(crate) fn begin(flow: u32) {
+pub(crate) fn begin_flow(flow: u32) {
     if let Some(flow_counts) = counts_of(flow) {
         flow_counts.flow.store(0, Relaxed);
         for counts in [&flow_counts.sent, &flow_counts.received] {
@@ -84,48 +84,49 @@ pub(crate) fn begin(flow: u32) {
 
 /// Begins to count a direction of a flow behind bytes that went `before` it was begun; where their
 /// number is not known, nothing is counted.
-pub(crate) fn begin_at(flow: u32, direction: Direction, before: Option<u64>) {
+pub(crate) fn begin_flow_at(flow: u32, direction: Direction, before: Option<u64>) {
     let Some(flow_counts) = counts_of(flow).filter(|counts| counts.flow.load(Relaxed) == flow)
     else {
         return;
     };
     match before {
-        Some(before) => flow_counts.of(direction).total.store(before, Relaxed),
+        Some(before) => flow_counts.counts_in(direction).total.store(before, Relaxed),
         None => flow_counts.flow.store(0, Relaxed),
     }
 }
 
 /// Writes a transfer, with its position where the log needs that. Otherwise as
 /// [`Writer::transfer`].
-pub(crate) fn transfer(writer: Writer, moved: &Transfer, now: u64) {
-    if options().keeps_newest {
-        write(writer, moved, now);
+pub(crate) fn write_transfer(writer: RecordWriter, moved: &StreamTransfer, now: u64) {
+    if recording_options().keeps_newest {
+        write_positioned(writer, moved, now);
     } else {
-        let Transfer { direction, flow, ticks, bytes, duration } = *moved;
+        let StreamTransfer { direction, flow, ticks, bytes, duration } = *moved;
         writer.transfer(direction, flow, ticks, bytes, duration, now);
     }
 }
 
 /// Writes a transfer with its position, and counts it.
-fn write(writer: Writer, moved: &Transfer, now: u64) {
+fn write_positioned(writer: RecordWriter, moved: &StreamTransfer, now: u64) {
     let known =
         counts_of(moved.flow).filter(|flow_counts| flow_counts.flow.load(Relaxed) == moved.flow);
-    let counts = known.map(|flow_counts| flow_counts.of(moved.direction));
+    let counts = known.map(|flow_counts| flow_counts.counts_in(moved.direction));
     let before = counts.map_or(NO_POSITION, |counts| counts.total.fetch_add(moved.bytes, Relaxed));
-    let position = encode::position(now, moved.flow, moved.direction, before);
+    let position = encode::position_record(now, moved.flow, moved.direction, before);
     // Asked again at the very moment at which the record gets its place: a signal handler may have
     // come in between.
-    let follows =
-        |chunk| counts.is_some_and(|counts| counts.latest.load(Relaxed) == mark(chunk, before));
-    let written = writer.transfer_behind(position.as_slice(), follows, moved, now);
+    let follows = |chunk| {
+        counts.is_some_and(|counts| counts.latest.load(Relaxed) == record_mark(chunk, before))
+    };
+    let written = writer.transfer_after(position.as_slice(), follows, moved, now);
     if let (Some(counts), Some(chunk)) = (counts, written) {
-        counts.latest.store(mark(chunk, before.wrapping_add(moved.bytes)), Relaxed);
+        counts.latest.store(record_mark(chunk, before.wrapping_add(moved.bytes)), Relaxed);
     }
 }
 
 /// Mark of a record in `chunk` that ends at the byte `end`. The first record of a stream has none
 /// before it in any chunk.
-fn mark(chunk: u64, end: u64) -> u64 {
+fn record_mark(chunk: u64, end: u64) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     if end == 0 { 0 } else { (chunk ^ end.wrapping_mul(ODD)).wrapping_mul(ODD) | 1 }
 }

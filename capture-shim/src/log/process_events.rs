@@ -9,16 +9,16 @@ use crate::log;
 use crate::platform::clock;
 
 /// Logs an event of the process.
-pub(crate) fn event(event: ProcessEvent, value: c_int) {
-    if let Some(writer) = log::existing() {
-        let now = clock::now();
-        writer.record(&encode::process(now, event, value), now);
+pub(crate) fn log_event(event: ProcessEvent, value: c_int) {
+    if let Some(writer) = log::existing_writer() {
+        let now = clock::current_ticks();
+        writer.record(&encode::process_record(now, event, value), now);
     }
 }
 
 /// Sets the process's progress in the header.
 pub(crate) fn set_progress(value: u32) {
-    if let Some(header) = log::existing().and_then(log::Writer::header) {
+    if let Some(header) = log::existing_writer().and_then(log::RecordWriter::header) {
         header.state.store(value, Relaxed);
     }
 }

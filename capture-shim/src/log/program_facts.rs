@@ -6,10 +6,10 @@ use core::sync::atomic::Ordering::{Acquire, Release};
 
 use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, VERSION};
 
-use crate::platform::raw::{self, Descriptor};
-use crate::platform::text::fill;
+use crate::platform::raw::{self, OwnDescriptor};
+use crate::platform::text::fill_field;
 use crate::platform::{arguments, clock};
-use crate::state::options::{RESOURCES, options};
+use crate::state::options::{RESOURCES, recording_options};
 use crate::state::settings;
 
 /// Facts from before the program gave up the ways to find them out; null before that. Children have
@@ -17,12 +17,12 @@ use crate::state::settings;
 static KNOWN: AtomicPtr<FileHeader> = AtomicPtr::new(ptr::null_mut());
 
 /// Remembers the facts for a time when they cannot be found out.
-pub(crate) fn remember() {
+pub(crate) fn remember_facts() {
     if KNOWN.load(Acquire).is_null()
         && let Some(memory) = raw::map_anonymous(size_of::<FileHeader>())
     {
         #[cfg(feature = "injected")]
-        crate::platform::mapped::note(memory, size_of::<FileHeader>());
+        crate::platform::mapped_memory::note_mapping(memory, size_of::<FileHeader>());
         let header: *mut FileHeader = memory.cast();
         // SAFETY: the mapping is new, zeroed, aligned to a page and as long as that; zeros are
         // valid.
@@ -32,7 +32,7 @@ pub(crate) fn remember() {
 }
 
 /// Fills in the facts of a header, whichever of the program's processes has the log.
-pub(crate) fn describe(fields: &mut FileHeader) {
+pub(crate) fn fill_header(fields: &mut FileHeader) {
     // SAFETY: null or a mapping that is never removed.
     let Some(known) = (unsafe { KNOWN.load(Acquire).as_ref() }) else { return find_out(fields) };
     macro_rules! copy {
@@ -41,9 +41,9 @@ pub(crate) fn describe(fields: &mut FileHeader) {
     copy! { version header_bytes chunk_bytes tick_clock tick_shift boot_id host executable arguments }
     copy! { limit keeps_newest source cgroup resources heads recording }
     // The process may have gone to another namespace since.
-    fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(known.namespace);
+    fields.namespace = raw::inode_of(c"/proc/self/ns/net").unwrap_or(known.namespace);
     // A child's namespace of ids may be another one.
-    fields.pid_namespace = raw::inode(c"/proc/self/ns/pid").unwrap_or(0);
+    fields.pid_namespace = raw::inode_of(c"/proc/self/ns/pid").unwrap_or(0);
 }
 
 /// Asks the kernel for all facts of a header.
@@ -51,21 +51,21 @@ fn find_out(fields: &mut FileHeader) {
     fields.version = VERSION;
     fields.header_bytes = HEADER_BYTES as u32;
     fields.chunk_bytes = CHUNK_BYTES as u32;
-    (fields.tick_clock, fields.tick_shift) = clock::description();
+    (fields.tick_clock, fields.tick_shift) = clock::tick_description();
     fields.boot_id = boot_id();
-    fill(&mut fields.host, settings::host());
+    fill_field(&mut fields.host, settings::host_name());
     raw::readlink(c"/proc/self/exe", &mut fields.executable);
-    arguments::write(&mut fields.arguments);
-    fields.limit = options().limit();
-    fields.keeps_newest = if options().keeps_newest { KEEPS_NEWEST } else { 0 };
+    arguments::write_arguments(&mut fields.arguments);
+    fields.limit = recording_options().log_limit();
+    fields.keeps_newest = if recording_options().keeps_newest { KEEPS_NEWEST } else { 0 };
     fields.resources = u32::from(RESOURCES);
-    fields.heads = u32::from(options().keeps_any_heads());
-    fields.recording = settings::recording();
-    fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(0);
+    fields.heads = u32::from(recording_options().keeps_any_snippets());
+    fields.recording = settings::recording_id();
+    fields.namespace = raw::inode_of(c"/proc/self/ns/net").unwrap_or(0);
     if let Ok(file) = raw::open(c"/proc/self/cgroup", libc::O_RDONLY | libc::O_CLOEXEC, 0) {
         file.read(&mut fields.cgroup);
     }
-    fields.pid_namespace = raw::inode(c"/proc/self/ns/pid").unwrap_or(0);
+    fields.pid_namespace = raw::inode_of(c"/proc/self/ns/pid").unwrap_or(0);
 }
 
 /// The kernel's random id of this boot.
@@ -77,7 +77,7 @@ fn boot_id() -> [u8; 16] {
     else {
         return id;
     };
-    let length = Descriptor::read(&file, &mut text);
+    let length = OwnDescriptor::read(&file, &mut text);
     let digits = text.iter().take(length).filter_map(|byte| (*byte as char).to_digit(16));
     for (index, digit) in digits.take(32).enumerate() {
         if let Some(place) = id.get_mut(index / 2) {

@@ -7,14 +7,16 @@
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
-use socket_log::encode::{self, DATAGRAM_WORDS, Datagram, Direction, ENDPOINTS_WORDS, Words};
+use socket_log::encode::{
+    self, DATAGRAM_WORDS, DatagramRecord, Direction, ENDPOINTS_WORDS, RecordWords,
+};
 use socket_log::layout::{SHORT_DATAGRAM_WORDS, SHORT_WORDS, lost};
 
-use super::Writer;
-use super::commit::{commit, commit_datagram};
-use crate::state::Peers;
+use super::RecordWriter;
+use super::commit::{commit_datagram, commit_record};
+use crate::state::DatagramPeers;
 
-impl Writer {
+impl RecordWriter {
     /// Writes a transfer on a stream: `ticks` is its time, `now` the present.
     #[inline(always)]
     pub(crate) fn transfer(
@@ -26,14 +28,14 @@ impl Writer {
         duration: u64,
         now: u64,
     ) {
-        if !self.transfer_at_once(direction, flow, ticks, bytes, duration) {
-            self.transfer_with_care(direction, flow, ticks, bytes, duration, now);
+        if !self.transfer_fast(direction, flow, ticks, bytes, duration) {
+            self.transfer_slow(direction, flow, ticks, bytes, duration, now);
         }
     }
 
     /// Writes a transfer on a stream in the shortest form, and tells whether that was possible.
     #[inline(always)]
-    pub(crate) fn transfer_at_once(
+    pub(crate) fn transfer_fast(
         self,
         direction: Direction,
         flow: u32,
@@ -43,10 +45,10 @@ impl Writer {
     ) -> bool {
         if let Some(words) = encode::transfer_short(direction, flow, ticks, bytes, duration)
             && self.is_near(ticks)
-            && let Some(place) = self.reserve_words(SHORT_WORDS, || self.follows(ticks))
+            && let Some(place) = self.reserve_words(SHORT_WORDS, || self.is_close_to_latest(ticks))
         {
             // SAFETY: the words were reserved for this record.
-            unsafe { commit(place, SHORT_WORDS, words.into_iter()) };
+            unsafe { commit_record(place, SHORT_WORDS, words.into_iter()) };
             self.thread.latest.store(ticks, Release);
             return true;
         }
@@ -55,7 +57,7 @@ impl Writer {
 
     #[cold]
     #[inline(never)]
-    fn transfer_with_care(
+    fn transfer_slow(
         self,
         direction: Direction,
         flow: u32,
@@ -68,50 +70,52 @@ impl Writer {
         // Until this record is whole, one of a signal handler must not be read as following upon
         // it.
         self.thread.latest.store(0, Release);
-        match encode::transfer(direction, flow, ticks, bytes, duration) {
-            Some(words) if self.is_near(ticks) => self.append(&words),
-            _ => self
-                .append(encode::transfer_long(direction, flow, ticks, bytes, duration).as_slice()),
+        match encode::transfer_common(direction, flow, ticks, bytes, duration) {
+            Some(words) if self.is_near(ticks) => self.append_words(&words),
+            _ => self.append_words(
+                encode::transfer_long(direction, flow, ticks, bytes, duration).as_slice(),
+            ),
         }
         self.thread.latest.store(ticks, Release);
     }
 
     /// Writes a datagram's record; `now` is the present.
     #[inline(always)]
-    pub(crate) fn datagram(self, datagram: &Datagram, now: u64) {
-        let Datagram { flow, peer, .. } = *datagram;
-        let latest = self.peers(datagram.direction).of(flow);
+    pub(crate) fn datagram(self, datagram: &DatagramRecord, now: u64) {
+        let DatagramRecord { flow, peer, .. } = *datagram;
+        let latest = self.datagram_peers(datagram.direction).peer_of(flow);
         if let Some(words) = encode::datagram_short(datagram)
             && self.is_near(datagram.ticks)
-            && let Some(place) = self.reserve_words(SHORT_DATAGRAM_WORDS, || latest.is(flow, peer))
+            && let Some(place) =
+                self.reserve_words(SHORT_DATAGRAM_WORDS, || latest.is_same(flow, peer))
         {
             // SAFETY: the words were reserved for this record.
-            unsafe { commit(place, SHORT_DATAGRAM_WORDS, words.into_iter()) };
+            unsafe { commit_record(place, SHORT_DATAGRAM_WORDS, words.into_iter()) };
         } else {
-            self.datagram_whole(datagram, now);
+            self.datagram_long(datagram, now);
         }
     }
 
     /// Writes a datagram's record in the long form, and notes its peer.
     #[inline(never)]
-    fn datagram_whole(self, datagram: &Datagram, now: u64) {
-        let (head, peer) = encode::datagram_parts(datagram);
+    fn datagram_long(self, datagram: &DatagramRecord, now: u64) {
+        let (head, peer) = encode::datagram_fragments(datagram);
         let length = DATAGRAM_WORDS + peer.len().div_ceil(4);
         let Some(_behind) = self.make_ready(now) else { return };
-        let latest = self.peers(datagram.direction).of(datagram.flow);
-        let noting = latest.begin();
+        let latest = self.datagram_peers(datagram.direction).peer_of(datagram.flow);
+        let noting = latest.begin_record();
         match self.reserve_words(length, || true) {
             // SAFETY: as many words were reserved for this record.
             Some(place) => unsafe { commit_datagram(place, length, &head, peer) },
-            None => self.lose(lost::BUSY),
+            None => self.count_lost(lost::BUSY),
         }
         if noting {
-            latest.note(datagram.flow, peer);
+            latest.note_peer(datagram.flow, peer);
         }
     }
 
     #[inline(always)]
-    fn peers(self, direction: Direction) -> &'static Peers {
+    fn datagram_peers(self, direction: Direction) -> &'static DatagramPeers {
         match direction {
             Direction::Send => &self.thread.sent_to,
             Direction::Receive => &self.thread.received_from,
@@ -120,29 +124,31 @@ impl Writer {
 
     /// Writes a record whose time is `now`.
     #[inline]
-    pub(crate) fn record<const CAPACITY: usize>(self, words: &Words<CAPACITY>, now: u64) {
+    pub(crate) fn record<const CAPACITY: usize>(self, words: &RecordWords<CAPACITY>, now: u64) {
         self.record_words(words.as_slice(), now);
     }
 
     #[inline(never)]
     fn record_words(self, words: &[u32], now: u64) {
         if let Some(_behind) = self.make_ready(now) {
-            self.append(words);
+            self.append_words(words);
         }
     }
 
     /// Writes the names of a flow's ends, in the parts of [`encode::endpoints_parts`].
     #[inline(never)]
-    pub(crate) fn names(self, parts: ([u32; ENDPOINTS_WORDS], &[u8], &[u8]), now: u64) {
+    pub(crate) fn endpoint_names(self, parts: ([u32; ENDPOINTS_WORDS], &[u8], &[u8]), now: u64) {
         let (head, local, peer) = parts;
         let length = head.len() + local.len().div_ceil(4) + peer.len().div_ceil(4);
         let Some(_behind) = self.make_ready(now) else { return };
-        let Some(place) = self.reserve_words(length, || true) else { return self.lose(lost::BUSY) };
+        let Some(place) = self.reserve_words(length, || true) else {
+            return self.count_lost(lost::BUSY);
+        };
         // SAFETY: as many words were reserved for this record, and what pads the names is zero
         // already.
         unsafe {
             let tag = AtomicU32::from_ptr(place);
-            tag.store(encode::reserved(length), Relaxed);
+            tag.store(encode::reservation_word(length), Relaxed);
             // Neither the compiler nor (by the release below) the machine moves the tag behind the
             // body.
             core::sync::atomic::fence(Release);

@@ -14,7 +14,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
-use carried::{Carried, ChunkScratch, length};
+use carried_records::{CarriedRecords, ChunkScratch, record_length};
 use socket_log::layout::{
     Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, FileHeader,
     HEADER_BYTES, kind, lost,
@@ -22,13 +22,13 @@ use socket_log::layout::{
 
 use super::commit::open_chunk;
 use super::{causes, segment};
-use crate::state::options::options;
-use crate::state::{self, Queue, State};
+use crate::state::options::recording_options;
+use crate::state::{self, ChunkQueue, ProcessState};
 use crate::tuning::{
     MAX_CHUNKS_TRIED, MAX_RETIRED, MAX_SCRATCHES, RECORDS_BETWEEN_SEARCHES, SPARE_CHUNKS,
 };
 
-mod carried;
+mod carried_records;
 
 /// Places of the queue: 36 bits of the chunk's page, 0 once it was taken; above them the ticket by
 /// which it came.
@@ -41,12 +41,12 @@ static SCRATCH: AtomicPtr<ChunkScratch> = AtomicPtr::new(ptr::null_mut());
 
 /// Scratch memory that its owner has alone, as long as this lives.
 struct OwnScratch<'state> {
-    queue: &'state Queue,
+    queue: &'state ChunkQueue,
     index: u32,
 }
 
 impl<'state> OwnScratch<'state> {
-    fn take(queue: &'state Queue) -> Option<OwnScratch<'state>> {
+    fn try_take(queue: &'state ChunkQueue) -> Option<OwnScratch<'state>> {
         loop {
             let busy = queue.busy.load(Relaxed);
             let index = busy.trailing_ones();
@@ -73,20 +73,21 @@ impl Drop for OwnScratch<'_> {
 }
 
 /// Maximum number of chunks of the log.
-fn capacity() -> usize {
-    ((options().max_bytes as usize).min(segment::MAX_LOG_BYTES) - HEADER_BYTES) / CHUNK_BYTES
+fn chunk_capacity() -> usize {
+    ((recording_options().max_bytes as usize).min(segment::MAX_LOG_BYTES) - HEADER_BYTES)
+        / CHUNK_BYTES
 }
 
 /// Number of places of the queue: twice as many as there can be chunks in it, so that none is
 /// needed while the one that was there a round before is still being taken.
-fn places() -> usize {
-    (2 * capacity()).next_power_of_two()
+fn place_count() -> usize {
+    (2 * chunk_capacity()).next_power_of_two()
 }
 
 /// Maps the queue, where it is needed. False without memory.
-pub(crate) fn create() -> bool {
-    if options().keeps_newest {
-        let Some(memory) = state::private_to_process(places() * size_of::<AtomicU64>()) else {
+pub(crate) fn create_queue() -> bool {
+    if recording_options().keeps_newest {
+        let Some(memory) = state::private_to_process(place_count() * size_of::<AtomicU64>()) else {
             return false;
         };
         let Some(scratch) = state::private_to_process(MAX_SCRATCHES * size_of::<ChunkScratch>())
@@ -100,26 +101,26 @@ pub(crate) fn create() -> bool {
 }
 
 /// Place of a ticket in the queue.
-fn place(ticket: u64) -> Option<&'static AtomicU64> {
+fn queue_place(ticket: u64) -> Option<&'static AtomicU64> {
     let queue = QUEUE.load(Relaxed);
     // SAFETY: null, or as many places as this, which are never removed.
-    (!queue.is_null()).then(|| unsafe { &*queue.add(ticket as usize & (places() - 1)) })
+    (!queue.is_null()).then(|| unsafe { &*queue.add(ticket as usize & (place_count() - 1)) })
 }
 
 /// Value of a place: the ticket, and the page that came with it.
-fn value(ticket: u64, page: u64) -> u64 {
+fn place_value(ticket: u64, page: u64) -> u64 {
     // No ticket is 0, so that an untouched place has none.
     ticket.wrapping_add(1) << PAGE_BITS | page & PAGE_MASK
 }
 
 /// Puts a chunk that its thread has filled, or left, into the queue. `address` is any address in
 /// it.
-pub(crate) fn give(state: &State, address: usize) {
+pub(crate) fn queue_chunk(state: &ProcessState, address: usize) {
     let page = (address / CHUNK_BYTES) as u64;
     if page != 0 {
         let ticket = state.queue.tail.fetch_add(1, AcqRel);
-        if let Some(place) = place(ticket) {
-            place.store(value(ticket, page), Release);
+        if let Some(place) = queue_place(ticket) {
+            place.store(place_value(ticket, page), Release);
         }
     }
 }
@@ -132,20 +133,24 @@ pub(crate) fn give(state: &State, address: usize) {
 /// chunk stays with the thread until it is whole. Were there ever more of them than a thread can
 /// keep (or one is never made whole, because the handler jumped out), the chunk is not used again,
 /// and the log has one less.
-pub(crate) fn retire(state: &State, retired: &[AtomicUsize; MAX_RETIRED], cursor: usize) {
+pub(crate) fn retire_chunk(
+    state: &ProcessState,
+    retired: &[AtomicUsize; MAX_RETIRED],
+    cursor: usize,
+) {
     for kept in retired {
         let chunk = kept.load(Relaxed);
         // Taken out first: either a handler that comes in between gives it, or this does, but not
         // both.
         if is_whole(chunk) && chunk != 0 && kept.compare_exchange(chunk, 0, AcqRel, Relaxed).is_ok()
         {
-            give(state, chunk);
+            queue_chunk(state, chunk);
         }
     }
     // The chunk is found by its last byte: the cursor of a full chunk is beyond it.
     let last = cursor - 1;
     if is_whole(last) {
-        give(state, last);
+        queue_chunk(state, last);
     } else {
         let _ = retired.iter().any(|kept| kept.compare_exchange(0, last, AcqRel, Relaxed).is_ok());
     }
@@ -162,25 +167,25 @@ fn is_whole(last: usize) -> bool {
         if matches!(first as u8, 0 | kind::RESERVED) {
             return false;
         }
-        at += length(first);
+        at += record_length(first);
     }
     true
 }
 
 /// Oldest chunk of the queue, taken out. One that is just being put in is passed over.
-fn oldest(state: &State) -> Option<*mut u32> {
+fn take_oldest(state: &ProcessState) -> Option<*mut u32> {
     let queue = &state.queue;
     let mut ticket = queue.head.load(Acquire);
     // The tail is read anew each time: while this thread stood still, others may have emptied what
     // it saw and filled more.
     while ticket < queue.tail.load(Acquire) {
-        let place = place(ticket)?;
+        let place = queue_place(ticket)?;
         let found = place.load(Acquire);
         let page = found & PAGE_MASK;
-        if found == value(ticket, page) {
+        if found == place_value(ticket, page) {
             let is_taken = page == 0;
             let taken = is_taken
-                || place.compare_exchange(found, value(ticket, 0), AcqRel, Acquire).is_ok();
+                || place.compare_exchange(found, place_value(ticket, 0), AcqRel, Acquire).is_ok();
             if taken {
                 // The head moves on once, whoever is first.
                 let _ = queue.head.compare_exchange(ticket, ticket + 1, AcqRel, Relaxed);
@@ -198,13 +203,13 @@ fn oldest(state: &State) -> Option<*mut u32> {
 /// that are in use already.
 #[cold]
 #[inline(never)]
-pub(crate) fn take(
-    state: &State,
+pub(crate) fn recycle_chunk(
+    state: &ProcessState,
     header: &FileHeader,
     tid: u32,
     anchor: &Anchor,
 ) -> Result<(*mut u8, usize), usize> {
-    if let Some(memory) = never_used(state, header, SPARE_CHUNKS) {
+    if let Some(memory) = take_unused(state, header, SPARE_CHUNKS) {
         open_chunk(memory.cast(), tid, anchor, &[]);
         return Ok((memory, CHUNK_HEADER_WORDS));
     }
@@ -212,28 +217,28 @@ pub(crate) fn take(
     if held_off.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
         return Err(lost::LIMIT);
     }
-    let mut own = OwnScratch::take(&state.queue).ok_or(lost::BUSY)?;
+    let mut own = OwnScratch::try_take(&state.queue).ok_or(lost::BUSY)?;
     let scratch = own.scratch().ok_or(lost::LIMIT)?;
     for _ in 0..MAX_CHUNKS_TRIED {
-        let chunk = oldest(state).ok_or(lost::LIMIT)?;
-        let mut carried = Carried::new(scratch);
+        let chunk = take_oldest(state).ok_or(lost::LIMIT)?;
+        let mut carried = CarriedRecords::new(scratch);
         // SAFETY: a whole chunk, and ours: it was taken out of the queue.
-        let fits = carried.collect(unsafe { core::slice::from_raw_parts(chunk, CHUNK_WORDS) });
+        let fits = carried.collect_live(unsafe { core::slice::from_raw_parts(chunk, CHUNK_WORDS) });
         if !fits {
-            give(state, chunk.expose_provenance());
+            queue_chunk(state, chunk.expose_provenance());
             continue;
         }
-        carried.close(anchor);
-        let spare = spare(state).or_else(|| never_used(state, header, 0));
+        carried.push_anchor(anchor);
+        let spare = take_empty(state).or_else(|| take_unused(state, header, 0));
         let memory = match spare {
             Some(memory) => {
                 open_chunk(memory.cast(), tid, anchor, carried.as_slice());
-                clear(chunk);
-                keep_spare(state, chunk);
+                clear_chunk(chunk);
+                keep_empty(state, chunk);
                 memory
             }
             None => {
-                clear(chunk);
+                clear_chunk(chunk);
                 open_chunk(chunk.cast(), tid, anchor, carried.as_slice());
                 chunk.cast()
             }
@@ -245,24 +250,25 @@ pub(crate) fn take(
 }
 
 /// Chunk of the file that was never used, while there are more than `but` of them.
-fn never_used(state: &State, header: &FileHeader, but: usize) -> Option<*mut u8> {
+fn take_unused(state: &ProcessState, header: &FileHeader, but: usize) -> Option<*mut u8> {
     loop {
-        let most = capacity().saturating_sub(but + state.queue.refused.load(Relaxed) as usize);
+        let most =
+            chunk_capacity().saturating_sub(but + state.queue.refused.load(Relaxed) as usize);
         let number = header.chunks.load(Relaxed);
         if number as usize >= most {
             return None;
         }
-        match segment::chunk(state, number) {
+        match segment::chunk_memory(state, number) {
             // As in `segment::next_chunk`, the number is taken once there is memory for it.
             Ok(memory) => {
                 if header.chunks.compare_exchange(number, number + 1, AcqRel, Relaxed).is_ok() {
                     return Some(memory);
                 }
             }
-            Err(cause) if causes::passes(cause) => return None,
+            Err(cause) if causes::is_temporary(cause) => return None,
             Err(_) => {
                 // The log is as large as it will be. Numbers from here on are never given.
-                state.queue.refused.store((capacity() - number as usize) as u32, Relaxed);
+                state.queue.refused.store((chunk_capacity() - number as usize) as u32, Relaxed);
                 return None;
             }
         }
@@ -270,7 +276,7 @@ fn never_used(state: &State, header: &FileHeader, but: usize) -> Option<*mut u8>
 }
 
 /// Takes a chunk that is kept empty.
-fn spare(state: &State) -> Option<*mut u8> {
+fn take_empty(state: &ProcessState) -> Option<*mut u8> {
     let taken = state
         .queue
         .spares
@@ -281,7 +287,7 @@ fn spare(state: &State) -> Option<*mut u8> {
 }
 
 /// Keeps an empty chunk, or puts it into the queue where there are enough.
-fn keep_spare(state: &State, chunk: *mut u32) {
+fn keep_empty(state: &ProcessState, chunk: *mut u32) {
     let address = chunk.expose_provenance();
     let kept = state
         .queue
@@ -289,12 +295,12 @@ fn keep_spare(state: &State, chunk: *mut u32) {
         .iter()
         .any(|spare| spare.compare_exchange(0, address as u64, AcqRel, Relaxed).is_ok());
     if !kept {
-        give(state, address);
+        queue_chunk(state, address);
     }
 }
 
 /// Makes a chunk nobody's, with nothing in it.
-fn clear(chunk: *mut u32) {
+fn clear_chunk(chunk: *mut u32) {
     let header: *mut ChunkHeader = chunk.cast();
     // SAFETY: a whole chunk, and ours.
     unsafe {

@@ -7,11 +7,11 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use socket_log::layout::{ANCHOR_REACH, CHUNK_BYTES, SHORT_REACH, lost};
 
-use super::Writer;
-use super::commit::commit;
+use super::RecordWriter;
+use super::commit::commit_record;
 use crate::state;
 
-impl Writer {
+impl RecordWriter {
     /// Whether the thread has a chunk with an anchor near enough to `ticks`.
     #[inline(always)]
     pub(super) fn is_near(self, ticks: u64) -> bool {
@@ -22,25 +22,25 @@ impl Writer {
 
     /// Whether `ticks` is so near to the thread's latest transfer that the shortest form will do.
     #[inline(always)]
-    pub(super) fn follows(self, ticks: u64) -> bool {
+    pub(super) fn is_close_to_latest(self, ticks: u64) -> bool {
         let distance = ticks.wrapping_sub(self.thread.latest.load(Relaxed));
         distance.wrapping_add(SHORT_REACH) < 2 * SHORT_REACH
     }
 
     /// Writes a record, or counts it as lost where the thread's chunk has no room for it.
-    pub(super) fn append(self, words: &[u32]) {
-        if !self.append_at_once(words) {
-            self.lose(lost::BUSY);
+    pub(super) fn append_words(self, words: &[u32]) {
+        if !self.append_fast(words) {
+            self.count_lost(lost::BUSY);
         }
     }
 
     /// Writes a record where the thread's chunk has room for it, and tells whether it had.
     #[inline(always)]
-    pub(super) fn append_at_once(self, words: &[u32]) -> bool {
+    pub(super) fn append_fast(self, words: &[u32]) -> bool {
         let place = self.reserve_words(words.len(), || true);
         // SAFETY: the words were reserved for this record.
         place.is_some_and(|place| unsafe {
-            commit(place, words.len(), words.iter().copied());
+            commit_record(place, words.len(), words.iter().copied());
             true
         })
     }
@@ -58,7 +58,7 @@ impl Writer {
             if used == 0 || used + 4 * words > CHUNK_BYTES || !fits() {
                 return None;
             }
-            if state::replace(cursor, at, at + 4 * words) {
+            if state::replace_word(cursor, at, at + 4 * words) {
                 return Some(core::ptr::with_exposed_provenance_mut(at));
             }
         }

@@ -12,12 +12,12 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, lost};
 
-use super::{causes, keep, pages, reserve};
+use super::{causes, keep, log_reserve, pages};
 #[cfg(feature = "injected")]
-use crate::platform::mapped;
+use crate::platform::mapped_memory;
 use crate::platform::raw;
-use crate::state::State;
-use crate::state::options::options;
+use crate::state::ProcessState;
+use crate::state::options::recording_options;
 use crate::tuning::{
     ALLOCATION_PIECE_BYTES, ALLOCATION_TRIES, MAX_SEGMENTS, READY_BYTES, SEGMENT_BYTES,
 };
@@ -35,23 +35,23 @@ const DOUBLING: usize = (SEGMENT_BYTES / FIRST).trailing_zeros() as usize + 1;
 const _: () = assert!(HEADER_BYTES == CHUNK_BYTES && FIRST.is_power_of_two());
 
 /// Segment: its number, its offset in the file and its length.
-struct Segment {
+struct LogSegment {
     index: usize,
     offset: usize,
     length: usize,
 }
 
 /// Segment that holds the byte at `offset`.
-fn locate(offset: usize) -> Segment {
+fn segment_of(offset: usize) -> LogSegment {
     if offset < FIRST {
-        Segment { index: 0, offset: 0, length: FIRST }
+        LogSegment { index: 0, offset: 0, length: FIRST }
     } else if offset < SEGMENT_BYTES {
         // The segment that begins at 2^n is as long as all before it.
         let n = offset.ilog2();
-        Segment { index: 1 + (n - FIRST.ilog2()) as usize, offset: 1 << n, length: 1 << n }
+        LogSegment { index: 1 + (n - FIRST.ilog2()) as usize, offset: 1 << n, length: 1 << n }
     } else {
         let begin = offset & !(SEGMENT_BYTES - 1);
-        Segment {
+        LogSegment {
             index: DOUBLING + begin / SEGMENT_BYTES - 1,
             offset: begin,
             length: SEGMENT_BYTES,
@@ -60,14 +60,14 @@ fn locate(offset: usize) -> Segment {
 }
 
 /// Takes the next chunk, or tells the cause ([`lost`]) for which there is none.
-pub(crate) fn next_chunk(state: &State, header: &FileHeader) -> Result<*mut u8, usize> {
+pub(crate) fn next_chunk(state: &ProcessState, header: &FileHeader) -> Result<*mut u8, usize> {
     loop {
         // The number is taken once there is memory for the chunk: a number that was given back
         // might be another thread's as well.
         let number = header.chunks.load(Relaxed);
-        let memory = chunk(state, number).inspect_err(|cause| {
-            if !causes::passes(*cause) {
-                causes::stop(state, *cause);
+        let memory = chunk_memory(state, number).inspect_err(|cause| {
+            if !causes::is_temporary(*cause) {
+                causes::stop_growth(state, *cause);
             }
         })?;
         if header.chunks.compare_exchange(number, number + 1, AcqRel, Relaxed).is_ok() {
@@ -78,25 +78,25 @@ pub(crate) fn next_chunk(state: &State, header: &FileHeader) -> Result<*mut u8, 
 }
 
 /// Has the kernel make the pages of the next chunks ready, [`READY_BYTES`] at once.
-fn touch_ahead(state: &State, number: u32, memory: *mut u8) {
+fn touch_ahead(state: &ProcessState, number: u32, memory: *mut u8) {
     let offset = HEADER_BYTES + number as usize * CHUNK_BYTES;
     if offset.is_multiple_of(READY_BYTES) && state.reserve.load(Acquire).is_null() {
-        let segment = locate(offset);
-        let end = (segment.offset + segment.length).min(options().max_bytes as usize);
+        let segment = segment_of(offset);
+        let end = (segment.offset + segment.length).min(recording_options().max_bytes as usize);
         pages::make_ready(memory, READY_BYTES.min(end.saturating_sub(offset)));
     }
 }
 
 /// Memory of chunk `number`, or the cause ([`lost`]) for which there is none.
-pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
+pub(crate) fn chunk_memory(state: &ProcessState, number: u32) -> Result<*mut u8, usize> {
     let offset = HEADER_BYTES + number as usize * CHUNK_BYTES;
     if !state.reserve.load(Acquire).is_null() {
-        return causes::patiently(state, || {
-            reserve::chunk(state, offset).unwrap_or(Err(lost::REFUSED))
+        return causes::try_with_backoff(state, || {
+            log_reserve::reserved_chunk(state, offset).unwrap_or(Err(lost::REFUSED))
         });
     }
-    let mut segment = locate(offset);
-    let most = options().max_bytes as usize;
+    let mut segment = segment_of(offset);
+    let most = recording_options().max_bytes as usize;
     if offset + CHUNK_BYTES > most {
         return Err(lost::LIMIT);
     }
@@ -104,10 +104,10 @@ pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
     let place = state.segments.get(segment.index).ok_or(lost::LIMIT)?;
     let mut base = place.load(Acquire);
     if base.is_null() {
-        base = causes::patiently(state, || map(state, &segment))?;
+        base = causes::try_with_backoff(state, || map_segment(state, &segment))?;
         if let Err(first) = place.compare_exchange(ptr::null_mut(), base, AcqRel, Acquire) {
             // SAFETY: the mapping was just made and nobody has seen it.
-            unsafe { raw::unmap(base, segment.length) };
+            unsafe { raw::unmap_memory(base, segment.length) };
             base = first;
         }
     }
@@ -116,11 +116,11 @@ pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
 
 /// Mapping of the log from `offset` of the file on, to the file's end; `None` where there is none.
 /// There are no segments beyond the one of `offset`.
-pub(crate) fn rest(state: &State, offset: usize) -> Option<(*mut u8, usize)> {
+pub(crate) fn map_rest(state: &ProcessState, offset: usize) -> Option<(*mut u8, usize)> {
     let reserve = state.reserve.load(Acquire);
     let (memory, begin, length) = if reserve.is_null() {
-        let segment = locate(offset - 1);
-        let most = options().max_bytes as usize;
+        let segment = segment_of(offset - 1);
+        let most = recording_options().max_bytes as usize;
         let length = segment.length.min(most.saturating_sub(segment.offset));
         (state.segments.get(segment.index)?.load(Acquire), segment.offset, length)
     } else {
@@ -131,20 +131,22 @@ pub(crate) fn rest(state: &State, offset: usize) -> Option<(*mut u8, usize)> {
 }
 
 /// Whether `address` is in the log's memory.
-pub(crate) fn has(state: &State, address: usize) -> bool {
+pub(crate) fn has_address(state: &ProcessState, address: usize) -> bool {
     let is_in = |base: *mut u8, length: usize| {
         !base.is_null() && address.checked_sub(base.addr()).is_some_and(|offset| offset < length)
     };
-    let most = options().max_bytes as usize;
+    let most = recording_options().max_bytes as usize;
     let segments = state.segments.iter().enumerate();
     is_in(state.reserve.load(Acquire), state.reserve_length.load(Relaxed))
-        || segments.map(|(index, base)| (offset(index), base.load(Acquire))).any(
-            |(offset, base)| is_in(base, locate(offset).length.min(most.saturating_sub(offset))),
+        || segments.map(|(index, base)| (segment_offset(index), base.load(Acquire))).any(
+            |(offset, base)| {
+                is_in(base, segment_of(offset).length.min(most.saturating_sub(offset)))
+            },
         )
 }
 
 /// Offset of a segment in the file.
-fn offset(index: usize) -> usize {
+fn segment_offset(index: usize) -> usize {
     match index {
         0 => 0,
         _ if index < DOUBLING => FIRST << (index - 1),
@@ -155,31 +157,31 @@ fn offset(index: usize) -> usize {
 /// Notes what of the log is mapped, for whoever takes the library out of the process. A child has
 /// none of it.
 #[cfg(feature = "injected")]
-pub(crate) fn note_mapped(state: &State) {
+pub(crate) fn note_mapped(state: &ProcessState) {
     for (index, base) in state.segments.iter().enumerate() {
         let base = base.load(Acquire);
         if base.is_null() {
             continue;
         }
-        let offset = offset(index);
-        let most = (options().max_bytes as usize).saturating_sub(offset);
-        mapped::note(base, locate(offset).length.min(most));
+        let offset = segment_offset(index);
+        let most = (recording_options().max_bytes as usize).saturating_sub(offset);
+        mapped_memory::note_mapping(base, segment_of(offset).length.min(most));
     }
     let reserve = state.reserve.load(Acquire);
     if !reserve.is_null() {
-        mapped::note(reserve, state.reserve_length.load(Relaxed));
+        mapped_memory::note_mapping(reserve, state.reserve_length.load(Relaxed));
     }
 }
 
 /// Opens the log and maps a segment of it.
-fn map(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
-    let file = keep::open_log(state).map_err(causes::cause)?;
+fn map_segment(state: &ProcessState, segment: &LogSegment) -> Result<*mut u8, usize> {
+    let file = keep::open_log(state).map_err(causes::cause_of_error)?;
     map_file(&file, segment.offset, segment.length)
 }
 
 /// Gives a segment of the file room and maps it.
 pub(crate) fn map_file(
-    file: &raw::Descriptor,
+    file: &raw::OwnDescriptor,
     offset: usize,
     length: usize,
 ) -> Result<*mut u8, usize> {
@@ -187,14 +189,14 @@ pub(crate) fn map_file(
     if (offset + length) as u64 > raw::file_size_limit() {
         return Err(lost::FILE_SIZE);
     }
-    allocate(file, offset, length)?;
-    let memory = file.map(offset, length).map_err(causes::cause)?;
-    pages::advise(memory, length);
+    allocate_segment(file, offset, length)?;
+    let memory = file.map(offset, length).map_err(causes::cause_of_error)?;
+    pages::advise_mapping(memory, length);
     Ok(memory)
 }
 
 /// Gives a segment of the file room. Signals interrupt that, and the longer it takes the surer.
-fn allocate(file: &raw::Descriptor, offset: usize, length: usize) -> Result<(), usize> {
+fn allocate_segment(file: &raw::OwnDescriptor, offset: usize, length: usize) -> Result<(), usize> {
     let interrupted = -libc::EINTR as isize;
     let mut result = file.allocate(offset, length);
     if result == interrupted {
@@ -213,5 +215,5 @@ fn allocate(file: &raw::Descriptor, offset: usize, length: usize) -> Result<(), 
     if matches!(-result as i32, libc::EOPNOTSUPP | libc::ENOSYS) {
         result = file.extend(offset + length);
     }
-    if result == 0 { Ok(()) } else { Err(causes::cause(result)) }
+    if result == 0 { Ok(()) } else { Err(causes::cause_of_error(result)) }
 }

@@ -9,27 +9,29 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use socket_log::layout::{FileHeader, MAGIC, lost, state as progress};
 
-use super::{causes, family, guard, keep, new_file, program_facts, segment, spares};
+use super::{
+    causes, children_without_log, guard, keep, new_file, preallocated_logs, program_facts, segment,
+};
 use crate::descriptors::table;
-use crate::platform::{checksum, clock, identity, permitted, raw};
-use crate::state::{State, lineage};
+use crate::platform::{checksum, clock, identity, permitted_syscalls, raw};
+use crate::state::{ProcessState, lineage};
 use crate::tuning::MAX_YIELDS;
 
 /// Notes the beginning of a child, which has one thread. It has no log until it uses a socket.
-pub(crate) fn born(state: &State) {
-    let birth = clock::anchor();
+pub(crate) fn begin_child(state: &ProcessState) {
+    let birth = clock::read_anchor();
     // SAFETY: the process has one thread.
     unsafe { *state.birth.get() = birth };
-    if permitted::is_active() {
+    if permitted_syscalls::is_active() {
         // The child knows its parent by this, and its children know it.
-        identity::process();
+        identity::process_ids();
     }
-    lineage::enter(birth.realtime);
+    lineage::enter_process(birth.realtime);
 }
 
 /// Starts the process's log. Returns when it is started, by whichever thread, or cannot be.
-pub(crate) fn begin(state: &State) {
-    let own = identity::tid();
+pub(crate) fn start_log(state: &ProcessState) {
+    let own = identity::thread_id();
     if let Err(starter) = state.starting.compare_exchange(0, own, AcqRel, Acquire) {
         // Another thread starts the log, which takes as long as making a file. It may be this very
         // thread, interrupted by a signal: so the wait has an end.
@@ -44,9 +46,9 @@ pub(crate) fn begin(state: &State) {
     }
     // Not when the library is loaded: most processes have no use for it, and a virtual processor
     // takes long to say what it has.
-    checksum::choose();
-    let generation = clock::now() | 1;
-    match causes::patiently(state, || create(state)) {
+    checksum::choose_crc32();
+    let generation = clock::current_ticks() | 1;
+    match causes::try_with_backoff(state, || create_log(state)) {
         Ok(header) => {
             // SAFETY: a page of a log, which stays mapped.
             if let Some(count) = unsafe { (*header).lost.get(lost::SHORTAGE) } {
@@ -54,14 +56,14 @@ pub(crate) fn begin(state: &State) {
             }
             state.header.store(header, Relaxed);
         }
-        Err(cause) if causes::passes(cause) => {
+        Err(cause) if causes::is_temporary(cause) => {
             // The next attempt is made at one of the next messages.
             state.starting.store(0, Release);
             return;
         }
         Err(_) => {
-            family::count();
-            table::disable();
+            children_without_log::count_child();
+            table::disable_table();
         }
     }
     state.generation.store(generation, Release);
@@ -69,14 +71,18 @@ pub(crate) fn begin(state: &State) {
 
 /// Makes the log, or takes a spare one where none can be made; or tells the cause ([`lost`]) for
 /// which there is none.
-fn create(state: &State) -> Result<*mut FileHeader, usize> {
+fn create_log(state: &ProcessState) -> Result<*mut FileHeader, usize> {
     // A file that is made and cannot be mapped is of no use. So a spare log comes first where
     // system calls are given up.
-    let spare = if permitted::is_active() { spares::take(state) } else { None };
+    let spare = if permitted_syscalls::is_active() {
+        preallocated_logs::take_preallocated(state)
+    } else {
+        None
+    };
     // Before anything is stored in it.
-    guard::begin();
+    guard::begin_guard();
     let made = spare.map_or_else(|| create_file(state), Ok);
-    let header = made.or_else(|cause| spares::take(state).ok_or(cause))?;
+    let header = made.or_else(|cause| preallocated_logs::take_preallocated(state).ok_or(cause))?;
     // SAFETY: a page of a new log, which is this process's alone and stays mapped; zeros are valid.
     fill_in(state, unsafe { &mut *header });
     Ok(header)
@@ -84,23 +90,23 @@ fn create(state: &State) -> Result<*mut FileHeader, usize> {
 
 /// Makes the log ahead, for a time when none can be made any more. Tools pass over it until there
 /// is something in it.
-pub(crate) fn begin_ahead(state: &State, room: usize) {
-    if state.starting.compare_exchange(0, identity::tid(), AcqRel, Acquire).is_err() {
+pub(crate) fn begin_ahead(state: &ProcessState, room: usize) {
+    if state.starting.compare_exchange(0, identity::thread_id(), AcqRel, Acquire).is_err() {
         return;
     }
-    checksum::choose();
-    let generation = clock::now() | 1;
+    checksum::choose_crc32();
+    let generation = clock::current_ticks() | 1;
     // SAFETY: only the thread that starts the log writes the path, and nobody reads it before the
     // generation.
     let path = unsafe { &mut *state.path.get() };
     let made = new_file::set_path(path, state, b".spare")
-        .and_then(|()| spares::make_one(path, room, |file| keep::note(state, file)));
+        .and_then(|()| preallocated_logs::make_one(path, room, |file| keep::note_log(state, file)));
     let Some(made) = made else {
         state.starting.store(0, Release);
         return;
     };
-    guard::begin();
-    spares::become_own(state, &made);
+    guard::begin_guard();
+    preallocated_logs::become_own(state, &made);
     // Nothing is stored before it is needed: the first store into a page of a file takes time.
     state.unused.store(1, Relaxed);
     state.header.store(made.memory.cast(), Relaxed);
@@ -110,7 +116,7 @@ pub(crate) fn begin_ahead(state: &State, room: usize) {
 /// Fills in the header of a log that was made ahead: it is about to have something in it.
 #[cold]
 #[inline(never)]
-pub(crate) fn announce(state: &State) {
+pub(crate) fn fill_header(state: &ProcessState) {
     let header = state.header.load(Relaxed);
     // Once only, by whoever is first, a signal handler maybe.
     if !header.is_null() && state.unused.compare_exchange(1, 0, AcqRel, Relaxed).is_ok() {
@@ -120,28 +126,28 @@ pub(crate) fn announce(state: &State) {
 }
 
 /// Fills in the header of a new log, and lets readers have it.
-fn fill_in(state: &State, fields: &mut FileHeader) {
-    program_facts::describe(fields);
-    let who = identity::process();
+fn fill_in(state: &ProcessState, fields: &mut FileHeader) {
+    program_facts::fill_header(fields);
+    let who = identity::process_ids();
     (fields.pid, fields.parent_pid, fields.uid) = (who.pid, who.parent, who.user);
-    fields.start = new_file::birth(state);
-    lineage::fill(&mut fields.ancestors);
+    fields.start = new_file::process_start(state);
+    lineage::fill_ancestors(&mut fields.ancestors);
     fields.state.store(progress::RUNNING, Relaxed);
     fields.magic.store(MAGIC, Release);
 }
 
 /// Makes the file of the log and maps its first segment.
-fn create_file(state: &State) -> Result<*mut FileHeader, usize> {
+fn create_file(state: &ProcessState) -> Result<*mut FileHeader, usize> {
     // The path is made in its final place, since the program may have left little room on the
     // stack.
     // SAFETY: only the thread that starts the log writes the path, and nobody reads it before the
     // generation.
     let path = unsafe { &mut *state.path.get() };
     new_file::set_path(path, state, b".sclog").ok_or(lost::REFUSED)?;
-    let file = new_file::create(path)?;
-    keep::note(state, &file);
+    let file = new_file::create_log_file(path)?;
+    keep::note_log(state, &file);
     let memory = segment::map_file(&file, 0, segment::FIRST)
-        .inspect_err(|_| keep::unlink(path.as_c_str()))?;
+        .inspect_err(|_| keep::unlink_file(path.as_c_str()))?;
     drop(file);
     let first = state.segments.first().ok_or(lost::REFUSED)?;
     first.store(memory, Relaxed);

@@ -32,7 +32,7 @@ static KEPT: StartArgumentsCell =
 /// # Safety
 /// To be called by the constructor alone. Under glibc, and without any libc, `arguments` are
 /// `count` strings.
-pub(crate) unsafe fn keep(count: c_int, arguments: *const *const c_char) {
+pub(crate) unsafe fn keep_arguments(count: c_int, arguments: *const *const c_char) {
     // Only glibc has this function.
     let is_told = cfg!(feature = "injected") || linker::gnu_get_libc_version().is_some();
     if !is_told || arguments.is_null() {
@@ -60,7 +60,7 @@ pub(crate) unsafe fn keep(count: c_int, arguments: *const *const c_char) {
 }
 
 /// Writes the arguments into a header's field.
-pub(crate) fn write(field: &mut [u8; ARGUMENTS_BYTES]) {
+pub(crate) fn write_arguments(field: &mut [u8; ARGUMENTS_BYTES]) {
     // SAFETY: nobody writes any more once the constructor has run.
     let kept = unsafe { &*KEPT.0.get() };
     if kept.length > 0 {

@@ -12,18 +12,18 @@ mod folding;
 
 /// CRC-32 (IEEE) of the bytes behind `so_far` and of `bytes` behind those. The first `so_far` is 0.
 #[inline(always)]
-pub(crate) fn update(so_far: u32, bytes: &[u8]) -> u32 {
+pub(crate) fn update_crc32(so_far: u32, bytes: &[u8]) -> u32 {
     #[cfg(target_arch = "x86_64")]
-    if let Some(sum) = folding::update(so_far, bytes) {
+    if let Some(sum) = folding::update_folded(so_far, bytes) {
         return sum;
     }
     by_table(so_far, bytes)
 }
 
 /// Asks the processor which instructions it has.
-pub(crate) fn choose() {
+pub(crate) fn choose_crc32() {
     #[cfg(target_arch = "x86_64")]
-    folding::choose();
+    folding::choose_folding();
 }
 
 /// CRC-32 by crc32fast's table.

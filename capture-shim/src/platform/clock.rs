@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32};
 use socket_log::layout::{ANCHOR_REACH, Anchor, tick};
 
 use super::{raw, test_clock};
-use crate::c_library::objects::Object;
+use crate::c_library::objects::LoadedObject;
 use crate::tuning::FIRST_ANCHOR_REACH;
 
 /// One more than the bits by which the cycle counter is shifted; 0 where ticks are nanoseconds of
@@ -36,7 +36,7 @@ pub(crate) enum TickChoice {
 }
 
 /// Description of the ticks for the header: their clock, and the bits by which it is shifted.
-pub(crate) fn description() -> (u32, u32) {
+pub(crate) fn tick_description() -> (u32, u32) {
     match CYCLES.load(Relaxed) {
         0 if !test_clock::is_on() => (tick::MONOTONIC, 0),
         // True nanoseconds of a shifted clock: their rate on that clock is found like that of
@@ -48,10 +48,10 @@ pub(crate) fn description() -> (u32, u32) {
 
 /// Present time, in ticks.
 #[inline(always)]
-pub(crate) fn now() -> u64 {
+pub(crate) fn current_ticks() -> u64 {
     match CYCLES.load(Relaxed) {
-        0 => monotonic(),
-        shifted => counter::read() >> (shifted - 1),
+        0 => monotonic_ticks(),
+        shifted => counter::read_counter() >> (shifted - 1),
     }
 }
 
@@ -59,15 +59,15 @@ pub(crate) fn now() -> u64 {
 /// has a reading of the clock in it.
 #[cold]
 #[inline(never)]
-fn monotonic() -> u64 {
-    nanoseconds(libc::CLOCK_MONOTONIC) as u64
+fn monotonic_ticks() -> u64 {
+    clock_nanoseconds(libc::CLOCK_MONOTONIC) as u64
 }
 
 /// Present time, where ticks are made of the cycle counter.
 #[cfg(feature = "injected")]
 #[inline(always)]
-pub(crate) fn now_by_counter() -> u64 {
-    of_counter(counter::read())
+pub(crate) fn ticks_by_counter() -> u64 {
+    ticks_of_counter(counter::read_counter())
 }
 
 /// Whether ticks are made of the cycle counter, by [`of_counter`].
@@ -79,7 +79,7 @@ pub(crate) fn counts_cycles() -> bool {
 /// Ticks of a value of the cycle counter, where ticks are made of it.
 #[cfg(feature = "injected")]
 #[inline(always)]
-pub(crate) fn of_counter(value: u64) -> u64 {
+pub(crate) fn ticks_of_counter(value: u64) -> u64 {
     value >> CYCLES.load(Relaxed).saturating_sub(1)
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn of_counter(value: u64) -> u64 {
 /// without one than lies behind it. Thus the last record's time is as good as the reading of the
 /// anchors, also in a process that is killed.
 #[inline]
-pub(crate) fn reach(start: u64, ticks: u64) -> u32 {
+pub(crate) fn anchor_reach(start: u64, ticks: u64) -> u32 {
     match CYCLES.load(Relaxed) {
         // A shifted clock runs at a rate of its own, which is found like that of cycles.
         0 if !test_clock::is_on() => ANCHOR_REACH as u32,
@@ -101,7 +101,7 @@ pub(crate) fn reach(start: u64, ticks: u64) -> u32 {
 /// All clocks at one moment, that of the reading of `CLOCK_REALTIME`; the other two are read on
 /// both sides of it. The tightest of four tries is taken, since a thread can be interrupted in
 /// between.
-pub(crate) fn anchor() -> Anchor {
+pub(crate) fn read_anchor() -> Anchor {
     let mut best = try_anchor();
     for _ in 0..3 {
         let next = try_anchor();
@@ -109,16 +109,16 @@ pub(crate) fn anchor() -> Anchor {
             best = next;
         }
     }
-    test_clock::apply(best.0)
+    test_clock::shift_anchor(best.0)
 }
 
 /// All clocks once, and how long it took to read them, in nanoseconds.
 fn try_anchor() -> (Anchor, i64) {
-    let before = nanoseconds(libc::CLOCK_MONOTONIC);
-    let first = counter::read_in_order();
-    let realtime = nanoseconds(libc::CLOCK_REALTIME);
-    let second = counter::read_in_order();
-    let after = nanoseconds(libc::CLOCK_MONOTONIC);
+    let before = clock_nanoseconds(libc::CLOCK_MONOTONIC);
+    let first = counter::read_counter_in_order();
+    let realtime = clock_nanoseconds(libc::CLOCK_REALTIME);
+    let second = counter::read_counter_in_order();
+    let after = clock_nanoseconds(libc::CLOCK_MONOTONIC);
     let monotonic = before + (after - before) / 2;
     let ticks = match CYCLES.load(Relaxed) {
         0 => monotonic as u64,
@@ -128,26 +128,27 @@ fn try_anchor() -> (Anchor, i64) {
 }
 
 /// Decides what a tick is. It takes as long as measuring the counter's rate roughly does.
-pub(crate) fn choose(choice: TickChoice) {
+pub(crate) fn choose_ticks(choice: TickChoice) {
     find_kernel_function();
     let wanted = match choice {
         TickChoice::Monotonic => false,
         TickChoice::Cycles => counter::is_steady(),
-        TickChoice::Trusted => is_trusted() && counter::is_steady(),
+        TickChoice::Trusted => is_counter_trusted() && counter::is_steady(),
     };
     if !wanted {
         return;
     }
     // 20 us give the rate to 1% at least, and a factor of two decides.
-    let (begin, first) = (nanoseconds(libc::CLOCK_MONOTONIC), counter::read_in_order());
+    let (begin, first) =
+        (clock_nanoseconds(libc::CLOCK_MONOTONIC), counter::read_counter_in_order());
     let mut elapsed = 0;
     for _ in 0..100_000 {
-        elapsed = nanoseconds(libc::CLOCK_MONOTONIC) - begin;
+        elapsed = clock_nanoseconds(libc::CLOCK_MONOTONIC) - begin;
         if elapsed > 20_000 {
             break;
         }
     }
-    let cycles = counter::read_in_order().saturating_sub(first);
+    let cycles = counter::read_counter_in_order().saturating_sub(first);
     let mut shift = 0;
     // At most about 1.4 ticks a nanosecond: ANCHOR_REACH is then at least 0.7 s, and at most twice
     // that.
@@ -158,7 +159,7 @@ pub(crate) fn choose(choice: TickChoice) {
 }
 
 /// Whether the kernel keeps its time by the cycle counter.
-fn is_trusted() -> bool {
+fn is_counter_trusted() -> bool {
     let path = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let mut name = [0; 16];
     let Ok(file) = raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC, 0) else { return false };
@@ -173,14 +174,14 @@ mod counter {
 
     /// Value of the counter. The processor may read it some instructions early.
     #[inline(always)]
-    pub(super) fn read() -> u64 {
+    pub(super) fn read_counter() -> u64 {
         // SAFETY: every x86-64 processor has it, and Linux lets programs read it (one that asked
         // the kernel not to, by PR_SET_TSC, gets the signal it asked for from the vDSO as well).
         unsafe { _rdtsc() }
     }
 
     /// Value of the counter when all instructions before have ended.
-    pub(super) fn read_in_order() -> u64 {
+    pub(super) fn read_counter_in_order() -> u64 {
         // SAFETY: as above.
         unsafe {
             _mm_lfence();
@@ -201,11 +202,11 @@ mod counter {
 /// Absent counter: the vDSO's clock is as cheap.
 #[cfg(not(target_arch = "x86_64"))]
 mod counter {
-    pub(super) fn read() -> u64 {
+    pub(super) fn read_counter() -> u64 {
         0
     }
 
-    pub(super) fn read_in_order() -> u64 {
+    pub(super) fn read_counter_in_order() -> u64 {
         0
     }
 
@@ -233,21 +234,21 @@ fn find_kernel_function() {
     };
     // SAFETY: takes a number only.
     let object = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
-    if let Some(object) = Object::of_kernel(object) {
-        GET_TIME.store(object.find(NAME), Relaxed);
+    if let Some(object) = LoadedObject::kernel_object(object) {
+        GET_TIME.store(object.find_symbol(NAME), Relaxed);
     }
 }
 
 /// Time of a clock of the kernel, in nanoseconds; 0 where it does not tell.
 #[inline(always)]
-fn nanoseconds(clock: libc::clockid_t) -> i64 {
+fn clock_nanoseconds(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let function = GET_TIME.load(Relaxed);
     // SAFETY: the function's type as documented. The kernel fills the struct.
     let is_told = !function.is_null()
         && unsafe { transmute::<*mut c_void, GetTime>(function)(clock, &mut time) } == 0;
     if !is_told {
-        time = raw::time(clock);
+        time = raw::system_time(clock);
     }
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }

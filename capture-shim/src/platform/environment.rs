@@ -8,13 +8,13 @@ unsafe extern "C" {
 }
 
 /// Array of the environment's strings.
-pub(crate) fn present() -> *const *const c_char {
+pub(crate) fn present_environment() -> *const *const c_char {
     // SAFETY: a word that the program may change, as libc's own functions read it.
     unsafe { (&raw const environ).read() }
 }
 
 /// Value of the variable that begins with `name` (which ends with `=`).
-pub(crate) fn find(strings: *const *const c_char, name: &[u8]) -> Option<&'static [u8]> {
+pub(crate) fn find_variable(strings: *const *const c_char, name: &[u8]) -> Option<&'static [u8]> {
     if strings.is_null() {
         return None;
     }
@@ -33,6 +33,6 @@ pub(crate) fn find(strings: *const *const c_char, name: &[u8]) -> Option<&'stati
 }
 
 /// Whether `byte` stands between two entries of a preload list.
-pub(crate) fn separates(byte: &u8) -> bool {
+pub(crate) fn is_list_separator(byte: &u8) -> bool {
     matches!(byte, b':' | b' ')
 }

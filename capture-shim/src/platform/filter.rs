@@ -40,7 +40,7 @@ impl SystemCall {
 
 /// Result of the filter: a `SECCOMP_RET_` word. `None` for a filter that the kernel would not have
 /// taken.
-pub(crate) fn run(filter: &[sock_filter], call: &SystemCall) -> Option<u32> {
+pub(crate) fn run_filter(filter: &[sock_filter], call: &SystemCall) -> Option<u32> {
     let (mut a, mut x) = (0u32, 0u32);
     let mut memory = [0u32; MEMORY];
     let mut at = 0;
@@ -67,7 +67,7 @@ pub(crate) fn run(filter: &[sock_filter], call: &SystemCall) -> Option<u32> {
             libc::BPF_STX => *memory.get_mut(k as usize)? = x,
             libc::BPF_ALU => {
                 let operand = if code & libc::BPF_X != 0 { x } else { k };
-                a = calculate(code & 0xf0, a, operand)?;
+                a = calculate_operation(code & 0xf0, a, operand)?;
             }
             libc::BPF_JMP => {
                 let operand = if code & libc::BPF_X != 0 { x } else { k };
@@ -92,7 +92,7 @@ pub(crate) fn run(filter: &[sock_filter], call: &SystemCall) -> Option<u32> {
 }
 
 /// Result of an arithmetic instruction.
-fn calculate(operation: u32, a: u32, operand: u32) -> Option<u32> {
+fn calculate_operation(operation: u32, a: u32, operand: u32) -> Option<u32> {
     Some(match operation {
         libc::BPF_ADD => a.wrapping_add(operand),
         libc::BPF_SUB => a.wrapping_sub(operand),

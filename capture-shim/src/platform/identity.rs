@@ -9,7 +9,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::{permitted, raw};
+use super::{permitted_syscalls, raw};
 use crate::c_library::linker;
 
 /// Index of the word of a recursive mutex that has its owner's id, plus one; 0 where it was not
@@ -25,7 +25,7 @@ static USER: AtomicU32 = AtomicU32::new(0);
 const WORDS: usize = size_of::<libc::pthread_mutex_t>() / 4;
 
 /// Words of a mutex that the calling thread has locked.
-fn locked() -> Option<[u32; WORDS]> {
+fn locked_mutex_words() -> Option<[u32; WORDS]> {
     let mut attributes = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
     let mut mutex = MaybeUninit::<libc::pthread_mutex_t>::zeroed();
     // SAFETY: in the order that libc wants, on memory of the types that it wants. Nobody else has
@@ -50,15 +50,15 @@ fn locked() -> Option<[u32; WORDS]> {
 /// Finds the place where libc keeps the thread's id, while the kernel can still be asked for it.
 /// Behind a first filter all is known but the user: the system calls of a process with filters take
 /// as long as these.
-pub(crate) fn learn() {
-    if permitted::is_active() && OWNER.load(Relaxed) != 0 && PROCESS.load(Relaxed) != 0 {
-        if let Some(user) = raw::id(libc::SYS_geteuid) {
+pub(crate) fn find_thread_id() {
+    if permitted_syscalls::is_active() && OWNER.load(Relaxed) != 0 && PROCESS.load(Relaxed) != 0 {
+        if let Some(user) = raw::kernel_id(libc::SYS_geteuid) {
             USER.store(user, Relaxed);
         }
         return;
     }
-    process();
-    if let (Some(words), Some(tid)) = (locked(), raw::id(libc::SYS_gettid))
+    process_ids();
+    if let (Some(words), Some(tid)) = (locked_mutex_words(), raw::kernel_id(libc::SYS_gettid))
         && let Some(index) = words.iter().position(|word| *word == tid)
     {
         OWNER.store(index as u32 + 1, Relaxed);
@@ -66,40 +66,40 @@ pub(crate) fn learn() {
 }
 
 /// Id of the calling thread, as libc knows it; 0 where it does not say.
-fn told_by_libc() -> u32 {
+fn thread_id_by_libc() -> u32 {
     let index = (OWNER.load(Relaxed) as usize).wrapping_sub(1);
     if index == usize::MAX {
         return 0;
     }
-    locked().and_then(|words| words.get(index).copied()).unwrap_or(0)
+    locked_mutex_words().and_then(|words| words.get(index).copied()).unwrap_or(0)
 }
 
 /// Id of the calling thread.
-pub(crate) fn tid() -> u32 {
-    raw::id(libc::SYS_gettid).unwrap_or_else(told_by_libc)
+pub(crate) fn thread_id() -> u32 {
+    raw::kernel_id(libc::SYS_gettid).unwrap_or_else(thread_id_by_libc)
 }
 
 /// Ids of a process that begins a log, its parent, and the user whose rights it has.
-pub(crate) struct Process {
+pub(crate) struct ProcessIds {
     pub(crate) pid: u32,
     pub(crate) parent: u32,
     pub(crate) user: u32,
 }
 
 /// Id of the calling process.
-pub(crate) fn pid() -> u32 {
-    raw::id(libc::SYS_getpid).unwrap_or_else(told_by_libc)
+pub(crate) fn process_id() -> u32 {
+    raw::kernel_id(libc::SYS_getpid).unwrap_or_else(thread_id_by_libc)
 }
 
 /// Ids of the process that begins a log here. A child that may not ask has one thread, so that
 /// thread has the process's id.
-pub(crate) fn process() -> Process {
-    let pid = pid();
+pub(crate) fn process_ids() -> ProcessIds {
+    let pid = process_id();
     if PROCESS.load(Relaxed) != pid {
         PARENT.store(PROCESS.swap(pid, Relaxed), Relaxed);
     }
-    let parent = raw::id(libc::SYS_getppid).unwrap_or_else(|| PARENT.load(Relaxed));
-    let user = raw::id(libc::SYS_geteuid).unwrap_or_else(|| USER.load(Relaxed));
+    let parent = raw::kernel_id(libc::SYS_getppid).unwrap_or_else(|| PARENT.load(Relaxed));
+    let user = raw::kernel_id(libc::SYS_geteuid).unwrap_or_else(|| USER.load(Relaxed));
     USER.store(user, Relaxed);
-    Process { pid, parent, user }
+    ProcessIds { pid, parent, user }
 }

@@ -16,7 +16,7 @@ use socket_log::layout::uncaptured::{CALLS_RINGS, CALLS_SOCKETS};
 pub(crate) const REACH: usize = 64;
 
 /// What calls a number is one of; 0 for others.
-fn calls(number: u32) -> u32 {
+fn call_kind(number: u32) -> u32 {
     match i64::from(number) {
         libc::SYS_io_uring_setup => CALLS_RINGS,
         libc::SYS_socket
@@ -47,7 +47,7 @@ pub(crate) fn own_calls(code: &[u8]) -> u32 {
         let before = code.get(site - REACH..site).unwrap_or(&[]);
         found |= match takes_number(before) {
             true => CALLS_ANY,
-            false => number_before(before).map_or(0, calls),
+            false => number_before(before).map_or(0, call_kind),
         };
         rest = site + SYSCALL.len();
     }
@@ -148,7 +148,7 @@ pub(crate) fn own_calls(code: &[u8]) -> u32 {
     sites
         .filter(|at| code.get(*at..at + 4) == Some(&SVC))
         .filter_map(|at| code.get(at - REACH..at)?.rchunks_exact(4).find_map(number))
-        .fold(0, |found, number| found | calls(number))
+        .fold(0, |found, number| found | call_kind(number))
 }
 
 #[cfg(all(test, target_arch = "x86_64"))]

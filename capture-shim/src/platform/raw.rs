@@ -14,15 +14,15 @@ mod stream;
 
 pub(crate) use call::PAGE;
 #[cfg(feature = "injected")]
-pub(crate) use call::again;
+pub(crate) use call::repeat_call;
 pub(crate) use counts::{bytes_received, bytes_sent, bytes_unread, is_fresh_stream};
 pub(crate) use files::*;
 pub(crate) use memory::*;
 pub(crate) use own_process::*;
 pub(crate) use signals::*;
 pub(crate) use sockets::*;
-pub(crate) use stream::{connect, connect_datagrams, hand_stream};
+pub(crate) use stream::{connect_datagrams, connect_unix, hand_stream};
 
 socket_log::without_std! {
-    pub(crate) use call::abort;
+    pub(crate) use call::abort_process;
 }

@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 use libc::{sock_filter, sock_fprog};
 
 use super::filter::{self, SystemCall};
-use super::permitted::{self, COUNT, EVERYTHING, KEPT, permits};
+use super::permitted_syscalls::{self, COUNT, EVERYTHING, KEPT, permits_call};
 use super::raw;
 
 /// Copy of a filter, made before the filter is in force.
@@ -28,9 +28,9 @@ impl FilterCopy {
         // SAFETY: a copy of that many instructions, which is never removed.
         let filter = unsafe { core::slice::from_raw_parts(first, length) };
         let action =
-            filter::run(filter, &call).map(|answer| answer & libc::SECCOMP_RET_ACTION_FULL);
+            filter::run_filter(filter, &call).map(|answer| answer & libc::SECCOMP_RET_ACTION_FULL);
         matches!(action, Some(libc::SECCOMP_RET_ALLOW | libc::SECCOMP_RET_LOG))
-            && (!permitted::is_active() || permits(number as usize, arguments))
+            && (!permitted_syscalls::is_active() || permits_call(number as usize, arguments))
     }
 }
 
@@ -39,7 +39,7 @@ impl FilterCopy {
 ///
 /// # Safety
 /// `program` is null, or what the program gives as its `sock_fprog`, which may be wrong.
-pub(crate) unsafe fn copy(program: *const sock_fprog) -> Option<FilterCopy> {
+pub(crate) unsafe fn copy_filter(program: *const sock_fprog) -> Option<FilterCopy> {
     if program.is_null() || !raw::is_readable(program) {
         return None;
     }
@@ -64,12 +64,12 @@ pub(crate) unsafe fn copy(program: *const sock_fprog) -> Option<FilterCopy> {
 pub(crate) fn discard(copy: FilterCopy) {
     if let Some((first, length)) = copy.0 {
         // SAFETY: the mapping of `copy`, which nobody else has seen.
-        unsafe { raw::unmap(first.cast(), length * size_of::<sock_filter>()) };
+        unsafe { raw::unmap_memory(first.cast(), length * size_of::<sock_filter>()) };
     }
 }
 
 /// Keeps the copy of a filter that is now in force.
-pub(crate) fn enforce(copy: FilterCopy) {
+pub(crate) fn enforce_filter(copy: FilterCopy) {
     let index = COUNT.load(Relaxed);
     match (copy.0, KEPT.get(index as usize)) {
         (Some((first, length)), Some(kept)) => {
@@ -77,14 +77,14 @@ pub(crate) fn enforce(copy: FilterCopy) {
             kept.first.store(first, Release);
             // Two threads at once would overwrite each other's place.
             if COUNT.compare_exchange(index, index + 1, Release, Relaxed).is_err() {
-                seal();
+                permit_nothing();
             }
         }
-        _ => seal(),
+        _ => permit_nothing(),
     }
 }
 
 /// Permits nothing from now on.
-pub(crate) fn seal() {
+pub(crate) fn permit_nothing() {
     COUNT.store(EVERYTHING, Release);
 }

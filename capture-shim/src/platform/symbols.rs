@@ -9,7 +9,7 @@ use core::ptr;
 use super::raw;
 
 /// Program in memory, with its file.
-pub(crate) struct Program<'a> {
+pub(crate) struct ProgramImage<'a> {
     file: &'a [u8],
     /// What is added to an address of the file.
     bias: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Program<'a> {
 
 /// Range of addresses that the dynamic linker has written and then made read-only.
 #[derive(Clone, Copy)]
-pub(crate) struct Constants {
+pub(crate) struct ConstantsRange {
     /// First address.
     pub(crate) start: usize,
     /// End of the pages that are read-only as a whole.
@@ -42,28 +42,28 @@ const SYMBOL_TABLE: u32 = 2;
 const FUNCTION: u8 = 2;
 
 /// Calls `look` with the running program, if its file can be read and is what runs.
-pub(crate) fn with_program(look: impl FnOnce(&Program)) {
+pub(crate) fn with_program(look: impl FnOnce(&ProgramImage)) {
     let flags = libc::O_RDONLY | libc::O_CLOEXEC;
     let Ok(file) = raw::open(c"/proc/self/exe", flags, 0) else { return };
     let length = file.size();
     let Some(memory) = file.map_to_read(length) else { return };
     // SAFETY: the mapping is that long. The file of a program that runs cannot be written.
     let bytes = unsafe { core::slice::from_raw_parts(memory, length) };
-    if let Some(program) = Program::new(bytes) {
+    if let Some(program) = ProgramImage::new(bytes) {
         look(&program);
     }
     // SAFETY: nothing of it is used any more.
-    unsafe { raw::unmap(memory, length) };
+    unsafe { raw::unmap_memory(memory, length) };
 }
 
-impl<'a> Program<'a> {
-    fn new(file: &'a [u8]) -> Option<Program<'a>> {
-        let unbiased = Program { file, bias: 0 };
+impl<'a> ProgramImage<'a> {
+    fn new(file: &'a [u8]) -> Option<ProgramImage<'a>> {
+        let unbiased = ProgramImage { file, bias: 0 };
         let is_known = file.get(..6)? == b"\x7fELF\x02\x01";
         // SAFETY: takes a number only.
         let table = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
-        let offset = unbiased.word(32)?;
-        let first = unbiased.segment(libc::PT_LOAD, |start| start == 0)?;
+        let offset = unbiased.word_at(32)?;
+        let first = unbiased.find_segment(libc::PT_LOAD, |start| start == 0)?;
         let bias = table.wrapping_sub(offset).wrapping_sub(first.address);
         let header = bias.wrapping_add(first.address);
         if !is_known || table == 0 || !raw::is_readable(header as *const [u8; HEADER]) {
@@ -71,22 +71,23 @@ impl<'a> Program<'a> {
         }
         // SAFETY: it is readable, and the program is not changed while this one thread runs.
         let in_memory = unsafe { ptr::with_exposed_provenance::<[u8; HEADER]>(header).read() };
-        (file.get(..HEADER)? == in_memory).then_some(Program { file, bias })
+        (file.get(..HEADER)? == in_memory).then_some(ProgramImage { file, bias })
     }
 
     /// Calls `visit` with the name and the address of each function that the file names.
-    pub(crate) fn each_function(&self, mut visit: impl FnMut(&[u8], usize)) -> Option<()> {
-        let (sections, count) = (self.word(40)?, usize::from(self.half(60)?));
+    pub(crate) fn for_each_function(&self, mut visit: impl FnMut(&[u8], usize)) -> Option<()> {
+        let (sections, count) = (self.word_at(40)?, usize::from(self.u16_at(60)?));
         let section = |index: usize| sections.checked_add(index.checked_mul(SECTION)?);
         for index in 0..count {
             let symbols = section(index)?;
-            if self.long(symbols + 4)? != SYMBOL_TABLE {
+            if self.u32_at(symbols + 4)? != SYMBOL_TABLE {
                 continue;
             }
-            let names = section(self.long(symbols + 40)? as usize)?;
-            let [symbols, names] = [symbols, names]
-                .map(|at| Some((self.word(at.checked_add(24)?)?, self.word(at.checked_add(32)?)?)));
-            let (symbols, names) = (self.range(symbols?)?, self.range(names?)?);
+            let names = section(self.u32_at(symbols + 40)? as usize)?;
+            let [symbols, names] = [symbols, names].map(|at| {
+                Some((self.word_at(at.checked_add(24)?)?, self.word_at(at.checked_add(32)?)?))
+            });
+            let (symbols, names) = (self.bytes_in(symbols?)?, self.bytes_in(names?)?);
             for symbol in symbols.chunks_exact(SYMBOL) {
                 let [a, b, c, d, info, _, _, _, address @ ..] = symbol else { continue };
                 let address = address.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes))?;
@@ -100,16 +101,16 @@ impl<'a> Program<'a> {
     }
 
     /// Range of constants that the dynamic linker has written.
-    pub(crate) fn constants(&self) -> Option<Constants> {
-        let segment = self.segment(CONSTANTS, |_| true)?;
+    pub(crate) fn constants_range(&self) -> Option<ConstantsRange> {
+        let segment = self.find_segment(CONSTANTS, |_| true)?;
         let start = self.bias.wrapping_add(segment.address);
         let end = start.checked_add(segment.length)?;
-        Some(Constants { start, protected_end: end & !(raw::PAGE - 1), end })
+        Some(ConstantsRange { start, protected_end: end & !(raw::PAGE - 1), end })
     }
 
     /// Start and end of the program's memory.
-    pub(crate) fn extent(&self) -> Option<[usize; 2]> {
-        let (table, count) = (self.word(32)?, usize::from(self.half(56)?));
+    pub(crate) fn memory_range(&self) -> Option<[usize; 2]> {
+        let (table, count) = (self.word_at(32)?, usize::from(self.u16_at(56)?));
         let mut extent = [usize::MAX, 0];
         for index in 0..count {
             let segment = self.segment_at(table.checked_add(index * SEGMENT)?)?;
@@ -122,42 +123,42 @@ impl<'a> Program<'a> {
     }
 
     /// First segment of a kind whose place in the file is as told.
-    fn segment(&self, kind: u32, is_at: impl Fn(usize) -> bool) -> Option<Segment> {
-        let (table, count) = (self.word(32)?, usize::from(self.half(56)?));
+    fn find_segment(&self, kind: u32, is_at: impl Fn(usize) -> bool) -> Option<FileSegment> {
+        let (table, count) = (self.word_at(32)?, usize::from(self.u16_at(56)?));
         (0..count)
             .map_while(|index| self.segment_at(table.checked_add(index * SEGMENT)?))
             .find(|segment| segment.kind == kind && is_at(segment.offset))
     }
 
-    fn segment_at(&self, at: usize) -> Option<Segment> {
-        Some(Segment {
-            kind: self.long(at)?,
-            offset: self.word(at.checked_add(8)?)?,
-            address: self.word(at.checked_add(16)?)?,
-            length: self.word(at.checked_add(40)?)?,
+    fn segment_at(&self, at: usize) -> Option<FileSegment> {
+        Some(FileSegment {
+            kind: self.u32_at(at)?,
+            offset: self.word_at(at.checked_add(8)?)?,
+            address: self.word_at(at.checked_add(16)?)?,
+            length: self.word_at(at.checked_add(40)?)?,
         })
     }
 
-    fn range(&self, (start, length): (usize, usize)) -> Option<&'a [u8]> {
+    fn bytes_in(&self, (start, length): (usize, usize)) -> Option<&'a [u8]> {
         self.file.get(start..start.checked_add(length)?)
     }
 
-    fn word(&self, at: usize) -> Option<usize> {
+    fn word_at(&self, at: usize) -> Option<usize> {
         let bytes = self.file.get(at..)?.first_chunk::<8>()?;
         Some(u64::from_le_bytes(*bytes) as usize)
     }
 
-    fn long(&self, at: usize) -> Option<u32> {
+    fn u32_at(&self, at: usize) -> Option<u32> {
         Some(u32::from_le_bytes(*self.file.get(at..)?.first_chunk::<4>()?))
     }
 
-    fn half(&self, at: usize) -> Option<u16> {
+    fn u16_at(&self, at: usize) -> Option<u16> {
         Some(u16::from_le_bytes(*self.file.get(at..)?.first_chunk::<2>()?))
     }
 }
 
 /// Part of the file that is mapped, or that says something of the mapping.
-struct Segment {
+struct FileSegment {
     kind: u32,
     /// Place in the file, in bytes.
     offset: usize,

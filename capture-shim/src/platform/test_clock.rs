@@ -9,7 +9,7 @@
 
 use socket_log::layout::Anchor;
 
-use super::Once;
+use super::InitOnce;
 use crate::tuning::MAX_CLOCK_STEPS;
 
 /// Unit of the skew: parts per million.
@@ -17,7 +17,7 @@ const MILLION: i64 = 1_000_000;
 
 /// Shift of the clock.
 #[derive(Clone, Copy)]
-struct Shift {
+struct ClockShift {
     offset: i64,
     skew: i64,
     /// Time and size of each step; both are 0 for a step that was not given.
@@ -25,36 +25,36 @@ struct Shift {
 }
 
 /// Shift of this process's clock, if it is shifted.
-static SHIFT: Once<Option<Shift>> = Once::new(None);
+static SHIFT: InitOnce<Option<ClockShift>> = InitOnce::new(None);
 
 /// Reads the value of the variable. A value that makes no sense counts as not given.
-pub(crate) fn read(choice: Option<&[u8]>) {
-    let shift = choice.and_then(parse);
+pub(crate) fn read_shift(choice: Option<&[u8]>) {
+    let shift = choice.and_then(parse_shift);
     // SAFETY: the constructor is alone.
     unsafe { SHIFT.set(shift) };
 }
 
 /// Shift of this process's clock, if it is shifted.
-fn shift() -> Option<&'static Shift> {
+fn clock_shift() -> Option<&'static ClockShift> {
     SHIFT.get().as_ref()
 }
 
 /// Whether the clock is shifted. Its rate is then to be found between anchors, also where a tick is
 /// a true nanosecond.
 pub(crate) fn is_on() -> bool {
-    shift().is_some()
+    clock_shift().is_some()
 }
 
 /// Anchor as the shifted clock has it.
 #[inline]
-pub(crate) fn apply(anchor: Anchor) -> Anchor {
-    match shift() {
+pub(crate) fn shift_anchor(anchor: Anchor) -> Anchor {
+    match clock_shift() {
         None => anchor,
         Some(shift) => shift.apply(anchor),
     }
 }
 
-impl Shift {
+impl ClockShift {
     #[cold]
     fn apply(&self, anchor: Anchor) -> Anchor {
         let monotonic = anchor.monotonic;
@@ -74,21 +74,21 @@ impl Shift {
 }
 
 /// Shift that a value of the variable says; `None` where it makes no sense.
-fn parse(text: &[u8]) -> Option<Shift> {
+fn parse_shift(text: &[u8]) -> Option<ClockShift> {
     let mut parts = text.split(|byte| *byte == b',');
-    let (offset, skew) = (number(parts.next()?)?, number(parts.next()?)?);
+    let (offset, skew) = (parse_number(parts.next()?)?, parse_number(parts.next()?)?);
     let mut steps = [(0, 0); MAX_CLOCK_STEPS];
     let mut places = steps.iter_mut();
     for part in parts {
         let mut numbers = part.split(|byte| *byte == b':');
-        *places.next()? = (number(numbers.next()?)?, number(numbers.next()?)?);
+        *places.next()? = (parse_number(numbers.next()?)?, parse_number(numbers.next()?)?);
     }
     // A clock that stands still or goes back is no clock.
-    (skew.abs() < MILLION).then_some(Shift { offset, skew, steps })
+    (skew.abs() < MILLION).then_some(ClockShift { offset, skew, steps })
 }
 
 /// Whole number, maybe negative.
-fn number(text: &[u8]) -> Option<i64> {
+fn parse_number(text: &[u8]) -> Option<i64> {
     let (sign, digits) = match text.split_first()? {
         (b'-', digits) => (-1, digits),
         _ => (1, text),

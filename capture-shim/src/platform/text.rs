@@ -8,16 +8,16 @@ use super::raw;
 /// Text of up to `N - 1` bytes and the zero that ends them. All zeros is the empty text.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Text<const N: usize> {
+pub(crate) struct BoundedText<const N: usize> {
     length: usize,
     bytes: [u8; N],
     overflown: bool,
 }
 
-impl<const N: usize> Text<N> {
+impl<const N: usize> BoundedText<N> {
     /// Empty text.
-    pub(crate) const fn new() -> Text<N> {
-        Text { length: 0, bytes: [0; N], overflown: false }
+    pub(crate) const fn new() -> BoundedText<N> {
+        BoundedText { length: 0, bytes: [0; N], overflown: false }
     }
 
     /// Makes the text empty.
@@ -29,7 +29,7 @@ impl<const N: usize> Text<N> {
     }
 
     /// Appends `bytes`. What does not fit is dropped, and [`Text::is_whole`] says so.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> &mut Text<N> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> &mut BoundedText<N> {
         for byte in bytes {
             match self.bytes.get_mut(self.length) {
                 Some(place) if self.length + 1 < N => {
@@ -43,7 +43,7 @@ impl<const N: usize> Text<N> {
     }
 
     /// Appends a number in decimal.
-    pub(crate) fn push_number(&mut self, mut number: u64) -> &mut Text<N> {
+    pub(crate) fn push_number(&mut self, mut number: u64) -> &mut BoundedText<N> {
         let mut digits = [0; 20];
         let mut first = digits.len();
         for place in digits.iter_mut().rev() {
@@ -59,7 +59,10 @@ impl<const N: usize> Text<N> {
 
     /// Appends what `fill` writes into the room that is left; `fill` returns how much of it counts.
     /// There is no buffer in between, since a path takes too much of a stack to lie there twice.
-    pub(crate) fn push_with(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) -> &mut Text<N> {
+    pub(crate) fn push_with(
+        &mut self,
+        fill: impl FnOnce(&mut [u8]) -> usize,
+    ) -> &mut BoundedText<N> {
         let Some(room) = self.bytes.get_mut(self.length..N - 1) else { return self };
         let kept = fill(room).min(room.len());
         // Behind the text there are zeros, as in every text that nothing was taken back from.
@@ -87,7 +90,7 @@ impl<const N: usize> Text<N> {
 }
 
 /// Copies `bytes` to the beginning of `field`, cut at the field's length.
-pub(crate) fn fill(field: &mut [u8], bytes: &[u8]) {
+pub(crate) fn fill_field(field: &mut [u8], bytes: &[u8]) {
     for (to, from) in field.iter_mut().zip(bytes) {
         *to = *from;
     }
@@ -99,35 +102,35 @@ pub(crate) fn file_name(path: &[u8]) -> &[u8] {
 }
 
 /// Text of a path's length in a mapping of its own: hooks have little stack.
-pub(crate) struct Scratch(*mut u8);
+pub(crate) struct PathScratch(*mut u8);
 
 /// Size of the longest path of a log, in bytes.
 pub(crate) const PATH: usize = 4352;
 
-impl Scratch {
+impl PathScratch {
     /// Maps the memory. `None` without memory.
-    pub(crate) fn new() -> Option<Scratch> {
-        raw::map_anonymous(size_of::<Text<PATH>>()).map(Scratch)
+    pub(crate) fn new() -> Option<PathScratch> {
+        raw::map_anonymous(size_of::<BoundedText<PATH>>()).map(PathScratch)
     }
 
     /// The memory as `count` plain values, which are zeros at first.
-    pub(crate) fn words<T: Copy>(&mut self, count: usize) -> &mut [T] {
-        let count = count.min(size_of::<Text<PATH>>() / size_of::<T>());
+    pub(crate) fn zeroed_words<T: Copy>(&mut self, count: usize) -> &mut [T] {
+        let count = count.min(size_of::<BoundedText<PATH>>() / size_of::<T>());
         // SAFETY: the mapping is as large as that; used for plain numbers alone, and zeros are
         // valid numbers.
         unsafe { core::slice::from_raw_parts_mut(self.0.cast(), count) }
     }
 
     /// The memory as a text, empty at first.
-    pub(crate) fn text(&mut self) -> &mut Text<PATH> {
+    pub(crate) fn as_text(&mut self) -> &mut BoundedText<PATH> {
         // SAFETY: the mapping is as large as that, and its zeros are the empty text.
         unsafe { &mut *self.0.cast() }
     }
 }
 
-impl Drop for Scratch {
+impl Drop for PathScratch {
     fn drop(&mut self) {
         // SAFETY: nobody else has it.
-        unsafe { raw::unmap(self.0, size_of::<Text<PATH>>()) };
+        unsafe { raw::unmap_memory(self.0, size_of::<BoundedText<PATH>>()) };
     }
 }

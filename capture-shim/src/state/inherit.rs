@@ -10,11 +10,12 @@ use core::sync::atomic::Ordering::Relaxed;
 use super::lineage::{self, ANCESTORS};
 use super::preload_list::{is_loaded, names_own, others_list, preload_list};
 use super::settings::{
-    DIRECTORY, HOST, OPTIONS, PRELOAD, directory, host, option, own_path, settings,
+    DIRECTORY, HOST, OPTIONS, PRELOAD, data_directory, host_name, option_value, own_path,
+    user_settings,
 };
 use super::thread;
-use crate::platform::environment::{environ, find, present};
-use crate::platform::handed_filters::{self, FILTERS};
+use crate::platform::environment::{environ, find_variable, present_environment};
+use crate::platform::inherited_filters::{self, FILTERS};
 use crate::platform::{identity, raw};
 
 /// Maximum number of variables that [`CompleteEnvironment`] adds, with the null pointer behind
@@ -27,11 +28,11 @@ const ADDED: usize = 5 + OPTIONS.len() + 1;
 ///
 /// A `vfork` child whose `exec` succeeds leaves its mapping to its parent. The thread that they
 /// share remembers it, and [`reclaim`] gives it back.
-pub(crate) struct CompleteEnvironment(Option<*mut Mapping>);
+pub(crate) struct CompleteEnvironment(Option<*mut EnvironmentMapping>);
 
 /// Beginning of a mapping; the pointers follow, and then the text of `LD_PRELOAD`.
 #[repr(C)]
-struct Mapping {
+struct EnvironmentMapping {
     length: usize,
     /// Id of the thread that made the mapping.
     tid: u32,
@@ -49,7 +50,7 @@ impl CompleteEnvironment {
     ///
     /// # Safety
     /// `given` is null or an array of strings that ends with a null pointer.
-    pub(crate) unsafe fn of(
+    pub(crate) unsafe fn completed(
         &mut self,
         given: *const *const c_char,
         refused: c_int,
@@ -60,8 +61,8 @@ impl CompleteEnvironment {
         }
         let better = match refused {
             0 if has_library(given) && is_complete(given) => None,
-            0 => self.make(given, false),
-            _ if is_put && !is_complete(given) => self.make(given, true),
+            0 => self.build_complete(given, false),
+            _ if is_put && !is_complete(given) => self.build_complete(given, true),
             _ if !asks_for_own(given) => None,
             _ => self.without_library(given),
         };
@@ -72,13 +73,15 @@ impl CompleteEnvironment {
     #[cold]
     #[inline(never)]
     fn without_library(&mut self, given: *const *const c_char) -> Option<*const *const c_char> {
-        let count = length(given);
+        let count = string_count(given);
         let pointers = (count + 1) * size_of::<*const c_char>();
-        let others = find(given, PRELOAD).unwrap_or(&[]);
-        let start = self.map(size_of::<Mapping>() + pointers + PRELOAD.len() + others.len() + 1)?;
+        let others = find_variable(given, PRELOAD).unwrap_or(&[]);
+        let start = self.map_array(
+            size_of::<EnvironmentMapping>() + pointers + PRELOAD.len() + others.len() + 1,
+        )?;
         // SAFETY: the mapping is new, zeroed, as long as that, and outlives its use by the kernel.
         let (places, text) = unsafe {
-            let places = start.add(size_of::<Mapping>());
+            let places = start.add(size_of::<EnvironmentMapping>());
             (
                 core::slice::from_raw_parts_mut(places.cast::<*const c_char>(), count + 1),
                 core::slice::from_raw_parts_mut(
@@ -103,28 +106,33 @@ impl CompleteEnvironment {
             }
         }
         // SAFETY: where the places begin.
-        Some(unsafe { start.add(size_of::<Mapping>()) }.cast::<*const c_char>().cast_const())
+        Some(
+            unsafe { start.add(size_of::<EnvironmentMapping>()) }
+                .cast::<*const c_char>()
+                .cast_const(),
+        )
     }
 
     #[cold]
     #[inline(never)]
-    fn make(
+    fn build_complete(
         &mut self,
         given: *const *const c_char,
         is_refused: bool,
     ) -> Option<*const *const c_char> {
-        let settings = settings();
-        let count = length(given);
+        let settings = user_settings();
+        let count = string_count(given);
         let pointers = (count + ADDED) * size_of::<*const c_char>();
         // Room for the list with this library before it, or with this library's path in place of
         // each entry.
-        let others = find(given, PRELOAD).unwrap_or(&[]);
+        let others = find_variable(given, PRELOAD).unwrap_or(&[]);
         let text = settings.library.as_bytes().len() * (others.len() / 2 + 2) + others.len() + 2;
-        let of_filters = handed_filters::length();
-        let start = self.map(size_of::<Mapping>() + pointers + text + of_filters)?;
+        let of_filters = inherited_filters::variable_length();
+        let start =
+            self.map_array(size_of::<EnvironmentMapping>() + pointers + text + of_filters)?;
         // SAFETY: the mapping is new, zeroed, as long as that, and outlives its use by the kernel.
         let (places, text, filters) = unsafe {
-            let places = start.add(size_of::<Mapping>());
+            let places = start.add(size_of::<EnvironmentMapping>());
             (
                 core::slice::from_raw_parts_mut(places.cast::<*const c_char>(), count + ADDED),
                 core::slice::from_raw_parts_mut(places.add(pointers), text),
@@ -135,45 +143,45 @@ impl CompleteEnvironment {
             // SAFETY: within the given array.
             *place = unsafe { *given.add(index) };
         }
-        let mut list = List { pointers: places, count };
+        let mut list = EnvironmentBuilder { pointers: places, count };
         if is_refused && asks_for_own(given) {
             if others_list(text, others) {
-                list.put(PRELOAD, CStr::from_bytes_until_nul(text).ok()?);
+                list.put_variable(PRELOAD, CStr::from_bytes_until_nul(text).ok()?);
             } else {
                 list.remove(PRELOAD);
             }
         } else if !is_refused && !has_library(given) {
             preload_list(text, others);
-            list.put(PRELOAD, CStr::from_bytes_until_nul(text).ok()?);
+            list.put_variable(PRELOAD, CStr::from_bytes_until_nul(text).ok()?);
         }
         if !has_directory(given) {
-            list.put(DIRECTORY, settings.directory.as_c_str());
+            list.put_variable(DIRECTORY, settings.directory.as_c_str());
         }
         if !has_host(given) {
-            list.put(HOST, settings.host.as_c_str());
+            list.put_variable(HOST, settings.host.as_c_str());
         }
         if !lineage::is_in(given) {
-            list.put(ANCESTORS, lineage::variable());
+            list.put_variable(ANCESTORS, lineage::lineage_variable());
         }
         if of_filters > 0 {
-            handed_filters::write(filters);
-            list.put(FILTERS, CStr::from_bytes_until_nul(filters).ok()?);
+            inherited_filters::write_variable(filters);
+            list.put_variable(FILTERS, CStr::from_bytes_until_nul(filters).ok()?);
         }
         for (index, (name, text)) in OPTIONS.iter().zip(&settings.options).enumerate() {
             if is_missing(given, index) {
-                list.put(name, text.as_c_str());
+                list.put_variable(name, text.as_c_str());
             }
         }
         Some(list.pointers.as_ptr())
     }
 
-    fn map(&mut self, length: usize) -> Option<*mut u8> {
+    fn map_array(&mut self, length: usize) -> Option<*mut u8> {
         let memory = raw::map_anonymous(length)?;
-        let mapping: *mut Mapping = memory.cast();
+        let mapping: *mut EnvironmentMapping = memory.cast();
         // SAFETY: the mapping is new and longer than that.
-        unsafe { mapping.write(Mapping { length, tid: identity::tid() }) };
+        unsafe { mapping.write(EnvironmentMapping { length, tid: identity::thread_id() }) };
         self.0 = Some(mapping);
-        let child_mapping = &thread::current().child_mapping;
+        let child_mapping = &thread::current_thread().child_mapping;
         // One place is enough: `reclaim` ran before the `vfork`.
         let _ = child_mapping.compare_exchange(ptr::null_mut(), memory, Relaxed, Relaxed);
         Some(memory)
@@ -183,35 +191,35 @@ impl CompleteEnvironment {
 impl Drop for CompleteEnvironment {
     fn drop(&mut self) {
         if let Some(mapping) = self.0.take() {
-            let _ = thread::current().child_mapping.compare_exchange(
+            let _ = thread::current_thread().child_mapping.compare_exchange(
                 mapping.cast(),
                 ptr::null_mut(),
                 Relaxed,
                 Relaxed,
             );
             // SAFETY: the call that was given it has come back.
-            unsafe { raw::unmap(mapping.cast(), (*mapping).length) };
+            unsafe { raw::unmap_memory(mapping.cast(), (*mapping).length) };
         }
     }
 }
 
 /// Gives back the mapping that a `vfork` child left to the calling thread, which is not such a
 /// child itself.
-pub(crate) fn reclaim() {
-    let child_mapping = &thread::current().child_mapping;
-    let mapping: *mut Mapping = child_mapping.load(Relaxed).cast();
+pub(crate) fn reclaim_mapping() {
+    let child_mapping = &thread::current_thread().child_mapping;
+    let mapping: *mut EnvironmentMapping = child_mapping.load(Relaxed).cast();
     // A mapping of this thread's own is in use: then this is a signal handler that came in between.
     // SAFETY: null or a mapping that nobody else removes.
-    if !mapping.is_null() && unsafe { (*mapping).tid } != identity::tid() {
+    if !mapping.is_null() && unsafe { (*mapping).tid } != identity::thread_id() {
         child_mapping.store(ptr::null_mut(), Relaxed);
         // SAFETY: its maker runs another program by now, or has ended.
-        unsafe { raw::unmap(mapping.cast(), (*mapping).length) };
+        unsafe { raw::unmap_memory(mapping.cast(), (*mapping).length) };
     }
 }
 
 /// Whether an environment asks for this library.
 fn asks_for_own(given: *const *const c_char) -> bool {
-    find(given, PRELOAD).is_some_and(names_own)
+    find_variable(given, PRELOAD).is_some_and(names_own)
 }
 
 /// Whether nothing but the library may be missing in an environment.
@@ -225,39 +233,43 @@ fn is_complete(given: *const *const c_char) -> bool {
 
 /// Whether an environment loads this library, wherever its reader is.
 fn has_library(given: *const *const c_char) -> bool {
-    own_path().is_empty() || find(given, PRELOAD).is_some_and(is_loaded)
+    own_path().is_empty() || find_variable(given, PRELOAD).is_some_and(is_loaded)
 }
 
 /// Whether an environment tells the host's name.
 fn has_host(given: *const *const c_char) -> bool {
-    host().is_empty() || find(given, HOST).is_some()
+    host_name().is_empty() || find_variable(given, HOST).is_some()
 }
 
 /// Whether an environment tells the data directory in a way that does not depend on where its
 /// reader is.
 fn has_directory(given: *const *const c_char) -> bool {
-    directory().is_empty() || find(given, DIRECTORY).is_some_and(|path| path.first() == Some(&b'/'))
+    data_directory().is_empty()
+        || find_variable(given, DIRECTORY).is_some_and(|path| path.first() == Some(&b'/'))
 }
 
 /// Whether an environment tells all filters for system calls that are in force. There are none
 /// fewer than when it was made, so its length says that.
 fn has_filters(given: *const *const c_char) -> bool {
-    let length = handed_filters::length();
-    length == 0 || find(given, FILTERS).is_some_and(|text| FILTERS.len() + text.len() + 1 == length)
+    let length = inherited_filters::variable_length();
+    length == 0
+        || find_variable(given, FILTERS)
+            .is_some_and(|text| FILTERS.len() + text.len() + 1 == length)
 }
 
 /// Whether an option was given to this process and not in an environment.
 fn is_missing(given: *const *const c_char, index: usize) -> bool {
-    option(index).is_some() && OPTIONS.get(index).is_some_and(|name| find(given, name).is_none())
+    option_value(index).is_some()
+        && OPTIONS.get(index).is_some_and(|name| find_variable(given, name).is_none())
 }
 
 /// Environment under construction.
-struct List<'room> {
+struct EnvironmentBuilder<'room> {
     pointers: &'room mut [*const c_char],
     count: usize,
 }
 
-impl List<'_> {
+impl EnvironmentBuilder<'_> {
     /// Takes away the variable that begins with `name`.
     fn remove(&mut self, name: &[u8]) {
         if let Some(index) = self.position(name) {
@@ -279,7 +291,7 @@ impl List<'_> {
     }
 
     /// Sets the variable that begins with `name` to `text`, in its old place or behind the last.
-    fn put(&mut self, name: &[u8], text: &CStr) {
+    fn put_variable(&mut self, name: &[u8], text: &CStr) {
         let old = self.position(name);
         let index = old.unwrap_or(self.count);
         if let Some(place) = self.pointers.get_mut(index) {
@@ -292,7 +304,7 @@ impl List<'_> {
 }
 
 /// Number of strings in the array.
-fn length(strings: *const *const c_char) -> usize {
+fn string_count(strings: *const *const c_char) -> usize {
     let mut count = 0;
     // SAFETY: null, or an array that ends with a null pointer.
     while !strings.is_null() && unsafe { !(*strings.add(count)).is_null() } {
@@ -307,13 +319,13 @@ fn length(strings: *const *const c_char) -> usize {
 pub(crate) fn complete_own() {
     let mut complete = CompleteEnvironment::new();
     // SAFETY: the program's own environment.
-    let better = unsafe { complete.of(present(), 0, false) };
-    if better == present() {
+    let better = unsafe { complete.completed(present_environment(), 0, false) };
+    if better == present_environment() {
         return;
     }
     // The mapping is never given back: from now on it is the program's environment. Libc copies it
     // before it changes it.
-    thread::current().child_mapping.store(ptr::null_mut(), Relaxed);
+    thread::current_thread().child_mapping.store(ptr::null_mut(), Relaxed);
     core::mem::forget(complete);
     // SAFETY: the constructor runs before the program has a second thread.
     unsafe { (&raw mut environ).write(better.cast_mut()) };

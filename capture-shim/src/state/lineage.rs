@@ -10,8 +10,8 @@ use core::ffi::{CStr, c_char};
 
 use socket_log::layout::ANCESTORS_BYTES;
 
-use crate::platform::environment::{find, present};
-use crate::platform::text::{self, Text};
+use crate::platform::environment::{find_variable, present_environment};
+use crate::platform::text::{self, BoundedText};
 use crate::platform::{identity, raw};
 use crate::tuning::LINEAGE_BYTES;
 
@@ -22,44 +22,44 @@ pub(crate) const ANCESTORS: &[u8] = b"SOCKCAP_ANCESTORS=";
 const NAME: usize = 15;
 
 /// The variable: the processes above, and this one as the last.
-struct Line(UnsafeCell<[u8; LINEAGE_BYTES]>);
+struct LineageVariable(UnsafeCell<[u8; LINEAGE_BYTES]>);
 
 // SAFETY: written by the constructor and by a child of `fork` that has just begun, before there is
 // a second thread.
-unsafe impl Sync for Line {}
+unsafe impl Sync for LineageVariable {}
 
 /// Line of this process.
-static LINE: Line = Line(UnsafeCell::new([0; LINEAGE_BYTES]));
+static LINE: LineageVariable = LineageVariable(UnsafeCell::new([0; LINEAGE_BYTES]));
 
 /// The variable, with this process as the last; empty where nothing is recorded.
-pub(crate) fn variable() -> &'static CStr {
+pub(crate) fn lineage_variable() -> &'static CStr {
     // SAFETY: as for `Line`; its last byte is always zero.
     CStr::from_bytes_until_nul(unsafe { &*LINE.0.get() }).unwrap_or(c"")
 }
 
 /// Whether an environment has the variable as it should be.
 pub(crate) fn is_in(given: *const *const c_char) -> bool {
-    let own = variable().to_bytes();
-    own.is_empty() || find(given, ANCESTORS) == own.get(ANCESTORS.len()..)
+    let own = lineage_variable().to_bytes();
+    own.is_empty() || find_variable(given, ANCESTORS) == own.get(ANCESTORS.len()..)
 }
 
 /// Reads the line that the program was given. The process has to enter itself.
-pub(crate) fn read() {
-    let given = find(present(), ANCESTORS).unwrap_or(b"");
+pub(crate) fn read_lineage() {
+    let given = find_variable(present_environment(), ANCESTORS).unwrap_or(b"");
     // SAFETY: the constructor is alone.
     let line = unsafe { &mut *LINE.0.get() };
     line.fill(0);
-    let given = latest(given, LINEAGE_BYTES - ANCESTORS.len() - 1);
+    let given = latest_entries(given, LINEAGE_BYTES - ANCESTORS.len() - 1);
     for (to, from) in line.iter_mut().zip(ANCESTORS.iter().chain(given)) {
         *to = *from;
     }
 }
 
 /// Enters this process, which began at `start` (nanoseconds since the Unix epoch).
-pub(crate) fn enter(start: i64) {
-    let mut entry: Text<64> = Text::new();
+pub(crate) fn enter_process(start: i64) {
+    let mut entry: BoundedText<64> = BoundedText::new();
     entry
-        .push_number(identity::pid().into())
+        .push_number(identity::process_id().into())
         .push(b":")
         .push_number(start.max(0) as u64)
         .push(b":");
@@ -67,13 +67,13 @@ pub(crate) fn enter(start: i64) {
         let is_plain = byte.is_ascii_graphic() && !matches!(byte, b',' | b':');
         entry.push(if is_plain { core::slice::from_ref(byte) } else { b"_" });
     }
-    let (begin, end) = (ANCESTORS.len(), variable().to_bytes().len());
+    let (begin, end) = (ANCESTORS.len(), lineage_variable().to_bytes().len());
     // SAFETY: as for `Line`.
     let line = unsafe { &mut *LINE.0.get() };
     let own = entry.as_bytes();
     let Some(above) = line.get(begin..end) else { return };
     // The line is changed in place, as a program may have left little room on the stack.
-    let kept = latest(above, LINEAGE_BYTES - begin - own.len() - 2).len();
+    let kept = latest_entries(above, LINEAGE_BYTES - begin - own.len() - 2).len();
     line.copy_within(end - kept..end, begin);
     let mut rest = line.iter_mut().skip(begin + kept);
     let separator: &[u8] = if kept == 0 { b"" } else { b"," };
@@ -84,15 +84,15 @@ pub(crate) fn enter(start: i64) {
 }
 
 /// Writes the processes above this one into a header's field.
-pub(crate) fn fill(field: &mut [u8; ANCESTORS_BYTES]) {
-    let all = variable().to_bytes().get(ANCESTORS.len()..).unwrap_or(&[]);
+pub(crate) fn fill_ancestors(field: &mut [u8; ANCESTORS_BYTES]) {
+    let all = lineage_variable().to_bytes().get(ANCESTORS.len()..).unwrap_or(&[]);
     let own = all.iter().rposition(|byte| *byte == b',').unwrap_or(0);
-    let above = latest(all.get(..own).unwrap_or(&[]), ANCESTORS_BYTES);
-    text::fill(field, above);
+    let above = latest_entries(all.get(..own).unwrap_or(&[]), ANCESTORS_BYTES);
+    text::fill_field(field, above);
 }
 
 /// Last whole entries of a line that together are not longer than `room`.
-fn latest(line: &[u8], room: usize) -> &[u8] {
+fn latest_entries(line: &[u8], room: usize) -> &[u8] {
     let Some(over) = line.len().checked_sub(room).filter(|over| *over > 0) else { return line };
     let cut = line.get(over - 1..).unwrap_or(&[]);
     let comma = cut.iter().position(|byte| *byte == b',').map_or(cut.len(), |comma| comma + 1);

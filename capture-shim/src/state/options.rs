@@ -4,11 +4,11 @@
 //! They are read once, at load, from the variables that `docs/capture.md` describes. A value that
 //! makes no sense counts as not given: a recording that is larger than wished is better than none.
 
-use socket_log::layout::{CHUNK_BYTES, head};
+use socket_log::layout::{CHUNK_BYTES, snippet};
 
 use super::settings;
 use crate::platform::text::file_name;
-use crate::platform::{Once, raw};
+use crate::platform::{InitOnce, raw};
 use crate::tuning::{MAX_PORTS, MIN_LOG_BYTES};
 
 /// Whether files, sleeps and hand-offs between threads are recorded too: in
@@ -16,7 +16,7 @@ use crate::tuning::{MAX_PORTS, MIN_LOG_BYTES};
 pub(crate) const RESOURCES: bool = cfg!(feature = "resources");
 
 /// Options, in a form that is quick to ask.
-pub(crate) struct Options {
+pub(crate) struct RecordingOptions {
     /// Largest size of a process's log, in bytes of whole chunks.
     pub(crate) max_bytes: u64,
     /// Whether a log that is full goes on in the place of its oldest part, instead of ending.
@@ -37,7 +37,7 @@ pub(crate) struct Options {
 }
 
 /// Options of this process.
-static OPTIONS: Once<Options> = Once::new(Options {
+static OPTIONS: InitOnce<RecordingOptions> = InitOnce::new(RecordingOptions {
     max_bytes: u64::MAX,
     keeps_newest: false,
     waits: false,
@@ -51,35 +51,35 @@ static OPTIONS: Once<Options> = Once::new(Options {
 
 /// Options of this process.
 #[inline(always)]
-pub(crate) fn options() -> &'static Options {
+pub(crate) fn recording_options() -> &'static RecordingOptions {
     OPTIONS.get()
 }
 
 /// Reads the options from the environment.
-pub(crate) fn read() {
+pub(crate) fn read_options() {
     let [max_bytes, when_full, waits, cpu, fingerprint, ports, _] =
-        core::array::from_fn(|index| settings::option(index).unwrap_or(b""));
-    let mut options = Options {
-        max_bytes: size(max_bytes).unwrap_or(u64::MAX).max(MIN_LOG_BYTES)
+        core::array::from_fn(|index| settings::option_value(index).unwrap_or(b""));
+    let mut options = RecordingOptions {
+        max_bytes: parse_size(max_bytes).unwrap_or(u64::MAX).max(MIN_LOG_BYTES)
             & !(CHUNK_BYTES as u64 - 1),
         keeps_newest: when_full == b"newest",
         waits: RESOURCES || is_on(waits),
         cpu: is_on(cpu),
-        fingerprint: size(fingerprint).map_or(0, |bytes| bytes.min(1 << 30) as u32),
+        fingerprint: parse_size(fingerprint).map_or(0, |bytes| bytes.min(1 << 30) as u32),
         watches_heads_alone: false,
-        heads: settings::option(settings::PROTOCOLS).map_or(0, classes),
+        heads: settings::option_value(settings::PROTOCOLS).map_or(0, parse_classes),
         ports: [0; MAX_PORTS],
         port_count: 0,
     };
     let numbers = ports
         .split(|byte| *byte == b',')
-        .filter_map(size)
+        .filter_map(parse_size)
         .filter_map(|port| u16::try_from(port).ok());
     for (place, port) in options.ports.iter_mut().zip(numbers) {
         *place = port;
         options.port_count += 1;
     }
-    options.watches_heads_alone = options.keeps_any_heads()
+    options.watches_heads_alone = options.keeps_any_snippets()
         && !options.cpu
         && !options.keeps_newest
         && options.fingerprint == 0;
@@ -87,9 +87,9 @@ pub(crate) fn read() {
     unsafe { OPTIONS.set(options) };
 }
 
-impl Options {
+impl RecordingOptions {
     /// Limit of the log for its header, in bytes; 0 without a limit.
-    pub(crate) fn limit(&self) -> u64 {
+    pub(crate) fn log_limit(&self) -> u64 {
         if self.max_bytes > i64::MAX as u64 { 0 } else { self.max_bytes }
     }
 
@@ -100,28 +100,28 @@ impl Options {
     }
 
     /// Whether flows of this port are recorded.
-    pub(crate) fn selects(&self, port: u16) -> bool {
+    pub(crate) fn selects_port(&self, port: u16) -> bool {
         self.ports.iter().take(self.port_count).any(|selected| *selected == port)
     }
 
     /// Whether anything is recorded of a stream beside its messages alone.
     pub(crate) fn watches_streams(&self) -> bool {
-        self.cpu || self.fingerprint > 0 || self.keeps_newest || self.keeps_any_heads()
+        self.cpu || self.fingerprint > 0 || self.keeps_newest || self.keeps_any_snippets()
     }
 
     /// Whether anything is recorded of a socket beside its datagrams alone.
     pub(crate) fn watches_datagrams(&self) -> bool {
-        self.cpu || self.keeps_any_heads()
+        self.cpu || self.keeps_any_snippets()
     }
 
     /// Whether heads of messages are kept.
-    pub(crate) fn keeps_any_heads(&self) -> bool {
+    pub(crate) fn keeps_any_snippets(&self) -> bool {
         self.heads != 0
     }
 
     /// Whether heads of the class `class` are kept, one of [`head`].
     #[inline(always)]
-    pub(crate) fn keeps_heads(&self, class: u8) -> bool {
+    pub(crate) fn keeps_snippets(&self, class: u8) -> bool {
         self.heads >> class & 1 != 0
     }
 }
@@ -129,14 +129,14 @@ impl Options {
 /// Whether this program is to be recorded: by the name of its file, by that of its first argument,
 /// or by what the kernel calls it (which for a script is the script's name).
 pub(crate) fn selects_this_command() -> bool {
-    let Some(list) = settings::option(6).filter(|list| !list.is_empty()) else { return true };
+    let Some(list) = settings::option_value(6).filter(|list| !list.is_empty()) else { return true };
     let mut path = [0; 4096];
     let length = raw::readlink(c"/proc/self/exe", &mut path);
     let executable = file_name(path.get(..length).unwrap_or(&[]));
     let mut arguments = [0; 4096];
-    let first = file_name(line(c"/proc/self/cmdline", &mut arguments, 0));
+    let first = file_name(read_until(c"/proc/self/cmdline", &mut arguments, 0));
     let mut comm = [0; 32];
-    let comm = line(c"/proc/self/comm", &mut comm, b'\n');
+    let comm = read_until(c"/proc/self/comm", &mut comm, b'\n');
     list.split(|byte| *byte == b',').filter(|name| !name.is_empty()).any(|name| {
         // The kernel's name has at most 15 bytes.
         name == executable || name == first || name.get(..15).unwrap_or(name) == comm
@@ -144,7 +144,11 @@ pub(crate) fn selects_this_command() -> bool {
 }
 
 /// Beginning of a file up to the first `end`.
-fn line<'buffer>(path: &core::ffi::CStr, buffer: &'buffer mut [u8], end: u8) -> &'buffer [u8] {
+fn read_until<'buffer>(
+    path: &core::ffi::CStr,
+    buffer: &'buffer mut [u8],
+    end: u8,
+) -> &'buffer [u8] {
     let Ok(file) = raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC, 0) else { return &[] };
     let length = file.read(buffer);
     buffer.get(..length).unwrap_or(&[]).split(|byte| *byte == end).next().unwrap_or(&[])
@@ -158,8 +162,8 @@ fn is_on(value: &[u8]) -> bool {
 /// Classes of heads that a value of `SOCKCAP_PROTOCOLS` asks for, a bit for each: all where it only
 /// turns them on, or else those of the protocols that it names. Which protocol of the last class it
 /// is nobody knows yet.
-fn classes(value: &[u8]) -> u8 {
-    const ALL: u8 = 1 << head::HTTP1 | 1 << head::HTTP2 | 1 << head::OTHER;
+fn parse_classes(value: &[u8]) -> u8 {
+    const ALL: u8 = 1 << snippet::HTTP1 | 1 << snippet::HTTP2 | 1 << snippet::OTHER;
     if !is_on(value) {
         return 0;
     }
@@ -168,16 +172,16 @@ fn classes(value: &[u8]) -> u8 {
     }
     let class = |name: &[u8]| match name {
         b"" => 0,
-        b"http" => 1 << head::HTTP1 | 1 << head::HTTP2,
-        b"http1" | b"websocket" => 1 << head::HTTP1,
-        b"http2" | b"grpc" => 1 << head::HTTP2,
-        _ => 1 << head::OTHER,
+        b"http" => 1 << snippet::HTTP1 | 1 << snippet::HTTP2,
+        b"http1" | b"websocket" => 1 << snippet::HTTP1,
+        b"http2" | b"grpc" => 1 << snippet::HTTP2,
+        _ => 1 << snippet::OTHER,
     };
     value.split(|byte| *byte == b',').map(class).fold(0, |all, class| all | class)
 }
 
 /// Number, with K, M or G behind it for the powers of 1024.
-fn size(text: &[u8]) -> Option<u64> {
+fn parse_size(text: &[u8]) -> Option<u64> {
     let (digits, shift) = match text.split_last()? {
         (b'k' | b'K', digits) => (digits, 10),
         (b'm' | b'M', digits) => (digits, 20),

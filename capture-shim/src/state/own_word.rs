@@ -12,7 +12,7 @@ use core::sync::atomic::Ordering::Relaxed;
 /// instruction.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) fn replace(word: &AtomicUsize, old: usize, new: usize) -> bool {
+pub(crate) fn replace_word(word: &AtomicUsize, old: usize, new: usize) -> bool {
     let found: usize;
     // SAFETY: the address is that of a live, aligned word.
     unsafe {
@@ -31,6 +31,6 @@ pub(crate) fn replace(word: &AtomicUsize, old: usize, new: usize) -> bool {
 /// tells whether it held `old`.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-pub(crate) fn replace(word: &AtomicUsize, old: usize, new: usize) -> bool {
+pub(crate) fn replace_word(word: &AtomicUsize, old: usize, new: usize) -> bool {
     word.compare_exchange(old, new, Relaxed, Relaxed).is_ok()
 }

@@ -10,7 +10,7 @@
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use super::own_word::replace;
+use super::own_word::replace_word;
 
 /// Size of the longest name that is remembered: an IPv6 address.
 const LONGEST: usize = size_of::<libc::sockaddr_in6>();
@@ -32,13 +32,13 @@ const DISTURBED: usize = usize::MAX - 1;
 /// Peers that a thread remembers of one direction; flows take turns in each of four places. All of
 /// it begins as zeros.
 #[repr(C)]
-pub(crate) struct Peers([Latest; 4]);
+pub(crate) struct DatagramPeers([LatestPeer; 4]);
 
-impl Peers {
+impl DatagramPeers {
     /// Place of `flow`.
     #[inline(always)]
-    pub(crate) fn of(&self, flow: u32) -> &Latest {
-        let Peers([a, b, c, d]) = self;
+    pub(crate) fn peer_of(&self, flow: u32) -> &LatestPeer {
+        let DatagramPeers([a, b, c, d]) = self;
         match flow % 4 {
             0 => a,
             1 => b,
@@ -48,19 +48,19 @@ impl Peers {
     }
 
     /// Forgets the peers: the thread begins another chunk.
-    pub(crate) fn forget(&self) {
-        self.0.iter().for_each(Latest::forget);
+    pub(crate) fn forget_peers(&self) {
+        self.0.iter().for_each(LatestPeer::forget_peer);
     }
 
     /// Forgets everything: the thread begins another log.
-    pub(crate) fn reset(&self) {
-        self.0.iter().for_each(Latest::reset);
+    pub(crate) fn reset_peers(&self) {
+        self.0.iter().for_each(LatestPeer::reset_peer);
     }
 }
 
 /// Peer of the latest datagram of a flow.
 #[repr(C)]
-pub(crate) struct Latest {
+pub(crate) struct LatestPeer {
     /// Number of the flow, or one of the three constants above.
     flow: AtomicUsize,
     /// Length of the name, in bytes.
@@ -68,10 +68,10 @@ pub(crate) struct Latest {
     name: [AtomicUsize; LONGEST.div_ceil(WORD)],
 }
 
-impl Latest {
+impl LatestPeer {
     /// Whether the latest datagram in the long form was one of `flow` with the peer `name`.
     #[inline(always)]
-    pub(crate) fn is(&self, flow: u32, name: &[u8]) -> bool {
+    pub(crate) fn is_same(&self, flow: u32, name: &[u8]) -> bool {
         if self.flow.load(Acquire) != flow as usize || self.length.load(Relaxed) != name.len() {
             return false;
         }
@@ -80,7 +80,8 @@ impl Latest {
             INET => self.begins_with::<{ INET / WORD }>(name),
             LONGEST => {
                 let last = self.name.last().map_or(0, |word| word.load(Relaxed));
-                self.begins_with::<{ LONGEST / WORD }>(name) && last == word(name, LONGEST / WORD)
+                self.begins_with::<{ LONGEST / WORD }>(name)
+                    && last == word_of_name(name, LONGEST / WORD)
             }
             _ => false,
         }
@@ -89,12 +90,13 @@ impl Latest {
     #[inline(always)]
     fn begins_with<const WORDS: usize>(&self, name: &[u8]) -> bool {
         let known = self.name.iter().take(WORDS).enumerate();
-        known.fold(0, |other, (index, known)| other | (known.load(Relaxed) ^ word(name, index)))
-            == 0
+        known.fold(0, |other, (index, known)| {
+            other | (known.load(Relaxed) ^ word_of_name(name, index))
+        }) == 0
     }
 
     /// Begins a datagram's record in the long form. Tells whether its peer may be noted behind it.
-    pub(crate) fn begin(&self) -> bool {
+    pub(crate) fn begin_record(&self) -> bool {
         if self.flow.load(Acquire) == BUSY || self.flow.load(Acquire) == DISTURBED {
             self.flow.store(DISTURBED, Release);
             return false;
@@ -105,33 +107,33 @@ impl Latest {
 
     /// Notes the peer of the record just written, unless a signal handler has written another
     /// meanwhile.
-    pub(crate) fn note(&self, flow: u32, name: &[u8]) {
+    pub(crate) fn note_peer(&self, flow: u32, name: &[u8]) {
         let fits = matches!(name.len(), 0 | INET | LONGEST);
         if fits && self.flow.load(Acquire) == BUSY {
             self.length.store(name.len(), Relaxed);
             for (index, slot) in self.name.iter().take(name.len().div_ceil(WORD)).enumerate() {
-                slot.store(word(name, index), Relaxed);
+                slot.store(word_of_name(name, index), Relaxed);
             }
-            if replace(&self.flow, BUSY, flow as usize) {
+            if replace_word(&self.flow, BUSY, flow as usize) {
                 return;
             }
         }
         self.flow.store(NONE, Release);
     }
 
-    fn forget(&self) {
+    fn forget_peer(&self) {
         let noting = matches!(self.flow.load(Acquire), BUSY | DISTURBED);
         self.flow.store(if noting { DISTURBED } else { NONE }, Release);
     }
 
-    fn reset(&self) {
+    fn reset_peer(&self) {
         self.flow.store(NONE, Release);
     }
 }
 
 /// Word number `index` of `name`, with zeros behind its end.
 #[inline(always)]
-fn word(name: &[u8], index: usize) -> usize {
+fn word_of_name(name: &[u8], index: usize) -> usize {
     let mut bytes = [0; WORD];
     let rest = name.get(index * WORD..).unwrap_or(&[]);
     match rest.first_chunk::<WORD>() {

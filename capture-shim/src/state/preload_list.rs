@@ -1,7 +1,7 @@
 //! Preload lists (`LD_PRELOAD`): whether one loads this library, and lists with it and without it.
 
 use super::settings::{PRELOAD, own_path};
-use crate::platform::environment::separates;
+use crate::platform::environment::is_list_separator;
 use crate::platform::text::file_name;
 
 /// Whether an entry of a preload list names this library.
@@ -17,13 +17,13 @@ fn is_relative(entry: &[u8]) -> bool {
 
 /// Whether a preload list loads this library, wherever its reader is.
 pub(super) fn is_loaded(list: &[u8]) -> bool {
-    let mut own = list.split(separates).filter(|entry| is_own(entry)).peekable();
+    let mut own = list.split(is_list_separator).filter(|entry| is_own(entry)).peekable();
     own.peek().is_some() && !own.any(is_relative)
 }
 
 /// Whether a preload list names this library.
 pub(super) fn names_own(list: &[u8]) -> bool {
-    list.split(separates).any(is_own)
+    list.split(is_list_separator).any(is_own)
 }
 
 /// Writes `LD_PRELOAD=` and the entries of `list` that are not this library into `text`, which is
@@ -37,7 +37,7 @@ pub(super) fn others_list(text: &mut [u8], list: &[u8]) -> bool {
     };
     push(PRELOAD);
     let mut has_others = false;
-    for entry in list.split(separates).filter(|entry| !entry.is_empty() && !is_own(entry)) {
+    for entry in list.split(is_list_separator).filter(|entry| !entry.is_empty() && !is_own(entry)) {
         if has_others {
             push(b":");
         }
@@ -59,11 +59,11 @@ pub(super) fn preload_list(text: &mut [u8], others: &[u8]) {
     };
     push(PRELOAD);
     let mut separator: &[u8] = b"";
-    if !others.split(separates).any(is_own) {
+    if !others.split(is_list_separator).any(is_own) {
         push(own_path());
         separator = b":";
     }
-    for entry in others.split(separates).filter(|entry| !entry.is_empty()) {
+    for entry in others.split(is_list_separator).filter(|entry| !entry.is_empty()) {
         push(separator);
         push(if is_own(entry) && is_relative(entry) { own_path() } else { entry });
         separator = b":";

@@ -11,14 +11,14 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 
 use socket_log::layout::{Anchor, FileHeader};
 
-use super::Queue;
+use super::ChunkQueue;
 use crate::platform::raw;
-use crate::platform::text::{PATH, Text};
+use crate::platform::text::{BoundedText, PATH};
 use crate::tuning::{MAX_LEAVINGS, MAX_SEGMENTS};
 
 /// State of one process. All of it begins as zeros, and stays so in a process that uses no socket.
 #[repr(C)]
-pub(crate) struct State {
+pub(crate) struct ProcessState {
     /// Generation of the process and its log: the ticks at its start; 0 before that.
     pub(crate) generation: AtomicU64,
     /// Id of the thread that starts the log, or has started it.
@@ -30,8 +30,8 @@ pub(crate) struct State {
     pub(crate) began_program: AtomicU32,
     /// Mark of a log that was made ahead and has nothing in it, not even a header.
     pub(crate) unused: AtomicU32,
-    /// Count that this process's children share, see `log/family.rs`; null before there are
-    /// any.
+    /// Count that this process's children share, see `log/children_without_log.rs`; null before
+    /// there are any.
     pub(crate) without_log: AtomicPtr<AtomicU64>,
     /// Number of threads that have had a chunk.
     pub(crate) writers: AtomicU32,
@@ -52,7 +52,7 @@ pub(crate) struct State {
     pub(crate) header: AtomicPtr<FileHeader>,
     /// Segments of the log, each mapped when it is first needed.
     pub(crate) segments: [AtomicPtr<u8>; MAX_SEGMENTS],
-    /// Reserve: the whole log as it was mapped ahead, see `log/reserve.rs`; null without
+    /// Reserve: the whole log as it was mapped ahead, see `log/log_reserve.rs`; null without
     /// one.
     pub(crate) reserve: AtomicPtr<u8>,
     /// Length of the reserve, in bytes.
@@ -62,19 +62,19 @@ pub(crate) struct State {
     /// Number of messages that were not logged because the log could not be begun yet.
     pub(crate) missed: AtomicU64,
     /// Chunks that can be used again, where the log keeps the newest.
-    pub(crate) queue: Queue,
+    pub(crate) queue: ChunkQueue,
     /// Cursors of chunks that ended threads have left.
     pub(crate) leavings: [AtomicUsize; MAX_LEAVINGS],
     /// Device and inode of the log, written with its path; zeros where they are not known.
     pub(crate) identity: [AtomicU64; 2],
     /// Path of the log. Written by the thread that starts the log, before the generation.
-    pub(crate) path: UnsafeCell<Text<PATH>>,
+    pub(crate) path: UnsafeCell<BoundedText<PATH>>,
     /// Mark of a process in which a file of libc's has moved bytes of a socket: more may come when
     /// the process ends.
     pub(crate) has_buffered: AtomicU32,
 }
 
-impl State {
+impl ProcessState {
     /// Whether the process's log was made ahead, for a time when none can be made, and nothing is
     /// in it.
     pub(crate) fn is_unused(&self) -> bool {
@@ -82,7 +82,7 @@ impl State {
     }
 
     /// Path of the log.
-    pub(crate) fn path(&self) -> &CStr {
+    pub(crate) fn log_path(&self) -> &CStr {
         // SAFETY: asked by those who have seen the generation, and nobody writes it any more then.
         unsafe { &*self.path.get() }.as_c_str()
     }
@@ -90,18 +90,18 @@ impl State {
 
 /// State of this process; null before it is mapped.
 #[unsafe(link_section = ".data.often_read")]
-static STATE: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
+static STATE: AtomicPtr<ProcessState> = AtomicPtr::new(ptr::null_mut());
 
 /// Words by which whoever has put the library into the process switches its hooks off from outside,
 /// where it cannot take the library out: the process may not be stopped, or be traced. Without the
 /// state nothing is written, and no hook has to ask for that.
 #[cfg(feature = "injected")]
 #[repr(C)]
-struct Switch {
+struct HookSwitch {
     /// Where the state is found.
-    state: &'static AtomicPtr<State>,
+    state: &'static AtomicPtr<ProcessState>,
     /// What was there, where hooks are switched off.
-    kept: AtomicPtr<State>,
+    kept: AtomicPtr<ProcessState>,
     /// Offset of the log's header in the state, and of the process's progress in the header.
     header: usize,
     progress: usize,
@@ -112,10 +112,10 @@ struct Switch {
 /// The switch, which the injector finds by this name.
 #[cfg(feature = "injected")]
 #[unsafe(no_mangle)]
-static sockcap_switch: Switch = Switch {
+static sockcap_switch: HookSwitch = HookSwitch {
     state: &STATE,
     kept: AtomicPtr::new(ptr::null_mut()),
-    header: core::mem::offset_of!(State, header),
+    header: core::mem::offset_of!(ProcessState, header),
     progress: core::mem::offset_of!(FileHeader, state),
     left: socket_log::layout::state::LEFT as u64,
 };
@@ -134,15 +134,15 @@ static WIPED: AtomicU32 = AtomicU32::new(0);
 
 /// State of the process, once [`create`] has run.
 #[inline(always)]
-pub(crate) fn current() -> Option<&'static State> {
+pub(crate) fn current_state() -> Option<&'static ProcessState> {
     let state = STATE.load(Ordering::Acquire);
     // SAFETY: null or a mapping that is never removed and whose zeros are valid.
     unsafe { state.as_ref() }
 }
 
 /// Maps the state. False without memory.
-pub(crate) fn create() -> bool {
-    let Some(memory) = private_to_process(size_of::<State>()) else { return false };
+pub(crate) fn create_state() -> bool {
+    let Some(memory) = private_to_process(size_of::<ProcessState>()) else { return false };
     STATE.store(memory.cast(), Ordering::Release);
     true
 }
@@ -151,10 +151,10 @@ pub(crate) fn create() -> bool {
 pub(crate) fn private_to_process(length: usize) -> Option<*mut u8> {
     let memory = raw::map_anonymous(length)?;
     // SAFETY: the mapping is new; that a child loses it is the purpose.
-    let wiped = unsafe { raw::advise(memory, length, libc::MADV_WIPEONFORK) };
+    let wiped = unsafe { raw::advise_mapping(memory, length, libc::MADV_WIPEONFORK) };
     WIPED.store(u32::from(wiped), Ordering::Relaxed);
     #[cfg(feature = "injected")]
-    crate::platform::mapped::note(memory, length);
+    crate::platform::mapped_memory::note_mapping(memory, length);
     Some(memory)
 }
 

@@ -6,7 +6,7 @@ use crate::tuning::SPARE_CHUNKS;
 
 /// Progress of the queue in a process. All of it begins as zeros.
 #[repr(C)]
-pub(crate) struct Queue {
+pub(crate) struct ChunkQueue {
     /// Ticket of the oldest chunk in the queue.
     pub(crate) head: AtomicU64,
     /// Number of tickets given.

@@ -8,9 +8,9 @@ use socket_log::{RECORDING_BYTES, RecordingId, host_name};
 #[cfg(not(feature = "injected"))]
 use crate::c_library::objects;
 use crate::platform::clock::TickChoice;
-use crate::platform::environment::{find, present, separates};
-use crate::platform::text::Text;
-use crate::platform::{Once, raw};
+use crate::platform::environment::{find_variable, is_list_separator, present_environment};
+use crate::platform::text::BoundedText;
+use crate::platform::{InitOnce, raw};
 
 /// Size of the longest path or name that is taken, in bytes.
 const LONGEST: usize = 4096;
@@ -44,19 +44,19 @@ pub(crate) const INJECTOR: usize = 10;
 const RECORDING: usize = 11;
 
 /// Settings, as whole environment strings.
-pub(crate) struct Settings {
+pub(crate) struct UserSettings {
     /// `SOCKCAP_DIR=`, with the absolute path of the data directory.
-    pub(crate) directory: Text<LONGEST>,
+    pub(crate) directory: BoundedText<LONGEST>,
     /// `SOCKCAP_HOST=`, with the name of the host.
-    pub(crate) host: Text<256>,
+    pub(crate) host: BoundedText<256>,
     /// Path of the directory of all hosts.
-    pub(crate) hosts: Text<{ LONGEST + 8 }>,
+    pub(crate) hosts: BoundedText<{ LONGEST + 8 }>,
     /// Name of the host, as it may be, which its directory has, too.
-    pub(crate) host_directory: Text<256>,
+    pub(crate) host_directory: BoundedText<256>,
     /// `LD_PRELOAD=`, with the path of this library.
-    pub(crate) library: Text<LONGEST>,
+    pub(crate) library: BoundedText<LONGEST>,
     /// Variables of [`OPTIONS`]; those that were not given are empty.
-    pub(crate) options: [Text<1024>; OPTIONS.len()],
+    pub(crate) options: [BoundedText<1024>; OPTIONS.len()],
 }
 
 /// Beginning of the data directory's variable.
@@ -69,73 +69,75 @@ pub(crate) const HOST: &[u8] = b"SOCKCAP_HOST=";
 pub(crate) const PRELOAD: &[u8] = b"LD_PRELOAD=";
 
 /// Settings of this process.
-static SETTINGS: Once<Settings> = Once::new(Settings {
-    directory: Text::new(),
-    host: Text::new(),
-    hosts: Text::new(),
-    host_directory: Text::new(),
-    library: Text::new(),
-    options: [const { Text::new() }; OPTIONS.len()],
+static SETTINGS: InitOnce<UserSettings> = InitOnce::new(UserSettings {
+    directory: BoundedText::new(),
+    host: BoundedText::new(),
+    hosts: BoundedText::new(),
+    host_directory: BoundedText::new(),
+    library: BoundedText::new(),
+    options: [const { BoundedText::new() }; OPTIONS.len()],
 });
 
 /// Settings of this process.
-pub(crate) fn settings() -> &'static Settings {
+pub(crate) fn user_settings() -> &'static UserSettings {
     SETTINGS.get()
 }
 
 /// Reads the settings. False when there is no path of the data directory, or it is too long to be
 /// used.
-pub(crate) fn read() -> bool {
-    let mut directory = Text::new();
+pub(crate) fn read_settings() -> bool {
+    let mut directory = BoundedText::new();
     directory.push(DIRECTORY);
-    match find(present(), DIRECTORY).filter(|path| !path.is_empty()) {
-        Some(path) => absolute(&mut directory, path),
-        None => absolute(&mut directory, b"sockcap.data"),
+    match find_variable(present_environment(), DIRECTORY).filter(|path| !path.is_empty()) {
+        Some(path) => push_absolute(&mut directory, path),
+        None => push_absolute(&mut directory, b"sockcap.data"),
     }
-    let mut host = Text::new();
+    let mut host = BoundedText::new();
     host.push(HOST);
-    match find(present(), HOST).filter(|name| !name.is_empty()) {
+    match find_variable(present_environment(), HOST).filter(|name| !name.is_empty()) {
         Some(name) => host.push(name),
         None => {
             let mut name = [0; 64];
-            let length = raw::nodename(&mut name);
+            let length = raw::node_name(&mut name);
             host.push(name.get(..length).unwrap_or(b"localhost"))
         }
     };
-    let mut host_directory = Text::new();
+    let mut host_directory = BoundedText::new();
     for byte in host_name::plain_bytes(host.as_bytes().get(HOST.len()..).unwrap_or(&[])) {
         host_directory.push(core::slice::from_ref(&byte));
     }
     if host_directory.as_bytes().is_empty() {
         host_directory.push(b"_");
     }
-    let mut library = Text::new();
+    let mut library = BoundedText::new();
     library.push(PRELOAD);
     push_own_path(&mut library);
-    let mut options = [const { Text::new() }; OPTIONS.len()];
+    let mut options = [const { BoundedText::new() }; OPTIONS.len()];
     for (option, name) in options.iter_mut().zip(OPTIONS) {
-        if let Some(value) = find(present(), name) {
+        if let Some(value) = find_variable(present_environment(), name) {
             option.push(name).push(value);
         }
     }
     let usable = directory.is_whole() && directory.as_bytes().len() > DIRECTORY.len();
     if !usable {
-        directory = Text::new();
+        directory = BoundedText::new();
     }
-    let mut hosts = Text::new();
+    let mut hosts = BoundedText::new();
     hosts.push(directory.as_bytes().get(DIRECTORY.len()..).unwrap_or(&[])).push(b"/hosts");
     // A preload list cannot name every path.
-    if !library.is_whole() || library.as_bytes().iter().any(separates) {
-        library = Text::new();
+    if !library.is_whole() || library.as_bytes().iter().any(is_list_separator) {
+        library = BoundedText::new();
     }
     // SAFETY: the constructor is alone.
-    unsafe { SETTINGS.set(Settings { directory, host, hosts, host_directory, library, options }) };
+    unsafe {
+        SETTINGS.set(UserSettings { directory, host, hosts, host_directory, library, options })
+    };
     usable
 }
 
 /// Appends `path` as an absolute one. Appends nothing where it depends on a working directory that
 /// has no path (any more).
-fn absolute(to: &mut Text<LONGEST>, path: &[u8]) {
+fn push_absolute(to: &mut BoundedText<LONGEST>, path: &[u8]) {
     if path.first() != Some(&b'/') {
         let before = to.as_bytes().len();
         to.push_with(|room| {
@@ -155,33 +157,33 @@ fn absolute(to: &mut Text<LONGEST>, path: &[u8]) {
 /// Appends the path of the library that programs with a dynamic linker load, as the list for that
 /// linker has it.
 #[cfg(feature = "injected")]
-fn push_own_path(to: &mut Text<LONGEST>) {
-    let list = find(present(), PRELOAD).unwrap_or(&[]);
+fn push_own_path(to: &mut BoundedText<LONGEST>) {
+    let list = find_variable(present_environment(), PRELOAD).unwrap_or(&[]);
     let is_library = |path: &&[u8]| {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
         name.starts_with(b"libsockcap")
     };
-    if let Some(path) = list.split(separates).find(is_library) {
-        absolute(to, path);
+    if let Some(path) = list.split(is_list_separator).find(is_library) {
+        push_absolute(to, path);
     }
 }
 
 /// Appends the path of this library, as the dynamic linker knows it.
 #[cfg(not(feature = "injected"))]
-fn push_own_path(to: &mut Text<LONGEST>) {
-    if let Some(library) = objects::own() {
-        absolute(to, library.file().to_bytes());
+fn push_own_path(to: &mut BoundedText<LONGEST>) {
+    if let Some(library) = objects::own_object() {
+        push_absolute(to, library.file_path().to_bytes());
     }
 }
 
 /// Id of the recording that this process is of; zeros where it is of none.
-pub(crate) fn recording() -> [u8; RECORDING_BYTES] {
-    option(RECORDING).and_then(RecordingId::parse).map(RecordingId::bytes).unwrap_or_default()
+pub(crate) fn recording_id() -> [u8; RECORDING_BYTES] {
+    option_value(RECORDING).and_then(RecordingId::parse).map(RecordingId::bytes).unwrap_or_default()
 }
 
 /// TickChoice of the ticks.
-pub(crate) fn clock() -> TickChoice {
-    match option(7) {
+pub(crate) fn tick_choice() -> TickChoice {
+    match option_value(7) {
         Some(b"monotonic") => TickChoice::Monotonic,
         Some(b"cycles") => TickChoice::Cycles,
         _ => TickChoice::Trusted,
@@ -190,14 +192,14 @@ pub(crate) fn clock() -> TickChoice {
 
 /// Path of this library; empty where there is none that a preload list can name.
 pub(crate) fn own_path() -> &'static [u8] {
-    settings().library.as_bytes().get(PRELOAD.len()..).unwrap_or(&[])
+    user_settings().library.as_bytes().get(PRELOAD.len()..).unwrap_or(&[])
 }
 
 /// Error of the kernel for which the dynamic linker of a program that begins here could not open
 /// this library, or 0. Behind `chroot`, or for another user, its path may lead nowhere, and the
 /// linker would tell the user of the program so.
 pub(crate) fn refusal() -> c_int {
-    let path = &settings().library;
+    let path = &user_settings().library;
     if path.as_bytes().len() <= PRELOAD.len() {
         return 0;
     }
@@ -214,27 +216,27 @@ pub(crate) fn refusal() -> c_int {
 }
 
 /// Path of the data directory; empty where it cannot be used.
-pub(crate) fn directory() -> &'static [u8] {
-    settings().directory.as_bytes().get(DIRECTORY.len()..).unwrap_or(&[])
+pub(crate) fn data_directory() -> &'static [u8] {
+    user_settings().directory.as_bytes().get(DIRECTORY.len()..).unwrap_or(&[])
 }
 
 /// Path of the directory of all hosts.
-pub(crate) fn hosts() -> &'static CStr {
-    settings().hosts.as_c_str()
+pub(crate) fn hosts_directory() -> &'static CStr {
+    user_settings().hosts.as_c_str()
 }
 
 /// Name of the host's directory, in which logs are made.
 pub(crate) fn host_directory() -> &'static CStr {
-    settings().host_directory.as_c_str()
+    user_settings().host_directory.as_c_str()
 }
 
 /// Name of the host.
-pub(crate) fn host() -> &'static [u8] {
-    settings().host_directory.as_bytes()
+pub(crate) fn host_name() -> &'static [u8] {
+    user_settings().host_directory.as_bytes()
 }
 
 /// Value of an option, by its index in [`OPTIONS`]; `None` where it was not given.
-pub(crate) fn option(index: usize) -> Option<&'static [u8]> {
-    let option = settings().options.get(index)?;
+pub(crate) fn option_value(index: usize) -> Option<&'static [u8]> {
+    let option = user_settings().options.get(index)?;
     option.as_bytes().strip_prefix(*OPTIONS.get(index)?)
 }

@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
 use super::goroutine::Goroutine;
-use super::thread::{OFFSET_IN_SLOT, Thread};
+use super::thread::{OFFSET_IN_SLOT, ThreadLogState};
 use crate::tuning::{MAX_READY, READY_AT_FIRST, READY_PER_CALL};
 
 /// Memory of a thread. The places of its fields are known to `exports/injected/entries.rs`.
@@ -57,7 +57,7 @@ pub(crate) struct Slot {
     errno: UnsafeCell<c_int>,
     reserved: [AtomicU64; 6],
     /// State of the thread, as everywhere.
-    pub(crate) thread: Thread,
+    pub(crate) thread: ThreadLogState,
 }
 
 // SAFETY: a slot is used by its thread alone, and `errno` by nobody else.
@@ -71,7 +71,7 @@ const _: () = assert!(core::mem::offset_of!(Slot, thread) == OFFSET_IN_SLOT);
 impl Slot {
     /// Makes records to come those of a goroutine, or of the thread itself.
     #[inline(always)]
-    pub(crate) fn say_goroutine(&self, goroutine: Goroutine) {
+    pub(crate) fn set_goroutine(&self, goroutine: Goroutine) {
         self.goroutine.store(goroutine.number, Relaxed);
         self.creator.store(goroutine.creator, Relaxed);
     }
@@ -92,20 +92,20 @@ impl Slot {
     /// Whether one more record may be written of a goroutine that was made ready. In a program that
     /// mostly computes, most tell nothing of messages.
     #[inline(always)]
-    pub(crate) fn may_tell_of_ready(&self) -> bool {
+    pub(crate) fn may_record_ready(&self) -> bool {
         self.ready_left.load(Relaxed) > 0
     }
 
     /// Takes one off those that may be written.
     #[inline(always)]
-    pub(crate) fn tells_of_ready(&self) {
+    pub(crate) fn count_ready(&self) {
         self.ready_left.store(self.ready_left.load(Relaxed).saturating_sub(1), Relaxed);
     }
 }
 
 /// Slot of the calling thread.
 #[inline(always)]
-pub(crate) fn current() -> &'static Slot {
+pub(crate) fn current_slot() -> &'static Slot {
     let address: usize;
     // SAFETY: hooks run only where GS leads to a slot, which is never unmapped.
     unsafe {
@@ -121,5 +121,5 @@ pub(crate) fn current() -> &'static Slot {
 /// Place of the calling thread's `errno`, as libc's function of this name gives it.
 #[unsafe(no_mangle)]
 extern "C" fn __errno_location() -> *mut c_int {
-    current().errno.get()
+    current_slot().errno.get()
 }

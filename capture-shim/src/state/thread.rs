@@ -12,13 +12,13 @@ use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
-use super::Peers;
+use super::DatagramPeers;
 use crate::tuning::MAX_RETIRED;
 
 /// State of one thread. All of it begins as zeros. Only the thread itself and its signal handlers
 /// use it, so the atomics are for the handlers and cost nothing.
 #[repr(C, align(64))]
-pub(crate) struct Thread {
+pub(crate) struct ThreadLogState {
     /// Generation of the process when the thread was attached to the log, or 0 when it must be
     /// looked at anew.
     pub(crate) generation: AtomicU64,
@@ -37,9 +37,9 @@ pub(crate) struct Thread {
     pub(crate) reach: AtomicU32,
     /// Id of the thread that started this one, until the log has that; 0 for none or not known.
     pub(crate) creator: AtomicU32,
-    /// Whether the thread has begun to end, see `log/leavings.rs`, whether it has SIGBUS blocked,
-    /// as far as the program knows, see `log/guard.rs`: a bit each. The others are
-    /// the descriptor that it prints to, see `hooks/stdio.rs`, and one more; 0 for none.
+    /// Whether the thread has begun to end, see `log/partial_chunks.rs`, whether it has SIGBUS
+    /// blocked, as far as the program knows, see `log/guard.rs`: a bit each. The others are the
+    /// descriptor that it prints to, see `hooks/stdio.rs`, and one more; 0 for none.
     marks: AtomicU32,
     /// Mapping that a `vfork` child has left in this thread's memory, see [`super::inherit`]; null
     /// for none.
@@ -47,8 +47,8 @@ pub(crate) struct Thread {
     /// Full chunks that are kept from being used again while an interrupted record is still to be
     /// written into them, see `log/recycle.rs`; 0 for none.
     pub(crate) retired: [AtomicUsize; MAX_RETIRED],
-    /// Mark of the TLS library's function that the thread is within, see `flows/heads/plain.rs`; 0
-    /// for none.
+    /// Mark of the TLS library's function that the thread is within, see
+    /// `flows/message_snippets/plain.rs`; 0 for none.
     pub(crate) session: AtomicUsize,
     /// Address in the stack where that function was called.
     pub(crate) session_frame: AtomicUsize,
@@ -61,20 +61,20 @@ pub(crate) struct Thread {
     /// Place in the thread's chunk behind the last of these.
     pub(crate) behind: AtomicU32,
     /// Peers that its latest datagrams went to.
-    pub(crate) sent_to: Peers,
+    pub(crate) sent_to: DatagramPeers,
     /// Peers that its latest datagrams came from.
-    pub(crate) received_from: Peers,
+    pub(crate) received_from: DatagramPeers,
 }
 
-const _: () = assert!(size_of::<Thread>() == 512);
+const _: () = assert!(size_of::<ThreadLogState>() == 512);
 
 /// Marks of a thread.
 const ENDED: u32 = 1;
 const BLOCKED: u32 = 2;
 const NUMBER_OF_MARKS: u32 = 2;
 
-impl Thread {
-    fn mark(&self, mark: u32, is_set: bool) {
+impl ThreadLogState {
+    fn set_mark(&self, mark: u32, is_set: bool) {
         let others = self.marks.load(Relaxed) & !mark;
         self.marks.store(others | if is_set { mark } else { 0 }, Relaxed);
     }
@@ -85,8 +85,8 @@ impl Thread {
     }
 
     /// Says whether the thread has begun to end.
-    pub(crate) fn say_ended(&self, has_ended: bool) {
-        self.mark(ENDED, has_ended);
+    pub(crate) fn set_ended(&self, has_ended: bool) {
+        self.set_mark(ENDED, has_ended);
     }
 
     /// Whether the thread has SIGBUS blocked, as far as the program knows.
@@ -102,15 +102,15 @@ impl Thread {
     /// Notes the descriptor to which the thread prints from now on, or none. A function that is
     /// left by `siglongjmp` takes no note away, so the descriptor is noted and not the mere fact:
     /// writes to others are still seen.
-    pub(crate) fn say_printing(&self, to: Option<c_int>) {
+    pub(crate) fn set_printing(&self, to: Option<c_int>) {
         let marks = self.marks.load(Relaxed) & ((1 << NUMBER_OF_MARKS) - 1);
         let to = to.map_or(0, |fd| (fd as u32).wrapping_add(1));
         self.marks.store(marks | to << NUMBER_OF_MARKS, Relaxed);
     }
 
     /// Says whether the thread has SIGBUS blocked, as far as the program knows.
-    pub(crate) fn say_blocked(&self, has_blocked: bool) {
-        self.mark(BLOCKED, has_blocked);
+    pub(crate) fn set_blocked(&self, has_blocked: bool) {
+        self.set_mark(BLOCKED, has_blocked);
     }
 }
 
@@ -134,7 +134,7 @@ pub(super) const OFFSET_IN_SLOT: usize = 192;
 /// State of the calling thread.
 #[cfg(feature = "injected")]
 #[inline(always)]
-pub(crate) fn current() -> &'static Thread {
+pub(crate) fn current_thread() -> &'static ThreadLogState {
     let address: usize;
     // SAFETY: hooks run only where GS leads to a slot, which is never unmapped.
     unsafe {
@@ -150,7 +150,7 @@ pub(crate) fn current() -> &'static Thread {
 /// State of the calling thread.
 #[cfg(all(target_arch = "x86_64", not(feature = "injected")))]
 #[inline(always)]
-pub(crate) fn current() -> &'static Thread {
+pub(crate) fn current_thread() -> &'static ThreadLogState {
     let address: usize;
     // SAFETY: reads the thread pointer and the offset that the dynamic linker filled in; the
     // storage is zeroed, aligned and lives as long as the thread.
@@ -161,14 +161,14 @@ pub(crate) fn current() -> &'static Thread {
             out(reg) address,
             options(pure, readonly, nostack),
         );
-        &*(address as *const Thread)
+        &*(address as *const ThreadLogState)
     }
 }
 
 /// State of the calling thread.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
-pub(crate) fn current() -> &'static Thread {
+pub(crate) fn current_thread() -> &'static ThreadLogState {
     let address: usize;
     // SAFETY: as on x86-64.
     unsafe {
@@ -181,6 +181,6 @@ pub(crate) fn current() -> &'static Thread {
             out(reg) _,
             options(pure, readonly, nostack),
         );
-        &*(address as *const Thread)
+        &*(address as *const ThreadLogState)
     }
 }

@@ -1,8 +1,8 @@
 //! The other ends of unix sockets that the process had before the library came into it. The kernel
 //! tells them only to who asks by netlink, so the recorder asks, and tells the library.
 
-use crate::platform::Once;
-use crate::platform::environment::{find, present};
+use crate::platform::InitOnce;
+use crate::platform::environment::{find_variable, present_environment};
 
 /// Variable with the sockets: of each the kernel's id and that of its other end, 16 hexadecimal
 /// digits each, in the order of the first.
@@ -12,7 +12,7 @@ const VARIABLE: &[u8] = b"SOCKCAP_UNIX_PEERS=";
 const DIGITS: usize = 16;
 
 /// Value of the variable.
-static PEERS: Once<&[u8]> = Once::new(&[]);
+static PEERS: InitOnce<&[u8]> = InitOnce::new(&[]);
 
 /// Reads the variable. Only who attaches to a running process gives it; its text stays where it is
 /// as long as the library does.
@@ -20,7 +20,7 @@ static PEERS: Once<&[u8]> = Once::new(&[]);
 /// # Safety
 /// To be called by the constructor alone.
 pub(crate) unsafe fn read() {
-    if let Some(text) = find(present(), VARIABLE) {
+    if let Some(text) = find_variable(present_environment(), VARIABLE) {
         // SAFETY: as the caller says.
         unsafe { PEERS.set(text) };
     }

@@ -2,41 +2,41 @@
 //!
 //! The fuzz target of heads takes this in as its own, without the tests.
 
-#[path = "../../src/flows/heads/behind.rs"]
+#[path = "../../src/flows/message_snippets/behind.rs"]
 mod behind;
 #[allow(dead_code, reason = "the library begins anew in the place of another flow")]
-#[path = "../../src/flows/heads/conversation.rs"]
+#[path = "../../src/flows/message_snippets/conversation.rs"]
 mod conversation;
-#[path = "../../src/flows/heads/direction.rs"]
+#[path = "../../src/flows/message_snippets/direction.rs"]
 mod direction;
-#[path = "../../src/flows/heads/fields.rs"]
+#[path = "../../src/flows/message_snippets/fields.rs"]
 mod fields;
-#[path = "../../src/flows/heads/form.rs"]
+#[path = "../../src/flows/message_snippets/form.rs"]
 mod form;
-#[path = "../../src/flows/heads/hpack.rs"]
+#[path = "../../src/flows/message_snippets/hpack.rs"]
 mod hpack;
-#[path = "../../src/flows/heads/http1.rs"]
+#[path = "../../src/flows/message_snippets/http1.rs"]
 mod http1;
-#[path = "../../src/flows/heads/http2.rs"]
+#[path = "../../src/flows/message_snippets/http2.rs"]
 mod http2;
-#[path = "../../src/flows/heads/lines.rs"]
+#[path = "../../src/flows/message_snippets/lines.rs"]
 mod lines;
-#[path = "../../src/flows/heads/marks.rs"]
+#[path = "../../src/flows/message_snippets/marks.rs"]
 mod marks;
-#[path = "../../src/flows/heads/newlines.rs"]
+#[path = "../../src/flows/message_snippets/newlines.rs"]
 mod newlines;
-#[path = "../../src/flows/heads/opening.rs"]
+#[path = "../../src/flows/message_snippets/opening.rs"]
 mod opening;
-#[path = "../../src/flows/heads/pieces.rs"]
+#[path = "../../src/flows/message_snippets/pieces.rs"]
 mod pieces;
 #[allow(dead_code, reason = "the library asks more of it")]
-#[path = "../../src/flows/heads/records.rs"]
+#[path = "../../src/flows/message_snippets/records.rs"]
 mod records;
-#[path = "../../src/flows/heads/redis.rs"]
+#[path = "../../src/flows/message_snippets/redis.rs"]
 mod redis;
-#[path = "../../src/flows/heads/sink.rs"]
+#[path = "../../src/flows/message_snippets/sink.rs"]
 mod sink;
-#[path = "../../src/flows/heads/usual.rs"]
+#[path = "../../src/flows/message_snippets/usual.rs"]
 mod usual;
 
 #[cfg(test)]

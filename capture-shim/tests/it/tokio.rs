@@ -5,18 +5,22 @@ mod instructions;
 #[path = "../../src/exports/tokio/names.rs"]
 mod names;
 
-use instructions::movable;
-use names::Found;
+use instructions::movable_length;
+use names::TokioFunctions;
 
 /// What is found of functions with these names, at 1, 2 and so on: those that poll, those that let
 /// go on, and those that take up what is started.
 fn found(names: &[&str]) -> [Vec<usize>; 3] {
-    let mut found = Found::new();
+    let mut found = TokioFunctions::new();
     for (name, address) in names.iter().zip(1..) {
         // In a table of names, the next one is behind a zero byte.
-        found.look_at(format!("{name}\0_ZN5other\0").as_bytes(), address);
+        found.match_name(format!("{name}\0_ZN5other\0").as_bytes(), address);
     }
-    [found.polls.all().to_vec(), found.wakes.all().to_vec(), found.starters.all().to_vec()]
+    [
+        found.polls.addresses().to_vec(),
+        found.wakes.addresses().to_vec(),
+        found.starters.addresses().to_vec(),
+    ]
 }
 
 #[test]
@@ -43,16 +47,16 @@ fn functions_are_found_by_either_kind_of_name() {
 
 #[test]
 fn functions_that_are_alike_are_one() {
-    let mut found = Found::new();
+    let mut found = TokioFunctions::new();
     for name in ["_ZN5tokio7runtime4task3raw4poll17h1E", "_ZN5tokio7runtime4task3raw4poll17h2E"] {
-        found.look_at(name.as_bytes(), 7);
+        found.match_name(name.as_bytes(), 7);
     }
-    assert_eq!(found.polls.all(), [7]);
+    assert_eq!(found.polls.addresses(), [7]);
     // More than there is room for are left.
     for address in 0..10_000 {
-        found.look_at(b"_ZN5tokio7runtime4task3raw4poll17h1E", address);
+        found.match_name(b"_ZN5tokio7runtime4task3raw4poll17h1E", address);
     }
-    assert_eq!(found.polls.all().len(), crate::tuning::MAX_TASK_KINDS);
+    assert_eq!(found.polls.addresses().len(), crate::tuning::MAX_TASK_KINDS);
 }
 
 #[test]
@@ -60,7 +64,7 @@ fn instructions_that_tell_where_they_are_are_not_moved() {
     let code = |bytes: &[u8]| {
         let mut code = [0x90; 28];
         code[..bytes.len()].copy_from_slice(bytes);
-        movable(&code)
+        movable_length(&code)
     };
     // push rbp, r15, r14: as the optimizer begins.
     assert_eq!(code(&[0x55, 0x41, 0x57, 0x41, 0x56, 0x53]), Some(5));
@@ -81,5 +85,5 @@ fn instructions_that_tell_where_they_are_are_not_moved() {
     assert_eq!(code(&[0x48, 0x8b, 0x05, 1, 0, 0, 0]), None, "mov rax, [rip + 1]");
     assert_eq!(code(&[0x48, 0x89, 0x05, 0x24, 0, 0, 0]), None, "mov [rip + 0x24], rax");
     // The end of what is known of the code.
-    assert_eq!(movable(&[0x55, 0x41]), None);
+    assert_eq!(movable_length(&[0x55, 0x41]), None);
 }

@@ -7,28 +7,28 @@ use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use http_server::Waiting;
+use http_server::WaitingConnections;
 
 use crate::tuning::{MAX_CONNECTIONS, MAX_UNKNOWN_CONNECTIONS, MAX_UNKNOWN_OF_NETWORK};
 
 /// Connections of a collector, by how many there may be.
 #[derive(Debug)]
 pub(super) struct Admission {
-    unknown: Mutex<Waiting<Unknown>>,
+    unknown: Mutex<WaitingConnections<UnidentifiedConnection>>,
     /// Connections that have a thread, known ones and those that were turned out among them.
     open: AtomicUsize,
 }
 
 /// Connection that may be turned out.
 #[derive(Debug)]
-struct Unknown {
+struct UnidentifiedConnection {
     stream: TcpStream,
     is_turned_out: Arc<AtomicBool>,
 }
 
 /// Place of a connection, until this is dropped.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct AdmissionTicket<'a> {
     admission: &'a Admission,
     number: u64,
     is_turned_out: Arc<AtomicBool>,
@@ -42,59 +42,59 @@ impl Default for Admission {
 
 impl Admission {
     fn with_limits(all: usize, of_network: usize) -> Admission {
-        let unknown = Mutex::new(Waiting::new(all, of_network));
+        let unknown = Mutex::new(WaitingConnections::new(all, of_network));
         Admission { unknown, open: AtomicUsize::new(0) }
     }
 
     /// Gives a connection from `address` a place. `stream` is its second descriptor, by which it is
     /// ended where another takes its place. `None` where there are too many in all.
-    pub(super) fn admit(&self, address: IpAddr, stream: TcpStream) -> Option<Place<'_>> {
+    pub(super) fn admit(&self, address: IpAddr, stream: TcpStream) -> Option<AdmissionTicket<'_>> {
         if self.open.fetch_add(1, Relaxed) >= MAX_CONNECTIONS {
             self.open.fetch_sub(1, Relaxed);
             return None;
         }
         let is_turned_out = Arc::new(AtomicBool::new(false));
-        let unknown = Unknown { stream, is_turned_out: Arc::clone(&is_turned_out) };
-        let (number, evicted) = self.unknown().add(address, unknown);
-        evicted.into_iter().for_each(turn_out);
-        Some(Place { admission: self, number, is_turned_out })
+        let unknown = UnidentifiedConnection { stream, is_turned_out: Arc::clone(&is_turned_out) };
+        let (number, evicted) = self.lock_unidentified().add(address, unknown);
+        evicted.into_iter().for_each(close_evicted);
+        Some(AdmissionTicket { admission: self, number, is_turned_out })
     }
 
     /// Ends a connection that has not said whose it is, so that its descriptors are free. Whether
     /// there was one.
-    pub(super) fn make_room(&self) -> bool {
-        let evicted = self.unknown().evict();
+    pub(super) fn evict_unidentified(&self) -> bool {
+        let evicted = self.lock_unidentified().evict_oldest();
         let is_some = evicted.is_some();
-        evicted.into_iter().for_each(turn_out);
+        evicted.into_iter().for_each(close_evicted);
         is_some
     }
 
-    fn unknown(&self) -> MutexGuard<'_, Waiting<Unknown>> {
+    fn lock_unidentified(&self) -> MutexGuard<'_, WaitingConnections<UnidentifiedConnection>> {
         // It is whole whatever a thread that held it did.
         self.unknown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn turn_out(unknown: Unknown) {
+fn close_evicted(unknown: UnidentifiedConnection) {
     unknown.is_turned_out.store(true, Relaxed);
     let _ = unknown.stream.shutdown(Shutdown::Both);
 }
 
-impl Place<'_> {
+impl AdmissionTicket<'_> {
     /// It is known whose the connection is.
-    pub(super) fn is_known(&self) {
-        self.admission.unknown().remove(self.number);
+    pub(super) fn mark_identified(&self) {
+        self.admission.lock_unidentified().remove(self.number);
     }
 
     /// Whether another connection has taken the place.
-    pub(super) fn is_turned_out(&self) -> bool {
+    pub(super) fn is_evicted(&self) -> bool {
         self.is_turned_out.load(Relaxed)
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for AdmissionTicket<'_> {
     fn drop(&mut self) {
-        self.is_known();
+        self.mark_identified();
         self.admission.open.fetch_sub(1, Relaxed);
     }
 }
@@ -104,27 +104,27 @@ mod tests {
     use std::io::Read;
 
     use super::*;
-    use crate::link::pair;
+    use crate::link::socket_pair;
 
     #[test]
     fn the_oldest_that_says_nothing_goes_and_those_that_are_known_stay() {
         let admission = Admission::with_limits(10, 2);
-        let pairs: Vec<_> = (0..4).map(|_| pair()).collect();
+        let pairs: Vec<_> = (0..4).map(|_| socket_pair()).collect();
         let admit = |of: usize| {
             let stream = pairs[of].1.try_clone().unwrap();
             admission.admit([192, 0, 2, 1].into(), stream).unwrap()
         };
         let known = admit(0);
-        known.is_known();
+        known.mark_identified();
         let [first, second, third] = [1, 2, 3].map(admit);
-        assert!(first.is_turned_out());
+        assert!(first.is_evicted());
         // Its thread and the other side see that it is over.
         assert_eq!((&pairs[1].1).read(&mut [0]).unwrap(), 0);
         assert_eq!((&pairs[1].0).read(&mut [0]).unwrap(), 0);
-        assert!(![&known, &second, &third].iter().any(|place| place.is_turned_out()));
-        assert!(admission.make_room() && second.is_turned_out());
+        assert!(![&known, &second, &third].iter().any(|place| place.is_evicted()));
+        assert!(admission.evict_unidentified() && second.is_evicted());
         drop(third);
-        assert!(!admission.make_room());
+        assert!(!admission.evict_unidentified());
         drop((known, first, second));
         assert_eq!(admission.open.load(Relaxed), 0);
     }

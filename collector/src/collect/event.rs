@@ -7,17 +7,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::keys;
-use crate::wire::{Exchange, Shortage};
+use crate::wire::{StorageShortage, TimeExchange};
 
 /// Listener for events. Called from many threads.
-pub trait Events: Sync {
+pub trait CollectListener: Sync {
     /// An event happened.
-    fn event(&self, event: &Event<'_>);
+    fn on_event(&self, event: &CollectEvent<'_>);
 }
 
 /// Event of a collector.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum CollectEvent<'a> {
     /// A shipper was let in.
     Connected {
         /// Its host.
@@ -30,9 +30,9 @@ pub enum Event<'a> {
         /// The host.
         host: &'a str,
         /// Since the last such event.
-        gained: Gained,
+        gained: ReceivedBytes,
         /// Data of the host at the collector now.
-        has: Held,
+        has: StoredFiles,
         /// Bytes that it says it has yet to send; not known when it has just connected.
         left: Option<u64>,
     },
@@ -41,7 +41,7 @@ pub enum Event<'a> {
         /// The host.
         host: &'a str,
         /// The shortage.
-        shortage: Shortage,
+        shortage: StorageShortage,
         /// Error of the disk.
         error: Option<io::Error>,
     },
@@ -60,14 +60,14 @@ pub enum Event<'a> {
         /// Its file.
         path: &'a Path,
         /// Error of the list; `None` where the new list is used.
-        error: Option<&'a keys::Error>,
+        error: Option<&'a keys::KeyError>,
     },
     /// An exchange of times.
     Hint {
         /// The host.
         host: &'a str,
         /// The times.
-        exchange: Exchange,
+        exchange: TimeExchange,
     },
     /// A connection that had been let in ended.
     Disconnected {
@@ -91,7 +91,7 @@ pub enum Event<'a> {
         /// Its host, where that was known.
         host: Option<&'a str>,
         /// Cause, for counting.
-        cause: Cause,
+        cause: RefusalCause,
         /// Reason in full.
         why: &'a str,
     },
@@ -99,7 +99,7 @@ pub enum Event<'a> {
 
 /// Data that came from a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gained {
+pub struct ReceivedBytes {
     /// Bytes of files.
     pub stored: u64,
     /// Bytes on the wire.
@@ -108,7 +108,7 @@ pub struct Gained {
 
 /// Data that a host has at the collector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct StoredFiles {
     /// Files.
     pub files: u64,
     /// Bytes on the disk.
@@ -117,7 +117,7 @@ pub struct Held {
 
 /// Cause of a refused connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
+pub enum RefusalCause {
     /// The TLS handshake failed: no certificate, an expired or a foreign one, or no TLS at all.
     Tls,
     /// Its key was revoked.
@@ -138,32 +138,32 @@ pub enum Cause {
     Internal,
 }
 
-impl Cause {
+impl RefusalCause {
     /// All causes.
-    pub const ALL: [Cause; 9] = [
-        Cause::Tls,
-        Cause::Revoked,
-        Cause::Slow,
-        Cause::Protocol,
-        Cause::Version,
-        Cause::Name,
-        Cause::Violation,
-        Cause::Many,
-        Cause::Internal,
+    pub const ALL: [RefusalCause; 9] = [
+        RefusalCause::Tls,
+        RefusalCause::Revoked,
+        RefusalCause::Slow,
+        RefusalCause::Protocol,
+        RefusalCause::Version,
+        RefusalCause::Name,
+        RefusalCause::Violation,
+        RefusalCause::Many,
+        RefusalCause::Internal,
     ];
 
     /// Word for the cause.
-    pub fn word(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Cause::Tls => "tls",
-            Cause::Revoked => "revoked",
-            Cause::Slow => "slow",
-            Cause::Protocol => "protocol",
-            Cause::Version => "version",
-            Cause::Name => "name",
-            Cause::Violation => "violation",
-            Cause::Many => "many",
-            Cause::Internal => "internal",
+            RefusalCause::Tls => "tls",
+            RefusalCause::Revoked => "revoked",
+            RefusalCause::Slow => "slow",
+            RefusalCause::Protocol => "protocol",
+            RefusalCause::Version => "version",
+            RefusalCause::Name => "name",
+            RefusalCause::Violation => "violation",
+            RefusalCause::Many => "many",
+            RefusalCause::Internal => "internal",
         }
     }
 }

@@ -9,14 +9,18 @@ use message_trace::clock_exchange::{ClockExchange, HEAD};
 use message_trace::DataPath;
 
 use crate::tuning::{MAX_HINTS_BYTES, NEW_FILE_MODE};
-use crate::wire::Exchange;
+use crate::wire::TimeExchange;
 
 /// Adds an exchange with a host whose kernel has this boot id to the file at `path`, which is made
 /// if need be.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub(super) fn add(path: &DataPath, boot: [u8; 16], exchange: &Exchange) -> io::Result<()> {
+pub(super) fn append_hint(
+    path: &DataPath,
+    boot: [u8; 16],
+    exchange: &TimeExchange,
+) -> io::Result<()> {
     let open = || path.open_to_append(NEW_FILE_MODE);
     let mut file = match open() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -34,7 +38,7 @@ pub(super) fn add(path: &DataPath, boot: [u8; 16], exchange: &Exchange) -> io::R
         file.seek(SeekFrom::End(-1))?;
         file.read_exact(&mut last)?;
     }
-    let Exchange { host_sent, collector_received, collector_sent, host_received } = *exchange;
+    let TimeExchange { host_sent, collector_received, collector_sent, host_received } = *exchange;
     let line = ClockExchange { boot, host_sent, collector_received, collector_sent, host_received };
     let head = if length == 0 { format!("{HEAD}\n") } else { String::new() };
     // One that was cut off, by a full disk or with the machine, must not take this one with it.
@@ -53,18 +57,25 @@ mod tests {
     fn the_file_has_one_head_and_a_line_an_exchange_also_behind_one_that_was_cut_off() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("hosts/web-1/clock-hints.csv");
-        let exchange =
-            Exchange { host_sent: -1, collector_received: 2, collector_sent: 3, host_received: 4 };
+        let exchange = TimeExchange {
+            host_sent: -1,
+            collector_received: 2,
+            collector_sent: 3,
+            host_received: 4,
+        };
         let boot = [0xab, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
-        add(&DataPath::from(&path), boot, &exchange).unwrap();
-        add(&DataPath::from(&path), boot, &exchange).unwrap();
+        append_hint(&DataPath::from(&path), boot, &exchange).unwrap();
+        append_hint(&DataPath::from(&path), boot, &exchange).unwrap();
         let line = "ab000000000000000000000000000001,-1,2,3,4\n";
         let text = format!("{HEAD}\n{line}{line}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         fs::write(&path, &text[..text.len() - 3]).unwrap();
-        add(&DataPath::from(&path), boot, &exchange).unwrap();
+        append_hint(&DataPath::from(&path), boot, &exchange).unwrap();
         let mut read = Vec::new();
-        assert_eq!(ClockExchange::read(&path, |exchange| read.push(exchange)).unwrap(), 1);
+        assert_eq!(
+            ClockExchange::for_each_exchange(&path, |exchange| read.push(exchange)).unwrap(),
+            1
+        );
         assert_eq!(read.iter().map(|exchange| exchange.host_received).collect::<Vec<_>>(), [4, 4]);
     }
 }

@@ -10,15 +10,15 @@ use std::io;
 use socket_log::OpenError;
 
 use super::sender;
-use super::stored_file::{disk_use, existing, is_no_file};
+use super::stored_file::{disk_use, is_no_file, open_existing};
 use message_trace::DataPath;
 
-use crate::identity::Identity;
+use crate::identity::LogIdentity;
 use socket_log::names;
 
-mod numbered;
+mod numbered_name;
 
-use numbered::Numbered;
+use numbered_name::NumberedName;
 
 /// Logs of one host in its directory.
 #[derive(Debug)]
@@ -27,27 +27,27 @@ pub(super) struct Inventory {
     /// Names that the sender's key is for, if it had to show one.
     sender: Option<Vec<String>>,
     /// Name of each log at the collector.
-    names: HashMap<Identity, String>,
+    names: HashMap<LogIdentity, String>,
     /// All names, with what is known of each file.
-    taken: HashMap<String, Taken>,
+    taken: HashMap<String, InventoryFile>,
     /// Names that files of one name on the host have here, by that name.
-    alike: HashMap<String, Alike>,
+    alike: HashMap<String, NameVariants>,
     /// Sum of what the files took then, in bytes.
     used: u64,
 }
 
 /// What is known of a file.
 #[derive(Debug, Default)]
-struct Taken {
+struct InventoryFile {
     /// Bytes that it took on the disk when that was last counted.
     used: u64,
     /// The log in it, once it has one.
-    identity: Option<Identity>,
+    identity: Option<LogIdentity>,
 }
 
 /// Files of one name on the host.
 #[derive(Debug, Default)]
-struct Alike {
+struct NameVariants {
     /// The largest number of one of them.
     largest: u64,
     /// Numbers of those that were begun and have no header: they are gone on with.
@@ -68,42 +68,42 @@ impl Inventory {
             alike: HashMap::new(),
             used: 0,
         };
-        inventory.count()?;
+        inventory.count_files()?;
         Ok(inventory)
     }
 
     /// Counts the logs that are there now.
-    fn count(&mut self) -> io::Result<()> {
+    fn count_files(&mut self) -> io::Result<()> {
         (self.names, self.taken, self.alike, self.used) = Default::default();
         let directory = &self.directory;
         if !directory.exists() {
             return Ok(());
         }
         let entries = directory.entries()?;
-        sender::note(directory, self.sender.as_deref())?;
+        sender::write_sender(directory, self.sender.as_deref())?;
         for entry in entries {
             let Some(name) = entry.path.file_name().and_then(|name| name.to_str()) else {
                 continue;
             };
             let name = name.to_owned();
-            if names::log_name(&names::original(&name)).is_err() {
+            if names::check_log_name(&names::original_name(&name)).is_err() {
                 continue;
             }
-            let file = match existing(&directory.join(&name)) {
+            let file = match open_existing(&directory.join(&name)) {
                 Ok(file) => file,
                 // What is no file has its name taken all the same; any other error must not make a
                 // log look unknown.
                 Err(error) if is_no_file(&error) => {
-                    take(&mut self.taken, &mut self.alike, &name);
+                    claim_name(&mut self.taken, &mut self.alike, &name);
                     continue;
                 }
                 Err(error) => return Err(error),
             };
             let used = disk_use(&file)?;
             self.used += used;
-            let taken = take(&mut self.taken, &mut self.alike, &name);
+            let taken = claim_name(&mut self.taken, &mut self.alike, &name);
             taken.used = used;
-            match Identity::read(&name, &file) {
+            match LogIdentity::read_identity(&name, &file) {
                 Ok((identity, _)) => {
                     taken.identity = Some(identity);
                     self.names.insert(identity, name);
@@ -111,7 +111,7 @@ impl Inventory {
                 Err(OpenError::Io { source, .. }) => return Err(source),
                 // One without a header has been begun and never finished.
                 Err(_) => {
-                    let Numbered { original, number } = Numbered::of(&name);
+                    let NumberedName { original, number } = NumberedName::parse(&name);
                     self.alike.entry(original).or_default().begun.insert(number);
                 }
             }
@@ -126,7 +126,7 @@ impl Inventory {
     /// As for [`Inventory::open`].
     pub(super) fn recount(&mut self) -> io::Result<bool> {
         let before = std::mem::take(&mut self.names);
-        self.count()?;
+        self.count_files()?;
         Ok(before.keys().any(|identity| !self.names.contains_key(identity)))
     }
 
@@ -146,7 +146,7 @@ impl Inventory {
     }
 
     /// Whether there is a file of this name.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(super) fn has_name(&self, name: &str) -> bool {
         self.taken.contains_key(name)
     }
 
@@ -155,13 +155,13 @@ impl Inventory {
     /// # Errors
     /// When it cannot be written.
     pub(super) fn note_sender(&self) -> io::Result<()> {
-        sender::note(&self.directory, self.sender.as_deref())
+        sender::write_sender(&self.directory, self.sender.as_deref())
     }
 
     /// A log was made, or is there, under this name.
-    pub(super) fn add(&mut self, identity: Identity, name: String) {
-        take(&mut self.taken, &mut self.alike, &name).identity = Some(identity);
-        let Numbered { original, number } = Numbered::of(&name);
+    pub(super) fn add_file(&mut self, identity: LogIdentity, name: String) {
+        claim_name(&mut self.taken, &mut self.alike, &name).identity = Some(identity);
+        let NumberedName { original, number } = NumberedName::parse(&name);
         if let Some(alike) = self.alike.get_mut(&original) {
             alike.begun.remove(&number);
         }
@@ -169,14 +169,14 @@ impl Inventory {
     }
 
     /// A file takes `used` bytes on the disk now.
-    pub(super) fn measured(&mut self, name: &str, used: u64) {
-        let taken = take(&mut self.taken, &mut self.alike, name);
+    pub(super) fn set_used(&mut self, name: &str, used: u64) {
+        let taken = claim_name(&mut self.taken, &mut self.alike, name);
         let before = std::mem::replace(&mut taken.used, used);
         self.used = self.used.saturating_sub(before).saturating_add(used);
     }
 
     /// A file that there was is gone.
-    pub(super) fn remove(&mut self, name: &str) {
+    pub(super) fn remove_file(&mut self, name: &str) {
         let Some(taken) = self.taken.remove(name) else { return };
         self.used = self.used.saturating_sub(taken.used);
         if let Some(identity) = taken.identity
@@ -189,32 +189,32 @@ impl Inventory {
     /// Name of a log at the collector: the one that it has, or else the one that it has on its
     /// host, unless that is another log's; then one with a number that no file has had. However
     /// many files there are, this looks at none of them.
-    pub(super) fn name_of(&self, identity: &Identity, name: &str) -> String {
+    pub(super) fn assign_name(&self, identity: &LogIdentity, name: &str) -> String {
         if let Some(known) = self.names.get(identity) {
             return known.clone();
         }
-        let Numbered { original, number } = Numbered::of(name);
+        let NumberedName { original, number } = NumberedName::parse(name);
         let alike = self.alike.get(&original);
         let is_begun = alike.is_some_and(|alike| alike.begun.contains(&number));
-        if is_begun || !self.has(name) {
+        if is_begun || !self.has_name(name) {
             return name.to_owned();
         }
-        let next = alike.map_or(Numbered::FIRST, |alike| {
-            let begun = alike.begun.range(Numbered::FIRST..).next().copied();
-            begun.unwrap_or(alike.largest.saturating_add(1).max(Numbered::FIRST))
+        let next = alike.map_or(NumberedName::FIRST, |alike| {
+            let begun = alike.begun.range(NumberedName::FIRST..).next().copied();
+            begun.unwrap_or(alike.largest.saturating_add(1).max(NumberedName::FIRST))
         });
-        Numbered { original, number: next }.name()
+        NumberedName { original, number: next }.file_name()
     }
 }
 
 /// What is known of the file `name`, whose name is taken from here on.
-fn take<'a>(
-    taken: &'a mut HashMap<String, Taken>,
-    alike: &mut HashMap<String, Alike>,
+fn claim_name<'a>(
+    taken: &'a mut HashMap<String, InventoryFile>,
+    alike: &mut HashMap<String, NameVariants>,
     name: &str,
-) -> &'a mut Taken {
+) -> &'a mut InventoryFile {
     if !taken.contains_key(name) {
-        let Numbered { original, number } = Numbered::of(name);
+        let NumberedName { original, number } = NumberedName::parse(name);
         let alike = alike.entry(original).or_default();
         alike.largest = alike.largest.max(number);
     }
@@ -227,8 +227,8 @@ mod tests {
 
     use super::*;
 
-    fn identity(pid: u32) -> Identity {
-        Identity { boot: [1; 16], pid, ticks: 1, start: 1, name: 7 }
+    fn identity(pid: u32) -> LogIdentity {
+        LogIdentity { boot: [1; 16], pid, ticks: 1, start: 1, name: 7 }
     }
 
     #[test]
@@ -237,19 +237,19 @@ mod tests {
         let mut inventory = Inventory::open(&directory.path().into(), None).unwrap();
         // The directory is empty: a search by file would take every name for free.
         for pid in 0..10_000 {
-            let name = inventory.name_of(&identity(pid), "x.sclog");
+            let name = inventory.assign_name(&identity(pid), "x.sclog");
             let number = u64::from(pid) + 1;
             let expected =
                 if pid == 0 { "x.sclog".to_owned() } else { format!("x+{number}.sclog") };
             assert_eq!(name, expected);
-            inventory.add(identity(pid), name);
+            inventory.add_file(identity(pid), name);
         }
-        assert_eq!(inventory.name_of(&identity(17), "other.sclog"), "x+18.sclog");
-        assert_eq!(inventory.name_of(&identity(10_000), "x+3.sclog"), "x+10001.sclog");
+        assert_eq!(inventory.assign_name(&identity(17), "other.sclog"), "x+18.sclog");
+        assert_eq!(inventory.assign_name(&identity(10_000), "x+3.sclog"), "x+10001.sclog");
         // A name that is free again is not given to another log, which could be taken for it.
-        inventory.remove("x+10000.sclog");
-        assert_eq!(inventory.name_of(&identity(9_999), "x.sclog"), "x+10001.sclog");
-        assert!(!inventory.has("x+10000.sclog") && inventory.files() == 9_999);
+        inventory.remove_file("x+10000.sclog");
+        assert_eq!(inventory.assign_name(&identity(9_999), "x.sclog"), "x+10001.sclog");
+        assert!(!inventory.has_name("x+10000.sclog") && inventory.files() == 9_999);
     }
 
     #[test]
@@ -260,13 +260,13 @@ mod tests {
         }
         fs::create_dir(directory.path().join("z.sclog")).unwrap();
         let mut inventory = Inventory::open(&directory.path().into(), None).unwrap();
-        assert_eq!(inventory.name_of(&identity(1), "x.sclog"), "x.sclog");
-        inventory.add(identity(1), "x.sclog".into());
-        assert_eq!(inventory.name_of(&identity(2), "x.sclog"), "x+2.sclog");
-        inventory.add(identity(2), "x+2.sclog".into());
-        assert_eq!(inventory.name_of(&identity(3), "x.sclog"), "x+7.sclog");
-        inventory.add(identity(3), "x+7.sclog".into());
-        assert_eq!(inventory.name_of(&identity(4), "x.sclog"), "x+8.sclog");
-        assert_eq!(inventory.name_of(&identity(5), "z.sclog"), "z+2.sclog");
+        assert_eq!(inventory.assign_name(&identity(1), "x.sclog"), "x.sclog");
+        inventory.add_file(identity(1), "x.sclog".into());
+        assert_eq!(inventory.assign_name(&identity(2), "x.sclog"), "x+2.sclog");
+        inventory.add_file(identity(2), "x+2.sclog".into());
+        assert_eq!(inventory.assign_name(&identity(3), "x.sclog"), "x+7.sclog");
+        inventory.add_file(identity(3), "x+7.sclog".into());
+        assert_eq!(inventory.assign_name(&identity(4), "x.sclog"), "x+8.sclog");
+        assert_eq!(inventory.assign_name(&identity(5), "z.sclog"), "z+2.sclog");
     }
 }

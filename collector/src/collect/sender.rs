@@ -12,12 +12,12 @@ use crate::tuning::MAX_SENDER_BYTES;
 ///
 /// # Errors
 /// When that cannot be written. Without it, logs would be taken for such as were recorded here.
-pub(super) fn note(directory: &DataPath, names: Option<&[String]>) -> io::Result<()> {
+pub(super) fn write_sender(directory: &DataPath, names: Option<&[String]>) -> io::Result<()> {
     let Some(names) = names else { return Ok(()) };
     let mut names = names.to_vec();
     names.sort();
     let text: String = names.iter().map(|name| format!("{name}\n")).collect();
-    let path = DataDir::sender_of(directory);
+    let path = DataDir::sender_path_in(directory);
     match path.read_text_at_most(MAX_SENDER_BYTES) {
         Ok(noted) if noted == text => return Ok(()),
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -39,17 +39,17 @@ mod tests {
     fn the_names_are_noted_in_order_and_anew_where_they_are_others() {
         let directory = tempfile::tempdir().unwrap();
         let note = |names: &[&str]| {
-            note(
+            write_sender(
                 &directory.path().into(),
                 Some(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()),
             )
             .unwrap();
-            fs::read_to_string(DataDir::sender_of(&directory.path().into())).unwrap()
+            fs::read_to_string(DataDir::sender_path_in(&directory.path().into())).unwrap()
         };
         assert_eq!(note(&["b", "a"]), "a\nb\n");
         assert_eq!(note(&["a", "b"]), "a\nb\n");
         assert_eq!(note(&["c"]), "c\n");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
-        super::note(&directory.path().join("not there").into(), None).unwrap();
+        super::write_sender(&directory.path().join("not there").into(), None).unwrap();
     }
 }

@@ -11,52 +11,57 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use end::End;
-use requests::Gathering;
+use end::SessionEnd;
+use requests::RequestHandler;
 pub(super) use requests::answer_all;
 use socket_log::names;
 use tracing::{debug, info};
 
-use super::admission::Place;
-use super::event::{Cause, Event, Gained, Held};
-use super::shared::Shared;
+use super::admission::AdmissionTicket;
+use super::event::{CollectEvent, ReceivedBytes, RefusalCause, StoredFiles};
+use super::shared::SharedState;
 use super::store::HostStore;
-use crate::link::{Link, Socket, is_stop};
+use crate::link::{DeadlineSocket, WireLink, is_stop};
 use crate::tls;
 use crate::tuning::DEADLINE_PIECE_BYTES;
-use crate::wire::{self, Answer, FrameReader, GREETING_LIMIT, Request, VERSION};
+use crate::wire::{self, CollectorAnswer, FrameReader, GREETING_LIMIT, ShipperRequest, VERSION};
 
 /// Serves a connection to its end. It gives its `place` away once it is known who it is.
-pub(super) fn serve(shared: &Shared<'_>, stream: TcpStream, peer: SocketAddr, place: &Place<'_>) {
+pub(super) fn serve_connection(
+    shared: &SharedState<'_>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    place: &AdmissionTicket<'_>,
+) {
     let began = Instant::now();
-    let refused = |host: Option<&str>, cause: Cause, why: &str| {
-        let (cause, why) = match place.is_turned_out() {
-            true => (Cause::Many, "it had not said who it is when others came"),
+    let refused = |host: Option<&str>, cause: RefusalCause, why: &str| {
+        let (cause, why) = match place.is_evicted() {
+            true => (RefusalCause::Many, "it had not said who it is when others came"),
             false => (cause, why),
         };
         debug!(%peer, host, ?cause, why, "a connection is refused");
-        shared.events.event(&Event::Refused { peer, host, cause, why });
+        shared.events.on_event(&CollectEvent::Refused { peer, host, cause, why });
     };
-    let mut session = match Session::begin(shared, stream) {
+    let mut session = match CollectorSession::accept_handshake(shared, stream) {
         Ok(session) => session,
-        Err(End::Refused(cause, why)) => return refused(None, cause, &why),
-        Err(End::Lost(why)) => return refused(None, Cause::Protocol, &why),
-        Err(End::Over) => return,
+        Err(SessionEnd::Refused(cause, why)) => return refused(None, cause, &why),
+        Err(SessionEnd::Lost(why)) => return refused(None, RefusalCause::Protocol, &why),
+        Err(SessionEnd::Over) => return,
     };
     let mut host = None;
-    let end = match session.greet(shared, &mut host) {
+    let end = match session.read_greeting(shared, &mut host) {
         Ok(greeting) => {
-            place.is_known();
-            session.gather(shared, peer, &greeting)
+            place.mark_identified();
+            session.serve_requests(shared, peer, &greeting)
         }
         Err(end) => end,
     };
     let why = match &end {
-        End::Over => None,
-        End::Lost(why) => Some(why),
-        End::Refused(cause, why) => {
+        SessionEnd::Over => None,
+        SessionEnd::Lost(why) => Some(why),
+        SessionEnd::Refused(cause, why) => {
             refused(host.as_deref(), *cause, why);
-            session.tell(&Answer::Refused { why: why.clone() });
+            session.send_last_answer(&CollectorAnswer::Refused { why: why.clone() });
             Some(why)
         }
     };
@@ -65,14 +70,14 @@ pub(super) fn serve(shared: &Shared<'_>, stream: TcpStream, peer: SocketAddr, pl
         let host = host.as_deref().unwrap_or_default();
         let why = why.map(String::as_str);
         info!(host, why, "a shipper is gone");
-        shared.events.event(&Event::Disconnected { host, why, after: began.elapsed() });
-    } else if let End::Lost(why) = &end {
-        refused(host.as_deref(), Cause::Protocol, why);
+        shared.events.on_event(&CollectEvent::Disconnected { host, why, after: began.elapsed() });
+    } else if let SessionEnd::Lost(why) = &end {
+        refused(host.as_deref(), RefusalCause::Protocol, why);
     }
 }
 
 /// Greeting of the other side: who it is.
-struct Greeting {
+struct ShipperGreeting {
     host: String,
     /// Boot id of its kernel.
     boot: [u8; 16],
@@ -81,49 +86,69 @@ struct Greeting {
 }
 
 /// A connection.
-struct Session {
-    link: Link,
+struct CollectorSession {
+    link: WireLink,
     reader: FrameReader,
     connected: bool,
     /// Second descriptor of the connection, by which a newer connection ends it.
     stream: Option<TcpStream>,
 }
 
-impl Session {
+impl CollectorSession {
     /// The handshake.
-    fn begin(shared: &Shared<'_>, stream: TcpStream) -> Result<Session, End> {
-        let internal = |error: io::Error| End::Refused(Cause::Internal, error.to_string());
+    fn accept_handshake(
+        shared: &SharedState<'_>,
+        stream: TcpStream,
+    ) -> Result<CollectorSession, SessionEnd> {
+        let internal =
+            |error: io::Error| SessionEnd::Refused(RefusalCause::Internal, error.to_string());
         let second = stream.try_clone().map_err(internal)?;
-        let socket = Socket::new(stream, Arc::clone(&shared.stop), shared.deadlines.handshake)
-            .map_err(internal)?;
+        let socket =
+            DeadlineSocket::new(stream, Arc::clone(&shared.stop), shared.deadlines.handshake)
+                .map_err(internal)?;
         let link = match &shared.tls {
-            None => Link::Plain(socket),
-            Some(config) => {
-                Link::server(socket, Arc::clone(config)).map_err(|error| match error.kind() {
-                    ErrorKind::TimedOut => {
-                        End::Refused(Cause::Slow, "its handshake took too long".into())
-                    }
-                    _ if is_stop(&error) => End::Over,
+            None => WireLink::Plain(socket),
+            Some(config) => WireLink::accept(socket, Arc::clone(config)).map_err(|error| {
+                match error.kind() {
+                    ErrorKind::TimedOut => SessionEnd::Refused(
+                        RefusalCause::Slow,
+                        "its handshake took too long".into(),
+                    ),
+                    _ if is_stop(&error) => SessionEnd::Over,
                     _ => {
-                        let why =
-                            tls::refusal(&error).map_or_else(|| error.to_string(), str::to_owned);
-                        End::Refused(
-                            if why == tls::REVOKED { Cause::Revoked } else { Cause::Tls },
+                        let why = tls::refusal_reason(&error)
+                            .map_or_else(|| error.to_string(), str::to_owned);
+                        SessionEnd::Refused(
+                            if why == tls::REVOKED {
+                                RefusalCause::Revoked
+                            } else {
+                                RefusalCause::Tls
+                            },
                             why,
                         )
                     }
-                })?
-            }
+                }
+            })?,
         };
-        Ok(Session { link, reader: FrameReader::default(), connected: false, stream: Some(second) })
+        Ok(CollectorSession {
+            link,
+            reader: FrameReader::default(),
+            connected: false,
+            stream: Some(second),
+        })
     }
 
     /// Reads the greeting. `named` is the host also where it is refused.
-    fn greet(&mut self, shared: &Shared<'_>, named: &mut Option<String>) -> Result<Greeting, End> {
-        let frame = self.reader.next_within(GREETING_LIMIT, &mut self.link)?;
-        let (Request::Hello { version, host, boot }, _) = wire::decode_request(frame)? else {
-            return Err(End::Refused(
-                Cause::Protocol,
+    fn read_greeting(
+        &mut self,
+        shared: &SharedState<'_>,
+        named: &mut Option<String>,
+    ) -> Result<ShipperGreeting, SessionEnd> {
+        let frame = self.reader.next_frame_within(GREETING_LIMIT, &mut self.link)?;
+        let (ShipperRequest::Hello { version, host, boot }, _) = wire::decode_request(frame)?
+        else {
+            return Err(SessionEnd::Refused(
+                RefusalCause::Protocol,
                 "its first message is not a greeting".into(),
             ));
         };
@@ -131,39 +156,47 @@ impl Session {
             let why = format!(
                 "it speaks version {version} of the protocol, this collector version {VERSION}"
             );
-            return Err(End::Refused(Cause::Version, why));
+            return Err(SessionEnd::Refused(RefusalCause::Version, why));
         }
-        names::host_name(host).map_err(|error| End::Refused(Cause::Name, error.to_string()))?;
+        names::check_host_name(host)
+            .map_err(|error| SessionEnd::Refused(RefusalCause::Name, error.to_string()))?;
         let host = host.to_owned();
         *named = Some(host.clone());
         let mut names = None;
         if shared.tls.is_some() {
-            let own = tls::hosts_of(self.link.certificates());
-            let own = own.map_err(|error| End::Refused(Cause::Tls, error.to_string()))?;
+            let own = tls::host_names_of(self.link.peer_certificates());
+            let own =
+                own.map_err(|error| SessionEnd::Refused(RefusalCause::Tls, error.to_string()))?;
             if !own.contains(&host) {
                 let why = format!(
                     "it wants to write as '{host}', but its certificate is for {}",
                     own.join(", ")
                 );
-                return Err(End::Refused(Cause::Name, why));
+                return Err(SessionEnd::Refused(RefusalCause::Name, why));
             }
             names = Some(own);
         }
-        Ok(Greeting { host, boot, names })
+        Ok(ShipperGreeting { host, boot, names })
     }
 
     /// Everything after the greeting.
-    fn gather(&mut self, shared: &Shared<'_>, peer: SocketAddr, greeting: &Greeting) -> End {
+    fn serve_requests(
+        &mut self,
+        shared: &SharedState<'_>,
+        peer: SocketAddr,
+        greeting: &ShipperGreeting,
+    ) -> SessionEnd {
         let host = greeting.host.as_str();
-        let internal = |error: io::Error| End::Refused(Cause::Internal, error.to_string());
-        let certificate = self.link.certificates().first().cloned();
+        let internal =
+            |error: io::Error| SessionEnd::Refused(RefusalCause::Internal, error.to_string());
+        let certificate = self.link.peer_certificates().first().cloned();
         let seat = self
             .stream
             .take()
-            .and_then(|stream| shared.seats.take(host, stream, certificate.clone()));
+            .and_then(|stream| shared.seats.claim_slot(host, stream, certificate.clone()));
         let Some(seat) = seat else {
-            return End::Refused(
-                Cause::Many,
+            return SessionEnd::Refused(
+                RefusalCause::Many,
                 "another connection of this host does not end".into(),
             );
         };
@@ -171,35 +204,41 @@ impl Session {
         // handshake.
         let is_revoked = || {
             let listed = shared.revoked.as_ref().zip(certificate.as_ref());
-            seat.is_revoked() || listed.is_some_and(|(list, certificate)| list.has(certificate))
+            seat.is_revoked()
+                || listed.is_some_and(|(list, certificate)| list.is_revoked(certificate))
         };
-        let revoked = || End::Refused(Cause::Revoked, "its key was revoked".into());
+        let revoked = || SessionEnd::Refused(RefusalCause::Revoked, "its key was revoked".into());
         if is_revoked() {
             return revoked();
         }
-        let directory = shared.data.hosts().join(host);
+        let directory = shared.data.hosts_dir().join(host);
         let mut store = match HostStore::open(&directory, shared.limits, greeting.names.clone()) {
             Ok(store) => store,
             Err(error) => return internal(error),
         };
         self.connected = true;
         info!(host, %peer, "a shipper is let in");
-        shared.events.event(&Event::Connected { host, peer });
-        let has = Held { files: store.files(), bytes: store.used() };
-        shared.events.event(&Event::Stored { host, gained: Gained::default(), has, left: None });
-        let mut gathering = Gathering::new(shared, host, greeting.boot, &mut store);
-        let welcome = Answer::Welcome { version: VERSION, store: shared.store };
-        let end = match self.answer(&welcome, shared.deadlines.frame) {
+        shared.events.on_event(&CollectEvent::Connected { host, peer });
+        let has = StoredFiles { files: store.file_count(), bytes: store.used_bytes() };
+        shared.events.on_event(&CollectEvent::Stored {
+            host,
+            gained: ReceivedBytes::default(),
+            has,
+            left: None,
+        });
+        let mut gathering = RequestHandler::new(shared, host, greeting.boot, &mut store);
+        let welcome = CollectorAnswer::Welcome { version: VERSION, store: shared.store };
+        let end = match self.send_answer(&welcome, shared.deadlines.frame) {
             Ok(()) => loop {
                 // A shipper that always sends never waits at its socket, where a stop would be
                 // noticed.
                 if shared.stop.load(Relaxed) {
-                    break End::Over;
+                    break SessionEnd::Over;
                 }
                 if seat.is_revoked() {
                     break revoked();
                 }
-                if let Err(end) = self.step(&mut gathering) {
+                if let Err(end) = self.serve_request(&mut gathering) {
                     break if seat.is_revoked() { revoked() } else { end };
                 }
             },
@@ -212,32 +251,33 @@ impl Session {
     }
 
     /// One request.
-    fn step(&mut self, gathering: &mut Gathering<'_>) -> Result<(), End> {
+    fn serve_request(&mut self, gathering: &mut RequestHandler<'_>) -> Result<(), SessionEnd> {
         let deadlines = gathering.shared.deadlines;
-        self.link.socket().within(deadlines.silence);
+        self.link.socket().set_deadline(deadlines.silence);
         let frame = next_frame(&mut self.reader, &mut self.link, deadlines.frame)?;
         let (request, rest) = wire::decode_request(frame)?;
-        let answer = gathering.request(request, rest, self.link.socket().counts()[0])?;
+        let answer =
+            gathering.handle_request(request, rest, self.link.socket().byte_counts()[0])?;
         if let Some(answer) = answer {
-            self.answer(&answer, deadlines.frame)?;
-            if answer == Answer::Bye {
-                return Err(End::Over);
+            self.send_answer(&answer, deadlines.frame)?;
+            if answer == CollectorAnswer::Bye {
+                return Err(SessionEnd::Over);
             }
         }
         Ok(())
     }
 
-    fn answer(&mut self, answer: &Answer, time: Duration) -> Result<(), End> {
-        let frame = wire::frame(answer)?;
-        self.link.socket().within(time * (1 + frame.len() / DEADLINE_PIECE_BYTES) as u32);
+    fn send_answer(&mut self, answer: &CollectorAnswer, time: Duration) -> Result<(), SessionEnd> {
+        let frame = wire::encode_frame(answer)?;
+        self.link.socket().set_deadline(time * (1 + frame.len() / DEADLINE_PIECE_BYTES) as u32);
         self.link.write_all(&frame)?;
         Ok(self.link.flush()?)
     }
 
     /// Sends a last answer to a shipper that may not listen any more.
-    fn tell(&mut self, answer: &Answer) {
-        self.link.socket().within(Duration::from_secs(1));
-        if let Ok(frame) = wire::frame(answer) {
+    fn send_last_answer(&mut self, answer: &CollectorAnswer) {
+        self.link.socket().set_deadline(Duration::from_secs(1));
+        if let Ok(frame) = wire::encode_frame(answer) {
             let _ = self.link.write_all(&frame).and_then(|()| self.link.flush());
         }
     }
@@ -246,26 +286,26 @@ impl Session {
 /// Next frame. There may be silence before it, but once it has begun it must go on.
 fn next_frame<'reader>(
     reader: &'reader mut FrameReader,
-    link: &mut Link,
+    link: &mut WireLink,
     time: Duration,
-) -> Result<&'reader [u8], wire::Error> {
-    struct Hurried<'a> {
-        link: &'a mut Link,
+) -> Result<&'reader [u8], wire::FrameError> {
+    struct DeadlineReader<'a> {
+        link: &'a mut WireLink,
         time: Duration,
         pieces: Option<usize>,
         bytes: usize,
     }
-    impl io::Read for Hurried<'_> {
+    impl io::Read for DeadlineReader<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let read = self.link.read(buffer)?;
             self.bytes += read;
             let pieces = Some(self.bytes / DEADLINE_PIECE_BYTES);
             if self.pieces != pieces {
                 self.pieces = pieces;
-                self.link.socket().within(self.time);
+                self.link.socket().set_deadline(self.time);
             }
             Ok(read)
         }
     }
-    reader.next(&mut Hurried { link, time, pieces: None, bytes: 0 })
+    reader.next_frame(&mut DeadlineReader { link, time, pieces: None, bytes: 0 })
 }

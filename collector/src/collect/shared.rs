@@ -6,25 +6,25 @@ use message_trace::DataDir;
 use rustls::ServerConfig;
 
 use super::deadlines::Deadlines;
-use super::event::Events;
-use super::seats::Seats;
-use super::store::Limits;
-use crate::keys::Followed;
-use crate::link::Stop;
+use super::event::CollectListener;
+use super::host_slots::HostSlots;
+use super::store::HostLimits;
+use crate::keys::RevocationWatcher;
+use crate::link::StopFlag;
 
 /// State that all connections share.
-pub(super) struct Shared<'a> {
+pub(super) struct SharedState<'a> {
     /// None for plain connections.
     pub(super) tls: Option<Arc<ServerConfig>>,
     /// The keys that were revoked.
-    pub(super) revoked: Option<Arc<Followed>>,
+    pub(super) revoked: Option<Arc<RevocationWatcher>>,
     /// Data directory of the logs.
     pub(super) data: DataDir,
     /// The name of this collection.
     pub(super) store: u128,
-    pub(super) limits: Limits,
+    pub(super) limits: HostLimits,
     pub(super) deadlines: Deadlines,
-    pub(super) seats: Seats,
-    pub(super) events: &'a dyn Events,
-    pub(super) stop: Stop,
+    pub(super) seats: HostSlots,
+    pub(super) events: &'a dyn CollectListener,
+    pub(super) stop: StopFlag,
 }

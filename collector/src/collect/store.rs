@@ -10,19 +10,19 @@ use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
 use super::inventory::Inventory;
-use super::stored_file::{Open, existing, make, reopen, sums};
+use super::stored_file::{StoredFile, create_log, open_existing, page_checksums, reopen_log};
 use super::violation::Violation;
 use message_trace::DataPath;
 
-use crate::identity::Identity;
+use crate::identity::LogIdentity;
 use crate::page::PAGE;
 use crate::tuning::MAX_DIRTY_FILES;
-use crate::wire::Shortage;
+use crate::wire::StorageShortage;
 use socket_log::names;
 
 /// Limits of what a host may have at the collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct HostLimits {
     /// Bytes on the disk.
     pub bytes: u64,
     /// Files.
@@ -33,18 +33,18 @@ pub struct Limits {
 #[derive(Debug)]
 pub(super) struct HostStore {
     inventory: Inventory,
-    limits: Limits,
+    limits: HostLimits,
     /// Bytes written since the files were last counted.
     written: u64,
-    current: Option<Current>,
+    current: Option<CurrentFile>,
     /// Written since the last flush, besides the current one.
-    dirty: Vec<Open>,
+    dirty: Vec<StoredFile>,
     /// Whether the directory has new names that are not durable yet.
     entries: bool,
     /// Whether a file could not be made since the last flush, as the limit was reached.
     too_many: bool,
     /// Any other shortage since then. Nothing more is stored until it is told.
-    short: Option<Shortage>,
+    short: Option<StorageShortage>,
     /// Error of the disk, for the log.
     failure: Option<io::Error>,
     /// Whether the files were counted anew since the last flush.
@@ -55,11 +55,11 @@ pub(super) struct HostStore {
 
 /// File that the requests are about.
 #[derive(Debug)]
-struct Current {
-    identity: Identity,
+struct CurrentFile {
+    identity: LogIdentity,
     name: String,
     /// Opened when it is first needed.
-    open: Option<Open>,
+    open: Option<StoredFile>,
     dirty: bool,
 }
 
@@ -71,7 +71,7 @@ impl HostStore {
     /// When a directory cannot be read, or the sender not be noted.
     pub(super) fn open(
         directory: impl Into<DataPath>,
-        limits: Limits,
+        limits: HostLimits,
         sender: Option<Vec<String>>,
     ) -> io::Result<HostStore> {
         Ok(HostStore {
@@ -90,12 +90,12 @@ impl HostStore {
     }
 
     /// Bytes on the disk.
-    pub(super) fn used(&self) -> u64 {
+    pub(super) fn used_bytes(&self) -> u64 {
         self.inventory.used().saturating_add(self.written)
     }
 
     /// Number of files.
-    pub(super) fn files(&self) -> u64 {
+    pub(super) fn file_count(&self) -> u64 {
         self.inventory.files()
     }
 
@@ -103,62 +103,66 @@ impl HostStore {
     ///
     /// # Errors
     /// When the name is none of a log.
-    pub(super) fn select(&mut self, name: &str, identity: Identity) -> Result<(), Violation> {
+    pub(super) fn select_file(
+        &mut self,
+        name: &str,
+        identity: LogIdentity,
+    ) -> Result<(), Violation> {
         if self.current.as_ref().is_some_and(|current| current.identity == identity) {
             return Ok(());
         }
-        names::log_name(name)?;
-        self.put_aside();
-        let name = self.inventory.name_of(&identity, name);
-        self.current = Some(Current { identity, name, open: None, dirty: false });
+        names::check_log_name(name)?;
+        self.deselect_file();
+        let name = self.inventory.assign_name(&identity, name);
+        self.current = Some(CurrentFile { identity, name, open: None, dirty: false });
         Ok(())
     }
 
     /// Selected file, and its name here.
-    pub(super) fn current(&self) -> Option<(Identity, &str)> {
+    pub(super) fn current_file(&self) -> Option<(LogIdentity, &str)> {
         self.current.as_ref().map(|current| (current.identity, current.name.as_str()))
     }
 
     /// Closes the current file; it waits for a flush if it was written to.
-    fn put_aside(&mut self) {
-        self.close();
+    fn deselect_file(&mut self) {
+        self.close_current_file();
         self.current = None;
         if self.dirty.len() >= MAX_DIRTY_FILES {
-            self.sync();
+            self.sync_dirty();
         }
     }
 
     /// Current file, which is made if it is not there; `None` where that failed.
-    fn file(&mut self) -> Result<Option<&mut Current>, Violation> {
+    fn open_current(&mut self) -> Result<Option<&mut CurrentFile>, Violation> {
         let current = self.current.as_ref().ok_or(Violation::NoFile)?;
         if current.open.is_some() {
             return Ok(self.current.as_mut());
         }
         let (identity, name) = (current.identity, current.name.clone());
-        let is_new = !self.inventory.has(&name);
+        let is_new = !self.inventory.has_name(&name);
         if is_new && !self.has_room_for_a_file() {
             self.too_many = true;
             return Ok(None);
         }
         let opened = if is_new {
-            make(self.inventory.directory(), &name)
+            create_log(self.inventory.directory(), &name)
                 .and_then(|open| self.inventory.note_sender().map(|()| open))
         } else {
-            reopen(self.inventory.directory(), &name)
+            reopen_log(self.inventory.directory(), &name)
         };
         let open = match opened {
             Ok(open) => open,
             Err(error) if !is_new && error.kind() == io::ErrorKind::NotFound => {
-                self.is_gone(&name);
+                self.note_removed(&name);
                 return Ok(None);
             }
             Err(error) => {
-                self.fail(error);
+                self.note_failure(error);
                 return Ok(None);
             }
         };
         self.entries |= is_new;
-        self.inventory.add(identity, name);
+        self.inventory.add_file(identity, name);
         let mut current = self.current.as_mut();
         if let Some(current) = &mut current {
             current.open = Some(open);
@@ -168,18 +172,19 @@ impl HostStore {
 
     /// Whether there is room for one more file.
     fn has_room_for_a_file(&mut self) -> bool {
-        let is_full = |store: &HostStore| store.files() >= store.limits.files;
+        let is_full = |store: &HostStore| store.file_count() >= store.limits.files;
         if is_full(self) {
-            self.recount();
+            self.recount_files();
         }
         !is_full(self)
     }
 
     /// Whether there is room for `bytes` more.
     fn has_room(&mut self, bytes: u64) -> bool {
-        let is_full = |store: &HostStore| store.used().saturating_add(bytes) > store.limits.bytes;
+        let is_full =
+            |store: &HostStore| store.used_bytes().saturating_add(bytes) > store.limits.bytes;
         if is_full(self) {
-            self.recount();
+            self.recount_files();
         }
         !is_full(self)
     }
@@ -189,24 +194,24 @@ impl HostStore {
     ///
     /// # Errors
     /// When there is no current file, or (within) when it cannot be read.
-    pub(super) fn have(
+    pub(super) fn page_checksums(
         &mut self,
         first: u64,
         count: u32,
     ) -> Result<io::Result<(u64, Vec<u64>)>, Violation> {
         let current = self.current.as_ref().ok_or(Violation::NoFile)?;
-        if !self.inventory.has(&current.name) {
+        if !self.inventory.has_name(&current.name) {
             return Ok(Ok((0, Vec::new())));
         }
-        match existing(&self.inventory.directory().join(&current.name)) {
+        match open_existing(&self.inventory.directory().join(&current.name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let name = current.name.clone();
-                self.close();
-                self.is_gone(&name);
+                self.close_current_file();
+                self.note_removed(&name);
                 Ok(Ok((0, Vec::new())))
             }
             // A file that cannot be read must not look as if it were missing.
-            file => Ok(file.and_then(|file| sums(&file, first, count))),
+            file => Ok(file.and_then(|file| page_checksums(&file, first, count))),
         }
     }
 
@@ -215,7 +220,7 @@ impl HostStore {
     ///
     /// # Errors
     /// When no extent can be there.
-    pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Violation> {
+    pub(super) fn write_extent(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Violation> {
         let end =
             offset.checked_add(bytes.len() as u64).filter(|_| offset.is_multiple_of(PAGE as u64));
         let Some(end) = end else { return Err(Violation::Offset(offset)) };
@@ -223,12 +228,12 @@ impl HostStore {
             return Ok(());
         }
         if !self.has_room(bytes.len() as u64) {
-            self.short.get_or_insert(Shortage::Quota);
+            self.short.get_or_insert(StorageShortage::Quota);
         }
         if self.short.is_some() {
             return Ok(());
         }
-        let Some(current) = self.file()? else { return Ok(()) };
+        let Some(current) = self.open_current()? else { return Ok(()) };
         let Some(open) = &current.open else { return Ok(()) };
         current.dirty = true;
         let result = match open.room_for(end)? {
@@ -238,7 +243,7 @@ impl HostStore {
         match result {
             // Until the next count, all written bytes are taken as new ones.
             Ok(()) => self.written += bytes.len() as u64,
-            Err(error) => self.fail(error),
+            Err(error) => self.note_failure(error),
         }
         Ok(())
     }
@@ -251,7 +256,7 @@ impl HostStore {
         if self.short.is_some() {
             return Ok(());
         }
-        let Some(current) = self.file()? else { return Ok(()) };
+        let Some(current) = self.open_current()? else { return Ok(()) };
         let Some(open) = &current.open else { return Ok(()) };
         current.dirty = true;
         let result = match open.room_for(length)? {
@@ -259,7 +264,7 @@ impl HostStore {
             Err(error) => Err(error),
         };
         if let Err(error) = result {
-            self.fail(error);
+            self.note_failure(error);
         }
         Ok(())
     }

@@ -9,23 +9,23 @@ use socket_log::write::LogWriter;
 use super::*;
 use crate::collect::stored_file::disk_use;
 
-const LIMITS: Limits = Limits { bytes: 10 << 20, files: 3 };
+const LIMITS: HostLimits = HostLimits { bytes: 10 << 20, files: 3 };
 
 /// The identity of a log of this process, and its bytes.
-fn log(name: &str, pid: u32, imported: bool) -> (Identity, Vec<u8>) {
+fn log(name: &str, pid: u32, imported: bool) -> (LogIdentity, Vec<u8>) {
     let mut log = LogWriter::new("web-1", pid, "/bin/x");
     if imported {
         log.set_source(source::STRACE).set_start(u64::from(pid));
     }
     let file = tempfile::NamedTempFile::new().unwrap();
-    fs::write(file.path(), log.bytes()).unwrap();
-    (Identity::read(name, file.as_file()).unwrap().0, log.bytes())
+    fs::write(file.path(), log.to_bytes()).unwrap();
+    (LogIdentity::read_identity(name, file.as_file()).unwrap().0, log.to_bytes())
 }
 
-fn store(store: &mut HostStore, name: &str, pid: u32, imported: bool) -> Identity {
+fn store(store: &mut HostStore, name: &str, pid: u32, imported: bool) -> LogIdentity {
     let (identity, bytes) = log(name, pid, imported);
-    store.select(name, identity).unwrap();
-    store.write(0, &bytes).unwrap();
+    store.select_file(name, identity).unwrap();
+    store.write_extent(0, &bytes).unwrap();
     identity
 }
 
@@ -43,14 +43,17 @@ fn what_is_counted_is_what_is_on_the_disk_in_whatever_order_it_came() {
     for round in 1..6_u64 {
         // One, the other, and the first again, which becomes shorter.
         store(&mut host, "1-1.sclog", 1, false);
-        (0..20).for_each(|at| host.write((round * 20 + at) * PAGE as u64, &page).unwrap());
+        (0..20).for_each(|at| host.write_extent((round * 20 + at) * PAGE as u64, &page).unwrap());
         store(&mut host, "2-1.sclog", 2, false);
         store(&mut host, "1-1.sclog", 1, false);
         host.set_length(if round % 2 == 0 { PAGE as u64 } else { 100 * PAGE as u64 }).unwrap();
         host.flush().unwrap();
-        assert_eq!(host.used(), total(directory.path()), "round {round}");
+        assert_eq!(host.used_bytes(), total(directory.path()), "round {round}");
     }
-    assert_eq!(HostStore::open(directory.path(), LIMITS, None).unwrap().used(), host.used());
+    assert_eq!(
+        HostStore::open(directory.path(), LIMITS, None).unwrap().used_bytes(),
+        host.used_bytes()
+    );
 }
 
 #[test]
@@ -63,8 +66,8 @@ fn too_many_files_keep_none_of_the_others_out() {
     host.flush().unwrap();
     store(&mut host, "0-1.sclog", 9, false);
     store(&mut host, "1-1.sclog", 1, false);
-    host.write(4 * PAGE as u64, &[5; PAGE]).unwrap();
-    assert!(matches!(host.flush(), Err((Shortage::Files, None))));
+    host.write_extent(4 * PAGE as u64, &[5; PAGE]).unwrap();
+    assert!(matches!(host.flush(), Err((StorageShortage::Files, None))));
     assert_eq!(fs::metadata(directory.path().join("1-1.sclog")).unwrap().len(), 5 * PAGE as u64);
     host.flush().unwrap();
 }
@@ -79,11 +82,11 @@ fn an_imported_log_under_another_s_name_is_found_again() {
     host.flush().unwrap();
     let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
     for identity in [first, second] {
-        host.select("x.sclog", identity).unwrap();
-        assert!(host.have(0, 10).unwrap().unwrap().0 > 0);
+        host.select_file("x.sclog", identity).unwrap();
+        assert!(host.page_checksums(0, 10).unwrap().unwrap().0 > 0);
     }
     assert_eq!(
-        (host.files(), host.inventory.name_of(&second, "x.sclog")),
+        (host.file_count(), host.inventory.assign_name(&second, "x.sclog")),
         (2, "x+2.sclog".to_owned())
     );
 }
@@ -93,23 +96,23 @@ fn checksums_are_of_what_there_is() {
     let directory = tempfile::tempdir().unwrap();
     let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
     let (identity, bytes) = log("1-1.sclog", 1, false);
-    host.select("1-1.sclog", identity).unwrap();
-    assert_eq!(host.have(0, 10).unwrap().unwrap(), (0, Vec::new()));
+    host.select_file("1-1.sclog", identity).unwrap();
+    assert_eq!(host.page_checksums(0, 10).unwrap().unwrap(), (0, Vec::new()));
     store(&mut host, "1-1.sclog", 1, false);
-    host.write(10 * PAGE as u64, &[3; 100]).unwrap();
+    host.write_extent(10 * PAGE as u64, &[3; 100]).unwrap();
     host.flush().unwrap();
-    let (length, sums) = host.have(0, 100).unwrap().unwrap();
+    let (length, sums) = host.page_checksums(0, 100).unwrap().unwrap();
     assert_eq!((length, sums.len()), (10 * PAGE as u64 + 100, 11));
     assert_eq!(
         (sums[0], sums[5], sums[10]),
-        (crate::page::sum(&bytes[..PAGE]), 0, crate::page::sum(&[3; 100]))
+        (crate::page::page_checksum(&bytes[..PAGE]), 0, crate::page::page_checksum(&[3; 100]))
     );
-    assert_eq!(host.have(9, 100).unwrap().unwrap().1, sums[9..]);
+    assert_eq!(host.page_checksums(9, 100).unwrap().unwrap().1, sums[9..]);
     for behind in [11, 1 << 52, u64::MAX] {
-        assert_eq!(host.have(behind, 100).unwrap().unwrap(), (length, Vec::new()));
+        assert_eq!(host.page_checksums(behind, 100).unwrap().unwrap(), (length, Vec::new()));
     }
     // What cannot be looked at does not look as if it were not there.
     fs::remove_file(directory.path().join("1-1.sclog")).unwrap();
     fs::create_dir(directory.path().join("1-1.sclog")).unwrap();
-    assert!(host.have(0, 1).unwrap().is_err());
+    assert!(host.page_checksums(0, 1).unwrap().is_err());
 }

@@ -14,12 +14,12 @@ use crate::tuning::{CHECKSUM_READ_BYTES, MAX_SPARSE_BYTES, NEW_FILE_MODE};
 
 /// An open file.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct StoredFile {
     pub(super) name: String,
     pub(super) file: File,
 }
 
-impl Open {
+impl StoredFile {
     /// Whether the file may be `length` bytes long, by what is in it already.
     pub(super) fn room_for(&self, length: u64) -> Result<io::Result<()>, Violation> {
         match disk_use(&self.file) {
@@ -32,7 +32,7 @@ impl Open {
 }
 
 /// Opens an existing regular file; a symbolic link is refused.
-pub(super) fn existing(path: &DataPath) -> io::Result<File> {
+pub(super) fn open_existing(path: &DataPath) -> io::Result<File> {
     path.open()
 }
 
@@ -47,12 +47,12 @@ pub(super) fn is_at(file: &File, path: &DataPath) -> io::Result<bool> {
 }
 
 /// Opens an existing log for writing.
-pub(super) fn reopen(directory: &DataPath, name: &str) -> io::Result<Open> {
-    Ok(Open { name: name.to_owned(), file: directory.join(name).open_to_write()? })
+pub(super) fn reopen_log(directory: &DataPath, name: &str) -> io::Result<StoredFile> {
+    Ok(StoredFile { name: name.to_owned(), file: directory.join(name).open_to_write()? })
 }
 
 /// Opens a log, making it and its directory where they are not there.
-pub(super) fn make(directory: &DataPath, name: &str) -> io::Result<Open> {
+pub(super) fn create_log(directory: &DataPath, name: &str) -> io::Result<StoredFile> {
     let path = directory.join(name);
     let file = match path.open_or_make(NEW_FILE_MODE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -61,10 +61,10 @@ pub(super) fn make(directory: &DataPath, name: &str) -> io::Result<Open> {
         }
         result => result,
     }?;
-    Ok(Open { name: name.to_owned(), file })
+    Ok(StoredFile { name: name.to_owned(), file })
 }
 
-/// Whether an error of [`existing`] says that the path is no regular file, or is not there.
+/// Whether an error of [`open_existing`] says that the path is no regular file, or is not there.
 pub(super) fn is_no_file(error: &io::Error) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::InvalidInput];
     kinds.contains(&error.kind())
@@ -79,16 +79,16 @@ pub(super) fn disk_use(file: &File) -> io::Result<u64> {
 
 /// The size of a file and the checksums of its pages from `first` on, at most `count`, after making
 /// them durable.
-pub(super) fn sums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<u64>)> {
+pub(super) fn page_checksums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<u64>)> {
     // The content may be of a collector that was killed before it could make it durable.
     if first == 0 {
         file.sync_data().inspect_err(|_| forget_cached(file))?;
     }
     let length = file.metadata()?.len();
-    if first >= page::pages(length) {
+    if first >= page::page_count(length) {
         return Ok((length, Vec::new()));
     }
-    let last = page::pages(length).min(first.saturating_add(u64::from(count)));
+    let last = page::page_count(length).min(first.saturating_add(u64::from(count)));
     let mut sums = Vec::with_capacity(last.saturating_sub(first) as usize);
     let mut buffer = vec![0; CHECKSUM_READ_BYTES];
     let mut at = first * PAGE as u64;
@@ -115,7 +115,7 @@ pub(super) fn sums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<
         if read == 0 {
             break;
         }
-        sums.extend(buffer[..read].chunks(PAGE).map(page::sum));
+        sums.extend(buffer[..read].chunks(PAGE).map(page::page_checksum));
         at += read.next_multiple_of(PAGE) as u64;
     }
     Ok((length, sums))

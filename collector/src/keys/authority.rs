@@ -15,10 +15,10 @@ use rcgen::{
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::bundle::{Bundle, Role};
+use super::bundle::{KeyBundle, KeyRole};
 use super::certificate::COLLECTOR;
-use super::validity::Validity;
-use super::{Error, certificate, files};
+use super::validity::KeyValidity;
+use super::{KeyError, certificate, files};
 
 /// The file of the authority's key in its directory.
 pub const AUTHORITY_FILE: &str = "authority.pem";
@@ -40,19 +40,19 @@ impl Authority {
     /// Makes an authority that holds for `days` days, and the directory that its key is written to.
     ///
     /// # Errors
-    /// There is one already ([`Error::Exists`]), or it cannot be written.
-    pub fn create(directory: &Path, days: u32) -> Result<Authority, Error> {
-        Authority::create_for(directory, Validity::days(days))
+    /// There is one already ([`KeyError::Exists`]), or it cannot be written.
+    pub fn create(directory: &Path, days: u32) -> Result<Authority, KeyError> {
+        Authority::create_for(directory, KeyValidity::for_days(days))
     }
 
     /// Makes an authority, as [`Authority::create`], for a time that is given exactly.
     ///
     /// # Errors
     /// As [`create`](Self::create).
-    pub(crate) fn create_for(directory: &Path, valid: Validity) -> Result<Authority, Error> {
+    pub(crate) fn create_for(directory: &Path, valid: KeyValidity) -> Result<Authority, KeyError> {
         let key = KeyPair::generate()?;
-        let mut params = params(&key)?;
-        (params.not_before, params.not_after) = valid.times()?;
+        let mut params = authority_params(&key)?;
+        (params.not_before, params.not_after) = valid.certificate_times()?;
         let certificate = params.self_signed(&key)?;
         let text = format!(
             "sockcap: the authority's own key. Who has it can make keys for any host: keep it here.\n{}{}",
@@ -60,7 +60,7 @@ impl Authority {
             certificate.pem()
         );
         files::make_directory(directory)?;
-        files::write(&directory.join(AUTHORITY_FILE), &text, false)?;
+        files::write_private(&directory.join(AUTHORITY_FILE), &text, false)?;
         let pem = certificate.pem();
         let directory = directory.to_owned();
         Ok(Authority {
@@ -74,34 +74,39 @@ impl Authority {
     /// Opens the authority whose key is in this directory.
     ///
     /// # Errors
-    /// There is none ([`Error::NoAuthority`]), it is damaged, or others can read it.
-    pub fn open(directory: &Path) -> Result<Authority, Error> {
+    /// There is none ([`KeyError::NoAuthority`]), it is damaged, or others can read it.
+    pub fn open(directory: &Path) -> Result<Authority, KeyError> {
         let path = directory.join(AUTHORITY_FILE);
-        let text = match files::read(&path) {
-            Err(Error::File(PathError::Io { source, .. }))
+        let text = match files::read_private(&path) {
+            Err(KeyError::File(PathError::Io { source, .. }))
                 if source.kind() == ErrorKind::NotFound =>
             {
-                return Err(Error::NoAuthority(directory.to_owned()));
+                return Err(KeyError::NoAuthority(directory.to_owned()));
             }
             result => result?,
         };
-        let missing = |missing| move |_| Error::Missing { path: path.clone(), missing };
+        let missing = |missing| move |_| KeyError::Missing { path: path.clone(), missing };
         let key = PrivateKeyDer::from_pem_slice(text.as_bytes())
             .map_err(missing.clone()("the private key"))?;
         let certificate = CertificateDer::from_pem_slice(text.as_bytes())
             .map_err(missing("the authority's certificate"))?;
-        let damaged = |why: &str| Error::Damaged {
+        let damaged = |why: &str| KeyError::Damaged {
             path: directory.join(AUTHORITY_FILE),
             why: why.to_owned(),
         };
-        if !certificate::is_of(&certificate, &key) {
+        if !certificate::matches_key(&certificate, &key) {
             return Err(damaged("the certificate is not for the private key"));
         }
         let pem = text.find("-----BEGIN CERTIFICATE-----").and_then(|begin| text.get(begin..));
         let pem = pem.ok_or_else(|| damaged("the certificate has no beginning"))?.to_owned();
         let key = KeyPair::try_from(&key)?;
         let directory = directory.to_owned();
-        Ok(Authority { issuer: Issuer::new(params(&key)?, key), certificate, pem, directory })
+        Ok(Authority {
+            issuer: Issuer::new(authority_params(&key)?, key),
+            certificate,
+            pem,
+            directory,
+        })
     }
 
     /// The authority's certificate, by which everybody knows whom it has signed.
@@ -113,8 +118,8 @@ impl Authority {
     ///
     /// # Errors
     /// Its certificate is damaged.
-    pub fn valid(&self) -> Result<[i64; 2], Error> {
-        certificate::validity(&self.certificate).map_err(|error| Error::Damaged {
+    pub fn validity(&self) -> Result<[i64; 2], KeyError> {
+        certificate::certificate_validity(&self.certificate).map_err(|error| KeyError::Damaged {
             path: AUTHORITY_FILE.into(),
             why: format!("the certificate cannot be read ({error})"),
         })
@@ -124,8 +129,8 @@ impl Authority {
     ///
     /// # Errors
     /// The authority's own time is over, or the key cannot be made.
-    pub fn collector(&self, days: u32) -> Result<Bundle, Error> {
-        self.issue(Role::Collector, &[COLLECTOR], Validity::days(days))
+    pub fn issue_collector(&self, days: u32) -> Result<KeyBundle, KeyError> {
+        self.issue_key(KeyRole::Collector, &[COLLECTOR], KeyValidity::for_days(days))
     }
 
     /// Key for a host that may send logs under these names. It holds for `days` days, but no longer
@@ -133,70 +138,76 @@ impl Authority {
     ///
     /// # Errors
     /// A name that no certificate can have or that is the collector's; as
-    /// [`collector`](Self::collector).
-    pub fn host<Name: AsRef<str>>(&self, names: &[Name], days: u32) -> Result<Bundle, Error> {
-        self.issue(Role::Host, names, Validity::days(days))
+    /// `issue_collector`.
+    pub fn issue_host<Name: AsRef<str>>(
+        &self,
+        names: &[Name],
+        days: u32,
+    ) -> Result<KeyBundle, KeyError> {
+        self.issue_key(KeyRole::Host, names, KeyValidity::for_days(days))
     }
 
     /// A key for a time that is given exactly; where the authority's own ends earlier, so does this
     /// one.
     ///
     /// # Errors
-    /// As [`collector`](Self::collector) and [`host`](Self::host).
-    pub fn issue<Name: AsRef<str>>(
+    /// As `issue_collector` and `issue_host`.
+    pub fn issue_key<Name: AsRef<str>>(
         &self,
-        role: Role,
+        role: KeyRole,
         names: &[Name],
-        valid: Validity,
-    ) -> Result<Bundle, Error> {
+        valid: KeyValidity,
+    ) -> Result<KeyBundle, KeyError> {
         let mut params = CertificateParams::default();
         params.extended_key_usages = vec![match role {
-            Role::Host => {
-                certificate::host_names(names)?;
+            KeyRole::Host => {
+                certificate::check_host_names(names)?;
                 ExtendedKeyUsagePurpose::ClientAuth
             }
-            Role::Collector => ExtendedKeyUsagePurpose::ServerAuth,
+            KeyRole::Collector => ExtendedKeyUsagePurpose::ServerAuth,
         }];
         // Verifiers do not look at the time of the authority's own certificate, so it has to bound
         // this one's.
-        let [_, last] = self.valid()?;
+        let [_, last] = self.validity()?;
         (params.not_before, params.not_after) =
-            Validity { until: valid.until.min(last), ..valid }.times()?;
+            KeyValidity { until: valid.until.min(last), ..valid }.certificate_times()?;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.use_authority_key_identifier_extension = true;
         let names: Vec<String> = match role {
-            Role::Collector => vec![COLLECTOR.to_owned()],
-            Role::Host => names.iter().map(|name| name.as_ref().to_owned()).collect(),
+            KeyRole::Collector => vec![COLLECTOR.to_owned()],
+            KeyRole::Host => names.iter().map(|name| name.as_ref().to_owned()).collect(),
         };
         for name in &names {
             params.subject_alt_names.push(SanType::DnsName(name.as_str().try_into()?));
         }
         // Names may be longer than a common name can be, and only people read that.
         params.distinguished_name = Default::default();
-        let who = if role == Role::Host { "sockcap host" } else { "sockcap collector" };
+        let who = if role == KeyRole::Host { "sockcap host" } else { "sockcap collector" };
         params.distinguished_name.push(DnType::CommonName, who);
 
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?;
-        let mut text =
-            format!("sockcap: the key of {}. Keep it on that machine only.\n", named(role, &names));
+        let mut text = format!(
+            "sockcap: the key of {}. Keep it on that machine only.\n",
+            key_label(role, &names)
+        );
         let _ = write!(text, "{}{}{}", key.serialize_pem(), certificate.pem(), self.pem);
-        Bundle::from_pem(Path::new("the new key"), text)
+        KeyBundle::from_pem(Path::new("the new key"), text)
     }
 }
 
 /// Owner of the key, for people.
-fn named(role: Role, names: &[String]) -> String {
+fn key_label(role: KeyRole, names: &[String]) -> String {
     match role {
-        Role::Collector => "the collector".to_owned(),
-        Role::Host => format!("host {}", names.join(", ")),
+        KeyRole::Collector => "the collector".to_owned(),
+        KeyRole::Host => format!("host {}", names.join(", ")),
     }
 }
 
 /// Parameters of an authority's certificate, time aside. All follows from its key, so that it need
 /// not be read from the certificate again; with the key in its name, two authorities are never
 /// taken for one.
-pub(super) fn params(key: &KeyPair) -> Result<CertificateParams, Error> {
+pub(super) fn authority_params(key: &KeyPair) -> Result<CertificateParams, KeyError> {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];

@@ -7,11 +7,11 @@ use rustls_pki_types::pem::{PemObject, SectionKind};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use webpki::KeyUsage;
 
-use super::{Error, certificate, files};
+use super::{KeyError, certificate, files};
 
 /// Purpose of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum KeyRole {
     /// Sending logs.
     Host,
     /// Gathering them.
@@ -20,47 +20,46 @@ pub enum Role {
 
 /// Key, certificate and authority of one machine.
 #[derive(Debug)]
-pub struct Bundle {
+pub struct KeyBundle {
     pub(crate) key: PrivateKeyDer<'static>,
     pub(crate) certificate: CertificateDer<'static>,
     pub(crate) authority: CertificateDer<'static>,
-    role: Role,
+    role: KeyRole,
     names: Vec<String>,
     valid: [i64; 2],
-    pem: Text,
+    pem: SecretText,
 }
 
 /// The file's text, which has the private key.
-struct Text(String);
+struct SecretText(String);
 
-impl std::fmt::Debug for Text {
+impl std::fmt::Debug for SecretText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("[secret key elided]")
     }
 }
 
-impl Bundle {
+impl KeyBundle {
     /// Reads a machine's file.
     ///
     /// # Errors
     /// It cannot be read, others can read it, a part is missing, or the parts do not belong
     /// together. A key whose time is over or has not come is no error: [`valid`](Self::valid) tells
     /// the time.
-    pub fn open(path: &Path) -> Result<Bundle, Error> {
-        Bundle::from_pem(path, files::read(path)?)
+    pub fn open(path: &Path) -> Result<KeyBundle, KeyError> {
+        KeyBundle::from_pem(path, files::read_private(path)?)
     }
 
     /// Writes a machine's file, which only its owner can read.
     ///
-    /// # Errors
-    /// It exists and is not to be replaced ([`Error::Exists`]), or cannot be written; then nothing
-    /// is left behind.
-    pub fn write(&self, path: &Path, replace: bool) -> Result<(), Error> {
-        files::write(path, &self.pem.0, replace)
+    /// # Errors It exists and is not to be replaced ([`KeyError::Exists`]), or cannot be written;
+    /// then nothing is left behind.
+    pub fn write(&self, path: &Path, replace: bool) -> Result<(), KeyError> {
+        files::write_private(path, &self.pem.0, replace)
     }
 
     /// Purpose of the key.
-    pub fn role(&self) -> Role {
+    pub fn role(&self) -> KeyRole {
         self.role
     }
 
@@ -71,7 +70,7 @@ impl Bundle {
     }
 
     /// The first and the last second in which the certificate holds, since 1970.
-    pub fn valid(&self) -> [i64; 2] {
+    pub fn validity(&self) -> [i64; 2] {
         self.valid
     }
 
@@ -86,10 +85,10 @@ impl Bundle {
     }
 
     /// Machine's file with the content `text`.
-    pub(super) fn from_pem(path: &Path, text: String) -> Result<Bundle, Error> {
-        let Parts { key, certificates } = parts(path, &text)?;
-        let missing = |missing| Error::Missing { path: path.to_owned(), missing };
-        let damaged = |why: String| Error::Damaged { path: path.to_owned(), why };
+    pub(super) fn from_pem(path: &Path, text: String) -> Result<KeyBundle, KeyError> {
+        let PemSections { key, certificates } = split_pem(path, &text)?;
+        let missing = |missing| KeyError::Missing { path: path.to_owned(), missing };
+        let damaged = |why: String| KeyError::Damaged { path: path.to_owned(), why };
         let key = key.ok_or_else(|| missing("the private key"))?;
         let (certificate, authority) = match <[_; 2]>::try_from(certificates) {
             Ok([certificate, authority]) => (certificate, authority),
@@ -98,9 +97,9 @@ impl Bundle {
             }
             Err(few) => {
                 let Some(only) = few.first() else { return Err(missing("the certificate")) };
-                return Err(if certificate::names(only).is_ok_and(|names| names.is_empty()) {
-                    if certificate::is_of(only, &key) {
-                        Error::IsAuthority(path.to_owned())
+                return Err(if certificate::dns_names(only).is_ok_and(|names| names.is_empty()) {
+                    if certificate::matches_key(only, &key) {
+                        KeyError::IsAuthority(path.to_owned())
                     } else {
                         missing("the machine's certificate")
                     }
@@ -109,16 +108,16 @@ impl Bundle {
                 });
             }
         };
-        if !certificate::is_of(&certificate, &key) {
+        if !certificate::matches_key(&certificate, &key) {
             return Err(damaged("the certificate is not for the private key".to_owned()));
         }
         let unread = |error| damaged(format!("the certificate cannot be read ({error:?})"));
-        let names = certificate::names(&certificate).map_err(unread)?;
-        let valid = certificate::validity(&certificate).map_err(unread)?;
-        let signed = |usage| certificate::signed_for(usage, &certificate, &authority);
+        let names = certificate::dns_names(&certificate).map_err(unread)?;
+        let valid = certificate::certificate_validity(&certificate).map_err(unread)?;
+        let signed = |usage| certificate::verify_signed_for(usage, &certificate, &authority);
         let role = match (signed(KeyUsage::client_auth()), signed(KeyUsage::server_auth())) {
-            (Ok(()), _) => Role::Host,
-            (_, Ok(())) => Role::Collector,
+            (Ok(()), _) => KeyRole::Host,
+            (_, Ok(())) => KeyRole::Collector,
             (Err(_), Err(error)) => {
                 return Err(damaged(format!(
                     "the authority has not signed the certificate ({error:?})"
@@ -126,8 +125,8 @@ impl Bundle {
             }
         };
         let is_named = match role {
-            Role::Host => certificate::host_names(&names).is_ok(),
-            Role::Collector => certificate::collector_name(&names),
+            KeyRole::Host => certificate::check_host_names(&names).is_ok(),
+            KeyRole::Collector => certificate::is_collector_name(&names),
         };
         if !is_named {
             return Err(damaged(format!(
@@ -135,15 +134,15 @@ impl Bundle {
                 names.join(", ")
             )));
         }
-        Ok(Bundle { key, certificate, authority, role, names, valid, pem: Text(text) })
+        Ok(KeyBundle { key, certificate, authority, role, names, valid, pem: SecretText(text) })
     }
 }
 
 /// Contents of a key file of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contents {
+pub struct KeyContents {
     /// Purpose of the key; `None` for the authority's own.
-    pub role: Option<Role>,
+    pub role: Option<KeyRole>,
     /// The names that the certificate has.
     pub names: Vec<String>,
     /// The first and the last second in which it holds, since 1970.
@@ -155,42 +154,42 @@ pub struct Contents {
 /// Looks at a key file of any kind.
 ///
 /// # Errors
-/// As for [`Bundle::open`]; the authority's own file is no error here.
-pub fn look(path: &Path) -> Result<Contents, Error> {
-    let text = files::read(path)?;
-    match Bundle::from_pem(path, text.clone()) {
-        Err(Error::IsAuthority(_)) => {
-            let why = |error| Error::Damaged {
+/// As for [`KeyBundle::open`]; the authority's own file is no error here.
+pub fn inspect_key_file(path: &Path) -> Result<KeyContents, KeyError> {
+    let text = files::read_private(path)?;
+    match KeyBundle::from_pem(path, text.clone()) {
+        Err(KeyError::IsAuthority(_)) => {
+            let why = |error| KeyError::Damaged {
                 path: path.to_owned(),
                 why: format!("the certificate cannot be read ({error:?})"),
             };
-            let certificate = parts(path, &text)?.certificates.into_iter().next();
+            let certificate = split_pem(path, &text)?.certificates.into_iter().next();
             let certificate = certificate.ok_or_else(|| why(webpki::Error::BadDer))?;
-            Ok(Contents {
+            Ok(KeyContents {
                 role: None,
                 names: Vec::new(),
-                valid: certificate::validity(&certificate).map_err(why)?,
+                valid: certificate::certificate_validity(&certificate).map_err(why)?,
                 certificate,
             })
         }
         bundle => bundle.map(|bundle| {
-            let Bundle { role, names, valid, certificate, .. } = bundle;
-            Contents { role: Some(role), names, valid, certificate }
+            let KeyBundle { role, names, valid, certificate, .. } = bundle;
+            KeyContents { role: Some(role), names, valid, certificate }
         }),
     }
 }
 
 /// The parts of a key file.
-struct Parts {
+struct PemSections {
     key: Option<PrivateKeyDer<'static>>,
     certificates: Vec<CertificateDer<'static>>,
 }
 
 /// Takes a key file apart.
-fn parts(path: &Path, text: &str) -> Result<Parts, Error> {
-    let mut parts = Parts { key: None, certificates: Vec::new() };
+fn split_pem(path: &Path, text: &str) -> Result<PemSections, KeyError> {
+    let mut parts = PemSections { key: None, certificates: Vec::new() };
     for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(text.as_bytes()) {
-        let why = |error: rustls_pki_types::pem::Error| Error::Damaged {
+        let why = |error: rustls_pki_types::pem::Error| KeyError::Damaged {
             path: PathBuf::from(path),
             why: format!("it is not whole ({error})"),
         };

@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use rustls_pki_types::{CertificateDer, DnsName, PrivateKeyDer, UnixTime};
-use socket_log::names::host_name;
+use socket_log::names::check_host_name;
 use webpki::{
     ALL_VERIFICATION_ALGS, CertRevocationList, EndEntityCert, KeyUsage, RevocationOptions,
     RevocationOptionsBuilder, anchor_from_trusted_cert,
 };
 
-use super::Error;
+use super::KeyError;
 
 /// Name that the collector's certificate has. Shippers check it whatever address they connect to,
 /// so whoever makes keys need not know where the collector will be. No machine on the Internet can
@@ -21,29 +21,29 @@ pub(crate) const COLLECTOR: &str = "collector.sockcap.internal";
 const RESERVED: [&str; 3] = ["authority", "collector", COLLECTOR];
 
 /// Whether hosts may have these names in a certificate.
-pub(crate) fn host_names<Name: AsRef<str>>(names: &[Name]) -> Result<(), Error> {
+pub(crate) fn check_host_names<Name: AsRef<str>>(names: &[Name]) -> Result<(), KeyError> {
     if names.is_empty() {
-        return Err(Error::NoName);
+        return Err(KeyError::NoName);
     }
     for name in names.iter().map(AsRef::as_ref) {
-        host_name(name).map_err(|source| Error::Name { name: name.to_owned(), source })?;
+        check_host_name(name).map_err(|source| KeyError::Name { name: name.to_owned(), source })?;
         if DnsName::try_from(name).is_err() || name.ends_with('.') {
-            return Err(Error::NotInCertificates(name.to_owned()));
+            return Err(KeyError::NotInCertificates(name.to_owned()));
         }
         if RESERVED.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
-            return Err(Error::Reserved(name.to_owned()));
+            return Err(KeyError::Reserved(name.to_owned()));
         }
     }
     Ok(())
 }
 
 /// Whether these are the collector's names: exactly one, which no host has.
-pub(super) fn collector_name<Name: AsRef<str>>(names: &[Name]) -> bool {
+pub(super) fn is_collector_name<Name: AsRef<str>>(names: &[Name]) -> bool {
     matches!(names, [name] if name.as_ref() == COLLECTOR)
 }
 
 /// The DNS names that a certificate is for.
-pub(crate) fn names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, webpki::Error> {
+pub(crate) fn dns_names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, webpki::Error> {
     Ok(EndEntityCert::try_from(certificate)?.valid_dns_names().map(str::to_owned).collect())
 }
 
@@ -51,7 +51,9 @@ pub(crate) fn names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, web
 ///
 /// The library tells them only when it refuses a certificate, so it is asked about the beginning
 /// and the end of all time. It checks the time first, whatever the certificate is for.
-pub(super) fn validity(certificate: &CertificateDer<'_>) -> Result<[i64; 2], webpki::Error> {
+pub(super) fn certificate_validity(
+    certificate: &CertificateDer<'_>,
+) -> Result<[i64; 2], webpki::Error> {
     let parsed = EndEntityCert::try_from(certificate)?;
     let at = |seconds| {
         let time = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
@@ -72,23 +74,23 @@ pub(super) fn validity(certificate: &CertificateDer<'_>) -> Result<[i64; 2], web
 }
 
 /// Whether the authority has signed a certificate for this use.
-pub(super) fn signed_for(
+pub(super) fn verify_signed_for(
     usage: KeyUsage,
     certificate: &CertificateDer<'_>,
     authority: &CertificateDer<'_>,
 ) -> Result<(), webpki::Error> {
-    verified(usage, certificate, authority, None)
+    verify_certificate(usage, certificate, authority, None)
 }
 
 /// Verifies a certificate as of its first second, so that an expired one still counts as its
 /// authority's.
-fn verified(
+fn verify_certificate(
     usage: KeyUsage,
     certificate: &CertificateDer<'_>,
     authority: &CertificateDer<'_>,
     revocation: Option<RevocationOptions<'_>>,
 ) -> Result<(), webpki::Error> {
-    let [from, _] = validity(certificate)?;
+    let [from, _] = certificate_validity(certificate)?;
     let time = UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(from).unwrap_or(0)));
     let anchors = [anchor_from_trusted_cert(authority)?];
     let parsed = EndEntityCert::try_from(certificate)?;
@@ -98,7 +100,7 @@ fn verified(
 }
 
 /// Whether the authority that has signed this certificate has signed this list of revoked ones.
-pub(super) fn list_is_of(
+pub(super) fn verify_revocation_list(
     list: &CertRevocationList<'_>,
     certificate: &CertificateDer<'_>,
     authority: &CertificateDer<'_>,
@@ -106,7 +108,8 @@ pub(super) fn list_is_of(
     let lists = [list];
     let options = RevocationOptionsBuilder::new(&lists)
         .map_err(|_| webpki::Error::UnknownRevocationStatus)?;
-    match verified(KeyUsage::server_auth(), certificate, authority, Some(options.build())) {
+    match verify_certificate(KeyUsage::server_auth(), certificate, authority, Some(options.build()))
+    {
         // The collector's own certificate may be on the list: hosts do not read it.
         Ok(()) | Err(webpki::Error::CertRevoked) => Ok(()),
         Err(error) => Err(error),
@@ -114,12 +117,12 @@ pub(super) fn list_is_of(
 }
 
 /// The number by which an authority's certificates are told apart.
-pub(super) fn serial(certificate: &CertificateDer<'_>) -> Result<Vec<u8>, webpki::Error> {
+pub(super) fn serial_number(certificate: &CertificateDer<'_>) -> Result<Vec<u8>, webpki::Error> {
     Ok(EndEntityCert::try_from(certificate)?.serial().to_vec())
 }
 
 /// Whether a certificate is for this private key.
-pub(super) fn is_of(certificate: &CertificateDer<'_>, key: &PrivateKeyDer<'_>) -> bool {
+pub(super) fn matches_key(certificate: &CertificateDer<'_>, key: &PrivateKeyDer<'_>) -> bool {
     let public = rcgen::KeyPair::try_from(key)
         .map(|pair| rcgen::PublicKeyData::subject_public_key_info(&pair))
         .unwrap_or_default();

@@ -7,7 +7,7 @@ use socket_log::names::NameError;
 
 /// Keys could not be made, written or read.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum KeyError {
     /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] PathError),

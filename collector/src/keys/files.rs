@@ -8,34 +8,34 @@ use std::path::{Path, PathBuf};
 
 use message_trace::PathError;
 
-use super::Error;
+use super::KeyError;
 use crate::tuning::MAX_KEY_FILE_BYTES;
 
 /// Makes the directory of an authority, which only its owner may enter.
-pub(super) fn make_directory(path: &Path) -> Result<(), Error> {
+pub(super) fn make_directory(path: &Path) -> Result<(), KeyError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|error| PathError::io(path, error).into())
 }
 
 /// Writes a file that only its owner can read. One that exists is replaced if told to, whole or not
 /// at all.
-pub(super) fn write(path: &Path, text: &str, replace: bool) -> Result<(), Error> {
+pub(super) fn write_private(path: &Path, text: &str, replace: bool) -> Result<(), KeyError> {
     write_as(path, text, replace, 0o600)
 }
 
 /// Writes a file that has no secret in it, whole or not at all.
-pub(super) fn write_public(path: &Path, text: &str) -> Result<(), Error> {
+pub(super) fn write_public(path: &Path, text: &str) -> Result<(), KeyError> {
     write_as(path, text, true, 0o644)
 }
 
-fn write_as(path: &Path, text: &str, replace: bool, mode: u32) -> Result<(), Error> {
-    let at = if replace { beside(path) } else { path.to_owned() };
+fn write_as(path: &Path, text: &str, replace: bool, mode: u32) -> Result<(), KeyError> {
+    let at = if replace { replacement_path(path) } else { path.to_owned() };
     let file = |error| PathError::io(&at, error);
     // `create_new` follows no link that somebody made there, and the file has its mode from the
     // first moment.
     let mut target = match OpenOptions::new().write(true).create_new(true).mode(mode).open(&at) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            return Err(Error::Exists(at));
+            return Err(KeyError::Exists(at));
         }
         result => result.map_err(file)?,
     };
@@ -50,7 +50,7 @@ fn write_as(path: &Path, text: &str, replace: bool, mode: u32) -> Result<(), Err
 }
 
 /// Path where the file that replaces `path` is written.
-fn beside(path: &Path) -> PathBuf {
+fn replacement_path(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     path.with_file_name(name)
@@ -61,14 +61,14 @@ fn beside(path: &Path) -> PathBuf {
 /// The rule is PostgreSQL's: only the user may read the user's own file. A file of root's may be
 /// readable to a group, as root has chosen who is in it; services (and systemd's credentials) get
 /// keys in this way.
-pub(super) fn read(path: &Path) -> Result<String, Error> {
+pub(super) fn read_private(path: &Path) -> Result<String, KeyError> {
     let file = |error| PathError::io(path, error);
     let opened = File::open(path).map_err(file)?;
     let metadata = opened.metadata().map_err(file)?;
     let user = rustix::process::geteuid();
     let of_root = metadata.uid() == 0 && !user.is_root();
-    if metadata.mode() & forbidden(of_root) != 0 {
-        return Err(Error::Readable { path: path.to_owned(), mode: metadata.mode() & 0o7777 });
+    if metadata.mode() & forbidden_mode(of_root) != 0 {
+        return Err(KeyError::Readable { path: path.to_owned(), mode: metadata.mode() & 0o7777 });
     }
     let mut text = String::new();
     opened.take(MAX_KEY_FILE_BYTES).read_to_string(&mut text).map_err(file)?;
@@ -76,7 +76,7 @@ pub(super) fn read(path: &Path) -> Result<String, Error> {
 }
 
 /// The permissions that a key file may not have.
-fn forbidden(of_root: bool) -> u32 {
+fn forbidden_mode(of_root: bool) -> u32 {
     if of_root { 0o037 } else { 0o077 }
 }
 
@@ -93,12 +93,12 @@ mod tests {
         make_directory(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
         let key = path.join("key.pem");
-        write(&key, "one", false).unwrap();
+        write_private(&key, "one", false).unwrap();
         assert_eq!(fs::metadata(&key).unwrap().mode() & 0o777, 0o600);
-        assert!(matches!(write(&key, "two", false), Err(Error::Exists(_))));
-        assert_eq!(read(&key).unwrap(), "one");
-        write(&key, "three", true).unwrap();
-        assert_eq!(read(&key).unwrap(), "three");
+        assert!(matches!(write_private(&key, "two", false), Err(KeyError::Exists(_))));
+        assert_eq!(read_private(&key).unwrap(), "one");
+        write_private(&key, "three", true).unwrap();
+        assert_eq!(read_private(&key).unwrap(), "three");
         assert_eq!(fs::metadata(&key).unwrap().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(&path).unwrap().count(), 1, "nothing is left beside it");
     }
@@ -108,8 +108,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (link, far) = (directory.path().join("link"), directory.path().join("far"));
         symlink(&far, &link).unwrap();
-        assert!(matches!(write(&link, "secret", false), Err(Error::Exists(_))));
-        write(&link, "secret", true).unwrap();
+        assert!(matches!(write_private(&link, "secret", false), Err(KeyError::Exists(_))));
+        write_private(&link, "secret", true).unwrap();
         assert!(!far.exists() && fs::symlink_metadata(&link).unwrap().is_file());
     }
 
@@ -117,21 +117,21 @@ mod tests {
     fn what_others_can_read_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let key = directory.path().join("key.pem");
-        write(&key, "secret", false).unwrap();
+        write_private(&key, "secret", false).unwrap();
         for mode in [0o640, 0o604, 0o620, 0o602, 0o610] {
             fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
-            let error = read(&key).unwrap_err().to_string();
+            let error = read_private(&key).unwrap_err().to_string();
             assert!(error.contains("chmod 600") && error.contains(&format!("{mode:o}")), "{error}");
         }
         fs::set_permissions(&key, fs::Permissions::from_mode(0o400)).unwrap();
-        assert_eq!(read(&key).unwrap(), "secret");
+        assert_eq!(read_private(&key).unwrap(), "secret");
     }
 
     #[test]
     fn a_group_may_read_what_root_gives_it() {
-        assert_eq!((0o440 & forbidden(true), 0o640 & forbidden(true)), (0, 0));
+        assert_eq!((0o440 & forbidden_mode(true), 0o640 & forbidden_mode(true)), (0, 0));
         for mode in [0o660, 0o644, 0o641, 0o650] {
-            assert_ne!(mode & forbidden(true), 0, "{mode:o}");
+            assert_ne!(mode & forbidden_mode(true), 0, "{mode:o}");
         }
     }
 }

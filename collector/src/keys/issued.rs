@@ -11,13 +11,13 @@ use message_trace::PathError;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 
-use super::Error;
+use super::KeyError;
 
 /// The file's name.
 pub(crate) const ISSUED_FILE: &str = "issued.certs";
 
 /// Adds certificates, in PEM.
-pub(super) fn add(directory: &Path, certificates: &str) -> Result<(), Error> {
+pub(super) fn append_certificates(directory: &Path, certificates: &str) -> Result<(), KeyError> {
     let path = directory.join(ISSUED_FILE);
     let file = |error| PathError::io(&path, error);
     let mut target =
@@ -27,7 +27,9 @@ pub(super) fn add(directory: &Path, certificates: &str) -> Result<(), Error> {
 }
 
 /// All certificates that were issued, in that order.
-pub(super) fn all(directory: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+pub(super) fn read_certificates(
+    directory: &Path,
+) -> Result<Vec<CertificateDer<'static>>, KeyError> {
     let path = directory.join(ISSUED_FILE);
     let text = match std::fs::read(&path) {
         Ok(text) => text,
@@ -35,6 +37,6 @@ pub(super) fn all(directory: &Path) -> Result<Vec<CertificateDer<'static>>, Erro
         Err(error) => return Err(PathError::io(&path, error).into()),
     };
     let why =
-        |error| Error::Damaged { path: path.clone(), why: format!("it is not whole ({error})") };
+        |error| KeyError::Damaged { path: path.clone(), why: format!("it is not whole ({error})") };
     CertificateDer::pem_slice_iter(&text).map(|certificate| certificate.map_err(why)).collect()
 }

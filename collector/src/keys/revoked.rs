@@ -14,29 +14,29 @@ use webpki::{
     BorrowedCertRevocationList, CertRevocationList, EndEntityCert, OwnedCertRevocationList,
 };
 
-use super::{Bundle, Error, certificate};
+use super::{KeyBundle, KeyError, certificate};
 
 /// The list's file, beside the key of the authority or of the collector.
 pub const REVOKED_FILE: &str = "revoked.crl";
 
 /// List of revoked keys, as read from a file.
 #[derive(Debug)]
-pub struct Revoked(CertRevocationList<'static>);
+pub struct RevocationList(CertRevocationList<'static>);
 
-impl Revoked {
+impl RevocationList {
     /// Reads the list; `None` where there is no file, as nothing was ever revoked.
     ///
     /// # Errors
     /// It cannot be read, or is no such list.
-    pub fn read(path: &Path) -> Result<Option<Revoked>, Error> {
-        let Some(der) = der(path)? else { return Ok(None) };
+    pub fn read(path: &Path) -> Result<Option<RevocationList>, KeyError> {
+        let Some(der) = read_list(path)? else { return Ok(None) };
         let list =
-            OwnedCertRevocationList::from_der(&der).map_err(|error| damaged(path, &error))?;
-        Ok(Some(Revoked(list.into())))
+            OwnedCertRevocationList::from_der(&der).map_err(|error| damaged_list(path, &error))?;
+        Ok(Some(RevocationList(list.into())))
     }
 
     /// Whether this certificate was revoked. One that cannot be read counts as revoked.
-    pub fn has(&self, certificate: &CertificateDer<'_>) -> bool {
+    pub fn contains(&self, certificate: &CertificateDer<'_>) -> bool {
         match EndEntityCert::try_from(certificate) {
             Ok(certificate) => !matches!(self.0.find_serial(certificate.serial()), Ok(None)),
             Err(_) => true,
@@ -46,9 +46,9 @@ impl Revoked {
 
 /// Serial numbers of the certificates on the list at `path`, with the time when each was revoked,
 /// in seconds since 1970.
-pub(super) fn entries(path: &Path) -> Result<Vec<(Vec<u8>, i64)>, Error> {
-    let Some(der) = der(path)? else { return Ok(Vec::new()) };
-    let damaged = |error| damaged(path, &error);
+pub(super) fn revoked_serials(path: &Path) -> Result<Vec<(Vec<u8>, i64)>, KeyError> {
+    let Some(der) = read_list(path)? else { return Ok(Vec::new()) };
+    let damaged = |error| damaged_list(path, &error);
     let list = BorrowedCertRevocationList::from_der(&der).map_err(damaged)?;
     let entry = |entry: Result<webpki::BorrowedRevokedCert<'_>, _>| {
         let entry = entry.map_err(damaged)?;
@@ -58,11 +58,11 @@ pub(super) fn entries(path: &Path) -> Result<Vec<(Vec<u8>, i64)>, Error> {
     (&list).into_iter().map(entry).collect()
 }
 
-fn der(path: &Path) -> Result<Option<CertificateRevocationListDer<'static>>, Error> {
+fn read_list(path: &Path) -> Result<Option<CertificateRevocationListDer<'static>>, KeyError> {
     match fs::read(path) {
         Ok(text) => {
             CertificateRevocationListDer::from_pem_slice(&text).map(Some).map_err(|error| {
-                Error::List { path: path.to_owned(), why: format!("it is not whole ({error})") }
+                KeyError::List { path: path.to_owned(), why: format!("it is not whole ({error})") }
             })
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -70,41 +70,41 @@ fn der(path: &Path) -> Result<Option<CertificateRevocationListDer<'static>>, Err
     }
 }
 
-fn damaged(path: &Path, error: &webpki::Error) -> Error {
-    Error::List { path: path.to_owned(), why: format!("it cannot be read ({error})") }
+fn damaged_list(path: &Path, error: &webpki::Error) -> KeyError {
+    KeyError::List { path: path.to_owned(), why: format!("it cannot be read ({error})") }
 }
 
 /// List that a collector follows while it runs: it is read again when it changes.
 #[derive(Debug)]
-pub struct Followed {
+pub struct RevocationWatcher {
     path: PathBuf,
     /// Certificate that the authority has signed; the list must be of the same authority.
     certificate: CertificateDer<'static>,
     /// The authority's own certificate.
     authority: CertificateDer<'static>,
-    state: RwLock<State>,
+    state: RwLock<WatchedList>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    list: Option<Revoked>,
+struct WatchedList {
+    list: Option<RevocationList>,
     stamp: Option<[i64; 5]>,
 }
 
-impl Followed {
+impl RevocationWatcher {
     /// Follows the list at `path`, of the authority that has made the collector's `key`. It need
     /// not exist yet.
     ///
     /// # Errors
     /// The file is no list of this authority.
-    pub fn open(path: &Path, key: &Bundle) -> Result<Followed, Error> {
-        let followed = Followed {
+    pub fn open(path: &Path, key: &KeyBundle) -> Result<RevocationWatcher, KeyError> {
+        let followed = RevocationWatcher {
             path: path.to_owned(),
             certificate: key.certificate.clone(),
             authority: key.authority.clone(),
             state: RwLock::default(),
         };
-        followed.look()?;
+        followed.reload_if_changed()?;
         Ok(followed)
     }
 
@@ -118,47 +118,50 @@ impl Followed {
     /// # Errors
     /// The list is gone, or is no list of this authority any more: the former one stays in force.
     /// That is told once.
-    pub fn look(&self) -> Result<bool, Error> {
-        let stamp = stamp(&self.path);
+    pub fn reload_if_changed(&self) -> Result<bool, KeyError> {
+        let stamp = file_stamp(&self.path);
         {
             let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
             if state.stamp == stamp {
                 return Ok(false);
             }
         }
-        let read = self.read();
+        let read = self.read_list();
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         state.stamp = stamp;
         match read? {
             Some(list) => state.list = Some(list),
             None if state.list.is_none() => return Ok(false),
             None => {
-                return Err(Error::List { path: self.path.clone(), why: "it is gone".to_owned() });
+                return Err(KeyError::List {
+                    path: self.path.clone(),
+                    why: "it is gone".to_owned(),
+                });
             }
         }
         Ok(true)
     }
 
-    fn read(&self) -> Result<Option<Revoked>, Error> {
-        let Some(list) = Revoked::read(&self.path)? else { return Ok(None) };
-        certificate::list_is_of(&list.0, &self.certificate, &self.authority).map_err(|error| {
-            Error::List {
+    fn read_list(&self) -> Result<Option<RevocationList>, KeyError> {
+        let Some(list) = RevocationList::read(&self.path)? else { return Ok(None) };
+        certificate::verify_revocation_list(&list.0, &self.certificate, &self.authority).map_err(
+            |error| KeyError::List {
                 path: self.path.clone(),
                 why: format!("the collector's authority has not signed it ({error})"),
-            }
-        })?;
+            },
+        )?;
         Ok(Some(list))
     }
 
     /// Whether this certificate was revoked.
-    pub fn has(&self, certificate: &CertificateDer<'_>) -> bool {
+    pub fn is_revoked(&self, certificate: &CertificateDer<'_>) -> bool {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        state.list.as_ref().is_some_and(|list| list.has(certificate))
+        state.list.as_ref().is_some_and(|list| list.contains(certificate))
     }
 }
 
 /// Stamp of a file, without a look into it.
-fn stamp(path: &Path) -> Option<[i64; 5]> {
+fn file_stamp(path: &Path) -> Option<[i64; 5]> {
     let status = fs::metadata(path).ok()?;
     let [inode, size] = [status.ino(), status.size()].map(|number| number as i64);
     Some([inode, size, status.mtime(), status.mtime_nsec(), status.ctime_nsec()])

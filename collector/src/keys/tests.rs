@@ -19,65 +19,66 @@ fn authority() -> (tempfile::TempDir, Authority) {
 /// A key file with this text, which only its owner can read.
 fn file(directory: &Path, text: &str) -> std::path::PathBuf {
     let path = directory.join("file.pem");
-    files::write(&path, text, true).unwrap();
+    files::write_private(&path, text, true).unwrap();
     path
 }
 
 #[test]
 fn a_key_says_whose_it_is_and_until_when() {
     let (directory, authority) = authority();
-    let valid = Validity { from: 1_700_000_000, until: 1_750_000_001 };
-    let host = authority.issue(Role::Host, &["web1", "web2.example"], valid).unwrap();
-    assert_eq!((host.role(), host.valid()), (Role::Host, [1_700_000_000, 1_750_000_001]));
+    let valid = KeyValidity { from: 1_700_000_000, until: 1_750_000_001 };
+    let host = authority.issue_key(KeyRole::Host, &["web1", "web2.example"], valid).unwrap();
+    assert_eq!((host.role(), host.validity()), (KeyRole::Host, [1_700_000_000, 1_750_000_001]));
     assert_eq!(host.names(), ["web1", "web2.example"]);
 
-    let before = Validity::days(30);
-    let collector = authority.collector(30).unwrap();
-    let after = Validity::days(30);
+    let before = KeyValidity::for_days(30);
+    let collector = authority.issue_collector(30).unwrap();
+    let after = KeyValidity::for_days(30);
     assert_eq!(
         (collector.role(), collector.names()),
-        (Role::Collector, [COLLECTOR.to_owned()].as_slice())
+        (KeyRole::Collector, [COLLECTOR.to_owned()].as_slice())
     );
-    let [from, until] = collector.valid();
+    let [from, until] = collector.validity();
     assert!(
         (before.from..=after.from).contains(&from) && (before.until..=after.until).contains(&until)
     );
     assert_eq!(until - from, 31 * DAY);
 
-    let contents = look(&directory.path().join(AUTHORITY_FILE)).unwrap();
+    let contents = inspect_key_file(&directory.path().join(AUTHORITY_FILE)).unwrap();
     assert_eq!((contents.role, contents.names), (None, Vec::new()));
-    assert_eq!(contents.valid, authority.valid().unwrap());
+    assert_eq!(contents.valid, authority.validity().unwrap());
     assert_eq!(contents.valid[1] - contents.valid[0], 101 * DAY);
     let path = directory.path().join("web1.pem");
     host.write(&path, false).unwrap();
-    let contents = look(&path).unwrap();
-    assert_eq!((contents.role, contents.names.as_slice()), (Some(Role::Host), host.names()));
+    let contents = inspect_key_file(&path).unwrap();
+    assert_eq!((contents.role, contents.names.as_slice()), (Some(KeyRole::Host), host.names()));
 }
 
 #[test]
 fn a_time_after_2050_is_written_differently_and_read_alike() {
     let directory = tempfile::tempdir().unwrap();
-    let valid = Validity { from: 0, until: 253_402_300_799 };
+    let valid = KeyValidity { from: 0, until: 253_402_300_799 };
     let authority = Authority::create_for(directory.path(), valid).unwrap();
-    assert_eq!(authority.valid().unwrap(), [0, 253_402_300_799]);
-    let host =
-        authority.issue(Role::Host, &["a"], Validity { until: 2_600_000_000, ..valid }).unwrap();
-    assert_eq!(host.valid(), [0, 2_600_000_000]);
+    assert_eq!(authority.validity().unwrap(), [0, 253_402_300_799]);
+    let host = authority
+        .issue_key(KeyRole::Host, &["a"], KeyValidity { until: 2_600_000_000, ..valid })
+        .unwrap();
+    assert_eq!(host.validity(), [0, 2_600_000_000]);
 }
 
 #[test]
 fn times_that_are_none_are_refused() {
     let (_directory, authority) = authority();
     for (from, until) in [(5, 5), (5, 4), (-1, 5), (i64::MIN, i64::MAX), (i64::MAX - 1, i64::MAX)] {
-        let made = authority.issue(Role::Host, &["a"], Validity { from, until });
-        assert!(matches!(made, Err(Error::Validity { .. })), "{from} {until}");
+        let made = authority.issue_key(KeyRole::Host, &["a"], KeyValidity { from, until });
+        assert!(matches!(made, Err(KeyError::Validity { .. })), "{from} {until}");
     }
 }
 
 #[test]
 fn an_authority_is_never_overwritten() {
     let (directory, authority) = authority();
-    assert!(matches!(Authority::create(directory.path(), 1), Err(Error::Exists(_))));
+    assert!(matches!(Authority::create(directory.path(), 1), Err(KeyError::Exists(_))));
     assert_eq!(Authority::open(directory.path()).unwrap().certificate(), authority.certificate());
     let none = Authority::open(&directory.path().join("no")).err().unwrap().to_string();
     assert!(none.contains("sockcap keys new"), "{none}");
@@ -86,23 +87,23 @@ fn an_authority_is_never_overwritten() {
 #[test]
 fn names_that_no_host_can_have() {
     let (_directory, authority) = authority();
-    let error = |name: &str| authority.host(&[name], 1).unwrap_err();
+    let error = |name: &str| authority.issue_host(&[name], 1).unwrap_err();
     for wrong in ["", "..", "../web1", "a/b", "a b", "*.example", "é", &"a.".repeat(64)] {
-        assert!(matches!(error(wrong), Error::Name { source: NameError::Host, .. }), "{wrong}");
+        assert!(matches!(error(wrong), KeyError::Name { source: NameError::Host, .. }), "{wrong}");
     }
     for wrong in ["10.0.0.1", "web-", "-web", "a..b", "web.", "7", &"x".repeat(64)] {
-        assert!(matches!(error(wrong), Error::NotInCertificates(_)), "{wrong}");
+        assert!(matches!(error(wrong), KeyError::NotInCertificates(_)), "{wrong}");
     }
     for wrong in ["collector", "Collector", "authority", COLLECTOR, "COLLECTOR.sockcap.internal"] {
-        assert!(matches!(error(wrong), Error::Reserved(_)), "{wrong}");
+        assert!(matches!(error(wrong), KeyError::Reserved(_)), "{wrong}");
     }
-    assert!(matches!(authority.host::<&str>(&[], 1), Err(Error::NoName)));
+    assert!(matches!(authority.issue_host::<&str>(&[], 1), Err(KeyError::NoName)));
     assert!(
-        matches!(authority.host(&["web1", "a b"], 1), Err(Error::Name { .. })),
+        matches!(authority.issue_host(&["web1", "a b"], 1), Err(KeyError::Name { .. })),
         "each of them counts"
     );
     for right in ["a", "web_1", "Web-1.example.org", "1web", "7.x", &"x".repeat(63)] {
-        assert_eq!(authority.host(&[right], 1).unwrap().names(), [right]);
+        assert_eq!(authority.issue_host(&[right], 1).unwrap().names(), [right]);
     }
 }
 
@@ -110,15 +111,15 @@ fn names_that_no_host_can_have() {
 fn what_is_missing_is_told() {
     let (directory, authority) = authority();
     let path = directory.path().join("web1.pem");
-    authority.host(&["web1"], 1).unwrap().write(&path, false).unwrap();
+    authority.issue_host(&["web1"], 1).unwrap().write(&path, false).unwrap();
     let text = fs::read_to_string(&path).unwrap();
     let certificate = "-----BEGIN CERTIFICATE-----";
     let first = text.find(certificate).unwrap();
     let second = text.rfind(certificate).unwrap();
     let (key, own, of_authority) = (&text[..first], &text[first..second], &text[second..]);
-    let error = |text: &str| Bundle::open(&file(directory.path(), text)).unwrap_err();
+    let error = |text: &str| KeyBundle::open(&file(directory.path(), text)).unwrap_err();
     let missing = |text: &str| match error(text) {
-        Error::Missing { missing, .. } => missing,
+        KeyError::Missing { missing, .. } => missing,
         other => panic!("{other}"),
     };
     assert_eq!(missing(&[own, of_authority].concat()), "the private key");
@@ -127,22 +128,22 @@ fn what_is_missing_is_told() {
     assert_eq!(missing(&[key, of_authority].concat()), "the machine's certificate");
     assert_eq!(missing(""), "the private key");
     assert!(
-        Bundle::open(&file(directory.path(), &[own, of_authority, key].concat())).is_ok(),
+        KeyBundle::open(&file(directory.path(), &[own, of_authority, key].concat())).is_ok(),
         "in any place"
     );
     assert!(matches!(
-        Bundle::open(&directory.path().join(AUTHORITY_FILE)),
-        Err(Error::IsAuthority(_))
+        KeyBundle::open(&directory.path().join(AUTHORITY_FILE)),
+        Err(KeyError::IsAuthority(_))
     ));
 
     let why = |text: &str| match error(text) {
-        Error::Damaged { why, .. } => why,
+        KeyError::Damaged { why, .. } => why,
         other => panic!("{other}"),
     };
     assert!(why(&text[..second + 300]).contains("not whole"));
     assert!(why(&[&text, own].concat()).contains("3 certificates"));
     assert!(why(&[key, of_authority, own].concat()).contains("not for the private key"));
-    let other = authority.host(&["web1"], 1).unwrap();
+    let other = authority.issue_host(&["web1"], 1).unwrap();
     other.write(&path, true).unwrap();
     let other = fs::read_to_string(&path).unwrap();
     let of_other = &other[..other.find(certificate).unwrap()];
@@ -154,20 +155,20 @@ fn parts_of_two_authorities_do_not_belong_together() {
     let (directory, one) = authority();
     let (elsewhere, _other) = self::authority();
     let path = directory.path().join("web1.pem");
-    one.host(&["web1"], 1).unwrap().write(&path, false).unwrap();
+    one.issue_host(&["web1"], 1).unwrap().write(&path, false).unwrap();
     let text = fs::read_to_string(&path).unwrap();
     let foreign = fs::read_to_string(elsewhere.path().join(AUTHORITY_FILE)).unwrap();
     let certificate = "-----BEGIN CERTIFICATE-----";
     let mixed =
         [&text[..text.rfind(certificate).unwrap()], &foreign[foreign.find(certificate).unwrap()..]]
             .concat();
-    let error = Bundle::open(&file(directory.path(), &mixed)).unwrap_err().to_string();
+    let error = KeyBundle::open(&file(directory.path(), &mixed)).unwrap_err().to_string();
     assert!(error.contains("has not signed"), "{error}");
     let mine = fs::read_to_string(directory.path().join(AUTHORITY_FILE)).unwrap();
     let swapped =
         [&mine[..mine.find(certificate).unwrap()], &foreign[foreign.find(certificate).unwrap()..]]
             .concat();
-    files::write(&directory.path().join(AUTHORITY_FILE), &swapped, true).unwrap();
+    files::write_private(&directory.path().join(AUTHORITY_FILE), &swapped, true).unwrap();
     let error = Authority::open(directory.path()).err().unwrap().to_string();
     assert!(error.contains("not for the private key"), "{error}");
 }
@@ -176,7 +177,7 @@ fn parts_of_two_authorities_do_not_belong_together() {
 fn nothing_of_a_key_is_printed() {
     let (directory, authority) = authority();
     let path = directory.path().join("web1.pem");
-    let host = authority.host(&["web1"], 1).unwrap();
+    let host = authority.issue_host(&["web1"], 1).unwrap();
     host.write(&path, false).unwrap();
     let text = fs::read_to_string(&path).unwrap();
     let secret = text.lines().nth(2).unwrap();
@@ -190,7 +191,7 @@ proptest::proptest! {
         static TEXT: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
             let (directory, authority) = authority();
             let path = directory.path().join("web1.pem");
-            authority.host(&["web1"], 1).unwrap().write(&path, false).unwrap();
+            authority.issue_host(&["web1"], 1).unwrap().write(&path, false).unwrap();
             fs::read_to_string(path).unwrap()
         });
         let mut bytes = TEXT.as_bytes().to_vec();
@@ -199,45 +200,47 @@ proptest::proptest! {
         }
         bytes.truncate(cut);
         // Whatever it is, it is read or refused.
-        let _ = Bundle::from_pem(Path::new("damaged"), String::from_utf8_lossy(&bytes).into_owned());
+        let _ = KeyBundle::from_pem(Path::new("damaged"), String::from_utf8_lossy(&bytes).into_owned());
     }
 }
 
 #[test]
 fn what_was_noted_is_listed_and_can_be_revoked() {
     let (directory, authority) = authority();
-    let (path, collector) = (directory.path().join(REVOKED_FILE), authority.collector(10).unwrap());
+    let (path, collector) =
+        (directory.path().join(REVOKED_FILE), authority.issue_collector(10).unwrap());
     let [one, two, three] =
-        ["web1", "web2", "web3"].map(|name| authority.host(&[name], 10).unwrap());
-    [&collector, &one, &two].iter().for_each(|bundle| authority.note(bundle).unwrap());
-    let issued = Authority::open(directory.path()).unwrap().issued().unwrap();
+        ["web1", "web2", "web3"].map(|name| authority.issue_host(&[name], 10).unwrap());
+    [&collector, &one, &two].iter().for_each(|bundle| authority.record_issued(bundle).unwrap());
+    let issued = Authority::open(directory.path()).unwrap().issued_certificates().unwrap();
     let names: Vec<&str> = issued.iter().map(|key| key.names[0].as_str()).collect();
     assert_eq!(names, [COLLECTOR, "web1", "web2"]);
 
-    let followed = Followed::open(&path, &collector).unwrap();
-    assert!(!followed.look().unwrap() && !followed.has(&one.certificate));
+    let followed = RevocationWatcher::open(&path, &collector).unwrap();
+    assert!(!followed.reload_if_changed().unwrap() && !followed.is_revoked(&one.certificate));
     // What was revoked stays so when more is, also what was never noted.
     for (of, revoked) in [(&one, [true, false, false]), (&three, [true, false, true])] {
-        authority.revoke(std::slice::from_ref(&of.certificate)).unwrap();
-        assert!(followed.look().unwrap() && !followed.look().unwrap());
-        let list = authority.revoked().unwrap().unwrap();
-        assert_eq!([&one, &two, &three].map(|key| list.has(&key.certificate)), revoked);
-        assert_eq!([&one, &two, &three].map(|key| followed.has(&key.certificate)), revoked);
+        authority.revoke_certificates(std::slice::from_ref(&of.certificate)).unwrap();
+        assert!(followed.reload_if_changed().unwrap() && !followed.reload_if_changed().unwrap());
+        let list = authority.revocation_list().unwrap().unwrap();
+        assert_eq!([&one, &two, &three].map(|key| list.contains(&key.certificate)), revoked);
+        assert_eq!([&one, &two, &three].map(|key| followed.is_revoked(&key.certificate)), revoked);
     }
     // Another authority's, damage, and nothing: each is told once, and nothing is good again.
     let (_other, other_authority) = self::authority();
-    let foreign =
-        other_authority.revoke(&[other_authority.host(&["x"], 1).unwrap().certificate]).unwrap();
+    let foreign = other_authority
+        .revoke_certificates(&[other_authority.issue_host(&["x"], 1).unwrap().certificate])
+        .unwrap();
     fs::copy(foreign, &path).unwrap();
-    assert!(followed.look().unwrap_err().to_string().contains("has not signed it"));
-    assert!(Followed::open(&path, &collector).is_err());
+    assert!(followed.reload_if_changed().unwrap_err().to_string().contains("has not signed it"));
+    assert!(RevocationWatcher::open(&path, &collector).is_err());
     fs::write(&path, "half").unwrap();
-    assert!(followed.look().unwrap_err().to_string().contains("not whole"));
-    assert!(authority.revoke(&[]).is_err(), "what was on it would be lost");
+    assert!(followed.reload_if_changed().unwrap_err().to_string().contains("not whole"));
+    assert!(authority.revoke_certificates(&[]).is_err(), "what was on it would be lost");
     fs::remove_file(&path).unwrap();
     assert!(
-        followed.look().unwrap_err().to_string().contains("it is gone")
-            && !followed.look().unwrap()
+        followed.reload_if_changed().unwrap_err().to_string().contains("it is gone")
+            && !followed.reload_if_changed().unwrap()
     );
-    assert!(followed.has(&one.certificate) && !followed.has(&two.certificate));
+    assert!(followed.is_revoked(&one.certificate) && !followed.is_revoked(&two.certificate));
 }

@@ -16,13 +16,13 @@ use crate::tuning::{
 };
 
 /// Set when the program is to stop.
-pub type Stop = Arc<AtomicBool>;
+pub type StopFlag = Arc<AtomicBool>;
 
 /// A TCP connection with a deadline.
 #[derive(Debug)]
-pub struct Socket {
+pub struct DeadlineSocket {
     stream: TcpStream,
-    stop: Stop,
+    stop: StopFlag,
     deadline: Instant,
     buffer: Vec<u8>,
     start: usize,
@@ -31,12 +31,12 @@ pub struct Socket {
     sent: u64,
 }
 
-impl Socket {
+impl DeadlineSocket {
     /// Takes a connection over. It has `time` for what comes first.
     ///
     /// # Errors
     /// When the system refuses a setting.
-    pub fn new(stream: TcpStream, stop: Stop, time: Duration) -> io::Result<Socket> {
+    pub fn new(stream: TcpStream, stop: StopFlag, time: Duration) -> io::Result<DeadlineSocket> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
         let options = SockRef::from(&stream);
@@ -47,7 +47,7 @@ impl Socket {
         options.set_tcp_keepalive(&keepalive)?;
         options.set_tcp_user_timeout(Some(DEAD_AFTER))?;
         options.set_tcp_notsent_lowat(MAX_UNSENT_BYTES)?;
-        Ok(Socket {
+        Ok(DeadlineSocket {
             stream,
             stop,
             deadline: Instant::now() + time,
@@ -60,20 +60,20 @@ impl Socket {
     }
 
     /// Sets the deadline of all reads and writes from now on.
-    pub fn within(&mut self, time: Duration) {
+    pub fn set_deadline(&mut self, time: Duration) {
         self.deadline = Instant::now() + time;
     }
 
     /// Bytes received and sent, as they were on the wire above TCP.
-    pub fn counts(&self) -> [u64; 2] {
+    pub fn byte_counts(&self) -> [u64; 2] {
         [self.received, self.sent]
     }
 
     /// Ends the connection so that what was sent last still arrives: the kernel would throw it away
     /// with a reset if there were something left to read.
-    pub(super) fn linger(&mut self) {
+    pub(super) fn drain_and_close(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Write);
-        self.within(LINGER_TIMEOUT);
+        self.set_deadline(LINGER_TIMEOUT);
         let mut rest = [0; 4096];
         for _ in 0..MAX_DISCARDED_BYTES / rest.len() {
             if !matches!(self.read(&mut rest), Ok(1..)) {
@@ -86,7 +86,7 @@ impl Socket {
     ///
     /// # Errors
     /// When it has, or the connection is dead.
-    pub fn listen(&self) -> io::Result<()> {
+    pub fn check_open(&self) -> io::Result<()> {
         match self.stream.peek(&mut [0]) {
             // TLS says goodbye by a message of its own.
             Ok(_) => Err(io::Error::new(
@@ -103,10 +103,10 @@ impl Socket {
     }
 
     /// Waits until the socket can be read or written.
-    fn wait(&self, what: PollFlags) -> io::Result<()> {
+    fn wait_ready(&self, what: PollFlags) -> io::Result<()> {
         loop {
             if self.stop.load(Relaxed) {
-                return Err(stopped());
+                return Err(stop_error());
             }
             let left = self.deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -125,21 +125,21 @@ impl Socket {
 }
 
 /// The error of a wait that was ended as the program is to stop.
-fn stopped() -> io::Error {
-    io::Error::new(ErrorKind::ConnectionAborted, Stopped)
+fn stop_error() -> io::Error {
+    io::Error::new(ErrorKind::ConnectionAborted, StopRequested)
 }
 
 /// Why a wait ended: the program is to stop.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped")]
-struct Stopped;
+struct StopRequested;
 
 /// Whether an error says that the program is to stop.
 pub(crate) fn is_stop(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Stopped>())
+    error.get_ref().is_some_and(|inner| inner.is::<StopRequested>())
 }
 
-impl Read for Socket {
+impl Read for DeadlineSocket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         // TLS asks for a few kilobytes at a time.
         while self.start == self.end {
@@ -151,7 +151,9 @@ impl Read for Socket {
                         return Ok(0);
                     }
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(PollFlags::IN)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.wait_ready(PollFlags::IN)?
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -163,7 +165,7 @@ impl Read for Socket {
     }
 }
 
-impl Write for Socket {
+impl Write for DeadlineSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             match self.stream.write(bytes) {
@@ -171,7 +173,9 @@ impl Write for Socket {
                     self.sent += written as u64;
                     return Ok(written);
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(PollFlags::OUT)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.wait_ready(PollFlags::OUT)?
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -185,7 +189,7 @@ impl Write for Socket {
 
 /// Both ends of a connection, for tests.
 #[cfg(test)]
-pub(crate) fn pair() -> (TcpStream, TcpStream) {
+pub(crate) fn socket_pair() -> (TcpStream, TcpStream) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     (client, listener.accept().unwrap().0)
@@ -197,37 +201,43 @@ mod tests {
 
     #[test]
     fn a_read_ends_at_its_deadline_and_can_go_on() {
-        let (mut other, socket) = pair();
-        let mut socket = Socket::new(socket, Stop::default(), Duration::from_millis(1)).unwrap();
+        let (mut other, socket) = socket_pair();
+        let mut socket =
+            DeadlineSocket::new(socket, StopFlag::default(), Duration::from_millis(1)).unwrap();
         let error = socket.read(&mut [0; 10]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut);
         assert!(!is_stop(&error));
         other.write_all(b"abc").unwrap();
-        socket.within(Duration::from_secs(30));
+        socket.set_deadline(Duration::from_secs(30));
         let mut read = [0; 2];
         assert_eq!((socket.read(&mut read).unwrap(), &read), (2, b"ab"));
-        assert_eq!((socket.read(&mut read).unwrap(), read[0], socket.counts()), (1, b'c', [3, 0]));
+        assert_eq!(
+            (socket.read(&mut read).unwrap(), read[0], socket.byte_counts()),
+            (1, b'c', [3, 0])
+        );
     }
 
     #[test]
     fn a_connection_that_was_closed_is_noticed() {
-        let (other, socket) = pair();
-        let socket = Socket::new(socket, Stop::default(), Duration::from_secs(1)).unwrap();
-        socket.listen().unwrap();
+        let (other, socket) = socket_pair();
+        let socket =
+            DeadlineSocket::new(socket, StopFlag::default(), Duration::from_secs(1)).unwrap();
+        socket.check_open().unwrap();
         drop(other);
         // The kernel takes a moment.
         let closed = (0..1000).find_map(|_| {
             std::thread::sleep(Duration::from_millis(5));
-            socket.listen().err()
+            socket.check_open().err()
         });
         assert_eq!(closed.unwrap().kind(), ErrorKind::UnexpectedEof);
     }
 
     #[test]
     fn a_read_ends_when_the_program_is_to_stop() {
-        let (_other, socket) = pair();
-        let stop = Stop::default();
-        let mut socket = Socket::new(socket, Arc::clone(&stop), Duration::from_secs(600)).unwrap();
+        let (_other, socket) = socket_pair();
+        let stop = StopFlag::default();
+        let mut socket =
+            DeadlineSocket::new(socket, Arc::clone(&stop), Duration::from_secs(600)).unwrap();
         let reader = std::thread::spawn(move || socket.read(&mut [0; 10]).unwrap_err());
         stop.store(true, Relaxed);
         assert!(is_stop(&reader.join().unwrap()));
@@ -235,8 +245,9 @@ mod tests {
 
     #[test]
     fn a_write_ends_at_its_deadline_when_nobody_reads() {
-        let (_other, socket) = pair();
-        let mut socket = Socket::new(socket, Stop::default(), Duration::from_millis(300)).unwrap();
+        let (_other, socket) = socket_pair();
+        let mut socket =
+            DeadlineSocket::new(socket, StopFlag::default(), Duration::from_millis(300)).unwrap();
         let error = socket.write_all(&vec![1; 64 << 20]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut);
     }

@@ -32,7 +32,7 @@ pub struct HostFigures {
 
 /// The figures of a collector as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct CollectorTotals {
     /// Connections of hosts.
     pub connections: u64,
     /// Connections that were refused, by cause.

@@ -4,37 +4,37 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::AtomicBool;
 
-use http_server::{Answer, Request};
+use http_server::{HttpAnswer, HttpRequest};
 
-use super::Metrics;
+use super::CollectorMetrics;
 
 /// Address where the figures are served unless the user names another: for this machine only.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9713";
 
 /// Server that Prometheus asks.
 #[derive(Debug)]
-pub struct Server {
-    server: http_server::Server,
+pub struct MetricsServer {
+    server: http_server::HttpServer,
     /// Names of this server besides its addresses.
     names: Vec<String>,
 }
 
-impl Server {
+impl MetricsServer {
     /// Listens at an address. Anybody who can reach it can read the figures: hosts' names and how
     /// much they send.
     ///
     /// # Errors
     /// The address is none, is taken, or is not this machine's.
-    pub fn bind(address: impl ToSocketAddrs) -> io::Result<Server> {
-        Ok(Server { server: http_server::Server::bind(address)?, names: Vec::new() })
+    pub fn bind(address: impl ToSocketAddrs) -> io::Result<MetricsServer> {
+        Ok(MetricsServer { server: http_server::HttpServer::bind(address)?, names: Vec::new() })
     }
 
     /// This server, which is asked by these names as well. By default a request has to name this
     /// machine (`localhost`) or the address that it reaches: a page of a browser here could have a
     /// name of its own lead to this server, and read the figures.
     #[must_use]
-    pub fn with_names(self, names: Vec<String>) -> Server {
-        Server { names, ..self }
+    pub fn with_names(self, names: Vec<String>) -> MetricsServer {
+        MetricsServer { names, ..self }
     }
 
     /// Address where it listens.
@@ -46,21 +46,21 @@ impl Server {
     }
 
     /// Serves until `stop` is set.
-    pub fn run(&self, metrics: &Metrics, stop: &AtomicBool) {
-        self.server.run(|request| reply(request, &self.names, metrics), stop);
+    pub fn run(&self, metrics: &CollectorMetrics, stop: &AtomicBool) {
+        self.server.run(|request| reply_to(request, &self.names, metrics), stop);
     }
 }
 
-fn reply(request: &Request<'_>, names: &[String], metrics: &Metrics) -> Answer {
+fn reply_to(request: &HttpRequest<'_>, names: &[String], metrics: &CollectorMetrics) -> HttpAnswer {
     const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     if !request.is_for_this_server(names) {
         let why = "the request names another server; allow the name by --metrics-host NAME";
-        return Answer::refusal(421, why);
+        return HttpAnswer::refusal(421, why);
     }
     match (request.path, request.method) {
-        ("/metrics", "GET") => Answer::of(KIND, metrics.text().into_bytes()),
-        ("/metrics", _) => Answer::refusal(405, "the figures can be read only: GET /metrics"),
-        _ => Answer::refusal(404, "there is nothing but /metrics here"),
+        ("/metrics", "GET") => HttpAnswer::with_body(KIND, metrics.render_text().into_bytes()),
+        ("/metrics", _) => HttpAnswer::refusal(405, "the figures can be read only: GET /metrics"),
+        _ => HttpAnswer::refusal(404, "there is nothing but /metrics here"),
     }
 }
 
@@ -73,9 +73,9 @@ mod tests {
 
     #[test]
     fn the_figures_are_served_and_nothing_else() {
-        let metrics = Metrics::new(None, &["tls"], &[]);
-        metrics.connected("web1");
-        let server = Server::bind("127.0.0.1:0").unwrap().with_names(vec!["figures".into()]);
+        let metrics = CollectorMetrics::new(None, &["tls"], &[]);
+        metrics.host_connected("web1");
+        let server = MetricsServer::bind("127.0.0.1:0").unwrap().with_names(vec!["figures".into()]);
         let (address, stop) = (server.address().unwrap(), AtomicBool::new(false));
         let ask = |(line, host): (&str, &str)| -> std::io::Result<String> {
             let mut stream = TcpStream::connect(address)?;

@@ -31,26 +31,26 @@ fn parse(text: &str) -> Parsed {
     (samples, kinds)
 }
 
-fn metrics() -> Metrics {
-    Metrics::new(Some(5000), &["tls", "slow"], &["disk", "quota"])
+fn metrics() -> CollectorMetrics {
+    CollectorMetrics::new(Some(5000), &["tls", "slow"], &["disk", "quota"])
 }
 
 #[test]
 fn what_is_told_is_read() {
     let metrics = metrics();
-    metrics.connected("web1");
-    metrics.holds("web1", 3, 4096);
-    metrics.acknowledged("web1", 1_763_800_000_500_000_000, 1000, 100, 7000);
-    metrics.acknowledged("web1", 1_763_800_001_500_000_000, 2000, 250, 5000);
-    metrics.clock("web1", -1_500_000, 80_000);
-    metrics.connected("db1");
-    metrics.disconnected("db1");
-    metrics.refused("tls");
-    metrics.refused("tls");
-    metrics.not_stored("disk");
-    metrics.misnamed();
+    metrics.host_connected("web1");
+    metrics.set_stored("web1", 3, 4096);
+    metrics.record_acknowledged("web1", 1_763_800_000_500_000_000, 1000, 100, 7000);
+    metrics.record_acknowledged("web1", 1_763_800_001_500_000_000, 2000, 250, 5000);
+    metrics.record_clock("web1", -1_500_000, 80_000);
+    metrics.host_connected("db1");
+    metrics.host_disconnected("db1");
+    metrics.record_refused("tls");
+    metrics.record_refused("tls");
+    metrics.record_not_stored("disk");
+    metrics.record_misnamed();
 
-    let (samples, kinds) = parse(&metrics.text());
+    let (samples, kinds) = parse(&metrics.render_text());
     let of = |name: &str, host: &str| {
         samples.get(&format!("sockcap_collector_host_{name}{{host=\"{host}\"}}")).copied()
     };
@@ -89,11 +89,11 @@ fn what_is_told_is_read() {
 #[test]
 fn the_table_has_the_same_figures() {
     let metrics = metrics();
-    metrics.connected("web1");
-    metrics.acknowledged("web1", 5, 10, 2, 30);
-    metrics.holds("web1", 1, 12);
-    metrics.clock("web1", 7, 8);
-    metrics.connected("a");
+    metrics.host_connected("web1");
+    metrics.record_acknowledged("web1", 5, 10, 2, 30);
+    metrics.set_stored("web1", 1, 12);
+    metrics.record_clock("web1", 7, 8);
+    metrics.host_connected("a");
     let web1 = HostFigures {
         host: "web1".into(),
         connections: 1,
@@ -107,7 +107,7 @@ fn the_table_has_the_same_figures() {
         clock_offset: Some(7),
         round_trip: Some(8),
     };
-    let hosts = metrics.hosts();
+    let hosts = metrics.host_figures();
     assert_eq!(hosts.iter().map(|host| host.host.as_str()).collect::<Vec<_>>(), ["a", "web1"]);
     assert_eq!(hosts[1], web1);
     assert_eq!(metrics.totals().connections, 2);
@@ -116,34 +116,37 @@ fn the_table_has_the_same_figures() {
 #[test]
 fn a_connection_that_is_replaced_does_not_make_its_host_absent() {
     let metrics = metrics();
-    metrics.connected("web1");
-    metrics.connected("web1");
-    metrics.disconnected("web1");
-    assert_eq!((metrics.hosts()[0].connections, metrics.totals().connections), (1, 1));
+    metrics.host_connected("web1");
+    metrics.host_connected("web1");
+    metrics.host_disconnected("web1");
+    assert_eq!((metrics.host_figures()[0].connections, metrics.totals().connections), (1, 1));
 }
 
 #[test]
 fn nothing_of_a_new_collector_is_missing() {
-    let (samples, _) = parse(&Metrics::new(None, &["tls"], &["disk"]).text());
+    let (samples, _) = parse(&CollectorMetrics::new(None, &["tls"], &["disk"]).render_text());
     assert_eq!(samples.len(), 5, "{samples:?}");
     assert!(samples.values().all(|value| *value == 0.0));
-    let metrics = Metrics::new(None, &[], &[]);
-    metrics.connected("web1");
-    assert!(!metrics.text().contains("quota_bytes{"), "none, as there is no quota");
+    let metrics = CollectorMetrics::new(None, &[], &[]);
+    metrics.host_connected("web1");
+    assert!(!metrics.render_text().contains("quota_bytes{"), "none, as there is no quota");
 }
 
 #[test]
 fn hosts_beyond_the_bound_are_counted_only() {
     let metrics = metrics();
     for host in 0..MAX_HOSTS_WITH_FIGURES {
-        metrics.connected(&format!("host{host}"));
+        metrics.host_connected(&format!("host{host}"));
     }
-    metrics.connected("one-more");
-    metrics.disconnected("one-more");
-    metrics.clock("host0", 1, 1);
-    assert_eq!((metrics.hosts().len(), metrics.totals().untold), (MAX_HOSTS_WITH_FIGURES, 2));
+    metrics.host_connected("one-more");
+    metrics.host_disconnected("one-more");
+    metrics.record_clock("host0", 1, 1);
+    assert_eq!(
+        (metrics.host_figures().len(), metrics.totals().untold),
+        (MAX_HOSTS_WITH_FIGURES, 2)
+    );
     assert_eq!(metrics.totals().connections, MAX_HOSTS_WITH_FIGURES as u64);
-    let (samples, _) = parse(&metrics.text());
+    let (samples, _) = parse(&metrics.render_text());
     assert_eq!(samples["sockcap_collector_untold_total"], 2.0);
     assert!(!samples.keys().any(|name| name.contains("one-more")));
 }

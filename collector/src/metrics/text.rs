@@ -10,13 +10,13 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use super::figures::{HostFigures, Totals};
+use super::figures::{CollectorTotals, HostFigures};
 
 /// Beginning of every name.
 const PREFIX: &str = "sockcap_collector";
 
 /// A figure and how it is written.
-enum Figure {
+enum MetricValue {
     /// It only grows.
     Counter(u64),
     /// A whole number.
@@ -26,58 +26,61 @@ enum Figure {
 }
 
 /// One figure of every host: its name, its meaning, its type, and where it is.
-type Family = (&'static str, &'static str, MetricType, fn(&HostFigures) -> Option<Figure>);
+type MetricFamily =
+    (&'static str, &'static str, MetricType, fn(&HostFigures) -> Option<MetricValue>);
 
-const FAMILIES: [Family; 10] = [
+const FAMILIES: [MetricFamily; 10] = [
     ("host_connected", "Whether the host is connected.", MetricType::Gauge, |host| {
-        Some(Figure::Gauge(u64::from(host.connections > 0)))
+        Some(MetricValue::Gauge(u64::from(host.connections > 0)))
     }),
     (
         "host_last_acknowledgement_timestamp_seconds",
         "When the host was last told that something is on the disk.",
         MetricType::Gauge,
-        |host| host.acknowledged.map(Figure::Seconds),
+        |host| host.acknowledged.map(MetricValue::Seconds),
     ),
     (
         "host_left_bytes",
         "What the host said then that it has yet to send.",
         MetricType::Gauge,
-        |host| host.left.map(Figure::Gauge),
+        |host| host.left.map(MetricValue::Gauge),
     ),
     ("host_stored_bytes", "Bytes of files that were written.", MetricType::Counter, |host| {
-        Some(Figure::Counter(host.stored))
+        Some(MetricValue::Counter(host.stored))
     }),
     (
         "host_received_bytes",
         "Bytes that came over the wire for that.",
         MetricType::Counter,
-        |host| Some(Figure::Counter(host.received)),
+        |host| Some(MetricValue::Counter(host.received)),
     ),
-    ("host_files", "Files of the host.", MetricType::Gauge, |host| Some(Figure::Gauge(host.files))),
+    ("host_files", "Files of the host.", MetricType::Gauge, |host| {
+        Some(MetricValue::Gauge(host.files))
+    }),
     ("host_used_bytes", "Bytes of disk that they take.", MetricType::Gauge, |host| {
-        Some(Figure::Gauge(host.used))
+        Some(MetricValue::Gauge(host.used))
     }),
     ("host_quota_bytes", "Bytes of disk that the host may have.", MetricType::Gauge, |host| {
-        host.quota.map(Figure::Gauge)
+        host.quota.map(MetricValue::Gauge)
     }),
     (
         "host_clock_offset_seconds",
         "How far the host's clock is ahead of the collector's, as last measured.",
         MetricType::Gauge,
-        |host| host.clock_offset.map(Figure::Seconds),
+        |host| host.clock_offset.map(MetricValue::Seconds),
     ),
     (
         "host_clock_round_trip_seconds",
         "How long that exchange was under way; the offset is off by at most half of it.",
         MetricType::Gauge,
-        |host| host.round_trip.map(Figure::Seconds),
+        |host| host.round_trip.map(MetricValue::Seconds),
     ),
 ];
 
 /// All figures as text.
-pub(super) fn text(hosts: Vec<HostFigures>, totals: Totals) -> String {
+pub(super) fn render_text(hosts: Vec<HostFigures>, totals: CollectorTotals) -> String {
     let mut registry = Registry::with_prefix(PREFIX);
-    registry.register_collector(Box::new(Figures { hosts, totals }));
+    registry.register_collector(Box::new(FiguresSnapshot { hosts, totals }));
     let mut text = String::new();
     // Writing to a string does not fail.
     let _ = text::encode(&mut text, &registry);
@@ -86,51 +89,59 @@ pub(super) fn text(hosts: Vec<HostFigures>, totals: Totals) -> String {
 
 /// The figures at one moment.
 #[derive(Debug)]
-struct Figures {
+struct FiguresSnapshot {
     hosts: Vec<HostFigures>,
-    totals: Totals,
+    totals: CollectorTotals,
 }
 
-impl Collector for Figures {
+impl Collector for FiguresSnapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         for (name, help, kind, figure_of) in FAMILIES {
             let mut family = encoder.encode_descriptor(name, help, None, kind)?;
             for host in &self.hosts {
                 if let Some(figure) = figure_of(host) {
-                    write(&figure, family.encode_family(&[("host", host.host.as_str())])?)?;
+                    write_value(&figure, family.encode_family(&[("host", host.host.as_str())])?)?;
                 }
             }
         }
-        let Totals { connections, refused, not_stored, misnamed, untold } = &self.totals;
+        let CollectorTotals { connections, refused, not_stored, misnamed, untold } = &self.totals;
         let help = "Open connections of hosts.";
         let one = encoder.encode_descriptor("connections", help, None, MetricType::Gauge)?;
-        write(&Figure::Gauge(*connections), one)?;
+        write_value(&MetricValue::Gauge(*connections), one)?;
         let help = "Connections that were refused or ended for what the other side did, by cause.";
         let mut family =
             encoder.encode_descriptor("refused_connections", help, None, MetricType::Counter)?;
         for (cause, count) in refused {
-            write(&Figure::Counter(*count), family.encode_family(&[("cause", *cause)])?)?;
+            write_value(
+                &MetricValue::Counter(*count),
+                family.encode_family(&[("cause", *cause)])?,
+            )?;
         }
         let help = "How often something could not be stored, by what there was too little of.";
         let mut family =
             encoder.encode_descriptor("not_stored", help, None, MetricType::Counter)?;
         for (shortage, count) in not_stored {
-            write(&Figure::Counter(*count), family.encode_family(&[("shortage", *shortage)])?)?;
+            write_value(
+                &MetricValue::Counter(*count),
+                family.encode_family(&[("shortage", *shortage)])?,
+            )?;
         }
         let help =
             "Logs that name another host than the one that sends them, and are kept as that one's.";
         let one = encoder.encode_descriptor("misnamed_logs", help, None, MetricType::Counter)?;
-        write(&Figure::Counter(*misnamed), one)?;
+        write_value(&MetricValue::Counter(*misnamed), one)?;
         let help = "Tellings about hosts that have no figures here, as there are too many.";
         let one = encoder.encode_descriptor("untold", help, None, MetricType::Counter)?;
-        write(&Figure::Counter(*untold), one)
+        write_value(&MetricValue::Counter(*untold), one)
     }
 }
 
-fn write(figure: &Figure, encoder: MetricEncoder<'_>) -> Result<(), fmt::Error> {
+fn write_value(figure: &MetricValue, encoder: MetricEncoder<'_>) -> Result<(), fmt::Error> {
     match *figure {
-        Figure::Counter(count) => ConstCounter::new(count).encode(encoder),
-        Figure::Gauge(number) => ConstGauge::new(number).encode(encoder),
-        Figure::Seconds(nanoseconds) => ConstGauge::new(nanoseconds as f64 / 1e9).encode(encoder),
+        MetricValue::Counter(count) => ConstCounter::new(count).encode(encoder),
+        MetricValue::Gauge(number) => ConstGauge::new(number).encode(encoder),
+        MetricValue::Seconds(nanoseconds) => {
+            ConstGauge::new(nanoseconds as f64 / 1e9).encode(encoder)
+        }
     }
 }

@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
-use super::pause::pause;
-use super::rate::Bucket;
+use super::pause::pause_unless_stopped;
+use super::rate::TokenBucket;
 use crate::clock::HostClock;
-use crate::link::{Link, Stop};
+use crate::link::{StopFlag, WireLink};
 use crate::tls;
 use crate::tuning::{ANSWER_TIMEOUT, IDLE_CHECK_INTERVAL};
-use crate::wire::{self, Answer, Exchange, FLUSHES, FrameReader, Request};
+use crate::wire::{self, CollectorAnswer, FLUSHES, FrameReader, ShipperRequest, TimeExchange};
 
 /// Task from the first stage.
 #[derive(Debug)]
-pub(super) enum Item {
+pub(super) enum DialogTask {
     /// Sends a frame that has no answer.
     Frame(Vec<u8>),
     /// Sends a frame that has an answer, at any time.
@@ -32,18 +32,18 @@ pub(super) enum Item {
 
 /// Reply to the first stage.
 #[derive(Debug)]
-pub(super) enum Reply {
+pub(super) enum DialogReply {
     /// An answer of the collector.
-    Answer(Answer),
+    Answer(CollectorAnswer),
     /// All answers are there.
     Drained,
     /// The times of an exchange.
-    Exchanged(Exchange),
+    Exchanged(TimeExchange),
 }
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
-pub enum Broken {
+pub enum ConnectionError {
     /// It could not be made, or broke.
     #[error("{0}")]
     Lost(String),
@@ -52,32 +52,32 @@ pub enum Broken {
     Refused(String),
 }
 
-impl From<wire::Error> for Broken {
-    fn from(error: wire::Error) -> Broken {
-        Broken::Lost(match error {
-            wire::Error::Closed => "the collector closed the connection".into(),
-            wire::Error::Io(error) => return error.into(),
+impl From<wire::FrameError> for ConnectionError {
+    fn from(error: wire::FrameError) -> ConnectionError {
+        ConnectionError::Lost(match error {
+            wire::FrameError::Closed => "the collector closed the connection".into(),
+            wire::FrameError::Io(error) => return error.into(),
             error => error.to_string(),
         })
     }
 }
 
-impl From<std::io::Error> for Broken {
-    fn from(error: std::io::Error) -> Broken {
-        match tls::refusal(&error) {
-            Some(why) => Broken::Refused(format!("{why} ({error})")),
-            None => Broken::Lost(error.to_string()),
+impl From<std::io::Error> for ConnectionError {
+    fn from(error: std::io::Error) -> ConnectionError {
+        match tls::refusal_reason(&error) {
+            Some(why) => ConnectionError::Refused(format!("{why} ({error})")),
+            None => ConnectionError::Lost(error.to_string()),
         }
     }
 }
 
 /// A connection to a collector.
 pub(super) struct Dialog {
-    link: Link,
+    link: WireLink,
     reader: FrameReader,
-    bucket: Option<Bucket>,
+    bucket: Option<TokenBucket>,
     clock: HostClock,
-    abort: Stop,
+    abort: StopFlag,
     due: usize,
     flushes: usize,
     /// Whether the collector has let this host in.
@@ -86,8 +86,13 @@ pub(super) struct Dialog {
 
 impl Dialog {
     /// Dialog over a connection, with at most `limit` bytes a second.
-    pub(super) fn new(link: Link, limit: Option<u64>, clock: HostClock, abort: Stop) -> Dialog {
-        let bucket = limit.map(|rate| Bucket::new(rate, Instant::now()));
+    pub(super) fn new(
+        link: WireLink,
+        limit: Option<u64>,
+        clock: HostClock,
+        abort: StopFlag,
+    ) -> Dialog {
+        let bucket = limit.map(|rate| TokenBucket::new(rate, Instant::now()));
         Dialog {
             link,
             reader: FrameReader::default(),
@@ -101,131 +106,136 @@ impl Dialog {
     }
 
     /// Asks one question and waits for its answer.
-    pub(super) fn ask(&mut self, request: &Request<'_>) -> Result<Answer, Broken> {
-        self.write(&wire::frame(request)?)?;
-        self.read()
+    pub(super) fn send_request(
+        &mut self,
+        request: &ShipperRequest<'_>,
+    ) -> Result<CollectorAnswer, ConnectionError> {
+        self.write_frame(&wire::encode_frame(request)?)?;
+        self.read_answer()
     }
 
     /// Does what comes through `items` until nobody sends any more, and sends back what is
     /// answered.
-    pub(super) fn run(
+    pub(super) fn run_tasks(
         &mut self,
-        items: &Receiver<Item>,
-        replies: &Sender<Reply>,
-    ) -> Result<(), Broken> {
+        items: &Receiver<DialogTask>,
+        replies: &Sender<DialogReply>,
+    ) -> Result<(), ConnectionError> {
         loop {
             let item = match items.recv_timeout(IDLE_CHECK_INTERVAL) {
                 Ok(item) => item,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) if self.due > 0 => continue,
                 Err(RecvTimeoutError::Timeout) => {
-                    if let Err(error) = self.link.socket().listen() {
-                        return Err(self.last_word().map_or_else(|| error.into(), Broken::Lost));
+                    if let Err(error) = self.link.socket().check_open() {
+                        return Err(self
+                            .last_refusal()
+                            .map_or_else(|| error.into(), ConnectionError::Lost));
                     }
                     continue;
                 }
             };
-            let gone = |_| Broken::Lost("stopped".into());
+            let gone = |_| ConnectionError::Lost("stopped".into());
             match item {
-                Item::Frame(frame) => self.write(&frame)?,
-                Item::Answered(frame) => {
-                    self.write(&frame)?;
+                DialogTask::Frame(frame) => self.write_frame(&frame)?,
+                DialogTask::Answered(frame) => {
+                    self.write_frame(&frame)?;
                     self.due += 1;
                 }
-                Item::Flush(frame) => {
-                    self.write(&frame)?;
+                DialogTask::Flush(frame) => {
+                    self.write_frame(&frame)?;
                     self.due += 1;
                     self.flushes += 1;
                     while self.flushes >= FLUSHES {
-                        let answer = self.answer()?;
-                        replies.send(Reply::Answer(answer)).map_err(gone)?;
+                        let answer = self.next_answer()?;
+                        replies.send(DialogReply::Answer(answer)).map_err(gone)?;
                     }
                 }
-                Item::Drain => {
+                DialogTask::Drain => {
                     while self.due > 0 {
-                        let answer = self.answer()?;
-                        replies.send(Reply::Answer(answer)).map_err(gone)?;
+                        let answer = self.next_answer()?;
+                        replies.send(DialogReply::Answer(answer)).map_err(gone)?;
                     }
-                    replies.send(Reply::Drained).map_err(gone)?;
+                    replies.send(DialogReply::Drained).map_err(gone)?;
                 }
-                Item::Exchange => {
-                    let exchange = self.exchange()?;
-                    replies.send(Reply::Exchanged(exchange)).map_err(gone)?;
+                DialogTask::Exchange => {
+                    let exchange = self.exchange_times()?;
+                    replies.send(DialogReply::Exchanged(exchange)).map_err(gone)?;
                 }
             }
         }
     }
 
     /// The next answer that is due.
-    fn answer(&mut self) -> Result<Answer, Broken> {
-        let answer = self.read()?;
+    fn next_answer(&mut self) -> Result<CollectorAnswer, ConnectionError> {
+        let answer = self.read_answer()?;
         self.due -= 1;
-        if matches!(answer, Answer::Durable { .. } | Answer::NotStored { .. }) {
+        if matches!(answer, CollectorAnswer::Durable { .. } | CollectorAnswer::NotStored { .. }) {
             self.flushes = self.flushes.saturating_sub(1);
         }
         Ok(answer)
     }
 
     /// The four times, which the collector hears of.
-    fn exchange(&mut self) -> Result<Exchange, Broken> {
-        let question = wire::frame(&Request::Time)?;
-        self.limit(question.len());
-        let host_sent = self.clock.now();
-        self.put(&question)?;
-        let Answer::Time { received, sent } = self.read()? else {
-            return Err(wire::Error::Malformed.into());
+    fn exchange_times(&mut self) -> Result<TimeExchange, ConnectionError> {
+        let question = wire::encode_frame(&ShipperRequest::Time)?;
+        self.limit_rate(question.len());
+        let host_sent = self.clock.unix_nanoseconds();
+        self.send_frame(&question)?;
+        let CollectorAnswer::Time { received, sent } = self.read_answer()? else {
+            return Err(wire::FrameError::Malformed.into());
         };
-        let host_received = self.clock.now();
-        let exchange = Exchange {
+        let host_received = self.clock.unix_nanoseconds();
+        let exchange = TimeExchange {
             host_sent,
             collector_received: received,
             collector_sent: sent,
             host_received,
         };
-        self.write(&wire::frame(&Request::Hint(exchange))?)?;
+        self.write_frame(&wire::encode_frame(&ShipperRequest::Hint(exchange))?)?;
         Ok(exchange)
     }
 
-    fn read(&mut self) -> Result<Answer, Broken> {
-        self.link.socket().within(ANSWER_TIMEOUT);
-        let answer = wire::decode_answer(self.reader.next(&mut self.link)?)?;
+    fn read_answer(&mut self) -> Result<CollectorAnswer, ConnectionError> {
+        self.link.socket().set_deadline(ANSWER_TIMEOUT);
+        let answer = wire::decode_answer(self.reader.next_frame(&mut self.link)?)?;
         match answer {
             // Who was let in once is wanted; what went wrong since may pass.
-            Answer::Refused { why } if self.welcome => Err(Broken::Lost(why)),
-            Answer::Refused { why } => Err(Broken::Refused(why)),
+            CollectorAnswer::Refused { why } if self.welcome => Err(ConnectionError::Lost(why)),
+            CollectorAnswer::Refused { why } => Err(ConnectionError::Refused(why)),
             answer => {
-                self.welcome |= matches!(answer, Answer::Welcome { .. });
+                self.welcome |= matches!(answer, CollectorAnswer::Welcome { .. });
                 Ok(answer)
             }
         }
     }
 
-    fn write(&mut self, frame: &[u8]) -> Result<(), Broken> {
-        self.limit(frame.len());
-        self.put(frame)
+    fn write_frame(&mut self, frame: &[u8]) -> Result<(), ConnectionError> {
+        self.limit_rate(frame.len());
+        self.send_frame(frame)
     }
 
-    fn limit(&mut self, bytes: usize) {
+    fn limit_rate(&mut self, bytes: usize) {
         if let Some(bucket) = &mut self.bucket {
-            pause(bucket.take(bytes, Instant::now()), &self.abort);
+            pause_unless_stopped(bucket.take_tokens(bytes, Instant::now()), &self.abort);
         }
     }
 
-    fn put(&mut self, frame: &[u8]) -> Result<(), Broken> {
-        self.link.socket().within(ANSWER_TIMEOUT);
+    fn send_frame(&mut self, frame: &[u8]) -> Result<(), ConnectionError> {
+        self.link.socket().set_deadline(ANSWER_TIMEOUT);
         let written = self.link.write_all(frame).and_then(|()| self.link.flush());
-        written.map_err(|error| match self.last_word() {
-            Some(why) if self.welcome => Broken::Lost(why),
-            Some(why) => Broken::Refused(why),
+        written.map_err(|error| match self.last_refusal() {
+            Some(why) if self.welcome => ConnectionError::Lost(why),
+            Some(why) => ConnectionError::Refused(why),
             None => error.into(),
         })
     }
 
     /// Why the collector hung up, if it said so before.
-    fn last_word(&mut self) -> Option<String> {
-        self.link.socket().within(Duration::from_millis(500));
-        while let Ok(frame) = self.reader.next(&mut self.link) {
-            if let Ok(Answer::Refused { why }) = wire::decode_answer(frame) {
+    fn last_refusal(&mut self) -> Option<String> {
+        self.link.socket().set_deadline(Duration::from_millis(500));
+        while let Ok(frame) = self.reader.next_frame(&mut self.link) {
+            if let Ok(CollectorAnswer::Refused { why }) = wire::decode_answer(frame) {
                 return Some(why);
             }
         }
@@ -238,7 +248,7 @@ impl Dialog {
     }
 
     /// Bytes that were sent, as they were on the wire above TCP.
-    pub(super) fn sent(&mut self) -> u64 {
-        self.link.socket().counts()[1]
+    pub(super) fn sent_bytes(&mut self) -> u64 {
+        self.link.socket().byte_counts()[1]
     }
 }

@@ -3,17 +3,17 @@
 use std::io;
 use std::time::Duration;
 
-use crate::wire::{Exchange, Shortage};
+use crate::wire::{StorageShortage, TimeExchange};
 
 /// Listener for events.
-pub trait Events: Sync {
+pub trait ShipListener: Sync {
     /// Something happened.
-    fn event(&self, event: &Event<'_>);
+    fn on_event(&self, event: &ShipEvent<'_>);
 }
 
 /// Something happened.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum ShipEvent<'a> {
     /// The collector has let this host in.
     Connected,
     /// Progress, in bytes of files.
@@ -33,7 +33,7 @@ pub enum Event<'a> {
     /// The collector cannot store what was sent. It is sent again later.
     NotStored {
         /// The shortage.
-        shortage: Shortage,
+        shortage: StorageShortage,
         /// Time until the next attempt.
         again: Duration,
     },
@@ -57,7 +57,7 @@ pub enum Event<'a> {
         hosts: &'a [String],
     },
     /// Times were exchanged.
-    Hint(Exchange),
+    Hint(TimeExchange),
     /// A file was removed, as the collector has it.
     Removed {
         /// The file.

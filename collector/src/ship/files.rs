@@ -8,39 +8,39 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 use socket_log::layout::source;
-use socket_log::{Header, OpenError, blank_heads};
+use socket_log::{LogHeader, OpenError, blank_snippets};
 
 use message_trace::DataPath;
 
-use crate::identity::Identity;
+use crate::identity::LogIdentity;
 use crate::page::{self, PAGE};
 use socket_log::names;
 
 /// The names of the logs in `directory`, sorted; none where there is no such directory (yet).
-pub(super) fn names(directory: &DataPath) -> io::Result<Vec<String>> {
+pub(super) fn log_names(directory: &DataPath) -> io::Result<Vec<String>> {
     let entries = directory.entries()?.into_iter();
     let names = entries.filter_map(|entry| entry.path.file_name()?.to_str().map(str::to_owned));
-    Ok(names.filter(|name| names::log_name(name).is_ok()).collect())
+    Ok(names.filter(|name| names::check_log_name(name).is_ok()).collect())
 }
 
 /// Stamp of a file, without a look into it: when it is the same, so is the file, if nobody writes
 /// to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp([i64; 5]);
+pub(super) struct FileStamp([i64; 5]);
 
 /// A log that was opened.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedLog {
     pub(super) file: File,
     pub(super) length: u64,
-    pub(super) identity: Identity,
-    pub(super) header: Header,
+    pub(super) identity: LogIdentity,
+    pub(super) header: LogHeader,
 }
 
 /// The stamp of the file at `path`; `None` where it has vanished.
-pub(super) fn stamp(path: &DataPath) -> Option<Stamp> {
+pub(super) fn file_stamp(path: &DataPath) -> Option<FileStamp> {
     let status = path.metadata().ok()?;
-    Some(Stamp([
+    Some(FileStamp([
         status.dev() as i64,
         status.ino() as i64,
         status.size() as i64,
@@ -49,9 +49,9 @@ pub(super) fn stamp(path: &DataPath) -> Option<Stamp> {
     ]))
 }
 
-impl Opened {
+impl OpenedLog {
     /// Opens a log; `None` where it has vanished, nobody has begun it yet, or it is none.
-    pub(super) fn open(directory: &DataPath, name: &str) -> io::Result<Option<Opened>> {
+    pub(super) fn open(directory: &DataPath, name: &str) -> io::Result<Option<OpenedLog>> {
         let path = directory.join(name);
         let file = match path.open() {
             Ok(file) => file,
@@ -59,17 +59,17 @@ impl Opened {
             Err(error) => return Err(error),
         };
         let status = file.metadata()?;
-        let (identity, header) = match Identity::read(name, &file) {
+        let (identity, header) = match LogIdentity::read_identity(name, &file) {
             Ok(log) => log,
             Err(OpenError::Io { source, .. }) => return Err(source),
             Err(error @ OpenError::Version { .. }) => return Err(io::Error::other(error)),
             Err(_) => return Ok(None),
         };
-        Ok(status.is_file().then(|| Opened { length: status.len(), file, identity, header }))
+        Ok(status.is_file().then(|| OpenedLog { length: status.len(), file, identity, header }))
     }
 
     /// The pages with content, as runs `[first, end)`.
-    pub(super) fn data(&self) -> Vec<[usize; 2]> {
+    pub(super) fn content_runs(&self) -> Vec<[usize; 2]> {
         let mut data = Vec::new();
         let mut at = 0;
         while at < self.length {
@@ -84,14 +84,14 @@ impl Opened {
             if end <= first {
                 break;
             }
-            data.push([(first / PAGE as u64) as usize, page::pages(end) as usize]);
+            data.push([(first / PAGE as u64) as usize, page::page_count(end) as usize]);
             at = end.next_multiple_of(PAGE as u64);
         }
         data
     }
 
     /// Reads the pages from `first` on into `buffer`, as far as there are any.
-    pub(super) fn read<'buffer>(
+    pub(super) fn read_pages<'buffer>(
         &self,
         first: usize,
         buffer: &'buffer mut [u8],
@@ -113,7 +113,7 @@ impl Opened {
             // The first page is the header.
             let header = usize::from(first == 0);
             for chunk in buffer[..read].chunks_mut(PAGE).skip(header) {
-                blank_heads(chunk);
+                blank_snippets(chunk);
             }
         }
         Ok(&buffer[..read])

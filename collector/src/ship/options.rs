@@ -6,11 +6,11 @@ use std::time::Duration;
 use message_trace::{DataDir, PathError};
 use rustls::ClientConfig;
 
-use crate::wire::Shortage;
+use crate::wire::StorageShortage;
 
 /// Options of a shipper.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ShipOptions {
     /// Data directory of the logs.
     pub data: DataDir,
     /// Host whose logs are sent.
@@ -33,7 +33,7 @@ pub struct Options {
 
 /// Summary of what a shipper did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct ShipSummary {
     /// Bytes of files that were sent.
     pub sent: u64,
     /// Bytes on the wire.
@@ -44,7 +44,7 @@ pub struct Summary {
 
 /// Error that ends a shipper.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum ShipError {
     /// A file of the data directory could not be read.
     #[error(transparent)]
     File(#[from] PathError),
@@ -64,7 +64,7 @@ pub enum Error {
         /// The collector.
         to: String,
         /// The shortage.
-        shortage: Shortage,
+        shortage: StorageShortage,
     },
     /// The collector refuses this host.
     #[error("{to}: {why}")]

@@ -7,51 +7,51 @@ use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError};
 
-use super::dialog::{Item, Reply};
-use crate::identity::Identity;
+use super::dialog::{DialogReply, DialogTask};
+use crate::identity::LogIdentity;
 use crate::tuning::{BATCH_BYTES, BATCH_TIME, KEEP_ALIVE_INTERVAL};
-use crate::wire::{self, Answer, Exchange, Request, Shortage};
+use crate::wire::{self, CollectorAnswer, ShipperRequest, StorageShortage, TimeExchange};
 
 /// The dialog has ended; why is for it to say.
 #[derive(Debug)]
-pub(super) struct Gone;
+pub(super) struct DialogEnded;
 
 /// Pages of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pages {
-    pub(super) of: Identity,
+pub(super) struct PageRange {
+    pub(super) of: LogIdentity,
     pub(super) first: usize,
     pub(super) count: usize,
 }
 
 /// Data on its way over one connection.
-pub(super) struct Outgoing {
-    items: Sender<Item>,
-    replies: Receiver<Reply>,
-    current: Option<Identity>,
-    batch: Vec<Pages>,
+pub(super) struct OutgoingData {
+    items: Sender<DialogTask>,
+    replies: Receiver<DialogReply>,
+    current: Option<LogIdentity>,
+    batch: Vec<PageRange>,
     batch_bytes: usize,
-    unanswered: VecDeque<(u64, Vec<Pages>)>,
+    unanswered: VecDeque<(u64, Vec<PageRange>)>,
     number: u64,
     flushed: Instant,
     spoke: Instant,
     /// Answers to questions.
     answers: VecDeque<(u64, Vec<u64>)>,
     /// Pages that were not stored.
-    pub(super) lost: Vec<Pages>,
+    pub(super) lost: Vec<PageRange>,
     /// Shortage at the collector since this was last taken.
-    pub(super) shortage: Option<Shortage>,
+    pub(super) shortage: Option<StorageShortage>,
     /// Bytes of files that the shipper knows of and has not sent.
     pub(super) left: u64,
     /// Batches that were made durable.
     pub(super) durable: u64,
 }
 
-impl Outgoing {
+impl OutgoingData {
     /// Nothing on its way yet, with these queues to the dialog and back.
-    pub(super) fn new(items: Sender<Item>, replies: Receiver<Reply>) -> Outgoing {
+    pub(super) fn new(items: Sender<DialogTask>, replies: Receiver<DialogReply>) -> OutgoingData {
         let now = Instant::now();
-        Outgoing {
+        OutgoingData {
             items,
             replies,
             current: None,
@@ -69,152 +69,160 @@ impl Outgoing {
         }
     }
 
-    fn send(&mut self, item: Item) -> Result<(), Gone> {
+    fn send_task(&mut self, item: DialogTask) -> Result<(), DialogEnded> {
         self.spoke = Instant::now();
-        self.items.send(item).map_err(|_| Gone)
+        self.items.send(item).map_err(|_| DialogEnded)
     }
 
-    fn request(&mut self, request: &Request<'_>) -> Result<(), Gone> {
-        self.send(Item::Frame(wire::frame(request).map_err(|_| Gone)?))
+    fn send_request(&mut self, request: &ShipperRequest<'_>) -> Result<(), DialogEnded> {
+        self.send_task(DialogTask::Frame(wire::encode_frame(request).map_err(|_| DialogEnded)?))
     }
 
     /// Selects the file that the next requests are about.
-    pub(super) fn select(&mut self, name: &str, identity: Identity) -> Result<(), Gone> {
+    pub(super) fn select_file(
+        &mut self,
+        name: &str,
+        identity: LogIdentity,
+    ) -> Result<(), DialogEnded> {
         if self.current != Some(identity) {
             self.current = Some(identity);
-            self.request(&Request::File { name, identity })?;
+            self.send_request(&ShipperRequest::File { name, identity })?;
         }
         Ok(())
     }
 
     /// Asks for checksums of the selected file. The answer is got by
-    /// [`answers`](Outgoing::answers).
-    pub(super) fn ask(&mut self, page: usize, pages: u32) -> Result<(), Gone> {
-        let request = Request::Ask { page: page as u64, pages };
-        self.send(Item::Answered(wire::frame(&request).map_err(|_| Gone)?))
+    /// [`answers`](OutgoingData::answers).
+    pub(super) fn request_checksums(&mut self, page: usize, pages: u32) -> Result<(), DialogEnded> {
+        let request = ShipperRequest::Ask { page: page as u64, pages };
+        self.send_task(DialogTask::Answered(wire::encode_frame(&request).map_err(|_| DialogEnded)?))
     }
 
     /// The answers to all that was asked, in the order of the questions: a file's size and its
     /// checksums.
-    pub(super) fn answers(&mut self) -> Result<VecDeque<(u64, Vec<u64>)>, Gone> {
-        self.drain()?;
+    pub(super) fn take_checksums(&mut self) -> Result<VecDeque<(u64, Vec<u64>)>, DialogEnded> {
+        self.drain_batches()?;
         Ok(std::mem::take(&mut self.answers))
     }
 
     /// Sends an extent of the selected file, `bytes` long before it was compressed.
-    pub(super) fn extent(
+    pub(super) fn send_extent(
         &mut self,
-        pages: Pages,
+        pages: PageRange,
         frame: Vec<u8>,
         bytes: usize,
-    ) -> Result<(), Gone> {
+    ) -> Result<(), DialogEnded> {
         self.batch.push(pages);
         self.batch_bytes += bytes;
         self.left = self.left.saturating_sub(bytes as u64);
-        self.send(Item::Frame(frame))?;
+        self.send_task(DialogTask::Frame(frame))?;
         if self.batch_bytes >= BATCH_BYTES || self.flushed.elapsed() >= BATCH_TIME {
-            self.flush()
+            self.flush_batch()
         } else {
             Ok(())
         }
     }
 
     /// Sends the length of the selected file. If it is lost, that is told as a loss of no pages.
-    pub(super) fn length(&mut self, of: Identity, length: u64) -> Result<(), Gone> {
-        self.batch.push(Pages { of, first: 0, count: 0 });
-        self.request(&Request::Length { length })
+    pub(super) fn send_length(&mut self, of: LogIdentity, length: u64) -> Result<(), DialogEnded> {
+        self.batch.push(PageRange { of, first: 0, count: 0 });
+        self.send_request(&ShipperRequest::Length { length })
     }
 
     /// Sends a frame if none was sent for long.
-    pub(super) fn keep_alive(&mut self) -> Result<(), Gone> {
-        if self.spoke.elapsed() >= KEEP_ALIVE_INTERVAL { self.flush() } else { Ok(()) }
+    pub(super) fn keep_alive(&mut self) -> Result<(), DialogEnded> {
+        if self.spoke.elapsed() >= KEEP_ALIVE_INTERVAL { self.flush_batch() } else { Ok(()) }
     }
 
     /// Ends the batch.
-    fn flush(&mut self) -> Result<(), Gone> {
+    fn flush_batch(&mut self) -> Result<(), DialogEnded> {
         self.number += 1;
         self.flushed = Instant::now();
         self.batch_bytes = 0;
         self.unanswered.push_back((self.number, std::mem::take(&mut self.batch)));
-        let request = Request::Flush { number: self.number, left: self.left };
-        self.send(Item::Flush(wire::frame(&request).map_err(|_| Gone)?))?;
-        self.listen()
+        let request = ShipperRequest::Flush { number: self.number, left: self.left };
+        self.send_task(DialogTask::Flush(wire::encode_frame(&request).map_err(|_| DialogEnded)?))?;
+        self.poll_replies()
     }
 
     /// Ends the batch if there is one, and waits for all answers.
-    pub(super) fn drain(&mut self) -> Result<(), Gone> {
+    pub(super) fn drain_batches(&mut self) -> Result<(), DialogEnded> {
         if !self.batch.is_empty() {
-            self.flush()?;
+            self.flush_batch()?;
         }
-        self.send(Item::Drain)?;
+        self.send_task(DialogTask::Drain)?;
         loop {
-            let reply = self.replies.recv().map_err(|_| Gone)?;
-            if matches!(reply, Reply::Drained) {
+            let reply = self.replies.recv().map_err(|_| DialogEnded)?;
+            if matches!(reply, DialogReply::Drained) {
                 return Ok(());
             }
-            self.hear(reply)?;
+            self.handle_reply(reply)?;
         }
     }
 
     /// Exchanges times, when nothing else is on its way.
-    pub(super) fn exchange(&mut self) -> Result<Exchange, Gone> {
-        self.drain()?;
-        self.send(Item::Exchange)?;
+    pub(super) fn exchange_times(&mut self) -> Result<TimeExchange, DialogEnded> {
+        self.drain_batches()?;
+        self.send_task(DialogTask::Exchange)?;
         loop {
-            match self.replies.recv().map_err(|_| Gone)? {
-                Reply::Exchanged(exchange) => return Ok(exchange),
-                reply => self.hear(reply)?,
+            match self.replies.recv().map_err(|_| DialogEnded)? {
+                DialogReply::Exchanged(exchange) => return Ok(exchange),
+                reply => self.handle_reply(reply)?,
             }
         }
     }
 
     /// Takes the replies that are there; one may be that the connection has ended.
-    pub(super) fn listen(&mut self) -> Result<(), Gone> {
+    pub(super) fn poll_replies(&mut self) -> Result<(), DialogEnded> {
         loop {
             match self.replies.try_recv() {
-                Ok(reply) => self.hear(reply)?,
+                Ok(reply) => self.handle_reply(reply)?,
                 Err(TryRecvError::Empty) => return Ok(()),
-                Err(TryRecvError::Disconnected) => return Err(Gone),
+                Err(TryRecvError::Disconnected) => return Err(DialogEnded),
             }
         }
     }
 
     /// Says goodbye, when nothing else is on its way.
-    pub(super) fn bye(&mut self) -> Result<(), Gone> {
-        self.drain()?;
-        self.send(Item::Answered(wire::frame(&Request::Bye).map_err(|_| Gone)?))?;
-        self.drain()
+    pub(super) fn say_goodbye(&mut self) -> Result<(), DialogEnded> {
+        self.drain_batches()?;
+        self.send_task(DialogTask::Answered(
+            wire::encode_frame(&ShipperRequest::Bye).map_err(|_| DialogEnded)?,
+        ))?;
+        self.drain_batches()
     }
 
-    fn hear(&mut self, reply: Reply) -> Result<(), Gone> {
+    fn handle_reply(&mut self, reply: DialogReply) -> Result<(), DialogEnded> {
         match reply {
-            Reply::Answer(Answer::Durable { number }) => {
-                self.answered(number)?;
+            DialogReply::Answer(CollectorAnswer::Durable { number }) => {
+                self.acknowledge_flush(number)?;
                 self.durable += 1;
             }
-            Reply::Answer(Answer::NotStored { number, shortage }) => {
-                let batch = self.answered(number)?;
+            DialogReply::Answer(CollectorAnswer::NotStored { number, shortage }) => {
+                let batch = self.acknowledge_flush(number)?;
                 self.lost.extend(batch);
                 self.shortage = Some(shortage);
             }
-            Reply::Answer(Answer::Have { length, sums }) => self.answers.push_back((length, sums)),
+            DialogReply::Answer(CollectorAnswer::Have { length, sums }) => {
+                self.answers.push_back((length, sums))
+            }
             _ => {}
         }
         Ok(())
     }
 
     /// The batch of a flush. Answers come in the order of the flushes.
-    fn answered(&mut self, number: u64) -> Result<Vec<Pages>, Gone> {
+    fn acknowledge_flush(&mut self, number: u64) -> Result<Vec<PageRange>, DialogEnded> {
         match self.unanswered.pop_front() {
             Some((first, batch)) if first == number => Ok(batch),
-            _ => Err(Gone),
+            _ => Err(DialogEnded),
         }
     }
 
     /// Pages that may not have been stored when the connection ended.
-    pub(super) fn into_lost(mut self) -> Vec<Pages> {
+    pub(super) fn into_lost(mut self) -> Vec<PageRange> {
         // What was answered last may still wait here.
-        let _ = self.listen();
+        let _ = self.poll_replies();
         let mut lost = self.lost;
         lost.extend(self.unanswered.into_iter().flat_map(|(_, batch)| batch));
         lost.extend(self.batch);
@@ -226,33 +234,36 @@ impl Outgoing {
 mod tests {
     use super::*;
 
-    const OF: Identity = Identity { boot: [1; 16], pid: 1, ticks: 2, start: 3, name: 0 };
+    const OF: LogIdentity = LogIdentity { boot: [1; 16], pid: 1, ticks: 2, start: 3, name: 0 };
 
-    fn pages(first: usize) -> Pages {
-        Pages { of: OF, first, count: 1 }
+    fn pages(first: usize) -> PageRange {
+        PageRange { of: OF, first, count: 1 }
     }
 
     #[test]
     fn what_was_not_stored_or_not_answered_is_told() {
         let (items, taken) = crossbeam_channel::bounded(100);
         let (replies, given) = crossbeam_channel::bounded(100);
-        let mut outgoing = Outgoing::new(items, given);
+        let mut outgoing = OutgoingData::new(items, given);
         for first in 0..4 {
-            outgoing.extent(pages(first), vec![0], BATCH_BYTES).unwrap();
+            outgoing.send_extent(pages(first), vec![0], BATCH_BYTES).unwrap();
         }
-        replies.send(Reply::Answer(Answer::Durable { number: 1 })).unwrap();
+        replies.send(DialogReply::Answer(CollectorAnswer::Durable { number: 1 })).unwrap();
         replies
-            .send(Reply::Answer(Answer::NotStored { number: 2, shortage: Shortage::Disk }))
+            .send(DialogReply::Answer(CollectorAnswer::NotStored {
+                number: 2,
+                shortage: StorageShortage::Disk,
+            }))
             .unwrap();
-        replies.send(Reply::Drained).unwrap();
-        outgoing.drain().unwrap();
+        replies.send(DialogReply::Drained).unwrap();
+        outgoing.drain_batches().unwrap();
         assert_eq!(
             (outgoing.lost.clone(), outgoing.shortage),
-            (vec![pages(1)], Some(Shortage::Disk))
+            (vec![pages(1)], Some(StorageShortage::Disk))
         );
-        outgoing.extent(pages(4), vec![0], 1).unwrap();
+        outgoing.send_extent(pages(4), vec![0], 1).unwrap();
         assert_eq!(outgoing.into_lost(), [1, 2, 3, 4].map(pages));
-        let flushes = taken.try_iter().filter(|item| matches!(item, Item::Flush(_))).count();
+        let flushes = taken.try_iter().filter(|item| matches!(item, DialogTask::Flush(_))).count();
         assert_eq!(flushes, 4);
     }
 
@@ -260,9 +271,9 @@ mod tests {
     fn an_answer_out_of_order_ends_it() {
         let (items, _taken) = crossbeam_channel::bounded(100);
         let (replies, given) = crossbeam_channel::bounded(100);
-        let mut outgoing = Outgoing::new(items, given);
-        outgoing.extent(pages(0), vec![0], BATCH_BYTES).unwrap();
-        replies.send(Reply::Answer(Answer::Durable { number: 2 })).unwrap();
-        assert!(outgoing.drain().is_err());
+        let mut outgoing = OutgoingData::new(items, given);
+        outgoing.send_extent(pages(0), vec![0], BATCH_BYTES).unwrap();
+        replies.send(DialogReply::Answer(CollectorAnswer::Durable { number: 2 })).unwrap();
+        assert!(outgoing.drain_batches().is_err());
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use crate::link::Stop;
+use crate::link::StopFlag;
 
 /// Waits, unless the program is to stop.
-pub(super) fn pause(time: Duration, stop: &Stop) {
+pub(super) fn pause_unless_stopped(time: Duration, stop: &StopFlag) {
     let until = Instant::now() + time;
     while !stop.load(Relaxed) {
         let left = until.saturating_duration_since(Instant::now());

@@ -5,22 +5,22 @@ use std::time::{Duration, Instant};
 
 /// A bucket of bytes.
 #[derive(Debug)]
-pub(super) struct Bucket {
+pub(super) struct TokenBucket {
     /// Bytes a second.
     rate: f64,
     tokens: f64,
     filled: Instant,
 }
 
-impl Bucket {
+impl TokenBucket {
     /// A bucket for `rate` bytes a second, full at `now`.
-    pub(super) fn new(rate: u64, now: Instant) -> Bucket {
-        Bucket { rate: rate as f64, tokens: rate as f64, filled: now }
+    pub(super) fn new(rate: u64, now: Instant) -> TokenBucket {
+        TokenBucket { rate: rate as f64, tokens: rate as f64, filled: now }
     }
 
     /// Takes `bytes` and returns the time to wait before they may be sent. The bucket may go below
     /// zero; whoever comes later waits for that, too.
-    pub(super) fn take(&mut self, bytes: usize, now: Instant) -> Duration {
+    pub(super) fn take_tokens(&mut self, bytes: usize, now: Instant) -> Duration {
         let since = now.saturating_duration_since(self.filled).as_secs_f64();
         self.tokens = (self.tokens + since * self.rate).min(self.rate) - bytes as f64;
         self.filled = now;
@@ -35,21 +35,24 @@ mod tests {
     #[test]
     fn a_second_s_worth_at_once_and_then_the_rate() {
         let now = Instant::now();
-        let mut bucket = Bucket::new(1000, now);
-        assert_eq!(bucket.take(1000, now), Duration::ZERO);
-        assert_eq!(bucket.take(500, now), Duration::from_millis(500));
-        assert_eq!(bucket.take(500, now + Duration::from_millis(500)), Duration::from_millis(500));
+        let mut bucket = TokenBucket::new(1000, now);
+        assert_eq!(bucket.take_tokens(1000, now), Duration::ZERO);
+        assert_eq!(bucket.take_tokens(500, now), Duration::from_millis(500));
+        assert_eq!(
+            bucket.take_tokens(500, now + Duration::from_millis(500)),
+            Duration::from_millis(500)
+        );
         // Ten idle seconds do not add up.
-        assert_eq!(bucket.take(2000, now + Duration::from_secs(20)), Duration::from_secs(1));
+        assert_eq!(bucket.take_tokens(2000, now + Duration::from_secs(20)), Duration::from_secs(1));
     }
 
     #[test]
     fn over_time_the_rate_is_kept() {
         let start = Instant::now();
         let mut now = start;
-        let mut bucket = Bucket::new(10_000, now);
+        let mut bucket = TokenBucket::new(10_000, now);
         for _ in 0..100 {
-            now += bucket.take(3_000, now);
+            now += bucket.take_tokens(3_000, now);
         }
         // 300,000 bytes: the first 10,000 at once.
         assert_eq!((now - start).as_millis(), 29_000);

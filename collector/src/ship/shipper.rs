@@ -9,59 +9,59 @@ use std::time::{Duration, Instant};
 
 use message_trace::{FileKind, PathError};
 
-use super::dialog::{Broken, Dialog};
-use super::event::{Event, Events};
-use super::options::{Error, Options};
-use super::outgoing::{Gone, Outgoing};
-use super::pause::pause;
-use super::scan::{Failed, Scanner};
-use super::tracked::Look;
+use super::dialog::{ConnectionError, Dialog};
+use super::event::{ShipEvent, ShipListener};
+use super::options::{ShipError, ShipOptions};
+use super::outgoing::{DialogEnded, OutgoingData};
+use super::pause::pause_unless_stopped;
+use super::scan::{LogScanner, ScanError};
+use super::tracked::PageSelection;
 use crate::clock::HostClock;
-use crate::link::{Link, Socket, Stop};
+use crate::link::{DeadlineSocket, StopFlag, WireLink};
 use crate::tls;
 use crate::tuning::{
     CONNECT_TIMEOUT, EXCHANGE_INTERVAL, FIRST_EXCHANGES, MAX_QUEUED_ANSWERS, MAX_QUEUED_FRAMES,
     RETRY_PAUSES, WAIT_CHECK_INTERVAL,
 };
-use crate::wire::{Answer, Request, Shortage, VERSION};
+use crate::wire::{CollectorAnswer, ShipperRequest, StorageShortage, VERSION};
 
 /// Outcome of one connection.
-pub(super) enum Went {
+pub(super) enum ConnectionOutcome {
     /// All is sent, or the program is to stop.
     Over,
     /// The collector has had no room for too long.
-    NoRoom(Shortage),
+    NoRoom(StorageShortage),
     /// The connection ended.
-    Broken(Broken),
+    Broken(ConnectionError),
 }
 
 /// State that lasts over connections.
 pub(super) struct Shipper<'a> {
-    options: &'a Options,
-    events: &'a dyn Events,
-    stop: &'a Stop,
-    pub(super) scanner: Scanner<'a>,
+    options: &'a ShipOptions,
+    events: &'a dyn ShipListener,
+    stop: &'a StopFlag,
+    pub(super) scanner: LogScanner<'a>,
     clock: HostClock,
     boot: [u8; 16],
     pub(super) wire: u64,
     pub(super) durable: u64,
     /// Set some time after the program is to stop: work that is then under way is given up.
-    pub(super) abort: Stop,
+    pub(super) abort: StopFlag,
 }
 
 impl<'a> Shipper<'a> {
     pub(super) fn new(
-        options: &'a Options,
-        events: &'a dyn Events,
-        stop: &'a Stop,
-    ) -> Result<Shipper<'a>, Error> {
-        let hosts = options.data.hosts();
+        options: &'a ShipOptions,
+        events: &'a dyn ShipListener,
+        stop: &'a StopFlag,
+    ) -> Result<Shipper<'a>, ShipError> {
+        let hosts = options.data.hosts_dir();
         let others = other_hosts(options);
         if !others.is_empty() {
-            events.event(&Event::Others { hosts: &others });
+            events.on_event(&ShipEvent::Others { hosts: &others });
         }
         let boot = boot_id();
-        let scanner = Scanner::new(
+        let scanner = LogScanner::new(
             hosts.join(&options.host),
             boot,
             options.remove,
@@ -80,58 +80,59 @@ impl<'a> Shipper<'a> {
             boot,
             wire: 0,
             durable: 0,
-            abort: Stop::default(),
+            abort: StopFlag::default(),
         })
     }
 
     /// One connection, from its making to its end.
-    pub(super) fn connection(&mut self) -> Result<Went, Error> {
-        let (mut dialog, store) = match self.connect() {
+    pub(super) fn run_connection(&mut self) -> Result<ConnectionOutcome, ShipError> {
+        let (mut dialog, store) = match self.open_connection() {
             Ok(connected) => connected,
-            Err(broken) => return Ok(Went::Broken(broken)),
+            Err(broken) => return Ok(ConnectionOutcome::Broken(broken)),
         };
-        self.scanner.connected(store);
-        self.events.event(&Event::Connected);
+        self.scanner.start_connection(store);
+        self.events.on_event(&ShipEvent::Connected);
         let (items, taken) = crossbeam_channel::bounded(MAX_QUEUED_FRAMES);
         let (given, replies) = crossbeam_channel::bounded(MAX_QUEUED_ANSWERS);
-        let mut out = Outgoing::new(items, replies);
+        let mut out = OutgoingData::new(items, replies);
         let (scanned, spoken) = std::thread::scope(|scope| {
             let dialog = &mut dialog;
             let speaking = scope.spawn(move || {
-                let result = dialog.run(&taken, &given);
+                let result = dialog.run_tasks(&taken, &given);
                 dialog.close();
                 result
             });
-            let scanned = self.look(&mut out);
+            let scanned = self.scan_until_done(&mut out);
             self.durable += out.durable;
             // This also closes the queues, so that the dialog ends.
-            self.scanner.lost(&out.into_lost());
+            self.scanner.mark_lost(&out.into_lost());
             (scanned, speaking.join())
         });
-        self.wire += dialog.sent();
+        self.wire += dialog.sent_bytes();
         match scanned {
-            Ok(None) => Ok(Went::Over),
-            Ok(Some(shortage)) => Ok(Went::NoRoom(shortage)),
-            Err(Failed::Io(path, error)) => Err(PathError::io(&path, error).into()),
-            Err(Failed::Gone(Gone)) => Ok(Went::Broken(match spoken {
+            Ok(None) => Ok(ConnectionOutcome::Over),
+            Ok(Some(shortage)) => Ok(ConnectionOutcome::NoRoom(shortage)),
+            Err(ScanError::Io(path, error)) => Err(PathError::io(&path, error).into()),
+            Err(ScanError::Gone(DialogEnded)) => Ok(ConnectionOutcome::Broken(match spoken {
                 Ok(Err(broken)) => broken,
-                _ => Broken::Lost("the collector answered what was not asked".into()),
+                _ => ConnectionError::Lost("the collector answered what was not asked".into()),
             })),
         }
     }
 
     /// Makes the connection and says who this is.
-    fn connect(&self) -> Result<(Dialog, u128), Broken> {
+    fn open_connection(&self) -> Result<(Dialog, u128), ConnectionError> {
         let to = &self.options.to;
-        let addresses = to.to_socket_addrs().map_err(|error| Broken::Lost(error.to_string()))?;
-        let mut why = Broken::Lost("no such address".into());
+        let addresses =
+            to.to_socket_addrs().map_err(|error| ConnectionError::Lost(error.to_string()))?;
+        let mut why = ConnectionError::Lost("no such address".into());
         for address in addresses {
             let stream = match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
                 Ok(stream) => stream,
                 Err(error) => {
                     // The error is told with the collector's name as it was given.
                     let at = address.to_string();
-                    why = Broken::Lost(if at == *to {
+                    why = ConnectionError::Lost(if at == *to {
                         error.to_string()
                     } else {
                         format!("{error} at {at}")
@@ -139,22 +140,25 @@ impl<'a> Shipper<'a> {
                     continue;
                 }
             };
-            let socket = Socket::new(stream, Arc::clone(&self.abort), CONNECT_TIMEOUT)?;
+            let socket = DeadlineSocket::new(stream, Arc::clone(&self.abort), CONNECT_TIMEOUT)?;
             let link = match &self.options.tls {
-                None => Link::Plain(socket),
+                None => WireLink::Plain(socket),
                 Some(config) => {
-                    let connection = tls::connect(Arc::clone(config))
-                        .map_err(|e| Broken::Lost(e.to_string()))?;
-                    Link::client(socket, connection)?
+                    let connection = tls::connect_client(Arc::clone(config))
+                        .map_err(|e| ConnectionError::Lost(e.to_string()))?;
+                    WireLink::connect(socket, connection)?
                 }
             };
             let mut dialog =
                 Dialog::new(link, self.options.limit, self.clock.clone(), Arc::clone(&self.abort));
-            let hello =
-                Request::Hello { version: VERSION, host: &self.options.host, boot: self.boot };
-            return match dialog.ask(&hello)? {
-                Answer::Welcome { version: VERSION, store } => Ok((dialog, store)),
-                _ => Err(Broken::Lost("this is no collector of this version".into())),
+            let hello = ShipperRequest::Hello {
+                version: VERSION,
+                host: &self.options.host,
+                boot: self.boot,
+            };
+            return match dialog.send_request(&hello)? {
+                CollectorAnswer::Welcome { version: VERSION, store } => Ok((dialog, store)),
+                _ => Err(ConnectionError::Lost("this is no collector of this version".into())),
             };
         }
         Err(why)
@@ -162,17 +166,20 @@ impl<'a> Shipper<'a> {
 
     /// Looks at the files, once or over and over. Returns the shortage at the end, if there is one
     /// and it does not follow.
-    fn look(&mut self, out: &mut Outgoing) -> Result<Option<Shortage>, Failed> {
+    fn scan_until_done(
+        &mut self,
+        out: &mut OutgoingData,
+    ) -> Result<Option<StorageShortage>, ScanError> {
         let mut exchanged = Instant::now();
         for _ in 0..FIRST_EXCHANGES {
-            self.exchange(out)?;
+            self.exchange_times(out)?;
         }
         let [first, longest] = RETRY_PAUSES;
         let mut again = first;
-        let mut look = Look::All;
+        let mut look = PageSelection::All;
         let (mut durable, mut progress) = (0, Instant::now());
         loop {
-            let scanned = self.scanner.scan(out, look)?;
+            let scanned = self.scanner.scan_files(out, look)?;
             if std::mem::replace(&mut durable, out.durable) != out.durable {
                 progress = Instant::now();
             }
@@ -180,59 +187,59 @@ impl<'a> Shipper<'a> {
                 Some(shortage)
                     if !self.options.follow && progress.elapsed() >= self.options.patience =>
                 {
-                    out.bye()?;
+                    out.say_goodbye()?;
                     return Ok(Some(shortage));
                 }
                 Some(shortage) => {
-                    self.events.event(&Event::NotStored { shortage, again });
-                    self.wait(out, again, &mut exchanged)?;
+                    self.events.on_event(&ShipEvent::NotStored { shortage, again });
+                    self.wait_exchanging(out, again, &mut exchanged)?;
                     again = longest.min(again * 2);
                 }
                 None if self.options.follow => {
-                    (look, again) = (Look::Likely, first);
-                    self.wait(out, self.options.interval, &mut exchanged)?;
+                    (look, again) = (PageSelection::Likely, first);
+                    self.wait_exchanging(out, self.options.interval, &mut exchanged)?;
                 }
-                None => return Ok(out.bye().map(|()| None)?),
+                None => return Ok(out.say_goodbye().map(|()| None)?),
             }
             if scanned.stopped || self.stop.load(Relaxed) {
-                return Ok(out.bye().map(|()| None)?);
+                return Ok(out.say_goodbye().map(|()| None)?);
             }
         }
     }
 
     /// Waits, and exchanges times when that is due.
-    fn wait(
+    fn wait_exchanging(
         &self,
-        out: &mut Outgoing,
+        out: &mut OutgoingData,
         time: Duration,
         exchanged: &mut Instant,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), ScanError> {
         let until = Instant::now() + time;
         while !self.stop.load(Relaxed) {
             if exchanged.elapsed() >= EXCHANGE_INTERVAL {
-                self.exchange(out)?;
+                self.exchange_times(out)?;
                 *exchanged = Instant::now();
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            pause(left.min(WAIT_CHECK_INTERVAL), self.stop);
-            out.listen()?;
+            pause_unless_stopped(left.min(WAIT_CHECK_INTERVAL), self.stop);
+            out.poll_replies()?;
         }
         Ok(())
     }
 
-    fn exchange(&self, out: &mut Outgoing) -> Result<(), Failed> {
-        let exchange = out.exchange()?;
-        self.events.event(&Event::Hint(exchange));
+    fn exchange_times(&self, out: &mut OutgoingData) -> Result<(), ScanError> {
+        let exchange = out.exchange_times()?;
+        self.events.on_event(&ShipEvent::Hint(exchange));
         Ok(())
     }
 }
 
 /// Other hosts that have logs in the data directory.
-fn other_hosts(options: &Options) -> Vec<String> {
-    let entries = options.data.hosts().entries().unwrap_or_default();
+fn other_hosts(options: &ShipOptions) -> Vec<String> {
+    let entries = options.data.hosts_dir().entries().unwrap_or_default();
     let hosts = entries
         .into_iter()
         .filter(|entry| entry.kind == FileKind::Directory)

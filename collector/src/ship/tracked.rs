@@ -2,7 +2,7 @@
 //! pages are worth a look. Every page is looked at in the end; what is guessed is only how soon, so
 //! that following a large directory costs little.
 
-use crate::identity::Identity;
+use crate::identity::LogIdentity;
 use crate::page::{self, PAGE};
 use crate::tuning::{CALM_LOOKS, CALM_TURN, FULL_PAGE_ROOM};
 
@@ -11,7 +11,7 @@ const UNKNOWN: u64 = u64::MAX;
 
 /// Which pages of a file to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum PageSelection {
     /// Pages that may well have changed, and some others in turn.
     Likely,
     /// All.
@@ -20,8 +20,8 @@ pub(super) enum Look {
 
 /// One file.
 #[derive(Debug)]
-pub(super) struct Tracked {
-    pub(super) identity: Identity,
+pub(super) struct TrackedLog {
+    pub(super) identity: LogIdentity,
     /// Whether it is known what the collector has.
     pub(super) asked: bool,
     /// Nobody can write to it any more, and the collector has all of it.
@@ -35,10 +35,10 @@ pub(super) struct Tracked {
     turn: usize,
 }
 
-impl Tracked {
+impl TrackedLog {
     /// File about which nothing is known yet.
-    pub(super) fn new(identity: Identity) -> Tracked {
-        Tracked {
+    pub(super) fn new(identity: LogIdentity) -> TrackedLog {
+        TrackedLog {
             identity,
             asked: false,
             done: false,
@@ -50,12 +50,12 @@ impl Tracked {
     }
 
     /// Forgets what the collector has: it is another one, or has begun anew.
-    pub(super) fn forget(&mut self) {
-        *self = Tracked::new(self.identity);
+    pub(super) fn forget_remote(&mut self) {
+        *self = TrackedLog::new(self.identity);
     }
 
     /// Takes note of what the collector has from page `first` on.
-    pub(super) fn has(&mut self, first: usize, sums: &[u64]) {
+    pub(super) fn set_remote_checksums(&mut self, first: usize, sums: &[u64]) {
         self.sums.resize(first, 0);
         self.sums.extend_from_slice(sums);
         self.calm.resize(self.sums.len(), 0);
@@ -77,7 +77,7 @@ impl Tracked {
     }
 
     /// Takes note that nobody knows whether these pages are there.
-    pub(super) fn lost(&mut self, first: usize, pages: usize) {
+    pub(super) fn mark_unknown(&mut self, first: usize, pages: usize) {
         self.remote = None;
         self.done = false;
         // Where a length was lost, what is behind it at the collector is not known either.
@@ -88,23 +88,23 @@ impl Tracked {
     }
 
     /// Makes room for what is known of a file of `length` bytes.
-    pub(super) fn resize(&mut self, length: u64) {
-        let pages = page::pages(length) as usize;
+    pub(super) fn resize_pages(&mut self, length: u64) {
+        let pages = page::page_count(length) as usize;
         self.sums.resize(pages, 0);
         self.calm.resize(pages, 0);
     }
 
     /// The runs of pages to look at, as `[first, end)`, among those of `data`, where the file has
     /// content, and those that the collector has content of. No run is longer than `longest` pages.
-    pub(super) fn runs(
+    pub(super) fn select_runs(
         &mut self,
-        look: Look,
+        look: PageSelection,
         data: &[[usize; 2]],
         longest: usize,
     ) -> Vec<[usize; 2]> {
         let pages = self.sums.len();
         let turn = self.turn..self.turn.saturating_add(pages.div_ceil(CALM_TURN));
-        if look == Look::Likely {
+        if look == PageSelection::Likely {
             self.turn = if turn.end >= pages { 0 } else { turn.end };
         }
         let mut runs: Vec<[usize; 2]> = Vec::new();
@@ -113,7 +113,7 @@ impl Tracked {
             while data.next_if(|[_, end]| *end <= at).is_some() {}
             let is_data = data.peek().is_some_and(|[first, _]| *first <= at);
             let is_likely = at == 0 || self.calm[at] < CALM_LOOKS || turn.contains(&at);
-            if !(look == Look::All || is_likely) || !(is_data || self.sums[at] != 0) {
+            if !(look == PageSelection::All || is_likely) || !(is_data || self.sums[at] != 0) {
                 continue;
             }
             match runs.last_mut() {
@@ -125,11 +125,11 @@ impl Tracked {
     }
 
     /// Takes note of a page's content. Whether the collector has another one.
-    pub(super) fn differs(&mut self, at: usize, content: &[u8]) -> bool {
+    pub(super) fn update_checksum(&mut self, at: usize, content: &[u8]) -> bool {
         let (Some(known), Some(calm)) = (self.sums.get_mut(at), self.calm.get_mut(at)) else {
             return false;
         };
-        let sum = page::sum(content).min(UNKNOWN - 1);
+        let sum = page::page_checksum(content).min(UNKNOWN - 1);
         let is_full = !page::is_zero(&content[content.len().saturating_sub(FULL_PAGE_ROOM)..]);
         if *known == sum {
             *calm = if is_full { calm.saturating_add(1) } else { 0 };
@@ -140,14 +140,14 @@ impl Tracked {
     }
 
     /// Frees the memory that a file that is done needs no more.
-    pub(super) fn finish(&mut self) {
+    pub(super) fn release_memory(&mut self) {
         self.done = true;
         self.sums = Vec::new();
         self.calm = Vec::new();
     }
 
     /// The bytes of content that the collector has, by what is known, in whole pages.
-    pub(super) fn known(&self) -> u64 {
+    pub(super) fn remote_bytes(&self) -> u64 {
         let pages = self.sums.iter().filter(|sum| **sum != 0 && **sum != UNKNOWN).count();
         (pages * PAGE) as u64
     }
@@ -157,23 +157,29 @@ impl Tracked {
 mod tests {
     use super::*;
 
-    const ANY: Identity = Identity { boot: [0; 16], pid: 1, ticks: 2, start: 3, name: 0 };
+    const ANY: LogIdentity = LogIdentity { boot: [0; 16], pid: 1, ticks: 2, start: 3, name: 0 };
 
-    fn file(pages: u64) -> Tracked {
-        let mut file = Tracked::new(ANY);
-        file.resize(pages * PAGE as u64);
+    fn file(pages: u64) -> TrackedLog {
+        let mut file = TrackedLog::new(ANY);
+        file.resize_pages(pages * PAGE as u64);
         file
     }
 
     #[test]
     fn only_content_is_looked_at_and_what_was_content_at_the_collector() {
         let mut file = file(10);
-        assert_eq!(file.runs(Look::All, &[[0, 3], [5, 6]], 2), [[0, 2], [2, 3], [5, 6]]);
+        assert_eq!(
+            file.select_runs(PageSelection::All, &[[0, 3], [5, 6]], 2),
+            [[0, 2], [2, 3], [5, 6]]
+        );
         // A hole where the collector has something.
-        file.lost(8, 1);
-        assert_eq!(file.runs(Look::All, &[[0, 3], [5, 6]], 64), [[0, 3], [5, 6], [8, 9]]);
-        assert!(file.differs(8, &[0; PAGE]) && !file.differs(8, &[0; PAGE]));
-        assert_eq!(file.runs(Look::All, &[[0, 3], [5, 6]], 64), [[0, 3], [5, 6]]);
+        file.mark_unknown(8, 1);
+        assert_eq!(
+            file.select_runs(PageSelection::All, &[[0, 3], [5, 6]], 64),
+            [[0, 3], [5, 6], [8, 9]]
+        );
+        assert!(file.update_checksum(8, &[0; PAGE]) && !file.update_checksum(8, &[0; PAGE]));
+        assert_eq!(file.select_runs(PageSelection::All, &[[0, 3], [5, 6]], 64), [[0, 3], [5, 6]]);
     }
 
     #[test]
@@ -184,60 +190,60 @@ mod tests {
             page[PAGE - FULL_PAGE_ROOM..].fill(0);
             page
         });
-        let look = |file: &mut Tracked, look| {
-            let runs = file.runs(look, &[[0, 200]], 64);
+        let look = |file: &mut TrackedLog, look| {
+            let runs = file.select_runs(look, &[[0, 200]], 64);
             let pages: Vec<usize> = runs.iter().flat_map(|[first, end]| *first..*end).collect();
             pages
                 .into_iter()
                 .filter(|at| {
-                    file.differs(*at, if *at == 150 { &open } else { &full });
+                    file.update_checksum(*at, if *at == 150 { &open } else { &full });
                     true
                 })
                 .collect::<Vec<_>>()
         };
         // Once they are new, and then until they are calm.
         for _ in 0..=CALM_LOOKS {
-            assert_eq!(look(&mut file, Look::Likely).len(), 200);
+            assert_eq!(look(&mut file, PageSelection::Likely).len(), 200);
         }
         // Four a turn (200 / 64 rounded up), the first page and the one with room always.
         let mut seen = [false; 200];
         for _ in 0..50 {
-            let pages = look(&mut file, Look::Likely);
+            let pages = look(&mut file, PageSelection::Likely);
             assert!(pages.len() <= 6 && pages.contains(&0) && pages.contains(&150), "{pages:?}");
             pages.iter().for_each(|at| seen[*at] = true);
         }
         assert!(seen.iter().all(|seen| *seen), "each has its turn");
-        assert_eq!(look(&mut file, Look::All).len(), 200);
+        assert_eq!(look(&mut file, PageSelection::All).len(), 200);
     }
 
     #[test]
     fn what_was_taken_away_at_the_collector_is_noticed() {
         let mut file = file(3);
         assert!(file.is_there(0, None), "nothing of it was ever there");
-        assert!(file.differs(0, b"head") && file.differs(1, b"x"));
+        assert!(file.update_checksum(0, b"head") && file.update_checksum(1, b"x"));
         file.remote = Some(3 * PAGE as u64);
-        let head = page::sum(b"head");
+        let head = page::page_checksum(b"head");
         assert!(file.is_there(3 * PAGE as u64, Some(head)));
         for (length, first) in [(0, None), (3 * PAGE as u64, Some(0)), (PAGE as u64, Some(head))] {
             assert!(!file.is_there(length, first), "{length} {first:?}");
         }
         // Its head was under way.
-        file.lost(0, 1);
+        file.mark_unknown(0, 1);
         assert!(file.is_there(3 * PAGE as u64, Some(7)) && !file.is_there(0, None));
-        file.finish();
+        file.release_memory();
         assert!(file.is_there(0, None), "what is done is not sent again");
     }
 
     #[test]
     fn what_was_not_stored_differs_again() {
         let mut file = file(3);
-        assert!(file.differs(1, b"x") && !file.differs(1, b"x"));
+        assert!(file.update_checksum(1, b"x") && !file.update_checksum(1, b"x"));
         file.remote = Some(3 * PAGE as u64);
-        file.lost(1, 1);
+        file.mark_unknown(1, 1);
         assert_eq!(file.remote, None);
-        assert!(!file.differs(0, &[0; 9]) && file.differs(1, b"x"));
-        file.has(1, &[5]);
-        assert!(file.differs(1, b"x"), "the collector has something else");
-        assert_eq!(file.known(), PAGE as u64);
+        assert!(!file.update_checksum(0, &[0; 9]) && file.update_checksum(1, b"x"));
+        file.set_remote_checksums(1, &[5]);
+        assert!(file.update_checksum(1, b"x"), "the collector has something else");
+        assert_eq!(file.remote_bytes(), PAGE as u64);
     }
 }

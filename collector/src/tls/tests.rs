@@ -9,7 +9,7 @@ use std::thread;
 use rustls::{ServerConnection, Stream};
 
 use super::*;
-use crate::keys::{Authority, Validity};
+use crate::keys::{Authority, KeyValidity};
 
 const DAY: i64 = 24 * 60 * 60;
 const YEAR: i64 = 365 * DAY;
@@ -21,7 +21,7 @@ fn authority() -> Authority {
 }
 
 fn now() -> i64 {
-    Validity::days(0).until
+    KeyValidity::for_days(0).until
 }
 
 /// What comes of a connection at the collector's end, which hears what the shipper sends (a byte)
@@ -38,7 +38,7 @@ fn meet(
         here.shutdown(Shutdown::Write).unwrap();
         (names, here)
     });
-    let mut connection = connect(client).unwrap();
+    let mut connection = connect_client(client).unwrap();
     let mut byte = [7];
     let mut stream = Stream::new(&mut connection, &mut there);
     let shipped = stream.write_all(&byte).and_then(|()| stream.read_exact(&mut byte));
@@ -50,8 +50,8 @@ fn meet(
 fn hear(connection: &mut ServerConnection, socket: &mut UnixStream) -> io::Result<Vec<String>> {
     let mut byte = [0];
     Stream::new(connection, socket).read_exact(&mut byte)?;
-    let names =
-        hosts_of(connection.peer_certificates().unwrap_or_default()).map_err(io::Error::other)?;
+    let names = host_names_of(connection.peer_certificates().unwrap_or_default())
+        .map_err(io::Error::other)?;
     Stream::new(connection, socket).write_all(&byte)?;
     Ok(names)
 }
@@ -60,16 +60,16 @@ fn hear(connection: &mut ServerConnection, socket: &mut UnixStream) -> io::Resul
 fn words(
     (collector, shipper): (io::Result<Vec<String>>, io::Result<()>),
 ) -> (&'static str, &'static str) {
-    let word = |error: io::Error| refusal(&error).unwrap_or("no refusal of TLS");
+    let word = |error: io::Error| refusal_reason(&error).unwrap_or("no refusal of TLS");
     (collector.err().map_or("well", word), shipper.err().map_or("well", word))
 }
 
 #[test]
 fn who_has_keys_of_the_authority_gets_in_under_its_names() {
     let authority = authority();
-    let config = server(&authority.collector(1).unwrap()).unwrap();
+    let config = server_config(&authority.issue_collector(1).unwrap()).unwrap();
     for names in [vec!["web1"], vec!["Web_1.example.org", "db1"]] {
-        let host = client(&authority.host(&names, 1).unwrap()).unwrap();
+        let host = client_config(&authority.issue_host(&names, 1).unwrap()).unwrap();
         let (collector, shipper) = meet(config.clone(), host);
         assert_eq!(collector.unwrap(), names);
         shipper.unwrap();
@@ -80,9 +80,9 @@ fn who_has_keys_of_the_authority_gets_in_under_its_names() {
 fn keys_from_an_authority_that_was_opened_again_are_as_good() {
     let directory = tempfile::tempdir().unwrap();
     let made = Authority::create(directory.path(), 10).unwrap();
-    let config = server(&made.collector(1).unwrap()).unwrap();
+    let config = server_config(&made.issue_collector(1).unwrap()).unwrap();
     let again = Authority::open(directory.path()).unwrap();
-    let host = client(&again.host(&["web1"], 1).unwrap()).unwrap();
+    let host = client_config(&again.issue_host(&["web1"], 1).unwrap()).unwrap();
     assert_eq!(meet(config, host).0.unwrap(), ["web1"]);
 }
 
@@ -90,22 +90,28 @@ fn keys_from_an_authority_that_was_opened_again_are_as_good() {
 fn files_are_as_good_as_what_was_made() {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::create(directory.path(), 10).unwrap();
-    let reopened = |bundle: Bundle, name: &str| {
+    let reopened = |bundle: KeyBundle, name: &str| {
         let path = directory.path().join(name);
         bundle.write(&path, false).unwrap();
-        Bundle::open(&path).unwrap()
+        KeyBundle::open(&path).unwrap()
     };
-    let collector = reopened(authority.collector(1).unwrap(), "collector.pem");
-    let host = reopened(authority.host(&["web1"], 1).unwrap(), "web1.pem");
-    assert_eq!(meet(server(&collector).unwrap(), client(&host).unwrap()).0.unwrap(), ["web1"]);
+    let collector = reopened(authority.issue_collector(1).unwrap(), "collector.pem");
+    let host = reopened(authority.issue_host(&["web1"], 1).unwrap(), "web1.pem");
+    assert_eq!(
+        meet(server_config(&collector).unwrap(), client_config(&host).unwrap()).0.unwrap(),
+        ["web1"]
+    );
 }
 
 #[test]
 fn a_host_outside_its_time_is_refused() {
     let authority = authority();
-    let config = server(&authority.collector(1).unwrap()).unwrap();
+    let config = server_config(&authority.issue_collector(1).unwrap()).unwrap();
     let host = |from, until| {
-        client(&authority.issue(Role::Host, &["web1"], Validity { from, until }).unwrap()).unwrap()
+        client_config(
+            &authority.issue_key(KeyRole::Host, &["web1"], KeyValidity { from, until }).unwrap(),
+        )
+        .unwrap()
     };
     let ours = "our certificate has expired, or is not yet valid";
     let expired = meet(config.clone(), host(now() - 2 * DAY, now() - DAY));
@@ -118,11 +124,12 @@ fn a_host_outside_its_time_is_refused() {
 #[test]
 fn a_collector_outside_its_time_is_refused() {
     let authority = authority();
-    let host = client(&authority.host(&["web1"], 1).unwrap()).unwrap();
+    let host = client_config(&authority.issue_host(&["web1"], 1).unwrap()).unwrap();
     let at = |from, until| {
-        let bundle =
-            authority.issue(Role::Collector, &[COLLECTOR], Validity { from, until }).unwrap();
-        meet(server(&bundle).unwrap(), host.clone())
+        let bundle = authority
+            .issue_key(KeyRole::Collector, &[COLLECTOR], KeyValidity { from, until })
+            .unwrap();
+        meet(server_config(&bundle).unwrap(), host.clone())
     };
     assert_eq!(words(at(now() - 2 * DAY, now() - DAY)).1, "certificate expired");
     assert_eq!(words(at(now() + DAY, now() + 2 * DAY)).1, "certificate not yet valid");
@@ -131,26 +138,26 @@ fn a_collector_outside_its_time_is_refused() {
 #[test]
 fn nothing_holds_longer_than_its_authority() {
     let directory = tempfile::tempdir().unwrap();
-    let valid = Validity { from: now() - 2 * YEAR, until: now() - YEAR };
+    let valid = KeyValidity { from: now() - 2 * YEAR, until: now() - YEAR };
     let old = Authority::create_for(directory.path(), valid).unwrap();
-    assert!(old.host(&["web1"], 365).is_err(), "it would end before it begins");
-    let longer = Validity { until: valid.until + 2 * YEAR, ..valid };
-    let host = old.issue(Role::Host, &["web1"], longer).unwrap();
-    assert_eq!(host.valid(), [valid.from, valid.until]);
+    assert!(old.issue_host(&["web1"], 365).is_err(), "it would end before it begins");
+    let longer = KeyValidity { until: valid.until + 2 * YEAR, ..valid };
+    let host = old.issue_key(KeyRole::Host, &["web1"], longer).unwrap();
+    assert_eq!(host.validity(), [valid.from, valid.until]);
 }
 
 #[test]
 fn of_another_authority_is_refused() {
     let (one, other) = (authority(), authority());
-    let config = server(&one.collector(1).unwrap()).unwrap();
-    let foreign = client(&other.host(&["web1"], 1).unwrap()).unwrap();
+    let config = server_config(&one.issue_collector(1).unwrap()).unwrap();
+    let foreign = client_config(&other.issue_host(&["web1"], 1).unwrap()).unwrap();
     // The shipper looks first, so the collector hears of it from there.
     assert_eq!(
         words(meet(config.clone(), foreign)),
         ("our certificate is of another authority", "certificate of another authority")
     );
     // A shipper that would take any collector is refused all the same.
-    let careless = without_looking(&other.host(&["web1"], 1).unwrap());
+    let careless = without_looking(&other.issue_host(&["web1"], 1).unwrap());
     assert_eq!(
         words(meet(config, careless)),
         ("certificate of another authority", "our certificate is of another authority")
@@ -160,13 +167,13 @@ fn of_another_authority_is_refused() {
 #[test]
 fn without_a_certificate_nobody_gets_in() {
     let authority = authority();
-    let bundle = authority.host(&["web1"], 1).unwrap();
-    let bare = ClientConfig::builder_with_provider(provider())
+    let bundle = authority.issue_host(&["web1"], 1).unwrap();
+    let bare = ClientConfig::builder_with_provider(crypto_provider())
         .with_protocol_versions(&[&TLS13])
         .unwrap()
-        .with_root_certificates(roots(&bundle).unwrap())
+        .with_root_certificates(trusted_roots(&bundle).unwrap())
         .with_no_client_auth();
-    let met = meet(server(&authority.collector(1).unwrap()).unwrap(), Arc::new(bare));
+    let met = meet(server_config(&authority.issue_collector(1).unwrap()).unwrap(), Arc::new(bare));
     assert_eq!(words(met), ("no certificate", "our certificate is missing"));
 }
 
@@ -174,17 +181,17 @@ fn without_a_certificate_nobody_gets_in() {
 fn no_host_can_pose_as_the_collector_nor_the_collector_as_a_host() {
     let authority = authority();
     let (collector, host) =
-        (authority.collector(1).unwrap(), authority.host(&["web1"], 1).unwrap());
+        (authority.issue_collector(1).unwrap(), authority.issue_host(&["web1"], 1).unwrap());
     // By mistake it is told before anybody connects.
-    assert!(server(&host).unwrap_err().to_string().contains("web1"));
-    assert!(client(&collector).unwrap_err().to_string().contains("the collector's key"));
+    assert!(server_config(&host).unwrap_err().to_string().contains("web1"));
+    assert!(client_config(&collector).unwrap_err().to_string().contains("the collector's key"));
 
     // With another program than ours it is refused by the other end.
-    let mut posing = ServerConfig::clone(&server(&collector).unwrap());
+    let mut posing = ServerConfig::clone(&server_config(&collector).unwrap());
     posing.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(certified(&host)));
-    let met = meet(Arc::new(posing), client(&host).unwrap());
+    let met = meet(Arc::new(posing), client_config(&host).unwrap());
     assert_eq!(words(met).1, "certificate for another purpose");
-    let met = meet(server(&collector).unwrap(), without_looking(&collector));
+    let met = meet(server_config(&collector).unwrap(), without_looking(&collector));
     assert_eq!(words(met).0, "certificate for another purpose");
 }
 
@@ -192,8 +199,8 @@ fn no_host_can_pose_as_the_collector_nor_the_collector_as_a_host() {
 fn only_a_server_with_the_collectors_name_is_the_collector() {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::create(directory.path(), 10).unwrap();
-    let host = client(&authority.host(&["web1"], 1).unwrap()).unwrap();
-    let config = server(&authority.collector(1).unwrap()).unwrap();
+    let host = client_config(&authority.issue_host(&["web1"], 1).unwrap()).unwrap();
+    let config = server_config(&authority.issue_collector(1).unwrap()).unwrap();
     let key = rcgen::KeyPair::generate().unwrap();
     let text = fs::read_to_string(directory.path().join(keys::AUTHORITY_FILE)).unwrap();
     let of_authority = rcgen::KeyPair::from_pem(&text).unwrap();
@@ -211,7 +218,7 @@ fn only_a_server_with_the_collectors_name_is_the_collector() {
         let certified = rustls::sign::CertifiedKey::from_der(
             vec![certificate.into()],
             private.into(),
-            &provider(),
+            &crypto_provider(),
         );
         let mut posing = ServerConfig::clone(&config);
         posing.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(certified.unwrap()));
@@ -222,25 +229,26 @@ fn only_a_server_with_the_collectors_name_is_the_collector() {
 #[test]
 fn a_certificate_that_names_no_host_sends_nothing() {
     let authority = authority();
-    let collector = authority.collector(1).unwrap();
-    let error = hosts_of(std::slice::from_ref(&collector.certificate)).unwrap_err().to_string();
+    let collector = authority.issue_collector(1).unwrap();
+    let error =
+        host_names_of(std::slice::from_ref(&collector.certificate)).unwrap_err().to_string();
     assert!(error.contains(COLLECTOR), "{error}");
-    assert!(hosts_of(std::slice::from_ref(&collector.authority)).is_err(), "no name at all");
+    assert!(host_names_of(std::slice::from_ref(&collector.authority)).is_err(), "no name at all");
     assert!(
-        hosts_of(&[]).is_err()
-            && hosts_of(&[CertificateDer::from(b"no certificate".to_vec())]).is_err()
+        host_names_of(&[]).is_err()
+            && host_names_of(&[CertificateDer::from(b"no certificate".to_vec())]).is_err()
     );
     // Names that a foreign program could have put into a certificate.
     for name in ["*.example.org", ".hidden", "a b", "authority"] {
         let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
-        assert!(hosts_of(&[made.cert.into()]).is_err(), "{name}");
+        assert!(host_names_of(&[made.cert.into()]).is_err(), "{name}");
     }
 }
 
 #[test]
 fn tls_1_2_and_other_languages_are_refused() {
     let authority = authority();
-    let config = server(&authority.collector(1).unwrap()).unwrap();
+    let config = server_config(&authority.issue_collector(1).unwrap()).unwrap();
     let answer = |sent: &[u8]| {
         let (mut here, mut there) = UnixStream::pair().unwrap();
         there.write_all(sent).unwrap();
@@ -249,7 +257,7 @@ fn tls_1_2_and_other_languages_are_refused() {
         drop(here);
         let mut alert = Vec::new();
         there.read_to_end(&mut alert).unwrap();
-        (refusal(&error).unwrap(), alert)
+        (refusal_reason(&error).unwrap(), alert)
     };
     let (why, alert) = answer(&client_hello_1_2());
     assert_eq!((why, alert.as_slice()), ("TLS older than 1.3", [21, 3, 3, 0, 2, 2, 70].as_slice()));
@@ -281,8 +289,8 @@ fn client_hello_1_2() -> Vec<u8> {
 #[test]
 fn every_connection_shows_its_certificate_again() {
     let authority = authority();
-    let config = server(&authority.collector(1).unwrap()).unwrap();
-    let host = client(&authority.host(&["web1"], 1).unwrap()).unwrap();
+    let config = server_config(&authority.issue_collector(1).unwrap()).unwrap();
+    let host = client_config(&authority.issue_host(&["web1"], 1).unwrap()).unwrap();
     for _ in 0..2 {
         let (mut here, mut there) = UnixStream::pair().unwrap();
         let config = config.clone();
@@ -293,7 +301,7 @@ fn every_connection_shows_its_certificate_again() {
             Stream::new(&mut connection, &mut here).read_exact(&mut end).unwrap();
             connection.handshake_kind()
         });
-        let mut connection = connect(host.clone()).unwrap();
+        let mut connection = connect_client(host.clone()).unwrap();
         let mut byte = [0];
         let mut stream = Stream::new(&mut connection, &mut there);
         stream.read_exact(&mut byte).and_then(|()| stream.write_all(&byte)).unwrap();
@@ -302,14 +310,14 @@ fn every_connection_shows_its_certificate_again() {
 }
 
 /// A machine's certificate and key as rustls has them.
-fn certified(bundle: &Bundle) -> rustls::sign::CertifiedKey {
+fn certified(bundle: &KeyBundle) -> rustls::sign::CertifiedKey {
     let chain = vec![bundle.certificate.clone()];
-    rustls::sign::CertifiedKey::from_der(chain, bundle.key.clone_key(), &provider()).unwrap()
+    rustls::sign::CertifiedKey::from_der(chain, bundle.key.clone_key(), &crypto_provider()).unwrap()
 }
 
 /// A shipper that does not look at the collector's certificate.
-fn without_looking(bundle: &Bundle) -> Arc<ClientConfig> {
-    let config = ClientConfig::builder_with_provider(provider())
+fn without_looking(bundle: &KeyBundle) -> Arc<ClientConfig> {
+    let config = ClientConfig::builder_with_provider(crypto_provider())
         .with_protocol_versions(&[&TLS13])
         .unwrap()
         .dangerous()
@@ -352,6 +360,6 @@ impl rustls::client::danger::ServerCertVerifier for Anybody {
     }
 
     fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
-        provider().signature_verification_algorithms.supported_schemes()
+        crypto_provider().signature_verification_algorithms.supported_schemes()
     }
 }

@@ -8,16 +8,16 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use rustls_pki_types::{CertificateDer, UnixTime};
 
-use crate::keys::Followed;
+use crate::keys::RevocationWatcher;
 
 /// Asks rustls' own verifier first.
 #[derive(Debug)]
-pub(super) struct Verifier {
+pub(super) struct HostCertificateVerifier {
     pub(super) inner: Arc<dyn ClientCertVerifier>,
-    pub(super) revoked: Arc<Followed>,
+    pub(super) revoked: Arc<RevocationWatcher>,
 }
 
-impl ClientCertVerifier for Verifier {
+impl ClientCertVerifier for HostCertificateVerifier {
     fn verify_client_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -25,7 +25,7 @@ impl ClientCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
         let verified = self.inner.verify_client_cert(end_entity, intermediates, now)?;
-        if self.revoked.has(end_entity) {
+        if self.revoked.is_revoked(end_entity) {
             Err(CertificateError::Revoked.into())
         } else {
             Ok(verified)

@@ -5,14 +5,14 @@ use std::io::{self, Read};
 
 use serde::Serialize;
 
-use super::{Answer, FRAME_LIMIT, Request};
+use super::{CollectorAnswer, FRAME_LIMIT, ShipperRequest};
 
 /// The bytes of a frame's length.
 const LENGTH: usize = 4;
 
 /// Error of a stream of frames.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum FrameError {
     /// The other side has closed the connection between two frames.
     #[error("the other side closed the connection")]
     Closed,
@@ -44,19 +44,19 @@ impl FrameReader {
     /// # Errors
     /// When the source ends or fails, or announces a frame that is too long. After that the reader
     /// is of no more use, unless it failed for want of time: then the next call goes on.
-    pub fn next(&mut self, source: &mut impl Read) -> Result<&[u8], Error> {
-        self.next_within(FRAME_LIMIT, source)
+    pub fn next_frame(&mut self, source: &mut impl Read) -> Result<&[u8], FrameError> {
+        self.next_frame_within(FRAME_LIMIT, source)
     }
 
     /// The same, for a frame that has at most `limit` bytes.
     ///
     /// # Errors
-    /// As for [`next`](FrameReader::next).
-    pub(crate) fn next_within(
+    /// As for [`next`](FrameReader::next_frame).
+    pub(crate) fn next_frame_within(
         &mut self,
         limit: usize,
         source: &mut impl Read,
-    ) -> Result<&[u8], Error> {
+    ) -> Result<&[u8], FrameError> {
         loop {
             let held = self.end - self.start;
             if held >= LENGTH {
@@ -65,7 +65,7 @@ impl FrameReader {
                     .map_or(0, u32::from_le_bytes);
                 let length = length as usize;
                 if length > limit {
-                    return Err(Error::TooLong(length));
+                    return Err(FrameError::TooLong(length));
                 }
                 if held >= LENGTH + length {
                     let first = self.start + LENGTH;
@@ -73,12 +73,12 @@ impl FrameReader {
                     return Ok(&self.buffer[first..first + length]);
                 }
             }
-            self.fill(limit, source)?;
+            self.fill_buffer(limit, source)?;
         }
     }
 
     /// Reads more, at least a byte, into a buffer that has room for a frame of `limit` bytes.
-    fn fill(&mut self, limit: usize, source: &mut impl Read) -> Result<(), Error> {
+    fn fill_buffer(&mut self, limit: usize, source: &mut impl Read) -> Result<(), FrameError> {
         if self.buffer.len() < LENGTH + limit {
             self.buffer.resize(LENGTH + limit, 0);
         }
@@ -88,8 +88,8 @@ impl FrameReader {
             self.start = 0;
         }
         match source.read(&mut self.buffer[self.end..])? {
-            0 if self.end > 0 => Err(Error::CutOff),
-            0 => Err(Error::Closed),
+            0 if self.end > 0 => Err(FrameError::CutOff),
+            0 => Err(FrameError::Closed),
             read => {
                 self.end += read;
                 Ok(())
@@ -102,12 +102,12 @@ impl FrameReader {
 ///
 /// # Errors
 /// When it is none.
-pub(crate) fn decode_request(frame: &[u8]) -> Result<(Request<'_>, &[u8]), Error> {
-    let (request, rest) = postcard::take_from_bytes(frame).map_err(|_| Error::Malformed)?;
+pub(crate) fn decode_request(frame: &[u8]) -> Result<(ShipperRequest<'_>, &[u8]), FrameError> {
+    let (request, rest) = postcard::take_from_bytes(frame).map_err(|_| FrameError::Malformed)?;
     match request {
-        Request::Extent { .. } => Ok((request, rest)),
+        ShipperRequest::Extent { .. } => Ok((request, rest)),
         _ if rest.is_empty() => Ok((request, rest)),
-        _ => Err(Error::Malformed),
+        _ => Err(FrameError::Malformed),
     }
 }
 
@@ -115,10 +115,10 @@ pub(crate) fn decode_request(frame: &[u8]) -> Result<(Request<'_>, &[u8]), Error
 ///
 /// # Errors
 /// When it is none.
-pub fn decode_answer(frame: &[u8]) -> Result<Answer, Error> {
+pub fn decode_answer(frame: &[u8]) -> Result<CollectorAnswer, FrameError> {
     match postcard::take_from_bytes(frame) {
         Ok((answer, [])) => Ok(answer),
-        _ => Err(Error::Malformed),
+        _ => Err(FrameError::Malformed),
     }
 }
 
@@ -126,25 +126,25 @@ pub fn decode_answer(frame: &[u8]) -> Result<Answer, Error> {
 ///
 /// # Errors
 /// When it is longer than a frame may be.
-pub fn frame(message: &impl Serialize) -> Result<Vec<u8>, Error> {
-    frame_with(message, &[])
+pub fn encode_frame(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
+    encode_frame_with(message, &[])
 }
 
 /// The frame of a message with bytes behind it.
 ///
 /// # Errors
 /// When it is longer than a frame may be.
-pub fn frame_with(message: &impl Serialize, bytes: &[u8]) -> Result<Vec<u8>, Error> {
+pub fn encode_frame_with(message: &impl Serialize, bytes: &[u8]) -> Result<Vec<u8>, FrameError> {
     let mut frame = Vec::with_capacity(LENGTH + 64 + bytes.len());
     frame.extend_from_slice(&[0; LENGTH]);
-    let mut frame = postcard::to_extend(message, frame).map_err(|_| Error::Malformed)?;
+    let mut frame = postcard::to_extend(message, frame).map_err(|_| FrameError::Malformed)?;
     frame.extend_from_slice(bytes);
     let length = frame.len() - LENGTH;
     match u32::try_from(length) {
         Ok(prefix) if length <= FRAME_LIMIT => {
             frame[..LENGTH].copy_from_slice(&prefix.to_le_bytes())
         }
-        _ => return Err(Error::TooLong(length)),
+        _ => return Err(FrameError::TooLong(length)),
     }
     Ok(frame)
 }

@@ -4,12 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::identity::Identity;
+use crate::identity::LogIdentity;
 
 /// Message of a shipper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Request<'a> {
-    /// The first message: who it is. Answered by [`Answer::Welcome`], or refused.
+pub enum ShipperRequest<'a> {
+    /// The first message: who it is. Answered by [`CollectorAnswer::Welcome`], or refused.
     Hello {
         /// [`VERSION`](super::VERSION).
         version: u32,
@@ -23,9 +23,9 @@ pub enum Request<'a> {
         /// Name of the file.
         name: &'a str,
         /// Identity of the log.
-        identity: Identity,
+        identity: LogIdentity,
     },
-    /// Asks what the collector has of the file's pages. Answered by [`Answer::Have`].
+    /// Asks what the collector has of the file's pages. Answered by [`CollectorAnswer::Have`].
     Ask {
         /// The first page.
         page: u64,
@@ -44,25 +44,25 @@ pub enum Request<'a> {
         /// The size.
         length: u64,
     },
-    /// Everything since the last flush shall be made durable. Answered by [`Answer::Durable`] or
-    /// [`Answer::NotStored`].
+    /// Everything since the last flush shall be made durable. Answered by
+    /// [`CollectorAnswer::Durable`] or [`CollectorAnswer::NotStored`].
     Flush {
         /// Number of the flush, from 1 on in each connection.
         number: u64,
         /// Bytes that the shipper knows of and has not sent, for those who watch the collector.
         left: u64,
     },
-    /// Asks for the time. Answered by [`Answer::Time`].
+    /// Asks for the time. Answered by [`CollectorAnswer::Time`].
     Time,
     /// The four times of an exchange, for the collector to keep.
-    Hint(Exchange),
-    /// The shipper ends. Answered by [`Answer::Bye`].
+    Hint(TimeExchange),
+    /// The shipper ends. Answered by [`CollectorAnswer::Bye`].
     Bye,
 }
 
 /// Answer of a collector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Answer {
+pub enum CollectorAnswer {
     /// The shipper is let in.
     Welcome {
         /// [`VERSION`](super::VERSION).
@@ -94,7 +94,7 @@ pub enum Answer {
         /// The flush.
         number: u64,
         /// The shortage.
-        shortage: Shortage,
+        shortage: StorageShortage,
     },
     /// The collector's time.
     Time {
@@ -109,7 +109,7 @@ pub enum Answer {
 
 /// Shortage: why something could not be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Shortage {
+pub enum StorageShortage {
     /// The collector's disk is full.
     Disk,
     /// The host has used its quota.
@@ -126,7 +126,7 @@ pub enum Shortage {
 /// An exchange of times as NTP has it (RFC 5905, section 8), all in nanoseconds since the Unix
 /// epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Exchange {
+pub struct TimeExchange {
     /// Time when the host asked, by its clock.
     pub host_sent: i64,
     /// Time when the collector was asked, by its own clock.
@@ -137,10 +137,10 @@ pub struct Exchange {
     pub host_received: i64,
 }
 
-impl Exchange {
+impl TimeExchange {
     /// Nanoseconds that the host's clock is ahead of the collector's, if both directions took
     /// equally long.
-    pub fn offset(&self) -> i64 {
+    pub fn clock_offset(&self) -> i64 {
         let there = i128::from(self.host_sent) - i128::from(self.collector_received);
         let back = i128::from(self.host_received) - i128::from(self.collector_sent);
         i64::try_from((there + back) / 2).unwrap_or(if there > 0 { i64::MAX } else { i64::MIN })
@@ -154,31 +154,36 @@ impl Exchange {
     }
 }
 
-impl Shortage {
+impl StorageShortage {
     /// All shortages.
-    pub const ALL: [Shortage; 5] =
-        [Shortage::Disk, Shortage::Quota, Shortage::Files, Shortage::Failure, Shortage::Removed];
+    pub const ALL: [StorageShortage; 5] = [
+        StorageShortage::Disk,
+        StorageShortage::Quota,
+        StorageShortage::Files,
+        StorageShortage::Failure,
+        StorageShortage::Removed,
+    ];
 
     /// Word for counting.
-    pub fn word(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Shortage::Disk => "disk",
-            Shortage::Quota => "quota",
-            Shortage::Files => "files",
-            Shortage::Failure => "failure",
-            Shortage::Removed => "removed",
+            StorageShortage::Disk => "disk",
+            StorageShortage::Quota => "quota",
+            StorageShortage::Files => "files",
+            StorageShortage::Failure => "failure",
+            StorageShortage::Removed => "removed",
         }
     }
 }
 
-impl std::fmt::Display for Shortage {
+impl std::fmt::Display for StorageShortage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Shortage::Disk => "the collector's disk is full",
-            Shortage::Quota => "this host has used up its quota at the collector",
-            Shortage::Files => "this host has as many files at the collector as it may",
-            Shortage::Failure => "the collector's disk fails; its log says how",
-            Shortage::Removed => "logs of this host were removed at the collector",
+            StorageShortage::Disk => "the collector's disk is full",
+            StorageShortage::Quota => "this host has used up its quota at the collector",
+            StorageShortage::Files => "this host has as many files at the collector as it may",
+            StorageShortage::Failure => "the collector's disk fails; its log says how",
+            StorageShortage::Removed => "logs of this host were removed at the collector",
         })
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use proptest::prelude::*;
 
 use super::*;
-use crate::identity::Identity;
+use crate::identity::LogIdentity;
 
 /// Gives its bytes in pieces of these sizes, over and over, with an error for want of time between.
 struct Pieces<'a> {
@@ -31,65 +31,68 @@ impl Read for Pieces<'_> {
     }
 }
 
-fn identity() -> impl Strategy<Value = Identity> {
+fn identity() -> impl Strategy<Value = LogIdentity> {
     (any::<[u8; 16]>(), any::<u32>(), any::<u64>(), any::<i64>(), any::<u64>())
-        .prop_map(|(boot, pid, ticks, start, name)| Identity { boot, pid, ticks, start, name })
+        .prop_map(|(boot, pid, ticks, start, name)| LogIdentity { boot, pid, ticks, start, name })
 }
 
-fn exchange() -> impl Strategy<Value = Exchange> {
+fn exchange() -> impl Strategy<Value = TimeExchange> {
     any::<[i64; 4]>().prop_map(|[host_sent, collector_received, collector_sent, host_received]| {
-        Exchange { host_sent, collector_received, collector_sent, host_received }
+        TimeExchange { host_sent, collector_received, collector_sent, host_received }
     })
 }
 
 const NAMES: [&str; 3] = ["", "web-1", "7-1700000000.sclog"];
 
-fn request() -> impl Strategy<Value = (Request<'static>, Vec<u8>)> {
+fn request() -> impl Strategy<Value = (ShipperRequest<'static>, Vec<u8>)> {
     let alone = prop_oneof![
-        (any::<u32>(), 0..3_usize, any::<[u8; 16]>())
-            .prop_map(|(version, host, boot)| Request::Hello { version, host: NAMES[host], boot }),
+        (any::<u32>(), 0..3_usize, any::<[u8; 16]>()).prop_map(|(version, host, boot)| {
+            ShipperRequest::Hello { version, host: NAMES[host], boot }
+        }),
         (0..3_usize, identity())
-            .prop_map(|(name, identity)| Request::File { name: NAMES[name], identity }),
-        (any::<u64>(), any::<u32>()).prop_map(|(page, pages)| Request::Ask { page, pages }),
-        any::<u64>().prop_map(|length| Request::Length { length }),
-        (any::<u64>(), any::<u64>()).prop_map(|(number, left)| Request::Flush { number, left }),
-        Just(Request::Time),
-        exchange().prop_map(Request::Hint),
-        Just(Request::Bye),
+            .prop_map(|(name, identity)| ShipperRequest::File { name: NAMES[name], identity }),
+        (any::<u64>(), any::<u32>()).prop_map(|(page, pages)| ShipperRequest::Ask { page, pages }),
+        any::<u64>().prop_map(|length| ShipperRequest::Length { length }),
+        (any::<u64>(), any::<u64>())
+            .prop_map(|(number, left)| ShipperRequest::Flush { number, left }),
+        Just(ShipperRequest::Time),
+        exchange().prop_map(ShipperRequest::Hint),
+        Just(ShipperRequest::Bye),
     ];
     prop_oneof![
         8 => alone.prop_map(|request| (request, Vec::new())),
         2 => (any::<u64>(), any::<u32>(), prop::collection::vec(any::<u8>(), 0..2000))
-            .prop_map(|(offset, length, bytes)| (Request::Extent { offset, length }, bytes)),
+            .prop_map(|(offset, length, bytes)| (ShipperRequest::Extent { offset, length }, bytes)),
     ]
 }
 
-fn answer() -> impl Strategy<Value = Answer> {
+fn answer() -> impl Strategy<Value = CollectorAnswer> {
     let shortage = prop_oneof![
-        Just(Shortage::Disk),
-        Just(Shortage::Quota),
-        Just(Shortage::Files),
-        Just(Shortage::Failure)
+        Just(StorageShortage::Disk),
+        Just(StorageShortage::Quota),
+        Just(StorageShortage::Files),
+        Just(StorageShortage::Failure)
     ];
     prop_oneof![
         (any::<u32>(), any::<u128>())
-            .prop_map(|(version, store)| Answer::Welcome { version, store }),
-        ".{0,40}".prop_map(|why| Answer::Refused { why }),
+            .prop_map(|(version, store)| CollectorAnswer::Welcome { version, store }),
+        ".{0,40}".prop_map(|why| CollectorAnswer::Refused { why }),
         (any::<u64>(), prop::collection::vec(any::<u64>(), 0..300))
-            .prop_map(|(length, sums)| Answer::Have { length, sums }),
-        any::<u64>().prop_map(|number| Answer::Durable { number }),
+            .prop_map(|(length, sums)| CollectorAnswer::Have { length, sums }),
+        any::<u64>().prop_map(|number| CollectorAnswer::Durable { number }),
         (any::<u64>(), shortage)
-            .prop_map(|(number, shortage)| Answer::NotStored { number, shortage }),
-        (any::<i64>(), any::<i64>()).prop_map(|(received, sent)| Answer::Time { received, sent }),
-        Just(Answer::Bye),
+            .prop_map(|(number, shortage)| CollectorAnswer::NotStored { number, shortage }),
+        (any::<i64>(), any::<i64>())
+            .prop_map(|(received, sent)| CollectorAnswer::Time { received, sent }),
+        Just(CollectorAnswer::Bye),
     ]
 }
 
 /// The next frame, however often the time was too short.
-fn next(reader: &mut FrameReader, source: &mut Pieces<'_>) -> Result<Vec<u8>, Error> {
+fn next(reader: &mut FrameReader, source: &mut Pieces<'_>) -> Result<Vec<u8>, FrameError> {
     loop {
-        match reader.next(source) {
-            Err(Error::Io(error)) if error.kind() == io::ErrorKind::TimedOut => {}
+        match reader.next_frame(source) {
+            Err(FrameError::Io(error)) if error.kind() == io::ErrorKind::TimedOut => {}
             result => return result.map(<[u8]>::to_vec),
         }
     }
@@ -103,7 +106,7 @@ proptest! {
     ) {
         let mut bytes = Vec::new();
         for (request, behind) in &requests {
-            bytes.extend(frame_with(request, behind).unwrap());
+            bytes.extend(encode_frame_with(request, behind).unwrap());
         }
         let mut source = Pieces { bytes: &bytes, sizes, next: 0, late: false };
         let mut reader = FrameReader::default();
@@ -113,23 +116,23 @@ proptest! {
             prop_assert_eq!(&read, request);
             prop_assert_eq!(rest, &behind[..]);
         }
-        prop_assert!(matches!(next(&mut reader, &mut source), Err(Error::Closed)));
+        prop_assert!(matches!(next(&mut reader, &mut source), Err(FrameError::Closed)));
     }
 
     #[test]
     fn answers_come_back(answer in answer()) {
-        let frame = frame(&answer).unwrap();
+        let frame = encode_frame(&answer).unwrap();
         prop_assert_eq!(decode_answer(&frame[4..]).unwrap(), answer);
     }
 
     /// What was cut off anywhere within a frame is told, and no frame is made of it.
     #[test]
     fn a_stream_cut_off_within_a_frame_is_told(request in request(), share in 0.0..1.0_f64) {
-        let bytes = frame_with(&request.0, &request.1).unwrap();
+        let bytes = encode_frame_with(&request.0, &request.1).unwrap();
         let cut = 1 + (share * (bytes.len() - 1) as f64) as usize;
         prop_assume!(cut < bytes.len());
         let mut source = Pieces { bytes: &bytes[..cut], sizes: vec![50], next: 0, late: false };
-        prop_assert!(matches!(next(&mut FrameReader::default(), &mut source), Err(Error::CutOff)));
+        prop_assert!(matches!(next(&mut FrameReader::default(), &mut source), Err(FrameError::CutOff)));
     }
 
     /// Any bytes at all give frames or errors; none of them a message that takes more room than it
@@ -138,7 +141,7 @@ proptest! {
     fn garbage_is_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         let mut reader = FrameReader::default();
         let mut source = &bytes[..];
-        while let Ok(frame) = reader.next(&mut source) {
+        while let Ok(frame) = reader.next_frame(&mut source) {
             let _ = decode_request(frame);
             let _ = decode_answer(frame);
         }
@@ -149,40 +152,43 @@ proptest! {
 
 #[test]
 fn no_frame_is_longer_than_any_may_be() {
-    let request = Request::Extent { offset: 0, length: 0 };
-    assert!(matches!(frame_with(&request, &vec![0; FRAME_LIMIT]), Err(Error::TooLong(_))));
+    let request = ShipperRequest::Extent { offset: 0, length: 0 };
+    assert!(matches!(
+        encode_frame_with(&request, &vec![0; FRAME_LIMIT]),
+        Err(FrameError::TooLong(_))
+    ));
     let mut announced = (FRAME_LIMIT as u32 + 1).to_le_bytes().to_vec();
     announced.extend([0; 100]);
     let mut reader = FrameReader::default();
-    assert!(matches!(reader.next(&mut &announced[..]), Err(Error::TooLong(_))));
+    assert!(matches!(reader.next_frame(&mut &announced[..]), Err(FrameError::TooLong(_))));
 }
 
 #[test]
 fn bytes_behind_a_message_that_has_none_are_refused() {
-    let frame = frame_with(&Request::Bye, b"x").unwrap();
-    assert!(matches!(decode_request(&frame[4..]), Err(Error::Malformed)));
-    let mut frame = frame_with(&Answer::Bye, b"x").unwrap();
-    assert!(matches!(decode_answer(&frame[4..]), Err(Error::Malformed)));
+    let frame = encode_frame_with(&ShipperRequest::Bye, b"x").unwrap();
+    assert!(matches!(decode_request(&frame[4..]), Err(FrameError::Malformed)));
+    let mut frame = encode_frame_with(&CollectorAnswer::Bye, b"x").unwrap();
+    assert!(matches!(decode_answer(&frame[4..]), Err(FrameError::Malformed)));
     frame.truncate(5);
-    assert_eq!(decode_answer(&frame[4..]).unwrap(), Answer::Bye);
+    assert_eq!(decode_answer(&frame[4..]).unwrap(), CollectorAnswer::Bye);
 }
 
 #[test]
 fn an_exchange_gives_offset_and_round_trip() {
     // The host is 1000 ahead; 30 there, 50 back, 5 in between: asked at 1000 (0 of the
     // collector's).
-    let exchange = Exchange {
+    let exchange = TimeExchange {
         host_sent: 1000,
         collector_received: 30,
         collector_sent: 35,
         host_received: 1085,
     };
-    assert_eq!((exchange.offset(), exchange.round_trip()), (1010, 80));
-    let far = Exchange {
+    assert_eq!((exchange.clock_offset(), exchange.round_trip()), (1010, 80));
+    let far = TimeExchange {
         host_sent: i64::MAX,
         collector_received: i64::MIN,
         collector_sent: i64::MIN,
         host_received: i64::MAX,
     };
-    assert_eq!((far.offset(), far.round_trip()), (i64::MAX, 0));
+    assert_eq!((far.clock_offset(), far.round_trip()), (i64::MAX, 0));
 }

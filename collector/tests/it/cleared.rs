@@ -8,8 +8,8 @@ use std::net::TcpListener;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use collector::collect::{self, Deadlines, Limits};
-use collector::link::Stop;
+use collector::collect::{self, Deadlines, HostLimits};
+use collector::link::StopFlag;
 use collector::ship;
 use message_trace::DataDir;
 
@@ -51,13 +51,13 @@ fn a_quota_that_is_full_is_noticed_to_be_free_again() {
     // There is room for three and for more of the fourth than a batch holds. So the batch that has
     // no room begins in the fourth, wherever those before it ended: where sending takes long, they
     // end early.
-    let limits = Limits { bytes: (4 * LONG - 96) * 4096, files: 100 };
-    let stop = Stop::default();
+    let limits = HostLimits { bytes: (4 * LONG - 96) * 4096, files: 100 };
+    let stop = StopFlag::default();
     with_collector(&to, limits, &heard, |address| {
-        let options = ship::Options { follow: true, ..options(&from, address) };
+        let options = ship::ShipOptions { follow: true, ..options(&from, address) };
         std::thread::scope(|scope| {
             let _stopping = Stopping(&stop);
-            scope.spawn(|| ship::run(&options, &heard, &stop));
+            scope.spawn(|| ship::run_shipper(&options, &heard, &stop));
             let full = || {
                 let lines = heard.lines();
                 lines.iter().filter(|line| line.contains("Quota") && line.contains("again")).count()
@@ -86,12 +86,12 @@ fn too_many_files_are_noticed_to_be_fewer() {
     let (host, gathered) = (from.join("hosts/web-1"), to.join("hosts/web-1"));
     (1..=3).for_each(|pid| drop(make_log(&host, pid, &[1], 2)));
     let heard = Heard::default();
-    let stop = Stop::default();
-    with_collector(&to, Limits { files: 2, ..PLENTY }, &heard, |address| {
-        let options = ship::Options { follow: true, ..options(&from, address) };
+    let stop = StopFlag::default();
+    with_collector(&to, HostLimits { files: 2, ..PLENTY }, &heard, |address| {
+        let options = ship::ShipOptions { follow: true, ..options(&from, address) };
         std::thread::scope(|scope| {
             let _stopping = Stopping(&stop);
-            scope.spawn(|| ship::run(&options, &heard, &stop));
+            scope.spawn(|| ship::run_shipper(&options, &heard, &stop));
             wait(&heard, "it is full", || heard.lines().iter().any(|line| line.contains("Files")));
             // All were in one batch, so none is known to be there; two have room.
             let first = contents(&host).into_keys().next().unwrap();
@@ -116,11 +116,11 @@ fn a_log_that_goes_on_is_sent_as_a_whole_where_it_was_taken_away() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     let collect = |work: &dyn Fn()| {
         let listener = TcpListener::bind(address).unwrap();
-        let stop = Stop::default();
-        let options = collect::Options {
+        let stop = StopFlag::default();
+        let options = collect::CollectOptions {
             data: DataDir::new(&to),
             tls: None,
             revoked: None,
@@ -129,14 +129,14 @@ fn a_log_that_goes_on_is_sent_as_a_whole_where_it_was_taken_away() {
         };
         std::thread::scope(|scope| {
             let _stopping = Stopping(&stop);
-            scope.spawn(|| collect::run(&options, &listener, &heard, &stop).unwrap());
+            scope.spawn(|| collect::run_collector(&options, &listener, &heard, &stop).unwrap());
             work();
         });
     };
-    let options = ship::Options { follow: true, ..options(&from, address) };
+    let options = ship::ShipOptions { follow: true, ..options(&from, address) };
     std::thread::scope(|scope| {
         let _stopping = Stopping(&stop);
-        scope.spawn(|| ship::run(&options, &heard, &stop));
+        scope.spawn(|| ship::run_shipper(&options, &heard, &stop));
         collect(&|| {
             same();
             clear(&gathered);

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use collector::collect::{self, Deadlines, Limits};
-use collector::link::Stop;
+use collector::collect::{self, Deadlines, HostLimits};
+use collector::link::StopFlag;
 use collector::ship;
 use message_trace::DataDir;
 
@@ -62,7 +62,7 @@ fn what_nobody_writes_to_is_removed_once_it_is_gathered() {
     let writer = fs::File::options().write(true).open(&open).unwrap();
     let heard = Heard::default();
     with_collector(&to, PLENTY, &heard, |address| {
-        let options = ship::Options { remove: true, ..options(&from, address) };
+        let options = ship::ShipOptions { remove: true, ..options(&from, address) };
         once(&options, &heard);
         assert_eq!(contents(&to.join("hosts/web-1")), before);
         let left: Vec<String> = contents(&host).into_keys().collect();
@@ -107,12 +107,12 @@ fn a_quota_stops_a_host_and_more_of_it_lets_it_go_on() {
         make_log(&host, pid, &(1..64).collect::<Vec<_>>(), 64);
     }
     let heard = Arc::new(Heard::default());
-    let small = Limits { bytes: 600 << 10, files: 1000 };
+    let small = HostLimits { bytes: 600 << 10, files: 1000 };
     with_collector(&to, small, &heard, |address| {
-        let stop = Stop::default();
+        let stop = StopFlag::default();
         let options = options(&from, address);
         std::thread::scope(|scope| {
-            let shipper = scope.spawn(|| ship::run(&options, &*heard, &stop));
+            let shipper = scope.spawn(|| ship::run_shipper(&options, &*heard, &stop));
             while !heard
                 .lines()
                 .iter()
@@ -130,13 +130,13 @@ fn a_quota_stops_a_host_and_more_of_it_lets_it_go_on() {
     assert!(stored <= 600 << 10, "{stored}");
     with_collector(&to, PLENTY, &heard, |address| once(&options(&from, address), &heard));
     assert_eq!(contents(&to.join("hosts/web-1")), contents(&host));
-    let few = Limits { files: 4, ..PLENTY };
+    let few = HostLimits { files: 4, ..PLENTY };
     make_log(&host, 5, &[1], 2);
     with_collector(&to, few, &heard, |address| {
         let options = options(&from, address);
-        let stop = Stop::default();
+        let stop = StopFlag::default();
         std::thread::scope(|scope| {
-            scope.spawn(|| ship::run(&options, &*heard, &stop));
+            scope.spawn(|| ship::run_shipper(&options, &*heard, &stop));
             while !heard.lines().iter().any(|line| line.contains("Files")) {
                 std::thread::sleep(Duration::from_millis(5));
             }
@@ -155,7 +155,7 @@ fn who_follows_sends_what_is_written_and_goes_on_at_another_collector() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     let same = |to: &Path| {
         let gathered = to.join("hosts/web-1");
         let deadline = std::time::Instant::now() + Duration::from_secs(60);
@@ -166,24 +166,25 @@ fn who_follows_sends_what_is_written_and_goes_on_at_another_collector() {
     };
     let collect_at = |to: &Path, work: &dyn Fn()| {
         let listener = TcpListener::bind(address).unwrap();
-        let options = collect::Options {
+        let options = collect::CollectOptions {
             data: DataDir::new(to),
             tls: None,
             revoked: None,
             limits: PLENTY,
             deadlines: Deadlines::default(),
         };
-        let stop = Stop::default();
+        let stop = StopFlag::default();
         std::thread::scope(|scope| {
-            let collector = scope.spawn(|| collect::run(&options, &listener, &heard, &stop));
+            let collector =
+                scope.spawn(|| collect::run_collector(&options, &listener, &heard, &stop));
             work();
             stop.store(true, Relaxed);
             collector.join().unwrap().unwrap();
         });
     };
-    let options = ship::Options { follow: true, ..options(&from, address) };
+    let options = ship::ShipOptions { follow: true, ..options(&from, address) };
     std::thread::scope(|scope| {
-        scope.spawn(|| ship::run(&options, &heard, &stop));
+        scope.spawn(|| ship::run_shipper(&options, &heard, &stop));
         let path = make_log(&host, 1, &[1], 200);
         collect_at(&to, &|| {
             same(&to);
@@ -214,7 +215,7 @@ fn of_two_files_that_are_one_log_the_first_is_sent_and_none_removed() {
     let before = contents(&host);
     let heard = Heard::default();
     let summary = with_collector(&to, PLENTY, &heard, |address| {
-        once(&ship::Options { remove: true, ..options(&from, address) }, &heard)
+        once(&ship::ShipOptions { remove: true, ..options(&from, address) }, &heard)
     });
     assert_eq!((summary.sent, contents(&host)), (4 * 4096, before));
     let gathered: Vec<String> = contents(&to.join("hosts/web-1")).into_keys().collect();
@@ -250,10 +251,11 @@ fn who_does_not_follow_ends_when_there_is_no_room_for_long() {
     let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
     make_log(&from.join("hosts/web-1"), 1, &(1..100).collect::<Vec<_>>(), 100);
     let heard = Heard::default();
-    let small = Limits { bytes: 100 << 10, files: 10 };
+    let small = HostLimits { bytes: 100 << 10, files: 10 };
     with_collector(&to, small, &heard, |address| {
-        let options = ship::Options { patience: Duration::ZERO, ..options(&from, address) };
-        let error = ship::run(&options, &heard, &Stop::default()).unwrap_err().to_string();
+        let options = ship::ShipOptions { patience: Duration::ZERO, ..options(&from, address) };
+        let error =
+            ship::run_shipper(&options, &heard, &StopFlag::default()).unwrap_err().to_string();
         assert!(error.contains("used up its quota"), "{error}");
     });
 }
@@ -271,15 +273,16 @@ fn two_collectors_do_not_gather_into_one_directory() {
         }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let data = DataDir::new(directory.path());
-        let options = collect::Options {
+        let options = collect::CollectOptions {
             data,
             tls: None,
             revoked: None,
             limits: PLENTY,
             deadlines: Deadlines::default(),
         };
-        let error =
-            collect::run(&options, &listener, &heard, &Stop::default()).unwrap_err().to_string();
+        let error = collect::run_collector(&options, &listener, &heard, &StopFlag::default())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("another collector gathers into this directory"), "{error}");
     });
 }
@@ -294,12 +297,13 @@ fn an_error_says_the_address_once() {
         format!("localhost:{}", closed.port()),
         "no-such-host.invalid:9712".into(),
     ] {
-        let options = ship::Options {
+        let options = ship::ShipOptions {
             to: to.clone(),
             patience: Duration::ZERO,
             ..options(directory.path(), closed)
         };
-        let error = ship::run(&options, &heard, &Stop::default()).unwrap_err().to_string();
+        let error =
+            ship::run_shipper(&options, &heard, &StopFlag::default()).unwrap_err().to_string();
         assert!(
             error.starts_with(&format!("{to}: ")) && error.matches(&to).count() == 1,
             "{error}"

@@ -3,11 +3,11 @@
 
 use std::fs;
 
-use collector::link::Stop;
+use collector::link::StopFlag;
 use collector::ship;
 use protocols::operations::OperationFile;
-use socket_log::encode::{Direction, Head, Origin};
-use socket_log::layout::{head, state};
+use socket_log::encode::{Direction, FlowOrigin, SnippetHeader};
+use socket_log::layout::{snippet, state};
 use socket_log::write::{LogWriter, TCP};
 
 use crate::common::{Heard, PLENTY, contents, options, with_collector};
@@ -15,11 +15,11 @@ use crate::common::{Heard, PLENTY, contents, options, with_collector};
 /// A log with a head that has a secret.
 fn with_secret(pid: u32, state: u32) -> Vec<u8> {
     let mut log = LogWriter::new("web-1", pid, "/bin/client");
-    log.set_heads().set_state(state).set_boot_id([7; 16]);
-    log.flow(100, 1, TCP, Origin::Socket, 11).send(200, 1, 70);
-    let head = Head {
+    log.set_snippets().set_state(state).set_boot_id([7; 16]);
+    log.flow(100, 1, TCP, FlowOrigin::Socket, 11).send(200, 1, 70);
+    let head = SnippetHeader {
         direction: Direction::Send,
-        class: head::HTTP1,
+        class: snippet::HTTP1,
         flow: 1,
         ticks: 200,
         offset: 0,
@@ -29,8 +29,8 @@ fn with_secret(pid: u32, state: u32) -> Vec<u8> {
         datagram: false,
         plain: false,
     };
-    log.head(&head, b"GET /user/1234567?token=hunter2 HTTP/1.1\r\n\r\n");
-    log.bytes()
+    log.snippet(&head, b"GET /user/1234567?token=hunter2 HTTP/1.1\r\n\r\n");
+    log.to_bytes()
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn operations_are_sent_and_heads_are_not() {
     let _writer = fs::File::options().write(true).open(host.join("2-1.sclog")).unwrap();
     let heard = Heard::default();
     with_collector(&to, PLENTY, &heard, |address| {
-        ship::run(&options(&from, address), &heard, &Stop::default()).unwrap();
+        ship::run_shipper(&options(&from, address), &heard, &StopFlag::default()).unwrap();
     });
     let there = contents(&gathered);
     let names: Vec<&str> = there.keys().map(String::as_str).collect();
@@ -60,7 +60,7 @@ fn operations_are_sent_and_heads_are_not() {
     for pid in [1, 2] {
         let log = gathered.join(format!("{pid}-1.sclog"));
         let mut names = Vec::new();
-        let file = OperationFile::of_log(&log).unwrap().unwrap();
+        let file = OperationFile::open_for_log(&log).unwrap().unwrap();
         assert_eq!(file.for_each(|entry| names.push(entry.operation.name)).unwrap(), 0);
         assert_eq!(names, ["GET /user/{}"]);
     }

@@ -12,11 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use collector::collect::{Cause, Deadlines};
-use collector::keys::{Authority, Role, Validity};
-use collector::link::{Link, Socket, Stop};
+use collector::collect::{Deadlines, RefusalCause};
+use collector::keys::{Authority, KeyRole, KeyValidity};
+use collector::link::{DeadlineSocket, StopFlag, WireLink};
 use collector::wire::{
-    self, ASK_LIMIT, Answer, EXTENT_LIMIT, Exchange, FRAME_LIMIT, Request, VERSION,
+    self, ASK_LIMIT, CollectorAnswer, EXTENT_LIMIT, FRAME_LIMIT, ShipperRequest, TimeExchange,
+    VERSION,
 };
 use collector::{ship, tls};
 
@@ -26,54 +27,62 @@ use self::system::{FILE, HELLO, PATIENCE, with_collector, with_patient_collector
 fn certificates_that_are_not_good() {
     with_collector(|system| {
         const DAY: i64 = 24 * 60 * 60;
-        let now = Validity::days(0).until;
+        let now = KeyValidity::for_days(0).until;
         let issue = |from, until| {
-            system.authority.issue(Role::Host, &["web-1"], Validity { from, until }).unwrap()
+            system
+                .authority
+                .issue_key(KeyRole::Host, &["web-1"], KeyValidity { from, until })
+                .unwrap()
         };
         let told = system.ship_as("web-1", issue(now - 3 * DAY, now - DAY));
         assert!(told.contains("our certificate has expired"), "{told}");
-        system.refused(Cause::Tls, "certificate expired");
+        system.refused(RefusalCause::Tls, "certificate expired");
         system.ship_as("web-1", issue(now + DAY, now + 3 * DAY));
-        system.refused(Cause::Tls, "certificate not yet valid");
+        system.refused(RefusalCause::Tls, "certificate not yet valid");
 
         // Of another authority: the shipper trusts that one and not this collector, so it is the
         // first to refuse.
         let other = Authority::create(&system.directory.join("other-keys"), 10).unwrap();
-        let told = system.ship_as("web-1", other.host(&["web-1"], 1).unwrap());
+        let told = system.ship_as("web-1", other.issue_host(&["web-1"], 1).unwrap());
         assert!(told.contains("certificate of another authority"), "{told}");
         // One that takes anybody for the collector is refused there.
         let mut options =
             system.options(&system.directory.join("other"), "web-1", issue(now - DAY, now + DAY));
         options.tls = Some(system.trusting(&other));
-        let told = ship::run(&options, system.refusals, &Stop::default()).unwrap_err().to_string();
+        let told = ship::run_shipper(&options, system.refusals, &StopFlag::default())
+            .unwrap_err()
+            .to_string();
         assert!(told.contains("our certificate is of another authority"), "{told}");
-        system.refused(Cause::Tls, "certificate of another authority");
+        system.refused(RefusalCause::Tls, "certificate of another authority");
 
         // The collector's own key lets nobody in as a host.
-        assert!(tls::client(&system.authority.collector(1).unwrap()).is_err());
+        assert!(tls::client_config(&system.authority.issue_collector(1).unwrap()).is_err());
     });
 }
 
 #[test]
 fn names_that_are_not_its_own() {
     with_collector(|system| {
-        let key = || system.authority.host(&["web-1"], 1).unwrap();
+        let key = || system.authority.issue_host(&["web-1"], 1).unwrap();
         let told = system.ship_as("web-2", key());
         assert!(told.contains("its certificate is for web-1"), "{told}");
-        system.refused(Cause::Name, "wants to write as 'web-2'");
+        system.refused(RefusalCause::Name, "wants to write as 'web-2'");
         for name in ["..", "../good", "good/../good", "/", "", "a\0b", ".store"] {
             let mut raw = system.raw();
-            raw.request(&Request::Hello { version: VERSION, host: name, boot: [0; 16] }, &[]);
+            raw.request(
+                &ShipperRequest::Hello { version: VERSION, host: name, boot: [0; 16] },
+                &[],
+            );
             assert!(raw.why().contains("a host name has"), "{name:?}");
         }
-        system.refused(Cause::Name, "a host name has");
+        system.refused(RefusalCause::Name, "a host name has");
     });
 }
 
 #[test]
 fn paths_that_lead_elsewhere() {
     with_collector(|system| {
-        let Request::File { identity, .. } = FILE else { return };
+        let ShipperRequest::File { identity, .. } = FILE else { return };
         for name in [
             "../good/1-1.sclog",
             "/tmp/x.sclog",
@@ -85,10 +94,10 @@ fn paths_that_lead_elsewhere() {
             "x\n.sclog",
         ] {
             let mut raw = system.welcomed();
-            raw.request(&Request::File { name, identity }, &[]);
+            raw.request(&ShipperRequest::File { name, identity }, &[]);
             assert!(raw.why().contains("a log's name has"), "{name:?}");
         }
-        system.refused(Cause::Violation, "a log's name has");
+        system.refused(RefusalCause::Violation, "a log's name has");
         // A way that leads elsewhere, laid where the log would be, is not followed.
         let host = system.directory.join("gathered/hosts/web-1");
         fs::create_dir_all(&host).unwrap();
@@ -98,9 +107,9 @@ fn paths_that_lead_elsewhere() {
         let mut raw = system.welcomed();
         raw.request(&FILE, &[]);
         let page = zstd::bulk::compress(&[7; 4096], 1).unwrap();
-        raw.request(&Request::Extent { offset: 0, length: 4096 }, &page);
-        raw.request(&Request::Flush { number: 1, left: 0 }, &[]);
-        assert_eq!(raw.answer(), Answer::Durable { number: 1 });
+        raw.request(&ShipperRequest::Extent { offset: 0, length: 4096 }, &page);
+        raw.request(&ShipperRequest::Flush { number: 1, left: 0 }, &[]);
+        assert_eq!(raw.answer(), CollectorAnswer::Durable { number: 1 });
         assert_eq!(fs::read_to_string(&target).unwrap(), "untouched");
         assert_eq!(fs::read(host.join("1-1+2.sclog")).unwrap(), [7; 4096]);
     });
@@ -121,53 +130,66 @@ fn frames_that_are_none() {
             raw.send(&frame);
             assert!(raw.why().contains("not a message of this protocol"), "{frame:?}");
         }
-        system.refused(Cause::Protocol, "not a message of this protocol");
+        system.refused(RefusalCause::Protocol, "not a message of this protocol");
         // Messages that are, where they are not.
         let garbage = vec![3; 100];
         let page = zstd::bulk::compress(&[7; 4096], 1).unwrap();
         let bomb = zstd::bulk::compress(&vec![0; EXTENT_LIMIT + 1], 1).unwrap();
         let limit = EXTENT_LIMIT as u32;
-        let none =
-            Exchange { host_sent: 0, collector_received: 0, collector_sent: 0, host_received: 0 };
-        let cases: Vec<(Vec<(Request<'_>, &[u8])>, &str)> = vec![
+        let none = TimeExchange {
+            host_sent: 0,
+            collector_received: 0,
+            collector_sent: 0,
+            host_received: 0,
+        };
+        let cases: Vec<(Vec<(ShipperRequest<'_>, &[u8])>, &str)> = vec![
             (vec![(HELLO, &[])], "greeted twice"),
-            (vec![(Request::Hint(none), &[])], "an exchange of times that there was not"),
-            (vec![(Request::Flush { number: 2, left: 0 }, &[])], "not counted one by one"),
+            (vec![(ShipperRequest::Hint(none), &[])], "an exchange of times that there was not"),
+            (vec![(ShipperRequest::Flush { number: 2, left: 0 }, &[])], "not counted one by one"),
             (
-                vec![(FILE, &[]), (Request::Ask { page: 0, pages: ASK_LIMIT + 1 }, &[])],
+                vec![(FILE, &[]), (ShipperRequest::Ask { page: 0, pages: ASK_LIMIT + 1 }, &[])],
                 "too many checksums",
             ),
-            (vec![(Request::Ask { page: 0, pages: 1 }, &[])], "without saying of which"),
-            (vec![(Request::Length { length: 1 }, &[])], "without saying of which"),
+            (vec![(ShipperRequest::Ask { page: 0, pages: 1 }, &[])], "without saying of which"),
+            (vec![(ShipperRequest::Length { length: 1 }, &[])], "without saying of which"),
             (
-                vec![(FILE, &[]), (Request::Extent { offset: 0, length: 4096 }, &garbage)],
+                vec![(FILE, &[]), (ShipperRequest::Extent { offset: 0, length: 4096 }, &garbage)],
                 "not what was announced",
             ),
             (
-                vec![(FILE, &[]), (Request::Extent { offset: 0, length: 4095 }, &page)],
+                vec![(FILE, &[]), (ShipperRequest::Extent { offset: 0, length: 4095 }, &page)],
                 "not what was announced",
             ),
             (
-                vec![(FILE, &[]), (Request::Extent { offset: 0, length: limit }, &bomb)],
+                vec![(FILE, &[]), (ShipperRequest::Extent { offset: 0, length: limit }, &bomb)],
                 "not what was announced",
             ),
             (
-                vec![(FILE, &[]), (Request::Extent { offset: 0, length: limit + 1 }, &bomb)],
+                vec![(FILE, &[]), (ShipperRequest::Extent { offset: 0, length: limit + 1 }, &bomb)],
                 "longer than any may be",
             ),
-            (vec![(FILE, &[]), (Request::Extent { offset: 5, length: 4096 }, &page)], "at byte 5"),
+            (
+                vec![(FILE, &[]), (ShipperRequest::Extent { offset: 5, length: 4096 }, &page)],
+                "at byte 5",
+            ),
             (
                 vec![
                     (FILE, &[]),
-                    (Request::Extent { offset: u64::MAX - 4095, length: 4096 }, &page),
+                    (ShipperRequest::Extent { offset: u64::MAX - 4095, length: 4096 }, &page),
                 ],
                 "at byte",
             ),
             (
-                vec![(FILE, &[]), (Request::Extent { offset: 1 << 42, length: 4096 }, &page)],
+                vec![
+                    (FILE, &[]),
+                    (ShipperRequest::Extent { offset: 1 << 42, length: 4096 }, &page),
+                ],
                 "bytes of content",
             ),
-            (vec![(FILE, &[]), (Request::Length { length: 1 << 42 }, &[])], "bytes of content"),
+            (
+                vec![(FILE, &[]), (ShipperRequest::Length { length: 1 << 42 }, &[])],
+                "bytes of content",
+            ),
         ];
         for (requests, words) in &cases {
             let mut raw = system.welcomed();
@@ -183,9 +205,12 @@ fn frames_that_are_none() {
         raw.request(&FILE, &[]);
         assert!(raw.why().contains("not a greeting"));
         let mut raw = system.raw();
-        raw.request(&Request::Hello { version: VERSION + 1, host: "web-1", boot: [0; 16] }, &[]);
+        raw.request(
+            &ShipperRequest::Hello { version: VERSION + 1, host: "web-1", boot: [0; 16] },
+            &[],
+        );
         assert!(raw.why().contains("speaks version 2"));
-        system.refused(Cause::Version, "speaks version 2");
+        system.refused(RefusalCause::Version, "speaks version 2");
     });
 }
 
@@ -194,7 +219,7 @@ fn who_speaks_no_tls() {
     with_collector(|system| {
         for bytes in [
             &b"GET / HTTP/1.1\r\n\r\n"[..],
-            &wire::frame(&HELLO).unwrap(),
+            &wire::encode_frame(&HELLO).unwrap(),
             &[0x16, 3, 1, 0xff, 0xff, 1],
         ] {
             let mut stream = TcpStream::connect(system.address).unwrap();
@@ -204,7 +229,7 @@ fn who_speaks_no_tls() {
         }
         let refused = || {
             let refusals = system.refusals.0.lock().unwrap();
-            refusals.iter().filter(|(cause, ..)| *cause == Cause::Tls).count()
+            refusals.iter().filter(|(cause, ..)| *cause == RefusalCause::Tls).count()
         };
         let deadline = Instant::now() + PATIENCE;
         while refused() < 3 {
@@ -225,14 +250,15 @@ fn who_is_slow_or_silent_or_half_gone() {
         let crowd: Vec<TcpStream> =
             (0..100).map(|_| TcpStream::connect(system.address).unwrap()).collect();
         system.good_host_gets_through();
-        system.refused(Cause::Slow, "its handshake took too long");
-        system.refused(Cause::Slow, "too slow, or silent");
+        system.refused(RefusalCause::Slow, "its handshake took too long");
+        system.refused(RefusalCause::Slow, "too slow, or silent");
         assert!(idle.why().contains("silent for too long"));
         drop((silent, no_greeting, crowd));
         // A frame a byte at a time.
         let mut slow = system.welcomed();
         let frame =
-            wire::frame_with(&Request::Extent { offset: 0, length: 0 }, &[0; 1000]).unwrap();
+            wire::encode_frame_with(&ShipperRequest::Extent { offset: 0, length: 0 }, &[0; 1000])
+                .unwrap();
         let mut sent = 0;
         let began = Instant::now();
         while slow.link.write_all(&frame[sent..=sent]).and_then(|()| slow.link.flush()).is_ok() {
@@ -242,7 +268,7 @@ fn who_is_slow_or_silent_or_half_gone() {
                 sent < frame.len() && began.elapsed() < Duration::from_secs(60),
                 "nobody minds"
             );
-            slow.link.socket().within(PATIENCE);
+            slow.link.socket().set_deadline(PATIENCE);
         }
         // A shipper that is cut off and comes again need not wait for its former connection.
         let former = system.welcomed();
@@ -266,15 +292,15 @@ fn sockets_that_say_nothing_keep_nobody_out() {
         let connect = || TcpStream::connect(system.address).unwrap();
         let silent: Vec<TcpStream> = (0..700).map(|_| connect()).collect();
         system.good_host_gets_through();
-        system.refused(Cause::Many, "it had not said who it is");
+        system.refused(RefusalCause::Many, "it had not said who it is");
         // The beginning of a handshake is no name either, nor is a handshake without a greeting.
         let half: Vec<TcpStream> = (0..700).map(|_| connect()).collect();
         half.iter().for_each(|mut stream| drop(stream.write_all(&[0x16, 3, 1, 2, 0, 1])));
         let shaken: Vec<_> = (0..50).map(|_| system.raw()).collect();
         system.good_host_gets_through();
         known.exchange();
-        known.request(&Request::Flush { number: 1, left: 0 }, &[]);
-        assert_eq!(known.answer(), Answer::Durable { number: 1 });
+        known.request(&ShipperRequest::Flush { number: 1, left: 0 }, &[]);
+        assert_eq!(known.answer(), CollectorAnswer::Durable { number: 1 });
         drop((silent, half, shaken));
     });
 }
@@ -284,19 +310,19 @@ fn many_hosts_behind_one_address_are_connected_at_once() {
     with_patient_collector(NEVER, |system| {
         let names: Vec<String> = (0..100).map(|number| format!("host-{number}")).collect();
         let all: Vec<&str> = names.iter().map(String::as_str).collect();
-        let key = system.authority.host(&all, 1).unwrap();
+        let key = system.authority.issue_host(&all, 1).unwrap();
         let connected: Vec<_> = all
             .iter()
             .map(|host| {
                 let mut raw = system.raw_with(&key);
-                raw.request(&Request::Hello { version: VERSION, host, boot: [1; 16] }, &[]);
-                assert!(matches!(raw.answer(), Answer::Welcome { .. }), "{host}");
+                raw.request(&ShipperRequest::Hello { version: VERSION, host, boot: [1; 16] }, &[]);
+                assert!(matches!(raw.answer(), CollectorAnswer::Welcome { .. }), "{host}");
                 raw
             })
             .collect();
         for mut raw in connected {
-            raw.request(&Request::Flush { number: 1, left: 0 }, &[]);
-            assert_eq!(raw.answer(), Answer::Durable { number: 1 });
+            raw.request(&ShipperRequest::Flush { number: 1, left: 0 }, &[]);
+            assert_eq!(raw.answer(), CollectorAnswer::Durable { number: 1 });
         }
     });
 }
@@ -307,7 +333,7 @@ fn a_greeting_is_short() {
         let mut raw = system.raw();
         raw.send(&2000_u32.to_le_bytes());
         assert!(raw.why().contains("more than any may have"));
-        system.refused(Cause::Protocol, "more than any may have");
+        system.refused(RefusalCause::Protocol, "more than any may have");
     });
 }
 
@@ -315,24 +341,25 @@ fn a_greeting_is_short() {
 fn a_collector_of_another_authority_is_refused_by_the_shipper() {
     with_collector(|system| {
         // A host's key serves as no collector's: whoever has one cannot pose as the collector.
-        assert!(tls::server(&system.authority.host(&["web-1"], 1).unwrap()).is_err());
+        assert!(tls::server_config(&system.authority.issue_host(&["web-1"], 1).unwrap()).is_err());
         let other = Authority::create(&system.directory.join("false-keys"), 10).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut options = system.options(
             &system.directory.join("other"),
             "web-1",
-            system.authority.host(&["web-1"], 1).unwrap(),
+            system.authority.issue_host(&["web-1"], 1).unwrap(),
         );
         options.to = listener.local_addr().unwrap().to_string();
-        let config = tls::server(&other.collector(1).unwrap()).unwrap();
+        let config = tls::server_config(&other.issue_collector(1).unwrap()).unwrap();
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 let (stream, _) = listener.accept().unwrap();
-                let socket = Socket::new(stream, Stop::default(), PATIENCE).unwrap();
-                assert!(Link::server(socket, Arc::clone(&config)).is_err());
+                let socket = DeadlineSocket::new(stream, StopFlag::default(), PATIENCE).unwrap();
+                assert!(WireLink::accept(socket, Arc::clone(&config)).is_err());
             });
-            let told =
-                ship::run(&options, system.refusals, &Stop::default()).unwrap_err().to_string();
+            let told = ship::run_shipper(&options, system.refusals, &StopFlag::default())
+                .unwrap_err()
+                .to_string();
             assert!(told.contains("certificate of another authority"), "{told}");
         });
     });
@@ -346,8 +373,9 @@ fn a_collector_ends_although_somebody_always_has_something_to_say() {
         let mut raw = system.welcomed();
         let talking = Arc::clone(&talking);
         thread = Some(std::thread::spawn(move || {
-            let frames: Vec<u8> = (0..1000).flat_map(|_| wire::frame(&FILE).unwrap()).collect();
-            raw.link.socket().within(Duration::from_secs(600));
+            let frames: Vec<u8> =
+                (0..1000).flat_map(|_| wire::encode_frame(&FILE).unwrap()).collect();
+            raw.link.socket().set_deadline(Duration::from_secs(600));
             while talking.load(Relaxed) && raw.link.write_all(&frames).is_ok() {}
         }));
     });

@@ -3,20 +3,20 @@
 
 use crate::evidence;
 use crate::facts::HostFacts;
-use crate::lines::pieces::Pieces;
-use crate::lines::solve::{Solved, SolvedClock};
-use crate::model::{Clocks, HostClock, Source, Step};
+use crate::lines::pieces::ClockPieces;
+use crate::lines::solve::{SolvedClock, SolvedClocks};
+use crate::model::{ClockModel, ClockSource, HostClock, HostClockStep};
 use crate::pairs::pair::ClockPair;
 
 /// The clocks of `hosts`. `known` are the steps of each clock that its own logs tell of.
-pub(crate) fn assemble(
+pub(crate) fn assemble_clocks(
     hosts: &[HostFacts],
     clock_of: &[usize],
-    known: &[Pieces],
+    known: &[ClockPieces],
     pairs: &[ClockPair],
-    solved: &Solved,
+    solved: &SolvedClocks,
     reference: Option<usize>,
-) -> Clocks {
+) -> ClockModel {
     // A clock goes by the name of its first host, the reference's by that of the one that was asked
     // for.
     let first = |clock: usize| clock_of.iter().position(|of| *of == clock);
@@ -45,7 +45,7 @@ pub(crate) fn assemble(
                 },
             );
             if clock == solved.reference {
-                model.source = Source::Reference;
+                model.source = ClockSource::Reference;
                 // Of a reference that was set itself, the later pieces are known by messages.
                 model.uncertainty_ns = model.uncertainty_ns.or(Some(0));
                 model.skew_uncertainty_ppm = model.skew_uncertainty_ppm.or(Some(0.0));
@@ -53,26 +53,26 @@ pub(crate) fn assemble(
                 model.uncertainty_ns = None;
                 model.skew_uncertainty_ppm = None;
             }
-            with_known(model, &known[clock])
+            with_known_steps(model, &known[clock])
         })
         .collect();
     let host = |(host, clock): (&HostFacts, &usize)| {
         let mut model = of_clock[*clock].clone();
         model.host = host.name.clone();
         // The others of a machine whose clock is the one that all is compared with.
-        if model.source == Source::Reference && model.host != model.against {
-            model.source = Source::Machine;
+        if model.source == ClockSource::Reference && model.host != model.against {
+            model.source = ClockSource::Machine;
             if host.is_presumed {
-                model.source = Source::Presumed;
+                model.source = ClockSource::Presumed;
                 (model.uncertainty_ns, model.skew_uncertainty_ppm) = (None, None);
             }
         }
         model
     };
-    Clocks {
+    ClockModel {
         reference: name_of(solved.reference).to_owned(),
         hosts: hosts.iter().zip(clock_of).map(host).collect(),
-        links: evidence::of(pairs, solved, |clock| name_of(clock).to_owned()),
+        links: evidence::pair_evidence(pairs, solved, |clock| name_of(clock).to_owned()),
     }
 }
 
@@ -89,9 +89,9 @@ pub(crate) fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
         uncertainty_ns: uncertainty.offset.is_finite().then_some(uncertainty.offset.ceil() as i64),
         skew_uncertainty_ppm: uncertainty.skew.is_finite().then_some(ppm(uncertainty.skew)),
         source: match uncertainty.offset.is_finite() {
-            _ if is_root => Source::None,
-            true => Source::Messages,
-            false => Source::OneWay,
+            _ if is_root => ClockSource::None,
+            true => ClockSource::Messages,
+            false => ClockSource::OneWay,
         },
         since: (!line.pieces.steps.is_empty()).then_some(line.pieces.since),
         ..HostClock::default()
@@ -99,19 +99,23 @@ pub(crate) fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
     for (place, rates) in line.rates.windows(2).enumerate() {
         let Some(step) = line.pieces.steps.get(place) else { break };
         // When the step was, by the line before it and by the one behind it.
-        let before =
-            rates[0].common(line.origin, step.between[0].saturating_add(line.pieces.shift(place)));
-        let behind = rates[1]
-            .common(line.origin, step.between[1].saturating_add(line.pieces.shift(place + 1)));
+        let before = rates[0].common_time(
+            line.origin,
+            step.between[0].saturating_add(line.pieces.shift_before(place)),
+        );
+        let behind = rates[1].common_time(
+            line.origin,
+            step.between[1].saturating_add(line.pieces.shift_before(place + 1)),
+        );
         let [early, late] = [before.min(behind), before.max(behind)];
         // Where only the rate changed, that was where the lines cross.
-        let apart = |at: f64| rates[1].ahead(at, &rates[0]);
+        let apart = |at: f64| rates[1].ahead_of(at, &rates[0]);
         let crossing = early + (late - early) * apart(early) / (apart(early) - apart(late));
         let is_crossing = apart(early) * apart(late) < 0.0 && crossing.is_finite();
         let at = if is_crossing { crossing } else { 0.5 * (early + late) };
         let at = line.origin.saturating_add(at.round() as i64);
-        let jump = rates[1].shows(line.origin, at).saturating_sub(model.shows(at));
-        model.steps.push(Step {
+        let jump = rates[1].shown_time(line.origin, at).saturating_sub(model.shown_time(at));
+        model.steps.push(HostClockStep {
             at,
             offset_ns: jump,
             skew_ppm: ppm(rates[1].skew),
@@ -122,20 +126,20 @@ pub(crate) fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
 }
 
 /// The same with the steps that its logs tell of, after which it ran at the same rate.
-pub(crate) fn with_known(mut model: HostClock, known: &Pieces) -> HostClock {
+pub(crate) fn with_known_steps(mut model: HostClock, known: &ClockPieces) -> HostClock {
     if known.steps.is_empty() {
         return model;
     }
     let never_set = model.clone();
     model.since = model.since.or(Some(known.since));
     for step in &known.steps {
-        let [early, late] = step.between.map(|time| never_set.common(time));
+        let [early, late] = step.between.map(|time| never_set.common_time(time));
         let within_ns = late.saturating_sub(early) / 2;
         let at = early.saturating_add(within_ns);
         let place = model.steps.partition_point(|other| other.at <= at);
         let skew_ppm =
             place.checked_sub(1).map_or(model.skew_ppm, |before| model.steps[before].skew_ppm);
-        model.steps.insert(place, Step { at, offset_ns: step.jump, skew_ppm, within_ns });
+        model.steps.insert(place, HostClockStep { at, offset_ns: step.jump, skew_ppm, within_ns });
     }
     model
 }

@@ -1,17 +1,17 @@
 //! What the estimate rests on, made small enough to look at: the fastest messages of each pair
 //! after correction.
 
-use crate::lines::solve::Solved;
-use crate::model::Evidence;
+use crate::lines::solve::SolvedClocks;
+use crate::model::ClockEvidence;
 use crate::pairs::pair::ClockPair;
 use crate::tuning::{EVIDENCE_A_DIRECTION, EVIDENCE_MESSAGES};
 
 /// The evidence of each pair.
-pub(crate) fn of(
+pub(crate) fn pair_evidence(
     pairs: &[ClockPair],
-    solved: &Solved,
+    solved: &SolvedClocks,
     name: impl Fn(usize) -> String,
-) -> Vec<Evidence> {
+) -> Vec<ClockEvidence> {
     let [fewest, most] = EVIDENCE_A_DIRECTION;
     let share = (EVIDENCE_MESSAGES / (2 * pairs.len()).max(1)).clamp(fewest, most);
     pairs
@@ -20,8 +20,10 @@ pub(crate) fn of(
         .map(|(pair, strays)| {
             let mut least = [Vec::new(), Vec::new()];
             if let (Some(a), Some(b)) = (&solved.clocks[pair.a], &solved.clocks[pair.b]) {
-                for (place, mark) in pair.marks.iter().enumerate() {
-                    let (Some(first), Some(second)) = (a.common(mark.a), b.common(mark.b)) else {
+                for (place, mark) in pair.timestamps.iter().enumerate() {
+                    let (Some(first), Some(second)) =
+                        (a.common_time(mark.a), b.common_time(mark.b))
+                    else {
                         continue;
                     };
                     if strays.binary_search(&place).is_ok() {
@@ -34,18 +36,18 @@ pub(crate) fn of(
                         .push([sent_at, (received - sent).round() as i64]);
                 }
             }
-            Evidence {
+            ClockEvidence {
                 hosts: [name(pair.a), name(pair.b)],
                 messages: pair.messages,
                 contradicting: strays.len() as u64,
-                least: least.map(|points| thin(points, share)),
+                least: least.map(|points| thin_points(points, share)),
             }
         })
         .collect()
 }
 
 /// At most `most` of the points: of each stretch of time the least.
-fn thin(mut points: Vec<[i64; 2]>, most: usize) -> Vec<[i64; 2]> {
+fn thin_points(mut points: Vec<[i64; 2]>, most: usize) -> Vec<[i64; 2]> {
     points.sort_unstable();
     let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) else {
         return points;
@@ -77,7 +79,7 @@ mod tests {
     fn the_least_of_each_stretch_are_kept() {
         let points = (0..10).map(|at| [at, (at * 7) % 5]).collect();
         // Stretches of 4: delays 0 2 4 1, 3 0 2 4, 1 3.
-        assert_eq!(thin(points, 3), [[0, 0], [5, 0], [8, 1]]);
-        assert_eq!(thin(vec![[2, 1], [1, 5]], 3), [[1, 5], [2, 1]]);
+        assert_eq!(thin_points(points, 3), [[0, 0], [5, 0], [8, 1]]);
+        assert_eq!(thin_points(vec![[2, 1], [1, 5]], 3), [[1, 5], [2, 1]]);
     }
 }

@@ -1,6 +1,6 @@
 //! What is known of a host beside its messages.
 
-use crate::lines::pieces::{Pieces, StepTime};
+use crate::lines::pieces::{ClockPieces, StepTime};
 
 /// What is known of a host beside its messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct ClockSet {
 }
 
 /// The steps that a host's logs tell of.
-pub(crate) fn known(host: &HostFacts) -> Pieces {
+pub(crate) fn known_pieces(host: &HostFacts) -> ClockPieces {
     let mut shift = 0_i64;
     let steps = host.set.iter().map(|set| {
         let at = set.at.saturating_sub(shift);
@@ -45,5 +45,5 @@ pub(crate) fn known(host: &HostFacts) -> Pieces {
             jump: set.offset_ns,
         }
     });
-    Pieces::new([host.first, host.last], steps.collect())
+    ClockPieces::new([host.first, host.last], steps.collect())
 }

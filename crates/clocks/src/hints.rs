@@ -6,10 +6,10 @@
 
 pub(crate) mod apply;
 mod check;
+mod clock_groups;
+mod compose;
 pub(crate) mod exchanges;
-mod grouped;
 mod join;
 mod majority;
-mod through;
 
-pub use exchanges::Hints;
+pub use exchanges::ClockHints;

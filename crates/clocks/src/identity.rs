@@ -10,22 +10,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::HostFacts;
-use crate::presumed::{self, between};
-use crate::samples::Minima;
+use crate::presumed::{self, host_pair};
+use crate::samples::DelayMinima;
 use crate::tuning::{ONE_WRONG_IN, READING_NS};
 
 /// The clock of each host, by number: those with a machine of their own, or none that is known,
 /// have one each.
-pub(crate) fn clocks(hosts: &[HostFacts], pairs: &[&Minima]) -> Vec<usize> {
+pub(crate) fn clocks_of_hosts(hosts: &[HostFacts], pairs: &[&DelayMinima]) -> Vec<usize> {
     let machine = |host: u32| hosts.get(host as usize).map_or(0, |host| host.machine);
     // The hosts of one machine between which messages came too early.
     let contradictions: BTreeSet<[u32; 2]> = pairs
         .iter()
         .filter(|pair| machine(pair.from) != 0 && machine(pair.from) == machine(pair.to))
         .filter(|pair| is_too_early(pair))
-        .map(|pair| between(pair))
+        .map(|pair| host_pair(pair))
         .collect();
-    let apart = presumed::apart(hosts, pairs, &contradictions);
+    let apart = presumed::separate_hosts(hosts, pairs, &contradictions);
     let is_presumed = |host: u32| hosts.get(host as usize).is_some_and(|host| host.is_presumed);
     let not_believed: BTreeSet<u128> = contradictions
         .iter()
@@ -52,7 +52,7 @@ pub(crate) fn clocks(hosts: &[HostFacts], pairs: &[&Minima]) -> Vec<usize> {
 
 /// Whether more of the messages that took the least time arrived before they were sent than are
 /// matched wrongly.
-fn is_too_early(pair: &Minima) -> bool {
+fn is_too_early(pair: &DelayMinima) -> bool {
     let early = pair
         .points
         .iter()

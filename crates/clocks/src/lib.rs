@@ -15,8 +15,10 @@ mod samples;
 mod synthetic;
 mod tuning;
 
-pub use estimate::{estimate, estimate_with};
+pub use estimate::{estimate_clocks, estimate_with_hints};
 pub use facts::{ClockSet, HostFacts};
-pub use hints::Hints;
-pub use model::{Clocks, Evidence, HintCheck, Hinted, HostClock, Source, Step};
-pub use samples::Samples;
+pub use hints::ClockHints;
+pub use model::{
+    ClockEvidence, ClockModel, ClockSource, HintCheck, HintSummary, HostClock, HostClockStep,
+};
+pub use samples::ClockSamples;

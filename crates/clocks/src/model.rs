@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 /// The clocks of all hosts, `clocks.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Clocks {
+pub struct ClockModel {
     /// The host whose clock is the common one.
     pub reference: String,
     /// Every host's clock.
     pub hosts: Vec<HostClock>,
     /// What the estimate rests on, for people to look at.
     #[serde(default)]
-    pub links: Vec<Evidence>,
+    pub links: Vec<ClockEvidence>,
 }
 
 /// One host's clock against the reference's.
@@ -38,22 +38,22 @@ pub struct HostClock {
     #[serde(default)]
     pub skew_uncertainty_ppm: Option<f64>,
     /// How it was found.
-    pub source: Source,
+    pub source: ClockSource,
     /// The first time that this clock showed, where it was set later: what lies before was shown
     /// after a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<i64>,
     /// When it was set or made to run at another rate, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<HostClockStep>,
     /// What the timestamps tell that it exchanged with the collector, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hints: Option<Hinted>,
+    pub hints: Option<HintSummary>,
 }
 
 /// The timestamps that a host exchanged with the collector, and whether they agree with its
 /// messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hinted {
+pub struct HintSummary {
     /// Exchanges that tell of this clock.
     pub exchanges: u64,
     /// The least time that question and answer were under way together.
@@ -91,7 +91,7 @@ fn is_zero(count: &u64) -> bool {
 
 /// A clock was set, or made to run at another rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct HostClockStep {
     /// When, on the reference clock.
     pub at: i64,
     /// By how much it went forward, in nanoseconds.
@@ -106,7 +106,7 @@ pub struct Step {
 /// How a clock was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum ClockSource {
     /// It is the one that others are compared with.
     Reference,
     /// It is the same kernel's clock as that of the host it is compared with.
@@ -127,7 +127,7 @@ pub enum Source {
 
 /// The messages between two hosts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct ClockEvidence {
     /// The two hosts.
     pub hosts: [String; 2],
     /// How many messages there were from the first to the second, and back.
@@ -139,9 +139,9 @@ pub struct Evidence {
     pub least: [Vec<[i64; 2]>; 2],
 }
 
-impl Clocks {
+impl ClockModel {
     /// One clock for all `hosts`, whose messages began at `at`: nothing is known of any difference.
-    pub fn identical(reference: &str, hosts: &[String], at: i64) -> Clocks {
+    pub fn identical_clocks(reference: &str, hosts: &[String], at: i64) -> ClockModel {
         let host = |host: &String| HostClock {
             host: host.clone(),
             against: reference.to_owned(),
@@ -149,7 +149,7 @@ impl Clocks {
             uncertainty_ns: Some(0),
             ..HostClock::default()
         };
-        Clocks {
+        ClockModel {
             reference: reference.to_owned(),
             hosts: hosts.iter().map(host).collect(),
             links: Vec::new(),
@@ -157,17 +157,17 @@ impl Clocks {
     }
 
     /// The time `time` of host number `host` on the common clock.
-    pub fn common(&self, host: usize, time: i64) -> i64 {
-        self.hosts.get(host).map_or(time, |clock| clock.common(time))
+    pub fn common_time(&self, host: usize, time: i64) -> i64 {
+        self.hosts.get(host).map_or(time, |clock| clock.common_time(time))
     }
 
     /// Reads `clocks.json`.
     ///
     /// # Errors
     /// When the file cannot be read or is something else.
-    pub fn read(path: impl Into<DataPath>) -> Result<Clocks, PathError> {
+    pub fn read(path: impl Into<DataPath>) -> Result<ClockModel, PathError> {
         let path = &path.into();
-        message_trace::json::read(path)
+        message_trace::json::read_json(path)
     }
 
     /// Writes `clocks.json`.
@@ -176,7 +176,7 @@ impl Clocks {
     /// When the file cannot be written.
     pub fn write(&self, path: impl Into<DataPath>) -> Result<(), PathError> {
         let path = &path.into();
-        message_trace::json::write(path, self)
+        message_trace::json::write_json(path, self)
     }
 }
 
@@ -186,40 +186,43 @@ impl HostClock {
     /// A time that the clock jumped over is that of the step. A time that it showed twice, as it
     /// was set back, is taken for the first; so a later time of the clock is never an earlier
     /// common time, except where the clock was set back to before it began.
-    pub fn common(&self, time: i64) -> i64 {
+    pub fn common_time(&self, time: i64) -> i64 {
         let mut piece = self.first_piece();
         // The step that jumped over this time.
         let mut jumped = None;
         for step in &self.steps {
-            let end = piece.shows(step.at);
+            let end = piece.shown_time(step.at);
             if piece.begin <= time && time < end {
-                return piece.common(time);
+                return piece.common_time(time);
             }
-            let next = piece.after(step);
+            let next = piece.after_step(step);
             if end <= time && time < next.begin {
                 jumped = jumped.or(Some(step.at));
             }
             piece = next;
         }
         if piece.begin <= time {
-            return piece.common(time);
+            return piece.common_time(time);
         }
-        jumped.unwrap_or_else(|| self.first_piece().common(time))
+        jumped.unwrap_or_else(|| self.first_piece().common_time(time))
     }
 
     /// What this clock showed at a time of the reference clock.
-    pub fn shows(&self, common: i64) -> i64 {
+    pub fn shown_time(&self, common: i64) -> i64 {
         let mut piece = self.first_piece();
         for step in self.steps.iter().take_while(|step| step.at <= common) {
-            piece = piece.after(step);
+            piece = piece.after_step(step);
         }
-        piece.shows(common)
+        piece.shown_time(common)
     }
 
     /// The straight clock that it is behind its first `steps` steps.
-    pub(crate) fn after(&self, steps: usize) -> HostClock {
-        let line =
-            self.steps.iter().take(steps).fold(self.first_piece(), |line, step| line.after(step));
+    pub(crate) fn after_steps(&self, steps: usize) -> HostClock {
+        let line = self
+            .steps
+            .iter()
+            .take(steps)
+            .fold(self.first_piece(), |line, step| line.after_step(step));
         HostClock {
             at: line.at,
             offset_ns: line.shown.saturating_sub(line.at),
@@ -228,8 +231,8 @@ impl HostClock {
         }
     }
 
-    fn first_piece(&self) -> Line {
-        Line {
+    fn first_piece(&self) -> ClockLine {
+        ClockLine {
             at: self.at,
             shown: self.at.saturating_add(self.offset_ns),
             skew: self.skew_ppm / 1e6,
@@ -240,7 +243,7 @@ impl HostClock {
 
 /// A clock between two steps.
 #[derive(Clone, Copy)]
-struct Line {
+struct ClockLine {
     /// A time of the reference clock.
     at: i64,
     /// What the clock showed then.
@@ -251,24 +254,24 @@ struct Line {
     begin: i64,
 }
 
-impl Line {
+impl ClockLine {
     /// What the clock showed at a common time.
-    fn shows(&self, common: i64) -> i64 {
+    fn shown_time(&self, common: i64) -> i64 {
         let elapsed = common.saturating_sub(self.at);
         let gained = (elapsed as f64 * self.skew).round() as i64;
         self.shown.saturating_add(elapsed).saturating_add(gained)
     }
 
     /// When the clock showed a time. Only what it gained is a fraction, so all else is exact.
-    fn common(&self, time: i64) -> i64 {
+    fn common_time(&self, time: i64) -> i64 {
         let elapsed = time.saturating_sub(self.shown);
         let gained = (elapsed as f64 * (self.skew / (1.0 + self.skew))).round() as i64;
         self.at.saturating_add(elapsed).saturating_sub(gained)
     }
 
-    fn after(&self, step: &Step) -> Line {
-        let shown = self.shows(step.at).saturating_add(step.offset_ns);
-        Line { at: step.at, shown, skew: step.skew_ppm / 1e6, begin: shown }
+    fn after_step(&self, step: &HostClockStep) -> ClockLine {
+        let shown = self.shown_time(step.at).saturating_add(step.offset_ns);
+        ClockLine { at: step.at, shown, skew: step.skew_ppm / 1e6, begin: shown }
     }
 }
 
@@ -276,83 +279,94 @@ impl Line {
 mod tests {
     use super::*;
 
-    fn clock(offset_ns: i64, skew_ppm: f64, steps: Vec<Step>) -> HostClock {
+    fn make_clock(offset_ns: i64, skew_ppm: f64, steps: Vec<HostClockStep>) -> HostClock {
         HostClock { at: 1_000, offset_ns, skew_ppm, steps, ..HostClock::default() }
     }
 
-    fn step(at: i64, offset_ns: i64, skew_ppm: f64) -> Step {
-        Step { at, offset_ns, skew_ppm, within_ns: 0 }
+    fn make_step(at: i64, offset_ns: i64, skew_ppm: f64) -> HostClockStep {
+        HostClockStep { at, offset_ns, skew_ppm, within_ns: 0 }
     }
 
     #[test]
     fn offset_and_skew_are_taken_off() {
-        assert_eq!(clock(0, 0.0, vec![]).common(5), 5);
-        assert_eq!(clock(50, 0.0, vec![]).common(1_050), 1_000);
-        let fast = clock(50, 100.0, vec![]);
-        assert_eq!(fast.common(1_050 + 1_000_100), 1_001_000);
-        assert_eq!(fast.shows(1_001_000), 1_050 + 1_000_100);
-        assert_eq!(Clocks { hosts: vec![fast], ..Clocks::default() }.common(1, 7), 7);
+        assert_eq!(make_clock(0, 0.0, vec![]).common_time(5), 5);
+        assert_eq!(make_clock(50, 0.0, vec![]).common_time(1_050), 1_000);
+        let fast = make_clock(50, 100.0, vec![]);
+        assert_eq!(fast.common_time(1_050 + 1_000_100), 1_001_000);
+        assert_eq!(fast.shown_time(1_001_000), 1_050 + 1_000_100);
+        assert_eq!(ClockModel { hosts: vec![fast], ..ClockModel::default() }.common_time(1, 7), 7);
     }
 
     #[test]
     fn a_day_is_exact_to_the_nanosecond() {
         let day = 86_400_000_000_000;
         // 200 ppm of a day are 17.28 s; what it showed after a day and 1 ns is 1 ns later.
-        let fast = clock(7, 200.0, vec![]);
+        let fast = make_clock(7, 200.0, vec![]);
         let shown = 1_007 + day + 17_280_000_000;
-        assert_eq!((fast.shows(1_000 + day), fast.common(shown)), (shown, 1_000 + day));
-        assert_eq!(fast.common(shown + 1), 1_000 + day + 1);
+        assert_eq!((fast.shown_time(1_000 + day), fast.common_time(shown)), (shown, 1_000 + day));
+        assert_eq!(fast.common_time(shown + 1), 1_000 + day + 1);
     }
 
     #[test]
     fn a_clock_set_forward_jumps_over_times() {
         // 10 ahead; at 2000 it was set forward by 500, from 2010 to 2510.
-        let clock = clock(10, 0.0, vec![step(2_000, 500, 0.0)]);
+        let clock = make_clock(10, 0.0, vec![make_step(2_000, 500, 0.0)]);
         let times = [1_010, 2_009, 2_010, 2_300, 2_509, 2_510, 2_600];
         assert_eq!(
-            times.map(|time| clock.common(time)),
+            times.map(|time| clock.common_time(time)),
             [1_000, 1_999, 2_000, 2_000, 2_000, 2_000, 2_090]
         );
-        assert_eq!((clock.shows(1_999), clock.shows(2_000)), (2_009, 2_510));
+        assert_eq!((clock.shown_time(1_999), clock.shown_time(2_000)), (2_009, 2_510));
     }
 
     #[test]
     fn a_clock_set_back_shows_times_twice() {
         // At 2000 it was set back by 500, from 2010 to 1510: 1510 to 2010 were shown twice, and are
         // the first.
-        let clock = clock(10, 0.0, vec![step(2_000, -500, 0.0)]);
+        let clock = make_clock(10, 0.0, vec![make_step(2_000, -500, 0.0)]);
         let times = [1_400, 1_510, 2_009, 2_010, 2_011];
-        assert_eq!(times.map(|time| clock.common(time)), [1_390, 1_500, 1_999, 2_500, 2_501]);
+        assert_eq!(times.map(|time| clock.common_time(time)), [1_390, 1_500, 1_999, 2_500, 2_501]);
     }
 
     #[test]
     fn a_clock_set_back_to_before_it_began() {
         // It began at 1000, showing 1010, and was set back at 2000 by 5000: from 2010 to -2990.
-        let clock =
-            HostClock { since: Some(1_010), ..clock(10, 0.0, vec![step(2_000, -5_000, 0.0)]) };
+        let clock = HostClock {
+            since: Some(1_010),
+            ..make_clock(10, 0.0, vec![make_step(2_000, -5_000, 0.0)])
+        };
         let times = [1_010, 2_009, -2_990, -2_000, 1_009];
-        assert_eq!(times.map(|time| clock.common(time)), [1_000, 1_999, 2_000, 2_990, 5_999]);
+        assert_eq!(times.map(|time| clock.common_time(time)), [1_000, 1_999, 2_000, 2_990, 5_999]);
         // Before anything it showed.
-        assert_eq!(clock.common(-3_000), -3_010);
+        assert_eq!(clock.common_time(-3_000), -3_010);
     }
 
     #[test]
     fn steps_add_up_and_rates_change() {
         // +100 at 2000, -40 at 3000, then twice the rate from 4000 on.
-        let clock = clock(
+        let clock = make_clock(
             0,
             0.0,
-            vec![step(2_000, 100, 0.0), step(3_000, -40, 0.0), step(4_000, 0, 1_000_000.0)],
+            vec![
+                make_step(2_000, 100, 0.0),
+                make_step(3_000, -40, 0.0),
+                make_step(4_000, 0, 1_000_000.0),
+            ],
         );
-        let shown = [1_500, 2_500, 3_500, 4_010].map(|common| clock.shows(common));
+        let shown = [1_500, 2_500, 3_500, 4_010].map(|common| clock.shown_time(common));
         assert_eq!(shown, [1_500, 2_600, 3_560, 4_080]);
-        assert_eq!(shown.map(|time| clock.common(time)), [1_500, 2_500, 3_500, 4_010]);
+        assert_eq!(shown.map(|time| clock.common_time(time)), [1_500, 2_500, 3_500, 4_010]);
     }
 
     #[test]
     fn times_stay_in_order_where_the_clock_did_not_go_back_to_before_it_began() {
-        let clock = clock(3, 150.0, vec![step(20_000, 700, -120.0), step(50_000, -900, 10.0)]);
-        let common: Vec<i64> = (0..100_000).step_by(7).map(|time| clock.common(time)).collect();
+        let clock = make_clock(
+            3,
+            150.0,
+            vec![make_step(20_000, 700, -120.0), make_step(50_000, -900, 10.0)],
+        );
+        let common: Vec<i64> =
+            (0..100_000).step_by(7).map(|time| clock.common_time(time)).collect();
         assert!(common.windows(2).all(|pair| pair[0] <= pair[1]));
     }
 }

@@ -3,7 +3,7 @@
 //! `pair` puts the samples of two clocks together, `region` is the geometry of the lines that they
 //! allow, `segments` cuts where a clock was set, `belief` says which pieces can be believed.
 
-mod belief;
+mod credibility;
 pub(crate) mod pair;
 pub(crate) mod region;
 pub(crate) mod segments;

@@ -15,15 +15,15 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::facts::HostFacts;
-use crate::pairs::pair::{self, ClockPair, Origin};
-use crate::samples::Minima;
+use crate::pairs::pair::{self, AxisOrigin, ClockPair};
+use crate::samples::DelayMinima;
 use crate::tuning::MISFIT_NS;
 
 /// For each host whether it is set apart. `contradictions` are the pairs of hosts of one machine
 /// whose messages say that their clocks differ; only hosts whose machine is presumed are looked at.
-pub(crate) fn apart(
+pub(crate) fn separate_hosts(
     hosts: &[HostFacts],
-    pairs: &[&Minima],
+    pairs: &[&DelayMinima],
     contradictions: &BTreeSet<[u32; 2]>,
 ) -> Vec<bool> {
     let is_presumed = |host: u32| hosts.get(host as usize).is_some_and(|host| host.is_presumed);
@@ -53,7 +53,7 @@ pub(crate) fn apart(
 /// messages.
 fn most_contradicted(
     hosts: &[HostFacts],
-    pairs: &[&Minima],
+    pairs: &[&DelayMinima],
     contradictions: &[[u32; 2]],
     apart: &[bool],
 ) -> Option<u32> {
@@ -63,7 +63,7 @@ fn most_contradicted(
     all.into_iter().max_by_key(|host| {
         let explained = open().filter(|pair| pair.contains(host)).count();
         let of_host = || pairs.iter().filter(|pair| pair.from == *host || pair.to == *host);
-        let talks_to: BTreeSet<[u32; 2]> = of_host().map(|pair| between(pair)).collect();
+        let talks_to: BTreeSet<[u32; 2]> = of_host().map(|pair| host_pair(pair)).collect();
         let messages: u64 = of_host().map(|pair| pair.messages).sum();
         let name = hosts.get(*host as usize).map(|host| host.name.as_str());
         (explained, Reverse((talks_to.len(), messages)), name)
@@ -71,7 +71,7 @@ fn most_contradicted(
 }
 
 /// A host that was set apart and whose messages with those that were not fit no line.
-fn without_a_line(hosts: &[HostFacts], pairs: &[&Minima], apart: &[bool]) -> Option<u32> {
+fn without_a_line(hosts: &[HostFacts], pairs: &[&DelayMinima], apart: &[bool]) -> Option<u32> {
     let apart_of = |host: usize| apart.get(host).copied().unwrap_or(true);
     // Those that are not set apart have the number of their machine's first; all others have
     // numbers of their own.
@@ -87,12 +87,16 @@ fn without_a_line(hosts: &[HostFacts], pairs: &[&Minima], apart: &[bool]) -> Opt
         })
         .collect();
     let fits = |pair: &ClockPair| {
-        let fit = pair::fit(pair.marks.iter(), false, Origin::of(&pair.marks, false));
+        let fit = pair::fit_marks(
+            pair.timestamps.iter(),
+            false,
+            AxisOrigin::from_marks(&pair.timestamps, false),
+        );
         fit.is_none_or(|fit| fit.slack <= MISFIT_NS)
     };
     let is_shared =
         |host: usize| hosts.get(host).is_some_and(|of| of.is_presumed) && !apart_of(host);
-    let found = pair::pairs(pairs, &clock_of, |_, time| Some(time));
+    let found = pair::clock_pairs(pairs, &clock_of, |_, time| Some(time));
     found.iter().filter(|pair| !fits(pair)).find_map(|pair| match [pair.a, pair.b] {
         [a, b] if apart_of(a) && is_shared(b) => Some(a as u32),
         [a, b] if apart_of(b) && is_shared(a) => Some(b as u32),
@@ -101,6 +105,6 @@ fn without_a_line(hosts: &[HostFacts], pairs: &[&Minima], apart: &[bool]) -> Opt
 }
 
 /// The two hosts of messages, whichever way they go.
-pub(crate) fn between(pair: &Minima) -> [u32; 2] {
+pub(crate) fn host_pair(pair: &DelayMinima) -> [u32; 2] {
     [pair.from.min(pair.to), pair.from.max(pair.to)]
 }

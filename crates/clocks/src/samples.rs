@@ -17,16 +17,16 @@ use crate::tuning::{
 
 /// The messages with least delay between the hosts, in bounded memory however many were added.
 #[derive(Clone, Debug, Default)]
-pub struct Samples {
+pub struct ClockSamples {
     hosts: usize,
     place: FxHashMap<(u32, u32), u32>,
-    pairs: Vec<Minima>,
+    pairs: Vec<DelayMinima>,
     latest: u32,
 }
 
 /// A message's two times, each on its own host's clock, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Sample {
+pub(crate) struct ClockSample {
     /// When it was sent.
     pub(crate) sent: i64,
     /// When it was received.
@@ -35,70 +35,70 @@ pub(crate) struct Sample {
 
 /// The minima of one ordered pair of hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Minima {
+pub(crate) struct DelayMinima {
     pub(crate) from: u32,
     pub(crate) to: u32,
     /// Number of messages.
     pub(crate) messages: u64,
     /// The messages that are kept, by the time they were sent.
-    pub(crate) points: Vec<Sample>,
+    pub(crate) points: Vec<ClockSample>,
     /// Width of a bucket, as a power of two of nanoseconds of the sender's clock.
     width: u32,
     /// Number of buckets that are not empty.
     buckets: usize,
 }
 
-impl Samples {
+impl ClockSamples {
     /// No samples yet, of hosts with the numbers below `hosts`.
-    pub fn new(hosts: usize) -> Samples {
-        Samples { hosts, ..Samples::default() }
+    pub fn new(hosts: usize) -> ClockSamples {
+        ClockSamples { hosts, ..ClockSamples::default() }
     }
 
     /// Adds a message from host `from`, `sent` by its clock, to host `to`, `received` by that
     /// one's. Messages within a host, and of hosts that there are not, tell nothing and are left
     /// out.
-    pub fn add(&mut self, from: u32, to: u32, sent: i64, received: i64) {
+    pub fn add_message(&mut self, from: u32, to: u32, sent: i64, received: i64) {
         if from == to || from.max(to) as usize >= self.hosts {
             return;
         }
-        let is_latest = |minima: &Minima| minima.from == from && minima.to == to;
+        let is_latest = |minima: &DelayMinima| minima.from == from && minima.to == to;
         if !self.pairs.get(self.latest as usize).is_some_and(is_latest) {
-            self.latest = self.pair(from, to);
+            self.latest = self.pair_index(from, to);
         }
-        let limit = limit(self.pairs.len());
+        let limit = bucket_limit(self.pairs.len());
         if let Some(minima) = self.pairs.get_mut(self.latest as usize) {
             minima.messages += 1;
-            minima.add(Sample { sent, received }, limit);
+            minima.add_sample(ClockSample { sent, received }, limit);
         }
     }
 
     /// Adds what `other` holds. The order in which samples are merged makes no difference.
-    pub fn merge(&mut self, other: Samples) {
+    pub fn merge_samples(&mut self, other: ClockSamples) {
         self.hosts = self.hosts.max(other.hosts);
         for theirs in other.pairs {
-            let place = self.pair(theirs.from, theirs.to) as usize;
-            let limit = limit(self.pairs.len());
+            let place = self.pair_index(theirs.from, theirs.to) as usize;
+            let limit = bucket_limit(self.pairs.len());
             if let Some(minima) = self.pairs.get_mut(place) {
-                minima.merge(theirs, limit);
+                minima.merge_minima(theirs, limit);
             }
         }
     }
 
     /// Leaves out all messages between two hosts, unless `keep` is true of them.
-    pub fn retain(&mut self, keep: impl Fn(u32, u32) -> bool) {
+    pub fn retain_pairs(&mut self, keep: impl Fn(u32, u32) -> bool) {
         self.pairs.retain(|pair| keep(pair.from, pair.to));
         self.number_pairs();
     }
 
     /// The hosts between which a message arrived before it was sent, by the times as they are.
-    pub fn contradictions(&self) -> impl Iterator<Item = [u32; 2]> {
-        let is_early = |point: &Sample| point.received < point.sent;
+    pub fn contradicting_pairs(&self) -> impl Iterator<Item = [u32; 2]> {
+        let is_early = |point: &ClockSample| point.received < point.sent;
         let contradict = self.pairs.iter().filter(move |pair| pair.points.iter().any(is_early));
         contradict.map(|pair| [pair.from, pair.to])
     }
 
     /// Gives the hosts other numbers: `numbers` has the new one of each. No two may be equal.
-    pub fn renumber(&mut self, numbers: &[u32]) {
+    pub fn renumber_hosts(&mut self, numbers: &[u32]) {
         let new = |host: u32| numbers.get(host as usize).copied().unwrap_or(host);
         for pair in &mut self.pairs {
             (pair.from, pair.to) = (new(pair.from), new(pair.to));
@@ -113,23 +113,23 @@ impl Samples {
     }
 
     /// How many messages were added.
-    pub fn messages(&self) -> u64 {
+    pub fn message_count(&self) -> u64 {
         self.pairs.iter().map(|minima| minima.messages).sum()
     }
 
     /// All pairs with messages, by their numbers.
-    pub(crate) fn pairs(&self) -> Vec<&Minima> {
-        let mut pairs: Vec<&Minima> = self.pairs.iter().collect();
+    pub(crate) fn pair_minima(&self) -> Vec<&DelayMinima> {
+        let mut pairs: Vec<&DelayMinima> = self.pairs.iter().collect();
         pairs.sort_by_key(|minima| (minima.from, minima.to));
         pairs
     }
 
     /// The place of a pair, which may be new.
-    fn pair(&mut self, from: u32, to: u32) -> u32 {
+    fn pair_index(&mut self, from: u32, to: u32) -> u32 {
         let next = self.pairs.len() as u32;
         let place = *self.place.entry((from, to)).or_insert(next);
         if place == next {
-            self.pairs.push(Minima {
+            self.pairs.push(DelayMinima {
                 from,
                 to,
                 messages: 0,
@@ -138,9 +138,9 @@ impl Samples {
                 buckets: 0,
             });
             // The more pairs, the fewer buckets for each.
-            let now = limit(self.pairs.len());
-            if now < limit(self.pairs.len() - 1) {
-                self.pairs.iter_mut().for_each(|minima| minima.keep_to(now));
+            let now = bucket_limit(self.pairs.len());
+            if now < bucket_limit(self.pairs.len() - 1) {
+                self.pairs.iter_mut().for_each(|minima| minima.limit_buckets(now));
             }
         }
         place
@@ -148,19 +148,20 @@ impl Samples {
 }
 
 /// How many buckets each of `pairs` pairs may have: a power of two, so that it seldom changes.
-fn limit(pairs: usize) -> usize {
+fn bucket_limit(pairs: usize) -> usize {
     let [most, fewest] = BUCKETS_A_PAIR;
     (BUCKETS / pairs.max(1).next_power_of_two()).clamp(fewest, most)
 }
 
-impl Minima {
+impl DelayMinima {
     /// Adds one message.
-    fn add(&mut self, new: Sample, limit: usize) {
+    fn add_sample(&mut self, new: ClockSample, limit: usize) {
         let bucket = new.sent >> self.width;
         let points = &mut self.points;
         let mut at = points.partition_point(|point| point.sent < new.sent);
-        let in_bucket =
-            |point: Option<&Sample>| point.is_some_and(|point| point.sent >> self.width == bucket);
+        let in_bucket = |point: Option<&ClockSample>| {
+            point.is_some_and(|point| point.sent >> self.width == bucket)
+        };
         if let Some(equal) = points.get(at).filter(|point| point.sent == new.sent) {
             if equal.received <= new.received {
                 return;
@@ -174,8 +175,8 @@ impl Minima {
             let behind = points.get(at).copied().filter(|point| in_bucket(Some(point)));
             let useless = match (before, behind) {
                 (Some(before), Some(behind)) => is_above(before, new, behind),
-                (Some(before), None) => rises(before, new),
-                (None, Some(behind)) => falls(new, behind),
+                (Some(before), None) => rises_too_fast(before, new),
+                (None, Some(behind)) => falls_too_fast(new, behind),
                 (None, None) => false,
             };
             if useless {
@@ -186,14 +187,14 @@ impl Minima {
         }
         // Its neighbours may be of no use any more.
         while in_bucket(points.get(at + 1))
-            && (rises(new, points[at + 1])
+            && (rises_too_fast(new, points[at + 1])
                 || in_bucket(points.get(at + 2)) && is_above(new, points[at + 1], points[at + 2]))
         {
             points.remove(at + 1);
         }
         while at >= 1
             && in_bucket(points.get(at - 1))
-            && (falls(points[at - 1], new)
+            && (falls_too_fast(points[at - 1], new)
                 || at >= 2
                     && in_bucket(points.get(at - 2))
                     && is_above(points[at - 2], points[at - 1], new))
@@ -201,10 +202,10 @@ impl Minima {
             at -= 1;
             points.remove(at);
         }
-        self.keep_to(limit);
+        self.limit_buckets(limit);
     }
 
-    fn merge(&mut self, other: Minima, limit: usize) {
+    fn merge_minima(&mut self, other: DelayMinima, limit: usize) {
         self.messages += other.messages;
         let mut points = Vec::with_capacity(self.points.len() + other.points.len());
         points.append(&mut self.points);
@@ -212,20 +213,20 @@ impl Minima {
         points.sort_unstable();
         self.points = points;
         self.width = self.width.max(other.width);
-        self.rebuild();
-        self.keep_to(limit);
+        self.rebuild_hulls();
+        self.limit_buckets(limit);
     }
 
     /// Widens the buckets until there are no more than `limit`.
-    fn keep_to(&mut self, limit: usize) {
+    fn limit_buckets(&mut self, limit: usize) {
         while self.buckets > limit && self.width < WIDEST_BUCKET_BITS {
             self.width += 1;
-            self.rebuild();
+            self.rebuild_hulls();
         }
     }
 
     /// Makes the hull of each bucket from its points, which are in order.
-    fn rebuild(&mut self) {
+    fn rebuild_hulls(&mut self) {
         let points = &mut self.points;
         // Of those kept: how many there are, and where the bucket began.
         let (mut kept, mut first, mut bucket) = (0, 0, None);
@@ -242,12 +243,12 @@ impl Minima {
                 continue;
             }
             while kept > first
-                && (falls(points[kept - 1], new)
+                && (falls_too_fast(points[kept - 1], new)
                     || kept > first + 1 && is_above(points[kept - 2], points[kept - 1], new))
             {
                 kept -= 1;
             }
-            if kept == first || !rises(points[kept - 1], new) {
+            if kept == first || !rises_too_fast(points[kept - 1], new) {
                 points[kept] = new;
                 kept += 1;
             }
@@ -257,27 +258,27 @@ impl Minima {
 }
 
 /// The delay, and the time of sending.
-fn exact(point: Sample) -> (i128, i128) {
+fn exact_delay(point: ClockSample) -> (i128, i128) {
     let sent = i128::from(point.sent);
     (i128::from(point.received) - sent, sent)
 }
 
 /// Whether the delay rises from `a` to `b` so fast that no possible line touches `b`.
-fn rises(a: Sample, b: Sample) -> bool {
-    let ((delay_a, sent_a), (delay_b, sent_b)) = (exact(a), exact(b));
+fn rises_too_fast(a: ClockSample, b: ClockSample) -> bool {
+    let ((delay_a, sent_a), (delay_b, sent_b)) = (exact_delay(a), exact_delay(b));
     (delay_b - delay_a) * MAX_SKEW_ONE_IN >= sent_b - sent_a
 }
 
 /// Whether the delay falls from `a` to `b` so fast that no possible line touches `a`.
-fn falls(a: Sample, b: Sample) -> bool {
-    let ((delay_a, sent_a), (delay_b, sent_b)) = (exact(a), exact(b));
+fn falls_too_fast(a: ClockSample, b: ClockSample) -> bool {
+    let ((delay_a, sent_a), (delay_b, sent_b)) = (exact_delay(a), exact_delay(b));
     (delay_a - delay_b) * MAX_SKEW_ONE_IN >= sent_b - sent_a
 }
 
 /// Whether `middle`, between the two others, is above the line through them, or on it.
-fn is_above(before: Sample, middle: Sample, behind: Sample) -> bool {
+fn is_above(before: ClockSample, middle: ClockSample, behind: ClockSample) -> bool {
     let ((delay_a, sent_a), (delay, sent), (delay_b, sent_b)) =
-        (exact(before), exact(middle), exact(behind));
+        (exact_delay(before), exact_delay(middle), exact_delay(behind));
     (delay - delay_a) * (sent_b - sent_a) >= (delay_b - delay_a) * (sent - sent_a)
 }
 
@@ -286,8 +287,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn kept(samples: &Samples, from: u32, to: u32) -> Vec<(i64, i64)> {
-        let pairs = samples.pairs();
+    fn kept_samples(samples: &ClockSamples, from: u32, to: u32) -> Vec<(i64, i64)> {
+        let pairs = samples.pair_minima();
         let pair = pairs.iter().find(|minima| (minima.from, minima.to) == (from, to));
         pair.map_or(Vec::new(), |pair| {
             pair.points.iter().map(|point| (point.sent, point.received - point.sent)).collect()
@@ -296,38 +297,38 @@ mod tests {
 
     #[test]
     fn a_bucket_keeps_its_hull() {
-        let mut samples = Samples::new(2);
+        let mut samples = ClockSamples::new(2);
         // All within the first millisecond: (10, 50) and (400, 50) are the least, (200, 50) lies on
         // the line between them, (300, 49) under it; (900, 50) lies where only a line that rises
         // 1000 ppm could touch it.
         for (sent, delay) in
             [(10, 50), (400, 50), (200, 50), (900, 50), (300, 49), (300, 60), (5_000, 52)]
         {
-            samples.add(0, 1, sent, sent + delay);
+            samples.add_message(0, 1, sent, sent + delay);
         }
         // From (300, 49) to (900, 50) and to (5000, 52) the delay rises 1 in 600 and 1 in 1567.
-        assert_eq!(kept(&samples, 0, 1), [(300, 49), (5_000, 52)]);
-        samples.add(1, 0, -5, 0);
-        assert_eq!(kept(&samples, 1, 0), [(-5, 5)]);
-        assert_eq!(samples.messages(), 8);
+        assert_eq!(kept_samples(&samples, 0, 1), [(300, 49), (5_000, 52)]);
+        samples.add_message(1, 0, -5, 0);
+        assert_eq!(kept_samples(&samples, 1, 0), [(-5, 5)]);
+        assert_eq!(samples.message_count(), 8);
     }
 
     #[test]
     fn what_tells_nothing_is_left_out() {
-        let mut samples = Samples::new(2);
-        samples.add(0, 0, 1, 2);
-        samples.add(0, 2, 1, 2);
-        assert_eq!(samples.messages(), 0);
+        let mut samples = ClockSamples::new(2);
+        samples.add_message(0, 0, 1, 2);
+        samples.add_message(0, 2, 1, 2);
+        assert_eq!(samples.message_count(), 0);
     }
 
     #[test]
     fn buckets_are_bounded_and_keep_the_least() {
-        let mut samples = Samples::new(2);
+        let mut samples = ClockSamples::new(2);
         for index in 0..100_000_i64 {
             let delay = 30_000 + (index * 7_919) % 10_007;
-            samples.add(0, 1, index * 1_000_000, index * 1_000_000 + delay);
+            samples.add_message(0, 1, index * 1_000_000, index * 1_000_000 + delay);
         }
-        let pairs = samples.pairs();
+        let pairs = samples.pair_minima();
         assert!(pairs[0].buckets <= BUCKETS_A_PAIR[0] && pairs[0].buckets > BUCKETS_A_PAIR[0] / 4);
         assert!(pairs[0].points.len() < 8 * BUCKETS_A_PAIR[0]);
         assert!(pairs[0].points.iter().any(|point| point.received - point.sent == 30_000));
@@ -335,16 +336,16 @@ mod tests {
 
     #[test]
     fn no_time_is_too_far_away() {
-        let mut samples = Samples::new(2);
+        let mut samples = ClockSamples::new(2);
         for time in [i64::MIN, -1, 0, i64::MAX] {
-            samples.add(0, 1, time, i64::MAX);
-            samples.add(1, 0, time, i64::MIN);
+            samples.add_message(0, 1, time, i64::MAX);
+            samples.add_message(1, 0, time, i64::MIN);
         }
-        assert_eq!(samples.messages(), 8);
+        assert_eq!(samples.message_count(), 8);
     }
 
     /// Messages of a few hosts, with times near each other or far apart.
-    fn messages() -> impl Strategy<Value = Vec<(u32, u32, i64, i64)>> {
+    fn any_messages() -> impl Strategy<Value = Vec<(u32, u32, i64, i64)>> {
         let time = prop_oneof![0..5_000_000_i64, 0..4_000_000_000_000_i64];
         proptest::collection::vec(
             (0..3_u32, 0..3_u32, time, prop_oneof![0..200_000_i64, 0..3_000_i64]),
@@ -355,10 +356,10 @@ mod tests {
     proptest! {
         /// Whatever the order and the parts in which messages come, the samples are the same.
         #[test]
-        fn order_and_parts_do_not_matter(messages in messages(), parts in 1..5_usize, seed in any::<u64>()) {
-            let mut whole = Samples::new(3);
+        fn order_and_parts_do_not_matter(messages in any_messages(), parts in 1..5_usize, seed in any::<u64>()) {
+            let mut whole = ClockSamples::new(3);
             for (from, to, sent, delay) in &messages {
-                whole.add(*from, *to, *sent, sent + delay);
+                whole.add_message(*from, *to, *sent, sent + delay);
             }
             let mut shuffled = messages.clone();
             let mut state = seed;
@@ -366,23 +367,23 @@ mod tests {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 shuffled.swap(index, (state >> 33) as usize % (index + 1));
             }
-            let mut merged = Samples::new(3);
+            let mut merged = ClockSamples::new(3);
             for part in 0..parts {
-                let mut samples = Samples::new(3);
+                let mut samples = ClockSamples::new(3);
                 for (from, to, sent, delay) in shuffled.iter().skip(part).step_by(parts) {
-                    samples.add(*from, *to, *sent, sent + delay);
+                    samples.add_message(*from, *to, *sent, sent + delay);
                 }
-                merged.merge(samples);
+                merged.merge_samples(samples);
             }
-            prop_assert_eq!(whole.pairs(), merged.pairs());
+            prop_assert_eq!(whole.pair_minima(), merged.pair_minima());
         }
 
         /// The least distance of all messages from any possible line is that of those kept.
         #[test]
-        fn nothing_that_a_line_can_touch_is_lost(messages in messages(), slope in -990..990_i64) {
-            let mut samples = Samples::new(3);
+        fn nothing_that_a_line_can_touch_is_lost(messages in any_messages(), slope in -990..990_i64) {
+            let mut samples = ClockSamples::new(3);
             for (from, to, sent, delay) in &messages {
-                samples.add(*from, *to, *sent, sent + delay);
+                samples.add_message(*from, *to, *sent, sent + delay);
             }
             let over = |sent: i64, delay: i64| {
                 i128::from(delay) * 1_000_000 - i128::from(slope) * i128::from(sent)
@@ -391,7 +392,7 @@ mod tests {
                 let all = messages.iter().filter(|message| message.0 != message.1);
                 let all = all.filter(|message| (message.0, message.1) == (from, to));
                 let least = all.map(|message| over(message.2, message.3)).min();
-                let kept = kept(&samples, from, to);
+                let kept = kept_samples(&samples, from, to);
                 prop_assert_eq!(kept.iter().map(|(sent, delay)| over(*sent, *delay)).min(), least);
             }
         }

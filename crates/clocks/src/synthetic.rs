@@ -7,7 +7,7 @@ mod random;
 mod steps;
 mod timeouts;
 
-use super::{Clocks, HostClock, HostFacts, Samples, estimate};
+use super::{ClockModel, ClockSamples, HostClock, HostFacts, estimate_clocks};
 
 const SECOND: i64 = 1_000_000_000;
 /// When the messages begin, in nanoseconds since the Unix epoch.
@@ -16,27 +16,27 @@ const BEGIN: i64 = 1_700_000_000 * SECOND;
 /// A clock: ahead by `offset` at [`BEGIN`], faster by `skew` ppm, and set at some times (since
 /// `BEGIN`) by some nanoseconds.
 #[derive(Clone, Debug, Default)]
-struct True {
+struct TrueClock {
     offset: i64,
     skew: f64,
     steps: Vec<(i64, i64)>,
 }
 
-impl True {
-    fn new(offset: i64, skew: f64) -> True {
-        True { offset, skew, steps: Vec::new() }
+impl TrueClock {
+    fn new(offset: i64, skew: f64) -> TrueClock {
+        TrueClock { offset, skew, steps: Vec::new() }
     }
 
-    fn shows(&self, at: i64) -> i64 {
+    fn shown_time(&self, at: i64) -> i64 {
         let steps: i64 = self.steps.iter().filter(|(when, _)| *when <= at).map(|(_, by)| by).sum();
         BEGIN + at + self.offset + (at as f64 * self.skew / 1e6).round() as i64 + steps
     }
 }
 
 /// Numbers that look random and are the same each time.
-struct Random(u64);
+struct RandomSource(u64);
 
-impl Random {
+impl RandomSource {
     fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -45,14 +45,14 @@ impl Random {
         (mixed ^ (mixed >> 31)) as f64 / u64::MAX as f64
     }
 
-    fn below(&mut self, most: i64) -> i64 {
+    fn next_below(&mut self, most: i64) -> i64 {
         (self.next() * most as f64) as i64
     }
 }
 
 /// Messages between two hosts.
 #[derive(Clone, Debug)]
-struct Traffic {
+struct HostTraffic {
     hosts: [usize; 2],
     /// The least delay there and back, in nanoseconds.
     least: [i64; 2],
@@ -62,29 +62,34 @@ struct Traffic {
     between: [i64; 2],
 }
 
-impl Traffic {
+impl HostTraffic {
     /// A minute on a LAN.
-    fn lan(a: usize, b: usize) -> Traffic {
-        Traffic { hosts: [a, b], least: [40_000; 2], messages: [600; 2], between: [0, 60 * SECOND] }
+    fn lan_minute(a: usize, b: usize) -> HostTraffic {
+        HostTraffic {
+            hosts: [a, b],
+            least: [40_000; 2],
+            messages: [600; 2],
+            between: [0, 60 * SECOND],
+        }
     }
 }
 
 /// A message: from, to, and the true times of sending and receiving.
-type Message = (usize, usize, i64, i64);
+type TrueMessage = (usize, usize, i64, i64);
 
-fn messages(traffic: &[Traffic], seed: u64) -> Vec<Message> {
-    let mut random = Random(seed);
+fn random_messages(traffic: &[HostTraffic], seed: u64) -> Vec<TrueMessage> {
+    let mut random = RandomSource(seed);
     let mut messages = Vec::new();
-    for Traffic { hosts, least, messages: count, between } in traffic {
+    for HostTraffic { hosts, least, messages: count, between } in traffic {
         for direction in 0..2 {
             for _ in 0..count[direction] {
-                let sent = between[0] + random.below(between[1] - between[0]);
+                let sent = between[0] + random.next_below(between[1] - between[0]);
                 // Mostly a little more than the least; sometimes there is a queue, or the receiver
                 // is late.
-                let more = match random.below(10) {
-                    0 => random.below(50_000_000),
-                    1..4 => random.below(1_000_000),
-                    _ => random.below(least[direction]),
+                let more = match random.next_below(10) {
+                    0 => random.next_below(50_000_000),
+                    1..4 => random.next_below(1_000_000),
+                    _ => random.next_below(least[direction]),
                 };
                 let (from, to) = (hosts[direction], hosts[1 - direction]);
                 messages.push((from, to, sent, sent + least[direction] + more));
@@ -94,47 +99,52 @@ fn messages(traffic: &[Traffic], seed: u64) -> Vec<Message> {
     messages
 }
 
-fn facts(count: usize) -> Vec<HostFacts> {
+fn host_facts(count: usize) -> Vec<HostFacts> {
     let facts = |host| HostFacts { name: format!("h{host}"), first: BEGIN, ..HostFacts::default() };
     (0..count).map(facts).collect()
 }
 
-fn samples(clocks: &[True], messages: &[Message]) -> Samples {
-    let mut samples = Samples::new(clocks.len());
+fn collect_samples(clocks: &[TrueClock], messages: &[TrueMessage]) -> ClockSamples {
+    let mut samples = ClockSamples::new(clocks.len());
     for (from, to, sent, received) in messages {
-        samples.add(
+        samples.add_message(
             *from as u32,
             *to as u32,
-            clocks[*from].shows(*sent),
-            clocks[*to].shows(*received),
+            clocks[*from].shown_time(*sent),
+            clocks[*to].shown_time(*received),
         );
     }
     samples
 }
 
-fn solve(clocks: &[True], messages: &[Message]) -> Clocks {
-    estimate(&facts(clocks.len()), &samples(clocks, messages), Some(0))
+fn solve_samples(clocks: &[TrueClock], messages: &[TrueMessage]) -> ClockModel {
+    estimate_clocks(&host_facts(clocks.len()), &collect_samples(clocks, messages), Some(0))
 }
 
 /// How far the estimate is off for a host at a true time: what it takes the reference to have
 /// shown, minus what that showed.
-fn error(clocks: &[True], host: &HostClock, number: usize, at: i64) -> i64 {
-    host.common(clocks[number].shows(at)) - clocks[0].shows(at)
+fn estimate_error(clocks: &[TrueClock], host: &HostClock, number: usize, at: i64) -> i64 {
+    host.common_time(clocks[number].shown_time(at)) - clocks[0].shown_time(at)
 }
 
 /// The greatest error of a host over some true times.
-fn worst(clocks: &[True], estimated: &Clocks, number: usize, between: [i64; 2]) -> i64 {
+fn worst_error(
+    clocks: &[TrueClock],
+    estimated: &ClockModel,
+    number: usize,
+    between: [i64; 2],
+) -> i64 {
     let at = |part: i64| between[0] + (between[1] - between[0]) / 50 * part;
     (0..=50)
-        .map(|part| error(clocks, &estimated.hosts[number], number, at(part)).abs())
+        .map(|part| estimate_error(clocks, &estimated.hosts[number], number, at(part)).abs())
         .max()
         .unwrap()
 }
 
 /// By how much messages arrive before they were sent, beyond what is stated.
-fn too_early(clocks: &[True], estimated: &Clocks, messages: &[Message]) -> i64 {
-    let of_one = |(from, to, sent, received): &Message| {
-        let at = |host: usize, time| estimated.common(host, clocks[host].shows(time));
+fn too_early(clocks: &[TrueClock], estimated: &ClockModel, messages: &[TrueMessage]) -> i64 {
+    let of_one = |(from, to, sent, received): &TrueMessage| {
+        let at = |host: usize, time| estimated.common_time(host, clocks[host].shown_time(time));
         let stated = |host: usize| estimated.hosts[host].uncertainty_ns.unwrap_or(0);
         at(*from, *sent) - at(*to, *received) - stated(*from) - stated(*to)
     };

@@ -32,16 +32,16 @@ pub(crate) const LOOK_AHEAD: usize = 5;
 /// Number of those marks that must contradict as well, or the one is left out as a stray.
 pub(crate) const CONFIRMING_MARKS: usize = 2;
 /// Maximum number of times that the marks are looked through for strays.
-pub(crate) const STRAY_ROUNDS: usize = 4;
+pub(crate) const STRAY_PASSES: usize = 4;
 /// Smallest step that matters for the choice of a time axis, in nanoseconds: a clock that was set
 /// by less is as good an axis as another.
 pub(crate) const NOTABLE_STEP_NS: f64 = 10_000_000.0;
 /// Minimum number of marks of a piece that is believed.
-pub(crate) const MIN_PIECE_MARKS: usize = 3;
+pub(crate) const MIN_PIECE_PAIRS: usize = 3;
 /// Maximum room that the messages of a piece may leave its line, against the room in the piece with
 /// most marks. The fastest of few messages is slower than the fastest of many, by far where there
 /// are queues; but no time-out is as short as that.
-pub(crate) const MAX_ROOM_RATIO: f64 = 1_000.0;
+pub(crate) const MAX_SLACK_RATIO: f64 = 1_000.0;
 
 /// Greatest distance of two changes that can be the same one, in nanoseconds, if the marks around
 /// them do not allow more.
@@ -57,7 +57,7 @@ pub(crate) const MAX_SWEEPS: usize = 16;
 /// Movement below which a node is at rest, in nanoseconds.
 pub(crate) const STILL_NS: f64 = 5.0;
 /// Number of times that times are made common again with the lines found.
-pub(crate) const REFINE_ROUNDS: usize = 2;
+pub(crate) const REFINE_PASSES: usize = 2;
 /// Difference of a clock's rate before and behind a step, as a share, unless messages say more.
 pub(crate) const SAME_RATE: f64 = 20e-6;
 /// Maximum number of times at which a clock's uncertainty is worked out.

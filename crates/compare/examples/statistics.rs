@@ -17,8 +17,8 @@ use std::error::Error;
 use std::io::{self, BufRead, Write};
 
 use compare::statistics::{
-    Moments, RatePrior, adjusted, combined, gain_ratio, kolmogorov_smirnov, rates_differ,
-    with_estimated_variance,
+    RatePrior, WeightedMoments, adjust_p_values, combine_p_values, gain_ratio, kolmogorov_smirnov,
+    rates_differ, with_estimated_variance,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -54,12 +54,12 @@ fn answer(name: &str, numbers: &[Vec<f64>]) -> Option<Vec<f64>> {
             vec![test.statistic, test.p_value]
         }
         "rates" => vec![rates_differ(pair(0)?, pair(1)?, one(2)?)],
-        "adjusted" => adjusted(numbers.first()?),
+        "adjusted" => adjust_p_values(numbers.first()?),
         "student" => vec![with_estimated_variance(one(0)?, one(1)?)],
         "combined" => {
             let tests = numbers.first()?;
             let weight = 1.0 / tests.len() as f64;
-            vec![combined(tests.iter().map(|p_value| (*p_value, weight)))]
+            vec![combine_p_values(tests.iter().map(|p_value| (*p_value, weight)))]
         }
         "rare" => {
             let [events, others] = pair(0)?;
@@ -71,7 +71,10 @@ fn answer(name: &str, numbers: &[Vec<f64>]) -> Option<Vec<f64>> {
             vec![gain, ratio]
         }
         "variation" => {
-            vec![Moments::of(numbers.first()?.iter().copied()).squared_variation()?]
+            vec![
+                WeightedMoments::from_values(numbers.first()?.iter().copied())
+                    .squared_variation()?,
+            ]
         }
         _ => return None,
     })

@@ -3,35 +3,47 @@
 
 mod category_stats;
 mod hop;
-mod sample;
+mod period_sample;
 
 pub use category_stats::CategoryStats;
-pub use hop::{Hop, HopKind};
-pub use sample::Sample;
+pub use hop::{CategoryHop, HopKind};
+pub use period_sample::PeriodSample;
 
 use message_trace::PathError;
 use out_of_core::workers;
 
-use crate::collect::Collected;
+use crate::collect::CollectedPeriods;
 
 /// All categories, in the order of their keys.
 ///
 /// # Errors
 /// When the temporary file cannot be read.
-pub fn categories(collected: &Collected<'_>) -> Result<Vec<CategoryStats>, PathError> {
+pub fn analyze_categories(
+    collected: &CollectedPeriods<'_>,
+) -> Result<Vec<CategoryStats>, PathError> {
     let work = |partition: usize| {
         let mut all: Vec<CategoryStats> = Vec::new();
-        for (key, observations) in collected.take(partition)? {
+        for (key, observations) in collected.take_observations(partition)? {
             let Some(structure) = collected.structures.get(&key) else { continue };
-            all.push(CategoryStats::of(key, structure.clone(), observations, &collected.stretches));
+            all.push(CategoryStats::from_observations(
+                key,
+                structure.clone(),
+                observations,
+                &collected.windows,
+            ));
         }
         Ok(all)
     };
     let mut categories = Vec::new();
-    workers::in_order(workers::threads(), collected.partitions(), work, |_, part: Vec<_>| {
-        categories.extend(part);
-        Ok::<(), PathError>(())
-    })?;
+    workers::run_in_order(
+        workers::thread_count(),
+        collected.partition_count(),
+        work,
+        |_, part: Vec<_>| {
+            categories.extend(part);
+            Ok::<(), PathError>(())
+        },
+    )?;
     categories.sort_unstable_by_key(|category| category.key);
     Ok(categories)
 }

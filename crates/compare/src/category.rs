@@ -11,11 +11,11 @@
 //! ```
 
 mod encode;
-mod hashes;
+mod name_hashes;
 mod structure;
 mod zoom;
 
-pub use encode::{Encoded, Encoder};
-pub use hashes::NameHashes;
-pub use structure::{CategoryKey, Place, Structure, Symbol};
-pub use zoom::Zoom;
+pub use encode::{CategoryEncoder, EncodedRequest};
+pub use name_hashes::NameHashes;
+pub use structure::{CategoryKey, CategoryPlace, CategoryStructure, StepSymbol};
+pub use zoom::ZoomLevel;

@@ -15,18 +15,20 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use message_trace::{PathError, Progress};
-use out_of_core::workers::{self, lock};
+use out_of_core::workers::{self, lock_mutex};
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
-use request_flow::{NameId, Names, Request};
+use request_flow::{NameId, NameInterner, Request};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::category::{CategoryKey, Encoded, Encoder, NameHashes, Structure};
-use crate::critical_path::{AllTime, CriticalPath};
-use crate::observations::Observation;
+use crate::category::{
+    CategoryEncoder, CategoryKey, CategoryStructure, EncodedRequest, NameHashes,
+};
+use crate::critical_path::{CriticalPath, StepTimes};
+use crate::observations::RequestObservation;
 use crate::options::Options;
-use crate::period::{Period, Side};
-use crate::sites::{Histogram, SiteCollector, Sites};
-use crate::stretches::Stretches;
+use crate::period::{Period, PeriodSide};
+use crate::period_windows::PeriodWindows;
+use crate::sites::{CallSites, SiteCollector, SiteHistogram};
 use crate::tuning::CATEGORY_PARTITIONS;
 
 /// What is known of a period as a whole.
@@ -49,7 +51,7 @@ pub struct PeriodTotals {
 }
 
 impl PeriodTotals {
-    fn add(&mut self, request: &Request, response: Option<i64>) {
+    fn add_request(&mut self, request: &Request, response: Option<i64>) {
         self.requests += 1;
         self.expected += request.probability;
         if let Some(response) = response {
@@ -64,7 +66,7 @@ impl PeriodTotals {
     }
 
     /// Mean response time in nanoseconds; 0 where none is known.
-    pub fn mean(&self) -> f64 {
+    pub fn mean_response(&self) -> f64 {
         if self.timed > 0.0 { self.response / self.timed } else { 0.0 }
     }
 
@@ -86,96 +88,110 @@ impl PeriodTotals {
 }
 
 /// All that is known after the pass.
-pub struct Collected<'b> {
+pub struct CollectedPeriods<'b> {
     /// Names that the structures have numbers of.
-    pub names: Names,
+    pub names: NameInterner,
     /// The structure of each category.
-    pub structures: FxHashMap<CategoryKey, Structure>,
+    pub structures: FxHashMap<CategoryKey, CategoryStructure>,
     /// All call sites, with the names' numbers.
-    pub sites: Sites,
+    pub sites: CallSites,
     /// Response times of all requests.
-    pub response: Histogram,
+    pub response: SiteHistogram,
     /// Of each period.
     pub totals: [PeriodTotals; 2],
     /// The time of each period in equal parts.
-    pub stretches: [Stretches; 2],
+    pub windows: [PeriodWindows; 2],
     observations: PartitionStore<'b, u8>,
 }
 
 /// Structures that were found so far.
 #[derive(Default)]
-struct Found {
-    names: Names,
-    structures: FxHashMap<CategoryKey, Structure>,
+struct StructureTable {
+    names: NameInterner,
+    structures: FxHashMap<CategoryKey, CategoryStructure>,
 }
 
-impl<'b> Collected<'b> {
+impl<'b> CollectedPeriods<'b> {
     /// Reads both periods. What is more than `budget` goes to a temporary file in `directory`.
     ///
     /// # Errors
     /// When the tables cannot be read, or the temporary file not be written.
-    pub fn read(
+    pub fn read_periods(
         periods: [&Period<'_>; 2],
         options: &Options,
         budget: &'b MemoryBudget,
         directory: &Path,
         progress: &dyn Progress,
-    ) -> Result<Collected<'b>, PathError> {
+    ) -> Result<CollectedPeriods<'b>, PathError> {
         let steps = periods.iter().map(|period| period.tables.counts().1).sum();
-        progress.step("comparing requests", steps);
+        progress.begin_step("comparing requests", steps);
         let observations = PartitionStore::new(budget, directory, CATEGORY_PARTITIONS);
-        let found = Mutex::new(Found::default());
+        let found = Mutex::new(StructureTable::default());
         let mut totals = [PeriodTotals::default(); 2];
-        let (mut sites, mut response) = (SiteCollector::default(), Histogram::default());
-        let mut stretches = [Stretches::default(); 2];
+        let (mut sites, mut response) = (SiteCollector::default(), SiteHistogram::default());
+        let mut stretches = [PeriodWindows::default(); 2];
         let mut pieces = 0;
-        for (side, period) in Side::BOTH.into_iter().zip(periods) {
-            let of = Stretches::of(period)?;
+        for (side, period) in PeriodSide::BOTH.into_iter().zip(periods) {
+            let of = PeriodWindows::from_period(period)?;
             stretches[side as usize] = of;
-            let pass = Pass { period, side, options, found: &found, stretches: of };
+            let pass = PeriodPass { period, side, options, found: &found, windows: of };
             let work = |group: usize| {
                 let mut writer = PartitionWriter::new(&observations, pieces + group);
                 let of_group = pass.read_group(group, &mut writer, progress)?;
                 writer.finish()?;
                 Ok(of_group)
             };
-            let groups = period.tables.groups();
-            workers::in_order(workers::threads(), groups, work, |_, of_group: OfGroup| {
-                totals[side as usize].merge(&of_group.totals);
-                response.merge(&of_group.response);
-                let mut all = lock(&found);
-                let numbers: Vec<NameId> =
-                    of_group.names.iter().map(|name| all.names.number(name)).collect();
-                let number = |name: NameId| numbers.get(name as usize).copied().unwrap_or_default();
-                sites.merge(of_group.sites, number);
-                Ok::<(), PathError>(())
-            })?;
+            let groups = period.tables.group_count();
+            workers::run_in_order(
+                workers::thread_count(),
+                groups,
+                work,
+                |_, of_group: GroupResult| {
+                    totals[side as usize].merge(&of_group.totals);
+                    response.merge(&of_group.response);
+                    let mut all = lock_mutex(&found);
+                    let numbers: Vec<NameId> =
+                        of_group.names.iter().map(|name| all.names.intern(name)).collect();
+                    let number =
+                        |name: NameId| numbers.get(name as usize).copied().unwrap_or_default();
+                    sites.merge_sites(of_group.sites, number);
+                    Ok::<(), PathError>(())
+                },
+            )?;
             pieces += groups;
         }
-        let Found { names, structures } =
+        let StructureTable { names, structures } =
             found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let (names, structures, sites) = in_order_of_names(names, structures, sites.sites);
-        Ok(Collected { names, structures, sites, response, totals, stretches, observations })
+        let (names, structures, sites) = sort_by_names(names, structures, sites.sites);
+        Ok(CollectedPeriods {
+            names,
+            structures,
+            sites,
+            response,
+            totals,
+            windows: stretches,
+            observations,
+        })
     }
 
     /// Number of parts that the observations are dealt into.
-    pub fn partitions(&self) -> usize {
-        self.observations.partitions()
+    pub fn partition_count(&self) -> usize {
+        self.observations.partition_count()
     }
 
     /// Takes the observations of a part, by category, each in order of time in its period.
     ///
     /// # Errors
     /// When the temporary file cannot be read.
-    pub fn take(
+    pub fn take_observations(
         &self,
         partition: usize,
-    ) -> Result<FxHashMap<CategoryKey, [Vec<Observation>; 2]>, PathError> {
-        let mut all: FxHashMap<CategoryKey, [Vec<Observation>; 2]> = FxHashMap::default();
-        for block in self.observations.blocks(partition) {
+    ) -> Result<FxHashMap<CategoryKey, [Vec<RequestObservation>; 2]>, PathError> {
+        let mut all: FxHashMap<CategoryKey, [Vec<RequestObservation>; 2]> = FxHashMap::default();
+        for block in self.observations.take_each_block(partition) {
             let block = block?;
             let mut rest = block.as_slice();
-            while let Some((key, side, observation)) = Observation::next(&mut rest) {
+            while let Some((key, side, observation)) = RequestObservation::read_next(&mut rest) {
                 all.entry(key).or_default()[side as usize].push(observation);
             }
         }
@@ -184,61 +200,62 @@ impl<'b> Collected<'b> {
 }
 
 /// The same with names numbered in their order, as which one came first depends on the processors.
-fn in_order_of_names(
-    names: Names,
-    mut structures: FxHashMap<CategoryKey, Structure>,
-    sites: Sites,
-) -> (Names, FxHashMap<CategoryKey, Structure>, Sites) {
+fn sort_by_names(
+    names: NameInterner,
+    mut structures: FxHashMap<CategoryKey, CategoryStructure>,
+    sites: CallSites,
+) -> (NameInterner, FxHashMap<CategoryKey, CategoryStructure>, CallSites) {
     let mut texts: Vec<&str> = names.iter().collect();
     texts.sort_unstable();
-    let mut sorted = Names::default();
+    let mut sorted = NameInterner::default();
     texts.into_iter().for_each(|text| {
-        sorted.number(text);
+        sorted.intern(text);
     });
-    let numbers: Vec<NameId> = names.iter().map(|text| sorted.number(text)).collect();
+    let numbers: Vec<NameId> = names.iter().map(|text| sorted.intern(text)).collect();
     let number = |name: NameId| numbers.get(name as usize).copied().unwrap_or_default();
-    structures.values_mut().for_each(|structure| structure.rename(number));
+    structures.values_mut().for_each(|structure| structure.map_names(number));
     let mut collector = SiteCollector::default();
-    collector.merge(sites, number);
+    collector.merge_sites(sites, number);
     (sorted, structures, collector.sites)
 }
 
 /// The pass over one period.
-struct Pass<'p> {
+struct PeriodPass<'p> {
     period: &'p Period<'p>,
-    side: Side,
+    side: PeriodSide,
     options: &'p Options,
-    found: &'p Mutex<Found>,
-    stretches: Stretches,
+    found: &'p Mutex<StructureTable>,
+    windows: PeriodWindows,
 }
 
 /// What one group of requests comes to, beside the observations.
-struct OfGroup {
-    names: Names,
+struct GroupResult {
+    names: NameInterner,
     totals: PeriodTotals,
-    response: Histogram,
-    sites: Sites,
+    response: SiteHistogram,
+    sites: CallSites,
 }
 
-impl Pass<'_> {
+impl PeriodPass<'_> {
     fn read_group(
         &self,
         group: usize,
         writer: &mut PartitionWriter<'_, '_, u8>,
         progress: &dyn Progress,
-    ) -> Result<OfGroup, PathError> {
-        let (names, requests) = self.period.tables.group(group)?;
-        let hashes = NameHashes::of(&names);
-        let mut encoder = Encoder::new(&self.options.zoom, &names, &hashes);
+    ) -> Result<GroupResult, PathError> {
+        let (names, requests) = self.period.tables.read_group(group)?;
+        let hashes = NameHashes::from_names(&names);
+        let mut encoder = CategoryEncoder::new(&self.options.zoom, &names, &hashes);
         let mut path = CriticalPath::default();
-        let mut all_time = AllTime::default();
-        let (mut sites, mut response) = (SiteCollector::default(), Histogram::default());
+        let mut all_time = StepTimes::default();
+        let (mut sites, mut response) = (SiteCollector::default(), SiteHistogram::default());
         let mut known: FxHashSet<CategoryKey> = FxHashSet::default();
         let mut totals = PeriodTotals::default();
-        let (mut bytes, mut observation, mut steps) = (Vec::new(), Observation::default(), 0);
+        let (mut bytes, mut observation, mut steps) =
+            (Vec::new(), RequestObservation::default(), 0);
         for request in &requests {
             steps += request.steps.len() as u64;
-            let is_in = self.period.has(request.begin());
+            let is_in = self.period.contains(request.begin());
             if request.steps.is_empty() || request.probability <= 0.0 || !is_in {
                 continue;
             }
@@ -246,46 +263,53 @@ impl Pass<'_> {
             if known.insert(encoded.key) {
                 self.keep_structure(&encoded, request, &names);
             }
-            let timed = path.of(request);
-            totals.add(request, timed.map(|(total, _)| total));
-            let stretch = self.stretches.at(request.begin().unwrap_or(i64::MIN));
+            let timed = path.shares_of_request(request);
+            totals.add_request(request, timed.map(|(total, _)| total));
+            let stretch = self.windows.window_of_time(request.begin().unwrap_or(i64::MIN));
             if let Some((total, _)) = timed {
-                response.add(self.side, stretch, total, request.probability);
+                response.add_time(self.side, stretch, total, request.probability);
             }
             let shares = match timed {
-                Some(_) if self.options.without.critical_path => all_time.of(request),
+                Some(_) if self.options.without.critical_path => {
+                    all_time.shares_of_request(request)
+                }
                 Some((_, shares)) => shares,
                 None => &[],
             };
-            sites.add(request, self.side, stretch, shares);
+            sites.add_request(request, self.side, stretch, shares);
             observation.begin = request.begin().unwrap_or(i64::MIN);
             observation.weight = request.probability as f32;
             observation.response = timed.map_or(f32::NAN, |(total, _)| total as f32);
             observation.shares.clear();
-            observation.shares.resize(2 * encoded.places(), 0.0);
+            observation.shares.resize(2 * encoded.place_count(), 0.0);
             for (step, share) in shares.iter().enumerate() {
-                let place = 2 * encoded.place(step) as usize;
+                let place = 2 * encoded.place_of_step(step) as usize;
                 // What a hidden step takes is its node's own time.
                 let network = if encoded.is_shown(step) { place + 1 } else { place };
                 observation.shares[place] += share.own as f32;
                 observation.shares[network] += share.network as f32;
             }
             bytes.clear();
-            observation.put(encoded.key, self.side, &mut bytes);
+            observation.append_to(encoded.key, self.side, &mut bytes);
             let partition = (encoded.key >> 64) as u64 % CATEGORY_PARTITIONS as u64;
-            writer.deal_together(partition as usize, &bytes)?;
+            writer.partition_records(partition as usize, &bytes)?;
         }
-        progress.advance(steps);
-        Ok(OfGroup { names, totals, response, sites: sites.sites })
+        progress.advance_step(steps);
+        Ok(GroupResult { names, totals, response, sites: sites.sites })
     }
 
     /// Keeps the structure of a category that this group has for the first time.
-    fn keep_structure(&self, encoded: &Encoded<'_>, request: &Request, names: &Names) {
-        let mut found = lock(self.found);
+    fn keep_structure(
+        &self,
+        encoded: &EncodedRequest<'_>,
+        request: &Request,
+        names: &NameInterner,
+    ) {
+        let mut found = lock_mutex(self.found);
         if !found.structures.contains_key(&encoded.key) {
-            let Found { names: all, structures } = &mut *found;
-            let mut structure = encoded.structure(request);
-            structure.rename(|name| all.number(names.text(name)));
+            let StructureTable { names: all, structures } = &mut *found;
+            let mut structure = encoded.build_structure(request);
+            structure.map_names(|name| all.intern(names.name_of(name)));
             structures.insert(encoded.key, structure);
         }
     }

@@ -4,48 +4,48 @@ use std::path::Path;
 
 use message_trace::{PathError, Progress};
 use out_of_core::MemoryBudget;
-use request_flow::Names;
+use request_flow::NameInterner;
 
 use crate::analysis::{self, CategoryStats};
-use crate::collect::{Collected, PeriodTotals};
-use crate::kinds::{Kind, kinds};
+use crate::collect::{CollectedPeriods, PeriodTotals};
 use crate::mutations::{
-    KindChange, Mutation, kind_changes, kind_tests, mutations, rate_changes, rate_tests,
+    KindChange, Mutation, kind_changes, kind_tests, rank_mutations, rate_changes, rate_tests,
     time_changes, time_tests,
 };
 use crate::options::Options;
-use crate::overall::Overall;
+use crate::overall::OverallChange;
 use crate::period::Period;
-use crate::sites::Sites;
-use crate::statistics::adjusted;
-use crate::suspects::{Evidence, Suspect, gather, suspects, without_known};
+use crate::request_kinds::{RequestKind, group_by_kind};
+use crate::sites::CallSites;
+use crate::statistics::adjust_p_values;
+use crate::suspects::{SiteEvidence, SuspectNode, drop_known, gather_evidence, rank_suspects};
 use crate::tuning::MAX_CHANCE;
 
 /// What changed between two periods.
 #[derive(Debug)]
 pub struct Comparison {
     /// The names that all numbers of names are of.
-    pub names: Names,
+    pub names: NameInterner,
     /// Each period as a whole.
     pub totals: [PeriodTotals; 2],
     /// All categories, in the order of their keys.
     pub categories: Vec<CategoryStats>,
     /// All kinds of requests.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<RequestKind>,
     /// Response times of all requests together.
-    pub overall: Overall,
+    pub overall: OverallChange,
     /// Categories that changed, the one that contributes most first.
     pub mutations: Vec<Mutation>,
     /// All call sites.
-    pub sites: Sites,
+    pub sites: CallSites,
     /// Kinds of requests that only one period has.
     pub new_kinds: Vec<KindChange>,
     /// What changed at call sites, in their order.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<SiteEvidence>,
     /// Nodes that became slower, fail, or do things in another way, the first suspect first.
-    pub suspects: Vec<Suspect>,
+    pub suspects: Vec<SuspectNode>,
     /// Nodes that became faster, or do things in another way.
-    pub faster: Vec<Suspect>,
+    pub faster: Vec<SuspectNode>,
     /// Whether anything changed that chance does not explain.
     pub is_changed: bool,
 }
@@ -54,7 +54,7 @@ pub struct Comparison {
 ///
 /// # Errors
 /// When the tables cannot be read, or the temporary file not be written.
-pub fn compare(
+pub fn compare_periods(
     periods: [&Period<'_>; 2],
     options: &Options,
     memory: u64,
@@ -62,18 +62,19 @@ pub fn compare(
     progress: &dyn Progress,
 ) -> Result<Comparison, PathError> {
     let budget = MemoryBudget::new(memory);
-    let collected = Collected::read(periods, options, &budget, directory, progress)?;
-    let categories = analysis::categories(&collected)?;
+    let collected = CollectedPeriods::read_periods(periods, options, &budget, directory, progress)?;
+    let categories = analysis::analyze_categories(&collected)?;
     let lengths = collected.totals.map(|totals| totals.length());
-    let Collected { names, sites, totals, response, .. } = collected;
-    let kinds = kinds(&categories);
-    let mut overall = Overall::of(&categories, &response, lengths);
+    let CollectedPeriods { names, sites, totals, response, .. } = collected;
+    let kinds = group_by_kind(&categories);
+    let mut overall = OverallChange::from_categories(&categories, &response, lengths);
 
     // All that is tested, so that the rate of false discoveries is that of the whole answer.
     let mut times = time_tests(&categories, lengths, options);
     let mut rates = rate_tests(&categories, &kinds);
     let mut new_kinds = kind_tests(&kinds);
-    let mut evidence = gather(&sites, &totals, totals.map(|totals| totals.mean()));
+    let mut evidence =
+        gather_evidence(&sites, &totals, totals.map(|totals| totals.mean_response()));
     let mut slots: Vec<(f64, &mut f64)> = vec![(overall.p_value, &mut overall.adjusted)];
     slots.extend(times.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
     slots.extend(new_kinds.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
@@ -81,28 +82,28 @@ pub fn compare(
     slots.extend(evidence.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
     let p_values: Vec<f64> = slots.iter().map(|(p_value, _)| *p_value).collect();
     let is_controlled = !options.paper && !options.without.control;
-    let all = if is_controlled { adjusted(&p_values) } else { p_values };
+    let all = if is_controlled { adjust_p_values(&p_values) } else { p_values };
     slots.into_iter().zip(all).for_each(|((_, slot), adjusted)| *slot = adjusted);
 
     let times = time_changes(times, &categories, lengths, options);
     let rates = rate_changes(rates, &categories, options);
     let new_kinds = kind_changes(new_kinds, options);
-    let mutations = mutations(&categories, &kinds, &times, &rates, options);
-    let response = totals[0].mean().min(totals[1].mean());
+    let mutations = rank_mutations(&categories, &kinds, &times, &rates, options);
+    let response = totals[0].mean_response().min(totals[1].mean_response());
     for of in &mut evidence {
         of.is_sure = of.adjusted <= options.false_discoveries;
     }
-    evidence.retain(|of| of.adjusted <= MAX_CHANCE && of.matters(options, response));
+    evidence.retain(|of| of.adjusted <= MAX_CHANCE && of.is_large(options, response));
     // Where something changed for sure, what may have changed is worth a look; else it is not.
     // A category that is rarer is no mutation, and a change nevertheless.
     let has_changed_part =
         !mutations.is_empty() || !rates.is_empty() || evidence.iter().any(|of| of.is_sure);
-    overall.decide(options, has_changed_part);
+    overall.decide_change(options, has_changed_part);
     let is_changed = has_changed_part || overall.is_changed || !new_kinds.is_empty();
     evidence.retain(|of| of.is_sure || is_changed && is_controlled);
-    without_known(&mut evidence);
+    drop_known(&mut evidence);
     let [suspects, faster] =
-        [true, false].map(|worse| suspects(&evidence, &sites, &names, worse, options.without));
+        [true, false].map(|worse| rank_suspects(&evidence, &sites, &names, worse, options.without));
     Ok(Comparison {
         names,
         totals,

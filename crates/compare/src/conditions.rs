@@ -4,25 +4,25 @@
 use std::fmt;
 use std::str::FromStr;
 
-use message_trace::units::{duration, whole_percent};
+use message_trace::units::{format_duration, format_whole_percent};
 use statrs::function::erf::erfc;
 
-use crate::analysis::Sample;
+use crate::analysis::PeriodSample;
 use crate::comparison::Comparison;
 use crate::mutations::MutationKind;
 use crate::statistics::rates_differ;
 use crate::suspects::EvidenceKind;
-use crate::wording::operation;
+use crate::wording::operation_text;
 
 /// Something that must not be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Condition {
+pub enum FailCondition {
     /// A response time that is longer than that.
     Longer {
         /// Which one.
-        what: Measure,
+        what: TimeMeasure,
         /// By how much more.
-        by: Margin,
+        by: TimeMargin,
     },
     /// Requests go ways that none went before.
     NewPaths,
@@ -30,7 +30,7 @@ pub enum Condition {
 
 /// A figure of response times.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Measure {
+pub enum TimeMeasure {
     /// The mean.
     Mean,
     /// A quantile, from 0 to 1.
@@ -39,32 +39,32 @@ pub enum Measure {
 
 /// How much longer is still all right.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Margin {
+pub enum TimeMargin {
     /// A share of what it was.
     Relative(f64),
     /// A time in nanoseconds.
     Absolute(f64),
 }
 
-impl FromStr for Condition {
+impl FromStr for FailCondition {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Condition, String> {
+    fn from_str(text: &str) -> Result<FailCondition, String> {
         let wrong = || {
             format!(
                 "'{text}' is no condition; write one like 'p95 > +10%', 'mean > +2ms' or 'new-paths'"
             )
         };
         if text.trim() == "new-paths" {
-            return Ok(Condition::NewPaths);
+            return Ok(FailCondition::NewPaths);
         }
         let (what, by) = text.split_once('>').ok_or_else(wrong)?;
         let what = match what.trim() {
-            "mean" => Measure::Mean,
+            "mean" => TimeMeasure::Mean,
             quantile => {
                 let percent = quantile.strip_prefix('p').and_then(|number| number.parse().ok());
                 let share = percent.map(|percent: f64| percent / 100.0);
-                Measure::Quantile(
+                TimeMeasure::Quantile(
                     share.filter(|share| *share > 0.0 && *share < 1.0).ok_or_else(wrong)?,
                 )
             }
@@ -72,13 +72,13 @@ impl FromStr for Condition {
         let by = by.trim().strip_prefix('+').unwrap_or(by.trim());
         let by = match by.strip_suffix('%') {
             Some(percent) => {
-                Margin::Relative(percent.trim().parse::<f64>().map_err(|_| wrong())? / 100.0)
+                TimeMargin::Relative(percent.trim().parse::<f64>().map_err(|_| wrong())? / 100.0)
             }
-            None => Margin::Absolute(nanoseconds(by).ok_or_else(wrong)?),
+            None => TimeMargin::Absolute(parse_nanoseconds(by).ok_or_else(wrong)?),
         };
-        let (Margin::Relative(number) | Margin::Absolute(number)) = by;
+        let (TimeMargin::Relative(number) | TimeMargin::Absolute(number)) = by;
         if number.is_finite() && number >= 0.0 {
-            Ok(Condition::Longer { what, by })
+            Ok(FailCondition::Longer { what, by })
         } else {
             Err(wrong())
         }
@@ -86,7 +86,7 @@ impl FromStr for Condition {
 }
 
 /// A time like 2ms in nanoseconds.
-fn nanoseconds(text: &str) -> Option<f64> {
+fn parse_nanoseconds(text: &str) -> Option<f64> {
     let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
     units.iter().find_map(|(unit, factor)| {
         let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
@@ -94,35 +94,35 @@ fn nanoseconds(text: &str) -> Option<f64> {
     })
 }
 
-impl fmt::Display for Measure {
+impl fmt::Display for TimeMeasure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Measure::Mean => f.write_str("mean"),
-            Measure::Quantile(share) => write!(f, "p{}", (share * 1e6).round() / 1e4),
+            TimeMeasure::Mean => f.write_str("mean"),
+            TimeMeasure::Quantile(share) => write!(f, "p{}", (share * 1e6).round() / 1e4),
         }
     }
 }
 
-impl fmt::Display for Margin {
+impl fmt::Display for TimeMargin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Margin::Relative(share) => write!(f, "+{}%", (share * 1e6).round() / 1e4),
-            Margin::Absolute(ns) => write!(f, "+{}", duration(*ns)),
+            TimeMargin::Relative(share) => write!(f, "+{}%", (share * 1e6).round() / 1e4),
+            TimeMargin::Absolute(ns) => write!(f, "+{}", format_duration(*ns)),
         }
     }
 }
 
-impl Condition {
+impl FailCondition {
     /// Why it holds, in words; `None` where it does not, or may by chance. `level` is the
     /// probability of a condition that is said to hold though nothing is above its margin.
-    pub fn holds(&self, comparison: &Comparison, level: f64) -> Option<String> {
+    pub fn find_violation(&self, comparison: &Comparison, level: f64) -> Option<String> {
         match self {
-            Condition::NewPaths => new_paths(comparison),
-            Condition::Longer { what, by } => {
+            FailCondition::NewPaths => new_paths(comparison),
+            FailCondition::Longer { what, by } => {
                 let overall = &comparison.overall;
-                let (values, p_value) = longer(&overall.samples, *what, *by, overall.effect?)?;
+                let (values, p_value) = test_longer(&overall.samples, *what, *by, overall.effect?)?;
                 (p_value <= level).then(|| {
-                    let [before, after] = values.map(duration);
+                    let [before, after] = values.map(format_duration);
                     format!("{what} {before} → {after} is more than {by} (p = {p_value:.2e})")
                 })
             }
@@ -132,10 +132,10 @@ impl Condition {
 
 /// A measure in both periods, and the probability of what was seen if it is longer by no more than
 /// the margin. `None` without requests.
-fn longer(
-    samples: &[Sample; 2],
-    what: Measure,
-    by: Margin,
+fn test_longer(
+    samples: &[PeriodSample; 2],
+    what: TimeMeasure,
+    by: TimeMargin,
     effect: f64,
 ) -> Option<([f64; 2], f64)> {
     let [before, after] = samples;
@@ -143,13 +143,13 @@ fn longer(
         return None;
     }
     let (factor, shift) = match by {
-        Margin::Relative(share) => (1.0 + share, 0.0),
-        Margin::Absolute(ns) => (1.0, ns),
+        TimeMargin::Relative(share) => (1.0 + share, 0.0),
+        TimeMargin::Absolute(ns) => (1.0, ns),
     };
     match what {
-        Measure::Mean => {
+        TimeMeasure::Mean => {
             let means = [before.moments.mean, after.moments.mean];
-            let error = |sample: &Sample, factor: f64| {
+            let error = |sample: &PeriodSample, factor: f64| {
                 factor * factor * sample.moments.variance() * effect / sample.sorted.len() as f64
             };
             // Welch's test; samples are large enough for the normal distribution.
@@ -162,7 +162,7 @@ fn longer(
             };
             Some((means, p_value))
         }
-        Measure::Quantile(share) => {
+        TimeMeasure::Quantile(share) => {
             let values = [before.quantile(share)?, after.quantile(share)?].map(f64::from);
             // The first period with the margin: if the second were like it, as many of both would
             // be above the quantile of both together.
@@ -173,7 +173,7 @@ fn longer(
                 .collect();
             let mut both: Vec<f32> = moved.iter().chain(&after.sorted).copied().collect();
             both.sort_unstable_by(f32::total_cmp);
-            let both = Sample { sorted: both, ..Sample::default() };
+            let both = PeriodSample { sorted: both, ..PeriodSample::default() };
             let threshold = both.quantile(share)?;
             let above = |sorted: &[f32]| {
                 (sorted.len() - sorted.partition_point(|time| *time <= threshold)) as f64
@@ -194,23 +194,26 @@ fn new_paths(comparison: &Comparison) -> Option<String> {
     let names = &comparison.names;
     let of_categories = comparison.mutations.iter().filter_map(|mutation| match &mutation.kind {
         MutationKind::Structural { shares, .. } if shares[0] == 0.0 => {
-            let root = comparison.categories.get(mutation.category)?.structure.kind();
-            let share = whole_percent(shares[1]);
-            Some(format!("{share} of {} go a new way", operation(names, root[1], root[2])))
+            let root = comparison.categories.get(mutation.category)?.structure.request_kind();
+            let share = format_whole_percent(shares[1]);
+            Some(format!("{share} of {} go a new way", operation_text(names, root[1], root[2])))
         }
         _ => None,
     });
     let of_sites = comparison.evidence.iter().filter_map(|evidence| match &evidence.kind {
         EvidenceKind::Calls(_) if evidence.is_sure && evidence.values[0] == 0.0 => {
-            let what = operation(names, evidence.site.node, evidence.site.operation);
-            Some(format!("{what} makes other calls in {}", whole_percent(evidence.values[1])))
+            let what = operation_text(names, evidence.site.node, evidence.site.operation);
+            Some(format!(
+                "{what} makes other calls in {}",
+                format_whole_percent(evidence.values[1])
+            ))
         }
         _ => None,
     });
     let of_kinds = comparison.new_kinds.iter().filter_map(|change| {
         let [_, node, root] = comparison.kinds.get(change.kind)?.names;
-        let share = whole_percent(change.shares[1]);
-        let what = operation(names, node, root);
+        let share = format_whole_percent(change.shares[1]);
+        let what = operation_text(names, node, root);
         (change.shares[0] == 0.0).then(|| format!("{what} is new, {share} of the requests"))
     });
     of_sites.chain(of_categories).chain(of_kinds).next()
@@ -222,36 +225,42 @@ mod tests {
 
     #[test]
     fn conditions_are_read() {
-        let longer = |what, by| Ok(Condition::Longer { what, by });
-        let read = |text: &str| text.parse::<Condition>();
-        assert_eq!(read("p95 > +10%"), longer(Measure::Quantile(0.95), Margin::Relative(0.1)));
-        assert_eq!(read("mean>2ms"), longer(Measure::Mean, Margin::Absolute(2e6)));
-        assert_eq!(read("p12.5 > +0%"), longer(Measure::Quantile(0.125), Margin::Relative(0.0)));
-        assert_eq!(read(" new-paths "), Ok(Condition::NewPaths));
+        let longer = |what, by| Ok(FailCondition::Longer { what, by });
+        let read = |text: &str| text.parse::<FailCondition>();
+        assert_eq!(
+            read("p95 > +10%"),
+            longer(TimeMeasure::Quantile(0.95), TimeMargin::Relative(0.1))
+        );
+        assert_eq!(read("mean>2ms"), longer(TimeMeasure::Mean, TimeMargin::Absolute(2e6)));
+        assert_eq!(
+            read("p12.5 > +0%"),
+            longer(TimeMeasure::Quantile(0.125), TimeMargin::Relative(0.0))
+        );
+        assert_eq!(read(" new-paths "), Ok(FailCondition::NewPaths));
         for wrong in ["", "p95", "p0 > 1%", "p100 > 1%", "p95 > 10", "p95 > -1%", "max > 1ms"] {
             assert!(read(wrong).is_err_and(|error| error.contains("'p95 > +10%'")), "{wrong}");
         }
     }
 
-    fn drawn(seed: u64, factor: f32) -> Sample {
+    fn drawn(seed: u64, factor: f32) -> PeriodSample {
         let values = (0..2_000_u64).map(|number| {
-            let drawn = message_trace::mixed(seed << 20 | number) % 1_000;
+            let drawn = message_trace::mix_bits(seed << 20 | number) % 1_000;
             factor * (1e6 + 1e3 * drawn as f32)
         });
         let values: Vec<f32> = values.collect();
-        Sample::of(values.into_iter().map(|value| (value, 1.0, 0)), [1; 4])
+        PeriodSample::from_observations(values.into_iter().map(|value| (value, 1.0, 0)), [1; 4])
     }
 
     #[test]
     fn a_margin_is_held_with_its_test() {
         let p_value =
-            |factor: f32, what, by| longer(&[drawn(1, 1.0), drawn(2, factor)], what, by, 1.0);
-        for what in [Measure::Mean, Measure::Quantile(0.5), Measure::Quantile(0.95)] {
+            |factor: f32, what, by| test_longer(&[drawn(1, 1.0), drawn(2, factor)], what, by, 1.0);
+        for what in [TimeMeasure::Mean, TimeMeasure::Quantile(0.5), TimeMeasure::Quantile(0.95)] {
             let of = |factor, by| p_value(factor, what, by).unwrap().1;
-            assert!(of(1.2, Margin::Relative(0.1)) < 0.001, "{what}");
-            assert!(of(1.05, Margin::Relative(0.1)) > 0.9, "{what}");
-            assert!(of(1.2, Margin::Absolute(1e6)) > 0.9, "{what}");
-            assert!(of(1.0, Margin::Relative(0.0)) > 0.01, "{what}");
+            assert!(of(1.2, TimeMargin::Relative(0.1)) < 0.001, "{what}");
+            assert!(of(1.05, TimeMargin::Relative(0.1)) > 0.9, "{what}");
+            assert!(of(1.2, TimeMargin::Absolute(1e6)) > 0.9, "{what}");
+            assert!(of(1.0, TimeMargin::Relative(0.0)) > 0.01, "{what}");
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::exclusive_times::ExclusiveTimes;
 
 /// Time of a step on the critical path, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct StepShare {
     /// What the step itself took, while it waited for no child.
     pub own: i64,
     /// What its call and its answer took on the way, where the times at both ends are known.
@@ -31,7 +31,7 @@ pub struct Share {
 /// A walker of one request after the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CriticalPath {
-    shares: Vec<Share>,
+    shares: Vec<StepShare>,
     /// Children of each step that ended, the last one first: one list, with where each begins.
     children: Vec<(u32, i64, i64)>,
     begins: Vec<u32>,
@@ -41,21 +41,21 @@ pub(crate) struct CriticalPath {
 impl CriticalPath {
     /// The response time of a request in nanoseconds, with the share of each step; `None` where its
     /// begin or its end is not known.
-    pub(crate) fn of(&mut self, request: &Request) -> Option<(i64, &[Share])> {
+    pub(crate) fn shares_of_request(&mut self, request: &Request) -> Option<(i64, &[StepShare])> {
         let steps = &request.steps;
         let root = steps.first()?;
-        let (Some(begin), Some(end)) = times(root) else { return None };
+        let (Some(begin), Some(end)) = times_at_caller(root) else { return None };
         let total = end.saturating_sub(begin);
         if total < 0 {
             return None;
         }
         self.list_children(steps);
         self.shares.clear();
-        self.shares.resize(steps.len(), Share::default());
+        self.shares.resize(steps.len(), StepShare::default());
         self.open.clear();
         self.open.push((0, begin, end));
         while let Some((step, begin, end)) = self.open.pop() {
-            self.walk(step, &steps[step as usize], begin, end);
+            self.walk_step(step, &steps[step as usize], begin, end);
         }
         Some((total, &self.shares))
     }
@@ -65,7 +65,7 @@ impl CriticalPath {
         children.clear();
         let parent = |place: u32, step: &Step| step.parent.filter(|parent| *parent < place);
         children.extend((0..).zip(steps).filter_map(|(place, step)| {
-            let (begin, end) = times(step);
+            let (begin, end) = times_at_caller(step);
             parent(place, step)?;
             Some((place, begin?, end?))
         }));
@@ -85,10 +85,10 @@ impl CriticalPath {
     }
 
     /// Gives the time from `begin` to `end` at the caller of a step to it and its children.
-    fn walk(&mut self, place: u32, step: &Step, begin: i64, end: i64) {
+    fn walk_step(&mut self, place: u32, step: &Step, begin: i64, end: i64) {
         let first = step.begin.map_or(begin, |time| time.clamp(begin, end));
         let mut time = step.end.map_or(end, |time| time.clamp(first, end));
-        let mut share = Share { own: 0, network: (first - begin) + (end - time) };
+        let mut share = StepShare { own: 0, network: (first - begin) + (end - time) };
         let range = self.begins[place as usize] as usize..self.begins[place as usize + 1] as usize;
         for (child, child_begin, child_end) in &self.children[range] {
             // What goes on after that is not waited for, unless it is by so little that clocks may
@@ -112,28 +112,26 @@ impl CriticalPath {
 /// All time of each step, whether or not the request waits for it: what an analysis without a
 /// critical path has. It is there to be compared with.
 #[derive(Debug, Default)]
-pub(crate) struct AllTime {
+pub(crate) struct StepTimes {
     times: ExclusiveTimes,
-    shares: Vec<Share>,
+    shares: Vec<StepShare>,
 }
 
-impl AllTime {
+impl StepTimes {
     /// The time of each step of a request.
-    pub(crate) fn of(&mut self, request: &Request) -> &[Share] {
-        let times = self.times.of(request).iter();
+    pub(crate) fn shares_of_request(&mut self, request: &Request) -> &[StepShare] {
+        let times = self.times.times_of_request(request).iter();
         self.shares.clear();
-        self.shares.extend(
-            times.map(|(own, network)| Share {
-                own: own.unwrap_or(0),
-                network: network.unwrap_or(0),
-            }),
-        );
+        self.shares.extend(times.map(|(own, network)| StepShare {
+            own: own.unwrap_or(0),
+            network: network.unwrap_or(0),
+        }));
         &self.shares
     }
 }
 
 /// From when until when the caller is occupied with a step.
-fn times(step: &Step) -> (Option<i64>, Option<i64>) {
+fn times_at_caller(step: &Step) -> (Option<i64>, Option<i64>) {
     match step.span_at_caller() {
         (Some(begin), Some(end)) if begin <= end => (Some(begin), Some(end)),
         _ => (None, None),
@@ -147,12 +145,12 @@ mod tests {
     use super::*;
 
     fn step(parent: Option<u32>, begin: i64, end: i64) -> Step {
-        Step { parent, begin: Some(begin), end: Some(end), ..Step::of(1, 1) }
+        Step { parent, begin: Some(begin), end: Some(end), ..Step::new(1, 1) }
     }
 
     fn request(steps: impl IntoIterator<Item = Step>) -> Request {
         let mut request = Request::default();
-        steps.into_iter().for_each(|step| request.push(step, []));
+        steps.into_iter().for_each(|step| request.push_step(step, []));
         request
     }
 
@@ -173,7 +171,7 @@ mod tests {
             step(Some(0), 20, 90),
         ]);
         let mut path = CriticalPath::default();
-        let (total, shares) = path.of(&of).unwrap();
+        let (total, shares) = path.shares_of_request(&of).unwrap();
         assert_eq!(total, 40);
         let own: Vec<(i64, i64)> = shares.iter().map(|share| (share.own, share.network)).collect();
         // 40 to 31, 8 to 7 and 3 to 0 are the root's.
@@ -183,10 +181,10 @@ mod tests {
     #[test]
     fn what_has_no_end_has_no_share() {
         let open = Step { end: None, ..step(None, 0, 9) };
-        assert_eq!(CriticalPath::default().of(&request([open])), None);
+        assert_eq!(CriticalPath::default().shares_of_request(&request([open])), None);
         let of = request([step(None, 0, 10), Step { end: None, ..step(Some(0), 1, 5) }]);
         let mut path = CriticalPath::default();
-        let (_, shares) = path.of(&of).unwrap();
+        let (_, shares) = path.shares_of_request(&of).unwrap();
         assert_eq!(shares[0].own, 10);
     }
 
@@ -206,7 +204,7 @@ mod tests {
             }
             // A tree in depth-first order is not needed for this.
             let of = request(steps);
-            if let Some((total, shares)) = CriticalPath::default().of(&of) {
+            if let Some((total, shares)) = CriticalPath::default().shares_of_request(&of) {
                 let sum: i64 = shares.iter().map(|share| share.own + share.network).sum();
                 prop_assert_eq!(sum, total);
                 prop_assert!(shares.iter().all(|share| share.own >= 0 && share.network >= 0));

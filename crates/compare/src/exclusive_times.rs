@@ -15,7 +15,7 @@ pub(crate) struct ExclusiveTimes {
 
 impl ExclusiveTimes {
     /// The exclusive times of each step of a request.
-    pub(crate) fn of(&mut self, request: &Request) -> &[(Option<i64>, Option<i64>)] {
+    pub(crate) fn times_of_request(&mut self, request: &Request) -> &[(Option<i64>, Option<i64>)] {
         let ExclusiveTimes { times, children } = self;
         times.clear();
         children.clear();
@@ -64,18 +64,18 @@ mod tests {
     use super::*;
 
     fn step(parent: Option<u32>, begin: i64, end: i64) -> Step {
-        Step { parent, begin: Some(begin), end: Some(end), ..Step::of(1, 1) }
+        Step { parent, begin: Some(begin), end: Some(end), ..Step::new(1, 1) }
     }
 
     #[test]
     fn calls_that_overlap_are_taken_away_once() {
         let mut request = Request::default();
-        request.push(step(None, 0, 100), []);
+        request.push_step(step(None, 0, 100), []);
         let of = Step { caller_begin: Some(10), caller_end: Some(30), ..step(Some(0), 12, 25) };
-        request.push(of, []);
-        request.push(step(Some(0), 20, 40), []);
-        request.push(step(Some(0), 90, 130), []);
-        request.push(Step { end: None, ..step(Some(3), 1, 1) }, []);
+        request.push_step(of, []);
+        request.push_step(step(Some(0), 20, 40), []);
+        request.push_step(step(Some(0), 90, 130), []);
+        request.push_step(Step { end: None, ..step(Some(3), 1, 1) }, []);
         let mut times = ExclusiveTimes::default();
         let expected = [
             (Some(10 + 50), None),
@@ -84,6 +84,6 @@ mod tests {
             (Some(40), None),
             (None, None),
         ];
-        assert_eq!(times.of(&request), expected);
+        assert_eq!(times.times_of_request(&request), expected);
     }
 }

@@ -19,50 +19,57 @@ use out_of_core::workers;
 
 use crate::comparison::Comparison;
 use crate::options::Options;
-use crate::period::{Period, Side};
-use question::Question;
-use samples::{Pass, Samples};
-pub use sentences::{Explanation, Sentence};
+use crate::period::{Period, PeriodSide};
+use question::ClassQuestion;
+use samples::{FeatureSamples, SamplePass};
+pub use sentences::{ExplanationSentence, MutationExplanation};
 
 /// Explains the first `limit` mutations. `without` are names of parameters that are not asked for.
 /// The periods' tables have to be open with all columns.
 ///
 /// # Errors
 /// When the tables cannot be read.
-pub fn explain(
+pub fn explain_mutations(
     periods: [&Period<'_>; 2],
     comparison: &Comparison,
     options: &Options,
     (limit, without): (usize, &[String]),
     progress: &dyn Progress,
-) -> Result<Vec<Option<Explanation>>, PathError> {
+) -> Result<Vec<Option<MutationExplanation>>, PathError> {
     let mutations = comparison.mutations.iter().take(limit).enumerate();
-    let questions: Vec<Question> =
-        mutations.filter_map(|(number, of)| Question::of(comparison, number, of)).collect();
+    let questions: Vec<ClassQuestion> = mutations
+        .filter_map(|(number, of)| ClassQuestion::from_mutation(comparison, number, of))
+        .collect();
     let mut explanations = vec![None; comparison.mutations.len()];
     if questions.is_empty() {
         return Ok(explanations);
     }
-    let mut all: Vec<Samples> = questions.iter().map(|_| Samples::default()).collect();
-    for (side, period) in Side::BOTH.into_iter().zip(periods) {
-        let groups = samples::groups(period.tables.groups());
-        progress.step("explaining changes", groups.len() as u64);
-        let pass = Pass { period, side, options, questions: &questions, without };
-        let read = |number: usize| pass.read(groups[number]);
-        workers::in_order(workers::threads(), groups.len(), read, |_, of: Vec<Samples>| {
-            all.iter_mut().zip(of).for_each(|(all, of)| all.merge(of));
-            progress.advance(1);
-            Ok::<(), PathError>(())
-        })?;
+    let mut all: Vec<FeatureSamples> =
+        questions.iter().map(|_| FeatureSamples::default()).collect();
+    for (side, period) in PeriodSide::BOTH.into_iter().zip(periods) {
+        let groups = samples::sampled_groups(period.tables.group_count());
+        progress.begin_step("explaining changes", groups.len() as u64);
+        let pass = SamplePass { period, side, options, questions: &questions, without };
+        let read = |number: usize| pass.read_group(groups[number]);
+        workers::run_in_order(
+            workers::thread_count(),
+            groups.len(),
+            read,
+            |_, of: Vec<FeatureSamples>| {
+                all.iter_mut().zip(of).for_each(|(all, of)| all.merge(of));
+                progress.advance_step(1);
+                Ok::<(), PathError>(())
+            },
+        )?;
     }
     for (question, samples) in questions.iter().zip(all) {
         let category = comparison.mutations.get(question.mutation).map(|of| of.category);
         let structure = category.and_then(|of| comparison.categories.get(of));
         let Some(structure) = structure.map(|category| &category.structure) else { continue };
         let mut samples = samples;
-        samples.leave_out_identities();
-        let tree = tree::grow(&samples);
-        let explanation = sentences::of(&tree, &samples, structure, &comparison.names);
+        samples.drop_identities();
+        let tree = tree::grow_tree(&samples);
+        let explanation = sentences::explain_tree(&tree, &samples, structure, &comparison.names);
         if let Some(slot) = explanations.get_mut(question.mutation) {
             *slot = explanation;
         }

@@ -1,11 +1,11 @@
 //! Observation: what is kept of one request, and the same as bytes.
 
 use crate::category::CategoryKey;
-use crate::period::Side;
+use crate::period::PeriodSide;
 
 /// What is kept of one request of a category.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Observation {
+pub struct RequestObservation {
     /// When it begins, in nanoseconds since the Unix epoch; the least number where that is not
     /// known.
     pub begin: i64,
@@ -21,9 +21,9 @@ pub struct Observation {
 /// Bytes before the shares: key, side and number of shares, begin, weight, response time.
 const HEAD_BYTES: usize = 16 + 4 + 8 + 4 + 4;
 
-impl Observation {
+impl RequestObservation {
     /// Appends the bytes of an observation.
-    pub(crate) fn put(&self, key: CategoryKey, side: Side, to: &mut Vec<u8>) {
+    pub(crate) fn append_to(&self, key: CategoryKey, side: PeriodSide, to: &mut Vec<u8>) {
         to.extend_from_slice(&key.to_le_bytes());
         to.extend_from_slice(&((self.shares.len() as u32) << 1 | side as u32).to_le_bytes());
         to.extend_from_slice(&self.begin.to_le_bytes());
@@ -33,19 +33,21 @@ impl Observation {
     }
 
     /// Takes the first observation from `bytes`; `None` at the end.
-    pub(crate) fn next(bytes: &mut &[u8]) -> Option<(CategoryKey, Side, Observation)> {
+    pub(crate) fn read_next(
+        bytes: &mut &[u8],
+    ) -> Option<(CategoryKey, PeriodSide, RequestObservation)> {
         let head = bytes.get(..HEAD_BYTES)?;
         let key = u128::from_le_bytes(*head.first_chunk()?);
         let count = u32::from_le_bytes(*head.get(16..)?.first_chunk()?);
         let begin = i64::from_le_bytes(*head.get(20..)?.first_chunk()?);
         let weight = f32::from_le_bytes(*head.get(28..)?.first_chunk()?);
         let response = f32::from_le_bytes(*head.get(32..)?.first_chunk()?);
-        let side = if count & 1 == 0 { Side::Before } else { Side::After };
+        let side = if count & 1 == 0 { PeriodSide::Before } else { PeriodSide::After };
         let end = HEAD_BYTES + 4 * (count >> 1) as usize;
         let (shares, _) = bytes.get(HEAD_BYTES..end)?.as_chunks::<4>();
         let shares = shares.iter().map(|share| f32::from_le_bytes(*share)).collect();
         *bytes = bytes.get(end..)?;
-        Some((key, side, Observation { begin, weight, response, shares }))
+        Some((key, side, RequestObservation { begin, weight, response, shares }))
     }
 }
 
@@ -55,14 +57,15 @@ mod tests {
 
     #[test]
     fn bytes_are_read_back() {
-        let one = Observation { begin: -5, weight: 0.5, response: 7.0, shares: vec![1.0, 2.0] };
-        let other = Observation { response: 1.0, shares: Vec::new(), ..one.clone() };
+        let one =
+            RequestObservation { begin: -5, weight: 0.5, response: 7.0, shares: vec![1.0, 2.0] };
+        let other = RequestObservation { response: 1.0, shares: Vec::new(), ..one.clone() };
         let mut bytes = Vec::new();
-        one.put(9, Side::After, &mut bytes);
-        other.put(8, Side::Before, &mut bytes);
+        one.append_to(9, PeriodSide::After, &mut bytes);
+        other.append_to(8, PeriodSide::Before, &mut bytes);
         let mut rest = bytes.as_slice();
-        assert_eq!(Observation::next(&mut rest), Some((9, Side::After, one)));
-        assert_eq!(Observation::next(&mut rest), Some((8, Side::Before, other)));
-        assert_eq!(Observation::next(&mut rest), None);
+        assert_eq!(RequestObservation::read_next(&mut rest), Some((9, PeriodSide::After, one)));
+        assert_eq!(RequestObservation::read_next(&mut rest), Some((8, PeriodSide::Before, other)));
+        assert_eq!(RequestObservation::read_next(&mut rest), None);
     }
 }

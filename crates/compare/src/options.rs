@@ -1,6 +1,6 @@
 //! Options of a comparison.
 
-use crate::category::Zoom;
+use crate::category::ZoomLevel;
 
 /// Steps that are left out, to measure what they are worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Ablation {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Which steps are told apart.
-    pub zoom: Zoom,
+    pub zoom: ZoomLevel,
     /// The false discovery rate: the share of reported changes that may be none.
     pub false_discoveries: f64,
     /// Smallest relative change of a time that matters.
@@ -41,7 +41,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            zoom: Zoom::default(),
+            zoom: ZoomLevel::default(),
             false_discoveries: 0.05,
             least_relative: 0.1,
             least_ns: 50_000.0,

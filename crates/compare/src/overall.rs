@@ -2,20 +2,20 @@
 
 use serde::Serialize;
 
-use crate::analysis::{CategoryStats, Sample};
+use crate::analysis::{CategoryStats, PeriodSample};
 use crate::options::Options;
-use crate::sites::Histogram;
-use crate::statistics::combined;
+use crate::sites::SiteHistogram;
+use crate::statistics::combine_p_values;
 
 /// Quantiles that are shown.
 pub const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
 /// Response times of all requests in both periods.
 #[derive(Clone, Debug, Serialize)]
-pub struct Overall {
+pub struct OverallChange {
     /// The response times.
     #[serde(skip)]
-    pub samples: [Sample; 2],
+    pub samples: [PeriodSample; 2],
     /// Means in nanoseconds.
     pub mean: [f64; 2],
     /// The quantiles of [`QUANTILES`], in nanoseconds; `None` without requests.
@@ -33,26 +33,27 @@ pub struct Overall {
     pub is_changed: bool,
 }
 
-impl Overall {
+impl OverallChange {
     /// The response times of all categories, tested, not yet decided.
-    pub(crate) fn of(
+    pub(crate) fn from_categories(
         categories: &[CategoryStats],
-        response: &Histogram,
+        response: &SiteHistogram,
         lengths: [f64; 2],
-    ) -> Overall {
-        let samples =
-            [0, 1].map(|side| Sample::merged(categories.iter().map(|of| &of.response[side])));
+    ) -> OverallChange {
+        let samples = [0, 1].map(|side| {
+            PeriodSample::merge_samples(categories.iter().map(|of| &of.response[side]))
+        });
         let quantiles = QUANTILES.map(|share| {
             let both = samples[0].quantile(share).zip(samples[1].quantile(share));
             both.map(|(before, after)| [f64::from(before), f64::from(after)])
         });
-        let test = response.test(lengths);
+        let test = response.test_change(lengths);
         let (p_value, effect) = test.map_or((1.0, None), |test| {
             let shift = (test.shift, 0.5);
-            (combined([(test.p_value, 0.5), shift]), Some(test.effect))
+            (combine_p_values([(test.p_value, 0.5), shift]), Some(test.effect))
         });
         let mean = [samples[0].moments.mean, samples[1].moments.mean];
-        Overall {
+        OverallChange {
             samples,
             mean,
             quantiles,
@@ -66,8 +67,8 @@ impl Overall {
 
     /// Decides whether they changed, when `adjusted` is known. They differ, too, where a part of
     /// them does: response times of all requests together vary more than those of one category.
-    pub(crate) fn decide(&mut self, options: &Options, has_changed_part: bool) {
+    pub(crate) fn decide_change(&mut self, options: &Options, has_changed_part: bool) {
         self.differs = self.adjusted <= options.false_discoveries || has_changed_part;
-        self.is_changed = self.differs && crate::mutations::matters(&self.samples, options);
+        self.is_changed = self.differs && crate::mutations::is_large_change(&self.samples, options);
     }
 }

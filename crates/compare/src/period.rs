@@ -4,16 +4,16 @@ use request_flow::tables::RequestTables;
 
 /// One of the two periods that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Side {
+pub enum PeriodSide {
     /// The period that things were well in.
     Before = 0,
     /// The period that is to be explained.
     After = 1,
 }
 
-impl Side {
+impl PeriodSide {
     /// Both, in order of time.
-    pub const BOTH: [Side; 2] = [Side::Before, Side::After];
+    pub const BOTH: [PeriodSide; 2] = [PeriodSide::Before, PeriodSide::After];
 }
 
 /// The requests of a period: those of a directory that begin in some time.
@@ -29,13 +29,13 @@ pub struct Period<'t> {
 
 impl<'t> Period<'t> {
     /// All requests of these tables.
-    pub fn all(tables: &'t RequestTables) -> Period<'t> {
+    pub fn from_tables(tables: &'t RequestTables) -> Period<'t> {
         Period { tables, from: None, until: None }
     }
 
     /// Whether a request that begins at `begin` is in the period. Where the period has a border,
     /// one without a begin is not.
-    pub fn has(&self, begin: Option<i64>) -> bool {
+    pub fn contains(&self, begin: Option<i64>) -> bool {
         match begin {
             Some(begin) => {
                 self.from.is_none_or(|from| from <= begin)

@@ -17,11 +17,11 @@
 //! quantile's change is in proportion to that.
 
 use crate::analysis::CategoryStats;
-use crate::kinds::Kind;
+use crate::request_kinds::RequestKind;
 
 /// The parts of a change, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shares {
+pub struct ChangeShares {
     /// The whole change.
     pub total: f64,
     /// For each category, what its own requests' other times make.
@@ -33,17 +33,21 @@ pub struct Shares {
 }
 
 /// The parts of the change of the mean.
-pub fn of_mean(categories: &[CategoryStats], kinds: &[Kind]) -> Shares {
+pub fn shares_of_mean(categories: &[CategoryStats], kinds: &[RequestKind]) -> ChangeShares {
     let mean = |category: &CategoryStats, side: usize| category.response[side].moments.mean;
-    apart(categories, kinds, &mean)
+    decompose_change(categories, kinds, &mean)
 }
 
 /// The parts of the change of a quantile from `values[0]` to `values[1]`.
-pub fn of_quantile(categories: &[CategoryStats], kinds: &[Kind], values: [f64; 2]) -> Shares {
+pub fn shares_of_quantile(
+    categories: &[CategoryStats],
+    kinds: &[RequestKind],
+    values: [f64; 2],
+) -> ChangeShares {
     let (low, high) = (values[0].min(values[1]), values[0].max(values[1]));
     let clamped =
         |category: &CategoryStats, side: usize| category.response[side].clamped_mean(low, high);
-    let mut shares = apart(categories, kinds, &clamped);
+    let mut shares = decompose_change(categories, kinds, &clamped);
     let total = values[1] - values[0];
     let factor = if shares.total == 0.0 { 0.0 } else { total / shares.total };
     for list in [&mut shares.slower, &mut shares.paths, &mut shares.mix] {
@@ -53,12 +57,12 @@ pub fn of_quantile(categories: &[CategoryStats], kinds: &[Kind], values: [f64; 2
     shares
 }
 
-fn apart(
+fn decompose_change(
     categories: &[CategoryStats],
-    kinds: &[Kind],
+    kinds: &[RequestKind],
     mean: &dyn Fn(&CategoryStats, usize) -> f64,
-) -> Shares {
-    let mut shares = Shares {
+) -> ChangeShares {
+    let mut shares = ChangeShares {
         total: 0.0,
         slower: vec![0.0; categories.len()],
         paths: vec![0.0; categories.len()],
@@ -66,7 +70,7 @@ fn apart(
     };
     // Only requests with a response time have a part in it.
     let count = |category: &CategoryStats, side: usize| category.response[side].moments.weight;
-    let of_kind = |kind: &Kind, side: usize| -> f64 {
+    let of_kind = |kind: &RequestKind, side: usize| -> f64 {
         kind.categories.iter().map(|category| count(&categories[*category], side)).sum()
     };
     let all = [0, 1].map(|side| kinds.iter().map(|kind| of_kind(kind, side)).sum::<f64>());

@@ -11,12 +11,12 @@
 //!
 //! Times are kept as histograms, so that the memory does not grow with the number of requests.
 
+mod call_pattern;
+mod call_site;
 mod collector;
 mod histogram;
-mod pattern;
-mod site;
 
+pub use call_pattern::{CallPattern, PatternCall};
+pub use call_site::{CallSite, CallSites, ExecutionWeights, SiteKey};
 pub use collector::SiteCollector;
-pub use histogram::{Histogram, TimeTest};
-pub use pattern::{Call, CallPattern};
-pub use site::{Counts, Site, SiteKey, Sites};
+pub use histogram::{SiteHistogram, TimeTest};

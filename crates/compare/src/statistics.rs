@@ -14,13 +14,13 @@ mod rates;
 mod student;
 
 pub use batch_means::batch_means;
-pub use combination::combined;
+pub use combination::combine_p_values;
 pub use edit_distance::normalized_edit_distance;
-pub use effective_size::{InStretches, scales};
-pub use false_discovery::adjusted;
-pub use gain::{Split, best_threshold, gain_ratio};
+pub use effective_size::{WindowedValues, period_scales};
+pub use false_discovery::adjust_p_values;
+pub use gain::{SplitCounts, best_threshold, gain_ratio};
 pub use kolmogorov_smirnov::{KolmogorovSmirnov, grouped_kolmogorov_smirnov, kolmogorov_smirnov};
-pub use moments::Moments;
+pub use moments::WeightedMoments;
 pub use predictive::RatePrior;
 pub use rates::rates_differ;
 pub use student::with_estimated_variance;

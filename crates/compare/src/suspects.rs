@@ -17,9 +17,9 @@ mod blame;
 mod calls;
 mod evidence;
 mod gather;
-mod pooled;
+mod pools;
 
-pub use blame::{Suspect, suspects};
-pub use evidence::{CallChange, Direction, Evidence, EvidenceKind};
-pub use gather::gather;
-pub use pooled::without_known;
+pub use blame::{SuspectNode, rank_suspects};
+pub use evidence::{CallChange, ChangeDirection, EvidenceKind, SiteEvidence};
+pub use gather::gather_evidence;
+pub use pools::drop_known;

@@ -9,11 +9,11 @@ pub(crate) const EXACT_COUNTS: f64 = 1_000.0;
 
 /// Number of stretches of time that a period is cut into, to see whether requests that come one
 /// after the other are alike. Chosen, not measured.
-pub(crate) const STRETCHES: usize = 20;
+pub(crate) const WINDOWS: usize = 20;
 
 /// Maximum number of begins of requests that stretches are found from, by equal distances among
 /// all. Chosen, not measured.
-pub(crate) const STRETCH_BEGINS: usize = 1 << 18;
+pub(crate) const MAX_WINDOW_BEGINS: usize = 1 << 18;
 
 /// Minimum number of stretches that observations have to be spread over to be tested. Chosen, not
 /// measured.

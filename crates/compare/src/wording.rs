@@ -1,21 +1,21 @@
 //! Wording: nodes and operations in words.
 
-use message_trace::units::printable;
-use request_flow::{NameId, Names};
+use message_trace::units::to_printable;
+use request_flow::{NameId, NameInterner};
 
 /// The name of a node or operation, fit for a line.
-pub(crate) fn text(names: &Names, name: NameId) -> String {
+pub(crate) fn name_text(names: &NameInterner, name: NameId) -> String {
     match name {
-        Names::UNKNOWN => "?".to_owned(),
-        name => printable(names.text(name)),
+        NameInterner::UNKNOWN => "?".to_owned(),
+        name => to_printable(names.name_of(name)),
     }
 }
 
 /// An operation, with its node where that is not told by its name.
-pub(crate) fn operation(names: &Names, node: NameId, operation: NameId) -> String {
+pub(crate) fn operation_text(names: &NameInterner, node: NameId, operation: NameId) -> String {
     match operation {
-        Names::UNKNOWN => text(names, node),
-        name if names.text(name) == names.text(node) => text(names, node),
-        name => format!("{} {}", text(names, node), text(names, name)),
+        NameInterner::UNKNOWN => name_text(names, node),
+        name if names.name_of(name) == names.name_of(node) => name_text(names, node),
+        name => format!("{} {}", name_text(names, node), name_text(names, name)),
     }
 }

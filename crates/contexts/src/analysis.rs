@@ -4,26 +4,26 @@ use std::path::Path;
 
 use message_trace::{PathError, Progress};
 use out_of_core::MemoryBudget;
-use request_flow::Resource;
+use request_flow::StepResource;
 use request_flow::tables::RequestTables;
 use serde::{Deserialize, Serialize};
 
-use crate::collect::Collected;
-use crate::identity::By;
-use crate::instrumentation::{Instrumented, evaluate};
-use crate::profile::profile;
+use crate::collect::CollectedContexts;
+use crate::identity::OperationIdentity;
+use crate::instrumentation::{InstrumentationResults, evaluate_random};
+use crate::profile::profile_contexts;
 use crate::result::Profile;
-use crate::tree::{ModelOptions, TimingModel, model};
+use crate::tree::{ModelOptions, TimingModel, build_model};
 use crate::tuning::MEMORY;
 
 /// What is analyzed, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// What identifies an operation.
-    pub by: By,
+    pub by: OperationIdentity,
     /// What of each execution is looked at instead of its response time: the time that it spent in
     /// one way.
-    pub spent: Option<Resource>,
+    pub spent: Option<StepResource>,
     /// Bytes of response times in memory; more go to a temporary file.
     pub memory: u64,
     /// How the timing model is made.
@@ -35,7 +35,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            by: By::default(),
+            by: OperationIdentity::default(),
             spent: None,
             memory: MEMORY,
             model: ModelOptions::default(),
@@ -46,37 +46,42 @@ impl Default for Options {
 
 /// All results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Analysis {
+pub struct ContextAnalysis {
     /// The profile.
     #[serde(flatten)]
     pub profile: Profile,
     /// What its times are, where they are no response times.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub spent: Option<Resource>,
+    pub spent: Option<StepResource>,
     /// The timing model.
     pub model: TimingModel,
     /// The instrumentations, where they were asked for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub instrumentations: Option<Instrumented>,
+    pub instrumentations: Option<InstrumentationResults>,
 }
 
 /// Analyzes the requests of `tables`. A temporary file, if there has to be one, is in `directory`.
 ///
 /// # Errors
 /// When a table cannot be read, or the temporary file not be written.
-pub fn analyze(
+pub fn analyze_contexts(
     tables: &RequestTables,
     options: &Options,
     directory: &Path,
     progress: &dyn Progress,
-) -> Result<Analysis, PathError> {
+) -> Result<ContextAnalysis, PathError> {
     let budget = MemoryBudget::new(options.memory);
-    let collected =
-        Collected::read(tables, (options.by, options.spent), &budget, directory, progress)?;
-    let profiled = profile(&collected, &budget, progress)?;
-    let model = model(&profiled, &collected, &options.model)?;
+    let collected = CollectedContexts::read_requests(
+        tables,
+        (options.by, options.spent),
+        &budget,
+        directory,
+        progress,
+    )?;
+    let profiled = profile_contexts(&collected, &budget, progress)?;
+    let model = build_model(&profiled, &collected, &options.model)?;
     let instrumentations = options
         .instrumentations
-        .map(|(count, seed)| evaluate(&collected, &profiled.moments, count, seed, progress));
-    Ok(Analysis { profile: profiled.profile, spent: options.spent, model, instrumentations })
+        .map(|(count, seed)| evaluate_random(&collected, &profiled.moments, count, seed, progress));
+    Ok(ContextAnalysis { profile: profiled.profile, spent: options.spent, model, instrumentations })
 }

@@ -9,19 +9,19 @@ use std::path::Path;
 use message_trace::{PathError, Progress};
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 use request_flow::tables::RequestTables;
-use request_flow::{Names, Request, Resource, Step};
+use request_flow::{NameInterner, Request, Step, StepResource};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::equivalence::{ByKind, TraceContexts};
-use crate::identity::{By, Operation, OperationId, Operations};
+use crate::equivalence::{ContextsByKind, TraceContexts};
+use crate::identity::{OperationId, OperationIdentity, OperationInterner, OperationLabel};
 use crate::statistics::SpentSums;
-use crate::traces::{CallTree, PositionId};
+use crate::traces::{DynamicCallTree, PositionId};
 use crate::tuning::OPERATION_PARTITIONS;
 
 /// One response time.
 #[derive(Clone, Copy, Debug, PartialEq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
-pub struct Observation {
+pub struct ResponseObservation {
     /// In nanoseconds.
     pub time: i64,
     /// Number of the request.
@@ -34,7 +34,7 @@ pub struct Observation {
 
 /// What is counted of the steps of a trace-context, with and without a response time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counts {
+pub struct ExecutionCounts {
     /// Number of steps.
     pub steps: u64,
     /// Sum of the probabilities of their requests.
@@ -49,9 +49,9 @@ pub struct Counts {
     pub spent: SpentSums,
 }
 
-impl Counts {
+impl ExecutionCounts {
     /// Adds those of another context.
-    pub fn add(&mut self, other: &Counts) {
+    pub fn add(&mut self, other: &ExecutionCounts) {
         self.steps += other.steps;
         self.expected += other.expected;
         self.timed += other.timed;
@@ -73,41 +73,41 @@ pub struct ClassCounts {
 }
 
 /// All that is known after the pass.
-pub struct Collected<'b> {
+pub struct CollectedContexts<'b> {
     /// What identifies an operation.
-    pub by: By,
+    pub by: OperationIdentity,
     /// The operations, by number.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<OperationLabel>,
     /// The contexts.
     pub contexts: TraceContexts,
     /// Of each trace-context.
-    pub counts: Vec<Counts>,
+    pub counts: Vec<ExecutionCounts>,
     /// Of each class.
     pub classes: Vec<ClassCounts>,
     /// Number of requests that are torn.
     pub torn: u64,
-    observations: PartitionStore<'b, Observation>,
+    observations: PartitionStore<'b, ResponseObservation>,
 }
 
-impl<'b> Collected<'b> {
+impl<'b> CollectedContexts<'b> {
     /// Reads all requests. The time of a step is its response time or, where `spent` says so, what
     /// it spent in that way. What is more than `budget` goes to a temporary file in `directory`.
     ///
     /// # Errors
     /// When the tables cannot be read, or the temporary file not be written.
-    pub fn read(
+    pub fn read_requests(
         tables: &RequestTables,
-        (by, spent): (By, Option<Resource>),
+        (by, spent): (OperationIdentity, Option<StepResource>),
         budget: &'b MemoryBudget,
         directory: &Path,
         progress: &dyn Progress,
-    ) -> Result<Collected<'b>, PathError> {
-        progress.step("finding contexts", tables.counts().1);
+    ) -> Result<CollectedContexts<'b>, PathError> {
+        progress.begin_step("finding contexts", tables.counts().1);
         let observations = PartitionStore::new(budget, directory, OPERATION_PARTITIONS);
-        let (mut names, mut operations) = (Names::default(), Operations::new(by));
-        let mut pass = Pass {
+        let (mut names, mut operations) = (NameInterner::default(), OperationInterner::new(by));
+        let mut pass = ContextPass {
             writer: PartitionWriter::new(&observations, 0),
-            tree: CallTree::default(),
+            tree: DynamicCallTree::default(),
             contexts: TraceContexts::default(),
             counts: Vec::new(),
             classes: Vec::new(),
@@ -115,15 +115,15 @@ impl<'b> Collected<'b> {
             spent,
         };
         tables.for_each(&mut names, |number, request, _| {
-            pass.add(number, &request, &mut operations)?;
-            progress.advance(request.steps.len() as u64);
+            pass.add_request(number, &request, &mut operations)?;
+            progress.advance_step(request.steps.len() as u64);
             Ok::<(), PathError>(())
         })?;
-        let Pass { writer, contexts, counts, classes, torn, .. } = pass;
+        let ContextPass { writer, contexts, counts, classes, torn, .. } = pass;
         writer.finish()?;
-        let operations = operations.names(&names);
+        let operations = operations.all_names(&names);
         let mut collected =
-            Collected { by, operations, contexts, counts, classes, torn, observations };
+            CollectedContexts { by, operations, contexts, counts, classes, torn, observations };
         collected.join_by_kind()?;
         Ok(collected)
     }
@@ -131,8 +131,10 @@ impl<'b> Collected<'b> {
     /// Joins classes of traces that differ by chance in what was at once.
     fn join_by_kind(&mut self) -> Result<(), PathError> {
         let requests: Vec<u64> = self.classes.iter().map(|class| class.requests).collect();
-        let Some(by_kind) = ByKind::of(&self.contexts, &requests) else { return Ok(()) };
-        let ByKind { contexts, class_of, position_of } = by_kind;
+        let Some(by_kind) = ContextsByKind::from_trace_contexts(&self.contexts, &requests) else {
+            return Ok(());
+        };
+        let ContextsByKind { contexts, class_of, position_of } = by_kind;
         let mut classes = vec![ClassCounts::default(); contexts.classes.classes().len()];
         for (old, new) in self.classes.iter().zip(class_of) {
             let Some(class) = classes.get_mut(new as usize) else { continue };
@@ -141,70 +143,77 @@ impl<'b> Collected<'b> {
             class.requests += old.requests;
             class.expected += old.expected;
         }
-        let mut counts = vec![Counts::default(); contexts.len()];
+        let mut counts = vec![ExecutionCounts::default(); contexts.len()];
         for (old, new) in self.counts.iter().zip(&position_of) {
             counts.get_mut(*new as usize).into_iter().for_each(|counts| counts.add(old));
         }
-        for partition in 0..self.partitions() {
-            let mut observations = self.take(partition)?;
+        for partition in 0..self.partition_count() {
+            let mut observations = self.take_observations(partition)?;
             for observation in &mut observations {
                 let new = position_of.get(observation.position as usize);
                 observation.position = new.copied().unwrap_or(observation.position);
             }
-            self.give(partition, observations)?;
+            self.return_observations(partition, observations)?;
         }
         (self.contexts, self.counts, self.classes) = (contexts, counts, classes);
         Ok(())
     }
 
     /// Number of the parts that the response times are dealt into.
-    pub fn partitions(&self) -> usize {
-        self.observations.partitions()
+    pub fn partition_count(&self) -> usize {
+        self.observations.partition_count()
     }
 
     /// The part that the response times of an operation are in.
     pub fn partition_of(&self, operation: OperationId) -> usize {
-        operation as usize % self.partitions()
+        operation as usize % self.partition_count()
     }
 
     /// Takes the response times of a part.
     ///
     /// # Errors
     /// When the temporary file cannot be read.
-    pub fn take(&self, partition: usize) -> Result<Vec<Observation>, PathError> {
-        Ok(out_of_core::joined(self.observations.take(partition)?))
+    pub fn take_observations(
+        &self,
+        partition: usize,
+    ) -> Result<Vec<ResponseObservation>, PathError> {
+        Ok(out_of_core::join_blocks(self.observations.take_blocks(partition)?))
     }
 
     /// Gives back what was taken, in another order.
     ///
     /// # Errors
     /// When the temporary file cannot be written.
-    pub fn give(&self, partition: usize, observations: Vec<Observation>) -> Result<(), PathError> {
-        self.observations.push(partition, 0, observations)
+    pub fn return_observations(
+        &self,
+        partition: usize,
+        observations: Vec<ResponseObservation>,
+    ) -> Result<(), PathError> {
+        self.observations.push_block(partition, 0, observations)
     }
 }
 
-struct Pass<'s, 'b> {
-    writer: PartitionWriter<'s, 'b, Observation>,
-    tree: CallTree,
+struct ContextPass<'s, 'b> {
+    writer: PartitionWriter<'s, 'b, ResponseObservation>,
+    tree: DynamicCallTree,
     contexts: TraceContexts,
-    counts: Vec<Counts>,
+    counts: Vec<ExecutionCounts>,
     classes: Vec<ClassCounts>,
     torn: u64,
-    spent: Option<Resource>,
+    spent: Option<StepResource>,
 }
 
-impl Pass<'_, '_> {
-    fn add(
+impl ContextPass<'_, '_> {
+    fn add_request(
         &mut self,
         number: u64,
         request: &Request,
-        operations: &mut Operations,
+        operations: &mut OperationInterner,
     ) -> Result<(), PathError> {
-        let caller = operations.of_caller(request.caller, request.caller_host);
-        let tree = self.tree.of(&request.steps, |step| operations.of_step(step));
-        let class = self.contexts.class(tree, caller) as usize;
-        self.counts.resize(self.contexts.len(), Counts::default());
+        let caller = operations.intern_caller(request.caller, request.caller_host);
+        let tree = self.tree.build_tree(&request.steps, |step| operations.intern_step(step));
+        let class = self.contexts.class_of_trace(tree, caller) as usize;
+        self.counts.resize(self.contexts.len(), ExecutionCounts::default());
         if class == self.classes.len() {
             self.classes.push(ClassCounts { example: number, ..ClassCounts::default() });
         }
@@ -214,11 +223,11 @@ impl Pass<'_, '_> {
         }
         self.torn += u64::from(request.torn);
         let Some(class) = self.contexts.classes.classes().get(class) else { return Ok(()) };
-        let places = self.contexts.classes.places();
+        let places = self.contexts.classes.places_of_nodes();
         for ((step, node), place) in request.steps.iter().zip(tree).zip(places) {
             let position = class.first + place;
             let time = match self.spent {
-                Some(resource) => resource.of(step),
+                Some(resource) => resource.time_in_step(step),
                 None => step.response_time(),
             };
             let time = time.filter(|time| *time >= 0 && request.probability > 0.0);
@@ -229,14 +238,15 @@ impl Pass<'_, '_> {
                 counts.failed += u64::from(step.failed);
                 counts.outliving += u64::from(outlives_its_caller(step, &request.steps));
                 if self.spent.is_none() {
-                    counts.spent.add(step, request.probability);
+                    counts.spent.add_step(step, request.probability);
                 }
             }
             let Some(time) = time else { continue };
             let weight = request.probability as f32;
-            let observation = Observation { time, request: number as i64, position, weight };
+            let observation =
+                ResponseObservation { time, request: number as i64, position, weight };
             let partition = node.operation as usize % OPERATION_PARTITIONS;
-            self.writer.deal(partition, observation)?;
+            self.writer.partition_record(partition, observation)?;
         }
         Ok(())
     }

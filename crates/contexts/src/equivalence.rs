@@ -8,14 +8,14 @@
 //! [`PositionId`](crate::traces::PositionId) |
 //!
 //! A root's caller is the request's, where it is known, else the external one, `$`. Traces are
-//! equal as well where concurrent calls ended by chance before others began: [`ByKind`].
+//! equal as well where concurrent calls ended by chance before others began: [`ContextsByKind`].
 
 mod by_kind;
 mod level;
 mod stack_context;
 mod trace_context;
 
-pub use by_kind::ByKind;
-pub use level::Level;
+pub use by_kind::ContextsByKind;
+pub use level::ContextLevel;
 pub use stack_context::{StackContexts, StackId};
 pub use trace_context::TraceContexts;

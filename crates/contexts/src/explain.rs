@@ -17,5 +17,5 @@ mod sentence;
 mod spent;
 mod split;
 
-pub(crate) use evidence::{Evidence, reason};
-pub use sentence::without_reason;
+pub(crate) use evidence::{OperationEvidence, find_reason};
+pub use sentence::sentence_without_reason;

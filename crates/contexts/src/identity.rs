@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use request_flow::{NameId, Names, Step};
+use request_flow::{NameId, NameInterner, Step};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub type OperationId = u32;
 /// What identifies an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum By {
+pub enum OperationIdentity {
     /// The node's name and the operation's, so that hosts with the same programs share operations.
     #[default]
     Operation,
@@ -21,25 +21,25 @@ pub enum By {
     Host,
 }
 
-impl By {
+impl OperationIdentity {
     /// All ways.
-    pub const ALL: [By; 2] = [By::Operation, By::Host];
+    pub const ALL: [OperationIdentity; 2] = [OperationIdentity::Operation, OperationIdentity::Host];
 }
 
-impl fmt::Display for By {
+impl fmt::Display for OperationIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            By::Operation => "operation",
-            By::Host => "host",
+            OperationIdentity::Operation => "operation",
+            OperationIdentity::Host => "host",
         })
     }
 }
 
-impl FromStr for By {
+impl FromStr for OperationIdentity {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<By, String> {
-        let all = By::ALL.into_iter();
+    fn from_str(text: &str) -> Result<OperationIdentity, String> {
+        let all = OperationIdentity::ALL.into_iter();
         all.clone().find(|by| by.to_string() == text).ok_or_else(|| {
             format!("'{text}' identifies no operation; it is one of operation, host")
         })
@@ -48,7 +48,7 @@ impl FromStr for By {
 
 /// The names of an operation, empty where they are not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Operation {
+pub struct OperationLabel {
     /// The host; empty unless hosts tell operations apart.
     pub host: String,
     /// The node.
@@ -57,7 +57,7 @@ pub struct Operation {
     pub operation: String,
 }
 
-impl Operation {
+impl OperationLabel {
     /// Whether the operation's name is that of its node, or begins with it as a word.
     fn has_name_of_node(&self) -> bool {
         let rest = self.operation.strip_prefix(&self.node);
@@ -65,7 +65,7 @@ impl Operation {
     }
 }
 
-impl fmt::Display for Operation {
+impl fmt::Display for OperationLabel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Operations of sockcap's own paths begin with the name of their node: `web web:80`.
         let node = if self.has_name_of_node() { "" } else { &self.node };
@@ -82,37 +82,37 @@ impl fmt::Display for Operation {
 
 /// Operations as numbers. The number 0 is the external caller, `$` in the paper.
 #[derive(Clone, Debug)]
-pub struct Operations {
-    by: By,
+pub struct OperationInterner {
+    by: OperationIdentity,
     numbers: FxHashMap<(NameId, NameId, NameId), OperationId>,
     names: Vec<(NameId, NameId, NameId)>,
 }
 
-impl Operations {
+impl OperationInterner {
     /// The external caller.
     pub const EXTERNAL: OperationId = 0;
 
     /// Operations that are identified like this.
-    pub fn new(by: By) -> Operations {
+    pub fn new(by: OperationIdentity) -> OperationInterner {
         // The external caller is in no table of numbers: a step without any name is another thing.
-        Operations { by, numbers: FxHashMap::default(), names: vec![Default::default()] }
+        OperationInterner { by, numbers: FxHashMap::default(), names: vec![Default::default()] }
     }
 
     /// The operation of a step.
-    pub fn of_step(&mut self, step: &Step) -> OperationId {
-        self.number(step.host, step.node, step.operation)
+    pub fn intern_step(&mut self, step: &Step) -> OperationId {
+        self.intern(step.host, step.node, step.operation)
     }
 
     /// The caller of a root: a node that nobody knows more about.
-    pub fn of_caller(&mut self, node: NameId, host: NameId) -> OperationId {
+    pub fn intern_caller(&mut self, node: NameId, host: NameId) -> OperationId {
         match node {
-            Names::UNKNOWN => Operations::EXTERNAL,
-            _ => self.number(host, node, Names::UNKNOWN),
+            NameInterner::UNKNOWN => OperationInterner::EXTERNAL,
+            _ => self.intern(host, node, NameInterner::UNKNOWN),
         }
     }
 
-    fn number(&mut self, host: NameId, node: NameId, operation: NameId) -> OperationId {
-        let host = if self.by == By::Host { host } else { Names::UNKNOWN };
+    fn intern(&mut self, host: NameId, node: NameId, operation: NameId) -> OperationId {
+        let host = if self.by == OperationIdentity::Host { host } else { NameInterner::UNKNOWN };
         let next = self.names.len() as OperationId;
         *self.numbers.entry((host, node, operation)).or_insert_with(|| {
             self.names.push((host, node, operation));
@@ -131,14 +131,14 @@ impl Operations {
     }
 
     /// All names, by number; the external caller is called `$`.
-    pub fn names(&self, names: &Names) -> Vec<Operation> {
-        let text = |number: NameId| names.text(number).to_owned();
-        let all = self.names.iter().map(|(host, node, operation)| Operation {
+    pub fn all_names(&self, names: &NameInterner) -> Vec<OperationLabel> {
+        let text = |number: NameId| names.name_of(number).to_owned();
+        let all = self.names.iter().map(|(host, node, operation)| OperationLabel {
             host: text(*host),
             node: text(*node),
             operation: text(*operation),
         });
-        let external = Operation { node: "$".to_owned(), ..Operation::default() };
+        let external = OperationLabel { node: "$".to_owned(), ..OperationLabel::default() };
         std::iter::once(external).chain(all.skip(1)).collect()
     }
 }
@@ -149,16 +149,17 @@ mod tests {
 
     #[test]
     fn hosts_count_where_they_are_asked_for() {
-        let mut names = Names::default();
-        let [one, two, node, get] = ["one", "two", "redis", "GET"].map(|name| names.number(name));
-        let step = |host| Step { host, ..Step::of(node, get) };
-        for (by, same, shown) in
-            [(By::Operation, true, "redis GET"), (By::Host, false, "redis GET @one")]
-        {
-            let mut operations = Operations::new(by);
-            let numbers = [one, two].map(|host| operations.of_step(&step(host)));
+        let mut names = NameInterner::default();
+        let [one, two, node, get] = ["one", "two", "redis", "GET"].map(|name| names.intern(name));
+        let step = |host| Step { host, ..Step::new(node, get) };
+        for (by, same, shown) in [
+            (OperationIdentity::Operation, true, "redis GET"),
+            (OperationIdentity::Host, false, "redis GET @one"),
+        ] {
+            let mut operations = OperationInterner::new(by);
+            let numbers = [one, two].map(|host| operations.intern_step(&step(host)));
             assert_eq!(numbers[0] == numbers[1], same);
-            assert_eq!(operations.names(&names)[numbers[0] as usize].to_string(), shown);
+            assert_eq!(operations.all_names(&names)[numbers[0] as usize].to_string(), shown);
         }
     }
 
@@ -175,23 +176,29 @@ mod tests {
             ("", "", "?"),
         ] {
             let [host, node, operation] = ["", node, operation].map(str::to_owned);
-            assert_eq!(Operation { host, node, operation }.to_string(), shown);
+            assert_eq!(OperationLabel { host, node, operation }.to_string(), shown);
         }
     }
 
     #[test]
     fn a_caller_that_is_not_known_is_external() {
-        let mut names = Names::default();
-        let client = names.number("client");
-        let mut operations = Operations::new(By::Operation);
-        assert_eq!(operations.of_caller(Names::UNKNOWN, Names::UNKNOWN), Operations::EXTERNAL);
-        assert_ne!(operations.of_caller(client, Names::UNKNOWN), Operations::EXTERNAL);
+        let mut names = NameInterner::default();
+        let client = names.intern("client");
+        let mut operations = OperationInterner::new(OperationIdentity::Operation);
+        assert_eq!(
+            operations.intern_caller(NameInterner::UNKNOWN, NameInterner::UNKNOWN),
+            OperationInterner::EXTERNAL
+        );
         assert_ne!(
-            operations.of_step(&Step::of(Names::UNKNOWN, Names::UNKNOWN)),
-            Operations::EXTERNAL
+            operations.intern_caller(client, NameInterner::UNKNOWN),
+            OperationInterner::EXTERNAL
+        );
+        assert_ne!(
+            operations.intern_step(&Step::new(NameInterner::UNKNOWN, NameInterner::UNKNOWN)),
+            OperationInterner::EXTERNAL
         );
         let shown: Vec<String> =
-            operations.names(&names).iter().map(Operation::to_string).collect();
+            operations.all_names(&names).iter().map(OperationLabel::to_string).collect();
         assert_eq!(shown, ["$", "client", "?"]);
     }
 }

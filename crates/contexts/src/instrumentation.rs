@@ -8,7 +8,7 @@
 
 mod choice;
 mod evaluate;
-mod instrumented;
+mod results;
 
-pub use evaluate::{evaluate, evaluate_one};
-pub use instrumented::{Instrumentation, Instrumented};
+pub use evaluate::{evaluate_one, evaluate_random};
+pub use results::{InstrumentationPoint, InstrumentationResults};

@@ -15,4 +15,4 @@ pub mod traces;
 pub mod tree;
 mod tuning;
 
-pub use analysis::{Analysis, Options, analyze};
+pub use analysis::{ContextAnalysis, Options, analyze_contexts};

@@ -5,6 +5,6 @@ mod dot;
 mod instrumentations;
 mod table;
 
-pub use dot::write as write_dot;
-pub use instrumentations::batch as instrumentations;
-pub use table::batch as contexts;
+pub use dot::write_dot_tree as write_dot;
+pub use instrumentations::instrumentation_batch as instrumentations;
+pub use table::context_batch as contexts;

@@ -6,4 +6,4 @@ mod classes;
 mod evidence;
 mod operation;
 
-pub use build::{Profiled, profile};
+pub use build::{ProfileResult, profile_contexts};

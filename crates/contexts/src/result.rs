@@ -9,8 +9,8 @@ mod reason;
 mod summary;
 
 pub use classes::{ClassProfile, ClassStep};
-pub use contexts::{ContextProfile, Decrease, Further, OperationProfile};
+pub use contexts::{ContextProfile, CountedContexts, DeviationDecrease, OperationProfile};
 pub use per_level::PerLevel;
-pub use profile::{Profile, Totals};
-pub use reason::{Measure, Reason, SpentMore};
-pub use summary::{Example, Summary, Times};
+pub use profile::{Profile, ProfileTotals};
+pub use reason::{ReasonMeasure, SlowReason, SpentMore};
+pub use summary::{ContextSummary, ExampleExecution, ResponseTimes};

@@ -15,11 +15,11 @@ mod ranks;
 mod sample;
 mod spent;
 
-pub use deviation::{AverageDeviation, decrease};
-pub use histogram::Bins;
-pub use modes::modes;
-pub use moments::Moments;
-pub use quartiles::quartiles;
+pub use deviation::{AverageDeviation, relative_decrease};
+pub use histogram::LogBins;
+pub use modes::count_modes;
+pub use moments::TimeMoments;
+pub use quartiles::sample_quartiles;
 pub use ranks::{RankSums, kruskal_wallis};
-pub use sample::{Sample, tick};
+pub use sample::{TimeSample, clock_tick};
 pub use spent::{MeanSpent, SpentSums};

@@ -15,8 +15,8 @@ mod classes;
 mod concurrency;
 mod shapes;
 
-pub use call_tree::{CallNode, CallTree, NO_PARENT};
-pub use canonical::Canonical;
-pub use classes::{Class, PositionId, TraceClasses};
-pub use concurrency::Concurrency;
+pub use call_tree::{CallNode, DynamicCallTree, NO_PARENT};
+pub use canonical::TreeCanonicalizer;
+pub use classes::{PositionId, TraceClass, TraceClasses};
+pub use concurrency::ConcurrencyByKind;
 pub use shapes::ShapeId;

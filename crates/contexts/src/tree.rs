@@ -16,8 +16,8 @@
 //! | [`merge`] | is distributed much like a sibling is merged with it |
 //! | [`link`] | has too few response times is linked to an ancestor that has enough |
 //!
-//! The leaves that are left are the timing model ([`model()`]). In whatever order the operators are
-//! applied, the same model comes out (docs/decisions/0701).
+//! The leaves that are left are the timing model ([`build_model()`]). In whatever order the
+//! operators are applied, the same model comes out (docs/decisions/0701).
 
 mod context_tree;
 mod fixpoint;
@@ -28,5 +28,5 @@ mod remove;
 mod similarity;
 mod timing_model;
 
-pub use model::model;
-pub use timing_model::{Leaf, LeafKind, ModelOptions, TimingModel};
+pub use model::build_model;
+pub use timing_model::{LeafKind, ModelLeaf, ModelOptions, TimingModel};

@@ -40,12 +40,13 @@ pub(crate) const MIN_FOR_HISTOGRAM: usize = 5;
 pub(crate) const MAX_EXAMPLES: usize = 20;
 
 /// Maximum number of trace-contexts that are told one by one whatever they are. Where there are
-/// more, only those with [`MIN_TOLD_STEPS`] steps are, and the rest is counted. Chosen, not
+/// more, only those with [`MIN_LISTED_STEPS`] steps are, and the rest is counted. Chosen, not
 /// measured.
-pub(crate) const MAX_TOLD: usize = 100_000;
+pub(crate) const MAX_LISTED: usize = 100_000;
 
-/// Minimum number of steps of a trace-context that is told where there are more than [`MAX_TOLD`].
-pub(crate) const MIN_TOLD_STEPS: u64 = 30;
+/// Minimum number of steps of a trace-context that is told where there are more than
+/// [`MAX_LISTED`].
+pub(crate) const MIN_LISTED_STEPS: u64 = 30;
 
 /// Minimum sureness that contexts differ, in standard deviations of what chance makes, before they
 /// are said to make an operation slow.

@@ -98,7 +98,7 @@ impl DataPath {
     }
 
     /// The part that is trusted, and the names below it.
-    pub(crate) fn parts(&self) -> (&Path, Vec<OsString>) {
+    pub(crate) fn split_trusted(&self) -> (&Path, Vec<OsString>) {
         let mut names = Vec::with_capacity(self.below);
         let mut trusted = self.path.as_path();
         for _ in 0..self.below {
@@ -189,7 +189,7 @@ mod tests {
         let data = DataPath::trusted("/a/link");
         let log = data.join("hosts").join("web1").join("1-2.sclog");
         let names = |path: &DataPath| {
-            let (trusted, names) = path.parts();
+            let (trusted, names) = path.split_trusted();
             (trusted.to_owned(), names)
         };
         assert_eq!(
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_way_up_stays_below() {
         let up = DataPath::trusted("/a/b").join("../c");
-        assert_eq!(up.parts().0, Path::new("/a/b"));
+        assert_eq!(up.split_trusted().0, Path::new("/a/b"));
         assert!(up.open().is_err());
         assert_eq!(DataPath::trusted("/a").join("/etc/x").as_path(), Path::new("/a/etc/x"));
     }

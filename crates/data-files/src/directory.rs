@@ -10,13 +10,13 @@ use rustix::fs::{AtFlags, Dir, Mode, mkdirat, unlinkat};
 use rustix::io::Errno;
 
 use crate::data_path::DataPath;
-use crate::descend::{below, checked, kind_at, step};
-use crate::kind::FileKind;
+use crate::file_kind::FileKind;
+use crate::path_walk::{check_entry_name, kind_at, open_below, open_subdirectory};
 use crate::tuning::MAX_DEPTH;
 
 /// Entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub struct DirectoryEntry {
     /// Its path.
     pub path: DataPath,
     /// What it is itself, wherever a link leads.
@@ -28,15 +28,15 @@ impl DataPath {
     ///
     /// # Errors
     /// When it cannot be read, or is no directory.
-    pub fn entries(&self) -> io::Result<Vec<Entry>> {
-        let directory = match self.directory() {
+    pub fn entries(&self) -> io::Result<Vec<DirectoryEntry>> {
+        let directory = match self.open_directory() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             directory => directory?,
         };
-        let entries = names(&directory)?
+        let entries = read_names(&directory)?
             .into_iter()
-            .map(|(name, kind)| Entry { path: self.join(name), kind });
-        let mut entries: Vec<Entry> = entries.collect();
+            .map(|(name, kind)| DirectoryEntry { path: self.join(name), kind });
+        let mut entries: Vec<DirectoryEntry> = entries.collect();
         entries.sort_unstable();
         Ok(entries)
     }
@@ -55,16 +55,16 @@ impl DataPath {
     /// # Errors
     /// When the system refuses, or something else lies there.
     pub fn create_dir_all_as(&self, mode: u32) -> io::Result<()> {
-        let (trusted, names) = self.parts();
+        let (trusted, names) = self.split_trusted();
         // What the user named is made as any tool does.
         std::fs::DirBuilder::new().recursive(true).mode(mode).create(trusted)?;
-        let mut directory = below(trusted, &[])?;
+        let mut directory = open_below(trusted, &[])?;
         for name in &names {
-            let name = checked(name)?;
-            directory = match step(&directory, name) {
+            let name = check_entry_name(name)?;
+            directory = match open_subdirectory(&directory, name) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     match mkdirat(&directory, name, Mode::from_raw_mode(mode)) {
-                        Ok(()) | Err(Errno::EXIST) => step(&directory, name)?,
+                        Ok(()) | Err(Errno::EXIST) => open_subdirectory(&directory, name)?,
                         Err(error) => return Err(error.into()),
                     }
                 }
@@ -79,13 +79,13 @@ impl DataPath {
     /// # Errors
     /// When the system refuses.
     pub fn remove_dir_all(&self) -> io::Result<()> {
-        let place = self.place()?;
-        remove(&place.directory, &place.name, 0)
+        let place = self.locate_entry()?;
+        remove_tree(&place.directory, &place.name, 0)
     }
 }
 
 /// The names in a directory, with what each is.
-pub(crate) fn names(directory: &OwnedFd) -> io::Result<Vec<(OsString, FileKind)>> {
+pub(crate) fn read_names(directory: &OwnedFd) -> io::Result<Vec<(OsString, FileKind)>> {
     let mut found = Vec::new();
     for entry in Dir::read_from(directory)? {
         let entry = entry?;
@@ -94,7 +94,7 @@ pub(crate) fn names(directory: &OwnedFd) -> io::Result<Vec<(OsString, FileKind)>
             continue;
         }
         // What vanished meanwhile is no entry.
-        let kind = FileKind::of_entry(entry.file_type());
+        let kind = FileKind::from_entry_type(entry.file_type());
         if let Some(kind) = kind.or_else(|| kind_at(directory, name).ok()) {
             found.push((name.to_owned(), kind));
         }
@@ -102,12 +102,12 @@ pub(crate) fn names(directory: &OwnedFd) -> io::Result<Vec<(OsString, FileKind)>
     Ok(found)
 }
 
-fn remove(above: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<()> {
+fn remove_tree(above: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<()> {
     match kind_at(above, name)? {
         FileKind::Directory if depth < MAX_DEPTH => {
-            let directory = step(above, name)?;
-            for (name, _) in names(&directory)? {
-                match remove(&directory, &name, depth + 1) {
+            let directory = open_subdirectory(above, name)?;
+            for (name, _) in read_names(&directory)? {
+                match remove_tree(&directory, &name, depth + 1) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                     _ => {}
                 }

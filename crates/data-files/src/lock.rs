@@ -24,9 +24,9 @@ pub struct DirectoryLock {
 /// # Errors
 /// When the file cannot be made.
 pub fn try_lock(directory: &DataPath) -> io::Result<Result<DirectoryLock, Option<u32>>> {
-    let mut file = open(directory)?;
+    let mut file = open_lock_file(directory)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => held(file).map(Ok),
+        Ok(()) => write_holder(file).map(Ok),
         Err(Errno::WOULDBLOCK) => {
             let mut text = String::new();
             let _ = (&mut file).take(32).read_to_string(&mut text);
@@ -41,11 +41,11 @@ impl DirectoryLock {
     ///
     /// # Errors
     /// When the file cannot be made, or the wait is interrupted.
-    pub fn wait(directory: &DataPath) -> io::Result<DirectoryLock> {
-        let file = open(directory)?;
+    pub fn wait_for(directory: &DataPath) -> io::Result<DirectoryLock> {
+        let file = open_lock_file(directory)?;
         loop {
             match flock(&file, FlockOperation::LockExclusive) {
-                Ok(()) => return held(file),
+                Ok(()) => return write_holder(file),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -54,7 +54,7 @@ impl DirectoryLock {
 }
 
 /// Opens the file. Where root makes it, it is the directory's owner's, who else could not lock it.
-fn open(directory: &DataPath) -> io::Result<File> {
+fn open_lock_file(directory: &DataPath) -> io::Result<File> {
     let file = directory.join(NAME).open_or_make(0o600)?;
     let owner = directory.metadata()?;
     if geteuid().is_root() && file.metadata()?.uid() != owner.uid() {
@@ -64,7 +64,7 @@ fn open(directory: &DataPath) -> io::Result<File> {
 }
 
 /// The lock, with the id of its process in the file.
-fn held(mut file: File) -> io::Result<DirectoryLock> {
+fn write_holder(mut file: File) -> io::Result<DirectoryLock> {
     // A full disk is no reason to have no lock.
     let _ = file.set_len(0).and_then(|()| file.rewind());
     let _ = writeln!(file, "{}", std::process::id());

@@ -10,9 +10,9 @@ use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::data_path::DataPath;
-use crate::descend::{COMMON, Place, kind_at};
-use crate::directory::names;
-use crate::kind::FileKind;
+use crate::directory::read_names;
+use crate::file_kind::FileKind;
+use crate::path_walk::{COMMON, EntryLocation, kind_at};
 use crate::tuning::NAME_BYTES;
 
 /// What stands between a file's own name and what was drawn for the time that it is written.
@@ -43,7 +43,7 @@ impl DataPath {
     /// # Errors
     /// When the system refuses.
     pub fn create_as(&self, mode: u32) -> io::Result<NewFile> {
-        let Place { directory, name, .. } = self.place()?;
+        let EntryLocation { directory, name, .. } = self.locate_entry()?;
         if kind_at(&directory, &name).is_ok_and(|kind| kind == FileKind::Directory) {
             return Err(Errno::ISDIR.into());
         }
@@ -69,7 +69,7 @@ impl DataPath {
     /// knows ahead. For what cannot keep a [`NewFile`] open; it is made by
     /// [`DataPath::create_new`].
     #[must_use]
-    pub fn unfinished(&self) -> DataPath {
+    pub fn unfinished_path(&self) -> DataPath {
         let name = self.file_name().unwrap_or_default().to_owned();
         self.with_file_name(unfinished_name(&name))
     }
@@ -89,7 +89,7 @@ impl DataPath {
     /// # Errors
     /// When the system refuses.
     pub fn temporary_file(&self) -> io::Result<File> {
-        let directory = self.directory()?;
+        let directory = self.open_directory()?;
         let mode = Mode::RUSR | Mode::WUSR;
         match openat(&directory, ".", OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode) {
             Ok(file) => Ok(file.into()),
@@ -108,8 +108,8 @@ impl DataPath {
     /// Removes the files in the directory at this path that a killed command was writing: all, or
     /// those that were to be called `of`.
     pub fn remove_unfinished(&self, of: Option<&OsStr>) {
-        let Ok(directory) = self.directory() else { return };
-        for (name, kind) in names(&directory).unwrap_or_default() {
+        let Ok(directory) = self.open_directory() else { return };
+        for (name, kind) in read_names(&directory).unwrap_or_default() {
             let is_ours = name
                 .to_str()
                 .and_then(finished_name)
@@ -138,7 +138,7 @@ impl NewFile {
     /// # Errors
     /// When the system refuses; the file is gone then.
     pub fn commit(mut self) -> io::Result<()> {
-        self.rename()
+        self.rename_into_place()
     }
 
     /// Makes the content durable, and gives the file its own name.
@@ -147,10 +147,10 @@ impl NewFile {
     /// When the system refuses; the file is gone then.
     pub fn commit_durably(mut self) -> io::Result<()> {
         self.file.sync_data()?;
-        self.rename()
+        self.rename_into_place()
     }
 
-    fn rename(&mut self) -> io::Result<()> {
+    fn rename_into_place(&mut self) -> io::Result<()> {
         if let Some(unfinished) = &self.unfinished {
             renameat(&self.directory, unfinished, &self.directory, &self.name)?;
             self.unfinished = None;

@@ -10,8 +10,8 @@ use rustix::fs::{AtFlags, Mode, OFlags, linkat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use crate::data_path::DataPath;
-use crate::descend::{COMMON, Place};
-use crate::kind::{FileKind, LinkError};
+use crate::file_kind::{FileKind, LinkError};
+use crate::path_walk::{COMMON, EntryLocation};
 use crate::tuning::{LEASE_PAUSE, LEASE_TRIES};
 
 impl DataPath {
@@ -29,7 +29,7 @@ impl DataPath {
     /// # Errors
     /// As those of [`DataPath::open`], and where the file has another name.
     pub fn open_to_write(&self) -> io::Result<File> {
-        self.single(self.open_regular(OFlags::RDWR, Mode::empty())?)
+        self.require_single_link(self.open_regular(OFlags::RDWR, Mode::empty())?)
     }
 
     /// Opens the regular file for reading and for writing at its end, and makes it with the rights
@@ -39,7 +39,7 @@ impl DataPath {
     /// As those of [`DataPath::open_to_write`].
     pub fn open_to_append(&self, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE;
-        self.single(self.open_regular(flags, Mode::from_raw_mode(mode))?)
+        self.require_single_link(self.open_regular(flags, Mode::from_raw_mode(mode))?)
     }
 
     /// Opens the regular file for reading and writing, and makes it with the rights `mode` where
@@ -49,7 +49,7 @@ impl DataPath {
     /// As those of [`DataPath::open_to_write`].
     pub fn open_or_make(&self, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE;
-        self.single(self.open_regular(flags, Mode::from_raw_mode(mode))?)
+        self.require_single_link(self.open_regular(flags, Mode::from_raw_mode(mode))?)
     }
 
     /// Makes the file with the rights `mode` and opens it for reading and writing. Nothing may lie
@@ -110,14 +110,14 @@ impl DataPath {
     /// # Errors
     /// When there is nothing.
     pub fn metadata(&self) -> io::Result<Metadata> {
-        let place = self.place()?;
-        let flags = place.flags() | OFlags::PATH;
+        let place = self.locate_entry()?;
+        let flags = place.open_flags() | OFlags::PATH;
         File::from(openat(&place.directory, &place.name, flags, Mode::empty())?).metadata()
     }
 
     /// Kind of what lies at the path; `None` where there is nothing.
-    pub fn kind(&self) -> Option<FileKind> {
-        self.metadata().ok().map(|found| FileKind::of_type(found.file_type()))
+    pub fn file_kind(&self) -> Option<FileKind> {
+        self.metadata().ok().map(|found| FileKind::from_file_type(found.file_type()))
     }
 
     /// Whether anything lies at the path.
@@ -127,12 +127,12 @@ impl DataPath {
 
     /// Whether a regular file lies at the path.
     pub fn is_file(&self) -> bool {
-        self.kind() == Some(FileKind::Regular)
+        self.file_kind() == Some(FileKind::Regular)
     }
 
     /// Whether a directory lies at the path.
     pub fn is_dir(&self) -> bool {
-        self.kind() == Some(FileKind::Directory)
+        self.file_kind() == Some(FileKind::Directory)
     }
 
     /// Removes the file or link.
@@ -140,7 +140,7 @@ impl DataPath {
     /// # Errors
     /// When the system refuses.
     pub fn remove_file(&self) -> io::Result<()> {
-        let place = self.place()?;
+        let place = self.locate_entry()?;
         Ok(unlinkat(&place.directory, &place.name, AtFlags::empty())?)
     }
 
@@ -149,7 +149,7 @@ impl DataPath {
     /// # Errors
     /// When the system refuses.
     pub fn rename_to(&self, to: &DataPath) -> io::Result<()> {
-        let (from, to) = (self.place()?, to.place()?);
+        let (from, to) = (self.locate_entry()?, to.locate_entry()?);
         Ok(renameat(&from.directory, &from.name, &to.directory, &to.name)?)
     }
 
@@ -158,7 +158,7 @@ impl DataPath {
     /// # Errors
     /// When the system refuses, for instance as `to` exists.
     pub fn hard_link_to(&self, to: &DataPath) -> io::Result<()> {
-        let (from, to) = (self.place()?, to.place()?);
+        let (from, to) = (self.locate_entry()?, to.locate_entry()?);
         let flags = AtFlags::empty();
         Ok(linkat(&from.directory, &from.name, &to.directory, &to.name, flags)?)
     }
@@ -168,23 +168,23 @@ impl DataPath {
     /// # Errors
     /// When the system refuses.
     pub fn sync_directory(&self) -> io::Result<()> {
-        File::from(self.directory()?).sync_all()
+        File::from(self.open_directory()?).sync_all()
     }
 
     fn open_regular(&self, flags: OFlags, mode: Mode) -> io::Result<File> {
-        let place = self.place()?;
-        let file = File::from(open_patiently(&place, flags | place.flags(), mode)?);
-        match FileKind::of_type(file.metadata()?.file_type()) {
+        let place = self.locate_entry()?;
+        let file = File::from(open_with_retries(&place, flags | place.open_flags(), mode)?);
+        match FileKind::from_file_type(file.metadata()?.file_type()) {
             FileKind::Regular => Ok(file),
-            found => Err(LinkError::found(&place.name, found)),
+            found => Err(LinkError::unexpected_kind(&place.name, found)),
         }
     }
 
     /// The file, if it has one name or the user named it.
-    fn single(&self, file: File) -> io::Result<File> {
-        let (_, names) = self.parts();
+    fn require_single_link(&self, file: File) -> io::Result<File> {
+        let (_, names) = self.split_trusted();
         match names.last() {
-            Some(name) if file.metadata()?.nlink() > 1 => Err(LinkError::linked(name)),
+            Some(name) if file.metadata()?.nlink() > 1 => Err(LinkError::multiple_links(name)),
             _ => Ok(file),
         }
     }
@@ -192,7 +192,7 @@ impl DataPath {
 
 /// Whether the file is this process's user's. A lease of another user is not waited for: there
 /// could be one on each of many files.
-fn is_own(place: &Place) -> bool {
+fn is_own_file(place: &EntryLocation) -> bool {
     let flags = COMMON | OFlags::PATH | OFlags::NOFOLLOW;
     openat(&place.directory, &place.name, flags, Mode::empty())
         .and_then(rustix::fs::fstat)
@@ -201,17 +201,17 @@ fn is_own(place: &Place) -> bool {
 
 /// Opens a name, once more where somebody has a lease on the file: that of another command of ours
 /// lasts a moment, and nobody is waited for longer.
-fn open_patiently(place: &Place, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+fn open_with_retries(place: &EntryLocation, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     let mut tries = 0;
     loop {
         match openat(place.directory.as_fd(), &place.name, flags, mode) {
-            Err(Errno::WOULDBLOCK) if tries < LEASE_TRIES && is_own(place) => {
+            Err(Errno::WOULDBLOCK) if tries < LEASE_TRIES && is_own_file(place) => {
                 tries += 1;
                 thread::sleep(LEASE_PAUSE);
             }
             opened => {
                 debug_assert!(flags.contains(COMMON));
-                return opened.map_err(|error| place.error(error));
+                return opened.map_err(|error| place.describe_error(error));
             }
         }
     }

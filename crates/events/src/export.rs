@@ -6,49 +6,52 @@ use std::path::Path;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
-use message_trace::table::columns::{batch, int32, int64, nullable, required, schema, text};
-use message_trace::table::export::{Format, export_batches};
+use message_trace::table::columns::{
+    build_batch, build_schema, int32_array, int64_array, nullable_field, required_field,
+    string_array,
+};
+use message_trace::table::export::{TableFormat, export_batches};
 use message_trace::{DataPath, PathError};
-use out_of_core::Names;
+use out_of_core::NameInterner;
 use serde_json::{Map, Value as Json};
 
 use crate::event::Event;
-use crate::piece::Piece;
+use crate::event_batch::EventBatch;
 use crate::reader::EventReader;
 use crate::table;
-use crate::value::Value;
+use crate::value::AttributeValue;
 
 /// Writes the events of the tables at `paths` to `output`, which `name` stands for in errors, in
 /// the order of time. In CSV and JSON, `attributes` is an object.
 ///
 /// # Errors
 /// When a table cannot be read or the output not written.
-pub fn export<P: Clone + Into<DataPath>>(
+pub fn export_events<P: Clone + Into<DataPath>>(
     paths: &[P],
-    format: Format,
+    format: TableFormat,
     mut output: impl Write + Send,
     name: &Path,
 ) -> Result<(), PathError> {
     let mut reader = EventReader::open(paths)?;
-    let (mut names, mut piece) = (Names::default(), Piece::default());
-    if format == Format::Json {
-        while reader.next(&mut names, &mut piece)? {
+    let (mut names, mut piece) = (NameInterner::default(), EventBatch::default());
+    if format == TableFormat::Json {
+        while reader.read_next(&mut names, &mut piece)? {
             for place in 0..piece.len() {
-                let line = object(&piece, place, &names).to_string();
+                let line = event_object(&piece, place, &names).to_string();
                 let written = writeln!(output, "{line}");
                 written.map_err(|error| PathError::io(name, error))?;
             }
         }
         return output.flush().map_err(|error| PathError::io(name, error));
     }
-    let columns = if format == Format::Csv { flat() } else { table::columns() };
+    let columns = if format == TableFormat::Csv { csv_columns() } else { table::event_columns() };
     let mut batches = || {
-        if !reader.next(&mut names, &mut piece)? {
+        if !reader.read_next(&mut names, &mut piece)? {
             return Ok(None);
         }
         let batch = match format {
-            Format::Csv => rows(&piece, &names, &columns, name)?,
-            _ => table::encoded(&piece, &names, &columns, name)?,
+            TableFormat::Csv => encode_rows(&piece, &names, &columns, name)?,
+            _ => table::encode_batch(&piece, &names, &columns, name)?,
         };
         Ok(Some(batch))
     };
@@ -57,21 +60,21 @@ pub fn export<P: Clone + Into<DataPath>>(
 }
 
 /// The columns of CSV.
-fn flat() -> SchemaRef {
-    schema([
-        required("time", DataType::Int64),
-        nullable("host", DataType::Utf8),
-        nullable("processor", DataType::Int32),
-        nullable("process", DataType::Int32),
-        nullable("thread", DataType::Int32),
-        required("event", DataType::Utf8),
-        required("attributes", DataType::Utf8),
+fn csv_columns() -> SchemaRef {
+    build_schema([
+        required_field("time", DataType::Int64),
+        nullable_field("host", DataType::Utf8),
+        nullable_field("processor", DataType::Int32),
+        nullable_field("process", DataType::Int32),
+        nullable_field("thread", DataType::Int32),
+        required_field("event", DataType::Utf8),
+        required_field("attributes", DataType::Utf8),
     ])
 }
 
-fn rows(
-    piece: &Piece,
-    names: &Names,
+fn encode_rows(
+    piece: &EventBatch,
+    names: &NameInterner,
     columns: &SchemaRef,
     path: impl AsRef<Path>,
 ) -> Result<RecordBatch, PathError> {
@@ -79,28 +82,30 @@ fn rows(
     let events = || piece.events().iter();
     let known = |value: i32, unknown: i32| (value != unknown).then_some(value);
     let attributes = (0..piece.len()).map(|place| {
-        let object = attributes(piece, place, names);
+        let object = attribute_object(piece, place, names);
         Some(Json::Object(object).to_string())
     });
     let arrays: Vec<ArrayRef> = vec![
-        int64(events().map(|event| Some(event.time))),
-        text(events().map(|event| Some(names.text(event.host)).filter(|host| !host.is_empty()))),
-        int32(events().map(|event| known(event.processor, Event::NO_PROCESSOR))),
-        int32(events().map(|event| known(event.process, 0))),
-        int32(events().map(|event| known(event.thread, 0))),
-        text(events().map(|event| Some(names.text(event.kind)))),
-        text(attributes),
+        int64_array(events().map(|event| Some(event.time))),
+        string_array(
+            events().map(|event| Some(names.name_of(event.host)).filter(|host| !host.is_empty())),
+        ),
+        int32_array(events().map(|event| known(event.processor, Event::NO_PROCESSOR))),
+        int32_array(events().map(|event| known(event.process, 0))),
+        int32_array(events().map(|event| known(event.thread, 0))),
+        string_array(events().map(|event| Some(names.name_of(event.kind)))),
+        string_array(attributes),
     ];
-    batch(path, columns, arrays)
+    build_batch(path, columns, arrays)
 }
 
-fn object(piece: &Piece, place: usize, names: &Names) -> Json {
-    let event = piece.event(place);
+fn event_object(piece: &EventBatch, place: usize, names: &NameInterner) -> Json {
+    let event = piece.event_at(place);
     let mut object = Map::new();
     let mut add = |name: &str, value: Json| object.insert(name.to_owned(), value);
     add("time", event.time.into());
-    if event.host != Names::UNKNOWN {
-        add("host", names.text(event.host).into());
+    if event.host != NameInterner::UNKNOWN {
+        add("host", names.name_of(event.host).into());
     }
     let numbers = [
         ("processor", event.processor, Event::NO_PROCESSOR),
@@ -112,19 +117,19 @@ fn object(piece: &Piece, place: usize, names: &Names) -> Json {
             add(name, value.into());
         }
     }
-    add("event", names.text(event.kind).into());
-    add("attributes", Json::Object(attributes(piece, place, names)));
+    add("event", names.name_of(event.kind).into());
+    add("attributes", Json::Object(attribute_object(piece, place, names)));
     Json::Object(object)
 }
 
-fn attributes(piece: &Piece, place: usize, names: &Names) -> Map<String, Json> {
-    let attributes = piece.attributes(place).map(|(name, value)| {
+fn attribute_object(piece: &EventBatch, place: usize, names: &NameInterner) -> Map<String, Json> {
+    let attributes = piece.attributes_of_event(place).map(|(name, value)| {
         let value = match value {
-            Value::Int(number) => number.into(),
-            Value::Real(number) => number.into(),
-            Value::Text(text) => text.into(),
+            AttributeValue::Int(number) => number.into(),
+            AttributeValue::Real(number) => number.into(),
+            AttributeValue::Text(text) => text.into(),
         };
-        (names.text(name).to_owned(), value)
+        (names.name_of(name).to_owned(), value)
     });
     attributes.collect()
 }
@@ -139,32 +144,34 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (one, two) =
             (directory.path().join("one.parquet"), directory.path().join("two.parquet"));
-        let mut names = Names::default();
+        let mut names = NameInterner::default();
         let [kind, host, bytes, path] =
-            ["app/read", "web", "bytes", "path"].map(|name| names.number(name));
+            ["app/read", "web", "bytes", "path"].map(|name| names.intern(name));
         let mut writer = EventWriter::create(&one).unwrap();
         let event = Event { time: 20, kind, host, processor: 0, process: 7, thread: 8 };
-        let values = [(bytes, Value::Int(12)), (path, Value::Text("a \"b\""))];
-        writer.push(event, values, &names).unwrap();
+        let values = [(bytes, AttributeValue::Int(12)), (path, AttributeValue::Text("a \"b\""))];
+        writer.push_event(event, values, &names).unwrap();
         writer.finish(&names).unwrap();
         let mut writer = EventWriter::create(&two).unwrap();
         let event = Event { time: 10, kind, processor: Event::NO_PROCESSOR, ..Event::default() };
-        writer.push(event, [(bytes, Value::Real(0.5))], &names).unwrap();
+        writer.push_event(event, [(bytes, AttributeValue::Real(0.5))], &names).unwrap();
         writer.finish(&names).unwrap();
         let written = |paths: &[&std::path::PathBuf], format| {
             let mut output = Vec::new();
-            export(paths, format, &mut output, Path::new("output")).unwrap();
+            export_events(paths, format, &mut output, Path::new("output")).unwrap();
             output
         };
         let text = |format| String::from_utf8(written(&[&one, &two], format)).unwrap();
         assert_eq!(
-            text(Format::Csv),
+            text(TableFormat::Csv),
             "time,host,processor,process,thread,event,attributes\n\
              10,,,,,app/read,\"{\"\"bytes\"\":0.5}\"\n\
              20,web,0,7,8,app/read,\"{\"\"bytes\"\":12,\"\"path\"\":\"\"a \\\"\"b\\\"\"\"\"}\"\n"
         );
-        let lines: Vec<Json> =
-            text(Format::Json).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let lines: Vec<Json> = text(TableFormat::Json)
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         let expected = [
             r#"{"time":10,"event":"app/read","attributes":{"bytes":0.5}}"#,
             r#"{"time":20,"host":"web","processor":0,"process":7,"thread":8,"event":"app/read",
@@ -172,7 +179,7 @@ mod tests {
         ];
         assert_eq!(lines, expected.map(|line| serde_json::from_str::<Json>(line).unwrap()));
         let both = directory.path().join("both.parquet");
-        std::fs::write(&both, written(&[&one, &two], Format::Parquet)).unwrap();
-        assert_eq!(written(&[&both], Format::Json), written(&[&one, &two], Format::Json));
+        std::fs::write(&both, written(&[&one, &two], TableFormat::Parquet)).unwrap();
+        assert_eq!(written(&[&both], TableFormat::Json), written(&[&one, &two], TableFormat::Json));
     }
 }

@@ -1,19 +1,19 @@
 #![doc = include_str!("../README.md")]
 
 mod event;
+mod event_batch;
 mod export;
 mod merge;
-mod piece;
 mod reader;
-mod runs;
+mod sorted_runs;
 mod table;
 mod tuning;
 mod value;
 mod writer;
 
 pub use event::Event;
-pub use export::export;
-pub use piece::Piece;
-pub use reader::{EventReader, tables};
-pub use value::Value;
+pub use event_batch::EventBatch;
+pub use export::export_events;
+pub use reader::{EventReader, find_tables};
+pub use value::AttributeValue;
 pub use writer::EventWriter;

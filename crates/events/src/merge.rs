@@ -5,66 +5,66 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use message_trace::PathError;
-use out_of_core::Names;
+use out_of_core::NameInterner;
 
-use crate::piece::Piece;
-use crate::tuning::PIECE_EVENTS;
+use crate::event_batch::EventBatch;
+use crate::tuning::BATCH_EVENTS;
 
 /// Which of two events of one time comes first: stretches of a piece, each with its end and its
 /// number. The less comes first.
-pub(crate) type Ranks = Vec<(usize, u64)>;
+pub(crate) type EventRanks = Vec<(usize, u64)>;
 
 /// A stream of events in the order of their times and, within one time, of their ranks.
-pub(crate) trait Source {
+pub(crate) trait EventStream {
     /// Puts the next events into `piece` and their ranks into `ranks`, instead of what is in them;
     /// `false` at the end.
     ///
     /// # Errors
     /// When the events cannot be read.
-    fn next(
+    fn read_next(
         &mut self,
-        names: &mut Names,
-        piece: &mut Piece,
-        ranks: &mut Ranks,
+        names: &mut NameInterner,
+        piece: &mut EventBatch,
+        ranks: &mut EventRanks,
     ) -> Result<bool, PathError>;
 }
 
 /// Time and rank of an event, and the number of its stream.
-type Key = (i64, u64, usize);
+type MergeKey = (i64, u64, usize);
 
 /// Position in a stream.
-struct Cursor<S> {
+struct StreamCursor<S> {
     source: S,
-    piece: Piece,
-    ranks: Ranks,
+    batch: EventBatch,
+    ranks: EventRanks,
     /// The next event of the piece, and the stretch that it is in.
     next: usize,
-    stretch: usize,
+    rank_range: usize,
 }
 
-impl<S: Source> Cursor<S> {
+impl<S: EventStream> StreamCursor<S> {
     /// Time and rank of the next event of the piece.
     fn key(&self) -> Option<(i64, u64)> {
-        let event = self.piece.events().get(self.next)?;
-        Some((event.time, self.ranks.get(self.stretch).map_or(u64::MAX, |(_, rank)| *rank)))
+        let event = self.batch.events().get(self.next)?;
+        Some((event.time, self.ranks.get(self.rank_range).map_or(u64::MAX, |(_, rank)| *rank)))
     }
 
     /// Goes to the next event of the piece.
-    fn step(&mut self) {
+    fn advance(&mut self) {
         self.next += 1;
-        while self.ranks.get(self.stretch).is_some_and(|(end, _)| *end <= self.next) {
-            self.stretch += 1;
+        while self.ranks.get(self.rank_range).is_some_and(|(end, _)| *end <= self.next) {
+            self.rank_range += 1;
         }
     }
 
     /// Has the stream go on; `None` at its end.
-    fn refill(&mut self, names: &mut Names) -> Result<Option<(i64, u64)>, PathError> {
+    fn refill(&mut self, names: &mut NameInterner) -> Result<Option<(i64, u64)>, PathError> {
         loop {
             if let Some(key) = self.key() {
                 return Ok(Some(key));
             }
-            (self.next, self.stretch) = (0, 0);
-            if !self.source.next(names, &mut self.piece, &mut self.ranks)? {
+            (self.next, self.rank_range) = (0, 0);
+            if !self.source.read_next(names, &mut self.batch, &mut self.ranks)? {
                 return Ok(None);
             }
         }
@@ -72,29 +72,29 @@ impl<S: Source> Cursor<S> {
 }
 
 /// Streams that are merged into one.
-pub(crate) struct Merge<S> {
-    cursors: Vec<Cursor<S>>,
+pub(crate) struct StreamMerger<S> {
+    cursors: Vec<StreamCursor<S>>,
     /// The streams with events left, by their next events.
-    heap: BinaryHeap<Reverse<Key>>,
+    heap: BinaryHeap<Reverse<MergeKey>>,
     /// Whether the heap was made.
     has_begun: bool,
 }
 
-impl<S: Source> Merge<S> {
+impl<S: EventStream> StreamMerger<S> {
     /// The merge of `sources`.
-    pub(crate) fn new(sources: Vec<S>) -> Merge<S> {
-        let cursor = |source| Cursor {
+    pub(crate) fn new(sources: Vec<S>) -> StreamMerger<S> {
+        let cursor = |source| StreamCursor {
             source,
-            piece: Piece::default(),
-            ranks: Ranks::new(),
+            batch: EventBatch::default(),
+            ranks: EventRanks::new(),
             next: 0,
-            stretch: 0,
+            rank_range: 0,
         };
         let cursors = sources.into_iter().map(cursor).collect();
-        Merge { cursors, heap: BinaryHeap::new(), has_begun: false }
+        StreamMerger { cursors, heap: BinaryHeap::new(), has_begun: false }
     }
 
-    fn begin(&mut self, names: &mut Names) -> Result<(), PathError> {
+    fn start_cursors(&mut self, names: &mut NameInterner) -> Result<(), PathError> {
         self.has_begun = true;
         for (number, cursor) in self.cursors.iter_mut().enumerate() {
             if let Some((time, rank)) = cursor.refill(names)? {
@@ -105,7 +105,7 @@ impl<S: Source> Merge<S> {
     }
 
     /// Appends events of the stream that has the next ones, and their rank.
-    fn take(&mut self, into: &mut Piece, ranks: &mut Ranks) -> Option<usize> {
+    fn take_next_events(&mut self, into: &mut EventBatch, ranks: &mut EventRanks) -> Option<usize> {
         let Reverse((.., number)) = self.heap.pop()?;
         let limit = self.heap.peek().map(|Reverse(key)| *key);
         let cursor = self.cursors.get_mut(number)?;
@@ -113,15 +113,15 @@ impl<S: Source> Merge<S> {
         let mut rank = None;
         while let Some((time, of)) = cursor.key() {
             let is_next = limit.is_none_or(|limit| (time, of, number) <= limit);
-            let has_room = into.len() + cursor.next - begin < PIECE_EVENTS;
+            let has_room = into.len() + cursor.next - begin < BATCH_EVENTS;
             if !(is_next && has_room && rank.is_none_or(|rank| rank == of)) {
                 break;
             }
             rank = Some(of);
-            cursor.step();
+            cursor.advance();
         }
         let taken: Range<usize> = begin..cursor.next;
-        into.append(&cursor.piece, taken);
+        into.append_range(&cursor.batch, taken);
         match (ranks.last_mut(), rank) {
             (Some((end, last)), Some(rank)) if *last == rank => *end = into.len(),
             (_, Some(rank)) => ranks.push((into.len(), rank)),
@@ -131,23 +131,23 @@ impl<S: Source> Merge<S> {
     }
 }
 
-impl<S: Source> Source for Merge<S> {
-    fn next(
+impl<S: EventStream> EventStream for StreamMerger<S> {
+    fn read_next(
         &mut self,
-        names: &mut Names,
-        piece: &mut Piece,
-        ranks: &mut Ranks,
+        names: &mut NameInterner,
+        piece: &mut EventBatch,
+        ranks: &mut EventRanks,
     ) -> Result<bool, PathError> {
         piece.clear();
         ranks.clear();
         if let ([cursor], false) = (self.cursors.as_mut_slice(), self.has_begun) {
-            return cursor.source.next(names, piece, ranks);
+            return cursor.source.read_next(names, piece, ranks);
         }
         if !self.has_begun {
-            self.begin(names)?;
+            self.start_cursors(names)?;
         }
-        while piece.len() < PIECE_EVENTS {
-            let Some(number) = self.take(piece, ranks) else { break };
+        while piece.len() < BATCH_EVENTS {
+            let Some(number) = self.take_next_events(piece, ranks) else { break };
             let Some(cursor) = self.cursors.get_mut(number) else { break };
             if let Some((time, rank)) = cursor.refill(names)? {
                 self.heap.push(Reverse((time, rank, number)));

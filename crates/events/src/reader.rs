@@ -1,40 +1,40 @@
 //! Reading tables of events: several files as one stream, in the order of time.
 
 use message_trace::{DataPath, PathError};
-use out_of_core::Names;
+use out_of_core::NameInterner;
 
-use crate::merge::{Merge, Ranks, Source};
-use crate::piece::Piece;
+use crate::event_batch::EventBatch;
+use crate::merge::{EventRanks, EventStream, StreamMerger};
 use crate::table::TableReader;
 
 /// Tables of events that are being read as one stream.
 ///
 /// ```
-/// use events::{Event, EventReader, EventWriter, Piece, Value};
-/// use out_of_core::Names;
+/// use events::{Event, EventReader, EventWriter, EventBatch, AttributeValue};
+/// use out_of_core::NameInterner;
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("perf.parquet");
-/// let mut names = Names::default();
-/// let (kind, bytes) = (names.number("sockcap/Send"), names.number("bytes"));
+/// let mut names = NameInterner::default();
+/// let (kind, bytes) = (names.intern("sockcap/Send"), names.intern("bytes"));
 /// let mut writer = EventWriter::create(&path)?;
 /// for time in [30, 10, 20] {
 ///     let event = Event { time, kind, ..Event::default() };
-///     writer.push(event, [(bytes, Value::Int(time))], &names)?;
+///     writer.push_event(event, [(bytes, AttributeValue::Int(time))], &names)?;
 /// }
 /// assert_eq!(writer.finish(&names)?, 3);
 ///
-/// let (mut reader, mut piece) = (EventReader::open(&[path])?, Piece::default());
+/// let (mut reader, mut piece) = (EventReader::open(&[path])?, EventBatch::default());
 /// let mut times = Vec::new();
-/// while reader.next(&mut names, &mut piece)? {
+/// while reader.read_next(&mut names, &mut piece)? {
 ///     times.extend(piece.events().iter().map(|event| event.time));
 /// }
 /// assert_eq!(times, [10, 20, 30]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct EventReader {
-    merge: Merge<OneTable>,
-    ranks: Ranks,
+    merge: StreamMerger<OneTable>,
+    ranks: EventRanks,
     events: u64,
 }
 
@@ -48,14 +48,14 @@ impl EventReader {
         let mut events = 0;
         for (rank, path) in paths.iter().enumerate() {
             let table = TableReader::open(path.clone())?;
-            events += table.events();
+            events += table.event_count();
             tables.push(OneTable { table, rank: rank as u64 });
         }
-        Ok(EventReader { merge: Merge::new(tables), ranks: Ranks::new(), events })
+        Ok(EventReader { merge: StreamMerger::new(tables), ranks: EventRanks::new(), events })
     }
 
     /// Number of events of all tables.
-    pub fn events(&self) -> u64 {
+    pub fn event_count(&self) -> u64 {
         self.events
     }
 
@@ -64,8 +64,12 @@ impl EventReader {
     ///
     /// # Errors
     /// When a table cannot be read or is damaged.
-    pub fn next(&mut self, names: &mut Names, piece: &mut Piece) -> Result<bool, PathError> {
-        self.merge.next(names, piece, &mut self.ranks)
+    pub fn read_next(
+        &mut self,
+        names: &mut NameInterner,
+        piece: &mut EventBatch,
+    ) -> Result<bool, PathError> {
+        self.merge.read_next(names, piece, &mut self.ranks)
     }
 }
 
@@ -75,14 +79,14 @@ struct OneTable {
     rank: u64,
 }
 
-impl Source for OneTable {
-    fn next(
+impl EventStream for OneTable {
+    fn read_next(
         &mut self,
-        names: &mut Names,
-        piece: &mut Piece,
-        ranks: &mut Ranks,
+        names: &mut NameInterner,
+        piece: &mut EventBatch,
+        ranks: &mut EventRanks,
     ) -> Result<bool, PathError> {
-        let more = self.table.next(names, piece)?;
+        let more = self.table.read_next(names, piece)?;
         ranks.clear();
         ranks.push((piece.len(), self.rank));
         Ok(more)
@@ -93,7 +97,7 @@ impl Source for OneTable {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn tables(directory: impl Into<DataPath>) -> Result<Vec<DataPath>, PathError> {
+pub fn find_tables(directory: impl Into<DataPath>) -> Result<Vec<DataPath>, PathError> {
     let directory = &directory.into();
     let entries = directory.entries().map_err(|error| PathError::io(directory, error))?;
     let is_table = |path: &DataPath| path.extension().is_some_and(|it| it == "parquet");

@@ -21,24 +21,24 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use message_trace::PathError;
-use out_of_core::Names;
+use out_of_core::NameInterner;
 
-use crate::piece::Piece;
+use crate::event_batch::EventBatch;
 pub(crate) use file_reader::TableReader;
 pub(crate) use file_writer::TableWriter;
-pub(crate) use schema::columns;
+pub(crate) use schema::event_columns;
 
 /// All events of a piece as the columns of the table.
 ///
 /// # Errors
 /// Never, unless the columns do not fit `columns`.
-pub(crate) fn encoded(
-    piece: &Piece,
-    names: &Names,
+pub(crate) fn encode_batch(
+    piece: &EventBatch,
+    names: &NameInterner,
     columns: &SchemaRef,
     path: impl AsRef<Path>,
 ) -> Result<RecordBatch, PathError> {
     let path = path.as_ref();
     let places: Vec<usize> = (0..piece.len()).collect();
-    encode::encode(piece, &places, names, columns, path)
+    encode::encode_columns(piece, &places, names, columns, path)
 }

@@ -2,7 +2,7 @@
 
 /// Number of events of a piece that is read, at most. Few enough that a piece stays in the
 /// processor's cache.
-pub(crate) const PIECE_EVENTS: usize = 4096;
+pub(crate) const BATCH_EVENTS: usize = 4096;
 
 /// Number of events in a row group. A group costs some kilobytes of memory when a table is opened,
 /// and the writer holds a whole one, compressed.

@@ -2,7 +2,7 @@
 
 /// Value of an attribute of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value<'piece> {
+pub enum AttributeValue<'piece> {
     /// A whole number.
     Int(i64),
     /// Any other number.
@@ -11,9 +11,9 @@ pub enum Value<'piece> {
     Text(&'piece str),
 }
 
-impl Value<'_> {
+impl AttributeValue<'_> {
     /// The whole number, where it is one.
-    pub fn int(self) -> Option<i64> {
-        if let Value::Int(number) = self { Some(number) } else { None }
+    pub fn int_value(self) -> Option<i64> {
+        if let AttributeValue::Int(number) = self { Some(number) } else { None }
     }
 }

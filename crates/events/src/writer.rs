@@ -10,15 +10,15 @@
 //! written three times, in bounded memory.
 
 use message_trace::{DataPath, PathError};
-use out_of_core::Names;
+use out_of_core::NameInterner;
 
 use crate::event::Event;
-use crate::merge::{Merge, Ranks, Source};
-use crate::piece::Piece;
-use crate::runs::{BlockFile, Run, RunReader};
+use crate::event_batch::EventBatch;
+use crate::merge::{EventRanks, EventStream, StreamMerger};
+use crate::sorted_runs::{BlockFile, RunReader, SortedRun};
 use crate::table::{TableReader, TableWriter};
-use crate::tuning::{BLOCK_EVENTS, MAX_RUNS, PIECE_EVENTS, WAITING_BYTES};
-use crate::value::Value;
+use crate::tuning::{BATCH_EVENTS, BLOCK_EVENTS, MAX_RUNS, WAITING_BYTES};
+use crate::value::AttributeValue;
 
 /// Writer of a table of events. Events may come in any order; those of one time stay in the order
 /// in which they came.
@@ -26,12 +26,12 @@ pub struct EventWriter {
     path: DataPath,
     table: TableWriter,
     /// Time of the last event of the table, and the ranks of its events.
-    table_end: (i64, Ranks),
-    waiting: Piece,
+    table_end: (i64, EventRanks),
+    waiting: EventBatch,
     /// Size of the waiting events beyond which some are written, in bytes.
     limit: usize,
     late: Option<BlockFile>,
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     /// Rank of what is written next.
     rank: u64,
 }
@@ -47,8 +47,8 @@ impl EventWriter {
         Ok(EventWriter {
             path: path.to_owned(),
             table: TableWriter::create(path)?,
-            table_end: (i64::MIN, Ranks::new()),
-            waiting: Piece::default(),
+            table_end: (i64::MIN, EventRanks::new()),
+            waiting: EventBatch::default(),
             limit: WAITING_BYTES,
             late: None,
             runs: Vec::new(),
@@ -60,77 +60,82 @@ impl EventWriter {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn push<'value>(
+    pub fn push_event<'value>(
         &mut self,
         event: Event,
-        attributes: impl IntoIterator<Item = (u32, Value<'value>)>,
-        names: &Names,
+        attributes: impl IntoIterator<Item = (u32, AttributeValue<'value>)>,
+        names: &NameInterner,
     ) -> Result<(), PathError> {
-        self.waiting.push(event, attributes);
-        self.has_more(names)
+        self.waiting.push_event(event, attributes);
+        self.flush_if_full(names)
     }
 
-    /// Adds all events of a piece, as [`EventWriter::push`] does.
+    /// Adds all events of a piece, as [`EventWriter::push_event`] does.
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn push_piece(&mut self, piece: &Piece, names: &Names) -> Result<(), PathError> {
-        self.waiting.append(piece, 0..piece.len());
-        self.has_more(names)
+    pub fn push_batch(
+        &mut self,
+        piece: &EventBatch,
+        names: &NameInterner,
+    ) -> Result<(), PathError> {
+        self.waiting.append_range(piece, 0..piece.len());
+        self.flush_if_full(names)
     }
 
     /// Number of events so far.
-    pub fn events(&self) -> u64 {
-        self.table.events() + self.late_events() + self.waiting.len() as u64
+    pub fn event_count(&self) -> u64 {
+        self.table.event_count() + self.late_events() + self.waiting.len() as u64
     }
 
     /// Ends the table, gives it its name, and returns the number of its events.
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn finish(mut self, names: &Names) -> Result<u64, PathError> {
-        let order = self.order();
-        self.write(&order, names)?;
-        let events = self.events() - self.waiting.len() as u64;
+    pub fn finish(mut self, names: &NameInterner) -> Result<u64, PathError> {
+        let order = self.sorted_order();
+        self.write_events(&order, names)?;
+        let events = self.event_count() - self.waiting.len() as u64;
         let Some(late) = self.late.take() else {
             self.table.finish()?;
             return Ok(events);
         };
-        let mut sources = vec![Sorted::table(&self.path, &mut self.table, self.table_end.1)?];
+        let mut sources =
+            vec![MergeInput::from_table(&self.path, &mut self.table, self.table_end.1)?];
         for run in self.runs.drain(..) {
-            sources.push(Sorted::Run(late.read(run)?));
+            sources.push(MergeInput::Run(late.read_run(run)?));
         }
-        let (mut merge, mut names) = (Merge::new(sources), names.clone());
+        let (mut merge, mut names) = (StreamMerger::new(sources), names.clone());
         let mut whole = TableWriter::create(&self.path)?;
-        let (mut piece, mut ranks) = (Piece::default(), Ranks::new());
-        while merge.next(&mut names, &mut piece, &mut ranks)? {
-            whole.write(&piece, &in_order(piece.len()), &names)?;
+        let (mut piece, mut ranks) = (EventBatch::default(), EventRanks::new());
+        while merge.read_next(&mut names, &mut piece, &mut ranks)? {
+            whole.write_batch(&piece, &initial_order(piece.len()), &names)?;
         }
         whole.finish()?;
         Ok(events)
     }
 
     fn late_events(&self) -> u64 {
-        self.runs.iter().map(Run::events).sum()
+        self.runs.iter().map(SortedRun::event_count).sum()
     }
 
-    fn has_more(&mut self, names: &Names) -> Result<(), PathError> {
+    fn flush_if_full(&mut self, names: &NameInterner) -> Result<(), PathError> {
         if self.waiting.bytes() < self.limit {
             return Ok(());
         }
-        let order = self.order();
+        let order = self.sorted_order();
         let (early, later) = order.split_at(order.len().div_ceil(2));
-        self.write(early, names)?;
-        let mut rest = Piece::default();
+        self.write_events(early, names)?;
+        let mut rest = EventBatch::default();
         append_all(&mut rest, &self.waiting, later);
         self.waiting = rest;
         Ok(())
     }
 
     /// The places of the waiting events, in the order of time.
-    fn order(&self) -> Vec<usize> {
+    fn sorted_order(&self) -> Vec<usize> {
         let events = self.waiting.events();
-        let mut order = in_order(events.len());
+        let mut order = initial_order(events.len());
         if !events.is_sorted_by_key(|event| event.time) {
             order.sort_by_key(|place| events.get(*place).map(|event| event.time));
         }
@@ -138,37 +143,37 @@ impl EventWriter {
     }
 
     /// Writes the waiting events at these places, which are in the order of time.
-    fn write(&mut self, order: &[usize], names: &Names) -> Result<(), PathError> {
-        let time = |place: &usize| self.waiting.event(*place).time;
+    fn write_events(&mut self, order: &[usize], names: &NameInterner) -> Result<(), PathError> {
+        let time = |place: &usize| self.waiting.event_at(*place).time;
         let late = order.partition_point(|place| time(place) < self.table_end.0);
         let (late, rest) = order.split_at(late);
         if let Some(last) = rest.last() {
             self.table_end.0 = time(last);
         }
-        for places in rest.chunks(PIECE_EVENTS) {
-            self.table.write(&self.waiting, places, names)?;
+        for places in rest.chunks(BATCH_EVENTS) {
+            self.table.write_batch(&self.waiting, places, names)?;
         }
-        self.table_end.1.push((self.table.events() as usize, self.rank));
-        self.keep(late)?;
+        self.table_end.1.push((self.table.event_count() as usize, self.rank));
+        self.keep_late_events(late)?;
         self.rank += 1;
         Ok(())
     }
 
     /// Puts late events into the run that ends last before them, or into a new one.
-    fn keep(&mut self, late: &[usize]) -> Result<(), PathError> {
+    fn keep_late_events(&mut self, late: &[usize]) -> Result<(), PathError> {
         let Some(first) = late.first() else { return Ok(()) };
         let mut file = match self.late.take() {
             Some(file) => file,
             None => BlockFile::create(self.path.parent())?,
         };
-        let first = self.waiting.event(*first).time;
+        let first = self.waiting.event_at(*first).time;
         let before = self.runs.iter().enumerate().filter(|(_, run)| run.last <= first);
         let place = before.max_by_key(|(_, run)| run.last).map(|(place, _)| place);
-        let mut run = place.map_or_else(Run::new, |place| self.runs.swap_remove(place));
-        let mut piece = Piece::default();
+        let mut run = place.map_or_else(SortedRun::new, |place| self.runs.swap_remove(place));
+        let mut piece = EventBatch::default();
         for places in late.chunks(BLOCK_EVENTS) {
             append_all(&mut piece, &self.waiting, places);
-            file.append(&mut run, &piece, vec![(piece.len(), self.rank)])?;
+            file.append_block(&mut run, &piece, vec![(piece.len(), self.rank)])?;
             piece.clear();
         }
         self.runs.push(run);
@@ -181,13 +186,13 @@ impl EventWriter {
 
     /// Makes one run of all.
     fn merge_runs(&mut self, file: &mut BlockFile) -> Result<(), PathError> {
-        let runs: Result<Vec<_>, _> = self.runs.drain(..).map(|run| file.read(run)).collect();
-        let mut merge = Merge::new(runs?);
-        let mut merged = Run::new();
-        let (mut piece, mut ranks) = (Piece::default(), Ranks::new());
-        let mut names = Names::default();
-        while merge.next(&mut names, &mut piece, &mut ranks)? {
-            file.append(&mut merged, &piece, std::mem::take(&mut ranks))?;
+        let runs: Result<Vec<_>, _> = self.runs.drain(..).map(|run| file.read_run(run)).collect();
+        let mut merge = StreamMerger::new(runs?);
+        let mut merged = SortedRun::new();
+        let (mut piece, mut ranks) = (EventBatch::default(), EventRanks::new());
+        let mut names = NameInterner::default();
+        while merge.read_next(&mut names, &mut piece, &mut ranks)? {
+            file.append_block(&mut merged, &piece, std::mem::take(&mut ranks))?;
         }
         self.runs.push(merged);
         Ok(())
@@ -195,42 +200,46 @@ impl EventWriter {
 }
 
 /// Appends the events of `from` at these places.
-fn append_all(piece: &mut Piece, from: &Piece, places: &[usize]) {
+fn append_all(piece: &mut EventBatch, from: &EventBatch, places: &[usize]) {
     for neighbours in places.chunk_by(|a, b| a + 1 == *b) {
         if let Some(first) = neighbours.first() {
-            piece.append(from, *first..*first + neighbours.len());
+            piece.append_range(from, *first..*first + neighbours.len());
         }
     }
 }
 
-fn in_order(events: usize) -> Vec<usize> {
+fn initial_order(events: usize) -> Vec<usize> {
     (0..events).collect()
 }
 
 /// What is merged at the end.
-enum Sorted {
-    Table { table: Box<TableReader>, ranks: Ranks, at: usize },
+enum MergeInput {
+    Table { table: Box<TableReader>, ranks: EventRanks, at: usize },
     Run(RunReader),
 }
 
-impl Sorted {
-    fn table(path: &DataPath, table: &mut TableWriter, ranks: Ranks) -> Result<Sorted, PathError> {
-        let table = Box::new(TableReader::of_file(path, table.end()?)?);
-        Ok(Sorted::Table { table, ranks, at: 0 })
+impl MergeInput {
+    fn from_table(
+        path: &DataPath,
+        table: &mut TableWriter,
+        ranks: EventRanks,
+    ) -> Result<MergeInput, PathError> {
+        let table = Box::new(TableReader::from_file(path, table.end_table()?)?);
+        Ok(MergeInput::Table { table, ranks, at: 0 })
     }
 }
 
-impl Source for Sorted {
-    fn next(
+impl EventStream for MergeInput {
+    fn read_next(
         &mut self,
-        names: &mut Names,
-        piece: &mut Piece,
-        into: &mut Ranks,
+        names: &mut NameInterner,
+        piece: &mut EventBatch,
+        into: &mut EventRanks,
     ) -> Result<bool, PathError> {
         match self {
-            Sorted::Run(run) => run.next(names, piece, into),
-            Sorted::Table { table, ranks, at } => {
-                let more = table.next(names, piece)?;
+            MergeInput::Run(run) => run.read_next(names, piece, into),
+            MergeInput::Table { table, ranks, at } => {
+                let more = table.read_next(names, piece)?;
                 into.clear();
                 let before = ranks.partition_point(|(end, _)| *end <= *at);
                 let end = *at + piece.len();

@@ -9,72 +9,79 @@
 use std::io::Write;
 
 use analyze::calls::windows::Party;
-use registry::About;
+use registry::EntryHelp;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::{LIMIT, PATTERN};
-use crate::kind::Kind;
-use crate::traces::names::{described, operation};
-use crate::traces::{Operations, Said, Side, Span, SpanWriter, TraceChoice, lanes, write_traces};
+use crate::traces::names::{call_name, node_description};
+use crate::traces::{
+    CallOperation, ExportedSpan, OperationLookup, SpanSide, SpanWriter, TraceChoice, lanes,
+    write_traces,
+};
 
 /// The entry in the registry.
-pub(crate) static CHROME: Kind = Kind {
-    about: About { name: "chrome", summary: "Traces as Chrome's trace events", ..About::NOTHING },
+pub(crate) static CHROME: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
+        name: "chrome",
+        summary: "Traces as Chrome's trace events",
+        ..EntryHelp::NOTHING
+    },
     opened_by: "chrome://tracing, Perfetto, Speedscope",
     flags: &[&PATTERN, &LIMIT],
-    make: |given| Ok(Box::new(Chrome { traces: TraceChoice::of(given) })),
+    make: |given| Ok(Box::new(ChromeExporter { traces: TraceChoice::from_flags(given) })),
 };
 
 /// An exporter of traces as trace events of Chrome, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Chrome {
+pub(crate) struct ChromeExporter {
     /// The traces that are wanted.
     pub traces: TraceChoice,
 }
 
-impl Exporter for Chrome {
-    fn needs(&self) -> Needs {
-        Needs::Analysis
+impl Exporter for ChromeExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Analysis
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        let operations = Operations::read(source.data)?;
-        let mut writer = EventWriter::new(&mut *output.writer, &operations);
+        let operations = OperationLookup::read_operations(source.data)?;
+        let mut writer = TraceEventWriter::new(&mut *output.writer, &operations);
         write_traces(source, self.traces, &mut writer).map(Some)
     }
 }
 
 /// A writer of spans as trace events.
-struct EventWriter<'a, W> {
+struct TraceEventWriter<'a, W> {
     out: W,
-    operations: &'a Operations,
-    lanes: lanes::Lanes,
+    operations: &'a OperationLookup,
+    lanes: lanes::SpanLanes,
     /// The time of the first event, from which all times are counted.
     begin: Option<i64>,
     named: Vec<bool>,
 }
 
-impl<'a, W: Write> EventWriter<'a, W> {
+impl<'a, W: Write> TraceEventWriter<'a, W> {
     /// A writer to `out`, with nothing written yet.
-    fn new(out: W, operations: &'a Operations) -> EventWriter<'a, W> {
-        let lanes = lanes::Lanes::default();
-        EventWriter { out, operations, lanes, begin: None, named: Vec::new() }
+    fn new(out: W, operations: &'a OperationLookup) -> TraceEventWriter<'a, W> {
+        let lanes = lanes::SpanLanes::default();
+        TraceEventWriter { out, operations, lanes, begin: None, named: Vec::new() }
     }
 
     /// Writes an event on a line of its own.
-    fn event(&mut self, event: &Value) -> Result<(), Error> {
+    fn write_event(&mut self, event: &Value) -> Result<(), Error> {
         self.out.write_all(b",\n")?;
         Ok(serde_json::to_writer(&mut self.out, event).map_err(std::io::Error::from)?)
     }
 
-    fn head(&mut self, begin: i64) -> Result<(), Error> {
+    fn write_header(&mut self, begin: i64) -> Result<(), Error> {
         write!(
             self.out,
             "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"producer\":\"sockcap {}\",",
@@ -88,45 +95,47 @@ impl<'a, W: Write> EventWriter<'a, W> {
     }
 
     /// Names the process of a node, the first time that the node is met.
-    fn name(&mut self, place: usize, parties: &[Party]) -> Result<(), Error> {
+    fn name_process(&mut self, place: usize, parties: &[Party]) -> Result<(), Error> {
         if self.named.len() <= place {
             self.named.resize(place + 1, false);
         }
         if std::mem::replace(&mut self.named[place], true) {
             return Ok(());
         }
-        let name = parties.get(place).map(described).unwrap_or_default();
-        self.event(
+        let name = parties.get(place).map(node_description).unwrap_or_default();
+        self.write_event(
             &json!({"ph": "M", "pid": place + 1, "name": "process_name", "args": {"name": name}}),
         )
     }
 }
 
-impl<W: Write> SpanWriter for EventWriter<'_, W> {
-    fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
+impl<W: Write> SpanWriter for TraceEventWriter<'_, W> {
+    fn write_spans(&mut self, spans: &[ExportedSpan<'_>], parties: &[Party]) -> Result<(), Error> {
         let Some(first) = spans.first() else { return Ok(()) };
         if self.begin.is_none() {
-            self.head(first.start)?;
+            self.write_header(first.start)?;
         }
         let begin = self.begin.unwrap_or_default();
-        let time = |at: i64| microseconds(at.saturating_sub(begin));
+        let time = |at: i64| to_microseconds(at.saturating_sub(begin));
         // By the number of a span: where it is drawn. An arrow begins in the parent.
-        let mut drawn: FxHashMap<u64, (usize, usize, &Span<'_>)> = FxHashMap::default();
+        let mut drawn: FxHashMap<u64, (usize, usize, &ExportedSpan<'_>)> = FxHashMap::default();
         for span in spans {
-            let lane = self.lanes.place(span);
-            let (pid, tid) =
-                (span.party() + 1, 2 * lane.number + 1 + usize::from(span.side == Side::Caller));
-            self.name(span.party(), parties)?;
+            let lane = self.lanes.place_span(span);
+            let (pid, tid) = (
+                span.party_index() + 1,
+                2 * lane.number + 1 + usize::from(span.side == SpanSide::Caller),
+            );
+            self.name_process(span.party_index(), parties)?;
             if lane.is_new {
-                let name = lanes::name(span.side, lane.number);
-                self.event(&json!({"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}}))?;
+                let name = lanes::lane_name(span.side, lane.number);
+                self.write_event(&json!({"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}}))?;
             }
-            let said = self.operations.of(span.call);
-            self.event(&json!({
+            let said = self.operations.operation_of_call(span.call);
+            self.write_event(&json!({
                 "ph": "X", "pid": pid, "tid": tid, "ts": time(span.start),
-                "dur": microseconds(span.end.saturating_sub(span.start)),
-                "cat": "call", "name": operation(span.call, parties, &said),
-                "args": arguments(span, parties, &said),
+                "dur": to_microseconds(span.end.saturating_sub(span.start)),
+                "cat": "call", "name": call_name(span.call, parties, &said),
+                "args": span_arguments(span, parties, &said),
             }))?;
             if let Some((from_pid, from_tid, above)) =
                 span.parent.and_then(|parent| drawn.get(&parent))
@@ -144,7 +153,7 @@ impl<W: Write> SpanWriter for EventWriter<'_, W> {
                     if phase == "f" {
                         arrow["bp"] = "e".into();
                     }
-                    self.event(&arrow)?;
+                    self.write_event(&arrow)?;
                 }
             }
             drawn.insert(span.id, (pid, tid, span));
@@ -154,22 +163,22 @@ impl<W: Write> SpanWriter for EventWriter<'_, W> {
 
     fn finish(&mut self) -> Result<(), Error> {
         if self.begin.is_none() {
-            self.head(0)?;
+            self.write_header(0)?;
         }
         self.out.write_all(b"\n]}\n")?;
         Ok(self.out.flush()?)
     }
 }
 
-fn arguments(span: &Span<'_>, parties: &[Party], said: &Said<'_>) -> Value {
+fn span_arguments(span: &ExportedSpan<'_>, parties: &[Party], said: &CallOperation<'_>) -> Value {
     let call = span.call;
     let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let all = json!({
         "call": call.number,
         "parent_call": call.parent.map(|parent| parent.call),
-        "trace": format!("{:032x}", span.trace()),
+        "trace": format!("{:032x}", span.trace_number()),
         "probability": call.probability,
-        "peer": parties.get(span.peer()).map(described),
+        "peer": parties.get(span.peer_index()).map(node_description),
         "request_bytes": call.request.map(|request| request.bytes),
         "response_bytes": call.response.map(|response| response.bytes),
         "protocol": call.protocol.name(),
@@ -185,7 +194,7 @@ fn arguments(span: &Span<'_>, parties: &[Party], said: &Said<'_>) -> Value {
 }
 
 /// Nanoseconds as microseconds. The number is exact for traces of up to some months.
-fn microseconds(nanoseconds: i64) -> Value {
+fn to_microseconds(nanoseconds: i64) -> Value {
     json!(nanoseconds as f64 / 1000.0)
 }
 
@@ -196,24 +205,25 @@ mod tests {
     use proptest::prelude::*;
     use test_support::assert_golden;
 
-    fn chrome(web: &str, operations: &Operations) -> String {
+    fn chrome(web: &str, operations: &OperationLookup) -> String {
         let (calls, mut out) = (testing::calls(), Vec::new());
-        let mut chrome = EventWriter::new(&mut out, operations);
-        chrome.write(&spans::of_calls(&calls), &testing::parties(web)).unwrap();
+        let mut chrome = TraceEventWriter::new(&mut out, operations);
+        chrome.write_spans(&spans::spans_of_calls(&calls), &testing::parties(web)).unwrap();
         chrome.finish().unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn the_events_of_a_small_trace() {
-        assert_golden!("chrome.json", &chrome("web", &Operations::default()));
-        let operations = testing::operations(testing::said());
+        assert_golden!("chrome.json", &chrome("web", &OperationLookup::default()));
+        let operations = testing::operation_lookup(testing::operation_rows());
         assert_golden!("chrome-operations.json", &chrome("web", &operations));
     }
 
     #[test]
     fn arrows_begin_within_what_is_drawn_and_no_trace_is_a_trace_too() {
-        let text: Value = serde_json::from_str(&chrome("web", &Operations::default())).unwrap();
+        let text: Value =
+            serde_json::from_str(&chrome("web", &OperationLookup::default())).unwrap();
         let events = text["traceEvents"].as_array().unwrap();
         let of = |phase: &str| {
             events.iter().filter(|event| event["ph"] == phase).cloned().collect::<Vec<_>>()
@@ -231,7 +241,7 @@ mod tests {
             assert_eq!(spans.iter().filter(holds).count(), 1, "{arrow}");
         }
         let mut out = Vec::new();
-        EventWriter::new(&mut out, &Operations::default()).finish().unwrap();
+        TraceEventWriter::new(&mut out, &OperationLookup::default()).finish().unwrap();
         let none: Value = serde_json::from_slice(&out).unwrap();
         assert_eq!(none["traceEvents"].as_array().unwrap().len(), 1);
     }
@@ -242,7 +252,7 @@ mod tests {
         #[test]
         fn names_come_back_whatever_they_hold(name in any::<String>()) {
             for name in [name.as_str(), testing::HOSTILE] {
-                let text = chrome(name, &Operations::default());
+                let text = chrome(name, &OperationLookup::default());
                 let text: Value = serde_json::from_str(&text).unwrap();
                 let events = text["traceEvents"].as_array().unwrap();
                 let wanted = format!("{name}:80");

@@ -10,24 +10,25 @@ mod text;
 
 use std::ops::ControlFlow;
 
-use analyze::calls::windows::in_windows;
+use analyze::calls::windows::for_each_window;
 use analyze::infer::convolution::DelayGraph;
-use analyze::system_map::MapOfCalls;
-use registry::{About, Choice, Flag, Given};
+use analyze::system_map::CallMapBuilder;
+use registry::{EntryHelp, Flag, FlagChoice, FlagValues};
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::{LIMIT, PATTERN};
-use crate::kind::Kind;
 use crate::patterns::one_pattern;
 use crate::tuning::MAX_EDGES;
 
 /// The graph that is drawn.
-static WHAT: Flag<Graph> = Flag::one_of("what", "GRAPH", graphs, graph, "Of dot: which graph")
-    .refused("--what is for dot only");
+static WHAT: Flag<GraphKind> =
+    Flag::one_of("what", "GRAPH", graph_choices, parse_graph, "Of dot: which graph")
+        .refused("--what is for dot only");
 
-fn graphs() -> Vec<Choice> {
-    let choice = |name, alias, help| Choice { name, alias, help };
+fn graph_choices() -> Vec<FlagChoice> {
+    let choice = |name, alias, help| FlagChoice { name, alias, help };
     vec![
         choice("pattern", None, "A pattern, message by message"),
         choice("calls", Some("figure8"), "A pattern, call by call: Figure 8 of Project 5"),
@@ -40,33 +41,33 @@ fn graphs() -> Vec<Choice> {
     ]
 }
 
-fn graph(name: &str) -> Result<Graph, String> {
+fn parse_graph(name: &str) -> Result<GraphKind, String> {
     match name {
-        "calls" | "figure8" => Ok(Graph::Calls),
-        "delays" | "figure9" => Ok(Graph::Delays),
-        "map" => Ok(Graph::Map),
-        _ => Ok(Graph::Pattern),
+        "calls" | "figure8" => Ok(GraphKind::Calls),
+        "delays" | "figure9" => Ok(GraphKind::Delays),
+        "map" => Ok(GraphKind::Map),
+        _ => Ok(GraphKind::Pattern),
     }
 }
 
 /// The entry in the registry.
-pub(crate) static DOT: Kind = Kind {
-    about: About {
+pub(crate) static DOT: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "dot",
         summary: "A pattern, the map of the system or the paper's figures as a graph of Graphviz",
         examples: &["sockcap export dot --what map | dot -Tsvg > map.svg"],
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "Graphviz",
     flags: &[&WHAT, &PATTERN, &LIMIT],
-    make: exporter,
+    make: build_exporter,
 };
 
 /// An exporter of graphs, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Dot {
+pub(crate) struct DotExporter {
     /// The graph that is wanted.
-    pub graph: Graph,
+    pub graph: GraphKind,
     /// The number of the pattern, for a graph that shows one pattern. The default is 0.
     pub pattern: Option<i64>,
     /// Maximum number of edges, for a graph that shows no pattern. The default is [`MAX_EDGES`].
@@ -75,7 +76,7 @@ pub(crate) struct Dot {
 
 /// The graphs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Graph {
+pub(crate) enum GraphKind {
     /// A pattern, message by message.
     #[default]
     Pattern,
@@ -89,45 +90,55 @@ pub(crate) enum Graph {
 
 /// The exporter with the options of the user. Two of the graphs show one pattern, the others show
 /// all.
-fn exporter(given: &Given) -> Result<Box<dyn Exporter>, String> {
+fn build_exporter(given: &FlagValues) -> Result<Box<dyn Exporter>, String> {
     let graph = given.get(&WHAT).unwrap_or_default();
-    let is_of_all = matches!(graph, Graph::Map | Graph::Delays);
-    match (is_of_all, given.has(&PATTERN), given.has(&LIMIT)) {
+    let is_of_all = matches!(graph, GraphKind::Map | GraphKind::Delays);
+    match (is_of_all, given.is_given(&PATTERN), given.is_given(&LIMIT)) {
         (true, true, _) => Err(PATTERN.spec.refusal()),
         (false, _, true) => Err(LIMIT.spec.refusal()),
-        _ => Ok(Box::new(Dot { graph, pattern: given.get(&PATTERN), limit: given.get(&LIMIT) })),
+        _ => Ok(Box::new(DotExporter {
+            graph,
+            pattern: given.get(&PATTERN),
+            limit: given.get(&LIMIT),
+        })),
     }
 }
 
-impl Exporter for Dot {
-    fn needs(&self) -> Needs {
-        Needs::Analysis
+impl Exporter for DotExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Analysis
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
         let pattern = || one_pattern(source.data, self.pattern.unwrap_or_default());
         let (edges, out) = (self.limit.unwrap_or(MAX_EDGES), &mut *output.writer);
         match self.graph {
-            Graph::Pattern => {
-                pattern()?.iter().try_for_each(|pattern| pattern::draw(pattern, out))?;
+            GraphKind::Pattern => {
+                pattern()?.iter().try_for_each(|pattern| pattern::draw_pattern(pattern, out))?;
             }
-            Graph::Calls => pattern()?.iter().try_for_each(|pattern| calls::draw(pattern, out))?,
-            Graph::Delays => {
-                let options = source.analysis()?.options;
-                let graph = DelayGraph::of_data(source.data, &options, source.progress)?;
-                delays::draw(&graph, edges, out)?;
+            GraphKind::Calls => {
+                pattern()?.iter().try_for_each(|pattern| calls::draw_calls(pattern, out))?
             }
-            Graph::Map => {
-                let mut map = MapOfCalls::default();
-                in_windows::<Error>(source.data, &source.analysis()?.options, |window| {
-                    map.window(window);
-                    Ok(ControlFlow::Continue(()))
-                })?;
-                map::draw(&map.finish(), edges, out)?;
+            GraphKind::Delays => {
+                let options = source.read_analysis()?.options;
+                let graph = DelayGraph::from_data(source.data, &options, source.progress)?;
+                delays::draw_delays(&graph, edges, out)?;
+            }
+            GraphKind::Map => {
+                let mut map = CallMapBuilder::default();
+                for_each_window::<Error>(
+                    source.data,
+                    &source.read_analysis()?.options,
+                    |window| {
+                        map.add_window(window);
+                        Ok(ControlFlow::Continue(()))
+                    },
+                )?;
+                map::draw_map(&map.finish(), edges, out)?;
             }
         }
         output.writer.flush()?;

@@ -9,17 +9,17 @@ use message_trace::{DataDir, Progress};
 
 use crate::error::Error;
 
-/// An exporter with its options. It has no other state: each call of [`Exporter::write`] writes the
-/// whole.
+/// An exporter with its options. It has no other state: each call of [`Exporter::write_export`]
+/// writes the whole.
 pub trait Exporter {
     /// The results that have to be there.
-    fn needs(&self) -> Needs;
+    fn required_stage(&self) -> RequiredStage;
 
     /// Checks the options alone, so that wrong ones are reported before any work is done.
     ///
     /// # Errors
     /// When the options can never work.
-    fn check(&self) -> Result<(), Error> {
+    fn check_options(&self) -> Result<(), Error> {
         Ok(())
     }
 
@@ -33,16 +33,16 @@ pub trait Exporter {
     ///
     /// # Errors
     /// When a table cannot be read, a pattern is not there, or the output cannot be written.
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error>;
 }
 
 /// The stage whose results an exporter reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needs {
+pub enum RequiredStage {
     /// The messages, as reconcile leaves them.
     Messages,
     /// Links, paths and patterns, as analyze leaves them.
@@ -57,7 +57,7 @@ pub enum Needs {
 
 /// The data that are exported.
 #[derive(Clone, Copy)]
-pub struct Source<'a> {
+pub struct ExportSource<'a> {
     /// The data directory.
     pub data: &'a DataDir,
     /// Names that the user gives to addresses, hosts, commands and endpoints. Only exporters of
@@ -67,15 +67,15 @@ pub struct Source<'a> {
     pub progress: &'a dyn Progress,
 }
 
-impl Source<'_> {
+impl ExportSource<'_> {
     /// The options and totals of the last analysis.
-    pub(crate) fn analysis(&self) -> Result<AnalysisSummary, Error> {
-        Ok(AnalysisSummary::read(self.data.analysis())?)
+    pub(crate) fn read_analysis(&self) -> Result<AnalysisSummary, Error> {
+        Ok(AnalysisSummary::read(self.data.analysis_path())?)
     }
 }
 
 /// The output of an export.
-pub struct Output<'a> {
+pub struct ExportOutput<'a> {
     /// A file, a pipe or memory. The exporter flushes it at the end.
     pub writer: &'a mut (dyn io::Write + Send),
     /// The name of the output in errors.

@@ -1,12 +1,12 @@
 //! Flags that several exporters share.
 
-use registry::{Choice, Flag, Given, Offer, values};
+use registry::{Flag, FlagChoice, FlagValues, ValueOffer, values};
 
 use crate::tables;
 
 /// A format by its name: each exporter has some of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum ExportFormat {
     Csv,
     Json,
     Parquet,
@@ -14,11 +14,11 @@ pub(crate) enum Format {
 }
 
 /// The format of tables and of OTLP.
-pub(crate) static FORMAT: Flag<Format> = Flag::one_of(
+pub(crate) static FORMAT: Flag<ExportFormat> = Flag::one_of(
     "format",
     "FORMAT",
-    || ["csv", "json", "parquet", "protobuf"].map(Choice::plain).to_vec(),
-    format,
+    || ["csv", "json", "parquet", "protobuf"].map(FlagChoice::without_help).to_vec(),
+    parse_format,
     "The format: of tables csv, json (an object a line) or parquet [default: csv]; of otlp json (a \
      request a line) or protobuf [default: json]; the others have one",
 )
@@ -28,12 +28,12 @@ pub(crate) static FORMAT: Flag<Format> = Flag::one_of(
      and the others one only",
 );
 
-fn format(name: &str) -> Result<Format, String> {
+fn parse_format(name: &str) -> Result<ExportFormat, String> {
     match name {
-        "csv" => Ok(Format::Csv),
-        "json" => Ok(Format::Json),
-        "parquet" => Ok(Format::Parquet),
-        "protobuf" => Ok(Format::Protobuf),
+        "csv" => Ok(ExportFormat::Csv),
+        "json" => Ok(ExportFormat::Json),
+        "parquet" => Ok(ExportFormat::Parquet),
+        "protobuf" => Ok(ExportFormat::Protobuf),
         _ => Err(FORMAT.spec.refusal()),
     }
 }
@@ -42,12 +42,12 @@ fn format(name: &str) -> Result<Format, String> {
 ///
 /// # Errors
 /// When tables do not have it.
-pub(crate) fn table_format(given: &Given) -> Result<tables::Format, String> {
+pub(crate) fn table_format(given: &FlagValues) -> Result<tables::TableFormat, String> {
     match given.get(&FORMAT) {
-        None | Some(Format::Csv) => Ok(tables::Format::Csv),
-        Some(Format::Json) => Ok(tables::Format::Json),
-        Some(Format::Parquet) => Ok(tables::Format::Parquet),
-        Some(Format::Protobuf) => Err(FORMAT.spec.refusal()),
+        None | Some(ExportFormat::Csv) => Ok(tables::TableFormat::Csv),
+        Some(ExportFormat::Json) => Ok(tables::TableFormat::Json),
+        Some(ExportFormat::Parquet) => Ok(tables::TableFormat::Parquet),
+        Some(ExportFormat::Protobuf) => Err(FORMAT.spec.refusal()),
     }
 }
 
@@ -60,14 +60,14 @@ pub(crate) static PATTERN: Flag<i64> = Flag::number(
     "Only the pattern of that number: traces that begin as it does, or the pattern itself \
      [default: all; dot and mermaid: 0]",
 )
-.offers(Offer::Patterns)
+.offers(ValueOffer::Patterns)
 .refused("--pattern is for traces and for what shows a pattern");
 
 /// Maximum number of traces, patterns or edges.
 pub(crate) static LIMIT: Flag<usize> = Flag::text(
     "limit",
     "N",
-    values::whole,
+    values::parse_whole,
     "No more than so many traces, the first ones; patterns, those with the largest total time; or \
      edges of a graph",
 )

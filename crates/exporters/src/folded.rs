@@ -10,32 +10,34 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use analyze::paths::timing::{Timing, connecting};
+use analyze::paths::timing::{PatternTiming, mean_connect_time};
 use analyze::paths::{CallTree, Hop, PathPattern};
-use registry::About;
+use registry::EntryHelp;
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::{LIMIT, PATTERN};
-use crate::kind::Kind;
-use crate::patterns::patterns;
+use crate::patterns::read_patterns;
 use crate::tuning::MAX_PATTERNS;
 /// The entry in the registry.
-pub(crate) static FOLDED: Kind = Kind {
-    about: About {
+pub(crate) static FOLDED: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "folded",
         summary: "Patterns as folded stacks, for flame graphs",
         examples: &["sockcap export folded | flamegraph.pl --countname ns > flames.svg"],
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "flamegraph.pl, inferno, Speedscope",
     flags: &[&PATTERN, &LIMIT],
-    make: |given| Ok(Box::new(Folded { pattern: given.get(&PATTERN), limit: given.get(&LIMIT) })),
+    make: |given| {
+        Ok(Box::new(FoldedExporter { pattern: given.get(&PATTERN), limit: given.get(&LIMIT) }))
+    },
 };
 
 /// An exporter of patterns as folded stacks, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Folded {
+pub(crate) struct FoldedExporter {
     /// The number of the only pattern that is written. The default is all patterns.
     pub pattern: Option<i64>,
     /// Maximum number of patterns; those with the largest total time are written. The default is
@@ -43,18 +45,18 @@ pub(crate) struct Folded {
     pub limit: Option<usize>,
 }
 
-impl Exporter for Folded {
-    fn needs(&self) -> Needs {
-        Needs::Analysis
+impl Exporter for FoldedExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Analysis
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
         let limit = self.limit.unwrap_or(MAX_PATTERNS);
-        stacks(&patterns(source.data, self.pattern, limit)?, output.writer)?;
+        write_stacks(&read_patterns(source.data, self.pattern, limit)?, output.writer)?;
         output.writer.flush()?;
         Ok(None)
     }
@@ -66,10 +68,10 @@ const NETWORK: &str = "[network]";
 const CONNECTING: &str = "[connecting]";
 
 /// Writes the stacks of all `patterns` together.
-fn stacks(patterns: &[PathPattern], out: &mut dyn io::Write) -> io::Result<()> {
+fn write_stacks(patterns: &[PathPattern], out: &mut dyn io::Write) -> io::Result<()> {
     let mut stacks: BTreeMap<String, f64> = BTreeMap::new();
     for pattern in patterns {
-        add(pattern, &mut stacks);
+        add_pattern(pattern, &mut stacks);
     }
     for (stack, time) in stacks {
         let time = time.round();
@@ -81,14 +83,14 @@ fn stacks(patterns: &[PathPattern], out: &mut dyn io::Write) -> io::Result<()> {
 }
 
 /// Adds the times of a pattern to its stacks, in nanoseconds.
-fn add(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
+fn add_pattern(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
     let hops = &pattern.hops;
-    let (tree, timing) = (CallTree::of(hops), Timing::of(pattern));
+    let (tree, timing) = (CallTree::from_hops(hops), PatternTiming::from_pattern(pattern));
     let stack = |call: Option<usize>| -> String {
         let chain = call.map(|call| tree.chain_to(call)).unwrap_or_default();
         let root = chain.first().map_or(0, |call| tree.calls[*call].request);
-        let frames = chain.iter().map(|call| frame(&hops[tree.calls[*call].request]));
-        std::iter::once(clean(&hops[root].src)).chain(frames).collect::<Vec<_>>().join(";")
+        let frames = chain.iter().map(|call| frame_of_call(&hops[tree.calls[*call].request]));
+        std::iter::once(clean_name(&hops[root].src)).chain(frames).collect::<Vec<_>>().join(";")
     };
     let mut count = |stack: String, time: f64| {
         if time.is_finite() && time > 0.0 && pattern.expected.is_finite() {
@@ -106,7 +108,9 @@ fn add(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
         // The messages that this hop caused: the time until the first, and from each to the next.
         let mut sent: Vec<(f64, usize)> = timing.children[index]
             .iter()
-            .filter_map(|child| Some((hops[*child].node?.mean + connecting(&hops[*child]), *child)))
+            .filter_map(|child| {
+                Some((hops[*child].node?.mean + mean_connect_time(&hops[*child]), *child))
+            })
             .collect();
         sent.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
         let mut until = 0.0;
@@ -117,7 +121,7 @@ fn add(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
             let is_request = tree.calls[of].request == child;
             let works_for = if is_request { tree.calls[of].parent } else { Some(of) };
             // The wait for a connection is the last part of the time before a message.
-            let connecting = connecting(&hops[child]).min(time - until).max(0.0);
+            let connecting = mean_connect_time(&hops[child]).min(time - until).max(0.0);
             count(stack(works_for), time - until - connecting);
             count(format!("{};{CONNECTING}", stack(Some(of))), connecting);
             until = time.max(until);
@@ -126,17 +130,17 @@ fn add(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
 }
 
 /// The frame of a call: the name of the callee, with its port.
-fn frame(request: &Hop) -> String {
+fn frame_of_call(request: &Hop) -> String {
     let port = match request.dst_port.as_str() {
         "" | "*" => String::new(),
         port if port.chars().all(|c| c.is_ascii_digit()) => format!(":{port}"),
         port => format!(" {port}"),
     };
-    clean(&format!("{}{port}", request.dst))
+    clean_name(&format!("{}{port}", request.dst))
 }
 
 /// A name without what would end a frame (a semicolon) or a stack (the end of the line).
-fn clean(name: &str) -> String {
+fn clean_name(name: &str) -> String {
     let clean = |c: char| match c {
         ';' => ':',
         c if c.is_control() || c.is_whitespace() => ' ',
@@ -155,7 +159,7 @@ mod tests {
 
     fn folded(patterns: &[PathPattern]) -> String {
         let mut out = Vec::new();
-        stacks(patterns, &mut out).unwrap();
+        write_stacks(patterns, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -163,13 +167,17 @@ mod tests {
     fn the_stacks_of_some_patterns() {
         assert_golden!(
             "folded.txt",
-            &folded(&[patterns::cached(), patterns::forked(), patterns::lookup()]),
+            &folded(&[
+                patterns::cached_pattern(),
+                patterns::forked_pattern(),
+                patterns::lookup_pattern()
+            ]),
         );
     }
 
     #[test]
     fn connecting_is_a_frame_of_the_call() {
-        let pattern = patterns::connecting();
+        let pattern = patterns::connecting_pattern();
         let text = folded(std::slice::from_ref(&pattern));
         let line = "CLIENT;nginx:8080;app.py:9000;redis-server:6379;[connecting] ";
         let time = text.lines().find_map(|text| text.strip_prefix(line)).unwrap();
@@ -177,14 +185,14 @@ mod tests {
             (time.parse::<f64>().unwrap() - 10.0 * patterns::MS * pattern.expected).abs() < 2.0,
             "{text}"
         );
-        let plain = folded(&[patterns::cached()]);
+        let plain = folded(&[patterns::cached_pattern()]);
         let without: Vec<&str> = text.lines().filter(|text| !text.starts_with(line)).collect();
         assert_eq!(without, plain.lines().collect::<Vec<_>>());
     }
 
     #[test]
     fn a_chain_is_as_long_as_its_delays() {
-        let pattern = patterns::cached();
+        let pattern = patterns::cached_pattern();
         let delays =
             pattern.hops.iter().flat_map(|hop| [hop.node, hop.network, hop.untraced]).flatten();
         let expected = delays.map(|delay| delay.mean).sum::<f64>() * pattern.expected;
@@ -197,11 +205,11 @@ mod tests {
 
     #[test]
     fn what_is_sent_because_of_one_message_is_not_counted_twice() {
-        let text = folded(&[patterns::forked()]);
+        let text = folded(&[patterns::forked_pattern()]);
         let gateway =
             text.lines().find_map(|line| line.strip_prefix("CLIENT;gateway:8000 ")).unwrap();
         // 0.72 until the second request, then 2.9 until the last message.
-        let expected = (0.72 + 2.9) * patterns::MS * patterns::forked().expected;
+        let expected = (0.72 + 2.9) * patterns::MS * patterns::forked_pattern().expected;
         assert!((gateway.parse::<f64>().unwrap() - expected).abs() < 2.0, "{text}");
     }
 
@@ -211,7 +219,7 @@ mod tests {
         #[test]
         fn no_name_makes_a_line_or_a_frame(name in any::<String>()) {
             for name in [name.as_str(), HOSTILE] {
-                let (mut pattern, plain) = (patterns::cached(), folded(&[patterns::cached()]));
+                let (mut pattern, plain) = (patterns::cached_pattern(), folded(&[patterns::cached_pattern()]));
                 for hop in &mut pattern.hops {
                     for end in [&mut hop.src, &mut hop.dst].into_iter().filter(|end| *end == "redis-server") {
                         *end = name.to_owned();

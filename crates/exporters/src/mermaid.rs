@@ -4,49 +4,49 @@
 
 use std::io;
 
-use analyze::paths::timing::{Timing, is_noticeable};
+use analyze::paths::timing::{PatternTiming, is_noticeable};
 use analyze::paths::{CallTree, Hop, PathPattern};
-use message_trace::Protocol;
-use message_trace::units::{duration, expected, plural, whole_percent};
-use registry::About;
+use message_trace::TransportProtocol;
+use message_trace::units::{count_noun, format_duration, format_expected, format_whole_percent};
+use registry::EntryHelp;
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::PATTERN;
-use crate::kind::Kind;
 use crate::patterns::one_pattern;
 /// The entry in the registry.
-pub(crate) static MERMAID: Kind = Kind {
-    about: About {
+pub(crate) static MERMAID: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "mermaid",
         summary: "A pattern as a sequence diagram",
         examples: &["sockcap export mermaid --pattern 0"],
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "GitHub, GitLab, wikis",
     flags: &[&PATTERN],
-    make: |given| Ok(Box::new(Mermaid { pattern: given.get(&PATTERN) })),
+    make: |given| Ok(Box::new(MermaidExporter { pattern: given.get(&PATTERN) })),
 };
 
 /// An exporter of a pattern as a sequence diagram, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Mermaid {
+pub(crate) struct MermaidExporter {
     /// The number of the pattern. The default is 0.
     pub pattern: Option<i64>,
 }
 
-impl Exporter for Mermaid {
-    fn needs(&self) -> Needs {
-        Needs::Analysis
+impl Exporter for MermaidExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Analysis
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
         for pattern in one_pattern(source.data, self.pattern.unwrap_or_default())? {
-            diagram(&pattern, output.writer)?;
+            write_diagram(&pattern, output.writer)?;
         }
         output.writer.flush()?;
         Ok(None)
@@ -54,8 +54,9 @@ impl Exporter for Mermaid {
 }
 
 /// Writes the diagram of `pattern`.
-fn diagram(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
-    let (hops, tree, timing) = (&pattern.hops, CallTree::of(&pattern.hops), Timing::of(pattern));
+fn write_diagram(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
+    let (hops, tree, timing) =
+        (&pattern.hops, CallTree::from_hops(&pattern.hops), PatternTiming::from_pattern(pattern));
     let mut order: Vec<usize> = (0..hops.len()).collect();
     order.sort_by(|one, other| timing.sent[*one].total_cmp(&timing.sent[*other]));
     let mut names: Vec<&str> = Vec::new();
@@ -67,20 +68,20 @@ fn diagram(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
     let place = |name: &str| names.iter().position(|known| *known == name).unwrap_or_default();
     writeln!(out, "sequenceDiagram")?;
     for (place, name) in names.iter().enumerate() {
-        writeln!(out, "    participant n{place} as {}", text(name))?;
+        writeln!(out, "    participant n{place} as {}", escape_text(name))?;
     }
     if !names.is_empty() {
-        let instances = plural(pattern.count.max(0) as u64, "instance", "instances");
+        let instances = count_noun(pattern.count.max(0) as u64, "instance", "instances");
         let said = format!(
             "pattern #{}: {instances}, {} expected, mean {}, p99 {}",
             pattern.id,
-            expected(pattern.expected),
-            duration(pattern.duration.mean),
-            duration(pattern.duration.p99),
+            format_expected(pattern.expected),
+            format_duration(pattern.duration.mean),
+            format_duration(pattern.duration.p99),
         );
         let last = names.len() - 1;
         let over = if last == 0 { "n0".to_owned() } else { format!("n0,n{last}") };
-        writeln!(out, "    Note over {over}: {}", text(&said))?;
+        writeln!(out, "    Note over {over}: {}", escape_text(&said))?;
     }
     for index in order {
         let hop = &hops[index];
@@ -90,42 +91,50 @@ fn diagram(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
             (true, Some(_)) => "->>",
             (true, None) => "-)",
         };
-        let label = label(hop, call.request == index, is_noticeable(hop, pattern));
-        writeln!(out, "    n{}{arrow}n{}: {}", place(&hop.src), place(&hop.dst), text(&label))?;
+        let label = message_label(hop, call.request == index, is_noticeable(hop, pattern));
+        writeln!(
+            out,
+            "    n{}{arrow}n{}: {}",
+            place(&hop.src),
+            place(&hop.dst),
+            escape_text(&label)
+        )?;
     }
     Ok(())
 }
 
 /// The label of a message: the port it goes to, and its delays, with the wait for its connection if
 /// `connects` says so.
-fn label(hop: &Hop, is_request: bool, connects: bool) -> String {
-    let protocol = if hop.protocol == Protocol::Other { "request" } else { hop.protocol.name() };
+fn message_label(hop: &Hop, is_request: bool, connects: bool) -> String {
+    let protocol =
+        if hop.protocol == TransportProtocol::Other { "request" } else { hop.protocol.name() };
     let mut parts = vec![match hop.dst_port.as_str() {
         _ if !is_request => "answer".to_owned(),
         "" | "*" => protocol.to_owned(),
         port => format!("{protocol} {port}"),
     }];
     if let Some(node) = hop.node {
-        parts.push(format!("after {}", duration(node.mean)));
+        parts.push(format!("after {}", format_duration(node.mean)));
     }
     if let Some(connect) = hop.connect.filter(|_| connects) {
-        let (mean, share) = (duration(connect.delay.mean), whole_percent(connect.share));
+        let (mean, share) =
+            (format_duration(connect.delay.mean), format_whole_percent(connect.share));
         parts.push(format!("connecting {mean} in {share}"));
     }
     // A step within a node is on no way.
     let is_within = hop.src == hop.dst;
     if let Some(network) = hop.network.filter(|network| !is_within || network.mean != 0.0) {
-        parts.push(format!("{} on the way", duration(network.mean)));
+        parts.push(format!("{} on the way", format_duration(network.mean)));
     }
     if let Some(untraced) = hop.untraced {
-        parts.push(format!("{} there and back", duration(untraced.mean)));
+        parts.push(format!("{} there and back", format_duration(untraced.mean)));
     }
     parts.join(", ")
 }
 
 /// `text` with every sign that means something to Mermaid as the number of the character, between
 /// `#` and `;`.
-fn text(text: &str) -> String {
+fn escape_text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.trim().chars() {
         match c {
@@ -149,20 +158,20 @@ mod tests {
 
     fn mermaid(pattern: &PathPattern) -> String {
         let mut out = Vec::new();
-        diagram(pattern, &mut out).unwrap();
+        write_diagram(pattern, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn the_diagrams_of_some_patterns() {
         let all: Vec<String> =
-            [patterns::forked(), patterns::lookup()].iter().map(mermaid).collect();
+            [patterns::forked_pattern(), patterns::lookup_pattern()].iter().map(mermaid).collect();
         assert_golden!("mermaid.txt", &all.join("\n"));
     }
 
     #[test]
     fn a_step_within_a_node_is_on_no_way() {
-        let mut pattern = patterns::lookup();
+        let mut pattern = patterns::lookup_pattern();
         let hop = &mut pattern.hops[1];
         (hop.dst, hop.dst_port) = (hop.src.clone(), "Parse".to_owned());
         assert!(mermaid(&pattern).contains("tcp Parse, after 98.0 µs, 46.0 µs on the way"));
@@ -172,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_text_does_not_begin_with_a_colon() {
-        assert_eq!([":wrap:80", "web:80"].map(text), ["#58;wrap:80", "web:80"]);
+        assert_eq!([":wrap:80", "web:80"].map(escape_text), ["#58;wrap:80", "web:80"]);
     }
 
     proptest! {
@@ -181,14 +190,14 @@ mod tests {
         #[test]
         fn no_name_makes_a_line_or_a_sign(name in any::<String>()) {
             for name in [name.as_str(), HOSTILE] {
-                let mut pattern = patterns::cached();
+                let mut pattern = patterns::cached_pattern();
                 pattern.hops[2].dst_port = name.to_owned();
                 for hop in &mut pattern.hops {
                     for end in [&mut hop.src, &mut hop.dst].into_iter().filter(|end| *end == "redis-server") {
                         *end = name.to_owned();
                     }
                 }
-                let (text, plain) = (mermaid(&pattern), mermaid(&patterns::cached()));
+                let (text, plain) = (mermaid(&pattern), mermaid(&patterns::cached_pattern()));
                 prop_assert_eq!(text.lines().count(), plain.lines().count());
                 for line in text.lines() {
                     // What is left without the numbers of characters has no sign that means

@@ -3,76 +3,80 @@
 //!
 //! A file has a request a line as JSON, or the requests one after the other as protobuf, which
 //! together are one message. So neither needs the whole in memory. A collector gets request by
-//! request ([`Collector`]).
+//! request ([`CollectorClient`]).
 
 mod attributes;
 mod contexts;
 mod messages;
 mod operations;
-mod requests;
+mod request_sink;
 mod send;
 mod spent;
 mod writer;
 
-use registry::{About, Flag, Given, values};
+use registry::{EntryHelp, Flag, FlagValues, values};
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
-use crate::flags::{FORMAT, Format, LIMIT, PATTERN};
-use crate::kind::Kind;
-use crate::traces::{Operations, TraceChoice, write_traces};
-use requests::{JsonLines, Protobuf};
-use send::{Collector, Retries};
-use spent::Spent;
-use writer::{Known, RequestWriter};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
+use crate::flags::{ExportFormat, FORMAT, LIMIT, PATTERN};
+use crate::traces::{OperationLookup, TraceChoice, write_traces};
+use request_sink::{JsonLines, ProtobufFile};
+use send::{CollectorClient, RetryPolicy};
+use spent::SpentTimes;
+use writer::{CallDetails, OtlpWriter};
 
 /// The address of a collector.
-static TO: Flag<String> =
-    Flag::text("to", "URL", values::text, "Of otlp: send it to this collector, by OTLP over HTTP")
-        .conflicts(&["output", "format"])
-        .refused("--to is for otlp only");
+static TO: Flag<String> = Flag::text(
+    "to",
+    "URL",
+    values::parse_text,
+    "Of otlp: send it to this collector, by OTLP over HTTP",
+)
+.conflicts(&["output", "format"])
+.refused("--to is for otlp only");
 
 /// Headers of each request.
 static HEADER: Flag<String> = Flag::text(
     "header",
     "KEY=VALUE",
-    values::text,
+    values::parse_text,
     "A header for the collector, such as 'authorization=Bearer TOKEN'; may be given again",
 )
 .repeated()
 .requires(&["to"]);
 
 /// The entry in the registry.
-pub(crate) static OTLP: Kind = Kind {
-    about: About {
+pub(crate) static OTLP: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "otlp",
         summary: "Traces as spans of OpenTelemetry",
         examples: &[
             "sockcap export otlp --to http://localhost:4318",
             "sockcap export otlp --format protobuf -o traces.pb",
         ],
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "Jaeger, Tempo, any OpenTelemetry back end",
     flags: &[&FORMAT, &PATTERN, &LIMIT, &TO, &HEADER],
-    make: exporter,
+    make: build_exporter,
 };
 
 /// An exporter of traces as OTLP, with its options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Otlp {
+pub(crate) struct OtlpExporter {
     /// The traces that are wanted.
     pub traces: TraceChoice,
     /// The encoding of a file.
-    pub encoding: Encoding,
+    pub encoding: OtlpEncoding,
     /// The collector that the traces are sent to by OTLP over HTTP. Nothing is then written to the
     /// output.
-    pub to: Option<Receiver>,
+    pub to: Option<CollectorAddress>,
 }
 
 /// The encoding of requests in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Encoding {
+pub(crate) enum OtlpEncoding {
     /// JSON, a request a line.
     #[default]
     Json,
@@ -82,7 +86,7 @@ pub(crate) enum Encoding {
 
 /// A collector, as the user names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Receiver {
+pub(crate) struct CollectorAddress {
     /// The address, such as `http://localhost:4318`. The path of traces may be left out.
     pub url: String,
     /// Headers for each request: `KEY=VALUE`.
@@ -90,28 +94,28 @@ pub(crate) struct Receiver {
 }
 
 /// The exporter that the user wants.
-fn exporter(given: &Given) -> Result<Box<dyn Exporter>, String> {
+fn build_exporter(given: &FlagValues) -> Result<Box<dyn Exporter>, String> {
     let encoding = match given.get(&FORMAT) {
-        None | Some(Format::Json) => Encoding::Json,
-        Some(Format::Protobuf) => Encoding::Protobuf,
-        Some(Format::Csv | Format::Parquet) => return Err(FORMAT.spec.refusal()),
+        None | Some(ExportFormat::Json) => OtlpEncoding::Json,
+        Some(ExportFormat::Protobuf) => OtlpEncoding::Protobuf,
+        Some(ExportFormat::Csv | ExportFormat::Parquet) => return Err(FORMAT.spec.refusal()),
     };
-    let to = given.get(&TO).map(|url| Receiver { url, headers: given.all(&HEADER) });
-    Ok(Box::new(Otlp { traces: TraceChoice::of(given), encoding, to }))
+    let to = given.get(&TO).map(|url| CollectorAddress { url, headers: given.all_values(&HEADER) });
+    Ok(Box::new(OtlpExporter { traces: TraceChoice::from_flags(given), encoding, to }))
 }
 
-impl Receiver {
-    fn connect(&self) -> Result<Collector, Error> {
-        Ok(Collector::new(&self.url, &self.headers, Retries::default())?)
+impl CollectorAddress {
+    fn connect(&self) -> Result<CollectorClient, Error> {
+        Ok(CollectorClient::new(&self.url, &self.headers, RetryPolicy::default())?)
     }
 }
 
-impl Exporter for Otlp {
-    fn needs(&self) -> Needs {
-        Needs::Resources
+impl Exporter for OtlpExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Resources
     }
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_options(&self) -> Result<(), Error> {
         self.to.as_ref().map_or(Ok(()), |receiver| receiver.connect().map(drop))
     }
 
@@ -119,28 +123,28 @@ impl Exporter for Otlp {
         self.to.as_ref().map(|receiver| receiver.url.as_str())
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
         let file = &mut *output.writer;
-        let spent = Spent::read(source.data)?;
-        let operations = Operations::read(source.data)?;
-        let known = Known { spent: Some(&spent), operations: &operations };
+        let spent = SpentTimes::read_spent(source.data)?;
+        let operations = OperationLookup::read_operations(source.data)?;
+        let known = CallDetails { spent: Some(&spent), operations: &operations };
         let count = match (&self.to, self.encoding) {
             (Some(receiver), _) => {
-                let mut writer = RequestWriter::new(receiver.connect()?, known);
+                let mut writer = OtlpWriter::new(receiver.connect()?, known);
                 let count = write_traces(source, self.traces, &mut writer)?;
                 writer.into_requests().all_were_wanted(&receiver.url)?;
                 count
             }
-            (None, Encoding::Json) => {
-                let mut writer = RequestWriter::new(JsonLines(file), known);
+            (None, OtlpEncoding::Json) => {
+                let mut writer = OtlpWriter::new(JsonLines(file), known);
                 write_traces(source, self.traces, &mut writer)?
             }
-            (None, Encoding::Protobuf) => {
-                let mut writer = RequestWriter::new(Protobuf(file), known);
+            (None, OtlpEncoding::Protobuf) => {
+                let mut writer = OtlpWriter::new(ProtobufFile(file), known);
                 write_traces(source, self.traces, &mut writer)?
             }
         };

@@ -2,4 +2,4 @@
 
 mod choice;
 
-pub(crate) use choice::{one_pattern, patterns};
+pub(crate) use choice::{one_pattern, read_patterns};

@@ -10,55 +10,58 @@ use std::io::Write;
 
 use analyze::calls::windows::Party;
 use prost::Message;
-use registry::About;
+use registry::EntryHelp;
 use rustc_hash::FxHashMap;
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::{LIMIT, PATTERN};
-use crate::kind::Kind;
-use crate::traces::names::{described, operation};
-use crate::traces::{Operations, Said, Side, Span, SpanWriter, TraceChoice, lanes, write_traces};
+use crate::traces::names::{call_name, node_description};
+use crate::traces::{
+    CallOperation, ExportedSpan, OperationLookup, SpanSide, SpanWriter, TraceChoice, lanes,
+    write_traces,
+};
 use messages::{
     Annotated, Data, DebugAnnotation, INCREMENTAL_STATE_CLEARED, NOT_MERGED, SEQUENCE, SLICE_BEGIN,
     SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
 };
 
 /// The entry in the registry.
-pub(crate) static PERFETTO: Kind = Kind {
-    about: About {
+pub(crate) static PERFETTO: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "perfetto",
         summary: "Traces as Perfetto's track events",
         examples: &["sockcap export perfetto -o trace.perfetto --pattern 2 --limit 100"],
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "https://ui.perfetto.dev",
     flags: &[&PATTERN, &LIMIT],
-    make: |given| Ok(Box::new(Perfetto { traces: TraceChoice::of(given) })),
+    make: |given| Ok(Box::new(PerfettoExporter { traces: TraceChoice::from_flags(given) })),
 };
 
 /// An exporter of traces as track events of Perfetto, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Perfetto {
+pub(crate) struct PerfettoExporter {
     /// The traces that are wanted.
     pub traces: TraceChoice,
 }
 
-impl Exporter for Perfetto {
-    fn needs(&self) -> Needs {
-        Needs::Analysis
+impl Exporter for PerfettoExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Analysis
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        let operations = Operations::read(source.data)?;
+        let operations = OperationLookup::read_operations(source.data)?;
         let mut writer = TrackWriter::new(&mut *output.writer, &operations);
         // Threads are of no trace.
-        if self.traces == TraceChoice::default() && source.data.own_events().is_file() {
-            threads::write(source.data, &mut |time, data| writer.packet(time, data))?;
+        if self.traces == TraceChoice::default() && source.data.own_events_path().is_file() {
+            threads::write_threads(source.data, &mut |time, data| writer.write_packet(time, data))?;
         }
         write_traces(source, self.traces, &mut writer).map(Some)
     }
@@ -67,20 +70,20 @@ impl Exporter for Perfetto {
 /// A writer of spans as track events.
 struct TrackWriter<'a, W> {
     out: W,
-    operations: &'a Operations,
-    lanes: lanes::Lanes,
+    operations: &'a OperationLookup,
+    lanes: lanes::SpanLanes,
     named: Vec<bool>,
     begun: bool,
 }
 
 impl<'a, W: Write> TrackWriter<'a, W> {
     /// A writer to `out`, with nothing written yet.
-    fn new(out: W, operations: &'a Operations) -> TrackWriter<'a, W> {
-        let lanes = lanes::Lanes::default();
+    fn new(out: W, operations: &'a OperationLookup) -> TrackWriter<'a, W> {
+        let lanes = lanes::SpanLanes::default();
         TrackWriter { out, operations, lanes, named: Vec::new(), begun: false }
     }
 
-    fn packet(&mut self, timestamp: Option<i64>, data: Data) -> Result<(), Error> {
+    fn write_packet(&mut self, timestamp: Option<i64>, data: Data) -> Result<(), Error> {
         let packet = TracePacket {
             timestamp: timestamp.map(|time| time.max(0) as u64),
             trusted_packet_sequence_id: Some(SEQUENCE),
@@ -91,46 +94,50 @@ impl<'a, W: Write> TrackWriter<'a, W> {
         Ok(self.out.write_all(&Trace { packet: vec![packet] }.encode_to_vec())?)
     }
 
-    fn track(&mut self, uuid: u64, name: String, parent: Option<u64>) -> Result<(), Error> {
+    fn write_track(&mut self, uuid: u64, name: String, parent: Option<u64>) -> Result<(), Error> {
         let track = TrackDescriptor {
             uuid: Some(uuid),
             name: Some(name),
             parent_uuid: parent,
             sibling_merge_behavior: Some(NOT_MERGED),
         };
-        self.packet(None, Data::Track(track))
+        self.write_packet(None, Data::Track(track))
     }
 
     /// The track of the lane that the span is in. A lane and its node are described when they are
     /// first used.
-    fn track_of(&mut self, span: &Span<'_>, parties: &[Party]) -> Result<u64, Error> {
-        let place = span.party();
+    fn track_of(&mut self, span: &ExportedSpan<'_>, parties: &[Party]) -> Result<u64, Error> {
+        let place = span.party_index();
         // Tracks of nodes have the numbers below 2^32, tracks of lanes those above.
         let node = place as u64 + 1;
         if self.named.len() <= place {
             self.named.resize(place + 1, false);
         }
         if !std::mem::replace(&mut self.named[place], true) {
-            self.track(node, parties.get(place).map(described).unwrap_or_default(), None)?;
+            self.write_track(
+                node,
+                parties.get(place).map(node_description).unwrap_or_default(),
+                None,
+            )?;
         }
-        let lane = self.lanes.place(span);
-        let uuid = node << 32 | (2 * lane.number as u64 + u64::from(span.side == Side::Caller));
+        let lane = self.lanes.place_span(span);
+        let uuid = node << 32 | (2 * lane.number as u64 + u64::from(span.side == SpanSide::Caller));
         if lane.is_new {
-            self.track(uuid, lanes::name(span.side, lane.number), Some(node))?;
+            self.write_track(uuid, lanes::lane_name(span.side, lane.number), Some(node))?;
         }
         Ok(uuid)
     }
 }
 
 impl<W: Write> SpanWriter for TrackWriter<'_, W> {
-    fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
+    fn write_spans(&mut self, spans: &[ExportedSpan<'_>], parties: &[Party]) -> Result<(), Error> {
         // A flow has the number of the span that it leads to. The event where it begins must name
         // it, too.
         let mut parts: FxHashMap<u64, Vec<u64>> = FxHashMap::default();
         let here: FxHashMap<u64, i64> = spans.iter().map(|span| (span.id, span.start)).collect();
         // A span that begins before its parent, as clocks are off, has no flow: its arrow would go
         // back in time.
-        let from = |span: &Span<'_>| {
+        let from = |span: &ExportedSpan<'_>| {
             span.parent.filter(|parent| here.get(parent).is_some_and(|start| *start <= span.start))
         };
         for span in spans {
@@ -140,23 +147,23 @@ impl<W: Write> SpanWriter for TrackWriter<'_, W> {
         }
         for span in spans {
             let track = self.track_of(span, parties)?;
-            let said = self.operations.of(span.call);
+            let said = self.operations.operation_of_call(span.call);
             let begin = TrackEvent {
-                debug_annotations: annotations(span, parties, &said),
+                debug_annotations: span_annotations(span, parties, &said),
                 r#type: Some(SLICE_BEGIN),
                 track_uuid: Some(track),
                 categories: vec!["call".to_owned()],
-                name: Some(operation(span.call, parties, &said)),
+                name: Some(call_name(span.call, parties, &said)),
                 flow_ids: parts.remove(&span.id).unwrap_or_default(),
                 terminating_flow_ids: from(span).map(|_| span.id).into_iter().collect(),
             };
-            self.packet(Some(span.start), Data::Event(begin))?;
+            self.write_packet(Some(span.start), Data::Event(begin))?;
             let end = TrackEvent {
                 r#type: Some(SLICE_END),
                 track_uuid: Some(track),
                 ..TrackEvent::default()
             };
-            self.packet(Some(span.end), Data::Event(end))?;
+            self.write_packet(Some(span.end), Data::Event(end))?;
         }
         Ok(())
     }
@@ -166,16 +173,23 @@ impl<W: Write> SpanWriter for TrackWriter<'_, W> {
     }
 }
 
-fn annotations(span: &Span<'_>, parties: &[Party], said: &Said<'_>) -> Vec<DebugAnnotation> {
+fn span_annotations(
+    span: &ExportedSpan<'_>,
+    parties: &[Party],
+    said: &CallOperation<'_>,
+) -> Vec<DebugAnnotation> {
     let call = span.call;
     let text = |text: &str| (!text.is_empty()).then(|| Annotated::Text(text.to_owned()));
     let integer = |value: Option<i64>| value.map(Annotated::Integer);
     let all = [
         ("call", integer(Some(call.number as i64))),
         ("parent_call", integer(call.parent.map(|parent| parent.call as i64))),
-        ("trace", Some(Annotated::Text(format!("{:032x}", span.trace())))),
+        ("trace", Some(Annotated::Text(format!("{:032x}", span.trace_number())))),
         ("probability", call.probability.map(Annotated::Float)),
-        ("peer", parties.get(span.peer()).map(|peer| Annotated::Text(described(peer)))),
+        (
+            "peer",
+            parties.get(span.peer_index()).map(|peer| Annotated::Text(node_description(peer))),
+        ),
         ("request_bytes", integer(call.request.map(|request| request.bytes))),
         ("response_bytes", integer(call.response.map(|response| response.bytes))),
         ("protocol", Some(Annotated::Text(call.protocol.name().to_owned()))),
@@ -196,10 +210,10 @@ mod tests {
     #[test]
     fn every_span_begins_and_ends_on_a_track_that_was_described() {
         let (calls, mut out) = (testing::calls(), Vec::new());
-        let all = spans::of_calls(&calls);
-        let operations = testing::operations(testing::said());
+        let all = spans::spans_of_calls(&calls);
+        let operations = testing::operation_lookup(testing::operation_rows());
         let mut perfetto = TrackWriter::new(&mut out, &operations);
-        perfetto.write(&all, &testing::parties(testing::HOSTILE)).unwrap();
+        perfetto.write_spans(&all, &testing::parties(testing::HOSTILE)).unwrap();
         perfetto.finish().unwrap();
         let trace = Trace::decode(&out[..]).unwrap();
         assert_eq!(trace.packet[0].sequence_flags, Some(INCREMENTAL_STATE_CLEARED));
@@ -250,8 +264,8 @@ mod tests {
             request.received = Some(100);
         }
         let mut out = Vec::new();
-        TrackWriter::new(&mut out, &Operations::default())
-            .write(&spans::of_calls(&calls[..2]), &testing::parties("web"))
+        TrackWriter::new(&mut out, &OperationLookup::default())
+            .write_spans(&spans::spans_of_calls(&calls[..2]), &testing::parties("web"))
             .unwrap();
         let trace = Trace::decode(&out[..]).unwrap();
         let flows = trace.packet.iter().filter_map(|packet| match packet.data.as_ref()? {

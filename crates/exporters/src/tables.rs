@@ -14,7 +14,7 @@ mod steps;
 pub(crate) use calls::CALLS;
 pub(crate) use events::EVENTS;
 pub(crate) use links::LINKS;
-pub(crate) use message_trace::table::export::Format;
+pub(crate) use message_trace::table::export::TableFormat;
 pub(crate) use messages::MESSAGES;
 pub(crate) use nodes::NODES;
 pub(crate) use operations::OPERATIONS;

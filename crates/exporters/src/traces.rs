@@ -15,6 +15,6 @@ mod writer;
 pub(crate) use choice::TraceChoice;
 
 pub(crate) use choice::write_traces;
-pub(crate) use operations::{Context, Operations, Said};
-pub(crate) use spans::{Side, Span};
+pub(crate) use operations::{CallOperation, OperationLookup, TracerContext};
+pub(crate) use spans::{ExportedSpan, SpanSide};
 pub(crate) use writer::SpanWriter;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// Answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct HttpAnswer {
     status: u16,
     kind: &'static str,
     body: Arc<[u8]>,
@@ -12,15 +12,15 @@ pub struct Answer {
     fields: String,
 }
 
-impl Answer {
+impl HttpAnswer {
     /// Answer with a body of a media type.
-    pub fn of(kind: &'static str, body: impl Into<Arc<[u8]>>) -> Answer {
-        Answer { status: 200, kind, body: body.into(), fields: String::new() }
+    pub fn with_body(kind: &'static str, body: impl Into<Arc<[u8]>>) -> HttpAnswer {
+        HttpAnswer { status: 200, kind, body: body.into(), fields: String::new() }
     }
 
     /// One that says what is wrong. The status is 400, 403, 404, 405, 408, 421, 431, 500 or 503.
-    pub fn refusal(status: u16, why: &str) -> Answer {
-        Answer {
+    pub fn refusal(status: u16, why: &str) -> HttpAnswer {
+        HttpAnswer {
             status,
             kind: "text/plain; charset=utf-8",
             body: format!("{why}\n").into_bytes().into(),
@@ -30,12 +30,12 @@ impl Answer {
 
     /// One that gives the reader a cookie, for programs of this server alone, and sends it on to
     /// `path`. `name` and `value` have letters, digits, `-` and `_` only.
-    pub fn go_on(path: &'static str, name: &str, value: &str) -> Answer {
+    pub fn redirect_with_cookie(path: &'static str, name: &str, value: &str) -> HttpAnswer {
         // Lax and not strict: a link in another program may lead here.
         let fields = format!(
             "Location: {path}\r\nSet-Cookie: {name}={value}; Path=/; HttpOnly; SameSite=Lax\r\n"
         );
-        Answer { status: 303, fields, ..Answer::refusal(303, "the page is elsewhere") }
+        HttpAnswer { status: 303, fields, ..HttpAnswer::refusal(303, "the page is elsewhere") }
     }
 
     /// The head as it is sent, and the body.
@@ -53,7 +53,7 @@ impl Answer {
             503 => ("Service Unavailable", ""),
             _ => ("Bad Request", ""),
         };
-        let Answer { status, kind, body, fields } = self;
+        let HttpAnswer { status, kind, body, fields } = self;
         // What is answered is as it is now, for the reader alone, in no frame, and of no other kind
         // than it says; and no other server is told of its address, which may have a secret.
         let head = format!(

@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
 
-use crate::answer::Answer;
+use crate::answer::HttpAnswer;
 use crate::tuning::{HEAD_DEADLINE, MAX_HEAD_BYTES, MAX_READ_BYTES};
 
 /// A connection.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct ServerConnection {
     pub(crate) stream: TcpStream,
     pub(crate) peer: SocketAddr,
     /// End of its time.
     end: Instant,
-    state: State,
+    state: ConnectionState,
 }
 
 #[derive(Debug)]
-enum State {
+enum ConnectionState {
     /// The head of its request is coming.
     Reading(Vec<u8>),
     /// It waits for its answer.
@@ -35,7 +35,7 @@ enum State {
 
 /// What came of a step.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum StepOutcome {
     /// There is nothing to be done before the socket is ready.
     Pending,
     /// A request came, with this head.
@@ -48,7 +48,7 @@ pub(crate) enum Step {
     Over,
 }
 
-impl Connection {
+impl ServerConnection {
     /// Takes over a connection that was accepted at `now`, and whose request has to come soon.
     ///
     /// # Errors
@@ -58,25 +58,25 @@ impl Connection {
         peer: SocketAddr,
         now: Instant,
         deadline: Duration,
-    ) -> io::Result<Connection> {
+    ) -> io::Result<ServerConnection> {
         stream.set_nonblocking(true)?;
         let end = now + deadline.min(HEAD_DEADLINE);
-        Ok(Connection { stream, peer, end, state: State::Reading(Vec::new()) })
+        Ok(ServerConnection { stream, peer, end, state: ConnectionState::Reading(Vec::new()) })
     }
 
     /// What has to be waited for at its socket.
     pub(crate) fn waits_for(&self) -> PollFlags {
         match self.state {
-            State::Reading(_) | State::Leaving => PollFlags::IN,
-            State::Waiting => PollFlags::empty(),
-            State::Writing { .. } => PollFlags::OUT,
+            ConnectionState::Reading(_) | ConnectionState::Leaving => PollFlags::IN,
+            ConnectionState::Waiting => PollFlags::empty(),
+            ConnectionState::Writing { .. } => PollFlags::OUT,
         }
     }
 
     /// Time that it has left at `now`. While its answer is worked out, no time passes.
-    pub(crate) fn left(&self, now: Instant) -> Duration {
+    pub(crate) fn time_left(&self, now: Instant) -> Duration {
         match self.state {
-            State::Waiting => Duration::MAX,
+            ConnectionState::Waiting => Duration::MAX,
             _ => self.end.saturating_duration_since(now),
         }
     }
@@ -87,52 +87,54 @@ impl Connection {
     }
 
     /// Takes what the answer says, for which there is time until `end`.
-    pub(crate) fn answer(&mut self, answer: Answer, end: Instant) {
+    pub(crate) fn begin_answer(&mut self, answer: HttpAnswer, end: Instant) {
         let (head, body) = answer.into_parts();
         self.end = end;
-        self.state = State::Writing { head, body, gone: 0 };
+        self.state = ConnectionState::Writing { head, body, gone: 0 };
     }
 
     /// Says what fits into the socket, and no more, as the connection ends.
-    pub(crate) fn say_last(mut self, answer: Answer) {
+    pub(crate) fn answer_and_close(mut self, answer: HttpAnswer) {
         let mut unread = [0; 4096];
         for _ in 0..MAX_HEAD_BYTES / unread.len() {
             if !self.stream.read(&mut unread).is_ok_and(|read| read > 0) {
                 break;
             }
         }
-        self.answer(answer, self.end);
-        let _ = self.write();
+        self.begin_answer(answer, self.end);
+        let _ = self.write_answer();
     }
 
     /// Whether its request has not come yet.
     pub(crate) fn is_reading(&self) -> bool {
-        matches!(self.state, State::Reading(_))
+        matches!(self.state, ConnectionState::Reading(_))
     }
 
     /// Goes on as far as the socket lets it.
-    pub(crate) fn step(&mut self) -> Step {
+    pub(crate) fn advance_step(&mut self) -> StepOutcome {
         let step = match &mut self.state {
-            State::Reading(head) => read_head(&mut self.stream, head),
-            State::Waiting => Ok(Step::Pending),
-            State::Writing { .. } => self.write(),
-            State::Leaving => discard(&mut self.stream),
+            ConnectionState::Reading(head) => read_head(&mut self.stream, head),
+            ConnectionState::Waiting => Ok(StepOutcome::Pending),
+            ConnectionState::Writing { .. } => self.write_answer(),
+            ConnectionState::Leaving => discard_input(&mut self.stream),
         };
         match step {
-            Ok(Step::Asked(head)) => {
-                self.state = State::Waiting;
-                Step::Asked(head)
+            Ok(StepOutcome::Asked(head)) => {
+                self.state = ConnectionState::Waiting;
+                StepOutcome::Asked(head)
             }
             Ok(step) => step,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Step::Pending,
-            Err(error) if error.kind() == ErrorKind::Interrupted => Step::Pending,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => StepOutcome::Pending,
+            Err(error) if error.kind() == ErrorKind::Interrupted => StepOutcome::Pending,
             // What becomes of it is the reader's concern alone.
-            Err(_) => Step::Over,
+            Err(_) => StepOutcome::Over,
         }
     }
 
-    fn write(&mut self) -> io::Result<Step> {
-        let State::Writing { head, body, gone } = &mut self.state else { return Ok(Step::Over) };
+    fn write_answer(&mut self) -> io::Result<StepOutcome> {
+        let ConnectionState::Writing { head, body, gone } = &mut self.state else {
+            return Ok(StepOutcome::Over);
+        };
         loop {
             let rest = match head.get(*gone..).filter(|rest| !rest.is_empty()) {
                 Some(rest) => rest,
@@ -142,22 +144,22 @@ impl Connection {
                 break;
             }
             match self.stream.write(rest)? {
-                0 => return Ok(Step::Over),
+                0 => return Ok(StepOutcome::Over),
                 written => *gone += written,
             }
         }
         self.stream.shutdown(Shutdown::Write)?;
-        self.state = State::Leaving;
-        Ok(Step::Answered)
+        self.state = ConnectionState::Leaving;
+        Ok(StepOutcome::Answered)
     }
 }
 
 /// Reads what there is of a head.
-fn read_head(stream: &mut impl Read, head: &mut Vec<u8>) -> io::Result<Step> {
+fn read_head(stream: &mut impl Read, head: &mut Vec<u8>) -> io::Result<StepOutcome> {
     let mut buffer = [0; MAX_READ_BYTES];
     let read = stream.read(&mut buffer)?;
     if read == 0 {
-        return Ok(Step::Over);
+        return Ok(StepOutcome::Over);
     }
     // The end may be in what came before, by three bytes.
     let from = head.len().saturating_sub(3);
@@ -165,13 +167,13 @@ fn read_head(stream: &mut impl Read, head: &mut Vec<u8>) -> io::Result<Step> {
     let searched = head.get(from..head.len().min(MAX_HEAD_BYTES)).unwrap_or_default();
     if let Some(end) = searched.windows(4).position(|end| end == b"\r\n\r\n") {
         head.truncate(from + end);
-        return Ok(Step::Asked(String::from_utf8_lossy(head).into_owned()));
+        return Ok(StepOutcome::Asked(String::from_utf8_lossy(head).into_owned()));
     }
-    Ok(if head.len() >= MAX_HEAD_BYTES { Step::TooLong } else { Step::Pending })
+    Ok(if head.len() >= MAX_HEAD_BYTES { StepOutcome::TooLong } else { StepOutcome::Pending })
 }
 
 /// Throws away what comes.
-fn discard(stream: &mut impl Read) -> io::Result<Step> {
+fn discard_input(stream: &mut impl Read) -> io::Result<StepOutcome> {
     let read = stream.read(&mut [0; MAX_READ_BYTES])?;
-    Ok(if read == 0 { Step::Over } else { Step::Pending })
+    Ok(if read == 0 { StepOutcome::Over } else { StepOutcome::Pending })
 }

@@ -6,7 +6,7 @@ mod network;
 mod request;
 mod serve;
 mod tuning;
-mod waiting;
+mod waiting_connections;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -14,34 +14,34 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub use answer::Answer;
-pub use network::Network;
-pub use request::Request;
+pub use answer::HttpAnswer;
+pub use network::ClientNetwork;
+pub use request::HttpRequest;
 use tuning::DEADLINE;
-pub use waiting::Waiting;
+pub use waiting_connections::WaitingConnections;
 
 /// Server that answers.
 #[derive(Debug)]
-pub struct Server {
+pub struct HttpServer {
     listener: TcpListener,
     /// Sockets by which threads wake the loop.
     wake: (UnixStream, UnixStream),
     deadline: Duration,
 }
 
-impl Server {
+impl HttpServer {
     /// Listens at an address; anybody who can reach it can read what is answered.
     ///
     /// # Errors
     /// The address is none, is taken, or is not this machine's.
-    pub fn bind(address: impl ToSocketAddrs) -> io::Result<Server> {
+    pub fn bind(address: impl ToSocketAddrs) -> io::Result<HttpServer> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let wake = UnixStream::pair()?;
         for socket in [&wake.0, &wake.1] {
             socket.set_nonblocking(true)?;
         }
-        Ok(Server { listener, wake, deadline: DEADLINE })
+        Ok(HttpServer { listener, wake, deadline: DEADLINE })
     }
 
     /// Address where it listens.
@@ -54,13 +54,13 @@ impl Server {
 
     /// This server with another deadline: the maximum time that a reader has for taking an answer.
     #[must_use]
-    pub fn with_deadline(self, deadline: Duration) -> Server {
-        Server { deadline, ..self }
+    pub fn with_deadline(self, deadline: Duration) -> HttpServer {
+        HttpServer { deadline, ..self }
     }
 
     /// Serves until `stop` is set. `reply` is called from several threads.
-    pub fn run(&self, reply: impl Fn(&Request<'_>) -> Answer + Sync, stop: &AtomicBool) {
-        serve::serve(&self.listener, &self.wake, self.deadline, &reply, stop);
+    pub fn run(&self, reply: impl Fn(&HttpRequest<'_>) -> HttpAnswer + Sync, stop: &AtomicBool) {
+        serve::serve_connections(&self.listener, &self.wake, self.deadline, &reply, stop);
     }
 }
 

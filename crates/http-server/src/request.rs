@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
-use crate::answer::Answer;
+use crate::answer::HttpAnswer;
 
 /// Request, as much of it as anybody here needs (RFC 9112, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request<'a> {
+pub struct HttpRequest<'a> {
     /// The method, such as `GET`.
     pub method: &'a str,
     /// The path, as it came: `/metrics`.
@@ -21,21 +21,24 @@ pub struct Request<'a> {
     pub reached: SocketAddr,
 }
 
-impl<'a> Request<'a> {
+impl<'a> HttpRequest<'a> {
     /// The request that a head makes at the address `reached`.
     ///
     /// # Errors
     /// The refusal, where it makes none.
-    pub(crate) fn read(head: &'a str, reached: SocketAddr) -> Result<Request<'a>, Answer> {
+    pub(crate) fn parse_head(
+        head: &'a str,
+        reached: SocketAddr,
+    ) -> Result<HttpRequest<'a>, HttpAnswer> {
         let mut lines = head.split("\r\n");
         let mut parts = lines.next().unwrap_or_default().split(' ');
         let (Some(method), Some(target), Some(version), None) =
             (parts.next(), parts.next(), parts.next(), parts.next())
         else {
-            return Err(Answer::refusal(400, "this is no request"));
+            return Err(HttpAnswer::refusal(400, "this is no request"));
         };
         if !version.starts_with("HTTP/1.") {
-            return Err(Answer::refusal(400, "only HTTP/1 is spoken here"));
+            return Err(HttpAnswer::refusal(400, "only HTTP/1 is spoken here"));
         }
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let (mut host, mut cookie) = (None, None);
@@ -43,13 +46,13 @@ impl<'a> Request<'a> {
             if name.eq_ignore_ascii_case("host") {
                 // RFC 9112, section 3.2: whoever looks at one of two may not mean the other.
                 if host.replace(value.trim()).is_some() {
-                    return Err(Answer::refusal(400, "the request names two hosts"));
+                    return Err(HttpAnswer::refusal(400, "the request names two hosts"));
                 }
             } else if name.eq_ignore_ascii_case("cookie") {
                 cookie = Some(value.trim());
             }
         }
-        Ok(Request { method, path, query, host, cookie, reached })
+        Ok(HttpRequest { method, path, query, host, cookie, reached })
     }
 
     /// Whether the request means this server: it names the address that it reached, this machine
@@ -96,7 +99,7 @@ mod tests {
     fn is_meant(host: Option<&str>, reached: &str) -> bool {
         let reached = reached.parse().unwrap();
         let (method, path, query, cookie) = ("GET", "/", "", None);
-        let request = Request { method, path, query, host, cookie, reached };
+        let request = HttpRequest { method, path, query, host, cookie, reached };
         request.is_for_this_server(&["collector.example".to_owned()])
     }
 
@@ -142,7 +145,7 @@ mod tests {
     #[test]
     fn two_hosts_are_none() {
         let reached = "127.0.0.1:1".parse().unwrap();
-        let read = |head| Request::read(head, reached);
+        let read = |head| HttpRequest::parse_head(head, reached);
         assert!(read("GET / HTTP/1.1\r\nHost: a\r\nHost: b").is_err());
         let request = read("GET /x?y HTTP/1.1\r\nhost:a \r\ncookie: k=v; l=w").unwrap();
         assert_eq!((request.host, request.cookie), (Some("a"), Some("k=v; l=w")));

@@ -12,17 +12,17 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::answer::Answer;
-use crate::connection::{Connection, Step};
-use crate::request::Request;
+use crate::answer::HttpAnswer;
+use crate::connection::{ServerConnection, StepOutcome};
+use crate::request::HttpRequest;
 use crate::tuning::{
     HEAD_DEADLINE, MAX_ACCEPTED_AT_ONCE, MAX_ANSWERED, MAX_ANSWERED_OF_NETWORK, MAX_IDLE,
     MAX_IDLE_OF_NETWORK, NO_DESCRIPTORS_PAUSE, THREADS, TICK,
 };
-use crate::waiting::Waiting;
+use crate::waiting_connections::WaitingConnections;
 
 /// A request that is to be answered.
-struct Asked {
+struct PendingRequest {
     number: u64,
     head: String,
     reached: SocketAddr,
@@ -30,52 +30,52 @@ struct Asked {
 
 /// Serves `listener` until `stop` is set. `wake` is a pair of sockets by which threads wake the
 /// loop.
-pub(crate) fn serve(
+pub(crate) fn serve_connections(
     listener: &TcpListener,
     wake: &(UnixStream, UnixStream),
     deadline: Duration,
-    reply: &(impl Fn(&Request<'_>) -> Answer + Sync),
+    reply: &(impl Fn(&HttpRequest<'_>) -> HttpAnswer + Sync),
     stop: &AtomicBool,
 ) {
-    let (ask, asked) = mpsc::channel::<Asked>();
+    let (ask, asked) = mpsc::channel::<PendingRequest>();
     let (tell, told) = mpsc::channel();
     let asked = &Mutex::new(asked);
     thread::scope(|scope| {
         let mut threads = 0;
         for _ in 0..THREADS {
             let tell = tell.clone();
-            let work = move || work(asked, &tell, &wake.1, reply);
+            let work = move || answer_requests(asked, &tell, &wake.1, reply);
             // Where there is no thread to be had, those that are there serve.
             let thread = thread::Builder::new().name("http".to_owned()).spawn_scoped(scope, work);
             threads += usize::from(thread.is_ok());
         }
         let (idle, answered) = (
-            Waiting::new(MAX_IDLE, MAX_IDLE_OF_NETWORK),
-            Waiting::new(MAX_ANSWERED, MAX_ANSWERED_OF_NETWORK),
+            WaitingConnections::new(MAX_IDLE, MAX_IDLE_OF_NETWORK),
+            WaitingConnections::new(MAX_ANSWERED, MAX_ANSWERED_OF_NETWORK),
         );
-        let mut served = Served { deadline, idle, answered, ask, told };
+        let mut served = ServedConnections { deadline, idle, answered, ask, answers: told };
         while !stop.load(Relaxed) {
-            served.turn(listener, &wake.0);
+            served.poll_once(listener, &wake.0);
             if threads == 0
                 && let Ok(asked) = asked.lock().unwrap_or_else(PoisonError::into_inner).try_recv()
             {
-                let _ = tell.send((asked.number, answer(&asked, reply)));
+                let _ = tell.send((asked.number, answer_request(&asked, reply)));
             }
         }
     });
 }
 
 /// Works answers out until there is nobody who asks any more.
-fn work(
-    asked: &Mutex<Receiver<Asked>>,
-    tell: &Sender<(u64, Answer)>,
+fn answer_requests(
+    asked: &Mutex<Receiver<PendingRequest>>,
+    tell: &Sender<(u64, HttpAnswer)>,
     wake: &UnixStream,
-    reply: &impl Fn(&Request<'_>) -> Answer,
+    reply: &impl Fn(&HttpRequest<'_>) -> HttpAnswer,
 ) {
     loop {
         let next = asked.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(asked) = next else { return };
-        if tell.send((asked.number, answer(&asked, reply))).is_err() {
+        if tell.send((asked.number, answer_request(&asked, reply))).is_err() {
             return;
         }
         // A socket that is full wakes the loop as well.
@@ -83,34 +83,37 @@ fn work(
     }
 }
 
-fn answer(asked: &Asked, reply: &impl Fn(&Request<'_>) -> Answer) -> Answer {
-    match Request::read(&asked.head, asked.reached) {
+fn answer_request(
+    asked: &PendingRequest,
+    reply: &impl Fn(&HttpRequest<'_>) -> HttpAnswer,
+) -> HttpAnswer {
+    match HttpRequest::parse_head(&asked.head, asked.reached) {
         Ok(request) => reply(&request),
         Err(refusal) => refusal,
     }
 }
 
 /// The connections of a server.
-struct Served {
+struct ServedConnections {
     deadline: Duration,
     /// Connections whose request is coming, or whose answer is gone.
-    idle: Waiting<Connection>,
+    idle: WaitingConnections<ServerConnection>,
     /// Connections that have asked.
-    answered: Waiting<Connection>,
-    ask: Sender<Asked>,
-    told: Receiver<(u64, Answer)>,
+    answered: WaitingConnections<ServerConnection>,
+    ask: Sender<PendingRequest>,
+    answers: Receiver<(u64, HttpAnswer)>,
 }
 
-impl Served {
+impl ServedConnections {
     /// Waits for something to do, and does it.
-    fn turn(&mut self, listener: &TcpListener, wake: &UnixStream) {
+    fn poll_once(&mut self, listener: &TcpListener, wake: &UnixStream) {
         let now = Instant::now();
         let (idle, answered) = (self.idle.iter(), self.answered.iter());
-        let all: Vec<(bool, u64, &Connection)> = idle
+        let all: Vec<(bool, u64, &ServerConnection)> = idle
             .map(|(number, connection)| (true, number, connection))
             .chain(answered.map(|(number, connection)| (false, number, connection)))
             .collect();
-        let ends = all.iter().map(|(_, _, connection)| connection.left(now));
+        let ends = all.iter().map(|(_, _, connection)| connection.time_left(now));
         let wait = ends.fold(TICK, Duration::min);
         let wait =
             Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
@@ -133,7 +136,7 @@ impl Served {
             .iter()
             .zip(is_ready.iter().skip(2))
             .map(|((is_idle, number, connection), is_ready)| {
-                (*is_idle, *number, *is_ready, connection.left(now).is_zero())
+                (*is_idle, *number, *is_ready, connection.time_left(now).is_zero())
             })
             .filter(|(_, _, is_ready, is_over)| *is_ready || *is_over)
             .map(|(is_idle, number, is_ready, _)| (is_idle, number, !is_ready))
@@ -141,34 +144,38 @@ impl Served {
         let is_new = is_ready.first() == Some(&true);
         for (is_idle, number, is_over) in due {
             match (is_idle, is_over) {
-                (true, true) => self.end_of_time(number),
+                (true, true) => self.expire_idle(number),
                 (true, false) => self.step_idle(number),
                 (false, true) => drop(self.answered.remove(number)),
                 (false, false) => self.step_answered(number),
             }
         }
         while (&*wake).read(&mut [0; 64]).is_ok_and(|read| read > 0) {}
-        while let Ok((number, answer)) = self.told.try_recv() {
+        while let Ok((number, answer)) = self.answers.try_recv() {
             if let Some(connection) = self.answered.get_mut(number) {
-                connection.answer(answer, Instant::now() + self.deadline);
+                connection.begin_answer(answer, Instant::now() + self.deadline);
                 self.step_answered(number);
             }
         }
         if is_new {
-            self.accept(listener);
+            self.accept_connections(listener);
         }
     }
 
     /// Takes new connections in.
-    fn accept(&mut self, listener: &TcpListener) {
+    fn accept_connections(&mut self, listener: &TcpListener) {
         for _ in 0..MAX_ACCEPTED_AT_ONCE {
             match listener.accept() {
                 Ok((stream, peer)) => {
-                    let connection = Connection::new(stream, peer, Instant::now(), self.deadline);
+                    let connection =
+                        ServerConnection::new(stream, peer, Instant::now(), self.deadline);
                     let Ok(connection) = connection else { continue };
                     let (number, evicted) = self.idle.add(peer.ip(), connection);
-                    if let Some(evicted) = evicted.filter(Connection::is_reading) {
-                        evicted.say_last(Answer::refusal(503, "there are too many connections"));
+                    if let Some(evicted) = evicted.filter(ServerConnection::is_reading) {
+                        evicted.answer_and_close(HttpAnswer::refusal(
+                            503,
+                            "there are too many connections",
+                        ));
                     }
                     self.step_idle(number);
                 }
@@ -176,7 +183,7 @@ impl Served {
                 // Out of descriptors: a connection that has not asked makes room for the new one.
                 // Else the reader was gone before it was served.
                 Err(_) => {
-                    if self.idle.evict().is_none() {
+                    if self.idle.evict_oldest().is_none() {
                         thread::sleep(NO_DESCRIPTORS_PAUSE);
                     }
                     return;
@@ -188,20 +195,20 @@ impl Served {
     /// Goes on with a connection that has not asked yet, or was answered.
     fn step_idle(&mut self, number: u64) {
         let Some(connection) = self.idle.get_mut(number) else { return };
-        match connection.step() {
-            Step::Pending | Step::Answered => {}
-            Step::Over => drop(self.idle.remove(number)),
-            Step::TooLong => {
+        match connection.advance_step() {
+            StepOutcome::Pending | StepOutcome::Answered => {}
+            StepOutcome::Over => drop(self.idle.remove(number)),
+            StepOutcome::TooLong => {
                 let end = Instant::now() + self.deadline;
-                connection.answer(Answer::refusal(431, "the request is too long"), end);
+                connection.begin_answer(HttpAnswer::refusal(431, "the request is too long"), end);
                 self.step_idle(number);
             }
-            Step::Asked(head) => {
+            StepOutcome::Asked(head) => {
                 let Some(connection) = self.idle.remove(number) else { return };
                 let Ok(reached) = connection.stream.local_addr() else { return };
                 // One that makes room is one whose reader takes its answer the slowest.
                 let (number, _) = self.answered.add(connection.peer.ip(), connection);
-                let _ = self.ask.send(Asked { number, head, reached });
+                let _ = self.ask.send(PendingRequest { number, head, reached });
             }
         }
     }
@@ -209,16 +216,16 @@ impl Served {
     /// Goes on with a connection that has asked.
     fn step_answered(&mut self, number: u64) {
         let Some(connection) = self.answered.get_mut(number) else { return };
-        match connection.step() {
-            Step::Pending | Step::Asked(_) | Step::TooLong => {
+        match connection.advance_step() {
+            StepOutcome::Pending | StepOutcome::Asked(_) | StepOutcome::TooLong => {
                 // Nothing is waited for while an answer is worked out, so that what is ready then
                 // is the end of the connection.
                 if connection.waits_for().is_empty() {
                     drop(self.answered.remove(number));
                 }
             }
-            Step::Over => drop(self.answered.remove(number)),
-            Step::Answered => {
+            StepOutcome::Over => drop(self.answered.remove(number)),
+            StepOutcome::Answered => {
                 let Some(mut connection) = self.answered.remove(number) else { return };
                 connection.wait_until(Instant::now() + self.deadline.min(HEAD_DEADLINE));
                 self.idle.add(connection.peer.ip(), connection);
@@ -227,9 +234,10 @@ impl Served {
     }
 
     /// The time of a connection is over that has not asked, or was answered.
-    fn end_of_time(&mut self, number: u64) {
-        if let Some(connection) = self.idle.remove(number).filter(Connection::is_reading) {
-            connection.say_last(Answer::refusal(408, "the request did not come in time"));
+    fn expire_idle(&mut self, number: u64) {
+        if let Some(connection) = self.idle.remove(number).filter(ServerConnection::is_reading) {
+            connection
+                .answer_and_close(HttpAnswer::refusal(408, "the request did not come in time"));
         }
     }
 }

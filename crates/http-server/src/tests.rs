@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Instant;
 
-use super::connection::{Connection, Step};
+use super::connection::{ServerConnection, StepOutcome};
 use super::tuning::{MAX_HEAD_BYTES, MAX_IDLE, THREADS};
 use super::*;
 
 /// There is one path.
-fn reply(request: &Request<'_>) -> Answer {
+fn reply_to(request: &HttpRequest<'_>) -> HttpAnswer {
     match (request.path, request.method) {
         ("/metrics", "GET") => {
             let text = format!(
@@ -19,24 +19,24 @@ fn reply(request: &Request<'_>) -> Answer {
                 request.host.unwrap_or("nobody"),
                 request.query
             );
-            Answer::of("text/x-test", text.into_bytes())
+            HttpAnswer::with_body("text/x-test", text.into_bytes())
         }
-        ("/metrics", _) => Answer::refusal(405, "only reading"),
-        _ => Answer::refusal(404, "nothing else"),
+        ("/metrics", _) => HttpAnswer::refusal(405, "only reading"),
+        _ => HttpAnswer::refusal(404, "nothing else"),
     }
 }
 
 /// Serves while `test` runs, which is told where.
-fn serving(deadline: Duration, test: impl FnOnce(SocketAddr)) {
-    serving_with(reply, deadline, test);
+fn with_server(deadline: Duration, test: impl FnOnce(SocketAddr)) {
+    serving_with(reply_to, deadline, test);
 }
 
 fn serving_with(
-    reply: impl Fn(&Request<'_>) -> Answer + Sync,
+    reply: impl Fn(&HttpRequest<'_>) -> HttpAnswer + Sync,
     deadline: Duration,
     test: impl FnOnce(SocketAddr),
 ) {
-    let server = Server::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().with_deadline(deadline);
+    let server = HttpServer::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().with_deadline(deadline);
     let (address, stop) = (server.address().unwrap(), AtomicBool::new(false));
     thread::scope(|scope| {
         scope.spawn(|| server.run(&reply, &stop));
@@ -50,13 +50,13 @@ fn serving_with(
 }
 
 /// What is answered to these bytes: the status, and all of it.
-fn ask(address: SocketAddr, request: &[u8]) -> (u16, String) {
+fn ask_bytes(address: SocketAddr, request: &[u8]) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(request).unwrap();
-    read(stream)
+    read_answer(stream)
 }
 
-fn read(mut stream: TcpStream) -> (u16, String) {
+fn read_answer(mut stream: TcpStream) -> (u16, String) {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
@@ -68,7 +68,7 @@ const LONG: Duration = Duration::from_secs(60);
 
 #[test]
 fn what_is_asked_for_is_answered() {
-    serving(LONG, |address| {
+    with_server(LONG, |address| {
         for (request, said) in [
             (
                 "GET /metrics HTTP/1.1\r\nAccept: */*\r\nhOst:  x:1 \r\n\r\n",
@@ -76,7 +76,7 @@ fn what_is_asked_for_is_answered() {
             ),
             ("GET /metrics?a=b?c HTTP/1.0\r\n\r\n", "it was nobody who asked \"a=b?c\"\n"),
         ] {
-            let (status, answer) = ask(address, request.as_bytes());
+            let (status, answer) = ask_bytes(address, request.as_bytes());
             let (head, body) = answer.split_once("\r\n\r\n").unwrap();
             assert_eq!((status, body), (200, said));
             assert!(head.contains("\r\nContent-Type: text/x-test\r\n"), "{head}");
@@ -91,7 +91,7 @@ fn what_is_asked_for_is_answered() {
 
 #[test]
 fn nothing_else_is() {
-    serving(LONG, |address| {
+    with_server(LONG, |address| {
         for (line, expected) in [
             ("GET / HTTP/1.1", 404),
             ("GET /metrics/ HTTP/1.1", 404),
@@ -106,7 +106,7 @@ fn nothing_else_is() {
             ("\u{16}\u{3}\u{1}", 400),
             ("", 400),
         ] {
-            let (status, answer) = ask(address, format!("{line}\r\n\r\n").as_bytes());
+            let (status, answer) = ask_bytes(address, format!("{line}\r\n\r\n").as_bytes());
             assert_eq!(status, expected, "{line}: {answer}");
             assert!(!answer.contains("who asked"), "{line}");
             assert_eq!(answer.contains("Allow: GET\r\n"), expected == 405, "{line}");
@@ -116,14 +116,14 @@ fn nothing_else_is() {
 
 #[test]
 fn a_big_head_is_refused_and_a_large_one_is_not() {
-    serving(LONG, |address| {
+    with_server(LONG, |address| {
         let request = |length: usize| {
             let begin = "GET /metrics HTTP/1.1\r\nCookie: ";
             format!("{begin}{}\r\n\r\n", "x".repeat(length - begin.len() - 4))
         };
-        assert_eq!(ask(address, request(MAX_HEAD_BYTES).as_bytes()).0, 200);
+        assert_eq!(ask_bytes(address, request(MAX_HEAD_BYTES).as_bytes()).0, 200);
         for length in [MAX_HEAD_BYTES + 1, 4 * MAX_HEAD_BYTES, 16 << 20] {
-            let (status, answer) = ask(address, request(length).as_bytes());
+            let (status, answer) = ask_bytes(address, request(length).as_bytes());
             assert_eq!(status, 431, "{answer}");
         }
     });
@@ -131,38 +131,38 @@ fn a_big_head_is_refused_and_a_large_one_is_not() {
 
 #[test]
 fn a_reader_that_sends_a_byte_at_a_time_is_served() {
-    serving(LONG, |address| {
+    with_server(LONG, |address| {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
         for byte in b"GET /metrics HTTP/1.1\r\n\r\n" {
             stream.write_all(&[*byte]).unwrap();
         }
-        assert_eq!(read(stream).0, 200);
+        assert_eq!(read_answer(stream).0, 200);
     });
 }
 
 #[test]
 fn readers_that_say_nothing_hold_up_nobody_for_long() {
     // With more of them than threads, the next one is served when their time is over.
-    serving(Duration::from_millis(200), |address| {
+    with_server(Duration::from_millis(200), |address| {
         let silent: Vec<TcpStream> =
             (0..THREADS + 2).map(|_| TcpStream::connect(address).unwrap()).collect();
         let mut half = TcpStream::connect(address).unwrap();
         half.write_all(b"GET /metrics HT").unwrap();
         for stream in silent {
-            let (status, answer) = read(stream);
+            let (status, answer) = read_answer(stream);
             assert_eq!(status, 408, "{answer}");
         }
-        assert_eq!(read(half).0, 408);
+        assert_eq!(read_answer(half).0, 408);
     });
 }
 
 #[test]
 fn a_connection_that_nobody_uses_is_not_kept_however_long_an_answer_may_take() {
-    serving(Duration::from_secs(3600), |address| {
+    with_server(Duration::from_secs(3600), |address| {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
-        assert_eq!(read(stream).0, 408);
+        assert_eq!(read_answer(stream).0, 408);
     });
 }
 
@@ -170,22 +170,22 @@ fn a_connection_that_nobody_uses_is_not_kept_however_long_an_answer_may_take() {
 fn readers_are_served_at_once() {
     let (go, wait) = std::sync::mpsc::channel();
     let wait = std::sync::Mutex::new(wait);
-    let reply = move |request: &Request<'_>| match request.path {
+    let reply = move |request: &HttpRequest<'_>| match request.path {
         "/go" => {
             go.send(()).unwrap();
-            Answer::of("text/x-test", b"gone"[..].to_vec())
+            HttpAnswer::with_body("text/x-test", b"gone"[..].to_vec())
         }
         // Answered only when the other one was.
         _ => match wait.lock().unwrap().recv_timeout(LONG) {
-            Ok(()) => Answer::of("text/x-test", b"waited"[..].to_vec()),
-            Err(_) => Answer::refusal(500, "nobody else was served"),
+            Ok(()) => HttpAnswer::with_body("text/x-test", b"waited"[..].to_vec()),
+            Err(_) => HttpAnswer::refusal(500, "nobody else was served"),
         },
     };
     serving_with(reply, LONG, |address| {
         let mut first = TcpStream::connect(address).unwrap();
         first.write_all(b"GET /wait HTTP/1.1\r\n\r\n").unwrap();
-        assert_eq!(ask(address, b"GET /go HTTP/1.1\r\n\r\n").0, 200);
-        assert_eq!(read(first).0, 200);
+        assert_eq!(ask_bytes(address, b"GET /go HTTP/1.1\r\n\r\n").0, 200);
+        assert_eq!(read_answer(first).0, 200);
     });
 }
 
@@ -195,19 +195,19 @@ fn a_byte_now_and_then_gains_no_time() {
     let mut reader = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (stream, peer) = listener.accept().unwrap();
     let now = Instant::now();
-    let mut connection = Connection::new(stream, peer, now, LONG).unwrap();
-    let before = connection.left(now);
+    let mut connection = ServerConnection::new(stream, peer, now, LONG).unwrap();
+    let before = connection.time_left(now);
     reader.write_all(b"GET").unwrap();
-    while connection.step() != Step::Pending {}
-    assert!(before <= LONG && connection.left(now) == before);
-    assert_eq!(connection.left(now + before), Duration::ZERO);
+    while connection.advance_step() != StepOutcome::Pending {}
+    assert!(before <= LONG && connection.time_left(now) == before);
+    assert_eq!(connection.time_left(now + before), Duration::ZERO);
 }
 
 #[test]
 fn readers_that_do_not_read_hold_up_nobody() {
-    let reply = |request: &Request<'_>| match request.path {
-        "/large" => Answer::of("text/x-test", vec![b'x'; 32 << 20]),
-        _ => Answer::of("text/x-test", b"small".to_vec()),
+    let reply = |request: &HttpRequest<'_>| match request.path {
+        "/large" => HttpAnswer::with_body("text/x-test", vec![b'x'; 32 << 20]),
+        _ => HttpAnswer::with_body("text/x-test", b"small".to_vec()),
     };
     // Their time is not over as long as the test runs.
     serving_with(reply, Duration::from_secs(3600), |address| {
@@ -221,27 +221,27 @@ fn readers_that_do_not_read_hold_up_nobody() {
                 stream
             })
             .collect();
-        assert_eq!(ask(address, b"GET /small HTTP/1.1\r\n\r\n").0, 200);
+        assert_eq!(ask_bytes(address, b"GET /small HTTP/1.1\r\n\r\n").0, 200);
         drop(slow);
     });
 }
 
 #[test]
 fn silent_readers_make_room_for_others() {
-    serving(Duration::from_secs(3600), |address| {
+    with_server(Duration::from_secs(3600), |address| {
         let silent: Vec<TcpStream> =
             (0..3 * MAX_IDLE).map(|_| TcpStream::connect(address).unwrap()).collect();
-        assert_eq!(ask(address, b"GET /metrics HTTP/1.1\r\n\r\n").0, 200);
+        assert_eq!(ask_bytes(address, b"GET /metrics HTTP/1.1\r\n\r\n").0, 200);
         // The oldest ones were told that they had to go.
         let oldest = silent.into_iter().next().unwrap();
-        assert_eq!(read(oldest).0, 503);
+        assert_eq!(read_answer(oldest).0, 503);
     });
 }
 
 #[test]
 fn a_reader_that_does_not_read_is_given_up() {
     let large: std::sync::Arc<[u8]> = vec![b'x'; 32 << 20].into();
-    let reply = |_: &Request<'_>| Answer::of("text/x-test", large.clone());
+    let reply = |_: &HttpRequest<'_>| HttpAnswer::with_body("text/x-test", large.clone());
     serving_with(reply, Duration::from_millis(50), |address| {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
@@ -257,11 +257,11 @@ fn a_reader_that_does_not_read_is_given_up() {
 
 #[test]
 fn who_leaves_is_no_harm() {
-    serving(LONG, |address| {
+    with_server(LONG, |address| {
         drop(TcpStream::connect(address).unwrap());
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(b"GET /met").unwrap();
         drop(stream);
-        assert_eq!(ask(address, b"GET /metrics HTTP/1.1\r\n\r\n").0, 200);
+        assert_eq!(ask_bytes(address, b"GET /metrics HTTP/1.1\r\n\r\n").0, 200);
     });
 }

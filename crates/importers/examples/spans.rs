@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use importers::IMPORTERS;
 use message_trace::{DataDir, Progress};
-use registry::Given;
+use registry::FlagValues;
 
 /// When reading ended.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ struct Steps {
 }
 
 impl Progress for Steps {
-    fn step(&self, what: &str, _: u64) {
+    fn begin_step(&self, what: &str, _: u64) {
         if what == "joining spans" {
             let elapsed = self.begin.elapsed().as_nanos() as u64;
             self.read_ns.store(elapsed, Ordering::Relaxed);
@@ -27,7 +27,7 @@ impl Progress for Steps {
         }
     }
 
-    fn advance(&self, _: u64) {}
+    fn advance_step(&self, _: u64) {}
 }
 
 /// Processor time of this process, in ticks of 10 ms; 0 where the system does not tell.
@@ -45,10 +45,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: spans KIND DIR FILE...".into());
     };
     let files: Vec<PathBuf> = arguments.map(PathBuf::from).collect();
-    let kind = registry::find(IMPORTERS, &kind.to_string_lossy()).ok_or("no such kind")?;
+    let kind = registry::find_entry(IMPORTERS, &kind.to_string_lossy()).ok_or("no such kind")?;
     let steps = Steps { begin: Instant::now(), read_ns: 0.into(), read_ticks: 0.into() };
-    let importer = (kind.make)(&Given::default());
-    let summary = importer.import(&files, &DataDir::new(directory), &steps)?;
+    let importer = (kind.make)(&FlagValues::default());
+    let summary = importer.import_files(&files, &DataDir::new(directory), &steps)?;
     let seconds = steps.begin.elapsed().as_secs_f64();
     let reading = steps.read_ns.into_inner() as f64 / 1e9;
     let of_processors = steps.read_ticks.into_inner() as f64 / 100.0;

@@ -13,16 +13,16 @@
 
 use std::hash::{Hash, Hasher};
 
-use message_trace::{Endpoint, Message, NodeId, Protocol};
+use message_trace::{Endpoint, Message, NodeId, TransportProtocol};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::tuning::FIRST_EPHEMERAL_PORT;
 
 /// What tells the messages of one conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Scope {
+pub(crate) enum ConversationScope {
     /// All messages between two ends.
-    Between(Protocol),
+    Between(TransportProtocol),
     /// All messages of a flow that the table names.
     Flow(i64),
     /// The calls of one node to another, which is the second end.
@@ -31,7 +31,7 @@ pub(crate) enum Scope {
 
 /// An end of a conversation: the node and, where it is known, the endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Side {
+pub(crate) struct ConversationEnd {
     pub(crate) node: NodeId,
     /// A number of the endpoint's name that depends on nothing else; 0: it is not known.
     name: u64,
@@ -54,14 +54,14 @@ enum PortKind {
 
 /// Key of a conversation: its ends in their order, whichever sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
-    scope: Scope,
-    sides: [Side; 2],
+pub(crate) struct ConversationKey {
+    scope: ConversationScope,
+    sides: [ConversationEnd; 2],
 }
 
 /// The earliest times of the messages of one direction; [`i64::MAX`] where there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Earliest {
+struct EarliestTimes {
     /// On the common clock of the table.
     common: i64,
     /// On the clocks of the two ends.
@@ -72,23 +72,23 @@ struct Earliest {
 /// All conversations of an import.
 #[derive(Debug, Default)]
 pub(crate) struct Conversations {
-    places: FxHashMap<Key, u32>,
+    places: FxHashMap<ConversationKey, u32>,
     /// Of each: the earliest times of what each side sent.
-    earliest: Vec<[Earliest; 2]>,
+    earliest: Vec<[EarliestTimes; 2]>,
 }
 
 /// What was found out about a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Outcome {
+pub(crate) struct ConversationOutcome {
     /// The side that connected.
     pub(crate) connecting: usize,
     /// Its place among all conversations, in an order that does not depend on that of the rows.
     pub(crate) number: u32,
 }
 
-impl Side {
+impl ConversationEnd {
     /// The end at `node` with that endpoint.
-    pub(crate) fn of(node: NodeId, endpoint: &Endpoint) -> Side {
+    pub(crate) fn new(node: NodeId, endpoint: &Endpoint) -> ConversationEnd {
         let mut hasher = FxHasher::default();
         endpoint.hash(&mut hasher);
         let kind = match endpoint {
@@ -100,26 +100,32 @@ impl Side {
             Endpoint::Other(_) => PortKind::None,
         };
         match endpoint {
-            Endpoint::Other(name) if name.is_empty() => Side { node, ..Side::default() },
-            _ => Side { node, name: hasher.finish() | 1, kind },
+            Endpoint::Other(name) if name.is_empty() => {
+                ConversationEnd { node, ..ConversationEnd::default() }
+            }
+            _ => ConversationEnd { node, name: hasher.finish() | 1, kind },
         }
     }
 }
 
-impl Key {
+impl ConversationKey {
     /// The key of what `from` sends to `to`, and which of its sides `from` is. Where the endpoint
     /// of one of them is not known, the other's is not looked at: it may be the sender's of every
     /// row, so that the two directions would have nothing in common.
-    pub(crate) fn of(scope: Scope, from: Side, to: Side) -> (Key, usize) {
+    pub(crate) fn from_ends(
+        scope: ConversationScope,
+        from: ConversationEnd,
+        to: ConversationEnd,
+    ) -> (ConversationKey, usize) {
         let has_both = from.name != 0 && to.name != 0;
-        let side = |side: Side| match has_both {
+        let side = |side: ConversationEnd| match has_both {
             true => side,
-            false => Side { node: side.node, ..Side::default() },
+            false => ConversationEnd { node: side.node, ..ConversationEnd::default() },
         };
         let (from, to) = (side(from), side(to));
-        match scope == Scope::Calls || from <= to {
-            true => (Key { scope, sides: [from, to] }, 0),
-            false => (Key { scope, sides: [to, from] }, 1),
+        match scope == ConversationScope::Calls || from <= to {
+            true => (ConversationKey { scope, sides: [from, to] }, 0),
+            false => (ConversationKey { scope, sides: [to, from] }, 1),
         }
     }
 
@@ -134,10 +140,11 @@ impl Key {
     }
 }
 
-impl Earliest {
-    const NONE: Earliest = Earliest { common: i64::MAX, sent: i64::MAX, received: i64::MAX };
+impl EarliestTimes {
+    const NONE: EarliestTimes =
+        EarliestTimes { common: i64::MAX, sent: i64::MAX, received: i64::MAX };
 
-    fn any(&self) -> i64 {
+    fn earliest_of_any(&self) -> i64 {
         self.common.min(self.sent).min(self.received)
     }
 }
@@ -149,22 +156,22 @@ impl Conversations {
     }
 
     /// The place of a conversation, which may be new.
-    pub(crate) fn place(&mut self, key: Key) -> u32 {
+    pub(crate) fn place_of_key(&mut self, key: ConversationKey) -> u32 {
         let next = self.earliest.len() as u32;
         let place = *self.places.entry(key).or_insert(next);
         if place == next {
-            self.earliest.push([Earliest::NONE; 2]);
+            self.earliest.push([EarliestTimes::NONE; 2]);
         }
         place
     }
 
     /// The place of a conversation that is known.
-    pub(crate) fn find(&self, key: &Key) -> Option<u32> {
+    pub(crate) fn find_place(&self, key: &ConversationKey) -> Option<u32> {
         self.places.get(key).copied()
     }
 
     /// Takes the times of a message of that conversation, which `side` sent.
-    pub(crate) fn add(&mut self, place: u32, side: usize, message: &Message) {
+    pub(crate) fn add_message(&mut self, place: u32, side: usize, message: &Message) {
         let Some(earliest) = self.earliest.get_mut(place as usize) else { return };
         let of_side = &mut earliest[side];
         let least =
@@ -177,23 +184,23 @@ impl Conversations {
 
     /// What is found out about each. `ranks` are places of the nodes in an order that does not
     /// depend on that of the rows.
-    pub(crate) fn outcomes(&self, ranks: &[NodeId]) -> Vec<Outcome> {
+    pub(crate) fn infer_outcomes(&self, ranks: &[NodeId]) -> Vec<ConversationOutcome> {
         let rank = |node: NodeId| ranks.get(node as usize).copied().unwrap_or(node);
-        let meetings = Meetings::of(self.places.keys());
-        let mut outcomes = vec![Outcome::default(); self.len()];
+        let meetings = EndpointMeetings::from_keys(self.places.keys());
+        let mut outcomes = vec![ConversationOutcome::default(); self.len()];
         let mut order: Vec<_> = Vec::with_capacity(self.len());
         for (key, place) in &self.places {
-            let earliest = self.earliest.get(*place as usize).unwrap_or(&[Earliest::NONE; 2]);
-            let ranked = key.sides.map(|side| Side { node: rank(side.node), ..side });
+            let earliest = self.earliest.get(*place as usize).unwrap_or(&[EarliestTimes::NONE; 2]);
+            let ranked = key.sides.map(|side| ConversationEnd { node: rank(side.node), ..side });
             let connecting = match key.scope {
-                Scope::Calls => Some(0),
-                _ => meetings.connecting(key).or_else(|| first_to_send(earliest)),
+                ConversationScope::Calls => Some(0),
+                _ => meetings.connecting_side(key).or_else(|| first_sending_side(earliest)),
             };
             let connecting = connecting.unwrap_or_else(|| usize::from(ranked[1] < ranked[0]));
             if let Some(outcome) = outcomes.get_mut(*place as usize) {
                 outcome.connecting = connecting;
             }
-            let begin = earliest.iter().map(Earliest::any).min();
+            let begin = earliest.iter().map(EarliestTimes::earliest_of_any).min();
             // The connecting side first, as numbers of nodes are another each time.
             let ranked = [ranked[connecting], ranked[1 - connecting]];
             order.push((begin, ranked, key.scope, *place));
@@ -209,17 +216,17 @@ impl Conversations {
 }
 
 /// How often endpoints come in conversations.
-struct Meetings {
+struct EndpointMeetings {
     /// Of an endpoint with all endpoints of another node: the most for any node.
-    with_a_node: FxHashMap<Side, u32>,
+    with_a_node: FxHashMap<ConversationEnd, u32>,
     /// Of an endpoint with any other.
-    with_any: FxHashMap<Side, u32>,
+    with_any: FxHashMap<ConversationEnd, u32>,
 }
 
-impl Meetings {
-    fn of<'a>(keys: impl Iterator<Item = &'a Key>) -> Meetings {
-        let mut with_nodes: FxHashMap<(Side, NodeId), u32> = FxHashMap::default();
-        let mut with_any: FxHashMap<Side, u32> = FxHashMap::default();
+impl EndpointMeetings {
+    fn from_keys<'a>(keys: impl Iterator<Item = &'a ConversationKey>) -> EndpointMeetings {
+        let mut with_nodes: FxHashMap<(ConversationEnd, NodeId), u32> = FxHashMap::default();
+        let mut with_any: FxHashMap<ConversationEnd, u32> = FxHashMap::default();
         for key in keys.filter(|key| key.has_endpoints()) {
             let [one, other] = key.sides;
             let nodes = key.nodes();
@@ -228,20 +235,20 @@ impl Meetings {
                 *with_any.entry(side).or_default() += 1;
             }
         }
-        let mut with_a_node: FxHashMap<Side, u32> = FxHashMap::default();
+        let mut with_a_node: FxHashMap<ConversationEnd, u32> = FxHashMap::default();
         for ((side, _), count) in with_nodes {
             let most = with_a_node.entry(side).or_default();
             *most = (*most).max(count);
         }
-        Meetings { with_a_node, with_any }
+        EndpointMeetings { with_a_node, with_any }
     }
 
     /// The side whose endpoint is another one each time, where that is to be told.
-    fn connecting(&self, key: &Key) -> Option<usize> {
+    fn connecting_side(&self, key: &ConversationKey) -> Option<usize> {
         if !key.has_endpoints() {
             return None;
         }
-        let count = |of: &FxHashMap<Side, u32>| {
+        let count = |of: &FxHashMap<ConversationEnd, u32>| {
             key.sides.map(|side| of.get(&side).is_some_and(|count| *count > 1))
         };
         let again = count(&self.with_a_node);
@@ -249,14 +256,14 @@ impl Meetings {
         match (again, kinds) {
             ([false, true], _) => Some(0),
             ([true, false], _) => Some(1),
-            (_, [PortKind::None, _] | [_, PortKind::None]) => self.of_counts(key),
+            (_, [PortKind::None, _] | [_, PortKind::None]) => self.side_by_counts(key),
             (_, [one, other]) if one < other => Some(0),
             (_, [one, other]) if one > other => Some(1),
-            _ => self.of_counts(key),
+            _ => self.side_by_counts(key),
         }
     }
 
-    fn of_counts(&self, key: &Key) -> Option<usize> {
+    fn side_by_counts(&self, key: &ConversationKey) -> Option<usize> {
         let count = key.sides.map(|side| self.with_any.get(&side).is_some_and(|count| *count > 1));
         match count {
             [false, true] => Some(0),
@@ -267,7 +274,7 @@ impl Meetings {
 }
 
 /// The side that was the first to send, by a clock that has both directions where there is one.
-fn first_to_send(earliest: &[Earliest; 2]) -> Option<usize> {
+fn first_sending_side(earliest: &[EarliestTimes; 2]) -> Option<usize> {
     let [one, other] = earliest;
     let both = |first: i64, second: i64| {
         let are_known = first != i64::MAX && second != i64::MAX && first != second;
@@ -278,7 +285,7 @@ fn first_to_send(earliest: &[Earliest; 2]) -> Option<usize> {
         [Some(here), Some(there)] => Some(here).filter(|_| here == there),
         [here, there] => here.or(there),
     };
-    let (begin, answer) = (one.any(), other.any());
+    let (begin, answer) = (one.earliest_of_any(), other.earliest_of_any());
     both(one.common, other.common)
         .or(of_ends)
         .or_else(|| (begin != answer).then(|| usize::from(answer < begin)))

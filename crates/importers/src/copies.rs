@@ -16,22 +16,22 @@ use std::hash::{Hash, Hasher};
 use message_trace::{Endpoint, Message};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
-use crate::conversations::{Key, Scope, Side};
+use crate::conversations::{ConversationEnd, ConversationKey, ConversationScope};
 use crate::tuning::{COPIES_APART_NS, COPIES_JITTER_NS, MAX_RUNS, MIN_COPIES};
 
 /// The connection and the side that sends, in all files.
-pub(crate) type Way = (Key, u8);
+pub(crate) type ConversationDirection = (ConversationKey, u8);
 
 /// What the files have of each connection and direction.
 #[derive(Debug, Default)]
-pub(crate) struct FileRuns {
-    runs: FxHashMap<Way, Vec<(u32, Run)>>,
+pub(crate) struct DirectionRuns {
+    runs: FxHashMap<ConversationDirection, Vec<(u32, DirectionRun)>>,
     count: usize,
 }
 
 /// What one file has of a connection and direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Run {
+struct DirectionRun {
     /// The sum of all times, in nanoseconds.
     times: i128,
     first: i64,
@@ -45,19 +45,26 @@ struct Run {
 
 /// Which files have what others have.
 #[derive(Debug, Default)]
-pub(crate) struct Copies {
+pub(crate) struct FileCopies {
     /// Of a connection and direction: the files that are left out, and the one that is kept.
-    left_out: FxHashMap<Way, (FxHashSet<u32>, u32)>,
+    left_out: FxHashMap<ConversationDirection, (FxHashSet<u32>, u32)>,
     /// How many messages are left out.
     pub(crate) messages: u64,
     /// How many may be copies, and are kept: nothing but sizes and times says so.
-    pub(crate) doubtful: u64,
+    pub(crate) ambiguous: u64,
 }
 
 /// The way of a message.
-pub(crate) fn way_of(message: &Message, endpoints: [&Endpoint; 2]) -> Way {
-    let (from, to) = (Side::of(message.src, endpoints[0]), Side::of(message.dst, endpoints[1]));
-    let (key, side) = Key::of(Scope::Between(message.protocol), from, to);
+pub(crate) fn direction_of_message(
+    message: &Message,
+    endpoints: [&Endpoint; 2],
+) -> ConversationDirection {
+    let (from, to) = (
+        ConversationEnd::new(message.src, endpoints[0]),
+        ConversationEnd::new(message.dst, endpoints[1]),
+    );
+    let (key, side) =
+        ConversationKey::from_ends(ConversationScope::Between(message.protocol), from, to);
     (key, side as u8)
 }
 
@@ -67,21 +74,27 @@ pub(crate) fn time_of(message: &Message) -> Option<i64> {
     sent.or(message.recv_ts).or(message.recv_first)
 }
 
-impl FileRuns {
+impl DirectionRuns {
     /// Takes a message of a file.
-    pub(crate) fn add(&mut self, way: Way, file: u32, message: &Message, call_id: Option<&str>) {
+    pub(crate) fn add_message(
+        &mut self,
+        way: ConversationDirection,
+        file: u32,
+        message: &Message,
+        call_id: Option<&str>,
+    ) {
         let Some(time) = time_of(message).filter(|_| self.count < MAX_RUNS) else { return };
-        let content = message_trace::mixed(message.bytes as u64);
+        let content = message_trace::mix_bits(message.bytes as u64);
         let times = i128::from(time);
         let calls = call_id.map_or(0, |text| {
             let mut hasher = FxHasher::default();
             text.hash(&mut hasher);
-            message_trace::mixed(hasher.finish() | 1)
+            message_trace::mix_bits(hasher.finish() | 1)
         });
-        let new = Run { times, first: time, last: time, messages: 1, content, calls };
+        let new = DirectionRun { times, first: time, last: time, messages: 1, content, calls };
         let of_way = self.runs.entry(way).or_default();
         match of_way.iter_mut().find(|(known, _)| *known == file) {
-            Some((_, run)) => run.add(&new),
+            Some((_, run)) => run.add_run(&new),
             None => {
                 of_way.push((file, new));
                 self.count += 1;
@@ -90,8 +103,8 @@ impl FileRuns {
     }
 
     /// Which files are copies. There is none where files have more than can be compared.
-    pub(crate) fn copies(&self) -> Copies {
-        let mut copies = Copies::default();
+    pub(crate) fn find_copies(&self) -> FileCopies {
+        let mut copies = FileCopies::default();
         if self.count >= MAX_RUNS {
             return copies;
         }
@@ -114,17 +127,18 @@ impl FileRuns {
         };
         // One file is kept for requests and answers, as call ids may be the file's own; which one
         // it is its messages tell.
-        let whole = self.whole();
+        let whole = self.sum_by_file();
         for (way, of_way) in several() {
             let mut of_way = of_way.clone();
             of_way.sort_by_key(|(file, _)| (whole.get(file), *file));
-            let mut kept: Vec<(u32, Run)> = Vec::new();
+            let mut kept: Vec<(u32, DirectionRun)> = Vec::new();
             for (file, run) in of_way {
-                let is_copy =
-                    |(other, of): &&(u32, Run)| are_copies(*other, file) && run.is_copy_of(of);
+                let is_copy = |(other, of): &&(u32, DirectionRun)| {
+                    are_copies(*other, file) && run.is_copy_of(of)
+                };
                 match kept.iter().find(is_copy) {
                     Some((_, of)) if !way.0.has_endpoints() && !run.has_calls_of(of) => {
-                        copies.doubtful += run.messages;
+                        copies.ambiguous += run.messages;
                         kept.push((file, run));
                     }
                     Some((original, _)) => {
@@ -141,19 +155,19 @@ impl FileRuns {
     }
 }
 
-impl FileRuns {
+impl DirectionRuns {
     /// All that each file has.
-    fn whole(&self) -> FxHashMap<u32, Run> {
-        let mut whole: FxHashMap<u32, Run> = FxHashMap::default();
+    fn sum_by_file(&self) -> FxHashMap<u32, DirectionRun> {
+        let mut whole: FxHashMap<u32, DirectionRun> = FxHashMap::default();
         for (file, run) in self.runs.values().flatten() {
-            whole.entry(*file).and_modify(|all| all.add(run)).or_insert(*run);
+            whole.entry(*file).and_modify(|all| all.add_run(run)).or_insert(*run);
         }
         whole
     }
 }
 
-impl Run {
-    fn add(&mut self, other: &Run) {
+impl DirectionRun {
+    fn add_run(&mut self, other: &DirectionRun) {
         self.times += other.times;
         (self.first, self.last) = (self.first.min(other.first), self.last.max(other.last));
         self.messages += other.messages;
@@ -162,11 +176,11 @@ impl Run {
     }
 
     /// Whether another file has the same messages.
-    fn is_copy_of(&self, other: &Run) -> bool {
+    fn is_copy_of(&self, other: &DirectionRun) -> bool {
         if (self.messages, self.content) != (other.messages, other.content) {
             return false;
         }
-        let mean = |run: &Run| (run.times / i128::from(run.messages.max(1))) as i64;
+        let mean = |run: &DirectionRun| (run.times / i128::from(run.messages.max(1))) as i64;
         let apart = [
             other.first.saturating_sub(self.first),
             other.last.saturating_sub(self.last),
@@ -179,14 +193,14 @@ impl Run {
     }
 }
 
-impl Run {
+impl DirectionRun {
     /// Whether another file has the same call ids.
-    fn has_calls_of(&self, other: &Run) -> bool {
+    fn has_calls_of(&self, other: &DirectionRun) -> bool {
         self.calls != 0 && self.calls == other.calls
     }
 }
 
-impl Copies {
+impl FileCopies {
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.left_out.is_empty()
@@ -194,7 +208,7 @@ impl Copies {
 
     /// Whether a message of that way and file is left out; else whether it is the one that is kept
     /// of several.
-    pub(crate) fn is_left_out(&self, way: &Way, file: u32) -> Option<bool> {
+    pub(crate) fn is_left_out(&self, way: &ConversationDirection, file: u32) -> Option<bool> {
         let (left_out, kept) = self.left_out.get(way)?;
         match left_out.contains(&file) {
             true => Some(true),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use message_trace::PathError;
 
-use crate::summary::{At, Place};
+use crate::summary::{FilePlace, FilePosition};
 
 /// An error of an [`Importer`](crate::Importer).
 #[derive(Debug, thiserror::Error)]
@@ -15,10 +15,10 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] PathError),
     /// A file is not what it should be.
-    #[error("{place}: {why}{}", below(.more))]
+    #[error("{place}: {why}{}", indent_lines(.more))]
     Malformed {
         /// Where.
-        place: Place,
+        place: FilePlace,
         /// What is wrong, and what to do.
         why: String,
         /// More of it, in lines: what was passed over, a command to paste into a shell.
@@ -26,23 +26,23 @@ pub enum Error {
     },
 }
 
-fn below(lines: &[String]) -> String {
+fn indent_lines(lines: &[String]) -> String {
     lines.iter().map(|line| format!("\n  {line}")).collect()
 }
 
 impl Error {
     /// An error of the operating system on `file`.
-    pub fn io(file: impl AsRef<Path>, source: io::Error) -> Error {
+    pub fn from_io(file: impl AsRef<Path>, source: io::Error) -> Error {
         Error::File(PathError::io(file, source))
     }
 
     /// `why` the place `at` in `file` is not what it should be.
-    pub fn malformed(file: &Path, at: At, why: impl Into<String>) -> Error {
-        Error::Malformed { place: Place::new(file, at), why: why.into(), more: Vec::new() }
+    pub fn malformed_at(file: &Path, at: FilePosition, why: impl Into<String>) -> Error {
+        Error::Malformed { place: FilePlace::new(file, at), why: why.into(), more: Vec::new() }
     }
 
     /// The same with more to know, in lines.
-    pub(crate) fn with(self, lines: impl IntoIterator<Item = String>) -> Error {
+    pub(crate) fn with_lines(self, lines: impl IntoIterator<Item = String>) -> Error {
         match self {
             Error::Malformed { place, why, mut more } => {
                 more.extend(lines);

@@ -22,4 +22,4 @@ mod value;
 pub(crate) use ctf::CTF;
 pub(crate) use lines::EVENTS;
 pub(crate) use perf::PERF;
-pub use perf::{PerfText, PerfTextReader, Taken};
+pub use perf::{PerfLineOutcome, PerfText, PerfTextReader};

@@ -6,6 +6,6 @@ use registry::{Flag, values};
 pub(crate) static NAME: Flag<String> = Flag::text(
     "name",
     "NAME",
-    values::text,
+    values::parse_text,
     "What to call the import [default: after the first file]",
 );

@@ -5,28 +5,28 @@ use std::io::Cursor;
 use std::path::Path;
 
 use crate::error::Error;
-use crate::reading::Input;
-use crate::summary::Summary;
-use crate::target::Target;
+use crate::import_input::ImportInput;
+use crate::summary::ImportSummary;
+use crate::target::MessageTarget;
 
 /// Bytes that stand for a file.
-pub(crate) fn input_of(bytes: &[u8]) -> Result<Input<'_>, Error> {
+pub(crate) fn input_of(bytes: &[u8]) -> Result<ImportInput<'_>, Error> {
     let file = Path::new("input");
-    Input::of(file, Cursor::new(bytes)).map_err(|error| Error::io(file, error))
+    ImportInput::from_reader(file, Cursor::new(bytes)).map_err(|error| Error::from_io(file, error))
 }
 
 /// Runs an importer that makes at most `most` messages of a row, and of a row that it does not skip
 /// at least one.
-pub(crate) fn run<'a>(
+pub(crate) fn run_import<'a>(
     bytes: &'a [u8],
     most: u64,
-    import: impl FnOnce(Input<'a>, &mut Target, &mut Summary) -> Result<(), Error>,
+    import: impl FnOnce(ImportInput<'a>, &mut MessageTarget, &mut ImportSummary) -> Result<(), Error>,
 ) {
-    let (mut target, mut summary) = (Target::dry(), Summary::default());
+    let (mut target, mut summary) = (MessageTarget::without_output(), ImportSummary::default());
     let Ok(input) = input_of(bytes) else { return };
     match import(input, &mut target, &mut summary) {
         Ok(()) => {
-            let (made, skipped) = (target.messages(), summary.skipped.total());
+            let (made, skipped) = (target.message_count(), summary.skipped.total());
             assert!(made <= most * summary.read, "{made} messages of {} rows", summary.read);
             assert!(
                 made + skipped >= summary.read,

@@ -59,7 +59,7 @@ fn xz(bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn entries_are_whole() {
-    assert_eq!(registry::faults(IMPORTERS), Vec::<String>::new());
+    assert_eq!(registry::registry_faults(IMPORTERS), Vec::<String>::new());
     for kind in IMPORTERS {
         assert!(!(kind.samples)().is_empty(), "{kind:?} has no sample");
         assert!(kind.flags.iter().all(|flag| flag.spec().long != "data"), "{kind:?}");

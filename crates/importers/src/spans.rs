@@ -7,12 +7,14 @@
 //! ```
 //!
 //! [`driver`] is the importer that all kinds share, and [`format`](mod@format) what each has of its
-//! own. [`reading`] is what a format reads with, and [`tally`] counts what came of it. [`texts`]
-//! are parts of a file that are read each by itself, on all processors; [`lines`] splits a file
-//! into them, and [`json`] the elements of documents. [`objects`] finds what is whole in damaged
-//! JSON.
+//! own. [`span_import`] is what a format reads with, and [`tally`] counts what came of it.
+//! [`texts`] are parts of a file that are read each by itself, on all processors; `lines`
+//! splits a file into them, and [`json`] the elements of documents. [`objects`] finds what is whole
+//! in damaged JSON.
 
 mod attributes;
+#[cfg(test)]
+mod collected;
 mod driver;
 mod format;
 mod fuzz;
@@ -20,24 +22,22 @@ mod head;
 mod ids;
 mod jaeger;
 mod json;
-#[cfg(test)]
-mod kept;
 mod kieker;
 mod lines;
 mod objects;
 #[cfg(test)]
 mod order_tests;
 mod otlp;
-mod reading;
 mod receiver;
 mod resources;
+#[cfg(test)]
+mod round_trip;
 mod scalars;
+mod span_import;
 mod table;
 mod tally;
 mod texts;
-#[cfg(test)]
-mod through;
-mod unused;
+mod unused_record;
 mod zipkin;
 
 pub(crate) use jaeger::JAEGER;

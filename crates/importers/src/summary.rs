@@ -11,7 +11,7 @@ use crate::tuning::SKIPPED_SHOWN;
 
 /// What came of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct ImportSummary {
     /// Files read.
     pub files: u64,
     /// Their size on disk, in bytes.
@@ -25,41 +25,41 @@ pub struct Summary {
     /// Whether it replaced an earlier import.
     pub replaced: bool,
     /// What was passed over.
-    pub skipped: Skipped,
+    pub skipped: SkipCounts,
     /// What else is worth knowing: columns that were not used, what was taken to be what.
     pub notes: Vec<String>,
 }
 
 /// What was passed over. Nothing that was read is dropped without being counted here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkipCounts {
     /// How much, by cause.
     pub causes: BTreeMap<&'static str, u64>,
     /// The first ones, each with its place.
-    pub first: Vec<Skip>,
+    pub first: Vec<SkippedItem>,
 }
 
 /// Something that was passed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skip {
+pub struct SkippedItem {
     /// Where it is.
-    pub place: Place,
+    pub place: FilePlace,
     /// What is wrong with it and, where something can be done, what.
     pub why: String,
 }
 
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FilePlace {
     /// The file.
     pub file: PathBuf,
     /// Where in it.
-    pub at: At,
+    pub at: FilePosition,
 }
 
 /// Where in a file; of a compressed file, in what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum FilePosition {
     /// The file as a whole.
     File,
     /// A line, from 1.
@@ -70,58 +70,58 @@ pub enum At {
     Offset(u64),
 }
 
-impl Summary {
+impl ImportSummary {
     /// A file is begun.
-    pub(crate) fn begin(&mut self, file: &Path, progress: &dyn Progress) {
+    pub(crate) fn begin_file(&mut self, file: &Path, progress: &dyn Progress) {
         let size = file.metadata().map_or(0, |metadata| metadata.len());
         self.files += 1;
         self.bytes += size;
-        progress.step(&format!("reading {}", file.display()), size);
+        progress.begin_step(&format!("reading {}", file.display()), size);
     }
 
     /// `file` has `columns` that mean nothing here.
-    pub(crate) fn not_used(&mut self, file: &Path, columns: &[String]) {
+    pub(crate) fn note_unused_columns(&mut self, file: &Path, columns: &[String]) {
         if !columns.is_empty() {
             self.notes.push(format!("{}: not used: column {}", file.display(), columns.join(", ")));
         }
     }
 
     /// Nothing after `place` can be read.
-    pub(crate) fn cut_off(&mut self, place: Place, error: &std::io::Error) {
+    pub(crate) fn cut_off(&mut self, place: FilePlace, error: &std::io::Error) {
         let why = format!("what follows cannot be read: {error}; was the file cut off?");
-        self.skipped.add("rest of a file that cannot be read", || Skip { place, why });
+        self.skipped.add("rest of a file that cannot be read", || SkippedItem { place, why });
     }
 }
 
-impl Place {
+impl FilePlace {
     /// The place `at` in `file`.
-    pub fn new(file: &Path, at: At) -> Place {
-        Place { file: file.to_owned(), at }
+    pub fn new(file: &Path, at: FilePosition) -> FilePlace {
+        FilePlace { file: file.to_owned(), at }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = self.file.display();
         match self.at {
-            At::File => write!(f, "{file}"),
-            At::Line(line) => write!(f, "{file}:{line}"),
-            At::Packet(packet) => write!(f, "{file}, packet {packet}"),
-            At::Offset(offset) => write!(f, "{file}, byte {offset}"),
+            FilePosition::File => write!(f, "{file}"),
+            FilePosition::Line(line) => write!(f, "{file}:{line}"),
+            FilePosition::Packet(packet) => write!(f, "{file}, packet {packet}"),
+            FilePosition::Offset(offset) => write!(f, "{file}, byte {offset}"),
         }
     }
 }
 
-impl fmt::Display for Skip {
+impl fmt::Display for SkippedItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.place, self.why)
     }
 }
 
-impl Skipped {
+impl SkipCounts {
     /// Counts one thing under `cause`; `skip` says where it is and what is wrong, and is asked for
     /// the first ones only.
-    pub fn add(&mut self, cause: &'static str, skip: impl FnOnce() -> Skip) {
+    pub fn add(&mut self, cause: &'static str, skip: impl FnOnce() -> SkippedItem) {
         *self.causes.entry(cause).or_default() += 1;
         if self.first.len() < SKIPPED_SHOWN {
             self.first.push(skip());
@@ -129,7 +129,7 @@ impl Skipped {
     }
 
     /// Counts all that `later` counts, which comes after what is counted here.
-    pub(crate) fn append(&mut self, later: Skipped) {
+    pub(crate) fn append(&mut self, later: SkipCounts) {
         for (cause, count) in later.causes {
             *self.causes.entry(cause).or_default() += count;
         }
@@ -149,17 +149,17 @@ mod tests {
 
     #[test]
     fn all_are_counted_and_the_first_are_shown() {
-        let mut skipped = Skipped::default();
+        let mut skipped = SkipCounts::default();
         for line in 1..=100 {
-            let place = Place::new(Path::new("a.csv"), At::Line(line));
-            skipped.add("no time", || Skip { place, why: "it has no time".into() });
+            let place = FilePlace::new(Path::new("a.csv"), FilePosition::Line(line));
+            skipped.add("no time", || SkippedItem { place, why: "it has no time".into() });
         }
         assert_eq!((skipped.total(), skipped.causes["no time"]), (100, 100));
         assert_eq!(skipped.first.len(), SKIPPED_SHOWN);
         assert_eq!(skipped.first[1].to_string(), "a.csv:2: it has no time");
-        let mut others = Skipped::default();
-        let place = || Place::new(Path::new("b.csv"), At::Line(1));
-        others.add("no name", || Skip { place: place(), why: "it has no name".into() });
+        let mut others = SkipCounts::default();
+        let place = || FilePlace::new(Path::new("b.csv"), FilePosition::Line(1));
+        others.add("no name", || SkippedItem { place: place(), why: "it has no name".into() });
         skipped.append(others.clone());
         assert_eq!((skipped.total(), skipped.first.len()), (101, SKIPPED_SHOWN));
         others.append(skipped);
@@ -169,9 +169,9 @@ mod tests {
 
     #[test]
     fn places_are_told_as_their_readers_number_them() {
-        let told = |at| Place::new(Path::new("x"), at).to_string();
-        assert_eq!(told(At::File), "x");
-        assert_eq!(told(At::Packet(7)), "x, packet 7");
-        assert_eq!(told(At::Offset(16)), "x, byte 16");
+        let told = |at| FilePlace::new(Path::new("x"), at).to_string();
+        assert_eq!(told(FilePosition::File), "x");
+        assert_eq!(told(FilePosition::Packet(7)), "x, packet 7");
+        assert_eq!(told(FilePosition::Offset(16)), "x, byte 16");
     }
 }

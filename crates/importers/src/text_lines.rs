@@ -21,12 +21,12 @@ pub(crate) struct TextLines<R> {
 
 /// What comes next.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Next<'l> {
+pub(crate) enum NextLine<'l> {
     /// A line, without its end.
     Line(&'l [u8]),
     /// A line that is longer than any real one: it is passed over.
     TooLong,
-    /// More has to be read first: [`TextLines::fill`] does it.
+    /// More has to be read first: [`TextLines::read_more`] does it.
     Pending,
     /// There is none.
     End,
@@ -46,36 +46,36 @@ impl<R: Read> TextLines<R> {
     }
 
     /// The number of the last line, from 1.
-    pub(crate) fn number(&self) -> u64 {
+    pub(crate) fn line_number(&self) -> u64 {
         self.number
     }
 
     /// The next line of what was read.
-    pub(crate) fn next(&mut self) -> Next<'_> {
+    pub(crate) fn next_line(&mut self) -> NextLine<'_> {
         let rest = self.buffer.get(self.searched..self.end).unwrap_or_default();
         let found = memchr(b'\n', rest).map(|place| self.searched + place);
         let (line, next) = match found {
             Some(end) => (self.begin..end, end + 1),
             None if self.ended && self.begin < self.end => (self.begin..self.end, self.end),
-            None if self.ended => return Next::End,
+            None if self.ended => return NextLine::End,
             None => {
                 self.searched = self.end;
-                return Next::Pending;
+                return NextLine::Pending;
             }
         };
         (self.begin, self.searched) = (next, next);
         self.number += 1;
         if line.len() > MAX_TEXT_LINE_BYTES {
-            return Next::TooLong;
+            return NextLine::TooLong;
         }
-        Next::Line(self.buffer.get(line).unwrap_or_default())
+        NextLine::Line(self.buffer.get(line).unwrap_or_default())
     }
 
     /// Reads more, once.
     ///
     /// # Errors
     /// When it cannot be read. The line that was begun is dropped: its end may be missing.
-    pub(crate) fn fill(&mut self) -> io::Result<()> {
+    pub(crate) fn read_more(&mut self) -> io::Result<()> {
         let kept = self.end - self.begin;
         self.buffer.copy_within(self.begin..self.end, 0);
         (self.begin, self.end, self.searched) = (0, kept, kept);
@@ -127,11 +127,11 @@ mod tests {
         let mut lines = TextLines::new(Pieces(bytes, piece));
         let mut all = Vec::new();
         loop {
-            match lines.next() {
-                Next::Line(line) => all.push(Some(line.to_vec())),
-                Next::TooLong => all.push(None),
-                Next::Pending => lines.fill().unwrap(),
-                Next::End => return all,
+            match lines.next_line() {
+                NextLine::Line(line) => all.push(Some(line.to_vec())),
+                NextLine::TooLong => all.push(None),
+                NextLine::Pending => lines.read_more().unwrap(),
+                NextLine::End => return all,
             }
         }
     }
@@ -167,12 +167,12 @@ mod tests {
     #[test]
     fn a_line_whose_end_cannot_be_read_is_none() {
         let mut lines = TextLines::new(Broken(b"1\n23"));
-        assert_eq!(lines.next(), Next::Pending);
-        lines.fill().unwrap();
-        assert_eq!(lines.next(), Next::Line(b"1"));
-        assert_eq!(lines.next(), Next::Pending);
-        assert_eq!(lines.fill().unwrap_err().to_string(), "broken");
-        assert_eq!(lines.next(), Next::End);
-        assert_eq!(lines.number(), 1);
+        assert_eq!(lines.next_line(), NextLine::Pending);
+        lines.read_more().unwrap();
+        assert_eq!(lines.next_line(), NextLine::Line(b"1"));
+        assert_eq!(lines.next_line(), NextLine::Pending);
+        assert_eq!(lines.read_more().unwrap_err().to_string(), "broken");
+        assert_eq!(lines.next_line(), NextLine::End);
+        assert_eq!(lines.line_number(), 1);
     }
 }

@@ -7,25 +7,25 @@ use std::path::{Path, PathBuf};
 use message_trace::{DataDir, DataPath};
 
 use crate::error::Error;
-use crate::summary::{At, Skip, Summary};
+use crate::summary::{FilePosition, ImportSummary, SkippedItem};
 use crate::tuning::SKIPS_OF_NOTHING;
 
 /// The directory of an import that is not whole yet.
 #[derive(Debug)]
-pub(crate) struct Unfinished {
+pub(crate) struct UnfinishedImport {
     path: DataPath,
     whole: DataPath,
 }
 
-impl Unfinished {
+impl UnfinishedImport {
     /// Begins the import `name` in `data`.
-    pub(crate) fn create(data: &DataDir, name: &str) -> Result<Unfinished, Error> {
+    pub(crate) fn create(data: &DataDir, name: &str) -> Result<UnfinishedImport, Error> {
         check_name(name)?;
-        let whole = data.import(name).directory;
-        let path = data.imports().join(format!(".{name}"));
-        remove(&path)?;
-        path.create_dir_all().map_err(|error| Error::io(&path, error))?;
-        Ok(Unfinished { path, whole })
+        let whole = data.import_named(name).directory;
+        let path = data.imports_dir().join(format!(".{name}"));
+        remove_directory(&path)?;
+        path.create_dir_all().map_err(|error| Error::from_io(&path, error))?;
+        Ok(UnfinishedImport { path, whole })
     }
 
     /// Where to write.
@@ -34,16 +34,16 @@ impl Unfinished {
     }
 
     /// Replaces the earlier import; `summary` is told.
-    pub(crate) fn finish(self, summary: &mut Summary) -> Result<(), Error> {
+    pub(crate) fn finish(self, summary: &mut ImportSummary) -> Result<(), Error> {
         summary.replaced = self.whole.exists();
-        remove(&self.whole)?;
-        self.path.rename_to(&self.whole).map_err(|error| Error::io(&self.whole, error))?;
+        remove_directory(&self.whole)?;
+        self.path.rename_to(&self.whole).map_err(|error| Error::from_io(&self.whole, error))?;
         summary.written.push(self.whole.clone());
         Ok(())
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for UnfinishedImport {
     fn drop(&mut self) {
         // Nothing is there any more where it was finished.
         let _ = self.path.remove_dir_all();
@@ -52,7 +52,7 @@ impl Drop for Unfinished {
 
 /// The name of the import of `files` where the user gives none: that of the first file, without
 /// what follows its first point.
-pub(crate) fn name_of(files: &[PathBuf]) -> String {
+pub(crate) fn name_of_files(files: &[PathBuf]) -> String {
     let name =
         files.first().and_then(|file| file.file_name()).unwrap_or_default().to_string_lossy();
     let stem = name.trim_start_matches('.').split('.').next().unwrap_or_default();
@@ -67,29 +67,35 @@ pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     if name.is_empty() || name.starts_with('.') || name.len() > 127 || !name.chars().all(allowed) {
         let why = "the name of an import has 1 to 127 letters, digits, '-', '_' and '.', and does \
                    not begin with '.'";
-        return Err(Error::malformed(Path::new(name), At::File, why));
+        return Err(Error::malformed_at(Path::new(name), FilePosition::File, why));
     }
     Ok(())
 }
 
 /// The error of an import that took nothing: what was looked for (`none`, a sentence that says that
 /// it is not there), what was passed over by cause and, of the first of it, where and why.
-pub(crate) fn nothing(files: &[PathBuf], none: &str, summary: &Summary) -> Error {
+pub(crate) fn nothing_imported(files: &[PathBuf], none: &str, summary: &ImportSummary) -> Error {
     let more = match files.len() {
         0 | 1 => String::new(),
         several => format!(" nor in the {} other files", several - 1),
     };
     let causes = summary.skipped.causes.iter();
     let causes = causes.map(|(cause, count)| format!("skipped: {cause}: {count}"));
-    let first = summary.skipped.first.iter().take(SKIPS_OF_NOTHING).map(Skip::to_string);
+    let first = summary.skipped.first.iter().take(SKIPS_OF_NOTHING).map(SkippedItem::to_string);
     let file = files.first().map_or(Path::new(""), PathBuf::as_path);
-    Error::malformed(file, At::File, format!("nothing in it can be used{more}: {none}"))
-        .with(causes.chain(first).chain(summary.notes.iter().cloned()))
+    Error::malformed_at(
+        file,
+        FilePosition::File,
+        format!("nothing in it can be used{more}: {none}"),
+    )
+    .with_lines(causes.chain(first).chain(summary.notes.iter().cloned()))
 }
 
-fn remove(directory: &DataPath) -> Result<(), Error> {
+fn remove_directory(directory: &DataPath) -> Result<(), Error> {
     match directory.remove_dir_all() {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io(directory, error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::from_io(directory, error))
+        }
         _ => Ok(()),
     }
 }
@@ -108,7 +114,7 @@ mod tests {
             (".hidden.csv", "hidden"),
             ("/", "import"),
         ] {
-            assert_eq!(name_of(&[PathBuf::from(file)]), name);
+            assert_eq!(name_of_files(&[PathBuf::from(file)]), name);
             assert!(check_name(name).is_ok());
         }
         assert!(
@@ -121,20 +127,21 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
         let import = |text: &str, whole: bool| {
-            let unfinished = Unfinished::create(&data, "x").unwrap();
+            let unfinished = UnfinishedImport::create(&data, "x").unwrap();
             fs::write(unfinished.path().join("table"), text).unwrap();
-            let mut summary = Summary::default();
+            let mut summary = ImportSummary::default();
             if whole {
                 unfinished.finish(&mut summary).unwrap();
             }
             summary.replaced
         };
-        let written = || fs::read_to_string(data.import("x").directory.join("table")).unwrap();
+        let written =
+            || fs::read_to_string(data.import_named("x").directory.join("table")).unwrap();
         assert!(!import("first", true));
         assert!(!import("given up", false));
         assert_eq!(written(), "first");
         assert!(import("second", true));
         assert_eq!(written(), "second");
-        assert_eq!(fs::read_dir(data.imports()).unwrap().count(), 1, "nothing is left over");
+        assert_eq!(fs::read_dir(data.imports_dir()).unwrap().count(), 1, "nothing is left over");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use injector::patching::{Image, Kind, Reason, survey};
+use injector::patching::{ElfImage, PatchKind, UnpatchedReason, plan_patches};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -10,14 +10,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let is_wordy = arguments.next().is_some();
     let file = std::fs::read(path)?;
     let begin = std::time::Instant::now();
-    let image = Image::parse(&file)?;
+    let image = ElfImage::parse(&file)?;
     let parsed = begin.elapsed();
-    let survey = survey(&image)?;
+    let survey = plan_patches(&image)?;
     let whole = begin.elapsed();
     let mut kinds = BTreeMap::new();
     for site in &survey.sites {
         *kinds.entry(format!("{:?}", site.kind)).or_insert(0) += 1;
-        if is_wordy && site.kind != Kind::Left(Reason::Unwanted) {
+        if is_wordy && site.kind != PatchKind::Left(UnpatchedReason::Unwanted) {
             println!("{:#x} {:?} {:?} {:?}", site.address, site.kind, site.runtime, site.numbers);
         }
     }

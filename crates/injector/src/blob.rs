@@ -24,23 +24,23 @@ pub struct Blob {
     /// Offset of what the GS base is to point at.
     pub null_slot: u64,
     /// How it is taken out of a program again; `None` where it cannot be.
-    pub ending: Option<Ending>,
+    pub ending: Option<DetachInfo>,
 }
 
 /// How a blob is taken out of a program that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ending {
+pub struct DetachInfo {
     /// Offset of a function that is called once, while all threads stand still. Its argument has no
     /// meaning. What the blob does afterwards must change nothing.
     pub function: u64,
     /// How hooks wait for the program's system calls.
-    pub waiting: Waiting,
+    pub waiting: HookOffsets,
     /// Offset of two words: the address of a list, and the number of ranges in it, of two words
     /// each: an address and a number of bytes. The blob has mapped this memory by itself; it is
     /// unmapped once nothing of the blob runs any more. `None` for a blob that maps nothing.
     pub mapped: Option<u64>,
-    /// Offset of the words of a [`Switch`], by which hooks are made to do nothing while the process
-    /// runs, where the blob cannot be taken out. `None` for a blob that has none.
+    /// Offset of the words of a [`KillSwitch`], by which hooks are made to do nothing while the
+    /// process runs, where the blob cannot be taken out. `None` for a blob that has none.
     pub switch: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ pub struct Ending {
 /// blob's last function has it. It is the address of a structure that has, at `header`, the address
 /// of another one or 0. That one has, at `progress`, a number of four bytes which becomes `left`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Switch {
+pub(crate) struct KillSwitch {
     /// Address of the word that hooks look at.
     pub state: u64,
     /// What that word was, where hooks are switched off.
@@ -64,22 +64,24 @@ pub(crate) struct Switch {
     pub left: u64,
 }
 
-impl Switch {
+impl KillSwitch {
     /// Number of words.
     pub(crate) const WORDS: usize = 5;
-    /// Offset of [`Switch::kept`], in bytes.
+    /// Offset of [`KillSwitch::kept`], in bytes.
     pub(crate) const KEPT: u64 = 8;
 
     /// The switch of these words.
-    pub(crate) fn of([state, kept, header, progress, left]: [u64; Switch::WORDS]) -> Switch {
-        Switch { state, kept, header, progress, left }
+    pub(crate) fn from_words(
+        [state, kept, header, progress, left]: [u64; KillSwitch::WORDS],
+    ) -> KillSwitch {
+        KillSwitch { state, kept, header, progress, left }
     }
 }
 
 /// Offsets, in bytes, by which hooks are found that wait for a system call: in the slot that a
 /// thread's GS base leads to, and in the frame of a hook.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waiting {
+pub struct HookOffsets {
     /// In the slot: FS base of the thread that it belongs to.
     pub owner: u64,
     /// In the slot: address of the newest frame that waits, or 0.
@@ -108,12 +110,12 @@ pub struct Waiting {
     pub length: u64,
 }
 
-impl Waiting {
+impl HookOffsets {
     /// Number of words that say it.
     pub(crate) const WORDS: usize = 13;
 
     /// The offsets in the order of the fields.
-    pub(crate) fn words(&self) -> [u64; Waiting::WORDS] {
+    pub(crate) fn words(&self) -> [u64; HookOffsets::WORDS] {
         [
             self.owner,
             self.newest,
@@ -132,7 +134,7 @@ impl Waiting {
     }
 
     /// The offsets from as many words, in the order of the fields.
-    pub(crate) fn of(words: [u64; Waiting::WORDS]) -> Waiting {
+    pub(crate) fn from_words(words: [u64; HookOffsets::WORDS]) -> HookOffsets {
         let [
             owner,
             newest,
@@ -144,7 +146,7 @@ impl Waiting {
             frame @ ..,
         ] = words;
         let [stack, before, registers, arguments, number, length] = frame;
-        Waiting {
+        HookOffsets {
             owner,
             newest,
             floor,
@@ -164,7 +166,7 @@ impl Waiting {
 
 /// Program that has just been executed, or a file of code in a process that runs.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct InjectionTarget {
     /// Number of the process.
     pub process: u32,
     /// File of the code: of a program `/proc/PID/exe`, which can be read when its own path is gone.
@@ -182,7 +184,7 @@ pub struct Target {
 
 /// Addresses in the process at which the parts of an injection lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedAddresses {
     /// Address of the blob's first byte.
     pub blob: u64,
     /// Address of the stubs' first byte, within 2 GB of the program's text.
@@ -193,7 +195,7 @@ pub struct Placed {
 
 /// Change of the program's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Patch {
+pub struct TextPatch {
     /// Address in the process.
     pub address: u64,
     /// Bytes that must be there. Otherwise nothing is written at all.
@@ -204,31 +206,32 @@ pub struct Patch {
     pub call: u64,
 }
 
-impl Patch {
+impl TextPatch {
     /// Whether it is behind its system call, where a hook goes on that has begun before it.
-    pub(crate) fn is_behind(&self) -> bool {
+    pub(crate) fn is_after_call(&self) -> bool {
         self.address == self.call.wrapping_add(2)
     }
 }
 
 /// All changes of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Patches {
-    /// Code that the changes lead to, for [`Placed::stubs`].
+pub struct InjectionPatches {
+    /// Code that the changes lead to, for [`PlacedAddresses::stubs`].
     pub stubs: Vec<u8>,
     /// The changes, which do not overlap.
-    pub patches: Vec<Patch>,
+    pub patches: Vec<TextPatch>,
 }
 
 /// Error of whoever prepares an injection.
-pub type Reason = Box<dyn Error + Send + Sync>;
+pub type PrepareError = Box<dyn Error + Send + Sync>;
 
 /// Function that makes the changes of a program once the addresses are known.
-pub type Assemble = Box<dyn FnOnce(&Placed) -> Result<Patches, Reason> + Send>;
+pub type AssemblePatches =
+    Box<dyn FnOnce(&PlacedAddresses) -> Result<InjectionPatches, PrepareError> + Send>;
 
 /// Argument of a blob's first function.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Argument {
+pub enum EntryArgument {
     /// Address of the program's stack, as the kernel made it: the number of arguments, the
     /// arguments, the environment, and what the kernel tells.
     Stack,
@@ -241,13 +244,13 @@ pub struct Injection {
     /// The code.
     pub blob: Arc<Blob>,
     /// What the blob's first function is told.
-    pub argument: Argument,
+    pub argument: EntryArgument,
     /// Maximum number of bytes of the stubs.
     pub stubs_room: u64,
     /// What the blob is handed where no path leads there; `None` for nothing.
     pub handed: Option<Arc<Handed>>,
     /// Makes the stubs and patches.
-    pub assemble: Assemble,
+    pub assemble: AssemblePatches,
 }
 
 /// Who says what is put into a program.
@@ -256,14 +259,14 @@ pub trait Prepare: Send + Sync {
     ///
     /// # Errors
     /// A reason why there is none, which is reported; the program runs as it is.
-    fn prepare(&self, target: &Target) -> Result<Option<Injection>, Reason>;
+    fn prepare(&self, target: &InjectionTarget) -> Result<Option<Injection>, PrepareError>;
 }
 
 impl<F> Prepare for F
 where
-    F: Fn(&Target) -> Result<Option<Injection>, Reason> + Send + Sync,
+    F: Fn(&InjectionTarget) -> Result<Option<Injection>, PrepareError> + Send + Sync,
 {
-    fn prepare(&self, target: &Target) -> Result<Option<Injection>, Reason> {
+    fn prepare(&self, target: &InjectionTarget) -> Result<Option<Injection>, PrepareError> {
         self(target)
     }
 }

@@ -1,12 +1,12 @@
 //! Changes of a program's text: whether they are what they should be, and how they are written.
 
-use crate::blob::{Blob, Patch};
+use crate::blob::{Blob, TextPatch};
 use crate::maps::PAGE;
-use crate::memory::Memory;
+use crate::memory::ProcessMemory;
 use crate::outcome::Error;
 
 /// Whether a blob's description can be true.
-pub(crate) fn check(blob: &Blob) -> Result<(), Error> {
+pub(crate) fn check_blob(blob: &Blob) -> Result<(), Error> {
     let holds = |offset: u64| offset < blob.memory;
     let wrong = match blob {
         _ if (blob.image.len() as u64) > blob.memory => "the image is longer than its memory",
@@ -26,13 +26,13 @@ pub(crate) fn check(blob: &Blob) -> Result<(), Error> {
 }
 
 /// Whether each change is one of the program's code, and all bytes are as they should be.
-pub(crate) fn verify(
+pub(crate) fn verify_patches(
     process: u32,
-    memory: &Memory,
+    memory: &ProcessMemory,
     code: &[(u64, u64)],
-    patches: &[Patch],
+    patches: &[TextPatch],
 ) -> Result<(), Error> {
-    for Patch { address, old, new, .. } in patches {
+    for TextPatch { address, old, new, .. } in patches {
         let (address, end) = (*address, address.checked_add(old.len() as u64));
         let inside = code
             .iter()
@@ -50,7 +50,7 @@ pub(crate) fn verify(
 
 /// What is at the place of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum PatchState {
     /// The change.
     New,
     /// What was there before.
@@ -62,33 +62,37 @@ pub(crate) enum Found {
 }
 
 /// Says what is at the place of a change.
-pub(crate) fn look(memory: &Memory, patch: &Patch) -> Found {
+pub(crate) fn patch_state(memory: &ProcessMemory, patch: &TextPatch) -> PatchState {
     /// The instruction `int3`.
     const BREAKPOINT: u8 = 0xcc;
-    let Ok(found) = memory.read(patch.address, patch.new.len()) else { return Found::Other };
+    let Ok(found) = memory.read(patch.address, patch.new.len()) else { return PatchState::Other };
     if found == patch.new {
-        return Found::New;
+        return PatchState::New;
     }
     if found == patch.old {
-        return Found::Old;
+        return PatchState::Old;
     }
     match (found.split_first(), patch.new.split_first()) {
-        (Some((&BREAKPOINT, rest)), Some((_, own))) if rest == own => Found::Breakpoint,
-        _ => Found::Other,
+        (Some((&BREAKPOINT, rest)), Some((_, own))) if rest == own => PatchState::Breakpoint,
+        _ => PatchState::Other,
     }
 }
 
 /// Takes a change back where it still is, and nothing else: the code may have gone, and something
 /// else have come into its place.
-pub(crate) fn undo(process: u32, memory: &Memory, patch: &Patch) -> Result<(), Error> {
+pub(crate) fn undo_patch(
+    process: u32,
+    memory: &ProcessMemory,
+    patch: &TextPatch,
+) -> Result<(), Error> {
     let address = patch.address;
-    match look(memory, patch) {
-        Found::Old | Found::Other => Ok(()),
-        Found::Breakpoint => Err(Error::Breakpoint { process, address }),
-        Found::New => {
+    match patch_state(memory, patch) {
+        PatchState::Old | PatchState::Other => Ok(()),
+        PatchState::Breakpoint => Err(Error::Breakpoint { process, address }),
+        PatchState::New => {
             memory.write(address, &patch.old)?;
-            match look(memory, patch) {
-                Found::Old => Ok(()),
+            match patch_state(memory, patch) {
+                PatchState::Old => Ok(()),
                 _ => Err(Error::Remains { process, what: format!("its change at {address:#x}") }),
             }
         }
@@ -96,7 +100,7 @@ pub(crate) fn undo(process: u32, memory: &Memory, patch: &Patch) -> Result<(), E
 }
 
 /// Writes all changes, or none.
-pub(crate) fn change(memory: &Memory, patches: &[Patch]) -> Result<(), Error> {
+pub(crate) fn apply_patches(memory: &ProcessMemory, patches: &[TextPatch]) -> Result<(), Error> {
     for (done, patch) in patches.iter().enumerate() {
         if let Err(error) = memory.write(patch.address, &patch.new) {
             for patch in patches.iter().take(done + 1) {
@@ -116,30 +120,30 @@ mod tests {
     #[test]
     fn a_change_is_taken_back_only_where_it_still_is() {
         let process = std::process::id();
-        let memory = Memory::open(process).unwrap();
+        let memory = ProcessMemory::open(process).unwrap();
         let place = Box::new([0u8; 5]);
         let address = place.as_ptr().addr() as u64;
         let (old, new) = (b"\x90\x90\x0f\x05\xc3".to_vec(), b"\xe9\x01\x02\x03\x04".to_vec());
-        let patch = Patch { address, old: old.clone(), new: new.clone(), call: address + 2 };
+        let patch = TextPatch { address, old: old.clone(), new: new.clone(), call: address + 2 };
         let breakpoint = [&[0xcc], &new[1..]].concat();
         let other = b"\xcc\xcc\xcc\xcc\xcc".to_vec();
         for (found, expected, after) in [
-            (&new, Found::New, &old),
-            (&old, Found::Old, &old),
-            (&breakpoint, Found::Breakpoint, &breakpoint),
-            (&other, Found::Other, &other),
+            (&new, PatchState::New, &old),
+            (&old, PatchState::Old, &old),
+            (&breakpoint, PatchState::Breakpoint, &breakpoint),
+            (&other, PatchState::Other, &other),
         ] {
             memory.write(address, found).unwrap();
-            assert_eq!(look(&memory, &patch), expected);
-            let undone = undo(process, &memory, &patch);
+            assert_eq!(patch_state(&memory, &patch), expected);
+            let undone = undo_patch(process, &memory, &patch);
             let is_kept = matches!(undone, Err(Error::Breakpoint { .. }));
-            assert_eq!(is_kept, expected == Found::Breakpoint, "{undone:?}");
-            assert!(memory.has(address, after), "{expected:?}");
+            assert_eq!(is_kept, expected == PatchState::Breakpoint, "{undone:?}");
+            assert!(memory.has_bytes(address, after), "{expected:?}");
         }
         // Nothing is mapped there.
-        let gone = Patch { address: 0, ..patch };
-        assert_eq!(look(&memory, &gone), Found::Other);
-        undo(process, &memory, &gone).unwrap();
+        let gone = TextPatch { address: 0, ..patch };
+        assert_eq!(patch_state(&memory, &gone), PatchState::Other);
+        undo_patch(process, &memory, &gone).unwrap();
         drop(place);
     }
 }

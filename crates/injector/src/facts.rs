@@ -1,7 +1,7 @@
 //! Facts of a process that has just been executed: what the kernel told it (`/proc/PID/auxv`), its
 //! program headers, and where its heap begins.
 
-use crate::maps::Extent;
+use crate::maps::ImageExtent;
 
 /// Tags of the auxiliary vector (`getauxval(3)`).
 mod tag {
@@ -22,7 +22,7 @@ const MAX_HEADERS: u64 = 1000;
 
 /// What the kernel told the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct AuxiliaryVector {
     /// Address of the program headers.
     pub headers: u64,
     /// Number of program headers.
@@ -39,10 +39,10 @@ pub(crate) struct Told {
 
 /// Reads an auxiliary vector: pairs of a tag and a value. `None` where it says no entry or no
 /// headers.
-pub(crate) fn told(vector: &[u8]) -> Option<Told> {
-    let mut told = Told::default();
+pub(crate) fn parse_auxiliary_vector(vector: &[u8]) -> Option<AuxiliaryVector> {
+    let mut told = AuxiliaryVector::default();
     for pair in vector.chunks_exact(16) {
-        let (tag, value) = (word(pair, 0)?, word(pair, 8)?);
+        let (tag, value) = (read_word(pair, 0)?, read_word(pair, 8)?);
         match tag {
             0 => break,
             tag::PHDR => told.headers = value,
@@ -60,7 +60,7 @@ pub(crate) fn told(vector: &[u8]) -> Option<Told> {
 
 /// Part of the program's file that is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Segment {
+pub(crate) struct ProgramSegment {
     /// First address as linked.
     pub start: u64,
     /// Bytes from the file.
@@ -73,24 +73,24 @@ pub(crate) struct Segment {
 
 /// What the program headers say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Headers {
+pub(crate) struct ProgramHeaders {
     /// Parts that are mapped.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<ProgramSegment>,
     /// Whether the program has an interpreter.
     pub interpreted: bool,
 }
 
 /// Reads program headers (`Elf64_Phdr`).
-pub(crate) fn headers(bytes: &[u8]) -> Option<Headers> {
-    let mut headers = Headers::default();
+pub(crate) fn parse_program_headers(bytes: &[u8]) -> Option<ProgramHeaders> {
+    let mut headers = ProgramHeaders::default();
     for header in bytes.chunks_exact(HEADER_BYTES) {
         // Type in the low half, flags in the high one.
-        let first = word(header, 0)?;
+        let first = read_word(header, 0)?;
         match first as u32 {
-            1 => headers.segments.push(Segment {
-                start: word(header, 16)?,
-                file_bytes: word(header, 32)?,
-                bytes: word(header, 40)?,
+            1 => headers.segments.push(ProgramSegment {
+                start: read_word(header, 16)?,
+                file_bytes: read_word(header, 32)?,
+                bytes: read_word(header, 40)?,
                 executable: first >> 32 & 1 != 0,
             }),
             3 => headers.interpreted = true,
@@ -100,10 +100,10 @@ pub(crate) fn headers(bytes: &[u8]) -> Option<Headers> {
     Some(headers)
 }
 
-impl Headers {
+impl ProgramHeaders {
     /// Executable segments as addresses in the process: their first and the one behind their last
     /// byte from the file.
-    pub(crate) fn code(&self, bias: u64) -> impl Iterator<Item = (u64, u64)> {
+    pub(crate) fn code_ranges(&self, bias: u64) -> impl Iterator<Item = (u64, u64)> {
         self.segments.iter().filter(|segment| segment.executable).map(move |segment| {
             let start = segment.start.wrapping_add(bias);
             (start, start.wrapping_add(segment.file_bytes))
@@ -111,10 +111,10 @@ impl Headers {
     }
 
     /// Addresses of the image in the process; `None` where it has no code.
-    pub(crate) fn extent(&self, bias: u64, heap: u64) -> Option<Extent> {
+    pub(crate) fn image_extent(&self, bias: u64, heap: u64) -> Option<ImageExtent> {
         let start = self.segments.iter().map(|s| s.start.wrapping_add(bias)).min()?;
-        let code_end = self.code(bias).map(|(_, end)| end).max()?;
-        (code_end > start).then_some(Extent { start, code_end, heap })
+        let code_end = self.code_ranges(bias).map(|(_, end)| end).max()?;
+        (code_end > start).then_some(ImageExtent { start, code_end, heap })
     }
 }
 
@@ -122,31 +122,31 @@ impl Headers {
 /// not one of a 64-bit program.
 pub(crate) fn linked_entry(header: &[u8]) -> Option<u64> {
     const MAGIC_64: &[u8] = b"\x7fELF\x02";
-    if header.starts_with(MAGIC_64) { word(header, 24) } else { None }
+    if header.starts_with(MAGIC_64) { read_word(header, 24) } else { None }
 }
 
 /// Address at which the heap begins, from the text of `/proc/PID/stat`.
-pub(crate) fn heap(stat: &str) -> Option<u64> {
+pub(crate) fn parse_heap_start(stat: &str) -> Option<u64> {
     const START_BRK: usize = 47;
-    field(stat, START_BRK)?.parse().ok()
+    stat_field(stat, START_BRK)?.parse().ok()
 }
 
 /// When a process began, in ticks of the kernel, from the text of `/proc/PID/stat`. `None` where it
 /// has ended and only its parent has not taken notice.
-pub(crate) fn since(stat: &str) -> Option<u64> {
+pub(crate) fn running_since(stat: &str) -> Option<u64> {
     const STATE: usize = 3;
-    let has_ended = ["Z", "X"].contains(&field(stat, STATE)?);
+    let has_ended = ["Z", "X"].contains(&stat_field(stat, STATE)?);
     (!has_ended).then(|| start_time(stat))?
 }
 
 /// The same of a process that may have ended, or whose first thread has.
 pub(crate) fn start_time(stat: &str) -> Option<u64> {
     const START_TIME: usize = 22;
-    field(stat, START_TIME)?.parse().ok()
+    stat_field(stat, START_TIME)?.parse().ok()
 }
 
 /// Field of `/proc/PID/stat` by its number, which is 3 behind the program's name.
-fn field(stat: &str, number: usize) -> Option<&str> {
+fn stat_field(stat: &str, number: usize) -> Option<&str> {
     const BEHIND_NAME: usize = 3;
     // The name may have blanks and brackets itself.
     let (_, rest) = stat.rsplit_once(") ")?;
@@ -154,7 +154,7 @@ fn field(stat: &str, number: usize) -> Option<&str> {
 }
 
 /// Little-endian number at an offset.
-fn word(bytes: &[u8], at: usize) -> Option<u64> {
+fn read_word(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
@@ -174,7 +174,7 @@ mod tests {
     fn the_vector_is_read_to_its_end() {
         let bytes =
             vector(&[(3, 0x40_0040), (5, 9), (9, 0x40_1000), (26, 2), (33, 7), (0, 0), (23, 1)]);
-        let expected = Told {
+        let expected = AuxiliaryVector {
             headers: 0x40_0040,
             header_count: 9,
             entry: 0x40_1000,
@@ -182,17 +182,17 @@ mod tests {
             fsgsbase: true,
             vdso: 7,
         };
-        assert_eq!(told(&bytes), Some(expected));
+        assert_eq!(parse_auxiliary_vector(&bytes), Some(expected));
         let other = vector(&[(3, 1), (5, 1), (9, 1), (23, 1), (26, 1), (0, 0)]);
-        let other = told(&other).unwrap();
+        let other = parse_auxiliary_vector(&other).unwrap();
         assert!(other.secure && !other.fsgsbase);
-        assert_eq!(told(&vector(&[(3, 1), (5, 1), (0, 0), (9, 1)])), None);
-        assert_eq!(told(&vector(&[(3, 1), (5, 1 << 20), (9, 1)])), None);
+        assert_eq!(parse_auxiliary_vector(&vector(&[(3, 1), (5, 1), (0, 0), (9, 1)])), None);
+        assert_eq!(parse_auxiliary_vector(&vector(&[(3, 1), (5, 1 << 20), (9, 1)])), None);
     }
 
     #[test]
     fn the_vector_of_this_process_is_read() {
-        let told = told(&std::fs::read("/proc/self/auxv").unwrap()).unwrap();
+        let told = parse_auxiliary_vector(&std::fs::read("/proc/self/auxv").unwrap()).unwrap();
         assert!(told.entry != 0 && told.vdso != 0 && !told.secure);
     }
 
@@ -210,31 +210,31 @@ mod tests {
             header(1, 6, 0x40_5000, 0x100, 0x9000),
         ]
         .concat();
-        let headers = headers(&bytes).unwrap();
+        let headers = parse_program_headers(&bytes).unwrap();
         assert!(headers.interpreted);
-        assert_eq!(headers.code(0x1000).collect::<Vec<_>>(), [(0x40_2000, 0x40_4345)]);
-        let extent = headers.extent(0x1000, 5);
-        assert_eq!(extent, Some(Extent { start: 0x40_1000, code_end: 0x40_4345, heap: 5 }));
+        assert_eq!(headers.code_ranges(0x1000).collect::<Vec<_>>(), [(0x40_2000, 0x40_4345)]);
+        let extent = headers.image_extent(0x1000, 5);
+        assert_eq!(extent, Some(ImageExtent { start: 0x40_1000, code_end: 0x40_4345, heap: 5 }));
     }
 
     #[test]
     fn the_heap_is_the_47th_field() {
         let fields: Vec<String> = (4..=52).map(|number| number.to_string()).collect();
-        assert_eq!(heap(&format!("7 (a ) b) S {}\n", fields.join(" "))), Some(47));
-        assert_eq!(heap("7 (a) S 1 2"), None);
+        assert_eq!(parse_heap_start(&format!("7 (a ) b) S {}\n", fields.join(" "))), Some(47));
+        assert_eq!(parse_heap_start("7 (a) S 1 2"), None);
         let own = std::fs::read_to_string("/proc/self/stat").unwrap();
-        assert!(heap(&own).unwrap() > 0x1000);
+        assert!(parse_heap_start(&own).unwrap() > 0x1000);
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let _ = told(&bytes);
+            let _ = parse_auxiliary_vector(&bytes);
             let _ = linked_entry(&bytes);
-            if let Some(headers) = headers(&bytes) {
-                let _ = headers.extent(u64::MAX, 0);
+            if let Some(headers) = parse_program_headers(&bytes) {
+                let _ = headers.image_extent(u64::MAX, 0);
             }
-            let _ = heap(&String::from_utf8_lossy(&bytes));
+            let _ = parse_heap_start(&String::from_utf8_lossy(&bytes));
         }
     }
 }

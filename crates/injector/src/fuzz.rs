@@ -1,29 +1,34 @@
 //! What reads foreign bytes, on any bytes: for fuzzing and property tests. It panics where a reader
 //! breaks its word.
 
-use crate::announced::message;
-use crate::library::Library;
+use crate::exec_announcement::message;
+use crate::library::BlobLibrary;
 use crate::{facts, maps, rights};
 
 /// Reads bytes as an announcement. What is read is written alike.
 pub fn announcement(bytes: &[u8]) {
-    let Ok(read) = message::read(bytes) else { return };
-    let written = message::encode(read.who, read.tid, &read.program).unwrap_or_default();
+    let Ok(read) = message::read_announcement(bytes) else { return };
+    let written =
+        message::encode_announcement(read.who, read.tid, &read.program).unwrap_or_default();
     assert!(!written.is_empty() && bytes.starts_with(&written), "{read:?} is written otherwise");
 }
 
 /// Reads bytes as all that is known of a process and of its program's file.
 pub fn process(bytes: &[u8]) {
-    for region in maps::parse(bytes).unwrap_or_default() {
+    for region in maps::parse_maps(bytes).unwrap_or_default() {
         assert!(region.start < region.end, "{region:?}");
     }
-    let _ = (facts::told(bytes), facts::linked_entry(bytes), rights::of_line(bytes));
-    let _ = facts::heap(&String::from_utf8_lossy(bytes));
-    if let Some(headers) = facts::headers(bytes) {
-        let extent = headers.extent(0x1000, 0);
+    let _ = (
+        facts::parse_auxiliary_vector(bytes),
+        facts::linked_entry(bytes),
+        rights::parse_interpreter(bytes),
+    );
+    let _ = facts::parse_heap_start(&String::from_utf8_lossy(bytes));
+    if let Some(headers) = facts::parse_program_headers(bytes) {
+        let extent = headers.image_extent(0x1000, 0);
         assert!(extent.is_none_or(|extent| extent.start < extent.code_end), "{extent:?}");
     }
-    if let Ok(library) = Library::read(bytes, "begin", "slot") {
+    if let Ok(library) = BlobLibrary::parse(bytes, "begin", "slot") {
         assert!(library.blob.image.len() as u64 <= library.blob.memory);
     }
 }

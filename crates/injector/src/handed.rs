@@ -17,11 +17,11 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg}
 use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
 
 use crate::blob::{self, Handed};
-use crate::memory::Memory;
+use crate::memory::ProcessMemory;
 use crate::outcome::Error;
-use crate::remote::Remote;
+use crate::remote::RemoteWorker;
 use crate::rights;
-use crate::seized::end_of;
+use crate::traced_thread::open_pidfd;
 use crate::tuning::ANSWER;
 
 /// Number of descriptors.
@@ -43,12 +43,12 @@ impl Handed {
     /// the blob at an address.
     pub(crate) fn give(
         &self,
-        remote: &mut Remote<'_>,
-        memory: &Memory,
+        remote: &mut RemoteWorker<'_>,
+        memory: &ProcessMemory,
         blob: u64,
     ) -> Result<(), Error> {
         const STEP: &str = "handing it the directory of its log";
-        let process = remote.process();
+        let process = remote.process_id();
         if self.is_reached_by(process) {
             return Ok(());
         }
@@ -58,7 +58,7 @@ impl Handed {
         let room = remote.free_stack().saturating_sub(ROOM) & !15;
         let kind = (libc::SOCK_DGRAM | libc::SOCK_CLOEXEC) as u64;
         let arguments = [libc::AF_UNIX as u64, kind, 0, room + PAIR as u64, 0, 0];
-        remote.call(libc::SYS_socketpair, arguments, STEP)?;
+        remote.system_call(libc::SYS_socketpair, arguments, STEP)?;
         let pair = numbers(&memory.read(room + PAIR as u64, 8)?);
         let files = [directory.as_fd(), socket.as_fd()];
         let taken = take(process, pair[1])
@@ -74,7 +74,12 @@ impl Handed {
     }
 
     /// Closes what a process was handed whose blob is to go. The first error said more.
-    pub(crate) fn take_back(&self, remote: &mut Remote<'_>, memory: &Memory, blob: u64) {
+    pub(crate) fn take_back(
+        &self,
+        remote: &mut RemoteWorker<'_>,
+        memory: &ProcessMemory,
+        blob: u64,
+    ) {
         let Ok(words) = memory.read(blob + self.place, BYTES) else { return };
         for number in numbers(&words).into_iter().filter(|number| *number > 0) {
             let _ = close(remote, number, "closing what it was handed");
@@ -89,7 +94,7 @@ impl Handed {
         }
         let is_same = |path: &Path| {
             let own = rustix::fs::stat(path);
-            let its = rights::open(process, path).map(rustix::fs::fstat);
+            let its = rights::open_target(process, path).map(rustix::fs::fstat);
             match (own, its) {
                 (Ok(own), Some(Ok(its))) => (own.st_dev, own.st_ino) == (its.st_dev, its.st_ino),
                 // What we cannot have we cannot hand over.
@@ -121,7 +126,7 @@ impl Handed {
 
 /// A descriptor of the process as one of ours.
 fn take(process: u32, number: i32) -> io::Result<OwnedFd> {
-    Ok(pidfd_getfd(&*end_of(process)?, number, PidfdGetfdFlags::empty())?)
+    Ok(pidfd_getfd(&*open_pidfd(process)?, number, PidfdGetfdFlags::empty())?)
 }
 
 /// Sends descriptors as one message, without waiting.
@@ -135,8 +140,8 @@ fn send(to: &OwnedFd, files: &[BorrowedFd<'_>]) -> io::Result<()> {
 
 /// Lets the process receive descriptors, and returns their numbers there.
 fn receive(
-    remote: &mut Remote<'_>,
-    memory: &Memory,
+    remote: &mut RemoteWorker<'_>,
+    memory: &ProcessMemory,
     room: u64,
     socket: i32,
     step: &'static str,
@@ -156,7 +161,7 @@ fn receive(
     put(VECTOR + 8, 1);
     memory.write(room, &message)?;
     let flags = (libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT) as u64;
-    remote.call(libc::SYS_recvmsg, [socket as u64, room, flags, 0, 0, 0], step)?;
+    remote.system_call(libc::SYS_recvmsg, [socket as u64, room, flags, 0, 0, 0], step)?;
     let control = memory.read(room + CONTROL as u64, CONTROL_BYTES)?;
     let received = numbers(control.get(16..).unwrap_or_default());
     let length = control.first().copied().map(usize::from);
@@ -166,14 +171,14 @@ fn receive(
             close(remote, received[0], step)?;
         }
         let source = io::Error::from_raw_os_error(libc::EMFILE);
-        return Err(Error::Kernel { process: remote.process(), step, source });
+        return Err(Error::Kernel { process: remote.process_id(), step, source });
     }
     Ok(received)
 }
 
 /// Closes a descriptor of the process.
-fn close(remote: &mut Remote<'_>, number: i32, step: &'static str) -> Result<(), Error> {
-    remote.call(libc::SYS_close, [number as u64, 0, 0, 0, 0, 0], step).map(drop)
+fn close(remote: &mut RemoteWorker<'_>, number: i32, step: &'static str) -> Result<(), Error> {
+    remote.system_call(libc::SYS_close, [number as u64, 0, 0, 0, 0, 0], step).map(drop)
 }
 
 /// Two numbers of four bytes each.

@@ -6,21 +6,19 @@ mod handed;
 mod library;
 mod outcome;
 mod patcher;
+mod plan_cache;
 mod regular;
-mod surveys;
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod announced;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod attach;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod changes;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-mod elsewhere;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod code_cave;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod exec_announcement;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod facts;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod foothold;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod fuzz;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -37,13 +35,15 @@ mod remote;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod rights;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod seized;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod spawn;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod threads;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod trace;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod traced_thread;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod unsupported;
 // Elsewhere nothing can be traced, and only figures of kept surveys are used.
 #[cfg_attr(
     not(all(target_os = "linux", target_arch = "x86_64")),
@@ -52,25 +52,25 @@ mod trace;
 mod tuning;
 
 pub use blob::{
-    Argument, Assemble, Blob, Ending, Injection, Patch, Patches, Placed, Prepare, Reason, Target,
-    Waiting,
+    AssemblePatches, Blob, DetachInfo, EntryArgument, HookOffsets, Injection, InjectionPatches,
+    InjectionTarget, PlacedAddresses, Prepare, PrepareError, TextPatch,
 };
-pub use library::Library;
-pub use outcome::{Error, Injected, Left, Outcome, Right};
-pub use patcher::Patcher;
+pub use library::BlobLibrary;
+pub use outcome::{Error, FilePrivilege, InjectedProgram, InjectionOutcome, SkipReason};
+pub use patcher::LibraryPatcher;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use announced::{
-    client::{Announced, announce},
-    server::{Report, Reporter, Server},
-};
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use attach::{Attached, attach};
+pub use attach::{AttachedProcess, attach_process};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub use elsewhere::{
     Announced, Attached, Report, Reporter, Server, Spawned, announce, attach, spawn, wait,
 };
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use spawn::{Spawned, spawn, wait};
+pub use exec_announcement::{
+    client::{AnnouncedExec, announce_exec},
+    server::{AnnouncementServer, ExecReport, ExecReporter},
+};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use spawn::{SpawnedChild, spawn_traced, wait_child};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use tuning::ANSWER;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol, elf};
 
-use crate::blob::{Blob, Ending, Switch, Waiting};
+use crate::blob::{Blob, DetachInfo, HookOffsets, KillSwitch};
 use crate::outcome::Error;
 
 /// Bytes of a page.
@@ -16,20 +16,20 @@ const MAX_MEMORY: u64 = 3 << 20;
 
 /// Library as a blob.
 #[derive(Clone, Debug)]
-pub struct Library {
+pub struct BlobLibrary {
     /// The blob.
     pub blob: Blob,
     symbols: HashMap<String, u64>,
 }
 
-impl Library {
+impl BlobLibrary {
     /// Reads a shared library. `initialise` and `null_slot` are the names of its symbols that the
     /// blob begins by and that the GS base is to lead to.
     ///
     /// # Errors
     /// The bytes are no library for x86-64 that is linked for address 0, need other libraries, or
     /// lack one of both symbols.
-    pub fn read(bytes: &[u8], initialise: &str, null_slot: &str) -> Result<Library, Error> {
+    pub fn parse(bytes: &[u8], initialise: &str, null_slot: &str) -> Result<BlobLibrary, Error> {
         let unreadable = |_| Error::Blob("it is no library that can be read");
         let file = ElfFile64::<Endianness>::parse(bytes).map_err(unreadable)?;
         if file.elf_header().e_machine.get(file.endian()) != elf::EM_X86_64 {
@@ -38,7 +38,7 @@ impl Library {
         if file.imports().map_err(unreadable)?.next().is_some() {
             return Err(Error::Blob("it needs other libraries"));
         }
-        let mut blob = parts(&file, bytes)?;
+        let mut blob = lay_out_blob(&file, bytes)?;
         let named = file.dynamic_symbols().filter(|symbol| symbol.is_definition());
         let symbols: HashMap<String, u64> = named
             .filter_map(|symbol| Some((symbol.name().ok()?.to_owned(), symbol.address())))
@@ -49,36 +49,40 @@ impl Library {
             return Err(missing);
         };
         (blob.initialise, blob.null_slot) = (Some(begin), slot);
-        Ok(Library { blob, symbols })
+        Ok(BlobLibrary { blob, symbols })
     }
 
     /// Makes it one that can be taken out of a program again. `function` and `waiting` are the
-    /// names of its symbols of [`Ending`]; the second is one of 13 constant words, the fields of
-    /// [`Waiting`] in their order.
+    /// names of its symbols of [`DetachInfo`]; the second is one of 13 constant words, the fields
+    /// of [`HookOffsets`] in their order.
     ///
     /// # Errors
     /// It lacks one of them.
-    pub fn with_end(mut self, function: &str, waiting: &str) -> Result<Library, Error> {
+    pub fn with_detach(mut self, function: &str, waiting: &str) -> Result<BlobLibrary, Error> {
         let missing = || Error::Blob("it lacks what it ends by");
-        let function = self.symbol(function).ok_or_else(missing)?;
-        let at = self.symbol(waiting).ok_or_else(missing)? as usize;
-        let bytes = self.blob.image.get(at..at + 8 * Waiting::WORDS).ok_or_else(missing)?;
-        let mut words = [0; Waiting::WORDS];
+        let function = self.symbol_offset(function).ok_or_else(missing)?;
+        let at = self.symbol_offset(waiting).ok_or_else(missing)? as usize;
+        let bytes = self.blob.image.get(at..at + 8 * HookOffsets::WORDS).ok_or_else(missing)?;
+        let mut words = [0; HookOffsets::WORDS];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*bytes);
         }
-        self.blob.ending =
-            Some(Ending { function, waiting: Waiting::of(words), mapped: None, switch: None });
+        self.blob.ending = Some(DetachInfo {
+            function,
+            waiting: HookOffsets::from_words(words),
+            mapped: None,
+            switch: None,
+        });
         Ok(self)
     }
 
     /// Says by which of its symbols memory is found that it has mapped by itself:
-    /// [`Ending::mapped`].
+    /// [`DetachInfo::mapped`].
     ///
     /// # Errors
     /// It lacks the symbol, or cannot be taken out of a program.
-    pub fn with_mapped(mut self, symbol: &str) -> Result<Library, Error> {
-        let at = self.symbol(symbol).filter(|at| at.saturating_add(16) <= self.blob.memory);
+    pub fn with_mapped_list(mut self, symbol: &str) -> Result<BlobLibrary, Error> {
+        let at = self.symbol_offset(symbol).filter(|at| at.saturating_add(16) <= self.blob.memory);
         let (Some(at), Some(ending)) = (at, &mut self.blob.ending) else {
             return Err(Error::Blob("it lacks the list of what it maps"));
         };
@@ -87,13 +91,14 @@ impl Library {
     }
 
     /// Says by which of its symbols hooks are switched off where it cannot be taken out:
-    /// [`Ending::switch`].
+    /// [`DetachInfo::switch`].
     ///
     /// # Errors
     /// It lacks the symbol, or cannot be taken out of a program.
-    pub fn with_switch(mut self, symbol: &str) -> Result<Library, Error> {
-        let bytes = 8 * Switch::WORDS as u64;
-        let at = self.symbol(symbol).filter(|at| at.saturating_add(bytes) <= self.blob.memory);
+    pub fn with_kill_switch(mut self, symbol: &str) -> Result<BlobLibrary, Error> {
+        let bytes = 8 * KillSwitch::WORDS as u64;
+        let at =
+            self.symbol_offset(symbol).filter(|at| at.saturating_add(bytes) <= self.blob.memory);
         let (Some(at), Some(ending)) = (at, &mut self.blob.ending) else {
             return Err(Error::Blob("it lacks a switch"));
         };
@@ -103,13 +108,13 @@ impl Library {
 
     /// Offset of a symbol in the blob.
     #[must_use]
-    pub fn symbol(&self, name: &str) -> Option<u64> {
+    pub fn symbol_offset(&self, name: &str) -> Option<u64> {
         self.symbols.get(name).copied()
     }
 }
 
 /// The parts of a library as they lie in memory.
-fn parts(file: &ElfFile64, bytes: &[u8]) -> Result<Blob, Error> {
+fn lay_out_blob(file: &ElfFile64, bytes: &[u8]) -> Result<Blob, Error> {
     let endian = file.endian();
     let mut blob = Blob::default();
     let mut data = Vec::new();

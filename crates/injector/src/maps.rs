@@ -16,7 +16,7 @@ pub(crate) const PAGE: u64 = 4096;
 
 /// Range of addresses that is mapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Region {
+pub(crate) struct MemoryRegion {
     /// First address.
     pub start: u64,
     /// Address behind the last.
@@ -32,7 +32,7 @@ pub(crate) struct Region {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileRegion {
     /// The addresses.
-    pub region: Region,
+    pub region: MemoryRegion,
     /// Offset of the first of them in the file.
     pub offset: u64,
     /// What the file is known by: its device and its number, as the kernel writes them.
@@ -42,13 +42,13 @@ pub(crate) struct FileRegion {
 }
 
 /// Regions of a text such as `/proc/PID/maps`, in its order. `None` where a line is no region.
-pub(crate) fn parse(text: &[u8]) -> Option<Vec<Region>> {
+pub(crate) fn parse_maps(text: &[u8]) -> Option<Vec<MemoryRegion>> {
     let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    lines.map(region).collect()
+    lines.map(parse_region).collect()
 }
 
 /// Region of one line: `start-end rights offset device inode path`.
-fn region(line: &[u8]) -> Option<Region> {
+fn parse_region(line: &[u8]) -> Option<MemoryRegion> {
     let mut words = line.split(|byte| *byte == b' ');
     let range = std::str::from_utf8(words.next()?).ok()?;
     let (start, end) = range.split_once('-')?;
@@ -59,13 +59,13 @@ fn region(line: &[u8]) -> Option<Region> {
     let (start, end) = (number(start)?, number(end)?);
     let rights = words.next().filter(|rights| rights.len() == 4)?;
     let (executable, shared) = (rights[2] == b'x', rights[3] == b's');
-    (start < end).then_some(Region { start, end, executable, shared })
+    (start < end).then_some(MemoryRegion { start, end, executable, shared })
 }
 
 /// Regions of a text such as `/proc/PID/maps` that are of no file, and may be read alone. Whatever
 /// lies beside such memory with the same rights is one region with it, and may have given it a
 /// name.
-pub(crate) fn read_only(text: &[u8]) -> impl Iterator<Item = Region> {
+pub(crate) fn read_only_regions(text: &[u8]) -> impl Iterator<Item = MemoryRegion> {
     let lines = text.split(|byte| *byte == b'\n');
     let is_one = |line: &&[u8]| {
         let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).skip(1);
@@ -73,14 +73,14 @@ pub(crate) fn read_only(text: &[u8]) -> impl Iterator<Item = Region> {
             == [b"r--p" as &[u8], b"00000000", b"00:00", b"0"].map(Some);
         is_anonymous && words.next().is_none_or(|name| name.starts_with(b"[anon"))
     };
-    lines.filter(is_one).filter_map(region)
+    lines.filter(is_one).filter_map(parse_region)
 }
 
 /// Regions of a text such as `/proc/PID/maps` that are of a file. A name that a program has given
 /// its memory is not the path of one.
-pub(crate) fn files(text: &[u8]) -> impl Iterator<Item = FileRegion> {
+pub(crate) fn file_regions(text: &[u8]) -> impl Iterator<Item = FileRegion> {
     text.split(|byte| *byte == b'\n').filter_map(|line| {
-        let region = region(line)?;
+        let region = parse_region(line)?;
         let mut words = line.splitn(6, |byte| *byte == b' ').skip(2);
         let hexadecimal = |word: &[u8]| u64::from_str_radix(str::from_utf8(word).ok()?, 16).ok();
         let offset = hexadecimal(words.next()?)?;
@@ -93,19 +93,19 @@ pub(crate) fn files(text: &[u8]) -> impl Iterator<Item = FileRegion> {
 }
 
 /// Whether any of a range of addresses is mapped.
-pub(crate) fn is_mapped(regions: &[Region], (start, bytes): (u64, u64)) -> bool {
+pub(crate) fn is_mapped(regions: &[MemoryRegion], (start, bytes): (u64, u64)) -> bool {
     let end = start.saturating_add(bytes);
     bytes > 0 && regions.iter().any(|region| region.start < end && start < region.end)
 }
 
 /// Whole pages that hold a number of bytes; `None` where they are more than a number can say.
-pub(crate) fn pages(bytes: u64) -> Option<u64> {
+pub(crate) fn round_to_pages(bytes: u64) -> Option<u64> {
     bytes.checked_next_multiple_of(PAGE)
 }
 
 /// Addresses of a program's image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Extent {
+pub(crate) struct ImageExtent {
     /// First address of the image.
     pub start: u64,
     /// Address behind its last byte of code.
@@ -117,8 +117,12 @@ pub(crate) struct Extent {
 /// Address of a free range of `bytes` (whole pages) as near below the image as can be, with a free
 /// page at each of its ends. All of it is near enough for jumps from the image's code, and the heap
 /// does not grow into it.
-pub(crate) fn below(regions: &[Region], image: Extent, bytes: u64) -> Option<u64> {
-    let mut lower: Vec<&Region> = regions.iter().filter(|r| r.start < image.start).collect();
+pub(crate) fn find_free_below(
+    regions: &[MemoryRegion],
+    image: ImageExtent,
+    bytes: u64,
+) -> Option<u64> {
+    let mut lower: Vec<&MemoryRegion> = regions.iter().filter(|r| r.start < image.start).collect();
     lower.sort_by_key(|region| std::cmp::Reverse(region.end));
     let mut top = image.start;
     for bottom in lower.iter().map(|region| (region.end, region.start)).chain([(LOWEST, 0)]) {
@@ -142,10 +146,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn mapped(ranges: &[(u64, u64)]) -> Vec<Region> {
+    fn mapped(ranges: &[(u64, u64)]) -> Vec<MemoryRegion> {
         ranges
             .iter()
-            .map(|&(start, end)| Region { start, end, executable: false, shared: false })
+            .map(|&(start, end)| MemoryRegion { start, end, executable: false, shared: false })
             .collect()
     }
 
@@ -155,9 +159,10 @@ mod tests {
                      00401000-00480000 r-xp 00001000 fe:00 123   /usr/bin/a b\n\
                      7ffe0000-7fff0000 rw-p 00000000 00:00 0     [stack]\n\
                      ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n";
-        let regions = parse(text).unwrap();
+        let regions = parse_maps(text).unwrap();
         assert_eq!(regions.len(), 4);
-        let code = Region { start: 0x40_1000, end: 0x48_0000, executable: true, shared: false };
+        let code =
+            MemoryRegion { start: 0x40_1000, end: 0x48_0000, executable: true, shared: false };
         assert_eq!(regions[1], code);
         assert!(!regions[0].executable && !regions[2].executable && regions[3].executable);
     }
@@ -169,7 +174,7 @@ mod tests {
                      3000-4000 r--p 00000000 00:00 0     [vvar]\n\
                      4000-5000 r--p 00000000 fe:00 1     /a\n\
                      6000-7000 r--p 00000000 00:00 0     [anon: its name]\n";
-        let found: Vec<u64> = read_only(text).map(|region| region.start).collect();
+        let found: Vec<u64> = read_only_regions(text).map(|region| region.start).collect();
         assert_eq!(found, [0x1000, 0x6000]);
     }
 
@@ -179,7 +184,7 @@ mod tests {
                      2000-3000 r--p 00000000 00:00 0    [anon:/usr/lib/libc.so.6]\n\
                      3000-4000 rw-s 00000000 00:01 9    /dev/zero\n\
                      4000-5000 rw-p 00000000 00:00 0 \n";
-        let found: Vec<FileRegion> = files(text).collect();
+        let found: Vec<FileRegion> = file_regions(text).collect();
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(found[0].path, PathBuf::from("/usr/lib/a b.so (deleted)"));
         assert_eq!((found[0].offset, &found[0].known), (0x3000, &(b"fe:00".to_vec(), 7)));
@@ -204,51 +209,51 @@ mod tests {
     #[test]
     fn other_lines_are_refused() {
         for text in ["x", "1-2", "2-1 r-xp", "1-2 r-x", "+1-2 r-xp", "1-2-3 r-xp", "1 2 r-xp"] {
-            assert_eq!(parse(text.as_bytes()), None, "{text}");
+            assert_eq!(parse_maps(text.as_bytes()), None, "{text}");
         }
-        assert_eq!(parse(b""), Some(Vec::new()));
+        assert_eq!(parse_maps(b""), Some(Vec::new()));
     }
 
     #[test]
     fn a_place_is_right_below_the_image() {
-        let image = Extent { start: 0x40_0000, code_end: 0x48_0000, heap: 0x50_0000 };
+        let image = ImageExtent { start: 0x40_0000, code_end: 0x48_0000, heap: 0x50_0000 };
         let regions = mapped(&[(0x40_0000, 0x48_0000), (0x7000_0000, 0x7000_1000)]);
-        assert_eq!(below(&regions, image, 0x3000), Some(0x3f_c000));
+        assert_eq!(find_free_below(&regions, image, 0x3000), Some(0x3f_c000));
         // All but a page at each end, and one page more.
         let most = 0x40_0000 - LOWEST - 2 * PAGE;
-        assert_eq!(below(&regions, image, most), Some(LOWEST + PAGE));
-        assert_eq!(below(&regions, image, most + PAGE), None);
+        assert_eq!(find_free_below(&regions, image, most), Some(LOWEST + PAGE));
+        assert_eq!(find_free_below(&regions, image, most + PAGE), None);
     }
 
     #[test]
     fn a_gap_that_is_too_small_is_passed_over() {
-        let image = Extent { start: 0x40_0000, code_end: 0x48_0000, heap: 0x50_0000 };
+        let image = ImageExtent { start: 0x40_0000, code_end: 0x48_0000, heap: 0x50_0000 };
         let regions = mapped(&[(0x3f_b000, 0x3f_d000), (0x40_0000, 0x48_0000)]);
-        assert_eq!(below(&regions, image, 0x1000), Some(0x3f_e000));
-        assert_eq!(below(&regions, image, 0x2000), Some(0x3f_8000));
+        assert_eq!(find_free_below(&regions, image, 0x1000), Some(0x3f_e000));
+        assert_eq!(find_free_below(&regions, image, 0x2000), Some(0x3f_8000));
     }
 
     #[test]
     fn no_place_is_too_far_from_the_code_or_where_the_heap_grows() {
         let start = 0x5555_5555_0000;
-        let far = Extent { start, code_end: start + REACH, heap: start + (4 << 30) };
-        assert_eq!(below(&[], far, PAGE), None);
-        let near = Extent { code_end: start + 0x1000, ..far };
-        assert_eq!(below(&[], near, PAGE), Some(start - 2 * PAGE));
+        let far = ImageExtent { start, code_end: start + REACH, heap: start + (4 << 30) };
+        assert_eq!(find_free_below(&[], far, PAGE), None);
+        let near = ImageExtent { code_end: start + 0x1000, ..far };
+        assert_eq!(find_free_below(&[], near, PAGE), Some(start - 2 * PAGE));
         for room in [1 << 20, HEAP_ROOM] {
-            let heap_below = Extent { heap: start - room, ..near };
-            assert_eq!(below(&[], heap_below, PAGE), None, "{room:#x}");
+            let heap_below = ImageExtent { heap: start - room, ..near };
+            assert_eq!(find_free_below(&[], heap_below, PAGE), None, "{room:#x}");
         }
         // A static program that lies at any address has its heap far below itself.
-        let heap_far_below = Extent { heap: start - HEAP_ROOM - 2 * PAGE, ..near };
-        assert_eq!(below(&[], heap_far_below, PAGE), Some(start - 2 * PAGE));
+        let heap_far_below = ImageExtent { heap: start - HEAP_ROOM - 2 * PAGE, ..near };
+        assert_eq!(find_free_below(&[], heap_far_below, PAGE), Some(start - 2 * PAGE));
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(text in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse(&text);
-            let _ = (read_only(&text).count(), files(&text).count());
+            let _ = parse_maps(&text);
+            let _ = (read_only_regions(&text).count(), file_regions(&text).count());
         }
 
         #[test]
@@ -261,8 +266,8 @@ mod tests {
                 let region = (start * PAGE, (start + length) * PAGE);
                 regions.extend(mapped(&[region]));
             }
-            let image = Extent { start: 2000 * PAGE, code_end: 2100 * PAGE, heap: 5000 * PAGE };
-            if let Some(address) = below(&regions, image, bytes * PAGE) {
+            let image = ImageExtent { start: 2000 * PAGE, code_end: 2100 * PAGE, heap: 5000 * PAGE };
+            if let Some(address) = find_free_below(&regions, image, bytes * PAGE) {
                 let end = address + bytes * PAGE;
                 prop_assert!(address > LOWEST && end < image.start);
                 for region in regions.iter().filter(|region| region.start < image.start) {

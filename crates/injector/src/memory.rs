@@ -6,14 +6,14 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use crate::facts::{self, Told};
-use crate::maps::{self, PAGE, Region};
+use crate::facts::{self, AuxiliaryVector};
+use crate::maps::{self, MemoryRegion, PAGE};
 use crate::outcome::Error;
 use crate::tuning::{COMMAND_LINE_BYTES, PAGES_AT_ONCE};
 
 /// Memory and facts of a process.
 #[derive(Debug)]
-pub(crate) struct Memory {
+pub(crate) struct ProcessMemory {
     process: u32,
     /// Folder of a thread that has it. The kernel shows no memory of a first thread that has ended
     /// while others run.
@@ -21,50 +21,53 @@ pub(crate) struct Memory {
     file: File,
 }
 
-impl Memory {
+impl ProcessMemory {
     /// Opens the memory that a process has now. Another exec would take it away.
-    pub(crate) fn open(process: u32) -> Result<Memory, Error> {
-        let folder = folder(process);
+    pub(crate) fn open(process: u32) -> Result<ProcessMemory, Error> {
+        let folder = proc_folder(process);
         match OpenOptions::new().read(true).write(true).open(folder.join("mem")) {
-            Ok(file) => Ok(Memory { process, folder, file }),
+            Ok(file) => Ok(ProcessMemory { process, folder, file }),
             Err(source) => Err(Error::Kernel { process, step: "opening its memory", source }),
         }
     }
 
     /// Whether there are these bytes at an address. What cannot be read has others.
-    pub(crate) fn has(&self, address: u64, expected: &[u8]) -> bool {
+    pub(crate) fn has_bytes(&self, address: u64, expected: &[u8]) -> bool {
         self.read(address, expected.len()).is_ok_and(|found| found == expected)
     }
 
     /// Bytes at an address.
     pub(crate) fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; length];
-        self.file.read_exact_at(&mut bytes, address).map_err(self.failed("reading its memory"))?;
+        self.file
+            .read_exact_at(&mut bytes, address)
+            .map_err(self.step_error("reading its memory"))?;
         Ok(bytes)
     }
 
     /// Puts bytes at an address.
     pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Error> {
-        self.file.write_all_at(bytes, address).map_err(self.failed("writing its memory"))
+        self.file.write_all_at(bytes, address).map_err(self.step_error("writing its memory"))
     }
 
     /// What the kernel told the program.
-    pub(crate) fn told(&self) -> Result<Told, Error> {
-        facts::told(&self.text("auxv")?).ok_or(self.unreadable("auxv"))
+    pub(crate) fn auxiliary_vector(&self) -> Result<AuxiliaryVector, Error> {
+        facts::parse_auxiliary_vector(&self.read_proc_file("auxv")?)
+            .ok_or(self.unreadable_file("auxv"))
     }
 
     /// What the kernel told the program, as it is.
-    pub(crate) fn vector(&self) -> Result<Vec<u8>, Error> {
-        self.text("auxv")
+    pub(crate) fn auxiliary_bytes(&self) -> Result<Vec<u8>, Error> {
+        self.read_proc_file("auxv")
     }
 
     /// Arguments of the program, each with a zero behind it. A program may say that they are
     /// gigabytes; what is longer than those of usual programs is cut.
     pub(crate) fn command_line(&self) -> Result<Vec<u8>, Error> {
         const FILE: &str = "cmdline";
-        let file = File::open(self.folder.join(FILE)).map_err(self.failed(FILE))?;
+        let file = File::open(self.folder.join(FILE)).map_err(self.step_error(FILE))?;
         let mut bytes = Vec::new();
-        file.take(COMMAND_LINE_BYTES).read_to_end(&mut bytes).map_err(self.failed(FILE))?;
+        file.take(COMMAND_LINE_BYTES).read_to_end(&mut bytes).map_err(self.step_error(FILE))?;
         if bytes.len() as u64 == COMMAND_LINE_BYTES {
             bytes.pop();
             bytes.push(0);
@@ -74,7 +77,10 @@ impl Memory {
 
     /// Addresses of pages of a range that hold something, or all of them where the kernel does not
     /// say which. Whatever was never written is passed over, however large it is.
-    pub(crate) fn pages_in_use(&self, region: &Region) -> impl Iterator<Item = u64> + use<'_> {
+    pub(crate) fn pages_in_use(
+        &self,
+        region: &MemoryRegion,
+    ) -> impl Iterator<Item = u64> + use<'_> {
         let known = File::open(self.folder.join("pagemap")).ok();
         let (start, end) = (region.start, region.end);
         let batches = (start..end).step_by(PAGES_AT_ONCE * PAGE as usize);
@@ -92,57 +98,59 @@ impl Memory {
     }
 
     /// What is mapped, as the kernel writes it.
-    pub(crate) fn maps(&self) -> Result<Vec<u8>, Error> {
-        self.text("maps")
+    pub(crate) fn maps_text(&self) -> Result<Vec<u8>, Error> {
+        self.read_proc_file("maps")
     }
 
     /// Number at an address.
     pub(crate) fn word(&self, address: u64) -> Result<u64, Error> {
         let mut bytes = [0; 8];
-        self.file.read_exact_at(&mut bytes, address).map_err(self.failed("reading its memory"))?;
+        self.file
+            .read_exact_at(&mut bytes, address)
+            .map_err(self.step_error("reading its memory"))?;
         Ok(u64::from_le_bytes(bytes))
     }
 
     /// What is mapped.
-    pub(crate) fn regions(&self) -> Result<Vec<Region>, Error> {
-        maps::parse(&self.text("maps")?).ok_or(self.unreadable("maps"))
+    pub(crate) fn regions(&self) -> Result<Vec<MemoryRegion>, Error> {
+        maps::parse_maps(&self.read_proc_file("maps")?).ok_or(self.unreadable_file("maps"))
     }
 
     /// Address at which the heap begins.
-    pub(crate) fn heap(&self) -> Result<u64, Error> {
-        let stat = self.text("stat")?;
-        facts::heap(&String::from_utf8_lossy(&stat)).ok_or(self.unreadable("stat"))
+    pub(crate) fn heap_start(&self) -> Result<u64, Error> {
+        let stat = self.read_proc_file("stat")?;
+        facts::parse_heap_start(&String::from_utf8_lossy(&stat)).ok_or(self.unreadable_file("stat"))
     }
 
     /// Entry of the program's file, as linked; `None` where it is no 64-bit program.
     pub(crate) fn linked_entry(&self) -> Result<Option<u64>, Error> {
         let mut header = [0; 64];
         let file =
-            File::open(self.folder.join("exe")).map_err(self.failed("opening its program"))?;
-        file.read_exact_at(&mut header, 0).map_err(self.failed("reading its program"))?;
+            File::open(self.folder.join("exe")).map_err(self.step_error("opening its program"))?;
+        file.read_exact_at(&mut header, 0).map_err(self.step_error("reading its program"))?;
         Ok(facts::linked_entry(&header))
     }
 
-    fn text(&self, file: &'static str) -> Result<Vec<u8>, Error> {
-        fs::read(self.folder.join(file)).map_err(self.failed(file))
+    fn read_proc_file(&self, file: &'static str) -> Result<Vec<u8>, Error> {
+        fs::read(self.folder.join(file)).map_err(self.step_error(file))
     }
 
-    fn unreadable(&self, file: &'static str) -> Error {
+    fn unreadable_file(&self, file: &'static str) -> Error {
         Error::Unreadable { process: self.process, file }
     }
 
-    fn failed(&self, step: &'static str) -> impl FnOnce(io::Error) -> Error + use<> {
+    fn step_error(&self, step: &'static str) -> impl FnOnce(io::Error) -> Error + use<> {
         let process = self.process;
         move |source| Error::Kernel { process, step, source }
     }
 }
 
 /// Folder in `/proc` of a thread of a process that has not ended, its first one if that can be.
-fn folder(process: u32) -> PathBuf {
+fn proc_folder(process: u32) -> PathBuf {
     let of = |tid: &str| PathBuf::from(format!("/proc/{process}/task/{tid}"));
     let has_ended = |folder: &PathBuf| {
         let stat = fs::read_to_string(folder.join("stat"));
-        stat.ok().is_none_or(|stat| facts::since(&stat).is_none())
+        stat.ok().is_none_or(|stat| facts::running_since(&stat).is_none())
     };
     let first = of(&process.to_string());
     if !has_ended(&first) {
@@ -169,7 +177,7 @@ mod tests {
         // The kernel tells a program's arguments some moments after it has replaced the other one.
         let mut begun = [0; 6];
         std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut begun).unwrap();
-        let memory = Memory::open(child.id()).unwrap();
+        let memory = ProcessMemory::open(child.id()).unwrap();
         let arguments = memory.command_line().unwrap();
         assert_eq!(arguments.len() as u64, COMMAND_LINE_BYTES);
         assert!(arguments.starts_with(b"sh\0-c\0") && arguments.ends_with(b"x\0"));
@@ -192,8 +200,9 @@ mod tests {
             memory
         };
         let start = memory.addr() as u64;
-        let region = Region { start, end: start + 4 * PAGE, executable: false, shared: false };
-        let own = Memory::open(std::process::id()).unwrap();
+        let region =
+            MemoryRegion { start, end: start + 4 * PAGE, executable: false, shared: false };
+        let own = ProcessMemory::open(std::process::id()).unwrap();
         assert_eq!(own.pages_in_use(&region).collect::<Vec<_>>(), [start + 2 * PAGE]);
         // SAFETY: what was mapped above.
         unsafe { libc::munmap(memory, bytes) };

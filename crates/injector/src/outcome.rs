@@ -6,28 +6,28 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::patching::Unsuited;
+use crate::patching::IncompatibleProgram;
 
-use crate::blob::{Placed, Reason};
+use crate::blob::{PlacedAddresses, PrepareError};
 
 /// What came of an exec.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum InjectionOutcome {
     /// The program runs with the blob.
-    Injected(Injected),
+    Injected(InjectedProgram),
     /// The program runs as it is, as it has to.
-    Left(Left),
+    Left(SkipReason),
 }
 
 /// An injection that was made.
 #[derive(Clone, Debug)]
-pub struct Injected {
+pub struct InjectedProgram {
     /// Number of the process.
     pub process: u32,
     /// Path of the program.
     pub path: PathBuf,
     /// Where the parts lie.
-    pub placed: Placed,
+    pub placed: PlacedAddresses,
     /// Number of changes of the program's text.
     pub patches: usize,
     /// Time for which the program was kept from running.
@@ -36,20 +36,20 @@ pub struct Injected {
 
 /// Reason why a program has no blob, where nothing failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum SkipReason {
     /// The file has rights that a traced program does not get.
     GainsRights {
         /// The file.
         path: PathBuf,
         /// What it has.
-        right: Right,
+        right: FilePrivilege,
     },
     /// The kernel has given the program rights that its user does not have.
     Secure,
     /// `Prepare` wants nothing in it.
     Unwanted,
     /// The program would not go on as without it.
-    Unsuited(Unsuited),
+    Unsuited(IncompatibleProgram),
     /// The program executed no other one: it failed to, ended, or did not come to it in time.
     NoExec,
     /// The program has 32-bit code.
@@ -83,7 +83,7 @@ pub enum Left {
 
 /// What gives a file's program rights that its user does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Right {
+pub enum FilePrivilege {
     /// The bit of setuid.
     SetUser,
     /// The bit of setgid.
@@ -92,64 +92,64 @@ pub enum Right {
     Capabilities,
 }
 
-impl fmt::Display for Right {
+impl fmt::Display for FilePrivilege {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Right::SetUser => "setuid",
-            Right::SetGroup => "setgid",
-            Right::Capabilities => "capabilities",
+            FilePrivilege::SetUser => "setuid",
+            FilePrivilege::SetGroup => "setgid",
+            FilePrivilege::Capabilities => "capabilities",
         })
     }
 }
 
-impl fmt::Display for Left {
+impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Left::GainsRights { path, right } => {
+            SkipReason::GainsRights { path, right } => {
                 write!(f, "{} has {right}, which it would lose if it were traced", path.display())
             }
-            Left::Secure => f.write_str(
+            SkipReason::Secure => f.write_str(
                 "the program has rights that its user does not have (setuid, capabilities), and is \
                  not recorded",
             ),
-            Left::Unwanted => {
+            SkipReason::Unwanted => {
                 f.write_str("it has no place that makes system calls of those that are recorded")
             }
-            Left::Unsuited(why) => write!(f, "{why}"),
-            Left::NoExec => f.write_str("no other program was executed"),
-            Left::NotX86_64 => f.write_str("the program has 32-bit code"),
-            Left::NoFsgsbase => f.write_str(
+            SkipReason::Unsuited(why) => write!(f, "{why}"),
+            SkipReason::NoExec => f.write_str("no other program was executed"),
+            SkipReason::NotX86_64 => f.write_str("the program has 32-bit code"),
+            SkipReason::NoFsgsbase => f.write_str(
                 "the kernel does not let programs set the GS base (FSGSBASE, since Linux 5.9)",
             ),
-            Left::Stopped => f.write_str("it is stopped (SIGSTOP); let it go on first"),
-            Left::UsesGs => f.write_str(
+            SkipReason::Stopped => f.write_str("it is stopped (SIGSTOP); let it go on first"),
+            SkipReason::UsesGs => f.write_str(
                 "it was started by 'sockcap record', or uses the GS register itself, which the \
                  library needs",
             ),
-            Left::FirstThreadEnded => f.write_str(
+            SkipReason::FirstThreadEnded => f.write_str(
                 "its first thread has ended while others run, and the kernel shows no memory of \
                  such a process; start it by 'sockcap record' instead",
             ),
-            Left::Recorded { by } => {
+            SkipReason::Recorded { by } => {
                 write!(f, "process {by} records it already; end that one first")
             }
-            Left::HasLibrary(path) => {
+            SkipReason::HasLibrary(path) => {
                 write!(f, "it has {} loaded, which records it already", path.display())
             }
-            Left::Filtered => f.write_str(
+            SkipReason::Filtered => f.write_str(
                 "it has a filter for system calls (seccomp) that may end it for what the library \
                  does; start it by 'sockcap record' instead",
             ),
-            Left::OtherFiles => f.write_str(
+            SkipReason::OtherFiles => f.write_str(
                 "it is in a container, or sees other files under the same paths; run sockcap there",
             ),
-            Left::Replaced(path) => write!(
+            SkipReason::Replaced(path) => write!(
                 f,
                 "{} is not the file any more that it was started with; start it anew",
                 path.display()
             ),
-            Left::OtherProgram => f.write_str("it has ended, or become another program"),
-            Left::SharedCode => f.write_str(
+            SkipReason::OtherProgram => f.write_str("it has ended, or become another program"),
+            SkipReason::SharedCode => f.write_str(
                 "its code is mapped so that a change would be one of the file (MAP_SHARED)",
             ),
         }
@@ -174,7 +174,7 @@ pub enum Error {
         /// Number of the process.
         process: u32,
         /// Why.
-        why: Left,
+        why: SkipReason,
     },
     /// The kernel does not let us trace a process that runs.
     #[error("process {process} may not be traced: {why}")]
@@ -197,7 +197,7 @@ pub enum Error {
     #[error(
         "{source}; the library stays in process {process}, and {}; to take it out, begin 'sockcap \
          record -p {process}', and end it",
-        what_it_does(*.is_off)
+        remaining_effect(*.is_off)
     )]
     Stays {
         /// Number of the process.
@@ -312,7 +312,7 @@ pub enum Error {
     Blob(&'static str),
     /// Whoever prepares an injection failed.
     #[error("nothing to inject was made: {0}")]
-    Prepare(#[source] Reason),
+    Prepare(#[source] PrepareError),
     /// A change lies outside the program's code, or is not as long as what it replaces.
     #[error("process {process}: the change at {address:#x} is not one of the program's code")]
     BadPatch {
@@ -366,21 +366,23 @@ pub enum Error {
 impl Error {
     /// What came of a preparation that failed: the program is left as it is if it does not bear
     /// what was to be put into it.
-    pub(crate) fn of_preparation(reason: Reason) -> Result<Left, Error> {
+    pub(crate) fn from_preparation(reason: PrepareError) -> Result<SkipReason, Error> {
         match reason.downcast_ref() {
-            Some(crate::patching::Error::Unsuited(unsuited)) => Ok(Left::Unsuited(*unsuited)),
+            Some(crate::patching::PatchError::Unsuited(unsuited)) => {
+                Ok(SkipReason::Unsuited(*unsuited))
+            }
             _ => Err(Error::Prepare(reason)),
         }
     }
 
     /// A process that runs is left as it is.
-    pub(crate) fn left(process: u32, why: Left) -> Error {
+    pub(crate) fn skipped(process: u32, why: SkipReason) -> Error {
         Error::NotAttached { process, why }
     }
 }
 
 /// Words on what a library does that stays.
-fn what_it_does(is_off: bool) -> &'static str {
+fn remaining_effect(is_off: bool) -> &'static str {
     if is_off { "records nothing more" } else { "goes on recording" }
 }
 

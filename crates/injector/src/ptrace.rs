@@ -15,7 +15,7 @@ pub(crate) type Registers = user_regs_struct;
 
 /// How a thread goes on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Go {
+pub(crate) enum ResumeMode {
     /// To the next event or signal.
     On,
     /// To the next beginning or end of a system call.
@@ -30,7 +30,7 @@ const XSTATE: usize = 0x202;
 const XSTATE_BYTES: usize = 32 << 10;
 
 /// A request with plain values.
-fn request(what: c_uint, tid: Tid, address: usize, data: usize) -> io::Result<()> {
+fn ptrace_request(what: c_uint, tid: Tid, address: usize, data: usize) -> io::Result<()> {
     // SAFETY: this function is called only for requests that take numbers, or whose `data` points
     // at memory that the callers below lend for the call and that is as large as the kernel says.
     let result = unsafe { libc::ptrace(what, tid, address, data) };
@@ -38,68 +38,68 @@ fn request(what: c_uint, tid: Tid, address: usize, data: usize) -> io::Result<()
 }
 
 /// Begins to trace a thread, which goes on meanwhile. If this thread ends, the other one runs on.
-pub(crate) fn seize(tid: Tid) -> io::Result<()> {
+pub(crate) fn seize_thread(tid: Tid) -> io::Result<()> {
     let options = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
-    request(libc::PTRACE_SEIZE, tid, 0, options as usize)
+    ptrace_request(libc::PTRACE_SEIZE, tid, 0, options as usize)
 }
 
 /// The same, and the next child that it makes by `vfork` is traced from its beginning.
 pub(crate) fn seize_spawning(tid: Tid) -> io::Result<()> {
     let options = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
     let options = options | libc::PTRACE_O_TRACEVFORK;
-    request(libc::PTRACE_SEIZE, tid, 0, options as usize)
+    ptrace_request(libc::PTRACE_SEIZE, tid, 0, options as usize)
 }
 
 /// The child that a thread has made, which stands at the event of that.
-pub(crate) fn child(tid: Tid) -> io::Result<Tid> {
+pub(crate) fn vfork_child(tid: Tid) -> io::Result<Tid> {
     let mut message: libc::c_ulong = 0;
-    request(libc::PTRACE_GETEVENTMSG, tid, 0, from_mut(&mut message) as usize)?;
+    ptrace_request(libc::PTRACE_GETEVENTMSG, tid, 0, from_mut(&mut message) as usize)?;
     Tid::try_from(message).map_err(|_| io::ErrorKind::NotFound.into())
 }
 
 /// Makes a thread stop soon.
-pub(crate) fn interrupt(tid: Tid) -> io::Result<()> {
-    request(libc::PTRACE_INTERRUPT, tid, 0, 0)
+pub(crate) fn interrupt_thread(tid: Tid) -> io::Result<()> {
+    ptrace_request(libc::PTRACE_INTERRUPT, tid, 0, 0)
 }
 
 /// Lets a thread go on, with a signal unless it is 0.
-pub(crate) fn go(tid: Tid, how: Go, signal: c_int) -> io::Result<()> {
+pub(crate) fn resume_thread(tid: Tid, how: ResumeMode, signal: c_int) -> io::Result<()> {
     let what = match how {
-        Go::On => libc::PTRACE_CONT,
-        Go::ToCall => libc::PTRACE_SYSCALL,
-        Go::Listen => libc::PTRACE_LISTEN,
+        ResumeMode::On => libc::PTRACE_CONT,
+        ResumeMode::ToCall => libc::PTRACE_SYSCALL,
+        ResumeMode::Listen => libc::PTRACE_LISTEN,
     };
-    request(what, tid, 0, signal as usize)
+    ptrace_request(what, tid, 0, signal as usize)
 }
 
 /// Ends the trace of a thread, which runs on.
-pub(crate) fn detach(tid: Tid, signal: c_int) -> io::Result<()> {
-    request(libc::PTRACE_DETACH, tid, 0, signal as usize)
+pub(crate) fn detach_thread(tid: Tid, signal: c_int) -> io::Result<()> {
+    ptrace_request(libc::PTRACE_DETACH, tid, 0, signal as usize)
 }
 
 /// General registers.
-pub(crate) fn registers(tid: Tid) -> io::Result<Registers> {
+pub(crate) fn get_registers(tid: Tid) -> io::Result<Registers> {
     let mut registers = MaybeUninit::<Registers>::zeroed();
-    request(libc::PTRACE_GETREGS, tid, 0, registers.as_mut_ptr() as usize)?;
+    ptrace_request(libc::PTRACE_GETREGS, tid, 0, registers.as_mut_ptr() as usize)?;
     // SAFETY: the structure is all numbers, so zeros are valid, and the kernel has filled it.
     Ok(unsafe { registers.assume_init() })
 }
 
 /// Sets the general registers.
 pub(crate) fn set_registers(tid: Tid, registers: &Registers) -> io::Result<()> {
-    request(libc::PTRACE_SETREGS, tid, 0, from_ref(registers) as usize)
+    ptrace_request(libc::PTRACE_SETREGS, tid, 0, from_ref(registers) as usize)
 }
 
 /// Sets the GS base, and no other register.
 pub(crate) fn set_gs_base(tid: Tid, address: u64) -> io::Result<()> {
-    request(libc::PTRACE_POKEUSER, tid, offset_of!(Registers, gs_base), address as usize)
+    ptrace_request(libc::PTRACE_POKEUSER, tid, offset_of!(Registers, gs_base), address as usize)
 }
 
 /// Vector registers, as the processor stores them.
-pub(crate) fn vectors(tid: Tid) -> io::Result<Vec<u8>> {
+pub(crate) fn get_vectors(tid: Tid) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0u8; XSTATE_BYTES];
     let mut lent = iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-    request(libc::PTRACE_GETREGSET, tid, XSTATE, from_mut(&mut lent) as usize)?;
+    ptrace_request(libc::PTRACE_GETREGSET, tid, XSTATE, from_mut(&mut lent) as usize)?;
     bytes.truncate(lent.iov_len);
     Ok(bytes)
 }
@@ -107,24 +107,24 @@ pub(crate) fn vectors(tid: Tid) -> io::Result<Vec<u8>> {
 /// Sets the vector registers to what `vectors` gave.
 pub(crate) fn set_vectors(tid: Tid, bytes: &mut [u8]) -> io::Result<()> {
     let mut lent = iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-    request(libc::PTRACE_SETREGSET, tid, XSTATE, from_mut(&mut lent) as usize)
+    ptrace_request(libc::PTRACE_SETREGSET, tid, XSTATE, from_mut(&mut lent) as usize)
 }
 
 /// Signals that a thread blocks, a bit each.
-pub(crate) fn blocked(tid: Tid) -> io::Result<u64> {
+pub(crate) fn blocked_signals(tid: Tid) -> io::Result<u64> {
     let mut mask = 0u64;
-    request(libc::PTRACE_GETSIGMASK, tid, size_of::<u64>(), from_mut(&mut mask) as usize)?;
+    ptrace_request(libc::PTRACE_GETSIGMASK, tid, size_of::<u64>(), from_mut(&mut mask) as usize)?;
     Ok(mask)
 }
 
 /// Sets which signals a thread blocks.
-pub(crate) fn block(tid: Tid, mask: u64) -> io::Result<()> {
-    request(libc::PTRACE_SETSIGMASK, tid, size_of::<u64>(), from_ref(&mask) as usize)
+pub(crate) fn set_blocked_signals(tid: Tid, mask: u64) -> io::Result<()> {
+    ptrace_request(libc::PTRACE_SETSIGMASK, tid, size_of::<u64>(), from_ref(&mask) as usize)
 }
 
 /// Where a thread stands in a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum SyscallPosition {
     /// At the beginning of one; the address is that behind the instruction.
     Beginning(u64),
     /// At the end of one.
@@ -134,24 +134,24 @@ pub(crate) enum Place {
 }
 
 /// Where a thread stands.
-pub(crate) fn place(tid: Tid) -> io::Result<Place> {
+pub(crate) fn syscall_position(tid: Tid) -> io::Result<SyscallPosition> {
     const BEGINNING: u8 = 1;
     const END: u8 = 2;
     let mut info = MaybeUninit::<ptrace_syscall_info>::zeroed();
     let size = size_of::<ptrace_syscall_info>();
-    request(libc::PTRACE_GET_SYSCALL_INFO as c_uint, tid, size, info.as_mut_ptr() as usize)?;
+    ptrace_request(libc::PTRACE_GET_SYSCALL_INFO as c_uint, tid, size, info.as_mut_ptr() as usize)?;
     // SAFETY: the structure is all numbers, so zeros are valid where the kernel wrote nothing.
     let info = unsafe { info.assume_init() };
     Ok(match info.op {
-        BEGINNING => Place::Beginning(info.instruction_pointer),
-        END => Place::End,
-        _ => Place::Elsewhere,
+        BEGINNING => SyscallPosition::Beginning(info.instruction_pointer),
+        END => SyscallPosition::End,
+        _ => SyscallPosition::Elsewhere,
     })
 }
 
 /// What the kernel reports of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Report {
+pub(crate) enum WaitReport {
     /// It stopped.
     Stopped {
         /// Number of the thread.
@@ -166,7 +166,7 @@ pub(crate) enum Report {
 /// Report of a thread that this one traces, if there is one, or of this one `only`. Ends are
 /// reported if asked for, and otherwise left for the parent of a process. `NotFound` where nothing
 /// is traced.
-pub(crate) fn report(ends: bool, only: Option<Tid>) -> io::Result<Option<Report>> {
+pub(crate) fn next_report(ends: bool, only: Option<Tid>) -> io::Result<Option<WaitReport>> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let options = libc::WSTOPPED | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
     let options = options | if ends { libc::WEXITED } else { 0 };
@@ -188,14 +188,14 @@ pub(crate) fn report(ends: bool, only: Option<Tid>) -> io::Result<Option<Report>
     };
     Ok(match (tid, code) {
         (0, _) => None,
-        (_, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED) => Some(Report::Ended),
-        _ => Some(Report::Stopped { tid, status }),
+        (_, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED) => Some(WaitReport::Ended),
+        _ => Some(WaitReport::Stopped { tid, status }),
     })
 }
 
 /// Lets the calling process be traced by any process of its user, where the kernel's module Yama
 /// asks for that; elsewhere it changes nothing.
-pub(crate) fn allow(tracer: Tid) {
+pub(crate) fn allow_tracer(tracer: Tid) {
     // SAFETY: this call takes numbers and touches no memory.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, tracer as libc::c_ulong, 0, 0, 0) };
 }

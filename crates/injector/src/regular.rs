@@ -10,15 +10,15 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 
 /// Opens a regular file for reading. Its path is the kernel's word: it has no links, unless it is
 /// one of `/proc` that leads to what a process executes.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let of_kernel = path.starts_with("/proc");
     let links = if of_kernel { ResolveFlags::empty() } else { ResolveFlags::NO_SYMLINKS };
-    reopen(&rustix::fs::openat2(CWD, path, flags, Mode::empty(), links)?)
+    reopen_regular(&rustix::fs::openat2(CWD, path, flags, Mode::empty(), links)?)
 }
 
 /// Opens a file for reading that was opened as a path, if it is a regular one.
-pub(crate) fn reopen(file: &OwnedFd) -> io::Result<File> {
+pub(crate) fn reopen_regular(file: &OwnedFd) -> io::Result<File> {
     let mode = rustix::fs::fstat(file)?.st_mode;
     if mode & libc::S_IFMT != libc::S_IFREG {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
@@ -42,10 +42,10 @@ mod tests {
         fs::write(&file, "text").unwrap();
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         symlink(&file, &link).unwrap();
-        open(&file).unwrap();
-        open(Path::new("/proc/self/exe")).unwrap();
+        open_regular(&file).unwrap();
+        open_regular(Path::new("/proc/self/exe")).unwrap();
         for other in [&pipe, &link, Path::new("/dev/null"), place.path()] {
-            open(other).unwrap_err();
+            open_regular(other).unwrap_err();
         }
     }
 }

@@ -4,11 +4,11 @@
 
 use std::time::Instant;
 
-use crate::foothold::Foothold;
-use crate::memory::Memory;
+use crate::code_cave::CodeCave;
+use crate::memory::ProcessMemory;
 use crate::outcome::Error;
-use crate::ptrace::{self, Go, Place, Registers};
-use crate::seized::{Seized, Stop};
+use crate::ptrace::{self, Registers, ResumeMode, SyscallPosition};
+use crate::traced_thread::{StopKind, TracedThread};
 use crate::tuning::UNTIL_INTERRUPTED;
 
 /// Bytes below the stack pointer that are left as they are before a function is called.
@@ -18,12 +18,12 @@ const CODE_64: u64 = 0x33;
 
 /// Thread that works for us, with a foothold in its process.
 #[derive(Debug)]
-pub(crate) struct Remote<'a> {
-    seized: &'a mut Seized,
+pub(crate) struct RemoteWorker<'a> {
+    seized: &'a mut TracedThread,
     registers: Registers,
     vectors: Vec<u8>,
     mask: u64,
-    foothold: Foothold,
+    foothold: CodeCave,
     until: Instant,
     /// Signal that stopped the process meanwhile (SIGSTOP cannot be blocked), or 0.
     stopped_by: i32,
@@ -31,32 +31,35 @@ pub(crate) struct Remote<'a> {
 
 /// State of a thread before it works for us.
 #[derive(Debug)]
-pub(crate) struct Beginning {
+pub(crate) struct SavedThreadState {
     /// Its registers.
     pub registers: Registers,
     /// Signals that it blocks.
     pub mask: u64,
 }
 
-impl Beginning {
+impl SavedThreadState {
     /// Leads a thread from the event of its exec to the end of that system call, where the kernel
     /// has set all registers. Signals come behind that only.
-    pub(crate) fn of(seized: &mut Seized, until: Instant) -> Result<Beginning, Error> {
+    pub(crate) fn after_exec(
+        seized: &mut TracedThread,
+        until: Instant,
+    ) -> Result<SavedThreadState, Error> {
         const STEP: &str = "the end of its exec";
-        seized.go(Go::ToCall, 0, STEP)?;
-        match seized.wait(until, STEP)? {
-            Stop::Call => {}
-            stop => return Err(unexpected(seized, stop, STEP)),
+        seized.resume(ResumeMode::ToCall, 0, STEP)?;
+        match seized.wait_stop(until, STEP)? {
+            StopKind::Call => {}
+            stop => return Err(unexpected_stop(seized, stop, STEP)),
         }
-        let mask = ptrace::blocked(seized.tid()).map_err(seized.failed(STEP))?;
-        Ok(Beginning { registers: seized.registers(STEP)?, mask })
+        let mask = ptrace::blocked_signals(seized.thread_id()).map_err(seized.step_error(STEP))?;
+        Ok(SavedThreadState { registers: seized.registers(STEP)?, mask })
     }
 
     /// State of a thread that was interrupted and stands still.
-    pub(crate) fn interrupted(seized: &Seized) -> Result<Beginning, Error> {
+    pub(crate) fn of_interrupted(seized: &TracedThread) -> Result<SavedThreadState, Error> {
         const STEP: &str = "looking at a thread";
-        let mask = ptrace::blocked(seized.tid()).map_err(seized.failed(STEP))?;
-        Ok(Beginning { registers: seized.registers(STEP)?, mask })
+        let mask = ptrace::blocked_signals(seized.thread_id()).map_err(seized.step_error(STEP))?;
+        Ok(SavedThreadState { registers: seized.registers(STEP)?, mask })
     }
 
     /// Whether the code that runs next is 64-bit code.
@@ -65,51 +68,62 @@ impl Beginning {
     }
 }
 
-impl<'a> Remote<'a> {
+impl<'a> RemoteWorker<'a> {
     /// Begins to work in a process from a foothold. From here on it blocks all signals.
     pub(crate) fn begin(
-        seized: &'a mut Seized,
-        beginning: &Beginning,
-        foothold: Foothold,
+        seized: &'a mut TracedThread,
+        beginning: &SavedThreadState,
+        foothold: CodeCave,
         until: Instant,
-    ) -> Result<Remote<'a>, Error> {
+    ) -> Result<RemoteWorker<'a>, Error> {
         const STEP: &str = "beginning to work in it";
-        let vectors = ptrace::vectors(seized.tid()).map_err(seized.failed(STEP))?;
+        let vectors = ptrace::get_vectors(seized.thread_id()).map_err(seized.step_error(STEP))?;
         let (registers, mask) = (beginning.registers, beginning.mask);
-        let remote = Remote { seized, registers, vectors, mask, foothold, until, stopped_by: 0 };
-        remote.stand_ready(STEP)?;
-        ptrace::block(remote.seized.tid(), u64::MAX).map_err(remote.seized.failed(STEP))?;
+        let remote =
+            RemoteWorker { seized, registers, vectors, mask, foothold, until, stopped_by: 0 };
+        remote.prepare_to_resume(STEP)?;
+        ptrace::set_blocked_signals(remote.seized.thread_id(), u64::MAX)
+            .map_err(remote.seized.step_error(STEP))?;
         Ok(remote)
     }
 
     /// Number of the process.
-    pub(crate) fn process(&self) -> u32 {
-        self.seized.process()
+    pub(crate) fn process_id(&self) -> u32 {
+        self.seized.process_id()
     }
 
     /// Stack pointer of the program.
-    pub(crate) fn stack(&self) -> u64 {
+    pub(crate) fn program_stack(&self) -> u64 {
         self.registers.rsp
     }
 
     /// Makes a system call.
-    pub(crate) fn call(
+    pub(crate) fn system_call(
         &mut self,
         number: libc::c_long,
         arguments: [u64; 6],
         step: &'static str,
     ) -> Result<u64, Error> {
         let [rdi, rsi, rdx, r10, r8, r9] = arguments;
-        let rip = self.foothold.call();
-        let registers =
-            Registers { rip, rax: number as u64, rdi, rsi, rdx, r10, r8, r9, ..self.fresh() };
+        let rip = self.foothold.call_address();
+        let registers = Registers {
+            rip,
+            rax: number as u64,
+            rdi,
+            rsi,
+            rdx,
+            r10,
+            r8,
+            r9,
+            ..self.fresh_registers()
+        };
         self.seized.set_registers(&registers, step)?;
         self.make_call(step)?;
         let result = self.seized.registers(step)?.rax as i64;
         match i32::try_from(result) {
             Ok(error @ -4095..=-1) => {
                 let source = std::io::Error::from_raw_os_error(-error);
-                Err(Error::Kernel { process: self.process(), step, source })
+                Err(Error::Kernel { process: self.process_id(), step, source })
             }
             _ => Ok(result as u64),
         }
@@ -121,9 +135,9 @@ impl<'a> Remote<'a> {
     }
 
     /// Calls a function with one argument, on a stack that ends at an address.
-    pub(crate) fn function(
+    pub(crate) fn call_function(
         &mut self,
-        memory: &Memory,
+        memory: &ProcessMemory,
         function: u64,
         argument: u64,
         stack: u64,
@@ -131,39 +145,41 @@ impl<'a> Remote<'a> {
     ) -> Result<i32, Error> {
         // As a call leaves it: 8 bytes below a multiple of 16.
         let stack = (stack & !15).saturating_sub(8);
-        memory.write(stack, &self.foothold.called().to_le_bytes())?;
-        let registers = Registers { rip: function, rdi: argument, rsp: stack, ..self.fresh() };
+        memory.write(stack, &self.foothold.return_target().to_le_bytes())?;
+        let registers =
+            Registers { rip: function, rdi: argument, rsp: stack, ..self.fresh_registers() };
         self.seized.set_registers(&registers, step)?;
         loop {
-            self.seized.go(Go::ToCall, 0, step)?;
-            self.stop_at_call(step)?;
-            let place = ptrace::place(self.seized.tid()).map_err(self.seized.failed(step))?;
-            if place == Place::Beginning(self.foothold.returned()) {
+            self.seized.resume(ResumeMode::ToCall, 0, step)?;
+            self.wait_for_call(step)?;
+            let place = ptrace::syscall_position(self.seized.thread_id())
+                .map_err(self.seized.step_error(step))?;
+            if place == SyscallPosition::Beginning(self.foothold.returned_address()) {
                 break;
             }
         }
         // An `int`: the upper half of the register says nothing.
         let result = self.seized.registers(step)?.rdi as i32;
-        self.seized.go(Go::ToCall, 0, step)?;
-        self.stop_at_call(step)?;
+        self.seized.resume(ResumeMode::ToCall, 0, step)?;
+        self.wait_for_call(step)?;
         Ok(result)
     }
 
     /// Sets until when what comes must be done.
-    pub(crate) fn has_until(&mut self, until: Instant) {
+    pub(crate) fn set_deadline(&mut self, until: Instant) {
         self.until = until;
     }
 
     /// Makes it stand still where a function did not come back.
-    pub(crate) fn halt(&mut self) -> Result<(), Error> {
-        self.seized.halt(UNTIL_INTERRUPTED, "stopping it")
+    pub(crate) fn halt_worker(&mut self) -> Result<(), Error> {
+        self.seized.halt_thread(UNTIL_INTERRUPTED, "stopping it")
     }
 
     /// Sets what the GS base is from now on, also when this process ends without its end.
     pub(crate) fn set_gs_base(&mut self, address: u64) -> Result<(), Error> {
         const STEP: &str = "setting its GS base";
         self.registers.gs_base = address;
-        self.stand_ready(STEP)
+        self.prepare_to_resume(STEP)
     }
 
     /// What the GS base is.
@@ -172,83 +188,85 @@ impl<'a> Remote<'a> {
     }
 
     /// Makes the process stand where it begins its program by itself.
-    fn stand_ready(&self, step: &'static str) -> Result<(), Error> {
-        let rip = self.foothold.finish();
-        self.seized.set_registers(&Registers { rip, ..self.fresh() }, step)
+    fn prepare_to_resume(&self, step: &'static str) -> Result<(), Error> {
+        let rip = self.foothold.finish_address();
+        self.seized.set_registers(&Registers { rip, ..self.fresh_registers() }, step)
     }
 
     /// Registers from which a call in the process begins. That it comes from no system call keeps
     /// the kernel from beginning one again.
-    fn fresh(&self) -> Registers {
+    fn fresh_registers(&self) -> Registers {
         Registers { orig_rax: u64::MAX, ..self.registers }
     }
 
     /// Lets the process make the system call that it stands before.
     fn make_call(&mut self, step: &'static str) -> Result<(), Error> {
         for _ in ["beginning", "end"] {
-            self.seized.go(Go::ToCall, 0, step)?;
-            self.stop_at_call(step)?;
+            self.seized.resume(ResumeMode::ToCall, 0, step)?;
+            self.wait_for_call(step)?;
         }
         Ok(())
     }
 
     /// Waits until the process stands at the beginning or the end of a system call.
-    fn stop_at_call(&mut self, step: &'static str) -> Result<(), Error> {
+    fn wait_for_call(&mut self, step: &'static str) -> Result<(), Error> {
         loop {
-            match self.seized.wait(self.until, step)? {
-                Stop::Call => return Ok(()),
+            match self.seized.wait_stop(self.until, step)? {
+                StopKind::Call => return Ok(()),
                 // The one signal that cannot be blocked and does not end the process: the process
                 // gets it when it is let go.
-                Stop::Signal(libc::SIGSTOP) => {
+                StopKind::Signal(libc::SIGSTOP) => {
                     self.stopped_by = libc::SIGSTOP;
-                    self.seized.go(Go::ToCall, 0, step)?;
+                    self.seized.resume(ResumeMode::ToCall, 0, step)?;
                 }
                 // Its process is stopped, and stays so when it is let go; or was a moment ago.
-                Stop::Group | Stop::Interrupted => self.seized.go(Go::ToCall, 0, step)?,
-                stop => return Err(unexpected(self.seized, stop, step)),
+                StopKind::Group | StopKind::Interrupted => {
+                    self.seized.resume(ResumeMode::ToCall, 0, step)?
+                }
+                stop => return Err(unexpected_stop(self.seized, stop, step)),
             }
         }
     }
 
     /// Makes the process stand at its first instruction as it was, from wherever it is. Says which
     /// signal stopped it meanwhile, or 0.
-    pub(crate) fn end(mut self, memory: &Memory) -> Result<i32, Error> {
+    pub(crate) fn finish_exec(mut self, memory: &ProcessMemory) -> Result<i32, Error> {
         const STEP: &str = "putting its registers back";
-        self.seized.halt(UNTIL_INTERRUPTED, STEP)?;
+        self.seized.halt_thread(UNTIL_INTERRUPTED, STEP)?;
         // The process begins its program by itself until it has its own registers back, and only
         // then nothing leads to the foothold any more.
-        self.stand_ready(STEP)?;
-        let tid = self.seized.tid();
-        ptrace::set_vectors(tid, &mut self.vectors).map_err(self.seized.failed(STEP))?;
-        ptrace::block(tid, self.mask).map_err(self.seized.failed(STEP))?;
-        self.seized.set_registers(&self.fresh(), STEP)?;
-        self.foothold.leave(memory)?;
+        self.prepare_to_resume(STEP)?;
+        let tid = self.seized.thread_id();
+        ptrace::set_vectors(tid, &mut self.vectors).map_err(self.seized.step_error(STEP))?;
+        ptrace::set_blocked_signals(tid, self.mask).map_err(self.seized.step_error(STEP))?;
+        self.seized.set_registers(&self.fresh_registers(), STEP)?;
+        self.foothold.restore_bytes(memory)?;
         Ok(self.stopped_by)
     }
 
     /// The same for a thread that was interrupted: it stands where it was, so that the kernel goes
     /// on with its system call, or begins it again, as if nothing had been.
-    pub(crate) fn end_interrupted(mut self, memory: &Memory) -> Result<i32, Error> {
+    pub(crate) fn finish_interrupted(mut self, memory: &ProcessMemory) -> Result<i32, Error> {
         const STEP: &str = "putting its registers back";
-        self.seized.halt(UNTIL_INTERRUPTED, STEP)?;
-        self.stand_ready(STEP)?;
-        let tid = self.seized.tid();
-        if self.seized.halt_anew(Instant::now() + UNTIL_INTERRUPTED, STEP)? {
+        self.seized.halt_thread(UNTIL_INTERRUPTED, STEP)?;
+        self.prepare_to_resume(STEP)?;
+        let tid = self.seized.thread_id();
+        if self.seized.halt_again(Instant::now() + UNTIL_INTERRUPTED, STEP)? {
             self.stopped_by = libc::SIGSTOP;
         }
-        ptrace::set_vectors(tid, &mut self.vectors).map_err(self.seized.failed(STEP))?;
-        ptrace::block(tid, self.mask).map_err(self.seized.failed(STEP))?;
+        ptrace::set_vectors(tid, &mut self.vectors).map_err(self.seized.step_error(STEP))?;
+        ptrace::set_blocked_signals(tid, self.mask).map_err(self.seized.step_error(STEP))?;
         self.seized.set_registers(&self.registers, STEP)?;
-        self.foothold.leave(memory)?;
+        self.foothold.restore_bytes(memory)?;
         Ok(self.stopped_by)
     }
 }
 
 /// Error of a stop that should not be.
-pub(crate) fn unexpected(seized: &Seized, stop: Stop, step: &'static str) -> Error {
+pub(crate) fn unexpected_stop(seized: &TracedThread, stop: StopKind, step: &'static str) -> Error {
     let stop = match stop {
-        Stop::Signal(signal) => format!("signal {signal}"),
+        StopKind::Signal(signal) => format!("signal {signal}"),
         stop => format!("{stop:?}"),
     };
-    Error::Unexpected { process: seized.process(), stop, step }
+    Error::Unexpected { process: seized.process_id(), stop, step }
 }

@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
-use crate::outcome::{Left, Right};
+use crate::outcome::{FilePrivilege, SkipReason};
 use crate::regular;
 use crate::tuning::INTERPRETERS;
 
 /// Looks at the file that a process is about to execute, as that process sees it. Its path may be
 /// relative to the process's working directory. `Ok` where nothing speaks against a trace; a file
 /// that cannot be opened is one that cannot be executed either, or one of somebody else's.
-pub(crate) fn look(process: u32, path: &Path) -> Result<(), Left> {
+pub(crate) fn check_privileges(process: u32, path: &Path) -> Result<(), SkipReason> {
     let mut path = path.to_owned();
     for _ in 0..INTERPRETERS {
-        let Some(file) = open(process, &path) else { return Ok(()) };
-        if let Some(right) = right(process, &file) {
-            return Err(Left::GainsRights { path, right });
+        let Some(file) = open_target(process, &path) else { return Ok(()) };
+        if let Some(right) = gained_privilege(process, &file) {
+            return Err(SkipReason::GainsRights { path, right });
         }
-        let Some(interpreter) = interpreter(&file) else { return Ok(()) };
+        let Some(interpreter) = script_interpreter(&file) else { return Ok(()) };
         path = interpreter;
     }
     Ok(())
@@ -30,11 +30,11 @@ pub(crate) fn look(process: u32, path: &Path) -> Result<(), Left> {
 
 /// Opens a file without reading it, below the root that a process has, or by a descriptor that it
 /// has.
-pub(crate) fn open(process: u32, path: &Path) -> Option<OwnedFd> {
+pub(crate) fn open_target(process: u32, path: &Path) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let folder =
         |name: &str| rustix::fs::open(format!("/proc/{process}/{name}"), flags, Mode::empty()).ok();
-    if let Some((number, rest)) = of_descriptor(process, path) {
+    if let Some((number, rest)) = descriptor_of_path(process, path) {
         let opened = folder(&format!("fd/{number}"))?;
         if rest.as_os_str().is_empty() {
             return Some(opened);
@@ -59,7 +59,7 @@ pub(crate) fn is_of(process: u32, user: u32) -> bool {
 }
 
 /// Number of the descriptor by which a process names a file, and the path below that.
-fn of_descriptor(process: u32, path: &Path) -> Option<(u32, &Path)> {
+fn descriptor_of_path(process: u32, path: &Path) -> Option<(u32, &Path)> {
     let own = format!("/proc/{process}/fd");
     let below = ["/proc/self/fd", "/proc/thread-self/fd", "/dev/fd", &own];
     let rest = below.iter().find_map(|folder| path.strip_prefix(folder).ok())?;
@@ -70,7 +70,7 @@ fn of_descriptor(process: u32, path: &Path) -> Option<(u32, &Path)> {
 
 /// Path for people of a program that a process names by a descriptor.
 pub(crate) fn plain_name(process: u32, path: PathBuf) -> PathBuf {
-    match of_descriptor(process, &path) {
+    match descriptor_of_path(process, &path) {
         Some((number, rest)) => {
             let opened = std::fs::read_link(format!("/proc/{process}/fd/{number}"));
             opened.map_or(path.clone(), |opened| {
@@ -82,26 +82,26 @@ pub(crate) fn plain_name(process: u32, path: PathBuf) -> PathBuf {
 }
 
 /// Path by which a file that is opened without rights can be named.
-fn own_name(file: &OwnedFd) -> String {
+fn proc_name(file: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
 /// Right that the file gives, and that the process does not have.
-fn right(process: u32, file: &OwnedFd) -> Option<Right> {
+fn gained_privilege(process: u32, file: &OwnedFd) -> Option<FilePrivilege> {
     let about = rustix::fs::fstat(file).ok()?;
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    if let Some(right) = of_mode(about.st_mode, [about.st_uid, about.st_gid], &status) {
+    if let Some(right) = privilege_of_mode(about.st_mode, [about.st_uid, about.st_gid], &status) {
         return Some(right);
     }
     // As many bytes as the kernel's structure has.
     let mut value = [0u8; 24];
-    let length = rustix::fs::getxattr(own_name(file), "security.capability", &mut value[..]);
-    length.is_ok_and(|length| length > 0).then_some(Right::Capabilities)
+    let length = rustix::fs::getxattr(proc_name(file), "security.capability", &mut value[..]);
+    length.is_ok_and(|length| length > 0).then_some(FilePrivilege::Capabilities)
 }
 
 /// Right that a file of this mode, user and group gives to a process with this text of `status`.
 /// Root loses nothing in a program that is to run as root.
-fn of_mode(mode: u32, [user, group]: [u32; 2], status: &str) -> Option<Right> {
+fn privilege_of_mode(mode: u32, [user, group]: [u32; 2], status: &str) -> Option<FilePrivilege> {
     const SET_USER: u32 = 0o4000;
     const SET_GROUP: u32 = 0o2000;
     // The real, the effective, the saved one, and that for files.
@@ -113,21 +113,21 @@ fn of_mode(mode: u32, [user, group]: [u32; 2], status: &str) -> Option<Right> {
         })
     };
     if mode & SET_USER != 0 && !is_throughout("Uid:", user) {
-        return Some(Right::SetUser);
+        return Some(FilePrivilege::SetUser);
     }
-    (mode & SET_GROUP != 0 && !is_throughout("Gid:", group)).then_some(Right::SetGroup)
+    (mode & SET_GROUP != 0 && !is_throughout("Gid:", group)).then_some(FilePrivilege::SetGroup)
 }
 
 /// Interpreter that the first line of a script names.
-fn interpreter(file: &OwnedFd) -> Option<PathBuf> {
+fn script_interpreter(file: &OwnedFd) -> Option<PathBuf> {
     // As many bytes as the kernel looks at.
     let mut line = [0u8; 256];
-    let length = regular::reopen(file).ok()?.read(&mut line).ok()?;
-    of_line(line.get(..length)?)
+    let length = regular::reopen_regular(file).ok()?.read(&mut line).ok()?;
+    parse_interpreter(line.get(..length)?)
 }
 
 /// Interpreter that a script's first bytes name.
-pub(crate) fn of_line(line: &[u8]) -> Option<PathBuf> {
+pub(crate) fn parse_interpreter(line: &[u8]) -> Option<PathBuf> {
     let line = line.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?.trim_ascii_start();
     let name = line.split(|byte| b" \t\0".contains(byte)).next()?;
     (!name.is_empty()).then(|| PathBuf::from(std::ffi::OsStr::from_bytes(name)))
@@ -153,26 +153,32 @@ mod tests {
         fs::write(&program, "x").unwrap();
         fs::write(&script, format!("#! {} -x\n", program.display())).unwrap();
         let is_given = give_away(&program);
-        for (mode, expected) in
-            [(0o755, None), (0o4755, Some(Right::SetUser)), (0o2755, Some(Right::SetGroup))]
-        {
+        for (mode, expected) in [
+            (0o755, None),
+            (0o4755, Some(FilePrivilege::SetUser)),
+            (0o2755, Some(FilePrivilege::SetGroup)),
+        ] {
             fs::set_permissions(&program, fs::Permissions::from_mode(mode)).unwrap();
-            let expected = expected
-                .filter(|_| is_given)
-                .map_or(Ok(()), |right| Err(Left::GainsRights { path: program.clone(), right }));
-            assert_eq!(look(own, &program), expected, "{mode:o}");
-            assert_eq!(look(own, &script), expected, "{mode:o}, by a script");
+            let expected = expected.filter(|_| is_given).map_or(Ok(()), |right| {
+                Err(SkipReason::GainsRights { path: program.clone(), right })
+            });
+            assert_eq!(check_privileges(own, &program), expected, "{mode:o}");
+            assert_eq!(check_privileges(own, &script), expected, "{mode:o}, by a script");
         }
     }
 
     #[test]
     fn who_has_the_rights_already_gains_none() {
         let status = "Name:\tx\nUid:\t0\t0\t0\t0\nGid:\t5\t5\t7\t5\n";
-        let of = |mode, user, group| of_mode(mode, [user, group], status);
+        let of = |mode, user, group| privilege_of_mode(mode, [user, group], status);
         assert_eq!(of(0o4755, 0, 5), None);
-        assert_eq!(of(0o4755, 1000, 5), Some(Right::SetUser));
-        assert_eq!(of(0o2755, 0, 5), Some(Right::SetGroup), "it was another group before");
-        assert_eq!(of_mode(0o4755, [0, 0], ""), Some(Right::SetUser), "nobody knows");
+        assert_eq!(of(0o4755, 1000, 5), Some(FilePrivilege::SetUser));
+        assert_eq!(of(0o2755, 0, 5), Some(FilePrivilege::SetGroup), "it was another group before");
+        assert_eq!(
+            privilege_of_mode(0o4755, [0, 0], ""),
+            Some(FilePrivilege::SetUser),
+            "nobody knows"
+        );
     }
 
     #[test]
@@ -192,19 +198,24 @@ mod tests {
             format!("/proc/self/fd/{}/program", below.as_raw_fd()),
         ];
         for name in names.map(PathBuf::from) {
-            let gains = Left::GainsRights { path: name.clone(), right: Right::SetUser };
-            assert_eq!(look(own, &name), if is_given { Err(gains) } else { Ok(()) });
+            let gains =
+                SkipReason::GainsRights { path: name.clone(), right: FilePrivilege::SetUser };
+            assert_eq!(check_privileges(own, &name), if is_given { Err(gains) } else { Ok(()) });
             assert_eq!(plain_name(own, name), program);
         }
         fs::remove_file(&program).unwrap();
         let name = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
-        assert_eq!(look(own, &name).is_err(), is_given, "it is deleted, and has its rights");
+        assert_eq!(
+            check_privileges(own, &name).is_err(),
+            is_given,
+            "it is deleted, and has its rights"
+        );
     }
 
     #[test]
     fn a_file_that_is_not_there_speaks_against_nothing() {
-        assert_eq!(look(std::process::id(), Path::new("/nowhere/at/all")), Ok(()));
-        assert_eq!(look(std::process::id(), Path::new("nowhere")), Ok(()));
+        assert_eq!(check_privileges(std::process::id(), Path::new("/nowhere/at/all")), Ok(()));
+        assert_eq!(check_privileges(std::process::id(), Path::new("nowhere")), Ok(()));
     }
 
     /// Whoever announces it would hold a thread of the recorder for ever.
@@ -217,7 +228,7 @@ mod tests {
         let (done, is_done) = std::sync::mpsc::channel();
         let path = pipe.clone();
         let looks = std::thread::spawn(move || {
-            assert_eq!(look(std::process::id(), &path), Ok(()));
+            assert_eq!(check_privileges(std::process::id(), &path), Ok(()));
             done.send(()).unwrap();
         });
         let result = is_done.recv_timeout(std::time::Duration::from_secs(20));
@@ -232,15 +243,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let script = folder.path().join("script");
         fs::write(&script, format!("#!{}\n", script.display())).unwrap();
-        assert_eq!(look(std::process::id(), &script), Ok(()));
+        assert_eq!(check_privileges(std::process::id(), &script), Ok(()));
     }
 
     #[test]
     fn first_lines_name_interpreters() {
-        assert_eq!(of_line(b"#!/bin/sh -e\nx"), Some(PathBuf::from("/bin/sh")));
-        assert_eq!(of_line(b"#! \t/bin/sh"), Some(PathBuf::from("/bin/sh")));
+        assert_eq!(parse_interpreter(b"#!/bin/sh -e\nx"), Some(PathBuf::from("/bin/sh")));
+        assert_eq!(parse_interpreter(b"#! \t/bin/sh"), Some(PathBuf::from("/bin/sh")));
         for text in [&b"#!"[..], b"#!\n/bin/sh", b"\x7fELF", b""] {
-            assert_eq!(of_line(text), None, "{text:?}");
+            assert_eq!(parse_interpreter(text), None, "{text:?}");
         }
     }
 }

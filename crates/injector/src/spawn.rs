@@ -12,19 +12,19 @@ use std::thread;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::announced::{client, message, server};
 use crate::blob::Prepare;
-use crate::outcome::{Error, Outcome};
-use crate::trace::{self, Exec, Who};
+use crate::exec_announcement::{client, message, server};
+use crate::outcome::{Error, InjectionOutcome};
+use crate::trace::{self, ExecutingThread, PendingExec};
 use crate::tuning::UNTIL_EXEC;
 
 /// Child that was started, and what came of its injection.
 #[derive(Debug)]
-pub struct Spawned {
-    /// The child. [`wait`] waits for its end.
+pub struct SpawnedChild {
+    /// The child. [`wait_child`] waits for its end.
     pub child: Child,
     /// What came of the injection.
-    pub result: Result<Outcome, Error>,
+    pub result: Result<InjectionOutcome, Error>,
 }
 
 /// Starts a command whose exec is followed. `program` is its file, as a path: what its rights are
@@ -32,19 +32,20 @@ pub struct Spawned {
 ///
 /// # Errors
 /// The command cannot be started. If only the injection fails, the program runs as it is.
-pub fn spawn(
+pub fn spawn_traced(
     mut command: Command,
     program: &Path,
     prepare: Arc<dyn Prepare>,
-) -> Result<Spawned, Error> {
+) -> Result<SpawnedChild, Error> {
     let failed = |source| Error::Spawn { path: program.to_owned(), source };
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-    let mut bytes = message::encode(Who::Itself, 0, program).map_err(failed)?;
+    let mut bytes =
+        message::encode_announcement(ExecutingThread::Itself, 0, program).map_err(failed)?;
     let announce = move || {
-        message::set_tid(&mut bytes, std::process::id());
+        message::write_tid(&mut bytes, std::process::id());
         // Without a recorder the program runs all the same.
         if (&theirs).write_all(&bytes).is_ok() {
-            let _ = client::answer(&theirs);
+            let _ = client::wait_for_answer(&theirs);
         }
         Ok(())
     };
@@ -52,7 +53,7 @@ pub fn spawn(
     // was made before. It allocates nothing and takes no lock.
     unsafe { command.pre_exec(announce) };
     let of_thread = ours.try_clone().map_err(failed)?;
-    let follow = move || follow(&of_thread, &*prepare);
+    let follow = move || follow_exec(&of_thread, &*prepare);
     let following = thread::Builder::new().name("exec".to_owned()).spawn(follow).map_err(failed)?;
     let child = command.spawn();
     drop(command);
@@ -63,18 +64,19 @@ pub fn spawn(
     let result = following.join().unwrap_or_else(|_| {
         Err(Error::Announcement("the thread that follows it panicked".to_owned()))
     });
-    Ok(Spawned { child: child.map_err(failed)?, result })
+    Ok(SpawnedChild { child: child.map_err(failed)?, result })
 }
 
 /// Follows the exec of the child at the other end of a connection.
-fn follow(connection: &UnixStream, prepare: &dyn Prepare) -> Result<Outcome, Error> {
+fn follow_exec(connection: &UnixStream, prepare: &dyn Prepare) -> Result<InjectionOutcome, Error> {
     let refused = |error: io::Error| Error::Announcement(error.to_string());
     connection.set_read_timeout(Some(UNTIL_EXEC)).map_err(refused)?;
-    let message = message::read(connection).map_err(refused)?;
+    let message = message::read_announcement(connection).map_err(refused)?;
     let tid = i32::try_from(message.tid)
         .map_err(|_| Error::Announcement("its number is none".to_owned()))?;
-    let exec = Exec { process: message.tid, tid, who: message.who, program: &message.program };
-    trace::follow(&exec, connection, prepare, |traced| server::answer(connection, traced))
+    let exec =
+        PendingExec { process: message.tid, tid, who: message.who, program: &message.program };
+    trace::trace_exec(&exec, connection, prepare, |traced| server::send_answer(connection, traced))
 }
 
 /// Waits for the end of a child. Unlike [`Child::wait`], it takes no stop of a child whose later
@@ -82,7 +84,7 @@ fn follow(connection: &UnixStream, prepare: &dyn Prepare) -> Result<Outcome, Err
 ///
 /// # Errors
 /// As the kernel gives them.
-pub fn wait(child: &mut Child) -> io::Result<ExitStatus> {
+pub fn wait_child(child: &mut Child) -> io::Result<ExitStatus> {
     let pid = Pid::from_child(child);
     let end = match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(end) => end,

@@ -6,26 +6,26 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::outcome::{Error, Left};
-use crate::ptrace::{self, Go, Registers, Tid};
-use crate::seized::{self, Seized, Stop};
+use crate::outcome::{Error, SkipReason};
+use crate::ptrace::{self, Registers, ResumeMode, Tid};
+use crate::traced_thread::{self, StopKind, TracedThread};
 
 /// Threads of a process; all of them stand still.
 #[derive(Debug)]
-pub(crate) struct Threads {
+pub(crate) struct StoppedThreads {
     process: u32,
     end: Arc<OwnedFd>,
     /// Whether they may stand still for another reason, too: a stop of their process.
     may_be_stopped: bool,
     /// Each of them.
-    pub all: Vec<Thread>,
+    pub all: Vec<StoppedThread>,
 }
 
 /// Thread that stands still.
 #[derive(Debug)]
-pub(crate) struct Thread {
+pub(crate) struct StoppedThread {
     /// The trace of it.
-    pub seized: Seized,
+    pub seized: TracedThread,
     /// Its registers.
     pub registers: Registers,
     /// Signal that it gets when it is let go, or 0.
@@ -35,22 +35,26 @@ pub(crate) struct Thread {
 /// What is done when threads stop.
 const STEP: &str = "stopping its threads";
 
-impl Threads {
+impl StoppedThreads {
     /// Stops all threads of a process. On an error, those that were stopped go on when the calling
     /// thread ends, not before.
-    pub(crate) fn stop(process: u32, until: Instant) -> Result<Threads, Error> {
-        Threads::stop_such(process, false, until)
+    pub(crate) fn stop_all(process: u32, until: Instant) -> Result<StoppedThreads, Error> {
+        StoppedThreads::stop_with(process, false, until)
     }
 
     /// The same, also where the process is stopped already, as by SIGSTOP. It is stopped again when
     /// its threads are let go; those that are let go for moments do go on for these.
-    pub(crate) fn stop_even_stopped(process: u32, until: Instant) -> Result<Threads, Error> {
-        Threads::stop_such(process, true, until)
+    pub(crate) fn stop_even_stopped(process: u32, until: Instant) -> Result<StoppedThreads, Error> {
+        StoppedThreads::stop_with(process, true, until)
     }
 
-    fn stop_such(process: u32, may_be_stopped: bool, until: Instant) -> Result<Threads, Error> {
-        let end = seized::end_of(process).map_err(|_| Error::NoProcess { process })?;
-        let mut threads = Threads { process, end, may_be_stopped, all: Vec::new() };
+    fn stop_with(
+        process: u32,
+        may_be_stopped: bool,
+        until: Instant,
+    ) -> Result<StoppedThreads, Error> {
+        let end = traced_thread::open_pidfd(process).map_err(|_| Error::NoProcess { process })?;
+        let mut threads = StoppedThreads { process, end, may_be_stopped, all: Vec::new() };
         threads.stop_others(until)?;
         Ok(threads)
     }
@@ -63,15 +67,16 @@ impl Threads {
     /// Stops the threads that are not stopped yet.
     fn stop_others(&mut self, until: Instant) -> Result<(), Error> {
         let process = self.process;
-        let mut known: BTreeSet<Tid> = self.all.iter().map(|thread| thread.seized.tid()).collect();
+        let mut known: BTreeSet<Tid> =
+            self.all.iter().map(|thread| thread.seized.thread_id()).collect();
         // A thread that is not stopped yet may begin others.
         loop {
             let mut fresh = Vec::new();
-            for tid in tids(process) {
+            for tid in list_threads(process) {
                 if known.contains(&tid) || has_ended(process, tid) {
                     continue;
                 }
-                match Seized::join(process, tid, &self.end) {
+                match TracedThread::seize_running(process, tid, &self.end) {
                     Ok(seized) => fresh.push(seized),
                     Err(_) if has_ended(process, tid) => continue,
                     Err(error) => return Err(error),
@@ -82,7 +87,7 @@ impl Threads {
                 break;
             }
             for seized in fresh {
-                self.all.extend(stand(seized, self.may_be_stopped, until)?);
+                self.all.extend(wait_stopped(seized, self.may_be_stopped, until)?);
             }
         }
         if self.all.is_empty() { Err(Error::Gone { process, step: STEP }) } else { Ok(()) }
@@ -90,30 +95,32 @@ impl Threads {
 
     /// Lets some threads go on for a moment, and stops them again, and those that they have begun.
     /// What they execute is the program's own, so nothing is left in them if the tracer ends.
-    pub(crate) fn let_on(
+    pub(crate) fn resume_briefly(
         &mut self,
-        chosen: impl Fn(&Thread) -> bool,
+        chosen: impl Fn(&StoppedThread) -> bool,
         moment: Duration,
         until: Instant,
     ) -> Result<(), Error> {
-        let (mut gone_on, others): (Vec<Thread>, _) =
+        let (mut gone_on, others): (Vec<StoppedThread>, _) =
             std::mem::take(&mut self.all).into_iter().partition(chosen);
         self.all = others;
-        for Thread { seized, signal, .. } in &mut gone_on {
-            match seized.go(Go::On, *signal, STEP) {
+        for StoppedThread { seized, signal, .. } in &mut gone_on {
+            match seized.resume(ResumeMode::On, *signal, STEP) {
                 Ok(()) | Err(Error::Gone { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
         thread::sleep(moment);
         let mut again = false;
-        for Thread { seized, .. } in &mut gone_on {
+        for StoppedThread { seized, .. } in &mut gone_on {
             // One of a stopped process was told to stop twice: by that, and by us. It has not gone
             // on yet.
-            match seized.stop_by_now(STEP) {
+            match seized.take_stop(STEP) {
                 Ok(None) | Err(Error::Gone { .. }) => continue,
-                Ok(Some(Stop::Signal(signal))) => seized.go(Go::On, signal, STEP)?,
-                Ok(Some(_)) => seized.go(Go::On, 0, STEP)?,
+                Ok(Some(StopKind::Signal(signal))) => {
+                    seized.resume(ResumeMode::On, signal, STEP)?
+                }
+                Ok(Some(_)) => seized.resume(ResumeMode::On, 0, STEP)?,
                 Err(error) => return Err(error),
             }
             again = true;
@@ -121,28 +128,28 @@ impl Threads {
         if again {
             thread::sleep(moment);
         }
-        for Thread { seized, .. } in &gone_on {
+        for StoppedThread { seized, .. } in &gone_on {
             // One that has ended is found below.
-            let _ = ptrace::interrupt(seized.tid());
+            let _ = ptrace::interrupt_thread(seized.thread_id());
         }
-        for Thread { seized, .. } in gone_on {
-            self.all.extend(stand(seized, self.may_be_stopped, until)?);
+        for StoppedThread { seized, .. } in gone_on {
+            self.all.extend(wait_stopped(seized, self.may_be_stopped, until)?);
         }
         self.stop_others(until)
     }
 
     /// Lets all threads go on.
-    pub(crate) fn release(self) {
-        for Thread { seized, signal, .. } in self.all {
+    pub(crate) fn release_all(self) {
+        for StoppedThread { seized, signal, .. } in self.all {
             // One that has ended meanwhile needs nothing.
-            let _ = ptrace::detach(seized.tid(), signal);
+            let _ = ptrace::detach_thread(seized.thread_id(), signal);
         }
     }
 }
 
-impl Thread {
+impl StoppedThread {
     /// Sets its registers.
-    pub(crate) fn set(&mut self, registers: Registers) -> Result<(), Error> {
+    pub(crate) fn set_registers(&mut self, registers: Registers) -> Result<(), Error> {
         self.seized.set_registers(&registers, "setting its registers")?;
         self.registers = registers;
         Ok(())
@@ -150,32 +157,36 @@ impl Thread {
 
     /// Sets its GS base.
     pub(crate) fn set_gs_base(&mut self, address: u64) -> Result<(), Error> {
-        let failed = self.seized.failed("setting its GS base");
-        ptrace::set_gs_base(self.seized.tid(), address).map_err(failed)?;
+        let failed = self.seized.step_error("setting its GS base");
+        ptrace::set_gs_base(self.seized.thread_id(), address).map_err(failed)?;
         self.registers.gs_base = address;
         Ok(())
     }
 }
 
 /// Waits until a thread that was interrupted stands still. `None` where it has ended.
-fn stand(
-    mut seized: Seized,
+fn wait_stopped(
+    mut seized: TracedThread,
     may_be_stopped: bool,
     until: Instant,
-) -> Result<Option<Thread>, Error> {
+) -> Result<Option<StoppedThread>, Error> {
     loop {
-        let stop = match seized.wait(until, STEP) {
+        let stop = match seized.wait_stop(until, STEP) {
             Ok(stop) => stop,
             Err(Error::Gone { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
         match stop {
-            Stop::Interrupted | Stop::Group if may_be_stopped || stop == Stop::Interrupted => {
+            StopKind::Interrupted | StopKind::Group
+                if may_be_stopped || stop == StopKind::Interrupted =>
+            {
                 let registers = seized.registers(STEP)?;
-                return Ok(Some(Thread { seized, registers, signal: 0 }));
+                return Ok(Some(StoppedThread { seized, registers, signal: 0 }));
             }
-            Stop::Group => return Err(Error::left(seized.process(), Left::Stopped)),
-            stop => match seized.pass(stop, STEP) {
+            StopKind::Group => {
+                return Err(Error::skipped(seized.process_id(), SkipReason::Stopped));
+            }
+            stop => match seized.pass_stop(stop, STEP) {
                 Ok(()) | Err(Error::Gone { .. }) => {}
                 Err(error) => return Err(error),
             },
@@ -185,7 +196,7 @@ fn stand(
 
 /// Does work in a thread of its own. Whatever happens, the kernel lets all threads go that it has
 /// stopped when it ends.
-pub(crate) fn in_a_thread<T: Send>(
+pub(crate) fn run_in_thread<T: Send>(
     work: impl FnOnce() -> Result<T, Error> + Send,
 ) -> Result<T, Error> {
     thread::scope(|scope| {
@@ -198,7 +209,7 @@ pub(crate) fn in_a_thread<T: Send>(
 }
 
 /// Threads that a process has now.
-fn tids(process: u32) -> Vec<Tid> {
+fn list_threads(process: u32) -> Vec<Tid> {
     let entries = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }

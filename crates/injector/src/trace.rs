@@ -8,16 +8,16 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::blob::Prepare;
-use crate::inject::inject;
-use crate::outcome::{Error, Left, Outcome};
+use crate::inject::inject_blob;
+use crate::outcome::{Error, InjectionOutcome, SkipReason};
 use crate::ptrace::Tid;
 use crate::rights;
-use crate::seized::{Seized, Stop};
+use crate::traced_thread::{StopKind, TracedThread};
 use crate::tuning::{LOADING, UNTIL_EXEC, UNTIL_INTERRUPTED};
 
 /// Who executes the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum ExecutingThread {
     /// The thread that says so.
     Itself,
     /// The next child that it makes by `vfork`, as `posix_spawn` does: libc executes the program
@@ -27,32 +27,32 @@ pub(crate) enum Who {
 
 /// Exec that is about to be made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Exec<'a> {
+pub(crate) struct PendingExec<'a> {
     /// Number of the process.
     pub process: u32,
     /// Number of the thread.
     pub tid: Tid,
     /// Who executes the program: the thread, or a child of its.
-    pub who: Who,
+    pub who: ExecutingThread,
     /// The program, as the process names it.
     pub program: &'a Path,
 }
 
 /// Follows an exec. `answer` is called once with whether the process is traced; the process waits
 /// for that before it executes the program. `connection` ends when it has.
-pub(crate) fn follow(
-    exec: &Exec,
+pub(crate) fn trace_exec(
+    exec: &PendingExec,
     connection: &UnixStream,
     prepare: &dyn Prepare,
     answer: impl FnOnce(bool),
-) -> Result<Outcome, Error> {
-    if let Err(left) = rights::look(exec.process, exec.program) {
+) -> Result<InjectionOutcome, Error> {
+    if let Err(left) = rights::check_privileges(exec.process, exec.program) {
         answer(false);
-        return Ok(Outcome::Left(left));
+        return Ok(InjectionOutcome::Left(left));
     }
     let seized = match exec.who {
-        Who::Itself => Seized::begin(exec.process, exec.tid),
-        Who::Child => Seized::begin_spawning(exec.process, exec.tid),
+        ExecutingThread::Itself => TracedThread::seize(exec.process, exec.tid),
+        ExecutingThread::Child => TracedThread::seize_spawning(exec.process, exec.tid),
     };
     let mut seized = match seized {
         Ok(seized) => seized,
@@ -65,41 +65,41 @@ pub(crate) fn follow(
     // looked at.
     if has_ended(connection) {
         seized.release(UNTIL_INTERRUPTED)?;
-        return Ok(Outcome::Left(Left::NoExec));
+        return Ok(InjectionOutcome::Left(SkipReason::NoExec));
     }
     answer(true);
-    if exec.who == Who::Child {
-        if !until_child(&mut seized, connection)? {
-            return let_go(seized);
+    if exec.who == ExecutingThread::Child {
+        if !wait_for_child(&mut seized, connection)? {
+            return release_thread(seized);
         }
         seized = seized.into_child()?;
     }
-    if !until_exec(&mut seized, connection)? {
-        return let_go(seized);
+    if !wait_for_exec(&mut seized, connection)? {
+        return release_thread(seized);
     }
-    let (outcome, stopped_by) = inject(&mut seized, prepare);
-    let outcome = outcome.map_err(|error| seized.or_gone(error));
+    let (outcome, stopped_by) = inject_blob(&mut seized, prepare);
+    let outcome = outcome.map_err(|error| seized.or_ended(error));
     let released = seized.release_with(UNTIL_INTERRUPTED, stopped_by);
     outcome.and_then(|outcome| released.map(|()| outcome))
 }
 
 /// Lets a thread go that executes nothing.
-fn let_go(seized: Seized) -> Result<Outcome, Error> {
+fn release_thread(seized: TracedThread) -> Result<InjectionOutcome, Error> {
     match seized.release(UNTIL_INTERRUPTED) {
-        Ok(()) | Err(Error::Gone { .. }) => Ok(Outcome::Left(Left::NoExec)),
+        Ok(()) | Err(Error::Gone { .. }) => Ok(InjectionOutcome::Left(SkipReason::NoExec)),
         Err(error) => Err(error),
     }
 }
 
 /// Lets the thread run until it has made the child that will execute the program. `false` where it
 /// does not: the connection lasts until the child has executed it.
-fn until_child(seized: &mut Seized, connection: &UnixStream) -> Result<bool, Error> {
+fn wait_for_child(seized: &mut TracedThread, connection: &UnixStream) -> Result<bool, Error> {
     const STEP: &str = "waiting for its child";
     let until = Instant::now() + UNTIL_EXEC;
     loop {
-        match seized.wait_or(Some(connection.as_fd()), until, STEP) {
-            Ok(Some(Stop::Child)) => return Ok(true),
-            Ok(Some(stop)) => seized.pass(stop, STEP)?,
+        match seized.wait_for_stop(Some(connection.as_fd()), until, STEP) {
+            Ok(Some(StopKind::Child)) => return Ok(true),
+            Ok(Some(stop)) => seized.pass_stop(stop, STEP)?,
             Ok(None) | Err(Error::Gone { .. } | Error::Timeout { .. }) => return Ok(false),
             Err(error) => return Err(error),
         }
@@ -107,14 +107,14 @@ fn until_child(seized: &mut Seized, connection: &UnixStream) -> Result<bool, Err
 }
 
 /// Lets the process run until it has executed its program. `false` where it does not.
-fn until_exec(seized: &mut Seized, connection: &UnixStream) -> Result<bool, Error> {
+fn wait_for_exec(seized: &mut TracedThread, connection: &UnixStream) -> Result<bool, Error> {
     const STEP: &str = "waiting for its exec";
     let mut also = Some(connection.as_fd());
     let mut until = Instant::now() + UNTIL_EXEC;
     loop {
-        match seized.wait_or(also, until, STEP) {
-            Ok(Some(Stop::Exec)) => return Ok(true),
-            Ok(Some(stop)) => seized.pass(stop, STEP)?,
+        match seized.wait_for_stop(also, until, STEP) {
+            Ok(Some(StopKind::Exec)) => return Ok(true),
+            Ok(Some(stop)) => seized.pass_stop(stop, STEP)?,
             // The exec has closed the connection, or the process says that it failed.
             Ok(None) if has_ended(connection) => {
                 also = None;

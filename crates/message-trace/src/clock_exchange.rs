@@ -46,10 +46,10 @@ impl ClockExchange {
     }
 
     /// The exchange that a line without its newline tells of.
-    pub fn parse(line: &[u8]) -> Option<ClockExchange> {
+    pub fn parse_line(line: &[u8]) -> Option<ClockExchange> {
         let line = std::str::from_utf8(line).ok()?;
         let mut fields = line.trim_end_matches('\r').split(',');
-        let boot = boot(fields.next()?)?;
+        let boot = parse_boot_id(fields.next()?)?;
         let mut time = || fields.next()?.parse().ok();
         let exchange = ClockExchange {
             boot,
@@ -67,7 +67,10 @@ impl ClockExchange {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn read(path: impl Into<DataPath>, mut each: impl FnMut(ClockExchange)) -> io::Result<u64> {
+    pub fn for_each_exchange(
+        path: impl Into<DataPath>,
+        mut each: impl FnMut(ClockExchange),
+    ) -> io::Result<u64> {
         let path = &path.into();
         let mut file = BufReader::with_capacity(64 << 10, path.open()?);
         let mut line = Vec::with_capacity(LONGEST_LINE);
@@ -80,7 +83,7 @@ impl ClockExchange {
             }
             let exchange = match line.strip_suffix(b"\n") {
                 Some(head) if head == HEAD.as_bytes() => continue,
-                Some(line) => ClockExchange::parse(line),
+                Some(line) => ClockExchange::parse_line(line),
                 None => {
                     skip_line(&mut file)?;
                     None
@@ -105,7 +108,7 @@ impl fmt::Display for ClockExchange {
 }
 
 /// 32 hexadecimal digits.
-fn boot(digits: &str) -> Option<[u8; 16]> {
+fn parse_boot_id(digits: &str) -> Option<[u8; 16]> {
     let mut id = [0; 16];
     if digits.len() != 2 * id.len() || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;
@@ -137,15 +140,16 @@ mod tests {
 
     use super::*;
 
-    fn read(bytes: &[u8]) -> (Vec<ClockExchange>, u64) {
+    fn read_exchanges(bytes: &[u8]) -> (Vec<ClockExchange>, u64) {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
         let mut all = Vec::new();
-        let damaged = ClockExchange::read(file.path(), |exchange| all.push(exchange)).unwrap();
+        let damaged =
+            ClockExchange::for_each_exchange(file.path(), |exchange| all.push(exchange)).unwrap();
         (all, damaged)
     }
 
-    fn text(all: &[ClockExchange]) -> String {
+    fn to_lines(all: &[ClockExchange]) -> String {
         all.iter().fold(format!("{HEAD}\n"), |text, exchange| text + &exchange.to_string() + "\n")
     }
 
@@ -161,12 +165,15 @@ mod tests {
     fn a_line_is_an_exchange() {
         let line = "0001fe33343536373839306162636465,1000,-7,0,1050";
         assert_eq!(SOME.to_string(), line);
-        assert_eq!(ClockExchange::parse(line.as_bytes()), Some(SOME));
+        assert_eq!(ClockExchange::parse_line(line.as_bytes()), Some(SOME));
         assert_eq!(SOME.round_trip(), Some(43));
-        assert_eq!(read(text(&[SOME; 3]).as_bytes()), (vec![SOME; 3], 0));
+        assert_eq!(read_exchanges(to_lines(&[SOME; 3]).as_bytes()), (vec![SOME; 3], 0));
         // No head line, another kind of line end, and one head line more.
-        assert_eq!(read(format!("{line}\r\n{HEAD}\n{line}\n").as_bytes()), (vec![SOME; 2], 0));
-        assert_eq!(read(b""), (vec![], 0));
+        assert_eq!(
+            read_exchanges(format!("{line}\r\n{HEAD}\n{line}\n").as_bytes()),
+            (vec![SOME; 2], 0)
+        );
+        assert_eq!(read_exchanges(b""), (vec![], 0));
     }
 
     #[test]
@@ -187,14 +194,14 @@ mod tests {
         ];
         for wrong in wrong {
             assert_eq!(
-                read(format!("{SOME}\n{wrong}\n{SOME}\n").as_bytes()),
+                read_exchanges(format!("{SOME}\n{wrong}\n{SOME}\n").as_bytes()),
                 (vec![SOME; 2], 1),
                 "{wrong}"
             );
         }
         // The last is cut off, and might go on.
-        assert_eq!(read(format!("{SOME}\n{SOME}").as_bytes()), (vec![SOME], 1));
-        assert_eq!(read(&[b'x'; LONGEST_LINE]), (vec![], 1));
+        assert_eq!(read_exchanges(format!("{SOME}\n{SOME}").as_bytes()), (vec![SOME], 1));
+        assert_eq!(read_exchanges(&[b'x'; LONGEST_LINE]), (vec![], 1));
     }
 
     #[test]
@@ -211,7 +218,7 @@ mod tests {
         assert_eq!(with(|it| (it.host_sent, it.host_received) = (i64::MIN, i64::MAX)), None);
     }
 
-    fn exchanges() -> impl Strategy<Value = Vec<ClockExchange>> {
+    fn any_exchanges() -> impl Strategy<Value = Vec<ClockExchange>> {
         let exchange =
             (any::<[u8; 16]>(), any::<[i64; 4]>()).prop_map(|(boot, [a, b, c, d])| ClockExchange {
                 boot,
@@ -226,36 +233,36 @@ mod tests {
     proptest! {
         /// What was written is read.
         #[test]
-        fn what_was_written_is_read(all in exchanges()) {
-            prop_assert_eq!(read(text(&all).as_bytes()), (all, 0));
+        fn what_was_written_is_read(all in any_exchanges()) {
+            prop_assert_eq!(read_exchanges(to_lines(&all).as_bytes()), (all, 0));
         }
 
         /// Cut off anywhere, all whole lines are read.
         #[test]
-        fn a_file_that_is_cut_off_loses_one_line(all in exchanges(), cut in any::<prop::sample::Index>()) {
-            let text = text(&all);
+        fn a_file_that_is_cut_off_loses_one_line(all in any_exchanges(), cut in any::<prop::sample::Index>()) {
+            let text = to_lines(&all);
             let kept = &text.as_bytes()[..cut.index(text.len() + 1)];
             let whole = kept.iter().filter(|byte| **byte == b'\n').count().saturating_sub(1);
             let damaged = u64::from(kept.last().is_some_and(|last| *last != b'\n'));
-            prop_assert_eq!(read(kept), (all[..whole].to_vec(), damaged));
+            prop_assert_eq!(read_exchanges(kept), (all[..whole].to_vec(), damaged));
         }
 
         /// Bytes that are overwritten, put in or taken out cost the lines that they are in, and no
         /// other.
         #[test]
         fn damage_costs_its_own_lines(
-            all in exchanges(),
+            all in any_exchanges(),
             at in any::<prop::sample::Index>(),
             taken in 0..400_usize,
             put in proptest::collection::vec(prop_oneof![any::<u8>(), Just(b'\n'), Just(b',')], 0..400),
         ) {
-            let mut bytes = text(&all).into_bytes();
+            let mut bytes = to_lines(&all).into_bytes();
             let from = at.index(bytes.len());
             let to = (from + taken).min(bytes.len());
             let before = bytes[..from].iter().filter(|byte| **byte == b'\n').count().saturating_sub(1);
             let behind = bytes[to..].iter().filter(|byte| **byte == b'\n').count().saturating_sub(1);
             bytes.splice(from..to, put);
-            let (found, damaged) = read(&bytes);
+            let (found, damaged) = read_exchanges(&bytes);
             prop_assert!(found.starts_with(&all[..before.min(all.len())]));
             prop_assert!(found.ends_with(&all[all.len() - behind.min(all.len())..]));
             let lines = bytes.split(|byte| *byte == b'\n').count();

@@ -10,32 +10,35 @@ use crate::{DataPath, PathError};
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write(path: impl Into<DataPath>, value: &impl Serialize) -> Result<(), PathError> {
+pub fn write_json(path: impl Into<DataPath>, value: &impl Serialize) -> Result<(), PathError> {
     let path = &path.into();
     let text = serde_json::to_string_pretty(value);
-    replace(path, text.map_err(|error| PathError::malformed(path, error))?)
+    replace_file(path, text.map_err(|error| PathError::malformed(path, error))?)
 }
 
-/// Writes `value` as [`write()`] does, but without spaces and lines, for programs alone.
+/// Writes `value` as [`write_json()`] does, but without spaces and lines, for programs alone.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write_dense(path: impl Into<DataPath>, value: &impl Serialize) -> Result<(), PathError> {
+pub fn write_compact_json(
+    path: impl Into<DataPath>,
+    value: &impl Serialize,
+) -> Result<(), PathError> {
     let path = &path.into();
     let text = serde_json::to_string(value);
-    replace(path, text.map_err(|error| PathError::malformed(path, error))?)
+    replace_file(path, text.map_err(|error| PathError::malformed(path, error))?)
 }
 
-fn replace(path: impl Into<DataPath>, text: String) -> Result<(), PathError> {
+fn replace_file(path: impl Into<DataPath>, text: String) -> Result<(), PathError> {
     let path = &path.into();
     path.write(text + "\n").map_err(|error| PathError::io(path, error))
 }
 
-/// Reads what [`write()`] wrote.
+/// Reads what [`write_json()`] wrote.
 ///
 /// # Errors
 /// When the file cannot be read or holds something else.
-pub fn read<T: DeserializeOwned>(path: impl Into<DataPath>) -> Result<T, PathError> {
+pub fn read_json<T: DeserializeOwned>(path: impl Into<DataPath>) -> Result<T, PathError> {
     let path = &path.into();
     let text = path.read_to_string().map_err(|error| PathError::io(path, error))?;
     serde_json::from_str(&text).map_err(|error| PathError::malformed(path, error))

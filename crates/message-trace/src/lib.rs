@@ -5,11 +5,11 @@ mod data_dir;
 mod endpoint;
 pub mod json;
 mod message;
-mod mixed;
 mod node;
 mod operation;
 mod progress;
 mod sparse_column;
+mod splitmix;
 pub mod stats;
 pub mod table;
 mod trace;
@@ -17,16 +17,17 @@ mod tuning;
 pub mod units;
 
 pub use clock_exchange::ClockExchange;
-pub use data_dir::{DataDir, Import, LeftOut};
-pub use data_files::{DataPath, DirectoryLock, Entry, FileKind, LinkError, NewFile};
+pub use data_dir::{DataDir, ImportedTrace, SkippedFile};
+pub use data_files::{DataPath, DirectoryEntry, DirectoryLock, FileKind, LinkError, NewFile};
 pub use endpoint::{Endpoint, EndpointId};
 pub use message::{
-    Connect, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol, arrival,
+    ConnectSpan, EndPair, FROM_ACCEPTING, FROM_CONNECTING, Message, NodeEnd, TransportProtocol,
+    arrival_of_times,
 };
-pub use mixed::mixed;
-pub use node::{Grain, Node, NodeId, Nodes};
-pub use operation::{OperationRole, Told};
+pub use node::{Node, NodeGrain, NodeId, NodeList};
+pub use operation::{OperationFacts, OperationRole};
 pub use out_of_core::PathError;
 pub use progress::Progress;
 pub use sparse_column::SparseColumn;
-pub use trace::{Beyond, MessageTrace};
+pub use splitmix::mix_bits;
+pub use trace::{MessageTrace, WholeTraceFacts};

@@ -47,20 +47,20 @@ pub struct Message {
     /// [`FROM_CONNECTING`] or [`FROM_ACCEPTING`].
     pub direction: i8,
     /// Transport protocol.
-    pub protocol: Protocol,
+    pub protocol: TransportProtocol,
     /// The payload's size.
     pub bytes: i64,
     /// Number of messages that were merged into this one; 0 where it is the making of a connection.
     pub parts: i32,
     /// Making of the connection, where this is the first message on it; `None` where it is not, and
     /// where the making is not known.
-    pub connect: Option<Connect>,
+    pub connect: Option<ConnectSpan>,
 }
 
 /// The making of a connection by the side that spoke first on it, in nanoseconds on the sender's
 /// own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Connect {
+pub struct ConnectSpan {
     /// When `connect` was called.
     pub begin: i64,
     /// When the connection was there, or the latest that is known of that: not after the message
@@ -72,8 +72,8 @@ impl Message {
     /// Message between `ends`: one part without payload, at times that are not known. All messages
     /// are made from this one.
     #[inline]
-    pub fn between(ends: Ends, flow: i64, direction: i8) -> Message {
-        let Ends { src, dst, protocol } = ends;
+    pub fn between_ends(ends: EndPair, flow: i64, direction: i8) -> Message {
+        let EndPair { src, dst, protocol } = ends;
         Message {
             send_first: None,
             send_last: None,
@@ -100,7 +100,7 @@ impl Message {
     /// own clock, and of the first part on the common clock.
     #[inline]
     #[must_use]
-    pub fn sent(self, [first, last, common]: [Option<i64>; 3]) -> Message {
+    pub fn with_send_times(self, [first, last, common]: [Option<i64>; 3]) -> Message {
         Message { send_first: first, send_last: last, send_ts: common, ..self }
     }
 
@@ -108,35 +108,35 @@ impl Message {
     /// own clock, and of the last part on the common clock.
     #[inline]
     #[must_use]
-    pub fn received(self, [first, last, common]: [Option<i64>; 3]) -> Message {
+    pub fn with_recv_times(self, [first, last, common]: [Option<i64>; 3]) -> Message {
         Message { recv_first: first, recv_last: last, recv_ts: common, ..self }
     }
 
     /// This message with one time at each end, where all clocks are one.
     #[inline]
     #[must_use]
-    pub fn at(self, sent: Option<i64>, received: Option<i64>) -> Message {
-        self.sent([sent; 3]).received([received; 3])
+    pub fn with_times(self, sent: Option<i64>, received: Option<i64>) -> Message {
+        self.with_send_times([sent; 3]).with_recv_times([received; 3])
     }
 
     /// This message with the size of its payload in bytes, and the number of messages that were
     /// merged into it.
     #[inline]
     #[must_use]
-    pub fn carrying(self, bytes: i64, parts: i32) -> Message {
+    pub fn with_payload(self, bytes: i64, parts: i32) -> Message {
         Message { bytes, parts, ..self }
     }
 
     /// Time of sending or, where that is unknown, of receipt: the time by which a trace is sorted,
     /// on the common clock.
-    pub fn time(&self) -> i64 {
+    pub fn sort_time(&self) -> i64 {
         self.send_ts.or(self.recv_ts).unwrap_or(i64::MIN)
     }
 
     /// Time when the first byte was received, on the common clock: from then on it can cause what
     /// its receiver does. The receiver may read the last byte much later, or never.
-    pub fn arrival(&self) -> Option<i64> {
-        arrival(self.recv_ts, self.recv_first, self.recv_last)
+    pub fn arrival_time(&self) -> Option<i64> {
+        arrival_of_times(self.recv_ts, self.recv_first, self.recv_last)
     }
 
     /// Whether this is the making of a connection, from the call to connect to the return from
@@ -147,10 +147,10 @@ impl Message {
     }
 
     /// Time when its connection was made: [`Message::connect`] on the common clock.
-    pub fn connecting(&self) -> Option<Connect> {
+    pub fn connect_span(&self) -> Option<ConnectSpan> {
         self.connect.zip(self.send_ts.zip(self.send_first)).map(|(connect, (common, own))| {
             let shift = common.saturating_sub(own);
-            Connect {
+            ConnectSpan {
                 begin: connect.begin.saturating_add(shift),
                 end: connect.end.saturating_add(shift),
             }
@@ -165,18 +165,18 @@ impl Message {
 
 /// Both ends of a message, and its protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ends {
+pub struct EndPair {
     /// Sender.
-    pub src: End,
+    pub src: NodeEnd,
     /// Receiver.
-    pub dst: End,
+    pub dst: NodeEnd,
     /// Transport protocol.
-    pub protocol: Protocol,
+    pub protocol: TransportProtocol,
 }
 
 /// One end of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct NodeEnd {
     /// The node.
     pub node: NodeId,
     /// Its endpoint.
@@ -185,18 +185,18 @@ pub struct End {
     pub tid: Option<i32>,
 }
 
-impl End {
+impl NodeEnd {
     /// End whose thread is not known.
     #[inline]
-    pub fn of(node: NodeId, endpoint: EndpointId) -> End {
-        End { node, endpoint, tid: None }
+    pub fn new(node: NodeId, endpoint: EndpointId) -> NodeEnd {
+        NodeEnd { node, endpoint, tid: None }
     }
 }
 
-/// [`Message::arrival`] by [`Message::recv_ts`], [`Message::recv_first`] and
+/// [`Message::arrival_time`] by [`Message::recv_ts`], [`Message::recv_first`] and
 /// [`Message::recv_last`].
 #[inline]
-pub fn arrival(
+pub fn arrival_of_times(
     recv_ts: Option<i64>,
     recv_first: Option<i64>,
     recv_last: Option<i64>,
@@ -209,7 +209,7 @@ pub fn arrival(
 
 /// Transport protocol of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Protocol {
+pub enum TransportProtocol {
     /// A TCP connection.
     Tcp,
     /// UDP datagrams.
@@ -228,52 +228,55 @@ pub enum Protocol {
     Other,
 }
 
-impl Protocol {
+impl TransportProtocol {
     /// All protocols.
-    pub const ALL: [Protocol; 8] = [
-        Protocol::Tcp,
-        Protocol::Udp,
-        Protocol::UnixStream,
-        Protocol::UnixDatagram,
-        Protocol::UnixSequence,
-        Protocol::Sctp,
-        Protocol::Vsock,
-        Protocol::Other,
+    pub const ALL: [TransportProtocol; 8] = [
+        TransportProtocol::Tcp,
+        TransportProtocol::Udp,
+        TransportProtocol::UnixStream,
+        TransportProtocol::UnixDatagram,
+        TransportProtocol::UnixSequence,
+        TransportProtocol::Sctp,
+        TransportProtocol::Vsock,
+        TransportProtocol::Other,
     ];
 
     /// Whether messages go over connections: one side connected, the other accepted.
     pub fn has_connections(self) -> bool {
-        !matches!(self, Protocol::Udp | Protocol::UnixDatagram | Protocol::Other)
+        !matches!(
+            self,
+            TransportProtocol::Udp | TransportProtocol::UnixDatagram | TransportProtocol::Other
+        )
     }
 
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
-            Protocol::Tcp => "tcp",
-            Protocol::Udp => "udp",
-            Protocol::UnixStream => "unix-stream",
-            Protocol::UnixDatagram => "unix-dgram",
-            Protocol::UnixSequence => "unix-seqpacket",
-            Protocol::Sctp => "sctp",
-            Protocol::Vsock => "vsock",
-            Protocol::Other => "other",
+            TransportProtocol::Tcp => "tcp",
+            TransportProtocol::Udp => "udp",
+            TransportProtocol::UnixStream => "unix-stream",
+            TransportProtocol::UnixDatagram => "unix-dgram",
+            TransportProtocol::UnixSequence => "unix-seqpacket",
+            TransportProtocol::Sctp => "sctp",
+            TransportProtocol::Vsock => "vsock",
+            TransportProtocol::Other => "other",
         }
     }
 }
 
-impl fmt::Display for Protocol {
+impl fmt::Display for TransportProtocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Protocol {
+impl FromStr for TransportProtocol {
     type Err = std::convert::Infallible;
 
-    fn from_str(text: &str) -> Result<Protocol, Self::Err> {
-        Ok(Protocol::ALL
+    fn from_str(text: &str) -> Result<TransportProtocol, Self::Err> {
+        Ok(TransportProtocol::ALL
             .into_iter()
             .find(|protocol| protocol.name() == text)
-            .unwrap_or(Protocol::Other))
+            .unwrap_or(TransportProtocol::Other))
     }
 }

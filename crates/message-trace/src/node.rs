@@ -36,9 +36,9 @@ pub struct Node {
 
 /// The node table: a node's id is its row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Nodes(pub Vec<Node>);
+pub struct NodeList(pub Vec<Node>);
 
-impl Nodes {
+impl NodeList {
     /// The node of that id.
     pub fn get(&self, id: NodeId) -> Option<&Node> {
         usize::try_from(id).ok().and_then(|row| self.0.get(row))
@@ -69,7 +69,7 @@ impl Nodes {
 
 /// Grain in which nodes are told apart (WAP5 section 2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Grain {
+pub enum NodeGrain {
     /// All processes of a host are one node.
     Host,
     /// Every process is a node.
@@ -82,27 +82,28 @@ pub enum Grain {
     Thread,
 }
 
-impl Grain {
+impl NodeGrain {
     /// All grains, in the order in which they are offered.
-    pub const ALL: [Grain; 4] = [Grain::Host, Grain::Process, Grain::Command, Grain::Thread];
+    pub const ALL: [NodeGrain; 4] =
+        [NodeGrain::Host, NodeGrain::Process, NodeGrain::Command, NodeGrain::Thread];
 }
 
-impl fmt::Display for Grain {
+impl fmt::Display for NodeGrain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Grain::Host => "host",
-            Grain::Process => "process",
-            Grain::Command => "command",
-            Grain::Thread => "thread",
+            NodeGrain::Host => "host",
+            NodeGrain::Process => "process",
+            NodeGrain::Command => "command",
+            NodeGrain::Thread => "thread",
         })
     }
 }
 
-impl FromStr for Grain {
+impl FromStr for NodeGrain {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Grain, String> {
-        Grain::ALL.into_iter().find(|grain| grain.to_string() == text).ok_or_else(|| {
+    fn from_str(text: &str) -> Result<NodeGrain, String> {
+        NodeGrain::ALL.into_iter().find(|grain| grain.to_string() == text).ok_or_else(|| {
             format!("'{text}' is no grain; it is one of host, process, command, thread")
         })
     }

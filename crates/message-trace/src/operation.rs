@@ -30,7 +30,7 @@ impl OperationRole {
 
 /// What a message says it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct OperationFacts {
     /// What it is in its exchange.
     pub role: OperationRole,
     /// The number of its name, as whoever read the table counts names; `None` where it says none.
@@ -44,9 +44,9 @@ pub struct Told {
     pub span: Option<u64>,
 }
 
-impl Told {
+impl OperationFacts {
     /// Of an answer, whether the answering side failed.
-    pub fn outcome(&self) -> Option<bool> {
+    pub fn response_outcome(&self) -> Option<bool> {
         (self.role == OperationRole::Response).then_some(self.is_error)
     }
 }

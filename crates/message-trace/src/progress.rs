@@ -4,13 +4,13 @@
 pub trait Progress: Sync {
     /// A step of the stage begins: `what` for people ("reading logs"), and how many units it has, 0
     /// if unknown.
-    fn step(&self, what: &str, units: u64);
+    fn begin_step(&self, what: &str, units: u64);
     /// `units` more units of the step are done.
-    fn advance(&self, units: u64);
+    fn advance_step(&self, units: u64);
 }
 
 /// Nobody listens.
 impl Progress for () {
-    fn step(&self, _: &str, _: u64) {}
-    fn advance(&self, _: u64) {}
+    fn begin_step(&self, _: &str, _: u64) {}
+    fn advance_step(&self, _: u64) {}
 }

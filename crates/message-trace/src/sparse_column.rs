@@ -39,7 +39,7 @@ impl<T: Copy> SparseColumn<T> {
     }
 
     /// The values of these rows of `other`, each with its row counted from `begin` here.
-    pub fn append(&mut self, other: &SparseColumn<T>, rows: Range<usize>, begin: usize) {
+    pub fn append_rows(&mut self, other: &SparseColumn<T>, rows: Range<usize>, begin: usize) {
         let first = other.rows.partition_point(|row| (*row as usize) < rows.start);
         let own = other.rows.iter().zip(&other.values).skip(first);
         for (row, value) in own.take_while(|(row, _)| (**row as usize) < rows.end) {
@@ -56,7 +56,7 @@ impl<T: Copy> SparseColumn<T> {
     }
 
     /// Puts the rows into another order: `order` has the former row of each.
-    pub(crate) fn permute(&mut self, order: &[u32]) {
+    pub(crate) fn permute_rows(&mut self, order: &[u32]) {
         if self.rows.is_empty() {
             return;
         }
@@ -74,25 +74,25 @@ impl<T: Copy> SparseColumn<T> {
 mod tests {
     use super::*;
 
-    fn all(few: &SparseColumn<char>, rows: usize) -> String {
+    fn all_values(few: &SparseColumn<char>, rows: usize) -> String {
         (0..rows).map(|row| few.get(row).unwrap_or('.')).collect()
     }
 
     #[test]
     fn rows_keep_their_values() {
         let mut few = SparseColumn::default();
-        assert_eq!(all(&few, 3), "...");
+        assert_eq!(all_values(&few, 3), "...");
         for (row, value) in [(1, 'b'), (3, 'd'), (4, 'e')] {
             few.push(row, value);
         }
-        assert_eq!(all(&few, 7), ".b.de..");
+        assert_eq!(all_values(&few, 7), ".b.de..");
         let mut other = SparseColumn::default();
         other.push(0, 'x');
-        other.append(&few, 2..4, 5);
-        assert_eq!(all(&other, 9), "x.....d..");
-        few.permute(&[4, 0, 1, 2, 3]);
-        assert_eq!(all(&few, 5), "e.b.d");
+        other.append_rows(&few, 2..4, 5);
+        assert_eq!(all_values(&other, 9), "x.....d..");
+        few.permute_rows(&[4, 0, 1, 2, 3]);
+        assert_eq!(all_values(&few, 5), "e.b.d");
         few.remove_first(2);
-        assert_eq!(all(&few, 4), "b.d.");
+        assert_eq!(all_values(&few, 4), "b.d.");
     }
 }

@@ -3,7 +3,7 @@
 /// Mean, median and 99th percentile of weighted samples, in the samples' unit (nanoseconds for
 /// delays).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Summary {
+pub struct DelaySummary {
     /// The weighted mean.
     pub mean: f64,
     /// The weighted median.
@@ -12,11 +12,11 @@ pub struct Summary {
     pub p99: f64,
 }
 
-impl Summary {
+impl DelaySummary {
     /// Summarises `samples`, pairs of value and weight; `None` when the weights do not add up to
     /// anything. A percentile is the smallest sample at which the cumulated weight reaches its
     /// share of the whole, so that it is always a delay that was seen.
-    pub fn of(samples: &mut [(i64, f64)]) -> Option<Summary> {
+    pub fn from_samples(samples: &mut [(i64, f64)]) -> Option<DelaySummary> {
         let total: f64 = samples.iter().map(|(_, weight)| weight).sum();
         if total.is_nan() || total <= 0.0 {
             return None;
@@ -36,7 +36,7 @@ impl Summary {
             }
             samples.last().map_or(0.0, |(value, _)| *value as f64)
         };
-        Some(Summary { mean, p50: percentile(0.50), p99: percentile(0.99) })
+        Some(DelaySummary { mean, p50: percentile(0.50), p99: percentile(0.99) })
     }
 }
 
@@ -47,20 +47,20 @@ mod tests {
     #[test]
     fn equal_weights() {
         let mut samples: Vec<(i64, f64)> = (1..=100).rev().map(|value| (value, 0.7)).collect();
-        let summary = Summary::of(&mut samples).unwrap();
+        let summary = DelaySummary::from_samples(&mut samples).unwrap();
         assert!((summary.mean - 50.5).abs() < 1e-9);
         assert_eq!((summary.p50, summary.p99), (50.0, 99.0));
     }
 
     #[test]
     fn weights_count() {
-        let summary = Summary::of(&mut [(10, 3.0), (20, 1.0)]).unwrap();
+        let summary = DelaySummary::from_samples(&mut [(10, 3.0), (20, 1.0)]).unwrap();
         assert_eq!((summary.mean, summary.p50, summary.p99), (12.5, 10.0, 20.0));
     }
 
     #[test]
     fn nothing_has_no_summary() {
-        assert_eq!(Summary::of(&mut []), None);
-        assert_eq!(Summary::of(&mut [(5, 0.0)]), None);
+        assert_eq!(DelaySummary::from_samples(&mut []), None);
+        assert_eq!(DelaySummary::from_samples(&mut [(5, 0.0)]), None);
     }
 }

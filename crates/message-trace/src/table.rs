@@ -1,5 +1,5 @@
-//! Tables on disk: Parquet as the stages keep them ([`write()`], [`read`]), CSV and JSON as people
-//! take them away ([`export`]).
+//! Tables on disk: Parquet as the stages keep them ([`write_batches()`], [`read_batches`]), CSV and
+//! JSON as people take them away ([`export`]).
 //!
 //! A table is a sequence of Arrow record batches under one schema, so that a stage never needs to
 //! hold more than a batch, and any reader of Parquet takes the files as they are: signed integers,
@@ -20,10 +20,10 @@ mod writer;
 
 pub use crate::tuning::{BATCH_ROWS, GROUP_ROWS};
 pub use ends_reader::EndsReader;
-pub use message_columns::{GroupEncoder, GroupWriter, Texts};
+pub use message_columns::{GroupEncoder, GroupWriter, MessageTexts};
 pub use message_reader::MessageReader;
 pub use messages::MessageWriter;
 pub use operation_index::OperationIndex;
-pub use reader::{Batches, RowGroups, read, read_columns, rows};
-pub use row_groups::{RowGroup, RowGroupBuilder, RowGroupEncoder, RowGroupWriter, Stored};
-pub use writer::{Writer, write};
+pub use reader::{RowGroups, TableBatches, count_rows, read_batches, read_columns};
+pub use row_groups::{ColumnEncoding, RowGroup, RowGroupBuilder, RowGroupEncoder, RowGroupWriter};
+pub use writer::{BatchWriter, write_batches};

@@ -13,12 +13,12 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::endpoint::{Endpoint, EndpointId};
-use crate::message::{Connect, End, Ends, Message, Protocol};
-use crate::node::{Node, NodeId, Nodes};
-use crate::operation::Told;
+use crate::message::{ConnectSpan, EndPair, Message, NodeEnd, TransportProtocol};
+use crate::node::{Node, NodeId, NodeList};
+use crate::operation::OperationFacts;
 use crate::sparse_column::SparseColumn;
 pub(crate) use call_ids::CallIds;
-use endpoints::Endpoints;
+use endpoints::EndpointInterner;
 
 /// The nil timestamp within a column; `Option` outside.
 pub(crate) const NIL: i64 = i64::MIN;
@@ -27,13 +27,13 @@ pub(crate) const NO_THREAD: i32 = i32::MIN;
 /// The missing call id within a column.
 pub(crate) const NO_CALL: u32 = u32::MAX;
 
-/// Messages with the nodes and endpoints they name, sorted by [`Message::time`] once
-/// [`MessageTrace::sort`] was called. A message's id is its row.
+/// Messages with the nodes and endpoints they name, sorted by [`Message::sort_time`] once
+/// [`MessageTrace::sort_messages`] was called. A message's id is its row.
 #[derive(Clone, Debug, Default)]
 pub struct MessageTrace {
     /// Nodes that the messages went between; parts of a trace share the table.
-    pub nodes: Arc<Nodes>,
-    endpoints: Endpoints,
+    pub nodes: Arc<NodeList>,
+    endpoints: EndpointInterner,
     pub(crate) calls: CallIds,
     pub(crate) times: [Vec<i64>; 6],
     pub(crate) src: Vec<NodeId>,
@@ -44,20 +44,20 @@ pub struct MessageTrace {
     pub(crate) dst_tid: Vec<i32>,
     pub(crate) flow: Vec<i64>,
     pub(crate) direction: Vec<i8>,
-    pub(crate) protocol: Vec<Protocol>,
+    pub(crate) protocol: Vec<TransportProtocol>,
     pub(crate) bytes: Vec<i64>,
     pub(crate) parts: Vec<i32>,
-    pub(crate) connects: SparseColumn<Connect>,
+    pub(crate) connects: SparseColumn<ConnectSpan>,
     pub(crate) call: Vec<u32>,
-    pub(crate) told: SparseColumn<Told>,
+    pub(crate) told: SparseColumn<OperationFacts>,
     /// Knowledge of the rest, where this is a part of a trace.
-    pub beyond: Beyond,
+    pub beyond: WholeTraceFacts,
 }
 
 /// Knowledge of the rest of a trace that its part needs: for messages without call ids, how many
 /// their two sides sent.
 #[derive(Clone, Debug, Default)]
-pub struct Beyond {
+pub struct WholeTraceFacts {
     /// Number of requests before the first message that are not answered before it, by flow; flows
     /// without such requests are left out.
     pub open: FxHashMap<i64, u32>,
@@ -68,7 +68,7 @@ pub struct Beyond {
 
 impl MessageTrace {
     /// An empty trace over `nodes`.
-    pub fn new(nodes: impl Into<Arc<Nodes>>) -> MessageTrace {
+    pub fn new(nodes: impl Into<Arc<NodeList>>) -> MessageTrace {
         MessageTrace { nodes: nodes.into(), ..MessageTrace::default() }
     }
 
@@ -148,7 +148,7 @@ impl MessageTrace {
             bytes: self.bytes[row],
             parts: self.parts[row],
             connect: self.connects.get(row),
-            ..Message::between(self.ends(row), self.flow[row], self.direction[row])
+            ..Message::between_ends(self.message_ends(row), self.flow[row], self.direction[row])
         }
     }
 
@@ -157,15 +157,15 @@ impl MessageTrace {
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn ends(&self, row: usize) -> Ends {
+    pub fn message_ends(&self, row: usize) -> EndPair {
         let tid = |tid: i32| Some(tid).filter(|tid| *tid != NO_THREAD);
-        Ends {
-            src: End {
+        EndPair {
+            src: NodeEnd {
                 node: self.src[row],
                 endpoint: self.src_endpoint[row],
                 tid: tid(self.src_tid[row]),
             },
-            dst: End {
+            dst: NodeEnd {
                 node: self.dst[row],
                 endpoint: self.dst_endpoint[row],
                 tid: tid(self.dst_tid[row]),
@@ -194,18 +194,18 @@ impl MessageTrace {
     }
 
     /// Notes what the message of row `row` says it does. Rows come in their order, each once.
-    pub fn set_told(&mut self, row: usize, told: Told) {
+    pub fn set_operation(&mut self, row: usize, told: OperationFacts) {
         self.told.push(row, told);
     }
 
     /// What the message of row `row` says it does, where that is known.
     #[inline]
-    pub fn told(&self, row: usize) -> Option<Told> {
+    pub fn operations(&self, row: usize) -> Option<OperationFacts> {
         self.told.get(row)
     }
 
     /// Whether it is known of any message what it does.
-    pub fn has_told(&self) -> bool {
+    pub fn has_operations(&self) -> bool {
         !self.told.is_empty()
     }
 

@@ -3,9 +3,9 @@
 
 use std::fmt;
 
-/// A duration of three significant digits with its unit, made by [`duration`].
+/// A duration of three significant digits with its unit, made by [`format_duration`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Duration {
+pub struct FormattedDuration {
     /// The digits, with a sign when negative.
     pub number: String,
     /// ns, µs, ms or s; empty for zero.
@@ -13,18 +13,18 @@ pub struct Duration {
 }
 
 /// `nanoseconds` in the unit that suits.
-pub fn duration(nanoseconds: f64) -> Duration {
+pub fn format_duration(nanoseconds: f64) -> FormattedDuration {
     if !nanoseconds.is_finite() {
-        return Duration { number: "–".to_owned(), unit: "" };
+        return FormattedDuration { number: "–".to_owned(), unit: "" };
     }
     if nanoseconds == 0.0 {
-        return Duration { number: "0".to_owned(), unit: "" };
+        return FormattedDuration { number: "0".to_owned(), unit: "" };
     }
     let units = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms")];
     // 999.5 would be shown as 1000, so it belongs to the next unit.
     let fitting = units.into_iter().find(|(scale, _)| (nanoseconds / scale).abs() < 999.5);
     let (scale, unit) = fitting.unwrap_or((1e9, "s"));
-    Duration { number: three_digits(nanoseconds / scale), unit }
+    FormattedDuration { number: three_digits(nanoseconds / scale), unit }
 }
 
 fn three_digits(value: f64) -> String {
@@ -36,7 +36,7 @@ fn three_digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-impl Duration {
+impl FormattedDuration {
     /// The duration without a space, for narrow columns; `ascii` writes us for µs.
     pub fn compact(&self, ascii: bool) -> String {
         let unit = if ascii && self.unit == "µs" { "us" } else { self.unit };
@@ -45,7 +45,7 @@ impl Duration {
     }
 }
 
-impl fmt::Display for Duration {
+impl fmt::Display for FormattedDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.unit {
             "" => f.pad(&self.number),
@@ -55,7 +55,7 @@ impl fmt::Display for Duration {
 }
 
 /// A whole number with its thousands apart: 1,234,567.
-pub fn count(number: u64) -> String {
+pub fn format_count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -68,16 +68,16 @@ pub fn count(number: u64) -> String {
 }
 
 /// An expected count, which need not be whole: one decimal below a thousand, none above.
-pub fn expected(number: f64) -> String {
+pub fn format_expected(number: f64) -> String {
     if number.is_finite() && number < 999.95 {
         format!("{:.1}", number.max(0.0))
     } else {
-        count(number.round() as u64)
+        format_count(number.round() as u64)
     }
 }
 
 /// A share from 0 to 1 in per cent with one decimal; the smallest are `<0.1%`.
-pub fn percent(share: f64) -> String {
+pub fn format_percent(share: f64) -> String {
     if share > 0.0 && share < 0.0005 {
         "<0.1%".to_owned()
     } else {
@@ -86,18 +86,18 @@ pub fn percent(share: f64) -> String {
 }
 
 /// A share from 0 to 1 in whole per cent; the smallest are `<1%`.
-pub fn whole_percent(share: f64) -> String {
+pub fn format_whole_percent(share: f64) -> String {
     if share > 0.0 && share < 0.005 { "<1%".to_owned() } else { format!("{:.0}%", share * 100.0) }
 }
 
 /// A count with its noun: "1 host", "2 hosts".
-pub fn plural(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(number), if number == 1 { one } else { many })
+pub fn count_noun(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", format_count(number), if number == 1 { one } else { many })
 }
 
 /// `name` without what would move the cursor, start an escape sequence or turn the reading
 /// direction.
-pub fn printable(name: &str) -> String {
+pub fn to_printable(name: &str) -> String {
     name.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
 }
 
@@ -121,7 +121,7 @@ pub fn is_harmful(c: char) -> bool {
 
 /// `text` in at most `width` characters, with an ellipsis in its middle where something was left
 /// out, because both ends of a name tell names apart.
-pub fn shorten(text: &str, width: usize, ellipsis: char) -> String {
+pub fn shorten_middle(text: &str, width: usize, ellipsis: char) -> String {
     let length = text.chars().count();
     if length <= width {
         return text.to_owned();
@@ -133,7 +133,7 @@ pub fn shorten(text: &str, width: usize, ellipsis: char) -> String {
 }
 
 /// A mean size in bytes.
-pub fn bytes(size: f64) -> String {
+pub fn format_bytes(size: f64) -> String {
     match size {
         size if size < 999.5 => format!("{size:.0} B"),
         size if size < 999.5e3 => format!("{} kB", three_digits(size / 1e3)),
@@ -168,35 +168,44 @@ mod tests {
             (f64::NAN, "–"),
         ];
         for (nanoseconds, text) in cases {
-            assert_eq!(duration(nanoseconds).to_string(), text, "{nanoseconds}");
+            assert_eq!(format_duration(nanoseconds).to_string(), text, "{nanoseconds}");
         }
-        assert_eq!(duration(12_345.0).compact(true), "12.3us");
-        assert_eq!(duration(12_345.0).compact(false), "12.3µs");
+        assert_eq!(format_duration(12_345.0).compact(true), "12.3us");
+        assert_eq!(format_duration(12_345.0).compact(false), "12.3µs");
     }
 
     #[test]
     fn counts_are_grouped() {
-        assert_eq!((count(0).as_str(), count(999).as_str()), ("0", "999"));
-        assert_eq!((count(1_000).as_str(), count(1_234_567).as_str()), ("1,000", "1,234,567"));
-        assert_eq!((expected(288.44).as_str(), expected(12_345.6).as_str()), ("288.4", "12,346"));
+        assert_eq!((format_count(0).as_str(), format_count(999).as_str()), ("0", "999"));
         assert_eq!(
-            (plural(1, "host", "hosts"), plural(2, "host", "hosts")),
+            (format_count(1_000).as_str(), format_count(1_234_567).as_str()),
+            ("1,000", "1,234,567")
+        );
+        assert_eq!(
+            (format_expected(288.44).as_str(), format_expected(12_345.6).as_str()),
+            ("288.4", "12,346")
+        );
+        assert_eq!(
+            (count_noun(1, "host", "hosts"), count_noun(2, "host", "hosts")),
             ("1 host".into(), "2 hosts".into())
         );
-        assert_eq!((bytes(812.4), bytes(65_536.0)), ("812 B".into(), "65.5 kB".into()));
+        assert_eq!(
+            (format_bytes(812.4), format_bytes(65_536.0)),
+            ("812 B".into(), "65.5 kB".into())
+        );
     }
 
     #[test]
     fn names_cannot_command_the_terminal() {
-        assert_eq!(printable("a\x1b[31mb\n\u{202e}c"), "a\u{fffd}[31mb\u{fffd}\u{fffd}c");
+        assert_eq!(to_printable("a\x1b[31mb\n\u{202e}c"), "a\u{fffd}[31mb\u{fffd}\u{fffd}c");
     }
 
     #[test]
     fn long_names_keep_both_ends() {
-        assert_eq!(shorten("application-server-17", 9, '…'), "appl…r-17");
-        assert_eq!(shorten("short", 5, '…'), "short");
+        assert_eq!(shorten_middle("application-server-17", 9, '…'), "appl…r-17");
+        assert_eq!(shorten_middle("short", 5, '…'), "short");
         assert_eq!(
-            (shorten("short", 1, '…').as_str(), shorten("short", 0, '…').as_str()),
+            (shorten_middle("short", 1, '…').as_str(), shorten_middle("short", 0, '…').as_str()),
             ("…", "")
         );
     }

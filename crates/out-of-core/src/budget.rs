@@ -21,36 +21,36 @@ impl MemoryBudget {
 
     /// Budget that `memory` leaves beside `tables` bytes, and at least an eighth of it: with less,
     /// what is written comes in ever smaller pieces.
-    pub fn beside(memory: u64, tables: usize) -> MemoryBudget {
+    pub fn after_tables(memory: u64, tables: usize) -> MemoryBudget {
         MemoryBudget::new(memory.saturating_sub(tables as u64).max(memory / 8))
     }
 
     /// Counts bytes that went to a file.
-    pub fn spill(&self, bytes: usize) {
+    pub fn count_spilled(&self, bytes: usize) {
         self.spilled.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     /// Bytes that are left.
-    pub fn left(&self) -> i64 {
+    pub fn bytes_left(&self) -> i64 {
         self.left.load(Ordering::Relaxed)
     }
 
     /// Bytes that went to temporary files so far.
-    pub fn spilled(&self) -> u64 {
+    pub fn bytes_spilled(&self) -> u64 {
         self.spilled.load(Ordering::Relaxed)
     }
 
     /// Takes `bytes` if that many are left, and tells whether they were.
-    pub fn take(&self, bytes: usize) -> bool {
+    pub fn take_bytes(&self, bytes: usize) -> bool {
         let enough = self.left.fetch_sub(bytes as i64, Ordering::Relaxed) >= bytes as i64;
         if !enough {
-            self.give(bytes);
+            self.give_back(bytes);
         }
         enough
     }
 
     /// Gives back what was taken.
-    pub fn give(&self, bytes: usize) {
+    pub fn give_back(&self, bytes: usize) {
         self.left.fetch_add(bytes as i64, Ordering::Relaxed);
     }
 }

@@ -18,10 +18,10 @@ use std::path::Path;
 
 use crate::PathError;
 use crate::tuning::{MAX_READ_BUFFER_BYTES, MAX_READ_BUFFERS_BYTES, MIN_READ_BUFFER_BYTES};
-use crate::{MemoryBudget, PartitionStore, Plain};
+use crate::{MemoryBudget, PartitionStore, PlainRecord};
 
 /// A record that is sorted by a key.
-pub trait Keyed: Plain {
+pub trait KeyedRecord: PlainRecord {
     /// The key.
     type Key: Ord + Copy;
 
@@ -30,25 +30,26 @@ pub trait Keyed: Plain {
 }
 
 /// Takes records and sorts them into runs.
-pub struct ExternalSorter<'a, T: Keyed> {
+pub struct ExternalSorter<'a, T: KeyedRecord> {
     /// Number of records in a run.
     most: usize,
     buffer: Vec<T>,
-    runs: Runs<'a, T>,
+    runs: SpilledRuns<'a, T>,
 }
 
 /// The sorted runs but the last.
-struct Runs<'a, T: Keyed> {
+struct SpilledRuns<'a, T: KeyedRecord> {
     /// The runs are the blocks of its one partition.
     store: PartitionStore<'a, T>,
     /// First key and length of each run.
     all: Vec<(T::Key, usize)>,
 }
 
-impl<'a, T: Keyed> ExternalSorter<'a, T> {
+impl<'a, T: KeyedRecord> ExternalSorter<'a, T> {
     /// A sorter that has at most `most` records in memory beside what `budget` allows.
     pub fn new(budget: &'a MemoryBudget, directory: &Path, most: usize) -> ExternalSorter<'a, T> {
-        let runs = Runs { store: PartitionStore::new(budget, directory, 1), all: Vec::new() };
+        let runs =
+            SpilledRuns { store: PartitionStore::new(budget, directory, 1), all: Vec::new() };
         ExternalSorter { most: most.max(1), buffer: Vec::new(), runs }
     }
 
@@ -58,16 +59,16 @@ impl<'a, T: Keyed> ExternalSorter<'a, T> {
     /// When the temporary file cannot be written.
     pub fn push(&mut self, record: T) -> Result<(), PathError> {
         if self.buffer.len() == self.most {
-            self.sort();
+            self.sort_buffer();
             self.runs.all.extend(self.buffer.first().map(|first| (first.key(), self.buffer.len())));
-            self.runs.store.push(0, self.runs.all.len() as u64, self.buffer.clone())?;
+            self.runs.store.push_block(0, self.runs.all.len() as u64, self.buffer.clone())?;
             self.buffer.clear();
         }
         self.buffer.push(record);
         Ok(())
     }
 
-    fn sort(&mut self) {
+    fn sort_buffer(&mut self) {
         if !self.buffer.is_sorted_by_key(T::key) {
             self.buffer.sort_by_key(T::key);
         }
@@ -75,33 +76,33 @@ impl<'a, T: Keyed> ExternalSorter<'a, T> {
 
     /// Sorts what is left, and gives all records.
     pub fn finish(mut self) -> SortedRuns<'a, T> {
-        self.sort();
+        self.sort_buffer();
         self.buffer.shrink_to_fit();
         SortedRuns { runs: self.runs, last: self.buffer }
     }
 }
 
 /// Sorted records, which can be read again and again.
-pub struct SortedRuns<'a, T: Keyed> {
-    runs: Runs<'a, T>,
+pub struct SortedRuns<'a, T: KeyedRecord> {
+    runs: SpilledRuns<'a, T>,
     /// The last run. Mostly it is the only one.
     last: Vec<T>,
 }
 
-impl<T: Keyed> SortedRuns<'_, T> {
+impl<T: KeyedRecord> SortedRuns<'_, T> {
     /// The records in order. It ends where one cannot be read, and `failed` then has the error.
-    pub fn iter<'s>(&'s self, failed: &'s ReadFailure) -> Merged<'s, T> {
+    pub fn iter<'s>(&'s self, failed: &'s ReadFailure) -> MergedRuns<'s, T> {
         let runs = &self.runs.all;
         let buffer = (MAX_READ_BUFFERS_BYTES / runs.len().max(1))
             .clamp(MIN_READ_BUFFER_BYTES, MAX_READ_BUFFER_BYTES);
         let first = |(run, (key, _)): (usize, &(T::Key, usize))| Reverse((*key, run));
         let mut heap: BinaryHeap<_> = runs.iter().enumerate().map(first).collect();
         heap.extend(self.last.first().map(|first| Reverse((first.key(), runs.len()))));
-        Merged {
+        MergedRuns {
             sorted: self,
             failed,
             most: (buffer / size_of::<T>()).max(1),
-            readers: runs.iter().map(|_| Reader::default()).collect(),
+            readers: runs.iter().map(|_| RunCursor::default()).collect(),
             last: &self.last,
             heap,
         }
@@ -109,19 +110,19 @@ impl<T: Keyed> SortedRuns<'_, T> {
 }
 
 /// The runs merged into one sequence.
-pub struct Merged<'s, T: Keyed> {
+pub struct MergedRuns<'s, T: KeyedRecord> {
     sorted: &'s SortedRuns<'s, T>,
     failed: &'s ReadFailure,
     /// Number of records of a run that are read at once.
     most: usize,
-    readers: Vec<Reader<T>>,
+    readers: Vec<RunCursor<T>>,
     last: &'s [T],
     /// The runs with records left, by their next keys.
     heap: BinaryHeap<Reverse<(T::Key, usize)>>,
 }
 
 /// Position in a run.
-struct Reader<T> {
+struct RunCursor<T> {
     /// Number of records read into the buffer so far.
     read: usize,
     buffer: Vec<T>,
@@ -129,18 +130,23 @@ struct Reader<T> {
     next: usize,
 }
 
-impl<T> Default for Reader<T> {
+impl<T> Default for RunCursor<T> {
     fn default() -> Self {
-        Reader { read: 0, buffer: Vec::new(), next: 0 }
+        RunCursor { read: 0, buffer: Vec::new(), next: 0 }
     }
 }
 
-impl<T: Keyed> Reader<T> {
+impl<T: KeyedRecord> RunCursor<T> {
     /// The next record.
-    fn peek(&mut self, runs: &Runs<T>, run: usize, most: usize) -> Result<Option<T>, PathError> {
+    fn peek_record(
+        &mut self,
+        runs: &SpilledRuns<T>,
+        run: usize,
+        most: usize,
+    ) -> Result<Option<T>, PathError> {
         if self.next == self.buffer.len() {
             self.next = 0;
-            runs.store.read(0, run, self.read, most, &mut self.buffer)?;
+            runs.store.read_records(0, run, self.read, most, &mut self.buffer)?;
             self.read += self.buffer.len();
             if self.buffer.is_empty() {
                 self.buffer = Vec::new();
@@ -150,8 +156,8 @@ impl<T: Keyed> Reader<T> {
     }
 }
 
-impl<T: Keyed> Merged<'_, T> {
-    fn step(&mut self) -> Result<Option<T>, PathError> {
+impl<T: KeyedRecord> MergedRuns<'_, T> {
+    fn next_record(&mut self) -> Result<Option<T>, PathError> {
         if self.readers.is_empty() {
             // The usual case: one run.
             let first = self.last.split_off_first();
@@ -167,9 +173,9 @@ impl<T: Keyed> Merged<'_, T> {
             }
             return Ok(record.copied());
         };
-        let record = reader.peek(&self.sorted.runs, run, self.most)?;
+        let record = reader.peek_record(&self.sorted.runs, run, self.most)?;
         reader.next += usize::from(record.is_some());
-        match reader.peek(&self.sorted.runs, run, self.most)? {
+        match reader.peek_record(&self.sorted.runs, run, self.most)? {
             Some(next) => *top = Reverse((next.key(), run)),
             None => drop(PeekMut::pop(top)),
         }
@@ -177,11 +183,11 @@ impl<T: Keyed> Merged<'_, T> {
     }
 }
 
-impl<T: Keyed> Iterator for Merged<'_, T> {
+impl<T: KeyedRecord> Iterator for MergedRuns<'_, T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.step().unwrap_or_else(|error| {
+        self.next_record().unwrap_or_else(|error| {
             self.heap.clear();
             self.failed.0.set(Some(error));
             None
@@ -199,7 +205,7 @@ impl ReadFailure {
     ///
     /// # Errors
     /// When the temporary file could not be read.
-    pub fn check(&self) -> Result<(), PathError> {
+    pub fn check_failure(&self) -> Result<(), PathError> {
         self.0.take().map_or(Ok(()), Err)
     }
 }
@@ -209,7 +215,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    impl Keyed for [u32; 2] {
+    impl KeyedRecord for [u32; 2] {
         /// The key.
         type Key = u32;
 
@@ -238,7 +244,7 @@ mod tests {
             for _ in 0..2 {
                 prop_assert_eq!(sorted.iter(&failed).collect::<Vec<_>>(), expected.clone());
             }
-            failed.check().unwrap();
+            failed.check_failure().unwrap();
         }
     }
 

@@ -31,7 +31,11 @@ impl HashIndex {
     ///
     /// # Errors
     /// When a temporary file cannot be written.
-    pub fn make_room(&mut self, count: usize, hash: impl Fn(u32) -> u64) -> Result<(), PathError> {
+    pub fn reserve_slots(
+        &mut self,
+        count: usize,
+        hash: impl Fn(u32) -> u64,
+    ) -> Result<(), PathError> {
         if self.numbers.len() > 2 * count {
             return Ok(());
         }
@@ -39,8 +43,8 @@ impl HashIndex {
         self.numbers = SpillableVec::new(&self.pool);
         self.numbers.resize((4 * count).next_power_of_two().max(MIN_INDEX_SLOTS), FREE)?;
         for number in 0..count as u32 {
-            if let Err(Some(free)) = self.find(hash(number), |_| false) {
-                self.put(free, number);
+            if let Err(Some(free)) = self.find_number(hash(number), |_| false) {
+                self.put_number(free, number);
             }
         }
         Ok(())
@@ -49,8 +53,12 @@ impl HashIndex {
     /// The number with this `hash` for which `is` holds.
     ///
     /// # Errors
-    /// When there is none: the free slot for it, which exists after [`HashIndex::make_room`].
-    pub fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Result<u32, Option<FreeSlot>> {
+    /// When there is none: the free slot for it, which exists after [`HashIndex::reserve_slots`].
+    pub fn find_number(
+        &self,
+        hash: u64,
+        is: impl Fn(u32) -> bool,
+    ) -> Result<u32, Option<FreeSlot>> {
         let count = self.numbers.len();
         let first = hash as usize & count.wrapping_sub(1);
         for at in (first..count).chain(0..first.min(count)) {
@@ -64,7 +72,7 @@ impl HashIndex {
     }
 
     /// Puts `number` into the slot where it was looked for.
-    pub fn put(&mut self, FreeSlot(at): FreeSlot, number: u32) {
+    pub fn put_number(&mut self, FreeSlot(at): FreeSlot, number: u32) {
         self.numbers[at] = number;
     }
 }

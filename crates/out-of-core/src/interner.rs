@@ -16,7 +16,7 @@ use crate::tuning::NEIGHBOUR_BITS;
 pub trait Locality {
     /// Its position, which other values may share. Values that mostly come one after the other have
     /// positions side by side.
-    fn at(&self) -> u64;
+    fn position(&self) -> u64;
 }
 
 /// Values and their numbers.
@@ -53,16 +53,16 @@ impl<T: Copy + Eq + Locality> Interner<T> {
     ///
     /// # Errors
     /// When a temporary file cannot be written.
-    pub fn number(&mut self, value: T) -> Result<u32, PathError> {
+    pub fn intern(&mut self, value: T) -> Result<u32, PathError> {
         let Interner { values, index } = self;
-        index.make_room(values.len(), |number| hash(&values[number as usize]))?;
-        match index.find(hash(&value), |number| values[number as usize] == value) {
+        index.reserve_slots(values.len(), |number| hash_position(&values[number as usize]))?;
+        match index.find_number(hash_position(&value), |number| values[number as usize] == value) {
             Ok(number) => Ok(number),
             Err(free) => {
                 let number = values.len() as u32;
                 values.push(value)?;
                 if let Some(free) = free {
-                    index.put(free, number);
+                    index.put_number(free, number);
                 }
                 Ok(number)
             }
@@ -71,8 +71,9 @@ impl<T: Copy + Eq + Locality> Interner<T> {
 }
 
 /// A hash that is side by side for values that are side by side.
-fn hash(value: &impl Locality) -> u64 {
-    let (block, within) = (value.at() >> NEIGHBOUR_BITS, value.at() & ((1 << NEIGHBOUR_BITS) - 1));
+fn hash_position(value: &impl Locality) -> u64 {
+    let (block, within) =
+        (value.position() >> NEIGHBOUR_BITS, value.position() & ((1 << NEIGHBOUR_BITS) - 1));
     FxBuildHasher.hash_one(block) << NEIGHBOUR_BITS | within
 }
 
@@ -82,7 +83,7 @@ mod tests {
     use proptest::prelude::*;
 
     impl Locality for (u32, bool) {
-        fn at(&self) -> u64 {
+        fn position(&self) -> u64 {
             u64::from(self.0)
         }
     }
@@ -99,7 +100,7 @@ mod tests {
                     if known.is_none() {
                         expected.push(*value);
                     }
-                    let number = numbered.number(*value).unwrap();
+                    let number = numbered.intern(*value).unwrap();
                     prop_assert_eq!(expected[number as usize], *value);
                 }
                 prop_assert!(numbered.values().iter().eq(&expected));

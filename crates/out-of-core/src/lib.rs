@@ -15,11 +15,11 @@ pub mod workers;
 
 pub use budget::MemoryBudget;
 pub use data_files::DataPath;
-pub use external_sort::{ExternalSorter, Keyed, Merged, ReadFailure, SortedRuns};
+pub use external_sort::{ExternalSorter, KeyedRecord, MergedRuns, ReadFailure, SortedRuns};
 pub use hash_index::{FreeSlot, HashIndex};
 pub use interner::{Interner, Locality};
 pub use memory_pool::MemoryPool;
-pub use names::{NameId, Names};
-pub use partitions::{PartitionStore, PartitionWriter, Plain, joined};
+pub use names::{NameId, NameInterner};
+pub use partitions::{PartitionStore, PartitionWriter, PlainRecord, join_blocks};
 pub use path_error::PathError;
 pub use spillable_vec::SpillableVec;

@@ -17,12 +17,12 @@ use crate::tuning::ZERO_WRITE_BYTES;
 
 /// The memory that a mapped file takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Region {
+pub(crate) struct MappedRegion {
     address: usize,
     bytes: usize,
 }
 
-impl Region {
+impl MappedRegion {
     /// Gives its pages back; each comes again when it is used. It must be mapped.
     pub(crate) fn give_back(&self) {
         let address = ptr::with_exposed_provenance_mut(self.address);
@@ -50,33 +50,33 @@ impl MappedFile {
     /// Maps the first `bytes` bytes of `file`, which was just made and has no name. They are
     /// reserved and zero where nobody has written yet.
     pub(crate) fn new(file: File, bytes: usize) -> io::Result<MappedFile> {
-        reserve(&file, 0, bytes as u64)?;
-        let start = map(&file, bytes)?;
+        reserve_range(&file, 0, bytes as u64)?;
+        let start = map_file(&file, bytes)?;
         Ok(MappedFile { file, start, bytes })
     }
 
     /// A second, longer mapping of the same file, whose content stays. `self` must still be
     /// unmapped.
-    pub(crate) fn grown(&self, bytes: usize) -> io::Result<MappedFile> {
-        reserve(&self.file, self.bytes as u64, bytes as u64)?;
+    pub(crate) fn remap_longer(&self, bytes: usize) -> io::Result<MappedFile> {
+        reserve_range(&self.file, self.bytes as u64, bytes as u64)?;
         let file = self.file.try_clone()?;
-        let start = map(&file, bytes)?;
+        let start = map_file(&file, bytes)?;
         Ok(MappedFile { file, start, bytes })
     }
 
     /// The first byte, valid until the file is unmapped.
-    pub(crate) fn start(&self) -> NonNull<u8> {
+    pub(crate) fn first_byte(&self) -> NonNull<u8> {
         self.start
     }
 
     /// Length in bytes.
-    pub(crate) fn bytes(&self) -> usize {
+    pub(crate) fn byte_len(&self) -> usize {
         self.bytes
     }
 
     /// The memory that it takes.
-    pub(crate) fn region(&self) -> Region {
-        Region { address: self.start.as_ptr().expose_provenance(), bytes: self.bytes }
+    pub(crate) fn region(&self) -> MappedRegion {
+        MappedRegion { address: self.start.as_ptr().expose_provenance(), bytes: self.bytes }
     }
 
     /// Unmaps it, which leaves it with no bytes.
@@ -92,7 +92,7 @@ impl MappedFile {
 }
 
 /// Reserves the bytes of `file` from `from` up to `to`.
-fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
+fn reserve_range(file: &File, from: u64, to: u64) -> io::Result<()> {
     loop {
         match rustix::fs::fallocate(file, FallocateFlags::empty(), from, to.saturating_sub(from)) {
             Ok(()) => return Ok(()),
@@ -113,7 +113,7 @@ fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
     file.sync_data()
 }
 
-fn map(file: &File, bytes: usize) -> io::Result<NonNull<u8>> {
+fn map_file(file: &File, bytes: usize) -> io::Result<NonNull<u8>> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: the kernel chooses an address where nothing is. The file has that many bytes and no
     // name, and is never made shorter, so they exist as long as they are mapped.

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::MemoryBudget;
-use crate::workers::lock;
+use crate::workers::lock_mutex;
 
-use crate::mapped_file::{MappedFile, Region};
+use crate::mapped_file::{MappedFile, MappedRegion};
 use crate::tuning::{MAPPED_BLOCK_BYTES, MIN_MAPPED_BYTES, RECENT_BLOCKS};
 
 thread_local! {
@@ -24,10 +24,10 @@ thread_local! {
 
 /// The memory that the tables of one stage share. A clone is the same pool.
 #[derive(Clone, Debug)]
-pub struct MemoryPool(Arc<Shared>);
+pub struct MemoryPool(Arc<PoolState>);
 
 #[derive(Debug)]
-struct Shared {
+struct PoolState {
     /// Memory of tables that are not in files.
     budget: MemoryBudget,
     /// The budget in the beginning, in bytes.
@@ -37,7 +37,7 @@ struct Shared {
     max_resident: usize,
     /// Upper bound of those that are in memory now.
     resident: AtomicUsize,
-    mapped: Mutex<Vec<Region>>,
+    mapped: Mutex<Vec<MappedRegion>>,
 }
 
 impl Default for MemoryPool {
@@ -52,7 +52,7 @@ impl MemoryPool {
     /// in files. The files have no names and are in `directory`.
     pub fn new(memory: u64, directory: &Path) -> MemoryPool {
         let mapped = usize::try_from(memory / 4).unwrap_or(usize::MAX).max(MIN_MAPPED_BYTES);
-        MemoryPool(Arc::new(Shared {
+        MemoryPool(Arc::new(PoolState {
             budget: MemoryBudget::new(memory / 2),
             all: memory / 2,
             directory: directory.to_owned(),
@@ -69,13 +69,13 @@ impl MemoryPool {
 
     /// Bytes of tables that are in memory and not in files.
     pub fn in_memory(&self) -> usize {
-        self.0.all.saturating_sub(self.0.budget.left().max(0) as u64) as usize
+        self.0.all.saturating_sub(self.0.budget.bytes_left().max(0) as u64) as usize
     }
 
     /// Lowers the budget to at most `bytes`, for tables that are made from now on.
-    pub fn leave(&self, bytes: u64) {
-        let more = u64::try_from(self.0.budget.left()).unwrap_or(0).saturating_sub(bytes);
-        self.0.budget.take(more as usize);
+    pub fn lower_budget(&self, bytes: u64) {
+        let more = u64::try_from(self.0.budget.bytes_left()).unwrap_or(0).saturating_sub(bytes);
+        self.0.budget.take_bytes(more as usize);
     }
 
     /// The directory of the temporary files.
@@ -85,7 +85,7 @@ impl MemoryPool {
 
     /// Notes that the byte at `address` of a mapped file is about to be used.
     #[inline]
-    pub(crate) fn touch(&self, address: usize) {
+    pub(crate) fn touch_page(&self, address: usize) {
         let block = address / MAPPED_BLOCK_BYTES;
         let is_new = LATELY.with(|lately| {
             // Rows of several tables are used in turns: the hash gives neighbouring blocks, and
@@ -95,12 +95,12 @@ impl MemoryPool {
             lately.get(place).is_some_and(|last| last.replace(block) != block)
         });
         if is_new {
-            self.came(1);
+            self.count_arrived(1);
         }
     }
 
     /// Notes that `blocks` more blocks of mapped files are in memory.
-    pub(crate) fn came(&self, blocks: usize) {
+    pub(crate) fn count_arrived(&self, blocks: usize) {
         if self.0.resident.fetch_add(blocks, Ordering::Relaxed) + blocks > self.0.max_resident {
             self.give_back();
         }
@@ -109,23 +109,23 @@ impl MemoryPool {
     /// Gives all pages of mapped files back.
     #[cold]
     fn give_back(&self) {
-        let mapped = lock(&self.0.mapped);
+        let mapped = lock_mutex(&self.0.mapped);
         // Another thread may have done it meanwhile.
         if self.0.resident.load(Ordering::Relaxed) > self.0.max_resident {
             self.0.resident.store(0, Ordering::Relaxed);
-            mapped.iter().for_each(Region::give_back);
+            mapped.iter().for_each(MappedRegion::give_back);
         }
     }
 
     /// Counts a mapped file in from now on.
-    pub(crate) fn mapped(&self, region: Region) {
-        lock(&self.0.mapped).push(region);
+    pub(crate) fn add_region(&self, region: MappedRegion) {
+        lock_mutex(&self.0.mapped).push(region);
     }
 
     /// Unmaps a file. The lock is held meanwhile, so that no other thread gives back its pages, or
     /// the pages of whatever is mapped at that address next.
-    pub(crate) fn unmap(&self, file: &mut MappedFile) {
-        let mut mapped = lock(&self.0.mapped);
+    pub(crate) fn unmap_file(&self, file: &mut MappedFile) {
+        let mut mapped = lock_mutex(&self.0.mapped);
         mapped.retain(|region| *region != file.region());
         file.unmap();
     }

@@ -2,23 +2,23 @@
 
 use rustc_hash::FxHashMap;
 
-/// Number of a text in [`Names`].
+/// Number of a text in [`NameInterner`].
 pub type NameId = u32;
 
 /// Texts with their numbers, which are dense in the order in which the texts came. The number 0 is
 /// the empty text, which stands for an unknown name.
 #[derive(Clone, Debug)]
-pub struct Names {
+pub struct NameInterner {
     numbers: FxHashMap<Box<str>, NameId>,
     texts: Vec<Box<str>>,
 }
 
-impl Names {
+impl NameInterner {
     /// The number of the empty text: a name that is not known.
     pub const UNKNOWN: NameId = 0;
 
     /// The number of `text`, a new one where it is new.
-    pub fn number(&mut self, text: &str) -> NameId {
+    pub fn intern(&mut self, text: &str) -> NameId {
         if let Some(number) = self.numbers.get(text) {
             return *number;
         }
@@ -29,12 +29,12 @@ impl Names {
     }
 
     /// The number of `text`, where it has one.
-    pub fn find(&self, text: &str) -> Option<NameId> {
+    pub fn find_id(&self, text: &str) -> Option<NameId> {
         self.numbers.get(text).copied()
     }
 
     /// The text of that number; empty where there is no such number.
-    pub fn text(&self, number: NameId) -> &str {
+    pub fn name_of(&self, number: NameId) -> &str {
         self.texts.get(number as usize).map_or("", |text| text)
     }
 
@@ -54,10 +54,10 @@ impl Names {
     }
 }
 
-impl Default for Names {
-    fn default() -> Names {
-        let mut names = Names { numbers: FxHashMap::default(), texts: Vec::new() };
-        names.number("");
+impl Default for NameInterner {
+    fn default() -> NameInterner {
+        let mut names = NameInterner { numbers: FxHashMap::default(), texts: Vec::new() };
+        names.intern("");
         names
     }
 }
@@ -68,14 +68,14 @@ mod tests {
 
     #[test]
     fn equal_texts_have_one_number_and_the_empty_text_is_0() {
-        let mut names = Names::default();
+        let mut names = NameInterner::default();
         assert!(names.is_empty());
-        assert_eq!([names.number("web"), names.number("db"), names.number("web")], [1, 2, 1]);
+        assert_eq!([names.intern("web"), names.intern("db"), names.intern("web")], [1, 2, 1]);
         assert_eq!(
-            (names.number(""), names.text(0), names.text(2), names.text(9)),
+            (names.intern(""), names.name_of(0), names.name_of(2), names.name_of(9)),
             (0, "", "db", "")
         );
-        assert_eq!((names.find("db"), names.find("x"), names.len()), (Some(2), None, 3));
+        assert_eq!((names.find_id("db"), names.find_id("x"), names.len()), (Some(2), None, 3));
         assert_eq!(names.iter().collect::<Vec<_>>(), ["", "web", "db"]);
     }
 }

@@ -5,5 +5,5 @@
 mod store;
 mod writer;
 
-pub use store::{PartitionStore, Plain, joined};
+pub use store::{PartitionStore, PlainRecord, join_blocks};
 pub use writer::PartitionWriter;

@@ -20,12 +20,12 @@ use crate::tuning::MAPPED_BLOCK_BYTES;
 /// Rows of one kind, in memory or in a mapped file.
 #[derive(Debug)]
 pub struct SpillableVec<T: Copy> {
-    storage: Storage<T>,
+    storage: VecStorage<T>,
     pool: MemoryPool,
 }
 
 #[derive(Debug)]
-enum Storage<T> {
+enum VecStorage<T> {
     /// The rows, and how many bytes were taken from the budget for them.
     Memory(Vec<T>, usize),
     /// The file, and the number of rows in it.
@@ -41,7 +41,7 @@ impl<T: Copy> Default for SpillableVec<T> {
 impl<T: Copy> SpillableVec<T> {
     /// An empty vector in the memory of `pool`.
     pub fn new(pool: &MemoryPool) -> SpillableVec<T> {
-        SpillableVec { storage: Storage::Memory(Vec::new(), 0), pool: pool.clone() }
+        SpillableVec { storage: VecStorage::Memory(Vec::new(), 0), pool: pool.clone() }
     }
 
     /// `value`, `len` times.
@@ -76,8 +76,8 @@ impl<T: Copy> SpillableVec<T> {
     #[inline]
     pub fn len(&self) -> usize {
         match &self.storage {
-            Storage::Memory(rows, _) => rows.len(),
-            Storage::File(_, len) => *len,
+            VecStorage::Memory(rows, _) => rows.len(),
+            VecStorage::File(_, len) => *len,
         }
     }
 
@@ -89,14 +89,14 @@ impl<T: Copy> SpillableVec<T> {
     /// The row at a place.
     #[inline]
     pub fn get(&self, at: usize) -> Option<&T> {
-        self.touch(at);
-        self.rows().get(at)
+        self.touch_row(at);
+        self.all_rows().get(at)
     }
 
     /// The row at a place, to be changed.
     #[inline]
     pub fn get_mut(&mut self, at: usize) -> Option<&mut T> {
-        self.touch(at);
+        self.touch_row(at);
         self.rows_mut().get_mut(at)
     }
 
@@ -107,57 +107,57 @@ impl<T: Copy> SpillableVec<T> {
 
     /// The rows of `range`, as far as there are any.
     pub fn range(&self, range: Range<usize>) -> impl DoubleEndedIterator<Item = &T> {
-        let range = self.within(range);
-        let (pool, most) = self.pieces();
-        let pieces = self.rows()[range].chunks(most);
-        pieces.inspect(move |piece| note(pool, piece)).flatten()
+        let range = self.clamp_range(range);
+        let (pool, most) = self.tracked_pieces();
+        let pieces = self.all_rows()[range].chunks(most);
+        pieces.inspect(move |piece| note_use(pool, piece)).flatten()
     }
 
     /// Calls `each` for each row of `range`.
     pub fn for_each_mut(&mut self, range: Range<usize>, mut each: impl FnMut(&mut T)) {
-        let range = self.within(range);
-        let most = self.pieces().1;
+        let range = self.clamp_range(range);
+        let most = self.tracked_pieces().1;
         let pool = self.pool.clone();
-        let pool = matches!(self.storage, Storage::File(..)).then_some(&pool);
+        let pool = matches!(self.storage, VecStorage::File(..)).then_some(&pool);
         for piece in self.rows_mut()[range].chunks_mut(most) {
-            note(pool, piece);
+            note_use(pool, piece);
             piece.iter_mut().for_each(&mut each);
         }
     }
 
     /// The rows of `range` side by side. All of them are in memory together, so keep it small.
     pub fn slice(&self, range: Range<usize>) -> &[T] {
-        let range = self.within(range);
-        if let Storage::File(file, _) = &self.storage
+        let range = self.clamp_range(range);
+        if let VecStorage::File(file, _) = &self.storage
             && !range.is_empty()
         {
-            let start = file.start().as_ptr().addr();
+            let start = file.first_byte().as_ptr().addr();
             let bytes = start + range.start * size_of::<T>()..start + range.end * size_of::<T>();
             bytes
                 .clone()
                 .step_by(MAPPED_BLOCK_BYTES)
                 .chain([bytes.end - 1])
-                .for_each(|byte| self.pool.touch(byte));
+                .for_each(|byte| self.pool.touch_page(byte));
         }
-        &self.rows()[range]
+        &self.all_rows()[range]
     }
 
     /// The rows of `range` side by side, to be changed. See [`SpillableVec::slice`].
     fn slice_mut(&mut self, range: Range<usize>) -> &mut [T] {
-        let range = self.within(range);
+        let range = self.clamp_range(range);
         self.slice(range.clone());
         &mut self.rows_mut()[range]
     }
 
     /// The first place from `from` on for whose row `is` does not hold.
-    pub fn end(&self, from: usize, is: impl Fn(&T) -> bool) -> usize {
+    pub fn end_where(&self, from: usize, is: impl Fn(&T) -> bool) -> usize {
         from + self.range(from..self.len()).take_while(|row| is(row)).count()
     }
 
     /// The first place in `range` for whose row `is` does not hold. It holds for all rows before
     /// that, and for none behind.
     pub fn partition_point(&self, range: Range<usize>, is: impl Fn(&T) -> bool) -> usize {
-        let Range { mut start, mut end } = self.within(range);
+        let Range { mut start, mut end } = self.clamp_range(range);
         while start < end {
             let middle = start + (end - start) / 2;
             if self.get(middle).is_some_and(&is) { start = middle + 1 } else { end = middle }
@@ -172,17 +172,17 @@ impl<T: Copy> SpillableVec<T> {
     #[inline]
     pub fn push(&mut self, row: T) -> Result<(), PathError> {
         let room = match &self.storage {
-            Storage::Memory(rows, _) => rows.len() < rows.capacity(),
-            Storage::File(file, len) => (len + 1) * size_of::<T>() <= file.bytes(),
+            VecStorage::Memory(rows, _) => rows.len() < rows.capacity(),
+            VecStorage::File(file, len) => (len + 1) * size_of::<T>() <= file.byte_len(),
         };
         if !room {
             self.reserve(1)?;
         }
         match &mut self.storage {
-            Storage::Memory(rows, _) => rows.push(row),
-            Storage::File(file, len) => {
-                let place = file.start().as_ptr().cast::<T>().wrapping_add(*len);
-                self.pool.touch(place.addr());
+            VecStorage::Memory(rows, _) => rows.push(row),
+            VecStorage::File(file, len) => {
+                let place = file.first_byte().as_ptr().cast::<T>().wrapping_add(*len);
+                self.pool.touch_page(place.addr());
                 // SAFETY: there is room for it, and the file is aligned as pages are.
                 unsafe { place.write(row) };
                 *len += 1;
@@ -212,8 +212,8 @@ impl<T: Copy> SpillableVec<T> {
     /// Drops all rows behind the first `most`.
     pub fn truncate(&mut self, most: usize) {
         match &mut self.storage {
-            Storage::Memory(rows, _) => rows.truncate(most),
-            Storage::File(_, len) => *len = most.min(*len),
+            VecStorage::Memory(rows, _) => rows.truncate(most),
+            VecStorage::File(_, len) => *len = most.min(*len),
         }
     }
 
@@ -244,21 +244,21 @@ impl<T: Copy> SpillableVec<T> {
     }
 
     #[inline]
-    fn touch(&self, at: usize) {
-        if let Storage::File(file, _) = &self.storage {
-            self.pool.touch(file.start().as_ptr().cast::<T>().wrapping_add(at).addr());
+    fn touch_row(&self, at: usize) {
+        if let VecStorage::File(file, _) = &self.storage {
+            self.pool.touch_page(file.first_byte().as_ptr().cast::<T>().wrapping_add(at).addr());
         }
     }
 
     /// All rows, without telling the pool which of them are used.
     #[inline]
-    fn rows(&self) -> &[T] {
+    fn all_rows(&self) -> &[T] {
         match &self.storage {
-            Storage::Memory(rows, _) => rows,
+            VecStorage::Memory(rows, _) => rows,
             // SAFETY: `len` rows of this type were written, and nobody changes them while this is
             // borrowed.
-            Storage::File(file, len) => unsafe {
-                slice::from_raw_parts(file.start().as_ptr().cast::<T>(), *len)
+            VecStorage::File(file, len) => unsafe {
+                slice::from_raw_parts(file.first_byte().as_ptr().cast::<T>(), *len)
             },
         }
     }
@@ -266,34 +266,34 @@ impl<T: Copy> SpillableVec<T> {
     #[inline]
     fn rows_mut(&mut self) -> &mut [T] {
         match &mut self.storage {
-            Storage::Memory(rows, _) => rows,
+            VecStorage::Memory(rows, _) => rows,
             // SAFETY: as in `rows`.
-            Storage::File(file, len) => unsafe {
-                slice::from_raw_parts_mut(file.start().as_ptr().cast::<T>(), *len)
+            VecStorage::File(file, len) => unsafe {
+                slice::from_raw_parts_mut(file.first_byte().as_ptr().cast::<T>(), *len)
             },
         }
     }
 
     /// The pool to tell of pieces of rows that are used, and the maximum length of a piece.
-    fn pieces(&self) -> (Option<&MemoryPool>, usize) {
+    fn tracked_pieces(&self) -> (Option<&MemoryPool>, usize) {
         match self.storage {
-            Storage::Memory(..) => (None, usize::MAX),
-            Storage::File(..) => {
+            VecStorage::Memory(..) => (None, usize::MAX),
+            VecStorage::File(..) => {
                 (Some(&self.pool), (MAPPED_BLOCK_BYTES / size_of::<T>().max(1)).max(1))
             }
         }
     }
 
-    fn within(&self, range: Range<usize>) -> Range<usize> {
+    fn clamp_range(&self, range: Range<usize>) -> Range<usize> {
         let end = range.end.min(self.len());
         range.start.min(end)..end
     }
 }
 
 /// Tells the pool that these rows, at most one block, are about to be used.
-fn note<T>(pool: Option<&MemoryPool>, rows: &[T]) {
+fn note_use<T>(pool: Option<&MemoryPool>, rows: &[T]) {
     if let Some(pool) = pool {
-        pool.touch(rows.as_ptr().addr());
+        pool.touch_page(rows.as_ptr().addr());
     }
 }
 
@@ -302,15 +302,15 @@ impl<T: Copy> Index<usize> for SpillableVec<T> {
 
     #[inline]
     fn index(&self, at: usize) -> &T {
-        self.touch(at);
-        &self.rows()[at]
+        self.touch_row(at);
+        &self.all_rows()[at]
     }
 }
 
 impl<T: Copy> IndexMut<usize> for SpillableVec<T> {
     #[inline]
     fn index_mut(&mut self, at: usize) -> &mut T {
-        self.touch(at);
+        self.touch_row(at);
         &mut self.rows_mut()[at]
     }
 }

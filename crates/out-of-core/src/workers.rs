@@ -3,19 +3,19 @@
 //!
 //! | helper | for |
 //! |---|---|
-//! | [`in_order`] | pieces of work whose results are taken one by one, in the order of the pieces |
-//! | [`stream()`] | the same, where one source makes the pieces one after the other |
-//! | [`ahead`] | one producer that runs ahead of its consumer |
-//! | [`in_parts`] | one contiguous part of a range for each processor |
-//! | [`one_by_one`] | few items, each worth a thread |
-//! | [`on_each`] | items of very different sizes, the largest first |
+//! | [`run_in_order`] | pieces of work, their results one by one in the order of the pieces |
+//! | [`run_stream()`] | the same, where one source makes the pieces one after the other |
+//! | [`run_ahead`] | one producer that runs ahead of its consumer |
+//! | [`map_ranges`] | one contiguous part of a range for each processor |
+//! | [`map_items`] | few items, each worth a thread |
+//! | [`for_each_item`] | items of very different sizes, the largest first |
 
 mod ordered;
-mod parts;
+mod ranges;
 mod stream;
 mod threads;
 
-pub use ordered::{ahead, in_order};
-pub use parts::{in_parts, on_each, one_by_one};
-pub use stream::stream;
-pub use threads::{lock, threads};
+pub use ordered::{run_ahead, run_in_order};
+pub use ranges::{for_each_item, map_items, map_ranges};
+pub use stream::run_stream;
+pub use threads::{lock_mutex, thread_count};

@@ -1,18 +1,18 @@
 //! Samples as the library keeps them, with secrets and values blanked: they are told as without.
 
-use snippets::{Context, blank_datagram, blank_turn};
+use snippets::{TurnContext, blank_datagram, blank_turn};
 
+use crate::flow_snippet::{FlowSpeaker, SnippetRule};
 use crate::kinds::PROTOCOLS;
-use crate::piece::{Class, Speaker};
-use crate::talk::{Owned, Talk, operations};
+use crate::test_conversation::{OwnedSnippet, TestConversation, operations_of_snippets};
 
 /// The pieces of a conversation as the library writes them.
-pub(crate) fn blanked(talk: &Talk) -> Vec<Owned> {
-    let mut pieces = talk.pieces();
-    let mut context = Context::default();
+pub(crate) fn blank_snippets(talk: &TestConversation) -> Vec<OwnedSnippet> {
+    let mut pieces = talk.snippets();
+    let mut context = TurnContext::default();
     let mut turn: Vec<u8> = Vec::new();
     for piece in &mut pieces {
-        if piece.of.class != Class::Other {
+        if piece.of.class != SnippetRule::Other {
             continue;
         }
         if piece.of.datagram {
@@ -25,7 +25,7 @@ pub(crate) fn blanked(talk: &Talk) -> Vec<Owned> {
         let before = turn.len();
         turn.extend(&piece.bytes);
         let mut kept = turn.clone();
-        let direction = u8::from(piece.of.speaker == Speaker::Server);
+        let direction = u8::from(piece.of.speaker == FlowSpeaker::Server);
         blank_turn(&mut kept, &mut context, direction);
         piece.bytes = kept.split_off(before);
     }
@@ -37,12 +37,12 @@ fn operations_are_those_of_what_was_said() {
     for protocol in PROTOCOLS {
         // The library has a way of its own for messages of Redis.
         for talk in (protocol.samples)().iter().filter(|_| protocol.about.name != "redis") {
-            let pieces = blanked(talk);
+            let pieces = blank_snippets(talk);
             let text: Vec<String> = pieces
                 .iter()
                 .map(|of| String::from_utf8_lossy(&of.bytes).escape_debug().to_string())
                 .collect();
-            assert_eq!(operations(&pieces), talk.operations(), "{text:#?}");
+            assert_eq!(operations_of_snippets(&pieces), talk.parse_operations(), "{text:#?}");
         }
     }
 }
@@ -63,8 +63,12 @@ fn operations_are_those_of_what_was_said_where_heads_come_alone() {
     for (name, length) in HEADS {
         let protocol = PROTOCOLS.iter().find(|protocol| protocol.about.name == name).unwrap();
         for talk in (protocol.samples)() {
-            let parts = talk.in_parts(length);
-            assert_eq!(operations(&blanked(&parts)), parts.operations(), "{name}");
+            let parts = talk.in_fragments(length);
+            assert_eq!(
+                operations_of_snippets(&blank_snippets(&parts)),
+                parts.parse_operations(),
+                "{name}"
+            );
         }
     }
 }
@@ -79,10 +83,14 @@ fn a_statement_is_told_after_one_that_was_cut() {
     };
     let answer = [7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0];
     for text in ["SHOW TABLES", "SET a = 1", "COMMIT", "BEGIN", "USE books", "SELECT a FROM b"] {
-        let talk = Talk::other().client(mysql(&long)).server(answer);
-        let talk = talk.client(mysql(text)).server(answer);
-        assert_eq!(operations(&blanked(&talk)).len(), 4, "{text}");
-        assert_eq!(operations(&blanked(&talk)), talk.operations(), "{text}");
+        let talk = TestConversation::other_protocol().client_says(mysql(&long)).server_says(answer);
+        let talk = talk.client_says(mysql(text)).server_says(answer);
+        assert_eq!(operations_of_snippets(&blank_snippets(&talk)).len(), 4, "{text}");
+        assert_eq!(
+            operations_of_snippets(&blank_snippets(&talk)),
+            talk.parse_operations(),
+            "{text}"
+        );
     }
 }
 
@@ -113,22 +121,34 @@ fn a_statement_is_told_behind_comments() {
         (&long, ""),
     ] {
         let answer = packet(1, b"\0\0\0\x02\0\0\0");
-        let talk = Talk::other().client(packet(0, b"\x03COMMIT")).server(&answer);
-        let talk = talk.client(packet(0, &[b"\x03", text.as_bytes()].concat())).server(&answer);
-        let talk = talk.client(packet(0, b"\x03BEGIN")).server(&answer);
+        let talk = TestConversation::other_protocol()
+            .client_says(packet(0, b"\x03COMMIT"))
+            .server_says(&answer);
+        let talk =
+            talk.client_says(packet(0, &[b"\x03", text.as_bytes()].concat())).server_says(&answer);
+        let talk = talk.client_says(packet(0, b"\x03BEGIN")).server_says(&answer);
         // MySQL wants a space behind the dashes, or it is an error.
         let told = if text.starts_with("--alice") { "" } else { name };
         let expected = ["> COMMIT", "<", &format!(">{told}"), "<", "> BEGIN", "<"];
-        assert_eq!(crate::talk::told(&blanked(&talk)), expected, "{text}");
+        assert_eq!(
+            crate::test_conversation::lines_of_snippets(&blank_snippets(&talk)),
+            expected,
+            "{text}"
+        );
         let answer = b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
-        let talk = Talk::other().client(query("COMMIT")).server(answer);
-        let talk = talk.client(query(text)).server(answer);
-        let talk = talk.client(query("BEGIN")).server(answer);
+        let talk =
+            TestConversation::other_protocol().client_says(query("COMMIT")).server_says(answer);
+        let talk = talk.client_says(query(text)).server_says(answer);
+        let talk = talk.client_says(query("BEGIN")).server_says(answer);
         let is_of_mysql = ["/*!", "/*M!", "#"].iter().any(|of| text.contains(of));
         let name = if is_of_mysql { "" } else { name };
         let expected = ["> COMMIT", "<", &format!(">{name}"), "<", "> BEGIN", "<"];
-        assert_eq!(crate::talk::told(&blanked(&talk)), expected, "{text}");
-        for piece in blanked(&talk) {
+        assert_eq!(
+            crate::test_conversation::lines_of_snippets(&blank_snippets(&talk)),
+            expected,
+            "{text}"
+        );
+        for piece in blank_snippets(&talk) {
             assert!(!String::from_utf8_lossy(&piece.bytes).contains("alice"), "{text}");
         }
     }
@@ -138,7 +158,9 @@ fn a_statement_is_told_behind_comments() {
 fn nothing_of_a_client_s_own_is_kept() {
     for protocol in PROTOCOLS {
         for talk in (protocol.samples)().iter().filter(|_| protocol.about.name != "redis") {
-            for piece in blanked(talk).iter().filter(|piece| piece.of.class == Class::Other) {
+            for piece in
+                blank_snippets(talk).iter().filter(|piece| piece.of.class == SnippetRule::Other)
+            {
                 let text = String::from_utf8_lossy(&piece.bytes).to_lowercase();
                 // Topics and routes are names, from which what may be somebody's is left out later.
                 let text = text.replace("user.alice", "");

@@ -2,60 +2,60 @@
 
 /// The bytes that are left.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cursor<'a>(pub(crate) &'a [u8]);
+pub(crate) struct ByteCursor<'a>(pub(crate) &'a [u8]);
 
-impl<'a> Cursor<'a> {
+impl<'a> ByteCursor<'a> {
     /// The next bytes; `None` where there are fewer.
-    pub(crate) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+    pub(crate) fn take_bytes(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+    fn take_array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(*taken)
     }
 
     pub(crate) fn u8(&mut self) -> Option<u8> {
-        self.array().map(|[byte]| byte)
+        self.take_array().map(|[byte]| byte)
     }
 
     pub(crate) fn be_u16(&mut self) -> Option<u16> {
-        self.array().map(u16::from_be_bytes)
+        self.take_array().map(u16::from_be_bytes)
     }
 
     pub(crate) fn be_u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_be_bytes)
+        self.take_array().map(u32::from_be_bytes)
     }
 
     pub(crate) fn le_u16(&mut self) -> Option<u16> {
-        self.array().map(u16::from_le_bytes)
+        self.take_array().map(u16::from_le_bytes)
     }
 
     pub(crate) fn le_u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
+        self.take_array().map(u32::from_le_bytes)
     }
 
     /// A text that a 0 ends, without it.
-    pub(crate) fn text(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn zero_ended_text(&mut self) -> Option<&'a [u8]> {
         let end = self.0.iter().position(|byte| *byte == 0)?;
-        let text = self.take(end)?;
+        let text = self.take_bytes(end)?;
         self.u8()?;
         Some(text)
     }
 }
 
 /// The first line without its end, and its length with it; `None` where it does not end.
-pub(crate) fn line(bytes: &[u8]) -> Option<(&[u8], usize)> {
+pub(crate) fn first_line(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let line = bytes.get(..end)?;
     Some((line.strip_suffix(b"\r").unwrap_or(line), end + 1))
 }
 
 /// A decimal number of at most 18 digits.
-pub(crate) fn decimal(bytes: &[u8]) -> Option<u64> {
+pub(crate) fn parse_decimal(bytes: &[u8]) -> Option<u64> {
     if bytes.is_empty() || bytes.len() > 18 {
         return None;
     }

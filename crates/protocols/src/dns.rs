@@ -3,44 +3,44 @@
 //! The name that is asked for is left out: it says what a user does. The type is what is left of a
 //! question.
 
-use registry::About;
+use registry::EntryHelp;
 
-use crate::cursor::Cursor;
-use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Out, Role};
-use crate::parser::Parser;
-use crate::piece::Class;
-use crate::protocol::Protocol;
-use crate::streams::{Heard, Messages, Step, Streams};
+use crate::cursor::ByteCursor;
+use crate::flow_snippet::SnippetRule;
+use crate::opening::{FlowOpening, yes_if};
+use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
+use crate::parser::ProtocolParser;
+use crate::protocol::ProtocolSpec;
+use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
 /// The entry of DNS.
-pub(crate) static DNS: Protocol = Protocol {
-    about: About {
+pub(crate) static DNS: ProtocolSpec = ProtocolSpec {
+    about: EntryHelp {
         name: "dns",
         summary: "DNS: types of questions without names, codes of answers, by messages' ids",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
-    class: Class::Other,
+    class: SnippetRule::Other,
     recognised: "A message with one question that makes sense, as a datagram or behind its length.",
-    recognise: |opening: &Opening| {
-        let question = |bytes: &[u8]| read(bytes).is_some_and(|of| !of.is_response);
-        match opening.datagram() {
-            Some(datagram) => yes_if(read(datagram).is_some()),
+    recognise: |opening: &FlowOpening| {
+        let question = |bytes: &[u8]| read_message(bytes).is_some_and(|of| !of.is_response);
+        match opening.latest_datagram() {
+            Some(datagram) => yes_if(read_message(datagram).is_some()),
             None => {
-                let mut cursor = Cursor(opening.client());
+                let mut cursor = ByteCursor(opening.client_bytes());
                 let length = cursor.be_u16().map(usize::from);
                 yes_if(length == Some(cursor.0.len()) && question(cursor.0))
             }
         }
     },
-    open,
+    open: open_parser,
     #[cfg(test)]
-    samples: tests::samples,
+    samples: tests::sample_conversations,
 };
 
-fn open() -> Box<dyn Parser> {
-    Box::new(Streams::new(Dns))
+fn open_parser() -> Box<dyn ProtocolParser> {
+    Box::new(MessageStreams::new(Dns))
 }
 
 /// Greatest number of records in one part of a message that is believed.
@@ -50,7 +50,7 @@ const RECORDS: u16 = 500;
 struct Dns;
 
 /// What is looked at of a message.
-struct Message {
+struct DnsMessage {
     id: u16,
     is_response: bool,
     opcode: u8,
@@ -59,8 +59,8 @@ struct Message {
 }
 
 /// A message with one question; `None` where it makes no sense.
-fn read(bytes: &[u8]) -> Option<Message> {
-    let mut cursor = Cursor(bytes);
+fn read_message(bytes: &[u8]) -> Option<DnsMessage> {
+    let mut cursor = ByteCursor(bytes);
     let (id, flags) = (cursor.be_u16()?, cursor.be_u16()?);
     let counts = [cursor.be_u16()?, cursor.be_u16()?, cursor.be_u16()?, cursor.be_u16()?];
     let is_response = flags & 0x8000 != 0;
@@ -85,52 +85,57 @@ fn read(bytes: &[u8]) -> Option<Message> {
         if label == 0 {
             break;
         }
-        cursor.take(label)?;
+        cursor.take_bytes(label)?;
     }
     let (kind, class) = (cursor.be_u16()?, cursor.be_u16()?);
     // Nothing follows the question where no record is counted.
     let ends = answers + authorities + additions > 0 || cursor.0.is_empty();
     // Internet, Chaos, any.
     let known = matches!(class & 0x7fff, 1 | 3 | 254 | 255) && kind != 0;
-    (known && ends).then_some(Message { id, is_response, opcode, code, kind })
+    (known && ends).then_some(DnsMessage { id, is_response, opcode, code, kind })
 }
 
-impl Messages for Dns {
+impl MessageParser for Dns {
     const NAME: &'static str = "dns";
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
-        let mut cursor = Cursor(heard.bytes);
+    fn parse_message(
+        &mut self,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep {
+        let mut cursor = ByteCursor(heard.bytes);
         let mut length = heard.bytes.len() as u64;
         if !heard.datagram {
-            let Some(told) = cursor.be_u16() else { return heard.more() };
+            let Some(told) = cursor.be_u16() else { return heard.wait_or_give_up() };
             length = 2 + u64::from(told);
             if cursor.0.len() < usize::from(told) && !heard.ended {
-                return Step::More;
+                return ParseStep::More;
             }
             let there = cursor.0.len().min(usize::from(told));
-            cursor = Cursor(cursor.0.get(..there).unwrap_or_default());
+            cursor = ByteCursor(cursor.0.get(..there).unwrap_or_default());
         }
-        let Some(message) = read(cursor.0) else { return Step::Lost };
-        let role = if message.is_response { Role::Response } else { Role::Request };
-        let operation = Operation::new(heard.place(0), role, "dns").of_call(message.id.into());
+        let Some(message) = read_message(cursor.0) else { return ParseStep::Lost };
+        let role = if message.is_response { MessageRole::Response } else { MessageRole::Request };
+        let operation =
+            ProtocolOperation::new(heard.position_at(0), role, "dns").with_call(message.id.into());
         out.push(if message.is_response {
-            let (status, is_error) = code(message.code);
-            operation.ended(status, is_error)
+            let (status, is_error) = code_name(message.code);
+            operation.with_status(status, is_error)
         } else {
-            let kind = kind(message.kind);
-            operation.named(match message.opcode {
+            let kind = type_name(message.kind);
+            operation.with_name(match message.opcode {
                 4 => format!("NOTIFY {kind}"),
                 5 => format!("UPDATE {kind}"),
                 _ => kind,
             })
         });
-        Step::Skip(length)
+        ParseStep::Skip(length)
     }
 }
 
 /// The name of a type.
-fn kind(number: u16) -> String {
+fn type_name(number: u16) -> String {
     let name = match number {
         1 => "A",
         2 => "NS",
@@ -156,7 +161,7 @@ fn kind(number: u16) -> String {
 }
 
 /// The name of a code, and whether the server failed.
-fn code(code: u8) -> (&'static str, bool) {
+fn code_name(code: u8) -> (&'static str, bool) {
     match code {
         0 => ("NOERROR", false),
         1 => ("FORMERR", true),
@@ -171,50 +176,56 @@ fn code(code: u8) -> (&'static str, bool) {
 
 #[cfg(test)]
 mod tests {
-    use crate::talk::Talk;
+    use crate::test_conversation::TestConversation;
 
-    fn message(id: u16, flags: u16, kind: u16, answers: u8, rest: &[u8]) -> Vec<u8> {
+    fn make_message(id: u16, flags: u16, kind: u16, answers: u8, rest: &[u8]) -> Vec<u8> {
         let (id, flags, kind) = (id.to_be_bytes(), flags.to_be_bytes(), kind.to_be_bytes());
         let name = b"\x05alice\x07example\0";
         [&id[..], &flags, &[0, 1, 0, answers, 0, 0, 0, 0], name, &kind, &[0, 1], rest].concat()
     }
 
-    fn framed(message: &[u8]) -> Vec<u8> {
+    fn with_length(message: &[u8]) -> Vec<u8> {
         [&(message.len() as u16).to_be_bytes()[..], message].concat()
     }
 
-    pub(crate) fn samples() -> Vec<Talk> {
+    pub(crate) fn sample_conversations() -> Vec<TestConversation> {
         vec![
-            Talk::datagrams()
-                .client(message(7, 0x100, 1, 0, b""))
-                .client(message(8, 0x100, 28, 0, b""))
-                .server(message(8, 0x8183, 28, 0, b""))
-                .server(message(
+            TestConversation::of_datagrams()
+                .client_says(make_message(7, 0x100, 1, 0, b""))
+                .client_says(make_message(8, 0x100, 28, 0, b""))
+                .server_says(make_message(8, 0x8183, 28, 0, b""))
+                .server_says(make_message(
                     7,
                     0x8180,
                     1,
                     1,
                     b"\xc0\x0c\0\x01\0\x01\0\0\0\x09\0\x04\x7f\0\0\x01",
                 )),
-            Talk::other()
-                .client(framed(&message(9, 0x100, 65, 0, b"")))
-                .server(framed(&message(9, 0x8182, 65, 0, b""))),
+            TestConversation::other_protocol()
+                .client_says(with_length(&make_message(9, 0x100, 65, 0, b"")))
+                .server_says(with_length(&make_message(9, 0x8182, 65, 0, b""))),
         ]
     }
 
     #[test]
     fn questions_by_type_and_answers_by_code() {
-        assert_eq!(samples()[0].told(), ["> A #7", "> AAAA #8", "< NXDOMAIN #8", "< NOERROR #7"]);
-        assert_eq!(samples()[1].told(), ["> HTTPS #9", "< SERVFAIL! #9"]);
+        assert_eq!(
+            sample_conversations()[0].operation_lines(),
+            ["> A #7", "> AAAA #8", "< NXDOMAIN #8", "< NOERROR #7"]
+        );
+        assert_eq!(sample_conversations()[1].operation_lines(), ["> HTTPS #9", "< SERVFAIL! #9"]);
     }
 
     #[test]
     fn other_datagrams_are_not_recognised() {
-        let mut wrong = message(7, 0x100, 1, 0, b"");
+        let mut wrong = make_message(7, 0x100, 1, 0, b"");
         wrong[5] = 2;
-        let behind = message(7, 0x100, 1, 0, b"more");
+        let behind = make_message(7, 0x100, 1, 0, b"more");
         for bytes in [wrong, behind, vec![0; 40], b"alice".to_vec()] {
-            assert_eq!(Talk::datagrams().client(bytes).told(), [""; 0]);
+            assert_eq!(
+                TestConversation::of_datagrams().client_says(bytes).operation_lines(),
+                [""; 0]
+            );
         }
     }
 }

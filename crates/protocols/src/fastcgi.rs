@@ -1,39 +1,39 @@
 //! FastCGI: requests by method and route of their parameters, responses by the status of CGI, calls
 //! by the request's id.
 
-use registry::About;
+use registry::EntryHelp;
 
-use crate::cursor::Cursor;
+use crate::bounded_map::BoundedMap;
+use crate::cursor::ByteCursor;
+use crate::flow_snippet::{FlowSpeaker, LogPosition, SnippetRule};
 use crate::http;
 use crate::names;
-use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Out, Role};
-use crate::parser::Parser;
-use crate::piece::{Class, Place, Speaker};
-use crate::protocol::Protocol;
-use crate::remembered::Remembered;
-use crate::streams::{Heard, Messages, Step, Streams};
+use crate::opening::{FlowOpening, yes_if};
+use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
+use crate::parser::ProtocolParser;
+use crate::protocol::ProtocolSpec;
+use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::trace_context;
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
 /// The entry of FastCGI.
-pub(crate) static FASTCGI: Protocol = Protocol {
-    about: About {
+pub(crate) static FASTCGI: ProtocolSpec = ProtocolSpec {
+    about: EntryHelp {
         name: "fastcgi",
         summary: "FastCGI: method and route, status of CGI, by requests' ids",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
-    class: Class::Other,
+    class: SnippetRule::Other,
     recognised: "A record that begins a request, with a known role.",
-    recognise: |opening: &Opening| yes_if(is_begin(opening.client())),
-    open,
+    recognise: |opening: &FlowOpening| yes_if(is_begin(opening.client_bytes())),
+    open: open_parser,
     #[cfg(test)]
-    samples: tests::samples,
+    samples: tests::sample_conversations,
 };
 
-fn open() -> Box<dyn Parser> {
-    let requests = Remembered::new(REQUESTS);
-    Box::new(Streams::new(FastCgi { requests, answered: Remembered::new(REQUESTS) }))
+fn open_parser() -> Box<dyn ProtocolParser> {
+    let requests = BoundedMap::new(REQUESTS);
+    Box::new(MessageStreams::new(FastCgi { requests, answered: BoundedMap::new(REQUESTS) }))
 }
 
 const NAME: &str = "fastcgi";
@@ -57,82 +57,89 @@ fn is_begin(client: &[u8]) -> bool {
 #[derive(Debug)]
 struct FastCgi {
     /// Requests that are not told yet.
-    requests: Remembered<u16, Asked>,
+    requests: BoundedMap<u16, FastCgiRequest>,
     /// Requests whose response was told.
-    answered: Remembered<u16, ()>,
+    answered: BoundedMap<u16, ()>,
 }
 
 #[derive(Debug)]
-struct Asked {
-    place: Place,
+struct FastCgiRequest {
+    place: LogPosition,
     params: Vec<u8>,
 }
 
-impl Messages for FastCgi {
+impl MessageParser for FastCgi {
     const NAME: &'static str = NAME;
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
-        let mut cursor = Cursor(heard.bytes);
+    fn parse_message(
+        &mut self,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep {
+        let mut cursor = ByteCursor(heard.bytes);
         let head = (cursor.u8(), cursor.u8(), cursor.be_u16(), cursor.be_u16());
         let (Some(version), Some(kind), Some(id), Some(length)) = head else {
-            return heard.more();
+            return heard.wait_or_give_up();
         };
-        let (Some(padding), Some(_)) = (cursor.u8(), cursor.u8()) else { return heard.more() };
+        let (Some(padding), Some(_)) = (cursor.u8(), cursor.u8()) else {
+            return heard.wait_or_give_up();
+        };
         if version != 1 || !(1..=11).contains(&kind) {
-            return Step::Lost;
+            return ParseStep::Lost;
         }
         let there = cursor.0.len().min(usize::from(length));
         let whole = there == usize::from(length);
         if matches!(kind, BEGIN_REQUEST | PARAMS | STDOUT | END_REQUEST) && !whole && !heard.ended {
-            return Step::More;
+            return ParseStep::More;
         }
         let body = cursor.0.get(..there).unwrap_or_default();
         match heard.speaker {
-            Speaker::Client => self.asks(kind, id, body, whole, heard, out),
-            Speaker::Server => self.answers(kind, id, body, heard, out),
+            FlowSpeaker::Client => self.parse_request(kind, id, body, whole, heard, out),
+            FlowSpeaker::Server => self.parse_response(kind, id, body, heard, out),
         }
-        Step::Skip(8 + u64::from(length) + u64::from(padding))
+        ParseStep::Skip(8 + u64::from(length) + u64::from(padding))
     }
 
     /// The server answers what it was asked, so the parameters were whole.
-    fn turn(&mut self, speaker: Speaker, out: &mut Out<'_>) {
-        if speaker == Speaker::Server {
-            self.tell_all(out);
+    fn on_turn(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
+        if speaker == FlowSpeaker::Server {
+            self.emit_all_requests(out);
         }
     }
 
-    fn lose(&mut self, speaker: Speaker, out: &mut Out<'_>) {
-        self.gap(speaker, out);
+    fn lose_track(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
+        self.on_gap(speaker, out);
     }
 
-    fn gap(&mut self, speaker: Speaker, out: &mut Out<'_>) {
-        if speaker == Speaker::Client {
-            self.tell_all(out);
+    fn on_gap(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
+        if speaker == FlowSpeaker::Client {
+            self.emit_all_requests(out);
             // The beginning of another request may be missing.
-            self.answered.drain().for_each(drop);
+            self.answered.drain_entries().for_each(drop);
         }
     }
 
-    fn finish(&mut self, out: &mut Out<'_>) {
-        self.tell_all(out);
+    fn finish_messages(&mut self, out: &mut OperationSink<'_>) {
+        self.emit_all_requests(out);
     }
 }
 
 impl FastCgi {
-    fn asks(
+    fn parse_request(
         &mut self,
         kind: u8,
         id: u16,
         body: &[u8],
         whole: bool,
-        heard: &Heard<'_>,
-        out: &mut Out<'_>,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
     ) {
         match kind {
             BEGIN_REQUEST => {
                 self.answered.remove(&id);
-                self.requests.insert(id, Asked { place: heard.place(0), params: Vec::new() });
+                self.requests
+                    .insert(id, FastCgiRequest { place: heard.position_at(0), params: Vec::new() });
             }
             PARAMS if !body.is_empty() => {
                 if let Some(asked) = self.requests.get_mut(&id) {
@@ -140,27 +147,36 @@ impl FastCgi {
                     asked.params.extend(body.iter().take(room));
                 }
                 if !whole {
-                    self.tell(id, false, out);
+                    self.emit_request(id, false, out);
                 }
             }
-            PARAMS | STDIN => self.tell(id, true, out),
+            PARAMS | STDIN => self.emit_request(id, true, out),
             ABORT_REQUEST => {
-                let abort = Operation::new(heard.place(0), Role::OneWay, NAME).named("ABORT");
-                out.push(abort.of_call(id.into()));
+                let abort = ProtocolOperation::new(heard.position_at(0), MessageRole::OneWay, NAME)
+                    .with_name("ABORT");
+                out.push(abort.with_call(id.into()));
             }
             _ => {}
         }
     }
 
-    fn answers(&mut self, kind: u8, id: u16, body: &[u8], heard: &Heard<'_>, out: &mut Out<'_>) {
+    fn parse_response(
+        &mut self,
+        kind: u8,
+        id: u16,
+        body: &[u8],
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) {
         let is_answered = self.answered.get(&id).is_some();
-        let response = Operation::new(heard.place(0), Role::Response, NAME).of_call(id.into());
+        let response = ProtocolOperation::new(heard.position_at(0), MessageRole::Response, NAME)
+            .with_call(id.into());
         match kind {
             STDOUT if !is_answered && !body.is_empty() => {
                 self.answered.insert(id, ());
-                let status = status(body).unwrap_or_default();
+                let status = cgi_status(body).unwrap_or_default();
                 let is_error = status.starts_with('5');
-                out.push(response.ended(status, is_error));
+                out.push(response.with_status(status, is_error));
             }
             END_REQUEST if !is_answered => {
                 self.answered.insert(id, ());
@@ -170,59 +186,60 @@ impl FastCgi {
                     Some(3) => "UNKNOWN_ROLE",
                     _ => "",
                 };
-                out.push(response.ended(status, !status.is_empty()));
+                out.push(response.with_status(status, !status.is_empty()));
             }
             _ => {}
         }
     }
 
     /// Tells of a request; `whole`: its parameters are all there.
-    fn tell(&mut self, id: u16, whole: bool, out: &mut Out<'_>) {
+    fn emit_request(&mut self, id: u16, whole: bool, out: &mut OperationSink<'_>) {
         let Some(asked) = self.requests.remove(&id) else { return };
-        let mut trace = trace_context::Headers::default();
+        let mut trace = trace_context::TraceHeaders::default();
         let (mut method, mut uri, mut script) = (None, None, None);
-        for (name, value) in params(&asked.params) {
+        for (name, value) in whole_params(&asked.params) {
             match name {
                 b"REQUEST_METHOD" => method = std::str::from_utf8(value).ok(),
                 b"REQUEST_URI" => uri = std::str::from_utf8(value).ok(),
                 b"SCRIPT_NAME" => script = std::str::from_utf8(value).ok(),
-                b"HTTP_TRACEPARENT" => trace.take(b"traceparent", value),
-                b"HTTP_B3" => trace.take(b"b3", value),
-                b"HTTP_X_B3_TRACEID" => trace.take(b"x-b3-traceid", value),
-                b"HTTP_X_B3_SPANID" => trace.take(b"x-b3-spanid", value),
-                b"HTTP_X_B3_SAMPLED" => trace.take(b"x-b3-sampled", value),
+                b"HTTP_TRACEPARENT" => trace.take_header(b"traceparent", value),
+                b"HTTP_B3" => trace.take_header(b"b3", value),
+                b"HTTP_X_B3_TRACEID" => trace.take_header(b"x-b3-traceid", value),
+                b"HTTP_X_B3_SPANID" => trace.take_header(b"x-b3-spanid", value),
+                b"HTTP_X_B3_SAMPLED" => trace.take_header(b"x-b3-sampled", value),
                 _ => {}
             }
         }
         // The script's name is another than the request's, which may still come.
         let path = uri.or(script.filter(|_| whole));
         let method = method.filter(|method| http::is_method(method));
-        let name = method.map_or(String::new(), |method| names::route(method, path));
-        let request = Operation::new(asked.place, Role::Request, NAME).of_call(id.into());
-        let request = Operation { trace: trace.context(), ..request.named(name) };
-        out.of(Speaker::Client).push(request);
+        let name = method.map_or(String::new(), |method| names::request_route(method, path));
+        let request =
+            ProtocolOperation::new(asked.place, MessageRole::Request, NAME).with_call(id.into());
+        let request = ProtocolOperation { trace: trace.find_context(), ..request.with_name(name) };
+        out.for_speaker(FlowSpeaker::Client).push(request);
     }
 
-    fn tell_all(&mut self, out: &mut Out<'_>) {
-        let asked: Vec<(u16, Asked)> = self.requests.drain().collect();
+    fn emit_all_requests(&mut self, out: &mut OperationSink<'_>) {
+        let asked: Vec<(u16, FastCgiRequest)> = self.requests.drain_entries().collect();
         for (id, of) in asked {
             self.requests.insert(id, of);
-            self.tell(id, false, out);
+            self.emit_request(id, false, out);
         }
     }
 }
 
 /// Names and values that are whole.
-fn params(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let mut cursor = Cursor(bytes);
+fn whole_params(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut cursor = ByteCursor(bytes);
     std::iter::from_fn(move || {
-        let (name, value) = (length(&mut cursor)?, length(&mut cursor)?);
-        Some((cursor.take(name)?, cursor.take(value)?))
+        let (name, value) = (param_length(&mut cursor)?, param_length(&mut cursor)?);
+        Some((cursor.take_bytes(name)?, cursor.take_bytes(value)?))
     })
 }
 
 /// A length of one byte or four.
-fn length(cursor: &mut Cursor<'_>) -> Option<usize> {
+fn param_length(cursor: &mut ByteCursor<'_>) -> Option<usize> {
     match cursor.0.first()? {
         0..=127 => cursor.u8().map(usize::from),
         _ => cursor.be_u32().map(|length| (length & 0x7fff_ffff) as usize),
@@ -232,10 +249,10 @@ fn length(cursor: &mut Cursor<'_>) -> Option<usize> {
 /// The status of a response's headers, as CGI has it: 200 where none is given, 302 for a place to
 /// go to. Where the headers are not all there, the first one tells: programs that write a status
 /// write it first. `None` where that is not whole.
-fn status(body: &[u8]) -> Option<String> {
+fn cgi_status(body: &[u8]) -> Option<String> {
     let mut is_redirect = false;
     let mut rest = body;
-    while let Some((line, length)) = crate::cursor::line(rest) {
+    while let Some((line, length)) = crate::cursor::first_line(rest) {
         if line.is_empty() {
             return Some(if is_redirect { "302" } else { "200" }.to_owned());
         }
@@ -243,7 +260,7 @@ fn status(body: &[u8]) -> Option<String> {
         let (name, value) = line.split_at(colon);
         if name.eq_ignore_ascii_case(b"status") {
             let code = value.get(1..).unwrap_or_default().trim_ascii_start().get(..3)?;
-            let number = crate::cursor::decimal(code)?;
+            let number = crate::cursor::parse_decimal(code)?;
             return Some(number.to_string());
         }
         is_redirect |= name.eq_ignore_ascii_case(b"location");
@@ -256,31 +273,32 @@ fn status(body: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::talk::Talk;
+    use crate::test_conversation::TestConversation;
 
-    fn record(kind: u8, id: u8, body: &[u8]) -> Vec<u8> {
+    fn make_record(kind: u8, id: u8, body: &[u8]) -> Vec<u8> {
         let length = (body.len() as u16).to_be_bytes();
         [&[1, kind, 0, id], length.as_slice(), &[0, 0], body].concat()
     }
 
-    fn param(name: &str, value: &str) -> Vec<u8> {
+    fn make_param(name: &str, value: &str) -> Vec<u8> {
         [&[name.len() as u8, value.len() as u8], name.as_bytes(), value.as_bytes()].concat()
     }
 
-    fn request(params: &[(&str, &str)]) -> Vec<u8> {
-        let params: Vec<u8> = params.iter().flat_map(|(name, value)| param(name, value)).collect();
-        let begin = record(BEGIN_REQUEST, 1, &[0, 1, 1, 0, 0, 0, 0, 0]);
-        let ends = [record(PARAMS, 1, b""), record(STDIN, 1, b"")].concat();
-        [begin, record(PARAMS, 1, &params), ends].concat()
+    fn make_request(params: &[(&str, &str)]) -> Vec<u8> {
+        let params: Vec<u8> =
+            params.iter().flat_map(|(name, value)| make_param(name, value)).collect();
+        let begin = make_record(BEGIN_REQUEST, 1, &[0, 1, 1, 0, 0, 0, 0, 0]);
+        let ends = [make_record(PARAMS, 1, b""), make_record(STDIN, 1, b"")].concat();
+        [begin, make_record(PARAMS, 1, &params), ends].concat()
     }
 
-    fn response(headers: &str) -> Vec<u8> {
-        [record(STDOUT, 1, headers.as_bytes()), record(END_REQUEST, 1, &[0; 8])].concat()
+    fn make_response(headers: &str) -> Vec<u8> {
+        [make_record(STDOUT, 1, headers.as_bytes()), make_record(END_REQUEST, 1, &[0; 8])].concat()
     }
 
     const TRACE: &str = "00-0000000000000000000000000000000a-000000000000000b-01";
 
-    pub(crate) fn samples() -> Vec<Talk> {
+    pub(crate) fn sample_conversations() -> Vec<TestConversation> {
         let cart = [
             ("QUERY_STRING", "name=alice"),
             ("REQUEST_METHOD", "GET"),
@@ -289,24 +307,27 @@ mod tests {
             ("HTTP_TRACEPARENT", TRACE),
         ];
         vec![
-            Talk::other()
-                .client(request(&cart))
-                .server(response("Content-type: text/html\r\n\r\nalice"))
-                .client(request(&[("REQUEST_METHOD", "POST"), ("SCRIPT_NAME", "/pay.php")]))
-                .server(response("Status: 503 Busy\r\n\r\n"))
-                .client(request(&[
+            TestConversation::other_protocol()
+                .client_says(make_request(&cart))
+                .server_says(make_response("Content-type: text/html\r\n\r\nalice"))
+                .client_says(make_request(&[
+                    ("REQUEST_METHOD", "POST"),
+                    ("SCRIPT_NAME", "/pay.php"),
+                ]))
+                .server_says(make_response("Status: 503 Busy\r\n\r\n"))
+                .client_says(make_request(&[
                     ("REQUEST_METHOD", "GET"),
                     ("DOCUMENT_ROOT", &"a".repeat(120)),
                     ("SCRIPT_NAME", "/a.php"),
                     ("B", &"b".repeat(120)),
                 ]))
-                .server(record(END_REQUEST, 1, &[0, 0, 0, 0, 2, 0, 0, 0])),
+                .server_says(make_record(END_REQUEST, 1, &[0, 0, 0, 0, 2, 0, 0, 0])),
         ]
     }
 
     #[test]
     fn headers_that_are_not_all_there() {
-        let told = |begin: &str| status(format!("{begin}Link: </a").as_bytes());
+        let told = |begin: &str| cgi_status(format!("{begin}Link: </a").as_bytes());
         assert_eq!(told("Content-Type: text/html\r\n").as_deref(), Some("200"));
         assert_eq!(told("Status: 404 Not Found\r\n").as_deref(), Some("404"));
         assert_eq!(told("Location: /\r\n").as_deref(), Some("302"));
@@ -323,13 +344,16 @@ mod tests {
             "> GET #1",
             "< OVERLOADED! #1",
         ];
-        assert_eq!(samples()[0].told(), expected);
-        assert_eq!(samples()[0].operations()[0].trace.map(|of| of.parent_id), Some(11));
+        assert_eq!(sample_conversations()[0].operation_lines(), expected);
+        assert_eq!(
+            sample_conversations()[0].parse_operations()[0].trace.map(|of| of.parent_id),
+            Some(11)
+        );
     }
 
     #[test]
     fn statuses_of_cgi() {
-        let of = |text: &str| status(text.as_bytes());
+        let of = |text: &str| cgi_status(text.as_bytes());
         assert_eq!(of("X-A: b\r\nstatus: 404 Not Found\r\n\r\n").as_deref(), Some("404"));
         assert_eq!(of("Location: /a\n\n").as_deref(), Some("302"));
         assert_eq!(of("Status: alice\r\n\r\n"), None);

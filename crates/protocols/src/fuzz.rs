@@ -1,10 +1,10 @@
 //! Protocols on any bytes, for fuzzing and property tests.
 
 use crate::conversation::Conversation;
-use crate::names::{Dialect, label, path, statement};
-use crate::operation::{Operation, Out, Said};
-use crate::piece::{Class, Piece, Place, Speaker};
-use crate::protocol::Protocol;
+use crate::flow_snippet::{FlowSnippet, FlowSpeaker, LogPosition, SnippetRule};
+use crate::names::{StatementDialect, reduce_label, summarise_statement, target_route};
+use crate::operation::{OperationSink, ProtocolOperation, SpokenOperation};
+use crate::protocol::ProtocolSpec;
 use crate::tuning::{DETAIL_BYTES, NAME_BYTES};
 
 /// Bits of the byte in front of each piece.
@@ -18,32 +18,32 @@ const HTTP2: u8 = 64;
 
 /// Gives any bytes as pieces to the parser of a protocol, and to a conversation. Panics where these
 /// break their word: names are short and printable, and places are those of pieces.
-pub fn fuzz(protocol: &Protocol, bytes: &[u8]) {
+pub fn fuzz(protocol: &ProtocolSpec, bytes: &[u8]) {
     let (mut of_parser, mut of_conversation) = (Vec::new(), Vec::new());
     let (mut parser, mut conversation) = ((protocol.open)(), Conversation::new());
-    let pieces = decode(bytes);
+    let pieces = decode_snippets(bytes);
     for piece in &pieces {
         // A parser that gave way is not asked again.
         if !matches!(
-            parser.take(piece, &mut Out::new(&mut of_parser, piece.speaker)),
-            crate::parser::Next::Same
+            parser.parse_snippet(piece, &mut OperationSink::new(&mut of_parser, piece.speaker)),
+            crate::parser::FlowContinuation::Same
         ) {
             parser = (protocol.open)();
         }
-        conversation.take(piece, &mut of_conversation);
+        conversation.add_snippet(piece, &mut of_conversation);
     }
-    parser.finish(&mut Out::new(&mut of_parser, Speaker::Client));
-    conversation.finish(&mut of_conversation);
-    of_parser.iter().chain(&of_conversation).for_each(|said| check(said, &pieces));
+    parser.finish_parsing(&mut OperationSink::new(&mut of_parser, FlowSpeaker::Client));
+    conversation.finish_conversation(&mut of_conversation);
+    of_parser.iter().chain(&of_conversation).for_each(|said| check_operation(said, &pieces));
 }
 
 /// Gives any bytes as a text to what makes names. Panics where these are long or not printable.
 pub fn fuzz_names(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let mut names = vec![path(&text), label(&text)];
-    for dialect in [Dialect::PostgreSql, Dialect::MySql] {
+    let mut names = vec![target_route(&text), reduce_label(&text)];
+    for dialect in [StatementDialect::PostgreSql, StatementDialect::MySql] {
         for whole in [true, false] {
-            let summary = statement(bytes, whole, dialect);
+            let summary = summarise_statement(bytes, whole, dialect);
             assert!(summary.detail.len() <= DETAIL_BYTES, "{summary:?}");
             assert!(is_printable(&summary.detail), "{summary:?}");
             names.push(summary.name);
@@ -58,36 +58,39 @@ fn is_printable(text: &str) -> bool {
     text.chars().all(|of| of == ' ' || of.is_ascii_graphic())
 }
 
-fn check(Said { speaker, operation }: &Said, pieces: &[Piece<'_>]) {
-    let Operation { name, status, detail, place, .. } = operation;
+fn check_operation(
+    SpokenOperation { speaker, operation }: &SpokenOperation,
+    pieces: &[FlowSnippet<'_>],
+) {
+    let ProtocolOperation { name, status, detail, place, .. } = operation;
     assert!(name.len() <= NAME_BYTES && status.len() <= 32, "{operation:?}");
     assert!(detail.len() <= DETAIL_BYTES, "{operation:?}");
     assert!([name, status, detail].iter().all(|text| is_printable(text)), "{operation:?}");
     let is_place =
-        |piece: &Piece<'_>| piece.place.ticks == place.ticks && piece.speaker == *speaker;
+        |piece: &FlowSnippet<'_>| piece.place.ticks == place.ticks && piece.speaker == *speaker;
     assert!(pieces.iter().any(is_place), "{speaker:?}: {operation:?}");
 }
 
 /// A piece is a byte of flags, its length in two bytes (little-endian), and its bytes.
-fn decode(mut bytes: &[u8]) -> Vec<Piece<'_>> {
+fn decode_snippets(mut bytes: &[u8]) -> Vec<FlowSnippet<'_>> {
     let mut pieces = Vec::new();
     while let [flags, low, high, rest @ ..] = bytes {
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(rest.len());
         let (piece, behind) = rest.split_at(length);
         let is = |flag| flags & flag != 0;
-        pieces.push(Piece {
-            speaker: if is(SERVER) { Speaker::Server } else { Speaker::Client },
+        pieces.push(FlowSnippet {
+            speaker: if is(SERVER) { FlowSpeaker::Server } else { FlowSpeaker::Client },
             class: match (is(HTTP1), is(HTTP2)) {
-                (true, _) => Class::Http1,
-                (_, true) => Class::Http2,
-                _ => Class::Other,
+                (true, _) => SnippetRule::Http1,
+                (_, true) => SnippetRule::Http2,
+                _ => SnippetRule::Other,
             },
             bytes: piece,
             continues: is(CONTINUES),
             begins_turn: is(BEGINS_TURN),
             cut: is(CUT),
             datagram: is(DATAGRAM),
-            place: Place { ticks: pieces.len() as u64, at: 0 },
+            place: LogPosition { ticks: pieces.len() as u64, at: 0 },
         });
         bytes = behind;
     }
@@ -96,17 +99,17 @@ fn decode(mut bytes: &[u8]) -> Vec<Piece<'_>> {
 
 /// The bytes that stand for pieces, as `fuzz` reads them.
 #[cfg(test)]
-pub(crate) fn encode<'a>(pieces: impl IntoIterator<Item = Piece<'a>>) -> Vec<u8> {
+pub(crate) fn encode_snippets<'a>(pieces: impl IntoIterator<Item = FlowSnippet<'a>>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for piece in pieces {
         let flags = [
-            (piece.speaker == Speaker::Server, SERVER),
+            (piece.speaker == FlowSpeaker::Server, SERVER),
             (piece.continues, CONTINUES),
             (piece.begins_turn, BEGINS_TURN),
             (piece.cut, CUT),
             (piece.datagram, DATAGRAM),
-            (piece.class == Class::Http1, HTTP1),
-            (piece.class == Class::Http2, HTTP2),
+            (piece.class == SnippetRule::Http1, HTTP1),
+            (piece.class == SnippetRule::Http2, HTTP2),
         ];
         bytes.push(flags.iter().filter(|flag| flag.0).map(|flag| flag.1).sum());
         bytes.extend((piece.bytes.len() as u16).to_le_bytes());

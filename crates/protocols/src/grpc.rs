@@ -1,53 +1,64 @@
 //! gRPC over HTTP/2: requests by service and method, responses by their status in the trailers.
 //! What makes it of HTTP/2 is in `http2/streams.rs`.
 
-use registry::About;
+use registry::EntryHelp;
 
+use crate::flow_snippet::SnippetRule;
 use crate::http2;
-use crate::opening::Guess;
-use crate::piece::Class;
-use crate::protocol::Protocol;
+use crate::opening::OpeningVerdict;
+use crate::protocol::ProtocolSpec;
 
 /// The entry of gRPC.
-pub(crate) static GRPC: Protocol = Protocol {
-    about: About {
+pub(crate) static GRPC: ProtocolSpec = ProtocolSpec {
+    about: EntryHelp {
         name: "grpc",
         summary: "gRPC over HTTP/2: service and method, status of the trailers, by streams",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
-    class: Class::Http2,
+    class: SnippetRule::Http2,
     recognised: "The content type application/grpc of a request of HTTP/2.",
-    recognise: |_| Guess::No,
-    open: http2::open,
+    recognise: |_| OpeningVerdict::No,
+    open: http2::open_parser,
     #[cfg(test)]
-    samples: tests::samples,
+    samples: tests::sample_conversations,
 };
 
 #[cfg(test)]
 mod tests {
-    use crate::http2::{Fields, data_end, headers, settings, talk};
-    use crate::talk::Talk;
+    use crate::http2::{FieldList, data_end, headers_frame, http2_conversation, settings_frame};
+    use crate::test_conversation::TestConversation;
 
-    const CALL: Fields = &[
+    const CALL: FieldList = &[
         (":method", "POST"),
         (":path", "/shop.Cart/GetCart"),
         ("content-type", "application/grpc"),
         ("te", "trailers"),
     ];
-    const BEGIN: Fields = &[(":status", "200"), ("content-type", "application/grpc")];
+    const BEGIN: FieldList = &[(":status", "200"), ("content-type", "application/grpc")];
 
-    fn call(stream: u32) -> Vec<u8> {
-        [headers(stream, CALL, false), data_end(stream)].concat()
+    fn make_call(stream: u32) -> Vec<u8> {
+        [headers_frame(stream, CALL, false), data_end(stream)].concat()
     }
 
-    pub(crate) fn samples() -> Vec<Talk> {
+    pub(crate) fn sample_conversations() -> Vec<TestConversation> {
         vec![
-            talk()
-                .client([settings(), call(1), call(3), call(5)].concat())
-                .server([settings(), headers(3, BEGIN, false), headers(1, BEGIN, false)].concat())
-                .server(headers(5, &[(":status", "200"), ("grpc-status", "14")], true))
-                .server(headers(1, &[("grpc-status", "0")], true))
-                .server(headers(3, &[("grpc-status", "5"), ("grpc-message", "alice")], true)),
+            http2_conversation()
+                .client_says([settings_frame(), make_call(1), make_call(3), make_call(5)].concat())
+                .server_says(
+                    [
+                        settings_frame(),
+                        headers_frame(3, BEGIN, false),
+                        headers_frame(1, BEGIN, false),
+                    ]
+                    .concat(),
+                )
+                .server_says(headers_frame(5, &[(":status", "200"), ("grpc-status", "14")], true))
+                .server_says(headers_frame(1, &[("grpc-status", "0")], true))
+                .server_says(headers_frame(
+                    3,
+                    &[("grpc-status", "5"), ("grpc-message", "alice")],
+                    true,
+                )),
         ]
     }
 
@@ -62,23 +73,27 @@ mod tests {
             "< OK #1".to_owned(),
             "< UNAVAILABLE! #5".to_owned(),
         ];
-        assert_eq!(samples()[0].told(), expected);
+        assert_eq!(sample_conversations()[0].operation_lines(), expected);
     }
 
     #[test]
     fn an_answer_without_trailers_is_told_at_its_end() {
-        let open = talk().client(call(1)).server(headers(1, BEGIN, false));
-        assert_eq!(open.told()[1..], ["< #1"]);
+        let open = http2_conversation()
+            .client_says(make_call(1))
+            .server_says(headers_frame(1, BEGIN, false));
+        assert_eq!(open.operation_lines()[1..], ["< #1"]);
         assert_eq!(
-            open.client(b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x08").told()[1..],
+            open.client_says(b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x08").operation_lines()[1..],
             ["< #1", "> = RST_STREAM CANCEL #1"]
         );
     }
 
     #[test]
     fn a_proxys_answer_has_the_status_that_a_client_makes_of_it() {
-        let html: Fields = &[(":status", "503"), ("content-type", "text/html")];
-        let talk = talk().client(call(1)).server(headers(1, html, false));
-        assert_eq!(talk.told()[1..], ["< UNAVAILABLE! #1"]);
+        let html: FieldList = &[(":status", "503"), ("content-type", "text/html")];
+        let talk = http2_conversation()
+            .client_says(make_call(1))
+            .server_says(headers_frame(1, html, false));
+        assert_eq!(talk.operation_lines()[1..], ["< UNAVAILABLE! #1"]);
     }
 }

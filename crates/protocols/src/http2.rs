@@ -5,36 +5,36 @@ mod grpc_words;
 mod hpack;
 mod streams;
 
-use registry::About;
+use registry::EntryHelp;
 
-use crate::opening::Guess;
-use crate::parser::Parser;
-use crate::piece::Class;
-use crate::protocol::Protocol;
-use crate::streams::Streams;
+use crate::flow_snippet::SnippetRule;
+use crate::opening::OpeningVerdict;
+use crate::parser::ProtocolParser;
+use crate::protocol::ProtocolSpec;
+use crate::streams::MessageStreams;
 
 /// The entry of HTTP/2.
-pub(crate) static HTTP2: Protocol = Protocol {
-    about: About {
+pub(crate) static HTTP2: ProtocolSpec = ProtocolSpec {
+    about: EntryHelp {
         name: "http2",
         summary: "HTTP/2: method and route, status code, by streams",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
-    class: Class::Http2,
+    class: SnippetRule::Http2,
     recognised: "The client's preface, or an upgrade of HTTP/1 that the server agrees to.",
-    recognise: |_| Guess::No,
-    open,
+    recognise: |_| OpeningVerdict::No,
+    open: open_parser,
     #[cfg(test)]
-    samples: tests::samples,
+    samples: tests::sample_conversations,
 };
 
 /// A parser of HTTP/2, gRPC within it.
-pub(crate) fn open() -> Box<dyn Parser> {
-    Box::new(Streams::new(frames::Http2::default()))
+pub(crate) fn open_parser() -> Box<dyn ProtocolParser> {
+    Box::new(MessageStreams::new(frames::Http2::default()))
 }
 
 #[cfg(test)]
-pub(crate) use tests::{Fields, data_end, headers, settings, talk};
+pub(crate) use tests::{FieldList, data_end, headers_frame, http2_conversation, settings_frame};
 
 #[cfg(test)]
 #[path = "http2_tests.rs"]

@@ -1,14 +1,14 @@
-//! The registry of protocols. To add one: write its file with its [`Protocol`] and its parser, and
-//! add its `mod` line and one line here. Recognition, help and fuzzing follow.
+//! The registry of protocols. To add one: write its file with its [`ProtocolSpec`] and its parser,
+//! and add its `mod` line and one line here. Recognition, help and fuzzing follow.
 
-use crate::protocol::Protocol;
+use crate::protocol::ProtocolSpec;
 use crate::{
     amqp, dns, fastcgi, grpc, http, http2, imap, kafka, memcached, mongodb, mysql, postgresql,
     redis, smtp, websocket,
 };
 
 /// All protocols, in the order in which they are asked whose a flow is.
-pub static PROTOCOLS: &[&Protocol] = &[
+pub static PROTOCOLS: &[&ProtocolSpec] = &[
     &http::HTTP,
     &http2::HTTP2,
     &grpc::GRPC,
@@ -28,7 +28,7 @@ pub static PROTOCOLS: &[&Protocol] = &[
 
 /// The name in the registry that equals `name`; `None` where no protocol has it.
 pub fn protocol_name(name: &str) -> Option<&'static str> {
-    registry::find(PROTOCOLS, name).map(|protocol| protocol.about.name)
+    registry::find_entry(PROTOCOLS, name).map(|protocol| protocol.about.name)
 }
 
 #[cfg(test)]

@@ -5,30 +5,33 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
-use crate::cases::run;
-use crate::fuzz::{encode, fuzz, fuzz_names};
-use crate::operation::{Operation, Said};
-use crate::talk::{Owned, Talk, said, taken};
+use crate::cases::run_cases;
+use crate::fuzz::{encode_snippets, fuzz, fuzz_names};
+use crate::operation::{ProtocolOperation, SpokenOperation};
+use crate::test_conversation::{
+    OwnedSnippet, TestConversation, run_conversation, spoken_operations,
+};
 
-fn samples() -> impl Iterator<Item = (&'static Protocol, Talk)> {
-    let of = |protocol: &'static Protocol| {
+fn all_samples() -> impl Iterator<Item = (&'static ProtocolSpec, TestConversation)> {
+    let of = |protocol: &'static ProtocolSpec| {
         (protocol.samples)().into_iter().map(move |of| (protocol, of))
     };
     PROTOCOLS.iter().copied().flat_map(of)
 }
 
-fn encoded(talk: &Talk) -> Vec<u8> {
-    encode(talk.pieces().iter().map(Owned::piece))
+fn encode_conversation(talk: &TestConversation) -> Vec<u8> {
+    encode_snippets(talk.snippets().iter().map(OwnedSnippet::as_snippet))
 }
 
 #[test]
 fn entries_are_whole() {
-    assert_eq!(registry::faults(PROTOCOLS), Vec::<String>::new());
+    assert_eq!(registry::registry_faults(PROTOCOLS), Vec::<String>::new());
     for protocol in PROTOCOLS {
         assert!(protocol.recognised.ends_with('.'), "{protocol:?}");
-        let told: Vec<_> = (protocol.samples)().iter().map(Talk::operations).collect();
+        let told: Vec<_> =
+            (protocol.samples)().iter().map(TestConversation::parse_operations).collect();
         assert!(told.iter().all(|told| !told.is_empty()), "{protocol:?} tells nothing of a sample");
-        let is_own = |of: &Operation| of.protocol == protocol.about.name;
+        let is_own = |of: &ProtocolOperation| of.protocol == protocol.about.name;
         assert!(told.iter().flatten().any(is_own), "{protocol:?} is in none of its samples");
         assert_eq!(protocol_name(protocol.about.name), Some(protocol.about.name));
     }
@@ -40,8 +43,8 @@ fn entries_are_whole() {
 fn seeds_for_fuzzing() {
     let mut numbers = std::collections::HashMap::new();
     let mut seeds = Vec::new();
-    for (protocol, talk) in samples() {
-        let seed = encoded(&talk);
+    for (protocol, talk) in all_samples() {
+        let seed = encode_conversation(&talk);
         fuzz(protocol, &seed);
         // What the library keeps is fuzzed by the same conversations.
         seeds.extend([("heads", seed.clone()), (protocol.about.name, seed)]);
@@ -74,12 +77,12 @@ const TEXTS: &[&str] = &[
 #[test]
 fn any_texts() {
     for text in TEXTS {
-        run(300, mutated(text.as_bytes().to_vec()), |bytes| fuzz_names(&bytes));
+        run_cases(300, mutate_bytes(text.as_bytes().to_vec()), |bytes| fuzz_names(&bytes));
     }
 }
 
 /// What happens to a conversation: some bytes are others, some are missing, some are there twice.
-fn mutated(whole: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
+fn mutate_bytes(whole: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let length = whole.len();
     let change = (0..length, 0..length, any::<u8>(), 0u8..5);
     proptest::collection::vec(change, 0..6).prop_map(move |changes| {
@@ -100,8 +103,8 @@ fn mutated(whole: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
 
 #[test]
 fn damaged_conversations() {
-    for (protocol, talk) in samples() {
-        run(300, mutated(encoded(&talk)), |bytes| fuzz(protocol, &bytes));
+    for (protocol, talk) in all_samples() {
+        run_cases(300, mutate_bytes(encode_conversation(&talk)), |bytes| fuzz(protocol, &bytes));
     }
 }
 
@@ -109,22 +112,22 @@ fn damaged_conversations() {
 fn any_bytes() {
     for protocol in PROTOCOLS {
         let bytes = proptest::collection::vec(any::<u8>(), 0..400);
-        run(200, bytes, |bytes| fuzz(protocol, &bytes));
+        run_cases(200, bytes, |bytes| fuzz(protocol, &bytes));
     }
 }
 
 /// Divides pieces at random; what is told stays.
 #[test]
 fn however_pieces_are_divided() {
-    for (protocol, talk) in samples() {
-        let whole = talk.pieces();
+    for (protocol, talk) in all_samples() {
+        let whole = talk.snippets();
         if whole.iter().any(|piece| piece.of.datagram) {
             continue;
         }
-        let expected = sorted(said(&whole));
+        let expected = sort_operations(spoken_operations(&whole));
         let cuts = proptest::collection::vec(any::<prop::sample::Index>(), whole.len() * 3);
-        run(60, cuts, |cuts| {
-            let divided: Vec<Owned> = whole
+        run_cases(60, cuts, |cuts| {
+            let divided: Vec<OwnedSnippet> = whole
                 .iter()
                 .zip(cuts.chunks(3))
                 .flat_map(|(piece, cuts)| {
@@ -133,25 +136,27 @@ fn however_pieces_are_divided() {
                     at.extend([0, length]);
                     at.sort_unstable();
                     at.dedup();
-                    at.windows(2).map(|ends| part(piece, ends[0], ends[1])).collect::<Vec<_>>()
+                    at.windows(2)
+                        .map(|ends| part_of_snippet(piece, ends[0], ends[1]))
+                        .collect::<Vec<_>>()
                 })
                 .collect();
-            assert_eq!(sorted(said(&divided)), expected, "{protocol:?}");
+            assert_eq!(sort_operations(spoken_operations(&divided)), expected, "{protocol:?}");
         });
     }
 }
 
 /// A part of a piece, as the library would have written it.
-fn part(piece: &Owned, begin: usize, end: usize) -> Owned {
+fn part_of_snippet(piece: &OwnedSnippet, begin: usize, end: usize) -> OwnedSnippet {
     let mut of = piece.of;
     of.continues |= begin > 0;
     of.begins_turn &= begin == 0;
     of.cut &= end == piece.bytes.len();
     of.place.at += begin as u32;
-    Owned { bytes: piece.bytes[begin..end].to_vec(), of }
+    OwnedSnippet { bytes: piece.bytes[begin..end].to_vec(), of }
 }
 
-fn sorted(mut said: Vec<Said>) -> Vec<Said> {
+fn sort_operations(mut said: Vec<SpokenOperation>) -> Vec<SpokenOperation> {
     said.sort_by_key(|said| said.operation.place);
     said
 }
@@ -160,28 +165,29 @@ fn sorted(mut said: Vec<Said>) -> Vec<Said> {
 /// what is told of a message that is not whole is that, or less of it.
 #[test]
 fn however_early_a_conversation_ends() {
-    for (protocol, talk) in samples() {
-        let whole = talk.pieces();
-        let (all, _) = taken(&whole);
+    for (protocol, talk) in all_samples() {
+        let whole = talk.snippets();
+        let (all, _) = run_conversation(&whole);
         for number in 0..whole.len() {
             for length in 0..whole[number].bytes.len() {
                 let mut pieces = whole[..number].to_vec();
                 if length > 0 {
-                    pieces.push(part(&whole[number], 0, length));
+                    pieces.push(part_of_snippet(&whole[number], 0, length));
                 }
-                let (certain, mut conversation) = taken(&pieces);
+                let (certain, mut conversation) = run_conversation(&pieces);
                 assert_eq!(certain, all[..certain.len()], "{protocol:?}, piece {number}");
                 let mut rest = Vec::new();
-                conversation.finish(&mut rest);
-                let full = said(&whole);
+                conversation.finish_conversation(&mut rest);
+                let full = spoken_operations(&whole);
                 for operation in rest {
-                    let Said { speaker, operation } = operation;
-                    let is_less = |Said { speaker: by, operation: of }: &&Said| {
-                        (*by, of.place, of.role) == (speaker, operation.place, operation.role)
-                            && is_within(of.protocol, operation.protocol)
-                            && of.name.starts_with(&operation.name)
-                            && (operation.status.is_empty() || of.status == operation.status)
-                    };
+                    let SpokenOperation { speaker, operation } = operation;
+                    let is_less =
+                        |SpokenOperation { speaker: by, operation: of }: &&SpokenOperation| {
+                            (*by, of.place, of.role) == (speaker, operation.place, operation.role)
+                                && is_within(of.protocol, operation.protocol)
+                                && of.name.starts_with(&operation.name)
+                                && (operation.status.is_empty() || of.status == operation.status)
+                        };
                     assert!(full.iter().any(|of| is_less(&of)), "{protocol:?}: {operation:?}");
                 }
             }

@@ -3,12 +3,14 @@
 mod amqp;
 #[cfg(test)]
 mod blanked;
+mod bounded_map;
 #[cfg(test)]
 mod cases;
 mod conversation;
 mod cursor;
 mod dns;
 mod fastcgi;
+mod flow_snippet;
 mod fuzz;
 mod grpc;
 mod http;
@@ -26,25 +28,25 @@ mod opening;
 mod operation;
 pub mod operations;
 mod parser;
-mod piece;
 mod postgresql;
 mod protocol;
 mod redis;
-mod remembered;
+mod silent_turn;
 mod smtp;
 mod streams;
 #[cfg(test)]
-mod talk;
+mod test_conversation;
 mod trace_context;
 mod tuning;
-mod unread;
 mod websocket;
 
 pub use conversation::Conversation;
+pub use flow_snippet::{FlowSnippet, FlowSpeaker, LogPosition, SnippetRule};
 pub use fuzz::{fuzz, fuzz_names};
 pub use kinds::{PROTOCOLS, protocol_name};
-pub use names::{Dialect, Summary, label, path, statement};
-pub use operation::{Operation, Role, Said};
-pub use piece::{Class, Piece, Place, Speaker};
-pub use protocol::Protocol;
+pub use names::{
+    StatementDialect, StatementSummary, reduce_label, summarise_statement, target_route,
+};
+pub use operation::{MessageRole, ProtocolOperation, SpokenOperation};
+pub use protocol::ProtocolSpec;
 pub use trace_context::TraceContext;

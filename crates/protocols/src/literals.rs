@@ -2,21 +2,21 @@
 
 use proptest::prelude::*;
 
-use crate::cases::run;
-use crate::names::{Dialect, label, path, statement};
-use crate::piece::Class;
-use crate::talk::{Owned, Talk, operations};
+use crate::cases::run_cases;
+use crate::flow_snippet::SnippetRule;
+use crate::names::{StatementDialect, reduce_label, summarise_statement, target_route};
+use crate::test_conversation::{OwnedSnippet, TestConversation, operations_of_snippets};
 
 /// What each part of a literal begins with. No name of ours has it.
 const MARK: &str = "q7";
 
 /// Literals of letters and digits.
-fn plain() -> impl Strategy<Value = String> {
+fn plain_literals() -> impl Strategy<Value = String> {
     "q7[a-z0-9]{3,12}"
 }
 
 /// Literals with what ends or begins something in SQL.
-fn tricky() -> impl Strategy<Value = String> {
+fn tricky_literals() -> impl Strategy<Value = String> {
     "q7[a-z0-9]{1,4}((['\"`$]|\\\\|--|/\\*|\\*/|;|\\$\\$|,| |\\(|\\)|#|\n)q7[a-z0-9]{1,4}){0,4}"
 }
 
@@ -26,10 +26,10 @@ fn assert_none(text: &str, of: &str) {
 
 #[test]
 fn paths_and_labels() {
-    run(2000, (plain(), 0..PATHS.len()), |(literal, form)| {
+    run_cases(2000, (plain_literals(), 0..PATHS.len()), |(literal, form)| {
         let target = PATHS[form].replace("LIT", &literal);
-        assert_none(&path(&target), &target);
-        assert_none(&label(&format!("orders.{literal}.new")), &literal);
+        assert_none(&target_route(&target), &target);
+        assert_none(&reduce_label(&format!("orders.{literal}.new")), &literal);
     });
 }
 
@@ -72,8 +72,9 @@ const STATEMENTS: &[&str] = &[
 /// one, and where it is not. However early the statement is cut off, none comes out.
 #[test]
 fn statements() {
-    let forms = (tricky(), 0..STATEMENTS.len(), any::<bool>(), any::<prop::sample::Index>());
-    run(3000, forms, |(literal, form, escapes, cut)| {
+    let forms =
+        (tricky_literals(), 0..STATEMENTS.len(), any::<bool>(), any::<prop::sample::Index>());
+    run_cases(3000, forms, |(literal, form, escapes, cut)| {
         let mut literal = literal.replace('\'', "''");
         if escapes {
             literal = literal.replace('\\', "\\\\");
@@ -83,13 +84,13 @@ fn statements() {
         let whole = length == text.len();
         let bytes = &text.as_bytes()[..length];
         let mut all = vec![
-            statement(bytes, whole, Dialect::PostgreSql),
-            statement(bytes, whole, Dialect::MySql),
+            summarise_statement(bytes, whole, StatementDialect::PostgreSql),
+            summarise_statement(bytes, whole, StatementDialect::MySql),
         ];
         // Around literals of MySQL, the other quotes will do, too.
         let double = text.replace("''", "\u{1}").replace('"', "\"\"").replace('\'', "\"");
         let double = double.replace('\u{1}', "'");
-        all.push(statement(double.as_bytes(), true, Dialect::MySql));
+        all.push(summarise_statement(double.as_bytes(), true, StatementDialect::MySql));
         for summary in all {
             assert_none(&summary.name, &text);
             assert_none(&summary.detail, &text);
@@ -98,27 +99,34 @@ fn statements() {
 }
 
 /// Conversations in all protocols, with a literal wherever a client can have one.
-fn talks(literal: &str) -> Vec<Talk> {
+fn literal_conversations(literal: &str) -> Vec<TestConversation> {
     let fill = |text: &str| text.replace("LIT", literal);
     let mut talks = vec![
-        Talk::new(Class::Http1)
-            .client(fill("GET /user/LIT?LIT HTTP/1.1\r\nHost: LIT\r\nX-Request-Id: LIT\r\n\r\n"))
-            .server(fill("HTTP/1.1 404 LIT\r\nContent-Type: LIT\r\n\r\n")),
-        Talk::new(Class::Http1).client(fill("CONNECT LIT:443 HTTP/1.1\r\n\r\n")),
-        Talk::other()
-            .client(fill("get LIT\r\nset LIT 0 0 5\r\nq7abc\r\nmg LIT OLIT k\r\n"))
-            .server(fill("VALUE LIT 0 5\r\nq7abc\r\nEND\r\nCLIENT_ERROR LIT\r\nVERSION LIT\r\n")),
-        Talk::other()
-            .server(fill("220 LIT\r\n"))
-            .client(fill("EHLO LIT\r\nMAIL FROM:<LIT>\r\nRCPT TO:<LIT>\r\nAUTH PLAIN LIT\r\n"))
-            .server(fill("250 LIT\r\n550 LIT\r\n334 LIT\r\n"))
-            .client(fill("LIT\r\nDATA\r\n"))
-            .server("354 \r\n")
-            .client(fill("Subject: LIT\r\n\r\nRSET\r\n.\r\nVRFY LIT\r\n")),
-        Talk::other()
-            .server(fill("* OK LIT\r\n"))
-            .client(fill("a1 LOGIN LIT \"LIT\"\r\na2 SELECT LIT\r\na3 UID SEARCH FROM LIT\r\n"))
-            .server(fill("a1 NO LIT\r\n* LIST LIT\r\na2 OK LIT\r\n")),
+        TestConversation::new(SnippetRule::Http1)
+            .client_says(fill(
+                "GET /user/LIT?LIT HTTP/1.1\r\nHost: LIT\r\nX-Request-Id: LIT\r\n\r\n",
+            ))
+            .server_says(fill("HTTP/1.1 404 LIT\r\nContent-Type: LIT\r\n\r\n")),
+        TestConversation::new(SnippetRule::Http1)
+            .client_says(fill("CONNECT LIT:443 HTTP/1.1\r\n\r\n")),
+        TestConversation::other_protocol()
+            .client_says(fill("get LIT\r\nset LIT 0 0 5\r\nq7abc\r\nmg LIT OLIT k\r\n"))
+            .server_says(fill(
+                "VALUE LIT 0 5\r\nq7abc\r\nEND\r\nCLIENT_ERROR LIT\r\nVERSION LIT\r\n",
+            )),
+        TestConversation::other_protocol()
+            .server_says(fill("220 LIT\r\n"))
+            .client_says(fill("EHLO LIT\r\nMAIL FROM:<LIT>\r\nRCPT TO:<LIT>\r\nAUTH PLAIN LIT\r\n"))
+            .server_says(fill("250 LIT\r\n550 LIT\r\n334 LIT\r\n"))
+            .client_says(fill("LIT\r\nDATA\r\n"))
+            .server_says("354 \r\n")
+            .client_says(fill("Subject: LIT\r\n\r\nRSET\r\n.\r\nVRFY LIT\r\n")),
+        TestConversation::other_protocol()
+            .server_says(fill("* OK LIT\r\n"))
+            .client_says(fill(
+                "a1 LOGIN LIT \"LIT\"\r\na2 SELECT LIT\r\na3 UID SEARCH FROM LIT\r\n",
+            ))
+            .server_says(fill("a1 NO LIT\r\n* LIST LIT\r\na2 OK LIT\r\n")),
     ];
     let arguments = [literal, "GET", literal];
     let text = |word: &&str| format!("${}\r\n{word}\r\n", word.len());
@@ -128,9 +136,9 @@ fn talks(literal: &str) -> Vec<Talk> {
     let commands =
         [array(&["SET", literal, literal]), array(&arguments), array(&["EVAL", literal])];
     talks.push(
-        Talk::other()
-            .client(commands.concat())
-            .server(fill("+LIT\r\n-LIT LIT\r\n-ERR LIT\r\n").into_bytes()),
+        TestConversation::other_protocol()
+            .client_says(commands.concat())
+            .server_says(fill("+LIT\r\n-LIT LIT\r\n-ERR LIT\r\n").into_bytes()),
     );
     // Samples of all protocols say "alice" where a client says something of its own.
     for protocol in crate::PROTOCOLS {
@@ -142,23 +150,23 @@ fn talks(literal: &str) -> Vec<Talk> {
 #[test]
 fn conversations() {
     let cuts = proptest::collection::vec(any::<prop::sample::Index>(), 40);
-    run(60, (plain(), cuts), |(literal, cuts)| {
-        for talk in talks(&literal) {
-            let mut pieces: Vec<Owned> = talk.pieces();
-            check(&pieces);
+    run_cases(60, (plain_literals(), cuts), |(literal, cuts)| {
+        for talk in literal_conversations(&literal) {
+            let mut pieces: Vec<OwnedSnippet> = talk.snippets();
+            check_snippets(&pieces);
             // Pieces that end early, and say so.
             for (piece, cut) in pieces.iter_mut().zip(&cuts) {
                 let length = cut.index(piece.bytes.len() + 1);
                 piece.of.cut |= length < piece.bytes.len();
                 piece.bytes.truncate(length);
             }
-            check(&pieces);
+            check_snippets(&pieces);
         }
     });
 }
 
-fn check(pieces: &[Owned]) {
-    for operation in operations(pieces) {
+fn check_snippets(pieces: &[OwnedSnippet]) {
+    for operation in operations_of_snippets(pieces) {
         for text in [&operation.name, &operation.detail, &operation.status] {
             let lower = text.to_ascii_lowercase();
             assert!(!lower.contains(MARK) && !lower.contains("alice"), "{operation:?}");

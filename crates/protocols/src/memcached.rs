@@ -4,105 +4,114 @@
 mod binary;
 mod text;
 
-use registry::About;
+use registry::EntryHelp;
 
-use crate::opening::{Opening, yes_if};
-use crate::operation::Out;
-use crate::parser::Parser;
-use crate::piece::{Class, Speaker};
-use crate::protocol::Protocol;
-use crate::streams::{Heard, Messages, Step, Streams};
+use crate::flow_snippet::{FlowSpeaker, SnippetRule};
+use crate::opening::{FlowOpening, yes_if};
+use crate::operation::OperationSink;
+use crate::parser::ProtocolParser;
+use crate::protocol::ProtocolSpec;
+use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
 /// The entry of memcached.
-pub(crate) static MEMCACHED: Protocol = Protocol {
-    about: About {
+pub(crate) static MEMCACHED: ProtocolSpec = ProtocolSpec {
+    about: EntryHelp {
         name: "memcached",
         summary: "Memcached: commands without keys and values, in text and in binary",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
-    class: Class::Other,
+    class: SnippetRule::Other,
     recognised: "A line that is a whole command, or the head of a binary request.",
-    recognise: |opening: &Opening| {
-        let client = opening.client();
+    recognise: |opening: &FlowOpening| {
+        let client = opening.client_bytes();
         yes_if(text::is_command(client) || binary::is_request(client))
     },
-    open,
+    open: open_parser,
     #[cfg(test)]
-    samples: tests::samples,
+    samples: tests::sample_conversations,
 };
 
-fn open() -> Box<dyn Parser> {
-    Box::new(Streams::new(Memcached::default()))
+fn open_parser() -> Box<dyn ProtocolParser> {
+    Box::new(MessageStreams::new(Memcached::default()))
 }
 
 #[derive(Debug, Default)]
 struct Memcached {
-    text: text::Text,
+    text: text::TextResponse,
 }
 
-impl Messages for Memcached {
+impl MessageParser for Memcached {
     const NAME: &'static str = "memcached";
     const BOUND: usize = OTHER_MESSAGE_BYTES;
     const QUIET_TURNS: bool = true;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
+    fn parse_message(
+        &mut self,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep {
         match (heard.bytes.first(), heard.speaker) {
-            (Some(&(binary::REQUEST | binary::RESPONSE)), _) => binary::message(heard, out),
-            (_, Speaker::Client) => text::asks(heard, out),
-            (_, Speaker::Server) => self.text.answers(heard, out),
+            (Some(&(binary::REQUEST | binary::RESPONSE)), _) => binary::parse_binary(heard, out),
+            (_, FlowSpeaker::Client) => text::parse_request(heard, out),
+            (_, FlowSpeaker::Server) => self.text.parse_response_line(heard, out),
         }
     }
 
-    fn lose(&mut self, speaker: Speaker, out: &mut Out<'_>) {
-        self.gap(speaker, out);
+    fn lose_track(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
+        self.on_gap(speaker, out);
     }
 
-    fn gap(&mut self, speaker: Speaker, _: &mut Out<'_>) {
-        if speaker == Speaker::Server {
-            self.text = text::Text::default();
+    fn on_gap(&mut self, speaker: FlowSpeaker, _: &mut OperationSink<'_>) {
+        if speaker == FlowSpeaker::Server {
+            self.text = text::TextResponse::default();
         }
     }
 
-    fn is_within(&self, speaker: Speaker) -> bool {
-        speaker == Speaker::Server && self.text.goes_on()
+    fn is_within(&self, speaker: FlowSpeaker) -> bool {
+        speaker == FlowSpeaker::Server && self.text.continues_value()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::talk::Talk;
+    use crate::test_conversation::TestConversation;
 
-    fn request(opcode: u8, opaque: u8, body: &[u8]) -> Vec<u8> {
+    fn make_request(opcode: u8, opaque: u8, body: &[u8]) -> Vec<u8> {
         let length = body.len() as u8;
         let mut head = [0; 24];
         (head[0], head[1], head[3], head[11], head[15]) = (0x80, opcode, length, length, opaque);
         [&head, body].concat()
     }
 
-    fn response(opcode: u8, opaque: u8, status: u8, body: &[u8]) -> Vec<u8> {
+    fn make_response(opcode: u8, opaque: u8, status: u8, body: &[u8]) -> Vec<u8> {
         let mut head = [0; 24];
         (head[0], head[1], head[7], head[11]) = (0x81, opcode, status, body.len() as u8);
         head[15] = opaque;
         [&head, body].concat()
     }
 
-    pub(crate) fn samples() -> Vec<Talk> {
+    pub(crate) fn sample_conversations() -> Vec<TestConversation> {
         vec![
-            Talk::other()
-                .client("get user:7 user:8\r\n")
-                .server("VALUE user:7 0 5\r\nalice\r\nEND\r\n")
-                .client("set user:7 0 60 5\r\nalice\r\nget user:9\r\n")
-                .server("STORED\r\nEND\r\n")
-                .client("incr hits 1\r\ndelete user:7 noreply\r\nmg user:7 v\r\n")
-                .server("8\r\nVA 5 f0\r\nalice\r\n")
-                .client("set big 0 0 500\r\naaaa".to_owned() + &"a".repeat(496) + "\r\n")
-                .server("SERVER_ERROR out of memory\r\n"),
-            Talk::other()
-                .client([request(0, 1, b"user:7"), request(0x0c, 2, b"user:8")].concat())
-                .server([response(0, 1, 0, b"\0\0\0\0alice"), response(0x0c, 2, 1, b"")].concat())
-                .client(request(0x0a, 3, b""))
-                .server(response(0x0a, 3, 0x84, b"")),
+            TestConversation::other_protocol()
+                .client_says("get user:7 user:8\r\n")
+                .server_says("VALUE user:7 0 5\r\nalice\r\nEND\r\n")
+                .client_says("set user:7 0 60 5\r\nalice\r\nget user:9\r\n")
+                .server_says("STORED\r\nEND\r\n")
+                .client_says("incr hits 1\r\ndelete user:7 noreply\r\nmg user:7 v\r\n")
+                .server_says("8\r\nVA 5 f0\r\nalice\r\n")
+                .client_says("set big 0 0 500\r\naaaa".to_owned() + &"a".repeat(496) + "\r\n")
+                .server_says("SERVER_ERROR out of memory\r\n"),
+            TestConversation::other_protocol()
+                .client_says(
+                    [make_request(0, 1, b"user:7"), make_request(0x0c, 2, b"user:8")].concat(),
+                )
+                .server_says(
+                    [make_response(0, 1, 0, b"\0\0\0\0alice"), make_response(0x0c, 2, 1, b"")]
+                        .concat(),
+                )
+                .client_says(make_request(0x0a, 3, b""))
+                .server_says(make_response(0x0a, 3, 0x84, b"")),
         ]
     }
 
@@ -123,7 +132,7 @@ mod tests {
             "> set",
             "< SERVER_ERROR!",
         ];
-        assert_eq!(samples()[0].told(), expected);
+        assert_eq!(sample_conversations()[0].operation_lines(), expected);
     }
 
     #[test]
@@ -136,13 +145,17 @@ mod tests {
             "> noop #3",
             "< INTERNAL_ERROR! #3",
         ];
-        assert_eq!(samples()[1].told(), expected);
+        assert_eq!(sample_conversations()[1].operation_lines(), expected);
     }
 
     #[test]
     fn what_is_no_command_is_not_recognised() {
         for line in ["get\r\n", "GET a\r\n", "set a b c d\r\n", "hello\r\n", "get a"] {
-            assert_eq!(Talk::other().client(line).told(), [""; 0], "{line}");
+            assert_eq!(
+                TestConversation::other_protocol().client_says(line).operation_lines(),
+                [""; 0],
+                "{line}"
+            );
         }
     }
 }

@@ -1,37 +1,40 @@
 //! MongoDB: commands with their collection, codes of errors, calls by the request's id.
 
-use registry::About;
+use registry::EntryHelp;
 
-use crate::cursor::Cursor;
+use crate::cursor::ByteCursor;
+use crate::flow_snippet::SnippetRule;
 use crate::names;
-use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Out, Role};
-use crate::parser::Parser;
-use crate::piece::Class;
-use crate::protocol::Protocol;
-use crate::streams::{Heard, Messages, Step, Streams};
+use crate::opening::{FlowOpening, yes_if};
+use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
+use crate::parser::ProtocolParser;
+use crate::protocol::ProtocolSpec;
+use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
 /// The entry of MongoDB.
-pub(crate) static MONGODB: Protocol = Protocol {
-    about: About {
+pub(crate) static MONGODB: ProtocolSpec = ProtocolSpec {
+    about: EntryHelp {
         name: "mongodb",
         summary: "MongoDB: commands and collections, codes of errors, by requests' ids",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
-    class: Class::Other,
+    class: SnippetRule::Other,
     recognised: "A message with a command, or the old query that clients begin with.",
-    recognise: |opening: &Opening| {
-        let client = opening.client();
-        yes_if(head(client).is_some_and(|head| head.response_to == 0 && command(client).is_some()))
+    recognise: |opening: &FlowOpening| {
+        let client = opening.client_bytes();
+        yes_if(
+            read_header(client)
+                .is_some_and(|head| head.response_to == 0 && parse_command(client).is_some()),
+        )
     },
-    open,
+    open: open_parser,
     #[cfg(test)]
-    samples: tests::samples,
+    samples: tests::sample_conversations,
 };
 
-fn open() -> Box<dyn Parser> {
-    Box::new(Streams::new(MongoDb))
+fn open_parser() -> Box<dyn ProtocolParser> {
+    Box::new(MessageStreams::new(MongoDb))
 }
 
 const NAME: &str = "mongodb";
@@ -50,33 +53,33 @@ const GREATEST: u32 = 48_000_000;
 /// A flag of a message: no answer follows.
 const MORE_TO_COME: u32 = 2;
 
-struct Head {
+struct MongoHeader {
     length: u32,
     request: u32,
     response_to: u32,
     opcode: u32,
 }
 
-fn head(bytes: &[u8]) -> Option<Head> {
-    let mut cursor = Cursor(bytes);
+fn read_header(bytes: &[u8]) -> Option<MongoHeader> {
+    let mut cursor = ByteCursor(bytes);
     let (length, request) = (cursor.le_u32()?, cursor.le_u32()?);
     let (response_to, opcode) = (cursor.le_u32()?, cursor.le_u32()?);
     let known = matches!(opcode, OP_REPLY | OP_QUERY | OP_COMPRESSED | OP_MSG);
-    let head = Head { length, request, response_to, opcode };
+    let head = MongoHeader { length, request, response_to, opcode };
     (known && (HEAD as u32 + 4..GREATEST).contains(&length)).then_some(head)
 }
 
 /// The command of a request and its collection. `None` where they are not there.
-fn command(bytes: &[u8]) -> Option<String> {
-    let head = head(bytes)?;
-    let mut cursor = Cursor(bytes.get(HEAD..)?);
+fn parse_command(bytes: &[u8]) -> Option<String> {
+    let head = read_header(bytes)?;
+    let mut cursor = ByteCursor(bytes.get(HEAD..)?);
     let flags = cursor.le_u32()?;
     let document = match head.opcode {
-        OP_MSG if flags & !0x1_0003 == 0 => section(cursor)?,
+        OP_MSG if flags & !0x1_0003 == 0 => body_document(cursor)?,
         OP_QUERY => {
-            let collection = cursor.text()?;
+            let collection = cursor.zero_ended_text()?;
             let is_command = collection.ends_with(b".$cmd");
-            let _skipped = cursor.take(8).filter(|_| is_command)?;
+            let _skipped = cursor.take_bytes(8).filter(|_| is_command)?;
             cursor
         }
         _ => return None,
@@ -84,7 +87,7 @@ fn command(bytes: &[u8]) -> Option<String> {
     let mut cursor = document;
     let _length = cursor.le_u32()?;
     let kind = cursor.u8()?;
-    let name = std::str::from_utf8(cursor.text()?).ok()?;
+    let name = std::str::from_utf8(cursor.zero_ended_text()?).ok()?;
     let plain = (2..=40).contains(&name.len()) && name.bytes().all(|of| of.is_ascii_alphabetic());
     if !plain {
         return None;
@@ -94,9 +97,9 @@ fn command(bytes: &[u8]) -> Option<String> {
         // A text: the collection.
         2 => {
             let length = cursor.le_u32()? as usize;
-            let collection = cursor.take(length.checked_sub(1)?)?;
+            let collection = cursor.take_bytes(length.checked_sub(1)?)?;
             let collection = std::str::from_utf8(collection).unwrap_or("?");
-            told = format!("{name} {}", names::label(collection));
+            told = format!("{name} {}", names::reduce_label(collection));
         }
         // Of a cursor's id the collection is another field, which may not be there.
         1 | 8 | 16 | 18 | 3 => {}
@@ -106,13 +109,13 @@ fn command(bytes: &[u8]) -> Option<String> {
 }
 
 /// The document of a message's body, behind sequences of documents that may come first.
-fn section(mut cursor: Cursor<'_>) -> Option<Cursor<'_>> {
+fn body_document(mut cursor: ByteCursor<'_>) -> Option<ByteCursor<'_>> {
     while let Some(kind) = cursor.u8() {
         match kind {
             0 => return Some(cursor),
             1 => {
-                let size = Cursor(cursor.0).le_u32()? as usize;
-                cursor.take(size)?;
+                let size = ByteCursor(cursor.0).le_u32()? as usize;
+                cursor.take_bytes(size)?;
             }
             _ => return None,
         }
@@ -123,57 +126,65 @@ fn section(mut cursor: Cursor<'_>) -> Option<Cursor<'_>> {
 #[derive(Debug)]
 struct MongoDb;
 
-impl Messages for MongoDb {
+impl MessageParser for MongoDb {
     const NAME: &'static str = NAME;
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
+    fn parse_message(
+        &mut self,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep {
         if heard.bytes.len() < HEAD {
-            return heard.more();
+            return heard.wait_or_give_up();
         }
-        let Some(head) = head(heard.bytes) else { return Step::Lost };
+        let Some(head) = read_header(heard.bytes) else { return ParseStep::Lost };
         let there = heard.bytes.len().min(head.length as usize);
         let whole = there == head.length as usize;
         if !whole && !heard.ended {
-            return Step::More;
+            return ParseStep::More;
         }
         let bytes = heard.bytes.get(..there).unwrap_or_default();
-        let place = heard.place(0);
+        let place = heard.position_at(0);
         if head.response_to != 0 || head.opcode == OP_REPLY {
-            let (status, is_error) = status(bytes, head.opcode);
-            let response = Operation::new(place, Role::Response, NAME);
-            out.push(response.of_call(head.response_to.into()).ended(status, is_error));
+            let (status, is_error) = command_status(bytes, head.opcode);
+            let response = ProtocolOperation::new(place, MessageRole::Response, NAME);
+            out.push(response.with_call(head.response_to.into()).with_status(status, is_error));
         } else {
             // Without its flags it is not known whether it is answered.
-            let Some(flags) = Cursor(bytes.get(HEAD..).unwrap_or_default()).le_u32() else {
-                return Step::Lost;
+            let Some(flags) = ByteCursor(bytes.get(HEAD..).unwrap_or_default()).le_u32() else {
+                return ParseStep::Lost;
             };
-            let command = command(bytes);
+            let command = parse_command(bytes);
             let is_answered = head.opcode != OP_MSG || flags & MORE_TO_COME == 0;
-            let role = if is_answered { Role::Request } else { Role::OneWay };
+            let role = if is_answered { MessageRole::Request } else { MessageRole::OneWay };
             let name = command.unwrap_or_default();
-            out.push(Operation::new(place, role, NAME).of_call(head.request.into()).named(name));
+            out.push(
+                ProtocolOperation::new(place, role, NAME)
+                    .with_call(head.request.into())
+                    .with_name(name),
+            );
         }
-        Step::Skip(head.length.into())
+        ParseStep::Skip(head.length.into())
     }
 }
 
 /// How a command ended: the code of its error. Fields that are not there say nothing.
-fn status(bytes: &[u8], opcode: u32) -> (String, bool) {
+fn command_status(bytes: &[u8], opcode: u32) -> (String, bool) {
     let behind = match opcode {
-        OP_MSG => Cursor(bytes.get(HEAD + 4..).unwrap_or_default()),
-        OP_REPLY => Cursor(bytes.get(HEAD + 20..).unwrap_or_default()),
+        OP_MSG => ByteCursor(bytes.get(HEAD + 4..).unwrap_or_default()),
+        OP_REPLY => ByteCursor(bytes.get(HEAD + 20..).unwrap_or_default()),
         _ => return (String::new(), false),
     };
-    let document = if opcode == OP_MSG { section(behind) } else { Some(behind) };
+    let document = if opcode == OP_MSG { body_document(behind) } else { Some(behind) };
     let (mut failed, mut code, mut partly) = (false, None, false);
     if let Some(mut cursor) = document {
         let _ = cursor.le_u32();
-        while let Some((name, kind, value)) = element(&mut cursor) {
+        while let Some((name, kind, value)) = next_element(&mut cursor) {
             match (name, kind) {
                 (b"ok", 1) => failed = value == [0; 8],
                 (b"ok", 16) => failed = value == [0; 4],
-                (b"code", 16) => code = Cursor(value).le_u32(),
+                (b"code", 16) => code = ByteCursor(value).le_u32(),
                 (b"writeErrors" | b"writeConcernError", _) => partly = true,
                 _ => {}
             }
@@ -189,10 +200,10 @@ fn status(bytes: &[u8], opcode: u32) -> (String, bool) {
 
 /// The next element of a document: name, type and value. A value that is not whole is left out,
 /// but for its name.
-fn element<'a>(cursor: &mut Cursor<'a>) -> Option<(&'a [u8], u8, &'a [u8])> {
+fn next_element<'a>(cursor: &mut ByteCursor<'a>) -> Option<(&'a [u8], u8, &'a [u8])> {
     let kind = cursor.u8().filter(|kind| *kind != 0)?;
-    let name = cursor.text()?;
-    let size = |cursor: &Cursor<'_>| Cursor(cursor.0).le_u32().map(|size| size as usize);
+    let name = cursor.zero_ended_text()?;
+    let size = |cursor: &ByteCursor<'_>| ByteCursor(cursor.0).le_u32().map(|size| size as usize);
     let length = match kind {
         1 | 9 | 17 | 18 => 8,
         2 | 13 | 14 => size(cursor)?.checked_add(4)?,
@@ -206,61 +217,81 @@ fn element<'a>(cursor: &mut Cursor<'a>) -> Option<(&'a [u8], u8, &'a [u8])> {
         _ => return None,
     };
     let there = length.min(cursor.0.len());
-    let value = cursor.take(there)?;
+    let value = cursor.take_bytes(there)?;
     Some((name, kind, if there == length { value } else { &[] }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::talk::Talk;
+    use crate::test_conversation::TestConversation;
 
-    fn document(elements: &[Vec<u8>]) -> Vec<u8> {
+    fn make_document(elements: &[Vec<u8>]) -> Vec<u8> {
         let body = elements.concat();
         [&(body.len() as u32 + 5).to_le_bytes()[..], &body, &[0]].concat()
     }
 
-    fn text(name: &str, value: &str) -> Vec<u8> {
+    fn text_element(name: &str, value: &str) -> Vec<u8> {
         let length = (value.len() as u32 + 1).to_le_bytes();
         [&[2], name.as_bytes(), &[0], &length, value.as_bytes(), &[0]].concat()
     }
 
-    fn int(name: &str, value: u32) -> Vec<u8> {
+    fn int_element(name: &str, value: u32) -> Vec<u8> {
         [&[16], name.as_bytes(), &[0], &value.to_le_bytes()[..]].concat()
     }
 
-    fn double(name: &str, value: f64) -> Vec<u8> {
+    fn double_element(name: &str, value: f64) -> Vec<u8> {
         [&[1], name.as_bytes(), &[0], &value.to_le_bytes()[..]].concat()
     }
 
-    fn message(id: u32, to: u32, opcode: u32, body: &[u8]) -> Vec<u8> {
+    fn make_message(id: u32, to: u32, opcode: u32, body: &[u8]) -> Vec<u8> {
         let length = body.len() as u32 + 16;
         let head: Vec<u8> =
             [length, id, to, opcode].iter().flat_map(|of| of.to_le_bytes()).collect();
         [&head, body].concat()
     }
 
-    fn msg(id: u32, to: u32, flags: u32, elements: &[Vec<u8>]) -> Vec<u8> {
-        let body = [&flags.to_le_bytes()[..], &[0], &document(elements)].concat();
-        message(id, to, OP_MSG, &body)
+    fn make_op_msg(id: u32, to: u32, flags: u32, elements: &[Vec<u8>]) -> Vec<u8> {
+        let body = [&flags.to_le_bytes()[..], &[0], &make_document(elements)].concat();
+        make_message(id, to, OP_MSG, &body)
     }
 
-    pub(crate) fn samples() -> Vec<Talk> {
-        let hello = document(&[int("isMaster", 1)]);
+    pub(crate) fn sample_conversations() -> Vec<TestConversation> {
+        let hello = make_document(&[int_element("isMaster", 1)]);
         let query = [&[0; 4], b"admin.$cmd\0".as_slice(), &[0; 4], &[1, 0, 0, 0], &hello].concat();
-        let reply = [&[0; 20], document(&[double("ok", 1.0)]).as_slice()].concat();
-        let find = [text("find", "books"), text("filter", "alice"), text("$db", "shop")];
-        let big = [text("insert", "orders"), text("name", &"alice".repeat(99))];
-        let failed = [double("ok", 0.0), text("errmsg", "alice"), int("code", 26)];
+        let reply = [&[0; 20], make_document(&[double_element("ok", 1.0)]).as_slice()].concat();
+        let find = [
+            text_element("find", "books"),
+            text_element("filter", "alice"),
+            text_element("$db", "shop"),
+        ];
+        let big = [text_element("insert", "orders"), text_element("name", &"alice".repeat(99))];
+        let failed =
+            [double_element("ok", 0.0), text_element("errmsg", "alice"), int_element("code", 26)];
         vec![
-            Talk::other()
-                .client(message(1, 0, OP_QUERY, &query))
-                .server(message(90, 1, OP_REPLY, &reply))
-                .client([msg(2, 0, 0, &find), msg(3, 0, 0, &big)].concat())
-                .server(msg(91, 2, 0, &[text("name", &"alice".repeat(99)), double("ok", 1.0)]))
-                .client(msg(4, 0, 2, &[text("insert", "logs"), text("$db", "shop")]))
-                .client(msg(5, 0, 0, &[text("drop", "user_550e84"), text("$db", "shop")]))
-                .server(msg(92, 5, 0, &failed)),
+            TestConversation::other_protocol()
+                .client_says(make_message(1, 0, OP_QUERY, &query))
+                .server_says(make_message(90, 1, OP_REPLY, &reply))
+                .client_says([make_op_msg(2, 0, 0, &find), make_op_msg(3, 0, 0, &big)].concat())
+                .server_says(make_op_msg(
+                    91,
+                    2,
+                    0,
+                    &[text_element("name", &"alice".repeat(99)), double_element("ok", 1.0)],
+                ))
+                .client_says(make_op_msg(
+                    4,
+                    0,
+                    2,
+                    &[text_element("insert", "logs"), text_element("$db", "shop")],
+                ))
+                .client_says(make_op_msg(
+                    5,
+                    0,
+                    0,
+                    &[text_element("drop", "user_550e84"), text_element("$db", "shop")],
+                ))
+                .server_says(make_op_msg(92, 5, 0, &failed)),
         ]
     }
 
@@ -276,13 +307,13 @@ mod tests {
             "> drop user_{} #5",
             "< 26! #5",
         ];
-        assert_eq!(samples()[0].told(), expected);
+        assert_eq!(sample_conversations()[0].operation_lines(), expected);
     }
 
     #[test]
     fn errors_of_some_writes() {
-        let array = [&[4], b"writeErrors\0".as_slice(), &document(&[])].concat();
-        let reply = msg(9, 1, 0, &[int("n", 1), array, double("ok", 1.0)]);
-        assert_eq!(status(&reply, OP_MSG), ("writeErrors".to_owned(), true));
+        let array = [&[4], b"writeErrors\0".as_slice(), &make_document(&[])].concat();
+        let reply = make_op_msg(9, 1, 0, &[int_element("n", 1), array, double_element("ok", 1.0)]);
+        assert_eq!(command_status(&reply, OP_MSG), ("writeErrors".to_owned(), true));
     }
 }

@@ -3,40 +3,45 @@
 //! One command is answered before the next is sent. Prepared statements are remembered by the id
 //! that the server gives them.
 
-use registry::About;
+use registry::EntryHelp;
 
-use crate::cursor::Cursor;
-use crate::names::{Dialect, Summary, begins_statement, statement};
-use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Out, Role};
-use crate::parser::{Next, Parser};
-use crate::piece::{Class, Speaker};
-use crate::protocol::Protocol;
-use crate::remembered::Remembered;
-use crate::streams::{Heard, Messages, Step, Streams};
+use crate::bounded_map::BoundedMap;
+use crate::cursor::ByteCursor;
+use crate::flow_snippet::{FlowSpeaker, SnippetRule};
+use crate::names::{StatementDialect, StatementSummary, begins_statement, summarise_statement};
+use crate::opening::{FlowOpening, yes_if};
+use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
+use crate::parser::{FlowContinuation, ProtocolParser};
+use crate::protocol::ProtocolSpec;
+use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::{OTHER_MESSAGE_BYTES, PREPARED_STATEMENTS};
 
 /// The entry of MySQL.
-pub(crate) static MYSQL: Protocol = Protocol {
-    about: About {
+pub(crate) static MYSQL: ProtocolSpec = ProtocolSpec {
+    about: EntryHelp {
         name: "mysql",
         summary: "MySQL and MariaDB: kind and tables of statements, numbers of errors",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
-    class: Class::Other,
+    class: SnippetRule::Other,
     recognised: "The server's greeting, or a query or prepared statement that begins as SQL does.",
-    recognise: |opening: &Opening| {
-        let greets = opening.server_leads() && is_greeting(opening.server());
-        yes_if(greets || is_query(opening.client()))
+    recognise: |opening: &FlowOpening| {
+        let greets = opening.server_leads() && is_greeting(opening.server_bytes());
+        yes_if(greets || is_query(opening.client_bytes()))
     },
-    open,
+    open: open_parser,
     #[cfg(test)]
-    samples: tests::samples,
+    samples: tests::sample_conversations,
 };
 
-fn open() -> Box<dyn Parser> {
-    let statements = Remembered::new(PREPARED_STATEMENTS);
-    Box::new(Streams::new(MySql { statements, waiting: None, latest: None, is_compressed: false }))
+fn open_parser() -> Box<dyn ProtocolParser> {
+    let statements = BoundedMap::new(PREPARED_STATEMENTS);
+    Box::new(MessageStreams::new(MySql {
+        statements,
+        unanswered: None,
+        latest: None,
+        is_compressed: false,
+    }))
 }
 
 const NAME: &str = "mysql";
@@ -84,38 +89,38 @@ const COMMANDS: [(u8, &str, bool); 24] = [
 ];
 
 /// The head of a packet: length of its body, and its number in the command.
-fn head(cursor: &mut Cursor<'_>) -> Option<(u32, u8)> {
+fn read_header(cursor: &mut ByteCursor<'_>) -> Option<(u32, u8)> {
     let word = cursor.le_u32()?;
     Some((word & 0xff_ffff, (word >> 24) as u8))
 }
 
 fn is_greeting(server: &[u8]) -> bool {
-    let mut cursor = Cursor(server);
-    let Some((30..=512, 0)) = head(&mut cursor) else { return false };
+    let mut cursor = ByteCursor(server);
+    let Some((30..=512, 0)) = read_header(&mut cursor) else { return false };
     cursor.u8() == Some(10)
-        && cursor.text().is_some_and(|version| {
+        && cursor.zero_ended_text().is_some_and(|version| {
             let printable = version.iter().all(|byte| byte.is_ascii_graphic());
             version.len() <= 100 && printable && version.contains(&b'.')
         })
 }
 
 fn is_query(client: &[u8]) -> bool {
-    let mut cursor = Cursor(client);
-    let Some((length @ 4.., 0)) = head(&mut cursor) else { return false };
+    let mut cursor = ByteCursor(client);
+    let Some((length @ 4.., 0)) = read_header(&mut cursor) else { return false };
     let is_statement = matches!(cursor.u8(), Some(QUERY | PREPARE));
     let whole = cursor.0.len() as u64 + 1 == u64::from(length);
-    is_statement && begins_statement(text_of(cursor.0), whole)
+    is_statement && begins_statement(statement_text(cursor.0), whole)
 }
 
 /// The text of a query, behind its attributes where a client says that it has none.
-fn text_of(body: &[u8]) -> &[u8] {
+fn statement_text(body: &[u8]) -> &[u8] {
     body.strip_prefix(&[0, 1]).unwrap_or(body)
 }
 
 #[derive(Debug)]
 struct MySql {
-    statements: Remembered<u32, Summary>,
-    waiting: Option<Waiting>,
+    statements: BoundedMap<u32, StatementSummary>,
+    unanswered: Option<UnansweredCommand>,
     /// Number of the latest packet of either side.
     latest: Option<u8>,
     is_compressed: bool,
@@ -123,55 +128,63 @@ struct MySql {
 
 /// A command that the server has not answered.
 #[derive(Debug)]
-enum Waiting {
+enum UnansweredCommand {
     Login,
     Command,
     /// A statement that gets its id.
-    Prepare(Summary),
+    Prepare(StatementSummary),
 }
 
-impl Messages for MySql {
+impl MessageParser for MySql {
     const NAME: &'static str = NAME;
     const BOUND: usize = OTHER_MESSAGE_BYTES;
     const QUIET_TURNS: bool = true;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
-        let mut cursor = Cursor(heard.bytes);
-        let Some((length, number)) = head(&mut cursor) else { return heard.more() };
+    fn parse_message(
+        &mut self,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep {
+        let mut cursor = ByteCursor(heard.bytes);
+        let Some((length, number)) = read_header(&mut cursor) else {
+            return heard.wait_or_give_up();
+        };
         let there = cursor.0.len().min(length as usize);
         let whole = there == length as usize;
         let body = cursor.0.get(..there).unwrap_or_default();
         let step = match heard.speaker {
-            Speaker::Client => self.asks(number, body, whole, heard, out),
-            Speaker::Server => self.answers(number, body, heard, out),
+            FlowSpeaker::Client => self.parse_request(number, body, whole, heard, out),
+            FlowSpeaker::Server => self.parse_response(number, body, heard, out),
         };
         step.unwrap_or_else(|| {
             self.latest = Some(number);
-            Step::Skip(4 + u64::from(length))
+            ParseStep::Skip(4 + u64::from(length))
         })
     }
 }
 
 impl MySql {
     /// A packet of the client; `None` where it has been dealt with.
-    fn asks(
+    fn parse_request(
         &mut self,
         number: u8,
         body: &[u8],
         whole: bool,
-        heard: &Heard<'_>,
-        out: &mut Out<'_>,
-    ) -> Option<Step> {
-        let mut cursor = Cursor(body);
-        let request = |name: &str| Operation::new(heard.place(0), Role::Request, NAME).named(name);
-        if number == 1 && self.waiting.is_none() && !heard.after_gap {
-            let Some(capabilities) = cursor.le_u32() else { return Some(heard.more()) };
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> Option<ParseStep> {
+        let mut cursor = ByteCursor(body);
+        let request = |name: &str| {
+            ProtocolOperation::new(heard.position_at(0), MessageRole::Request, NAME).with_name(name)
+        };
+        if number == 1 && self.unanswered.is_none() && !heard.after_gap {
+            let Some(capabilities) = cursor.le_u32() else { return Some(heard.wait_or_give_up()) };
             if capabilities & TLS != 0 && body.len() == 32 && whole {
-                out.push(Operation { role: Role::OneWay, ..request("TLS") });
-                return Some(Step::Leave(Next::Silent));
+                out.push(ProtocolOperation { role: MessageRole::OneWay, ..request("TLS") });
+                return Some(ParseStep::Leave(FlowContinuation::Silent));
             }
             self.is_compressed = capabilities & (COMPRESS | COMPRESS_ZSTD) != 0;
-            self.waiting = Some(Waiting::Login);
+            self.unanswered = Some(UnansweredCommand::Login);
             out.push(request("LOGIN"));
             return None;
         }
@@ -179,44 +192,44 @@ impl MySql {
             // The rest of a login, or of a file that is sent. Its length is not to be believed
             // where the number does not follow.
             let follows = self.latest.is_some_and(|latest| number == latest.wrapping_add(1));
-            return if follows { None } else { Some(Step::Lost) };
+            return if follows { None } else { Some(ParseStep::Lost) };
         }
-        let Some(command) = cursor.u8() else { return Some(heard.more()) };
+        let Some(command) = cursor.u8() else { return Some(heard.wait_or_give_up()) };
         match command {
             QUERY | PREPARE => {
                 if !whole && !heard.ended {
-                    return Some(Step::More);
+                    return Some(ParseStep::More);
                 }
-                let text = text_of(cursor.0);
+                let text = statement_text(cursor.0);
                 if heard.after_gap && !begins_statement(text, whole) {
-                    return Some(Step::Lost);
+                    return Some(ParseStep::Lost);
                 }
-                let summary = statement(text, whole, Dialect::MySql);
-                let Summary { name, detail } = summary.clone();
+                let summary = summarise_statement(text, whole, StatementDialect::MySql);
+                let StatementSummary { name, detail } = summary.clone();
                 if command == QUERY {
-                    self.waiting = Some(Waiting::Command);
-                    out.push(Operation { detail, ..request(&name) });
+                    self.unanswered = Some(UnansweredCommand::Command);
+                    out.push(ProtocolOperation { detail, ..request(&name) });
                 } else {
-                    self.waiting = Some(Waiting::Prepare(summary));
+                    self.unanswered = Some(UnansweredCommand::Prepare(summary));
                     let name = format!("PREPARE {name}");
-                    out.push(Operation { detail, ..request(name.trim_end()) });
+                    out.push(ProtocolOperation { detail, ..request(name.trim_end()) });
                 }
             }
             EXECUTE => {
-                let Some(id) = cursor.le_u32() else { return Some(heard.more()) };
-                let Summary { name, detail } =
+                let Some(id) = cursor.le_u32() else { return Some(heard.wait_or_give_up()) };
+                let StatementSummary { name, detail } =
                     self.statements.get(&id).cloned().unwrap_or_default();
-                self.waiting = Some(Waiting::Command);
-                out.push(Operation { detail, ..request(&name) });
+                self.unanswered = Some(UnansweredCommand::Command);
+                out.push(ProtocolOperation { detail, ..request(&name) });
             }
             _ => {
                 let known = COMMANDS.iter().find(|(number, ..)| *number == command);
-                let Some((_, name, is_answered)) = known else { return Some(Step::Lost) };
+                let Some((_, name, is_answered)) = known else { return Some(ParseStep::Lost) };
                 if *is_answered {
-                    self.waiting = Some(Waiting::Command);
+                    self.unanswered = Some(UnansweredCommand::Command);
                     out.push(request(name));
                 } else {
-                    out.push(Operation { role: Role::OneWay, ..request(name) });
+                    out.push(ProtocolOperation { role: MessageRole::OneWay, ..request(name) });
                 }
             }
         }
@@ -224,52 +237,53 @@ impl MySql {
     }
 
     /// A packet of the server; `None` where it has been dealt with.
-    fn answers(
+    fn parse_response(
         &mut self,
         number: u8,
         body: &[u8],
-        heard: &Heard<'_>,
-        out: &mut Out<'_>,
-    ) -> Option<Step> {
-        let mut cursor = Cursor(body);
-        let Some(kind) = cursor.u8() else { return Some(heard.more()) };
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> Option<ParseStep> {
+        let mut cursor = ByteCursor(body);
+        let Some(kind) = cursor.u8() else { return Some(heard.wait_or_give_up()) };
         if number == 0 {
-            let is_first = kind == 10 && self.waiting.is_none();
-            let greeting = Operation::new(heard.place(0), Role::OneWay, NAME).named("GREETING");
+            let is_first = kind == 10 && self.unanswered.is_none();
+            let greeting = ProtocolOperation::new(heard.position_at(0), MessageRole::OneWay, NAME)
+                .with_name("GREETING");
             out.extend(is_first.then_some(greeting));
-            return if is_first { None } else { Some(Step::Lost) };
+            return if is_first { None } else { Some(ParseStep::Lost) };
         }
-        let response = Operation::new(heard.place(0), Role::Response, NAME);
-        match self.waiting.take() {
+        let response = ProtocolOperation::new(heard.position_at(0), MessageRole::Response, NAME);
+        match self.unanswered.take() {
             // More of an answer.
             None => return None,
-            Some(Waiting::Login) if matches!(kind, MORE_LOGIN | SWITCH_LOGIN) => {
-                self.waiting = Some(Waiting::Login);
+            Some(UnansweredCommand::Login) if matches!(kind, MORE_LOGIN | SWITCH_LOGIN) => {
+                self.unanswered = Some(UnansweredCommand::Login);
                 return None;
             }
             Some(waiting) if kind == ERROR => {
                 let Some(code) = cursor.le_u16() else {
                     if heard.ended {
-                        out.push(response.ended("", true));
+                        out.push(response.with_status("", true));
                         return None;
                     }
-                    self.waiting = Some(waiting);
-                    return Some(Step::More);
+                    self.unanswered = Some(waiting);
+                    return Some(ParseStep::More);
                 };
-                out.push(response.ended(code.to_string(), true));
+                out.push(response.with_status(code.to_string(), true));
                 return None;
             }
-            Some(Waiting::Prepare(summary)) if kind == OK => match cursor.le_u32() {
+            Some(UnansweredCommand::Prepare(summary)) if kind == OK => match cursor.le_u32() {
                 Some(id) => self.statements.insert(id, summary),
                 None if heard.ended => {}
                 None => {
-                    self.waiting = Some(Waiting::Prepare(summary));
-                    return Some(Step::More);
+                    self.unanswered = Some(UnansweredCommand::Prepare(summary));
+                    return Some(ParseStep::More);
                 }
             },
-            Some(Waiting::Login) if kind == OK && self.is_compressed => {
+            Some(UnansweredCommand::Login) if kind == OK && self.is_compressed => {
                 out.push(response);
-                return Some(Step::Leave(Next::Silent));
+                return Some(ParseStep::Leave(FlowContinuation::Silent));
             }
             Some(_) => {}
         }
@@ -280,48 +294,51 @@ impl MySql {
 
 #[cfg(test)]
 mod tests {
-    use crate::talk::Talk;
+    use crate::test_conversation::TestConversation;
 
-    fn packet(number: u8, body: &[u8]) -> Vec<u8> {
+    fn make_packet(number: u8, body: &[u8]) -> Vec<u8> {
         [&(body.len() as u32).to_le_bytes()[..3], &[number], body].concat()
     }
 
-    fn command(code: u8, text: &str) -> Vec<u8> {
-        packet(0, &[&[code], text.as_bytes()].concat())
+    fn make_command(code: u8, text: &str) -> Vec<u8> {
+        make_packet(0, &[&[code], text.as_bytes()].concat())
     }
 
-    fn greeting() -> Vec<u8> {
-        packet(0, &[b"\x0a8.0.36\0".as_slice(), &[7; 60]].concat())
+    fn make_greeting() -> Vec<u8> {
+        make_packet(0, &[b"\x0a8.0.36\0".as_slice(), &[7; 60]].concat())
     }
 
-    fn login(capabilities: u32) -> Vec<u8> {
-        packet(1, &[&capabilities.to_le_bytes(), [0; 28].as_slice(), b"alice\0secret"].concat())
+    fn make_login(capabilities: u32) -> Vec<u8> {
+        make_packet(
+            1,
+            &[&capabilities.to_le_bytes(), [0; 28].as_slice(), b"alice\0secret"].concat(),
+        )
     }
 
     const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 
-    pub(crate) fn samples() -> Vec<Talk> {
+    pub(crate) fn sample_conversations() -> Vec<TestConversation> {
         let error = [b"\xff\x26\x04#23000Duplicate".as_slice(), b"alice"].concat();
-        let rows: Vec<u8> = (1..60).flat_map(|number| packet(number, b"\x05alice")).collect();
-        let prepared = packet(1, &[0, 7, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]);
+        let rows: Vec<u8> = (1..60).flat_map(|number| make_packet(number, b"\x05alice")).collect();
+        let prepared = make_packet(1, &[0, 7, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]);
         vec![
-            Talk::other()
-                .server(greeting())
-                .client(login(0x000f_a685 & !0x20))
-                .server(packet(2, &[1, 4]))
-                .client(packet(3, b"secret"))
-                .server(packet(4, OK))
-                .client(command(3, "SELECT * FROM `books` WHERE title = \"alice\""))
-                .server(rows)
-                .client(command(3, "\0\x01INSERT INTO orders VALUES (1)"))
-                .server(packet(1, &error))
-                .client(command(0x16, "SELECT a FROM books WHERE b = ?"))
-                .server(prepared)
-                .client(packet(0, b"\x17\x07\0\0\0\0\x01\0\0\0alice"))
-                .server(packet(1, b"\x02"))
-                .client([packet(0, b"\x19\x07\0\0\0"), command(0x0e, "")].concat())
-                .server(packet(1, OK))
-                .client(command(1, "")),
+            TestConversation::other_protocol()
+                .server_says(make_greeting())
+                .client_says(make_login(0x000f_a685 & !0x20))
+                .server_says(make_packet(2, &[1, 4]))
+                .client_says(make_packet(3, b"secret"))
+                .server_says(make_packet(4, OK))
+                .client_says(make_command(3, "SELECT * FROM `books` WHERE title = \"alice\""))
+                .server_says(rows)
+                .client_says(make_command(3, "\0\x01INSERT INTO orders VALUES (1)"))
+                .server_says(make_packet(1, &error))
+                .client_says(make_command(0x16, "SELECT a FROM books WHERE b = ?"))
+                .server_says(prepared)
+                .client_says(make_packet(0, b"\x17\x07\0\0\0\0\x01\0\0\0alice"))
+                .server_says(make_packet(1, b"\x02"))
+                .client_says([make_packet(0, b"\x19\x07\0\0\0"), make_command(0x0e, "")].concat())
+                .server_says(make_packet(1, OK))
+                .client_says(make_command(1, "")),
         ]
     }
 
@@ -346,26 +363,37 @@ mod tests {
             "<",
             "> = QUIT",
         ];
-        assert_eq!(samples()[0].told(), expected);
+        assert_eq!(sample_conversations()[0].operation_lines(), expected);
     }
 
     #[test]
     fn encrypted_and_compressed_connections_say_nothing_more() {
-        let tls = packet(1, &[&0x0800_u32.to_le_bytes(), [0; 28].as_slice()].concat());
-        let talk = Talk::other().server(greeting()).client(tls).client(command(3, "SELECT 1"));
-        assert_eq!(talk.told(), ["< = GREETING", "> = TLS"]);
-        let talk = Talk::other().server(greeting()).client(login(0x20)).server(packet(2, OK));
-        let told = talk.client(command(3, "SELECT 1")).told();
+        let tls = make_packet(1, &[&0x0800_u32.to_le_bytes(), [0; 28].as_slice()].concat());
+        let talk = TestConversation::other_protocol()
+            .server_says(make_greeting())
+            .client_says(tls)
+            .client_says(make_command(3, "SELECT 1"));
+        assert_eq!(talk.operation_lines(), ["< = GREETING", "> = TLS"]);
+        let talk = TestConversation::other_protocol()
+            .server_says(make_greeting())
+            .client_says(make_login(0x20))
+            .server_says(make_packet(2, OK));
+        let told = talk.client_says(make_command(3, "SELECT 1")).operation_lines();
         assert_eq!(told, ["< = GREETING", "> LOGIN", "<"]);
     }
 
     #[test]
     fn a_flow_that_is_joined_later() {
-        let talk = Talk::other()
-            .client(command(3, "SELECT 1 FROM books"))
-            .server(packet(1, b"\x01"))
-            .client(command(0x0e, ""));
-        assert_eq!(talk.told(), ["> SELECT books", "<", "> PING"]);
-        assert_eq!(Talk::other().client(command(3, "alice")).told(), [""; 0]);
+        let talk = TestConversation::other_protocol()
+            .client_says(make_command(3, "SELECT 1 FROM books"))
+            .server_says(make_packet(1, b"\x01"))
+            .client_says(make_command(0x0e, ""));
+        assert_eq!(talk.operation_lines(), ["> SELECT books", "<", "> PING"]);
+        assert_eq!(
+            TestConversation::other_protocol()
+                .client_says(make_command(3, "alice"))
+                .operation_lines(),
+            [""; 0]
+        );
     }
 }

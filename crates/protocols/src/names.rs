@@ -10,13 +10,13 @@ mod path;
 mod statement;
 mod words;
 
-pub use label::label;
-pub use path::path;
-pub use statement::{Dialect, Summary, statement};
+pub use label::reduce_label;
+pub use path::target_route;
+pub use statement::{StatementDialect, StatementSummary, summarise_statement};
 
 pub(crate) use statement::begins_statement;
 
-pub(crate) use path::route;
+pub(crate) use path::request_route;
 
 /// What stands for a literal.
 const HOLE: &str = "{}";

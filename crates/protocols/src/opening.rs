@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use crate::piece::{Class, Piece, Place, Speaker};
+use crate::flow_snippet::{FlowSnippet, FlowSpeaker, LogPosition, SnippetRule};
 use crate::tuning::OPENING_BYTES;
 
 /// What a protocol says of an opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Guess {
+pub(crate) enum OpeningVerdict {
     /// It is another's.
     No,
     /// It is this protocol's, beyond doubt.
@@ -15,43 +15,43 @@ pub(crate) enum Guess {
 }
 
 /// `Yes` where it is so.
-pub(crate) fn yes_if(is: bool) -> Guess {
-    if is { Guess::Yes } else { Guess::No }
+pub(crate) fn yes_if(is: bool) -> OpeningVerdict {
+    if is { OpeningVerdict::Yes } else { OpeningVerdict::No }
 }
 
 /// At most two turns that follow each other, whose protocol is not known yet.
 #[derive(Debug, Default)]
-pub(crate) struct Opening {
-    turns: VecDeque<Turn>,
+pub(crate) struct FlowOpening {
+    turns: VecDeque<OpeningTurn>,
     /// Who said the turns before these, and where they begin.
-    passed: Vec<(Speaker, Place)>,
+    passed: Vec<(FlowSpeaker, LogPosition)>,
     /// Number of turns so far.
     count: u32,
 }
 
 #[derive(Debug)]
-struct Turn {
-    speaker: Speaker,
+struct OpeningTurn {
+    speaker: FlowSpeaker,
     datagram: bool,
     bytes: Vec<u8>,
-    pieces: Vec<Kept>,
+    pieces: Vec<KeptSnippet>,
 }
 
 /// A piece that is given to the parser later.
 #[derive(Debug)]
-struct Kept {
+struct KeptSnippet {
     range: std::ops::Range<usize>,
-    class: Class,
+    class: SnippetRule,
     continues: bool,
     begins_turn: bool,
     cut: bool,
-    place: Place,
+    place: LogPosition,
 }
 
-impl Opening {
+impl FlowOpening {
     /// Takes another piece.
-    pub(crate) fn take(&mut self, piece: &Piece<'_>) {
-        let goes_on = |turn: &Turn| turn.speaker == piece.speaker && piece.continues;
+    pub(crate) fn add_snippet(&mut self, piece: &FlowSnippet<'_>) {
+        let goes_on = |turn: &OpeningTurn| turn.speaker == piece.speaker && piece.continues;
         if piece.datagram || !self.turns.back().is_some_and(goes_on) {
             if self.turns.len() == 2 {
                 let first = self.turns.pop_front().filter(|turn| !turn.datagram);
@@ -59,7 +59,7 @@ impl Opening {
                 self.passed.extend(begin);
             }
             let (speaker, datagram) = (piece.speaker, piece.datagram);
-            let turn = Turn { speaker, datagram, bytes: Vec::new(), pieces: Vec::new() };
+            let turn = OpeningTurn { speaker, datagram, bytes: Vec::new(), pieces: Vec::new() };
             self.turns.push_back(turn);
             self.count = self.count.saturating_add(1);
         }
@@ -70,7 +70,7 @@ impl Opening {
             return;
         }
         turn.bytes.extend_from_slice(piece.bytes.get(..room).unwrap_or_default());
-        turn.pieces.push(Kept {
+        turn.pieces.push(KeptSnippet {
             range: begin..begin + room,
             class: piece.class,
             continues: piece.continues,
@@ -81,45 +81,45 @@ impl Opening {
     }
 
     /// Who said the turns before the two latest ones, and where these begin.
-    pub(crate) fn passed(&self) -> &[(Speaker, Place)] {
+    pub(crate) fn earlier_turns(&self) -> &[(FlowSpeaker, LogPosition)] {
         &self.passed
     }
 
     /// Number of turns that were looked at.
-    pub(crate) fn count(&self) -> u32 {
+    pub(crate) fn turn_count(&self) -> u32 {
         self.count
     }
 
     /// What one side said in these turns; empty where it said nothing.
-    pub(crate) fn of(&self, speaker: Speaker) -> &[u8] {
+    pub(crate) fn bytes_of(&self, speaker: FlowSpeaker) -> &[u8] {
         let turn = self.turns.iter().find(|turn| turn.speaker == speaker);
         turn.map_or(&[], |turn| &turn.bytes)
     }
 
     /// What the client said.
-    pub(crate) fn client(&self) -> &[u8] {
-        self.of(Speaker::Client)
+    pub(crate) fn client_bytes(&self) -> &[u8] {
+        self.bytes_of(FlowSpeaker::Client)
     }
 
     /// What the server said.
-    pub(crate) fn server(&self) -> &[u8] {
-        self.of(Speaker::Server)
+    pub(crate) fn server_bytes(&self) -> &[u8] {
+        self.bytes_of(FlowSpeaker::Server)
     }
 
     /// Whether the server spoke first.
     pub(crate) fn server_leads(&self) -> bool {
-        self.turns.front().is_some_and(|turn| turn.speaker == Speaker::Server)
+        self.turns.front().is_some_and(|turn| turn.speaker == FlowSpeaker::Server)
     }
 
     /// The latest datagram.
-    pub(crate) fn datagram(&self) -> Option<&[u8]> {
+    pub(crate) fn latest_datagram(&self) -> Option<&[u8]> {
         self.turns.back().filter(|turn| turn.datagram).map(|turn| turn.bytes.as_slice())
     }
 
     /// All pieces in their order.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+    pub(crate) fn snippets(&self) -> impl Iterator<Item = FlowSnippet<'_>> {
         self.turns.iter().flat_map(|turn| {
-            turn.pieces.iter().map(|kept| Piece {
+            turn.pieces.iter().map(|kept| FlowSnippet {
                 speaker: turn.speaker,
                 class: kept.class,
                 bytes: turn.bytes.get(kept.range.clone()).unwrap_or_default(),

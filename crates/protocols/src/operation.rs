@@ -1,11 +1,11 @@
 //! What a message says it does.
 
-use crate::piece::{Place, Speaker};
+use crate::flow_snippet::{FlowSpeaker, LogPosition};
 use crate::trace_context::TraceContext;
 
 /// What a message is in the exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
+pub enum MessageRole {
     /// It asks, and something will answer.
     Request,
     /// It answers.
@@ -16,13 +16,13 @@ pub enum Role {
 
 /// One request, response or one-way message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Operation {
+pub struct ProtocolOperation {
     /// Where it begins: the time of the piece in which its first byte is, and the number of bytes
     /// in front of that byte in the same call. Within a piece of HTTP/1, where lines of heads are
     /// left out, that number counts kept bytes only.
-    pub place: Place,
+    pub place: LogPosition,
     /// What it is in the exchange.
-    pub role: Role,
+    pub role: MessageRole,
     /// Name of its protocol in the registry.
     pub protocol: &'static str,
     /// What it does, without literals: `GET /cart/{}`, `SELECT books`. Empty where it does not say:
@@ -45,54 +45,64 @@ pub struct Operation {
 /// An operation, and who said it: what is told of one side may become certain by what the other
 /// says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct SpokenOperation {
     /// Who said it.
-    pub speaker: Speaker,
+    pub speaker: FlowSpeaker,
     /// What was said.
-    pub operation: Operation,
+    pub operation: ProtocolOperation,
 }
 
 /// Where parsers put operations.
-pub(crate) struct Out<'a> {
-    said: &'a mut Vec<Said>,
-    speaker: Speaker,
+pub(crate) struct OperationSink<'a> {
+    operations: &'a mut Vec<SpokenOperation>,
+    speaker: FlowSpeaker,
 }
 
-impl<'a> Out<'a> {
+impl<'a> OperationSink<'a> {
     /// Operations that `speaker` says go to the end of `said`.
-    pub(crate) fn new(said: &'a mut Vec<Said>, speaker: Speaker) -> Out<'a> {
-        Out { said, speaker }
+    pub(crate) fn new(
+        said: &'a mut Vec<SpokenOperation>,
+        speaker: FlowSpeaker,
+    ) -> OperationSink<'a> {
+        OperationSink { operations: said, speaker }
     }
 
     /// The same for what `speaker` says.
-    pub(crate) fn of(&mut self, speaker: Speaker) -> Out<'_> {
-        Out { said: self.said, speaker }
+    pub(crate) fn for_speaker(&mut self, speaker: FlowSpeaker) -> OperationSink<'_> {
+        OperationSink { operations: self.operations, speaker }
     }
 
-    pub(crate) fn push(&mut self, operation: Operation) {
-        self.said.push(Said { speaker: self.speaker, operation });
+    pub(crate) fn push(&mut self, operation: ProtocolOperation) {
+        self.operations.push(SpokenOperation { speaker: self.speaker, operation });
     }
 
     /// Number of operations so far.
-    pub(crate) fn count(&self) -> usize {
-        self.said.len()
+    pub(crate) fn operation_count(&self) -> usize {
+        self.operations.len()
     }
 
     /// Who said what is behind the first `count` operations, and where it begins.
-    pub(crate) fn places_since(&self, count: usize) -> impl Iterator<Item = (Speaker, Place)> {
-        let since = self.said.get(count..).unwrap_or_default();
+    pub(crate) fn places_since(
+        &self,
+        count: usize,
+    ) -> impl Iterator<Item = (FlowSpeaker, LogPosition)> {
+        let since = self.operations.get(count..).unwrap_or_default();
         since.iter().map(|said| (said.speaker, said.operation.place))
     }
 
-    pub(crate) fn extend(&mut self, operations: impl IntoIterator<Item = Operation>) {
+    pub(crate) fn extend(&mut self, operations: impl IntoIterator<Item = ProtocolOperation>) {
         operations.into_iter().for_each(|operation| self.push(operation));
     }
 }
 
-impl Operation {
+impl ProtocolOperation {
     /// An operation that says nothing yet.
-    pub(crate) fn new(place: Place, role: Role, protocol: &'static str) -> Operation {
-        Operation {
+    pub(crate) fn new(
+        place: LogPosition,
+        role: MessageRole,
+        protocol: &'static str,
+    ) -> ProtocolOperation {
+        ProtocolOperation {
             place,
             role,
             protocol,
@@ -106,19 +116,23 @@ impl Operation {
     }
 
     /// Names it.
-    pub(crate) fn named(mut self, name: impl Into<String>) -> Operation {
+    pub(crate) fn with_name(mut self, name: impl Into<String>) -> ProtocolOperation {
         self.name = name.into();
         self
     }
 
     /// Says how it ended, and whether that is the server's failure.
-    pub(crate) fn ended(mut self, status: impl Into<String>, is_error: bool) -> Operation {
+    pub(crate) fn with_status(
+        mut self,
+        status: impl Into<String>,
+        is_error: bool,
+    ) -> ProtocolOperation {
         (self.status, self.is_error) = (status.into(), is_error);
         self
     }
 
     /// Says what pairs it with its answer.
-    pub(crate) fn of_call(mut self, call: u64) -> Operation {
+    pub(crate) fn with_call(mut self, call: u64) -> ProtocolOperation {
         self.call = Some(call);
         self
     }

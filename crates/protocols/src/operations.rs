@@ -1,14 +1,14 @@
 #![doc = include_str!("operations/README.md")]
 
 mod entry;
-mod file;
 pub mod fuzz;
 mod in_order;
 mod in_place;
-mod of_log;
+mod log_operations;
+mod operation_file;
 mod tuning;
 
-pub use entry::Entry;
-pub use file::{EXTENSION, Error, OperationFile, write};
-pub use in_place::{Replaced, replace, replace_heads, update};
-pub use of_log::{Told, of_log};
+pub use entry::OperationEntry;
+pub use in_place::{SnippetReplacement, replace_log_snippets, replace_snippets, update_operations};
+pub use log_operations::{RecognisedOperations, operations_of_log};
+pub use operation_file::{EXTENSION, OperationFile, OperationFileError, write_operations};

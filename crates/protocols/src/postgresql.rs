@@ -4,42 +4,42 @@
 //! server says of it is one response, at the place of the first message of that. Prepared
 //! statements are remembered by name, and portals by theirs.
 
-use registry::About;
+use registry::EntryHelp;
 
-use crate::cursor::Cursor;
-use crate::names::{Dialect, Summary, begins_statement, statement};
-use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Out, Role};
-use crate::parser::{Next, Parser};
-use crate::piece::{Class, Place, Speaker};
-use crate::protocol::Protocol;
-use crate::remembered::Remembered;
-use crate::streams::{Heard, Messages, Step, Streams};
+use crate::bounded_map::BoundedMap;
+use crate::cursor::ByteCursor;
+use crate::flow_snippet::{FlowSpeaker, LogPosition, SnippetRule};
+use crate::names::{StatementDialect, StatementSummary, begins_statement, summarise_statement};
+use crate::opening::{FlowOpening, yes_if};
+use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
+use crate::parser::{FlowContinuation, ProtocolParser};
+use crate::protocol::ProtocolSpec;
+use crate::silent_turn::role_of_speaker;
+use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::{OTHER_MESSAGE_BYTES, PREPARED_STATEMENTS};
-use crate::unread::role;
 
 /// The entry of PostgreSQL.
-pub(crate) static POSTGRESQL: Protocol = Protocol {
-    about: About {
+pub(crate) static POSTGRESQL: ProtocolSpec = ProtocolSpec {
+    about: EntryHelp {
         name: "postgresql",
         summary: "PostgreSQL: kind and tables of statements, SQLSTATE of errors",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
-    class: Class::Other,
+    class: SnippetRule::Other,
     recognised: "A startup message, or a query or prepared statement that begins as SQL does.",
-    recognise: |opening: &Opening| {
-        yes_if(is_startup(opening.client()) || is_query(opening.client()))
+    recognise: |opening: &FlowOpening| {
+        yes_if(is_startup(opening.client_bytes()) || is_query(opening.client_bytes()))
     },
-    open,
+    open: open_parser,
     #[cfg(test)]
-    samples: tests::samples,
+    samples: tests::sample_conversations,
 };
 
-fn open() -> Box<dyn Parser> {
-    Box::new(Streams::new(PostgreSql {
+fn open_parser() -> Box<dyn ProtocolParser> {
+    Box::new(MessageStreams::new(PostgreSql {
         asked_for_tls: false,
-        statements: Remembered::new(PREPARED_STATEMENTS),
-        portals: Remembered::new(PREPARED_STATEMENTS),
+        statements: BoundedMap::new(PREPARED_STATEMENTS),
+        portals: BoundedMap::new(PREPARED_STATEMENTS),
         pending: None,
         answer: None,
         is_idle: false,
@@ -60,11 +60,11 @@ const GREATEST: usize = 1 << 30;
 const NAME_LENGTH: usize = 64;
 
 fn is_startup(client: &[u8]) -> bool {
-    let mut cursor = Cursor(client);
+    let mut cursor = ByteCursor(client);
     match (cursor.be_u32(), cursor.be_u32()) {
         (Some(8), Some(TLS | GSSAPI)) => true,
         (Some(9..=10_000), Some(VERSION_3)) => {
-            let name = cursor.text().unwrap_or_default();
+            let name = cursor.zero_ended_text().unwrap_or_default();
             matches!(name, b"user" | b"database" | b"application_name" | b"client_encoding")
                 || matches!(name, b"options" | b"replication" | b"DateStyle" | b"TimeZone")
                 || name == b"extra_float_digits"
@@ -75,13 +75,13 @@ fn is_startup(client: &[u8]) -> bool {
 
 /// Whether these bytes begin with a query, or with a statement to prepare.
 fn is_query(client: &[u8]) -> bool {
-    let mut cursor = Cursor(client);
+    let mut cursor = ByteCursor(client);
     let (kind, length) = (cursor.u8(), cursor.be_u32());
     let is_short = length.is_some_and(|length| (5..1 << 24).contains(&length));
     match kind {
         Some(b'Q') => is_short && begins_statement(cursor.0, false),
         Some(b'P') => {
-            let name = cursor.text();
+            let name = cursor.zero_ended_text();
             let plain = |name: &[u8]| name.len() <= 63 && name.iter().all(|byte| *byte > b' ');
             is_short && name.is_some_and(plain) && begins_statement(cursor.0, false)
         }
@@ -92,270 +92,294 @@ fn is_query(client: &[u8]) -> bool {
 #[derive(Debug)]
 struct PostgreSql {
     asked_for_tls: bool,
-    statements: Remembered<Vec<u8>, Summary>,
-    portals: Remembered<Vec<u8>, Summary>,
+    statements: BoundedMap<Vec<u8>, StatementSummary>,
+    portals: BoundedMap<Vec<u8>, StatementSummary>,
     /// Messages since the last request.
-    pending: Option<Pending>,
+    pending: Option<PreparedExecution>,
     /// Where the server's answer began, and the latest message of it.
-    answer: Option<(Place, u8)>,
+    answer: Option<(LogPosition, u8)>,
     /// The server is ready for a query, and none has come: what it says answers nothing.
     is_idle: bool,
 }
 
 /// Messages that an execution may follow.
 #[derive(Debug)]
-struct Pending {
+struct PreparedExecution {
     /// Where they begin.
-    place: Place,
+    place: LogPosition,
     /// What they are for where none follows.
-    alone: Summary,
+    alone: StatementSummary,
     /// What they are for where it is not known whether one does: a statement without a name is
     /// executed at once.
-    cut: Summary,
+    cut: StatementSummary,
 }
 
-impl Messages for PostgreSql {
+impl MessageParser for PostgreSql {
     const NAME: &'static str = NAME;
     const BOUND: usize = OTHER_MESSAGE_BYTES;
     const QUIET_TURNS: bool = true;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
-        if heard.bytes.first() == Some(&0) && heard.speaker == Speaker::Client {
-            return self.startup(heard, out);
+    fn parse_message(
+        &mut self,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep {
+        if heard.bytes.first() == Some(&0) && heard.speaker == FlowSpeaker::Client {
+            return self.parse_startup(heard, out);
         }
-        if self.asked_for_tls && heard.speaker == Speaker::Server {
+        if self.asked_for_tls && heard.speaker == FlowSpeaker::Server {
             self.asked_for_tls = false;
             let step = match heard.bytes.first() {
-                Some(b'N') => Step::Skip(1),
-                Some(b'S' | b'G') => Step::Leave(Next::Silent),
-                _ => return Step::Lost,
+                Some(b'N') => ParseStep::Skip(1),
+                Some(b'S' | b'G') => ParseStep::Leave(FlowContinuation::Silent),
+                _ => return ParseStep::Lost,
             };
-            out.push(Operation::new(heard.place(0), Role::Response, NAME));
+            out.push(ProtocolOperation::new(heard.position_at(0), MessageRole::Response, NAME));
             return step;
         }
-        let mut cursor = Cursor(heard.bytes);
+        let mut cursor = ByteCursor(heard.bytes);
         let (Some(kind), Some(length)) = (cursor.u8(), cursor.be_u32()) else {
-            return heard.more();
+            return heard.wait_or_give_up();
         };
         let length = length as usize;
         if !(4..GREATEST).contains(&length) {
-            return Step::Lost;
+            return ParseStep::Lost;
         }
         let there = (length - 4).min(cursor.0.len());
         let whole = there == length - 4;
-        let body = Cursor(cursor.0.get(..there).unwrap_or_default());
+        let body = ByteCursor(cursor.0.get(..there).unwrap_or_default());
         let step = match heard.speaker {
-            Speaker::Client => self.asks(kind, body, whole, heard, out),
-            Speaker::Server => self.answers(kind, body, whole, heard, out),
+            FlowSpeaker::Client => self.parse_request(kind, body, whole, heard, out),
+            FlowSpeaker::Server => self.parse_response(kind, body, whole, heard, out),
         };
-        step.unwrap_or(Step::Skip(1 + length as u64))
+        step.unwrap_or(ParseStep::Skip(1 + length as u64))
     }
 
-    fn turn(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+    fn on_turn(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         // Rows go on behind what the client says meanwhile.
         let goes_on = |latest| matches!(latest, b'D' | b'd' | b'G' | b'W');
-        self.is_idle &= speaker != Speaker::Client;
-        if speaker == Speaker::Client && !self.answer.is_some_and(|(_, latest)| goes_on(latest)) {
-            self.answered("", false, out);
+        self.is_idle &= speaker != FlowSpeaker::Client;
+        if speaker == FlowSpeaker::Client && !self.answer.is_some_and(|(_, latest)| goes_on(latest))
+        {
+            self.emit_response("", false, out);
         }
     }
 
-    fn lose(&mut self, speaker: Speaker, out: &mut Out<'_>) {
-        self.gap(speaker, out);
+    fn lose_track(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
+        self.on_gap(speaker, out);
     }
 
-    fn role(&self, speaker: Speaker) -> Role {
+    fn silent_role(&self, speaker: FlowSpeaker) -> MessageRole {
         match speaker {
-            Speaker::Server if self.is_idle => Role::OneWay,
-            _ => role(speaker),
+            FlowSpeaker::Server if self.is_idle => MessageRole::OneWay,
+            _ => role_of_speaker(speaker),
         }
     }
 
-    fn is_within(&self, speaker: Speaker) -> bool {
+    fn is_within(&self, speaker: FlowSpeaker) -> bool {
         match speaker {
             // What is copied belongs to the statement that asked for it.
-            Speaker::Client => self.pending.is_some() || self.takes_a_copy(),
-            Speaker::Server => self.answer.is_some(),
+            FlowSpeaker::Client => self.pending.is_some() || self.is_copying_in(),
+            FlowSpeaker::Server => self.answer.is_some(),
         }
     }
 
-    fn gap(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+    fn on_gap(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         match speaker {
-            Speaker::Client => self.cut(out),
-            Speaker::Server => self.answered("", false, out),
+            FlowSpeaker::Client => self.emit_cut_request(out),
+            FlowSpeaker::Server => self.emit_response("", false, out),
         }
     }
 
-    fn finish(&mut self, out: &mut Out<'_>) {
-        self.cut(out);
-        self.answered("", false, out);
+    fn finish_messages(&mut self, out: &mut OperationSink<'_>) {
+        self.emit_cut_request(out);
+        self.emit_response("", false, out);
     }
 }
 
 impl PostgreSql {
     /// Whether the server waits for rows of a copy.
-    fn takes_a_copy(&self) -> bool {
+    fn is_copying_in(&self) -> bool {
         self.answer.is_some_and(|(_, latest)| matches!(latest, b'G' | b'W'))
     }
 
-    fn startup(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
-        let mut cursor = Cursor(heard.bytes);
+    fn parse_startup(
+        &mut self,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep {
+        let mut cursor = ByteCursor(heard.bytes);
         let (Some(length), Some(code)) = (cursor.be_u32(), cursor.be_u32()) else {
-            return heard.more();
+            return heard.wait_or_give_up();
         };
         let (name, role) = match code {
-            TLS | GSSAPI => ("TLS", Role::Request),
-            CANCEL => ("CANCEL", Role::OneWay),
-            VERSION_3 => ("STARTUP", Role::Request),
-            _ => return Step::Lost,
+            TLS | GSSAPI => ("TLS", MessageRole::Request),
+            CANCEL => ("CANCEL", MessageRole::OneWay),
+            VERSION_3 => ("STARTUP", MessageRole::Request),
+            _ => return ParseStep::Lost,
         };
         self.asked_for_tls = matches!(code, TLS | GSSAPI);
-        out.push(Operation::new(heard.place(0), role, NAME).named(name));
-        if (8..=10_000).contains(&length) { Step::Skip(length.into()) } else { Step::Lost }
+        out.push(ProtocolOperation::new(heard.position_at(0), role, NAME).with_name(name));
+        if (8..=10_000).contains(&length) {
+            ParseStep::Skip(length.into())
+        } else {
+            ParseStep::Lost
+        }
     }
 
     /// A message of the client; `None` where it has been dealt with.
-    fn asks(
+    fn parse_request(
         &mut self,
         kind: u8,
-        mut body: Cursor<'_>,
+        mut body: ByteCursor<'_>,
         whole: bool,
-        heard: &Heard<'_>,
-        out: &mut Out<'_>,
-    ) -> Option<Step> {
-        let here = heard.place(0);
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> Option<ParseStep> {
+        let here = heard.position_at(0);
         let unfinished = !whole && !heard.ended;
         match kind {
-            b'Q' | b'P' if unfinished => return Some(Step::More),
+            b'Q' | b'P' if unfinished => return Some(ParseStep::More),
             b'Q' => {
                 if heard.after_gap && !begins_statement(body.0, whole) {
-                    return Some(Step::Lost);
+                    return Some(ParseStep::Lost);
                 }
-                self.pending(out);
+                self.emit_prepared(out);
                 let text = body.0.strip_suffix(&[0]).unwrap_or(body.0);
-                let summary = statement(text, whole, Dialect::PostgreSql);
-                out.push(request(here, summary));
+                let summary = summarise_statement(text, whole, StatementDialect::PostgreSql);
+                out.push(build_request(here, summary));
             }
             b'P' => {
-                let name = body.text()?.to_vec();
+                let name = body.zero_ended_text()?.to_vec();
                 let text = body.0.iter().position(|byte| *byte == 0);
                 let query = body.0.get(..text.unwrap_or(body.0.len())).unwrap_or_default();
-                let summary = statement(query, text.is_some(), Dialect::PostgreSql);
+                let summary =
+                    summarise_statement(query, text.is_some(), StatementDialect::PostgreSql);
                 let alone = format!("PREPARE {}", summary.name).trim_end().to_owned();
-                let alone = Summary { name: alone, ..summary.clone() };
-                let cut = if name.is_empty() { summary.clone() } else { Summary::default() };
-                self.pending.get_or_insert(Pending { place: here, alone, cut });
+                let alone = StatementSummary { name: alone, ..summary.clone() };
+                let cut =
+                    if name.is_empty() { summary.clone() } else { StatementSummary::default() };
+                self.pending.get_or_insert(PreparedExecution { place: here, alone, cut });
                 if name.len() <= NAME_LENGTH {
                     self.statements.insert(name, summary);
                 }
             }
             b'B' => {
-                let (Some(portal), Some(name)) = (body.text(), body.text()) else {
-                    self.begin(here, Summary::default());
-                    return unfinished.then_some(Step::More);
+                let (Some(portal), Some(name)) = (body.zero_ended_text(), body.zero_ended_text())
+                else {
+                    self.begin_request(here, StatementSummary::default());
+                    return unfinished.then_some(ParseStep::More);
                 };
                 let summary = self.statements.get(&name.to_vec()).cloned().unwrap_or_default();
                 if portal.len() <= NAME_LENGTH {
                     self.portals.insert(portal.to_vec(), summary);
                 }
-                self.begin(here, named("BIND"));
+                self.begin_request(here, named_summary("BIND"));
             }
             b'E' => {
-                let Some(portal) = body.text() else {
-                    return Some(heard.more());
+                let Some(portal) = body.zero_ended_text() else {
+                    return Some(heard.wait_or_give_up());
                 };
                 let summary = self.portals.get(&portal.to_vec()).cloned().unwrap_or_default();
                 let place = self.pending.take().map_or(here, |pending| pending.place);
-                out.push(request(place, summary));
+                out.push(build_request(place, summary));
             }
-            b'D' => self.begin(here, named("DESCRIBE")),
-            b'C' => self.begin(here, named("CLOSE")),
-            b'S' | b'H' => self.pending(out),
-            b'F' => out.push(request(here, named("FUNCTION CALL"))),
-            b'p' => out.push(request(here, named("AUTHENTICATE"))),
+            b'D' => self.begin_request(here, named_summary("DESCRIBE")),
+            b'C' => self.begin_request(here, named_summary("CLOSE")),
+            b'S' | b'H' => self.emit_prepared(out),
+            b'F' => out.push(build_request(here, named_summary("FUNCTION CALL"))),
+            b'p' => out.push(build_request(here, named_summary("AUTHENTICATE"))),
             b'd' | b'c' | b'f' | b'X' => {}
-            _ => return Some(Step::Lost),
+            _ => return Some(ParseStep::Lost),
         }
         None
     }
 
     /// Messages that belong to a request begin, where none has yet.
-    fn begin(&mut self, place: Place, alone: Summary) {
-        self.pending.get_or_insert(Pending { place, alone, cut: Summary::default() });
+    fn begin_request(&mut self, place: LogPosition, alone: StatementSummary) {
+        self.pending.get_or_insert(PreparedExecution {
+            place,
+            alone,
+            cut: StatementSummary::default(),
+        });
     }
 
     /// What was prepared is a request of its own: nothing of it is executed for now.
-    fn pending(&mut self, out: &mut Out<'_>) {
-        let alone = self.pending.take().map(|of| request(of.place, of.alone));
-        out.of(Speaker::Client).extend(alone);
+    fn emit_prepared(&mut self, out: &mut OperationSink<'_>) {
+        let alone = self.pending.take().map(|of| build_request(of.place, of.alone));
+        out.for_speaker(FlowSpeaker::Client).extend(alone);
     }
 
     /// What was prepared is a request; what would say of what kind is missing.
-    fn cut(&mut self, out: &mut Out<'_>) {
-        let cut = self.pending.take().map(|of| request(of.place, of.cut));
-        out.of(Speaker::Client).extend(cut);
+    fn emit_cut_request(&mut self, out: &mut OperationSink<'_>) {
+        let cut = self.pending.take().map(|of| build_request(of.place, of.cut));
+        out.for_speaker(FlowSpeaker::Client).extend(cut);
     }
 
     /// A message of the server; `None` where it has been dealt with.
-    fn answers(
+    fn parse_response(
         &mut self,
         kind: u8,
-        body: Cursor<'_>,
+        body: ByteCursor<'_>,
         whole: bool,
-        heard: &Heard<'_>,
-        out: &mut Out<'_>,
-    ) -> Option<Step> {
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> Option<ParseStep> {
         match kind {
-            b'E' if !whole && !heard.ended => return Some(Step::More),
-            b'E' if self.is_idle && sqlstate(body).is_some_and(ends_the_connection) => {
-                let told = Operation::new(heard.place(0), Role::OneWay, NAME).named("ERROR");
-                out.push(told.ended(sqlstate(body).unwrap_or_default(), true));
+            b'E' if !whole && !heard.ended => return Some(ParseStep::More),
+            b'E' if self.is_idle && find_sqlstate(body).is_some_and(ends_the_connection) => {
+                let told = ProtocolOperation::new(heard.position_at(0), MessageRole::OneWay, NAME)
+                    .with_name("ERROR");
+                out.push(told.with_status(find_sqlstate(body).unwrap_or_default(), true));
                 return None;
             }
             // Parameters, notices, and what belongs to a login or a copy.
             b'S' | b'N' | b'K' | b'v' | b'c' => return None,
             b'A' => {
-                let told = Operation::new(heard.place(0), Role::OneWay, NAME);
-                out.push(told.named("NOTIFICATION"));
+                let told = ProtocolOperation::new(heard.position_at(0), MessageRole::OneWay, NAME);
+                out.push(told.with_name("NOTIFICATION"));
                 return None;
             }
             b'R' | b'1' | b'2' | b'3' | b't' | b'n' | b'T' | b'D' | b'd' | b'G' | b'H' | b'W'
             | b'C' | b'I' | b'E' | b's' | b'V' => {
-                self.answer.get_or_insert((heard.place(0), kind)).1 = kind;
+                self.answer.get_or_insert((heard.position_at(0), kind)).1 = kind;
             }
             b'Z' => self.is_idle = true,
-            _ => return Some(Step::Lost),
+            _ => return Some(ParseStep::Lost),
         }
         match kind {
-            b'E' => self.answered(sqlstate(body).unwrap_or_default(), true, out),
-            b'C' | b'I' | b's' | b'Z' => self.answered("", false, out),
+            b'E' => self.emit_response(find_sqlstate(body).unwrap_or_default(), true, out),
+            b'C' | b'I' | b's' | b'Z' => self.emit_response("", false, out),
             _ => {}
         }
         None
     }
 
     /// The server's answer is whole, or as whole as it will be.
-    fn answered(&mut self, status: &str, is_error: bool, out: &mut Out<'_>) {
+    fn emit_response(&mut self, status: &str, is_error: bool, out: &mut OperationSink<'_>) {
         if let Some((place, _)) = self.answer.take() {
-            let response = Operation::new(place, Role::Response, NAME);
-            out.of(Speaker::Server).push(response.ended(status, is_error));
+            let response = ProtocolOperation::new(place, MessageRole::Response, NAME);
+            out.for_speaker(FlowSpeaker::Server).push(response.with_status(status, is_error));
         }
     }
 }
 
-fn named(name: &str) -> Summary {
-    Summary { name: name.to_owned(), detail: String::new() }
+fn named_summary(name: &str) -> StatementSummary {
+    StatementSummary { name: name.to_owned(), detail: String::new() }
 }
 
-fn request(place: Place, summary: Summary) -> Operation {
-    let Summary { name, detail } = summary;
-    Operation { detail, ..Operation::new(place, Role::Request, NAME).named(name) }
+fn build_request(place: LogPosition, summary: StatementSummary) -> ProtocolOperation {
+    let StatementSummary { name, detail } = summary;
+    ProtocolOperation {
+        detail,
+        ..ProtocolOperation::new(place, MessageRole::Request, NAME).with_name(name)
+    }
 }
 
 /// The code of an error.
-fn sqlstate(mut body: Cursor<'_>) -> Option<&str> {
+fn find_sqlstate(mut body: ByteCursor<'_>) -> Option<&str> {
     while let Some(field) = body.u8().filter(|field| *field != 0) {
-        let value = body.text()?;
+        let value = body.zero_ended_text()?;
         if field == b'C' {
             let plain = value.len() == 5 && value.iter().all(u8::is_ascii_alphanumeric);
             return std::str::from_utf8(value).ok().filter(|_| plain);

@@ -2,32 +2,32 @@
 
 use std::fmt;
 
-use registry::{About, AnyFlag, Entry};
+use registry::{AnyFlag, EntryHelp, RegistryEntry};
 
-use crate::opening::{Guess, Opening};
-use crate::parser::Parser;
-use crate::piece::Class;
+use crate::flow_snippet::SnippetRule;
+use crate::opening::{FlowOpening, OpeningVerdict};
+use crate::parser::ProtocolParser;
 
 /// One protocol.
-pub struct Protocol {
+pub struct ProtocolSpec {
     /// The name and the help.
-    pub about: About,
+    pub about: EntryHelp,
     /// By which rule its bytes are kept.
-    pub class: Class,
+    pub class: SnippetRule,
     /// By what it is recognised, as a sentence.
     pub recognised: &'static str,
     /// Whether a flow's first turns are of it. What is within another protocol or is recognised by
     /// its class says no to all.
-    pub(crate) recognise: fn(&Opening) -> Guess,
+    pub(crate) recognise: fn(&FlowOpening) -> OpeningVerdict,
     /// Makes a parser.
-    pub(crate) open: fn() -> Box<dyn Parser>,
+    pub(crate) open: fn() -> Box<dyn ProtocolParser>,
     /// Whole conversations: tests cut and damage them, and fuzzing begins with them.
     #[cfg(test)]
-    pub(crate) samples: fn() -> Vec<crate::talk::Talk>,
+    pub(crate) samples: fn() -> Vec<crate::test_conversation::TestConversation>,
 }
 
-impl Entry for Protocol {
-    fn about(&self) -> &About {
+impl RegistryEntry for ProtocolSpec {
+    fn about(&self) -> &EntryHelp {
         &self.about
     }
 
@@ -36,7 +36,7 @@ impl Entry for Protocol {
     }
 }
 
-impl fmt::Debug for Protocol {
+impl fmt::Debug for ProtocolSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.about.name)
     }

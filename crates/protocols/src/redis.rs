@@ -1,33 +1,35 @@
 //! Redis's protocol (RESP2 and RESP3): commands without their arguments, errors by their code.
 
-use registry::About;
+use registry::EntryHelp;
 
-use crate::cursor::{decimal, line};
-use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Out, Role};
-use crate::parser::Parser;
-use crate::piece::{Class, Speaker};
-use crate::protocol::Protocol;
-use crate::streams::{Heard, Messages, Step, Streams};
+use crate::cursor::{first_line, parse_decimal};
+use crate::flow_snippet::{FlowSpeaker, SnippetRule};
+use crate::opening::{FlowOpening, yes_if};
+use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
+use crate::parser::ProtocolParser;
+use crate::protocol::ProtocolSpec;
+use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
 /// The entry of Redis.
-pub(crate) static REDIS: Protocol = Protocol {
-    about: About {
+pub(crate) static REDIS: ProtocolSpec = ProtocolSpec {
+    about: EntryHelp {
         name: "redis",
         summary: "Redis: commands without keys and values, codes of errors",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
-    class: Class::Other,
+    class: SnippetRule::Other,
     recognised: "An array of texts that begins with a known command.",
-    recognise: |opening: &Opening| yes_if(matches!(command(opening.client()), Some((Some(_), ..)))),
-    open,
+    recognise: |opening: &FlowOpening| {
+        yes_if(matches!(parse_command(opening.client_bytes()), Some((Some(_), ..))))
+    },
+    open: open_parser,
     #[cfg(test)]
-    samples: tests::samples,
+    samples: tests::sample_conversations,
 };
 
-fn open() -> Box<dyn Parser> {
-    Box::new(Streams::new(Redis::default()))
+fn open_parser() -> Box<dyn ProtocolParser> {
+    Box::new(MessageStreams::new(Redis::default()))
 }
 
 const NAME: &str = "redis";
@@ -71,33 +73,33 @@ const ERRORS: &str = "\
     UNKILLABLE NOTBUSY INPROG NOGOODSLAVE UNBLOCKED DENIED IOERR";
 
 /// The name of a command, in capital letters.
-fn known(word: &[u8], among: &'static str) -> Option<&'static str> {
+fn known_command(word: &[u8], among: &'static str) -> Option<&'static str> {
     among.split_ascii_whitespace().find(|name| name.as_bytes().eq_ignore_ascii_case(word))
 }
 
 /// The head of an array of texts with its first text: the command, where it is known, the number of
 /// texts behind it, and the length of all that. `None` where it is not there.
-fn command(bytes: &[u8]) -> Option<(Option<&'static str>, u64, usize)> {
-    let (count, head) = number(bytes, b'*')?;
-    let (length, text) = number(bytes.get(head..)?, b'$')?;
+fn parse_command(bytes: &[u8]) -> Option<(Option<&'static str>, u64, usize)> {
+    let (count, head) = parse_number(bytes, b'*')?;
+    let (length, text) = parse_number(bytes.get(head..)?, b'$')?;
     let (begin, length) = (head + text, usize::try_from(length).ok().filter(|of| *of <= 64)?);
     let word = bytes.get(begin..begin + length)?;
     let end = bytes.get(begin + length..begin + length + 2)?;
-    let known = known(word, COMMANDS).filter(|_| end == b"\r\n");
+    let known = known_command(word, COMMANDS).filter(|_| end == b"\r\n");
     Some((known, count.checked_sub(1)?, begin + length + 2))
 }
 
 /// A line of a type and a number, and its length.
-fn number(bytes: &[u8], kind: u8) -> Option<(u64, usize)> {
-    let (line, length) = line(bytes.get(..bytes.len().min(32))?)?;
-    let number = decimal(line.strip_prefix(&[kind])?)?;
+fn parse_number(bytes: &[u8], kind: u8) -> Option<(u64, usize)> {
+    let (line, length) = first_line(bytes.get(..bytes.len().min(32))?)?;
+    let number = parse_decimal(line.strip_prefix(&[kind])?)?;
     (number < GREATEST).then_some((number, length))
 }
 
 /// A response that is an error of this code.
-fn failed(response: Operation, code: &[u8]) -> Operation {
-    let code = known(code, ERRORS).unwrap_or("ERR");
-    response.ended(code, !matches!(code, "MOVED" | "ASK"))
+fn with_error(response: ProtocolOperation, code: &[u8]) -> ProtocolOperation {
+    let code = known_command(code, ERRORS).unwrap_or("ERR");
+    response.with_status(code, !matches!(code, "MOVED" | "ASK"))
 }
 
 #[derive(Debug, Default)]
@@ -110,106 +112,128 @@ struct Redis {
     is_subscribed: bool,
 }
 
-impl Messages for Redis {
+impl MessageParser for Redis {
     const NAME: &'static str = NAME;
     const BOUND: usize = OTHER_MESSAGE_BYTES;
     const QUIET_TURNS: bool = true;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
+    fn parse_message(
+        &mut self,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep {
         match heard.speaker {
-            Speaker::Client => self.asks(heard, out),
-            Speaker::Server => self.answers(heard, out),
+            FlowSpeaker::Client => self.parse_request(heard, out),
+            FlowSpeaker::Server => self.parse_responses(heard, out),
         }
     }
 
-    fn lose(&mut self, speaker: Speaker, out: &mut Out<'_>) {
-        self.gap(speaker, out);
+    fn lose_track(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
+        self.on_gap(speaker, out);
     }
 
-    fn gap(&mut self, speaker: Speaker, _: &mut Out<'_>) {
+    fn on_gap(&mut self, speaker: FlowSpeaker, _: &mut OperationSink<'_>) {
         match speaker {
-            Speaker::Client => self.arguments = 0,
-            Speaker::Server => self.elements = 0,
+            FlowSpeaker::Client => self.arguments = 0,
+            FlowSpeaker::Server => self.elements = 0,
         }
     }
 
-    fn is_within(&self, speaker: Speaker) -> bool {
+    fn is_within(&self, speaker: FlowSpeaker) -> bool {
         match speaker {
-            Speaker::Client => self.arguments > 0,
-            Speaker::Server => self.elements > 0,
+            FlowSpeaker::Client => self.arguments > 0,
+            FlowSpeaker::Server => self.elements > 0,
         }
     }
 }
 
 impl Redis {
-    fn asks(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
+    fn parse_request(
+        &mut self,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep {
         let mut ask = |name: &str| {
-            out.push(Operation::new(heard.place(0), Role::Request, NAME).named(name));
+            out.push(
+                ProtocolOperation::new(heard.position_at(0), MessageRole::Request, NAME)
+                    .with_name(name),
+            );
         };
         if self.arguments > 0 {
-            let Some((length, head)) = number(heard.bytes, b'$') else {
-                return if line(heard.bytes).is_some() { Step::Lost } else { heard.more() };
+            let Some((length, head)) = parse_number(heard.bytes, b'$') else {
+                return if first_line(heard.bytes).is_some() {
+                    ParseStep::Lost
+                } else {
+                    heard.wait_or_give_up()
+                };
             };
             self.arguments -= 1;
-            return Step::Skip(head as u64 + length + 2);
+            return ParseStep::Skip(head as u64 + length + 2);
         }
         if heard.bytes.first() != Some(&b'*') {
             // A command as people type it.
-            let Some((line, length)) = line(heard.bytes) else { return heard.more() };
+            let Some((line, length)) = first_line(heard.bytes) else {
+                return heard.wait_or_give_up();
+            };
             let word = line.split(|byte| *byte == b' ').next().unwrap_or_default();
-            return match known(word, COMMANDS) {
+            return match known_command(word, COMMANDS) {
                 Some(name) => {
                     ask(name);
-                    Step::Skip(length as u64)
+                    ParseStep::Skip(length as u64)
                 }
-                None if line.is_empty() => Step::Skip(length as u64),
-                None => Step::Lost,
+                None if line.is_empty() => ParseStep::Skip(length as u64),
+                None => ParseStep::Lost,
             };
         }
-        match command(heard.bytes) {
+        match parse_command(heard.bytes) {
             Some((name, arguments, length)) => {
                 let subscribes = name.is_some_and(|name| name.ends_with("SUBSCRIBE"));
                 self.is_subscribed |= subscribes;
                 self.arguments = arguments;
                 ask(name.unwrap_or_default());
-                Step::Skip(length as u64)
+                ParseStep::Skip(length as u64)
             }
             // A whole line that is none of an array's, or more than a command can have.
-            None if heard.bytes.len() >= 128 => Step::Lost,
-            None => heard.more(),
+            None if heard.bytes.len() >= 128 => ParseStep::Lost,
+            None => heard.wait_or_give_up(),
         }
     }
 
-    fn answers(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
-        let Some(kind) = heard.bytes.first() else { return heard.more() };
+    fn parse_responses(
+        &mut self,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep {
+        let Some(kind) = heard.bytes.first() else { return heard.wait_or_give_up() };
         if !b"+-:$*_#,(!=%~>|".contains(kind) {
-            return Step::Lost;
+            return ParseStep::Lost;
         }
-        let Some((head, length)) = line(heard.bytes) else {
+        let Some((head, length)) = first_line(heard.bytes) else {
             // A value begins here for certain, and of an error the first word says which.
             if heard.ended && self.elements == 0 && !b">|".contains(kind) && !self.is_subscribed {
-                let response = Operation::new(heard.place(0), Role::Response, NAME);
+                let response =
+                    ProtocolOperation::new(heard.position_at(0), MessageRole::Response, NAME);
                 let end = heard.bytes.iter().position(|byte| *byte == b' ');
                 out.push(match end.and_then(|end| heard.bytes.get(1..end)) {
-                    Some(code) if *kind == b'-' => failed(response, code),
-                    _ => Operation { is_error: *kind == b'-', ..response },
+                    Some(code) if *kind == b'-' => with_error(response, code),
+                    _ => ProtocolOperation { is_error: *kind == b'-', ..response },
                 });
             }
-            return heard.more();
+            return heard.wait_or_give_up();
         };
         let content = head.get(1..).unwrap_or_default();
         let is_null = content == b"-1";
-        let count = decimal(content).filter(|count| *count < GREATEST);
+        let count = parse_decimal(content).filter(|count| *count < GREATEST);
         let is_sized = b"$*!=%~>|".contains(kind);
         if is_sized && count.is_none() && !is_null {
-            return Step::Lost;
+            return ParseStep::Lost;
         }
         let count = if is_sized { count.unwrap_or(0) } else { 0 };
         let is_first = self.elements == 0;
         let rest = heard.bytes.get(length..).unwrap_or_default();
         if is_first && *kind != b'|' {
-            let Some(operation) = self.answer(*kind, content, count, rest, heard) else {
-                return heard.more();
+            let Some(operation) = self.parse_value(*kind, content, count, rest, heard) else {
+                return heard.wait_or_give_up();
             };
             out.push(operation);
         }
@@ -223,23 +247,24 @@ impl Redis {
             _ => 0,
         });
         let is_text = b"$!=".contains(kind) && !is_null;
-        Step::Skip(length as u64 + if is_text { count + 2 } else { 0 })
+        ParseStep::Skip(length as u64 + if is_text { count + 2 } else { 0 })
     }
 
     /// What a value of the server is; `None` where more of it is needed to tell.
-    fn answer(
+    fn parse_value(
         &self,
         kind: u8,
         content: &[u8],
         count: u64,
         rest: &[u8],
-        heard: &Heard<'_>,
-    ) -> Option<Operation> {
-        let place = heard.place(0);
-        let response = Operation::new(place, Role::Response, NAME);
-        let one_way = |name: &str| Operation::new(place, Role::OneWay, NAME).named(name);
+        heard: &UnparsedBytes<'_>,
+    ) -> Option<ProtocolOperation> {
+        let place = heard.position_at(0);
+        let response = ProtocolOperation::new(place, MessageRole::Response, NAME);
+        let one_way =
+            |name: &str| ProtocolOperation::new(place, MessageRole::OneWay, NAME).with_name(name);
         let may_be_told = kind == b'>' || kind == b'*' && self.is_subscribed && count >= 3;
-        let first = match number(rest, b'$') {
+        let first = match parse_number(rest, b'$') {
             Some((length, head)) => rest.get(head..).and_then(|rest| rest.get(..length as usize)),
             None => None,
         };
@@ -247,7 +272,7 @@ impl Redis {
             b'-' | b'!' => {
                 let text = if kind == b'!' { rest } else { content };
                 let word = text.split(|byte| matches!(byte, b' ' | b'\r')).next();
-                failed(response, word.unwrap_or_default())
+                with_error(response, word.unwrap_or_default())
             }
             _ if !may_be_told => response,
             _ => match first {
@@ -266,33 +291,34 @@ impl Redis {
 
 #[cfg(test)]
 mod tests {
-    use crate::talk::Talk;
+    use crate::test_conversation::TestConversation;
 
-    fn array(words: &[&str]) -> String {
+    fn make_array(words: &[&str]) -> String {
         let text = |word: &&str| format!("${}\r\n{word}\r\n", word.len());
         format!("*{}\r\n{}", words.len(), words.iter().map(text).collect::<String>())
     }
 
-    pub(crate) fn samples() -> Vec<Talk> {
-        let pipeline = [array(&["set", "user:7", "alice"]), array(&["GET", "user:7"])].concat();
+    pub(crate) fn sample_conversations() -> Vec<TestConversation> {
+        let pipeline =
+            [make_array(&["set", "user:7", "alice"]), make_array(&["GET", "user:7"])].concat();
         vec![
-            Talk::other()
-                .client(array(&["HELLO", "3"]))
-                .server("%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n")
-                .client(pipeline)
-                .server("+OK\r\n$5\r\nalice\r\n")
-                .client(array(&["HGET", "a", "b"]))
-                .server("-WRONGTYPE Operation against a key\r\n")
-                .client(array(&["LRANGE", "a", "0", "9"]))
-                .server("*2\r\n*1\r\n$5\r\nalice\r\n$-1\r\n")
-                .client(array(&["SET", "big", &"alice".repeat(100)]))
-                .server("+OK\r\n")
-                .client(array(&["SECRETCOMMAND", "alice"]))
-                .server("-ALICE what\r\n"),
-            Talk::other()
-                .client(array(&["SUBSCRIBE", "news"]))
-                .server("*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n")
-                .server("*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$5\r\nalice\r\n"),
+            TestConversation::other_protocol()
+                .client_says(make_array(&["HELLO", "3"]))
+                .server_says("%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n")
+                .client_says(pipeline)
+                .server_says("+OK\r\n$5\r\nalice\r\n")
+                .client_says(make_array(&["HGET", "a", "b"]))
+                .server_says("-WRONGTYPE Operation against a key\r\n")
+                .client_says(make_array(&["LRANGE", "a", "0", "9"]))
+                .server_says("*2\r\n*1\r\n$5\r\nalice\r\n$-1\r\n")
+                .client_says(make_array(&["SET", "big", &"alice".repeat(100)]))
+                .server_says("+OK\r\n")
+                .client_says(make_array(&["SECRETCOMMAND", "alice"]))
+                .server_says("-ALICE what\r\n"),
+            TestConversation::other_protocol()
+                .client_says(make_array(&["SUBSCRIBE", "news"]))
+                .server_says("*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n")
+                .server_says("*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$5\r\nalice\r\n"),
         ]
     }
 
@@ -314,25 +340,34 @@ mod tests {
             ">",
             "< ERR!",
         ];
-        assert_eq!(samples()[0].told(), expected);
+        assert_eq!(sample_conversations()[0].operation_lines(), expected);
     }
 
     #[test]
     fn published_messages_are_one_way() {
-        assert_eq!(samples()[1].told(), ["> SUBSCRIBE", "<", "< = message"]);
-        let pushed = Talk::other().client(array(&["PING"])).server(
-            "+PONG\r\n>2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\na\r\n|1\r\n+a\r\n+b\r\n:1\r\n",
+        assert_eq!(
+            sample_conversations()[1].operation_lines(),
+            ["> SUBSCRIBE", "<", "< = message"]
         );
-        assert_eq!(pushed.told(), ["> PING", "<", "< = invalidate", "<"]);
+        let pushed =
+            TestConversation::other_protocol().client_says(make_array(&["PING"])).server_says(
+                "+PONG\r\n>2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\na\r\n|1\r\n+a\r\n+b\r\n:1\r\n",
+            );
+        assert_eq!(pushed.operation_lines(), ["> PING", "<", "< = invalidate", "<"]);
     }
 
     /// A value that is longer than what is kept of a turn.
     #[test]
     fn a_value_that_is_cut_off_is_a_response() {
-        let pings = || Talk::other().client(array(&["PING"]).repeat(2));
+        let pings =
+            || TestConversation::other_protocol().client_says(make_array(&["PING"]).repeat(2));
         for (value, told) in [("-ERR unknown", "< ERR!"), ("-E", "<!"), ("+x", "<")] {
             let long = format!("{}{}", "+PONG\r\n", value.to_owned() + &"x".repeat(300));
-            assert_eq!(pings().server(long).told(), ["> PING", "> PING", "<", told], "{value}");
+            assert_eq!(
+                pings().server_says(long).operation_lines(),
+                ["> PING", "> PING", "<", told],
+                "{value}"
+            );
         }
     }
 
@@ -341,17 +376,27 @@ mod tests {
     fn a_push_that_is_cut_off_is_one_way() {
         let before = format!("+{}\r\n", "x".repeat(240));
         let pushed = format!("{before}>3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nb\r\n");
-        let told = |kept: &str| Talk::other().client(array(&["PING"])).server(kept).told();
+        let told = |kept: &str| {
+            TestConversation::other_protocol()
+                .client_says(make_array(&["PING"]))
+                .server_says(kept)
+                .operation_lines()
+        };
         assert_eq!(told(&pushed), ["> PING", "<", "< ="]);
         // Of who subscribed it may be the answer to that.
-        let subscribed = Talk::other().client(array(&["SUBSCRIBE", "a"]));
-        assert_eq!(subscribed.server(&pushed).told(), ["> SUBSCRIBE", "<"]);
+        let subscribed =
+            TestConversation::other_protocol().client_says(make_array(&["SUBSCRIBE", "a"]));
+        assert_eq!(subscribed.server_says(&pushed).operation_lines(), ["> SUBSCRIBE", "<"]);
     }
 
     #[test]
     fn what_is_no_command_is_not_recognised() {
         for bytes in ["*1\r\n$5\r\nalice\r\n", "*x\r\n$4\r\nPING\r\n", "PING", "+OK\r\n"] {
-            assert_eq!(Talk::other().client(bytes).told(), [""; 0], "{bytes}");
+            assert_eq!(
+                TestConversation::other_protocol().client_says(bytes).operation_lines(),
+                [""; 0],
+                "{bytes}"
+            );
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Bytes of both sides of a flow, cut into messages, however they came in pieces: what parsers of
 //! all protocols stand on.
 
-use crate::operation::{Out, Role};
-use crate::parser::{Next, Parser};
-use crate::piece::{Piece, Place, Speaker};
+use crate::flow_snippet::{FlowSnippet, FlowSpeaker, LogPosition};
+use crate::operation::{MessageRole, OperationSink};
+use crate::parser::{FlowContinuation, ProtocolParser};
+use crate::silent_turn::{SilentTurn, all_blank, are_blank, role_of_speaker};
 use crate::tuning::KEPT_TURN_BYTES;
-use crate::unread::{SilentTurn, all_blank, are_blank, role};
 
 /// A protocol as messages that follow each other.
-pub(crate) trait Messages: Send {
+pub(crate) trait MessageParser: Send {
     /// Name of the protocol in the registry.
     const NAME: &'static str;
 
@@ -17,57 +17,61 @@ pub(crate) trait Messages: Send {
 
     /// Whether each piece that does not continue begins a message, so that it makes a gap only
     /// where a message is not whole.
-    const PIECES_BEGIN: bool = false;
+    const SNIPPETS_BEGIN_MESSAGES: bool = false;
 
     /// Whether a turn is a message though it was read and nothing is told about it. Where calls
     /// have ids, it is the connection's own.
     const QUIET_TURNS: bool = false;
 
     /// Looks at the message at the front of what was heard.
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step;
+    fn parse_message(
+        &mut self,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep;
 
     /// `speaker` begins to speak: the other has said what it had to say for now. What is told of
     /// the other goes to its part of `out`.
-    fn turn(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+    fn on_turn(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         let _ = (speaker, out);
     }
 
     /// What `speaker` says cannot be read until its next turn.
-    fn lose(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+    fn lose_track(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         let _ = (speaker, out);
     }
 
     /// Bytes of `speaker` are missing.
-    fn gap(&mut self, speaker: Speaker, out: &mut Out<'_>) {
+    fn on_gap(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         let _ = (speaker, out);
     }
 
     /// Role of a turn of `speaker`, if nothing is told about it.
-    fn role(&self, speaker: Speaker) -> Role {
-        role(speaker)
+    fn silent_role(&self, speaker: FlowSpeaker) -> MessageRole {
+        role_of_speaker(speaker)
     }
 
     /// Whether what `speaker` says next is of a message that was told, or that is told later at the
     /// place where it began.
-    fn is_within(&self, speaker: Speaker) -> bool {
+    fn is_within(&self, speaker: FlowSpeaker) -> bool {
         let _ = speaker;
         false
     }
 
     /// Whether what `speaker` says next may be blank all over, as values are.
-    fn may_be_blank(&self, speaker: Speaker) -> bool {
+    fn may_be_blank(&self, speaker: FlowSpeaker) -> bool {
         let _ = speaker;
         false
     }
 
     /// Nothing more is said. What is told goes to the part of `out` of whose it is.
-    fn finish(&mut self, out: &mut Out<'_>) {
+    fn finish_messages(&mut self, out: &mut OperationSink<'_>) {
         let _ = out;
     }
 }
 
 /// What a parser says of the message at the front.
-pub(crate) enum Step {
+pub(crate) enum ParseStep {
     /// More bytes are needed.
     More,
     /// It has been dealt with. It has this number of bytes; some may be still to come.
@@ -75,13 +79,13 @@ pub(crate) enum Step {
     /// It is nothing that the protocol knows: nothing is said until this side's next turn.
     Lost,
     /// The flow goes on in another way.
-    Leave(Next),
+    Leave(FlowContinuation),
 }
 
 /// What one side said, from the beginning of a message on.
-pub(crate) struct Heard<'a> {
+pub(crate) struct UnparsedBytes<'a> {
     /// Who said it.
-    pub speaker: Speaker,
+    pub speaker: FlowSpeaker,
     /// The bytes that are there.
     pub bytes: &'a [u8],
     /// Whether what follows these bytes is missing: then the message is taken as far as it goes.
@@ -90,37 +94,37 @@ pub(crate) struct Heard<'a> {
     pub after_gap: bool,
     /// Whether this is a datagram of its own.
     pub datagram: bool,
-    marks: &'a [Mark],
+    marks: &'a [PositionMark],
 }
 
-impl Heard<'_> {
+impl UnparsedBytes<'_> {
     /// Where the byte at `offset` of the bytes is in the log.
-    pub(crate) fn place(&self, offset: usize) -> Place {
+    pub(crate) fn position_at(&self, offset: usize) -> LogPosition {
         let mark = self.marks.iter().rev().find(|mark| mark.offset <= offset);
-        mark.map_or(Place::default(), |mark| {
+        mark.map_or(LogPosition::default(), |mark| {
             let at = mark.place.at.saturating_add((offset - mark.offset) as u32);
-            Place { at, ..mark.place }
+            LogPosition { at, ..mark.place }
         })
     }
 
     /// What to do about a message that is not whole: wait, or where nothing more comes, give up.
-    pub(crate) fn more(&self) -> Step {
-        if self.ended { Step::Lost } else { Step::More }
+    pub(crate) fn wait_or_give_up(&self) -> ParseStep {
+        if self.ended { ParseStep::Lost } else { ParseStep::More }
     }
 }
 
 /// Where the bytes from an offset on are.
 #[derive(Clone, Copy, Debug)]
-struct Mark {
+struct PositionMark {
     offset: usize,
-    place: Place,
+    place: LogPosition,
 }
 
 /// Bytes of one side that are not dealt with.
 #[derive(Debug, Default)]
-struct Stream {
+struct SideStream {
     bytes: Vec<u8>,
-    marks: Vec<Mark>,
+    marks: Vec<PositionMark>,
     /// Bytes to come that belong to a message that has been dealt with.
     skip: u64,
     /// Nothing is said until the next turn.
@@ -131,17 +135,17 @@ struct Stream {
     /// Bytes of the latest turn so far.
     of_turn: usize,
     /// A piece has come.
-    begun: bool,
+    has_begun: bool,
     datagram: bool,
     /// The latest turn, if nothing is told of it.
     silent: SilentTurn,
     /// Where the latest turn begins among the bytes, behind what had only begun before it, and what
     /// it is.
-    behind_begun: Option<(usize, Place, Role)>,
+    after_begun: Option<(usize, LogPosition, MessageRole)>,
 }
 
-impl Stream {
-    fn push(&mut self, piece: &Piece<'_>) {
+impl SideStream {
+    fn push(&mut self, piece: &FlowSnippet<'_>) {
         let skipped = self.skip.min(piece.bytes.len() as u64);
         self.skip -= skipped;
         let rest = piece.bytes.get(skipped as usize..).unwrap_or_default();
@@ -149,16 +153,16 @@ impl Stream {
             return;
         }
         let at = piece.place.at.saturating_add(skipped as u32);
-        let place = Place { at, ..piece.place };
-        self.marks.push(Mark { offset: self.bytes.len(), place });
+        let place = LogPosition { at, ..piece.place };
+        self.marks.push(PositionMark { offset: self.bytes.len(), place });
         self.bytes.extend_from_slice(rest);
     }
 
     /// Removes `count` bytes from the front, those that are still to come, too.
-    fn skip(&mut self, count: u64) {
+    fn skip_bytes(&mut self, count: u64) {
         let there = count.min(self.bytes.len() as u64) as usize;
         self.skip += count - there as u64;
-        self.behind_begun = None;
+        self.after_begun = None;
         self.bytes.drain(..there);
         if self.bytes.is_empty() {
             // Memory is for those who speak, not for all who ever did.
@@ -176,37 +180,42 @@ impl Stream {
 
     fn clear(&mut self) {
         (self.bytes, self.marks, self.skip) = (Vec::new(), Vec::new(), 0);
-        self.behind_begun = None;
+        self.after_begun = None;
     }
 }
 
 /// A parser of messages.
-pub(crate) struct Streams<M> {
+pub(crate) struct MessageStreams<M> {
     messages: M,
-    client: Stream,
-    server: Stream,
-    last: Option<Speaker>,
+    client: SideStream,
+    server: SideStream,
+    last: Option<FlowSpeaker>,
 }
 
-impl<M: Messages> Streams<M> {
-    pub(crate) fn new(messages: M) -> Streams<M> {
-        let (client, server) = (Stream::default(), Stream::default());
-        Streams { messages, client, server, last: None }
+impl<M: MessageParser> MessageStreams<M> {
+    pub(crate) fn new(messages: M) -> MessageStreams<M> {
+        let (client, server) = (SideStream::default(), SideStream::default());
+        MessageStreams { messages, client, server, last: None }
     }
 
-    fn both(&mut self, speaker: Speaker) -> (&mut M, &mut Stream) {
+    fn parser_and_stream(&mut self, speaker: FlowSpeaker) -> (&mut M, &mut SideStream) {
         match speaker {
-            Speaker::Client => (&mut self.messages, &mut self.client),
-            Speaker::Server => (&mut self.messages, &mut self.server),
+            FlowSpeaker::Client => (&mut self.messages, &mut self.client),
+            FlowSpeaker::Server => (&mut self.messages, &mut self.server),
         }
     }
 
     /// Deals with all messages that are whole; where nothing more comes, with the last one, too.
-    fn run(&mut self, speaker: Speaker, ended: bool, out: &mut Out<'_>) -> Next {
-        let (messages, stream) = self.both(speaker);
+    fn parse_available(
+        &mut self,
+        speaker: FlowSpeaker,
+        ended: bool,
+        out: &mut OperationSink<'_>,
+    ) -> FlowContinuation {
+        let (messages, stream) = self.parser_and_stream(speaker);
         let mut full = false;
         while !stream.bytes.is_empty() && !stream.lost {
-            let heard = Heard {
+            let heard = UnparsedBytes {
                 speaker,
                 bytes: &stream.bytes,
                 ended: ended || full,
@@ -215,143 +224,148 @@ impl<M: Messages> Streams<M> {
                 marks: &stream.marks,
             };
             let step = match are_blank(heard.bytes) && !messages.may_be_blank(speaker) {
-                true => Step::Lost,
-                false => messages.message(&heard, out),
+                true => ParseStep::Lost,
+                false => messages.parse_message(&heard, out),
             };
             match step {
-                Step::More if heard.ended => stream.lost = true,
-                Step::More if stream.bytes.len() >= M::BOUND => full = true,
-                Step::More => break,
-                Step::Skip(0) | Step::Lost => stream.lost = true,
-                Step::Skip(count) => {
-                    stream.skip(count);
+                ParseStep::More if heard.ended => stream.lost = true,
+                ParseStep::More if stream.bytes.len() >= M::BOUND => full = true,
+                ParseStep::More => break,
+                ParseStep::Skip(0) | ParseStep::Lost => stream.lost = true,
+                ParseStep::Skip(count) => {
+                    stream.skip_bytes(count);
                     (stream.after_gap, full) = (false, false);
                 }
-                Step::Leave(next) => return next,
+                ParseStep::Leave(next) => return next,
             }
             // What had begun before the turn was no message; the turn may be one.
             if stream.lost
-                && let Some((count, place, role)) = stream.behind_begun.take()
+                && let Some((count, place, role)) = stream.after_begun.take()
             {
-                stream.silent.lose();
-                let told = stream.silent.take(M::NAME, M::QUIET_TURNS);
-                out.of(speaker).extend(told);
-                stream.skip(count as u64);
-                stream.silent.begin(place, role);
-                messages.lose(speaker, out);
+                stream.silent.lose_track();
+                let told = stream.silent.take_operation(M::NAME, M::QUIET_TURNS);
+                out.for_speaker(speaker).extend(told);
+                stream.skip_bytes(count as u64);
+                stream.silent.begin_turn(place, role);
+                messages.lose_track(speaker, out);
                 (stream.lost, stream.after_gap, full) = (false, true, false);
             }
         }
         if stream.lost && !stream.bytes.is_empty() {
-            stream.silent.lose();
+            stream.silent.lose_track();
             stream.clear();
-            messages.lose(speaker, out);
+            messages.lose_track(speaker, out);
         }
-        Next::Same
+        FlowContinuation::Same
     }
 
     /// Notes what was told of both sides since there were `before` operations.
-    fn note(&mut self, before: usize, out: &Out<'_>) {
+    fn note_operations(&mut self, before: usize, out: &OperationSink<'_>) {
         for (speaker, place) in out.places_since(before) {
-            self.both(speaker).1.silent.told(place);
+            self.parser_and_stream(speaker).1.silent.note_operation(place);
         }
     }
 
     /// Tells the latest turn of `speaker`, if nothing else is told of it. What has only begun may
     /// still be.
-    fn end_turn(&mut self, speaker: Speaker, out: &mut Out<'_>) {
-        let (messages, stream) = self.both(speaker);
+    fn end_turn(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
+        let (messages, stream) = self.parser_and_stream(speaker);
         let is_begun = !stream.bytes.is_empty() && !all_blank(&stream.bytes);
         if !is_begun && !messages.is_within(speaker) {
-            let told = stream.silent.take(M::NAME, M::QUIET_TURNS);
-            out.of(speaker).extend(told);
+            let told = stream.silent.take_operation(M::NAME, M::QUIET_TURNS);
+            out.for_speaker(speaker).extend(told);
         }
     }
 
     /// Begins a turn with a piece, unless the piece goes on with a message from before.
-    fn begin_turn(&mut self, piece: &Piece<'_>, out: &mut Out<'_>) {
+    fn begin_turn(&mut self, piece: &FlowSnippet<'_>, out: &mut OperationSink<'_>) {
         let speaker = piece.speaker;
         self.end_turn(speaker, out);
-        let (messages, stream) = self.both(speaker);
+        let (messages, stream) = self.parser_and_stream(speaker);
         if !stream.bytes.is_empty() && all_blank(&stream.bytes) {
             stream.clear();
-            messages.lose(speaker, out);
+            messages.lose_track(speaker, out);
         }
-        let role = messages.role(speaker);
+        let role = messages.silent_role(speaker);
         if !stream.bytes.is_empty() {
             // It seems to go on with a message; if that cannot be read, the turn begins one.
-            stream.behind_begun = Some((stream.bytes.len(), piece.place, role));
+            stream.after_begun = Some((stream.bytes.len(), piece.place, role));
         } else if stream.skip == 0 && !messages.is_within(speaker) {
-            stream.silent.begin(piece.place, role);
+            stream.silent.begin_turn(piece.place, role);
         }
     }
 }
 
-impl<M: Messages> Parser for Streams<M> {
-    fn take(&mut self, piece: &Piece<'_>, out: &mut Out<'_>) -> Next {
+impl<M: MessageParser> ProtocolParser for MessageStreams<M> {
+    fn parse_snippet(
+        &mut self,
+        piece: &FlowSnippet<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> FlowContinuation {
         let speaker = piece.speaker;
         let turn = piece.begins_turn || self.last != Some(speaker);
-        let tells_turns = !M::PIECES_BEGIN && !piece.datagram;
-        let before = out.count();
+        let tells_turns = !M::SNIPPETS_BEGIN_MESSAGES && !piece.datagram;
+        let before = out.operation_count();
         if self.last.replace(speaker) != Some(speaker) {
-            self.messages.turn(speaker, out);
-            self.note(before, out);
+            self.messages.on_turn(speaker, out);
+            self.note_operations(before, out);
             if tells_turns {
-                self.end_turn(speaker.other(), out);
+                self.end_turn(speaker.opposite_side(), out);
             }
         }
-        let (_, stream) = self.both(speaker);
-        let begins = M::PIECES_BEGIN && stream.bytes.is_empty() && stream.skip == 0;
+        let (_, stream) = self.parser_and_stream(speaker);
+        let begins = M::SNIPPETS_BEGIN_MESSAGES && stream.bytes.is_empty() && stream.skip == 0;
         // A turn of fewer bytes than are kept was kept as a whole, so the next follows it.
-        let follows = turn && !M::PIECES_BEGIN && stream.of_turn < KEPT_TURN_BYTES;
-        let goes_on = piece.continues || begins || follows || !stream.begun;
+        let follows = turn && !M::SNIPPETS_BEGIN_MESSAGES && stream.of_turn < KEPT_TURN_BYTES;
+        let goes_on = piece.continues || begins || follows || !stream.has_begun;
         let gap = piece.datagram || stream.cut || !goes_on;
         if gap {
-            if let next @ (Next::Become(..) | Next::Unknown | Next::Silent) =
-                self.run(speaker, true, out)
+            if let next @ (FlowContinuation::Become(..)
+            | FlowContinuation::Unknown
+            | FlowContinuation::Silent) = self.parse_available(speaker, true, out)
             {
                 return next;
             }
-            let (messages, stream) = self.both(speaker);
+            let (messages, stream) = self.parser_and_stream(speaker);
             stream.clear();
             (stream.cut, stream.after_gap, stream.lost) = (false, !piece.datagram, false);
-            messages.gap(speaker, out);
-            self.note(before, out);
+            messages.on_gap(speaker, out);
+            self.note_operations(before, out);
         }
         if turn && tells_turns {
             self.begin_turn(piece, out);
         }
-        let (_, stream) = self.both(speaker);
+        let (_, stream) = self.parser_and_stream(speaker);
         if stream.lost && turn {
             (stream.lost, stream.after_gap) = (false, true);
-        } else if gap && !turn && !piece.datagram && !M::PIECES_BEGIN {
+        } else if gap && !turn && !piece.datagram && !M::SNIPPETS_BEGIN_MESSAGES {
             stream.lost = true;
         }
-        (stream.begun, stream.datagram) = (true, piece.datagram);
+        (stream.has_begun, stream.datagram) = (true, piece.datagram);
         stream.of_turn = piece.bytes.len() + if turn { 0 } else { stream.of_turn };
         if !stream.lost {
             stream.push(piece);
         }
-        let next = self.run(speaker, piece.cut || piece.datagram, out);
-        self.note(before, out);
-        let (_, stream) = self.both(speaker);
+        let next = self.parse_available(speaker, piece.cut || piece.datagram, out);
+        self.note_operations(before, out);
+        let (_, stream) = self.parser_and_stream(speaker);
         stream.cut = piece.cut;
         next
     }
 
-    fn finish(&mut self, out: &mut Out<'_>) {
-        let before = out.count();
+    fn finish_parsing(&mut self, out: &mut OperationSink<'_>) {
+        let before = out.operation_count();
         // What is not whole by now may have become anything.
-        let sides = [Speaker::Client, Speaker::Server];
-        let are_lost = sides.map(|speaker| self.both(speaker).1.lost);
+        let sides = [FlowSpeaker::Client, FlowSpeaker::Server];
+        let are_lost = sides.map(|speaker| self.parser_and_stream(speaker).1.lost);
         for speaker in sides {
-            self.run(speaker, true, &mut out.of(speaker));
+            self.parse_available(speaker, true, &mut out.for_speaker(speaker));
         }
-        self.messages.finish(out);
-        self.note(before, out);
+        self.messages.finish_messages(out);
+        self.note_operations(before, out);
         for (speaker, _) in sides.into_iter().zip(are_lost).filter(|(_, is_lost)| *is_lost) {
-            let told = self.both(speaker).1.silent.take(M::NAME, false);
-            out.of(speaker).extend(told);
+            let told = self.parser_and_stream(speaker).1.silent.take_operation(M::NAME, false);
+            out.for_speaker(speaker).extend(told);
         }
     }
 }

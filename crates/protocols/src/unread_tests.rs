@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::flow_snippet::SnippetRule;
 use crate::kinds::PROTOCOLS;
-use crate::piece::Class;
-use crate::talk::{Owned, Talk, said};
+use crate::test_conversation::{OwnedSnippet, TestConversation, spoken_operations};
 
 /// Protocols that tell of each turn that begins a message, whatever it is.
 const OF_TURNS: [&str; 5] = ["memcached", "mysql", "postgresql", "redis", "smtp"];
 
 /// Number of the turn of each piece.
-fn turns(pieces: &[Owned]) -> Vec<usize> {
+fn turn_numbers(pieces: &[OwnedSnippet]) -> Vec<usize> {
     let mut turn = 0;
     let begins = pieces.iter().map(|piece| usize::from(piece.of.begins_turn));
     begins
@@ -23,35 +23,35 @@ fn turns(pieces: &[Owned]) -> Vec<usize> {
 }
 
 /// The numbers of the turns in which something is told of whose turn it is.
-fn told(pieces: &[Owned]) -> BTreeSet<usize> {
-    let turns = turns(pieces);
-    let turn = |said: crate::operation::Said| {
+fn operation_turns(pieces: &[OwnedSnippet]) -> BTreeSet<usize> {
+    let turns = turn_numbers(pieces);
+    let turn = |said: crate::operation::SpokenOperation| {
         let ticks = said.operation.place.ticks;
         let at = pieces.iter().position(|piece| piece.of.place.ticks == ticks)?;
         (pieces[at].of.speaker == said.speaker).then_some(turns[at])
     };
-    said(pieces).into_iter().filter_map(turn).collect()
+    spoken_operations(pieces).into_iter().filter_map(turn).collect()
 }
 
 /// Conversations of protocols whose turns may be blanked as a whole.
-fn talks() -> impl Iterator<Item = (&'static str, Vec<Owned>)> {
+fn blankable_conversations() -> impl Iterator<Item = (&'static str, Vec<OwnedSnippet>)> {
     let of = PROTOCOLS.iter().flat_map(|protocol| {
-        (protocol.samples)().into_iter().map(|talk| (protocol.about.name, talk.pieces()))
+        (protocol.samples)().into_iter().map(|talk| (protocol.about.name, talk.snippets()))
     });
     of.filter(|(_, pieces)| {
-        pieces.iter().all(|piece| piece.of.class == Class::Other && !piece.of.datagram)
+        pieces.iter().all(|piece| piece.of.class == SnippetRule::Other && !piece.of.datagram)
     })
 }
 
 /// The same with a turn of that length, whose bytes were not understood.
-fn blanked(pieces: &[Owned], turn: usize, length: usize) -> Vec<Owned> {
+fn blank_turn(pieces: &[OwnedSnippet], turn: usize, length: usize) -> Vec<OwnedSnippet> {
     let mut changed = Vec::new();
-    for (piece, of) in pieces.iter().zip(turns(pieces)) {
+    for (piece, of) in pieces.iter().zip(turn_numbers(pieces)) {
         if of != turn {
             changed.push(piece.clone());
         } else if piece.of.begins_turn {
-            let of = crate::piece::Piece { cut: length > 256, ..piece.of };
-            changed.push(Owned { bytes: vec![BLANK; length.min(256)], of });
+            let of = crate::flow_snippet::FlowSnippet { cut: length > 256, ..piece.of };
+            changed.push(OwnedSnippet { bytes: vec![BLANK; length.min(256)], of });
         }
     }
     changed
@@ -60,15 +60,15 @@ fn blanked(pieces: &[Owned], turn: usize, length: usize) -> Vec<Owned> {
 /// A statement that is not known takes nothing away but its own name.
 #[test]
 fn a_turn_that_cannot_be_read_takes_no_other_away() {
-    for (name, pieces) in talks() {
+    for (name, pieces) in blankable_conversations() {
         if !OF_TURNS.contains(&name) {
             continue;
         }
-        let all = told(&pieces);
+        let all = operation_turns(&pieces);
         // What has only begun at the end may have become anything.
-        for turn in 1..turns(&pieces).last().copied().unwrap_or(0) {
+        for turn in 1..turn_numbers(&pieces).last().copied().unwrap_or(0) {
             for length in [1, 3, 4, 5, 100, 300] {
-                let left = told(&blanked(&pieces, turn, length));
+                let left = operation_turns(&blank_turn(&pieces, turn, length));
                 if left.is_empty() {
                     // It is not recognised: all is as without names.
                     continue;
@@ -80,7 +80,7 @@ fn a_turn_that_cannot_be_read_takes_no_other_away() {
     }
 }
 
-fn line(told: &[&str]) -> Vec<String> {
+fn expected_line(told: &[&str]) -> Vec<String> {
     told.iter().map(|of| (*of).to_owned()).collect()
 }
 
@@ -91,29 +91,49 @@ fn a_turn_of_blanks_is_a_request_without_a_name() {
     };
     let query = |text: &str| packet(0, &[b"\x03", text.as_bytes()].concat());
     let answer = packet(1, b"\0\0\0\x02\0\0\0");
-    let talk = Talk::other().client(query("SELECT a FROM books")).server(&answer);
-    let talk = talk.client("*".repeat(300)).server(&answer).client("***").server(&answer);
-    let talk = talk.client(query("SELECT a FROM b")).server(&answer);
+    let talk = TestConversation::other_protocol()
+        .client_says(query("SELECT a FROM books"))
+        .server_says(&answer);
+    let talk = talk
+        .client_says("*".repeat(300))
+        .server_says(&answer)
+        .client_says("***")
+        .server_says(&answer);
+    let talk = talk.client_says(query("SELECT a FROM b")).server_says(&answer);
     let expected = ["> SELECT books", "<", ">", "<", ">", "<", "> SELECT b", "<"];
-    assert_eq!(talk.told(), line(&expected));
+    assert_eq!(talk.operation_lines(), expected_line(&expected));
 }
 
 /// What is not known at the beginning of a turn, or comes before the protocol is recognised.
 #[test]
 fn turns_without_a_name_are_told() {
-    let memcached = Talk::other().client("get a\r\n").server("END\r\n");
-    let odd = memcached.client("frob a\r\n").server("FROBBED\r\n").client("get b\r\n");
-    assert_eq!(odd.server("END\r\n").told(), line(&["> get", "< END", ">", "<", "> get", "< END"]));
-    let late = Talk::other().client("frob\r\n").server("x\r\n").client("frob\r\n");
-    let late = late.server("x\r\n").client("get b\r\n").server("END\r\n");
-    assert_eq!(late.told(), line(&[">", "<", ">", "<", "> get", "< END"]));
+    let memcached =
+        TestConversation::other_protocol().client_says("get a\r\n").server_says("END\r\n");
+    let odd =
+        memcached.client_says("frob a\r\n").server_says("FROBBED\r\n").client_says("get b\r\n");
+    assert_eq!(
+        odd.server_says("END\r\n").operation_lines(),
+        expected_line(&["> get", "< END", ">", "<", "> get", "< END"])
+    );
+    let late = TestConversation::other_protocol()
+        .client_says("frob\r\n")
+        .server_says("x\r\n")
+        .client_says("frob\r\n");
+    let late = late.server_says("x\r\n").client_says("get b\r\n").server_says("END\r\n");
+    assert_eq!(late.operation_lines(), expected_line(&[">", "<", ">", "<", "> get", "< END"]));
 }
 
 /// What seems to go on with a message from before, and is none with it, begins one.
 #[test]
 fn a_turn_behind_what_had_only_begun_is_read_by_itself() {
-    let talk =
-        Talk::other().client("get a\r\n").server("END\r\n").client("get").server("ERROR\r\n");
-    let talk = talk.client("get b\r\n").server("END\r\n");
-    assert_eq!(talk.told(), line(&["> get", "< END", ">", "< ERROR!", "> get", "< END"]));
+    let talk = TestConversation::other_protocol()
+        .client_says("get a\r\n")
+        .server_says("END\r\n")
+        .client_says("get")
+        .server_says("ERROR\r\n");
+    let talk = talk.client_says("get b\r\n").server_says("END\r\n");
+    assert_eq!(
+        talk.operation_lines(),
+        expected_line(&["> get", "< END", ">", "< ERROR!", "> get", "< END"])
+    );
 }

@@ -1,47 +1,53 @@
 //! WebSocket (RFC 6455): frames by their opcodes, behind an upgrade of HTTP.
 
-use registry::About;
+use registry::EntryHelp;
 
-use crate::opening::Guess;
-use crate::operation::{Operation, Out, Role};
-use crate::parser::Parser;
-use crate::piece::Class;
-use crate::protocol::Protocol;
-use crate::streams::{Heard, Messages, Step, Streams};
+use crate::flow_snippet::SnippetRule;
+use crate::opening::OpeningVerdict;
+use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
+use crate::parser::ProtocolParser;
+use crate::protocol::ProtocolSpec;
+use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
 /// The entry of WebSocket.
-pub(crate) static WEBSOCKET: Protocol = Protocol {
-    about: About {
+pub(crate) static WEBSOCKET: ProtocolSpec = ProtocolSpec {
+    about: EntryHelp {
         name: "websocket",
         summary: "WebSocket: the route of the upgrade, kinds of frames, codes of closing",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
-    class: Class::Other,
+    class: SnippetRule::Other,
     recognised: "An upgrade of HTTP/1 that the server agrees to.",
-    recognise: |_| Guess::No,
-    open,
+    recognise: |_| OpeningVerdict::No,
+    open: open_parser,
     #[cfg(test)]
-    samples: tests::samples,
+    samples: tests::sample_conversations,
 };
 
 /// A parser of frames.
-pub(crate) fn open() -> Box<dyn Parser> {
-    Box::new(Streams::new(WebSocket))
+pub(crate) fn open_parser() -> Box<dyn ProtocolParser> {
+    Box::new(MessageStreams::new(WebSocket))
 }
 
 #[derive(Debug)]
 struct WebSocket;
 
-impl Messages for WebSocket {
+impl MessageParser for WebSocket {
     const NAME: &'static str = "websocket";
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
-        let Some(frame) = Frame::read(heard.bytes) else { return heard.more() };
+    fn parse_message(
+        &mut self,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep {
+        let Some(frame) = WebSocketFrame::read_frame(heard.bytes) else {
+            return heard.wait_or_give_up();
+        };
         // Behind a gap a frame begins only where the reserved bits are 0 and it is the client's
         // that is masked.
-        let is_client = heard.speaker == crate::piece::Speaker::Client;
+        let is_client = heard.speaker == crate::flow_snippet::FlowSpeaker::Client;
         let valid = frame.reserved == 0 && frame.mask.is_some() == is_client;
         let name = match frame.opcode {
             0 => "",
@@ -50,20 +56,22 @@ impl Messages for WebSocket {
             8 => "close",
             9 => "ping",
             10 => "pong",
-            _ => return Step::Lost,
+            _ => return ParseStep::Lost,
         };
         if !valid || frame.opcode >= 8 && frame.payload > 125 {
-            return Step::Lost;
+            return ParseStep::Lost;
         }
-        let mut operation = Operation::new(heard.place(0), Role::OneWay, "websocket").named(name);
+        let mut operation =
+            ProtocolOperation::new(heard.position_at(0), MessageRole::OneWay, "websocket")
+                .with_name(name);
         if frame.opcode == 8 && frame.payload >= 2 {
-            match heard.bytes.get(frame.head..frame.head + 2) {
+            match heard.bytes.get(frame.header_bytes..frame.header_bytes + 2) {
                 Some(&[high, low]) => {
                     let mask = frame.mask.unwrap_or_default();
                     let code = u16::from_be_bytes([high ^ mask[0], low ^ mask[1]]);
-                    operation = operation.ended(code.to_string(), code == 1011);
+                    operation = operation.with_status(code.to_string(), code == 1011);
                 }
-                _ if !heard.ended => return Step::More,
+                _ if !heard.ended => return ParseStep::More,
                 _ => {}
             }
         }
@@ -71,25 +79,25 @@ impl Messages for WebSocket {
         if frame.opcode != 0 {
             out.push(operation);
         }
-        Step::Skip((frame.head as u64).saturating_add(frame.payload))
+        ParseStep::Skip((frame.header_bytes as u64).saturating_add(frame.payload))
     }
 
-    fn role(&self, _: crate::piece::Speaker) -> Role {
-        Role::OneWay
+    fn silent_role(&self, _: crate::flow_snippet::FlowSpeaker) -> MessageRole {
+        MessageRole::OneWay
     }
 }
 
 /// The head of a frame (5.2).
-struct Frame {
+struct WebSocketFrame {
     opcode: u8,
     reserved: u8,
     mask: Option<[u8; 4]>,
     payload: u64,
-    head: usize,
+    header_bytes: usize,
 }
 
-impl Frame {
-    fn read(bytes: &[u8]) -> Option<Frame> {
+impl WebSocketFrame {
+    fn read_frame(bytes: &[u8]) -> Option<WebSocketFrame> {
         let (first, rest) = bytes.split_first()?;
         let (second, rest) = rest.split_first()?;
         let (payload, long) = match second & 0x7f {
@@ -102,34 +110,40 @@ impl Frame {
             _ => Some(*rest.get(long..)?.first_chunk()?),
         };
         let head = 2 + long + if mask.is_some() { 4 } else { 0 };
-        Some(Frame { opcode: first & 15, reserved: first >> 4 & 7, mask, payload, head })
+        Some(WebSocketFrame {
+            opcode: first & 15,
+            reserved: first >> 4 & 7,
+            mask,
+            payload,
+            header_bytes: head,
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::talk::Talk;
+    use crate::test_conversation::TestConversation;
 
-    fn upgraded() -> Talk {
-        Talk::new(Class::Http1)
-            .client("GET /chat/7 HTTP/1.1\r\nUpgrade: WebSocket\r\n\r\n")
-            .server("HTTP/1.1 101 Switching Protocols\r\n\r\n")
-            .then(Class::Other)
+    fn upgraded_conversation() -> TestConversation {
+        TestConversation::new(SnippetRule::Http1)
+            .client_says("GET /chat/7 HTTP/1.1\r\nUpgrade: WebSocket\r\n\r\n")
+            .server_says("HTTP/1.1 101 Switching Protocols\r\n\r\n")
+            .then_rule(SnippetRule::Other)
     }
 
-    pub(crate) fn samples() -> Vec<Talk> {
+    pub(crate) fn sample_conversations() -> Vec<TestConversation> {
         // "Hello" of RFC 6455, 5.7: masked, then not.
         let masked = b"\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58";
         let long = [b"\x82\x7e\x01\x00".as_slice(), &[7; 256]].concat();
         vec![
-            upgraded()
-                .client(masked)
-                .server(b"\x81\x05Hello\x89\x00")
-                .client(b"\x8a\x80\0\0\0\0")
-                .server(long)
-                .client(b"\x88\x82\x01\x02\x03\x04\x02\xea")
-                .server(b"\x88\x02\x03\xe8"),
+            upgraded_conversation()
+                .client_says(masked)
+                .server_says(b"\x81\x05Hello\x89\x00")
+                .client_says(b"\x8a\x80\0\0\0\0")
+                .server_says(long)
+                .client_says(b"\x88\x82\x01\x02\x03\x04\x02\xea")
+                .server_says(b"\x88\x02\x03\xe8"),
         ]
     }
 
@@ -146,7 +160,7 @@ mod tests {
             "> = close 1000",
             "< = close 1000",
         ];
-        assert_eq!(samples()[0].told(), expected);
+        assert_eq!(sample_conversations()[0].operation_lines(), expected);
     }
 
     #[test]
@@ -154,7 +168,11 @@ mod tests {
         for bytes in
             [b"\x81\x05Hello".as_slice(), b"\xf1\x85\x37\xfa\x21\x3d\x7f", b"\x83\x80\0\0\0\0"]
         {
-            assert_eq!(upgraded().client(bytes).server("").told()[2..], ["> ="], "{bytes:?}");
+            assert_eq!(
+                upgraded_conversation().client_says(bytes).server_says("").operation_lines()[2..],
+                ["> ="],
+                "{bytes:?}"
+            );
         }
     }
 }

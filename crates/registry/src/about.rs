@@ -2,7 +2,7 @@
 
 /// The name of an entry and its help.
 #[derive(Clone, Copy, Debug)]
-pub struct About {
+pub struct EntryHelp {
     /// The name on the command line: lower case, digits and hyphens.
     pub name: &'static str,
     /// What it is, in one line without a full stop, for lists.
@@ -16,10 +16,10 @@ pub struct About {
     pub examples: &'static [&'static str],
 }
 
-impl About {
+impl EntryHelp {
     /// An entry without any words, to begin with: `About { name, summary, ..About::NOTHING }`.
-    pub const NOTHING: About =
-        About { name: "", summary: "", details: "", notes: "", examples: &[] };
+    pub const NOTHING: EntryHelp =
+        EntryHelp { name: "", summary: "", details: "", notes: "", examples: &[] };
 
     /// The notes and the examples, as they stand below the flags.
     pub fn below_flags(&self) -> String {
@@ -41,10 +41,11 @@ mod tests {
 
     #[test]
     fn notes_stand_above_examples() {
-        let about = About { notes: "One.\nTwo.", examples: &["a b", "c"], ..About::NOTHING };
+        let about =
+            EntryHelp { notes: "One.\nTwo.", examples: &["a b", "c"], ..EntryHelp::NOTHING };
         assert_eq!(about.below_flags(), "One.\nTwo.\n\nExamples:\n  a b\n  c");
-        assert_eq!(About { examples: &[], ..about }.below_flags(), "One.\nTwo.");
-        assert_eq!(About { notes: "", ..about }.below_flags(), "Examples:\n  a b\n  c");
-        assert_eq!(About::NOTHING.below_flags(), "");
+        assert_eq!(EntryHelp { examples: &[], ..about }.below_flags(), "One.\nTwo.");
+        assert_eq!(EntryHelp { notes: "", ..about }.below_flags(), "Examples:\n  a b\n  c");
+        assert_eq!(EntryHelp::NOTHING.below_flags(), "");
     }
 }

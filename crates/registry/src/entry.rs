@@ -3,33 +3,33 @@
 
 use std::collections::BTreeSet;
 
-use crate::about::About;
+use crate::about::EntryHelp;
 use crate::flag::AnyFlag;
-use crate::given::Given;
+use crate::flag_values::FlagValues;
 
 /// One of a kind: an importer, an algorithm, an exporter. What it does besides is up to its kind.
-pub trait Entry {
+pub trait RegistryEntry {
     /// What it says of itself.
-    fn about(&self) -> &About;
+    fn about(&self) -> &EntryHelp;
 
     /// The flags that it takes, in the order of help.
     fn flags(&self) -> &'static [&'static dyn AnyFlag];
 }
 
 /// The entry of this name.
-pub fn find<E: Entry>(entries: &[&'static E], name: &str) -> Option<&'static E> {
+pub fn find_entry<E: RegistryEntry>(entries: &[&'static E], name: &str) -> Option<&'static E> {
     entries.iter().copied().find(|entry| entry.about().name == name)
 }
 
 /// The flags that any of the entries takes, each once: for a command that takes all of them. A flag
 /// that several entries take is the same `static`. Its place is in front of the next flag of its
 /// entry that is there already, so that each entry's own order is kept.
-pub fn union<E: Entry>(entries: &[&'static E]) -> Vec<&'static dyn AnyFlag> {
+pub fn union_of_flags<E: RegistryEntry>(entries: &[&'static E]) -> Vec<&'static dyn AnyFlag> {
     let mut all: Vec<&'static dyn AnyFlag> = Vec::new();
     for entry in entries {
         let mut at = all.len();
         for flag in entry.flags().iter().rev() {
-            match place(&all, *flag) {
+            match flag_index(&all, *flag) {
                 Some(there) => at = there,
                 None => all.insert(at, *flag),
             }
@@ -40,23 +40,27 @@ pub fn union<E: Entry>(entries: &[&'static E]) -> Vec<&'static dyn AnyFlag> {
 
 /// Why the user may not give to `entry` what was given, where a command takes the flags of all
 /// `entries`: the words of the first flag that is not one of the entry's.
-pub fn refusal<E: Entry>(entries: &[&'static E], entry: &E, given: &Given) -> Option<String> {
-    let all = union(entries);
-    let mut foreign = all.iter().filter(|flag| place(entry.flags(), **flag).is_none());
-    foreign.find(|flag| given.has(**flag)).map(|flag| flag.spec().refusal())
+pub fn refusal_of_flags<E: RegistryEntry>(
+    entries: &[&'static E],
+    entry: &E,
+    given: &FlagValues,
+) -> Option<String> {
+    let all = union_of_flags(entries);
+    let mut foreign = all.iter().filter(|flag| flag_index(entry.flags(), **flag).is_none());
+    foreign.find(|flag| given.is_given(**flag)).map(|flag| flag.spec().refusal())
 }
 
-fn place(flags: &[&'static dyn AnyFlag], flag: &dyn AnyFlag) -> Option<usize> {
+fn flag_index(flags: &[&'static dyn AnyFlag], flag: &dyn AnyFlag) -> Option<usize> {
     flags.iter().position(|there| there.spec().long == flag.spec().long)
 }
 
 /// What is wrong with a registry, for its test: names that are there twice, flags that require
 /// others which are not there, defaults that cannot be read, and words that are missing.
-pub fn faults<E: Entry>(entries: &[&'static E]) -> Vec<String> {
+pub fn registry_faults<E: RegistryEntry>(entries: &[&'static E]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut names = BTreeSet::new();
     for entry in entries {
-        let About { name, summary, examples, .. } = *entry.about();
+        let EntryHelp { name, summary, examples, .. } = *entry.about();
         if !is_name(name) || !names.insert(name) {
             faults.push(format!("'{name}' is no name, or is there twice"));
         }
@@ -86,7 +90,7 @@ fn flag_faults(name: &str, flags: &[&dyn AnyFlag], faults: &mut Vec<String>) {
                 faults.push(format!("{name}: --{} requires --{other}, not there", spec.long));
             }
         }
-        if let Some(Err(why)) = spec.default.map(|default| flag.check(default.as_ref())) {
+        if let Some(Err(why)) = spec.default.map(|default| flag.check_value(default.as_ref())) {
             faults.push(format!("{name}: the default of --{}: {why}", spec.long));
         }
     }
@@ -103,10 +107,10 @@ mod tests {
     use crate::flag::Flag;
     use crate::values;
 
-    struct Toy(About, &'static [&'static dyn AnyFlag]);
+    struct ToyEntry(EntryHelp, &'static [&'static dyn AnyFlag]);
 
-    impl Entry for Toy {
-        fn about(&self) -> &About {
+    impl RegistryEntry for ToyEntry {
+        fn about(&self) -> &EntryHelp {
             &self.0
         }
 
@@ -115,50 +119,53 @@ mod tests {
         }
     }
 
-    const fn about(name: &'static str) -> About {
-        About { name, summary: "A toy", ..About::NOTHING }
+    const fn help_of(name: &'static str) -> EntryHelp {
+        EntryHelp { name, summary: "A toy", ..EntryHelp::NOTHING }
     }
 
     static A: Flag<bool> = Flag::switch("a", "A");
     static B: Flag<bool> = Flag::switch("b", "B");
     static C: Flag<bool> = Flag::switch("c", "C").requires(&["a"]);
     static E: Flag<bool> = Flag::switch("e", "E").refused("--e is for two only");
-    static D: Flag<f64> = Flag::text("d", "P", values::share, "D").default("2");
+    static D: Flag<f64> = Flag::text("d", "P", values::parse_share, "D").default("2");
 
     #[test]
     fn a_union_keeps_the_order_of_each_entry() {
-        static ONE: Toy = Toy(about("one"), &[&A, &C]);
-        static TWO: Toy = Toy(about("two"), &[&B, &C, &D]);
-        let all = union(&[&ONE, &TWO]);
+        static ONE: ToyEntry = ToyEntry(help_of("one"), &[&A, &C]);
+        static TWO: ToyEntry = ToyEntry(help_of("two"), &[&B, &C, &D]);
+        let all = union_of_flags(&[&ONE, &TWO]);
         let longs: Vec<&str> = all.iter().map(|flag| flag.spec().long).collect();
         assert_eq!(longs, ["a", "b", "c", "d"]);
     }
 
     #[test]
     fn a_flag_of_another_entry_is_refused() {
-        static ONE: Toy = Toy(about("one"), &[&A]);
-        static TWO: Toy = Toy(about("two"), &[&A, &E]);
-        let mut given = Given::default();
+        static ONE: ToyEntry = ToyEntry(help_of("one"), &[&A]);
+        static TWO: ToyEntry = ToyEntry(help_of("two"), &[&A, &E]);
+        let mut given = FlagValues::default();
         given.add(&A, "true".as_ref()).unwrap();
-        assert_eq!(refusal(&[&ONE, &TWO], &ONE, &given), None);
+        assert_eq!(refusal_of_flags(&[&ONE, &TWO], &ONE, &given), None);
         given.add(&E, "true".as_ref()).unwrap();
-        assert_eq!(refusal(&[&ONE, &TWO], &ONE, &given).as_deref(), Some("--e is for two only"));
-        assert_eq!(refusal(&[&ONE, &TWO], &TWO, &given), None);
+        assert_eq!(
+            refusal_of_flags(&[&ONE, &TWO], &ONE, &given).as_deref(),
+            Some("--e is for two only")
+        );
+        assert_eq!(refusal_of_flags(&[&ONE, &TWO], &TWO, &given), None);
     }
 
     #[test]
     fn an_entry_is_found_by_its_name() {
-        static ONE: Toy = Toy(about("one"), &[]);
-        assert!(find(&[&ONE], "one").is_some_and(|entry| std::ptr::eq(entry, &ONE)));
-        assert!(find(&[&ONE], "two").is_none());
+        static ONE: ToyEntry = ToyEntry(help_of("one"), &[]);
+        assert!(find_entry(&[&ONE], "one").is_some_and(|entry| std::ptr::eq(entry, &ONE)));
+        assert!(find_entry(&[&ONE], "two").is_none());
     }
 
     #[test]
     fn what_is_wrong_is_told() {
-        static ONE: Toy = Toy(about("one"), &[&A, &C]);
-        static AGAIN: Toy = Toy(about("one"), &[&C, &D, &D]);
-        assert_eq!(faults(&[&ONE]), Vec::<String>::new());
-        let faults = faults(&[&ONE, &AGAIN]);
+        static ONE: ToyEntry = ToyEntry(help_of("one"), &[&A, &C]);
+        static AGAIN: ToyEntry = ToyEntry(help_of("one"), &[&C, &D, &D]);
+        assert_eq!(registry_faults(&[&ONE]), Vec::<String>::new());
+        let faults = registry_faults(&[&ONE, &AGAIN]);
         let expected = ["there twice", "a flag is", "--c requires --a", "default of --d", "of --d"];
         assert_eq!(faults.len(), expected.len(), "{faults:?}");
         assert!(faults.iter().zip(expected).all(|(fault, part)| fault.contains(part)));

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// A flag whose values are of type `T`. Flags are statics, and a flag is the key by which its value
-/// is read ([`Given::get`](crate::Given::get)).
+/// is read ([`Given::get`](crate::FlagValues::get)).
 #[derive(Debug)]
 pub struct Flag<T> {
     /// How the flag looks.
-    pub spec: Spec,
-    reader: Reader<T>,
+    pub spec: FlagSpec,
+    reader: ValueReader<T>,
 }
 
 /// How a flag looks to the user: everything but the type of its values.
 #[derive(Clone, Copy, Debug)]
-pub struct Spec {
+pub struct FlagSpec {
     /// The long name, without hyphens in front. It is the configuration key, too.
     pub long: &'static str,
     /// The name of one letter.
@@ -23,7 +23,7 @@ pub struct Spec {
     /// What help calls a value, such as `TIME`; empty for a switch.
     pub value_name: &'static str,
     /// Which values there are.
-    pub values: Values,
+    pub values: ValueSyntax,
     /// The value where the user gives none.
     pub default: Option<&'static str>,
     /// What the flag does.
@@ -39,13 +39,13 @@ pub struct Spec {
     /// Long names of flags that cannot be given with it.
     pub conflicts: &'static [&'static str],
     /// What completion offers besides the values.
-    pub offer: Offer,
+    pub offer: ValueOffer,
     /// What is said to a user who gives the flag to an entry that does not take it, where a command
     /// has the flags of several entries.
     pub refusal: Option<&'static str>,
 }
 
-impl Spec {
+impl FlagSpec {
     /// Why an entry does not take the flag.
     pub fn refusal(&self) -> String {
         self.refusal.map_or_else(|| format!("--{} is for others", self.long), str::to_owned)
@@ -54,7 +54,7 @@ impl Spec {
 
 /// Which values a flag takes.
 #[derive(Clone, Copy, Debug)]
-pub enum Values {
+pub enum ValueSyntax {
     /// None: the flag is on when it is given.
     Switch,
     /// A path, which need not exist.
@@ -71,7 +71,7 @@ pub enum Values {
     /// One of a few words.
     OneOf {
         /// The words, in the order in which they are offered.
-        choices: fn() -> Vec<Choice>,
+        choices: fn() -> Vec<FlagChoice>,
         /// Whether help lists them; not, where the flag's own help names them.
         listed: bool,
     },
@@ -79,7 +79,7 @@ pub enum Values {
 
 /// One of the words that a flag takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct FlagChoice {
     /// The word.
     pub name: &'static str,
     /// Another word for the same, which is taken and not offered.
@@ -88,16 +88,16 @@ pub struct Choice {
     pub help: &'static str,
 }
 
-impl Choice {
+impl FlagChoice {
     /// A word that explains itself.
-    pub const fn plain(name: &'static str) -> Choice {
-        Choice { name, alias: None, help: "" }
+    pub const fn without_help(name: &'static str) -> FlagChoice {
+        FlagChoice { name, alias: None, help: "" }
     }
 }
 
 /// What a data directory has to offer for the value of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
+pub enum ValueOffer {
     /// Nothing.
     Nothing,
     /// The numbers of patterns.
@@ -110,7 +110,7 @@ pub enum Offer {
 
 /// How the text of a value becomes the value.
 #[derive(Debug)]
-enum Reader<T> {
+enum ValueReader<T> {
     /// Texts only; a wrong one is answered with how to write it.
     Text(fn(&str) -> Result<T, String>),
     /// Whatever a file may be called.
@@ -120,7 +120,7 @@ enum Reader<T> {
 impl Flag<bool> {
     /// A flag that is on when it is given.
     pub const fn switch(long: &'static str, help: &'static str) -> Flag<bool> {
-        Flag::new(long, "", Values::Switch, Reader::Text(number), help)
+        Flag::new(long, "", ValueSyntax::Switch, ValueReader::Text(parse_number), help)
     }
 }
 
@@ -131,7 +131,7 @@ impl Flag<PathBuf> {
         value_name: &'static str,
         help: &'static str,
     ) -> Flag<PathBuf> {
-        Flag::new(long, value_name, Values::Path, Reader::Path(|path| path.into()), help)
+        Flag::new(long, value_name, ValueSyntax::Path, ValueReader::Path(|path| path.into()), help)
     }
 }
 
@@ -144,7 +144,13 @@ impl<T: FromStr> Flag<T> {
         most: Option<i64>,
         help: &'static str,
     ) -> Flag<T> {
-        Flag::new(long, value_name, Values::Number { least, most }, Reader::Text(number), help)
+        Flag::new(
+            long,
+            value_name,
+            ValueSyntax::Number { least, most },
+            ValueReader::Text(parse_number),
+            help,
+        )
     }
 }
 
@@ -156,29 +162,29 @@ impl<T> Flag<T> {
         read: fn(&str) -> Result<T, String>,
         help: &'static str,
     ) -> Flag<T> {
-        Flag::new(long, value_name, Values::Text, Reader::Text(read), help)
+        Flag::new(long, value_name, ValueSyntax::Text, ValueReader::Text(read), help)
     }
 
     /// A flag that takes one of a few words, which help lists.
     pub const fn one_of(
         long: &'static str,
         value_name: &'static str,
-        choices: fn() -> Vec<Choice>,
+        choices: fn() -> Vec<FlagChoice>,
         read: fn(&str) -> Result<T, String>,
         help: &'static str,
     ) -> Flag<T> {
-        let values = Values::OneOf { choices, listed: true };
-        Flag::new(long, value_name, values, Reader::Text(read), help)
+        let values = ValueSyntax::OneOf { choices, listed: true };
+        Flag::new(long, value_name, values, ValueReader::Text(read), help)
     }
 
     const fn new(
         long: &'static str,
         value_name: &'static str,
-        values: Values,
-        reader: Reader<T>,
+        values: ValueSyntax,
+        reader: ValueReader<T>,
         help: &'static str,
     ) -> Flag<T> {
-        let spec = Spec {
+        let spec = FlagSpec {
             long,
             short: None,
             value_name,
@@ -190,7 +196,7 @@ impl<T> Flag<T> {
             delimiter: None,
             requires: &[],
             conflicts: &[],
-            offer: Offer::Nothing,
+            offer: ValueOffer::Nothing,
             refusal: None,
         };
         Flag { spec, reader }
@@ -228,8 +234,8 @@ impl<T> Flag<T> {
 
     /// The words that it takes are not listed in help, as its own help names them.
     pub const fn unlisted(mut self) -> Flag<T> {
-        if let Values::OneOf { choices, .. } = self.spec.values {
-            self.spec.values = Values::OneOf { choices, listed: false };
+        if let ValueSyntax::OneOf { choices, .. } = self.spec.values {
+            self.spec.values = ValueSyntax::OneOf { choices, listed: false };
         }
         self
     }
@@ -253,7 +259,7 @@ impl<T> Flag<T> {
     }
 
     /// Is completed to what the data directory has.
-    pub const fn offers(mut self, offer: Offer) -> Flag<T> {
+    pub const fn offers(mut self, offer: ValueOffer) -> Flag<T> {
         self.spec.offer = offer;
         self
     }
@@ -262,31 +268,31 @@ impl<T> Flag<T> {
     ///
     /// # Errors
     /// How to write a value, for the user.
-    pub fn read(&self, text: &OsStr) -> Result<T, String> {
+    pub fn read_value(&self, text: &OsStr) -> Result<T, String> {
         let read = match self.reader {
-            Reader::Path(read) => return Ok(read(text)),
-            Reader::Text(read) => read,
+            ValueReader::Path(read) => return Ok(read(text)),
+            ValueReader::Text(read) => read,
         };
         let text = text.to_str().ok_or_else(|| format!("{} is no text", text.display()))?;
-        self.spec.values.admit(text)?;
+        self.spec.values.admits_text(text)?;
         read(text)
     }
 }
 
-impl Values {
+impl ValueSyntax {
     /// Whether `text` is one of the values.
-    fn admit(self, text: &str) -> Result<(), String> {
+    fn admits_text(self, text: &str) -> Result<(), String> {
         match self {
-            Values::Switch | Values::Path | Values::Text => Ok(()),
-            Values::Number { least, most } => {
-                let number: i64 = number(text)?;
+            ValueSyntax::Switch | ValueSyntax::Path | ValueSyntax::Text => Ok(()),
+            ValueSyntax::Number { least, most } => {
+                let number: i64 = parse_number(text)?;
                 match most.is_some_and(|most| number > most) || number < least {
-                    true => Err(format!("{number} is not from {least} to {}", Most(most))),
+                    true => Err(format!("{number} is not from {least} to {}", RangeEnd(most))),
                     false => Ok(()),
                 }
             }
-            Values::OneOf { choices, .. } => {
-                let is = |choice: &Choice| choice.name == text || choice.alias == Some(text);
+            ValueSyntax::OneOf { choices, .. } => {
+                let is = |choice: &FlagChoice| choice.name == text || choice.alias == Some(text);
                 if choices().iter().any(is) {
                     return Ok(());
                 }
@@ -298,9 +304,9 @@ impl Values {
 }
 
 /// The end of a range, as an error says it.
-struct Most(Option<i64>);
+struct RangeEnd(Option<i64>);
 
-impl std::fmt::Display for Most {
+impl std::fmt::Display for RangeEnd {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             Some(most) => most.fmt(f),
@@ -310,29 +316,29 @@ impl std::fmt::Display for Most {
 }
 
 /// Numbers, and `true` and `false`.
-fn number<T: FromStr>(text: &str) -> Result<T, String> {
+fn parse_number<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("'{text}' cannot be read"))
 }
 
 /// A flag of any type: what a registry lists.
 pub trait AnyFlag: Send + Sync {
     /// How the flag looks.
-    fn spec(&self) -> &Spec;
+    fn spec(&self) -> &FlagSpec;
 
     /// Whether `text` is a value of it.
     ///
     /// # Errors
     /// How to write a value, for the user.
-    fn check(&self, text: &OsStr) -> Result<(), String>;
+    fn check_value(&self, text: &OsStr) -> Result<(), String>;
 }
 
 impl<T> AnyFlag for Flag<T> {
-    fn spec(&self) -> &Spec {
+    fn spec(&self) -> &FlagSpec {
         &self.spec
     }
 
-    fn check(&self, text: &OsStr) -> Result<(), String> {
-        self.read(text).map(drop)
+    fn check_value(&self, text: &OsStr) -> Result<(), String> {
+        self.read_value(text).map(drop)
     }
 }
 
@@ -340,34 +346,34 @@ impl<T> AnyFlag for Flag<T> {
 mod tests {
     use super::*;
 
-    fn read<T>(flag: &Flag<T>, text: &str) -> Result<T, String> {
-        flag.read(OsStr::new(text))
+    fn read_text<T>(flag: &Flag<T>, text: &str) -> Result<T, String> {
+        flag.read_value(OsStr::new(text))
     }
 
     #[test]
     fn numbers_have_bounds() {
         let flag: Flag<u16> = Flag::number("n", "N", 1, Some(1000), "");
-        assert_eq!((read(&flag, "1"), read(&flag, "1000")), (Ok(1), Ok(1000)));
+        assert_eq!((read_text(&flag, "1"), read_text(&flag, "1000")), (Ok(1), Ok(1000)));
         for wrong in ["0", "1001", "-1", "one", "1.5"] {
-            assert!(read(&flag, wrong).unwrap_err().contains(wrong));
+            assert!(read_text(&flag, wrong).unwrap_err().contains(wrong));
         }
         let open: Flag<u32> = Flag::number("n", "N", 1, None, "");
-        assert!(read(&open, "4294967296").is_err(), "it is no u32");
+        assert!(read_text(&open, "4294967296").is_err(), "it is no u32");
     }
 
     #[test]
     fn words_are_those_that_are_listed() {
-        let choices = || vec![Choice { alias: Some("b"), ..Choice::plain("a") }];
+        let choices = || vec![FlagChoice { alias: Some("b"), ..FlagChoice::without_help("a") }];
         let flag = Flag::one_of("w", "W", choices, |text| Ok(text.len()), "");
-        assert_eq!((read(&flag, "a"), read(&flag, "b")), (Ok(1), Ok(1)));
-        assert!(read(&flag, "c").unwrap_err().contains("'c' is none of a"));
+        assert_eq!((read_text(&flag, "a"), read_text(&flag, "b")), (Ok(1), Ok(1)));
+        assert!(read_text(&flag, "c").unwrap_err().contains("'c' is none of a"));
     }
 
     #[test]
     fn a_path_is_whatever_a_file_is_called() {
         use std::os::unix::ffi::OsStrExt;
         let name = OsStr::from_bytes(b"\xff");
-        assert_eq!(Flag::path("p", "FILE", "").read(name), Ok(PathBuf::from(name)));
-        assert!(Flag::text("t", "T", |text| Ok(text.to_owned()), "").read(name).is_err());
+        assert_eq!(Flag::path("p", "FILE", "").read_value(name), Ok(PathBuf::from(name)));
+        assert!(Flag::text("t", "T", |text| Ok(text.to_owned()), "").read_value(name).is_err());
     }
 }

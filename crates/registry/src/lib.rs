@@ -3,10 +3,10 @@
 mod about;
 mod entry;
 mod flag;
-mod given;
+mod flag_values;
 pub mod values;
 
-pub use about::About;
-pub use entry::{Entry, faults, find, refusal, union};
-pub use flag::{AnyFlag, Choice, Flag, Offer, Spec, Values};
-pub use given::{Given, Refused};
+pub use about::EntryHelp;
+pub use entry::{RegistryEntry, find_entry, refusal_of_flags, registry_faults, union_of_flags};
+pub use flag::{AnyFlag, Flag, FlagChoice, FlagSpec, ValueOffer, ValueSyntax};
+pub use flag_values::{FlagValues, RefusedValue};

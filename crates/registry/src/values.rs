@@ -11,7 +11,7 @@ const YEAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 ///
 /// # Errors
 /// None.
-pub fn text(text: &str) -> Result<String, String> {
+pub fn parse_text(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
@@ -19,7 +19,7 @@ pub fn text(text: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn whole(text: &str) -> Result<usize, String> {
+pub fn parse_whole(text: &str) -> Result<usize, String> {
     text.parse().map_err(|error: std::num::ParseIntError| error.to_string())
 }
 
@@ -27,7 +27,7 @@ pub fn whole(text: &str) -> Result<usize, String> {
 ///
 /// # Errors
 /// How to write a size.
-pub fn bytes(text: &str) -> Result<u64, String> {
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
     let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
         "" => Some(0),
@@ -44,7 +44,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// How to write a time span.
-pub fn duration(text: &str) -> Result<Duration, String> {
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let span = text.parse().ok().and_then(|span: SignedDuration| Duration::try_from(span).ok());
     span.filter(|span| !span.is_zero() && *span <= YEAR)
         .ok_or_else(|| format!("'{text}' is no time span; write it like 2s, 100ms or 1m30s"))
@@ -54,15 +54,15 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// How to write a time span.
-pub fn duration_or_none(text: &str) -> Result<Duration, String> {
-    if text == "0" { Ok(Duration::ZERO) } else { duration(text) }
+pub fn parse_duration_or_none(text: &str) -> Result<Duration, String> {
+    if text == "0" { Ok(Duration::ZERO) } else { parse_duration(text) }
 }
 
 /// A number above 0.
 ///
 /// # Errors
 /// That it is none.
-pub fn positive(text: &str) -> Result<f64, String> {
+pub fn parse_positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| format!("'{text}' is no positive number"))
 }
@@ -71,7 +71,7 @@ pub fn positive(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// That it is none.
-pub fn not_negative(text: &str) -> Result<f64, String> {
+pub fn parse_not_negative(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| format!("'{text}' is no number from 0 up"))
 }
@@ -80,9 +80,9 @@ pub fn not_negative(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// How to write them.
-pub fn three(text: &str) -> Result<[f64; 3], String> {
+pub fn parse_triple(text: &str) -> Result<[f64; 3], String> {
     let numbers: Result<Vec<f64>, String> =
-        text.split(',').map(|part| not_negative(part.trim())).collect();
+        text.split(',').map(|part| parse_not_negative(part.trim())).collect();
     numbers?.try_into().map_err(|_| format!("'{text}' is not three numbers such as 2,0,0"))
 }
 
@@ -90,7 +90,7 @@ pub fn three(text: &str) -> Result<[f64; 3], String> {
 ///
 /// # Errors
 /// How to write a share.
-pub fn share(text: &str) -> Result<f64, String> {
+pub fn parse_share(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| (0.0..=1.0).contains(number));
     number.ok_or_else(|| format!("'{text}' is no number from 0 to 1, such as 0.9"))
 }
@@ -101,29 +101,38 @@ mod tests {
 
     #[test]
     fn sizes() {
-        assert_eq!((bytes("812"), bytes("64k"), bytes("2G")), (Ok(812), Ok(64 << 10), Ok(2 << 30)));
-        assert_eq!(bytes("4294967295G"), Ok((u64::from(u32::MAX)) << 30));
+        assert_eq!(
+            (parse_bytes("812"), parse_bytes("64k"), parse_bytes("2G")),
+            (Ok(812), Ok(64 << 10), Ok(2 << 30))
+        );
+        assert_eq!(parse_bytes("4294967295G"), Ok((u64::from(u32::MAX)) << 30));
         for wrong in ["", "K", "1KK", "1T", "-1", "1.5M", "4294967296"] {
-            assert!(bytes(wrong).unwrap_err().contains("64M"), "{wrong}");
+            assert!(parse_bytes(wrong).unwrap_err().contains("64M"), "{wrong}");
         }
     }
 
     #[test]
     fn time_spans() {
-        assert_eq!(duration("2s"), Ok(Duration::from_secs(2)));
-        assert_eq!(duration("100ms"), Ok(Duration::from_millis(100)));
-        assert!(duration("-1s").is_err() && duration("0s").is_err() && duration("soon").is_err());
-        assert_eq!(duration_or_none("0"), Ok(Duration::ZERO));
+        assert_eq!(parse_duration("2s"), Ok(Duration::from_secs(2)));
+        assert_eq!(parse_duration("100ms"), Ok(Duration::from_millis(100)));
+        assert!(
+            parse_duration("-1s").is_err()
+                && parse_duration("0s").is_err()
+                && parse_duration("soon").is_err()
+        );
+        assert_eq!(parse_duration_or_none("0"), Ok(Duration::ZERO));
     }
 
     #[test]
     fn numbers() {
-        assert_eq!((positive("0.5"), not_negative("0")), (Ok(0.5), Ok(0.0)));
+        assert_eq!((parse_positive("0.5"), parse_not_negative("0")), (Ok(0.5), Ok(0.0)));
         assert!(
-            positive("0").is_err() && not_negative("-1").is_err() && not_negative("inf").is_err()
+            parse_positive("0").is_err()
+                && parse_not_negative("-1").is_err()
+                && parse_not_negative("inf").is_err()
         );
-        assert_eq!(three("2,0, 0.5"), Ok([2.0, 0.0, 0.5]));
-        assert!(three("2,0").is_err() && three("2,0,-1").is_err());
-        assert!(share("0.9").is_ok() && share("1.1").is_err());
+        assert_eq!(parse_triple("2,0, 0.5"), Ok([2.0, 0.0, 0.5]));
+        assert!(parse_triple("2,0").is_err() && parse_triple("2,0,-1").is_err());
+        assert!(parse_share("0.9").is_ok() && parse_share("1.1").is_err());
     }
 }

@@ -14,8 +14,8 @@
 //! A request is torn where the sender of its first message serves others: then something asked that
 //! node, and what it was is not known.
 
-mod in_order;
-mod steps_of;
+mod request_sorter;
+mod step_builder;
 
 use analyze::AnalysisSummary;
 use analyze::paths::CalledInstances;
@@ -24,21 +24,21 @@ use out_of_core::{MemoryBudget, workers};
 
 use crate::request::{Request, RequestBuilder};
 use crate::tables::RequestWriter;
-use in_order::{InOrder, Piece};
-use out_of_core::{NameId, Names};
-use steps_of::StepNames;
+use out_of_core::{NameId, NameInterner};
+use request_sorter::{RequestBatch, RequestSorter};
+use step_builder::StepNames;
 
 /// Numbers of requests and of steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenCounts {
     /// Requests.
     pub requests: u64,
     /// Steps of all of them.
     pub steps: u64,
 }
 
-/// Makes a request of every path instance of `data`, and writes [`DataDir::requests`] and
-/// [`DataDir::steps`]. More than `memory` bytes of requests go to a temporary file.
+/// Makes a request of every path instance of `data`, and writes `DataDir::requests_path` and
+/// [`DataDir::steps_path`]. More than `memory` bytes of requests go to a temporary file.
 ///
 /// # Errors
 /// When a table cannot be read, or a file cannot be written.
@@ -46,8 +46,8 @@ pub fn from_paths(
     data: &DataDir,
     memory: u64,
     progress: &dyn Progress,
-) -> Result<Written, PathError> {
-    from_paths_to(data, [&data.requests(), &data.steps()], memory, progress)
+) -> Result<WrittenCounts, PathError> {
+    from_paths_to(data, [&data.requests_path(), &data.steps_path()], memory, progress)
 }
 
 /// The same, into tables of requests and of steps at these two paths.
@@ -59,52 +59,60 @@ pub fn from_paths_to(
     [requests, steps]: [&DataPath; 2],
     memory: u64,
     progress: &dyn Progress,
-) -> Result<Written, PathError> {
-    let options = AnalysisSummary::read(data.analysis())?.options;
+) -> Result<WrittenCounts, PathError> {
+    let options = AnalysisSummary::read(data.analysis_path())?.options;
     let instances = CalledInstances::open(data, &options)?;
     let budget = MemoryBudget::new(memory);
-    let mut sorted = InOrder::new(&budget, data.path());
-    progress.step("making requests", instances.pieces() as u64);
-    let work = |piece: usize| requests_of(&instances, piece);
-    let mut names = Names::default();
-    workers::in_order(workers::threads(), instances.pieces(), work, |_, piece: Named| {
-        let numbers: Vec<NameId> = piece.names.iter().map(|text| names.number(text)).collect();
-        progress.advance(1);
-        sorted.push(piece.requests, numbers)
-    })?;
-    progress.step("writing requests", 0);
-    write(sorted, &names, requests, steps)
+    let mut sorted = RequestSorter::new(&budget, data.path());
+    progress.begin_step("making requests", instances.group_count() as u64);
+    let work = |piece: usize| requests_of_batch(&instances, piece);
+    let mut names = NameInterner::default();
+    workers::run_in_order(
+        workers::thread_count(),
+        instances.group_count(),
+        work,
+        |_, piece: BatchRequests| {
+            let numbers: Vec<NameId> = piece.names.iter().map(|text| names.intern(text)).collect();
+            progress.advance_step(1);
+            sorted.push_batch(piece.requests, numbers)
+        },
+    )?;
+    progress.begin_step("writing requests", 0);
+    write_requests(sorted, &names, requests, steps)
 }
 
 /// Requests of a piece, with names of their own.
-struct Named {
-    names: Names,
-    requests: Piece,
+struct BatchRequests {
+    names: NameInterner,
+    requests: RequestBatch,
 }
 
-fn requests_of(instances: &CalledInstances, piece: usize) -> Result<Named, PathError> {
+fn requests_of_batch(
+    instances: &CalledInstances,
+    piece: usize,
+) -> Result<BatchRequests, PathError> {
     let mut names = StepNames::default();
-    let mut requests = Piece::default();
+    let mut requests = RequestBatch::default();
     let (mut builder, mut request) = (RequestBuilder::default(), Request::default());
-    instances.read(piece, |instance| {
-        names.request(instance, &mut builder, &mut request);
-        requests.push(&request);
+    instances.read_group(piece, |instance| {
+        names.build_request(instance, &mut builder, &mut request);
+        requests.push_request(&request);
         Ok(())
     })?;
-    Ok(Named { names: names.into_names(), requests })
+    Ok(BatchRequests { names: names.into_names(), requests })
 }
 
-fn write(
-    sorted: InOrder<'_>,
-    names: &Names,
+fn write_requests(
+    sorted: RequestSorter<'_>,
+    names: &NameInterner,
     requests: &DataPath,
     steps: &DataPath,
-) -> Result<Written, PathError> {
+) -> Result<WrittenCounts, PathError> {
     let mut writer = RequestWriter::create(requests, steps)?;
-    sorted.for_each(|request| writer.push(request, names))?;
-    let (requests, steps) = writer.written();
+    sorted.for_each(|request| writer.push_request(request, names))?;
+    let (requests, steps) = writer.written_counts();
     writer.finish(names)?;
-    Ok(Written { requests, steps })
+    Ok(WrittenCounts { requests, steps })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use out_of_core::NameId;
 pub struct Request {
     /// The id that its source has for it; empty where it has none.
     pub trace: String,
-    /// The node that sent the root's call; [`Names::UNKNOWN`](crate::Names::UNKNOWN) where it is
+    /// The node that sent the root's call; `NameInterner::UNKNOWN` where it is
     /// not known.
     pub caller: NameId,
     /// The host of that node.
@@ -27,16 +27,16 @@ pub struct Request {
     /// and paths only nearly so.
     pub path: Option<i64>,
     /// Steps in depth-first order. A parent comes before its children, and siblings are in the
-    /// order of [`order_of`](crate::order_of).
+    /// order of [`sibling_order`](crate::sibling_order).
     pub steps: Vec<Step>,
     /// Parameters of the steps.
-    pub parameters: Parameters,
+    pub parameters: StepParameters,
 }
 
 /// Parameters of the steps of a request: names and values as the source has them. All lie one
 /// behind the other, so that a step needs no room of its own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Parameters {
+pub struct StepParameters {
     /// Where the parameters of each step end.
     ends: Vec<u32>,
     /// Name of each, and where its value ends.
@@ -44,9 +44,9 @@ pub struct Parameters {
     values: String,
 }
 
-impl Parameters {
+impl StepParameters {
     /// Parameters of the step at that place.
-    pub fn of(&self, step: usize) -> impl ExactSizeIterator<Item = (NameId, &str)> {
+    pub fn of_step(&self, step: usize) -> impl ExactSizeIterator<Item = (NameId, &str)> {
         let end = |ends: &[u32], place: usize| ends.get(place).map_or(0, |end| *end as usize);
         let begin = step.checked_sub(1).map_or(0, |before| end(&self.ends, before));
         (begin..end(&self.ends, step).max(begin)).map(|place| {
@@ -58,7 +58,7 @@ impl Parameters {
     }
 
     /// Adds the parameters of the next step.
-    fn push<'a>(&mut self, of: impl IntoIterator<Item = (NameId, &'a str)>) {
+    fn push_step<'a>(&mut self, of: impl IntoIterator<Item = (NameId, &'a str)>) {
         for (name, value) in of {
             self.values.push_str(value);
             self.names.push((name, self.values.len() as u32));
@@ -87,28 +87,28 @@ impl Request {
     }
 
     /// Whether its root, or any other step, failed.
-    pub fn failed(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         self.steps.iter().any(|step| step.failed)
     }
 
     /// The value of the parameter `name` of a step.
-    pub fn parameter(&self, step: usize, name: NameId) -> Option<&str> {
-        self.parameters.of(step).find(|(of, _)| *of == name).map(|(_, value)| value)
+    pub fn parameter_value(&self, step: usize, name: NameId) -> Option<&str> {
+        self.parameters.of_step(step).find(|(of, _)| *of == name).map(|(_, value)| value)
     }
 
     /// Adds a step behind the others, with its parameters. The caller sees to the depth-first
     /// order; [`RequestBuilder`] does that for steps in any order.
-    pub fn push<'a>(
+    pub fn push_step<'a>(
         &mut self,
         step: Step,
         parameters: impl IntoIterator<Item = (NameId, &'a str)>,
     ) {
-        self.parameters.push(parameters);
+        self.parameters.push_step(parameters);
         self.steps.push(step);
     }
 
     /// Depth of each step: 0 for the root.
-    pub fn depths(&self) -> Vec<u32> {
+    pub fn step_depths(&self) -> Vec<u32> {
         let mut depths: Vec<u32> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             let above = step.parent.and_then(|parent| depths.get(parent as usize));
@@ -118,7 +118,7 @@ impl Request {
     }
 
     /// The children of each step, in order.
-    pub fn children(&self) -> Vec<Vec<u32>> {
+    pub fn children_of_steps(&self) -> Vec<Vec<u32>> {
         let mut children = vec![Vec::new(); self.steps.len()];
         for (place, step) in (0..).zip(&self.steps) {
             if let Some(of) = step.parent.and_then(|parent| children.get_mut(parent as usize)) {
@@ -129,7 +129,7 @@ impl Request {
     }
 
     /// Replaces the number of each name by what `number` says.
-    pub fn rename(&mut self, number: impl Fn(NameId) -> NameId) {
+    pub fn map_names(&mut self, number: impl Fn(NameId) -> NameId) {
         self.caller = number(self.caller);
         self.caller_host = number(self.caller_host);
         for step in &mut self.steps {
@@ -161,14 +161,14 @@ impl RequestBuilder {
     /// Adds a step, with the place of its parent among the steps that were added or will be. The
     /// first step without a parent is the root. `order` is its place among its siblings where the
     /// source tells that; else times decide.
-    pub fn add<'a>(
+    pub fn add_step<'a>(
         &mut self,
         step: Step,
         order: Option<i64>,
         parameters: impl IntoIterator<Item = (NameId, &'a str)>,
     ) {
         self.orders.push(order);
-        self.steps.push(step, parameters);
+        self.steps.push_step(step, parameters);
     }
 
     /// Puts the tree of the root into `request`, in depth-first order. What the root does not lead
@@ -176,11 +176,11 @@ impl RequestBuilder {
     pub fn build(&mut self, request: &mut Request) {
         request.steps.clear();
         request.parameters.clear();
-        let mut children = self.steps.children();
+        let mut children = self.steps.children_of_steps();
         for of in &mut children {
             of.sort_by_key(|child| {
                 let child = *child as usize;
-                crate::order_of(&self.steps.steps[child], self.orders[child])
+                crate::sibling_order(&self.steps.steps[child], self.orders[child])
             });
         }
         let root = self.steps.steps.iter().position(|step| step.parent.is_none());
@@ -189,7 +189,7 @@ impl RequestBuilder {
         while let Some((place, parent)) = open.pop() {
             let number = request.steps.len() as u32;
             let step = Step { parent, ..self.steps.steps[place as usize] };
-            request.push(step, self.steps.parameters.of(place as usize));
+            request.push_step(step, self.steps.parameters.of_step(place as usize));
             let below = std::mem::take(&mut children[place as usize]);
             open.extend(below.into_iter().rev().map(|child| (child, Some(number))));
         }

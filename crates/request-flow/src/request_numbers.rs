@@ -2,7 +2,7 @@
 //! are in the order of their begins and paths nearly so, and a request with a doubtful step makes
 //! several paths: with the step, without it, and the step by itself.
 
-use message_trace::table::columns::Columns;
+use message_trace::table::columns::BatchColumns;
 use message_trace::table::read_columns;
 use message_trace::{DataDir, PathError};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,12 +15,12 @@ pub fn requests_of_paths(
     data: &DataDir,
     wanted: &FxHashSet<i64>,
 ) -> Result<FxHashMap<i64, i64>, PathError> {
-    let table = data.requests();
+    let table = data.requests_path();
     let mut found = FxHashMap::default();
     for batch in read_columns(&table, &["request", "path"])? {
         let batch = batch?;
-        let columns = Columns::new(&table, &batch);
-        let rows = columns.int64("request")?.into_iter().zip(columns.int64("path")?);
+        let columns = BatchColumns::new(&table, &batch);
+        let rows = columns.int64_column("request")?.into_iter().zip(columns.int64_column("path")?);
         let known = rows.filter_map(|(request, path)| Some((path?, request?)));
         found.extend(known.filter(|(_, request)| wanted.contains(request)));
     }
@@ -37,28 +37,28 @@ pub fn requests_of_messages(
     wanted: &FxHashSet<i64>,
 ) -> Result<FxHashMap<i64, i64>, PathError> {
     // A message has the number of its step, counted through all requests.
-    let table = data.requests();
+    let table = data.requests_path();
     let (mut of_root, mut step) = (FxHashMap::default(), 0_i64);
     for batch in read_columns(&table, &["request", "steps"])? {
         let batch = batch?;
-        let columns = Columns::new(&table, &batch);
-        let rows = columns.int64("request")?.into_iter().zip(columns.int32("steps")?);
+        let columns = BatchColumns::new(&table, &batch);
+        let rows = columns.int64_column("request")?.into_iter().zip(columns.int32_column("steps")?);
         for (request, steps) in rows {
-            let request = columns.some("request", request)?;
+            let request = columns.required_value("request", request)?;
             if wanted.contains(&request) {
                 of_root.insert(step, request);
             }
-            step += i64::from(columns.some("steps", steps)?);
+            step += i64::from(columns.required_value("steps", steps)?);
         }
     }
-    let (table, mut found) = (data.messages(), FxHashMap::default());
+    let (table, mut found) = (data.messages_path(), FxHashMap::default());
     for batch in read_columns(&table, &["id", "call_id"])? {
         let batch = batch?;
-        let columns = Columns::new(&table, &batch);
+        let columns = BatchColumns::new(&table, &batch);
         let (calls, texts) = columns.numbered_texts("call_id")?;
         let request = |text: &&str| of_root.get(&text.parse().ok()?).copied();
         let requests: Vec<Option<i64>> = texts.iter().map(request).collect();
-        for (message, call) in columns.int64("id")?.into_iter().zip(calls) {
+        for (message, call) in columns.int64_column("id")?.into_iter().zip(calls) {
             let request = call.and_then(|call| requests.get(call as usize).copied().flatten());
             found.extend(message.zip(request));
         }

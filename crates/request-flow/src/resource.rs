@@ -6,13 +6,13 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::step::Step;
-use crate::waits::Waits;
+use crate::waits::WaitTimes;
 
 /// What those who worked for a step did or waited for at a moment, while it waited for none of its
 /// calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Resource {
+pub enum StepResource {
     /// They computed.
     Processor,
     /// They could have run, but had no processor.
@@ -29,72 +29,72 @@ pub enum Resource {
     Unknown,
 }
 
-impl Resource {
+impl StepResource {
     /// All of them.
-    pub const ALL: [Resource; 7] = [
-        Resource::Processor,
-        Resource::Runnable,
-        Resource::Disk,
-        Resource::Lock,
-        Resource::Peer,
-        Resource::Asleep,
-        Resource::Unknown,
+    pub const ALL: [StepResource; 7] = [
+        StepResource::Processor,
+        StepResource::Runnable,
+        StepResource::Disk,
+        StepResource::Lock,
+        StepResource::Peer,
+        StepResource::Asleep,
+        StepResource::Unknown,
     ];
 
     /// Time in nanoseconds that a step spent so; `None` where that was not recorded.
-    pub fn of(self, step: &Step) -> Option<i64> {
-        let wait = |of: fn(&Waits) -> i64| step.waits.as_ref().map(of);
+    pub fn time_in_step(self, step: &Step) -> Option<i64> {
+        let wait = |of: fn(&WaitTimes) -> i64| step.waits.as_ref().map(of);
         match self {
-            Resource::Processor => step.processor_ns,
-            Resource::Runnable => wait(|waits| waits.runnable_ns),
-            Resource::Disk => wait(|waits| waits.disk_ns),
-            Resource::Lock => wait(|waits| waits.lock_ns),
-            Resource::Peer => wait(|waits| waits.peer_ns),
-            Resource::Asleep => wait(|waits| waits.asleep_ns),
-            Resource::Unknown => wait(|waits| waits.unknown_ns),
+            StepResource::Processor => step.processor_ns,
+            StepResource::Runnable => wait(|waits| waits.runnable_ns),
+            StepResource::Disk => wait(|waits| waits.disk_ns),
+            StepResource::Lock => wait(|waits| waits.lock_ns),
+            StepResource::Peer => wait(|waits| waits.peer_ns),
+            StepResource::Asleep => wait(|waits| waits.asleep_ns),
+            StepResource::Unknown => wait(|waits| waits.unknown_ns),
         }
     }
 
     /// Its column in the table of steps.
-    pub fn column(self) -> &'static str {
+    pub fn column_name(self) -> &'static str {
         match self {
-            Resource::Processor => "processor_ns",
-            Resource::Runnable => "runnable_ns",
-            Resource::Disk => "disk_ns",
-            Resource::Lock => "lock_ns",
-            Resource::Peer => "peer_ns",
-            Resource::Asleep => "asleep_ns",
-            Resource::Unknown => "unknown_ns",
+            StepResource::Processor => "processor_ns",
+            StepResource::Runnable => "runnable_ns",
+            StepResource::Disk => "disk_ns",
+            StepResource::Lock => "lock_ns",
+            StepResource::Peer => "peer_ns",
+            StepResource::Asleep => "asleep_ns",
+            StepResource::Unknown => "unknown_ns",
         }
     }
 
     /// What time spent so is called in a sentence.
-    pub fn words(self) -> &'static str {
+    pub fn sentence_words(self) -> &'static str {
         match self {
-            Resource::Processor => "processor time",
-            Resource::Runnable => "time without a processor",
-            Resource::Disk => "wait for the disk",
-            Resource::Lock => "wait for locks and threads",
-            Resource::Peer => "wait for other programs",
-            Resource::Asleep => "sleep",
-            Resource::Unknown => "unknown time",
+            StepResource::Processor => "processor time",
+            StepResource::Runnable => "time without a processor",
+            StepResource::Disk => "wait for the disk",
+            StepResource::Lock => "wait for locks and threads",
+            StepResource::Peer => "wait for other programs",
+            StepResource::Asleep => "sleep",
+            StepResource::Unknown => "unknown time",
         }
     }
 }
 
-impl fmt::Display for Resource {
+impl fmt::Display for StepResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.column().trim_end_matches("_ns"))
+        f.write_str(self.column_name().trim_end_matches("_ns"))
     }
 }
 
-impl FromStr for Resource {
+impl FromStr for StepResource {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Resource, String> {
-        let of = |resource: &Resource| resource.to_string() == text;
-        let known = || Resource::ALL.map(|resource| resource.to_string()).join(", ");
-        Resource::ALL
+    fn from_str(text: &str) -> Result<StepResource, String> {
+        let of = |resource: &StepResource| resource.to_string() == text;
+        let known = || StepResource::ALL.map(|resource| resource.to_string()).join(", ");
+        StepResource::ALL
             .into_iter()
             .find(of)
             .ok_or_else(|| format!("'{text}' is no resource; it is one of {}", known()))
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn each_has_a_name_and_its_time() {
-        let waits = Waits {
+        let waits = WaitTimes {
             runnable_ns: 1,
             disk_ns: 2,
             lock_ns: 3,
@@ -115,13 +115,13 @@ mod tests {
             asleep_ns: 5,
             unknown_ns: 6,
         };
-        let step = Step { processor_ns: Some(0), waits: Some(waits), ..Step::of(1, 2) };
-        let times = Resource::ALL.map(|resource| resource.of(&step));
+        let step = Step { processor_ns: Some(0), waits: Some(waits), ..Step::new(1, 2) };
+        let times = StepResource::ALL.map(|resource| resource.time_in_step(&step));
         assert_eq!(times, [0, 1, 2, 3, 4, 5, 6].map(Some));
-        assert_eq!(Resource::Disk.of(&Step::of(1, 2)), None);
-        for resource in Resource::ALL {
+        assert_eq!(StepResource::Disk.time_in_step(&Step::new(1, 2)), None);
+        for resource in StepResource::ALL {
             assert_eq!(resource.to_string().parse(), Ok(resource));
         }
-        assert!("cpu".parse::<Resource>().unwrap_err().contains("processor, runnable, disk"));
+        assert!("cpu".parse::<StepResource>().unwrap_err().contains("processor, runnable, disk"));
     }
 }

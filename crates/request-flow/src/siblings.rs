@@ -20,13 +20,13 @@ use crate::step::Step;
 
 /// Key of the order of siblings: the source's order where it tells one, else the time at which the
 /// caller called. A step without any time comes first.
-pub fn order_of(step: &Step, order: Option<i64>) -> (i64, i64) {
+pub fn sibling_order(step: &Step, order: Option<i64>) -> (i64, i64) {
     (order.unwrap_or(0), step.span_at_caller().0.unwrap_or(i64::MIN))
 }
 
 /// The children of one step, with what runs at the same time and what waits for what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Siblings {
+pub struct SiblingSteps {
     /// Number of the group of each child. Children of one group are connected by overlaps in time;
     /// groups follow each other.
     pub groups: Vec<u32>,
@@ -39,13 +39,13 @@ pub struct Siblings {
 
 /// Which children of one step are concurrent with those before them, told child by child.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Overlaps {
+pub struct OverlapTracker {
     busy_until: Option<i64>,
 }
 
-impl Overlaps {
+impl OverlapTracker {
     /// Whether the next child, in their order, is of the same group as the one before it.
-    pub fn with(&mut self, child: &Step) -> bool {
+    pub fn joins_previous(&mut self, child: &Step) -> bool {
         let (begin, until) = child.span_at_caller();
         let overlaps =
             matches!((begin, self.busy_until), (Some(begin), Some(busy)) if begin < busy);
@@ -55,20 +55,23 @@ impl Overlaps {
     }
 }
 
-impl Siblings {
+impl SiblingSteps {
     /// The children of a step that ended at `end`, in their order.
-    pub fn of<'a>(children: impl IntoIterator<Item = &'a Step>, end: Option<i64>) -> Siblings {
-        let mut siblings = Siblings::default();
+    pub fn from_children<'a>(
+        children: impl IntoIterator<Item = &'a Step>,
+        end: Option<i64>,
+    ) -> SiblingSteps {
+        let mut siblings = SiblingSteps::default();
         // The ends so far, to find the latest one before a begin.
         let mut ended: BTreeSet<(i64, u32)> = BTreeSet::new();
         // Of those that ended at the same time the latest one is waited for.
         let latest = |ended: &BTreeSet<(i64, u32)>, time: Option<i64>| {
             ended.range(..=(time?, u32::MAX)).next_back().map(|(_, place)| *place)
         };
-        let (mut group, mut overlaps) = (0, Overlaps::default());
+        let (mut group, mut overlaps) = (0, OverlapTracker::default());
         for (place, child) in (0..).zip(children) {
             let (begin, until) = child.span_at_caller();
-            if !overlaps.with(child) && place > 0 {
+            if !overlaps.joins_previous(child) && place > 0 {
                 group += 1;
             }
             siblings.groups.push(group);
@@ -85,13 +88,13 @@ mod tests {
     use super::*;
 
     fn step(begin: i64, end: i64) -> Step {
-        Step { begin: Some(begin), end: Some(end), ..Step::of(1, 1) }
+        Step { begin: Some(begin), end: Some(end), ..Step::new(1, 1) }
     }
 
     #[test]
     fn the_picture_above() {
         let children = [step(3, 9), step(5, 14), step(17, 21), step(24, 99)];
-        let siblings = Siblings::of(&children, Some(28));
+        let siblings = SiblingSteps::from_children(&children, Some(28));
         assert_eq!(siblings.groups, [0, 0, 1, 2]);
         assert_eq!(siblings.waits_for, [None, None, Some(1), Some(2)]);
         assert_eq!(siblings.last, Some(2));
@@ -100,7 +103,7 @@ mod tests {
     #[test]
     fn a_step_within_a_long_one_does_not_end_the_group() {
         let children = [step(0, 100), step(10, 20), step(30, 40), step(100, 110)];
-        let siblings = Siblings::of(&children, Some(120));
+        let siblings = SiblingSteps::from_children(&children, Some(120));
         assert_eq!(siblings.groups, [0, 0, 0, 1]);
         // The third began after the second had ended, and may have waited for it.
         assert_eq!(siblings.waits_for, [None, None, Some(1), Some(0)]);
@@ -109,7 +112,7 @@ mod tests {
     #[test]
     fn what_has_no_end_is_not_waited_for() {
         let open = Step { end: None, ..step(0, 0) };
-        let siblings = Siblings::of(&[open, step(5, 6)], None);
+        let siblings = SiblingSteps::from_children(&[open, step(5, 6)], None);
         assert_eq!((siblings.groups, siblings.waits_for), (vec![0, 1], vec![None, None]));
         assert_eq!(siblings.last, None);
     }

@@ -6,28 +6,29 @@
 //! ```
 //!
 //! [`span`] is what an importer gives. [`sink`] keeps it as bytes, dealt by trace, in memory while
-//! a budget lasts and in a temporary file beyond it. [`parts`] makes one span of the reports of it,
-//! and [`join`] drafts of requests of the spans of one trace: [`halves`] finds what shares an id,
-//! and [`known`] has the order of spans. [`draft`] has clocks and the order of steps, [`refine`]
-//! makes what is too large for memory smaller, and [`finish`] runs all passes.
+//! a budget lasts and in a temporary file beyond it. [`merge_reports`] makes one span of the
+//! reports of it, and [`join`] drafts of requests of the spans of one trace: [`spans_by_id`] finds
+//! what shares an id, and [`span_sources`] has the order of spans. [`draft`] has clocks and the
+//! order of steps, [`split_partitions`] makes what is too large for memory smaller, and
+//! [`join_passes`] runs all passes.
 
+mod call_side;
 mod draft;
-mod finish;
-mod halves;
 mod join;
-mod known;
+mod join_passes;
+mod merge_reports;
 mod misfits;
-mod parts;
-mod record;
-mod refine;
-mod shared_names;
-mod side;
+mod shared_interner;
 mod sink;
 mod span;
+mod span_record;
+mod span_sources;
+mod spans_by_id;
+mod split_partitions;
 
-pub use finish::Joined;
-pub use sink::{SpanPiece, SpanSink};
-pub use span::{Id, Resource, ResourceId, Span, SpanKind};
+pub use join_passes::JoinSummary;
+pub use sink::{SinkBatch, SpanSink};
+pub use span::{ResourceId, Span, SpanKind, SpanResource, TracingId};
 
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::step_threads::StepThreads;
 use crate::tuning::{FINE_GRAIN_NS, SKEW_DIVISOR, TIME_GRAINS_NS};
-use crate::waits::Waits;
-use out_of_core::{NameId, Names};
+use crate::waits::WaitTimes;
+use out_of_core::{NameId, NameInterner};
 
 /// One execution of an operation at a node, as part of a [`Request`](crate::Request). Times are
 /// nanoseconds since the Unix epoch on the common clock.
@@ -16,7 +16,7 @@ pub struct Step {
     pub parent: Option<u32>,
     /// The node: a program, service or component.
     pub node: NameId,
-    /// The host that the node is on; [`Names::UNKNOWN`] where it is not known.
+    /// The host that the node is on; [`NameInterner::UNKNOWN`] where it is not known.
     pub host: NameId,
     /// The operation: what was called.
     pub operation: NameId,
@@ -42,7 +42,7 @@ pub struct Step {
     /// Processor time in nanoseconds of those who worked for it, without that of its calls.
     pub processor_ns: Option<i64>,
     /// Why those who worked for it could not go on, while they waited for none of its calls.
-    pub waits: Option<Waits>,
+    pub waits: Option<WaitTimes>,
     /// Bytes read from and written to disks.
     pub disk_bytes: Option<i64>,
     /// The threads that received and sent its messages.
@@ -51,17 +51,17 @@ pub struct Step {
 
 impl Step {
     /// A step of `operation` at `node` that is certain, and nothing else of it is known.
-    pub fn of(node: NameId, operation: NameId) -> Step {
-        Step { node, operation, probability: 1.0, host: Names::UNKNOWN, ..Step::default() }
+    pub fn new(node: NameId, operation: NameId) -> Step {
+        Step { node, operation, probability: 1.0, host: NameInterner::UNKNOWN, ..Step::default() }
     }
 
     /// The first time that is known of it: at the node or, where that was not seen, at the caller.
-    pub fn first(&self) -> Option<i64> {
+    pub fn first_time(&self) -> Option<i64> {
         self.begin.or(self.caller_begin)
     }
 
     /// The last time that is known of it: at the node or, where that was not seen, at the caller.
-    pub fn last(&self) -> Option<i64> {
+    pub fn last_time(&self) -> Option<i64> {
         self.end.or(self.caller_end)
     }
 
@@ -74,7 +74,7 @@ impl Step {
 
     /// Whether it took longer than its caller waited for it.
     pub(crate) fn outlasts_caller(&self) -> bool {
-        outlasts([self.begin, self.end], [self.caller_begin, self.caller_end])
+        outlasts_wait([self.begin, self.end], [self.caller_begin, self.caller_end])
     }
 
     /// Time in nanoseconds in which it waited for its calls, where its resources are known: what
@@ -94,7 +94,7 @@ impl Step {
 /// Whether what took from the one time to the other, on whatever clock, took longer than its caller
 /// waited, by more than times are exact. No distance between two clocks explains that: the caller
 /// did not wait for the end.
-pub(crate) fn outlasts(own: [Option<i64>; 2], caller: [Option<i64>; 2]) -> bool {
+pub(crate) fn outlasts_wait(own: [Option<i64>; 2], caller: [Option<i64>; 2]) -> bool {
     let ([Some(begin), Some(end)], [Some(sent), Some(received)]) = (own, caller) else {
         return false;
     };
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn what_takes_longer_than_its_caller_waits_is_not_waited_for() {
         let lasts = |own: i64, caller: i64, unit: i64| {
-            outlasts([Some(7 * unit), Some((7 + own) * unit)], [Some(0), Some(caller * unit)])
+            outlasts_wait([Some(7 * unit), Some((7 + own) * unit)], [Some(0), Some(caller * unit)])
         };
         assert!(lasts(40_000, 500, 1_000));
         assert!(!lasts(500, 40_000, 1_000));
@@ -123,13 +123,13 @@ mod tests {
         assert!(!lasts(5, 3, 1_000) && lasts(5_000, 3, 1_000));
         // What clocks that do not run alike explain: an hour, and three seconds more.
         assert!(!lasts(3_603_000_000, 3_600_000_000, 1_000));
-        assert!(!outlasts([Some(0), None], [Some(0), Some(1)]));
+        assert!(!outlasts_wait([Some(0), None], [Some(0), Some(1)]));
     }
 
     #[test]
     fn what_resources_leave_of_its_duration_is_its_calls() {
-        let waits = Waits { lock_ns: 20, unknown_ns: 3, ..Waits::default() };
-        let step = Step { begin: Some(100), end: Some(200), ..Step::of(1, 2) };
+        let waits = WaitTimes { lock_ns: 20, unknown_ns: 3, ..WaitTimes::default() };
+        let step = Step { begin: Some(100), end: Some(200), ..Step::new(1, 2) };
         assert_eq!(step.children_ns(), None);
         let step = Step { processor_ns: Some(30), waits: Some(waits), ..step };
         assert_eq!(step.children_ns(), Some(100 - 30 - 20 - 3));
@@ -138,12 +138,18 @@ mod tests {
 
     #[test]
     fn what_was_not_seen_at_the_node_is_taken_from_the_caller() {
-        let seen = Step { caller_begin: Some(1), caller_end: Some(9), ..Step::of(1, 2) };
-        assert_eq!((seen.first(), seen.last(), seen.response_time()), (Some(1), Some(9), Some(8)));
+        let seen = Step { caller_begin: Some(1), caller_end: Some(9), ..Step::new(1, 2) };
+        assert_eq!(
+            (seen.first_time(), seen.last_time(), seen.response_time()),
+            (Some(1), Some(9), Some(8))
+        );
         let both = Step { begin: Some(3), end: Some(7), ..seen };
         assert_eq!((both.response_time(), both.span_at_caller()), (Some(4), (Some(1), Some(9))));
         // A begin at one end and an end at the other are on no common path: nothing is guessed.
-        let half = Step { begin: Some(3), caller_end: Some(9), ..Step::of(1, 2) };
-        assert_eq!((half.first(), half.last(), half.response_time()), (Some(3), Some(9), None));
+        let half = Step { begin: Some(3), caller_end: Some(9), ..Step::new(1, 2) };
+        assert_eq!(
+            (half.first_time(), half.last_time(), half.response_time()),
+            (Some(3), Some(9), None)
+        );
     }
 }

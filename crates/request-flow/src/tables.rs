@@ -3,12 +3,13 @@
 //! order. A row group of the one has the requests whose steps are in that row group of the other,
 //! so both are written and read in pieces of whole requests.
 //!
-//! [`schema`] has the columns, [`write`](mod@write) and [`read`] a file each.
+//! [`schema`] has the columns, [`request_writer`](mod@request_writer) and [`request_tables`] a file
+//! each.
 
-mod beside;
-mod read;
+mod detail_columns;
+mod request_tables;
+mod request_writer;
 mod schema;
-mod write;
 
-pub use read::{Columns, RequestTables};
-pub use write::RequestWriter;
+pub use request_tables::{ColumnSelection, RequestTables};
+pub use request_writer::RequestWriter;

@@ -18,31 +18,32 @@
 //! A step is a message from the caller to the step's node and, where there was an answer, one back.
 //! A call was caused by the latest answer that its caller had before, else by the call that the
 //! caller serves; an answer likewise. All of them are the data directory of spans,
-//! [`DataDir::spans`].
+//! `DataDir::spans_dir`.
 
-mod ends;
-mod in_order;
-mod merge;
-mod of_request;
-mod record;
-mod told;
+mod call_parameters;
+mod end_interner;
+mod import_merge;
+mod message_record;
+mod message_sorter;
+mod request_messages;
 
 use analyze::infer::KnownCauses;
 use analyze::{Algorithm, AnalysisSummary, Options, analyze_by};
 use message_trace::{DataDir, PathError, Progress};
 use out_of_core::{MemoryBudget, MemoryPool, workers};
 
-use crate::from_paths::Written;
-use crate::tables::{Columns, RequestTables};
+use crate::from_paths::WrittenCounts;
+use crate::tables::{ColumnSelection, RequestTables};
 use crate::tuning::PATH_MESSAGES;
-use ends::Ends;
-use in_order::InOrder;
-use of_request::Converter;
+use end_interner::EndInterner;
+use message_sorter::MessageSorter;
+use request_messages::RequestConverter;
 
-pub use merge::merge_imports;
+pub use import_merge::merge_imports;
 
-/// Makes messages of the requests of `data`, with the causes of each: [`DataDir::messages`],
-/// [`DataDir::nodes`] and [`DataDir::causes`]. More than `memory` bytes go to temporary files.
+/// Makes messages of the requests of `data`, with the causes of each: `DataDir::messages_path`,
+/// [`DataDir::nodes_path`] and [`DataDir::causes_path`]. More than `memory` bytes go to temporary
+/// files.
 ///
 /// # Errors
 /// When a table cannot be read, or a file cannot be written.
@@ -50,35 +51,36 @@ pub fn messages_of_requests(
     data: &DataDir,
     memory: u64,
     progress: &dyn Progress,
-) -> Result<Written, PathError> {
-    let tables = RequestTables::open(data.requests(), data.steps(), Columns::ALL)?;
+) -> Result<WrittenCounts, PathError> {
+    let tables =
+        RequestTables::open(data.requests_path(), data.steps_path(), ColumnSelection::ALL)?;
     let (requests, steps) = tables.counts();
-    progress.step("making messages", steps);
+    progress.begin_step("making messages", steps);
     let budget = MemoryBudget::new(memory / 2);
-    let mut messages = InOrder::new(&budget, data.path());
-    let mut ends = Ends::default();
+    let mut messages = MessageSorter::new(&budget, data.path());
+    let mut ends = EndInterner::default();
     let work = |group: usize| {
-        let (names, requests) = tables.group(group)?;
-        let mut converter = Converter::new(names);
-        requests.iter().for_each(|request| converter.add(request));
+        let (names, requests) = tables.read_group(group)?;
+        let mut converter = RequestConverter::new(names);
+        requests.iter().for_each(|request| converter.add_request(request));
         Ok(converter.finish())
     };
-    workers::in_order(
-        workers::threads(),
-        tables.groups(),
+    workers::run_in_order(
+        workers::thread_count(),
+        tables.group_count(),
         work,
-        |_, mut made: of_request::Made| {
-            let numbers = ends.add(&made.ends);
-            progress.advance(made.steps);
-            made.records.iter_mut().for_each(|record| ends.rename(record, &numbers));
-            messages.push(made.records, made.steps)
+        |_, mut made: request_messages::GroupMessages| {
+            let numbers = ends.add_group(&made.ends);
+            progress.advance_step(made.steps);
+            made.records.iter_mut().for_each(|record| ends.renumber_ends(record, &numbers));
+            messages.push_group(made.records, made.steps)
         },
     )?;
-    progress.step("writing messages", messages.len());
+    progress.begin_step("writing messages", messages.len());
     let pool = MemoryPool::new(memory / 2, data.path());
-    messages.write(data, ends.endpoints(), &pool)?;
-    ends.into_nodes().write(data.nodes())?;
-    Ok(Written { requests, steps })
+    messages.write_tables(data, ends.endpoint_texts(), &pool)?;
+    ends.into_nodes().write(data.nodes_path())?;
+    Ok(WrittenCounts { requests, steps })
 }
 
 /// Makes paths and patterns of the messages of `data`, whose causes are known. Only what `options`
@@ -92,7 +94,7 @@ pub fn paths_of_messages(
     progress: &dyn Progress,
 ) -> Result<AnalysisSummary, PathError> {
     let pool = MemoryPool::new(options.resources.memory / 4, data.path());
-    let mut causes = KnownCauses::read(data.causes(), &pool)?;
+    let mut causes = KnownCauses::read(data.causes_path(), &pool)?;
     let options = options_of_spans(options.clone());
     analyze_by(&mut causes, data, &options, progress)
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Times in nanoseconds in which a thread that worked for a step or a request could not go on. No
 /// moment is in two of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Waits {
+pub struct WaitTimes {
     /// It could have run, but had no processor.
     pub runnable_ns: i64,
     /// It waited for a file or a disk.
@@ -20,7 +20,7 @@ pub struct Waits {
     pub unknown_ns: i64,
 }
 
-impl Waits {
+impl WaitTimes {
     /// All of them together, in nanoseconds.
     pub fn sum(&self) -> i64 {
         self.runnable_ns
@@ -32,8 +32,8 @@ impl Waits {
     }
 }
 
-impl std::ops::AddAssign for Waits {
-    fn add_assign(&mut self, other: Waits) {
+impl std::ops::AddAssign for WaitTimes {
+    fn add_assign(&mut self, other: WaitTimes) {
         self.runnable_ns += other.runnable_ns;
         self.disk_ns += other.disk_ns;
         self.lock_ns += other.lock_ns;

@@ -4,13 +4,13 @@
 pub const BLANK: u8 = b'*';
 
 /// Bytes that are looked at from a place on. What lies outside of them is no byte.
-pub(crate) struct Bytes<'turn> {
+pub(crate) struct TurnBytes<'turn> {
     all: &'turn mut [u8],
 }
 
-impl<'turn> Bytes<'turn> {
-    pub(crate) fn of(all: &'turn mut [u8]) -> Bytes<'turn> {
-        Bytes { all }
+impl<'turn> TurnBytes<'turn> {
+    pub(crate) fn new(all: &'turn mut [u8]) -> TurnBytes<'turn> {
+        TurnBytes { all }
     }
 
     /// Number of bytes that are there.
@@ -19,7 +19,7 @@ impl<'turn> Bytes<'turn> {
     }
 
     /// Byte at `at`.
-    pub(crate) fn at(&self, at: usize) -> Option<u8> {
+    pub(crate) fn byte_at(&self, at: usize) -> Option<u8> {
         self.all.get(at).copied()
     }
 
@@ -30,7 +30,7 @@ impl<'turn> Bytes<'turn> {
     }
 
     /// Bytes from `from` on.
-    pub(crate) fn rest(&self, from: usize) -> &[u8] {
+    pub(crate) fn rest_from(&self, from: usize) -> &[u8] {
         self.all.get(from..).unwrap_or(&[])
     }
 
@@ -41,7 +41,7 @@ impl<'turn> Bytes<'turn> {
     }
 
     /// Blanks the bytes from `from` to `to`.
-    pub(crate) fn blank(&mut self, from: usize, to: usize) {
+    pub(crate) fn blank_range(&mut self, from: usize, to: usize) {
         self.range_mut(from, to).fill(BLANK);
     }
 
@@ -49,26 +49,26 @@ impl<'turn> Bytes<'turn> {
     /// any.
     pub(crate) fn blank_rest(&mut self, at: usize) -> bool {
         if at > 0 {
-            self.blank(at, self.len());
+            self.blank_range(at, self.len());
         }
         at > 0
     }
 
     /// Number of `count` bytes at `at`, the most significant first; `None` where they are not all
     /// there.
-    pub(crate) fn big(&self, at: usize, count: usize) -> Option<usize> {
+    pub(crate) fn big_endian(&self, at: usize, count: usize) -> Option<usize> {
         let bytes = self.all.get(at..at.checked_add(count)?)?;
         Some(bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
     }
 
     /// The same, the least significant first.
-    pub(crate) fn little(&self, at: usize, count: usize) -> Option<usize> {
+    pub(crate) fn little_endian(&self, at: usize, count: usize) -> Option<usize> {
         let bytes = self.all.get(at..at.checked_add(count)?)?;
         Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte)))
     }
 
     /// Index of the first `byte` from `from` on, before `to`.
-    pub(crate) fn find(&self, byte: u8, from: usize, to: usize) -> Option<usize> {
+    pub(crate) fn find_byte(&self, byte: u8, from: usize, to: usize) -> Option<usize> {
         self.range(from, to).iter().position(|of| *of == byte).map(|index| from + index)
     }
 }

@@ -11,20 +11,20 @@ mod mysql;
 mod postgresql;
 mod websocket;
 
-pub(crate) use amqp::amqp;
-pub(crate) use dns::{dns, question};
-pub(crate) use fastcgi::fastcgi;
-pub(crate) use kafka::kafka;
-pub(crate) use memcached::memcached;
-pub(crate) use mongodb::mongodb;
-pub(crate) use mysql::{is_answer_of_mysql, is_head_of_mysql, is_statement_of_mysql, mysql};
-pub(crate) use postgresql::{postgresql, postgresql_startup};
-pub(crate) use websocket::websocket;
+pub(crate) use amqp::blank_amqp;
+pub(crate) use dns::{blank_dns, question_end};
+pub(crate) use fastcgi::blank_fastcgi;
+pub(crate) use kafka::blank_kafka;
+pub(crate) use memcached::blank_memcached_binary;
+pub(crate) use mongodb::blank_mongodb;
+pub(crate) use mysql::{blank_mysql, is_mysql_header, is_mysql_response, is_mysql_statement};
+pub(crate) use postgresql::{blank_postgresql, blank_postgresql_startup};
+pub(crate) use websocket::blank_websocket;
 
-use crate::bytes::Bytes;
+use crate::bytes::TurnBytes;
 
 /// Whether a turn is the head of a message that came alone, as receivers read it who ask for the
 /// rest then: its length, which is less than 2^24, and a type and a channel before it.
-pub(crate) fn is_head_alone(turn: &Bytes<'_>) -> bool {
-    matches!(turn.rest(0), [0, _, _, _] | [0 | 1, _] | [1..=3, 0..=7, _, 0, _, _, _])
+pub(crate) fn is_header_only(turn: &TurnBytes<'_>) -> bool {
+    matches!(turn.rest_from(0), [0, _, _, _] | [0 | 1, _] | [1..=3, 0..=7, _, 0, _, _, _])
 }

@@ -9,54 +9,54 @@ mod sql;
 mod target;
 
 pub use bytes::BLANK;
-use bytes::Bytes;
-pub use context::Context;
-use context::State;
-pub use sql::{executed_comment_mark, skip_sql_lead};
-pub use target::Target;
+use bytes::TurnBytes;
+pub use context::TurnContext;
+use context::TurnExpectation;
+pub use sql::{executable_comment_mark, skip_leading_comments};
+pub use target::RequestTarget;
 
 /// Blanks the beginning of what one end says until the other one does, but for what names its
 /// messages. What is of no known protocol is blanked as a whole.
 ///
 /// `turn` has all bytes from the first one on, as far as they came. `direction` (0 or 1) says whose
 /// they are, and `context` is what is known of the conversation.
-pub fn blank_turn(turn: &mut [u8], context: &mut Context, direction: u8) {
+pub fn blank_turn(turn: &mut [u8], context: &mut TurnContext, direction: u8) {
     let length = turn.len();
-    let turn = &mut Bytes::of(turn);
+    let turn = &mut TurnBytes::new(turn);
     // A text has no zeros; lengths of binary protocols have.
-    let is_text = turn.at(0).is_some_and(|byte| byte.is_ascii_graphic())
-        && turn.at(1).is_none_or(|byte| byte >= b' ' || matches!(byte, b'\r' | b'\n'))
+    let is_text = turn.byte_at(0).is_some_and(|byte| byte.is_ascii_graphic())
+        && turn.byte_at(1).is_none_or(|byte| byte >= b' ' || matches!(byte, b'\r' | b'\n'))
         && !turn.range(0, 16).contains(&0);
-    let answers_tls = context.other_said(direction) == State::WantsTls
+    let answers_tls = context.expectation_of_peer(direction) == TurnExpectation::WantsTls
         && length == 1
-        && matches!(turn.at(0), Some(b'N' | b'S' | b'G'));
+        && matches!(turn.byte_at(0), Some(b'N' | b'S' | b'G'));
     let is_known = if answers_tls {
         true
     } else if is_text {
-        lines::blank(turn, context, direction);
+        lines::blank_lines(turn, context, direction);
         true
     } else {
-        context.says(direction, State::Nothing);
+        context.note_expectation(direction, TurnExpectation::Nothing);
         // The length of a packet may be a letter, and the length behind a letter a command.
-        let is_packet = turn.little(0, 3).is_some_and(|packet| packet + 4 == length);
+        let is_packet = turn.little_endian(0, 3).is_some_and(|packet| packet + 4 == length);
         let is_mysql =
-            is_packet || frames::is_statement_of_mysql(turn) || frames::is_answer_of_mysql(turn);
-        frames::is_head_of_mysql(turn)
-            || is_mysql && frames::mysql(turn)
-            || frames::mongodb(turn)
-            || frames::postgresql(turn)
-            || binary(turn, context, direction)
-            || frames::is_head_alone(turn)
+            is_packet || frames::is_mysql_statement(turn) || frames::is_mysql_response(turn);
+        frames::is_mysql_header(turn)
+            || is_mysql && frames::blank_mysql(turn)
+            || frames::blank_mongodb(turn)
+            || frames::blank_postgresql(turn)
+            || blank_frames(turn, context, direction)
+            || frames::is_header_only(turn)
     };
     if !is_known {
-        turn.blank(0, length);
+        turn.blank_range(0, length);
     }
 }
 
 /// Whether a turn that begins with `turn` is of no known protocol for certain, and so is blanked as
 /// a whole: a text whose first word is too long. Most texts that are none of ours are.
 #[inline(always)]
-pub fn is_of_no_protocol(turn: &[u8], context: Context) -> bool {
+pub fn has_no_protocol(turn: &[u8], context: TurnContext) -> bool {
     const LOW: u64 = 0x2121_2121_2121_2121;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     // Whether each of eight bytes is graphic.
@@ -70,19 +70,19 @@ pub fn is_of_no_protocol(turn: &[u8], context: Context) -> bool {
 
 /// Part of a datagram that is kept, or whose bytes are blanked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept<'datagram> {
+pub enum DatagramSpan<'datagram> {
     /// These bytes are kept.
     Bytes(&'datagram [u8]),
     /// As many bytes are blanked.
     Blank(usize),
 }
 
-impl Kept<'_> {
+impl DatagramSpan<'_> {
     /// Number of its bytes.
-    pub fn length(&self) -> usize {
+    pub fn byte_count(&self) -> usize {
         match self {
-            Kept::Bytes(bytes) => bytes.len(),
-            Kept::Blank(count) => *count,
+            DatagramSpan::Bytes(bytes) => bytes.len(),
+            DatagramSpan::Blank(count) => *count,
         }
     }
 }
@@ -96,12 +96,12 @@ pub struct DatagramQuestion<'datagram> {
 
 impl<'datagram> DatagramQuestion<'datagram> {
     /// Question of a datagram; `None` where there is none that makes sense. Then all is blanked.
-    pub fn of(datagram: &'datagram [u8]) -> Option<DatagramQuestion<'datagram>> {
-        frames::question(datagram).map(|end| DatagramQuestion { datagram, end })
+    pub fn parse(datagram: &'datagram [u8]) -> Option<DatagramQuestion<'datagram>> {
+        frames::question_end(datagram).map(|end| DatagramQuestion { datagram, end })
     }
 
     /// What is kept of the datagram, in order; all behind the last part is blanked.
-    pub fn pieces(self) -> impl Iterator<Item = Kept<'datagram>> {
+    pub fn spans(self) -> impl Iterator<Item = DatagramSpan<'datagram>> {
         let DatagramQuestion { datagram, end } = self;
         // The head, then labels, then the type and the class that are asked for.
         let mut at = 0;
@@ -112,14 +112,14 @@ impl<'datagram> DatagramQuestion<'datagram> {
                 is_label = false;
                 let length = usize::from(*datagram.get(from.checked_sub(1)?)?);
                 at += length;
-                return Some(Kept::Blank(length));
+                return Some(DatagramSpan::Blank(length));
             }
             at = if from == 0 { 13 } else { from + 1 };
             match datagram.get(at - 1)? {
                 0 => at = end,
                 _ => is_label = true,
             }
-            datagram.get(from..at).map(Kept::Bytes)
+            datagram.get(from..at).map(DatagramSpan::Bytes)
         })
     }
 }
@@ -127,22 +127,22 @@ impl<'datagram> DatagramQuestion<'datagram> {
 /// Blanks a datagram, but for what names it.
 pub fn blank_datagram(datagram: &mut [u8]) {
     let length = datagram.len();
-    let datagram = &mut Bytes::of(datagram);
-    if !frames::dns(datagram, 0) {
-        datagram.blank(0, length);
+    let datagram = &mut TurnBytes::new(datagram);
+    if !frames::blank_dns(datagram, 0) {
+        datagram.blank_range(0, length);
     }
 }
 
 /// Blanks frames of a protocol; false where it is not known.
-fn binary(turn: &mut Bytes<'_>, context: &mut Context, direction: u8) -> bool {
-    frames::postgresql_startup(turn, context, direction)
-        || frames::memcached(turn)
-        || frames::websocket(turn)
-        || frames::amqp(turn)
-        || frames::fastcgi(turn)
-        || frames::kafka(turn, context)
-        || turn.big(0, 2).is_some_and(|length| length >= 17) && frames::dns(turn, 2)
-        || frames::mysql(turn)
+fn blank_frames(turn: &mut TurnBytes<'_>, context: &mut TurnContext, direction: u8) -> bool {
+    frames::blank_postgresql_startup(turn, context, direction)
+        || frames::blank_memcached_binary(turn)
+        || frames::blank_websocket(turn)
+        || frames::blank_amqp(turn)
+        || frames::blank_fastcgi(turn)
+        || frames::blank_kafka(turn, context)
+        || turn.big_endian(0, 2).is_some_and(|length| length >= 17) && frames::blank_dns(turn, 2)
+        || frames::blank_mysql(turn)
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! is known, and numbers that tell where it ends; all else is blanked, also whole lines
 //! that are not known.
 
-use crate::bytes::{BLANK, Bytes};
-use crate::context::{Context, State};
+use crate::bytes::{BLANK, TurnBytes};
+use crate::context::{TurnContext, TurnExpectation};
 
 /// Commands of SMTP.
 const SMTP: &[&[u8]] = &[
@@ -75,7 +75,7 @@ const LONGEST_TAG: usize = 16;
 
 /// Form of what is behind a command of memcached.
 #[derive(Clone, Copy)]
-enum Form {
+enum CommandForm {
     /// As many numbers, then keys.
     Keys(usize),
     /// A key and numbers, the fourth word the length of a value.
@@ -91,32 +91,32 @@ enum Form {
 }
 
 /// Commands of memcached.
-const MEMCACHED: &[(&[u8], Form)] = &[
-    (b"get", Form::Keys(0)),
-    (b"gets", Form::Keys(0)),
-    (b"gat", Form::Keys(1)),
-    (b"gats", Form::Keys(1)),
-    (b"set", Form::Stores),
-    (b"add", Form::Stores),
-    (b"replace", Form::Stores),
-    (b"append", Form::Stores),
-    (b"prepend", Form::Stores),
-    (b"cas", Form::Stores),
-    (b"delete", Form::Key),
-    (b"incr", Form::Key),
-    (b"decr", Form::Key),
-    (b"touch", Form::Key),
-    (b"mg", Form::Meta),
-    (b"md", Form::Meta),
-    (b"ma", Form::Meta),
-    (b"me", Form::Meta),
-    (b"ms", Form::MetaStores),
-    (b"mn", Form::Words),
-    (b"version", Form::Words),
-    (b"quit", Form::Words),
-    (b"stats", Form::Words),
-    (b"flush_all", Form::Words),
-    (b"verbosity", Form::Words),
+const MEMCACHED: &[(&[u8], CommandForm)] = &[
+    (b"get", CommandForm::Keys(0)),
+    (b"gets", CommandForm::Keys(0)),
+    (b"gat", CommandForm::Keys(1)),
+    (b"gats", CommandForm::Keys(1)),
+    (b"set", CommandForm::Stores),
+    (b"add", CommandForm::Stores),
+    (b"replace", CommandForm::Stores),
+    (b"append", CommandForm::Stores),
+    (b"prepend", CommandForm::Stores),
+    (b"cas", CommandForm::Stores),
+    (b"delete", CommandForm::Key),
+    (b"incr", CommandForm::Key),
+    (b"decr", CommandForm::Key),
+    (b"touch", CommandForm::Key),
+    (b"mg", CommandForm::Meta),
+    (b"md", CommandForm::Meta),
+    (b"ma", CommandForm::Meta),
+    (b"me", CommandForm::Meta),
+    (b"ms", CommandForm::MetaStores),
+    (b"mn", CommandForm::Words),
+    (b"version", CommandForm::Words),
+    (b"quit", CommandForm::Words),
+    (b"stats", CommandForm::Words),
+    (b"flush_all", CommandForm::Words),
+    (b"verbosity", CommandForm::Words),
 ];
 
 /// Answers of memcached.
@@ -146,50 +146,53 @@ const ANSWERS: &[&[u8]] = &[
 
 /// Blanks lines of text. `context` is what is known of the conversation, and `direction` whose turn
 /// it is.
-pub(crate) fn blank(turn: &mut Bytes<'_>, context: &mut Context, direction: u8) {
-    let mut state = context.other_said(direction);
-    context.says(direction, State::Nothing);
+pub(crate) fn blank_lines(turn: &mut TurnBytes<'_>, context: &mut TurnContext, direction: u8) {
+    let mut state = context.expectation_of_peer(direction);
+    context.note_expectation(direction, TurnExpectation::Nothing);
     let mut at = 0;
     while at < turn.len() {
-        let end = turn.find(b'\n', at, turn.len()).unwrap_or(turn.len());
+        let end = turn.find_byte(b'\n', at, turn.len()).unwrap_or(turn.len());
         let is_whole = end < turn.len();
-        let text_end = if end > at && turn.at(end - 1) == Some(b'\r') { end - 1 } else { end };
+        let text_end = if end > at && turn.byte_at(end - 1) == Some(b'\r') { end - 1 } else { end };
         let mut value = 0;
         match state {
             // A mail, or an answer to a question about a password.
-            State::WantsMail | State::WantsLogin => {
-                if state == State::WantsMail && is_whole && turn.range(at, text_end) == b"." {
+            TurnExpectation::WantsMail | TurnExpectation::WantsLogin => {
+                if state == TurnExpectation::WantsMail
+                    && is_whole
+                    && turn.range(at, text_end) == b"."
+                {
                     // Commands may follow the mail.
-                    state = State::Nothing;
+                    state = TurnExpectation::Nothing;
                 } else {
-                    turn.blank(at, text_end);
+                    turn.blank_range(at, text_end);
                 }
             }
-            State::Nothing | State::WantsTls => {
-                value = line(turn, at, text_end, is_whole, context, direction)
+            TurnExpectation::Nothing | TurnExpectation::WantsTls => {
+                value = blank_line(turn, at, text_end, is_whole, context, direction)
             }
         }
         at = (end + 1).saturating_add(value);
-        turn.blank(end + 1, at);
+        turn.blank_range(end + 1, at);
     }
 }
 
 /// Blanks a line but for what is kept of it. Returns the length of the value behind it.
-fn line(
-    turn: &mut Bytes<'_>,
+fn blank_line(
+    turn: &mut TurnBytes<'_>,
     from: usize,
     to: usize,
     is_whole: bool,
-    context: &mut Context,
+    context: &mut TurnContext,
     direction: u8,
 ) -> usize {
-    let first = word(turn, from, to);
+    let first = word_end(turn, from, to);
     let text = turn.range(from, to);
     let word_at = |end: usize| text.get(..end - from).unwrap_or(&[]);
     let one = word_at(first);
     // A word that is not whole says nothing.
     if first == to && !is_whole {
-        turn.blank(from, to);
+        turn.blank_range(from, to);
         return 0;
     }
     // Replies of SMTP.
@@ -198,12 +201,12 @@ fn line(
         && matches!(rest.first(), None | Some(b' ' | b'-'))
     {
         let state = match [*a, *b, *c] {
-            [b'3', b'5', b'4'] => State::WantsMail,
-            [b'3', b'3', b'4'] => State::WantsLogin,
-            _ => State::Nothing,
+            [b'3', b'5', b'4'] => TurnExpectation::WantsMail,
+            [b'3', b'3', b'4'] => TurnExpectation::WantsLogin,
+            _ => TurnExpectation::Nothing,
         };
-        context.says(direction, state);
-        turn.blank(from + 4, to);
+        context.note_expectation(direction, state);
+        turn.blank_range(from + 4, to);
         return 0;
     }
     if is_in(SMTP, one) {
@@ -216,36 +219,37 @@ fn line(
             () => 1,
         };
         let is_chunk = one.eq_ignore_ascii_case(b"BDAT");
-        let length = if is_chunk { number(turn.range(first + 1, first + kept)) } else { None };
-        turn.blank(first + kept, to);
+        let length =
+            if is_chunk { parse_number(turn.range(first + 1, first + kept)) } else { None };
+        turn.blank_range(first + kept, to);
         return length.unwrap_or(0);
     }
     if let Some((_, form)) = MEMCACHED.iter().find(|(name, _)| *name == one) {
-        return command(turn, first, to, *form);
+        return blank_memcached_command(turn, first, to, *form);
     }
     if one == b"VALUE" || one == b"VA" {
         let key = one == b"VALUE";
-        return numbers(turn, first, to, usize::from(key), if key { 2 } else { 0 });
+        return blank_numbers(turn, first, to, usize::from(key), if key { 2 } else { 0 });
     }
     if ANSWERS.contains(&one) {
-        turn.blank(first + 1, to);
+        turn.blank_range(first + 1, to);
         return 0;
     }
     if (1..=20).contains(&one.len()) && first == to && one.iter().all(u8::is_ascii_digit) {
         turn.range_mut(from, to).fill(b'0');
         return 0;
     }
-    imap(turn, from, first, to)
+    blank_imap_line(turn, from, first, to)
 }
 
 /// Blanks a line but for what is kept of it of IMAP, and the length of a literal at its end, which
 /// it returns.
-fn imap(turn: &mut Bytes<'_>, from: usize, first: usize, to: usize) -> usize {
-    let literal = literal(turn.range(from, to));
+fn blank_imap_line(turn: &mut TurnBytes<'_>, from: usize, first: usize, to: usize) -> usize {
+    let literal = imap_literal(turn.range(from, to));
     let tail = to - literal.map_or(0, |(_, length)| length);
     let tag = turn.range(from, first);
     let second_from = (first + 1).min(to);
-    let second = word(turn, second_from, to);
+    let second = word_end(turn, second_from, to);
     let verb = turn.range(second_from, second);
     let is_tag = (1..=LONGEST_TAG).contains(&tag.len())
         && tag.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'.')
@@ -255,7 +259,7 @@ fn imap(turn: &mut Bytes<'_>, from: usize, first: usize, to: usize) -> usize {
         b"*" | b"+" => first,
         _ if is_tag && is_in(STATUSES, verb) => second,
         _ if is_tag && verb.eq_ignore_ascii_case(b"UID") => {
-            let third = word(turn, (second + 1).min(to), to);
+            let third = word_end(turn, (second + 1).min(to), to);
             let of_uid = turn.range((second + 1).min(to), third);
             if is_in(IMAP, of_uid) { third } else { second }
         }
@@ -264,28 +268,33 @@ fn imap(turn: &mut Bytes<'_>, from: usize, first: usize, to: usize) -> usize {
     };
     // The space behind it says that the word is whole.
     let kept = if kept > from { (kept + 1).min(to) } else { kept };
-    turn.blank(kept.min(tail), tail);
+    turn.blank_range(kept.min(tail), tail);
     literal.map_or(0, |(value, _)| value)
 }
 
 /// Literal of IMAP that a line tells at its end, `{12}` or `{12+}`: its length, and that of the
 /// text.
-fn literal(line: &[u8]) -> Option<(usize, usize)> {
+fn imap_literal(line: &[u8]) -> Option<(usize, usize)> {
     let inner = line.strip_suffix(b"}")?;
     let digits = inner.strip_suffix(b"+").unwrap_or(inner);
     let begin = digits.iter().rposition(|byte| !byte.is_ascii_digit())?;
     let of = digits.get(begin + 1..)?;
     let is_it = digits.get(begin) == Some(&b'{') && (1..=9).contains(&of.len());
-    Some((number(of)?, line.len() - begin)).filter(|_| is_it)
+    Some((parse_number(of)?, line.len() - begin)).filter(|_| is_it)
 }
 
 /// Blanks what is behind a command of memcached, but for what tells its form. Returns the length of
 /// the value behind the line.
-fn command(turn: &mut Bytes<'_>, from: usize, to: usize, form: Form) -> usize {
+fn blank_memcached_command(
+    turn: &mut TurnBytes<'_>,
+    from: usize,
+    to: usize,
+    form: CommandForm,
+) -> usize {
     match form {
-        Form::Keys(count) => {
+        CommandForm::Keys(count) => {
             let mut index = 0;
-            each_word(turn, from, to, |word| {
+            for_each_word(turn, from, to, |word| {
                 let is_kept = index < count && word.iter().all(u8::is_ascii_digit);
                 index += 1;
                 if !is_kept {
@@ -294,10 +303,10 @@ fn command(turn: &mut Bytes<'_>, from: usize, to: usize, form: Form) -> usize {
             });
             0
         }
-        Form::Stores => numbers(turn, from, to, 1, 3),
-        Form::Key => {
+        CommandForm::Stores => blank_numbers(turn, from, to, 1, 3),
+        CommandForm::Key => {
             let mut index = 0;
-            each_word(turn, from, to, |word| {
+            for_each_word(turn, from, to, |word| {
                 // Times may be negative.
                 if word.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') && index > 0 {
                     word.iter_mut().filter(|byte| **byte != b'-').for_each(|byte| *byte = b'0');
@@ -308,12 +317,12 @@ fn command(turn: &mut Bytes<'_>, from: usize, to: usize, form: Form) -> usize {
             });
             0
         }
-        Form::Meta | Form::MetaStores => {
+        CommandForm::Meta | CommandForm::MetaStores => {
             let (mut index, mut value) = (0, 0);
-            each_word(turn, from, to, |word| {
-                let length = number(word).filter(|_| index == 1);
+            for_each_word(turn, from, to, |word| {
+                let length = parse_number(word).filter(|_| index == 1);
                 match (index, form, length) {
-                    (1, Form::MetaStores, Some(length)) => value = length + 2,
+                    (1, CommandForm::MetaStores, Some(length)) => value = length + 2,
                     // A flag, and not what it says.
                     (1.., ..) if word.first().is_some_and(u8::is_ascii_alphabetic) => {
                         word.get_mut(1..).unwrap_or_default().fill(BLANK);
@@ -324,8 +333,8 @@ fn command(turn: &mut Bytes<'_>, from: usize, to: usize, form: Form) -> usize {
             });
             value
         }
-        Form::Words => {
-            turn.blank(from + 1, to);
+        CommandForm::Words => {
+            turn.blank_range(from + 1, to);
             0
         }
     }
@@ -333,10 +342,16 @@ fn command(turn: &mut Bytes<'_>, from: usize, to: usize, form: Form) -> usize {
 
 /// Blanks the first `keys` words from `from` on, and others that are no numbers. Returns the length
 /// of a value, which the word `length` tells, with the end of its line.
-fn numbers(turn: &mut Bytes<'_>, from: usize, to: usize, keys: usize, length: usize) -> usize {
+fn blank_numbers(
+    turn: &mut TurnBytes<'_>,
+    from: usize,
+    to: usize,
+    keys: usize,
+    length: usize,
+) -> usize {
     let (mut index, mut value) = (0, 0);
-    each_word(turn, from, to, |word| {
-        match number(word).filter(|_| index >= keys) {
+    for_each_word(turn, from, to, |word| {
+        match parse_number(word).filter(|_| index >= keys) {
             Some(told) if index == length => value = told + 2,
             Some(_) => {}
             None if word == b"noreply" && index > keys => {}
@@ -348,18 +363,18 @@ fn numbers(turn: &mut Bytes<'_>, from: usize, to: usize, keys: usize, length: us
 }
 
 /// Calls `each` for the words from `from` to `to`.
-fn each_word(turn: &mut Bytes<'_>, from: usize, to: usize, each: impl FnMut(&mut [u8])) {
+fn for_each_word(turn: &mut TurnBytes<'_>, from: usize, to: usize, each: impl FnMut(&mut [u8])) {
     let words = turn.range_mut(from, to).split_mut(|byte| *byte == b' ');
     words.filter(|word| !word.is_empty()).for_each(each);
 }
 
 /// End of the word that begins at `from`.
-fn word(turn: &Bytes<'_>, from: usize, to: usize) -> usize {
-    turn.find(b' ', from, to).unwrap_or(to)
+fn word_end(turn: &TurnBytes<'_>, from: usize, to: usize) -> usize {
+    turn.find_byte(b' ', from, to).unwrap_or(to)
 }
 
 /// Number that all of these digits tell.
-fn number(digits: &[u8]) -> Option<usize> {
+fn parse_number(digits: &[u8]) -> Option<usize> {
     if digits.is_empty() || digits.len() > 9 {
         return None;
     }

@@ -4,10 +4,10 @@
 //! What is blanked keeps its length and its form, so that a reader finds the same tables: a text in
 //! quotes stays one, and a number a number.
 
-mod lead;
+mod leading_comments;
 mod words;
 
-pub use self::lead::{executed_comment_mark, skip_sql_lead};
+pub use self::leading_comments::{executable_comment_mark, skip_leading_comments};
 use self::words::{KEYWORDS, OBJECTS, OF_OBJECTS, OF_ROWS, OTHERS};
 use crate::bytes::BLANK;
 
@@ -17,14 +17,14 @@ const LETTER: u8 = b'x';
 /// Whether a text begins as a statement does: with a word that begins one, and something behind it,
 /// or nothing where the text is `whole`. Comments and the like may stand before that; one that does
 /// not end is all that is there of a statement.
-pub(crate) fn begins(text: &[u8], whole: bool) -> bool {
-    let Some(text) = skip_sql_lead(text) else {
+pub(crate) fn begins_statement(text: &[u8], whole: bool) -> bool {
+    let Some(text) = skip_leading_comments(text) else {
         return matches!(text.trim_ascii_start(), [b'-', b'-', ..] | [b'/', b'*', ..]);
     };
     let end = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let behind = match text.get(end..).unwrap_or(&[]) {
         [b'/', b'*', ..] => true,
-        [byte, ..] => separates(*byte),
+        [byte, ..] => is_separator(*byte),
         [] => whole,
     };
     let word = text.get(..end).unwrap_or(&[]);
@@ -32,7 +32,7 @@ pub(crate) fn begins(text: &[u8], whole: bool) -> bool {
 }
 
 /// Whether a byte may follow the first word of a statement.
-fn separates(byte: u8) -> bool {
+fn is_separator(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b';' | b'(' | 0)
 }
 
@@ -42,7 +42,7 @@ fn is_in(list: &[&[u8]], word: &[u8]) -> bool {
 
 /// Token of a statement that may stand in front of an alias.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
+enum PrecedingToken {
     /// A keyword, a sign, or the beginning.
     Other,
     /// The word AS.
@@ -53,15 +53,15 @@ enum Before {
 
 /// Server whose SQL a statement is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(crate) enum SqlDialect {
     PostgreSql,
     MySql,
 }
 
 /// Blanks the literals of a statement.
-pub(crate) fn blank(text: &mut [u8], dialect: Dialect) {
+pub(crate) fn blank_literals(text: &mut [u8], dialect: SqlDialect) {
     let mut at = 0;
-    let mut before = Before::Other;
+    let mut before = PrecedingToken::Other;
     let mut has_begun = false;
     // How many words of a statement about an object were looked at; 0 for others.
     let mut of_object = 0;
@@ -69,44 +69,44 @@ pub(crate) fn blank(text: &mut [u8], dialect: Dialect) {
         let behind = text.get(at + 1).copied();
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' => at += 1,
-            b'\\' | 0 => return fill(text, at + 1, usize::MAX, BLANK),
+            b'\\' | 0 => return fill_range(text, at + 1, usize::MAX, BLANK),
             // MySQL knows a comment by the space behind its dashes.
             b'-' if behind == Some(b'-') => match (dialect, text.get(at + 2)) {
-                (Dialect::MySql, Some(next)) if next.is_ascii_whitespace() => {
+                (SqlDialect::MySql, Some(next)) if next.is_ascii_whitespace() => {
                     at = line_comment(text, at + 2 + usize::from(*next != b'\n'));
                 }
-                (Dialect::MySql, Some(_)) if has_begun => {
-                    (at, before) = (at + 2, Before::Other);
+                (SqlDialect::MySql, Some(_)) if has_begun => {
+                    (at, before) = (at + 2, PrecedingToken::Other);
                 }
                 _ => at = line_comment(text, at + 2),
             },
             b'#' => at = line_comment(text, at + 1),
             b'/' if behind == Some(b'*') => {
-                let executed = executed_comment_mark(text.get(at + 2..).unwrap_or(&[]));
+                let executed = executable_comment_mark(text.get(at + 2..).unwrap_or(&[]));
                 at = match dialect {
-                    Dialect::MySql if executed > 0 => at + 2 + executed,
-                    _ => comment(text, at + 2),
+                    SqlDialect::MySql if executed > 0 => at + 2 + executed,
+                    _ => blank_block_comment(text, at + 2),
                 };
             }
             b'\'' => {
-                let Some(end) = quoted(text, at, b'\'', BLANK) else { return };
-                (at, before) = (end, Before::Value);
+                let Some(end) = blank_quoted(text, at, b'\'', BLANK) else { return };
+                (at, before) = (end, PrecedingToken::Value);
             }
-            b'"' if dialect == Dialect::MySql => {
-                let Some(end) = quoted(text, at, b'"', BLANK) else { return };
-                (at, before) = (end, Before::Value);
+            b'"' if dialect == SqlDialect::MySql => {
+                let Some(end) = blank_quoted(text, at, b'"', BLANK) else { return };
+                (at, before) = (end, PrecedingToken::Value);
             }
             // A name, which is kept where a table may stand.
             b'"' | b'`' => {
-                let end = find(text, at + 1, byte);
-                let is_name = end < text.len() && end - at <= 64 && before == Before::Other;
+                let end = find_byte(text, at + 1, byte);
+                let is_name = end < text.len() && end - at <= 64 && before == PrecedingToken::Other;
                 if !is_name || text.get(end + 1) == Some(&b'.') {
-                    fill(text, at + 1, end, LETTER);
+                    fill_range(text, at + 1, end, LETTER);
                 }
-                (at, before) = (end + 1, Before::Value);
+                (at, before) = (end + 1, PrecedingToken::Value);
             }
             b';' => {
-                (has_begun, of_object, before) = (false, 0, Before::Other);
+                (has_begun, of_object, before) = (false, 0, PrecedingToken::Other);
                 at += 1;
             }
             b'$' => {
@@ -115,14 +115,14 @@ pub(crate) fn blank(text: &mut [u8], dialect: Dialect) {
                 let end = at + 1 + tag.count();
                 if text.get(end) == Some(&b'$') && !behind.is_some_and(|of| of.is_ascii_digit()) {
                     // What the tag is decides where the text ends, so all behind it is blanked.
-                    return fill(text, end + 1, usize::MAX, BLANK);
+                    return fill_range(text, end + 1, usize::MAX, BLANK);
                 }
-                (at, before) = (end, Before::Value);
+                (at, before) = (end, PrecedingToken::Value);
             }
             b'0'..=b'9' => {
                 let end = word_end(text, at);
-                digits(text, at, end);
-                (at, before) = (end, Before::Value);
+                mask_digits(text, at, end);
+                (at, before) = (end, PrecedingToken::Value);
             }
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80.. => {
                 let end = word_end(text, at);
@@ -134,8 +134,8 @@ pub(crate) fn blank(text: &mut [u8], dialect: Dialect) {
                     } else if !is_in(OF_ROWS, word) {
                         // A reader that lost its place knows a statement by what separates its
                         // first word from the rest.
-                        let is_apart = text.get(end).is_some_and(|of| separates(*of));
-                        return fill(text, end + usize::from(is_apart), usize::MAX, BLANK);
+                        let is_apart = text.get(end).is_some_and(|of| is_separator(*of));
+                        return fill_range(text, end + usize::from(is_apart), usize::MAX, BLANK);
                     }
                     at = end;
                     continue;
@@ -143,7 +143,7 @@ pub(crate) fn blank(text: &mut [u8], dialect: Dialect) {
                 if of_object > 0 {
                     let is_table = word.eq_ignore_ascii_case(b"TABLE");
                     if !is_table && !is_in(OBJECTS, word) {
-                        return fill(text, at, usize::MAX, BLANK);
+                        return fill_range(text, at, usize::MAX, BLANK);
                     }
                     of_object = if is_table || of_object > 5 { 0 } else { of_object + 1 };
                     at = end;
@@ -155,32 +155,36 @@ pub(crate) fn blank(text: &mut [u8], dialect: Dialect) {
                 let is_plain = end - at <= 64 && word.is_ascii();
                 let is_keyword = !is_qualifier && is_plain && is_in(KEYWORDS, word);
                 let is_as = is_keyword && word.eq_ignore_ascii_case(b"AS");
-                let is_alias = before != Before::Other && !is_keyword;
+                let is_alias = before != PrecedingToken::Other && !is_keyword;
                 if is_qualifier || is_alias && !is_prefix || !is_plain {
-                    fill(text, at, end, LETTER);
+                    fill_range(text, at, end, LETTER);
                 }
                 before = match () {
-                    () if is_as => Before::As,
-                    () if is_keyword => Before::Other,
-                    () => Before::Value,
+                    () if is_as => PrecedingToken::As,
+                    () if is_keyword => PrecedingToken::Other,
+                    () => PrecedingToken::Value,
                 };
                 at = end;
             }
             _ => {
-                before = if byte == b')' || byte == b']' { Before::Value } else { Before::Other };
+                before = if byte == b')' || byte == b']' {
+                    PrecedingToken::Value
+                } else {
+                    PrecedingToken::Other
+                };
                 at += 1;
             }
         }
     }
 }
 
-fn fill(text: &mut [u8], from: usize, to: usize, byte: u8) {
+fn fill_range(text: &mut [u8], from: usize, to: usize, byte: u8) {
     let to = to.min(text.len());
     text.get_mut(from..to).unwrap_or_default().fill(byte);
 }
 
 /// Index of the next `byte` from `from` on; the end where there is none.
-fn find(text: &[u8], from: usize, byte: u8) -> usize {
+fn find_byte(text: &[u8], from: usize, byte: u8) -> usize {
     let rest = text.get(from..).unwrap_or(&[]);
     from + rest.iter().position(|of| *of == byte).unwrap_or(rest.len())
 }
@@ -191,14 +195,14 @@ fn word_end(text: &[u8], from: usize) -> usize {
 }
 
 /// Blanks what stands in quotes from `from` on. `None` where it does not end for sure.
-fn quoted(text: &mut [u8], from: usize, quote: u8, with: u8) -> Option<usize> {
+fn blank_quoted(text: &mut [u8], from: usize, quote: u8, with: u8) -> Option<usize> {
     let mut at = from + 1;
     loop {
         match text.get(at).copied() {
             None | Some(0) => return None,
             // Where the text ends depends on the server's settings.
             Some(b'\\') => {
-                fill(text, at + 1, usize::MAX, BLANK);
+                fill_range(text, at + 1, usize::MAX, BLANK);
                 return None;
             }
             Some(byte) if byte == quote => {
@@ -208,7 +212,7 @@ fn quoted(text: &mut [u8], from: usize, quote: u8, with: u8) -> Option<usize> {
                 at += 2;
             }
             Some(_) => {
-                fill(text, at, at + 1, with);
+                fill_range(text, at, at + 1, with);
                 at += 1;
             }
         }
@@ -217,31 +221,31 @@ fn quoted(text: &mut [u8], from: usize, quote: u8, with: u8) -> Option<usize> {
 
 /// Blanks a comment up to the end of its line.
 fn line_comment(text: &mut [u8], from: usize) -> usize {
-    let end = find(text, from, b'\n');
-    fill(text, from, end, BLANK);
+    let end = find_byte(text, from, b'\n');
+    fill_range(text, from, end, BLANK);
     end
 }
 
 /// Blanks a comment within stars.
-fn comment(text: &mut [u8], from: usize) -> usize {
+fn blank_block_comment(text: &mut [u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or(&[]);
     let end = rest.windows(2).position(|pair| pair == b"*/");
     let inner = rest.get(..end.unwrap_or(0)).unwrap_or(&[]);
     let is_nested = inner.windows(2).any(|pair| pair == b"/*");
     match end.filter(|_| !is_nested).map(|end| from + end) {
         Some(end) => {
-            fill(text, from, end, b' ');
+            fill_range(text, from, end, b' ');
             end + 2
         }
         // Comments within comments end elsewhere at each server.
         None => {
-            fill(text, from, usize::MAX, b' ');
+            fill_range(text, from, usize::MAX, b' ');
             text.len()
         }
     }
 }
 
 /// Puts a number of as many digits in the place of what begins with a digit.
-fn digits(text: &mut [u8], from: usize, to: usize) {
-    fill(text, from, to, b'0');
+fn mask_digits(text: &mut [u8], from: usize, to: usize) {
+    fill_range(text, from, to, b'0');
 }

@@ -4,7 +4,7 @@
 /// Place in a first line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Target {
+pub enum RequestTarget {
     /// In front of the target.
     #[default]
     Method = 0,
@@ -44,18 +44,22 @@ pub enum Target {
     Version,
 }
 
-impl Target {
+impl RequestTarget {
     /// Goes on with a byte of the line. Whether it is kept.
     #[inline]
-    pub fn keeps(&mut self, byte: u8) -> bool {
-        use Target::{Authority, Begin, Behind, Colon, Connect, Host, MaybeMethod, MaybePath};
-        use Target::{MaybeScheme, Method, Opaque, Parameters, Path, Port, Query, Scheme, Slashes};
+    pub fn accept_byte(&mut self, byte: u8) -> bool {
+        use RequestTarget::{
+            Authority, Begin, Behind, Colon, Connect, Host, MaybeMethod, MaybePath,
+        };
+        use RequestTarget::{
+            MaybeScheme, Method, Opaque, Parameters, Path, Port, Query, Scheme, Slashes,
+        };
         const CONNECT: &[u8] = b"CONNECT";
         const LONGEST_PORT: u8 = 5;
         const SCHEME: &[u8] = b"https";
         const VERSION: &[u8] = b"HTTP/1.";
         let (next, is_kept) = match (*self, byte) {
-            (Target::Version, _) | (_, b'\n') => (Target::Version, true),
+            (RequestTarget::Version, _) | (_, b'\n') => (RequestTarget::Version, true),
             (Behind(count), byte) if VERSION.get(usize::from(count)) == Some(&byte) => {
                 (Behind(count + 1), true)
             }
@@ -83,7 +87,7 @@ impl Target {
             (MaybeScheme(_), _) => (Query, false),
             // One space more, by mistake.
             (Begin, b' ') => (Begin, true),
-            (_, b' ' | b'\r') => (Target::Version, true),
+            (_, b' ' | b'\r') => (RequestTarget::Version, true),
             // A user's name may have anything, as in SIP.
             (Opaque, _) => (Opaque, false),
             (_, b'?') => (Query, true),

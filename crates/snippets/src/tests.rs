@@ -5,7 +5,7 @@ use super::*;
 /// A turn as it is kept.
 fn kept(turn: &[u8]) -> String {
     let mut turn = turn.to_vec();
-    blank_turn(&mut turn, &mut Context::default(), 0);
+    blank_turn(&mut turn, &mut TurnContext::default(), 0);
     turn.escape_ascii().to_string()
 }
 
@@ -21,18 +21,18 @@ fn a_statement_that_is_bound() {
 #[test]
 fn a_datagram_is_kept_by_pieces_as_it_is_blanked_in_place() {
     let mut query = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x05alice\x03box\0\0\x01\0\x01more".to_vec();
-    let pieces: Vec<u8> = DatagramQuestion::of(&query)
+    let pieces: Vec<u8> = DatagramQuestion::parse(&query)
         .unwrap()
-        .pieces()
+        .spans()
         .flat_map(|piece| match piece {
-            Kept::Bytes(bytes) => bytes.to_vec(),
-            Kept::Blank(count) => vec![BLANK; count],
+            DatagramSpan::Bytes(bytes) => bytes.to_vec(),
+            DatagramSpan::Blank(count) => vec![BLANK; count],
         })
         .collect();
     blank_datagram(&mut query);
     assert_eq!([&pieces[..], b"****"].concat(), query);
     assert!(!query.windows(5).any(|of| of == b"alice"));
-    assert!(DatagramQuestion::of(b"<13>alice: hello, this is a line of a log").is_none());
+    assert!(DatagramQuestion::parse(b"<13>alice: hello, this is a line of a log").is_none());
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn statements_keep_their_tables_alone() {
         let body = [text.as_bytes(), &[0]].concat();
         let query = [b"Q", &(body.len() as u32 + 4).to_be_bytes()[..], &body].concat();
         let mut turn = query.clone();
-        blank_turn(&mut turn, &mut Context::default(), 0);
+        blank_turn(&mut turn, &mut TurnContext::default(), 0);
         String::from_utf8(turn[5..turn.len() - 1].to_vec()).unwrap()
     };
     for (said, expected) in [
@@ -86,7 +86,7 @@ fn heads_of_packets_of_mysql_that_come_alone_are_kept() {
         let mut head = length.to_le_bytes().to_vec();
         head.extend([0, 0]);
         let mut turn = head.clone();
-        blank_turn(&mut turn, &mut Context::default(), 0);
+        blank_turn(&mut turn, &mut TurnContext::default(), 0);
         assert_eq!(turn, head);
     }
 }

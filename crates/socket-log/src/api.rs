@@ -18,7 +18,7 @@ macro_rules! apis {
 
         impl Api {
             /// Name of the function in libc; members of a family share that of the first.
-            pub fn name(self) -> &'static str {
+            pub fn libc_name(self) -> &'static str {
                 match self {
                     $(Api::$name => $text,)*
                 }

@@ -5,12 +5,13 @@
 //! its relative error is at most 1/32 (it is rounded down to one of 32 steps per power of two).
 //! What does not fit is written in the long form of the record, exactly.
 
-/// Largest duration, in ticks, that [`pack`] can hold (about 68 s for ticks of one nanosecond).
+/// Largest duration, in ticks, that [`pack_duration`] can hold (about 68 s for ticks of one
+/// nanosecond).
 pub(crate) const LARGEST: u64 = (63 << 30) + ((1 << 30) - 1);
 
 /// Packs `ticks` into ten bits, or `None` when it is larger than [`LARGEST`].
 #[inline]
-pub(crate) fn pack(ticks: u64) -> Option<u32> {
+pub(crate) fn pack_duration(ticks: u64) -> Option<u32> {
     if ticks < 32 {
         return Some(ticks as u32);
     }
@@ -23,9 +24,9 @@ pub(crate) fn pack(ticks: u64) -> Option<u32> {
     Some(exponent << 5 | mantissa)
 }
 
-/// Duration in ticks that [`pack`] put into the low ten bits of `bits`, rounded down.
+/// Duration in ticks that [`pack_duration`] put into the low ten bits of `bits`, rounded down.
 #[cfg(any(test, feature = "reader"))]
-pub(crate) fn unpack(bits: u32) -> u64 {
+pub(crate) fn unpack_duration(bits: u32) -> u64 {
     let (exponent, mantissa) = (bits >> 5 & 31, u64::from(bits & 31));
     if exponent == 0 { mantissa } else { (32 + mantissa) << (exponent - 1) }
 }
@@ -37,7 +38,7 @@ mod tests {
     #[test]
     fn small_durations_are_exact() {
         for ticks in 0..64 {
-            assert_eq!(unpack(pack(ticks).unwrap()), ticks);
+            assert_eq!(unpack_duration(pack_duration(ticks).unwrap()), ticks);
         }
     }
 
@@ -45,9 +46,9 @@ mod tests {
     fn larger_ones_are_rounded_down_by_at_most_one_part_in_32() {
         let mut ticks = 64u64;
         while ticks < LARGEST {
-            let packed = pack(ticks).unwrap();
+            let packed = pack_duration(ticks).unwrap();
             assert!(packed < 1 << 10);
-            let back = unpack(packed);
+            let back = unpack_duration(packed);
             assert!(back <= ticks && (ticks - back) * 32 <= ticks, "{ticks} came back as {back}");
             ticks += ticks / 7 + 1;
         }
@@ -55,7 +56,7 @@ mod tests {
 
     #[test]
     fn the_largest_fits_and_the_next_does_not() {
-        assert_eq!(pack(LARGEST), Some(1023));
-        assert_eq!(pack(LARGEST + 1), None);
+        assert_eq!(pack_duration(LARGEST), Some(1023));
+        assert_eq!(pack_duration(LARGEST + 1), None);
     }
 }

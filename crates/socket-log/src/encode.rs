@@ -7,17 +7,17 @@
 
 mod flows;
 mod goroutines;
-mod heads;
-mod numbered;
+mod numbered_enum;
 mod process;
 mod resources;
+mod snippets;
 mod transfers;
 mod words;
 
 pub use flows::*;
 pub use goroutines::*;
-pub use heads::*;
 pub use process::*;
 pub use resources::*;
+pub use snippets::*;
 pub use transfers::*;
-pub use words::{Words, join, padded, reserved};
+pub use words::{RecordWords, join_words, padded_words, reservation_word};

@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use crate::switches::{Found, RECORD_BYTES, SwitchLog};
-use crate::{Log, Record};
+use crate::switches::{RECORD_BYTES, SwitchEntry, SwitchLog};
+use crate::{LogRecord, SocketLog};
 
 /// Reads `bytes` as a log, in every way that there is.
 pub fn log(bytes: &[u8]) {
-    let Ok(log) = Log::from_bytes(Path::new("input"), bytes.to_vec()) else { return };
+    let Ok(log) = SocketLog::from_bytes(Path::new("input"), bytes.to_vec()) else { return };
     let header = log.header();
-    let _ = (header.total_lost(), format!("{header:?}"));
+    let _ = (header.lost_records(), format!("{header:?}"));
     let clock = log.clock();
     let mut cursor = clock.cursor();
     let mut records = 0u64;
@@ -21,9 +21,10 @@ pub fn log(bytes: &[u8]) {
             clock.realtime(entry.ticks),
             "a cursor is the clock"
         );
-        if let Record::Transfer { duration, .. } | Record::Datagram { duration, .. } = entry.record
+        if let LogRecord::Transfer { duration, .. } | LogRecord::Datagram { duration, .. } =
+            entry.record
         {
-            let _ = clock.nanoseconds(duration);
+            let _ = clock.duration_nanoseconds(duration);
         }
     });
     assert!(records * 4 <= bytes.len() as u64, "{records} records of {} bytes", bytes.len());
@@ -39,13 +40,13 @@ pub fn switches(bytes: &[u8]) {
     let _ = (format!("{:?}", log.header()), log.length());
     let (mut records, mut damaged) = (0, 0);
     log.for_each(|found| match found {
-        Found::Switch(switch) => {
+        SwitchEntry::Switch(switch) => {
             let begin = log.header().start.monotonic;
             assert!(switch.time >= begin, "{switch:?} is from before the file began");
             // Half a name is one, too.
             records += RECORD_BYTES as u64;
         }
-        Found::Damaged(damage) => {
+        SwitchEntry::Damaged(damage) => {
             damaged += damage.bytes;
             assert!(damage.offset <= bytes.len() as u64, "{damage} is behind the end");
             let _ = damage.to_string();
@@ -59,24 +60,42 @@ mod tests {
     use proptest::prelude::*;
 
     use super::log;
-    use crate::encode::{Datagram, Direction, Head, Origin, ProcessEvent, Role};
-    use crate::layout::head;
-    use crate::write::{LogWriter, TCP, UDP, inet, unix};
+    use crate::encode::{
+        DatagramRecord, Direction, FlowOrigin, FlowRole, ProcessEvent, SnippetHeader,
+    };
+    use crate::layout::snippet;
+    use crate::write::{LogWriter, TCP, UDP, inet_address, unix_address};
 
     /// A log with records of most kinds, of several threads and chunks.
     fn seed() -> Vec<u8> {
         let mut log = LogWriter::new("host", 7, "/bin/x");
         log.set_arguments(&["x", "-v"]);
-        let (one, other) =
-            (inet("10.0.0.1:80".parse().unwrap()), inet("[::1]:53".parse().unwrap()));
-        log.flow(1, 1, TCP, Origin::Socket, 11).endpoints(2, 1, Role::Connect, &one, &other, 0);
-        log.flow(3, 2, UDP, Origin::Socket, 12).endpoints(4, 2, Role::Bind, &unix("@name"), &[], 9);
+        let (one, other) = (
+            inet_address("10.0.0.1:80".parse().unwrap()),
+            inet_address("[::1]:53".parse().unwrap()),
+        );
+        log.flow(1, 1, TCP, FlowOrigin::Socket, 11).endpoints(
+            2,
+            1,
+            FlowRole::Connect,
+            &one,
+            &other,
+            0,
+        );
+        log.flow(3, 2, UDP, FlowOrigin::Socket, 12).endpoints(
+            4,
+            2,
+            FlowRole::Bind,
+            &unix_address("@name"),
+            &[],
+            9,
+        );
         for step in 0..300u64 {
-            log.thread(7 + (step % 3) as u32);
+            log.set_thread(7 + (step % 3) as u32);
             let ticks = 1_000 + step * step * 100_000;
             log.send(ticks, 1, step * step).receive(ticks + 5, 1, 1 << (step % 30));
             let (direction, checksum, flags) = (Direction::Send, step as u32, (step % 8) as u8);
-            log.datagram(&Datagram {
+            log.datagram(&DatagramRecord {
                 direction,
                 flow: 2,
                 ticks,
@@ -88,9 +107,9 @@ mod tests {
             });
             if step % 20 == 0 {
                 let bytes = "GET / HTTP/1.1\r\nhost: a\r\n\r\n".repeat(step as usize / 4);
-                let head = Head {
+                let head = SnippetHeader {
                     direction,
-                    class: head::HTTP1,
+                    class: snippet::HTTP1,
                     flow: 1,
                     ticks,
                     offset: 0,
@@ -100,11 +119,11 @@ mod tests {
                     datagram: false,
                     plain: false,
                 };
-                log.head(&head, bytes.as_bytes());
+                log.snippet(&head, bytes.as_bytes());
             }
         }
-        log.close(1 << 40, 1).process(1 << 41, ProcessEvent::Exit, 3);
-        log.bytes()
+        log.close(1 << 40, 1).process_event(1 << 41, ProcessEvent::Exit, 3);
+        log.to_bytes()
     }
 
     /// Writes the log as a seed of its target, where `scripts/fuzz` wants it.

@@ -54,12 +54,12 @@ pub const SHORT_WORDS: usize = 2;
 pub const SHORT_DATAGRAM_WORDS: usize = 4;
 /// Maximum number of words of a record.
 pub const LARGEST_RECORD_WORDS: usize = 255;
-/// Number of words of a head's record before its bytes, see [`kind::HEAD`].
-pub const HEAD_WORDS: usize = 5;
+/// Number of words of a head's record before its bytes, see `kind::SNIPPET`.
+pub const SNIPPET_WORDS: usize = 5;
 /// Maximum number of bytes of a head in one record. A longer head has several, one behind the
 /// other.
-pub const LARGEST_HEAD_BYTES: usize = 4 * (LARGEST_RECORD_WORDS - HEAD_WORDS);
-const _: () = assert!(LARGEST_HEAD_BYTES < 1 << head::LENGTH_BITS);
+pub const LARGEST_SNIPPET_BYTES: usize = 4 * (LARGEST_RECORD_WORDS - SNIPPET_WORDS);
+const _: () = assert!(LARGEST_SNIPPET_BYTES < 1 << snippet::LENGTH_BITS);
 /// Largest distance, in ticks, of a record's time from the thread's latest anchor. Beyond it the
 /// writer sets a new anchor. Times are stored as their low 32 bits and read back as the nearest to
 /// that anchor; the limit is half of what would be unambiguous, which leaves a signal handler a
@@ -91,12 +91,12 @@ pub mod goroutine {
 
     /// Id that stands for the goroutine of this number, of whose bits it has the low 30. 0 stands
     /// for none.
-    pub const fn thread(number: u64) -> u32 {
+    pub const fn thread_id(number: u64) -> u32 {
         if number == 0 { 0 } else { FIRST | number as u32 & (FIRST - 1) }
     }
 
     /// Whether an id stands for a goroutine.
-    pub const fn is(thread: u32) -> bool {
+    pub const fn is_goroutine(thread: u32) -> bool {
         thread >= FIRST
     }
 }
@@ -184,8 +184,8 @@ pub mod uncaptured {
     pub const CALLS_ANY: u32 = 1 << 3;
 }
 
-/// Classes and flags of a head's record, see [`kind::HEAD`].
-pub mod head {
+/// Classes and flags of a head's record, see `kind::SNIPPET`.
+pub mod snippet {
     /// Class of HTTP/1, and of what has heads of that form: the first line, and of the other lines
     /// those that name the message.
     pub const HTTP1: u8 = 1;
@@ -402,7 +402,7 @@ pub mod kind {
     /// A thread has got such a sign, or waits no longer for it.
     pub const WAKE: u8 = 32;
     /// Bytes of a message that name it (`SOCKCAP_PROTOCOLS`).
-    pub const HEAD: u8 = 33;
+    pub const SNIPPET: u8 = 33;
     /// The records behind it in the chunk are of a goroutine.
     pub const GOROUTINE: u8 = 34;
     /// A goroutine that waited may go on.

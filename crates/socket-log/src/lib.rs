@@ -25,8 +25,9 @@ pub use recording::{RECORDING_BYTES, RecordingId};
 
 #[cfg(feature = "reader")]
 pub use read::{
-    Ancestor, Chunk, Chunks, Clock, Cursor, Damage, Entry, Fault, Head, Header, Log, OpenError,
-    Record, Setting, SocketName, blank_heads, on_disk,
+    Ancestor, ClockCursor, DamageKind, LogChunk, LogChunks, LogClock, LogDamage, LogEntry,
+    LogHeader, LogRecord, OpenError, Snippet, SocketLog, SocketName, WallClockStep, blank_snippets,
+    disk_usage,
 };
 
 /// Keeps its items only where this crate is built without the standard library.

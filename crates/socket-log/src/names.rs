@@ -14,7 +14,7 @@ pub const LOG_NAME_LENGTH: usize = 255;
 pub const AGAIN: &str = "+";
 
 /// Name on its host of a log that the collector calls `name`.
-pub fn original(name: &str) -> String {
+pub fn original_name(name: &str) -> String {
     match (name.split_once(AGAIN), name.rsplit_once('.')) {
         (Some((stem, _)), Some((_, extension))) => format!("{stem}.{extension}"),
         _ => name.to_owned(),
@@ -40,7 +40,7 @@ pub enum NameError {
 ///
 /// # Errors
 /// [`NameError::Host`], which says what it may be.
-pub fn host_name(name: &str) -> Result<(), NameError> {
+pub fn check_host_name(name: &str) -> Result<(), NameError> {
     if is_plain(name) && name.len() <= HOST_NAME_LENGTH { Ok(()) } else { Err(NameError::Host) }
 }
 
@@ -49,7 +49,7 @@ pub fn host_name(name: &str) -> Result<(), NameError> {
 /// # Errors
 /// What a host name may be, for the user.
 pub fn read_host_name(text: &str) -> Result<String, String> {
-    host_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
+    check_host_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
 /// The variable that names this host, to the preloaded library and to `sockcap`.
@@ -77,7 +77,7 @@ fn plain(name: &[u8]) -> String {
 ///
 /// # Errors
 /// [`NameError::Log`], which says what it may be.
-pub fn log_name(name: &str) -> Result<(), NameError> {
+pub fn check_log_name(name: &str) -> Result<(), NameError> {
     let is_log =
         [".sclog", ".spare", ".switches", ".operations"].iter().any(|end| name.ends_with(end));
     if is_plain(name) && name.len() <= LOG_NAME_LENGTH && is_log {
@@ -108,12 +108,12 @@ mod tests {
     #[test]
     fn names_of_hosts() {
         for right in ["a", "web-1.example", "WEB_1", "-", "10.0.0.1", &"x".repeat(127)] {
-            assert_eq!(host_name(right), Ok(()), "{right}");
+            assert_eq!(check_host_name(right), Ok(()), "{right}");
         }
         for wrong in
             ["", ".", "..", ".x", "a/b", "a b", "a\0", "é", "a\n", "a\\b", &"x".repeat(128)]
         {
-            assert_eq!(host_name(wrong), Err(NameError::Host), "{wrong}");
+            assert_eq!(check_host_name(wrong), Err(NameError::Host), "{wrong}");
         }
     }
 
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(plain(b"web-1.example"), "web-1.example");
         assert_eq!(plain(b"a/b c"), "a_b_c");
         for name in ["", ".", "..", ".x", "a/../b", "é", "a\0", &"é".repeat(200)] {
-            assert_eq!(host_name(&plain(name.as_bytes())), Ok(()), "{name}");
+            assert_eq!(check_host_name(&plain(name.as_bytes())), Ok(()), "{name}");
         }
     }
 
@@ -130,7 +130,7 @@ mod tests {
     fn names_of_logs() {
         let longest = |extra: usize| format!("{}.sclog", "x".repeat(249 + extra));
         for right in ["812-17638.sclog", "a-0.spare", "7-1.switches", "x.2.sclog", &longest(0)] {
-            assert_eq!(log_name(right), Ok(()), "{right}");
+            assert_eq!(check_log_name(right), Ok(()), "{right}");
         }
         for wrong in [
             "",
@@ -143,16 +143,16 @@ mod tests {
             "a.sclog/",
             &longest(1),
         ] {
-            assert_eq!(log_name(wrong), Err(NameError::Log), "{wrong}");
+            assert_eq!(check_log_name(wrong), Err(NameError::Log), "{wrong}");
         }
     }
 
     #[test]
     fn names_of_logs_whose_name_another_had() {
-        assert_eq!(original("7-1.sclog"), "7-1.sclog");
-        assert_eq!(original("7-1+2.sclog"), "7-1.sclog");
-        assert_eq!(original("7+12.spare"), "7.spare");
-        assert_eq!(original("+"), "+");
+        assert_eq!(original_name("7-1.sclog"), "7-1.sclog");
+        assert_eq!(original_name("7-1+2.sclog"), "7-1.sclog");
+        assert_eq!(original_name("7+12.spare"), "7.spare");
+        assert_eq!(original_name("+"), "+");
     }
 
     /// Names near the border: path tricks with and without a log's ending.
@@ -173,7 +173,7 @@ mod tests {
         #[test]
         fn what_passes_is_a_direct_child(name in name()) {
             let directory = Path::new("/data/hosts");
-            for permitted in [host_name(&name), log_name(&name)] {
+            for permitted in [check_host_name(&name), check_log_name(&name)] {
                 if permitted.is_ok() {
                     let path = directory.join(&name);
                     prop_assert_eq!(path.parent(), Some(directory));

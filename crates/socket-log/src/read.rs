@@ -1,6 +1,6 @@
 //! Reading of logs: whole records are returned, and damage is reported.
 
-mod blank;
+mod blank_snippets;
 mod bytes;
 mod chunk;
 mod chunks;
@@ -8,24 +8,24 @@ mod clock;
 mod damage;
 mod decode;
 mod header;
-mod holes;
 mod log;
 mod peers;
 mod record;
 mod socket_name;
+mod sparse_file;
 
 #[cfg(test)]
 mod damaged_logs;
 
-pub use blank::blank_heads;
-pub use bytes::on_disk;
-pub(crate) use bytes::{Bytes, read_at};
-pub use chunk::Chunk;
-pub use chunks::Chunks;
-pub use clock::{Clock, Cursor, Setting};
-pub use damage::{Damage, Fault, OpenError};
-pub use header::{Ancestor, Header};
-pub use log::Log;
-pub(crate) use log::header_at;
-pub use record::{Entry, Head, Record};
+pub use blank_snippets::blank_snippets;
+pub use bytes::disk_usage;
+pub(crate) use bytes::{LogBytes, read_at};
+pub use chunk::LogChunk;
+pub use chunks::LogChunks;
+pub use clock::{ClockCursor, LogClock, WallClockStep};
+pub use damage::{DamageKind, LogDamage, OpenError};
+pub use header::{Ancestor, LogHeader};
+pub use log::SocketLog;
+pub(crate) use log::read_header;
+pub use record::{LogEntry, LogRecord, Snippet};
 pub use socket_name::SocketName;

@@ -2,7 +2,7 @@
 //! `sockcap record --resources`. A file beside the logs of its host, `PID-TIME.switches`, with the
 //! header of a log and then records of one size (`docs/log-format.md`).
 
-mod about;
+mod file_header;
 mod read;
 mod record;
 mod write;
@@ -10,9 +10,9 @@ mod write;
 #[cfg(test)]
 mod damaged_files;
 
-pub use about::About;
-pub use read::{Found, SwitchLog};
-pub use record::{RECORD_BYTES, Switch, SwitchEvent};
+pub use file_header::SwitchFileHeader;
+pub use read::{SwitchEntry, SwitchLog};
+pub use record::{RECORD_BYTES, SwitchEvent, ThreadSwitch};
 pub use write::SwitchWriter;
 
 /// Ending of the name of such a file, behind the last dot.

@@ -9,7 +9,7 @@
 //! epoch.
 //!
 //! The log is held in memory until it is written, four bytes a word, unless it is spilled
-//! ([`LogWriter::spill`]).
+//! ([`LogWriter::spill_full_chunks`]).
 
 mod header;
 mod sockets;
@@ -22,18 +22,21 @@ use std::mem::offset_of;
 use data_files::DataPath;
 
 use crate::duration;
-use crate::encode::{self, Connect, Datagram, Direction, Flow, Head, Origin, ProcessEvent, Role};
+use crate::encode::{
+    self, ConnectOutcome, DatagramRecord, Direction, FlowOrigin, FlowRecord, FlowRole,
+    ProcessEvent, SnippetHeader,
+};
 use crate::layout::{
     ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, FileHeader,
-    HEADER_BYTES, LARGEST_HEAD_BYTES, MAGIC, SHORT_DATAGRAM_WORDS, SHORT_REACH, TRANSFER_WORDS,
+    HEADER_BYTES, LARGEST_SNIPPET_BYTES, MAGIC, SHORT_DATAGRAM_WORDS, SHORT_REACH, TRANSFER_WORDS,
     VERSION, kind, tick,
 };
 
 use crate::tuning::{NEW_FILE_MODE, REMEMBERED_PEERS};
 
 pub use sockets::{
-    SCTP, Socket, TCP, TCP6, UDP, UNIX_DATAGRAM, UNIX_SEQUENCE, UNIX_STREAM, VSOCK, inet, mapped,
-    unix, vsock,
+    SCTP, SocketParameters, TCP, TCP6, UDP, UNIX_DATAGRAM, UNIX_SEQUENCE, UNIX_STREAM, VSOCK,
+    inet_address, mapped_address, unix_address, vsock_address,
 };
 
 /// Wall-clock time at tick 0, in nanoseconds since the Unix epoch.
@@ -41,7 +44,7 @@ pub const EPOCH: i64 = 1_700_000_000_000_000_000;
 
 /// State of a thread.
 #[derive(Clone, Copy, Debug)]
-struct Thread {
+struct ThreadCursor {
     /// Index of its current chunk.
     chunk: usize,
     /// Ticks of the latest anchor in it.
@@ -55,7 +58,7 @@ struct Thread {
 pub struct LogWriter {
     header: Vec<u8>,
     chunks: Vec<Vec<u32>>,
-    threads: BTreeMap<u32, Thread>,
+    threads: BTreeMap<u32, ThreadCursor>,
     /// Peer of the latest datagram in the long form and its chunk, by thread, flow and direction.
     peers: BTreeMap<(u32, u32, Direction), (usize, Vec<u8>)>,
     tid: u32,
@@ -71,7 +74,7 @@ pub struct LogWriter {
 
 impl LogWriter {
     /// Log of process `pid`, begun at tick 0, on a host named `host` running `executable`. Records
-    /// are written by the thread `pid` until [`LogWriter::thread`] names another.
+    /// are written by the thread `pid` until `LogWriter::set_thread` names another.
     pub fn new(host: &str, pid: u32, executable: &str) -> LogWriter {
         let mut this = LogWriter {
             header: vec![0; HEADER_BYTES],
@@ -85,7 +88,7 @@ impl LogWriter {
             full: Vec::new(),
             free: Vec::new(),
         };
-        this.put(offset_of!(FileHeader, magic), &MAGIC.to_le_bytes());
+        this.put_bytes(offset_of!(FileHeader, magic), &MAGIC.to_le_bytes());
         let words = [
             (offset_of!(FileHeader, version), VERSION),
             (offset_of!(FileHeader, header_bytes), HEADER_BYTES as u32),
@@ -95,17 +98,17 @@ impl LogWriter {
             (offset_of!(FileHeader, parent_pid), 1),
         ];
         for (at, word) in words {
-            this.put(at, &word.to_le_bytes());
+            this.put_bytes(at, &word.to_le_bytes());
         }
-        this.put(offset_of!(FileHeader, boot_id), &[7; 16]);
-        this.put(offset_of!(FileHeader, host), host.as_bytes());
-        this.put(offset_of!(FileHeader, executable), executable.as_bytes());
+        this.put_bytes(offset_of!(FileHeader, boot_id), &[7; 16]);
+        this.put_bytes(offset_of!(FileHeader, host), host.as_bytes());
+        this.put_bytes(offset_of!(FileHeader, executable), executable.as_bytes());
         this.set_epoch(EPOCH);
         this
     }
 
     /// Sets the thread that writes the following records.
-    pub fn thread(&mut self, tid: u32) -> &mut LogWriter {
+    pub fn set_thread(&mut self, tid: u32) -> &mut LogWriter {
         self.tid = tid;
         self
     }
@@ -121,35 +124,35 @@ impl LogWriter {
         &mut self,
         ticks: u64,
         flow: u32,
-        socket: Socket,
-        origin: Origin,
+        socket: SocketParameters,
+        origin: FlowOrigin,
         cookie: u64,
     ) -> &mut LogWriter {
-        let Socket { domain, kind, protocol } = socket;
+        let SocketParameters { domain, kind, protocol } = socket;
         let (fd, namespace) = (flow as i32 + 2, self.namespace);
         let flow =
-            Flow { flow, fd, domain, kind, protocol, origin, cookie, listener: 0, namespace };
-        self.record(ticks, encode::flow(ticks, &flow).as_slice())
+            FlowRecord { flow, fd, domain, kind, protocol, origin, cookie, listener: 0, namespace };
+        self.raw_record(ticks, encode::flow_record(ticks, &flow).as_slice())
     }
 
-    /// Writes the names of a flow's ends, see [`inet`] and [`unix`].
+    /// Writes the names of a flow's ends, see [`inet_address`] and [`unix_address`].
     pub fn endpoints(
         &mut self,
         ticks: u64,
         flow: u32,
-        role: Role,
+        role: FlowRole,
         local: &[u8],
         peer: &[u8],
         peer_pid: u32,
     ) -> &mut LogWriter {
-        self.record(
+        self.raw_record(
             ticks,
-            encode::endpoints(ticks, flow, role, local, peer, peer_pid, None).as_slice(),
+            encode::endpoints_record(ticks, flow, role, local, peer, peer_pid, None).as_slice(),
         )
     }
 
     /// Writes the names of the ends of a flow that connected by a call `took` ticks before.
-    pub fn connected(
+    pub fn endpoints_connected(
         &mut self,
         ticks: u64,
         flow: u32,
@@ -157,14 +160,22 @@ impl LogWriter {
         [local, peer]: [&[u8]; 2],
         peer_pid: u32,
     ) -> &mut LogWriter {
-        let connect = Some(Connect { took, under_way: false });
-        let words = encode::endpoints(ticks, flow, Role::Connect, local, peer, peer_pid, connect);
-        self.record(ticks, words.as_slice())
+        let connect = Some(ConnectOutcome { took, under_way: false });
+        let words = encode::endpoints_record(
+            ticks,
+            flow,
+            FlowRole::Connect,
+            local,
+            peer,
+            peer_pid,
+            connect,
+        );
+        self.raw_record(ticks, words.as_slice())
     }
 
     /// Writes the names of the ends of a flow whose connection is being made, by a call `took`
     /// ticks before that has returned.
-    pub fn connecting(
+    pub fn endpoints_connecting(
         &mut self,
         ticks: u64,
         flow: u32,
@@ -172,9 +183,17 @@ impl LogWriter {
         [local, peer]: [&[u8]; 2],
         peer_pid: u32,
     ) -> &mut LogWriter {
-        let connect = Some(Connect { took, under_way: true });
-        let words = encode::endpoints(ticks, flow, Role::Connect, local, peer, peer_pid, connect);
-        self.record(ticks, words.as_slice())
+        let connect = Some(ConnectOutcome { took, under_way: true });
+        let words = encode::endpoints_record(
+            ticks,
+            flow,
+            FlowRole::Connect,
+            local,
+            peer,
+            peer_pid,
+            connect,
+        );
+        self.raw_record(ticks, words.as_slice())
     }
 
     /// Writes bytes sent or received on a stream.
@@ -185,10 +204,12 @@ impl LogWriter {
         direction: Direction,
         bytes: u64,
     ) -> &mut LogWriter {
-        match encode::transfer(direction, flow, ticks, bytes, 0) {
-            Some(words) => self.record(ticks, &words),
-            None => self
-                .record(ticks, encode::transfer_long(direction, flow, ticks, bytes, 0).as_slice()),
+        match encode::transfer_common(direction, flow, ticks, bytes, 0) {
+            Some(words) => self.raw_record(ticks, &words),
+            None => self.raw_record(
+                ticks,
+                encode::transfer_long(direction, flow, ticks, bytes, 0).as_slice(),
+            ),
         }
     }
 
@@ -204,9 +225,9 @@ impl LogWriter {
 
     /// Writes a datagram. One to the same peer as the one before takes the common form, as the real
     /// writer has it.
-    pub fn datagram(&mut self, datagram: &Datagram) -> &mut LogWriter {
+    pub fn datagram(&mut self, datagram: &DatagramRecord) -> &mut LogWriter {
         let place = (self.tid, datagram.flow, datagram.direction);
-        let fits = |thread: &&Thread| {
+        let fits = |thread: &&ThreadCursor| {
             self.chunks
                 .get(thread.chunk)
                 .is_some_and(|chunk| chunk.len() + SHORT_DATAGRAM_WORDS <= CHUNK_WORDS)
@@ -218,9 +239,9 @@ impl LogWriter {
         match encode::datagram_short(datagram)
             .filter(|_| self.peers.get(&place).is_some_and(is_same))
         {
-            Some(words) => self.record(datagram.ticks, &words),
+            Some(words) => self.raw_record(datagram.ticks, &words),
             None => {
-                self.record(datagram.ticks, encode::datagram(datagram).as_slice());
+                self.raw_record(datagram.ticks, encode::datagram_long(datagram).as_slice());
                 if self.peers.len() >= REMEMBERED_PEERS {
                     self.peers.clear();
                 }
@@ -233,44 +254,44 @@ impl LogWriter {
     }
 
     /// Writes the bytes of a head, in as many records as that takes; `head` says all else.
-    pub fn head(&mut self, head: &Head, bytes: &[u8]) -> &mut LogWriter {
-        let parts = bytes.len().div_ceil(LARGEST_HEAD_BYTES).max(1);
+    pub fn snippet(&mut self, head: &SnippetHeader, bytes: &[u8]) -> &mut LogWriter {
+        let parts = bytes.len().div_ceil(LARGEST_SNIPPET_BYTES).max(1);
         let mut rest = bytes;
         for part in 0..parts {
-            let (these, behind) = rest.split_at(rest.len().min(LARGEST_HEAD_BYTES));
-            let words = encode::head(&Head {
-                offset: head.offset.saturating_add((part * LARGEST_HEAD_BYTES) as u32),
+            let (these, behind) = rest.split_at(rest.len().min(LARGEST_SNIPPET_BYTES));
+            let words = encode::snippet_header(&SnippetHeader {
+                offset: head.offset.saturating_add((part * LARGEST_SNIPPET_BYTES) as u32),
                 length: these.len() as u32,
                 continues: head.continues || part > 0,
                 cut: head.cut && part + 1 == parts,
                 ..*head
             });
-            let words: Vec<u32> = words.into_iter().chain(encode::padded(these)).collect();
-            self.record(head.ticks, &words);
+            let words: Vec<u32> = words.into_iter().chain(encode::padded_words(these)).collect();
+            self.raw_record(head.ticks, &words);
             rest = behind;
         }
         self
     }
 
     /// Writes that two flows are the ends of one `socketpair`.
-    pub fn pair(&mut self, ticks: u64, first: u32, second: u32) -> &mut LogWriter {
-        self.record(ticks, encode::pair(ticks, first, second).as_slice())
+    pub fn socket_pair(&mut self, ticks: u64, first: u32, second: u32) -> &mut LogWriter {
+        self.raw_record(ticks, encode::socket_pair_record(ticks, first, second).as_slice())
     }
 
     /// Writes that a descriptor of a flow was closed.
     pub fn close(&mut self, ticks: u64, flow: u32) -> &mut LogWriter {
-        self.record(ticks, encode::close(ticks, flow, flow as i32 + 2).as_slice())
+        self.raw_record(ticks, encode::close_record(ticks, flow, flow as i32 + 2).as_slice())
     }
 
     /// Writes an event of the process.
-    pub fn process(&mut self, ticks: u64, event: ProcessEvent, value: i32) -> &mut LogWriter {
-        self.record(ticks, encode::process(ticks, event, value).as_slice())
+    pub fn process_event(&mut self, ticks: u64, event: ProcessEvent, value: i32) -> &mut LogWriter {
+        self.raw_record(ticks, encode::process_record(ticks, event, value).as_slice())
     }
 
     /// Writes any record, as words, of the present thread. A transfer soon after another takes its
     /// shortest form, as the real writer has it.
-    pub fn record(&mut self, ticks: u64, words: &[u32]) -> &mut LogWriter {
-        let room = |thread: &Thread| {
+    pub fn raw_record(&mut self, ticks: u64, words: &[u32]) -> &mut LogWriter {
+        let room = |thread: &ThreadCursor| {
             self.chunks
                 .get(thread.chunk)
                 .is_some_and(|chunk| chunk.len() + words.len() <= CHUNK_WORDS)
@@ -278,31 +299,33 @@ impl LogWriter {
         let mut thread = match self.threads.get(&self.tid).copied() {
             Some(thread) if room(&thread) => thread,
             former => {
-                let free = if former.is_none() { self.take_free(ticks, words.len()) } else { None };
+                let free =
+                    if former.is_none() { self.reuse_chunk(ticks, words.len()) } else { None };
                 self.full.extend(former.map(|thread| thread.chunk));
                 free.unwrap_or_else(|| {
                     self.chunks.push(self.chunk_header(ticks));
-                    Thread { chunk: self.chunks.len() - 1, anchor: ticks, latest: ticks }
+                    ThreadCursor { chunk: self.chunks.len() - 1, anchor: ticks, latest: ticks }
                 })
             }
         };
         if ticks.abs_diff(thread.anchor) > ANCHOR_REACH {
-            let anchor = encode::anchor(&self.anchor(ticks));
+            let anchor = encode::anchor_record(&self.anchor_at(ticks));
             (thread.anchor, thread.latest) = (ticks, ticks);
             self.threads.insert(self.tid, thread);
-            return self.append(thread.chunk, anchor.as_slice()).record(ticks, words);
+            return self.append_words(thread.chunk, anchor.as_slice()).raw_record(ticks, words);
         }
-        let short = shortest(words, ticks).filter(|_| ticks.abs_diff(thread.latest) < SHORT_REACH);
+        let short =
+            shortest_form(words, ticks).filter(|_| ticks.abs_diff(thread.latest) < SHORT_REACH);
         let kinds = [kind::SEND, kind::RECEIVE, kind::SEND_LONG, kind::RECEIVE_LONG];
         if words.first().is_some_and(|first| kinds.contains(&(*first as u8))) {
             thread.latest = ticks;
         }
         self.threads.insert(self.tid, thread);
-        self.append(thread.chunk, short.as_ref().map_or(words, |short| short.as_slice()))
+        self.append_words(thread.chunk, short.as_ref().map_or(words, |short| short.as_slice()))
     }
 
     /// Bytes of the file.
-    pub fn bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEADER_BYTES + self.chunks.len() * CHUNK_BYTES);
         // Writing to a vector cannot fail.
         let _ = self.write_to(&mut bytes);
@@ -325,7 +348,7 @@ impl LogWriter {
     ///
     /// # Errors
     /// When the operating system refuses.
-    pub fn write(&self, path: impl Into<DataPath>) -> std::io::Result<()> {
+    pub fn write_file(&self, path: impl Into<DataPath>) -> std::io::Result<()> {
         let path = &path.into();
         path.parent().create_dir_all()?;
         let mut out = BufWriter::with_capacity(1 << 18, path.create_as(NEW_FILE_MODE)?);
@@ -333,7 +356,7 @@ impl LogWriter {
         out.into_inner().map_err(std::io::IntoInnerError::into_error)?.commit()
     }
 
-    fn append(&mut self, index: usize, words: &[u32]) -> &mut LogWriter {
+    fn append_words(&mut self, index: usize, words: &[u32]) -> &mut LogWriter {
         match self.chunks.get_mut(index).filter(|chunk| chunk.len() + words.len() <= CHUNK_WORDS) {
             Some(chunk) => chunk.extend_from_slice(words),
             // An anchor that does not fit: the next chunk's header is one.
@@ -345,12 +368,12 @@ impl LogWriter {
         self
     }
 
-    fn anchor(&self, ticks: u64) -> Anchor {
+    fn anchor_at(&self, ticks: u64) -> Anchor {
         Anchor { ticks, monotonic: ticks as i64, realtime: self.epoch + ticks as i64 }
     }
 
     fn chunk_header(&self, ticks: u64) -> Vec<u32> {
-        let anchor = self.anchor(ticks);
+        let anchor = self.anchor_at(ticks);
         let mut words = vec![CHUNK_MAGIC, self.tid];
         for value in [anchor.ticks, anchor.monotonic as u64, anchor.realtime as u64] {
             words.extend([value as u32, (value >> 32) as u32]);
@@ -359,7 +382,7 @@ impl LogWriter {
         words
     }
 
-    fn put(&mut self, at: usize, bytes: &[u8]) {
+    fn put_bytes(&mut self, at: usize, bytes: &[u8]) {
         for (slot, byte) in self.header.iter_mut().skip(at).zip(bytes) {
             *slot = *byte;
         }
@@ -367,7 +390,7 @@ impl LogWriter {
 }
 
 /// Shortest form of a record of the common form, where it has one.
-fn shortest(words: &[u32], ticks: u64) -> Option<[u32; 2]> {
+fn shortest_form(words: &[u32], ticks: u64) -> Option<[u32; 2]> {
     let &[first, _, rest]: &[u32; TRANSFER_WORDS] = words.try_into().ok()?;
     let direction = match first as u8 {
         kind::SEND => Direction::Send,
@@ -379,14 +402,14 @@ fn shortest(words: &[u32], ticks: u64) -> Option<[u32; 2]> {
         first >> 8,
         ticks,
         u64::from(rest >> 10),
-        duration::unpack(rest),
+        duration::unpack_duration(rest),
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Log, Record};
+    use crate::{LogRecord, SocketLog};
     use proptest::prelude::*;
 
     proptest! {
@@ -399,9 +422,9 @@ mod tests {
         ) {
             let names = [
                 Vec::new(),
-                inet("10.0.0.1:53".parse().unwrap()),
-                inet("[fe80::1]:53".parse().unwrap()),
-                unix("/run/log"),
+                inet_address("10.0.0.1:53".parse().unwrap()),
+                inet_address("[fe80::1]:53".parse().unwrap()),
+                unix_address("/run/log"),
             ];
             let mut writer = LogWriter::new("h", 1, "/x");
             let (mut expected, mut ticks) = (Vec::new(), 0);
@@ -409,18 +432,18 @@ mod tests {
                 // Now and then so long that an anchor comes between.
                 ticks += if index % 16 == 0 { pause } else { 100 };
                 let direction = if sent { Direction::Send } else { Direction::Receive };
-                let datagram = Datagram {
+                let datagram = DatagramRecord {
                     direction, flow, ticks, duration: 5, bytes: 70, checksum: index as u32, flags: 0, peer: &names[peer],
                 };
-                writer.thread(tid).datagram(&datagram);
-                expected.push((index as u32, tid, ticks, flow, direction, crate::SocketName::decode(&names[peer])));
+                writer.set_thread(tid).datagram(&datagram);
+                expected.push((index as u32, tid, ticks, flow, direction, crate::SocketName::from_sockaddr(&names[peer])));
             }
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("a.sclog");
-            writer.write(&path).unwrap();
+            writer.write_file(&path).unwrap();
             let mut found = Vec::new();
-            let damage = Log::open(&path).unwrap().for_each(|entry| {
-                if let Record::Datagram { direction, flow, bytes: 70, checksum, peer, .. } = entry.record {
+            let damage = SocketLog::open(&path).unwrap().for_each(|entry| {
+                if let LogRecord::Datagram { direction, flow, bytes: 70, checksum, peer, .. } = entry.record {
                     found.push((checksum, entry.tid, entry.ticks, flow, direction, peer));
                 }
             });
@@ -433,9 +456,9 @@ mod tests {
     #[test]
     fn a_datagram_to_the_same_peer_takes_sixteen_bytes() {
         let mut writer = LogWriter::new("h", 1, "/x");
-        let peer = inet("10.0.0.1:53".parse().unwrap());
+        let peer = inet_address("10.0.0.1:53".parse().unwrap());
         for ticks in 0..240 {
-            let datagram = Datagram {
+            let datagram = DatagramRecord {
                 direction: Direction::Send,
                 flow: 1,
                 ticks,
@@ -447,6 +470,6 @@ mod tests {
             };
             writer.datagram(&datagram);
         }
-        assert_eq!(writer.bytes().len(), HEADER_BYTES + CHUNK_BYTES);
+        assert_eq!(writer.to_bytes().len(), HEADER_BYTES + CHUNK_BYTES);
     }
 }

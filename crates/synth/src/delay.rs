@@ -9,8 +9,8 @@ use serde::Deserialize;
 /// Distribution of delays in nanoseconds. No delay is below 0: negative samples of a Gaussian
 /// become 0.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Written")]
-pub enum Delay {
+#[serde(try_from = "WrittenDelay")]
+pub enum DelayDistribution {
     /// Constant.
     Constant(i64),
     /// Gaussian, by its mean and its standard deviation.
@@ -34,24 +34,24 @@ pub enum Delay {
     },
 }
 
-impl Default for Delay {
-    fn default() -> Delay {
-        Delay::Constant(0)
+impl Default for DelayDistribution {
+    fn default() -> DelayDistribution {
+        DelayDistribution::Constant(0)
     }
 }
 
-impl Delay {
+impl DelayDistribution {
     /// One delay, in nanoseconds.
     pub(crate) fn sample(&self, random: &mut ChaCha8Rng) -> i64 {
         let sampled = match *self {
-            Delay::Constant(delay) => return delay,
-            Delay::Gaussian { mean, deviation } => {
+            DelayDistribution::Constant(delay) => return delay,
+            DelayDistribution::Gaussian { mean, deviation } => {
                 Normal::new(mean, deviation).map_or(mean, |normal| normal.sample(random))
             }
-            Delay::Exponential { mean } => {
+            DelayDistribution::Exponential { mean } => {
                 Exp::new(1.0 / mean).map_or(mean, |exp| exp.sample(random))
             }
-            Delay::Uniform { min, max } => {
+            DelayDistribution::Uniform { min, max } => {
                 return Uniform::new_inclusive(min, max)
                     .map_or(min, |uniform| uniform.sample(random));
             }
@@ -61,10 +61,10 @@ impl Delay {
 
     /// This delay with its standard deviation times `factor`, where it is Gaussian (Project 5,
     /// section 7.5.4).
-    pub(crate) fn varied(self, factor: f64) -> Delay {
+    pub(crate) fn scale_deviation(self, factor: f64) -> DelayDistribution {
         match self {
-            Delay::Gaussian { mean, deviation } => {
-                Delay::Gaussian { mean, deviation: deviation * factor }
+            DelayDistribution::Gaussian { mean, deviation } => {
+                DelayDistribution::Gaussian { mean, deviation: deviation * factor }
             }
             other => other,
         }
@@ -74,15 +74,15 @@ impl Delay {
 /// A delay as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum WrittenDelay {
     Constant(String),
-    Table(Table),
+    Table(DelayFields),
 }
 
 /// A delay as a table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Table {
+struct DelayFields {
     mean: Option<String>,
     deviation: Option<String>,
     exponential: Option<String>,
@@ -94,33 +94,35 @@ struct Table {
 
 const HOW: &str = r#"a delay is a time span such as "10ms", { mean = "10ms", deviation = "2ms" }, { exponential = "10ms" } or { min = "1ms", max = "9ms" }"#;
 
-impl TryFrom<Written> for Delay {
+impl TryFrom<WrittenDelay> for DelayDistribution {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Delay, String> {
+    fn try_from(written: WrittenDelay) -> Result<DelayDistribution, String> {
         let table = match written {
-            Written::Constant(text) => return Ok(Delay::Constant(span(&text)?)),
-            Written::Table(table) => table,
+            WrittenDelay::Constant(text) => {
+                return Ok(DelayDistribution::Constant(parse_span(&text)?));
+            }
+            WrittenDelay::Table(table) => table,
         };
         if let Some(other) = table.others.keys().next() {
             return Err(format!("a delay has no '{other}'; {HOW}"));
         }
-        let Table { mean, deviation, exponential, min, max, .. } = table;
+        let DelayFields { mean, deviation, exponential, min, max, .. } = table;
         match (mean, deviation, exponential, min, max) {
-            (Some(mean), Some(deviation), None, None, None) => Ok(Delay::Gaussian {
-                mean: span(&mean)? as f64,
-                deviation: span(&deviation)? as f64,
+            (Some(mean), Some(deviation), None, None, None) => Ok(DelayDistribution::Gaussian {
+                mean: parse_span(&mean)? as f64,
+                deviation: parse_span(&deviation)? as f64,
             }),
-            (None, None, Some(mean), None, None) => match span(&mean)? {
-                0 => Ok(Delay::Constant(0)),
-                mean => Ok(Delay::Exponential { mean: mean as f64 }),
+            (None, None, Some(mean), None, None) => match parse_span(&mean)? {
+                0 => Ok(DelayDistribution::Constant(0)),
+                mean => Ok(DelayDistribution::Exponential { mean: mean as f64 }),
             },
             (None, None, None, Some(min), Some(max)) => {
-                let (min, max) = (span(&min)?, span(&max)?);
+                let (min, max) = (parse_span(&min)?, parse_span(&max)?);
                 let wrong = || {
                     format!("the shortest delay, {min} ns, is longer than the longest, {max} ns")
                 };
-                if min > max { Err(wrong()) } else { Ok(Delay::Uniform { min, max }) }
+                if min > max { Err(wrong()) } else { Ok(DelayDistribution::Uniform { min, max }) }
             }
             _ => Err(HOW.to_owned()),
         }
@@ -128,7 +130,7 @@ impl TryFrom<Written> for Delay {
 }
 
 /// A time span in nanoseconds, of at most a year.
-pub(crate) fn span(text: &str) -> Result<i64, String> {
+pub(crate) fn parse_span(text: &str) -> Result<i64, String> {
     const YEAR: i128 = 366 * 24 * 60 * 60 * 1_000_000_000;
     let span = text.parse::<SignedDuration>().ok().map(|span| span.as_nanos());
     span.filter(|span| (0..=YEAR).contains(span))
@@ -142,10 +144,10 @@ mod tests {
     use rand_chacha::rand_core::SeedableRng;
 
     /// Delay that is written like this.
-    fn written(text: &str) -> Result<Delay, String> {
+    fn written(text: &str) -> Result<DelayDistribution, String> {
         #[derive(Deserialize)]
         struct Holder {
-            delay: Delay,
+            delay: DelayDistribution,
         }
         let holder: Result<Holder, _> = toml::from_str(&format!("delay = {text}"));
         holder.map(|holder| holder.delay).map_err(|error| error.to_string())
@@ -153,13 +155,16 @@ mod tests {
 
     #[test]
     fn delays_are_read_as_they_are_written() {
-        assert_eq!(written(r#""500us""#), Ok(Delay::Constant(500_000)));
-        let gaussian = Delay::Gaussian { mean: 1e7, deviation: 2e6 };
+        assert_eq!(written(r#""500us""#), Ok(DelayDistribution::Constant(500_000)));
+        let gaussian = DelayDistribution::Gaussian { mean: 1e7, deviation: 2e6 };
         assert_eq!(written(r#"{ mean = "10ms", deviation = "2ms" }"#), Ok(gaussian));
-        assert_eq!(written(r#"{ exponential = "1s" }"#), Ok(Delay::Exponential { mean: 1e9 }));
+        assert_eq!(
+            written(r#"{ exponential = "1s" }"#),
+            Ok(DelayDistribution::Exponential { mean: 1e9 })
+        );
         assert_eq!(
             written(r#"{ min = "0s", max = "1us" }"#),
-            Ok(Delay::Uniform { min: 0, max: 1000 })
+            Ok(DelayDistribution::Uniform { min: 0, max: 1000 })
         );
         for wrong in [
             r#""soon""#,
@@ -179,10 +184,10 @@ mod tests {
     fn samples_have_the_mean_and_the_deviation() {
         const COUNT: f64 = 10_000.0;
         for (delay, mean, deviation) in [
-            (Delay::Constant(7), 7.0, 0.0),
-            (Delay::Gaussian { mean: 1e6, deviation: 1e5 }, 1e6, 1e5),
-            (Delay::Exponential { mean: 1e6 }, 1e6, 1e6),
-            (Delay::Uniform { min: 0, max: 1_000_000 }, 5e5, 1e6 / 12f64.sqrt()),
+            (DelayDistribution::Constant(7), 7.0, 0.0),
+            (DelayDistribution::Gaussian { mean: 1e6, deviation: 1e5 }, 1e6, 1e5),
+            (DelayDistribution::Exponential { mean: 1e6 }, 1e6, 1e6),
+            (DelayDistribution::Uniform { min: 0, max: 1_000_000 }, 5e5, 1e6 / 12f64.sqrt()),
         ] {
             let mut random = ChaCha8Rng::seed_from_u64(7);
             let samples: Vec<f64> =
@@ -205,15 +210,21 @@ mod tests {
     #[test]
     fn no_delay_is_below_0() {
         let mut random = ChaCha8Rng::seed_from_u64(1);
-        let delay = Delay::Gaussian { mean: 1.0, deviation: 100.0 };
+        let delay = DelayDistribution::Gaussian { mean: 1.0, deviation: 100.0 };
         let samples: Vec<i64> = (0..100).map(|_| delay.sample(&mut random)).collect();
         assert!(samples.iter().all(|sample| *sample >= 0) && samples.contains(&0));
     }
 
     #[test]
     fn only_a_gaussian_varies() {
-        let gaussian = Delay::Gaussian { mean: 1.0, deviation: 2.0 };
-        assert_eq!(gaussian.varied(1.5), Delay::Gaussian { mean: 1.0, deviation: 3.0 });
-        assert_eq!(Delay::Constant(1).varied(1.5), Delay::Constant(1));
+        let gaussian = DelayDistribution::Gaussian { mean: 1.0, deviation: 2.0 };
+        assert_eq!(
+            gaussian.scale_deviation(1.5),
+            DelayDistribution::Gaussian { mean: 1.0, deviation: 3.0 }
+        );
+        assert_eq!(
+            DelayDistribution::Constant(1).scale_deviation(1.5),
+            DelayDistribution::Constant(1)
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 mod delay;
 mod error;
-pub mod made_import;
+pub mod ground_truth;
 pub mod maketrace;
 pub mod operations;
 mod random;
@@ -10,8 +10,8 @@ pub mod score;
 pub mod skewer;
 pub mod sniffer;
 pub mod storage;
+pub mod synthetic_import;
 mod tracer_truth;
-pub mod truth;
 mod tuning;
 
 pub use error::Error;

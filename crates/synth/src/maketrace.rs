@@ -1,7 +1,7 @@
 //! maketrace (Project 5, section 7.1.1): traces from tracelets. A tracelet is a template of an
 //! ordered sequence of messages between nodes, with random delays between them; it stands for one
-//! causal path, or for several that are interleaved on purpose. A configuration ([`Config`]) says
-//! how many sequences of each tracelet run in parallel, and how long each thinks between two
+//! causal path, or for several that are interleaved on purpose. A configuration ([`TraceConfig`])
+//! says how many sequences of each tracelet run in parallel, and how long each thinks between two
 //! invocations. So traces of any length are made directly, without simulating a system, and what
 //! caused what is known ([`TruthTable`]).
 
@@ -12,8 +12,8 @@ mod shipped;
 mod tracelet;
 mod truth_table;
 
-pub use crate::delay::Delay;
-pub use config::{Changes, Config};
-pub use generate::{Made, make};
-pub use shipped::{SHIPPED, shipped};
+pub use crate::delay::DelayDistribution;
+pub use config::{ConfigChanges, TraceConfig};
+pub use generate::{SyntheticTrace, make_trace};
+pub use shipped::{SHIPPED, shipped_config};
 pub use truth_table::TruthTable;

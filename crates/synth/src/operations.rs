@@ -22,6 +22,6 @@ mod generate;
 mod times;
 mod truth_table;
 
-pub use config::{Config, SHIPPED, shipped};
-pub use generate::{Made, make};
+pub use config::{OperationsConfig, SHIPPED, shipped_config};
+pub use generate::{SyntheticOperations, make_operations};
 pub use truth_table::{ContextTruth, write_truth};

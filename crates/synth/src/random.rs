@@ -5,13 +5,13 @@ use rand_chacha::rand_core::Rng;
 
 /// A number below `bound`, 0 where that is 0. That low ones are likelier by less than 2^-32 does
 /// not matter here.
-pub(crate) fn below(random: &mut ChaCha8Rng, bound: usize) -> usize {
+pub(crate) fn random_below(random: &mut ChaCha8Rng, bound: usize) -> usize {
     ((u128::from(random.next_u64()) * bound as u128) >> 64) as usize
 }
 
 /// Puts a list into random order.
-pub(crate) fn shuffle<T>(random: &mut ChaCha8Rng, list: &mut [T]) {
+pub(crate) fn shuffle_list<T>(random: &mut ChaCha8Rng, list: &mut [T]) {
     for place in (1..list.len()).rev() {
-        list.swap(place, below(random, place + 1));
+        list.swap(place, random_below(random, place + 1));
     }
 }

@@ -6,38 +6,38 @@
 //! Only calls that the truth knows are judged. The calls of excluded callers are not counted as
 //! links, and are taken as right where trees are compared.
 
+mod ambiguous_links;
 mod confidence;
 mod forest;
-mod judged;
 mod likely_trees;
 mod links;
-mod open;
 mod paths;
 mod pruning;
-mod share;
+mod scored_calls;
 mod table;
+mod whole_share;
 
 use analyze::infer::Links;
 use message_trace::{MessageTrace, Progress};
 use serde::Serialize;
 
-pub use confidence::{Bin, Confidence};
-pub use judged::{Judged, Population};
+pub use confidence::{LinkConfidence, ReliabilityBin};
 use likely_trees::LikelyTrees;
 pub use links::LinkAccuracy;
 pub use paths::{FalseCounts, FalsePaths};
-pub use pruning::Omission;
+pub use pruning::PatternOmission;
+pub use scored_calls::{CallPopulation, ScoredCalls};
 
 use crate::error::Error;
-use crate::truth::Truth;
+use crate::ground_truth::GroundTruth;
 use crate::tuning::LIKELY_TREES;
 
 /// Agreement of a result with a truth. Shares are from 0 to 1, null where there is nothing to
 /// share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Score {
+pub struct LinkScore {
     /// Calls that were judged and calls that were not.
-    pub population: Population,
+    pub population: CallPopulation,
     /// Links, requests and traces that are right.
     #[serde(flatten)]
     pub links: LinkAccuracy,
@@ -45,12 +45,12 @@ pub struct Score {
     pub top5_trace_accuracy: Option<f64>,
     /// Confidence: how far the probabilities can be trusted.
     #[serde(flatten)]
-    pub confidence: Confidence,
+    pub confidence: LinkConfidence,
     /// Paths that were missed and made up.
     pub paths: FalsePaths,
     /// Of the N most frequent true patterns, how many are not among the N most frequent inferred
     /// ones.
-    pub top_n_omission: Vec<Omission>,
+    pub top_n_omission: Vec<PatternOmission>,
 }
 
 /// Judges `links`, inferred of `trace` with `options`, by `truth`; the calls made by `exclude`
@@ -58,33 +58,33 @@ pub struct Score {
 ///
 /// # Errors
 /// When nobody of an excluded name makes calls, or the truth knows none of the calls.
-pub fn score(
+pub fn score_links(
     trace: &MessageTrace,
     links: &Links,
     options: &analyze::Options,
-    truth: &Truth,
+    truth: &GroundTruth,
     exclude: &[String],
     progress: &dyn Progress,
-) -> Result<Score, Error> {
-    progress.step("finding parents", 0);
-    Ok(Score::of(&Judged::new(trace, links, options, truth, exclude)?, progress))
+) -> Result<LinkScore, Error> {
+    progress.begin_step("finding parents", 0);
+    Ok(LinkScore::from_calls(&ScoredCalls::new(trace, links, options, truth, exclude)?, progress))
 }
 
-impl Score {
+impl LinkScore {
     /// The score of what was judged.
-    pub fn of(judged: &Judged, progress: &dyn Progress) -> Score {
-        progress.step("comparing paths", 0);
-        let (paths, top_n_omission) = paths::compare(judged);
-        let (links, wrong) = links::accuracy(judged);
-        progress.step("looking for other trees", wrong.len() as u64);
-        let found = LikelyTrees::of(judged).count(&wrong, LIKELY_TREES, progress);
+    pub fn from_calls(judged: &ScoredCalls, progress: &dyn Progress) -> LinkScore {
+        progress.begin_step("comparing paths", 0);
+        let (paths, top_n_omission) = paths::compare_paths(judged);
+        let (links, wrong) = links::measure_accuracy(judged);
+        progress.begin_step("looking for other trees", wrong.len() as u64);
+        let found = LikelyTrees::from_calls(judged).count_found(&wrong, LIKELY_TREES, progress);
         let top5 = (links.traces > 0)
             .then(|| (links.traces as usize - wrong.len() + found) as f64 / links.traces as f64);
-        Score {
-            population: judged.population(),
+        LinkScore {
+            population: judged.count_population(),
             links,
             top5_trace_accuracy: top5,
-            confidence: confidence::of(judged),
+            confidence: confidence::measure_confidence(judged),
             paths,
             top_n_omission,
         }
@@ -94,7 +94,7 @@ impl Score {
     ///
     /// # Errors
     /// None that is known: all of it is numbers.
-    pub fn json(&self) -> Result<String, Error> {
+    pub fn to_json(&self) -> Result<String, Error> {
         serde_json::to_string_pretty(self).map_err(|error| Error::Unknown(error.to_string()))
     }
 }

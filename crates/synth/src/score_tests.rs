@@ -3,8 +3,8 @@
 use super::*;
 
 /// Two roots whose calls were swapped, and one that is right.
-fn swapped() -> Judged {
-    let mut judged = Judged::by_hand(&[
+fn swapped_calls() -> ScoredCalls {
+    let mut judged = ScoredCalls::from_rows(&[
         ("c", "a", None, None, 1.0),
         ("c", "a", None, None, 1.0),
         ("a", "b", Some(0), Some(1), 0.55),
@@ -19,7 +19,7 @@ fn swapped() -> Judged {
 
 #[test]
 fn a_score_by_hand() {
-    let score = Score::of(&swapped(), &());
+    let score = LinkScore::from_calls(&swapped_calls(), &());
     assert_eq!((score.population.calls, score.population.roots), (6, 3));
     assert_eq!(score.links.link_accuracy, Some(1.0 / 3.0));
     assert_eq!(score.links.trace_accuracy, Some(1.0 / 3.0));
@@ -36,15 +36,16 @@ fn a_score_by_hand() {
 
 #[test]
 fn roots_that_are_given_a_parent_are_told() {
-    let judged = Judged::by_hand(&[("c", "a", None, None, 1.0), ("a", "b", None, Some(0), 0.9)]);
-    let score = Score::of(&judged, &());
+    let judged =
+        ScoredCalls::from_rows(&[("c", "a", None, None, 1.0), ("a", "b", None, Some(0), 0.9)]);
+    let score = LinkScore::from_calls(&judged, &());
     assert_eq!((score.population.roots, score.population.roots_with_a_parent), (2, 1));
     assert_eq!((score.links.links, score.links.link_accuracy), (0, None));
 }
 
 #[test]
 fn the_table_and_json_have_every_measure() {
-    let score = Score::of(&swapped(), &());
+    let score = LinkScore::from_calls(&swapped_calls(), &());
     let text = score.to_string();
     for line in [
         "links                             33.33%  3 links",
@@ -53,7 +54,7 @@ fn the_table_and_json_have_every_measure() {
     ] {
         assert!(text.contains(line), "{text}");
     }
-    let json: serde_json::Value = serde_json::from_str(&score.json().unwrap()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&score.to_json().unwrap()).unwrap();
     for name in [
         "link_accuracy",
         "ambiguous_link_accuracy",

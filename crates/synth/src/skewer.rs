@@ -6,14 +6,14 @@ use message_trace::{MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
 
 use crate::error::Error;
-use crate::made_import;
+use crate::synthetic_import;
 
 /// The clock of a host.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Clock {
+pub struct SkewedClock {
     /// The host.
     pub host: String,
-    /// Offset at [`Skew::at`]: nanoseconds that it is ahead.
+    /// Offset at [`TraceSkew::at`]: nanoseconds that it is ahead.
     pub offset: i64,
     /// Skew: rate at which it runs ahead, in millionths.
     pub skew_ppm: f64,
@@ -21,9 +21,9 @@ pub struct Clock {
 
 /// Change of a trace.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Skew {
+pub struct TraceSkew {
     /// The clocks; a host that is not named keeps its own.
-    pub clocks: Vec<Clock>,
+    pub clocks: Vec<SkewedClock>,
     /// Time at which the clocks have their offsets, in nanoseconds.
     pub at: i64,
     /// Whether to remove the clocks' errors instead.
@@ -36,16 +36,16 @@ pub struct Skew {
     pub one_time: bool,
 }
 
-impl Clock {
+impl SkewedClock {
     /// Time that the clock shows at the true time `time`; `at` is when it is wrong by its offset.
-    fn shows(&self, time: i64, at: i64) -> i64 {
+    fn shown_time(&self, time: i64, at: i64) -> i64 {
         let passed = time.saturating_sub(at);
         time.saturating_add(self.offset)
             .saturating_add((passed as f64 * self.skew_ppm / 1e6).round() as i64)
     }
 
     /// True time at which the clock shows `shown`.
-    fn when(&self, shown: i64, at: i64) -> i64 {
+    fn true_time(&self, shown: i64, at: i64) -> i64 {
         let passed = shown.saturating_sub(at).saturating_sub(self.offset) as f64;
         // By what the clock is ahead of itself, which keeps the digits that a division of the whole
         // would lose.
@@ -58,8 +58,8 @@ impl Clock {
 ///
 /// # Errors
 /// When there is no such host, or its clock would stand still.
-pub fn skew(trace: &MessageTrace, skew: &Skew) -> Result<MessageTrace, Error> {
-    let mut clocks: FxHashMap<&str, &Clock> = FxHashMap::default();
+pub fn skew_trace(trace: &MessageTrace, skew: &TraceSkew) -> Result<MessageTrace, Error> {
+    let mut clocks: FxHashMap<&str, &SkewedClock> = FxHashMap::default();
     for clock in &skew.clocks {
         if !trace.nodes.0.iter().any(|node| node.host == clock.host) {
             let mut hosts: Vec<&str> =
@@ -77,17 +77,21 @@ pub fn skew(trace: &MessageTrace, skew: &Skew) -> Result<MessageTrace, Error> {
         }
         clocks.insert(&clock.host, clock);
     }
-    let of_nodes: Vec<Option<&Clock>> =
+    let of_nodes: Vec<Option<&SkewedClock>> =
         trace.nodes.0.iter().map(|node| clocks.get(node.host.as_str()).copied()).collect();
     let moved = |node: NodeId, time: Option<i64>| {
         let clock =
             usize::try_from(node).ok().and_then(|node| of_nodes.get(node).copied()).flatten();
-        let by = |clock: &Clock, time| {
-            if skew.remove { clock.when(time, skew.at) } else { clock.shows(time, skew.at) }
+        let by = |clock: &SkewedClock, time| {
+            if skew.remove {
+                clock.true_time(time, skew.at)
+            } else {
+                clock.shown_time(time, skew.at)
+            }
         };
         clock.zip(time).map_or(time, |(clock, time)| Some(by(clock, time)))
     };
-    let mut others = made_import::changed(trace, |_, mut m| {
+    let mut others = synthetic_import::map_messages(trace, |_, mut m| {
         // A trace that came with common times only has none of the hosts' own.
         m.send_first = moved(m.src, m.send_first.or(m.send_ts));
         m.send_last = moved(m.src, m.send_last.or(m.send_ts));
@@ -102,7 +106,7 @@ pub fn skew(trace: &MessageTrace, skew: &Skew) -> Result<MessageTrace, Error> {
         Some(m)
     });
     if skew.uncorrected || skew.one_time {
-        others.sort();
+        others.sort_messages();
     }
     Ok(others)
 }
@@ -112,23 +116,25 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::maketrace::{Changes, make, shipped};
+    use crate::maketrace::{ConfigChanges, make_trace, shipped_config};
 
-    fn clock(offset: i64, skew_ppm: f64) -> Clock {
-        Clock { host: "B".into(), offset, skew_ppm }
+    fn clock(offset: i64, skew_ppm: f64) -> SkewedClock {
+        SkewedClock { host: "B".into(), offset, skew_ppm }
     }
 
     fn trace() -> MessageTrace {
-        let changes = Changes { instances: Some(3), ..Changes::default() };
-        make(&shipped("children-0-2").unwrap().unwrap().changed(&changes), &()).unwrap().trace
+        let changes = ConfigChanges { instances: Some(3), ..ConfigChanges::default() };
+        make_trace(&shipped_config("children-0-2").unwrap().unwrap().with_changes(&changes), &())
+            .unwrap()
+            .trace
     }
 
     #[test]
     fn what_a_clock_shows() {
         // A second after 'at', a clock that is 5 us ahead and gains 10 us a second is 15 us ahead.
-        assert_eq!(clock(5_000, 10.0).shows(2_000_000_000, 1_000_000_000), 2_000_015_000);
-        assert_eq!(clock(5_000, 10.0).when(2_000_015_000, 1_000_000_000), 2_000_000_000);
-        assert_eq!(clock(-3, 0.0).shows(1, 0), -2);
+        assert_eq!(clock(5_000, 10.0).shown_time(2_000_000_000, 1_000_000_000), 2_000_015_000);
+        assert_eq!(clock(5_000, 10.0).true_time(2_000_015_000, 1_000_000_000), 2_000_000_000);
+        assert_eq!(clock(-3, 0.0).shown_time(1, 0), -2);
     }
 
     proptest! {
@@ -136,21 +142,21 @@ mod tests {
         #[test]
         fn what_is_added_can_be_taken_away(time in 0i64..4_000_000_000_000_000_000, passed in -1_000_000_000_000_000i64..1_000_000_000_000_000, offset in -1_000_000_000_000i64..1_000_000_000_000, ppm in -1000.0f64..1000.0) {
             let (clock, at) = (clock(offset, ppm), time - passed);
-            prop_assert!((clock.when(clock.shows(time, at), at) - time).abs() <= 1);
+            prop_assert!((clock.true_time(clock.shown_time(time, at), at) - time).abs() <= 1);
         }
     }
 
     #[test]
     fn only_the_times_that_the_host_read_move() {
         let trace = trace();
-        let uncorrected = Skew {
+        let uncorrected = TraceSkew {
             clocks: vec![clock(7, 0.0)],
             at: 0,
             remove: false,
             uncorrected: true,
             one_time: false,
         };
-        let skewed = skew(&trace, &uncorrected).unwrap();
+        let skewed = skew_trace(&trace, &uncorrected).unwrap();
         assert_eq!(skewed.len(), trace.len());
         let is_b = |node: NodeId| i64::from(trace.nodes.get(node).unwrap().host == "B");
         let mut at_b = 0;
@@ -163,34 +169,35 @@ mod tests {
         }
         assert!(at_b > 0);
         // Without the common clock, its times are to be found again.
-        let own = skew(&trace, &Skew { uncorrected: false, ..uncorrected.clone() }).unwrap();
+        let own =
+            skew_trace(&trace, &TraceSkew { uncorrected: false, ..uncorrected.clone() }).unwrap();
         assert_eq!((own.send_ts(0), own.recv_ts(0)), (None, None));
         assert_eq!(own.message(0).recv_first, trace.recv_ts(0).map(|time| time + 7));
         // With one time, what A sends B is received by A's clock.
-        let one = skew(&trace, &Skew { one_time: true, ..uncorrected.clone() }).unwrap();
+        let one = skew_trace(&trace, &TraceSkew { one_time: true, ..uncorrected.clone() }).unwrap();
         for row in 0..trace.len() {
             let message = one.message(row);
             assert_eq!((message.recv_ts, message.recv_last), (message.send_ts, message.send_first));
         }
         assert_eq!(one.send_ts(0), trace.send_ts(0));
-        let back = skew(&skewed, &Skew { remove: true, ..uncorrected }).unwrap();
+        let back = skew_trace(&skewed, &TraceSkew { remove: true, ..uncorrected }).unwrap();
         assert!((0..trace.len()).all(|row| back.message(row) == trace.message(row)));
     }
 
     #[test]
     fn a_host_that_is_not_there_is_told_with_those_that_are() {
-        let with = |clock| Skew {
+        let with = |clock| TraceSkew {
             clocks: vec![clock],
             at: 0,
             remove: false,
             uncorrected: false,
             one_time: false,
         };
-        let error = skew(&trace(), &with(Clock { host: "X".into(), ..clock(1, 0.0) }))
+        let error = skew_trace(&trace(), &with(SkewedClock { host: "X".into(), ..clock(1, 0.0) }))
             .unwrap_err()
             .to_string();
         assert!(error.contains("no host 'X'") && error.contains("A, B, C"), "{error}");
-        let error = skew(&trace(), &with(clock(0, -1e6))).unwrap_err().to_string();
+        let error = skew_trace(&trace(), &with(clock(0, -1e6))).unwrap_err().to_string();
         assert!(error.contains("stand still"), "{error}");
     }
 }

@@ -5,9 +5,9 @@
 use message_trace::MessageTrace;
 
 use crate::error::Error;
-use crate::made_import;
+use crate::ground_truth::GroundTruth;
 use crate::maketrace::TruthTable;
-use crate::truth::Truth;
+use crate::synthetic_import;
 
 /// Sniffer. Every message counts as one packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Sniffer {
 
 /// Trace that was captured.
 #[derive(Clone, Debug)]
-pub struct Captured {
+pub struct CapturedTrace {
     /// Messages that were captured, in the order of the trace.
     pub trace: MessageTrace,
     /// Row of each former message; `None` for a dropped one.
@@ -32,11 +32,11 @@ impl Sniffer {
     ///
     /// # Errors
     /// When it captures nothing at all.
-    pub fn capture(&self, trace: &MessageTrace) -> Result<Captured, Error> {
+    pub fn capture_trace(&self, trace: &MessageTrace) -> Result<CapturedTrace, Error> {
         let (mut waiting, mut last) = (0.0f64, None);
         let (mut rows, mut kept) = (Vec::with_capacity(trace.len()), 0);
-        let captured = made_import::changed(trace, |_, message| {
-            let time = message.time();
+        let captured = synthetic_import::map_messages(trace, |_, message| {
+            let time = message.sort_time();
             let passed = last.map_or(0, |last: i64| time.saturating_sub(last).max(0));
             last = Some(time);
             waiting = (waiting - passed as f64 * self.rate / 1e9).max(0.0);
@@ -53,28 +53,28 @@ impl Sniffer {
         if kept == 0 {
             return Err(Error::Unknown("nothing would be captured; take a longer --queue".into()));
         }
-        Ok(Captured { trace: captured, rows })
+        Ok(CapturedTrace { trace: captured, rows })
     }
 }
 
-impl Captured {
+impl CapturedTrace {
     /// Number of messages that were dropped.
-    pub fn dropped(&self) -> u64 {
+    pub fn dropped_messages(&self) -> u64 {
         self.rows.iter().filter(|row| row.is_none()).count() as u64
     }
 
     /// Truth about the captured trace, from `truth` about the whole. Effects of a dropped message
     /// count to the nearest captured message above it. A truth about calls stays as it is: their
     /// ids do not change, and the score sees which are missing.
-    pub fn truth(&self, truth: &Truth) -> TruthTable {
+    pub fn captured_truth(&self, truth: &GroundTruth) -> TruthTable {
         let of = match truth {
-            Truth::Calls(of) => {
+            GroundTruth::Calls(of) => {
                 let mut rows: Vec<_> =
                     of.iter().map(|(call, parent)| (call.clone(), parent.clone())).collect();
                 rows.sort_unstable();
                 return TruthTable::Calls(rows);
             }
-            Truth::Messages(of) => of,
+            GroundTruth::Messages(of) => of,
         };
         let row =
             |message: u64| usize::try_from(message).ok().and_then(|row| *self.rows.get(row)?);
@@ -100,11 +100,11 @@ impl Captured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::maketrace::{Config, make};
+    use crate::maketrace::{TraceConfig, make_trace};
     use std::path::Path;
 
     /// Ten messages, one every millisecond; each causes the next.
-    fn trace() -> (MessageTrace, Truth) {
+    fn trace() -> (MessageTrace, GroundTruth) {
         let text = r#"
 call_ids = false
 delay = "1ms"
@@ -114,11 +114,11 @@ instances = 1
 messages = [ { from = "a", to = "b" }, { from = "b", to = "a" }, { from = "a", to = "b" }, { from = "b", to = "a" },
              { from = "a", to = "b" }, { from = "b", to = "a" }, { from = "a", to = "b" }, { from = "b", to = "a" } ]
 "#;
-        let made = make(&Config::parse(Path::new("x"), text).unwrap(), &()).unwrap();
+        let made = make_trace(&TraceConfig::parse(Path::new("x"), text).unwrap(), &()).unwrap();
         let TruthTable::Messages(causes) = made.truth else { panic!("not by messages") };
         let causes =
             causes.into_iter().enumerate().map(|(child, cause)| (child as u64, cause)).collect();
-        (made.trace, Truth::Messages(causes))
+        (made.trace, GroundTruth::Messages(causes))
     }
 
     #[test]
@@ -126,23 +126,23 @@ messages = [ { from = "a", to = "b" }, { from = "b", to = "a" }, { from = "a", t
         let (trace, truth) = trace();
         // One every two milliseconds is captured, two may wait. At 0, 1 and 2 ms 0, 0.5 and 1 wait;
         // at 3 ms 1.5, which take both places; at 4 ms 1; then every second message is dropped.
-        let captured = Sniffer { rate: 500.0, queue: 2 }.capture(&trace).unwrap();
+        let captured = Sniffer { rate: 500.0, queue: 2 }.capture_trace(&trace).unwrap();
         let rows = [Some(0), Some(1), Some(2), None, Some(3), None, Some(4), None];
-        assert_eq!((captured.rows.as_slice(), captured.dropped()), (&rows[..], 3));
+        assert_eq!((captured.rows.as_slice(), captured.dropped_messages()), (&rows[..], 3));
         assert_eq!(captured.trace.len(), 5);
         assert_eq!(captured.trace.send_ts(3), trace.send_ts(4));
         // 4 was caused by 3, which was dropped, and that by 2.
         let causes = vec![None, Some(0), Some(1), Some(2), Some(3)];
-        assert_eq!(captured.truth(&truth), TruthTable::Messages(causes));
+        assert_eq!(captured.captured_truth(&truth), TruthTable::Messages(causes));
     }
 
     #[test]
     fn what_is_fast_enough_drops_nothing() {
         let (trace, truth) = trace();
-        let captured = Sniffer { rate: 1000.0, queue: 1 }.capture(&trace).unwrap();
-        assert_eq!(captured.dropped(), 0);
+        let captured = Sniffer { rate: 1000.0, queue: 1 }.capture_trace(&trace).unwrap();
+        assert_eq!(captured.dropped_messages(), 0);
         let causes = (0..8u64).map(|child| child.checked_sub(1)).collect();
-        assert_eq!(captured.truth(&truth), TruthTable::Messages(causes));
-        assert!(Sniffer { rate: 1.0, queue: 0 }.capture(&trace).is_err());
+        assert_eq!(captured.captured_truth(&truth), TruthTable::Messages(causes));
+        assert!(Sniffer { rate: 1.0, queue: 0 }.capture_trace(&trace).is_err());
     }
 }

@@ -23,4 +23,4 @@ mod load;
 mod system;
 mod workload;
 
-pub use generate::{Config, Made, make};
+pub use generate::{StorageConfig, SyntheticPeriod, make_period};

@@ -8,29 +8,29 @@ use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, NodeId, OperationRol
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::Error;
-use crate::truth::Truth;
+use crate::ground_truth::GroundTruth;
 
 /// A request of a trace.
-struct Traced {
+struct TracedRequest {
     row: usize,
     id: u128,
     span: Option<u64>,
 }
 
-impl Truth {
+impl GroundTruth {
     /// The truth that tracers tell of the messages of `trace`, which is that of `data`.
     ///
     /// # Errors
     /// When the table of operations cannot be read, or no message carries an id.
-    pub fn of_tracers(data: &DataDir, trace: &MessageTrace) -> Result<Truth, Error> {
-        let table = data.operations();
-        let mut traced: Vec<Traced> = Vec::new();
+    pub fn from_tracers(data: &DataDir, trace: &MessageTrace) -> Result<GroundTruth, Error> {
+        let table = data.operations_path();
+        let mut traced: Vec<TracedRequest> = Vec::new();
         if let Some(mut reader) = OperationReader::open(&table)? {
-            while reader.read(|operation| {
+            while reader.read_batch(|operation| {
                 let row = operation.message as usize;
                 let asks = operation.role != OperationRole::Response && row < trace.len();
                 let id = operation.trace_id.filter(|_| asks);
-                traced.extend(id.map(|id| Traced { row, id, span: operation.parent_id }));
+                traced.extend(id.map(|id| TracedRequest { row, id, span: operation.parent_id }));
             })? {}
         }
         if traced.is_empty() {
@@ -40,16 +40,16 @@ impl Truth {
                  programs that send traceparent or b3",
             ));
         }
-        Ok(Truth::Messages(causes(trace, &traced)))
+        Ok(GroundTruth::Messages(find_causes(trace, &traced)))
     }
 }
 
 /// The cause of each message that tracers tell one of.
-fn causes(trace: &MessageTrace, traced: &[Traced]) -> FxHashMap<u64, Option<u64>> {
+fn find_causes(trace: &MessageTrace, traced: &[TracedRequest]) -> FxHashMap<u64, Option<u64>> {
     let asks = |row: &usize| trace.direction(*row) == FROM_CONNECTING && !trace.is_connect(*row);
     let asked: FxHashSet<NodeId> =
         (0..trace.len()).filter(asks).map(|row| trace.message(row).dst).collect();
-    let mut received: FxHashMap<(NodeId, u128), Vec<&Traced>> = FxHashMap::default();
+    let mut received: FxHashMap<(NodeId, u128), Vec<&TracedRequest>> = FxHashMap::default();
     for request in traced {
         received.entry((trace.message(request.row).dst, request.id)).or_default().push(request);
     }
@@ -57,13 +57,15 @@ fn causes(trace: &MessageTrace, traced: &[Traced]) -> FxHashMap<u64, Option<u64>
     for request in traced {
         let src = trace.message(request.row).src;
         let Some(sent) = trace.send_ts(request.row) else { continue };
-        let is_before = |other: &&&Traced| {
-            other.row != request.row && trace.arrival(other.row).is_some_and(|came| came <= sent)
+        let is_before = |other: &&&TracedRequest| {
+            other.row != request.row
+                && trace.arrival_time(other.row).is_some_and(|came| came <= sent)
         };
         let of_trace = received.get(&(src, request.id)).into_iter().flatten();
-        let of_trace: Vec<&&Traced> = of_trace.filter(is_before).collect();
-        let same_span = |other: &&&&Traced| request.span.is_some() && other.span == request.span;
-        let passed_on: Vec<&&Traced> = of_trace.iter().filter(same_span).copied().collect();
+        let of_trace: Vec<&&TracedRequest> = of_trace.filter(is_before).collect();
+        let same_span =
+            |other: &&&&TracedRequest| request.span.is_some() && other.span == request.span;
+        let passed_on: Vec<&&TracedRequest> = of_trace.iter().filter(same_span).copied().collect();
         match (passed_on.as_slice(), of_trace.as_slice()) {
             ([only], _) | ([], [only]) => {
                 causes.insert(request.row as u64, Some(only.row as u64));
@@ -80,7 +82,7 @@ fn causes(trace: &MessageTrace, traced: &[Traced]) -> FxHashMap<u64, Option<u64>
 #[cfg(test)]
 mod tests {
     use message_trace::table::operations::{OperationRow, OperationWriter};
-    use message_trace::{End, Ends, FROM_ACCEPTING, Message, Node, Protocol};
+    use message_trace::{EndPair, FROM_ACCEPTING, Message, Node, NodeEnd, TransportProtocol};
 
     use super::*;
 
@@ -105,13 +107,16 @@ mod tests {
         ];
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        let mut operations = OperationWriter::create(data.operations()).unwrap();
+        let mut operations = OperationWriter::create(data.operations_path()).unwrap();
         for (row, (src, dst, id, span)) in messages.into_iter().enumerate() {
-            let [src, dst] = [src, dst].map(|node: usize| End::of(nodes[node], 0));
-            let ends = Ends { src, dst, protocol: Protocol::Tcp };
+            let [src, dst] = [src, dst].map(|node: usize| NodeEnd::new(nodes[node], 0));
+            let ends = EndPair { src, dst, protocol: TransportProtocol::Tcp };
             let direction = if id.is_none() { FROM_ACCEPTING } else { FROM_CONNECTING };
             let (sent, received) = (Some(10 * row as i64), Some(10 * row as i64 + 5));
-            trace.push(&Message::between(ends, row as i64, direction).at(sent, received), None);
+            trace.push(
+                &Message::between_ends(ends, row as i64, direction).with_times(sent, received),
+                None,
+            );
             let role = match id {
                 Some(_) => OperationRole::Request,
                 None => OperationRole::Response,
@@ -137,7 +142,10 @@ mod tests {
     #[test]
     fn a_request_was_caused_by_the_one_of_its_trace() {
         let (_directory, data, trace) = recorded(true);
-        let Truth::Messages(causes) = Truth::of_tracers(&data, &trace).unwrap() else { panic!() };
+        let GroundTruth::Messages(causes) = GroundTruth::from_tracers(&data, &trace).unwrap()
+        else {
+            panic!()
+        };
         let mut causes: Vec<(u64, Option<u64>)> = causes.into_iter().collect();
         causes.sort_unstable();
         let expected = [
@@ -155,7 +163,7 @@ mod tests {
     #[test]
     fn without_ids_there_is_no_truth() {
         let (_directory, data, trace) = recorded(false);
-        let error = Truth::of_tracers(&data, &trace).unwrap_err().to_string();
+        let error = GroundTruth::from_tracers(&data, &trace).unwrap_err().to_string();
         assert!(error.contains("traceparent"), "{error}");
     }
 }

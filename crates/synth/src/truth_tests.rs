@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use message_trace::{End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Node, Protocol};
+use message_trace::{
+    EndPair, FROM_ACCEPTING, FROM_CONNECTING, Message, Node, NodeEnd, TransportProtocol,
+};
 use proptest::prelude::*;
 
 use super::*;
@@ -24,17 +26,20 @@ fn trace(ids: &[&str]) -> (MessageTrace, Calls) {
     {
         let (time, (direction, id)) = (Some(row as i64), id);
         let (src, dst) = if direction == FROM_CONNECTING { (0, 1) } else { (1, 0) };
-        let [src, dst] = [src, dst].map(|node| End::of(node, endpoint));
-        let ends = Ends { src, dst, protocol: Protocol::Other };
-        let message = Message { bytes: 1, ..Message::between(ends, 0, direction).at(time, time) };
+        let [src, dst] = [src, dst].map(|node| NodeEnd::new(node, endpoint));
+        let ends = EndPair { src, dst, protocol: TransportProtocol::Other };
+        let message = Message {
+            bytes: 1,
+            ..Message::between_ends(ends, 0, direction).with_times(time, time)
+        };
         trace.push(&message, Some(*id));
     }
-    let calls = Calls::of(&trace);
+    let calls = Calls::from_trace(&trace);
     (trace, calls)
 }
 
-fn parsed(text: &str) -> Result<Truth, Error> {
-    Truth::parse(Path::new("truth.csv"), text.as_bytes())
+fn parse_text(text: &str) -> Result<GroundTruth, Error> {
+    GroundTruth::parse_table(Path::new("truth.csv"), text.as_bytes())
 }
 
 #[test]
@@ -42,17 +47,17 @@ fn what_a_lost_call_caused_counts_to_the_nearest_above() {
     let (trace, calls) = trace(&["r", "x", "z", "q", "o", "n"]);
     // y was lost between x and z; p, which is nowhere, was above q; o goes round in circles; of n
     // nothing is said.
-    let truth = parsed("call_id,parent_call_id\nr,\nx,r\ny,x\nz,y\nq,p\no,l\nl,l\n").unwrap();
-    let origins = truth.origins(&trace, &calls);
+    let truth = parse_text("call_id,parent_call_id\nr,\nx,r\ny,x\nz,y\nq,p\no,l\nl,l\n").unwrap();
+    let origins = truth.origins_of_calls(&trace, &calls);
     assert_eq!(
         origins.of,
         [
-            Origin::Root,
-            Origin::Call(0),
-            Origin::Call(1),
-            Origin::Unknown,
-            Origin::Unknown,
-            Origin::Unknown
+            CallOrigin::Root,
+            CallOrigin::Call(0),
+            CallOrigin::Call(1),
+            CallOrigin::Unknown,
+            CallOrigin::Unknown,
+            CallOrigin::Unknown
         ]
     );
     assert_eq!((origins.missing, origins.adopted), (2, 1));
@@ -62,8 +67,9 @@ fn what_a_lost_call_caused_counts_to_the_nearest_above() {
 fn a_root_that_only_others_name_is_a_call_of_its_trace() {
     let (trace, calls) = trace(&["r", "x", "s", "y"]);
     // Of the last trace the root is not there.
-    let origins =
-        parsed("call_id,parent_call_id\nx,r\ny,s\nz,gone\n").unwrap().origins(&trace, &calls);
+    let origins = parse_text("call_id,parent_call_id\nx,r\ny,s\nz,gone\n")
+        .unwrap()
+        .origins_of_calls(&trace, &calls);
     assert_eq!(origins.traces, Some(3));
     assert_eq!(origins.whole, [true, false, true, false]);
 }
@@ -72,9 +78,9 @@ fn a_root_that_only_others_name_is_a_call_of_its_trace() {
 fn a_truth_about_messages_is_one_about_calls() {
     let (trace, calls) = trace(&["r", "x", "y"]);
     // Messages 0 and 1 are r, 2 and 3 are x, 4 and 5 are y; y was made when x was answered.
-    let truth = parsed("parent,child\n,0\n0,2\n2,3\n3,4\n99,100\n").unwrap();
-    let origins = truth.origins(&trace, &calls);
-    assert_eq!(origins.of, [Origin::Root, Origin::Call(0), Origin::Call(0)]);
+    let truth = parse_text("parent,child\n,0\n0,2\n2,3\n3,4\n99,100\n").unwrap();
+    let origins = truth.origins_of_calls(&trace, &calls);
+    assert_eq!(origins.of, [CallOrigin::Root, CallOrigin::Call(0), CallOrigin::Call(0)]);
     assert_eq!(origins.missing, 1);
 }
 
@@ -87,21 +93,25 @@ fn a_table_may_be_compressed() {
     for bytes in [text.to_vec(), gzip.finish().unwrap(), zstd::encode_all(&text[..], 0).unwrap()] {
         let path = directory.path().join("truth");
         std::fs::write(&path, bytes).unwrap();
-        let Truth::Calls(of) = Truth::read(&path).unwrap() else { panic!("not by calls") };
+        let GroundTruth::Calls(of) = GroundTruth::read(&path).unwrap() else {
+            panic!("not by calls")
+        };
         assert_eq!((of.len(), of["a"].as_deref(), of["b"].as_deref()), (2, None, Some("a")));
     }
 }
 
 #[test]
 fn errors_name_the_file_and_the_line() {
-    let error = |text| parsed(text).unwrap_err().to_string();
+    let error = |text| parse_text(text).unwrap_err().to_string();
     assert!(error("a,b\n1,2\n").contains("truth.csv: this is no truth"));
     assert!(error("child,parent\n1,\nx,1\n").contains("line 3: 'x'"));
     assert!(
         error("call_id,parent_call_id\na,\na,b\n").contains("line 3: 'a' is there a second time")
     );
     assert!(error("call_id,parent_call_id\n,a\n").contains("line 2: 'call_id' is empty"));
-    assert!(Truth::read(Path::new("no/such")).unwrap_err().to_string().starts_with("no/such: "));
+    assert!(
+        GroundTruth::read(Path::new("no/such")).unwrap_err().to_string().starts_with("no/such: ")
+    );
 }
 
 proptest! {
@@ -111,8 +121,8 @@ proptest! {
         let header: &[u8] = [&b""[..], b"call_id,parent_call_id\n", b"child,parent\n"][columns];
         let whole = [header, &bytes].concat();
         let (trace, calls) = trace(&["a", "b"]);
-        match Truth::parse(Path::new("truth.csv"), whole.as_slice()) {
-            Ok(truth) => prop_assert_eq!(truth.origins(&trace, &calls).of.len(), 2),
+        match GroundTruth::parse_table(Path::new("truth.csv"), whole.as_slice()) {
+            Ok(truth) => prop_assert_eq!(truth.origins_of_calls(&trace, &calls).of.len(), 2),
             Err(error) => prop_assert!(error.to_string().starts_with("truth.csv: ")),
         }
     }
@@ -124,7 +134,7 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("truth.csv");
         crate::maketrace::TruthTable::Calls(rows.clone()).write(&path).unwrap();
-        prop_assert_eq!(Truth::read(&path).unwrap(), Truth::Calls(rows.into_iter().collect()));
+        prop_assert_eq!(GroundTruth::read(&path).unwrap(), GroundTruth::Calls(rows.into_iter().collect()));
     }
 }
 
@@ -133,14 +143,21 @@ fn a_trace_is_whole_where_no_call_of_it_is_missing() {
     let (trace, calls) = trace(&["a", "b", "c", "d", "e"]);
     // Of the trace of c a call is missing; e is alone, and of x nothing is left.
     let truth = "call_id,parent_call_id\na,\nb,a\nc,\nd,c\nlost,d\ne,\nx,\ny,x\n";
-    let origins = parsed(truth).unwrap().origins(&trace, &calls);
+    let origins = parse_text(truth).unwrap().origins_of_calls(&trace, &calls);
     assert_eq!(origins.traces, Some(3));
     assert_eq!(origins.whole, [true, false, false, false, true]);
     // Circles end.
-    let origins =
-        parsed("call_id,parent_call_id\na,b\nb,a\nc,a\n").unwrap().origins(&trace, &calls);
+    let origins = parse_text("call_id,parent_call_id\na,b\nb,a\nc,a\n")
+        .unwrap()
+        .origins_of_calls(&trace, &calls);
     assert_eq!(
         origins.of,
-        [Origin::Call(1), Origin::Call(0), Origin::Call(0), Origin::Unknown, Origin::Unknown]
+        [
+            CallOrigin::Call(1),
+            CallOrigin::Call(0),
+            CallOrigin::Call(0),
+            CallOrigin::Unknown,
+            CallOrigin::Unknown
+        ]
     );
 }

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use workload::Workload;
-use workload::model::{Model, Purity};
+use workload::model::{ClusterPurity, WorkloadModel};
 
 #[path = "../tests/it/mixtures.rs"]
 mod mixtures;
@@ -31,7 +31,7 @@ fn main() {
                     [Workload::incremental(), Workload::default()].into_iter().enumerate()
                 {
                     let model = model(workload, &made);
-                    let purity = Purity::of(&model);
+                    let purity = ClusterPurity::from_model(&model);
                     let disturbed = made.iter().filter(|of| of.is_disturbed).count() as u64;
                     let sum = &mut sums[place];
                     sum[0] += purity.wrong;
@@ -55,12 +55,12 @@ fn main() {
     }
 }
 
-fn model(mut workload: Workload, made: &[mixtures::Made]) -> Model {
+fn model(mut workload: Workload, made: &[mixtures::MixtureRequest]) -> WorkloadModel {
     made.iter().for_each(|of| workload.push(&of.canonical, &of.facts));
     workload.finish(&mixtures::names())
 }
 
-fn row(types: &str, clients: u32, place: usize, model: &Model, purity: &Purity) {
+fn row(types: &str, clients: u32, place: usize, model: &WorkloadModel, purity: &ClusterPurity) {
     let found: Vec<String> =
         purity.clusters.iter().map(|of| format!("{}{}", of.requests, of.name)).collect();
     let percent =
@@ -81,16 +81,17 @@ fn row(types: &str, clients: u32, place: usize, model: &Model, purity: &Purity) 
 
 fn timed(count: u64) {
     let made = mixtures::mixture("ABCDEF", 5, count, 1);
-    for (method, workload) in
-        [("one by one", Workload::incremental()), ("all at once", Workload::keeping(usize::MAX))]
-    {
+    for (method, workload) in [
+        ("one by one", Workload::incremental()),
+        ("all at once", Workload::with_batch_limit(usize::MAX)),
+    ] {
         let begin = Instant::now();
         let model = model(workload, &made);
         println!(
             "{method}: {count} requests in {:.2} s, {} clusters, {:?}",
             begin.elapsed().as_secs_f64(),
             model.clusters.len(),
-            Purity::of(&model).wrong
+            ClusterPurity::from_model(&model).wrong
         );
     }
 }

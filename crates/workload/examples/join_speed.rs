@@ -3,10 +3,10 @@
 //! `cargo run --release -p workload --example join_speed -- [EVENTS]`, by default 1.2 million, as
 //! the Magpie paper has them (section 3.4.1: 5.6 s, 10 MB).
 
-use events::{Event, Piece, Value};
-use out_of_core::Names;
-use workload::join::{Join, JoinOptions};
-use workload::schema::shipped;
+use events::{AttributeValue, Event, EventBatch};
+use out_of_core::NameInterner;
+use workload::join::{JoinOptions, TemporalJoin};
+use workload::schema::shipped_schemas;
 
 /// Events of a request, as the paper has them on average.
 const EVENTS_OF_REQUEST: u64 = 36;
@@ -15,16 +15,17 @@ const THREADS: u64 = 50;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let events = std::env::args().nth(1).map_or(Ok(1_200_000), |text| text.parse::<u64>())?;
-    let mut names = Names::default();
-    let linux = shipped().iter().find(|shipped| shipped.name == "linux").ok_or("no schema")?;
-    let schema = linux.schema()?;
-    let mut join = Join::new(&schema, JoinOptions::default(), &mut names)?;
-    let mut maker = Maker::new(&mut names);
-    let (mut piece, mut requests, mut joined) = (Piece::default(), 0u64, 0u64);
+    let mut names = NameInterner::default();
+    let linux =
+        shipped_schemas().iter().find(|shipped| shipped.name == "linux").ok_or("no schema")?;
+    let schema = linux.parse_schema()?;
+    let mut join = TemporalJoin::new(&schema, JoinOptions::default(), &mut names)?;
+    let mut maker = EventGenerator::new(&mut names);
+    let (mut piece, mut requests, mut joined) = (EventBatch::default(), 0u64, 0u64);
     let (mut made, mut making) = (0, 0);
     let begin = processor_ns()?;
     maker.accept(&mut piece);
-    join.push(&piece, &mut names, &mut |_| {});
+    join.push_batch(&piece, &mut names, &mut |_| {});
     while made < events {
         let before = processor_ns()?;
         piece.clear();
@@ -33,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             made += 1;
         }
         making += processor_ns()? - before;
-        join.push(&piece, &mut names, &mut |request| {
+        join.push_batch(&piece, &mut names, &mut |request| {
             (requests, joined) = (requests + 1, joined + request.events.len() as u64);
         });
     }
@@ -44,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
     println!("{made} events, {requests} requests of {joined} events: {taken:.2} s, {peak}");
-    println!("{:?} {:?}", join.counts(), join.charged().share());
+    println!("{:?} {:?}", join.join_counts(), join.charged_share().charged_share());
     Ok(())
 }
 
@@ -55,15 +56,15 @@ fn processor_ns() -> Result<i64, Box<dyn std::error::Error>> {
 }
 
 /// Makes events: each thread reads a request, is switched out and in, and answers.
-struct Maker {
+struct EventGenerator {
     kinds: [u32; 5],
     accept: u32,
     attributes: [u32; 4],
     host: u32,
 }
 
-impl Maker {
-    fn new(names: &mut Names) -> Maker {
+impl EventGenerator {
+    fn new(names: &mut NameInterner) -> EventGenerator {
         let kinds = [
             "syscalls/sys_enter_read",
             "syscalls/sys_exit_read",
@@ -71,16 +72,16 @@ impl Maker {
             "syscalls/sys_exit_write",
             "sched/sched_switch",
         ];
-        Maker {
-            kinds: kinds.map(|kind| names.number(kind)),
-            accept: names.number("syscalls/sys_exit_accept4"),
-            attributes: ["fd", "ret", "prev_state", "next_pid"].map(|name| names.number(name)),
-            host: names.number("web"),
+        EventGenerator {
+            kinds: kinds.map(|kind| names.intern(kind)),
+            accept: names.intern("syscalls/sys_exit_accept4"),
+            attributes: ["fd", "ret", "prev_state", "next_pid"].map(|name| names.intern(name)),
+            host: names.intern("web"),
         }
     }
 
     /// All connections are accepted.
-    fn accept(&self, piece: &mut Piece) {
+    fn accept(&self, piece: &mut EventBatch) {
         for lane in 0..THREADS {
             let event = Event {
                 time: 1_600_000_000_000_000_000,
@@ -90,12 +91,12 @@ impl Maker {
                 process: 1000,
                 thread: 999,
             };
-            piece.push(event, [(self.attributes[1], Value::Int(10 + lane as i64))]);
+            piece.push_event(event, [(self.attributes[1], AttributeValue::Int(10 + lane as i64))]);
         }
     }
 
     /// The event of that number. A thread makes a step every [`THREADS`] events.
-    fn push(&mut self, number: u64, piece: &mut Piece) {
+    fn push(&mut self, number: u64, piece: &mut EventBatch) {
         let (lane, step) = (number % THREADS, number / THREADS);
         let [fd, ret, state, next] = self.attributes;
         let [enter_read, exit_read, enter_write, exit_write, switch] = self.kinds;
@@ -108,19 +109,23 @@ impl Maker {
             process: 1000,
             thread,
         };
-        let descriptor = (fd, Value::Int(10 + lane as i64));
+        let descriptor = (fd, AttributeValue::Int(10 + lane as i64));
         match step % EVENTS_OF_REQUEST {
-            0 => piece.push(event(enter_read), [descriptor]),
-            1 => piece.push(event(exit_read), [(ret, Value::Int(100))]),
-            34 => piece.push(event(enter_write), [descriptor]),
-            35 => piece.push(event(exit_write), [(ret, Value::Int(12_000))]),
+            0 => piece.push_event(event(enter_read), [descriptor]),
+            1 => piece.push_event(event(exit_read), [(ret, AttributeValue::Int(100))]),
+            34 => piece.push_event(event(enter_write), [descriptor]),
+            35 => piece.push_event(event(exit_write), [(ret, AttributeValue::Int(12_000))]),
             step if step % 2 == 0 => {
-                let attributes = [(state, Value::Text("S")), (next, Value::Int(0))];
-                piece.push(event(switch), attributes);
+                let attributes =
+                    [(state, AttributeValue::Text("S")), (next, AttributeValue::Int(0))];
+                piece.push_event(event(switch), attributes);
             }
             _ => {
-                let attributes = [(state, Value::Text("R")), (next, Value::Int(i64::from(thread)))];
-                piece.push(Event { thread: 0, ..event(switch) }, attributes);
+                let attributes = [
+                    (state, AttributeValue::Text("R")),
+                    (next, AttributeValue::Int(i64::from(thread))),
+                ];
+                piece.push_event(Event { thread: 0, ..event(switch) }, attributes);
             }
         }
     }

@@ -7,11 +7,11 @@ use std::error::Error;
 use std::fs::read_to_string;
 use std::path::Path;
 
-use events::{Event, EventWriter, Value};
-use out_of_core::{NameId, Names};
+use events::{AttributeValue, Event, EventWriter};
+use out_of_core::{NameId, NameInterner};
 use request_flow::tables::RequestWriter;
 use request_flow::{Request, Step, StepThreads};
-use workload::resources::{Tables, fill};
+use workload::resources::{RequestTablePaths, fill_resources};
 
 /// Calls that each request makes, one after the other.
 const CALLS: i64 = 3;
@@ -28,14 +28,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = |name: &str| directory.path().join(name);
     let (requests, of_steps, events) =
         (path("requests.parquet"), path("steps.parquet"), path("events.parquet"));
-    let from = Tables { requests: &(&requests).into(), steps: &(&of_steps).into() };
+    let from = RequestTablePaths { requests: &(&requests).into(), steps: &(&of_steps).into() };
     let made = make(steps / (1 + CALLS), from, &events)?;
     let (filled, filled_steps) = (path("filled.parquet"), path("filled_steps.parquet"));
     let before = ticks()?;
     let begin = std::time::Instant::now();
-    let charged = fill(
+    let charged = fill_resources(
         from,
-        Tables { requests: &(&filled).into(), steps: &(&filled_steps).into() },
+        RequestTablePaths { requests: &(&filled).into(), steps: &(&filled_steps).into() },
         MEMORY,
         &events,
     )?;
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let status = read_to_string("/proc/self/status")?;
     let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
     println!("{steps} steps, {made} events: {took:.2} s, {used:.2} s of processor time, {peak}");
-    println!("charged: {:?}", charged.share());
+    println!("charged: {:?}", charged.charged_share());
     Ok(())
 }
 
@@ -57,28 +57,36 @@ fn ticks() -> Result<u64, Box<dyn Error>> {
 }
 
 /// Writes that many requests and the events of their threads. Returns the number of events.
-fn make(requests: i64, tables: Tables<'_>, path: &Path) -> Result<usize, Box<dyn Error>> {
-    let mut names = Names::default();
-    let mut maker = Maker::new(&mut names);
+fn make(
+    requests: i64,
+    tables: RequestTablePaths<'_>,
+    path: &Path,
+) -> Result<usize, Box<dyn Error>> {
+    let mut names = NameInterner::default();
+    let mut maker = RecordingGenerator::new(&mut names);
     let mut writer = RequestWriter::create(tables.requests, tables.steps)?;
     for number in 0..requests {
-        writer.push(maker.request(number), &names)?;
+        writer.push_request(maker.request(number), &names)?;
     }
     writer.finish(&names)?;
     maker.events.sort_by_key(|(event, _)| event.time);
     let mut writer = EventWriter::create(path)?;
-    let [by, duration, signalled] = ["by", "duration", "signalled"].map(|name| names.number(name));
+    let [by, duration, signalled] = ["by", "duration", "signalled"].map(|name| names.intern(name));
     for (event, woken_by) in &maker.events {
         let wake = [(by, *woken_by), (duration, 9_000), (signalled, event.time - 2_000)];
         let of = wake.iter().filter(|_| *woken_by > 0);
-        writer.push(*event, of.map(|(name, of)| (*name, Value::Int(*of))), &names)?;
+        writer.push_event(
+            *event,
+            of.map(|(name, of)| (*name, AttributeValue::Int(*of))),
+            &names,
+        )?;
     }
     writer.finish(&names)?;
     Ok(maker.events.len())
 }
 
 /// Makes requests and the events of their threads.
-struct Maker {
+struct RecordingGenerator {
     host: NameId,
     operations: [NameId; 2],
     coming: NameId,
@@ -88,10 +96,10 @@ struct Maker {
     events: Vec<(Event, i64)>,
 }
 
-impl Maker {
-    fn new(names: &mut Names) -> Maker {
-        let mut number = |name: &str| names.number(name);
-        Maker {
+impl RecordingGenerator {
+    fn new(names: &mut NameInterner) -> RecordingGenerator {
+        let mut number = |name: &str| names.intern(name);
+        RecordingGenerator {
             host: number("host"),
             operations: [number("web:80"), number("store:90")],
             coming: number("sched/In"),
@@ -140,7 +148,7 @@ impl Maker {
                     caller_begin: Some(worker),
                     caller_end: Some(worker),
                 },
-                ..Step::of(store, store)
+                ..Step::new(store, store)
             });
             at += 70_000;
         }
@@ -153,8 +161,8 @@ impl Maker {
         };
         let (begin, end) = (Some(begin), Some(at));
         let mut request = Request { probability: 1.0, ..Request::default() };
-        request.push(Step { begin, end, threads, host: self.host, ..Step::of(web, web) }, []);
-        calls.into_iter().for_each(|call| request.push(call, []));
+        request.push_step(Step { begin, end, threads, host: self.host, ..Step::new(web, web) }, []);
+        calls.into_iter().for_each(|call| request.push_step(call, []));
         request
     }
 }

@@ -4,7 +4,7 @@ mod processors;
 mod share;
 mod threads;
 
-pub(crate) use processors::Processors;
-pub use share::Charged;
-pub(crate) use share::Shares;
-pub(crate) use threads::{Doing, Pending, Thread, Threads};
+pub(crate) use processors::ProcessorStates;
+pub use share::ChargedShare;
+pub(crate) use share::UsageSums;
+pub(crate) use threads::{PendingUsage, ThreadAccount, ThreadAccounts, ThreadRunState};

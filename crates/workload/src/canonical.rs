@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use crate::demands::Demands;
 
+mod flatten;
 mod idle_wakes;
-mod needless;
-mod ordered;
+mod needless_waits;
 mod parents;
 mod plan;
 mod schedule;
@@ -15,9 +15,9 @@ mod stitch;
 mod threads;
 mod tree_of_steps;
 
-pub use stitch::{Packet, stitch};
-pub use threads::{by_kind, of_joined, of_recorded};
-pub use tree_of_steps::{demands_of, of_request};
+pub use stitch::{FragmentPacket, stitch_fragments};
+pub use threads::{canonicalize_joined, canonicalize_recorded, role_by_kind};
+pub use tree_of_steps::{canonicalize_steps, demands_of_step};
 
 /// A request without what the scheduler did: demands between synchronisation points, as the binary
 /// tree of section 4.2 gives them when it is flattened depth first.
@@ -28,18 +28,18 @@ pub use tree_of_steps::{demands_of, of_request};
 /// The activations that it let go on follow, the last one first, each with a `Resume` before it.
 /// So the list can be read back as the tree in one way only.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Canonical {
+pub struct CanonicalRequest {
     /// The elements in their order.
-    pub elements: Vec<Element>,
+    pub elements: Vec<CanonicalElement>,
 }
 
 /// An element of a canonical request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Element {
+pub struct CanonicalElement {
     /// What happens.
-    pub act: Act,
+    pub act: ElementAct,
     /// Who does it: the part that a thread plays (its program, or its node and operation), never
-    /// its id. For [`Act::Signal`], who is signalled. Unknown for work that nothing led to.
+    /// its id. For [`ElementAct::Signal`], who is signalled. Unknown for work that nothing led to.
     pub role: NameId,
     /// What it demands. Nothing but work demands something.
     pub demands: Demands,
@@ -53,7 +53,7 @@ pub struct Element {
 /// What happens in an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Act {
+pub enum ElementAct {
     /// A thread works from one synchronisation point to the next.
     #[default]
     Work,
@@ -65,9 +65,9 @@ pub enum Act {
     Resume,
 }
 
-impl Canonical {
+impl CanonicalRequest {
     /// Everything that the request demands.
-    pub fn demands(&self) -> Demands {
+    pub fn total_demands(&self) -> Demands {
         let mut all = Demands::default();
         self.elements.iter().for_each(|element| all += element.demands);
         all
@@ -75,7 +75,7 @@ impl Canonical {
 
     /// Its duration on endless processors in nanoseconds, if nothing but processor time and
     /// synchronisation took time.
-    pub fn duration(&self) -> i64 {
+    pub fn ideal_duration(&self) -> i64 {
         self.elements.iter().map(|element| element.end).max().unwrap_or_default()
     }
 }

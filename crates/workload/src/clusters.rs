@@ -2,20 +2,20 @@
 
 mod batch;
 mod distance;
-mod gathered;
-mod growing;
+mod fact_sums;
+mod growing_cluster;
 mod incremental;
-mod kept;
+mod request_columns;
 mod resource;
-mod scaled;
+mod scaled_request;
 mod split;
 
-pub(crate) use batch::cluster;
-pub(crate) use distance::{Pair, align, distance};
-pub(crate) use gathered::Gathered;
-pub use gathered::RequestFacts;
-pub(crate) use growing::Growing;
-pub(crate) use incremental::Incremental;
-pub(crate) use kept::Kept;
-pub use resource::Resource;
-pub(crate) use scaled::Scaled;
+pub(crate) use batch::cluster_batch;
+pub(crate) use distance::{AlignedPair, align_requests, request_distance};
+pub(crate) use fact_sums::FactSums;
+pub use fact_sums::RequestFacts;
+pub(crate) use growing_cluster::GrowingCluster;
+pub(crate) use incremental::IncrementalClusters;
+pub(crate) use request_columns::RequestColumns;
+pub use resource::DemandedResource;
+pub(crate) use scaled_request::ScaledRequest;

@@ -1,6 +1,6 @@
 //! Demands: what was used on behalf of a request, and times in which its threads could not go on.
 
-pub use request_flow::Waits;
+pub use request_flow::WaitTimes;
 use serde::Serialize;
 
 /// What was used on behalf of a request or of a part of it (Magpie, section 3.3). It does not

@@ -2,22 +2,22 @@
 
 mod ages;
 mod arena;
-mod beginning;
 mod compile;
-mod context;
 mod counts;
 mod emit;
+mod event_context;
+mod event_joiner;
 mod extract;
-mod item;
-mod joining;
+mod extracted_event;
+mod join_state;
 mod key;
-mod marks;
+mod marked_values;
 mod program;
-mod queue;
-mod state;
-mod store;
-mod stream;
+mod reorder_queue;
+mod seed_counts;
+mod set_store;
+mod temporal_join;
 
-pub use beginning::Beginning;
 pub use counts::JoinCounts;
-pub use stream::{Join, JoinOptions};
+pub use seed_counts::SeedCounts;
+pub use temporal_join::{JoinOptions, TemporalJoin};

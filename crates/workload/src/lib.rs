@@ -6,7 +6,7 @@ pub mod canonical;
 pub mod clusters;
 pub mod demands;
 pub mod join;
-pub mod joined;
+pub mod joined_request;
 pub mod model;
 pub mod resources;
 pub mod schema;
@@ -14,4 +14,4 @@ mod synchronization;
 mod tuning;
 pub mod unusual;
 
-pub use model::{Model, Workload};
+pub use model::{Workload, WorkloadModel};

@@ -4,29 +4,29 @@
 
 use serde::Serialize;
 
-use crate::canonical::Act;
-use crate::demands::{Demands, Waits};
-use crate::unusual::Unusual;
+use crate::canonical::ElementAct;
+use crate::demands::{Demands, WaitTimes};
+use crate::unusual::UnusualRequest;
 
-mod build;
-mod error;
+mod build_model;
+mod model_error;
 mod prediction;
 mod purity;
 mod workload;
 
-pub use error::{Errors, ModelError};
-pub use purity::{LabelledCluster, Purity};
+pub use model_error::{DemandErrors, ModelError};
+pub use purity::{ClusterPurity, LabelledCluster};
 pub use workload::Workload;
 
 /// The model of a workload.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Model {
+pub struct WorkloadModel {
     /// Number of requests.
     pub requests: u64,
     /// Everything that they demanded, as parsed.
     pub demands: Demands,
     /// Clusters, the largest one first. Their sizes are the proportions of the model.
-    pub clusters: Vec<Cluster>,
+    pub clusters: Vec<RequestCluster>,
     /// How far the model's demands are from those of the requests.
     pub error: ModelError,
     /// Mean over all requests of the distance from the centre of their cluster.
@@ -34,20 +34,20 @@ pub struct Model {
     /// Mean distance of the centres of two clusters; of the largest ones, where there are many.
     pub mean_separation: f64,
     /// Requests that are alone, or of a small cluster far from all others: the farthest first.
-    pub unusual: Vec<Unusual>,
+    pub unusual: Vec<UnusualRequest>,
     /// Number of requests whose clusters were given up, as there were too many clusters.
     pub given_up: u64,
     /// Each request with its cluster, by number. The list ends where there are more than are kept.
     #[serde(skip)]
-    pub members: Vec<Member>,
+    pub members: Vec<ClusterMember>,
 }
 
 /// A request as a member of a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Member {
+pub struct ClusterMember {
     /// Number of the request.
     pub request: u64,
-    /// Place of its cluster in [`Model::clusters`].
+    /// Place of its cluster in [`WorkloadModel::clusters`].
     pub cluster: u32,
     /// Distance from the centre of the cluster; where clusters grow, as that was when it came.
     pub distance: f32,
@@ -55,7 +55,7 @@ pub struct Member {
 
 /// A cluster of a model.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Cluster {
+pub struct RequestCluster {
     /// Number of its requests.
     pub requests: u64,
     /// Their share of all requests, from 0 to 1.
@@ -70,7 +70,7 @@ pub struct Cluster {
     /// Mean demands of its requests, as parsed.
     pub demands: Demands,
     /// Mean times in which their threads could not go on.
-    pub waits: Waits,
+    pub waits: WaitTimes,
     /// Mean duration in nanoseconds.
     pub duration_ns: i64,
     /// Shortest and longest duration in nanoseconds.
@@ -88,7 +88,7 @@ pub struct Cluster {
     pub farthest: f64,
     /// Distance from the centre of the nearest other cluster, where there is one.
     pub separation: Option<f64>,
-    /// Place of that cluster in [`Model::clusters`].
+    /// Place of that cluster in [`WorkloadModel::clusters`].
     pub nearest: Option<usize>,
 }
 
@@ -102,11 +102,11 @@ pub struct NameCount {
     pub requests: u64,
 }
 
-/// An element of a representative ([`Element`](crate::canonical::Element)).
+/// An element of a representative ([`CanonicalElement`](crate::canonical::CanonicalElement)).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ClusterElement {
     /// What happens.
-    pub act: Act,
+    pub act: ElementAct,
     /// Who does it; for a signal, who is signalled.
     pub role: String,
     /// Mean demands.

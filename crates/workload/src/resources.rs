@@ -17,23 +17,23 @@
 //!   no more: the other one works for the step (Magpie, section 3.5).
 //! - A thread that serves several steps at once works for the one whose message it handled last
 //!   (Magpie, section 3.3). A poll ends that.
-//! - Work wins over calls, and calls over waits, as [`ledger`] says.
+//! - Work wins over calls, and calls over waits, as [`moment_sums`] says.
 
-mod chain;
-mod charged;
-mod entry;
-mod fill;
-mod gather;
-mod kinds;
-mod ledger;
-mod of_request;
-mod of_step;
+mod charged_time;
+mod fill_resources;
+mod moment_sums;
+mod recorded_threads;
+mod request_threads;
+mod step_resources;
 #[cfg(test)]
 mod tests;
-mod threads;
+mod timeline_builder;
+mod timeline_entry;
+mod timeline_events;
 mod timelines;
+mod wake_chain;
 
-pub use charged::Charged;
-pub use fill::{Tables, fill};
-pub use of_request::{LaneWake, RequestThreads, ThreadLane};
-pub use threads::{ThreadName, ThreadSlice, ThreadWake, Threads};
+pub use charged_time::ChargedTime;
+pub use fill_resources::{RequestTablePaths, fill_resources};
+pub use recorded_threads::{RecordedThreads, ThreadName, ThreadSlice, ThreadWake};
+pub use request_threads::{LaneWake, RequestThreads, ThreadLane};

@@ -4,31 +4,32 @@
 mod check;
 mod error;
 mod parse;
-mod part_lines;
+mod rule_lines;
+mod rule_words;
+mod rules;
 mod shipped;
-mod statements;
 mod tokens;
-mod values;
 
 pub(crate) use check::{ANY, INTERRUPTED, SIBLING};
 pub use error::SchemaError;
-pub(crate) use part_lines::number;
-pub use shipped::{Shipped, shipped};
-pub use statements::{
-    Affect, Begin, BeginBy, Binding, Comparison, Condition, Mark, Mode, Part, ProcessorUse,
-    Resource, ResourceKind, Schema, SyncRule, Values, Why,
+pub(crate) use rule_lines::parse_number;
+pub use rules::{
+    AttributeBinding, AttributeValues, BeginBy, BindMode, EventCondition, EventRule, EventSchema,
+    IntervalEffect, ProcessorUse, ResourceKind, ResourceUse, SyncRule, SyntheticBegin,
+    ValueComparison, ValueMark, WaitReason,
 };
+pub use shipped::{ShippedSchema, shipped_schemas};
 
 use std::path::Path;
 
-impl Schema {
+impl EventSchema {
     /// Reads a schema from `text`; `file` is what errors call it.
     ///
     /// # Errors
     /// The first line that is wrong, with what to do.
-    pub fn parse(text: &str, file: &Path) -> Result<Schema, SchemaError> {
-        let schema = parse::parse(text, file)?;
-        check::check(&schema, file)?;
+    pub fn parse(text: &str, file: &Path) -> Result<EventSchema, SchemaError> {
+        let schema = parse::parse_schema(text, file)?;
+        check::check_schema(&schema, file)?;
         Ok(schema)
     }
 }

@@ -1,9 +1,9 @@
 //! Synchronization: which event of a request signals and with which another thread goes on (Magpie,
 //! section 3.5).
 
-use out_of_core::{NameId, Names};
+use out_of_core::{NameId, NameInterner};
 
-use crate::joined::{JoinedEvent, Sync};
+use crate::joined_request::{JoinedEvent, SyncEdge};
 
 /// A SYNC statement: source, join attribute, destination.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,14 +12,14 @@ pub(crate) struct SyncStatement {
     pub source: NameId,
     /// The join attribute that both share.
     pub attribute: u16,
-    /// Kind of the event with which the other thread goes on; [`Names::UNKNOWN`] for any.
+    /// Kind of the event with which the other thread goes on; [`NameInterner::UNKNOWN`] for any.
     pub destination: NameId,
 }
 
 impl SyncStatement {
     /// Whether another thread goes on with an event of that kind.
-    fn resumes(&self, kind: NameId) -> bool {
-        self.destination == Names::UNKNOWN || self.destination == kind
+    fn is_resumed_by(&self, kind: NameId) -> bool {
+        self.destination == NameInterner::UNKNOWN || self.destination == kind
     }
 }
 
@@ -33,16 +33,16 @@ pub(crate) struct TouchedAt {
 }
 
 /// The synchronisations of a request's events, in the order of their sources. `touched` is sorted.
-pub(crate) fn syncs(
+pub(crate) fn find_syncs(
     statements: &[SyncStatement],
     events: &[JoinedEvent],
     touched: &[TouchedAt],
-) -> Vec<Sync> {
+) -> Vec<SyncEdge> {
     let mut syncs = Vec::new();
     for (source, event) in (0..).zip(events) {
         for statement in statements.iter().filter(|statement| statement.source == event.kind) {
-            let found = destinations(statement, source, events, touched);
-            syncs.extend(found.map(|destination| Sync { source, destination }));
+            let found = sync_destinations(statement, source, events, touched);
+            syncs.extend(found.map(|destination| SyncEdge { source, destination }));
         }
     }
     syncs.sort_unstable_by_key(|sync| (sync.source, sync.destination));
@@ -51,7 +51,7 @@ pub(crate) fn syncs(
 }
 
 /// The events with which others go on after an event: one for each value that it shares.
-fn destinations<'request>(
+fn sync_destinations<'request>(
     statement: &'request SyncStatement,
     source: u32,
     events: &'request [JoinedEvent],
@@ -63,13 +63,19 @@ fn destinations<'request>(
         touched.iter().filter(has).map(|touch| touch.key)
     };
     let own: Vec<u64> = of(source).collect();
-    let keys = if own.is_empty() { shared(attribute, source, events, touched) } else { own };
-    keys.into_iter().filter_map(move |key| destination(statement, key, source, events, touched))
+    let keys = if own.is_empty() { shared_values(attribute, source, events, touched) } else { own };
+    keys.into_iter()
+        .filter_map(move |key| find_destination(statement, key, source, events, touched))
 }
 
 /// Values of a join attribute that an event shares by other events of its thread: of the nearest
 /// one before it, else after it.
-fn shared(attribute: u16, source: u32, events: &[JoinedEvent], touched: &[TouchedAt]) -> Vec<u64> {
+fn shared_values(
+    attribute: u16,
+    source: u32,
+    events: &[JoinedEvent],
+    touched: &[TouchedAt],
+) -> Vec<u64> {
     let thread = thread_at(events, source);
     let on_thread = |touch: &&TouchedAt| {
         touch.attribute == attribute && thread_at(events, touch.place) == thread
@@ -83,7 +89,7 @@ fn shared(attribute: u16, source: u32, events: &[JoinedEvent], touched: &[Touche
 
 /// The event with which another thread goes on that shares a value with `source`: the first one of
 /// the statement's kind on that thread.
-fn destination(
+fn find_destination(
     statement: &SyncStatement,
     key: u64,
     source: u32,
@@ -104,7 +110,7 @@ fn destination(
     let other = thread_at(events, shares);
     (source + 1..=shares).find(|place| {
         thread_at(events, *place) == other
-            && events.get(*place as usize).is_some_and(|event| statement.resumes(event.kind))
+            && events.get(*place as usize).is_some_and(|event| statement.is_resumed_by(event.kind))
     })
 }
 
@@ -132,7 +138,10 @@ mod tests {
         let events = [event(1, 7), event(2, 9), event(3, 9), event(2, 8), event(2, 8), event(3, 8)];
         let mut touched = vec![touch(23, 0), touch(23, 5), touch(24, 2)];
         touched.sort_unstable();
-        assert_eq!(syncs(&[STATEMENT], &events, &touched), [Sync { source: 0, destination: 3 }]);
+        assert_eq!(
+            find_syncs(&[STATEMENT], &events, &touched),
+            [SyncEdge { source: 0, destination: 3 }]
+        );
     }
 
     #[test]
@@ -140,20 +149,23 @@ mod tests {
         let events = [event(4, 7), event(4, 9), event(1, 7), event(2, 8), event(4, 7)];
         let mut touched = vec![touch(23, 0), touch(24, 1), touch(23, 3), touch(25, 4)];
         touched.sort_unstable();
-        assert_eq!(syncs(&[STATEMENT], &events, &touched), [Sync { source: 2, destination: 3 }]);
+        assert_eq!(
+            find_syncs(&[STATEMENT], &events, &touched),
+            [SyncEdge { source: 2, destination: 3 }]
+        );
     }
 
     #[test]
     fn a_thread_goes_on_with_its_first_event_where_any_will_do() {
-        let any = SyncStatement { destination: Names::UNKNOWN, ..STATEMENT };
+        let any = SyncStatement { destination: NameInterner::UNKNOWN, ..STATEMENT };
         let events = [event(3, 8), event(1, 7), event(2, 9), event(4, 8), event(3, 8)];
-        let found = syncs(&[any], &events, &[touch(23, 1), touch(23, 4)]);
-        assert_eq!(found, [Sync { source: 1, destination: 3 }]);
+        let found = find_syncs(&[any], &events, &[touch(23, 1), touch(23, 4)]);
+        assert_eq!(found, [SyncEdge { source: 1, destination: 3 }]);
     }
 
     #[test]
     fn a_thread_does_not_signal_itself() {
         let events = [event(1, 7), event(2, 7)];
-        assert_eq!(syncs(&[STATEMENT], &events, &[touch(1, 0), touch(1, 1)]), []);
+        assert_eq!(find_syncs(&[STATEMENT], &events, &[touch(1, 0), touch(1, 1)]), []);
     }
 }

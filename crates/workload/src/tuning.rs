@@ -73,11 +73,11 @@ pub(crate) const OUTLIER_SPREADS: f32 = 5.0;
 
 /// Maximum number of requests that are kept to find clusters all at once. A request takes about 200
 /// bytes: 100 MB.
-pub(crate) const MAX_KEPT: usize = 1 << 19;
+pub(crate) const MAX_BATCH_REQUESTS: usize = 1 << 19;
 
 /// Maximum number of elements that are kept for that. An element takes a few bytes where others of
 /// the same structure are kept, and up to 40 where none is.
-pub(crate) const MAX_KEPT_ELEMENTS: usize = 1 << 24;
+pub(crate) const MAX_BATCH_ELEMENTS: usize = 1 << 24;
 
 /// Maximum number of clusters that others are held against for their separation. Chosen.
 pub(crate) const MAX_SEPARATED: usize = 256;

@@ -4,22 +4,24 @@
 //! Requests are compared by what they demand, not by the time they took: one that had to wait for a
 //! processor, or was preempted again and again, is not unusual.
 
-use out_of_core::Names;
+use out_of_core::NameInterner;
 
-use crate::clusters::{Growing, Pair, Resource, align, distance};
+use crate::clusters::{
+    AlignedPair, DemandedResource, GrowingCluster, align_requests, request_distance,
+};
 use crate::tuning::{DIFFERENCE_SHARE, MAX_DIFFERENCES, MAX_UNUSUAL, MIN_USUAL, UNUSUAL_SHARE};
 
 mod difference;
 mod wording;
 
-pub use difference::{Difference, DifferenceKind, Unusual};
+pub use difference::{DifferenceKind, RequestDifference, UnusualRequest};
 
 /// What is unusual among clusters in the order of their sizes.
-pub(crate) fn unusual(
-    clusters: &[&Growing],
+pub(crate) fn find_unusual(
+    clusters: &[&GrowingCluster],
     members: &[(u64, u32)],
-    names: &Names,
-) -> Vec<Unusual> {
+    names: &NameInterner,
+) -> Vec<UnusualRequest> {
     let all: u64 = clusters.iter().map(|of| of.gathered.count).sum();
     let fewest = MIN_USUAL.max(all / UNUSUAL_SHARE);
     let usual = clusters.partition_point(|of| of.gathered.count >= fewest);
@@ -29,7 +31,7 @@ pub(crate) fn unusual(
     let (usual, rare) = clusters.split_at(usual);
     let mut found: Vec<(f32, usize, Option<usize>)> = Vec::new();
     for (place, of) in (usual.len()..).zip(rare) {
-        let nearest = nearest(of, usual);
+        let nearest = nearest_usual(of, usual);
         found.push((
             nearest.map_or(f32::INFINITY, |(far, _)| far),
             place,
@@ -41,16 +43,16 @@ pub(crate) fn unusual(
     let described = found.into_iter().map(|(far, place, nearest)| {
         let of = clusters[place];
         let compared = nearest.map(|at| usual[at]);
-        let differences = compared.map(|to| differences(of, to, names)).unwrap_or_default();
+        let differences = compared.map(|to| find_differences(of, to, names)).unwrap_or_default();
         let requests = members.iter().filter(|(_, cluster)| *cluster as usize == place);
-        Unusual {
+        UnusualRequest {
             request: of.facts.number,
             requests: requests.map(|(number, _)| *number).collect(),
-            name: names.text(of.facts.name).to_owned(),
+            name: names.name_of(of.facts.name).to_owned(),
             cluster: place,
             nearest,
             distance: f64::from(far),
-            what: wording::sentence(of, compared, &differences),
+            what: wording::unusual_sentence(of, compared, &differences),
             differences,
         }
     });
@@ -59,7 +61,7 @@ pub(crate) fn unusual(
 
 /// The usual cluster that a rare one is held against: the nearest one of the same text, else the
 /// nearest one of all.
-fn nearest(of: &Growing, usual: &[&Growing]) -> Option<(f32, usize)> {
+fn nearest_usual(of: &GrowingCluster, usual: &[&GrowingCluster]) -> Option<(f32, usize)> {
     for is_alike in [true, false] {
         let mut nearest: Option<(f32, usize)> = None;
         for (place, to) in usual.iter().enumerate() {
@@ -67,7 +69,7 @@ fn nearest(of: &Growing, usual: &[&Growing]) -> Option<(f32, usize)> {
                 continue;
             }
             let limit = nearest.map_or(f32::INFINITY, |(far, _)| far);
-            if let Some(far) = distance(&of.center, &to.center, limit)
+            if let Some(far) = request_distance(&of.center, &to.center, limit)
                 && nearest.is_none_or(|nearest| (far, place) < nearest)
             {
                 nearest = Some((far, place));
@@ -81,33 +83,40 @@ fn nearest(of: &Growing, usual: &[&Growing]) -> Option<(f32, usize)> {
 }
 
 /// What the representative of a cluster does or demands other than the centre of another one.
-fn differences(of: &Growing, to: &Growing, names: &Names) -> Vec<Difference> {
+fn find_differences(
+    of: &GrowingCluster,
+    to: &GrowingCluster,
+    names: &NameInterner,
+) -> Vec<RequestDifference> {
     let elements = &of.representative.elements;
     let usual: Vec<[f64; 6]> = to.mean_elements().map(|(_, mean)| mean).collect();
     let mut found = Vec::new();
-    for pair in align(&of.center, &to.center) {
+    for pair in align_requests(&of.center, &to.center) {
         match pair {
-            Pair::Both(place, other) => {
-                for resource in Resource::ALL {
-                    let demand = resource.of(&elements[place].demands);
+            AlignedPair::Both(place, other) => {
+                for resource in DemandedResource::ALL {
+                    let demand = resource.amount_in(&elements[place].demands);
                     let usual = usual[other][resource as usize];
-                    let far = (resource.scale(demand as f64) - resource.scale(usual)).abs();
-                    found.push(Difference {
+                    let far =
+                        (resource.scale_demand(demand as f64) - resource.scale_demand(usual)).abs();
+                    found.push(RequestDifference {
                         kind: DifferenceKind::Demand,
-                        role: names.text(elements[place].role).to_owned(),
+                        role: names.name_of(elements[place].role).to_owned(),
                         act: elements[place].act,
                         element: place,
                         resource: Some(resource),
                         demand,
                         usual: usual.round() as i64,
                         distance: far,
-                        what: wording::demand(elements, place, resource, usual, names),
+                        what: wording::demand_phrase(elements, place, resource, usual, names),
                     });
                 }
             }
-            Pair::First(place) | Pair::Second(place) => {
+            AlignedPair::First(place) | AlignedPair::Second(place) => {
                 let (kind, elements, point) = match pair {
-                    Pair::First(_) => (DifferenceKind::More, elements, of.center.points[place]),
+                    AlignedPair::First(_) => {
+                        (DifferenceKind::More, elements, of.center.points[place])
+                    }
                     _ => {
                         let elements = &to.representative.elements;
                         (DifferenceKind::Less, elements, to.center.points[place])
@@ -117,16 +126,16 @@ fn differences(of: &Growing, to: &Growing, names: &Names) -> Vec<Difference> {
                 let edit = crate::tuning::EDIT;
                 let demand = elements[place].demands.processor_ns;
                 let is_more = kind == DifferenceKind::More;
-                found.push(Difference {
+                found.push(RequestDifference {
                     kind,
-                    role: names.text(elements[place].role).to_owned(),
+                    role: names.name_of(elements[place].role).to_owned(),
                     act: elements[place].act,
                     element: place,
                     resource: None,
                     demand: if is_more { demand } else { 0 },
                     usual: if is_more { 0 } else { demand },
                     distance: f64::from((edit * edit + demands).sqrt()),
-                    what: wording::structure(kind, elements, place, names),
+                    what: wording::structure_phrase(kind, elements, place, names),
                 });
             }
         }

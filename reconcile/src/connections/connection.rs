@@ -1,19 +1,19 @@
 //! Connections: pairs of sockets that bytes went between, and sockets whose other end was not
 //! found.
 
-use message_trace::{PathError, Protocol};
+use message_trace::{PathError, TransportProtocol};
 use out_of_core::SpillableVec;
-use socket_log::encode::Role;
+use socket_log::encode::FlowRole;
 
-use crate::absent::NONE;
-use crate::cause::Cause;
 use crate::connections::first_calls::FirstCalls;
-use crate::connections::listening::Listening;
-use crate::connections::pairing::{self, Candidate, candidate};
+use crate::connections::listening::ListeningNames;
+use crate::connections::pairing::{self, PairingCandidate, make_candidate};
 use crate::connections::unix_sockets;
 use crate::logs::capture::Capture;
-use crate::names::NameId;
-use crate::sockets::socket::Socket;
+use crate::sentinels::NONE;
+use crate::socket_names::SocketNameId;
+use crate::sockets::socket::KernelSocket;
+use crate::unmatched_cause::UnmatchedCause;
 
 /// The two ends of a connection. At least one was traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,23 +24,23 @@ pub(crate) struct Connection {
     /// The end that accepted; [`NONE`] where it is missing.
     pub(crate) accepting: u32,
     /// Why one end is missing.
-    pub(crate) cause: Cause,
+    pub(crate) cause: UnmatchedCause,
     /// Whether the two ends are too unsure to tell of clocks.
-    pub(crate) doubtful: bool,
+    pub(crate) ambiguous: bool,
 }
 
 impl Connection {
     /// The socket that is surely there.
-    pub(crate) fn socket(&self) -> u32 {
+    pub(crate) fn any_socket(&self) -> u32 {
         if self.connecting == NONE { self.accepting } else { self.connecting }
     }
 }
 
 /// The other end of every socket, where it was found; else [`NONE`].
-pub(crate) fn partners(
+pub(crate) fn find_partners(
     capture: &Capture,
-    sockets: &SpillableVec<Socket>,
-    listening: &Listening,
+    sockets: &SpillableVec<KernelSocket>,
+    listening: &ListeningNames,
     first_calls: &FirstCalls,
 ) -> Result<SpillableVec<u32>, PathError> {
     let mut partner = SpillableVec::filled(&capture.pool, sockets.len(), NONE)?;
@@ -50,34 +50,34 @@ pub(crate) fn partners(
             (partner[one], partner[other]) = (accepting, connecting);
         }
     };
-    unix_sockets::pairs(sockets).for_each(&mut pair_up);
-    inet(capture, sockets, listening, &mut pair_up)?;
-    vsock(capture, sockets, listening, &mut pair_up)?;
-    unix_sockets::connected(capture, sockets, first_calls, &mut pair_up)?;
+    unix_sockets::find_socketpairs(sockets).for_each(&mut pair_up);
+    pair_inet(capture, sockets, listening, &mut pair_up)?;
+    pair_vsock(capture, sockets, listening, &mut pair_up)?;
+    unix_sockets::pair_connected(capture, sockets, first_calls, &mut pair_up)?;
     Ok(partner)
 }
 
 /// All connections that bytes went over, ordered by the time at which they were made.
-pub(crate) fn connections(
+pub(crate) fn build_connections(
     capture: &Capture,
-    sockets: &SpillableVec<Socket>,
+    sockets: &SpillableVec<KernelSocket>,
     partner: &SpillableVec<u32>,
-    listening: &Listening,
+    listening: &ListeningNames,
 ) -> Result<SpillableVec<Connection>, PathError> {
     let mut all: SpillableVec<(i64, Connection)> = SpillableVec::new(&capture.pool);
     for (place, (socket, partner)) in (0..).zip(sockets.iter().zip(partner.iter())) {
         let connection = match *partner {
             // It was never used, or for datagrams.
             NONE if socket.totals == [0, 0] => continue,
-            NONE => alone(socket, place, listening, capture),
+            NONE => single_end(socket, place, listening, capture),
             other
                 if is_first(socket, place, &sockets[other as usize], other, listening, capture) =>
             {
                 Connection {
                     connecting: place,
                     accepting: other,
-                    cause: Cause::Nothing,
-                    doubtful: false,
+                    cause: UnmatchedCause::Nothing,
+                    ambiguous: false,
                 }
             }
             _ => continue,
@@ -85,22 +85,22 @@ pub(crate) fn connections(
         // The socket that made it is this one.
         all.push((socket.named, connection))?;
     }
-    all.sort_by_key(|(named, connection)| (*named, connection.socket()))?;
+    all.sort_by_key(|(named, connection)| (*named, connection.any_socket()))?;
     SpillableVec::collect(&capture.pool, all.iter().map(|(_, connection)| *connection))
 }
 
 /// Whether `socket` is the connecting one of the two.
 fn is_first(
-    socket: &Socket,
+    socket: &KernelSocket,
     place: u32,
-    other: &Socket,
+    other: &KernelSocket,
     other_place: u32,
-    listening: &Listening,
+    listening: &ListeningNames,
     capture: &Capture,
 ) -> bool {
-    match (side(socket, listening, capture), side(other, listening, capture)) {
-        (Role::Connect, Role::Accept) => true,
-        (Role::Accept, Role::Connect) => false,
+    match (socket_role(socket, listening, capture), socket_role(other, listening, capture)) {
+        (FlowRole::Connect, FlowRole::Accept) => true,
+        (FlowRole::Accept, FlowRole::Connect) => false,
         // Neither connected: who speaks first asks.
         _ if socket.pair != NONE => (socket.first_sent, place) < (other.first_sent, other_place),
         _ => place < other_place,
@@ -108,111 +108,126 @@ fn is_first(
 }
 
 /// A socket whose other end was not found.
-fn alone(socket: &Socket, place: u32, listening: &Listening, capture: &Capture) -> Connection {
-    let cause = match capture.names.has(socket.peer) {
-        false => Cause::NoNames,
-        true if socket.protocol == Protocol::Tcp && socket.peer == socket.local => Cause::Itself,
-        true if socket.role == Role::Connect && listening.on(capture, socket, socket.peer) => {
-            Cause::NotAccepted
+fn single_end(
+    socket: &KernelSocket,
+    place: u32,
+    listening: &ListeningNames,
+    capture: &Capture,
+) -> Connection {
+    let cause = match capture.names.contains(socket.peer) {
+        false => UnmatchedCause::NoNames,
+        true if socket.protocol == TransportProtocol::Tcp && socket.peer == socket.local => {
+            UnmatchedCause::Itself
         }
-        true => Cause::Untraced,
+        true if socket.role == FlowRole::Connect
+            && listening.is_listening(capture, socket, socket.peer) =>
+        {
+            UnmatchedCause::NotAccepted
+        }
+        true => UnmatchedCause::Untraced,
     };
-    match side(socket, listening, capture) {
-        Role::Accept => Connection { connecting: NONE, accepting: place, cause, doubtful: false },
-        _ => Connection { connecting: place, accepting: NONE, cause, doubtful: false },
+    match socket_role(socket, listening, capture) {
+        FlowRole::Accept => {
+            Connection { connecting: NONE, accepting: place, cause, ambiguous: false }
+        }
+        _ => Connection { connecting: place, accepting: NONE, cause, ambiguous: false },
     }
 }
 
 /// Whether a socket connected or accepted. Where it was only found in use, a listening port says so
 /// and, where none was seen either, the lower port is taken for the server's.
-fn side(socket: &Socket, listening: &Listening, capture: &Capture) -> Role {
+fn socket_role(socket: &KernelSocket, listening: &ListeningNames, capture: &Capture) -> FlowRole {
     let names = &capture.names;
     match socket.role {
-        Role::Connect => Role::Connect,
-        Role::Accept => Role::Accept,
-        _ if listening.on(capture, socket, socket.local) => Role::Accept,
-        _ if listening.on(capture, socket, socket.peer) => Role::Connect,
-        _ => match (names.inet(socket.local), names.inet(socket.peer)) {
-            (Some(local), Some(peer)) if local.port() < peer.port() => Role::Accept,
+        FlowRole::Connect => FlowRole::Connect,
+        FlowRole::Accept => FlowRole::Accept,
+        _ if listening.is_listening(capture, socket, socket.local) => FlowRole::Accept,
+        _ if listening.is_listening(capture, socket, socket.peer) => FlowRole::Connect,
+        _ => match (names.inet_address(socket.local), names.inet_address(socket.peer)) {
+            (Some(local), Some(peer)) if local.port() < peer.port() => FlowRole::Accept,
             // A unix socket's server is the one with a name.
-            _ if names.unix(socket.local).is_some() && names.unix(socket.peer).is_none() => {
-                Role::Accept
+            _ if names.unix_name(socket.local).is_some()
+                && names.unix_name(socket.peer).is_none() =>
+            {
+                FlowRole::Accept
             }
-            _ => Role::Connect,
+            _ => FlowRole::Connect,
         },
     }
 }
 
 /// The names of a connection in a fixed order, the machine where they are its own, and the
 /// protocol.
-type Key = (NameId, NameId, u32, Protocol);
+type InetKey = (SocketNameId, SocketNameId, u32, TransportProtocol);
 
 /// Ends of connections, each with what it has in common with the other end, which of the names is
 /// its own, and its socket.
-type Ends<K> = SpillableVec<(K, bool, u32)>;
+type KeyedEnds<K> = SpillableVec<(K, bool, u32)>;
 
 /// Pairs sockets of IP, which have mirrored names.
-fn inet(
+fn pair_inet(
     capture: &Capture,
-    sockets: &SpillableVec<Socket>,
-    listening: &Listening,
+    sockets: &SpillableVec<KernelSocket>,
+    listening: &ListeningNames,
     pair_up: impl FnMut((u32, u32)),
 ) -> Result<(), PathError> {
     let names = &capture.names;
-    let mut ends: Ends<Key> = SpillableVec::new(&capture.pool);
+    let mut ends: KeyedEnds<InetKey> = SpillableVec::new(&capture.pool);
     for (place, socket) in (0..).zip(sockets.iter()) {
         let (local, peer, protocol) = (socket.local, socket.peer, socket.protocol);
-        if !matches!(protocol, Protocol::Tcp | Protocol::Sctp)
+        if !matches!(protocol, TransportProtocol::Tcp | TransportProtocol::Sctp)
             || local == peer
-            || names.inet(local).is_none()
+            || names.inet_address(local).is_none()
         {
             continue;
         }
-        if names.inet(peer).is_none() || socket.role == Role::Listen {
+        if names.inet_address(peer).is_none() || socket.role == FlowRole::Listen {
             continue;
         }
         let machine = if names.is_of_its_machine(local) { socket.machine } else { u32::MAX };
         let key = (local.min(peer), local.max(peer), machine, protocol);
         ends.push((key, local > peer, place))?;
     }
-    by_key(capture, sockets, listening, ends, pair_up)
+    pair_by_key(capture, sockets, listening, ends, pair_up)
 }
 
 /// Pairs sockets between virtual machines and hosts by the server's machine and port, and the
 /// client's port. The client's own machine is known to the server alone.
-fn vsock(
+fn pair_vsock(
     capture: &Capture,
-    sockets: &SpillableVec<Socket>,
-    listening: &Listening,
+    sockets: &SpillableVec<KernelSocket>,
+    listening: &ListeningNames,
     pair_up: impl FnMut((u32, u32)),
 ) -> Result<(), PathError> {
     let names = &capture.names;
-    let mut ends: Ends<(u32, u32, u32)> = SpillableVec::new(&capture.pool);
+    let mut ends: KeyedEnds<(u32, u32, u32)> = SpillableVec::new(&capture.pool);
     for (place, socket) in (0..).zip(sockets.iter()) {
-        let ends_of = names.vsock(socket.local).zip(names.vsock(socket.peer));
-        let (Protocol::Vsock, Some((local, peer))) = (socket.protocol, ends_of) else { continue };
+        let ends_of = names.vsock_address(socket.local).zip(names.vsock_address(socket.peer));
+        let (TransportProtocol::Vsock, Some((local, peer))) = (socket.protocol, ends_of) else {
+            continue;
+        };
         match socket.role {
-            Role::Connect => ends.push(((peer.0, peer.1, local.1), false, place))?,
-            Role::Accept => ends.push(((local.0, local.1, peer.1), true, place))?,
+            FlowRole::Connect => ends.push(((peer.0, peer.1, local.1), false, place))?,
+            FlowRole::Accept => ends.push(((local.0, local.1, peer.1), true, place))?,
             _ => {}
         }
     }
-    by_key(capture, sockets, listening, ends, pair_up)
+    pair_by_key(capture, sockets, listening, ends, pair_up)
 }
 
 /// Pairs the ends that have a key in common.
-fn by_key<K: Copy + Ord + Send>(
+fn pair_by_key<K: Copy + Ord + Send>(
     capture: &Capture,
-    sockets: &SpillableVec<Socket>,
-    listening: &Listening,
-    mut ends: Ends<K>,
+    sockets: &SpillableVec<KernelSocket>,
+    listening: &ListeningNames,
+    mut ends: KeyedEnds<K>,
     mut pair_up: impl FnMut((u32, u32)),
 ) -> Result<(), PathError> {
     ends.sort_by_key(|end| *end)?;
-    let [mut one, mut other]: [Vec<Candidate>; 2] = Default::default();
+    let [mut one, mut other]: [Vec<PairingCandidate>; 2] = Default::default();
     let mut next = 0;
     while let Some((key, ..)) = ends.get(next).copied() {
-        let end = ends.end(next, |end| end.0 == key);
+        let end = ends.end_where(next, |end| end.0 == key);
         let border = ends.partition_point(next..end, |(_, side, _)| !side);
         let (start, border) = (next, border);
         next = end;
@@ -223,15 +238,16 @@ fn by_key<K: Copy + Ord + Send>(
         for (side, range) in [(&mut one, start..border), (&mut other, border..end)] {
             side.clear();
             side.extend(
-                ends.range(range).map(|(_, _, place)| candidate(*place, &sockets[*place as usize])),
+                ends.range(range)
+                    .map(|(_, _, place)| make_candidate(*place, &sockets[*place as usize])),
             );
             side.sort_by_key(|candidate| (candidate.named, candidate.socket));
         }
         let apart = first.clock_apart(second);
-        let swapped = side(first, listening, capture) == Role::Accept
-            && side(second, listening, capture) != Role::Accept;
+        let swapped = socket_role(first, listening, capture) == FlowRole::Accept
+            && socket_role(second, listening, capture) != FlowRole::Accept;
         let (connecting, accepting) = if swapped { (&other, &one) } else { (&one, &other) };
-        pairing::one_at_a_time(connecting, accepting, apart).into_iter().for_each(&mut pair_up);
+        pairing::pair_one_by_one(connecting, accepting, apart).into_iter().for_each(&mut pair_up);
     }
     Ok(())
 }

@@ -5,21 +5,21 @@
 use message_trace::Progress;
 use out_of_core::{MemoryPool, SpillableVec, workers};
 
-use crate::calls::Transfer;
-use crate::connections::possible::possible;
+use crate::calls::StreamTransfer;
+use crate::connections::causality_check::is_causally_possible;
 use crate::error::Error;
+use crate::event_pass::chosen_sockets::{ChosenMembers, ChosenSockets};
+use crate::event_pass::log_pass::{EventPass, SocketCall};
 use crate::logs::capture::Capture;
-use crate::second_reading::chosen::{Chosen, Members};
-use crate::second_reading::reading::{Call, SecondReading};
-use crate::sockets::socket::Sockets;
+use crate::sockets::socket::KernelSockets;
 use crate::tuning::{FIRST_CALLS_BYTES, MAX_FIRST_CALLS, MIN_FIRST_CALLS};
 
 /// The first calls of the chosen sockets.
 pub(crate) struct FirstCalls {
     /// `None` where nobody asked.
-    chosen: Option<Chosen>,
+    chosen: Option<ChosenSockets>,
     /// Of each two ways of a socket, its sends and then its receives, in the order of time.
-    calls: SpillableVec<Transfer>,
+    calls: SpillableVec<StreamTransfer>,
     /// Where the calls of each way end, by twice the socket's number. They begin where those of the
     /// way before end.
     ends: SpillableVec<u64>,
@@ -31,9 +31,9 @@ pub(crate) struct FirstCalls {
 
 impl FirstCalls {
     /// Reads them for the sockets that are `wanted`, by place.
-    pub(crate) fn read(
+    pub(crate) fn read_calls(
         capture: &Capture,
-        sockets: &Sockets,
+        sockets: &KernelSockets,
         wanted: &SpillableVec<bool>,
         threads: usize,
         progress: &dyn Progress,
@@ -45,22 +45,23 @@ impl FirstCalls {
         if !wanted.iter().any(|wanted| *wanted) {
             return Ok(this);
         }
-        let chosen =
-            Chosen::of(capture, sockets, |place, _| wanted.get(place as usize) == Some(&true))?;
+        let chosen = ChosenSockets::choose_sockets(capture, sockets, |place, _| {
+            wanted.get(place as usize) == Some(&true)
+        })?;
         let count = chosen.sockets.len();
-        let limit = (FIRST_CALLS_BYTES / (2 * size_of::<Transfer>() * count))
+        let limit = (FIRST_CALLS_BYTES / (2 * size_of::<StreamTransfer>() * count))
             .clamp(MIN_FIRST_CALLS, MAX_FIRST_CALLS);
         this.limit = limit;
-        progress.step("comparing connections", capture.logs.len() as u64);
-        let mut calls: SpillableVec<(u32, Transfer)> = SpillableVec::new(pool);
+        progress.begin_step("comparing connections", capture.logs.len() as u64);
+        let mut calls: SpillableVec<(u32, StreamTransfer)> = SpillableVec::new(pool);
         this.forgotten.resize(count, false)?;
         let work = |log| {
-            let reading = SecondReading::of(capture, sockets, log);
-            let members = chosen.of_log(capture, sockets, log)?;
-            Ok::<_, Error>(OfLog::read(&reading, log as u32, &members, limit, pool)?)
+            let reading = EventPass::from_process(capture, sockets, log);
+            let members = chosen.members_of_log(capture, sockets, log)?;
+            Ok::<_, Error>(LogFirstCalls::read_log(&reading, log as u32, &members, limit, pool)?)
         };
-        workers::in_order(threads, capture.logs.len(), work, |_, of_log: OfLog| {
-            progress.advance(1);
+        workers::run_in_order(threads, capture.logs.len(), work, |_, of_log: LogFirstCalls| {
+            progress.advance_step(1);
             calls.extend(of_log.calls.iter().copied())?;
             for number in of_log.forgotten.iter() {
                 this.forgotten[*number as usize] = true;
@@ -82,12 +83,12 @@ impl FirstCalls {
     }
 
     /// The number of `socket`, where its calls are known.
-    fn number(&self, socket: u32) -> Option<usize> {
-        self.chosen.as_ref()?.number(socket).map(|number| number as usize)
+    fn number_of_socket(&self, socket: u32) -> Option<usize> {
+        self.chosen.as_ref()?.number_of_socket(socket).map(|number| number as usize)
     }
 
     /// The first sends, or receives, of a chosen socket.
-    fn calls(&self, number: usize, received: bool) -> &[Transfer] {
+    fn calls_of_socket(&self, number: usize, received: bool) -> &[StreamTransfer] {
         let way = 2 * number + usize::from(received);
         let begin =
             way.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
@@ -98,53 +99,60 @@ impl FirstCalls {
     /// Whether the calls of the two, as far as they are known, can be those of the two ends of one
     /// connection: at no time had one received more than the other had sent. Their times are of one
     /// clock, up to `slack` nanoseconds.
-    pub(crate) fn possible(&self, one: u32, other: u32, slack: i64) -> bool {
-        let (Some(one), Some(other)) = (self.number(one), self.number(other)) else { return true };
+    pub(crate) fn can_connect(&self, one: u32, other: u32, slack: i64) -> bool {
+        let (Some(one), Some(other)) = (self.number_of_socket(one), self.number_of_socket(other))
+        else {
+            return true;
+        };
         if [one, other].iter().any(|number| self.forgotten.get(*number) == Some(&true)) {
             return true;
         }
         let way = |from: usize, to: usize| {
-            let (sends, mut receives) = (self.calls(from, false), self.calls(to, true));
+            let (sends, mut receives) =
+                (self.calls_of_socket(from, false), self.calls_of_socket(to, true));
             if let Some(last) = sends.last().filter(|_| sends.len() >= self.limit) {
                 // What was sent after the last known send is not known.
                 let known =
                     receives.partition_point(|call| call.time.saturating_add(slack) < last.time);
                 receives = receives.get(..known).unwrap_or(receives);
             }
-            possible(sends.iter().copied(), receives.iter().copied(), slack)
+            is_causally_possible(sends.iter().copied(), receives.iter().copied(), slack)
         };
         way(one, other) && way(other, one)
     }
 }
 
 /// What one log has of the chosen sockets.
-struct OfLog {
+struct LogFirstCalls {
     /// With twice the socket's number, and one more where it received.
-    calls: SpillableVec<(u32, Transfer)>,
+    calls: SpillableVec<(u32, StreamTransfer)>,
     /// The numbers of sockets with forgotten calls.
     forgotten: SpillableVec<u32>,
 }
 
-impl OfLog {
-    fn read(
-        log: &SecondReading,
+impl LogFirstCalls {
+    fn read_log(
+        log: &EventPass,
         process: u32,
-        members: &Members,
+        members: &ChosenMembers,
         limit: usize,
         pool: &MemoryPool,
-    ) -> Result<OfLog, message_trace::PathError> {
-        let mut this = OfLog { calls: SpillableVec::new(pool), forgotten: SpillableVec::new(pool) };
+    ) -> Result<LogFirstCalls, message_trace::PathError> {
+        let mut this =
+            LogFirstCalls { calls: SpillableVec::new(pool), forgotten: SpillableVec::new(pool) };
         // How many calls there are of each way, and whether some are forgotten.
         let mut counts: SpillableVec<([u16; 2], bool)> =
-            SpillableVec::collect(pool, members.numbers().map(|_| ([0; 2], false)))?;
+            SpillableVec::collect(pool, members.iter_numbers().map(|_| ([0; 2], false)))?;
         if counts.is_empty() {
             return Ok(this);
         }
         let mut done = Ok(());
-        log.for_each(|call| {
+        log.for_each_call(|call| {
             let added = match call {
-                Call::Transfer(call) => {
-                    let Some((place, number)) = members.place(call.socket) else { return };
+                SocketCall::Transfer(call) => {
+                    let Some((place, number)) = members.place_of_socket(call.socket) else {
+                        return;
+                    };
                     let Some((counts, _)) = counts.get_mut(place) else { return };
                     let way = usize::from(!call.sent);
                     if usize::from(counts[way]) >= limit {
@@ -153,12 +161,18 @@ impl OfLog {
                     counts[way] += 1;
                     let bytes = u64::from(call.bytes);
                     let (time, tid) = (call.time, call.tid);
-                    let call =
-                        Transfer { time, bytes, process, tid, elsewhere: false, begins: false };
+                    let call = StreamTransfer {
+                        time,
+                        bytes,
+                        process,
+                        tid,
+                        elsewhere: false,
+                        begins: false,
+                    };
                     this.calls.push((2 * number + way as u32, call))
                 }
-                Call::Forgotten { socket, .. } => {
-                    let Some((place, number)) = members.place(socket) else { return };
+                SocketCall::Forgotten { socket, .. } => {
+                    let Some((place, number)) = members.place_of_socket(socket) else { return };
                     let Some((_, forgotten)) = counts.get_mut(place) else { return };
                     if std::mem::replace(forgotten, true) {
                         Ok(())

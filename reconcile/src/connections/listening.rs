@@ -4,31 +4,34 @@ use std::net::SocketAddr;
 
 use out_of_core::SpillableVec;
 use rustc_hash::FxHashSet;
-use socket_log::encode::Role;
+use socket_log::encode::FlowRole;
 
 use crate::logs::capture::Capture;
-use crate::names::NameId;
-use crate::sockets::addresses::Addresses;
-use crate::sockets::socket::Socket;
+use crate::socket_names::SocketNameId;
+use crate::sockets::addresses::MachineAddresses;
+use crate::sockets::socket::KernelSocket;
 
 /// Where traced processes listen.
 #[derive(Debug)]
-pub(crate) struct Listening {
+pub(crate) struct ListeningNames {
     /// The machine and the name of each listening socket with an address of its own.
-    names: FxHashSet<(u32, NameId)>,
+    names: FxHashSet<(u32, SocketNameId)>,
     /// Ports on all of a machine's addresses.
     ports: FxHashSet<(u32, u16)>,
-    pub(crate) addresses: Addresses,
+    pub(crate) addresses: MachineAddresses,
 }
 
-impl Listening {
-    pub(crate) fn of(capture: &Capture, sockets: &SpillableVec<Socket>) -> Listening {
+impl ListeningNames {
+    pub(crate) fn from_sockets(
+        capture: &Capture,
+        sockets: &SpillableVec<KernelSocket>,
+    ) -> ListeningNames {
         let (mut names, mut ports) = (FxHashSet::default(), FxHashSet::default());
         for socket in sockets.iter() {
-            if socket.role != Role::Listen {
+            if socket.role != FlowRole::Listen {
                 continue;
             }
-            match capture.names.inet(socket.local) {
+            match capture.names.inet_address(socket.local) {
                 Some(address) if address.ip().is_unspecified() => {
                     ports.insert((socket.machine, address.port()));
                 }
@@ -37,22 +40,31 @@ impl Listening {
                 }
             }
         }
-        Listening { names, ports, addresses: Addresses::of(&capture.names, sockets) }
+        ListeningNames {
+            names,
+            ports,
+            addresses: MachineAddresses::from_sockets(&capture.names, sockets),
+        }
     }
 
     /// Whether `name`, as `socket` sees it, is one on which a traced process listens.
-    pub(crate) fn on(&self, capture: &Capture, socket: &Socket, name: NameId) -> bool {
+    pub(crate) fn is_listening(
+        &self,
+        capture: &Capture,
+        socket: &KernelSocket,
+        name: SocketNameId,
+    ) -> bool {
         if self.names.contains(&(socket.machine, name)) {
             return true;
         }
         let port_on =
             |address: SocketAddr, machine| self.ports.contains(&(machine, address.port()));
-        match capture.names.inet(name) {
+        match capture.names.inet_address(name) {
             None => false,
             Some(address) if name == socket.local || address.ip().is_loopback() => {
                 port_on(address, socket.machine)
             }
-            Some(address) => self.addresses.machines(address.ip()).iter().any(|machine| {
+            Some(address) => self.addresses.machines_with(address.ip()).iter().any(|machine| {
                 port_on(address, *machine) || self.names.contains(&(*machine, name))
             }),
         }

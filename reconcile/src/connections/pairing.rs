@@ -7,12 +7,12 @@
 
 use out_of_core::SpillableVec;
 
-use crate::sockets::socket::Socket;
+use crate::sockets::socket::KernelSocket;
 use crate::tuning::PAIRING_REACH;
 
 /// A socket to be paired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Candidate {
+pub(crate) struct PairingCandidate {
     pub(crate) socket: u32,
     /// When it began to exist.
     pub(crate) opened: i64,
@@ -25,9 +25,9 @@ pub(crate) struct Candidate {
 /// Pairs sockets that can have only one connection at a time (the same two addresses and
 /// ports). Both lists are sorted by `named`. Their times can be compared where they are known to be
 /// at most `apart` nanoseconds apart.
-pub(crate) fn one_at_a_time(
-    connecting: &[Candidate],
-    accepting: &[Candidate],
+pub(crate) fn pair_one_by_one(
+    connecting: &[PairingCandidate],
+    accepting: &[PairingCandidate],
     apart: Option<i64>,
 ) -> Vec<(u32, u32)> {
     if connecting.len() == accepting.len() {
@@ -47,7 +47,7 @@ pub(crate) fn one_at_a_time(
             let next = || later.first().filter(|made| made.opened <= latest).map(|_| 0);
             before(accepted.named).or_else(next)
         } else {
-            later.iter().position(|made| compatible(made, accepted))
+            later.iter().position(|made| are_compatible(made, accepted))
         };
         if let Some(made) = found.and_then(|found| later.get(found).map(|made| (found, made))) {
             pairs.push((made.1.socket, accepted.socket));
@@ -61,9 +61,9 @@ pub(crate) fn one_at_a_time(
 /// except where the bytes say otherwise: their number, or that they would have arrived before they
 /// were sent, which `possible` denies. Both lists are sorted by `named`. Calls `pair` with the
 /// sockets of each.
-pub(crate) fn in_order(
-    connecting: SpillableVec<Candidate>,
-    accepting: &SpillableVec<Candidate>,
+pub(crate) fn pair_in_order(
+    connecting: SpillableVec<PairingCandidate>,
+    accepting: &SpillableVec<PairingCandidate>,
     possible: impl Fn(u32, u32) -> bool,
     mut pair: impl FnMut(u32, u32),
 ) {
@@ -72,8 +72,8 @@ pub(crate) fn in_order(
     // Workers that accept at the same moment may be logged in another order: where the bytes do not
     // fit, take another one nearby whose bytes do, and that is better off as well or had no place
     // that fits either.
-    let fits = |one: &Candidate, other: &Candidate| {
-        equal(one, other) && possible(one.socket, other.socket)
+    let fits = |one: &PairingCandidate, other: &PairingCandidate| {
+        are_equal(one, other) && possible(one.socket, other.socket)
     };
     for at in 0..made.len() {
         // With no other to choose from there is nothing to look at.
@@ -96,19 +96,19 @@ pub(crate) fn in_order(
 }
 
 /// Whether neither side received more than the other sent.
-fn compatible(one: &Candidate, other: &Candidate) -> bool {
+fn are_compatible(one: &PairingCandidate, other: &PairingCandidate) -> bool {
     one.received <= other.sent && other.received <= one.sent
 }
 
 /// Whether each side received what the other sent.
-fn equal(one: &Candidate, other: &Candidate) -> bool {
+fn are_equal(one: &PairingCandidate, other: &PairingCandidate) -> bool {
     one.received == other.sent && other.received == one.sent
 }
 
 /// A socket with what pairing wants to know of it.
-pub(crate) fn candidate(place: u32, socket: &Socket) -> Candidate {
+pub(crate) fn make_candidate(place: u32, socket: &KernelSocket) -> PairingCandidate {
     let [sent, received] = socket.totals;
-    Candidate { socket: place, opened: socket.opened, named: socket.named, sent, received }
+    PairingCandidate { socket: place, opened: socket.opened, named: socket.named, sent, received }
 }
 
 #[cfg(test)]
@@ -116,13 +116,13 @@ mod tests {
     use super::*;
     use out_of_core::MemoryPool;
 
-    fn at(socket: u32, named: i64, sent: u64, received: u64) -> Candidate {
-        Candidate { socket, opened: named - 1, named, sent, received }
+    fn at(socket: u32, named: i64, sent: u64, received: u64) -> PairingCandidate {
+        PairingCandidate { socket, opened: named - 1, named, sent, received }
     }
 
     #[test]
     fn equal_numbers_go_in_order_whatever_the_clocks() {
-        let pairs = one_at_a_time(
+        let pairs = pair_one_by_one(
             &[at(0, 10, 1, 2), at(1, 20, 3, 4)],
             &[at(5, 1_000_010, 2, 1), at(6, 1_000_020, 4, 3)],
             None,
@@ -134,30 +134,30 @@ mod tests {
     fn a_connection_that_was_never_accepted_is_left_out() {
         let made = [at(0, 10, 1, 0), at(1, 20, 3, 4), at(2, 30, 3, 4)];
         assert_eq!(
-            one_at_a_time(&made, &[at(5, 21, 4, 3), at(6, 31, 4, 3)], Some(0)),
+            pair_one_by_one(&made, &[at(5, 21, 4, 3), at(6, 31, 4, 3)], Some(0)),
             [(1, 5), (2, 6)]
         );
         // Clocks read 3 ns apart: the accepting side seems to be early.
         assert_eq!(
-            one_at_a_time(&made, &[at(5, 7, 4, 3), at(6, 31, 4, 3)], Some(3)),
+            pair_one_by_one(&made, &[at(5, 7, 4, 3), at(6, 31, 4, 3)], Some(3)),
             [(0, 5), (2, 6)]
         );
-        assert_eq!(one_at_a_time(&made, &[at(5, 5, 4, 3), at(6, 31, 4, 3)], Some(3)), [(2, 6)]);
+        assert_eq!(pair_one_by_one(&made, &[at(5, 5, 4, 3), at(6, 31, 4, 3)], Some(3)), [(2, 6)]);
         assert_eq!(
-            one_at_a_time(&made, &[at(5, 1_021, 4, 3), at(6, 1_031, 4, 3)], None),
+            pair_one_by_one(&made, &[at(5, 1_021, 4, 3), at(6, 1_031, 4, 3)], None),
             [(1, 5), (2, 6)]
         );
     }
 
     fn in_order(
-        made: &[Candidate],
-        accepted: &[Candidate],
+        made: &[PairingCandidate],
+        accepted: &[PairingCandidate],
         possible: impl Fn(u32, u32) -> bool,
     ) -> Vec<(u32, u32)> {
         let [made, accepted] = [made, accepted]
             .map(|all| SpillableVec::collect(&MemoryPool::default(), all.iter().copied()).unwrap());
         let mut pairs = Vec::new();
-        super::in_order(made, &accepted, possible, |one, other| pairs.push((one, other)));
+        super::pair_in_order(made, &accepted, possible, |one, other| pairs.push((one, other)));
         pairs
     }
 

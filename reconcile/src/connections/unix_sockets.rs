@@ -5,31 +5,33 @@
 //! path is the k-th that was accepted there from that process. The ends of a `socketpair` are known
 //! from the call itself.
 
-use message_trace::{PathError, Protocol};
+use message_trace::{PathError, TransportProtocol};
 use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 use socket_log::SocketName;
-use socket_log::encode::Role;
+use socket_log::encode::FlowRole;
 
-use crate::absent::NONE;
 use crate::connections::first_calls::FirstCalls;
-use crate::connections::pairing::{self, candidate};
+use crate::connections::pairing::{self, make_candidate};
 use crate::logs::capture::Capture;
-use crate::names::NameId;
-use crate::sockets::socket::Socket;
+use crate::sentinels::NONE;
+use crate::socket_names::SocketNameId;
+use crate::sockets::socket::KernelSocket;
 
 /// The ends of every `socketpair`, the first made first.
-pub(crate) fn pairs(sockets: &SpillableVec<Socket>) -> impl Iterator<Item = (u32, u32)> {
+pub(crate) fn find_socketpairs(
+    sockets: &SpillableVec<KernelSocket>,
+) -> impl Iterator<Item = (u32, u32)> {
     let ends = (0..).zip(sockets.iter()).map(|(place, socket)| (place, socket.pair));
     ends.filter(|(place, other)| *other != NONE && place < other)
 }
 
 /// Makes something of a server's name.
-type TextOf = fn(&SocketName) -> String;
+type NameText = fn(&SocketName) -> String;
 
 /// What the two ends of a unix connection have in common, from the surest to the vaguest: something
 /// of the server's name, and whether the client's process as well.
-const KEYS: [(TextOf, bool); 3] = [
+const KEYS: [(NameText, bool); 3] = [
     (SocketName::to_string, true),
     // A server may have bound a relative path.
     (last_part, true),
@@ -45,14 +47,14 @@ fn last_part(name: &SocketName) -> String {
 /// Numbers for texts that names of sockets lead to: of these there are few, whatever the number of
 /// sockets.
 #[derive(Default)]
-struct Texts {
+struct TextInterner {
     numbers: FxHashMap<String, u32>,
-    of_names: FxHashMap<NameId, u32>,
+    of_names: FxHashMap<SocketNameId, u32>,
 }
 
-impl Texts {
+impl TextInterner {
     /// The number of the text that `name` leads to.
-    fn number(&mut self, name: NameId, text: impl FnOnce() -> String) -> u32 {
+    fn intern_text(&mut self, name: SocketNameId, text: impl FnOnce() -> String) -> u32 {
         let numbers = &mut self.numbers;
         let number = || {
             let next = numbers.len() as u32;
@@ -64,26 +66,29 @@ impl Texts {
 
 /// A socket with what it has in common with its other end: whose the name is, the name, and the
 /// client's process; then its side, when it was connected or accepted, and its place.
-type Keyed = (((bool, u32), u32, u32), usize, i64, u32);
+type KeyedSocket = (((bool, u32), u32, u32), usize, i64, u32);
 
 /// The side of a unix stream socket, the name of the server's socket, and the client's process;
 /// `None` of sockets that are paired in another way or not at all.
-fn end<'a>(capture: &'a Capture, socket: &Socket) -> Option<(usize, NameId, &'a SocketName, u32)> {
-    if !matches!(socket.protocol, Protocol::UnixStream | Protocol::UnixSequence)
+fn find_server_end<'a>(
+    capture: &'a Capture,
+    socket: &KernelSocket,
+) -> Option<(usize, SocketNameId, &'a SocketName, u32)> {
+    if !matches!(socket.protocol, TransportProtocol::UnixStream | TransportProtocol::UnixSequence)
         || socket.pair != NONE
     {
         return None;
     }
     let (side, name, client) = match socket.role {
-        Role::Connect => (0, socket.peer, socket.pid),
-        Role::Accept => (1, socket.local, socket.peer_pid),
+        FlowRole::Connect => (0, socket.peer, socket.pid),
+        FlowRole::Accept => (1, socket.local, socket.peer_pid),
         _ => return None,
     };
-    Some((side, name, capture.names.unix(name)?, client))
+    Some((side, name, capture.names.unix_name(name)?, client))
 }
 
 /// Whose the name is: a path is the kernel's, an abstract name is of one network namespace.
-fn owner(socket: &Socket, name: &SocketName) -> (bool, u32) {
+fn name_scope(socket: &KernelSocket, name: &SocketName) -> (bool, u32) {
     match name {
         SocketName::Path(_) => (true, socket.kernel),
         _ => (false, socket.machine),
@@ -91,24 +96,24 @@ fn owner(socket: &Socket, name: &SocketName) -> (bool, u32) {
 }
 
 /// By socket whether names and order may not tell which goes with which, so that its calls matter.
-pub(crate) fn ambiguous(
+pub(crate) fn find_ambiguous(
     capture: &Capture,
-    sockets: &SpillableVec<Socket>,
+    sockets: &SpillableVec<KernelSocket>,
 ) -> Result<SpillableVec<bool>, PathError> {
     let mut ends: SpillableVec<((bool, u32), u32, usize, u32)> = SpillableVec::new(&capture.pool);
-    let mut texts = Texts::default();
+    let mut texts = TextInterner::default();
     for (place, socket) in (0u32..).zip(sockets.iter()) {
-        if let Some((side, id, name, _)) = end(capture, socket) {
+        if let Some((side, id, name, _)) = find_server_end(capture, socket) {
             // By the vaguest part of all keys.
-            let text = texts.number(id, || last_part(name));
-            ends.push((owner(socket, name), text, side, place))?;
+            let text = texts.intern_text(id, || last_part(name));
+            ends.push((name_scope(socket, name), text, side, place))?;
         }
     }
     ends.sort_by_key(|end| *end)?;
     let mut ambiguous = SpillableVec::filled(&capture.pool, sockets.len(), false)?;
     let mut start = 0;
     while let Some((owner, text, ..)) = ends.get(start).copied() {
-        let end = ends.end(start, |end| (end.0, end.1) == (owner, text));
+        let end = ends.end_where(start, |end| (end.0, end.1) == (owner, text));
         let border = ends.partition_point(start..end, |end| end.2 == 0);
         if border - start > 1 && end - border > 1 {
             for (.., place) in ends.range(start..end) {
@@ -122,45 +127,45 @@ pub(crate) fn ambiguous(
 
 /// Pairs the sockets that connected to a unix socket with those that were accepted there: calls
 /// `pair` with each two.
-pub(crate) fn connected(
+pub(crate) fn pair_connected(
     capture: &Capture,
-    sockets: &SpillableVec<Socket>,
+    sockets: &SpillableVec<KernelSocket>,
     first_calls: &FirstCalls,
     mut pair: impl FnMut((u32, u32)),
 ) -> Result<(), PathError> {
     let pool = &capture.pool;
     let mut done = SpillableVec::filled(pool, sockets.len(), false)?;
     for (text_of, with_client) in KEYS {
-        let mut texts = Texts::default();
-        let mut ends: SpillableVec<Keyed> = SpillableVec::new(pool);
+        let mut texts = TextInterner::default();
+        let mut ends: SpillableVec<KeyedSocket> = SpillableVec::new(pool);
         for (place, socket) in (0u32..).zip(sockets.iter()) {
             if let Some((side, id, name, client)) =
-                end(capture, socket).filter(|_| !done[place as usize])
+                find_server_end(capture, socket).filter(|_| !done[place as usize])
             {
-                let text = texts.number(id, || text_of(name));
-                let group = (owner(socket, name), text, if with_client { client } else { 0 });
+                let text = texts.intern_text(id, || text_of(name));
+                let group = (name_scope(socket, name), text, if with_client { client } else { 0 });
                 ends.push((group, side, socket.named, place))?;
             }
         }
         ends.sort_by_key(|end| *end)?;
         let mut start = 0;
         while let Some((group, ..)) = ends.get(start).copied() {
-            let end = ends.end(start, |end| end.0 == group);
+            let end = ends.end_where(start, |end| end.0 == group);
             let border = ends.partition_point(start..end, |end| end.1 == 0);
             let candidates = |range| {
                 let places = ends.range(range).map(|(.., place)| *place);
                 SpillableVec::collect(
                     pool,
-                    places.map(|place| candidate(place, &sockets[place as usize])),
+                    places.map(|place| make_candidate(place, &sockets[place as usize])),
                 )
             };
             let (connecting, accepting) = (candidates(start..border)?, candidates(border..end)?);
             start = end;
             let possible = |one: u32, other: u32| {
                 let apart = sockets[one as usize].clock_apart(&sockets[other as usize]);
-                apart.is_none_or(|apart| first_calls.possible(one, other, apart))
+                apart.is_none_or(|apart| first_calls.can_connect(one, other, apart))
             };
-            pairing::in_order(connecting, &accepting, possible, |one, other| {
+            pairing::pair_in_order(connecting, &accepting, possible, |one, other| {
                 done[one as usize] = true;
                 done[other as usize] = true;
                 pair((one, other));

@@ -5,44 +5,44 @@ use std::ops::Range;
 use message_trace::PathError;
 use out_of_core::{MemoryPool, SpillableVec};
 
-use crate::calls::Datagram;
-use crate::datagrams::pass::Pass;
-use crate::datagrams::sides::{Side, Sides};
+use crate::calls::DatagramCall;
+use crate::datagrams::pass::MatchingPass;
+use crate::datagrams::sides::{DatagramSide, DatagramSides};
 use crate::datagrams::translations::DatagramTranslations;
-use crate::sockets::reach::Reach;
+use crate::sockets::routing::DatagramRouting;
 
 /// The datagrams of a partition, with what is known of who reaches whom.
-pub(super) struct Comparison<'a> {
-    pub(super) reach: Reach<'a>,
+pub(super) struct DatagramComparison<'a> {
+    pub(super) routing: DatagramRouting<'a>,
     pub(super) pool: &'a MemoryPool,
     /// Names that lead to each other, where the two sides have other ones.
     pub(super) translations: Option<&'a DatagramTranslations>,
-    pub(super) datagrams: &'a SpillableVec<Datagram>,
+    pub(super) datagrams: &'a SpillableVec<DatagramCall>,
 }
 
-impl Comparison<'_> {
-    fn datagram(&self, at: u32) -> &Datagram {
+impl DatagramComparison<'_> {
+    fn datagram_at(&self, at: u32) -> &DatagramCall {
         &self.datagrams[at as usize]
     }
 
     /// The sides of the datagrams of `places` that take part in the pass, sorted.
-    pub(super) fn sides(
+    pub(super) fn collect_sides(
         &self,
-        pass: Pass,
+        pass: MatchingPass,
         places: &SpillableVec<u32>,
-    ) -> Result<SpillableVec<Side>, PathError> {
+    ) -> Result<SpillableVec<DatagramSide>, PathError> {
         let side = |at: &u32| {
-            let datagram = self.datagram(*at);
-            if !pass.takes(datagram) {
+            let datagram = self.datagram_at(*at);
+            if !pass.includes_datagram(datagram) {
                 return None;
             }
             let place = match pass {
                 // Both sides have other names for it.
                 _ if pass.is_translated() => 0,
-                _ => self.reach.place(datagram, pass.knows_source())?,
+                _ => self.routing.routing_place(datagram, pass.knows_source())?,
             };
-            let content = pass.content(datagram);
-            Some(Side {
+            let content = pass.content_key(datagram);
+            Some(DatagramSide {
                 key: (place, content.0, content.1),
                 time: datagram.time,
                 class: (datagram.socket, datagram.peer, datagram.bytes),
@@ -56,31 +56,36 @@ impl Comparison<'_> {
     }
 
     /// Whether the two are of different machines.
-    pub(super) fn is_elsewhere(&self, send: &Side, receive: &Side) -> bool {
-        !self.reach.same_machine(send.class.0, receive.class.0)
+    pub(super) fn is_elsewhere(&self, send: &DatagramSide, receive: &DatagramSide) -> bool {
+        !self.routing.same_machine(send.class.0, receive.class.0)
     }
 
-    /// How far apart the clocks of two classes are, as [`Reach::clock_apart`] says.
-    pub(super) fn apart(
+    /// How far apart the clocks of two classes are, as [`DatagramRouting`] says.
+    pub(super) fn clocks_apart(
         &self,
-        sides: &Sides,
+        sides: &DatagramSides,
         [sends, receives]: [&Range<usize>; 2],
     ) -> Option<i64> {
-        self.reach.clock_apart(sides[0][sends.start].class.0, sides[1][receives.start].class.0)
+        self.routing.clock_apart(sides[0][sends.start].class.0, sides[1][receives.start].class.0)
     }
 
     /// Whether the receive may be of the send, as far as names and sizes go.
-    pub(super) fn reaches(&self, pass: Pass, send: &Side, receive: &Side) -> bool {
+    pub(super) fn can_reach(
+        &self,
+        pass: MatchingPass,
+        send: &DatagramSide,
+        receive: &DatagramSide,
+    ) -> bool {
         if let Some(translations) = self.translations {
-            let both = pass == Pass::TranslatedBothWays;
-            return translations.allow(
-                self.reach,
-                self.datagram(send.at),
-                self.datagram(receive.at),
+            let both = pass == MatchingPass::TranslatedBothWays;
+            return translations.allows_pair(
+                self.routing,
+                self.datagram_at(send.at),
+                self.datagram_at(receive.at),
                 both,
             );
         }
-        (pass != Pass::Truncated || send.class.2 >= receive.class.2)
-            && self.reach.reaches(self.datagram(send.at), self.datagram(receive.at))
+        (pass != MatchingPass::Truncated || send.class.2 >= receive.class.2)
+            && self.routing.can_reach(self.datagram_at(send.at), self.datagram_at(receive.at))
     }
 }

@@ -4,25 +4,28 @@ use message_trace::PathError;
 use out_of_core::SpillableVec;
 use rustc_hash::FxHashSet;
 
-use crate::datagrams::comparison::Comparison;
-use crate::datagrams::matches::Matches;
-use crate::datagrams::pass::Pass;
-use crate::datagrams::sides::{Class, Ranges, Side, Sides, all_done, class_ranges};
+use crate::datagrams::comparison::DatagramComparison;
+use crate::datagrams::datagram_matches::DatagramMatches;
+use crate::datagrams::pass::MatchingPass;
+use crate::datagrams::sides::{
+    DatagramSide, DatagramSides, PeerClass, SideRanges, all_done, class_ranges,
+};
 
 /// Adds to `matches` the receives of a group that are copies of what arrived elsewhere, or again.
-pub(super) fn second_copies(
-    comparison: &Comparison,
-    pass: Pass,
-    sides: &mut Sides,
-    [sends, receives]: &Ranges,
-    matches: &mut Matches,
+pub(super) fn match_second_copies(
+    comparison: &DatagramComparison,
+    pass: MatchingPass,
+    sides: &mut DatagramSides,
+    [sends, receives]: &SideRanges,
+    matches: &mut DatagramMatches,
 ) -> Result<(), PathError> {
     let pool = comparison.pool;
     let [to, from] = sides;
     let done = from.range(receives.clone()).filter(|side| side.done);
     let mut received: FxHashSet<u32> = done.map(|side| side.class.0).collect();
-    let receive_classes = SpillableVec::collect(pool, class_ranges(from, receives).map(Class::of))?;
-    for receives in receive_classes.iter().map(|class| class.range()) {
+    let receive_classes =
+        SpillableVec::collect(pool, class_ranges(from, receives).map(PeerClass::from_range))?;
+    for receives in receive_classes.iter().map(|class| class.to_range()) {
         if all_done(from, &receives) {
             continue;
         }
@@ -33,12 +36,13 @@ pub(super) fn second_copies(
         let mut origins: SpillableVec<(i64, u32)> = SpillableVec::new(pool);
         for sends in class_ranges(to, sends) {
             let send = to[sends.start];
-            if comparison.reaches(pass, &send, &first) {
+            if comparison.can_reach(pass, &send, &first) {
                 // Those of another clock come before all.
-                let apart = comparison.reach.clock_apart(send.class.0, socket);
+                let apart = comparison.routing.clock_apart(send.class.0, socket);
                 let arrived = to.range(sends).filter(|side| side.done);
-                let time =
-                    |side: &Side| apart.map_or(i64::MIN, |apart| side.time.saturating_sub(apart));
+                let time = |side: &DatagramSide| {
+                    apart.map_or(i64::MIN, |apart| side.time.saturating_sub(apart))
+                };
                 origins.extend(arrived.map(|side| (time(side), side.at)))?;
             }
         }
@@ -50,7 +54,7 @@ pub(super) fn second_copies(
             if receive.done {
                 continue;
             }
-            before = origins.end(before, |(time, _)| *time <= receive.time);
+            before = origins.end_where(before, |(time, _)| *time <= receive.time);
             let Some((_, origin)) = before.checked_sub(1).and_then(|last| origins.get(last)) else {
                 continue;
             };

@@ -4,32 +4,34 @@
 use std::mem;
 use std::path::Path;
 
-use message_trace::{PathError, Protocol};
-use out_of_core::{ExternalSorter, Keyed, MemoryBudget, MemoryPool, ReadFailure, SpillableVec};
-use socket_log::encode::Role;
+use message_trace::{PathError, TransportProtocol};
+use out_of_core::{
+    ExternalSorter, KeyedRecord, MemoryBudget, MemoryPool, ReadFailure, SpillableVec,
+};
+use socket_log::encode::FlowRole;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::absent::NIL;
 use crate::calls::FlowMessage;
-use crate::datagrams::end::{DatagramMessage, End};
-use crate::datagrams::in_order;
-use crate::datagrams::peer_names::Views;
-use crate::internal::{Callers, Reach, Standing};
-use crate::names::NameId;
+use crate::datagrams::datagram_end::{DatagramEnd, DatagramMessage};
+use crate::datagrams::fifo_matching;
+use crate::datagrams::peer_names::PeerViews;
+use crate::internal::{FlowCallers, FlowScope, InternalTreatment};
 use crate::options::Options;
-use crate::reconciliation::{Reconciliation, add};
-use crate::rows::row::Row;
+use crate::reconciliation::{Reconciliation, add_count};
+use crate::rows::row::MessageRow;
 use crate::rows::row_sink::RowSink;
+use crate::sentinels::NIL;
+use crate::socket_names::SocketNameId;
 
 /// A flow of datagrams that is in the trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DatagramFlow {
     /// Flows are numbered in the order of this.
-    pub(crate) first: (i64, [End; 2]),
-    pub(crate) protocol: Protocol,
+    pub(crate) first: (i64, [DatagramEnd; 2]),
+    pub(crate) protocol: TransportProtocol,
     /// The side that connected or, as datagrams need no connection, the side that began; and the
     /// other.
-    pub(crate) ends: [End; 2],
+    pub(crate) ends: [DatagramEnd; 2],
 }
 
 /// Messages of one flow whose ends have the same names.
@@ -38,7 +40,7 @@ pub(crate) struct DatagramSlot {
     /// The flow, by its place among those of the partition.
     pub(crate) flow: u32,
     /// The names of the flow's ends; of an untraced end that which the other knows it by.
-    pub(crate) names: [NameId; 2],
+    pub(crate) names: [SocketNameId; 2],
 }
 
 /// The flows and slots of all partitions, and where those of each begin.
@@ -91,7 +93,7 @@ pub(crate) struct MatchedFlows {
 /// What making flows needs to know.
 #[derive(Clone, Copy)]
 pub(crate) struct FlowMaker<'a> {
-    pub(crate) views: &'a Views<'a>,
+    pub(crate) views: &'a PeerViews<'a>,
     pub(crate) options: &'a Options,
     /// For what is sorted.
     pub(crate) budget: &'a MemoryBudget,
@@ -102,12 +104,12 @@ impl<'a> FlowMaker<'a> {
     /// Makes flows of the messages of one partition. They are sorted, in files where there are
     /// many, and gone through by two readers: one looks ahead to the end of each flow for what has
     /// to be known of it before its messages are handed on.
-    pub(crate) fn partition(
+    pub(crate) fn build_partition(
         &self,
         messages: impl Iterator<Item = Result<Vec<DatagramMessage>, PathError>>,
         rows: &mut RowSink,
     ) -> Result<MatchedFlows, PathError> {
-        let mut sorter = self.sorter();
+        let mut sorter = self.new_sorter();
         for block in messages {
             for message in block? {
                 sorter.push(message)?;
@@ -118,61 +120,71 @@ impl<'a> FlowMaker<'a> {
         let mut matched = MatchedFlows::default();
         let [mut ahead, mut messages] = [0, 1].map(|_| sorted.iter(&failed).peekable());
         while let Some(first) = ahead.peek().copied() {
-            let flow = first.flow();
-            let mut known = Known::new(self, &first);
-            while let Some(message) = ahead.next_if(|message| message.flow() == flow) {
+            let flow = first.flow_ends();
+            let mut known = FlowFacts::new(self, &first);
+            while let Some(message) = ahead.next_if(|message| message.flow_ends() == flow) {
                 known.add(self.views, &message)?;
             }
             let (reach, reordered) = known.finish()?;
             matched.counts.datagrams.reordered += reordered;
-            let of_flow = std::iter::from_fn(|| messages.next_if(|message| message.flow() == flow));
-            match self.options.internal.standing(reach) {
-                Standing::Ordinary => self.flow(&first, of_flow, &mut matched, rows)?,
-                Standing::Kept => {
+            let of_flow =
+                std::iter::from_fn(|| messages.next_if(|message| message.flow_ends() == flow));
+            match self.options.internal.treatment_of_flow(reach) {
+                InternalTreatment::Ordinary => {
+                    self.write_flow(&first, of_flow, &mut matched, rows)?
+                }
+                InternalTreatment::Kept => {
                     let counts = mem::take(&mut matched.counts);
-                    self.flow(&first, of_flow, &mut matched, rows)?;
+                    self.write_flow(&first, of_flow, &mut matched, rows)?;
                     let own = mem::replace(&mut matched.counts, counts);
                     matched.counts.internal.add_flow(reach, own.total_messages());
                 }
-                Standing::LeftOut => {
+                InternalTreatment::LeftOut => {
                     let mut own = Reconciliation::default();
-                    add(&mut own.messages, Protocol::Udp.name(), of_flow.count() as u64);
+                    add_count(
+                        &mut own.messages,
+                        TransportProtocol::Udp.name(),
+                        of_flow.count() as u64,
+                    );
                     matched.counts.internal.add_flow(reach, own.total_messages());
                 }
             }
         }
-        failed.check()?;
+        failed.check_failure()?;
         Ok(matched)
     }
 
-    fn sorter<T: Keyed>(&self) -> ExternalSorter<'a, T> {
+    fn new_sorter<T: KeyedRecord>(&self) -> ExternalSorter<'a, T> {
         ExternalSorter::new(self.budget, self.directory, self.options.at_once / 4)
     }
 
     /// Hands on the messages of one flow, which are in order.
-    fn flow(
+    fn write_flow(
         &self,
         first: &DatagramMessage,
         messages: impl Iterator<Item = DatagramMessage>,
         matched: &mut MatchedFlows,
         rows: &mut RowSink,
     ) -> Result<(), PathError> {
-        let socket = |end: End| match end {
-            End::Socket(place) => self.views.sockets.get(place as usize),
-            End::Untraced { .. } => None,
+        let socket = |end: DatagramEnd| match end {
+            DatagramEnd::Socket(place) => self.views.sockets.get(place as usize),
+            DatagramEnd::Untraced { .. } => None,
         };
         let ends = first.ends();
-        let connected = |end: End| socket(end).is_some_and(|socket| socket.role == Role::Connect);
+        let connected =
+            |end: DatagramEnd| socket(end).is_some_and(|socket| socket.role == FlowRole::Connect);
         let client = match ends.map(connected) {
             [false, true] => ends[1],
             _ => ends[0],
         };
         let server = if client == ends[0] { ends[1] } else { ends[0] };
-        let protocol =
-            ends.into_iter().find_map(socket).map_or(Protocol::Udp, |socket| socket.protocol);
+        let protocol = ends
+            .into_iter()
+            .find_map(socket)
+            .map_or(TransportProtocol::Udp, |socket| socket.protocol);
         let flow = matched.flows.len() as u32;
         matched.flows.push(DatagramFlow {
-            first: (first.first(), ends),
+            first: (first.first_time(), ends),
             protocol,
             ends: [client, server],
         });
@@ -181,7 +193,7 @@ impl<'a> FlowMaker<'a> {
         for message in messages {
             all += 1;
             let backward = message.ends()[0] != client;
-            let [from, to] = [0, 1].map(|side| name(self.views, &message, side));
+            let [from, to] = [0, 1].map(|side| name_of_end(self.views, &message, side));
             let slot = DatagramSlot { flow, names: if backward { [to, from] } else { [from, to] } };
             let slots = matched.slots.get(first_slot..).unwrap_or(&[]);
             // Mostly there is one; of several the latest is the likeliest.
@@ -192,52 +204,52 @@ impl<'a> FlowMaker<'a> {
                     matched.slots.len() - 1
                 }
             };
-            let of_flow = message.flow_message();
-            rows.push(Row::of(&of_flow, place as u32, usize::from(backward)))?;
-            count(&of_flow, &message, &mut matched.counts);
+            let of_flow = message.to_flow_message();
+            rows.push(MessageRow::from_message(&of_flow, place as u32, usize::from(backward)))?;
+            count_message(&of_flow, &message, &mut matched.counts);
         }
-        add(&mut matched.counts.messages, protocol.name(), all);
+        add_count(&mut matched.counts.messages, protocol.name(), all);
         Ok(())
     }
 }
 
 /// The name of one end of a message: its own towards its peer where it was seen, otherwise what its
 /// peer calls it.
-fn name(views: &Views, message: &DatagramMessage, side: usize) -> NameId {
+fn name_of_end(views: &PeerViews, message: &DatagramMessage, side: usize) -> SocketNameId {
     match message.sockets[side] {
-        socket if message.times[side] != NIL => views.own(socket, message.names[side]),
+        socket if message.times[side] != NIL => views.own_name(socket, message.names[side]),
         _ => message.names[side],
     }
 }
 
-fn count(of_flow: &FlowMessage, message: &DatagramMessage, counts: &mut Reconciliation) {
+fn count_message(of_flow: &FlowMessage, message: &DatagramMessage, counts: &mut Reconciliation) {
     match (of_flow.sent, of_flow.received) {
         (Some(_), Some(_)) => counts.both_ends += 1,
-        (Some(_), None) => add(&mut counts.send_only, message.cause().name(), 1),
-        (None, _) => add(&mut counts.receive_only, message.cause().name(), 1),
+        (Some(_), None) => add_count(&mut counts.send_only, message.cause().name(), 1),
+        (None, _) => add_count(&mut counts.receive_only, message.cause().name(), 1),
     }
 }
 
 /// What is known of a flow so far.
-struct Known<'a> {
+struct FlowFacts<'a> {
     /// The sockets of the first message, its sender's first.
     sockets: [u32; 2],
     /// When the datagrams of each direction came.
-    arrivals: [ExternalSorter<'a, Arrival>; 2],
+    arrivals: [ExternalSorter<'a, DatagramArrival>; 2],
     /// Who sent and received.
-    callers: Callers,
+    callers: FlowCallers,
 }
 
-impl<'a> Known<'a> {
-    fn new(maker: &FlowMaker<'a>, first: &DatagramMessage) -> Known<'a> {
-        let arrivals = [maker.sorter(), maker.sorter()];
-        Known { sockets: first.sockets, arrivals, callers: Callers::default() }
+impl<'a> FlowFacts<'a> {
+    fn new(maker: &FlowMaker<'a>, first: &DatagramMessage) -> FlowFacts<'a> {
+        let arrivals = [maker.new_sorter(), maker.new_sorter()];
+        FlowFacts { sockets: first.sockets, arrivals, callers: FlowCallers::default() }
     }
 
-    fn add(&mut self, views: &Views, message: &DatagramMessage) -> Result<(), PathError> {
+    fn add(&mut self, views: &PeerViews, message: &DatagramMessage) -> Result<(), PathError> {
         for side in [0, 1] {
-            let tid = Some(message.tids[side]).filter(|_| message.process(side).is_some());
-            match process(views, message, side) {
+            let tid = Some(message.tids[side]).filter(|_| message.process_at(side).is_some());
+            match process_of_end(views, message, side) {
                 Some(process) => self.callers.add(process, tid),
                 None => self.callers.add_unknown(),
             }
@@ -246,37 +258,39 @@ impl<'a> Known<'a> {
             return Ok(());
         }
         let [sent, received] = message.times;
-        self.arrivals[usize::from(message.sockets != self.sockets)].push(Arrival { received, sent })
+        self.arrivals[usize::from(message.sockets != self.sockets)]
+            .push(DatagramArrival { received, sent })
     }
 
     /// Between whom the datagrams go, and how many of them came after one that was sent later.
-    fn finish(self) -> Result<(Reach, u64), PathError> {
+    fn finish(self) -> Result<(FlowScope, u64), PathError> {
         let failed = ReadFailure::default();
         let mut reordered = 0;
         for arrivals in self.arrivals {
             let arrivals = arrivals.finish();
-            reordered += in_order::reordered(arrivals.iter(&failed).map(|arrival| arrival.sent));
+            reordered +=
+                fifo_matching::count_reordered(arrivals.iter(&failed).map(|arrival| arrival.sent));
         }
-        failed.check()?;
-        Ok((self.callers.reach(), reordered))
+        failed.check_failure()?;
+        Ok((self.callers.flow_scope(), reordered))
     }
 }
 
 /// The process at one end of a message.
-fn process(views: &Views, message: &DatagramMessage, side: usize) -> Option<u32> {
+fn process_of_end(views: &PeerViews, message: &DatagramMessage, side: usize) -> Option<u32> {
     let owner = || views.sockets.get(message.sockets[side] as usize).map(|socket| socket.owner);
-    message.process(side).or_else(owner)
+    message.process_at(side).or_else(owner)
 }
 
 /// When a datagram came, and when it was sent.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
-struct Arrival {
+struct DatagramArrival {
     received: i64,
     sent: i64,
 }
 
-impl Keyed for Arrival {
+impl KeyedRecord for DatagramArrival {
     type Key = (i64, i64);
 
     fn key(&self) -> (i64, i64) {
@@ -285,16 +299,17 @@ impl Keyed for Arrival {
 }
 
 /// By flow and time, and then by all else, so that it does not matter in which order they come.
-type MessageKey = ([End; 2], i64, [End; 2], i64, [u32; 2], Rest);
+type DatagramMessageKey =
+    ([DatagramEnd; 2], i64, [DatagramEnd; 2], i64, [u32; 2], DatagramMessageRest);
 /// Names, bytes, threads, processes and flags.
-type Rest = ([NameId; 2], u32, [i32; 2], [u32; 2], u32);
+type DatagramMessageRest = ([SocketNameId; 2], u32, [i32; 2], [u32; 2], u32);
 
-impl Keyed for DatagramMessage {
-    type Key = MessageKey;
+impl KeyedRecord for DatagramMessage {
+    type Key = DatagramMessageKey;
 
-    fn key(&self) -> MessageKey {
+    fn key(&self) -> DatagramMessageKey {
         let DatagramMessage { times, names, bytes, tids, processes, flags, operations, .. } = *self;
         let rest = (names, bytes, tids, processes, flags);
-        (self.flow(), self.first(), self.ends(), times[1], operations, rest)
+        (self.flow_ends(), self.first_time(), self.ends(), times[1], operations, rest)
     }
 }

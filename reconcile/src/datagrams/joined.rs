@@ -10,13 +10,15 @@
 use std::ops::Range;
 
 use crc32fast::Hasher;
-use message_trace::{PathError, Protocol};
+use message_trace::{PathError, TransportProtocol};
 use out_of_core::SpillableVec;
 
-use crate::calls::Datagram;
-use crate::datagrams::matches::Matches;
-use crate::datagrams::sides::{Ranges, Side, Sides, class_ranges, run};
-use crate::sockets::reach::Reach;
+use crate::calls::DatagramCall;
+use crate::datagrams::datagram_matches::DatagramMatches;
+use crate::datagrams::sides::{
+    DatagramSide, DatagramSides, SideRanges, class_ranges, find_run_end,
+};
+use crate::sockets::routing::DatagramRouting;
 use crate::tuning::{JOINED_REACH, MAX_JOINED, MAX_PAIRS_OF_A_CONTENT};
 
 /// What shows that sends and receives have the same bytes.
@@ -38,9 +40,9 @@ pub(crate) type Added = [u64; 2];
 /// Cuts joined datagrams among those that are left in `matches`, and pairs the parts, which are
 /// added to `datagrams`.
 pub(crate) fn cut(
-    reach: Reach,
-    datagrams: &mut SpillableVec<Datagram>,
-    matches: &mut Matches,
+    reach: DatagramRouting,
+    datagrams: &mut SpillableVec<DatagramCall>,
+    matches: &mut DatagramMatches,
     proof: Proof,
 ) -> Result<Added, PathError> {
     let mut added = [0; 2];
@@ -75,16 +77,16 @@ pub(crate) fn cut(
 /// The datagrams of UDP that are left of one side, sorted by where they go, by socket and peer,
 /// and by time.
 fn sides(
-    reach: Reach,
-    datagrams: &SpillableVec<Datagram>,
+    reach: DatagramRouting,
+    datagrams: &SpillableVec<DatagramCall>,
     left: &SpillableVec<u32>,
     with_source: bool,
-) -> Result<SpillableVec<Side>, PathError> {
+) -> Result<SpillableVec<DatagramSide>, PathError> {
     let side = |at: &u32| {
         let datagram = datagrams.get(*at as usize)?;
-        let is_udp = reach.sockets[datagram.socket as usize].protocol == Protocol::Udp;
-        let place = reach.place(datagram, with_source).filter(|_| is_udp)?;
-        Some(Side {
+        let is_udp = reach.sockets[datagram.socket as usize].protocol == TransportProtocol::Udp;
+        let place = reach.routing_place(datagram, with_source).filter(|_| is_udp)?;
+        Some(DatagramSide {
             key: (place, 0, 0),
             time: datagram.time,
             class: (datagram.socket, datagram.peer, 0),
@@ -98,9 +100,9 @@ fn sides(
 }
 
 struct Cutter<'a> {
-    reach: Reach<'a>,
-    datagrams: &'a mut SpillableVec<Datagram>,
-    sides: Sides,
+    reach: DatagramRouting<'a>,
+    datagrams: &'a mut SpillableVec<DatagramCall>,
+    sides: DatagramSides,
     proof: Proof,
     /// Sends to be matched, by their places among the datagrams.
     parts: SpillableVec<u32>,
@@ -117,11 +119,11 @@ impl Cutter<'_> {
         let (mut s, mut r) = (0, 0);
         while let (Some(send), Some(receive)) = (self.sides[0].get(s), self.sides[1].get(r)) {
             let key = send.key.max(receive.key);
-            s = run(&self.sides[0], s, |side| side.key < key);
-            r = run(&self.sides[1], r, |side| side.key < key);
+            s = find_run_end(&self.sides[0], s, |side| side.key < key);
+            r = find_run_end(&self.sides[1], r, |side| side.key < key);
             let ends = [
-                run(&self.sides[0], s, |side| side.key == key),
-                run(&self.sides[1], r, |side| side.key == key),
+                find_run_end(&self.sides[0], s, |side| side.key == key),
+                find_run_end(&self.sides[1], r, |side| side.key == key),
             ];
             if s < ends[0] && r < ends[1] {
                 self.place([s..ends[0], r..ends[1]], pairs)?;
@@ -134,7 +136,7 @@ impl Cutter<'_> {
     /// Each two classes of one place that can belong together.
     fn place(
         &mut self,
-        ranges: Ranges,
+        ranges: SideRanges,
         pairs: &mut SpillableVec<(u32, u32)>,
     ) -> Result<(), PathError> {
         let classes = [0, 1].map(|side| class_ranges(&self.sides[side], &ranges[side]).count());
@@ -149,7 +151,7 @@ impl Cutter<'_> {
                     [self.datagram(0, sends.start), self.datagram(1, receives.start)];
                 let ranges = [sends.clone(), receives.clone()];
                 match self.proof {
-                    _ if !self.reach.reaches(&send, &receive) => {}
+                    _ if !self.reach.can_reach(&send, &receive) => {}
                     Proof::Checksums | Proof::Sizes => self.classes(ranges, pairs)?,
                     Proof::Lost => self.cut_lost(ranges)?,
                 }
@@ -158,7 +160,7 @@ impl Cutter<'_> {
         Ok(())
     }
 
-    fn datagram(&self, side: usize, place: usize) -> Datagram {
+    fn datagram(&self, side: usize, place: usize) -> DatagramCall {
         self.datagrams[self.sides[side][place].at as usize]
     }
 
@@ -166,7 +168,7 @@ impl Cutter<'_> {
     /// behind it. They come in order, but for some that another thread sent meanwhile.
     fn classes(
         &mut self,
-        [sends, receives]: Ranges,
+        [sends, receives]: SideRanges,
         pairs: &mut SpillableVec<(u32, u32)>,
     ) -> Result<(), PathError> {
         let (mut first, mut latest) = (receives.start, receives.start);
@@ -190,7 +192,7 @@ impl Cutter<'_> {
     }
 
     /// Cuts the joined sends that are left by the largest receive that is left.
-    fn cut_lost(&mut self, [sends, receives]: Ranges) -> Result<(), PathError> {
+    fn cut_lost(&mut self, [sends, receives]: SideRanges) -> Result<(), PathError> {
         let (mut size, mut latest, mut arrived) = (0, i64::MIN, 0);
         let socket = self.datagram(1, receives.start).socket;
         for receive in receives.filter(|receive| !self.sides[1][*receive].done) {
@@ -212,8 +214,11 @@ impl Cutter<'_> {
                 continue;
             }
             self.sides[0][send].done = true;
-            let mut part =
-                Datagram { flags: Datagram::flags(true, false, true), checksum: 0, ..datagram };
+            let mut part = DatagramCall {
+                flags: DatagramCall::pack_flags(true, false, true),
+                checksum: 0,
+                ..datagram
+            };
             for at in (0..datagram.bytes).step_by(size as usize) {
                 part.bytes = size.min(datagram.bytes - at);
                 self.parts.push(self.datagrams.len() as u32)?;
@@ -227,7 +232,7 @@ impl Cutter<'_> {
 
     /// The block that begins with the first send and the first receive of `ranges`, if there is
     /// one: whichever side has fewer bytes takes its next.
-    fn block(&self, ranges: Ranges) -> Option<Block> {
+    fn block(&self, ranges: SideRanges) -> Option<Block> {
         let starts = [0, 1].map(|side| self.datagram(side, ranges[side].start));
         let apart = self.reach.clock_apart(starts[0].socket, starts[1].socket);
         if apart.is_some_and(|apart| starts[0].time > starts[1].time.saturating_add(apart)) {
@@ -244,7 +249,7 @@ impl Cutter<'_> {
                 return None;
             }
             let datagram = self.datagram(side, next[side]);
-            if datagram.bytes == 0 || (self.proof == Proof::Checksums && datagram.unchecked()) {
+            if datagram.bytes == 0 || (self.proof == Proof::Checksums && datagram.is_unchecked()) {
                 return None;
             }
             block.0[side].push(next[side]);
@@ -280,8 +285,9 @@ impl Cutter<'_> {
                     }
                     _ => false,
                 };
-                let is_unknown =
-                    |side| of(side).any(|datagram| datagram.unchecked() || datagram.truncated());
+                let is_unknown = |side| {
+                    of(side).any(|datagram| datagram.is_unchecked() || datagram.is_truncated())
+                };
                 members[one].len() == 1
                     && joined(one)
                     && is_part(&sizes)
@@ -298,7 +304,7 @@ impl Cutter<'_> {
         pairs: &mut SpillableVec<(u32, u32)>,
     ) -> Result<(), PathError> {
         let mut at = [0, 0];
-        let mut left: [Option<Datagram>; 2] = [None, None];
+        let mut left: [Option<DatagramCall>; 2] = [None, None];
         let mut parts = 0;
         loop {
             for side in [0, 1] {
@@ -312,13 +318,13 @@ impl Cutter<'_> {
             let [Some(send), Some(receive)] = &mut left else { break };
             let bytes = send.bytes.min(receive.bytes);
             for datagram in [*send, *receive] {
-                self.datagrams.push(Datagram { bytes, ..datagram })?;
+                self.datagrams.push(DatagramCall { bytes, ..datagram })?;
             }
             let count = self.datagrams.len() as u32;
             pairs.push((count - 2, count - 1))?;
             parts += 1;
             for side in &mut left {
-                let rest = side.map(|datagram| Datagram {
+                let rest = side.map(|datagram| DatagramCall {
                     bytes: datagram.bytes - bytes,
                     // It begins with the first part.
                     operation: 0,

@@ -10,106 +10,116 @@ use std::ops::Range;
 use message_trace::PathError;
 use out_of_core::{MemoryPool, SpillableVec};
 
-use crate::absent::NONE;
-use crate::calls::Datagram;
-use crate::datagrams::comparison::Comparison;
-use crate::datagrams::copies::second_copies;
-use crate::datagrams::in_order::{Chosen, Times, match_in_order};
-use crate::datagrams::matches::Matches;
-use crate::datagrams::pass::Pass;
-use crate::datagrams::sides::{Class, Ranges, Side, Sides, TimesOf, all_done, class_ranges, run};
+use crate::calls::DatagramCall;
+use crate::datagrams::comparison::DatagramComparison;
+use crate::datagrams::copies::match_second_copies;
+use crate::datagrams::datagram_matches::DatagramMatches;
+use crate::datagrams::fifo_matching::{SelectedTimes, TimeSequence, match_fifo};
+use crate::datagrams::pass::MatchingPass;
+use crate::datagrams::sides::{
+    DatagramSide, DatagramSides, PeerClass, SideRanges, SideTimes, all_done, class_ranges,
+    find_run_end,
+};
 use crate::datagrams::translations::DatagramTranslations;
-use crate::sockets::reach::Reach;
+use crate::sentinels::NONE;
+use crate::sockets::routing::DatagramRouting;
 use crate::tuning::{MAX_COMPARED, MAX_PAIRS_OF_A_CONTENT};
 
 /// Matches `datagrams` in these passes.
 pub(crate) fn match_all(
-    reach: Reach,
-    datagrams: &SpillableVec<Datagram>,
-    passes: &[Pass],
-) -> Result<Matches, PathError> {
-    matched(reach, None, datagrams, all(reach, datagrams)?, passes)
+    reach: DatagramRouting,
+    datagrams: &SpillableVec<DatagramCall>,
+    passes: &[MatchingPass],
+) -> Result<DatagramMatches, PathError> {
+    match_passes(reach, None, datagrams, all(reach, datagrams)?, passes)
 }
 
 /// Goes on matching what is left in `matches`.
 pub(crate) fn match_left(
-    reach: Reach,
-    datagrams: &SpillableVec<Datagram>,
-    matches: Matches,
-    passes: &[Pass],
-) -> Result<Matches, PathError> {
-    matched(reach, None, datagrams, matches, passes)
+    reach: DatagramRouting,
+    datagrams: &SpillableVec<DatagramCall>,
+    matches: DatagramMatches,
+    passes: &[MatchingPass],
+) -> Result<DatagramMatches, PathError> {
+    match_passes(reach, None, datagrams, matches, passes)
 }
 
 /// Matches `datagrams` whose names were translated.
 pub(crate) fn match_translated(
-    reach: Reach,
+    reach: DatagramRouting,
     translations: &DatagramTranslations,
-    datagrams: &SpillableVec<Datagram>,
-) -> Result<Matches, PathError> {
-    let passes = [Pass::TranslatedBothWays, Pass::Translated];
-    matched(reach, Some(translations), datagrams, all(reach, datagrams)?, &passes)
+    datagrams: &SpillableVec<DatagramCall>,
+) -> Result<DatagramMatches, PathError> {
+    let passes = [MatchingPass::TranslatedBothWays, MatchingPass::Translated];
+    match_passes(reach, Some(translations), datagrams, all(reach, datagrams)?, &passes)
 }
 
 /// All of them, not matched yet.
-fn all(reach: Reach, datagrams: &SpillableVec<Datagram>) -> Result<Matches, PathError> {
+fn all(
+    reach: DatagramRouting,
+    datagrams: &SpillableVec<DatagramCall>,
+) -> Result<DatagramMatches, PathError> {
     let pool = &reach.capture.pool;
     let places = |sent: bool| {
         let those =
-            (0..).zip(datagrams.iter()).filter(move |(_, datagram)| datagram.sent() == sent);
+            (0..).zip(datagrams.iter()).filter(move |(_, datagram)| datagram.is_sent() == sent);
         SpillableVec::collect(pool, those.map(|(at, _)| at))
     };
-    Ok(Matches { sends: places(true)?, receives: places(false)?, ..Matches::new(pool) })
+    Ok(DatagramMatches {
+        sends: places(true)?,
+        receives: places(false)?,
+        ..DatagramMatches::new(pool)
+    })
 }
 
-fn matched(
-    reach: Reach,
+fn match_passes(
+    reach: DatagramRouting,
     translations: Option<&DatagramTranslations>,
-    datagrams: &SpillableVec<Datagram>,
-    mut matches: Matches,
-    passes: &[Pass],
-) -> Result<Matches, PathError> {
+    datagrams: &SpillableVec<DatagramCall>,
+    mut matches: DatagramMatches,
+    passes: &[MatchingPass],
+) -> Result<DatagramMatches, PathError> {
     let pool = &reach.capture.pool;
-    let comparison = Comparison { reach, pool, translations, datagrams };
+    let comparison = DatagramComparison { routing: reach, pool, translations, datagrams };
     let none = SpillableVec::new(pool);
     let mut sends = std::mem::replace(&mut matches.sends, none);
     let mut receives = std::mem::replace(&mut matches.receives, SpillableVec::new(pool));
-    let mut matcher = Matcher { comparison, pool, matches };
+    let mut matcher = PassMatcher { comparison, pool, matches };
     for pass in passes {
-        matcher.pass(*pass, &mut sends, &mut receives)?;
+        matcher.run_pass(*pass, &mut sends, &mut receives)?;
     }
-    Ok(Matches { sends, receives, ..matcher.matches })
+    Ok(DatagramMatches { sends, receives, ..matcher.matches })
 }
 
-struct Matcher<'a> {
-    comparison: Comparison<'a>,
+struct PassMatcher<'a> {
+    comparison: DatagramComparison<'a>,
     pool: &'a MemoryPool,
-    matches: Matches,
+    matches: DatagramMatches,
 }
 
-impl Matcher<'_> {
-    fn pass(
+impl PassMatcher<'_> {
+    fn run_pass(
         &mut self,
-        pass: Pass,
+        pass: MatchingPass,
         sends: &mut SpillableVec<u32>,
         receives: &mut SpillableVec<u32>,
     ) -> Result<(), PathError> {
         if sends.is_empty() || receives.is_empty() {
             return Ok(());
         }
-        let sorted = |places: &SpillableVec<u32>| self.comparison.sides(pass, places);
+        let sorted = |places: &SpillableVec<u32>| self.comparison.collect_sides(pass, places);
         let mut sides = [sorted(sends)?, sorted(receives)?];
         let (mut s, mut r) = (0, 0);
         while let (Some(send), Some(receive)) = (sides[0].get(s), sides[1].get(r)) {
             let key = send.key.max(receive.key);
-            s = run(&sides[0], s, |side| side.key < key);
-            r = run(&sides[1], r, |side| side.key < key);
+            s = find_run_end(&sides[0], s, |side| side.key < key);
+            r = find_run_end(&sides[1], r, |side| side.key < key);
             let ends = [
-                run(&sides[0], s, |side| side.key == key),
-                run(&sides[1], r, |side| side.key == key),
+                find_run_end(&sides[0], s, |side| side.key == key),
+                find_run_end(&sides[1], r, |side| side.key == key),
             ];
             if s < ends[0] && r < ends[1] {
-                self.group(pass, &mut sides, [s..ends[0], r..ends[1]])?;
+                self.match_group(pass, &mut sides, [s..ends[0], r..ends[1]])?;
             }
             [s, r] = ends;
         }
@@ -123,7 +133,12 @@ impl Matcher<'_> {
     }
 
     /// Matches the sends and receives of one key, class by class.
-    fn group(&mut self, pass: Pass, sides: &mut Sides, group: Ranges) -> Result<(), PathError> {
+    fn match_group(
+        &mut self,
+        pass: MatchingPass,
+        sides: &mut DatagramSides,
+        group: SideRanges,
+    ) -> Result<(), PathError> {
         let [sends, receives] = &group;
         if pass.is_translated() {
             let [to, from] = [class_ranges(&sides[0], sends), class_ranges(&sides[1], receives)]
@@ -134,14 +149,14 @@ impl Matcher<'_> {
         }
         if sends.len() == 1 && receives.len() == 1 {
             // Mostly there is one of each.
-            if self.comparison.reaches(pass, &sides[0][sends.start], &sides[1][receives.start]) {
+            if self.comparison.can_reach(pass, &sides[0][sends.start], &sides[1][receives.start]) {
                 self.match_classes(sides, group.clone())?;
             }
         } else {
-            self.match_each(pass, sides, &group)?;
+            self.match_by_class(pass, sides, &group)?;
         }
-        if pass.tells_copies() && !all_done(&sides[1], receives) {
-            second_copies(&self.comparison, pass, sides, &group, &mut self.matches)?;
+        if pass.matches_copies() && !all_done(&sides[1], receives) {
+            match_second_copies(&self.comparison, pass, sides, &group, &mut self.matches)?;
         }
         Ok(())
     }
@@ -150,26 +165,30 @@ impl Matcher<'_> {
     /// first, and then those that leave the least over and took the least time on average. Sockets
     /// that have equal names one after another, or each in a container of its own, are told apart
     /// by that alone.
-    fn match_each(
+    fn match_by_class(
         &mut self,
-        pass: Pass,
-        sides: &mut Sides,
-        [sends, receives]: &Ranges,
+        pass: MatchingPass,
+        sides: &mut DatagramSides,
+        [sends, receives]: &SideRanges,
     ) -> Result<(), PathError> {
-        let send_classes =
-            SpillableVec::collect(self.pool, class_ranges(&sides[0], sends).map(Class::of))?;
-        let receive_classes =
-            SpillableVec::collect(self.pool, class_ranges(&sides[1], receives).map(Class::of))?;
+        let send_classes = SpillableVec::collect(
+            self.pool,
+            class_ranges(&sides[0], sends).map(PeerClass::from_range),
+        )?;
+        let receive_classes = SpillableVec::collect(
+            self.pool,
+            class_ranges(&sides[1], receives).map(PeerClass::from_range),
+        )?;
         if send_classes.len().saturating_mul(receive_classes.len()) > MAX_PAIRS_OF_A_CONTENT {
             for elsewhere in [false, true] {
-                for receives in receive_classes.iter().map(|class| class.range()) {
-                    for sends in send_classes.iter().map(|class| class.range()) {
+                for receives in receive_classes.iter().map(|class| class.to_range()) {
+                    for sends in send_classes.iter().map(|class| class.to_range()) {
                         if all_done(&sides[1], &receives) {
                             break;
                         }
                         let (send, receive) = (&sides[0][sends.start], &sides[1][receives.start]);
                         if self.comparison.is_elsewhere(send, receive) == elsewhere
-                            && self.comparison.reaches(pass, send, receive)
+                            && self.comparison.can_reach(pass, send, receive)
                         {
                             self.match_classes(sides, [sends, receives.clone()])?;
                         }
@@ -178,11 +197,14 @@ impl Matcher<'_> {
             }
             return Ok(());
         }
-        let mut pairs: Vec<Ranges> = Vec::new();
-        for receives in receive_classes.iter().map(|class| class.range()) {
-            for sends in send_classes.iter().map(|class| class.range()) {
-                if self.comparison.reaches(pass, &sides[0][sends.start], &sides[1][receives.start])
-                {
+        let mut pairs: Vec<SideRanges> = Vec::new();
+        for receives in receive_classes.iter().map(|class| class.to_range()) {
+            for sends in send_classes.iter().map(|class| class.to_range()) {
+                if self.comparison.can_reach(
+                    pass,
+                    &sides[0][sends.start],
+                    &sides[1][receives.start],
+                ) {
                     pairs.push([sends, receives.clone()]);
                 }
             }
@@ -191,8 +213,11 @@ impl Matcher<'_> {
             let compared: usize = pairs.iter().flatten().map(Range::len).sum();
             let mut keyed = Vec::with_capacity(pairs.len());
             for pair in pairs {
-                let distance =
-                    if compared <= MAX_COMPARED { self.distance(sides, &pair)? } else { (0, 0) };
+                let distance = if compared <= MAX_COMPARED {
+                    self.class_distance(sides, &pair)?
+                } else {
+                    (0, 0)
+                };
                 let (send, receive) = (&sides[0][pair[0].start], &sides[1][pair[1].start]);
                 keyed.push(((self.comparison.is_elsewhere(send, receive), distance), pair));
             }
@@ -215,15 +240,16 @@ impl Matcher<'_> {
 
     /// If these receives are of these sends, how many are left over on both sides, and how many
     /// nanoseconds the others took on average; as many as can be where their clocks differ.
-    fn distance(
+    fn class_distance(
         &self,
-        sides: &Sides,
-        [sends, receives]: &Ranges,
+        sides: &DatagramSides,
+        [sends, receives]: &SideRanges,
     ) -> Result<(usize, i64), PathError> {
         // None before it was sent: what only the slack between clocks allows is no sign.
-        let clocks = self.comparison.apart(sides, [sends, receives]).map(|_| 0);
-        let (to, from) = (TimesOf(&sides[0], sends.clone()), TimesOf(&sides[1], receives.clone()));
-        let matched = match_in_order(self.pool, &to, &from, clocks)?;
+        let clocks = self.comparison.clocks_apart(sides, [sends, receives]).map(|_| 0);
+        let (to, from) =
+            (SideTimes(&sides[0], sends.clone()), SideTimes(&sides[1], receives.clone()));
+        let matched = match_fifo(self.pool, &to, &from, clocks)?;
         let (mut count, mut total) = (0usize, 0i128);
         for (receive, send) in matched.iter().enumerate().filter(|(_, send)| **send != NONE) {
             count += 1;
@@ -236,10 +262,10 @@ impl Matcher<'_> {
     /// Matches what is left of two classes in order.
     fn match_classes(
         &mut self,
-        sides: &mut Sides,
-        [sends, receives]: Ranges,
+        sides: &mut DatagramSides,
+        [sends, receives]: SideRanges,
     ) -> Result<(), PathError> {
-        let apart = self.comparison.apart(sides, [&sends, &receives]);
+        let apart = self.comparison.clocks_apart(sides, [&sends, &receives]);
         let [to, from] = sides;
         if sends.len() == 1 && receives.len() == 1 {
             let (send, receive) = (&mut to[sends.start], &mut from[receives.start]);
@@ -251,7 +277,7 @@ impl Matcher<'_> {
             (send.done, receive.done) = (true, true);
             return self.matches.pairs.push((send.at, receive.at));
         }
-        let left = |sides: &SpillableVec<Side>, range: &Range<usize>| {
+        let left = |sides: &SpillableVec<DatagramSide>, range: &Range<usize>| {
             let open = (0..).zip(sides.range(range.clone())).filter(|(_, side)| !side.done);
             SpillableVec::collect(self.pool, open.map(|(at, _)| at))
         };
@@ -260,9 +286,9 @@ impl Matcher<'_> {
             return Ok(());
         }
         let matched = {
-            let (to, from) = (TimesOf(to, sends.clone()), TimesOf(from, receives.clone()));
-            let to = Chosen { of: &to, places: &open_sends };
-            match_in_order(self.pool, &to, &Chosen { of: &from, places: &open_receives }, apart)?
+            let (to, from) = (SideTimes(to, sends.clone()), SideTimes(from, receives.clone()));
+            let to = SelectedTimes { of: &to, places: &open_sends };
+            match_fifo(self.pool, &to, &SelectedTimes { of: &from, places: &open_receives }, apart)?
         };
         for (receive, send) in open_receives.iter().zip(matched.iter()) {
             if let Some(send) = open_sends.get(*send as usize) {

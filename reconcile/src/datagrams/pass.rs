@@ -1,10 +1,10 @@
 //! The passes of matching datagrams, from the most exact to the least, and what each compares.
 
-use crate::calls::Datagram;
+use crate::calls::DatagramCall;
 
 /// How exactly the two sides must agree. Each pass works on what the one before left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pass {
+pub(crate) enum MatchingPass {
     /// Both ports or the path, the size and the checksum.
     Exact,
     /// As `Exact`, but one side does not know the sender's port.
@@ -23,48 +23,53 @@ pub(crate) enum Pass {
     Translated,
 }
 
-impl Pass {
+impl MatchingPass {
     /// The passes of what is without checksum.
-    pub(crate) const UNCHECKED: &[Pass] = &[Pass::UncheckedSend, Pass::UncheckedReceive];
+    pub(crate) const UNCHECKED: &[MatchingPass] =
+        &[MatchingPass::UncheckedSend, MatchingPass::UncheckedReceive];
 
     /// Whether a datagram takes part.
-    pub(super) fn takes(self, datagram: &Datagram) -> bool {
+    pub(super) fn includes_datagram(self, datagram: &DatagramCall) -> bool {
         match self {
-            Pass::Exact | Pass::UnknownSender | Pass::TranslatedBothWays | Pass::Translated => {
-                !datagram.unchecked()
+            MatchingPass::Exact
+            | MatchingPass::UnknownSender
+            | MatchingPass::TranslatedBothWays
+            | MatchingPass::Translated => !datagram.is_unchecked(),
+            MatchingPass::UncheckedSend => !datagram.is_sent() || datagram.is_unchecked(),
+            MatchingPass::UncheckedReceive => datagram.is_sent() || datagram.is_unchecked(),
+            MatchingPass::TruncatedAlike | MatchingPass::Truncated => {
+                datagram.is_sent() || datagram.is_truncated()
             }
-            Pass::UncheckedSend => !datagram.sent() || datagram.unchecked(),
-            Pass::UncheckedReceive => datagram.sent() || datagram.unchecked(),
-            Pass::TruncatedAlike | Pass::Truncated => datagram.sent() || datagram.truncated(),
         }
     }
 
     /// Checksum and size, as far as both sides have them.
-    pub(super) fn content(self, datagram: &Datagram) -> (u32, u32) {
+    pub(super) fn content_key(self, datagram: &DatagramCall) -> (u32, u32) {
         match self {
-            Pass::Exact | Pass::UnknownSender | Pass::TranslatedBothWays | Pass::Translated => {
-                (datagram.checksum, datagram.bytes)
-            }
-            Pass::UncheckedSend | Pass::UncheckedReceive | Pass::TruncatedAlike => {
-                (0, datagram.bytes)
-            }
-            Pass::Truncated => (0, 0),
+            MatchingPass::Exact
+            | MatchingPass::UnknownSender
+            | MatchingPass::TranslatedBothWays
+            | MatchingPass::Translated => (datagram.checksum, datagram.bytes),
+            MatchingPass::UncheckedSend
+            | MatchingPass::UncheckedReceive
+            | MatchingPass::TruncatedAlike => (0, datagram.bytes),
+            MatchingPass::Truncated => (0, 0),
         }
     }
 
     /// Whether both sides know the sender's port. Where one does not, that which is known must not
     /// contradict.
     pub(super) fn knows_source(self) -> bool {
-        matches!(self, Pass::Exact | Pass::TruncatedAlike | Pass::Truncated)
+        matches!(self, MatchingPass::Exact | MatchingPass::TruncatedAlike | MatchingPass::Truncated)
     }
 
     /// Whether the two sides have other names for where it goes.
     pub(super) fn is_translated(self) -> bool {
-        matches!(self, Pass::TranslatedBothWays | Pass::Translated)
+        matches!(self, MatchingPass::TranslatedBothWays | MatchingPass::Translated)
     }
 
     /// Whether equal keys mean equal content, so that one receive too many is a second copy.
-    pub(super) fn tells_copies(self) -> bool {
-        matches!(self, Pass::Exact | Pass::UnknownSender)
+    pub(super) fn matches_copies(self) -> bool {
+        matches!(self, MatchingPass::Exact | MatchingPass::UnknownSender)
     }
 }

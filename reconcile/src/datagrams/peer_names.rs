@@ -6,69 +6,72 @@
 
 use std::net::SocketAddr;
 
-use message_trace::{PathError, Protocol};
+use message_trace::{PathError, TransportProtocol};
 use out_of_core::{MemoryPool, SpillableVec};
 use rustc_hash::FxHashMap;
 use socket_log::SocketName;
 
-use crate::calls::Datagram;
-use crate::names::{NO_NAME, NameId, Names, is_for_many, loopback};
-use crate::sockets::addresses::Addresses;
-use crate::sockets::socket::Socket;
+use crate::calls::DatagramCall;
+use crate::socket_names::{
+    NO_NAME, SocketNameId, SocketNameInterner, is_group_address, loopback_address,
+};
+use crate::sockets::addresses::MachineAddresses;
+use crate::sockets::socket::KernelSocket;
 use crate::tuning::MANY_SEEN_NAMES;
 
 /// The names that a socket without an address of its own can have where no peer tells.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fallback {
+pub(crate) struct FallbackNames {
     /// Towards peers on loopback.
-    loopback: NameId,
+    loopback: SocketNameId,
     /// Towards all others: the host's only address, as far as known, or the socket's name as it is.
-    host: NameId,
+    host: SocketNameId,
 }
 
 /// The fallbacks of all sockets that need one, by socket.
-pub(crate) fn fallbacks(
-    names: &mut Names,
-    sockets: &SpillableVec<Socket>,
-    addresses: &Addresses,
-) -> Result<FxHashMap<u32, Fallback>, PathError> {
+pub(crate) fn find_fallbacks(
+    names: &mut SocketNameInterner,
+    sockets: &SpillableVec<KernelSocket>,
+    addresses: &MachineAddresses,
+) -> Result<FxHashMap<u32, FallbackNames>, PathError> {
     let mut all = FxHashMap::default();
     for (place, socket) in
-        sockets.iter().enumerate().filter(|(_, socket)| socket.protocol == Protocol::Udp)
+        sockets.iter().enumerate().filter(|(_, socket)| socket.protocol == TransportProtocol::Udp)
     {
-        let Some(own) = names.inet(socket.local).filter(|own| own.ip().is_unspecified()) else {
+        let Some(own) = names.inet_address(socket.local).filter(|own| own.ip().is_unspecified())
+        else {
             continue;
         };
         let mut name = |ip| names.intern(SocketName::Inet(SocketAddr::new(ip, own.port())));
-        let loopback = name(loopback(own.ip()))?;
+        let loopback = name(loopback_address(own.ip()))?;
         let host =
             addresses.only_address(socket.machine, own.ip()).map_or(Ok(socket.local), name)?;
-        all.insert(place as u32, Fallback { loopback, host });
+        all.insert(place as u32, FallbackNames { loopback, host });
     }
     Ok(all)
 }
 
 /// A name under which a peer saw a socket: the socket and the peer, and when that was, by the clock
 /// of the one who used it.
-type NameRow = ((u32, NameId), (i64, NameId));
+type SeenNameRow = ((u32, SocketNameId), (i64, SocketNameId));
 
 /// The names under which peers saw sockets, as one part of the work learned them: of several that
 /// which was used first.
 #[derive(Debug, Default)]
-pub(crate) struct SeenNames(FxHashMap<(u32, NameId), (i64, NameId)>);
+pub(crate) struct SeenNames(FxHashMap<(u32, SocketNameId), (i64, SocketNameId)>);
 
 impl SeenNames {
     /// What a datagram tells that both ends saw.
-    pub(crate) fn learn(
+    pub(crate) fn learn_names(
         &mut self,
-        sent: &Datagram,
-        received: &Datagram,
-        address: impl Fn(NameId) -> Option<SocketAddr>,
-        nameless: &FxHashMap<u32, Fallback>,
+        sent: &DatagramCall,
+        received: &DatagramCall,
+        address: impl Fn(SocketNameId) -> Option<SocketAddr>,
+        nameless: &FxHashMap<u32, FallbackNames>,
     ) {
         let (to, from) = (sent.peer, received.peer);
         let sees_one =
-            address(to).is_some_and(|to| !is_for_many(to.ip()) && !to.ip().is_unspecified());
+            address(to).is_some_and(|to| !is_group_address(to.ip()) && !to.ip().is_unspecified());
         if sees_one && nameless.contains_key(&received.socket) {
             self.add((received.socket, from), (sent.time, to));
         }
@@ -77,7 +80,7 @@ impl SeenNames {
         }
     }
 
-    fn add(&mut self, key: (u32, NameId), seen: (i64, NameId)) {
+    fn add(&mut self, key: (u32, SocketNameId), seen: (i64, SocketNameId)) {
         self.0.entry(key).and_modify(|first| *first = seen.min(*first)).or_insert(seen);
     }
 }
@@ -85,7 +88,7 @@ impl SeenNames {
 /// The names that all parts of the work saw.
 #[derive(Debug)]
 pub(crate) struct AllSeenNames {
-    rows: SpillableVec<NameRow>,
+    rows: SpillableVec<SeenNameRow>,
     /// Number of rows when they were put in order last.
     before: usize,
 }
@@ -99,15 +102,11 @@ impl AllSeenNames {
     pub(crate) fn absorb(&mut self, part: SeenNames) -> Result<(), PathError> {
         self.rows.extend(part.0)?;
         // Parts may have learned the same.
-        if self.rows.len() > 2 * self.before + MANY_SEEN_NAMES {
-            self.put_in_order()
-        } else {
-            Ok(())
-        }
+        if self.rows.len() > 2 * self.before + MANY_SEEN_NAMES { self.sort_names() } else { Ok(()) }
     }
 
     /// Leaves the first of each socket and peer, in their order.
-    pub(crate) fn put_in_order(&mut self) -> Result<(), PathError> {
+    pub(crate) fn sort_names(&mut self) -> Result<(), PathError> {
         self.rows.sort_by_key(|row| *row)?;
         self.rows.dedup_by_key(|row| row.0);
         self.before = self.rows.len();
@@ -115,30 +114,30 @@ impl AllSeenNames {
     }
 
     /// The name that is looked for, once they are in order.
-    fn get(&self, key: (u32, NameId)) -> Option<NameId> {
+    fn get(&self, key: (u32, SocketNameId)) -> Option<SocketNameId> {
         let at = self.rows.partition_point(0..self.rows.len(), |row| row.0 < key);
         self.rows.get(at).filter(|row| row.0 == key).map(|(_, (_, name))| *name)
     }
 }
 
 /// How sockets are seen by their peers.
-pub(crate) struct Views<'a> {
-    pub(crate) sockets: &'a SpillableVec<Socket>,
-    pub(crate) names: &'a Names,
-    pub(crate) fallbacks: &'a FxHashMap<u32, Fallback>,
+pub(crate) struct PeerViews<'a> {
+    pub(crate) sockets: &'a SpillableVec<KernelSocket>,
+    pub(crate) names: &'a SocketNameInterner,
+    pub(crate) fallbacks: &'a FxHashMap<u32, FallbackNames>,
     pub(crate) seen: AllSeenNames,
 }
 
-impl Views<'_> {
+impl PeerViews<'_> {
     /// The name of the socket number `socket` towards its peer `peer`.
-    pub(crate) fn own(&self, socket: u32, peer: NameId) -> NameId {
+    pub(crate) fn own_name(&self, socket: u32, peer: SocketNameId) -> SocketNameId {
         let Some(fallback) = self.fallbacks.get(&socket) else {
             return self.sockets[socket as usize].local;
         };
         if let Some(name) = self.seen.get((socket, peer)) {
             return name;
         }
-        match self.names.inet(peer) {
+        match self.names.inet_address(peer) {
             Some(peer) if peer.ip().is_loopback() => fallback.loopback,
             _ => fallback.host,
         }

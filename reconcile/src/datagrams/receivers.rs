@@ -1,34 +1,36 @@
 //! Which traced socket a datagram was meant for, when nobody received it.
 
-use message_trace::Protocol;
+use message_trace::TransportProtocol;
 use rustc_hash::FxHashMap;
-use socket_log::encode::Role;
+use socket_log::encode::FlowRole;
 
-use crate::absent::NONE;
-use crate::calls::Datagram;
-use crate::sockets::reach::Reach;
-use crate::sockets::socket::Socket;
+use crate::calls::DatagramCall;
+use crate::sentinels::NONE;
+use crate::sockets::routing::DatagramRouting;
+use crate::sockets::socket::KernelSocket;
 
 /// All sockets that datagrams can be sent to.
-pub(crate) struct Receivers<'a> {
-    reach: Reach<'a>,
+pub(crate) struct DatagramReceivers<'a> {
+    routing: DatagramRouting<'a>,
     by_port: FxHashMap<u16, Vec<u32>>,
     by_path: FxHashMap<u64, Vec<u32>>,
 }
 
-impl<'a> Receivers<'a> {
-    pub(crate) fn of(reach: Reach<'a>) -> Receivers<'a> {
+impl<'a> DatagramReceivers<'a> {
+    pub(crate) fn from_routing(reach: DatagramRouting<'a>) -> DatagramReceivers<'a> {
         let names = &reach.capture.names;
         let (mut by_port, mut by_path) = (FxHashMap::default(), FxHashMap::default());
         for (place, socket) in reach.sockets.iter().enumerate() {
             let place = place as u32;
             match socket.protocol {
-                Protocol::Udp => {
-                    if let Some(own) = names.inet(socket.local).filter(|own| own.port() != 0) {
+                TransportProtocol::Udp => {
+                    if let Some(own) =
+                        names.inet_address(socket.local).filter(|own| own.port() != 0)
+                    {
                         by_port.entry(own.port()).or_insert_with(Vec::new).push(place);
                     }
                 }
-                Protocol::UnixDatagram => {
+                TransportProtocol::UnixDatagram => {
                     if let Some(path) =
                         names.path_place(socket.local, socket.kernel, socket.machine)
                     {
@@ -38,32 +40,33 @@ impl<'a> Receivers<'a> {
                 _ => {}
             }
         }
-        Receivers { reach, by_port, by_path }
+        DatagramReceivers { routing: reach, by_port, by_path }
     }
 
     /// The socket that `sent` was meant for, and whether it was open at the time.
-    pub(crate) fn find(&self, sent: &Datagram) -> Option<(u32, bool)> {
-        let (sender, names) = (sent.socket, &self.reach.capture.names);
-        let from = &self.reach.sockets[sender as usize];
+    pub(crate) fn find_receiver(&self, sent: &DatagramCall) -> Option<(u32, bool)> {
+        let (sender, names) = (sent.socket, &self.routing.capture.names);
+        let from = &self.routing.sockets[sender as usize];
         let open = |place: u32| {
-            let to = &self.reach.sockets[place as usize];
+            let to = &self.routing.sockets[place as usize];
             to.clock_apart(from).is_none_or(|apart| {
                 to.opened <= sent.time.saturating_add(apart)
                     && sent.time <= to.closed.saturating_add(apart)
             })
         };
-        if let Some(other) = self.reach.partner.get(sender as usize).filter(|other| **other != NONE)
+        if let Some(other) =
+            self.routing.partner.get(sender as usize).filter(|other| **other != NONE)
         {
             return Some((*other, open(*other)));
         }
-        let candidates = match names.inet(sent.peer) {
+        let candidates = match names.inet_address(sent.peer) {
             Some(to) => self.by_port.get(&to.port()),
             None => self.by_path.get(&names.path_place(sent.peer, from.kernel, from.machine)?),
         };
         let meant = candidates?.iter().copied().filter(|place| {
-            let to = &self.reach.sockets[*place as usize];
+            let to = &self.routing.sockets[*place as usize];
             *place != sender
-                && self.reach.reaches_address(from, sent.peer, to)
+                && self.routing.can_reach_address(from, sent.peer, to)
                 && self.listens_to(to, from)
         });
         meant
@@ -72,10 +75,11 @@ impl<'a> Receivers<'a> {
     }
 
     /// A connected socket only gets what its peer sends.
-    fn listens_to(&self, to: &Socket, from: &Socket) -> bool {
-        let port = |name| self.reach.capture.names.inet(name).map(|address| address.port());
+    fn listens_to(&self, to: &KernelSocket, from: &KernelSocket) -> bool {
+        let port =
+            |name| self.routing.capture.names.inet_address(name).map(|address| address.port());
         match (to.role, port(to.peer), port(from.local)) {
-            (Role::Connect, Some(peer), Some(own)) => peer == own,
+            (FlowRole::Connect, Some(peer), Some(own)) => peer == own,
             _ => true,
         }
     }

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use out_of_core::SpillableVec;
 
-use crate::datagrams::in_order::Times;
+use crate::datagrams::fifo_matching::TimeSequence;
 
 /// A datagram with what it is sorted by.
 #[derive(Clone, Copy)]
-pub(super) struct Side {
+pub(super) struct DatagramSide {
     pub(super) key: (u64, u32, u32),
     pub(super) time: i64,
     /// What decides on whom it reaches: the socket, the peer, and the size.
@@ -19,14 +19,14 @@ pub(super) struct Side {
 }
 
 /// The sends and the receives that take part in a pass, sorted.
-pub(super) type Sides = [SpillableVec<Side>; 2];
+pub(super) type DatagramSides = [SpillableVec<DatagramSide>; 2];
 /// Some that follow each other, of the sends and of the receives.
-pub(super) type Ranges = [Range<usize>; 2];
+pub(super) type SideRanges = [Range<usize>; 2];
 
 /// The times of some sides that follow each other.
-pub(super) struct TimesOf<'a>(pub(super) &'a SpillableVec<Side>, pub(super) Range<usize>);
+pub(super) struct SideTimes<'a>(pub(super) &'a SpillableVec<DatagramSide>, pub(super) Range<usize>);
 
-impl Times for TimesOf<'_> {
+impl TimeSequence for SideTimes<'_> {
     fn len(&self) -> usize {
         self.1.len()
     }
@@ -38,43 +38,48 @@ impl Times for TimesOf<'_> {
 
 /// The sides of one socket and peer.
 #[derive(Clone, Copy)]
-pub(super) struct Class {
+pub(super) struct PeerClass {
     start: u32,
     end: u32,
 }
 
-impl Class {
-    pub(super) fn of(range: Range<usize>) -> Class {
-        Class { start: range.start as u32, end: range.end as u32 }
+impl PeerClass {
+    pub(super) fn from_range(range: Range<usize>) -> PeerClass {
+        PeerClass { start: range.start as u32, end: range.end as u32 }
     }
 
-    pub(super) fn range(self) -> Range<usize> {
+    pub(super) fn to_range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 }
 
 /// The parts of `range` with the sides of each socket and peer. `sides` are sorted by them.
 pub(super) fn class_ranges(
-    sides: &SpillableVec<Side>,
+    sides: &SpillableVec<DatagramSide>,
     range: &Range<usize>,
 ) -> impl Iterator<Item = Range<usize>> {
     let Range { mut start, end } = range.clone();
     std::iter::from_fn(move || {
         let one = *sides.get(start).filter(|_| start < end)?;
         let first = start;
-        start = run(sides, start, |side| (side.key, side.class) == (one.key, one.class)).min(end);
+        start = find_run_end(sides, start, |side| (side.key, side.class) == (one.key, one.class))
+            .min(end);
         Some(first..start)
     })
 }
 
 /// Whether all sides of `range` are matched.
-pub(super) fn all_done(sides: &SpillableVec<Side>, range: &Range<usize>) -> bool {
+pub(super) fn all_done(sides: &SpillableVec<DatagramSide>, range: &Range<usize>) -> bool {
     sides.range(range.clone()).all(|side| side.done)
 }
 
 /// First place, from `from` on, whose side does not satisfy `is`. Runs are mostly short, so the
 /// step doubles.
-pub(super) fn run(sides: &SpillableVec<Side>, from: usize, is: impl Fn(&Side) -> bool) -> usize {
+pub(super) fn find_run_end(
+    sides: &SpillableVec<DatagramSide>,
+    from: usize,
+    is: impl Fn(&DatagramSide) -> bool,
+) -> usize {
     let mut reach = 1;
     while sides.get(from + reach).is_some_and(&is) {
         reach *= 2;

@@ -10,52 +10,56 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use message_trace::{PathError, Protocol};
+use message_trace::{PathError, TransportProtocol};
 use out_of_core::SpillableVec;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::calls::Datagram;
-use crate::datagrams::matches::Matches;
-use crate::datagrams::peer_names::Views;
+use crate::calls::DatagramCall;
+use crate::datagrams::datagram_matches::DatagramMatches;
+use crate::datagrams::peer_names::PeerViews;
 use crate::logs::capture::Capture;
-use crate::names::{NO_NAME, NameId, is_for_many};
-use crate::reconciliation::{TranslatedEnd, Translation};
-use crate::sockets::reach::Reach;
-use crate::sockets::socket::Socket;
+use crate::reconciliation::{NameTranslation, TranslatedEnd};
+use crate::socket_names::{NO_NAME, SocketNameId, is_group_address};
+use crate::sockets::routing::DatagramRouting;
+use crate::sockets::socket::KernelSocket;
 use crate::tuning::{HINT_BY_CHANCE, MIN_TELLING_BYTES};
 
 /// A name that one end sees, and the socket name on a machine that it may lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct NamePair {
-    seen: NameId,
+    seen: SocketNameId,
     machine: u32,
-    own: NameId,
+    own: SocketNameId,
 }
 
 /// The ways on which contents were sent once and received once, and how many different ones.
 #[derive(Debug, Default)]
-pub(crate) struct Hints(FxHashMap<NamePair, u32>);
+pub(crate) struct TranslationHints(FxHashMap<NamePair, u32>);
 
 /// Whether there can be translated datagrams between sockets of these: where there are several with
 /// UDP.
-pub(crate) fn is_possible(sockets: &SpillableVec<Socket>) -> bool {
-    sockets.iter().filter(|socket| socket.protocol == Protocol::Udp).nth(1).is_some()
+pub(crate) fn is_possible(sockets: &SpillableVec<KernelSocket>) -> bool {
+    sockets.iter().filter(|socket| socket.protocol == TransportProtocol::Udp).nth(1).is_some()
 }
 
 /// Whether names can have hidden the other end of a datagram that is left over.
-pub(crate) fn may_be_translated(reach: Reach, datagram: &Datagram) -> bool {
-    let named = |name: SocketAddr| !is_for_many(name.ip()) && !name.ip().is_unspecified();
-    reach.sockets[datagram.socket as usize].protocol == Protocol::Udp
-        && !datagram.unchecked()
-        && !datagram.truncated()
+pub(crate) fn may_be_translated(reach: DatagramRouting, datagram: &DatagramCall) -> bool {
+    let named = |name: SocketAddr| !is_group_address(name.ip()) && !name.ip().is_unspecified();
+    reach.sockets[datagram.socket as usize].protocol == TransportProtocol::Udp
+        && !datagram.is_unchecked()
+        && !datagram.is_truncated()
         && datagram.bytes > 0
         && datagram.peer != NO_NAME
-        && reach.capture.names.inet(datagram.peer).is_some_and(named)
+        && reach.capture.names.inet_address(datagram.peer).is_some_and(named)
 }
 
 /// Both ways of a pair: the sender's destination may be a name of the receiver's, and the
 /// receiver's source one of the sender's, as it is in replies.
-fn ways(reach: Reach, sent: &Datagram, received: &Datagram) -> [NamePair; 2] {
+fn name_pairs(
+    reach: DatagramRouting,
+    sent: &DatagramCall,
+    received: &DatagramCall,
+) -> [NamePair; 2] {
     [(sent, received), (received, sent)].map(|(seen_by, of)| {
         let socket = &reach.sockets[of.socket as usize];
         NamePair { seen: seen_by.peer, machine: socket.machine, own: socket.local }
@@ -64,33 +68,33 @@ fn ways(reach: Reach, sent: &Datagram, received: &Datagram) -> [NamePair; 2] {
 
 /// Groups `datagrams` by content and tells what is not in both directions, and so cannot be
 /// matched, from the rest; which comes in the order of content. The hints of the rest are counted.
-pub(crate) fn split(
-    reach: Reach,
-    mut datagrams: SpillableVec<Datagram>,
-    hints: &mut Hints,
-) -> Result<[SpillableVec<Datagram>; 2], PathError> {
-    let content = |datagram: &Datagram| (datagram.checksum, datagram.bytes);
+pub(crate) fn split_by_direction(
+    reach: DatagramRouting,
+    mut datagrams: SpillableVec<DatagramCall>,
+    hints: &mut TranslationHints,
+) -> Result<[SpillableVec<DatagramCall>; 2], PathError> {
+    let content = |datagram: &DatagramCall| (datagram.checksum, datagram.bytes);
     datagrams.sort_by_key(content)?;
     let pool = &reach.capture.pool;
     let (mut alone, mut both) = (SpillableVec::new(pool), SpillableVec::new(pool));
     let mut next = 0;
     while let Some(first) = datagrams.get(next) {
-        let end = datagrams.end(next, |datagram| content(datagram) == content(first));
+        let end = datagrams.end_where(next, |datagram| content(datagram) == content(first));
         let group = next..end;
         next = end;
-        let sent = datagrams.range(group.clone()).filter(|datagram| datagram.sent()).count();
+        let sent = datagrams.range(group.clone()).filter(|datagram| datagram.is_sent()).count();
         let kept = if sent == 0 || sent == group.len() { &mut alone } else { &mut both };
         kept.extend(datagrams.range(group.clone()).copied())?;
         if group.len() > 2 {
             continue;
         }
         if let [one, other] = datagrams.slice(group) {
-            let (sent, received) = if one.sent() { (one, other) } else { (other, one) };
-            if one.sent() != other.sent()
+            let (sent, received) = if one.is_sent() { (one, other) } else { (other, one) };
+            if one.is_sent() != other.is_sent()
                 && one.bytes >= MIN_TELLING_BYTES
-                && in_order(reach, sent, received)
+                && is_send_first(reach, sent, received)
             {
-                ways(reach, sent, received)
+                name_pairs(reach, sent, received)
                     .into_iter()
                     .for_each(|way| *hints.0.entry(way).or_insert(0) += 1);
             }
@@ -100,26 +104,26 @@ pub(crate) fn split(
 }
 
 /// Whether the clocks, where there is one for both, do not deny that the one is the other.
-fn in_order(reach: Reach, sent: &Datagram, received: &Datagram) -> bool {
+fn is_send_first(reach: DatagramRouting, sent: &DatagramCall, received: &DatagramCall) -> bool {
     let apart = reach.clock_apart(sent.socket, received.socket);
     apart.is_none_or(|apart| sent.time <= received.time.saturating_add(apart))
 }
 
-impl Hints {
+impl TranslationHints {
     /// Adds what another part of the work found.
-    pub(crate) fn absorb(&mut self, other: Hints) {
+    pub(crate) fn absorb(&mut self, other: TranslationHints) {
         other.0.into_iter().for_each(|(way, count)| *self.0.entry(way).or_insert(0) += count);
     }
 
     /// The translations that are at least so sure.
-    pub(crate) fn at_least(mut self, least: f64) -> DatagramTranslations {
-        self.0.retain(|_, count| confidence(*count) >= least.max(confidence(2)));
+    pub(crate) fn with_min_confidence(mut self, least: f64) -> DatagramTranslations {
+        self.0.retain(|_, count| pair_confidence(*count) >= least.max(pair_confidence(2)));
         DatagramTranslations { ways: self.0 }
     }
 }
 
 /// How sure a pair of names is that this number of different contents hint at, up to 1.
-fn confidence(contents: u32) -> f64 {
+fn pair_confidence(contents: u32) -> f64 {
     1.0 - HINT_BY_CHANCE.powi(contents.min(1_000) as i32)
 }
 
@@ -131,33 +135,34 @@ pub(crate) struct DatagramTranslations {
 
 impl DatagramTranslations {
     /// Whether the one can have become the other: one of the ways is known or, with `both`, each.
-    pub(crate) fn allow(
+    pub(crate) fn allows_pair(
         &self,
-        reach: Reach,
-        sent: &Datagram,
-        received: &Datagram,
+        reach: DatagramRouting,
+        sent: &DatagramCall,
+        received: &DatagramCall,
         both: bool,
     ) -> bool {
         let known = |way: &NamePair| self.ways.contains_key(way);
-        let ways = ways(reach, sent, received);
+        let ways = name_pairs(reach, sent, received);
         if both { ways.iter().all(known) } else { ways.iter().any(known) }
     }
 
     /// Notes what the pairs that were found say of names.
-    pub(crate) fn note(
+    pub(crate) fn note_matches(
         &self,
-        reach: Reach,
-        datagrams: &SpillableVec<Datagram>,
-        matches: &Matches,
-        found: &mut Translated,
+        reach: DatagramRouting,
+        datagrams: &SpillableVec<DatagramCall>,
+        matches: &DatagramMatches,
+        found: &mut TranslatedPairs,
     ) {
         for (sent, received) in matches.pairs.iter() {
             let (sent, received) = (&datagrams[*sent as usize], &datagrams[*received as usize]);
-            let [forth, back] = ways(reach, sent, received);
+            let [forth, back] = name_pairs(reach, sent, received);
             // A reply tells the same once more, from the other side. Servers talk to more than one,
             // and where there is no more than one have the lower port.
-            let port =
-                |way: &NamePair| reach.capture.names.inet(way.own).map_or(0, |own| own.port());
+            let port = |way: &NamePair| {
+                reach.capture.names.inet_address(way.own).map_or(0, |own| own.port())
+            };
             let rank = |way: &NamePair| {
                 let count =
                     if way.seen == way.own { 0 } else { self.ways.get(way).copied().unwrap_or(0) };
@@ -172,22 +177,22 @@ impl DatagramTranslations {
     }
 
     /// The translations as reports show them.
-    pub(crate) fn translations(
+    pub(crate) fn list_translations(
         &self,
         capture: &Capture,
-        views: &Views,
-        found: &Translated,
-    ) -> Vec<Translation> {
-        let address = |name| views.names.inet(name);
+        views: &PeerViews,
+        found: &TranslatedPairs,
+    ) -> Vec<NameTranslation> {
+        let address = |name| views.names.inet_address(name);
         let mut all: BTreeMap<(TranslatedEnd, String, String), (u64, f64)> = BTreeMap::new();
         let mut add = |key: (TranslatedEnd, String, String), confidence: f64| {
             let (flows, least) = all.entry(key).or_insert((0, 1.0));
             (*flows, *least) = (*flows + 1, least.min(confidence));
         };
         for ((way, seen), flows) in &found.flows {
-            let confidence = confidence(self.ways.get(way).copied().unwrap_or(2));
+            let confidence = pair_confidence(self.ways.get(way).copied().unwrap_or(2));
             for (client, server) in flows {
-                let (from, own) = (address(way.seen), address(views.own(*server, *seen)));
+                let (from, own) = (address(way.seen), address(views.own_name(*server, *seen)));
                 if let (Some(from), Some(own)) = (from, own) {
                     // Bound to all addresses of a host, and none of them is known.
                     let host = &capture.hosts[views.sockets[*server as usize].host as usize];
@@ -198,7 +203,8 @@ impl DatagramTranslations {
                 }
                 let ip =
                     |name| address(name).map(|name| name.ip()).filter(|ip| !ip.is_unspecified());
-                if let (Some(own), Some(seen)) = (ip(views.own(*client, way.seen)), ip(*seen)) {
+                if let (Some(own), Some(seen)) = (ip(views.own_name(*client, way.seen)), ip(*seen))
+                {
                     add((TranslatedEnd::Source, own.to_string(), seen.to_string()), confidence);
                 }
             }
@@ -206,7 +212,7 @@ impl DatagramTranslations {
         all.retain(|(_, from, to), _| from != to);
         let translation = |((end, from, to), (flows, sure)): (_, (u64, f64))| {
             // With three digits, as those of connections.
-            Translation { end, from, to, flows, confidence: (1000.0 * sure).round() / 1000.0 }
+            NameTranslation { end, from, to, flows, confidence: (1000.0 * sure).round() / 1000.0 }
         };
         all.into_iter().map(translation).collect()
     }
@@ -215,13 +221,13 @@ impl DatagramTranslations {
 /// The pairs of sockets between which translated datagrams went, by the way and by the name that
 /// the server saw.
 #[derive(Debug, Default)]
-pub(crate) struct Translated {
-    flows: FxHashMap<(NamePair, NameId), FxHashSet<(u32, u32)>>,
+pub(crate) struct TranslatedPairs {
+    flows: FxHashMap<(NamePair, SocketNameId), FxHashSet<(u32, u32)>>,
 }
 
-impl Translated {
+impl TranslatedPairs {
     /// Adds what another part of the work found.
-    pub(crate) fn absorb(&mut self, other: Translated) {
+    pub(crate) fn absorb(&mut self, other: TranslatedPairs) {
         other
             .flows
             .into_iter()

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clocks::{Hints, HostFacts};
+use clocks::{ClockHints, HostFacts};
 use message_trace::{ClockExchange, DataDir, DataPath, PathError, Progress};
 use out_of_core::workers;
 
@@ -20,33 +20,33 @@ use crate::logs::steady::{self, SteadyClock};
 ///
 /// # Errors
 /// When the directory of the hosts cannot be read.
-pub(crate) fn read(
+pub(crate) fn read_hints(
     data: &DataDir,
     capture: &Capture,
     hosts: &[HostFacts],
     threads: usize,
     progress: &dyn Progress,
-) -> Result<Hints, PathError> {
-    let mut hints = Hints::new(hosts.len());
-    let files = data.all_clock_hints()?;
+) -> Result<ClockHints, PathError> {
+    let mut hints = ClockHints::new(hosts.len());
+    let files = data.all_clock_hints_paths()?;
     if files.is_empty() {
         return Ok(hints);
     }
     let size = |path: &DataPath| path.metadata().map_or(0, |metadata| metadata.len());
-    progress.step("reading clock hints", files.iter().map(size).sum());
+    progress.begin_step("reading clock hints", files.iter().map(size).sum());
     let of_directory = hosts_of_directories(capture);
-    let boots = boots(capture);
+    let boots = boots_of_hosts(capture);
     let work = |piece: usize| {
-        let mut hints = Hints::new(hosts.len());
-        if let Some(host) = host(&files[piece], &of_directory, hosts) {
+        let mut hints = ClockHints::new(hosts.len());
+        if let Some(host) = host_of_file(&files[piece], &of_directory, hosts) {
             let boots = boots.get(&host);
             read_file(&files[piece], host, boots.unwrap_or(&BTreeMap::new()), &mut hints);
         }
         Ok::<_, PathError>(hints)
     };
-    workers::in_order(threads, files.len(), work, |piece, found| {
-        hints.merge(found);
-        progress.advance(size(&files[piece]));
+    workers::run_in_order(threads, files.len(), work, |piece, found| {
+        hints.merge_hints(found);
+        progress.advance_step(size(&files[piece]));
         Ok(())
     })?;
     Ok(hints)
@@ -62,7 +62,7 @@ fn hosts_of_directories(capture: &Capture) -> BTreeMap<DataPath, BTreeSet<u32>> 
 }
 
 /// The host that a file is of; `None`: nothing else is known of it.
-fn host(
+fn host_of_file(
     file: &DataPath,
     of_directory: &BTreeMap<DataPath, BTreeSet<u32>>,
     hosts: &[HostFacts],
@@ -76,7 +76,7 @@ fn host(
 }
 
 /// The boots that each host's logs are of, and how its clock was set in each.
-fn boots(capture: &Capture) -> BTreeMap<u32, BTreeMap<u128, SteadyClock>> {
+fn boots_of_hosts(capture: &Capture) -> BTreeMap<u32, BTreeMap<u128, SteadyClock>> {
     let mut boots: BTreeMap<u32, BTreeMap<u128, SteadyClock>> = BTreeMap::new();
     for ((host, boot), settings) in steady::settings_of_boots(capture) {
         boots.entry(host).or_default().insert(boot, SteadyClock::new(&settings));
@@ -85,7 +85,12 @@ fn boots(capture: &Capture) -> BTreeMap<u32, BTreeMap<u128, SteadyClock>> {
 }
 
 /// Adds the exchanges of one file.
-fn read_file(path: &DataPath, host: u32, boots: &BTreeMap<u128, SteadyClock>, hints: &mut Hints) {
+fn read_file(
+    path: &DataPath,
+    host: u32,
+    boots: &BTreeMap<u128, SteadyClock>,
+    hints: &mut ClockHints,
+) {
     // Which clock it is where the exchange or the logs do not tell the boot.
     let any = match boots.len() {
         1 => boots.values().next().cloned(),
@@ -93,23 +98,23 @@ fn read_file(path: &DataPath, host: u32, boots: &BTreeMap<u128, SteadyClock>, hi
     };
     let any = any.unwrap_or_else(|| SteadyClock::new(&[]));
     let is_told = boots.keys().any(|boot| *boot != 0);
-    let read = ClockExchange::read(path, |exchange| {
+    let read = ClockExchange::for_each_exchange(path, |exchange| {
         let boot = u128::from_le_bytes(exchange.boot);
         let clock = match boots.get(&boot) {
             Some(clock) => clock,
             None if boot == 0 || !is_told => &any,
-            None => return hints.left_out(host),
+            None => return hints.add_skipped(host),
         };
-        match (clock.steady(exchange.host_sent), clock.steady(exchange.host_received)) {
+        match (clock.steady_time(exchange.host_sent), clock.steady_time(exchange.host_received)) {
             (Some(sent), Some(received)) => {
-                hints.add(
+                hints.add_exchange(
                     host,
                     [sent, exchange.collector_received, exchange.collector_sent, received],
                 );
             }
-            _ => hints.left_out(host),
+            _ => hints.add_skipped(host),
         }
     });
     // A file that cannot be read is as good as one damaged line.
-    hints.damaged(host, read.unwrap_or(1));
+    hints.add_damaged(host, read.unwrap_or(1));
 }

@@ -6,13 +6,13 @@ use message_trace::Node;
 use rustc_hash::{FxHashMap, FxHashSet};
 use socket_log::Ancestor;
 
-use crate::logs::process::Process;
+use crate::logs::process::TracedProcess;
 
 /// Adds the processes that the logs of others tell of to those that have logs: `known` has them by
 /// the place of the process that tells of them, the nearest last.
-pub(crate) fn add(processes: &mut Vec<Process>, known: &[(u32, Vec<Ancestor>)]) {
+pub(crate) fn add_ancestors(processes: &mut Vec<TracedProcess>, known: &[(u32, Vec<Ancestor>)]) {
     // A process that was replaced by another program has its number in common with that.
-    let of = |process: &Process| (process.kernel, process.host, process.pid);
+    let of = |process: &TracedProcess| (process.kernel, process.host, process.pid);
     let mut there: FxHashSet<((u32, u32, u32), i64)> =
         processes.iter().filter_map(|process| Some((of(process), process.node.start?))).collect();
     for (place, ancestors) in known {
@@ -34,7 +34,7 @@ pub(crate) fn add(processes: &mut Vec<Process>, known: &[(u32, Vec<Ancestor>)]) 
                 unit: below.node.unit.clone(),
                 service: false,
             };
-            let process = Process { pid: *pid, ended: None, node, ..below.clone() };
+            let process = TracedProcess { pid: *pid, ended: None, node, ..below.clone() };
             if there.insert((of(&process), *start)) {
                 processes.push(process);
             }
@@ -53,7 +53,7 @@ mod tests {
         // A server, a silent child of it that became a silent shell, and two programs of that.
         let between = [ancestor(5, 10, "server"), ancestor(6, 20, "server"), ancestor(6, 21, "sh")];
         let mut processes = vec![process(5, 1, 10), process(7, 6, 30), process(8, 6, 40)];
-        add(&mut processes, &[(1, between.to_vec()), (2, between.to_vec())]);
+        add_ancestors(&mut processes, &[(1, between.to_vec()), (2, between.to_vec())]);
         let added: Vec<_> = processes[3..]
             .iter()
             .map(|process| {

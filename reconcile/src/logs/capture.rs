@@ -5,12 +5,12 @@ use message_trace::DataPath;
 use std::ops::Range;
 
 use out_of_core::{MemoryPool, SpillableVec};
-use socket_log::{Clock, Setting};
+use socket_log::{LogClock, WallClockStep};
 
-use crate::logs::flow::{Flow, Naming};
-use crate::logs::lookup::Lookup;
-use crate::logs::process::Process;
-use crate::names::Names;
+use crate::logs::flow::{FlowNaming, LogFlow};
+use crate::logs::lookup::LoggedLookup;
+use crate::logs::process::TracedProcess;
+use crate::socket_names::SocketNameInterner;
 
 /// What was captured.
 #[derive(Debug)]
@@ -20,15 +20,15 @@ pub(crate) struct Capture {
     pub(crate) hosts: Vec<String>,
     /// The process of each log that could be read, whose place is also the log's, and behind them
     /// those that others' logs tell of.
-    pub(crate) processes: Vec<Process>,
+    pub(crate) processes: Vec<TracedProcess>,
     pub(crate) logs: Vec<LogFile>,
     /// The flows of all logs, those of one log in a row.
-    pub(crate) flows: SpillableVec<Flow>,
+    pub(crate) flows: SpillableVec<LogFlow>,
     /// What became known of the names of flows' ends, flow by flow in the order of time.
-    pub(crate) namings: SpillableVec<Naming>,
-    pub(crate) names: Names,
+    pub(crate) namings: SpillableVec<FlowNaming>,
+    pub(crate) names: SocketNameInterner,
     /// The lookups of names, each with the place of its log.
-    pub(crate) lookups: Vec<(u32, Lookup)>,
+    pub(crate) lookups: Vec<(u32, LoggedLookup)>,
 }
 
 impl Capture {
@@ -41,7 +41,7 @@ impl Capture {
             logs: Vec::new(),
             flows: SpillableVec::new(pool),
             namings: SpillableVec::new(pool),
-            names: Names::new(pool),
+            names: SocketNameInterner::new(pool),
             lookups: Vec::new(),
         }
     }
@@ -52,9 +52,9 @@ impl Capture {
 pub(crate) struct LogFile {
     pub(crate) path: DataPath,
     /// The clock as if it had never been set: a process's times are in the order of what it did.
-    pub(crate) clock: Clock,
+    pub(crate) clock: LogClock,
     /// Settings of its clock.
-    pub(crate) settings: Vec<Setting>,
+    pub(crate) settings: Vec<WallClockStep>,
     /// The places of its flows.
     pub(crate) flows: Range<u32>,
     /// Number of its records.
@@ -62,7 +62,7 @@ pub(crate) struct LogFile {
     /// Whether it has resources beside messages.
     pub(crate) resources: bool,
     /// Whether it has heads of messages.
-    pub(crate) heads: bool,
+    pub(crate) snippets: bool,
     /// Whether it has goroutines.
     pub(crate) goroutines: bool,
 }

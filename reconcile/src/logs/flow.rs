@@ -1,22 +1,22 @@
 //! Flows and their names, as one log has them.
 
-use message_trace::Protocol;
-use socket_log::Clock;
-use socket_log::encode::{Origin, Role};
+use message_trace::TransportProtocol;
+use socket_log::LogClock;
+use socket_log::encode::{FlowOrigin, FlowRole};
 
-use crate::absent::NONE;
-use crate::names::NameId;
+use crate::sentinels::NONE;
+use crate::socket_names::SocketNameId;
 
 /// A flow as one log has it: one process's view of one kernel socket. Times are the log's ticks
 /// while it is being read, and wall-clock time from then on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Flow {
+pub(crate) struct LogFlow {
     pub(crate) process: u32,
     pub(crate) number: u32,
     /// What the process knows of the socket; `None`: the record is missing.
-    pub(crate) kind: Option<Kind>,
+    pub(crate) kind: Option<FlowKind>,
     /// How the process came to it; `None`: the record is missing.
-    pub(crate) origin: Option<Origin>,
+    pub(crate) origin: Option<FlowOrigin>,
     /// The machine of the socket. While logs are being read the number of its network namespace, in
     /// the log and then among all, or [`NONE`] where that is not known.
     pub(crate) machine: u32,
@@ -47,16 +47,16 @@ pub(crate) struct Flow {
 
 /// What kind of socket a flow is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kind {
+pub(crate) struct FlowKind {
     pub(crate) domain: u8,
     pub(crate) kind: u8,
     pub(crate) protocol: u16,
 }
 
-impl Kind {
+impl FlowKind {
     /// What messages on the socket go over; `None` for sockets that carry no messages between
     /// nodes.
-    pub(crate) fn protocol(self) -> Option<Protocol> {
+    pub(crate) fn protocol(self) -> Option<TransportProtocol> {
         const UNIX: u8 = 1;
         const INET: u8 = 2;
         const INET6: u8 = 10;
@@ -67,13 +67,13 @@ impl Kind {
         const SCTP: u16 = 132;
         const MPTCP: u16 = 262;
         match (self.domain, self.kind, self.protocol) {
-            (UNIX, STREAM, _) => Some(Protocol::UnixStream),
-            (UNIX, DATAGRAM, _) => Some(Protocol::UnixDatagram),
-            (UNIX, SEQUENCE, _) => Some(Protocol::UnixSequence),
-            (INET | INET6, STREAM, 0 | 6 | MPTCP) => Some(Protocol::Tcp),
-            (INET | INET6, STREAM, SCTP) => Some(Protocol::Sctp),
-            (VSOCK, STREAM, _) => Some(Protocol::Vsock),
-            (INET | INET6, DATAGRAM, 0 | 17 | 136) => Some(Protocol::Udp),
+            (UNIX, STREAM, _) => Some(TransportProtocol::UnixStream),
+            (UNIX, DATAGRAM, _) => Some(TransportProtocol::UnixDatagram),
+            (UNIX, SEQUENCE, _) => Some(TransportProtocol::UnixSequence),
+            (INET | INET6, STREAM, 0 | 6 | MPTCP) => Some(TransportProtocol::Tcp),
+            (INET | INET6, STREAM, SCTP) => Some(TransportProtocol::Sctp),
+            (VSOCK, STREAM, _) => Some(TransportProtocol::Vsock),
+            (INET | INET6, DATAGRAM, 0 | 17 | 136) => Some(TransportProtocol::Udp),
             _ => None,
         }
     }
@@ -81,23 +81,23 @@ impl Kind {
 
 /// The names of a flow's ends became known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Naming {
+pub(crate) struct FlowNaming {
     pub(crate) flow: u32,
-    pub(crate) role: Role,
+    pub(crate) role: FlowRole,
     pub(crate) time: i64,
     /// When `connect` was called; `i64::MIN`: not known.
     pub(crate) called: i64,
     /// Whether it returned while the connection was still being made.
     pub(crate) under_way: bool,
     pub(crate) tid: i32,
-    pub(crate) local: NameId,
-    pub(crate) peer: NameId,
+    pub(crate) local: SocketNameId,
+    pub(crate) peer: SocketNameId,
     pub(crate) peer_pid: u32,
 }
 
-impl Naming {
+impl FlowNaming {
     /// Turns all ticks into wall-clock time by the log's `clock`.
-    pub(crate) fn convert(&mut self, clock: &Clock) {
+    pub(crate) fn convert_times(&mut self, clock: &LogClock) {
         for time in [&mut self.time, &mut self.called] {
             if *time != i64::MIN {
                 *time = clock.realtime(*time as u64);
@@ -106,7 +106,7 @@ impl Naming {
     }
 
     /// Makes all times later, by `by` nanoseconds.
-    pub(crate) fn shift(&mut self, by: i64) {
+    pub(crate) fn shift_times(&mut self, by: i64) {
         for time in [&mut self.time, &mut self.called] {
             if *time != i64::MIN {
                 *time = time.saturating_add(by);
@@ -115,9 +115,9 @@ impl Naming {
     }
 }
 
-impl Flow {
-    pub(crate) fn new(number: u32, ticks: i64) -> Flow {
-        Flow {
+impl LogFlow {
+    pub(crate) fn new(number: u32, ticks: i64) -> LogFlow {
+        LogFlow {
             process: NONE,
             number,
             kind: None,
@@ -140,34 +140,34 @@ impl Flow {
 
     /// Whether the process has it from another one, as far as it knows.
     pub(crate) fn is_found(&self) -> bool {
-        matches!(self.origin, Some(Origin::Found) | None)
+        matches!(self.origin, Some(FlowOrigin::Found) | None)
     }
 
     /// How many calls moved data.
-    pub(crate) fn calls(&self) -> u64 {
+    pub(crate) fn call_count(&self) -> u64 {
         u64::from(self.transfers) + u64::from(self.datagrams)
     }
 
     /// When the process had closed its last descriptor; `None`: it did not.
-    pub(crate) fn closed(&self) -> Option<i64> {
+    pub(crate) fn closed_at(&self) -> Option<i64> {
         Some(self.last_closed).filter(|_| self.descriptors <= 0)
     }
 
     /// Turns all ticks into wall-clock time by the log's `clock`.
-    pub(crate) fn convert(&mut self, clock: &Clock) {
-        for time in self.times().into_iter().filter(|time| is_known(**time)) {
+    pub(crate) fn convert_times(&mut self, clock: &LogClock) {
+        for time in self.times_mut().into_iter().filter(|time| is_known(**time)) {
             *time = clock.realtime(*time as u64);
         }
     }
 
     /// Makes all times later, by `by` nanoseconds.
-    pub(crate) fn shift(&mut self, by: i64) {
-        for time in self.times().into_iter().filter(|time| is_known(**time)) {
+    pub(crate) fn shift_times(&mut self, by: i64) {
+        for time in self.times_mut().into_iter().filter(|time| is_known(**time)) {
             *time = time.saturating_add(by);
         }
     }
 
-    fn times(&mut self) -> [&mut i64; 4] {
+    fn times_mut(&mut self) -> [&mut i64; 4] {
         [&mut self.opened, &mut self.first_sent, &mut self.last_closed, &mut self.last_call]
     }
 }

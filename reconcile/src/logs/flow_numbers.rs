@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::absent::NONE;
+use crate::sentinels::NONE;
 use crate::tuning::FLOW_TABLE_LIMIT;
 
 /// What belongs to each of a log's flow numbers. Numbers count up from 1, so a table finds most.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct FlowPlaces {
     table: Vec<u32>,
     /// Places of numbers that were beyond the table when they came: a damaged record may name any
     /// number.
@@ -16,10 +16,10 @@ pub(crate) struct Places {
     count: u32,
 }
 
-impl Places {
+impl FlowPlaces {
     /// The place of `number`; where it has none, it is given what `new` says.
     #[inline]
-    pub(crate) fn of(&mut self, number: u32, new: impl FnOnce() -> u32) -> u32 {
+    pub(crate) fn get_or_insert(&mut self, number: u32, new: impl FnOnce() -> u32) -> u32 {
         if let Some(place) = self.get(number) {
             return place;
         }
@@ -54,20 +54,20 @@ mod tests {
 
     #[test]
     fn any_number_has_a_place() {
-        let mut places = Places::default();
-        assert_eq!(places.of(7, || 1), 1);
-        assert_eq!(places.of(7, || 2), 1);
-        assert_eq!(places.of(u32::MAX, || 3), 3);
+        let mut places = FlowPlaces::default();
+        assert_eq!(places.get_or_insert(7, || 1), 1);
+        assert_eq!(places.get_or_insert(7, || 2), 1);
+        assert_eq!(places.get_or_insert(u32::MAX, || 3), 3);
         assert_eq!((places.get(7), places.get(6), places.get(u32::MAX)), (Some(1), None, Some(3)));
         assert_eq!((places.get(8), places.get(u32::MAX - 1)), (None, None));
     }
 
     #[test]
     fn numbers_that_count_up_are_in_the_table() {
-        let mut places = Places::default();
-        assert_eq!(places.of(FLOW_TABLE_LIMIT + 5, || 7), 7);
+        let mut places = FlowPlaces::default();
+        assert_eq!(places.get_or_insert(FLOW_TABLE_LIMIT + 5, || 7), 7);
         for number in 0..FLOW_TABLE_LIMIT + 10 {
-            let place = places.of(number, || number + 100);
+            let place = places.get_or_insert(number, || number + 100);
             assert_eq!(place, if number == FLOW_TABLE_LIMIT + 5 { 7 } else { number + 100 });
         }
         assert_eq!(

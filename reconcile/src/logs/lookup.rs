@@ -4,14 +4,14 @@ use socket_log::api::Api;
 
 /// A call of libc's that looks a name up, as its log has it: in ticks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lookup {
+pub(crate) struct LoggedLookup {
     pub(crate) api: Api,
     pub(crate) tid: u32,
     pub(crate) begin: u64,
     pub(crate) duration: u64,
 }
 
-impl Lookup {
+impl LoggedLookup {
     /// Whether `api` looks names up.
     pub(crate) fn is_made_by(api: Api) -> bool {
         use Api::{

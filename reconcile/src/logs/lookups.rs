@@ -18,7 +18,7 @@ use crate::tuning::{LOOKUP_SLACK_NS, MIN_LOOKUP_NS};
 
 /// A lookup in the time of its host.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Timed {
+pub(crate) struct TimedLookup {
     pub(crate) process: u32,
     pub(crate) tid: u32,
     pub(crate) api: Api,
@@ -28,18 +28,18 @@ pub(crate) struct Timed {
 
 /// All lookups that took long enough to have asked somebody.
 #[derive(Debug, Default)]
-pub(crate) struct Lookups {
-    pub(crate) all: Vec<Timed>,
+pub(crate) struct LookupIndex {
+    pub(crate) all: Vec<TimedLookup>,
     /// For each machine its host, and its lookups' times by their beginnings.
     of_machine: FxHashMap<u32, (u32, Vec<(i64, i64)>)>,
     /// The longest of all, in nanoseconds.
     longest: i64,
 }
 
-impl Lookups {
+impl LookupIndex {
     /// The lookups of all logs of `capture`.
-    pub(crate) fn of(capture: &Capture) -> Lookups {
-        let mut lookups = Lookups::default();
+    pub(crate) fn from_capture(capture: &Capture) -> LookupIndex {
+        let mut lookups = LookupIndex::default();
         for (place, lookup) in &capture.lookups {
             let at = *place as usize;
             let (Some(process), Some(log)) = (capture.processes.get(at), capture.logs.get(at))
@@ -51,7 +51,7 @@ impl Lookups {
             if end.saturating_sub(begin) < MIN_LOOKUP_NS {
                 continue;
             }
-            lookups.all.push(Timed {
+            lookups.all.push(TimedLookup {
                 process: *place,
                 tid: lookup.tid,
                 api: lookup.api,
@@ -68,7 +68,7 @@ impl Lookups {
     }
 
     /// The host that looked a name up on `machine` when a datagram was seen at `time`.
-    pub(crate) fn host(&self, machine: u32, time: i64) -> Option<u32> {
+    pub(crate) fn host_of_lookup(&self, machine: u32, time: i64) -> Option<u32> {
         let (host, times) = self.of_machine.get(&machine)?;
         let earliest = time.saturating_sub(self.longest + LOOKUP_SLACK_NS);
         let first = times.partition_point(|(begin, _)| *begin < earliest);

@@ -3,9 +3,9 @@
 //! child that it has shut off from the network.
 
 use rustc_hash::FxHashMap;
-use socket_log::encode::Origin;
+use socket_log::encode::FlowOrigin;
 
-use crate::logs::machines::Home;
+use crate::logs::machines::ProcessHome;
 
 /// All network namespaces that logs tell of by the kernel's ids of them.
 #[derive(Default)]
@@ -19,10 +19,15 @@ pub(crate) struct Namespaces {
 impl Namespaces {
     /// The number of the namespace with the id `namespace`, in which a process at `home` has a
     /// socket.
-    pub(crate) fn number(&mut self, home: &Home, namespace: u64, origin: Option<Origin>) -> u32 {
+    pub(crate) fn intern_namespace(
+        &mut self,
+        home: &ProcessHome,
+        namespace: u64,
+        origin: Option<FlowOrigin>,
+    ) -> u32 {
         let next = self.numbers.len() as u32;
         let number = *self.numbers.entry((home.kernel, namespace)).or_insert(next);
-        if matches!(origin, Some(Origin::Socket | Origin::Pair)) {
+        if matches!(origin, Some(FlowOrigin::Socket | FlowOrigin::Pair)) {
             *self.made.entry((home.machine, number)).or_default() += 1;
         }
         number
@@ -30,7 +35,7 @@ impl Namespaces {
 
     /// The machine that each is, by its number: the one on which most of its sockets were made, or
     /// else a new one, from `free` on. No two are the same.
-    pub(crate) fn machines(&self, free: u32) -> Vec<u32> {
+    pub(crate) fn assign_machines(&self, free: u32) -> Vec<u32> {
         let mut made: Vec<(u64, u32, u32)> = self
             .made
             .iter()
@@ -55,39 +60,45 @@ impl Namespaces {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::logs::machines::Machines;
+    use crate::logs::machines::MachineTable;
     use message_trace::DataPath;
-    use socket_log::Log;
+    use socket_log::SocketLog;
     use socket_log::write::LogWriter;
 
-    fn home(machines: &mut Machines, inode: u64) -> Home {
+    fn home(machines: &mut MachineTable, inode: u64) -> ProcessHome {
         let mut log = LogWriter::new("one", 1, "/bin/x");
         log.set_namespace(inode);
         let file = tempfile::NamedTempFile::new().unwrap();
-        log.write(file.path()).unwrap();
-        machines.home(Log::open(file.path()).unwrap().header(), &DataPath::from("hosts/one/log"))
+        log.write_file(file.path()).unwrap();
+        machines.locate_process(
+            SocketLog::open(file.path()).unwrap().header(),
+            &DataPath::from("hosts/one/log"),
+        )
     }
 
     #[test]
     fn a_namespace_is_the_machine_on_which_most_of_its_sockets_were_made() {
-        let mut machines = Machines::default();
+        let mut machines = MachineTable::default();
         let homes = [home(&mut machines, 70), home(&mut machines, 71)];
         let mut namespaces = Namespaces::default();
         for (home, id, origin) in [
-            (0, 900, Origin::Socket),
-            (0, 900, Origin::Pair),
+            (0, 900, FlowOrigin::Socket),
+            (0, 900, FlowOrigin::Pair),
             // It has left its machine since.
-            (0, 901, Origin::Socket),
+            (0, 901, FlowOrigin::Socket),
             // It was given sockets of another one.
-            (1, 900, Origin::Found),
-            (1, 900, Origin::Found),
-            (1, 900, Origin::Accept),
-            (1, 902, Origin::Found),
+            (1, 900, FlowOrigin::Found),
+            (1, 900, FlowOrigin::Found),
+            (1, 900, FlowOrigin::Accept),
+            (1, 902, FlowOrigin::Found),
         ] {
-            namespaces.number(&homes[home], id, Some(origin));
+            namespaces.intern_namespace(&homes[home], id, Some(origin));
         }
-        assert_eq!(namespaces.machines(machines.count()), [homes[0].machine, 3, 4]);
-        namespaces.number(&homes[1], 902, Some(Origin::Socket));
-        assert_eq!(namespaces.machines(machines.count()), [homes[0].machine, 3, homes[1].machine]);
+        assert_eq!(namespaces.assign_machines(machines.machine_count()), [homes[0].machine, 3, 4]);
+        namespaces.intern_namespace(&homes[1], 902, Some(FlowOrigin::Socket));
+        assert_eq!(
+            namespaces.assign_machines(machines.machine_count()),
+            [homes[0].machine, 3, homes[1].machine]
+        );
     }
 }

@@ -9,9 +9,9 @@
 use rustc_hash::FxHashMap;
 use socket_log::encode::Direction;
 use socket_log::layout::NO_POSITION;
-use socket_log::{Log, Record};
+use socket_log::{LogRecord, SocketLog};
 
-use crate::calls::{LARGEST_TRANSFER, Transfer};
+use crate::calls::{LARGEST_TRANSFER, StreamTransfer};
 
 /// A flow of a log and a direction.
 type FlowDirection = (u32, Direction);
@@ -19,22 +19,27 @@ type FlowDirection = (u32, Direction);
 /// How far each direction of each flow has come in the chunk that is being read; `None` where that
 /// is not known.
 #[derive(Debug, Default)]
-pub(crate) struct Positions(FxHashMap<FlowDirection, Option<u64>>);
+pub(crate) struct StreamPositions(FxHashMap<FlowDirection, Option<u64>>);
 
-impl Positions {
+impl StreamPositions {
     /// Another chunk begins.
     pub(crate) fn next_chunk(&mut self) {
         self.0.clear();
     }
 
     /// The log says where the next transfer begins.
-    pub(crate) fn set(&mut self, flow: u32, direction: Direction, before: u64) {
+    pub(crate) fn set_position(&mut self, flow: u32, direction: Direction, before: u64) {
         let known = before != NO_POSITION && before <= LARGEST;
         self.0.insert((flow, direction), known.then_some(before));
     }
 
     /// Bytes moved: where they begin.
-    pub(crate) fn moved(&mut self, flow: u32, direction: Direction, bytes: u64) -> Option<u64> {
+    pub(crate) fn advance_by(
+        &mut self,
+        flow: u32,
+        direction: Direction,
+        bytes: u64,
+    ) -> Option<u64> {
         let next = self.0.entry((flow, direction)).or_insert(Some(0));
         let begin = *next;
         *next = begin.map(|begin| begin.saturating_add(bytes));
@@ -44,28 +49,28 @@ impl Positions {
 
 /// The gaps of a log, by the transfer behind each.
 #[derive(Debug, Default)]
-pub(crate) struct Gaps(FxHashMap<(FlowDirection, u64), u64>);
+pub(crate) struct PositionGaps(FxHashMap<(FlowDirection, u64), u64>);
 
 /// No stream is longer than this: 256 TiB. A position beyond is damage.
 const LARGEST: u64 = 1 << 48;
 
-impl Gaps {
+impl PositionGaps {
     /// Reads them. A log whose transfers have no positions has none.
-    pub(crate) fn of(log: &Log) -> Gaps {
+    pub(crate) fn from_log(log: &SocketLog) -> PositionGaps {
         if !log.header().has_positions {
-            return Gaps::default();
+            return PositionGaps::default();
         }
         // What is known of each direction, piece by piece: where it begins and ends.
         let mut pieces: FxHashMap<FlowDirection, Vec<(u64, u64)>> = FxHashMap::default();
-        let mut positions = Positions::default();
+        let mut positions = StreamPositions::default();
         for chunk in log.chunks() {
             positions.next_chunk();
             chunk.for_each(|entry| match entry.record {
-                Record::Position { flow, direction, before } => {
-                    positions.set(flow, direction, before)
+                LogRecord::Position { flow, direction, before } => {
+                    positions.set_position(flow, direction, before)
                 }
-                Record::Transfer { direction, flow, bytes, .. } if bytes <= LARGEST_TRANSFER => {
-                    if let Some(begin) = positions.moved(flow, direction, bytes) {
+                LogRecord::Transfer { direction, flow, bytes, .. } if bytes <= LARGEST_TRANSFER => {
+                    if let Some(begin) = positions.advance_by(flow, direction, bytes) {
                         let pieces = pieces.entry((flow, direction)).or_default();
                         let end = begin.saturating_add(bytes);
                         match pieces.last_mut() {
@@ -77,7 +82,7 @@ impl Gaps {
                 _ => {}
             });
         }
-        let mut gaps = Gaps::default();
+        let mut gaps = PositionGaps::default();
         for (way, mut pieces) in pieces {
             pieces.sort_unstable();
             let mut known = 0;
@@ -91,10 +96,10 @@ impl Gaps {
         gaps
     }
 
-    /// How many bytes are missing before the transfer that begins there; [`Transfer::UNKNOWN`]
+    /// How many bytes are missing before the transfer that begins there; `StreamTransfer::UNKNOWN`
     /// where nobody knows where that is.
-    pub(crate) fn before(&self, flow: u32, direction: Direction, begin: Option<u64>) -> u64 {
-        begin.map_or(Transfer::UNKNOWN, |begin| {
+    pub(crate) fn gap_before(&self, flow: u32, direction: Direction, begin: Option<u64>) -> u64 {
+        begin.map_or(StreamTransfer::UNKNOWN, |begin| {
             self.0.get(&((flow, direction), begin)).copied().unwrap_or(0)
         })
     }
@@ -108,24 +113,28 @@ mod tests {
 
     #[test]
     fn positions_go_on_within_a_chunk() {
-        let mut positions = Positions::default();
-        let moved = |positions: &mut Positions, bytes| positions.moved(WAY.0, WAY.1, bytes);
+        let mut positions = StreamPositions::default();
+        let moved =
+            |positions: &mut StreamPositions, bytes| positions.advance_by(WAY.0, WAY.1, bytes);
         assert_eq!([moved(&mut positions, 5), moved(&mut positions, 6)], [Some(0), Some(5)]);
         positions.next_chunk();
-        positions.set(WAY.0, WAY.1, 100);
+        positions.set_position(WAY.0, WAY.1, 100);
         assert_eq!([moved(&mut positions, 5), moved(&mut positions, 6)], [Some(100), Some(105)]);
     }
 
     #[test]
     fn no_stream_is_as_long_as_a_damaged_position_says() {
         for before in [NO_POSITION, NO_POSITION - 1, LARGEST + 1] {
-            let mut positions = Positions::default();
-            positions.set(WAY.0, WAY.1, before);
-            assert_eq!(positions.moved(WAY.0, WAY.1, 5), None);
-            assert_eq!(positions.moved(WAY.0, WAY.1, 5), None);
+            let mut positions = StreamPositions::default();
+            positions.set_position(WAY.0, WAY.1, before);
+            assert_eq!(positions.advance_by(WAY.0, WAY.1, 5), None);
+            assert_eq!(positions.advance_by(WAY.0, WAY.1, 5), None);
         }
-        let gaps = Gaps([((WAY, 100), 60)].into_iter().collect());
-        let before = |begin| gaps.before(WAY.0, WAY.1, begin);
-        assert_eq!([before(Some(100)), before(Some(7)), before(None)], [60, 0, Transfer::UNKNOWN]);
+        let gaps = PositionGaps([((WAY, 100), 60)].into_iter().collect());
+        let before = |begin| gaps.gap_before(WAY.0, WAY.1, begin);
+        assert_eq!(
+            [before(Some(100)), before(Some(7)), before(None)],
+            [60, 0, StreamTransfer::UNKNOWN]
+        );
     }
 }

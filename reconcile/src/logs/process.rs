@@ -2,15 +2,15 @@
 
 use message_trace::Node;
 use rustc_hash::FxHashMap;
-use socket_log::Header;
+use socket_log::LogHeader;
 use socket_log::layout::source;
 
-use crate::logs::unit;
+use crate::logs::control_group;
 use crate::tuning::{CHILD_LOG_AFTER_NS, CHILD_LOG_BEFORE_NS};
 
 /// A traced process. Its place among the processes is also its node.
 #[derive(Clone, Debug)]
-pub(crate) struct Process {
+pub(crate) struct TracedProcess {
     /// The host, by its place among the hosts.
     pub(crate) host: u32,
     /// The kernel (one boot of one), by its place among the kernels. It owns the paths of unix
@@ -22,7 +22,7 @@ pub(crate) struct Process {
     pub(crate) machine: u32,
     /// The kernel's id of its boot; 0 if unknown.
     pub(crate) boot: u128,
-    /// What saw its calls, one of [`socket_log::layout::source`].
+    /// What saw its calls, one of `socket_log::layout::source`.
     pub(crate) source: u32,
     pub(crate) pid: u32,
     /// When the process ended, as far as its log knows.
@@ -33,7 +33,7 @@ pub(crate) struct Process {
 /// The node of the process whose log begins with `header`. It has a name only where the log says
 /// what it is to be called; the others get theirs when all processes are known
 /// (`program_names`).
-pub(crate) fn node(header: &Header, host: &str) -> Node {
+pub(crate) fn build_node(header: &LogHeader, host: &str) -> Node {
     // Packets know of no processes: their log says what the node is to be called, and is of none.
     let of_packets = header.source == source::PACKETS;
     Node {
@@ -47,14 +47,14 @@ pub(crate) fn node(header: &Header, host: &str) -> Node {
         },
         executable: header.executable.clone(),
         traced: true,
-        unit: unit::of_cgroup(&header.cgroup),
+        unit: control_group::unit_of_cgroup(&header.cgroup),
         service: false,
     }
 }
 
 /// Lets processes begin when their parents started them, as far as these say so in `children`: by
 /// the place of the parent, the child's number, and when. A process has its log only when it runs.
-pub(crate) fn start_by_parents(processes: &mut [Process], children: &[(u32, u32, i64)]) {
+pub(crate) fn infer_starts(processes: &mut [TracedProcess], children: &[(u32, u32, i64)]) {
     let mut by_number: FxHashMap<(u32, u32, u32), Vec<u32>> = FxHashMap::default();
     for (place, process) in (0..).zip(&*processes) {
         by_number.entry((process.kernel, process.host, process.pid)).or_default().push(place);
@@ -85,9 +85,9 @@ pub(crate) mod tests {
     use super::*;
 
     /// A process of host 0.
-    pub(crate) fn process(pid: u32, parent: i32, start: i64) -> Process {
+    pub(crate) fn process(pid: u32, parent: i32, start: i64) -> TracedProcess {
         let node = Node { start: Some(start), parent_pid: Some(parent), ..Node::default() };
-        Process { host: 0, kernel: 0, machine: 0, boot: 0, source: 0, pid, ended: None, node }
+        TracedProcess { host: 0, kernel: 0, machine: 0, boot: 0, source: 0, pid, ended: None, node }
     }
 
     #[test]
@@ -102,10 +102,7 @@ pub(crate) mod tests {
             process(20, 11, 103 * MS),
             process(20, 10, 5_000 * MS),
         ];
-        start_by_parents(
-            &mut processes,
-            &[(0, 20, 100 * MS), (0, 30, 100 * MS), (0, 20, 7_000 * MS)],
-        );
+        infer_starts(&mut processes, &[(0, 20, 100 * MS), (0, 30, 100 * MS), (0, 20, 7_000 * MS)]);
         let starts = processes.map(|process| process.node.start.map(|start| start / MS));
         assert_eq!(starts, [Some(0), Some(100), Some(110), Some(103), Some(5_000)]);
     }
@@ -115,7 +112,7 @@ pub(crate) mod tests {
         const MS: i64 = 1_000_000;
         let mut processes =
             [process(10, 1, 0), process(20, 10, 99 * MS), process(20, 10, 104 * MS)];
-        start_by_parents(&mut processes, &[(0, 20, 100 * MS)]);
+        infer_starts(&mut processes, &[(0, 20, 100 * MS)]);
         let starts = processes.map(|process| process.node.start.map(|start| start / MS));
         assert_eq!(starts, [Some(0), Some(99), Some(104)]);
     }

@@ -3,7 +3,7 @@
 
 /// What the system says of a program, as far as it tells what to call it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Program {
+pub(crate) struct ProgramDescription {
     /// What people call it.
     pub(crate) name: String,
     /// Which file it is, as it was given: the executable or, of an interpreter, the script, the
@@ -14,25 +14,25 @@ pub(crate) struct Program {
     pub(crate) is_titled: bool,
 }
 
-impl Program {
+impl ProgramDescription {
     /// The program of a process with this executable and these arguments, its own name first.
-    pub(crate) fn of(executable: &str, arguments: &[String]) -> Program {
+    pub(crate) fn from_arguments(executable: &str, arguments: &[String]) -> ProgramDescription {
         // The kernel marks an executable that was replaced while it runs.
         let executable = executable.strip_suffix(" (deleted)").unwrap_or(executable);
         let started_as = arguments.first().map_or("", String::as_str);
         let name = own_name(executable, started_as);
         let rest = arguments.get(1..).unwrap_or(&[]);
-        let run = interpreter(name).and_then(|interpreter| match interpreter {
-            Interpreter::Java => java(rest),
-            Interpreter::Erlang => erlang(rest),
-            Interpreter::Script(options) => script(rest, &options),
+        let run = find_interpreter(name).and_then(|interpreter| match interpreter {
+            Interpreter::Java => find_java_program(rest),
+            Interpreter::Erlang => find_erlang_name(rest),
+            Interpreter::Script(options) => find_script(rest, &options),
         });
         let (name, file) = match run {
             Some(run) => run,
             None => (in_own_folder(executable, name), executable.to_owned()),
         };
         let file = if file.is_empty() { started_as.to_owned() } else { file };
-        Program { name, file, is_titled: is_title(executable, arguments) }
+        ProgramDescription { name, file, is_titled: is_title(executable, arguments) }
     }
 }
 
@@ -41,14 +41,14 @@ impl Program {
 /// programs also use it to show what they do ("nginx: master process", "[celeryd: worker]
 /// -active-"), behind a blank or a colon.
 fn own_name<'a>(executable: &'a str, started_as: &'a str) -> &'a str {
-    let file = base(executable);
-    if base(started_as) == file {
+    let file = base_name(executable);
+    if base_name(started_as) == file {
         return file;
     }
     let shown =
         started_as.trim_start_matches('[').split([' ', ':', ']']).next().unwrap_or_default();
     // A login shell is started as "-bash".
-    match base(shown.trim_start_matches('-')) {
+    match base_name(shown.trim_start_matches('-')) {
         "" => file,
         name => name,
     }
@@ -59,7 +59,7 @@ fn own_name<'a>(executable: &'a str, started_as: &'a str) -> &'a str {
 fn is_title(executable: &str, arguments: &[String]) -> bool {
     let mut arguments = arguments.iter().filter(|argument| !argument.is_empty());
     let (Some(first), None) = (arguments.next(), arguments.next()) else { return false };
-    first.contains([' ', ':', '[']) && base(first) != base(executable)
+    first.contains([' ', ':', '[']) && base_name(first) != base_name(executable)
 }
 
 /// The program's name, behind that of the folder which it shares with the other programs of one
@@ -74,7 +74,9 @@ fn in_own_folder(executable: &str, name: &str) -> String {
         _ => None,
     };
     match place {
-        Some(("lib" | "lib64" | "libexec", folder)) if is_own(folder) && !name.contains(folder) => {
+        Some(("lib" | "lib64" | "libexec", folder))
+            if is_own_folder(folder) && !name.contains(folder) =>
+        {
             format!("{folder}/{name}")
         }
         _ => name.to_owned(),
@@ -82,18 +84,18 @@ fn in_own_folder(executable: &str, name: &str) -> String {
 }
 
 /// Whether a folder of libraries is one package's and not one kind of machine's.
-fn is_own(folder: &str) -> bool {
+fn is_own_folder(folder: &str) -> bool {
     !matches!(folder, "bin" | "sbin" | "libexec") && !folder.contains("-linux-")
 }
 
 enum Interpreter {
     Java,
     Erlang,
-    Script(Options),
+    Script(InterpreterOptions),
 }
 
 /// What an interpreter's options mean, as far as needed to find the script behind them.
-struct Options {
+struct InterpreterOptions {
     /// Options that are followed by a program's text: there is no script.
     text: &'static [&'static str],
     /// Options that are followed by a value of their own.
@@ -106,12 +108,12 @@ struct Options {
     joins: bool,
 }
 
-fn interpreter(name: &str) -> Option<Interpreter> {
+fn find_interpreter(name: &str) -> Option<Interpreter> {
     // python3.11, perl5.36, php8.2, ruby3.1
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     let script = |text, value, program, verbs| {
         let joins = stem != "php" && stem != "dotnet";
-        Some(Interpreter::Script(Options { text, value, program, verbs, joins }))
+        Some(Interpreter::Script(InterpreterOptions { text, value, program, verbs, joins }))
     };
     match stem {
         "java" => Some(Interpreter::Java),
@@ -139,9 +141,9 @@ fn interpreter(name: &str) -> Option<Interpreter> {
 
 /// The script that an interpreter was given, by its name and its file; `None` for a program given
 /// on the command line or typed in.
-fn script(arguments: &[String], options: &Options) -> Option<(String, String)> {
+fn find_script(arguments: &[String], options: &InterpreterOptions) -> Option<(String, String)> {
     let mut arguments = arguments.iter().map(String::as_str);
-    let named = |script: &str| (base(script).to_owned(), script.to_owned());
+    let named = |script: &str| (base_name(script).to_owned(), script.to_owned());
     while let Some(argument) = arguments.next() {
         // Of options that stand together, only the last one has something behind it.
         let last = match argument.strip_prefix('-') {
@@ -194,14 +196,14 @@ const COMMON: [&str; 16] = [
 ];
 
 /// The main class or the archive that java was given.
-fn java(arguments: &[String]) -> Option<(String, String)> {
+fn find_java_program(arguments: &[String]) -> Option<(String, String)> {
     let mut arguments = arguments.iter().map(String::as_str);
     while let Some(argument) = arguments.next() {
         match argument {
             "-jar" => {
                 return arguments
                     .next()
-                    .map(|archive| (without_version(base(archive)), archive.to_owned()));
+                    .map(|archive| (without_version(base_name(archive)), archive.to_owned()));
             }
             "-m" | "--module" => {
                 let module = arguments.next()?;
@@ -260,7 +262,7 @@ fn without_version(archive: &str) -> String {
 
 /// The name of an Erlang node without its host (`-sname rabbit@web1`), or of the application that
 /// is started.
-fn erlang(arguments: &[String]) -> Option<(String, String)> {
+fn find_erlang_name(arguments: &[String]) -> Option<(String, String)> {
     let behind = |options: &[&str]| {
         let at = arguments.iter().position(|argument| options.contains(&argument.as_str()))?;
         arguments.get(at + 1).filter(|value| !value.is_empty() && !value.starts_with('-'))
@@ -271,7 +273,7 @@ fn erlang(arguments: &[String]) -> Option<(String, String)> {
 }
 
 /// The last part of a path.
-pub(crate) fn base(path: &str) -> &str {
+pub(crate) fn base_name(path: &str) -> &str {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
 }
 
@@ -279,10 +281,10 @@ pub(crate) fn base(path: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn program(executable: &str, arguments: &[&str]) -> Program {
+    fn program(executable: &str, arguments: &[&str]) -> ProgramDescription {
         let arguments: Vec<String> =
             arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        Program::of(executable, &arguments)
+        ProgramDescription::from_arguments(executable, &arguments)
     }
 
     #[test]

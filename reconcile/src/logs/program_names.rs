@@ -8,8 +8,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::logs::process::Process;
-use crate::logs::program::Program;
+use crate::logs::process::TracedProcess;
+use crate::logs::program::ProgramDescription;
 use crate::tuning::{MAX_NAME_FOLDERS, MAX_NAME_PARENTS};
 
 /// Folders that tell nothing of what is in them: a program in one of these keeps its name.
@@ -17,19 +17,19 @@ const PLAIN: [&str; 8] = ["usr", "local", "bin", "sbin", "opt", "srv", "home", "
 
 /// Names the nodes of `processes`, which run these `programs`. Those that have a name, as of
 /// packets, keep it.
-pub(crate) fn settle(processes: &mut [Process], mut programs: Vec<Program>) {
-    inherit(processes, &mut programs);
+pub(crate) fn assign_names(processes: &mut [TracedProcess], mut programs: Vec<ProgramDescription>) {
+    inherit_programs(processes, &mut programs);
     for (process, program) in processes.iter_mut().zip(&programs) {
         if process.node.command.is_empty() {
             process.node.command.clone_from(&program.name);
         }
     }
-    by_folders(processes, &programs);
-    by_units(processes);
+    name_by_folders(processes, &programs);
+    name_by_units(processes);
 }
 
 /// Gives those that changed their title the program of the process that they were forked from.
-fn inherit(processes: &[Process], programs: &mut [Program]) {
+fn inherit_programs(processes: &[TracedProcess], programs: &mut [ProgramDescription]) {
     if !programs.iter().any(|program| program.is_titled) {
         return;
     }
@@ -68,7 +68,7 @@ fn inherit(processes: &[Process], programs: &mut [Program]) {
 }
 
 /// The processes of each name that a host has.
-fn of_one_name(processes: &[Process]) -> Vec<Vec<usize>> {
+fn group_by_name(processes: &[TracedProcess]) -> Vec<Vec<usize>> {
     let mut groups: FxHashMap<(u32, &str), Vec<usize>> = FxHashMap::default();
     for (place, process) in processes.iter().enumerate() {
         groups.entry((process.host, &process.node.command)).or_default().push(place);
@@ -77,9 +77,9 @@ fn of_one_name(processes: &[Process]) -> Vec<Vec<usize>> {
 }
 
 /// Tells programs of one name apart by the folders that their files are in.
-fn by_folders(processes: &mut [Process], programs: &[Program]) {
-    for group in of_one_name(processes) {
-        let files = whole(group.iter().map(|place| programs[*place].file.as_str()));
+fn name_by_folders(processes: &mut [TracedProcess], programs: &[ProgramDescription]) {
+    for group in group_by_name(processes) {
+        let files = whole_paths(group.iter().map(|place| programs[*place].file.as_str()));
         let Some(folders) = telling_folders(&files) else { continue };
         for place in group {
             let file = programs[place].file.as_str();
@@ -94,7 +94,7 @@ fn by_folders(processes: &mut [Process], programs: &[Program]) {
 
 /// The different files, without those that may be another one of them, named from a folder nearer
 /// to it.
-fn whole<'a>(files: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+fn whole_paths<'a>(files: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut files: Vec<&str> = files.collect::<FxHashSet<_>>().into_iter().collect();
     files.sort_unstable_by_key(|file| (std::cmp::Reverse(file.len()), *file));
     let mut whole: Vec<&str> = Vec::new();
@@ -132,8 +132,8 @@ fn telling_folders<'a>(files: &[&'a str]) -> Option<Vec<Option<&'a str>>> {
 }
 
 /// Tells programs of one name apart by the services, containers or pods that they run in.
-fn by_units(processes: &mut [Process]) {
-    for group in of_one_name(processes) {
+fn name_by_units(processes: &mut [TracedProcess]) {
+    for group in group_by_name(processes) {
         let units: FxHashSet<&str> =
             group.iter().map(|place| processes[*place].node.unit.as_str()).collect();
         if units.iter().filter(|unit| !unit.is_empty()).count() < 2 {
@@ -160,12 +160,12 @@ mod tests {
     /// `forked`.
     fn settled(started: &[(&str, &[&str], &str)], forked: bool) -> Vec<String> {
         let mut programs = Vec::new();
-        let mut processes: Vec<Process> = (1..)
+        let mut processes: Vec<TracedProcess> = (1..)
             .zip(started)
             .map(|(pid, (executable, arguments, unit))| {
                 let arguments: Vec<String> =
                     arguments.iter().map(|text| (*text).to_owned()).collect();
-                programs.push(Program::of(executable, &arguments));
+                programs.push(ProgramDescription::from_arguments(executable, &arguments));
                 let node = Node {
                     start: Some(i64::from(pid)),
                     parent_pid: forked.then_some(pid as i32 - 1),
@@ -173,7 +173,7 @@ mod tests {
                     unit: (*unit).to_owned(),
                     ..Node::default()
                 };
-                Process {
+                TracedProcess {
                     host: 0,
                     kernel: 0,
                     machine: 0,
@@ -185,7 +185,7 @@ mod tests {
                 }
             })
             .collect();
-        settle(&mut processes, programs);
+        assign_names(&mut processes, programs);
         processes.into_iter().map(|process| process.node.command).collect()
     }
 

@@ -6,42 +6,42 @@ use std::path::PathBuf;
 use message_trace::{DataDir, DataPath, Progress};
 use out_of_core::{MemoryPool, SpillableVec, workers};
 use socket_log::layout::{lost, state};
-use socket_log::{Ancestor, Damage, Header, OpenError};
+use socket_log::{Ancestor, LogDamage, LogHeader, OpenError};
 
-use crate::absent::NONE;
 use crate::error::Error;
 use crate::logs::capture::{Capture, LogFile};
-use crate::logs::flow::{Flow, Naming};
-use crate::logs::flow_numbers::Places;
-use crate::logs::holes::{self, Missing};
-use crate::logs::machines::{self, Home, Machines};
+use crate::logs::flow::{FlowNaming, LogFlow};
+use crate::logs::flow_numbers::FlowPlaces;
+use crate::logs::index_pass::{LogIndex, index_log};
+use crate::logs::machines::{self, MachineTable, ProcessHome};
 use crate::logs::namespaces::Namespaces;
-use crate::logs::process::{self, Process};
-use crate::logs::program::Program;
-use crate::logs::survey::{Survey, survey};
+use crate::logs::process::{self, TracedProcess};
+use crate::logs::program::ProgramDescription;
+use crate::logs::program_gaps::{self, LogGap};
 use crate::logs::{ancestors, program_names, steady};
-use crate::names::{NO_NAME, NameId};
-use crate::reconciliation::{DamagedLog, Reconciliation, UnendedLog, add};
+use crate::reconciliation::{DamagedLog, Reconciliation, UnendedLog, add_count};
+use crate::sentinels::NONE;
+use crate::socket_names::{NO_NAME, SocketNameId};
 use crate::tuning::DAMAGED_PLACES_SHOWN;
 
 /// Reads all logs of `data`, on `threads` threads. There may be none.
-pub(crate) fn read(
+pub(crate) fn read_all_logs(
     data: &DataDir,
     pool: &MemoryPool,
     threads: usize,
     progress: &dyn Progress,
     outcome: &mut Reconciliation,
 ) -> Result<Capture, Error> {
-    let paths = data.logs()?;
+    let paths = data.log_paths()?;
     let size =
-        |path: &DataPath| path.metadata().map_or(0, |metadata| socket_log::on_disk(&metadata));
+        |path: &DataPath| path.metadata().map_or(0, |metadata| socket_log::disk_usage(&metadata));
     outcome.logs = paths.len() as u64;
     outcome.log_bytes = paths.iter().map(size).sum();
-    progress.step("reading logs", outcome.log_bytes);
-    let mut reader = Reader {
+    progress.begin_step("reading logs", outcome.log_bytes);
+    let mut reader = CaptureBuilder {
         directory: data.path().to_owned(),
         capture: Capture::new(pool),
-        machines: Machines::default(),
+        machines: MachineTable::default(),
         namespaces: Namespaces::default(),
         homes: Vec::new(),
         children: Vec::new(),
@@ -49,47 +49,47 @@ pub(crate) fn read(
         missing: Vec::new(),
         ancestors: Vec::new(),
     };
-    workers::in_order(
+    workers::run_in_order(
         threads,
         paths.len(),
-        |piece| Ok::<_, Error>(survey(&paths[piece], pool)?),
+        |piece| Ok::<_, Error>(index_log(&paths[piece], pool)?),
         |piece, result| {
             let path = &paths[piece];
-            reader.add(path, result, outcome)?;
-            progress.advance(size(path));
+            reader.add_log(path, result, outcome)?;
+            progress.advance_step(size(path));
             Ok(())
         },
     )?;
     let missing = std::mem::take(&mut reader.missing);
-    let mut capture = reader.finish();
-    outcome.holes = holes::of(&capture, missing);
+    let mut capture = reader.into_capture();
+    outcome.holes = program_gaps::group_gaps(&capture, missing);
     outcome.hosts = capture.hosts.len() as u64;
-    steady::align(&mut capture);
+    steady::align_clocks(&mut capture);
     Ok(capture)
 }
 
-struct Reader {
+struct CaptureBuilder {
     directory: PathBuf,
     capture: Capture,
-    machines: Machines,
+    machines: MachineTable,
     namespaces: Namespaces,
     /// Where each process ran.
-    homes: Vec<Home>,
+    homes: Vec<ProcessHome>,
     /// The processes that processes started: by whom, their numbers, and when.
     children: Vec<(u32, u32, i64)>,
     /// What each process runs.
-    programs: Vec<Program>,
+    programs: Vec<ProgramDescription>,
     /// What each log says is missing, by the place of its process.
-    missing: Vec<(u32, Missing)>,
+    missing: Vec<(u32, LogGap)>,
     /// The processes that they come from, by their places.
     ancestors: Vec<(u32, Vec<Ancestor>)>,
 }
 
-impl Reader {
-    fn add(
+impl CaptureBuilder {
+    fn add_log(
         &mut self,
         path: &DataPath,
-        result: Result<Survey, OpenError>,
+        result: Result<LogIndex, OpenError>,
         outcome: &mut Reconciliation,
     ) -> Result<(), Error> {
         let mut survey = match result {
@@ -104,29 +104,34 @@ impl Reader {
                 return Ok(());
             }
         };
-        let records = self.count(path, &mut survey, outcome);
-        self.keep(path, survey, records)
+        let records = self.count_damage(path, &mut survey, outcome);
+        self.keep_log(path, survey, records)
     }
 
     /// Counts what a log says of itself: losses, damage, and whether it has ended. Returns its
     /// number of records.
-    fn count(&mut self, path: &DataPath, survey: &mut Survey, outcome: &mut Reconciliation) -> u64 {
+    fn count_damage(
+        &mut self,
+        path: &DataPath,
+        survey: &mut LogIndex,
+        outcome: &mut Reconciliation,
+    ) -> u64 {
         let header = &survey.header;
         let place = self.capture.processes.len() as u32;
         for (name, count) in lost::NAMES.iter().zip(header.lost).filter(|(_, count)| *count > 0) {
             let cause = if name.is_empty() { "other" } else { name };
-            add(&mut outcome.lost_records, cause, count);
-            self.missing.push((place, Missing::Records { cause, count }));
+            add_count(&mut outcome.lost_records, cause, count);
+            self.missing.push((place, LogGap::Records { cause, count }));
         }
         if header.without_log > 0 {
-            self.missing.push((place, Missing::Children(header.without_log)));
+            self.missing.push((place, LogGap::Children(header.without_log)));
         }
         let unseen = std::mem::take(&mut survey.unseen);
-        self.missing.extend(unseen.into_iter().map(|program| (place, Missing::Program(program))));
+        self.missing.extend(unseen.into_iter().map(|program| (place, LogGap::Program(program))));
         // A process that became another program goes on in that one's log.
         outcome.processes += u64::from(header.state != state::REPLACED);
         if !survey.damage.is_empty() {
-            outcome.damaged.push(describe(path, std::mem::take(&mut survey.damage)));
+            outcome.damaged.push(describe_damage(path, std::mem::take(&mut survey.damage)));
         }
         let records = survey.counts.records;
         if header.state == state::RUNNING {
@@ -136,14 +141,14 @@ impl Reader {
         }
         outcome.absorb(std::mem::take(&mut survey.counts));
         if header.says.is_some() {
-            add(&mut outcome.misnamed, &header.host, 1);
+            add_count(&mut outcome.misnamed, &header.host, 1);
         }
         records
     }
 
     /// Keeps a log's process, flows and names, numbered among those of all logs.
-    fn keep(&mut self, path: &DataPath, survey: Survey, records: u64) -> Result<(), Error> {
-        let Survey {
+    fn keep_log(&mut self, path: &DataPath, survey: LogIndex, records: u64) -> Result<(), Error> {
+        let LogIndex {
             header,
             clock,
             settings,
@@ -154,17 +159,17 @@ impl Reader {
             ended,
             children,
             lookups,
-            heads,
+            snippets: heads,
             goroutines,
             ..
         } = survey;
-        let home = self.machines.home(&header, path);
+        let home = self.machines.locate_process(&header, path);
         self.homes.push(home);
-        let process = Process { ended, ..process(&header, path, home) };
+        let process = TracedProcess { ended, ..build_process(&header, path, home) };
         let capture = &mut self.capture;
         let (place, first) = (capture.processes.len() as u32, capture.flows.len() as u32);
-        let mut name_ids: SpillableVec<NameId> = SpillableVec::new(&capture.pool);
-        for name in names.values() {
+        let mut name_ids: SpillableVec<SocketNameId> = SpillableVec::new(&capture.pool);
+        for name in names.iter_names() {
             name_ids.push(capture.names.intern(name)?)?;
         }
         drop(names);
@@ -174,22 +179,22 @@ impl Reader {
         }
         self.children.extend(children.into_iter().map(|(pid, time)| (place, pid, time)));
         let name = |local: u32| name_ids.get(local as usize).copied().unwrap_or(NO_NAME);
-        let mut numbers = Places::default();
+        let mut numbers = FlowPlaces::default();
         for (local, flow) in (0..).zip(flows.iter()).filter(|(_, flow)| flow.pair != NONE) {
-            numbers.of(flow.number, || first + local);
+            numbers.get_or_insert(flow.number, || first + local);
         }
-        capture.namings.extend(namings.iter().map(|naming| Naming {
+        capture.namings.extend(namings.iter().map(|naming| FlowNaming {
             flow: first + naming.flow,
             local: name(naming.local),
             peer: name(naming.peer),
             ..*naming
         }))?;
         let flows_end = first + flows.len() as u32;
-        capture.flows.extend(flows.iter().map(|flow| Flow {
+        capture.flows.extend(flows.iter().map(|flow| LogFlow {
             process: place,
             pair: numbers.get(flow.pair).unwrap_or(NONE),
             machine: match namespaces.get(flow.machine as usize) {
-                Some(namespace) => self.namespaces.number(&home, *namespace, flow.origin),
+                Some(namespace) => self.namespaces.intern_namespace(&home, *namespace, flow.origin),
                 None => NONE,
             },
             ..*flow
@@ -201,17 +206,18 @@ impl Reader {
             flows: first..flows_end,
             records,
             resources: header.resources,
-            heads,
+            snippets: heads,
             goroutines,
         });
         capture.processes.push(process);
-        self.programs.push(Program::of(&header.executable, &header.arguments));
+        self.programs
+            .push(ProgramDescription::from_arguments(&header.executable, &header.arguments));
         Ok(())
     }
 
     /// Puts each process where it ran, and each flow where its socket is.
-    fn finish(self) -> Capture {
-        let Reader {
+    fn into_capture(self) -> Capture {
+        let CaptureBuilder {
             mut capture,
             machines,
             namespaces,
@@ -221,27 +227,27 @@ impl Reader {
             ancestors,
             ..
         } = self;
-        machines::settle(&mut homes);
+        machines::resolve_homes(&mut homes);
         for (process, home) in capture.processes.iter_mut().zip(homes) {
             (process.kernel, process.machine) = (home.kernel, home.machine);
         }
-        program_names::settle(&mut capture.processes, programs);
-        ancestors::add(&mut capture.processes, &ancestors);
-        process::start_by_parents(&mut capture.processes, &children);
-        let of_namespaces = namespaces.machines(machines.count());
+        program_names::assign_names(&mut capture.processes, programs);
+        ancestors::add_ancestors(&mut capture.processes, &ancestors);
+        process::infer_starts(&mut capture.processes, &children);
+        let of_namespaces = namespaces.assign_machines(machines.machine_count());
         let Capture { flows, processes, .. } = &mut capture;
         flows.for_each_mut(0..flows.len(), |flow| {
             let of_process =
                 processes.get(flow.process as usize).map_or(NONE, |process| process.machine);
             flow.machine = of_namespaces.get(flow.machine as usize).copied().unwrap_or(of_process);
         });
-        capture.hosts = machines.hosts();
+        capture.hosts = machines.into_hosts();
         capture
     }
 }
 
-fn process(header: &Header, path: &DataPath, home: Home) -> Process {
-    Process {
+fn build_process(header: &LogHeader, path: &DataPath, home: ProcessHome) -> TracedProcess {
+    TracedProcess {
         host: home.host,
         kernel: home.kernel,
         machine: home.machine,
@@ -249,15 +255,15 @@ fn process(header: &Header, path: &DataPath, home: Home) -> Process {
         source: header.source,
         pid: header.pid,
         ended: None,
-        node: process::node(header, &machines::host_name(header, path)),
+        node: process::build_node(header, &machines::host_name(header, path)),
     }
 }
 
-fn describe(path: &DataPath, mut damage: Vec<Damage>) -> DamagedLog {
+fn describe_damage(path: &DataPath, mut damage: Vec<LogDamage>) -> DamagedLog {
     damage.sort_by_key(|damage| damage.offset);
     DamagedLog {
         file: path.display().to_string(),
         places: damage.len() as u64,
-        what: damage.iter().take(DAMAGED_PLACES_SHOWN).map(Damage::to_string).collect(),
+        what: damage.iter().take(DAMAGED_PLACES_SHOWN).map(LogDamage::to_string).collect(),
     }
 }

@@ -9,19 +9,19 @@
 
 use std::collections::BTreeMap;
 
-use socket_log::Setting;
+use socket_log::WallClockStep;
 
 use crate::logs::capture::Capture;
 use crate::tuning::{SETTING_READ_WITHIN_NS, SETTING_SEEN_WITHIN_NS};
 
 /// Puts back the times of the logs that began after their host's clock had been set.
-pub(crate) fn align(capture: &mut Capture) {
-    for logs in by_boot(capture).into_values() {
-        let settings = settings(capture, &logs);
+pub(crate) fn align_clocks(capture: &mut Capture) {
+    for logs in group_by_boot(capture).into_values() {
+        let settings = settings_of_logs(capture, &logs);
         if settings.is_empty() {
             continue;
         }
-        let begin = |log: &usize| capture.logs[*log].clock.begin();
+        let begin = |log: &usize| capture.logs[*log].clock.log_start();
         let Some((_, first)) = logs.iter().filter_map(begin).min() else { continue };
         // By how much the clock was set before each of the moments at which nothing was set.
         let mut sums = vec![0_i64];
@@ -30,11 +30,11 @@ pub(crate) fn align(capture: &mut Capture) {
             Some(*sum)
         }));
         for log in logs {
-            let Some((_, ahead)) = capture.logs[log].clock.begin() else { continue };
+            let Some((_, ahead)) = capture.logs[log].clock.log_start() else { continue };
             let fits =
                 |sum: &&i64| ahead.wrapping_sub(first).abs_diff(**sum) < SETTING_READ_WITHIN_NS;
             if let Some(sum) = sums.iter().find(fits).filter(|sum| **sum != 0) {
-                shift(capture, log, sum.wrapping_neg());
+                shift_log(capture, log, sum.wrapping_neg());
             }
         }
     }
@@ -51,7 +51,7 @@ pub(crate) struct SteadyClock {
 
 impl SteadyClock {
     /// That of a clock with these settings, in order of time.
-    pub(crate) fn new(settings: &[Setting]) -> SteadyClock {
+    pub(crate) fn new(settings: &[WallClockStep]) -> SteadyClock {
         let (mut begin, mut shift) = (i64::MIN, 0_i64);
         let mut pieces = Vec::with_capacity(settings.len() + 1);
         for setting in settings {
@@ -67,7 +67,7 @@ impl SteadyClock {
 
     /// What it would have shown when it showed `time`; `None` where it may have shown that twice,
     /// or never.
-    pub(crate) fn steady(&self, time: i64) -> Option<i64> {
+    pub(crate) fn steady_time(&self, time: i64) -> Option<i64> {
         let mut shown =
             self.pieces.iter().filter(|([begin, end], _)| (*begin..=*end).contains(&time));
         let (_, shift) = shown.next()?;
@@ -76,7 +76,7 @@ impl SteadyClock {
 }
 
 /// When the clock of each host was set, in order of time.
-pub(crate) fn settings_of_hosts(capture: &Capture) -> Vec<Vec<Setting>> {
+pub(crate) fn settings_of_hosts(capture: &Capture) -> Vec<Vec<WallClockStep>> {
     let mut all = vec![Vec::new(); capture.hosts.len()];
     for ((host, _), settings) in settings_of_boots(capture) {
         if let Some(of_host) = all.get_mut(host as usize) {
@@ -87,13 +87,13 @@ pub(crate) fn settings_of_hosts(capture: &Capture) -> Vec<Vec<Setting>> {
 }
 
 /// The same for each host and boot that there is a log of.
-pub(crate) fn settings_of_boots(capture: &Capture) -> BTreeMap<(u32, u128), Vec<Setting>> {
-    let boots = by_boot(capture).into_iter();
-    boots.map(|(boot, logs)| (boot, settings(capture, &logs))).collect()
+pub(crate) fn settings_of_boots(capture: &Capture) -> BTreeMap<(u32, u128), Vec<WallClockStep>> {
+    let boots = group_by_boot(capture).into_iter();
+    boots.map(|(boot, logs)| (boot, settings_of_logs(capture, &logs))).collect()
 }
 
 /// The logs of each host and boot.
-fn by_boot(capture: &Capture) -> BTreeMap<(u32, u128), Vec<usize>> {
+fn group_by_boot(capture: &Capture) -> BTreeMap<(u32, u128), Vec<usize>> {
     let mut logs: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (place, process) in capture.processes.iter().enumerate().take(capture.logs.len()) {
         logs.entry((process.host, process.boot)).or_default().push(place);
@@ -102,11 +102,11 @@ fn by_boot(capture: &Capture) -> BTreeMap<(u32, u128), Vec<usize>> {
 }
 
 /// When the clock was set, as all of `logs` saw, each time once.
-fn settings(capture: &Capture, logs: &[usize]) -> Vec<Setting> {
-    let mut all: Vec<Setting> =
+fn settings_of_logs(capture: &Capture, logs: &[usize]) -> Vec<WallClockStep> {
+    let mut all: Vec<WallClockStep> =
         logs.iter().flat_map(|log| capture.logs[*log].settings.iter().copied()).collect();
     all.sort_by_key(|setting| (setting.monotonic, setting.shown));
-    let mut settings: Vec<Setting> = Vec::new();
+    let mut settings: Vec<WallClockStep> = Vec::new();
     for setting in all {
         let known = settings.iter_mut().find(|known| {
             known.monotonic.abs_diff(setting.monotonic) < SETTING_SEEN_WITHIN_NS
@@ -122,16 +122,18 @@ fn settings(capture: &Capture, logs: &[usize]) -> Vec<Setting> {
 }
 
 /// Makes all times of a log later, by `by` nanoseconds.
-fn shift(capture: &mut Capture, log: usize, by: i64) {
+fn shift_log(capture: &mut Capture, log: usize, by: i64) {
     let file = &mut capture.logs[log];
-    file.clock.shift(by);
+    file.clock.shift_wall_clock(by);
     let flows = file.flows.clone();
-    capture.flows.for_each_mut(flows.start as usize..flows.end as usize, |flow| flow.shift(by));
+    capture
+        .flows
+        .for_each_mut(flows.start as usize..flows.end as usize, |flow| flow.shift_times(by));
     // Namings are in the order of their flows.
     let namings = &mut capture.namings;
     let [from, to] = [flows.start, flows.end]
         .map(|flow| namings.partition_point(0..namings.len(), |naming| naming.flow < flow));
-    namings.for_each_mut(from..to, |naming| naming.shift(by));
+    namings.for_each_mut(from..to, |naming| naming.shift_times(by));
     let process = &mut capture.processes[log];
     for time in process.ended.iter_mut().chain(&mut process.node.start) {
         *time = time.saturating_add(by);
@@ -145,7 +147,8 @@ mod tests {
     #[test]
     fn times_that_were_shown_twice_are_not_told() {
         // From 1000 to 400 within 50 of it, and from 700 to 2000 at once.
-        let setting = |since, monotonic, shown, offset| Setting { since, monotonic, shown, offset };
+        let setting =
+            |since, monotonic, shown, offset| WallClockStep { since, monotonic, shown, offset };
         let clock = SteadyClock::new(&[
             setting(950, 1_000, 1_000, -600),
             setting(1_300, 1_300, 700, 1_300),
@@ -154,8 +157,8 @@ mod tests {
         let shown = [-9, 349, 350, 700, 701, 1_000, 1_001, 1_999, 2_000, i64::MAX];
         let steady =
             [Some(-9), Some(349), None, None, Some(701), Some(1_000), None, None, Some(1_300)];
-        assert_eq!(shown.map(|time| clock.steady(time))[..9], steady);
-        assert_eq!(clock.steady(i64::MAX), Some(i64::MAX - 700));
-        assert_eq!(SteadyClock::new(&[]).steady(i64::MIN), Some(i64::MIN));
+        assert_eq!(shown.map(|time| clock.steady_time(time))[..9], steady);
+        assert_eq!(clock.steady_time(i64::MAX), Some(i64::MAX - 700));
+        assert_eq!(SteadyClock::new(&[]).steady_time(i64::MIN), Some(i64::MIN));
     }
 }

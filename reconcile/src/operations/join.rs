@@ -3,15 +3,15 @@
 //! Those without ids that one call moves at once are a pipeline, which is one message.
 
 use message_trace::PathError;
-use out_of_core::{ExternalSorter, Keyed, ReadFailure, SortedRuns};
+use out_of_core::{ExternalSorter, KeyedRecord, ReadFailure, SortedRuns};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::rows::begun::Begun;
+use crate::rows::operation_start::OperationStart;
 
 /// A message, and what one side's log tells of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
-pub(crate) struct Joined {
+pub(crate) struct JoinedOperation {
     /// Number of the message.
     pub(crate) message: u64,
     /// 0: the sender's log tells it; 1: the receiver's.
@@ -20,7 +20,7 @@ pub(crate) struct Joined {
     pub(crate) operation: u64,
 }
 
-impl Keyed for Joined {
+impl KeyedRecord for JoinedOperation {
     type Key = (u64, u64, u64);
 
     fn key(&self) -> (u64, u64, u64) {
@@ -34,34 +34,34 @@ impl Keyed for Joined {
 ///
 /// # Errors
 /// When a temporary file cannot be read or written.
-pub(crate) fn join(
-    messages: &SortedRuns<Begun>,
-    operations: &SortedRuns<Begun>,
+pub(crate) fn join_operations(
+    messages: &SortedRuns<OperationStart>,
+    operations: &SortedRuns<OperationStart>,
     may_be_one_of_several: impl Fn(u64) -> bool,
-    joined: &mut ExternalSorter<Joined>,
+    joined: &mut ExternalSorter<JoinedOperation>,
 ) -> Result<u64, PathError> {
     let failed = ReadFailure::default();
     let mut messages = messages.iter(&failed).peekable();
     let mut alone = 0;
-    let mut last: Option<Begun> = None;
+    let mut last: Option<OperationStart> = None;
     for operation in operations.iter(&failed) {
-        while messages.next_if(|message| message.common() < operation.common()).is_some() {}
-        let next = messages.next_if(|message| message.common() == operation.common());
-        let is_more = |last: &Begun| {
-            last.common() == operation.common() && may_be_one_of_several(operation.number)
+        while messages.next_if(|message| message.join_key() < operation.join_key()).is_some() {}
+        let next = messages.next_if(|message| message.join_key() == operation.join_key());
+        let is_more = |last: &OperationStart| {
+            last.join_key() == operation.join_key() && may_be_one_of_several(operation.number)
         };
         let message = next.or(last.filter(is_more));
         last = message.or(last);
         match message {
-            Some(message) => joined.push(Joined {
+            Some(message) => joined.push(JoinedOperation {
                 message: message.number,
-                side: message.side(),
+                side: message.reporting_side(),
                 operation: operation.number,
             })?,
             None => alone += 1,
         }
     }
-    failed.check()?;
+    failed.check_failure()?;
     Ok(alone)
 }
 
@@ -81,14 +81,14 @@ mod tests {
         let sorted = |all: &[(u64, i64, u64)]| {
             let mut sorter = ExternalSorter::new(&budget, directory.path(), 2);
             for (place, time, number) in all {
-                sorter.push(Begun::new(*place, 0, *time, *number)).unwrap();
+                sorter.push(OperationStart::new(*place, 0, *time, *number)).unwrap();
             }
             sorter.finish()
         };
         let mut pairs = ExternalSorter::new(&budget, directory.path(), 2);
         let (messages, operations) = (sorted(messages), sorted(operations));
         let may = |number| number % 2 == 1;
-        let alone = join(&messages, &operations, may, &mut pairs).unwrap();
+        let alone = join_operations(&messages, &operations, may, &mut pairs).unwrap();
         let failed = ReadFailure::default();
         let pairs = pairs.finish();
         let found = pairs.iter(&failed).map(|pair| (pair.message, pair.operation)).collect();

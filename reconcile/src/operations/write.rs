@@ -5,20 +5,20 @@
 use message_trace::table::operations::{OperationRole, OperationRow, OperationWriter};
 use message_trace::{DataPath, PathError};
 use out_of_core::{ReadFailure, SortedRuns};
-use protocols::Role;
+use protocols::MessageRole;
 
-use crate::operations::join::Joined;
-use crate::told::{Operation, Told};
+use crate::operations::join::JoinedOperation;
+use crate::recorded_operations::{RecordedOperation, RecordedOperations};
 
 /// Writes the operations in `joined` to `path`, in the order of their messages. Returns how many
 /// there are.
 ///
 /// # Errors
 /// When a file cannot be written or read.
-pub(crate) fn write(
+pub(crate) fn write_table(
     path: &DataPath,
-    joined: &SortedRuns<Joined>,
-    told: &Told,
+    joined: &SortedRuns<JoinedOperation>,
+    told: &RecordedOperations,
 ) -> Result<u64, PathError> {
     let mut writer = OperationWriter::create(path)?;
     let failed = ReadFailure::default();
@@ -27,34 +27,34 @@ pub(crate) fn write(
     for next in joined.iter(&failed) {
         let Some(operation) = told.get(next.operation as usize) else { continue };
         if next.message != last {
-            count += push(&mut writer, last, &mut sides, told)?;
+            count += push_operations(&mut writer, last, &mut sides, told)?;
         }
         last = next.message;
         let [sender, receiver] = &mut sides;
         if next.side == 0 { sender } else { receiver }.push(*operation);
     }
-    count += push(&mut writer, last, &mut sides, told)?;
-    failed.check()?;
+    count += push_operations(&mut writer, last, &mut sides, told)?;
+    failed.check_failure()?;
     writer.finish()?;
     Ok(count)
 }
 
 /// Writes the operations of a message, as each side tells them in their order, and forgets them.
 /// Returns how many there are.
-fn push(
+fn push_operations(
     writer: &mut OperationWriter,
     message: u64,
-    [sender, receiver]: &mut [Vec<Operation>; 2],
-    told: &Told,
+    [sender, receiver]: &mut [Vec<RecordedOperation>; 2],
+    told: &RecordedOperations,
 ) -> Result<u64, PathError> {
     let count = sender.len().max(receiver.len());
     for place in 0..count {
         let of = match (sender.get(place), receiver.get(place)) {
-            (Some(one), Some(other)) => both(one, other),
+            (Some(one), Some(other)) => combine_operations(one, other),
             (Some(one), None) | (None, Some(one)) => *one,
             (None, None) => continue,
         };
-        writer.push(&row(message, &of, told))?;
+        writer.push(&operation_row(message, &of, told))?;
     }
     sender.clear();
     receiver.clear();
@@ -62,12 +62,12 @@ fn push(
 }
 
 /// What two logs know of an operation together; the first one comes first.
-fn both(first: &Operation, other: &Operation) -> Operation {
+fn combine_operations(first: &RecordedOperation, other: &RecordedOperation) -> RecordedOperation {
     // One that has no name was not understood, as where a recording began in the middle.
     let [main, rest] =
         if first.name == 0 && other.name != 0 { [other, first] } else { [first, other] };
     let is_ended = main.status != 0;
-    Operation {
+    RecordedOperation {
         status: if is_ended { main.status } else { rest.status },
         is_error: if is_ended { main.is_error } else { main.is_error || rest.is_error },
         detail: if main.detail == 0 { rest.detail } else { main.detail },
@@ -77,18 +77,22 @@ fn both(first: &Operation, other: &Operation) -> Operation {
     }
 }
 
-fn row<'a>(message: u64, of: &Operation, told: &'a Told) -> OperationRow<'a> {
+fn operation_row<'a>(
+    message: u64,
+    of: &RecordedOperation,
+    told: &'a RecordedOperations,
+) -> OperationRow<'a> {
     OperationRow {
         message,
         role: match of.role {
-            Role::Request => OperationRole::Request,
-            Role::Response => OperationRole::Response,
-            Role::OneWay => OperationRole::OneWay,
+            MessageRole::Request => OperationRole::Request,
+            MessageRole::Response => OperationRole::Response,
+            MessageRole::OneWay => OperationRole::OneWay,
         },
-        protocol: told.text(of.protocol),
-        name: told.text(of.name),
-        detail: told.text(of.detail),
-        status: told.text(of.status),
+        protocol: told.text_of_name(of.protocol),
+        name: told.text_of_name(of.name),
+        detail: told.text_of_name(of.detail),
+        status: told.text_of_name(of.status),
         is_error: of.is_error,
         call: of.call,
         trace_id: of.trace.map(|trace| trace.trace_id),

@@ -6,63 +6,71 @@ use socket_log::layout::source;
 
 use crate::connections::connection::{self, Connection};
 use crate::connections::first_calls::FirstCalls;
-use crate::connections::listening::Listening;
+use crate::connections::listening::ListeningNames;
 use crate::connections::unix_sockets;
-use crate::datagrams::peer_names::{self, Fallback};
-use crate::dealing::deal::Partitions;
+use crate::datagrams::peer_names::{self, FallbackNames};
 use crate::error::Error;
 use crate::logs::capture::Capture;
-use crate::pipeline::run::Run;
-use crate::reconciliation::{Reconciliation, add};
-use crate::sockets::addresses::Addresses;
-use crate::sockets::reach::Reach;
-use crate::sockets::socket::Sockets;
-use crate::sockets::{of_flows, seen_twice};
-use crate::told::{self, Told};
-use crate::translation::translated;
+use crate::partitioning::partition_pass::ConnectionPartitions;
+use crate::pipeline::run::PipelineRun;
+use crate::reconciliation::{Reconciliation, add_count};
+use crate::recorded_operations::{self, RecordedOperations};
+use crate::sockets::addresses::MachineAddresses;
+use crate::sockets::routing::DatagramRouting;
+use crate::sockets::socket::KernelSockets;
+use crate::sockets::{duplicates, flow_grouping};
+use crate::translation::translated_connections;
 
 /// All sockets and connections. Nothing of it changes any more.
-pub(crate) struct Connected {
+pub(crate) struct ConnectedCapture {
     pub(crate) capture: Capture,
-    pub(crate) sockets: Sockets,
+    pub(crate) sockets: KernelSockets,
     /// What messages say they do.
-    pub(crate) told: Told,
+    pub(crate) recorded_operations: RecordedOperations,
     /// The addresses of all machines, also by sockets that two sources saw.
-    pub(crate) addresses: Addresses,
-    pub(crate) listening: Listening,
+    pub(crate) addresses: MachineAddresses,
+    pub(crate) listening: ListeningNames,
     /// Names of datagram sockets that have none of their own.
-    pub(crate) fallbacks: FxHashMap<u32, Fallback>,
+    pub(crate) fallbacks: FxHashMap<u32, FallbackNames>,
     /// The other end of each socket.
     pub(crate) partner: SpillableVec<u32>,
     pub(crate) connections: SpillableVec<Connection>,
     /// Which connections are matched together.
-    pub(crate) partitions: Partitions,
+    pub(crate) partitions: ConnectionPartitions,
 }
 
 /// Finds sockets and connections in what was captured.
-pub(crate) fn connect(
-    run: &Run,
+pub(crate) fn connect_sockets(
+    run: &PipelineRun,
     mut capture: Capture,
     outcome: &mut Reconciliation,
-) -> Result<Connected, Error> {
-    run.progress.step("finding connections", 0);
-    let mut sockets = of_flows::sockets(&mut capture, outcome)?;
-    let addresses = Addresses::of(&capture.names, &sockets.all);
-    leave_out_seen_twice(run, &capture, &mut sockets, &addresses, outcome)?;
-    let listening = Listening::of(&capture, &sockets.all);
-    let fallbacks = peer_names::fallbacks(&mut capture.names, &sockets.all, &listening.addresses)?;
-    let mut partner = partners(run, &capture, &sockets, &listening)?;
-    let doubtful =
-        translated::pair_up(&capture, &sockets, &mut partner, run.options, run.progress, outcome)?;
-    let mut connections = connection::connections(&capture, &sockets.all, &partner, &listening)?;
-    doubtful.mark(&mut connections);
-    let told = told::read(&capture, run.threads, outcome)?;
-    told.count_pieces(&capture, &mut sockets);
-    let partitions = Partitions::of(&run.pool, &connections, &sockets.all)?;
-    Ok(Connected {
+) -> Result<ConnectedCapture, Error> {
+    run.progress.begin_step("finding connections", 0);
+    let mut sockets = flow_grouping::build_sockets(&mut capture, outcome)?;
+    let addresses = MachineAddresses::from_sockets(&capture.names, &sockets.all);
+    remove_duplicates(run, &capture, &mut sockets, &addresses, outcome)?;
+    let listening = ListeningNames::from_sockets(&capture, &sockets.all);
+    let fallbacks =
+        peer_names::find_fallbacks(&mut capture.names, &sockets.all, &listening.addresses)?;
+    let mut partner = find_partners(run, &capture, &sockets, &listening)?;
+    let doubtful = translated_connections::pair_up(
+        &capture,
+        &sockets,
+        &mut partner,
+        run.options,
+        run.progress,
+        outcome,
+    )?;
+    let mut connections =
+        connection::build_connections(&capture, &sockets.all, &partner, &listening)?;
+    doubtful.mark_connections(&mut connections);
+    let told = recorded_operations::read_operations(&capture, run.threads, outcome)?;
+    told.count_fragments(&capture, &mut sockets);
+    let partitions = ConnectionPartitions::from_connections(&run.pool, &connections, &sockets.all)?;
+    Ok(ConnectedCapture {
         capture,
         sockets,
-        told,
+        recorded_operations: told,
         addresses,
         listening,
         fallbacks,
@@ -73,37 +81,38 @@ pub(crate) fn connect(
 }
 
 /// Leaves out sockets that another source knows more of.
-fn leave_out_seen_twice(
-    run: &Run,
+fn remove_duplicates(
+    run: &PipelineRun,
     capture: &Capture,
-    sockets: &mut Sockets,
-    addresses: &Addresses,
+    sockets: &mut KernelSockets,
+    addresses: &MachineAddresses,
     outcome: &mut Reconciliation,
 ) -> Result<(), Error> {
-    let twice = seen_twice::find(capture, &sockets.all, addresses)?;
+    let twice = duplicates::find_duplicates(capture, &sockets.all, addresses)?;
     for place in &twice {
         let source = sockets.all[*place as usize].source as usize;
-        add(&mut outcome.seen_twice, source::NAMES.get(source).unwrap_or(&"other"), 1);
+        add_count(&mut outcome.seen_twice, source::NAMES.get(source).unwrap_or(&"other"), 1);
     }
-    Ok(sockets.remove(&twice, &run.pool)?)
+    Ok(sockets.remove_sockets(&twice, &run.pool)?)
 }
 
 /// The other ends that are known by name or, of unix sockets, by their first calls.
-fn partners(
-    run: &Run,
+fn find_partners(
+    run: &PipelineRun,
     capture: &Capture,
-    sockets: &Sockets,
-    listening: &Listening,
+    sockets: &KernelSockets,
+    listening: &ListeningNames,
 ) -> Result<SpillableVec<u32>, Error> {
-    let ambiguous = unix_sockets::ambiguous(capture, &sockets.all)?;
-    let first_calls = FirstCalls::read(capture, sockets, &ambiguous, run.threads, run.progress)?;
-    Ok(connection::partners(capture, &sockets.all, listening, &first_calls)?)
+    let ambiguous = unix_sockets::find_ambiguous(capture, &sockets.all)?;
+    let first_calls =
+        FirstCalls::read_calls(capture, sockets, &ambiguous, run.threads, run.progress)?;
+    Ok(connection::find_partners(capture, &sockets.all, listening, &first_calls)?)
 }
 
-impl Connected {
+impl ConnectedCapture {
     /// Where datagrams go by their names.
-    pub(crate) fn reach(&self) -> Reach<'_> {
-        Reach {
+    pub(crate) fn datagram_routing(&self) -> DatagramRouting<'_> {
+        DatagramRouting {
             capture: &self.capture,
             sockets: &self.sockets.all,
             addresses: &self.listening.addresses,

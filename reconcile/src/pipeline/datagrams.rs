@@ -4,15 +4,17 @@
 use out_of_core::{PartitionStore, workers};
 use socket_log::layout::source;
 
-use crate::calls::Datagram;
-use crate::datagrams::end::DatagramMessage;
+use crate::calls::DatagramCall;
+use crate::datagrams::datagram_end::DatagramMessage;
 use crate::datagrams::partition::{DatagramMatcher, MatchedDatagrams};
 use crate::datagrams::peer_names::AllSeenNames;
-use crate::datagrams::receivers::Receivers;
-use crate::datagrams::translations::{self, DatagramTranslations, Hints, Translated};
+use crate::datagrams::receivers::DatagramReceivers;
+use crate::datagrams::translations::{
+    self, DatagramTranslations, TranslatedPairs, TranslationHints,
+};
 use crate::error::Error;
-use crate::pipeline::matching::Matching;
-use crate::pipeline::run::Run;
+use crate::pipeline::matching::MatchingContext;
+use crate::pipeline::run::PipelineRun;
 use crate::reconciliation::Reconciliation;
 
 /// All datagrams, matched.
@@ -22,22 +24,22 @@ pub(crate) struct AllMatched<'a> {
     /// The names under which peers saw sockets.
     pub(crate) seen: AllSeenNames,
     /// What went between translated names.
-    pub(crate) translated: Translated,
+    pub(crate) translated: TranslatedPairs,
     /// The translations that were found.
     pub(crate) translations: DatagramTranslations,
 }
 
 /// Matches the datagrams.
 pub(crate) fn match_datagrams<'a>(
-    matching: &Matching<'a>,
-    calls: &PartitionStore<Datagram>,
+    matching: &MatchingContext<'a>,
+    calls: &PartitionStore<DatagramCall>,
     outcome: &mut Reconciliation,
 ) -> Result<AllMatched<'a>, Error> {
-    let Matching { run, connected, budget, .. } = matching;
-    let (directory, count) = (run.data.path(), calls.partitions());
-    run.progress.step("matching datagrams", 2 * count as u64);
+    let MatchingContext { run, connected, budget, .. } = matching;
+    let (directory, count) = (run.data.path(), calls.partition_count());
+    run.progress.begin_step("matching datagrams", 2 * count as u64);
     let messages = PartitionStore::new(budget, directory, count);
-    let store = || PartitionStore::<Datagram>::new(budget, directory, count);
+    let store = || PartitionStore::<DatagramCall>::new(budget, directory, count);
     let unchecked = outcome.datagrams.unchecked > 0;
     let joined = connected.sockets.all.iter().any(|socket| {
         socket.datagrams > 0 && matches!(socket.source, source::PACKETS | source::STRACE)
@@ -47,8 +49,8 @@ pub(crate) fn match_datagrams<'a>(
         run.options.translation.is_some() && translations::is_possible(&connected.sockets.all);
     let astray = udp_is_left.then(store);
     let matcher = DatagramMatcher {
-        reach: connected.reach(),
-        receivers: Receivers::of(connected.reach()),
+        routing: connected.datagram_routing(),
+        receivers: DatagramReceivers::from_routing(connected.datagram_routing()),
         nameless: &connected.fallbacks,
         messages: &messages,
         late: late.as_ref(),
@@ -60,33 +62,33 @@ pub(crate) fn match_datagrams<'a>(
         run,
         outcome,
         seen: AllSeenNames::new(&run.pool),
-        translated: Translated::default(),
+        translated: TranslatedPairs::default(),
     };
-    by_name(matching, &matcher, calls, &mut found)?;
+    match_by_name(matching, &matcher, calls, &mut found)?;
     if let Some(late) = &late {
-        late_ones(matching, &matcher, late, &mut found)?;
+        match_late(matching, &matcher, late, &mut found)?;
     }
     let mut translations = DatagramTranslations::default();
     if let (Some(astray), Some(least)) = (&astray, run.options.translation) {
-        translations = through_translation(matching, &matcher, astray, least, &mut found)?;
+        translations = match_through_translation(matching, &matcher, astray, least, &mut found)?;
     }
     let MatchedSoFar { mut seen, translated, .. } = found;
-    seen.put_in_order()?;
+    seen.sort_names()?;
     Ok(AllMatched { messages, seen, translated, translations })
 }
 
 /// What has been found so far.
 struct MatchedSoFar<'a> {
-    run: &'a Run<'a>,
+    run: &'a PipelineRun<'a>,
     outcome: &'a mut Reconciliation,
     seen: AllSeenNames,
-    translated: Translated,
+    translated: TranslatedPairs,
 }
 
 impl MatchedSoFar<'_> {
     /// Adds what one partition gave.
-    fn take(&mut self, matched: MatchedDatagrams) -> Result<(), Error> {
-        self.run.progress.advance(1);
+    fn add_matched(&mut self, matched: MatchedDatagrams) -> Result<(), Error> {
+        self.run.progress.advance_step(1);
         self.outcome.absorb(matched.counts);
         self.seen.absorb(matched.names)?;
         self.translated.absorb(matched.translated);
@@ -95,62 +97,72 @@ impl MatchedSoFar<'_> {
 }
 
 /// Step 1: those whose names agree at both ends.
-fn by_name(
-    matching: &Matching,
+fn match_by_name(
+    matching: &MatchingContext,
     matcher: &DatagramMatcher,
-    calls: &PartitionStore<Datagram>,
+    calls: &PartitionStore<DatagramCall>,
     found: &mut MatchedSoFar,
 ) -> Result<(), Error> {
     let work = |piece: usize| {
-        let calls = calls.blocks(piece);
-        Ok(matching.samples.with(|samples| matcher.partition(piece, calls, samples))?)
+        let calls = calls.take_each_block(piece);
+        Ok(matching
+            .samples
+            .with_samples(|samples| matcher.match_partition(piece, calls, samples))?)
     };
-    let take = |_, matched| found.take(matched);
-    workers::in_order(matching.run.threads, calls.partitions(), work, take)
+    let take = |_, matched| found.add_matched(matched);
+    workers::run_in_order(matching.run.threads, calls.partition_count(), work, take)
 }
 
 /// Step 2: those without a checksum, joined on one side, or received in part.
-fn late_ones(
-    matching: &Matching,
+fn match_late(
+    matching: &MatchingContext,
     matcher: &DatagramMatcher,
-    late: &PartitionStore<Datagram>,
+    late: &PartitionStore<DatagramCall>,
     found: &mut MatchedSoFar,
 ) -> Result<(), Error> {
-    let first = late.partitions();
+    let first = late.partition_count();
     let work = |piece: usize| {
-        let calls = late.blocks(piece);
+        let calls = late.take_each_block(piece);
         Ok(matching
             .samples
-            .with(|samples| matcher.late_partition(first + piece, calls, samples))?)
+            .with_samples(|samples| matcher.match_late_partition(first + piece, calls, samples))?)
     };
-    let take = |_, matched| found.take(matched);
-    workers::in_order(matching.run.threads, late.partitions(), work, take)
+    let take = |_, matched| found.add_matched(matched);
+    workers::run_in_order(matching.run.threads, late.partition_count(), work, take)
 }
 
 /// Steps 3 and 4: contents that were sent once and received once hint at translations, and what is
 /// left is matched between the names that these lead from and to.
-fn through_translation(
-    matching: &Matching,
+fn match_through_translation(
+    matching: &MatchingContext,
     matcher: &DatagramMatcher,
-    astray: &PartitionStore<Datagram>,
+    astray: &PartitionStore<DatagramCall>,
     least: f64,
     found: &mut MatchedSoFar,
 ) -> Result<DatagramTranslations, Error> {
-    let (threads, count) = (matching.run.threads, astray.partitions());
-    let both = PartitionStore::<Datagram>::new(matching.budget, matching.run.data.path(), count);
+    let (threads, count) = (matching.run.threads, astray.partition_count());
+    let both =
+        PartitionStore::<DatagramCall>::new(matching.budget, matching.run.data.path(), count);
     let first = 2 * count;
-    let mut hints = Hints::default();
-    let work =
-        |piece: usize| Ok(matcher.hints([first + piece, piece], astray.blocks(piece), &both)?);
-    workers::in_order(threads, count, work, |_, (matched, more)| {
+    let mut hints = TranslationHints::default();
+    let work = |piece: usize| {
+        Ok(matcher.collect_hints([first + piece, piece], astray.take_each_block(piece), &both)?)
+    };
+    workers::run_in_order(threads, count, work, |_, (matched, more)| {
         hints.absorb(more);
-        found.take(matched)
+        found.add_matched(matched)
     })?;
-    let translations = hints.at_least(least);
+    let translations = hints.with_min_confidence(least);
     let first = 3 * count;
     let work = |piece: usize| {
-        Ok(matcher.translated_partition(first + piece, both.blocks(piece), &translations)?)
+        Ok(matcher.match_translated_partition(
+            first + piece,
+            both.take_each_block(piece),
+            &translations,
+        )?)
     };
-    workers::in_order(threads, both.partitions(), work, |_, matched| found.take(matched))?;
+    workers::run_in_order(threads, both.partition_count(), work, |_, matched| {
+        found.add_matched(matched)
+    })?;
     Ok(translations)
 }

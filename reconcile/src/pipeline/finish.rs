@@ -1,50 +1,50 @@
 //! Pass 9: the clocks are estimated, and everything is written.
 
-use clocks::Clocks;
-use message_trace::Nodes;
+use clocks::ClockModel;
+use message_trace::NodeList;
 use out_of_core::ExternalSorter;
 
 use crate::error::Error;
 use crate::host_clocks::{exchanges, facts};
 use crate::logs::capture::Capture;
-use crate::pipeline::join_imports::Hosts;
-use crate::pipeline::run::Run;
+use crate::pipeline::join_imports::HostClocks;
+use crate::pipeline::run::PipelineRun;
 use crate::reconciliation::Reconciliation;
-use crate::rows::begun::Begun;
-use crate::rows::row::Common;
-use crate::write::call_ids::CallIds;
-use crate::write::output::Output;
-use crate::write::timeline::{Rows, Writing};
+use crate::rows::operation_start::OperationStart;
+use crate::rows::row::CommonClock;
+use crate::write::call_ids::CallIdFile;
+use crate::write::entity_tables::EntityTables;
+use crate::write::timeline::{PartitionedRows, RowWriting};
 
 /// What is written: messages, and what they refer to.
-pub(crate) struct Results<'a> {
-    pub(crate) rows: Rows<'a>,
-    pub(crate) output: Output<'a>,
+pub(crate) struct TraceResults<'a> {
+    pub(crate) rows: PartitionedRows<'a>,
+    pub(crate) output: EntityTables<'a>,
     /// The call ids of imported messages.
-    pub(crate) calls: Option<CallIds>,
+    pub(crate) calls: Option<CallIdFile>,
 }
 
 /// Writes all tables, with the times of `hosts` on one common clock. Messages that begin operations
 /// go to `begun`, where logs tell any. Returns the hosts' clocks.
-pub(crate) fn finish(
-    run: &Run,
+pub(crate) fn write_results(
+    run: &PipelineRun,
     capture: &Capture,
-    hosts: Hosts,
-    results: Results,
-    begun: Option<&mut ExternalSorter<Begun>>,
+    hosts: HostClocks,
+    results: TraceResults,
+    begun: Option<&mut ExternalSorter<OperationStart>>,
     outcome: &Reconciliation,
-) -> Result<Clocks, Error> {
-    let Run { data, progress, threads, .. } = *run;
-    let Hosts { facts, samples, host_of } = hosts;
-    let Results { rows, output, calls } = results;
-    let hints = exchanges::read(data, capture, &facts, threads, progress)?;
-    let clocks = facts::clocks(capture, &facts, &samples, &hints, progress);
-    let common = Common { clocks: &clocks, hosts: &host_of };
-    Nodes::write_each(data.nodes(), output.nodes())?;
+) -> Result<ClockModel, Error> {
+    let PipelineRun { data, progress, threads, .. } = *run;
+    let HostClocks { facts, samples, host_of } = hosts;
+    let TraceResults { rows, output, calls } = results;
+    let hints = exchanges::read_hints(data, capture, &facts, threads, progress)?;
+    let clocks = facts::estimate_clocks(capture, &facts, &samples, &hints, progress);
+    let common = CommonClock { clocks: &clocks, hosts: &host_of };
+    NodeList::write_all(data.nodes_path(), output.nodes())?;
     let writing =
-        Writing { output: &output, common: &common, calls: calls.as_ref(), threads, progress };
-    rows.write(&data.messages(), &writing, begun)?;
-    facts::as_set(&clocks, capture, &facts).write(data.clocks())?;
+        RowWriting { output: &output, common: &common, calls: calls.as_ref(), threads, progress };
+    rows.write_table(&data.messages_path(), &writing, begun)?;
+    facts::restore_settings(&clocks, capture, &facts).write(data.clocks_path())?;
     outcome.write(data)?;
     Ok(clocks)
 }

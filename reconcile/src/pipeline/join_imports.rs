@@ -1,51 +1,51 @@
 //! Pass 8: what was imported as messages joins the messages of our own.
 
-use clocks::{HostFacts, Samples};
-use message_trace::Import;
+use clocks::{ClockSamples, HostFacts};
+use message_trace::ImportedTrace;
 
 use crate::error::Error;
 use crate::host_clocks::facts;
 use crate::logs::capture::Capture;
-use crate::pipeline::run::Run;
+use crate::pipeline::run::PipelineRun;
 use crate::reconciliation::Reconciliation;
 use crate::tuning::IMPORTED_BLOCK_ROWS;
-use crate::write::call_ids::CallIds;
-use crate::write::imported::{self, Joining};
-use crate::write::output::Output;
-use crate::write::timeline::Rows;
+use crate::write::call_ids::CallIdFile;
+use crate::write::entity_tables::EntityTables;
+use crate::write::imported::{self, ImportJoiner};
+use crate::write::timeline::PartitionedRows;
 
 /// What is known of the hosts' clocks.
-pub(crate) struct Hosts {
+pub(crate) struct HostClocks {
     pub(crate) facts: Vec<HostFacts>,
-    pub(crate) samples: Samples,
+    pub(crate) samples: ClockSamples,
     /// The host of each node with a clock of its own.
     pub(crate) host_of: Vec<u32>,
 }
 
-impl Hosts {
+impl HostClocks {
     /// What the logs tell, with what their messages told.
-    pub(crate) fn of(capture: &Capture, samples: Samples) -> Hosts {
+    pub(crate) fn from_capture(capture: &Capture, samples: ClockSamples) -> HostClocks {
         let host_of = capture.processes.iter().map(|process| process.host).collect();
-        Hosts { facts: facts::of(capture), samples, host_of }
+        HostClocks { facts: facts::facts_of_hosts(capture), samples, host_of }
     }
 }
 
 /// Adds the messages of `imports`. Returns their call ids, if there is any import.
 pub(crate) fn join_imports(
-    run: &Run,
-    imports: &[Import],
-    hosts: &mut Hosts,
-    output: &mut Output,
-    rows: &mut Rows,
+    run: &PipelineRun,
+    imports: &[ImportedTrace],
+    hosts: &mut HostClocks,
+    output: &mut EntityTables,
+    rows: &mut PartitionedRows,
     outcome: &mut Reconciliation,
-) -> Result<Option<CallIds>, Error> {
+) -> Result<Option<CallIdFile>, Error> {
     if imports.is_empty() {
         return Ok(None);
     }
-    run.progress.step("reading imports", 0);
-    hosts.samples.merge(imported::sample(imports, &mut hosts.facts, run.progress)?);
-    let mut calls = CallIds::new(run.data.path())?;
-    let mut joining = Joining {
+    run.progress.begin_step("reading imports", 0);
+    hosts.samples.merge_samples(imported::sample_imports(imports, &mut hosts.facts, run.progress)?);
+    let mut calls = CallIdFile::new(run.data.path())?;
+    let mut joining = ImportJoiner {
         output,
         hosts: &mut hosts.host_of,
         host_names: &hosts.facts,
@@ -53,7 +53,7 @@ pub(crate) fn join_imports(
         outcome,
     };
     let mut block = Vec::new();
-    joining.rows(imports, run.progress, |row| {
+    joining.for_each_row(imports, run.progress, |row| {
         block.push(row);
         if block.len() < IMPORTED_BLOCK_ROWS {
             Ok(())

@@ -6,38 +6,38 @@ use std::io;
 use message_trace::PathError;
 use out_of_core::{ExternalSorter, MemoryBudget};
 
-use crate::absent::NONE;
 use crate::error::Error;
-use crate::operations::{Joined, join, write};
-use crate::pipeline::connect::Connected;
-use crate::pipeline::run::Run;
-use crate::reconciliation::{Reconciliation, add};
-use crate::rows::begun::Begun;
-use crate::told::Operation;
+use crate::operations::{JoinedOperation, join_operations, write_table};
+use crate::pipeline::connect::ConnectedCapture;
+use crate::pipeline::run::PipelineRun;
+use crate::reconciliation::{Reconciliation, add_count};
+use crate::recorded_operations::RecordedOperation;
+use crate::rows::operation_start::OperationStart;
+use crate::sentinels::NONE;
 use crate::tuning::SORTED_AT_ONCE;
 
 /// Where messages that begin operations go; `None` where no log tells any.
-pub(crate) fn sorter<'a>(
-    run: &Run,
-    connected: &Connected,
+pub(crate) fn operation_sorter<'a>(
+    run: &PipelineRun,
+    connected: &ConnectedCapture,
     budget: &'a MemoryBudget,
-) -> Option<ExternalSorter<'a, Begun>> {
-    let some = !connected.told.is_empty();
+) -> Option<ExternalSorter<'a, OperationStart>> {
+    let some = !connected.recorded_operations.is_empty();
     some.then(|| ExternalSorter::new(budget, run.data.path(), SORTED_AT_ONCE))
 }
 
 /// Writes `operations.parquet`: the messages that have `begun` an operation, each with what was
 /// told of it. Where no log tells any, there is no table, also no former one. `used` says which
 /// connections have messages.
-pub(crate) fn operations(
-    run: &Run,
-    connected: &Connected,
+pub(crate) fn write_operations(
+    run: &PipelineRun,
+    connected: &ConnectedCapture,
     used: &[bool],
-    begun: Option<ExternalSorter<Begun>>,
+    begun: Option<ExternalSorter<OperationStart>>,
     budget: &MemoryBudget,
     outcome: &mut Reconciliation,
 ) -> Result<(), Error> {
-    let path = run.data.operations();
+    let path = run.data.operations_path();
     let Some(messages) = begun else {
         return match path.remove_file() {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -46,42 +46,43 @@ pub(crate) fn operations(
             _ => Ok(()),
         };
     };
-    run.progress.step("writing operations", 0);
-    let told = &connected.told;
+    run.progress.begin_step("writing operations", 0);
+    let told = &connected.recorded_operations;
     let mut all = ExternalSorter::new(budget, run.data.path(), SORTED_AT_ONCE);
-    for (log, range) in told.of_logs() {
+    for (log, range) in told.iter_logs() {
         let Some(file) = connected.capture.logs.get(log) else { continue };
-        let places = connected.sockets.places(file);
+        let places = connected.sockets.places_of_log(file);
         let mut clock = file.clock.cursor();
         for place in range {
             let Some(operation) = told.get(place) else { continue };
             let time = clock.realtime(operation.ticks);
             let of = places.get(operation.flow).ok_or("its socket was left out");
-            match of.and_then(|socket| whereabouts(connected, used, socket, log, operation)) {
-                Ok((of, side)) => all.push(Begun::new(of, side, time, place as u64))?,
-                Err(cause) => add(&mut outcome.operations_without_message, cause, 1),
+            match of.and_then(|socket| locate_operation(connected, used, socket, log, operation)) {
+                Ok((of, side)) => all.push(OperationStart::new(of, side, time, place as u64))?,
+                Err(cause) => add_count(&mut outcome.operations_without_message, cause, 1),
             }
         }
     }
-    let mut joined = ExternalSorter::<Joined>::new(budget, run.data.path(), SORTED_AT_ONCE);
+    let mut joined =
+        ExternalSorter::<JoinedOperation>::new(budget, run.data.path(), SORTED_AT_ONCE);
     let has_no_id =
         |number: u64| told.get(number as usize).is_some_and(|operation| operation.call.is_none());
-    let alone = join(&messages.finish(), &all.finish(), has_no_id, &mut joined)?;
-    add(&mut outcome.operations_without_message, "no message begins there", alone);
-    outcome.operations = write(&path, &joined.finish(), told)?;
+    let alone = join_operations(&messages.finish(), &all.finish(), has_no_id, &mut joined)?;
+    add_count(&mut outcome.operations_without_message, "no message begins there", alone);
+    outcome.operations = write_table(&path, &joined.finish(), told)?;
     Ok(outcome.write(run.data)?)
 }
 
 /// The place of an operation that log number `log` tells of that socket, and the side that tells
 /// it; or why no message is there.
-fn whereabouts(
-    connected: &Connected,
+fn locate_operation(
+    connected: &ConnectedCapture,
     used: &[bool],
     socket: u32,
     log: usize,
-    operation: &Operation,
+    operation: &RecordedOperation,
 ) -> Result<(u64, usize), &'static str> {
-    let Connected { sockets, connections, partitions, .. } = connected;
+    let ConnectedCapture { sockets, connections, partitions, .. } = connected;
     let side = usize::from(operation.is_received());
     let protocol = sockets.all.get(socket as usize).map(|socket| socket.protocol);
     let protocol = protocol.ok_or("its socket was left out")?;
@@ -94,5 +95,5 @@ fn whereabouts(
         Some(ends) => usize::from(ends.accepting == socket) ^ side,
         None => 0,
     };
-    Ok((Begun::place(protocol, connection, direction, log as u32), side))
+    Ok((OperationStart::operation_place(protocol, connection, direction, log as u32), side))
 }

@@ -1,33 +1,37 @@
 //! Pass 1: the logs are read for what there is, and the imports are listed.
 
-use message_trace::{DataDir, Import};
+use message_trace::{DataDir, ImportedTrace};
 
 use crate::error::Error;
 use crate::logs::capture::Capture;
 use crate::logs::read_logs;
-use crate::pipeline::run::Run;
+use crate::pipeline::run::PipelineRun;
 use crate::reconciliation::Reconciliation;
 
 /// What there is to reconcile.
-pub(crate) struct Inputs {
+pub(crate) struct PipelineInputs {
     pub(crate) capture: Capture,
-    pub(crate) imports: Vec<Import>,
+    pub(crate) imports: Vec<ImportedTrace>,
 }
 
 /// Reads all logs but for their calls.
-pub(crate) fn read(run: &Run, outcome: &mut Reconciliation) -> Result<Inputs, Error> {
-    let capture = read_logs::read(run.data, &run.pool, run.threads, run.progress, outcome)?;
-    let imports = run.data.imported()?;
+pub(crate) fn read_inputs(
+    run: &PipelineRun,
+    outcome: &mut Reconciliation,
+) -> Result<PipelineInputs, Error> {
+    let capture =
+        read_logs::read_all_logs(run.data, &run.pool, run.threads, run.progress, outcome)?;
+    let imports = run.data.imported_messages()?;
     if imports.is_empty() {
         has_logs(run.data, &capture, outcome)?;
     }
-    Ok(Inputs { capture, imports })
+    Ok(PipelineInputs { capture, imports })
 }
 
 /// Whether there is a log that could be read.
 fn has_logs(data: &DataDir, capture: &Capture, outcome: &Reconciliation) -> Result<(), Error> {
     if outcome.logs == 0 {
-        return Err(Error::NoLogs { hosts: data.hosts().to_path_buf() });
+        return Err(Error::NoLogs { hosts: data.hosts_dir().to_path_buf() });
     }
     if capture.processes.is_empty() {
         let first = outcome.damaged.first().and_then(|log| log.what.first());

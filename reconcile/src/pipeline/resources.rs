@@ -3,50 +3,54 @@
 
 use std::io;
 
-use clocks::Clocks;
+use clocks::ClockModel;
 use message_trace::{DataPath, PathError};
 use out_of_core::{ExternalSorter, MemoryBudget};
 use rustc_hash::FxHashMap;
 use socket_log::switches::SwitchLog;
 
-use crate::absent::NONE;
 use crate::error::Error;
 use crate::logs::capture::{Capture, LogFile};
-use crate::pipeline::connect::Connected;
-use crate::pipeline::run::Run;
+use crate::pipeline::connect::ConnectedCapture;
+use crate::pipeline::run::PipelineRun;
 use crate::resources::{
-    Calls, HandoffRow, HappeningRow, OwnEvent, Sorters, goroutines, handoffs, thread_event,
-    threads, write_events, write_handoffs,
+    HandoffEventRow, HandoffRow, OwnEvent, ResourceCalls, ResourceSorters, for_each_thread_event,
+    match_handoffs, read_goroutine_handoffs, to_own_event, write_events, write_handoffs,
 };
+use crate::sentinels::NONE;
 use crate::tuning::SORTED_AT_ONCE;
 
 /// Writes `events/sockcap.parquet` and `handoffs.parquet`. Where no log has what they are made of,
 /// there are none, also no former ones.
-pub(crate) fn resources(run: &Run, connected: &Connected, clocks: &Clocks) -> Result<(), Error> {
+pub(crate) fn write_resources(
+    run: &PipelineRun,
+    connected: &ConnectedCapture,
+    clocks: &ClockModel,
+) -> Result<(), Error> {
     let (data, capture) = (run.data, &connected.capture);
-    let (own_events, own_handoffs) = (data.own_events(), data.handoffs());
+    let (own_events, own_handoffs) = (data.own_events_path(), data.handoffs_path());
     let having = |has: fn(&LogFile) -> bool| -> Vec<usize> {
         let all = (0..capture.logs.len()).filter(|place| capture.logs.get(*place).is_some_and(has));
         all.collect()
     };
     let (with, of_go) = (having(|log| log.resources), having(|log| log.goroutines));
-    let budget = MemoryBudget::beside(run.options.memory, run.pool.in_memory());
+    let budget = MemoryBudget::after_tables(run.options.memory, run.pool.in_memory());
     let directory = data.path();
     let mut rows = ExternalSorter::<HandoffRow>::new(&budget, directory, SORTED_AT_ONCE);
     for place in &of_go {
-        goroutines(capture, clocks, *place as u32, &mut rows)?;
+        read_goroutine_handoffs(capture, clocks, *place as u32, &mut rows)?;
     }
     if with.is_empty() {
-        remove(&own_events)?;
+        remove_file(&own_events)?;
         return match of_go.is_empty() {
-            true => remove(&own_handoffs),
+            true => remove_file(&own_handoffs),
             false => Ok(write_handoffs(&own_handoffs, &rows.finish())?),
         };
     }
-    run.progress.step("reading resources", with.len() as u64);
+    run.progress.begin_step("reading resources", with.len() as u64);
     let sorter = || ExternalSorter::<OwnEvent>::new(&budget, directory, SORTED_AT_ONCE);
     let mut events = sorter();
-    let mut happenings = ExternalSorter::<HappeningRow>::new(&budget, directory, SORTED_AT_ONCE);
+    let mut happenings = ExternalSorter::<HandoffEventRow>::new(&budget, directory, SORTED_AT_ONCE);
     let connections = connected.connections.len() as i64;
     let connection = |socket: u32| {
         match connected.partitions.connection_of.get(socket as usize) {
@@ -55,21 +59,22 @@ pub(crate) fn resources(run: &Run, connected: &Connected, clocks: &Clocks) -> Re
             _ => connections + i64::from(socket),
         }
     };
-    let calls = Calls { capture, sockets: &connected.sockets, connection: &connection, clocks };
+    let calls =
+        ResourceCalls { capture, sockets: &connected.sockets, connection: &connection, clocks };
     for place in &with {
-        let mut into = Sorters { events: &mut events, happenings: &mut happenings };
-        calls.read(*place as u32, &mut into)?;
-        run.progress.advance(1);
+        let mut into = ResourceSorters { events: &mut events, happenings: &mut happenings };
+        calls.read_log(*place as u32, &mut into)?;
+        run.progress.advance_step(1);
     }
-    switches(run, connected, clocks, &with, &budget, &mut events)?;
-    handoffs(happenings, capture, &mut events, &mut rows)?;
+    add_switches(run, connected, clocks, &with, &budget, &mut events)?;
+    match_handoffs(happenings, capture, &mut events, &mut rows)?;
     data.events_dir().create_dir_all().map_err(|error| PathError::io(data.events_dir(), error))?;
     write_events(&own_events, &events.finish(), capture, &connected.sockets)?;
     Ok(write_handoffs(&own_handoffs, &rows.finish())?)
 }
 
 /// Removes a file, if it is there.
-fn remove(path: &DataPath) -> Result<(), Error> {
+fn remove_file(path: &DataPath) -> Result<(), Error> {
     match path.remove_file() {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(PathError::io(path, error).into())
@@ -82,30 +87,31 @@ fn remove(path: &DataPath) -> Result<(), Error> {
 /// boot no such log is of tells nothing, as its clock is not known. A boot has one set of process
 /// ids, so that what threads did is of the host that the log of their process names, whatever the
 /// file of switches calls it.
-fn switches(
-    run: &Run,
-    connected: &Connected,
-    clocks: &Clocks,
+fn add_switches(
+    run: &PipelineRun,
+    connected: &ConnectedCapture,
+    clocks: &ClockModel,
     with: &[usize],
     budget: &MemoryBudget,
     events: &mut ExternalSorter<OwnEvent>,
 ) -> Result<(), Error> {
     let capture = &connected.capture;
-    for path in run.data.switches()? {
+    for path in run.data.switch_paths()? {
         let Ok(log) = SwitchLog::open(&path) else { continue };
-        let Some(hosts) = HostsOfBoot::of(&log, capture, with) else { continue };
-        threads(&log, budget, run.data.path(), |event| {
-            let host = hosts.of_process(event.process);
-            let common = |time: i64| clocks.common(host as usize, time.saturating_add(hosts.ahead));
-            events.push(thread_event(&event, host, common(event.time)))
+        let Some(hosts) = BootHosts::from_switch_log(&log, capture, with) else { continue };
+        for_each_thread_event(&log, budget, run.data.path(), |event| {
+            let host = hosts.host_of_process(event.process);
+            let common =
+                |time: i64| clocks.common_time(host as usize, time.saturating_add(hosts.ahead));
+            events.push(to_own_event(&event, host, common(event.time)))
         })?;
     }
     Ok(())
 }
 
 /// The hosts of the processes of one boot of a kernel.
-struct HostsOfBoot {
-    /// The host of each process, by its id, where it is not [`HostsOfBoot::other`].
+struct BootHosts {
+    /// The host of each process, by its id, where it is not `BootHosts::host`.
     of_processes: FxHashMap<u32, u32>,
     /// The host of all others.
     other: u32,
@@ -113,15 +119,15 @@ struct HostsOfBoot {
     ahead: i64,
 }
 
-impl HostsOfBoot {
+impl BootHosts {
     /// Hosts of the processes that the logs `with` resources tell of the boot of that file; `None`
     /// where none is of it, or the boot is not known and no log has the name of the file's host.
-    fn of(file: &SwitchLog, capture: &Capture, with: &[usize]) -> Option<HostsOfBoot> {
+    fn from_switch_log(file: &SwitchLog, capture: &Capture, with: &[usize]) -> Option<BootHosts> {
         let header = file.header();
         let boot = u128::from_le_bytes(header.boot_id);
         let processes = with.iter().filter_map(|place| {
             let process = capture.processes.get(*place).filter(|of| of.boot == boot)?;
-            let (_, ahead) = capture.logs.get(*place)?.clock.begin()?;
+            let (_, ahead) = capture.logs.get(*place)?.clock.log_start()?;
             Some((process, ahead))
         });
         let is_named =
@@ -134,10 +140,10 @@ impl HostsOfBoot {
             .filter(|(process, _)| boot != 0 && process.host != other)
             .map(|(process, _)| (process.pid, process.host))
             .collect();
-        Some(HostsOfBoot { of_processes, other, ahead })
+        Some(BootHosts { of_processes, other, ahead })
     }
 
-    fn of_process(&self, process: u32) -> u32 {
+    fn host_of_process(&self, process: u32) -> u32 {
         self.of_processes.get(&process).copied().unwrap_or(self.other)
     }
 }

@@ -6,7 +6,7 @@ use out_of_core::MemoryPool;
 use crate::options::Options;
 
 /// One run of the pipeline.
-pub(crate) struct Run<'a> {
+pub(crate) struct PipelineRun<'a> {
     pub(crate) data: &'a DataDir,
     pub(crate) options: &'a Options,
     pub(crate) progress: &'a dyn Progress,
@@ -16,14 +16,14 @@ pub(crate) struct Run<'a> {
     pub(crate) pool: MemoryPool,
 }
 
-impl<'a> Run<'a> {
+impl<'a> PipelineRun<'a> {
     pub(crate) fn new(
         data: &'a DataDir,
         options: &'a Options,
         progress: &'a dyn Progress,
-    ) -> Run<'a> {
-        let threads = options.threads();
+    ) -> PipelineRun<'a> {
+        let threads = options.thread_count();
         let pool = MemoryPool::new(options.memory, data.path());
-        Run { data, options, progress, threads, pool }
+        PipelineRun { data, options, progress, threads, pool }
     }
 }

@@ -3,13 +3,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use clocks::Samples;
-use out_of_core::workers::lock;
+use clocks::ClockSamples;
+use out_of_core::workers::lock_mutex;
 
 /// One set of samples for each worker.
 pub(crate) struct SamplePool {
     hosts: usize,
-    free: Mutex<Vec<Samples>>,
+    free: Mutex<Vec<ClockSamples>>,
 }
 
 impl SamplePool {
@@ -18,19 +18,19 @@ impl SamplePool {
     }
 
     /// Does `work` with a set that nobody else uses meanwhile.
-    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Samples) -> T) -> T {
-        let free = lock(&self.free).pop();
-        let mut samples = free.unwrap_or_else(|| Samples::new(self.hosts));
+    pub(crate) fn with_samples<T>(&self, work: impl FnOnce(&mut ClockSamples) -> T) -> T {
+        let free = lock_mutex(&self.free).pop();
+        let mut samples = free.unwrap_or_else(|| ClockSamples::new(self.hosts));
         let result = work(&mut samples);
-        lock(&self.free).push(samples);
+        lock_mutex(&self.free).push(samples);
         result
     }
 
     /// All samples in one set.
-    pub(crate) fn merged(self) -> Samples {
+    pub(crate) fn merge_samples(self) -> ClockSamples {
         let all = self.free.into_inner().unwrap_or_else(PoisonError::into_inner);
-        all.into_iter().fold(Samples::new(self.hosts), |mut merged, samples| {
-            merged.merge(samples);
+        all.into_iter().fold(ClockSamples::new(self.hosts), |mut merged, samples| {
+            merged.merge_samples(samples);
             merged
         })
     }

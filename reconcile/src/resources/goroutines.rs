@@ -2,16 +2,16 @@
 //! of each. Nothing need be matched. Where the start itself is not in the log, what the goroutine's
 //! own records say of it counts.
 
-use clocks::Clocks;
+use clocks::ClockModel;
 use message_trace::PathError;
 use out_of_core::ExternalSorter;
 use rustc_hash::FxHashMap;
-use socket_log::encode::Handoff;
+use socket_log::encode::HandoffObject;
 use socket_log::layout::goroutine;
-use socket_log::{Log, Record};
+use socket_log::{LogRecord, SocketLog};
 
 use crate::logs::capture::Capture;
-use crate::resources::matched::HandoffRow;
+use crate::resources::handoff_matching::HandoffRow;
 use crate::tuning::STARTED_GOROUTINES;
 
 /// The object of hand-offs to goroutines that waited, or that were started at an unknown time.
@@ -24,15 +24,15 @@ const STARTED: i64 = 1;
 ///
 /// # Errors
 /// When a temporary file cannot be written.
-pub(crate) fn goroutines(
+pub(crate) fn read_goroutine_handoffs(
     capture: &Capture,
-    clocks: &Clocks,
+    clocks: &ClockModel,
     process: u32,
     rows: &mut ExternalSorter<HandoffRow>,
 ) -> Result<(), PathError> {
     let Some(file) = capture.logs.get(process as usize) else { return Ok(()) };
     let Some(of) = capture.processes.get(process as usize) else { return Ok(()) };
-    let Ok(log) = Log::open(&file.path) else { return Ok(()) };
+    let Ok(log) = SocketLog::open(&file.path) else { return Ok(()) };
     let row = |time: i64, [from, to]: [u32; 2], object: i64| HandoffRow {
         signalled: time,
         woken: time,
@@ -40,7 +40,7 @@ pub(crate) fn goroutines(
         node: process,
         from: from as i32,
         to: to as i32,
-        what: Handoff::Goroutine as u32,
+        what: HandoffObject::Goroutine as u32,
     };
     let mut cursor = file.clock.cursor();
     // The first record of each goroutine and who started it; `None` where the start is a record.
@@ -49,11 +49,11 @@ pub(crate) fn goroutines(
     let mut next: Option<(u32, u32)> = None;
     let mut result = Ok(());
     log.for_each(|entry| {
-        if let Record::Goroutine { creator, .. } = entry.record {
+        if let LogRecord::Goroutine { creator, .. } = entry.record {
             next = Some((entry.tid, creator));
             return;
         }
-        let mut time = || clocks.common(of.host as usize, cursor.realtime(entry.ticks));
+        let mut time = || clocks.common_time(of.host as usize, cursor.realtime(entry.ticks));
         let begun = next.take().filter(|(thread, by)| *thread == entry.tid && *by != 0);
         if let Some((thread, by)) = begun {
             let time = time();
@@ -67,10 +67,10 @@ pub(crate) fn goroutines(
             }
         }
         match entry.record {
-            Record::Ready { number, started: begins }
-                if goroutine::is(entry.tid) && result.is_ok() =>
+            LogRecord::Ready { number, started: begins }
+                if goroutine::is_goroutine(entry.tid) && result.is_ok() =>
             {
-                let thread = goroutine::thread(number);
+                let thread = goroutine::thread_id(number);
                 if begins && (started.len() < STARTED_GOROUTINES || started.contains_key(&thread)) {
                     started.insert(thread, None);
                 }

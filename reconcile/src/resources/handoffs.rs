@@ -11,12 +11,12 @@ mod waiters;
 #[cfg(test)]
 mod cases;
 
-pub(crate) use amounts::Amounts;
-pub(crate) use waiters::Waiters;
+pub(crate) use amounts::AmountMatcher;
+pub(crate) use waiters::WaiterMatcher;
 
 /// A thread of a process that was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Who {
+pub(crate) struct RecordedThread {
     /// The process, by its place.
     pub(crate) process: u32,
     pub(crate) thread: i32,
@@ -24,24 +24,24 @@ pub(crate) struct Who {
 
 /// A call that lets others go on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Signal {
+pub(crate) struct HandoffSignal {
     /// When it was called.
     pub(crate) time: i64,
     /// When it returned.
     pub(crate) end: i64,
-    pub(crate) by: Who,
+    pub(crate) by: RecordedThread,
     /// Of conditions and futexes, how many it can wake; of others, how much it gives.
     pub(crate) amount: u64,
 }
 
 /// A call that waits until another lets it go on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wait {
+pub(crate) struct HandoffWait {
     /// When it was called.
     pub(crate) begin: i64,
     /// When it returned.
     pub(crate) end: i64,
-    pub(crate) of: Who,
+    pub(crate) of: RecordedThread,
     /// Whether it ended for another reason than a signal.
     pub(crate) gave_up: bool,
     /// How much it took, of what keeps what it is given.
@@ -50,18 +50,18 @@ pub(crate) struct Wait {
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum HandoffOutcome {
     /// The signal let the wait end. A wait has several of them where it took what several gave.
-    HandOff(Signal, Wait),
+    HandOff(HandoffSignal, HandoffWait),
     /// Each wait once: by which signal it went on, as far as that is known.
-    Woken(Wait, Option<Signal>),
+    Woken(HandoffWait, Option<HandoffSignal>),
     /// A signal that woke nobody.
-    Unheard(Signal),
+    Unreceived(HandoffSignal),
 }
 
 /// What happens at an object, in the order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Happening {
-    Signal(Signal),
-    Wait(Wait),
+pub(crate) enum HandoffEvent {
+    Signal(HandoffSignal),
+    Wait(HandoffWait),
 }

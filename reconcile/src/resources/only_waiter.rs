@@ -1,52 +1,52 @@
 //! The only thread that ever waits at an object. A signal that finds nobody waiting is meant for
 //! that thread: it looks, before it waits, whether what it would wait for has come already.
 
-use crate::resources::handoffs::{Happening, Signal, Who};
+use crate::resources::handoffs::{HandoffEvent, HandoffSignal, RecordedThread};
 use crate::tuning::{MAX_UNHEARD, MIN_ONLY_WAITS};
 
 /// What is known of who waits at an object.
 #[derive(Debug, Default)]
 pub(crate) struct OnlyWaiter {
-    waiter: Waiter,
+    waiter: SoleWaiter,
     waits: usize,
     /// Signals that found nobody waiting.
-    unheard: Vec<Signal>,
+    unheard: Vec<HandoffSignal>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Waiter {
+enum SoleWaiter {
     #[default]
     Nobody,
-    Only(Who),
+    Only(RecordedThread),
     Several,
 }
 
 impl OnlyWaiter {
     /// Takes note of what happened at the object.
-    pub(crate) fn take(&mut self, happening: Happening) {
-        let Happening::Wait(wait) = happening else { return };
+    pub(crate) fn add_event(&mut self, happening: HandoffEvent) {
+        let HandoffEvent::Wait(wait) = happening else { return };
         self.waits += 1;
         self.waiter = match self.waiter {
-            Waiter::Nobody => Waiter::Only(wait.of),
-            Waiter::Only(who) if who == wait.of => return,
-            _ => Waiter::Several,
+            SoleWaiter::Nobody => SoleWaiter::Only(wait.of),
+            SoleWaiter::Only(who) if who == wait.of => return,
+            _ => SoleWaiter::Several,
         };
-        if self.waiter == Waiter::Several {
+        if self.waiter == SoleWaiter::Several {
             self.unheard = Vec::new();
         }
     }
 
     /// Takes note of a signal that woke nobody.
-    pub(crate) fn unheard(&mut self, signal: Signal) {
-        if self.waiter != Waiter::Several && self.unheard.len() < MAX_UNHEARD {
+    pub(crate) fn unreceived(&mut self, signal: HandoffSignal) {
+        if self.waiter != SoleWaiter::Several && self.unheard.len() < MAX_UNHEARD {
             self.unheard.push(signal);
         }
     }
 
     /// The signals that woke nobody, each with whom it was for: another thread of the same process.
-    pub(crate) fn finish(self) -> impl Iterator<Item = (Signal, Who)> {
+    pub(crate) fn assign_unreceived(self) -> impl Iterator<Item = (HandoffSignal, RecordedThread)> {
         let only = match self.waiter {
-            Waiter::Only(who) if self.waits >= MIN_ONLY_WAITS => Some(who),
+            SoleWaiter::Only(who) if self.waits >= MIN_ONLY_WAITS => Some(who),
             _ => None,
         };
         let signals = self.unheard.into_iter();
@@ -58,48 +58,51 @@ impl OnlyWaiter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resources::handoffs::Wait;
+    use crate::resources::handoffs::HandoffWait;
 
-    fn who(thread: i32) -> Who {
-        Who { process: 1, thread }
+    fn recorded_thread(thread: i32) -> RecordedThread {
+        RecordedThread { process: 1, thread }
     }
 
-    fn signal(time: i64, thread: i32) -> Signal {
-        Signal { time, end: time + 1, by: who(thread), amount: 1 }
+    fn signal(time: i64, thread: i32) -> HandoffSignal {
+        HandoffSignal { time, end: time + 1, by: recorded_thread(thread), amount: 1 }
     }
 
     /// For whom signals of thread 7 at these times are, where these threads wait.
-    fn found(unheard: &[i64], waits: &[i32]) -> Vec<(i64, i32)> {
+    fn receivers_of_signals(unheard: &[i64], waits: &[i32]) -> Vec<(i64, i32)> {
         let mut only = OnlyWaiter::default();
         for time in unheard {
-            only.unheard(signal(*time, 7));
+            only.unreceived(signal(*time, 7));
         }
         for thread in waits {
-            only.take(Happening::Wait(Wait { of: who(*thread), ..Wait::default() }));
+            only.add_event(HandoffEvent::Wait(HandoffWait {
+                of: recorded_thread(*thread),
+                ..HandoffWait::default()
+            }));
         }
-        only.unheard(signal(99, 7));
-        only.finish().map(|(signal, who)| (signal.time, who.thread)).collect()
+        only.unreceived(signal(99, 7));
+        only.assign_unreceived().map(|(signal, who)| (signal.time, who.thread)).collect()
     }
 
     #[test]
     fn signals_that_nobody_heard_are_for_the_only_one_who_ever_waits() {
-        assert_eq!(found(&[5, 6], &[3, 3, 3]), [(5, 3), (6, 3), (99, 3)]);
-        assert_eq!(found(&[5], &[3, 3, 3, 4, 3]), []);
-        assert_eq!(found(&[5], &[]), []);
+        assert_eq!(receivers_of_signals(&[5, 6], &[3, 3, 3]), [(5, 3), (6, 3), (99, 3)]);
+        assert_eq!(receivers_of_signals(&[5], &[3, 3, 3, 4, 3]), []);
+        assert_eq!(receivers_of_signals(&[5], &[]), []);
         // It may be chance that all waits are of one thread.
-        assert_eq!(found(&[5], &[3, 3]), []);
+        assert_eq!(receivers_of_signals(&[5], &[3, 3]), []);
         // What a thread tells itself is for nobody else.
-        assert_eq!(found(&[5], &[7, 7, 7]), []);
+        assert_eq!(receivers_of_signals(&[5], &[7, 7, 7]), []);
     }
 
     #[test]
     fn signals_to_another_process_are_for_nobody() {
         let mut only = OnlyWaiter::default();
-        let other = Who { process: 2, thread: 3 };
+        let other = RecordedThread { process: 2, thread: 3 };
         for _ in 0..MIN_ONLY_WAITS {
-            only.take(Happening::Wait(Wait { of: other, ..Wait::default() }));
+            only.add_event(HandoffEvent::Wait(HandoffWait { of: other, ..HandoffWait::default() }));
         }
-        only.unheard(signal(1, 7));
-        assert_eq!(only.finish().count(), 0);
+        only.unreceived(signal(1, 7));
+        assert_eq!(only.assign_unreceived().count(), 0);
     }
 }

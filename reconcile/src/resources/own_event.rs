@@ -1,10 +1,10 @@
 //! An event of our own on its way into the table, as a row that sorts in temporary files; and the
 //! names of its kind and attributes.
 
-use out_of_core::Keyed;
+use out_of_core::KeyedRecord;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::absent::NIL;
+use crate::sentinels::NIL;
 
 /// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
@@ -12,9 +12,10 @@ use crate::absent::NIL;
 pub(crate) struct OwnEvent {
     /// On the common clock.
     pub(crate) time: i64,
-    /// Values of the attributes that [`Kind::attributes`] names; [`NIL`] where there is none.
+    /// Values of the attributes that [`OwnEventKind::attribute_names`] names; [`NIL`] where there
+    /// is none.
     pub(crate) values: [i64; 4],
-    /// A [`Kind`], by its number.
+    /// A [`OwnEventKind`], by its number.
     pub(crate) kind: u32,
     /// The host, by its place.
     pub(crate) host: u32,
@@ -24,11 +25,11 @@ pub(crate) struct OwnEvent {
     /// Number of the processor; -1 where it is not known.
     pub(crate) processor: i32,
     /// Of a connection, the socket; of locks and hand-offs, the number of a
-    /// [`Handoff`](socket_log::encode::Handoff).
+    /// `socket_log::encode_batch::HandoffObject`.
     pub(crate) word: u32,
 }
 
-impl Keyed for OwnEvent {
+impl KeyedRecord for OwnEvent {
     type Key = i64;
 
     fn key(&self) -> i64 {
@@ -39,7 +40,7 @@ impl Keyed for OwnEvent {
 /// Kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Kind {
+pub(crate) enum OwnEventKind {
     Connection,
     Send,
     Receive,
@@ -51,7 +52,7 @@ pub(crate) enum Kind {
     Sleep,
     Lock,
     Signal,
-    Unheard,
+    Unreceived,
     Wake,
     In,
     Out,
@@ -61,77 +62,87 @@ pub(crate) enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl OwnEventKind {
     /// All kinds, each at the place of its number.
-    pub(crate) const ALL: [Kind; 19] = [
-        Kind::Connection,
-        Kind::Send,
-        Kind::Receive,
-        Kind::Close,
-        Kind::FileRead,
-        Kind::FileWrite,
-        Kind::FileSync,
-        Kind::Poll,
-        Kind::Sleep,
-        Kind::Lock,
-        Kind::Signal,
-        Kind::Unheard,
-        Kind::Wake,
-        Kind::In,
-        Kind::Out,
-        Kind::Start,
-        Kind::Exit,
-        Kind::Name,
-        Kind::Unknown,
+    pub(crate) const ALL: [OwnEventKind; 19] = [
+        OwnEventKind::Connection,
+        OwnEventKind::Send,
+        OwnEventKind::Receive,
+        OwnEventKind::Close,
+        OwnEventKind::FileRead,
+        OwnEventKind::FileWrite,
+        OwnEventKind::FileSync,
+        OwnEventKind::Poll,
+        OwnEventKind::Sleep,
+        OwnEventKind::Lock,
+        OwnEventKind::Signal,
+        OwnEventKind::Unreceived,
+        OwnEventKind::Wake,
+        OwnEventKind::In,
+        OwnEventKind::Out,
+        OwnEventKind::Start,
+        OwnEventKind::Exit,
+        OwnEventKind::Name,
+        OwnEventKind::Unknown,
     ];
 
     /// The kind as the table has it.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::Connection => "sockcap/Connection",
-            Kind::Send => "sockcap/Send",
-            Kind::Receive => "sockcap/Receive",
-            Kind::Close => "sockcap/Close",
-            Kind::FileRead => "sockcap/FileRead",
-            Kind::FileWrite => "sockcap/FileWrite",
-            Kind::FileSync => "sockcap/FileSync",
-            Kind::Poll => "sockcap/Poll",
-            Kind::Sleep => "sockcap/Sleep",
-            Kind::Lock => "sockcap/Lock",
-            Kind::Signal => "sockcap/Signal",
-            Kind::Unheard => "sockcap/Unheard",
-            Kind::Wake => "sockcap/Wake",
-            Kind::In => "sched/In",
-            Kind::Out => "sched/Out",
-            Kind::Start => "sched/Start",
-            Kind::Exit => "sched/Exit",
-            Kind::Name => "sched/Name",
-            Kind::Unknown => "sched/Unknown",
+            OwnEventKind::Connection => "sockcap/Connection",
+            OwnEventKind::Send => "sockcap/Send",
+            OwnEventKind::Receive => "sockcap/Receive",
+            OwnEventKind::Close => "sockcap/Close",
+            OwnEventKind::FileRead => "sockcap/FileRead",
+            OwnEventKind::FileWrite => "sockcap/FileWrite",
+            OwnEventKind::FileSync => "sockcap/FileSync",
+            OwnEventKind::Poll => "sockcap/Poll",
+            OwnEventKind::Sleep => "sockcap/Sleep",
+            OwnEventKind::Lock => "sockcap/Lock",
+            OwnEventKind::Signal => "sockcap/Signal",
+            OwnEventKind::Unreceived => "sockcap/Unheard",
+            OwnEventKind::Wake => "sockcap/Wake",
+            OwnEventKind::In => "sched/In",
+            OwnEventKind::Out => "sched/Out",
+            OwnEventKind::Start => "sched/Start",
+            OwnEventKind::Exit => "sched/Exit",
+            OwnEventKind::Name => "sched/Name",
+            OwnEventKind::Unknown => "sched/Unknown",
         }
     }
 
-    /// Names of its attributes that are whole numbers, in the order of [`OwnEvent::values`].
-    pub(crate) fn attributes(self) -> &'static [&'static str] {
+    /// Names of its attributes that are whole numbers, in the order of `OwnEvent::values`.
+    pub(crate) fn attribute_names(self) -> &'static [&'static str] {
         match self {
-            Kind::Connection | Kind::Close => &["connection"],
-            Kind::Send | Kind::Receive => &["connection", "bytes", "duration"],
-            Kind::FileRead | Kind::FileWrite | Kind::FileSync => &["bytes", "duration", "cached"],
-            Kind::Poll => &["duration", "result"],
-            Kind::Sleep => &["duration"],
-            Kind::Lock => &["object", "duration"],
-            Kind::Signal => &["object", "all"],
-            Kind::Unheard => &["object", "waiter"],
-            Kind::Wake => &["object", "duration", "by", "signalled"],
-            Kind::Out => &["preempted"],
-            Kind::Start => &["parent"],
-            Kind::In | Kind::Exit | Kind::Name | Kind::Unknown => &[],
+            OwnEventKind::Connection | OwnEventKind::Close => &["connection"],
+            OwnEventKind::Send | OwnEventKind::Receive => &["connection", "bytes", "duration"],
+            OwnEventKind::FileRead | OwnEventKind::FileWrite | OwnEventKind::FileSync => {
+                &["bytes", "duration", "cached"]
+            }
+            OwnEventKind::Poll => &["duration", "result"],
+            OwnEventKind::Sleep => &["duration"],
+            OwnEventKind::Lock => &["object", "duration"],
+            OwnEventKind::Signal => &["object", "all"],
+            OwnEventKind::Unreceived => &["object", "waiter"],
+            OwnEventKind::Wake => &["object", "duration", "by", "signalled"],
+            OwnEventKind::Out => &["preempted"],
+            OwnEventKind::Start => &["parent"],
+            OwnEventKind::In | OwnEventKind::Exit | OwnEventKind::Name | OwnEventKind::Unknown => {
+                &[]
+            }
         }
     }
 }
 
 impl OwnEvent {
     /// An event without attributes.
-    pub(crate) fn new(kind: Kind, time: i64, host: u32, process: u32, thread: i32) -> OwnEvent {
+    pub(crate) fn new(
+        kind: OwnEventKind,
+        time: i64,
+        host: u32,
+        process: u32,
+        thread: i32,
+    ) -> OwnEvent {
         OwnEvent {
             time,
             values: [NIL; 4],
@@ -145,7 +156,7 @@ impl OwnEvent {
     }
 
     /// The same with the first attributes.
-    pub(crate) fn with<const COUNT: usize>(mut self, values: [i64; COUNT]) -> OwnEvent {
+    pub(crate) fn with_values<const COUNT: usize>(mut self, values: [i64; COUNT]) -> OwnEvent {
         self.values.iter_mut().zip(values).for_each(|(to, value)| *to = value);
         self
     }
@@ -157,9 +168,9 @@ mod tests {
 
     #[test]
     fn each_kind_is_at_its_place() {
-        for (place, kind) in Kind::ALL.into_iter().enumerate() {
+        for (place, kind) in OwnEventKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, place);
-            assert!(kind.attributes().len() <= 4);
+            assert!(kind.attribute_names().len() <= 4);
         }
     }
 }

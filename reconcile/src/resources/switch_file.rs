@@ -4,18 +4,18 @@
 use std::path::Path;
 
 use message_trace::PathError;
-use out_of_core::{ExternalSorter, Keyed, MemoryBudget, ReadFailure};
+use out_of_core::{ExternalSorter, KeyedRecord, MemoryBudget, ReadFailure};
 use rustc_hash::FxHashMap;
-use socket_log::switches::{Found, Switch, SwitchEvent, SwitchLog};
+use socket_log::switches::{SwitchEntry, SwitchEvent, SwitchLog, ThreadSwitch};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::resources::threads::{Step, ThreadEvent, Threads};
+use crate::resources::threads::{ThreadEvent, ThreadInput, ThreadTracker};
 use crate::tuning::SORTED_AT_ONCE;
 
-/// A [`Step`] as it is sorted.
+/// A [`ThreadInput`] as it is sorted.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
-struct StepRow {
+struct ThreadInputRow {
     time: i64,
     name: [u8; 16],
     thread: u32,
@@ -25,7 +25,7 @@ struct StepRow {
     what: u16,
 }
 
-impl Keyed for StepRow {
+impl KeyedRecord for ThreadInputRow {
     type Key = i64;
 
     fn key(&self) -> i64 {
@@ -33,7 +33,7 @@ impl Keyed for StepRow {
     }
 }
 
-/// Values of [`StepRow::what`].
+/// Values of `ThreadInputRow::what`.
 mod what {
     pub(super) const IN: u16 = 0;
     pub(super) const OUT: u16 = 1;
@@ -46,9 +46,9 @@ mod what {
     pub(super) const GAP_END: u16 = 8;
 }
 
-impl StepRow {
-    fn of(time: i64, step: &Step) -> Option<StepRow> {
-        let mut row = StepRow {
+impl ThreadInputRow {
+    fn from_input(time: i64, step: &ThreadInput) -> Option<ThreadInputRow> {
+        let mut row = ThreadInputRow {
             time,
             name: [0; 16],
             thread: 0,
@@ -58,11 +58,13 @@ impl StepRow {
             what: 0,
         };
         match *step {
-            Step::GapBegin(_, processor) => {
+            ThreadInput::GapBegin(_, processor) => {
                 (row.processor, row.what) = (processor, what::GAP_BEGIN);
             }
-            Step::GapEnd(processor) => (row.processor, row.what) = (processor, what::GAP_END),
-            Step::Switch(Switch { processor, thread, process, event, .. }) => {
+            ThreadInput::GapEnd(processor) => {
+                (row.processor, row.what) = (processor, what::GAP_END)
+            }
+            ThreadInput::Switch(ThreadSwitch { processor, thread, process, event, .. }) => {
                 (row.processor, row.thread, row.process) = (processor, thread, process);
                 row.what = match event {
                     SwitchEvent::In => what::IN,
@@ -85,10 +87,10 @@ impl StepRow {
         Some(row)
     }
 
-    fn step(&self) -> Step {
+    fn to_input(&self) -> ThreadInput {
         let event = match self.what {
-            what::GAP_BEGIN => return Step::GapBegin(self.time, self.processor),
-            what::GAP_END => return Step::GapEnd(self.processor),
+            what::GAP_BEGIN => return ThreadInput::GapBegin(self.time, self.processor),
+            what::GAP_END => return ThreadInput::GapEnd(self.processor),
             what::IN => SwitchEvent::In,
             what::OUT => SwitchEvent::Out { preempted: false },
             what::PREEMPTED => SwitchEvent::Out { preempted: true },
@@ -97,13 +99,13 @@ impl StepRow {
             what::EXEC => SwitchEvent::Exec,
             _ => SwitchEvent::Name(self.name),
         };
-        let StepRow { time, processor, thread, process, .. } = *self;
-        Step::Switch(Switch { time, processor, thread, process, event })
+        let ThreadInputRow { time, processor, thread, process, .. } = *self;
+        ThreadInput::Switch(ThreadSwitch { time, processor, thread, process, event })
     }
 }
 
 /// What is missing of a file, as far as it was read.
-struct Gaps {
+struct SwitchGaps {
     /// The latest time of each processor.
     latest: FxHashMap<u16, i64>,
     /// Up to when everything is there.
@@ -113,47 +115,47 @@ struct Gaps {
 }
 
 /// Calls `each` with all steps of the file, each with its time, in the order of the file.
-fn steps(log: &SwitchLog, mut each: impl FnMut(i64, Step)) {
+fn for_each_input(log: &SwitchLog, mut each: impl FnMut(i64, ThreadInput)) {
     let begin = log.header().start.monotonic;
-    let mut gaps = Gaps { latest: FxHashMap::default(), mark: begin, is_damaged: false };
-    let any = Switch::ANY_PROCESSOR;
+    let mut gaps = SwitchGaps { latest: FxHashMap::default(), mark: begin, is_damaged: false };
+    let any = ThreadSwitch::ANY_PROCESSOR;
     log.for_each(|found| match found {
-        Found::Switch(switch) => {
-            let Switch { time, processor, event, .. } = switch;
+        SwitchEntry::Switch(switch) => {
+            let ThreadSwitch { time, processor, event, .. } = switch;
             match event {
                 SwitchEvent::Lost { .. } => {
                     let latest = gaps.latest.get(&processor).copied().unwrap_or(begin);
                     let since = latest.max(gaps.mark).min(time);
-                    each(since, Step::GapBegin(since, processor));
-                    each(time, Step::GapEnd(processor));
+                    each(since, ThreadInput::GapBegin(since, processor));
+                    each(time, ThreadInput::GapEnd(processor));
                 }
                 SwitchEvent::Mark => {
                     gaps.mark = gaps.mark.max(time);
                     if std::mem::take(&mut gaps.is_damaged) {
-                        each(time, Step::GapEnd(any));
+                        each(time, ThreadInput::GapEnd(any));
                     }
                     return;
                 }
-                _ => each(time, Step::Switch(switch)),
+                _ => each(time, ThreadInput::Switch(switch)),
             }
             let latest = gaps.latest.entry(processor).or_insert(time);
             *latest = time.max(*latest);
         }
-        Found::Damaged(_) => {
+        SwitchEntry::Damaged(_) => {
             if !std::mem::replace(&mut gaps.is_damaged, true) {
-                each(gaps.mark, Step::GapBegin(gaps.mark, any));
+                each(gaps.mark, ThreadInput::GapBegin(gaps.mark, any));
             }
         }
     });
     // From here on nobody recorded.
-    each(gaps.mark, Step::GapBegin(gaps.mark, any));
+    each(gaps.mark, ThreadInput::GapBegin(gaps.mark, any));
 }
 
 /// Calls `each` with what the threads of a file did, by the machine's monotonic clock.
 ///
 /// # Errors
 /// When a temporary file in `directory` cannot be written or read, or `each` fails.
-pub(crate) fn threads(
+pub(crate) fn for_each_thread_event(
     log: &SwitchLog,
     budget: &MemoryBudget,
     directory: &Path,
@@ -161,48 +163,51 @@ pub(crate) fn threads(
 ) -> Result<(), PathError> {
     let mut sorter = ExternalSorter::new(budget, directory, SORTED_AT_ONCE);
     let mut result = Ok(());
-    steps(log, |time, step| {
-        if let Some(row) = StepRow::of(time, &step).filter(|_| result.is_ok()) {
+    for_each_input(log, |time, step| {
+        if let Some(row) = ThreadInputRow::from_input(time, &step).filter(|_| result.is_ok()) {
             result = sorter.push(row);
         }
     });
     result?;
     let (sorted, failed) = (sorter.finish(), ReadFailure::default());
-    let mut threads = Threads::default();
+    let mut threads = ThreadTracker::default();
     for row in sorted.iter(&failed) {
         let mut result = Ok(());
-        threads.step(row.step(), &mut |event| {
+        threads.apply_input(row.to_input(), &mut |event| {
             if result.is_ok() {
                 result = each(event);
             }
         });
         result?;
     }
-    failed.check()
+    failed.check_failure()
 }
 
 #[cfg(test)]
 mod tests {
-    use socket_log::switches::{About, SwitchWriter};
+    use socket_log::switches::{SwitchFileHeader, SwitchWriter};
 
     use super::*;
-    use crate::resources::threads::Change;
+    use crate::resources::threads::ThreadChange;
 
-    fn of(time: i64, thread: u32, processor: u16, event: SwitchEvent) -> Switch {
-        Switch { time, processor, thread, process: 10, event }
+    fn switch_record(time: i64, thread: u32, processor: u16, event: SwitchEvent) -> ThreadSwitch {
+        ThreadSwitch { time, processor, thread, process: 10, event }
     }
 
-    fn mark(time: i64) -> Switch {
-        let (processor, event) = (Switch::ANY_PROCESSOR, SwitchEvent::Mark);
-        Switch { time, processor, thread: 0, process: 0, event }
+    fn mark(time: i64) -> ThreadSwitch {
+        let (processor, event) = (ThreadSwitch::ANY_PROCESSOR, SwitchEvent::Mark);
+        ThreadSwitch { time, processor, thread: 0, process: 0, event }
     }
 
     /// Time, thread and change of what a file with these records tells; `damage` is the place of a
     /// record that is damaged.
-    fn told(switches: &[Switch], damage: Option<usize>) -> Vec<(i64, u32, Change)> {
+    fn changes_in_file(
+        switches: &[ThreadSwitch],
+        damage: Option<usize>,
+    ) -> Vec<(i64, u32, ThreadChange)> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("1-1.switches");
-        let about = About { monotonic: 100, ..About::default() };
+        let about = SwitchFileHeader { monotonic: 100, ..SwitchFileHeader::default() };
         let mut writer = SwitchWriter::create(&path, &about).unwrap();
         switches.iter().for_each(|switch| writer.push(switch));
         writer.flush(0).unwrap();
@@ -213,7 +218,7 @@ mod tests {
         let log = SwitchLog::from_bytes(&path, bytes).unwrap();
         let budget = MemoryBudget::new(1 << 20);
         let mut found = Vec::new();
-        threads(&log, &budget, directory.path(), |event| {
+        for_each_thread_event(&log, &budget, directory.path(), |event| {
             found.push((event.time, event.thread, event.change));
             Ok(())
         })
@@ -221,71 +226,71 @@ mod tests {
         found
     }
 
-    const OUT: Change = Change::Out { preempted: false };
+    const OUT: ThreadChange = ThreadChange::Out { preempted: false };
 
     #[test]
     fn records_of_several_processors_come_in_the_order_of_time() {
         let switches = [
-            of(200, 11, 0, SwitchEvent::In),
-            of(300, 11, 0, SwitchEvent::Out { preempted: false }),
-            of(250, 12, 1, SwitchEvent::In),
-            of(400, 11, 1, SwitchEvent::In),
+            switch_record(200, 11, 0, SwitchEvent::In),
+            switch_record(300, 11, 0, SwitchEvent::Out { preempted: false }),
+            switch_record(250, 12, 1, SwitchEvent::In),
+            switch_record(400, 11, 1, SwitchEvent::In),
             mark(500),
         ];
         let expected = [
-            (200, 11, Change::In),
-            (250, 12, Change::In),
+            (200, 11, ThreadChange::In),
+            (250, 12, ThreadChange::In),
             (300, 11, OUT),
-            (400, 11, Change::In),
+            (400, 11, ThreadChange::In),
             // Nobody recorded from here on.
-            (500, 11, Change::Unknown),
-            (500, 12, Change::Unknown),
+            (500, 11, ThreadChange::Unknown),
+            (500, 12, ThreadChange::Unknown),
         ];
-        assert_eq!(told(&switches, None), expected);
+        assert_eq!(changes_in_file(&switches, None), expected);
     }
 
     #[test]
     fn around_lost_records_nothing_is_known() {
         let switches = [
-            of(200, 11, 0, SwitchEvent::In),
-            of(210, 12, 1, SwitchEvent::In),
-            of(300, 0, 0, SwitchEvent::Lost { records: 3 }),
-            of(350, 11, 0, SwitchEvent::In),
+            switch_record(200, 11, 0, SwitchEvent::In),
+            switch_record(210, 12, 1, SwitchEvent::In),
+            switch_record(300, 0, 0, SwitchEvent::Lost { records: 3 }),
+            switch_record(350, 11, 0, SwitchEvent::In),
             mark(500),
         ];
         let expected = [
-            (200, 11, Change::In),
-            (200, 11, Change::Unknown),
-            (210, 12, Change::In),
-            (350, 11, Change::In),
-            (500, 11, Change::Unknown),
-            (500, 12, Change::Unknown),
+            (200, 11, ThreadChange::In),
+            (200, 11, ThreadChange::Unknown),
+            (210, 12, ThreadChange::In),
+            (350, 11, ThreadChange::In),
+            (500, 11, ThreadChange::Unknown),
+            (500, 12, ThreadChange::Unknown),
         ];
-        assert_eq!(told(&switches, None), expected);
+        assert_eq!(changes_in_file(&switches, None), expected);
         // Up to the mark it is known what they did.
         let marked = [switches[0], switches[1], mark(260), switches[2], switches[3], mark(500)];
-        assert!(told(&marked, None).contains(&(260, 11, Change::Unknown)));
+        assert!(changes_in_file(&marked, None).contains(&(260, 11, ThreadChange::Unknown)));
     }
 
     #[test]
     fn a_damaged_record_leaves_all_unknown_from_the_mark_before_to_the_one_behind() {
         let switches = [
-            of(200, 11, 0, SwitchEvent::In),
+            switch_record(200, 11, 0, SwitchEvent::In),
             mark(220),
-            of(240, 11, 0, SwitchEvent::Out { preempted: false }),
-            of(260, 11, 0, SwitchEvent::In),
+            switch_record(240, 11, 0, SwitchEvent::Out { preempted: false }),
+            switch_record(260, 11, 0, SwitchEvent::In),
             mark(300),
-            of(400, 11, 0, SwitchEvent::Out { preempted: false }),
+            switch_record(400, 11, 0, SwitchEvent::Out { preempted: false }),
             mark(500),
         ];
         let expected = [
-            (200, 11, Change::In),
-            (220, 11, Change::Unknown),
-            (260, 11, Change::In),
-            (260, 11, Change::Unknown),
+            (200, 11, ThreadChange::In),
+            (220, 11, ThreadChange::Unknown),
+            (260, 11, ThreadChange::In),
+            (260, 11, ThreadChange::Unknown),
             (400, 11, OUT),
-            (500, 11, Change::Unknown),
+            (500, 11, ThreadChange::Unknown),
         ];
-        assert_eq!(told(&switches, Some(2)), expected);
+        assert_eq!(changes_in_file(&switches, Some(2)), expected);
     }
 }

@@ -3,14 +3,15 @@
 //! between could be missing.
 
 use rustc_hash::FxHashMap;
-use socket_log::switches::{Switch, SwitchEvent};
+use socket_log::switches::{SwitchEvent, ThreadSwitch};
 
 /// What comes in, in the order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum ThreadInput {
     /// A record of the file.
-    Switch(Switch),
-    /// From this time on records of the processor are missing ([`Switch::ANY_PROCESSOR`]: of any).
+    Switch(ThreadSwitch),
+    /// From this time on records of the processor are missing ([`ThreadSwitch::ANY_PROCESSOR`]: of
+    /// any).
     GapBegin(i64, u16),
     /// From this time on they are no longer missing.
     GapEnd(u16),
@@ -23,12 +24,12 @@ pub(crate) struct ThreadEvent {
     pub(crate) thread: u32,
     pub(crate) process: u32,
     pub(crate) processor: u16,
-    pub(crate) change: Change,
+    pub(crate) change: ThreadChange,
 }
 
 /// How a thread goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum ThreadChange {
     /// It runs.
     In,
     /// It does not run any more; whether it still could.
@@ -45,120 +46,131 @@ pub(crate) enum Change {
 
 /// The threads that are alive.
 #[derive(Debug, Default)]
-pub(crate) struct Threads {
-    all: FxHashMap<u32, Thread>,
+pub(crate) struct ThreadTracker {
+    all: FxHashMap<u32, TrackedThread>,
     /// Processors whose records are missing now, each as often as it began to be so.
     gaps: Vec<u16>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Thread {
+struct TrackedThread {
     process: u32,
-    state: State,
+    state: TrackedThreadState,
     /// Time and processor of the last change.
     since: i64,
     processor: u16,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum TrackedThreadState {
     Running,
     Waiting,
     Unknown,
 }
 
-impl Threads {
+impl ThreadTracker {
     /// Takes the next step, and calls `each` with what follows from it. Only
-    /// [`Change::Unknown`] can be of a time before that of the step.
-    pub(crate) fn step(&mut self, step: Step, each: &mut impl FnMut(ThreadEvent)) {
+    /// [`ThreadChange::Unknown`] can be of a time before that of the step.
+    pub(crate) fn apply_input(&mut self, step: ThreadInput, each: &mut impl FnMut(ThreadEvent)) {
         match step {
-            Step::GapBegin(time, processor) => {
+            ThreadInput::GapBegin(time, processor) => {
                 self.gaps.push(processor);
-                self.forget(time, processor, each);
+                self.forget_processor(time, processor, each);
             }
-            Step::GapEnd(processor) => {
+            ThreadInput::GapEnd(processor) => {
                 if let Some(place) = self.gaps.iter().position(|gap| *gap == processor) {
                     self.gaps.swap_remove(place);
                 }
             }
-            Step::Switch(switch) => self.switch(&switch, each),
+            ThreadInput::Switch(switch) => self.apply_switch(&switch, each),
         }
     }
 
     /// From `time` on nothing is known of those that could be on `processor` then.
-    fn forget(&mut self, time: i64, processor: u16, each: &mut impl FnMut(ThreadEvent)) {
-        let mut found: Vec<(u32, &mut Thread)> =
+    fn forget_processor(&mut self, time: i64, processor: u16, each: &mut impl FnMut(ThreadEvent)) {
+        let mut found: Vec<(u32, &mut TrackedThread)> =
             self.all.iter_mut().map(|(id, thread)| (*id, thread)).collect();
         found.sort_unstable_by_key(|(id, _)| *id);
         for (id, thread) in found {
-            let is_elsewhere = thread.state == State::Running
-                && processor != Switch::ANY_PROCESSOR
+            let is_elsewhere = thread.state == TrackedThreadState::Running
+                && processor != ThreadSwitch::ANY_PROCESSOR
                 && thread.processor != processor;
             if !is_elsewhere {
-                thread.unknown(id, time, each);
+                thread.emit_unknown(id, time, each);
             }
         }
     }
 
-    fn switch(&mut self, switch: &Switch, each: &mut impl FnMut(ThreadEvent)) {
-        let Switch { time, processor, thread: id, process, event } = *switch;
-        let mut tell = |process: u32, change: Change| {
+    fn apply_switch(&mut self, switch: &ThreadSwitch, each: &mut impl FnMut(ThreadEvent)) {
+        let ThreadSwitch { time, processor, thread: id, process, event } = *switch;
+        let mut tell = |process: u32, change: ThreadChange| {
             each(ThreadEvent { time, thread: id, process, processor, change });
         };
         let (process, state) = match event {
             SwitchEvent::Lost { .. } | SwitchEvent::Mark => return,
             SwitchEvent::Name(name) => {
                 let process = self.all.get(&id).map_or(0, |thread| thread.process);
-                return tell(process, Change::Name(name));
+                return tell(process, ThreadChange::Name(name));
             }
             SwitchEvent::Exit => {
                 let process = self.all.remove(&id).map_or(process, |thread| thread.process);
-                return tell(process, Change::Exit);
+                return tell(process, ThreadChange::Exit);
             }
             SwitchEvent::Start { creator } => {
-                tell(process, Change::Start { creator });
-                (process, State::Waiting)
+                tell(process, ThreadChange::Start { creator });
+                (process, TrackedThreadState::Waiting)
             }
             SwitchEvent::Exec => {
-                self.exec(switch, each);
-                (process, State::Running)
+                self.apply_exec(switch, each);
+                (process, TrackedThreadState::Running)
             }
             SwitchEvent::In => {
-                self.check(id, State::Running, each);
-                each(ThreadEvent { time, thread: id, process, processor, change: Change::In });
-                (process, State::Running)
+                self.check_state(id, TrackedThreadState::Running, each);
+                each(ThreadEvent {
+                    time,
+                    thread: id,
+                    process,
+                    processor,
+                    change: ThreadChange::In,
+                });
+                (process, TrackedThreadState::Running)
             }
             SwitchEvent::Out { preempted } => {
-                self.check(id, State::Waiting, each);
-                let change = Change::Out { preempted };
+                self.check_state(id, TrackedThreadState::Waiting, each);
+                let change = ThreadChange::Out { preempted };
                 each(ThreadEvent { time, thread: id, process, processor, change });
-                (process, State::Waiting)
+                (process, TrackedThreadState::Waiting)
             }
         };
-        let mut thread = Thread { process, state, since: time, processor };
+        let mut thread = TrackedThread { process, state, since: time, processor };
         let is_in_a_gap = match state {
-            State::Running => {
-                self.gaps.iter().any(|gap| *gap == processor || *gap == Switch::ANY_PROCESSOR)
+            TrackedThreadState::Running => {
+                self.gaps.iter().any(|gap| *gap == processor || *gap == ThreadSwitch::ANY_PROCESSOR)
             }
             _ => !self.gaps.is_empty(),
         };
         if is_in_a_gap {
-            thread.unknown(id, time, each);
+            thread.emit_unknown(id, time, each);
         }
         self.all.insert(id, thread);
     }
 
     /// A thread that comes into the state that it is in already has left it meanwhile.
-    fn check(&mut self, id: u32, state: State, each: &mut impl FnMut(ThreadEvent)) {
+    fn check_state(
+        &mut self,
+        id: u32,
+        state: TrackedThreadState,
+        each: &mut impl FnMut(ThreadEvent),
+    ) {
         if let Some(thread) = self.all.get_mut(&id).filter(|thread| thread.state == state) {
             let since = thread.since;
-            thread.unknown(id, since, each);
+            thread.emit_unknown(id, since, each);
         }
     }
 
     /// A process becomes another program: it has one thread, which runs.
-    fn exec(&mut self, switch: &Switch, each: &mut impl FnMut(ThreadEvent)) {
-        let Switch { time, processor, thread: id, process, .. } = *switch;
+    fn apply_exec(&mut self, switch: &ThreadSwitch, each: &mut impl FnMut(ThreadEvent)) {
+        let ThreadSwitch { time, processor, thread: id, process, .. } = *switch;
         let mut ended: Vec<u32> = Vec::new();
         self.all.retain(|other, thread| {
             let is_left = *other == id || thread.process != process;
@@ -169,25 +181,24 @@ impl Threads {
         });
         ended.sort_unstable();
         for thread in ended {
-            each(ThreadEvent { time, thread, process, processor, change: Change::Exit });
+            each(ThreadEvent { time, thread, process, processor, change: ThreadChange::Exit });
         }
-        let runs = self
-            .all
-            .get(&id)
-            .is_some_and(|thread| thread.state == State::Running && thread.processor == processor);
+        let runs = self.all.get(&id).is_some_and(|thread| {
+            thread.state == TrackedThreadState::Running && thread.processor == processor
+        });
         if !runs {
-            each(ThreadEvent { time, thread: id, process, processor, change: Change::In });
+            each(ThreadEvent { time, thread: id, process, processor, change: ThreadChange::In });
         }
     }
 }
 
-impl Thread {
-    fn unknown(&mut self, id: u32, time: i64, each: &mut impl FnMut(ThreadEvent)) {
-        if self.state == State::Unknown {
+impl TrackedThread {
+    fn emit_unknown(&mut self, id: u32, time: i64, each: &mut impl FnMut(ThreadEvent)) {
+        if self.state == TrackedThreadState::Unknown {
             return;
         }
-        self.state = State::Unknown;
-        let (process, processor, change) = (self.process, self.processor, Change::Unknown);
+        self.state = TrackedThreadState::Unknown;
+        let (process, processor, change) = (self.process, self.processor, ThreadChange::Unknown);
         each(ThreadEvent { time, thread: id, process, processor, change });
     }
 }
@@ -200,15 +211,15 @@ mod tests {
     const PREEMPTED: SwitchEvent = SwitchEvent::Out { preempted: true };
 
     /// A record of thread `thread` of process 10.
-    fn of(time: i64, thread: u32, processor: u16, event: SwitchEvent) -> Step {
-        Step::Switch(Switch { time, processor, thread, process: 10, event })
+    fn switch_input(time: i64, thread: u32, processor: u16, event: SwitchEvent) -> ThreadInput {
+        ThreadInput::Switch(ThreadSwitch { time, processor, thread, process: 10, event })
     }
 
     /// Time, thread and change of what follows.
-    fn told(steps: &[Step]) -> Vec<(i64, u32, Change)> {
-        let (mut threads, mut found) = (Threads::default(), Vec::new());
+    fn changes_after(steps: &[ThreadInput]) -> Vec<(i64, u32, ThreadChange)> {
+        let (mut threads, mut found) = (ThreadTracker::default(), Vec::new());
         for step in steps {
-            threads.step(*step, &mut |event| {
+            threads.apply_input(*step, &mut |event| {
                 found.push((event.time, event.thread, event.change));
             });
         }
@@ -218,103 +229,103 @@ mod tests {
     #[test]
     fn a_thread_begins_runs_waits_and_ends() {
         let steps = [
-            of(1, 11, 0, SwitchEvent::Start { creator: 10 }),
-            of(2, 11, 1, SwitchEvent::In),
-            of(3, 11, 1, PREEMPTED),
-            of(4, 11, 0, SwitchEvent::In),
-            of(5, 11, 0, OUT),
-            of(6, 11, 0, SwitchEvent::In),
-            of(7, 11, 0, SwitchEvent::Exit),
+            switch_input(1, 11, 0, SwitchEvent::Start { creator: 10 }),
+            switch_input(2, 11, 1, SwitchEvent::In),
+            switch_input(3, 11, 1, PREEMPTED),
+            switch_input(4, 11, 0, SwitchEvent::In),
+            switch_input(5, 11, 0, OUT),
+            switch_input(6, 11, 0, SwitchEvent::In),
+            switch_input(7, 11, 0, SwitchEvent::Exit),
         ];
         let expected = [
-            (1, 11, Change::Start { creator: 10 }),
-            (2, 11, Change::In),
-            (3, 11, Change::Out { preempted: true }),
-            (4, 11, Change::In),
-            (5, 11, Change::Out { preempted: false }),
-            (6, 11, Change::In),
-            (7, 11, Change::Exit),
+            (1, 11, ThreadChange::Start { creator: 10 }),
+            (2, 11, ThreadChange::In),
+            (3, 11, ThreadChange::Out { preempted: true }),
+            (4, 11, ThreadChange::In),
+            (5, 11, ThreadChange::Out { preempted: false }),
+            (6, 11, ThreadChange::In),
+            (7, 11, ThreadChange::Exit),
         ];
-        assert_eq!(told(&steps), expected);
+        assert_eq!(changes_after(&steps), expected);
     }
 
     #[test]
     fn a_gap_of_a_processor_leaves_known_what_runs_on_another() {
         let steps = [
-            of(1, 11, 0, SwitchEvent::In),
-            of(1, 12, 1, SwitchEvent::In),
-            of(2, 13, 1, OUT),
-            Step::GapBegin(3, 0),
+            switch_input(1, 11, 0, SwitchEvent::In),
+            switch_input(1, 12, 1, SwitchEvent::In),
+            switch_input(2, 13, 1, OUT),
+            ThreadInput::GapBegin(3, 0),
             // It may have run on processor 0 from here on.
-            of(4, 12, 1, OUT),
-            Step::GapEnd(0),
-            of(5, 13, 0, SwitchEvent::In),
-            of(6, 11, 0, OUT),
-            of(7, 13, 0, OUT),
+            switch_input(4, 12, 1, OUT),
+            ThreadInput::GapEnd(0),
+            switch_input(5, 13, 0, SwitchEvent::In),
+            switch_input(6, 11, 0, OUT),
+            switch_input(7, 13, 0, OUT),
         ];
-        let out = Change::Out { preempted: false };
+        let out = ThreadChange::Out { preempted: false };
         let expected = [
-            (1, 11, Change::In),
-            (1, 12, Change::In),
+            (1, 11, ThreadChange::In),
+            (1, 12, ThreadChange::In),
             (2, 13, out),
-            (3, 11, Change::Unknown),
-            (3, 13, Change::Unknown),
+            (3, 11, ThreadChange::Unknown),
+            (3, 13, ThreadChange::Unknown),
             (4, 12, out),
-            (4, 12, Change::Unknown),
-            (5, 13, Change::In),
+            (4, 12, ThreadChange::Unknown),
+            (5, 13, ThreadChange::In),
             (6, 11, out),
             (7, 13, out),
         ];
-        assert_eq!(told(&steps), expected);
+        assert_eq!(changes_after(&steps), expected);
     }
 
     #[test]
     fn where_the_recording_ends_nothing_is_known_any_more() {
         let steps = [
-            of(1, 11, 0, SwitchEvent::In),
-            Step::GapBegin(2, Switch::ANY_PROCESSOR),
-            of(3, 12, 1, SwitchEvent::In),
-            of(4, 12, 1, SwitchEvent::Exit),
+            switch_input(1, 11, 0, SwitchEvent::In),
+            ThreadInput::GapBegin(2, ThreadSwitch::ANY_PROCESSOR),
+            switch_input(3, 12, 1, SwitchEvent::In),
+            switch_input(4, 12, 1, SwitchEvent::Exit),
         ];
         let expected = [
-            (1, 11, Change::In),
-            (2, 11, Change::Unknown),
-            (3, 12, Change::In),
-            (3, 12, Change::Unknown),
-            (4, 12, Change::Exit),
+            (1, 11, ThreadChange::In),
+            (2, 11, ThreadChange::Unknown),
+            (3, 12, ThreadChange::In),
+            (3, 12, ThreadChange::Unknown),
+            (4, 12, ThreadChange::Exit),
         ];
-        assert_eq!(told(&steps), expected);
+        assert_eq!(changes_after(&steps), expected);
     }
 
     #[test]
     fn a_record_that_is_missing_without_a_word_is_noticed() {
         let steps = [
-            of(1, 11, 0, SwitchEvent::In),
-            of(5, 11, 1, SwitchEvent::In),
-            of(6, 11, 1, OUT),
-            of(9, 11, 1, OUT),
+            switch_input(1, 11, 0, SwitchEvent::In),
+            switch_input(5, 11, 1, SwitchEvent::In),
+            switch_input(6, 11, 1, OUT),
+            switch_input(9, 11, 1, OUT),
         ];
-        let out = Change::Out { preempted: false };
+        let out = ThreadChange::Out { preempted: false };
         let expected = [
-            (1, 11, Change::In),
-            (1, 11, Change::Unknown),
-            (5, 11, Change::In),
+            (1, 11, ThreadChange::In),
+            (1, 11, ThreadChange::Unknown),
+            (5, 11, ThreadChange::In),
             (6, 11, out),
-            (6, 11, Change::Unknown),
+            (6, 11, ThreadChange::Unknown),
             (9, 11, out),
         ];
-        assert_eq!(told(&steps), expected);
+        assert_eq!(changes_after(&steps), expected);
     }
 
     #[test]
     fn a_new_program_ends_the_other_threads_and_goes_on_running() {
         let steps = [
-            of(1, 10, 0, SwitchEvent::In),
-            of(2, 11, 1, SwitchEvent::Start { creator: 10 }),
-            of(3, 11, 1, SwitchEvent::In),
-            of(4, 10, 0, SwitchEvent::Exec),
-            of(5, 10, 0, OUT),
-            Step::Switch(Switch {
+            switch_input(1, 10, 0, SwitchEvent::In),
+            switch_input(2, 11, 1, SwitchEvent::Start { creator: 10 }),
+            switch_input(3, 11, 1, SwitchEvent::In),
+            switch_input(4, 10, 0, SwitchEvent::Exec),
+            switch_input(5, 10, 0, OUT),
+            ThreadInput::Switch(ThreadSwitch {
                 time: 6,
                 processor: 1,
                 thread: 20,
@@ -323,13 +334,13 @@ mod tests {
             }),
         ];
         let expected = [
-            (1, 10, Change::In),
-            (2, 11, Change::Start { creator: 10 }),
-            (3, 11, Change::In),
-            (4, 11, Change::Exit),
-            (5, 10, Change::Out { preempted: false }),
-            (6, 20, Change::In),
+            (1, 10, ThreadChange::In),
+            (2, 11, ThreadChange::Start { creator: 10 }),
+            (3, 11, ThreadChange::In),
+            (4, 11, ThreadChange::Exit),
+            (5, 10, ThreadChange::Out { preempted: false }),
+            (6, 20, ThreadChange::In),
         ];
-        assert_eq!(told(&steps), expected);
+        assert_eq!(changes_after(&steps), expected);
     }
 }

@@ -3,14 +3,14 @@
 use message_trace::Message;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::absent::NIL;
-use crate::rows::row::{Common, Key, Row, Slot};
+use crate::rows::row::{CommonClock, MessageRow, MessageSlot, RowKey};
+use crate::sentinels::NIL;
 
 /// An imported message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct ImportedRow {
-    pub(crate) row: Row,
+    pub(crate) row: MessageRow,
     /// `send_ts` and `recv_ts` as the import has them; [`NIL`]: the host's own time is to be put on
     /// the common clock.
     pub(crate) common: [i64; 2],
@@ -20,8 +20,8 @@ pub(crate) struct ImportedRow {
 
 impl ImportedRow {
     /// By what rows are sorted. `slot` is the row's.
-    pub(crate) fn key(&self, slot: &Slot, common: &Common) -> Key {
-        let (time, rest) = self.row.key(slot, common);
+    pub(crate) fn row_key(&self, slot: &MessageSlot, common: &CommonClock) -> RowKey {
+        let (time, rest) = self.row.row_key(slot, common);
         match self.common {
             [NIL, NIL] => (time, rest),
             // What is not said is of the host's own clock, and comes before what is known of the
@@ -33,14 +33,14 @@ impl ImportedRow {
     }
 
     /// What orders rows of equal keys.
-    pub(crate) fn content(&self) -> impl Ord + use<> {
-        let Row { times, bytes, nodes, tids, parts_and_flags, .. } = self.row;
+    pub(crate) fn tie_breaker(&self) -> impl Ord + use<> {
+        let MessageRow { times, bytes, nodes, tids, parts_and_flags, .. } = self.row;
         (times, self.common, bytes, nodes, tids, parts_and_flags)
     }
 
     /// The row as a message. `slot` is the row's.
-    pub(crate) fn message(&self, slot: &Slot, common: &Common) -> Message {
-        let message = self.row.message(slot, None, common);
+    pub(crate) fn to_message(&self, slot: &MessageSlot, common: &CommonClock) -> Message {
+        let message = self.row.to_message(slot, None, common);
         let [sent, received] = self.common.map(|time| Some(time).filter(|time| *time != NIL));
         Message {
             send_ts: sent.or(message.send_ts),

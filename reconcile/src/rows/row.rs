@@ -1,20 +1,22 @@
-//! Messages on their way into the trace: a row holds what is its own, a [`Slot`] what it shares
-//! with the others of its flow. Times are those of the hosts' own clocks until all messages are
-//! matched, as only then the clocks are known.
+//! Messages on their way into the trace: a row holds what is its own, a [`MessageSlot`] what it
+//! shares with the others of its flow. Times are those of the hosts' own clocks until all messages
+//! are matched, as only then the clocks are known.
 
-use clocks::Clocks;
-use message_trace::{Connect, End, EndpointId, Ends, Message, NodeId, Protocol};
+use clocks::ClockModel;
+use message_trace::{
+    ConnectSpan, EndPair, EndpointId, Message, NodeEnd, NodeId, TransportProtocol,
+};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::absent::{NIL, NONE};
 use crate::calls::{CallSpan, FlowMessage};
-use crate::connections::connecting::Connecting;
-use crate::rows::begun::Begun;
+use crate::connections::connection_setup::ConnectionSetup;
+use crate::rows::operation_start::OperationStart;
+use crate::sentinels::{NIL, NONE};
 
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
-pub(crate) struct Row {
+pub(crate) struct MessageRow {
     /// `send_first`, `send_last`, `recv_first`, `recv_last`; [`NIL`] where unknown.
     pub(crate) times: [i64; 4],
     pub(crate) bytes: i64,
@@ -30,20 +32,21 @@ pub(crate) struct Row {
 
 /// No thread.
 pub(crate) const NO_THREAD: i32 = i32::MIN;
-/// In [`Row::parts_and_flags`]: it goes from the slot's second end to the first.
+/// In [`MessageRow::parts_and_flags`]: it goes from the slot's second end to the first.
 const BACKWARD: u32 = 1 << 31;
-/// In [`Row::parts_and_flags`]: it is the first of its connection, and tells how that was made.
+/// In [`MessageRow::parts_and_flags`]: it is the first of its connection, and tells how that was
+/// made.
 const OPENS: u32 = 1 << 30;
-/// In [`Row::parts_and_flags`]: an operation begins with it, as the sender's log tells, and as the
-/// receiver's does.
+/// In [`MessageRow::parts_and_flags`]: an operation begins with it, as the sender's log tells, and
+/// as the receiver's does.
 const BEGINS: [u32; 2] = [1 << 29, 1 << 28];
 const PARTS: u32 = (1 << 28) - 1;
 
 /// What the messages between two ends have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub(crate) struct MessageSlot {
     pub(crate) flow: i64,
-    pub(crate) protocol: Protocol,
+    pub(crate) protocol: TransportProtocol,
     /// The end that connected, and the other.
     pub(crate) ends: [SlotEnd; 2],
 }
@@ -56,17 +59,17 @@ pub(crate) struct SlotEnd {
 }
 
 /// The time by which a row is sorted, and the rest of what orders rows of equal times.
-pub(crate) type Key = (i64, u64);
+pub(crate) type RowKey = (i64, u64);
 
-impl Row {
+impl MessageRow {
     /// The row of a message of `slot` in that direction.
-    pub(crate) fn of(message: &FlowMessage, slot: u32, direction: usize) -> Row {
+    pub(crate) fn from_message(message: &FlowMessage, slot: u32, direction: usize) -> MessageRow {
         let times = |seen: Option<CallSpan>| seen.map_or([NIL; 2], |seen| [seen.first, seen.last]);
         let ([send_first, send_last], [recv_first, recv_last]) =
             (times(message.sent), times(message.received));
         let sides = [message.sent, message.received];
         let begins = [0, 1].map(|side| if message.begins[side] { BEGINS[side] } else { 0 });
-        Row {
+        MessageRow {
             times: [send_first, send_last, recv_first, recv_last],
             bytes: i64::try_from(message.bytes).unwrap_or(i64::MAX),
             slot,
@@ -81,35 +84,48 @@ impl Row {
 
     /// Where it begins an operation, as the log of that side tells (0: the sender's); `None`: that
     /// one tells none. `slot` is the row's, and `number` the message's.
-    pub(crate) fn begun(&self, slot: &Slot, side: usize, number: u64) -> Option<Begun> {
+    pub(crate) fn operation_start(
+        &self,
+        slot: &MessageSlot,
+        side: usize,
+        number: u64,
+    ) -> Option<OperationStart> {
         let time = [self.times[0], self.times[2]][side];
         let is_told = self.parts_and_flags & BEGINS[side] != 0 && time != NIL;
         let direction = usize::from(self.parts_and_flags & BACKWARD != 0);
-        let place = Begun::place(slot.protocol, self.slot, direction, self.nodes[side]);
-        is_told.then(|| Begun::new(place, side, time, number))
+        let place =
+            OperationStart::operation_place(slot.protocol, self.slot, direction, self.nodes[side]);
+        is_told.then(|| OperationStart::new(place, side, time, number))
     }
 
     /// The row of a message of `slot` in that direction, without bytes that were counted, of the
     /// slot's nodes.
-    pub(crate) fn between(times: [i64; 4], slot: u32, direction: usize) -> Row {
+    pub(crate) fn between_times(times: [i64; 4], slot: u32, direction: usize) -> MessageRow {
         let parts_and_flags = 1 | if direction == 0 { 0 } else { BACKWARD };
-        Row { times, bytes: 0, slot, nodes: [NONE; 2], tids: [NO_THREAD; 2], parts_and_flags }
+        MessageRow {
+            times,
+            bytes: 0,
+            slot,
+            nodes: [NONE; 2],
+            tids: [NO_THREAD; 2],
+            parts_and_flags,
+        }
     }
 
     /// The same row as the first of its connection, which tells how that was made.
-    pub(crate) fn opening(self) -> Row {
-        Row { parts_and_flags: self.parts_and_flags | OPENS, ..self }
+    pub(crate) fn into_opening(self) -> MessageRow {
+        MessageRow { parts_and_flags: self.parts_and_flags | OPENS, ..self }
     }
 
     /// Whether it tells how its connection was made.
-    pub(crate) fn opens(&self) -> bool {
+    pub(crate) fn is_opening(&self) -> bool {
         self.parts_and_flags & OPENS != 0
     }
 
     /// The row of the message `m`, whose nodes have these numbers.
-    pub(crate) fn of_message(m: &Message, slot: u32, nodes: [u32; 2]) -> Row {
+    pub(crate) fn from_imported(m: &Message, slot: u32, nodes: [u32; 2]) -> MessageRow {
         let backward = if m.direction == 0 { 0 } else { BACKWARD };
-        Row {
+        MessageRow {
             times: [m.send_first, m.send_last, m.recv_first, m.recv_last]
                 .map(|time| time.unwrap_or(NIL)),
             bytes: m.bytes,
@@ -121,24 +137,24 @@ impl Row {
     }
 
     /// `send_ts` or `recv_ts` (side 0 or 1).
-    fn common(&self, side: usize, time: i64, common: &Common) -> Option<i64> {
-        (time != NIL).then(|| common.time(self.nodes[side], time))
+    fn common_time(&self, side: usize, time: i64, common: &CommonClock) -> Option<i64> {
+        (time != NIL).then(|| common.time_of_node(self.nodes[side], time))
     }
 
     /// By what rows are sorted. `slot` is the row's.
-    pub(crate) fn key(&self, slot: &Slot, common: &Common) -> Key {
-        let sent = self.common(0, self.times[0], common);
-        let time = sent.or_else(|| self.common(1, self.times[3], common)).unwrap_or(NIL);
+    pub(crate) fn row_key(&self, slot: &MessageSlot, common: &CommonClock) -> RowKey {
+        let sent = self.common_time(0, self.times[0], common);
+        let time = sent.or_else(|| self.common_time(1, self.times[3], common)).unwrap_or(NIL);
         (time, (slot.flow as u64) << 1 | u64::from(self.parts_and_flags & BACKWARD != 0))
     }
 
     /// The row as a message. `slot` is the row's, and `connecting` how its connection was made, if
     /// that is known.
-    pub(crate) fn message(
+    pub(crate) fn to_message(
         &self,
-        slot: &Slot,
-        connecting: Option<&Connecting>,
-        common: &Common,
+        slot: &MessageSlot,
+        connecting: Option<&ConnectionSetup>,
+        common: &CommonClock,
     ) -> Message {
         let backward = self.parts_and_flags & BACKWARD != 0;
         let [src, dst] = if backward { [slot.ends[1], slot.ends[0]] } else { slot.ends };
@@ -148,40 +164,48 @@ impl Row {
             node => node as NodeId,
         };
         let thread = |side: usize| Some(self.tids[side]).filter(|tid| *tid != NO_THREAD);
-        let end = |side: usize, place: SlotEnd| End {
+        let end = |side: usize, place: SlotEnd| NodeEnd {
             node: node(side, place),
             endpoint: place.endpoint,
             tid: thread(side),
         };
-        let ends = Ends { src: end(0, src), dst: end(1, dst), protocol: slot.protocol };
-        let message = Message::between(ends, slot.flow, i8::from(backward))
-            .sent([own(0), own(1), self.common(0, self.times[0], common)])
-            .received([own(2), own(3), self.common(1, self.times[3], common)])
-            .carrying(self.bytes, (self.parts_and_flags & PARTS) as i32);
-        let connect = connecting.and_then(|connecting| self.connect(connecting, slot, common));
+        let ends = EndPair { src: end(0, src), dst: end(1, dst), protocol: slot.protocol };
+        let message = Message::between_ends(ends, slot.flow, i8::from(backward))
+            .with_send_times([own(0), own(1), self.common_time(0, self.times[0], common)])
+            .with_recv_times([own(2), own(3), self.common_time(1, self.times[3], common)])
+            .with_payload(self.bytes, (self.parts_and_flags & PARTS) as i32);
+        let connect =
+            connecting.and_then(|connecting| self.connection_setup(connecting, slot, common));
         Message { connect, ..message }
     }
 
     /// How the connection was made that it is the first message of.
-    fn connect(&self, connecting: &Connecting, slot: &Slot, common: &Common) -> Option<Connect> {
-        let sent = Some(self.times[0]).filter(|_| self.opens())?;
-        let own = self.common(0, sent, common)?.saturating_sub(sent);
+    fn connection_setup(
+        &self,
+        connecting: &ConnectionSetup,
+        slot: &MessageSlot,
+        common: &CommonClock,
+    ) -> Option<ConnectSpan> {
+        let sent = Some(self.times[0]).filter(|_| self.is_opening())?;
+        let own = self.common_time(0, sent, common)?.saturating_sub(sent);
         let accepting = slot.ends[1].node as u32;
-        connecting.told(sent, |accepted| common.time(accepting, accepted).saturating_sub(own))
+        connecting.setup_of_message(sent, |accepted| {
+            common.time_of_node(accepting, accepted).saturating_sub(own)
+        })
     }
 }
 
 /// The way from the times of each node's own clock to the common clock.
-pub(crate) struct Common<'a> {
-    pub(crate) clocks: &'a Clocks,
+pub(crate) struct CommonClock<'a> {
+    pub(crate) clocks: &'a ClockModel,
     /// The host of each traced node.
     pub(crate) hosts: &'a [u32],
 }
 
-impl Common<'_> {
-    fn time(&self, node: u32, time: i64) -> i64 {
+impl CommonClock<'_> {
+    fn time_of_node(&self, node: u32, time: i64) -> i64 {
         match self.hosts.get(node as usize) {
-            Some(host) => self.clocks.common(*host as usize, time),
+            Some(host) => self.clocks.common_time(*host as usize, time),
             None => time,
         }
     }

@@ -5,31 +5,34 @@
 use message_trace::PathError;
 use out_of_core::PartitionStore;
 
-use crate::rows::row::Row;
+use crate::rows::row::MessageRow;
 use crate::tuning::{ROW_BLOCK, ROWS_A_SAMPLE};
 
 /// The way of one partition's rows into the store of all.
 pub(crate) struct RowSink<'s, 'a> {
-    store: &'s PartitionStore<'a, Row>,
+    store: &'s PartitionStore<'a, MessageRow>,
     partition: usize,
-    buffer: Vec<Row>,
+    buffer: Vec<MessageRow>,
     blocks: u64,
-    taken: Taken,
+    taken: StoredRows,
 }
 
 /// What is known of the rows of a partition that went to the store.
 #[derive(Debug, Default)]
-pub(crate) struct Taken {
+pub(crate) struct StoredRows {
     pub(crate) count: u64,
-    pub(crate) sample: Vec<Row>,
+    pub(crate) sample: Vec<MessageRow>,
 }
 
 impl<'s, 'a> RowSink<'s, 'a> {
-    pub(crate) fn new(store: &'s PartitionStore<'a, Row>, partition: usize) -> RowSink<'s, 'a> {
-        RowSink { store, partition, buffer: Vec::new(), blocks: 0, taken: Taken::default() }
+    pub(crate) fn new(
+        store: &'s PartitionStore<'a, MessageRow>,
+        partition: usize,
+    ) -> RowSink<'s, 'a> {
+        RowSink { store, partition, buffer: Vec::new(), blocks: 0, taken: StoredRows::default() }
     }
 
-    pub(crate) fn push(&mut self, row: Row) -> Result<(), PathError> {
+    pub(crate) fn push(&mut self, row: MessageRow) -> Result<(), PathError> {
         if self.taken.count.is_multiple_of(ROWS_A_SAMPLE as u64) {
             self.taken.sample.push(row);
         }
@@ -39,19 +42,19 @@ impl<'s, 'a> RowSink<'s, 'a> {
             return Ok(());
         }
         let full = std::mem::replace(&mut self.buffer, Vec::with_capacity(ROW_BLOCK));
-        self.block(full)
+        self.write_block(full)
     }
 
-    fn block(&mut self, mut rows: Vec<Row>) -> Result<(), PathError> {
+    fn write_block(&mut self, mut rows: Vec<MessageRow>) -> Result<(), PathError> {
         rows.shrink_to_fit();
         self.blocks += 1;
-        self.store.push(self.partition, self.blocks, rows)
+        self.store.push_block(self.partition, self.blocks, rows)
     }
 
     /// Hands over what is left.
-    pub(crate) fn finish(mut self) -> Result<Taken, PathError> {
+    pub(crate) fn finish(mut self) -> Result<StoredRows, PathError> {
         let rest = std::mem::take(&mut self.buffer);
-        self.block(rest)?;
+        self.write_block(rest)?;
         Ok(self.taken)
     }
 }

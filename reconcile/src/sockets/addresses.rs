@@ -5,18 +5,21 @@ use std::net::IpAddr;
 use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 
-use crate::names::Names;
-use crate::sockets::socket::Socket;
+use crate::socket_names::SocketNameInterner;
+use crate::sockets::socket::KernelSocket;
 
 /// The addresses of all machines. Loopback addresses are every machine's own and not among them.
 #[derive(Debug, Default)]
-pub(crate) struct Addresses(FxHashMap<IpAddr, Vec<u32>>);
+pub(crate) struct MachineAddresses(FxHashMap<IpAddr, Vec<u32>>);
 
-impl Addresses {
-    pub(crate) fn of(names: &Names, sockets: &SpillableVec<Socket>) -> Addresses {
+impl MachineAddresses {
+    pub(crate) fn from_sockets(
+        names: &SocketNameInterner,
+        sockets: &SpillableVec<KernelSocket>,
+    ) -> MachineAddresses {
         let mut machines: FxHashMap<IpAddr, Vec<u32>> = FxHashMap::default();
         for socket in sockets.iter() {
-            let ip = names.inet(socket.local).map(|address| address.ip());
+            let ip = names.inet_address(socket.local).map(|address| address.ip());
             if let Some(ip) = ip.filter(|ip| !ip.is_unspecified() && !ip.is_loopback()) {
                 let machines = machines.entry(ip).or_default();
                 if !machines.contains(&socket.machine) {
@@ -24,18 +27,18 @@ impl Addresses {
                 }
             }
         }
-        Addresses(machines)
+        MachineAddresses(machines)
     }
 
     /// The machines known to have `ip`; none where no socket was seen to have that name.
-    pub(crate) fn machines(&self, ip: IpAddr) -> &[u32] {
+    pub(crate) fn machines_with(&self, ip: IpAddr) -> &[u32] {
         self.0.get(&ip).map_or(&[], Vec::as_slice)
     }
 
     /// Whether `ip`, which is no loopback address, can be one of `machine`: it is known to be, or
     /// nothing is known.
     pub(crate) fn may_be_on(&self, ip: IpAddr, machine: u32) -> bool {
-        let machines = self.machines(ip);
+        let machines = self.machines_with(ip);
         machines.is_empty() || machines.contains(&machine)
     }
 

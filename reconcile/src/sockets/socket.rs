@@ -4,30 +4,30 @@
 //! it as a flow of its own, and the kernel's cookie says which are the same. What they did on it is
 //! one order of calls, by the machine's clock.
 
-use message_trace::{PathError, Protocol};
+use message_trace::{PathError, TransportProtocol};
 use out_of_core::{MemoryPool, SpillableVec};
 use rustc_hash::FxHashMap;
-use socket_log::encode::Role;
+use socket_log::encode::FlowRole;
 use socket_log::layout::source;
 
-use crate::absent::NONE;
 use crate::logs::capture::LogFile;
-use crate::logs::flow_numbers::Places;
-use crate::names::NameId;
+use crate::logs::flow_numbers::FlowPlaces;
+use crate::sentinels::NONE;
+use crate::socket_names::SocketNameId;
 use crate::tuning::{SAME_CLOCK_NS, SAME_CLOCK_STRACE_NS};
 
 /// A kernel socket.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Socket {
+pub(crate) struct KernelSocket {
     pub(crate) host: u32,
     pub(crate) kernel: u32,
     pub(crate) machine: u32,
-    /// What saw its calls, one of [`source`].
+    /// What saw its calls, one of `source`.
     pub(crate) source: u32,
-    pub(crate) protocol: Protocol,
-    pub(crate) role: Role,
-    pub(crate) local: NameId,
-    pub(crate) peer: NameId,
+    pub(crate) protocol: TransportProtocol,
+    pub(crate) role: FlowRole,
+    pub(crate) local: SocketNameId,
+    pub(crate) peer: SocketNameId,
     /// The process at the other end of a unix socket, as the kernel told; 0 if unknown.
     pub(crate) peer_pid: u32,
     /// The process that connected or accepted it.
@@ -40,8 +40,8 @@ pub(crate) struct Socket {
     pub(crate) named: i64,
     /// When `connect` was called, as far as that is known, or `accept` returned.
     pub(crate) made: i64,
-    /// When `connect` returned, or [`Socket::UNDER_WAY`]; [`NIL`](crate::absent::NIL) where it is
-    /// not known when it was called.
+    /// When `connect` returned, or [`KernelSocket::UNDER_WAY`]; [`NIL`](crate::sentinels::NIL)
+    /// where it is not known when it was called.
     pub(crate) connected: i64,
     /// The process that connected or accepted it, and its thread.
     pub(crate) maker: u32,
@@ -71,13 +71,13 @@ pub(crate) struct Socket {
     pub(crate) aligned: bool,
 }
 
-impl Socket {
-    /// Stands for the time of a return that tells nothing, in [`Socket::connected`].
+impl KernelSocket {
+    /// Stands for the time of a return that tells nothing, in `KernelSocket::connected`.
     pub(crate) const UNDER_WAY: i64 = i64::MAX;
 
     /// How far apart, in nanoseconds, the two may have read one moment of their common clock;
     /// `None` where they have not one clock, so that their times cannot be compared.
-    pub(crate) fn clock_apart(&self, other: &Socket) -> Option<i64> {
+    pub(crate) fn clock_apart(&self, other: &KernelSocket) -> Option<i64> {
         let common = self.host == other.host && self.kernel == other.kernel;
         let straced = [self, other].into_iter().any(|socket| socket.source == source::STRACE);
         common.then_some(if straced { SAME_CLOCK_STRACE_NS } else { SAME_CLOCK_NS })
@@ -86,27 +86,31 @@ impl Socket {
 
 /// All sockets, and how the logs' calls get to them.
 #[derive(Debug, Default)]
-pub(crate) struct Sockets {
-    pub(crate) all: SpillableVec<Socket>,
+pub(crate) struct KernelSockets {
+    pub(crate) all: SpillableVec<KernelSocket>,
     /// By flow: its number in its log, and the socket it is of.
     pub(crate) of_flow: SpillableVec<(u32, u32)>,
     /// The peers, in the order of time, of datagram sockets that had more than one.
-    pub(crate) peers: FxHashMap<u32, Vec<(i64, NameId)>>,
+    pub(crate) peers: FxHashMap<u32, Vec<(i64, SocketNameId)>>,
 }
 
-impl Sockets {
+impl KernelSockets {
     /// The sockets of the flows of a log, by the flows' numbers there.
-    pub(crate) fn places(&self, log: &LogFile) -> Places {
-        let mut places = Places::default();
+    pub(crate) fn places_of_log(&self, log: &LogFile) -> FlowPlaces {
+        let mut places = FlowPlaces::default();
         let flows = log.flows.start as usize..log.flows.end as usize;
         for (number, socket) in self.of_flow.range(flows).filter(|flow| flow.1 != NONE) {
-            places.of(*number, || *socket);
+            places.get_or_insert(*number, || *socket);
         }
         places
     }
 
     /// Leaves out the sockets of `places`, which are sorted, and their calls.
-    pub(crate) fn remove(&mut self, places: &[u32], pool: &MemoryPool) -> Result<(), PathError> {
+    pub(crate) fn remove_sockets(
+        &mut self,
+        places: &[u32],
+        pool: &MemoryPool,
+    ) -> Result<(), PathError> {
         if places.is_empty() {
             return Ok(());
         }
@@ -123,7 +127,8 @@ impl Sockets {
         let peers = std::mem::take(&mut self.peers);
         self.peers = peers.into_iter().map(|(socket, peers)| (renumbered(socket), peers)).collect();
         let kept = self.all.iter().zip(numbers.iter()).filter(|(_, number)| **number != NONE);
-        let kept = kept.map(|(socket, _)| Socket { pair: renumbered(socket.pair), ..*socket });
+        let kept =
+            kept.map(|(socket, _)| KernelSocket { pair: renumbered(socket.pair), ..*socket });
         self.all = SpillableVec::collect(pool, kept)?;
         Ok(())
     }

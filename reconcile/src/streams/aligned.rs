@@ -9,15 +9,15 @@
 //! together.
 //!
 //! What comes of it are counts as the kernel has them of TCP, from an arbitrary place on, which
-//! [`CountedWays`](super::counted::CountedWays) takes.
+//! [`CountedWays`](super::counted_streams::CountedStreams) takes.
 
 use message_trace::PathError;
 
 use super::epochs::{Epoch, Epochs};
 use super::looks::{self, Cell};
-use crate::calls::Transfer;
-use crate::streams::tally::Tally;
-use crate::streams::ways::Ways;
+use crate::calls::StreamTransfer;
+use crate::streams::call_streams::CallStreams;
+use crate::streams::tally::CallTally;
 
 /// The calls of such a connection, with counts.
 pub(crate) struct AlignedWays<'a, W> {
@@ -26,8 +26,8 @@ pub(crate) struct AlignedWays<'a, W> {
     counts: [Vec<(i64, u64)>; 4],
 }
 
-impl<'a, W: Ways> AlignedWays<'a, W> {
-    /// The calls of `ways` of which one end alone was recorded, so that nothing has to be counted.
+impl<'a, W: CallStreams> AlignedWays<'a, W> {
+    /// The calls of `ways` whose one end alone was recorded, so that nothing has to be counted.
     pub(crate) fn of_one_end(ways: &'a W) -> AlignedWays<'a, W> {
         AlignedWays { ways, counts: Default::default() }
     }
@@ -115,7 +115,7 @@ impl Places {
         }
     }
 
-    /// Gives a place to two epochs of which the receiver's begins `apart` bytes later. `None` where
+    /// Gives a place to two epochs, where the receiver's begins `apart` bytes later. `None` where
     /// that contradicts what is known.
     fn put(&mut self, epochs: [usize; 2], apart: i64) -> Option<()> {
         (0..2).for_each(|side| self.put_before(side, epochs[side]));
@@ -150,23 +150,23 @@ impl Places {
     }
 }
 
-impl<W: Ways> Ways for AlignedWays<'_, W> {
-    fn calls(&self, way: usize) -> impl Iterator<Item = Transfer> {
+impl<W: CallStreams> CallStreams for AlignedWays<'_, W> {
+    fn calls(&self, way: usize) -> impl Iterator<Item = StreamTransfer> {
         let counts = self.counts.get(way).map_or(&[][..], Vec::as_slice);
         let mut counts = counts.iter().copied().peekable();
         let calls = self.ways.calls(way).filter(|call| !call.is_mark());
         calls.flat_map(move |call| {
             let mut latest = None;
             while let Some((_, count)) = counts.next_if(|(begin, _)| *begin <= call.time) {
-                latest = Some(Transfer::counted_from(call.time, count));
+                latest = Some(StreamTransfer::counted_from(call.time, count));
             }
             latest.into_iter().chain([call])
         })
     }
 
-    fn tally(&self, way: usize) -> Tally {
-        let mut tally = Tally::default();
-        self.calls(way).for_each(|call| tally.add(&call));
+    fn tally(&self, way: usize) -> CallTally {
+        let mut tally = CallTally::default();
+        self.calls(way).for_each(|call| tally.add_call(&call));
         tally
     }
 
@@ -178,19 +178,19 @@ impl<W: Ways> Ways for AlignedWays<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::streams::counted::CountedWays;
+    use crate::streams::counted_streams::CountedStreams;
 
     /// The four ways of a connection.
-    struct Given([Vec<Transfer>; 4]);
+    struct Given([Vec<StreamTransfer>; 4]);
 
-    impl Ways for Given {
-        fn calls(&self, way: usize) -> impl Iterator<Item = Transfer> {
+    impl CallStreams for Given {
+        fn calls(&self, way: usize) -> impl Iterator<Item = StreamTransfer> {
             self.0[way].iter().copied()
         }
 
-        fn tally(&self, way: usize) -> Tally {
-            let mut tally = Tally::default();
-            self.calls(way).for_each(|call| tally.add(&call));
+        fn tally(&self, way: usize) -> CallTally {
+            let mut tally = CallTally::default();
+            self.calls(way).for_each(|call| tally.add_call(&call));
             tally
         }
 
@@ -206,8 +206,8 @@ mod tests {
     /// A direction from one end to the other, of recordings (processes) of each. Times are in
     /// microseconds: `s 0 100..110 50` is a send in recording 0, `r` a receive, `l 0 100 7` a look
     /// at a queue of 7 bytes. Receives and looks of a number behind a slash are of that thread.
-    fn direction(text: &str) -> [Vec<Transfer>; 2] {
-        let mut ways: [Vec<Transfer>; 2] = Default::default();
+    fn direction(text: &str) -> [Vec<StreamTransfer>; 2] {
+        let mut ways: [Vec<StreamTransfer>; 2] = Default::default();
         for line in text.split(';') {
             let words: Vec<&str> = line.split_whitespace().collect();
             let [kind, who, when, bytes] = words[..] else { panic!("{line}") };
@@ -215,7 +215,7 @@ mod tests {
             let (process, tid): (u32, i32) = (process.parse().unwrap(), tid.parse().unwrap());
             let (from, to) = when.split_once("..").unwrap_or((when, when));
             let [from, to] = [from, to].map(|time| time.parse::<i64>().unwrap() * US);
-            let call = |time, process| Transfer {
+            let call = |time, process| StreamTransfer {
                 time,
                 bytes: bytes.parse().unwrap(),
                 process,
@@ -223,7 +223,7 @@ mod tests {
                 elsewhere: false,
                 begins: false,
             };
-            let (edge, look) = (process | Transfer::EDGE, process | Transfer::LOOK);
+            let (edge, look) = (process | StreamTransfer::EDGE, process | StreamTransfer::LOOK);
             match kind {
                 "s" => ways[0].extend([call(from, process), call(to + APART, edge)]),
                 "r" => ways[1].extend([call(from - APART, edge), call(to, process)]),
@@ -239,7 +239,7 @@ mod tests {
         let [sends, receives] = direction(text);
         let ways = Given([sends, receives, Vec::new(), Vec::new()]);
         let aligned = AlignedWays::of(&ways, found, APART)?;
-        let counted = CountedWays::of(&aligned, true, Some(APART))?;
+        let counted = CountedStreams::align_counts(&aligned, true, Some(APART))?;
         Some([0, 1].map(|way| {
             let mut place = 0;
             let mut all = Vec::new();

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::calls::Transfer;
+use crate::calls::StreamTransfer;
 use crate::tuning::MAX_EPOCHS;
 
 /// A time from which on the calls of one direction are known, until the next begins.
@@ -37,8 +37,8 @@ impl Epochs {
     /// The epochs of the end that makes these calls, which may have been `found` in use. `None`
     /// where logs have forgotten calls, or there are very many epochs.
     pub(crate) fn of(
-        sends: impl Iterator<Item = Transfer>,
-        receives: impl Iterator<Item = Transfer>,
+        sends: impl Iterator<Item = StreamTransfer>,
+        receives: impl Iterator<Item = StreamTransfer>,
         is_found: bool,
     ) -> Option<Epochs> {
         let mut members: FxHashMap<u32, Member> = FxHashMap::default();

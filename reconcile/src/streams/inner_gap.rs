@@ -11,7 +11,7 @@
 //! each border has one call before the next, so several must have more.
 
 use crate::calls::FlowMessage;
-use crate::streams::in_order::InOrder;
+use crate::streams::fragment_order::OrderedFragments;
 use crate::tuning::{
     BORDERS_A_LONG_STRETCH, BORDERS_AN_UNEVEN_STRETCH, INNER_GAPS_NS, MIN_INNER_BORDERS,
 };
@@ -19,18 +19,18 @@ use crate::tuning::{
 /// Maximum pause within the messages of a connection with these parts, there and back, in
 /// nanoseconds, as the end number `end` sees them: the one that connected (0) or accepted (1).
 /// `most` where the connection does not tell.
-pub(crate) fn learn(
+pub(crate) fn learn_inner_gap(
     there: impl Iterator<Item = FlowMessage>,
     back: impl Iterator<Item = FlowMessage>,
     end: usize,
     most: i64,
 ) -> i64 {
-    let mut stretches = INNER_GAPS_NS.map(Stretches::longer_than);
+    let mut stretches = INNER_GAPS_NS.map(FragmentBursts::longer_than);
     let mut last: [Option<FlowMessage>; 2] = [None; 2];
     let mut former = None;
-    for (direction, part) in InOrder::new(there, back, end) {
+    for (direction, part) in OrderedFragments::new(there, back, end) {
         let is_turn = former != Some(direction);
-        let pause = last[direction].filter(|_| !is_turn).map(|last| pause(&last, &part));
+        let pause = last[direction].filter(|_| !is_turn).map(|last| pause_between(&last, &part));
         for stretches in &mut stretches {
             stretches.add(direction, pause, most);
         }
@@ -41,7 +41,7 @@ pub(crate) fn learn(
 }
 
 /// Time between two parts where they were sent; where that was not seen, where they were received.
-fn pause(last: &FlowMessage, next: &FlowMessage) -> i64 {
+fn pause_between(last: &FlowMessage, next: &FlowMessage) -> i64 {
     let between = |[last, next]: [Option<crate::calls::CallSpan>; 2]| {
         Some(next?.first.saturating_sub(last?.last))
     };
@@ -52,7 +52,7 @@ fn pause(last: &FlowMessage, next: &FlowMessage) -> i64 {
 
 /// The stretches between pauses that are longer than a time.
 #[derive(Clone, Copy, Debug)]
-struct Stretches {
+struct FragmentBursts {
     gap: i64,
     /// Messages of the present one, there and back.
     messages: [u64; 2],
@@ -62,9 +62,9 @@ struct Stretches {
     long: u64,
 }
 
-impl Stretches {
-    fn longer_than(gap: i64) -> Stretches {
-        Stretches { gap, messages: [0; 2], all: 0, even: 0, long: 0 }
+impl FragmentBursts {
+    fn longer_than(gap: i64) -> FragmentBursts {
+        FragmentBursts { gap, messages: [0; 2], all: 0, even: 0, long: 0 }
     }
 
     /// Adds a part, behind a `pause` unless the other side had its turn. A pause longer than `most`
@@ -72,14 +72,14 @@ impl Stretches {
     fn add(&mut self, direction: usize, pause: Option<i64>, most: i64) {
         match pause {
             Some(pause) if pause <= self.gap => return,
-            Some(pause) if pause <= most => self.end(),
+            Some(pause) if pause <= most => self.end_burst(),
             Some(_) => self.messages = [0; 2],
             None => {}
         }
         self.messages[direction] += 1;
     }
 
-    fn end(&mut self) {
+    fn end_burst(&mut self) {
         let [there, back] = std::mem::take(&mut self.messages);
         self.all += 1;
         self.even += u64::from(there == back);
@@ -111,7 +111,7 @@ mod tests {
                 continue;
             };
             at += MS / 10;
-            let seen = Some(CallSpan::once(at, side as u32, 1));
+            let seen = Some(CallSpan::from_call(at, side as u32, 1));
             sides[side].push(FlowMessage {
                 sent: seen,
                 received: seen,
@@ -123,8 +123,8 @@ mod tests {
             });
         }
         let [there, back] = sides;
-        let ends =
-            [0, 1].map(|end| learn(there.iter().copied(), back.iter().copied(), end, 100 * MS));
+        let ends = [0, 1]
+            .map(|end| learn_inner_gap(there.iter().copied(), back.iter().copied(), end, 100 * MS));
         assert_eq!(ends[0], ends[1]);
         ends[0]
     }

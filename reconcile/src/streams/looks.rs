@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 use rustc_hash::FxHashMap;
 
 use super::epochs::Epoch;
-use crate::calls::Transfer;
+use crate::calls::StreamTransfer;
 use crate::tuning::LONGEST_LOOK_NS;
 
 /// What is known while one epoch of the sender and one of the receiver last.
@@ -45,13 +45,14 @@ pub(crate) struct Seen {
     pub(crate) bytes: [Vec<i64>; 2],
 }
 
-/// A moment of which the sender's calls are not known yet, as clocks are read apart.
+/// A moment whose calls of the sender are not known yet, as clocks are read apart.
 struct Moment {
     due: i64,
     epochs: [usize; 2],
     /// Bytes received and in the queue at that time, from the receiver's epoch on.
     arrived: i64,
-    /// At least so many bytes later begins the receiver's epoch; `i64::MIN` where that is not told.
+    /// Minimum number of bytes after which begins the receiver's epoch; `i64::MIN` where that is
+    /// not told.
     least: i64,
 }
 
@@ -76,8 +77,8 @@ struct Pass<'a> {
 /// What is seen of a direction with these calls and epochs, sender's first. The ends have read
 /// their common clock at most `apart` nanoseconds apart.
 pub(crate) fn seen(
-    sends: impl Iterator<Item = Transfer>,
-    receives: impl Iterator<Item = Transfer>,
+    sends: impl Iterator<Item = StreamTransfer>,
+    receives: impl Iterator<Item = StreamTransfer>,
     epochs: [&[Epoch]; 2],
     apart: i64,
 ) -> Seen {
@@ -154,7 +155,7 @@ impl Pass<'_> {
         cells.last_mut()
     }
 
-    fn send(&mut self, call: &Transfer) {
+    fn send(&mut self, call: &StreamTransfer) {
         let bytes = call.bytes as i64;
         if call.is_mark() {
             self.ended += bytes;
@@ -164,7 +165,7 @@ impl Pass<'_> {
         self.moved(0);
     }
 
-    fn receive(&mut self, call: &Transfer) {
+    fn receive(&mut self, call: &StreamTransfer) {
         let bytes = call.bytes as i64;
         let own = (call.process_of_mark(), call.tid);
         if call.is_edge() {
@@ -194,8 +195,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Notes a moment at which at least so many bytes were in the queue. Where they were as many
-    /// as that, receives of `under_way` bytes may have taken more.
+    /// Notes a moment at which at least that number of bytes were in the queue. Where they were as
+    /// many as that, receives of `under_way` bytes may have taken more.
     fn note(&mut self, time: i64, queued: i64, under_way: Option<i64>) {
         let Some(epochs) = self.present() else { return };
         let due = time.saturating_add(self.delay);

@@ -4,6 +4,6 @@
 //! and `acknowledged` the two kinds that look like turns.
 
 mod acknowledged;
-pub(crate) mod judge;
+pub(crate) mod detection;
 mod pipelined;
-pub(crate) mod units;
+pub(crate) mod usual_sizes;

@@ -18,30 +18,33 @@
 use std::iter::Peekable;
 use std::ops::Range;
 
-use crate::calls::{FlowMessage, Transfer};
+use crate::calls::{FlowMessage, StreamTransfer};
 use crate::tuning::{BUFFER_MULTIPLE_BYTES, MIN_LAST_PIECE_BYTES, MIN_PIECE_BYTES};
 
 /// One request and its answer, each with where in its direction it begins and ends, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Exchange([Range<u64>; 2]);
+pub(crate) struct StreamingExchange([Range<u64>; 2]);
 
 /// Where exchanges have no borders, in one direction: asked in order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Inside<'a> {
-    exchanges: &'a [Exchange],
+pub(crate) struct ExchangeInterior<'a> {
+    exchanges: &'a [StreamingExchange],
     direction: usize,
 }
 
-impl<'a> Inside<'a> {
+impl<'a> ExchangeInterior<'a> {
     /// The insides of `exchanges`, which are in order, for one direction.
-    pub(crate) fn of(exchanges: &'a [Exchange], direction: usize) -> Inside<'a> {
-        Inside { exchanges, direction }
+    pub(crate) fn from_exchanges(
+        exchanges: &'a [StreamingExchange],
+        direction: usize,
+    ) -> ExchangeInterior<'a> {
+        ExchangeInterior { exchanges, direction }
     }
 
     /// Whether an exchange goes on at `place`, behind its beginning and before its end. Later
     /// questions are of later places.
     pub(crate) fn goes_on(&mut self, place: u64) -> bool {
-        while let Some((Exchange(ranges), rest)) = self.exchanges.split_first() {
+        while let Some((StreamingExchange(ranges), rest)) = self.exchanges.split_first() {
             let range = &ranges[self.direction];
             if place < range.end {
                 return range.start < place;
@@ -54,27 +57,31 @@ impl<'a> Inside<'a> {
 
 /// The exchanges of a connection on which requests are sent while their answers come, by the parts
 /// of its requests and by what was received and sent of the answers, each in order.
-pub(crate) fn exchanges(
+pub(crate) fn find_streaming_exchanges(
     requests: impl Iterator<Item = FlowMessage>,
-    received: impl Iterator<Item = Transfer>,
-    sent: impl Iterator<Item = Transfer>,
-) -> Vec<Exchange> {
-    let mut pieces =
-        Pieces { parts: requests, answers: Answers::of(received, sent), next: None, asked: 0 };
+    received: impl Iterator<Item = StreamTransfer>,
+    sent: impl Iterator<Item = StreamTransfer>,
+) -> Vec<StreamingExchange> {
+    let mut pieces = RequestFragments {
+        fragments: requests,
+        answers: AnswerProgress::from_transfers(received, sent),
+        next: None,
+        asked: 0,
+    };
     let mut exchanges = Vec::new();
     let Some(first) = pieces.next() else { return exchanges };
-    let (mut request, mut next) = (Request::begun(first), pieces.next());
+    let (mut request, mut next) = (StreamingRequest::from_fragment(first), pieces.next());
     while let Some(piece) = next {
         next = pieces.next();
-        let end = next.map_or_else(|| pieces.end(), |next| next.begin);
+        let end = next.map_or_else(|| pieces.final_progress(), |next| next.begin);
         if request.is_continued(&piece, &end) {
-            request.go_on(&piece);
+            request.extend_with(&piece);
         } else {
-            exchanges.extend(request.until(&piece.begin));
-            request = Request::begun(piece);
+            exchanges.extend(request.to_exchange(&piece.begin));
+            request = StreamingRequest::from_fragment(piece);
         }
     }
-    exchanges.extend(request.until(&Progress {
+    exchanges.extend(request.to_exchange(&ByteProgress {
         asked: u64::MAX,
         received: u64::MAX,
         sent: u64::MAX,
@@ -84,7 +91,7 @@ pub(crate) fn exchanges(
 
 /// How far both directions were when a part of a request was sent and received, in bytes.
 #[derive(Clone, Copy, Debug)]
-struct Progress {
+struct ByteProgress {
     /// What was asked before it.
     asked: u64,
     /// What its sender had received.
@@ -95,49 +102,49 @@ struct Progress {
 
 /// What was sent without a turn of the other side.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
-    begin: Progress,
+struct RequestFragment {
+    begin: ByteProgress,
     bytes: u64,
     processes: [Option<u32>; 2],
 }
 
 /// A request, as far as it is known by now.
 #[derive(Debug)]
-struct Request {
+struct StreamingRequest {
     /// Its first piece.
-    first: Piece,
+    first: RequestFragment,
     /// Whether there are others.
     continued: bool,
     /// How many bytes more came back than were sent, at most, when a piece was sent.
     ahead: i64,
 }
 
-impl Request {
-    fn begun(first: Piece) -> Request {
-        Request { first, continued: false, ahead: i64::MIN }
+impl StreamingRequest {
+    fn from_fragment(first: RequestFragment) -> StreamingRequest {
+        StreamingRequest { first, continued: false, ahead: i64::MIN }
     }
 
     /// How many bytes more came back than were sent until `place`.
-    fn ahead(&self, place: &Progress) -> i64 {
+    fn bytes_ahead(&self, place: &ByteProgress) -> i64 {
         let begin = &self.first.begin;
         place.sent.saturating_sub(begin.sent) as i64
             - place.asked.saturating_sub(begin.asked) as i64
     }
 
-    fn go_on(&mut self, piece: &Piece) {
+    fn extend_with(&mut self, piece: &RequestFragment) {
         self.continued = true;
-        self.ahead = self.ahead.max(self.ahead(&piece.begin));
+        self.ahead = self.ahead.max(self.bytes_ahead(&piece.begin));
     }
 
     /// Whether `piece`, which comes next and ends at `end`, is more of it.
-    fn is_continued(&self, piece: &Piece, end: &Progress) -> bool {
-        let Progress { received, sent, .. } = piece.begin;
+    fn is_continued(&self, piece: &RequestFragment, end: &ByteProgress) -> bool {
+        let ByteProgress { received, sent, .. } = piece.begin;
         let is_crossed = sent.saturating_sub(received) >= MIN_PIECE_BYTES;
         let is_buffer = |bytes: u64| bytes.is_multiple_of(BUFFER_MULTIPLE_BYTES);
         let is_large = piece.bytes >= MIN_PIECE_BYTES;
         let is_turned_round = self.continued
             && piece.bytes >= MIN_LAST_PIECE_BYTES
-            && self.ahead(end) == self.ahead(&piece.begin).max(self.ahead);
+            && self.bytes_ahead(end) == self.bytes_ahead(&piece.begin).max(self.ahead);
         piece.processes == self.first.processes
             && (is_crossed && (is_large || self.continued)
                 || is_large && is_buffer(piece.bytes) && !is_buffer(self.first.bytes)
@@ -145,50 +152,51 @@ impl Request {
     }
 
     /// Its exchange, if it has several pieces; what comes next begins at `end`.
-    fn until(&self, end: &Progress) -> Option<Exchange> {
+    fn to_exchange(&self, end: &ByteProgress) -> Option<StreamingExchange> {
         let begin = &self.first.begin;
-        self.continued.then_some(Exchange([begin.asked..end.asked, begin.sent..end.received]))
+        self.continued
+            .then_some(StreamingExchange([begin.asked..end.asked, begin.sent..end.received]))
     }
 }
 
 /// The pieces of all requests.
-struct Pieces<P, R: Iterator<Item = Transfer>, S: Iterator<Item = Transfer>> {
-    parts: P,
-    answers: Answers<R, S>,
+struct RequestFragments<P, R: Iterator<Item = StreamTransfer>, S: Iterator<Item = StreamTransfer>> {
+    fragments: P,
+    answers: AnswerProgress<R, S>,
     /// The first part of the next piece, and where it ends.
-    next: Option<(Piece, Progress)>,
+    next: Option<(RequestFragment, ByteProgress)>,
     asked: u64,
 }
 
-impl<P, R, S> Pieces<P, R, S>
+impl<P, R, S> RequestFragments<P, R, S>
 where
     P: Iterator<Item = FlowMessage>,
-    R: Iterator<Item = Transfer>,
-    S: Iterator<Item = Transfer>,
+    R: Iterator<Item = StreamTransfer>,
+    S: Iterator<Item = StreamTransfer>,
 {
     /// Where all ends, behind the last piece.
-    fn end(&mut self) -> Progress {
+    fn final_progress(&mut self) -> ByteProgress {
         let [received, sent] =
-            [self.answers.received.until(i64::MAX), self.answers.sent.until(i64::MAX)];
-        Progress { asked: self.asked, received, sent: sent.max(received) }
+            [self.answers.received.bytes_until(i64::MAX), self.answers.sent.bytes_until(i64::MAX)];
+        ByteProgress { asked: self.asked, received, sent: sent.max(received) }
     }
 }
 
-impl<P, R, S> Iterator for Pieces<P, R, S>
+impl<P, R, S> Iterator for RequestFragments<P, R, S>
 where
     P: Iterator<Item = FlowMessage>,
-    R: Iterator<Item = Transfer>,
-    S: Iterator<Item = Transfer>,
+    R: Iterator<Item = StreamTransfer>,
+    S: Iterator<Item = StreamTransfer>,
 {
-    type Item = Piece;
+    type Item = RequestFragment;
 
-    fn next(&mut self) -> Option<Piece> {
+    fn next(&mut self) -> Option<RequestFragment> {
         let mut whole = self.next.take();
-        for part in self.parts.by_ref() {
-            let (begin, end) = self.answers.around(&part, self.asked);
+        for part in self.fragments.by_ref() {
+            let (begin, end) = self.answers.progress_around(&part, self.asked);
             self.asked += part.bytes;
             let processes = [part.sent, part.received].map(|seen| seen.map(|seen| seen.process));
-            let piece = Piece { begin, bytes: part.bytes, processes };
+            let piece = RequestFragment { begin, bytes: part.bytes, processes };
             whole = match whole {
                 Some((mut whole, last)) => {
                     let is_turn = last.received != begin.received || last.sent != begin.sent;
@@ -207,42 +215,47 @@ where
 }
 
 /// What was received and sent of the answers.
-struct Answers<R: Iterator<Item = Transfer>, S: Iterator<Item = Transfer>> {
-    received: Moved<R>,
-    sent: Moved<S>,
+struct AnswerProgress<R: Iterator<Item = StreamTransfer>, S: Iterator<Item = StreamTransfer>> {
+    received: MovedBytes<R>,
+    sent: MovedBytes<S>,
 }
 
-impl<R: Iterator<Item = Transfer>, S: Iterator<Item = Transfer>> Answers<R, S> {
-    fn of(received: R, sent: S) -> Answers<R, S> {
-        Answers { received: Moved::of(received), sent: Moved::of(sent) }
+impl<R: Iterator<Item = StreamTransfer>, S: Iterator<Item = StreamTransfer>> AnswerProgress<R, S> {
+    fn from_transfers(received: R, sent: S) -> AnswerProgress<R, S> {
+        AnswerProgress {
+            received: MovedBytes::from_calls(received),
+            sent: MovedBytes::from_calls(sent),
+        }
     }
 
     /// How far they were at the beginning and at the end of a part of a request. Of an end that did
     /// not see it the other one tells.
-    fn around(&mut self, part: &FlowMessage, asked: u64) -> (Progress, Progress) {
+    fn progress_around(&mut self, part: &FlowMessage, asked: u64) -> (ByteProgress, ByteProgress) {
         let (received, sent) = (&mut self.received, &mut self.sent);
-        let received =
-            part.sent.map(|seen| [received.until(seen.first), received.until(seen.last)]);
-        let sent = part.received.map(|seen| [sent.until(seen.first), sent.until(seen.last)]);
+        let received = part
+            .sent
+            .map(|seen| [received.bytes_until(seen.first), received.bytes_until(seen.last)]);
+        let sent =
+            part.received.map(|seen| [sent.bytes_until(seen.first), sent.bytes_until(seen.last)]);
         let [received, sent] =
             [received.or(sent), sent.or(received)].map(Option::unwrap_or_default);
-        let place = |end: usize| Progress { asked, received: received[end], sent: sent[end] };
+        let place = |end: usize| ByteProgress { asked, received: received[end], sent: sent[end] };
         (place(0), place(1))
     }
 }
 
 /// How many bytes were moved by when; asked in order.
-struct Moved<I: Iterator<Item = Transfer>> {
+struct MovedBytes<I: Iterator<Item = StreamTransfer>> {
     calls: Peekable<I>,
     bytes: u64,
 }
 
-impl<I: Iterator<Item = Transfer>> Moved<I> {
-    fn of(calls: I) -> Moved<I> {
-        Moved { calls: calls.peekable(), bytes: 0 }
+impl<I: Iterator<Item = StreamTransfer>> MovedBytes<I> {
+    fn from_calls(calls: I) -> MovedBytes<I> {
+        MovedBytes { calls: calls.peekable(), bytes: 0 }
     }
 
-    fn until(&mut self, time: i64) -> u64 {
+    fn bytes_until(&mut self, time: i64) -> u64 {
         while let Some(call) = self.calls.next_if(|call| call.time <= time) {
             self.bytes += call.bytes;
         }
@@ -260,13 +273,13 @@ mod tests {
     #[derive(Default)]
     struct Talk {
         requests: Vec<FlowMessage>,
-        received: Vec<Transfer>,
-        sent: Vec<Transfer>,
+        received: Vec<StreamTransfer>,
+        sent: Vec<StreamTransfer>,
     }
 
     impl Talk {
         fn ask(&mut self, time: i64, bytes: u64) {
-            let seen = |time, process| Some(CallSpan::once(time, process, 0));
+            let seen = |time, process| Some(CallSpan::from_call(time, process, 0));
             let (sent, received) = (seen(time, 0), seen(time + 1, 1));
             self.requests.push(FlowMessage {
                 sent,
@@ -280,7 +293,7 @@ mod tests {
         }
 
         fn answer(&mut self, time: i64, bytes: u64, received: i64) {
-            let call = |time, process| Transfer {
+            let call = |time, process| StreamTransfer {
                 time,
                 bytes,
                 process,
@@ -296,7 +309,10 @@ mod tests {
             let requests = self.requests.iter().copied();
             let calls = [&self.received, &self.sent].map(|calls| calls.iter().copied());
             let [received, sent] = calls;
-            exchanges(requests, received, sent).into_iter().map(|Exchange(ranges)| ranges).collect()
+            find_streaming_exchanges(requests, received, sent)
+                .into_iter()
+                .map(|StreamingExchange(ranges)| ranges)
+                .collect()
         }
     }
 
@@ -357,9 +373,9 @@ mod tests {
 
     #[test]
     fn inside_is_between_beginning_and_end() {
-        let exchanges = [Exchange([10..20, 0..5]), Exchange([30..40, 7..9])];
+        let exchanges = [StreamingExchange([10..20, 0..5]), StreamingExchange([30..40, 7..9])];
         let places = |direction, places: &[u64]| {
-            let mut inside = Inside::of(&exchanges, direction);
+            let mut inside = ExchangeInterior::from_exchanges(&exchanges, direction);
             places.iter().map(|place| inside.goes_on(*place)).collect::<Vec<_>>()
         };
         let asked = places(0, &[5, 10, 11, 19, 20, 30, 31, 40]);

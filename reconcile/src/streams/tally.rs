@@ -2,12 +2,12 @@
 //! on message by message, and cannot take one back when it turns out that nobody knows where in the
 //! stream the calls were.
 
-use crate::calls::Transfer;
+use crate::calls::StreamTransfer;
 
 /// What has to be known of the calls of one side before any of them is matched. Their order does
 /// not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct CallTally {
     /// Whether the log has forgotten calls, or calls between others were not seen.
     pub(crate) forgotten: bool,
     /// Whether bytes went before the first call.
@@ -32,18 +32,18 @@ pub(crate) struct Tally {
     pub(crate) by_log: bool,
 }
 
-impl Tally {
+impl CallTally {
     /// Takes note of a call, or of forgotten ones.
-    pub(crate) fn add(&mut self, call: &Transfer) {
+    pub(crate) fn add_call(&mut self, call: &StreamTransfer) {
         if call.is_count() || call.is_mark() {
             return;
         }
         if call.is_forgotten() {
-            let (gap, before) = (Transfer::COUNTED_GAP, Transfer::COUNTED_BEFORE);
+            let (gap, before) = (StreamTransfer::COUNTED_GAP, StreamTransfer::COUNTED_BEFORE);
             self.forgotten |= call.tid != before;
             self.began_before |= call.tid == before;
             self.by_log |= call.tid != gap && call.tid != before;
-            self.unknown |= call.bytes == Transfer::UNKNOWN;
+            self.unknown |= call.bytes == StreamTransfer::UNKNOWN;
             return;
         }
         if !self.calls {

@@ -12,14 +12,14 @@
 //! told more.
 
 use crate::calls::{CallSpan, FlowMessage};
-use crate::streams::border::IsBorder;
+use crate::streams::boundary::IsBoundary;
 use crate::tuning::{
     MANY_UNANSWERED_BORDERS, MAX_TOLD_BYTES, MIN_PIECE_BYTES, MIN_UNANSWERED_BORDERS,
     PIECES_A_BORDER,
 };
 
 /// Whether `next` is another message than what was sent before it, where nobody answers.
-pub(crate) fn is_border(last: &FlowMessage, next: &FlowMessage) -> bool {
+pub(crate) fn is_boundary(last: &FlowMessage, next: &FlowMessage) -> bool {
     let thread = |part: &FlowMessage| part.sent.map(|seen| (seen.process, seen.tid));
     let sender_tells = next.elsewhere || thread(last) != thread(next);
     // Of a sender that was not seen its receiver tells.
@@ -27,8 +27,8 @@ pub(crate) fn is_border(last: &FlowMessage, next: &FlowMessage) -> bool {
 }
 
 /// Whether `next` is told unasked, and the one before it was.
-pub(crate) fn is_told(last: &FlowMessage, next: &FlowMessage) -> bool {
-    is_border(last, next)
+pub(crate) fn is_notification(last: &FlowMessage, next: &FlowMessage) -> bool {
+    is_boundary(last, next)
         && next.acted
         && last.bytes <= MAX_TOLD_BYTES
         && next.bytes <= MAX_TOLD_BYTES
@@ -42,7 +42,7 @@ pub(crate) fn is_unanswered(
     parts: impl Iterator<Item = FlowMessage>,
     back: impl Iterator<Item = i64>,
     [gap, late]: [i64; 2],
-    counts: IsBorder,
+    counts: IsBoundary,
     seen: impl Fn(&FlowMessage) -> Option<CallSpan>,
 ) -> bool {
     let mut back = back.peekable();
@@ -84,7 +84,7 @@ mod tests {
     /// something new.
     fn pieces(count: i64, step: i64, one_in: i64) -> Vec<FlowMessage> {
         let part = |at: i64| FlowMessage {
-            sent: Some(CallSpan::once(step * at, 0, 1)),
+            sent: Some(CallSpan::from_call(step * at, 0, 1)),
             received: None,
             bytes: 500,
             parts: 1,
@@ -100,7 +100,7 @@ mod tests {
             parts.iter().copied(),
             back.iter().copied(),
             [100, i64::MAX],
-            is_border,
+            is_boundary,
             |part| part.sent,
         )
     }
@@ -123,9 +123,13 @@ mod tests {
             pieces(40, 50, 1).into_iter().map(|part| FlowMessage { bytes, acted, ..part }).collect()
         };
         let is_told = |parts: Vec<FlowMessage>| {
-            super::is_unanswered(parts.into_iter(), [60].into_iter(), [100; 2], is_told, |part| {
-                part.sent
-            })
+            super::is_unanswered(
+                parts.into_iter(),
+                [60].into_iter(),
+                [100; 2],
+                is_notification,
+                |part| part.sent,
+            )
         };
         assert!(is_told(told(500, true)));
         assert!(!is_told(told(500, false)), "pieces of an answer for which others are asked");

@@ -9,29 +9,29 @@ use std::cmp::Reverse;
 use message_trace::PathError;
 use out_of_core::SpillableVec;
 
-use super::candidates::{Edge, Field};
-use super::confidence::Judged;
-use super::median::Ordered;
-use super::pair::Pair;
+use super::candidates::{CandidateEdge, HalfFlowField};
+use super::confidence::CandidateScore;
+use super::median::OrderedFloat;
+use super::pair::HalfFlowPair;
 
 /// The pairs whose confidence is at least `least`, in the order of their connecting ends.
-pub(super) fn assign(
-    field: &Field,
-    edges: &SpillableVec<Edge>,
-    judged: &SpillableVec<Judged>,
+pub(super) fn assign_pairs(
+    field: &HalfFlowField,
+    edges: &SpillableVec<CandidateEdge>,
+    judged: &SpillableVec<CandidateScore>,
     least: f64,
-) -> Result<SpillableVec<Pair>, PathError> {
+) -> Result<SpillableVec<HalfFlowPair>, PathError> {
     let pool = &field.halves.pool;
-    let confidence = among_equals(field, edges, judged)?;
+    let confidence = share_among_equals(field, edges, judged)?;
     // The likeliest first.
     let mut order = SpillableVec::new(pool);
     let enough = (0u32..).zip(confidence.iter()).filter(|(_, confidence)| **confidence >= least);
     for (place, _) in enough {
         let (edge, judged) = (&edges[place as usize], &judged[place as usize]);
-        let made = |half| field.halves.half(half).made;
+        let made = |half| field.halves.half_at(half).made;
         let belief = (judged.belief * 64.0) as i64;
         let ends = (made(edge.connecting), edge.connecting, made(edge.accepting), edge.accepting);
-        order.push((belief, Ordered::of(judged.odds), ends, place))?;
+        order.push((belief, OrderedFloat::from_f64(judged.odds), ends, place))?;
     }
     order.sort_by_key(|(belief, odds, ends, _)| (Reverse(*belief), Reverse(*odds), *ends))?;
     let mut taken = SpillableVec::filled(pool, field.halves.len(), false)?;
@@ -44,7 +44,7 @@ pub(super) fn assign(
             continue;
         }
         (taken[one], taken[other]) = (true, true);
-        pairs.push(Pair {
+        pairs.push(HalfFlowPair {
             connecting: edge.connecting,
             accepting: edge.accepting,
             confidence: confidence[place],
@@ -56,18 +56,18 @@ pub(super) fn assign(
 }
 
 /// How sure each candidate is, counting as right what could as well be taken for it.
-fn among_equals(
-    field: &Field,
-    edges: &SpillableVec<Edge>,
-    judged: &SpillableVec<Judged>,
+fn share_among_equals(
+    field: &HalfFlowField,
+    edges: &SpillableVec<CandidateEdge>,
+    judged: &SpillableVec<CandidateScore>,
 ) -> Result<SpillableVec<f64>, PathError> {
-    let half = |place| field.halves.half(place);
+    let half = |place| field.halves.half_at(place);
     // The connecting end with what the other one is of, and the accepting end likewise.
-    let by_one = sums(edges, judged, |edge| {
+    let by_one = sum_by_group(edges, judged, |edge| {
         let other = half(edge.accepting);
         (edge.connecting, other.process, other.local_name)
     })?;
-    let by_other = sums(edges, judged, |edge| {
+    let by_other = sum_by_group(edges, judged, |edge| {
         let one = half(edge.connecting);
         (edge.accepting, one.process, one.peer_name)
     })?;
@@ -76,10 +76,10 @@ fn among_equals(
 }
 
 /// The sum of what is believed of all edges of the same `group`, by edge.
-fn sums(
-    edges: &SpillableVec<Edge>,
-    judged: &SpillableVec<Judged>,
-    group: impl Fn(&Edge) -> (u32, u32, u32),
+fn sum_by_group(
+    edges: &SpillableVec<CandidateEdge>,
+    judged: &SpillableVec<CandidateScore>,
+    group: impl Fn(&CandidateEdge) -> (u32, u32, u32),
 ) -> Result<SpillableVec<f64>, PathError> {
     let pool = edges.pool();
     let mut grouped = SpillableVec::collect(
@@ -90,7 +90,7 @@ fn sums(
     let mut sums = SpillableVec::filled(pool, edges.len(), 0.0)?;
     let mut start = 0;
     while let Some((group, _)) = grouped.get(start).copied() {
-        let end = grouped.end(start, |row| row.0 == group);
+        let end = grouped.end_where(start, |row| row.0 == group);
         let of_group = || grouped.range(start..end).map(|(_, place)| *place as usize);
         let sum = of_group().fold(0.0, |sum, place| sum + judged[place].belief);
         for place in of_group() {

@@ -9,39 +9,39 @@ use crate::tuning::{BELIEF_ROUNDS, CLEARLY_AHEAD, MAX_LOG_ODDS};
 
 /// The candidates by either end.
 #[derive(Debug)]
-pub(super) struct Rivals {
+pub(super) struct CandidateRivals {
     /// For each candidate, its connecting and its accepting end, numbered from 0.
     ends: SpillableVec<[u32; 2]>,
     halves: usize,
     /// What each candidate's connecting end tells its accepting one, and the other way round: how
     /// good it looks from there, with what else that end could be in. Empty before the first round.
-    told: SpillableVec<[f64; 2]>,
+    beliefs: SpillableVec<[f64; 2]>,
     pool: MemoryPool,
 }
 
-impl Rivals {
+impl CandidateRivals {
     /// `ends` are the connecting and the accepting half of each candidate, out of `halves`.
-    pub(super) fn new(ends: SpillableVec<[u32; 2]>, halves: usize) -> Rivals {
+    pub(super) fn new(ends: SpillableVec<[u32; 2]>, halves: usize) -> CandidateRivals {
         let pool = ends.pool().clone();
-        Rivals { ends, halves, told: SpillableVec::new(&pool), pool }
+        CandidateRivals { ends, halves, beliefs: SpillableVec::new(&pool), pool }
     }
 
     /// How likely each candidate is, given the logarithm of its odds against chance.
-    pub(super) fn beliefs(
+    pub(super) fn estimate_beliefs(
         &mut self,
         odds: &SpillableVec<f64>,
     ) -> Result<SpillableVec<f64>, PathError> {
         let weight = |odds: &f64| odds.clamp(-MAX_LOG_ODDS, MAX_LOG_ODDS).exp();
         let weights = SpillableVec::collect(&self.pool, odds.iter().map(weight))?;
-        if self.told.is_empty() {
-            self.told.extend(weights.iter().map(|weight| [*weight; 2]))?;
+        if self.beliefs.is_empty() {
+            self.beliefs.extend(weights.iter().map(|weight| [*weight; 2]))?;
         }
         let none = || SpillableVec::filled(&self.pool, self.halves, 0.0);
         let mut sums = [none()?, none()?];
         for _ in 0..BELIEF_ROUNDS {
-            self.sum(&mut sums);
+            self.sum_by_end(&mut sums);
             let mut candidates = self.ends.iter().zip(weights.iter());
-            self.told.for_each_mut(0..weights.len(), |told| {
+            self.beliefs.for_each_mut(0..weights.len(), |told| {
                 let Some((ends, weight)) = candidates.next() else { return };
                 let from = *told;
                 // The connecting end weighs against what its other candidates' accepting ends have
@@ -55,18 +55,18 @@ impl Rivals {
                 }
             });
         }
-        self.sum(&mut sums);
+        self.sum_by_end(&mut sums);
         let belief = |(ends, told): (&[u32; 2], &[f64; 2])| {
             let by_one = told[1] / (1.0 + sums[0][ends[0] as usize]);
             let by_other = told[0] / (1.0 + sums[1][ends[1] as usize]);
             by_one.min(by_other).clamp(0.0, 1.0)
         };
-        SpillableVec::collect(&self.pool, self.ends.iter().zip(self.told.iter()).map(belief))
+        SpillableVec::collect(&self.pool, self.ends.iter().zip(self.beliefs.iter()).map(belief))
     }
 
     /// By how much each candidate is clearly ahead of the likeliest of its rivals; 0 where it is
     /// not.
-    pub(super) fn leads(
+    pub(super) fn lead_over_rivals(
         &self,
         beliefs: &SpillableVec<f64>,
     ) -> Result<SpillableVec<f64>, PathError> {
@@ -93,11 +93,11 @@ impl Rivals {
         SpillableVec::collect(&self.pool, self.ends.iter().zip(beliefs.iter()).map(lead))
     }
 
-    fn sum(&self, sums: &mut [SpillableVec<f64>; 2]) {
+    fn sum_by_end(&self, sums: &mut [SpillableVec<f64>; 2]) {
         for sums in sums.iter_mut() {
             sums.for_each_mut(0..self.halves, |sum| *sum = 0.0);
         }
-        for (ends, told) in self.ends.iter().zip(self.told.iter()) {
+        for (ends, told) in self.ends.iter().zip(self.beliefs.iter()) {
             sums[0][ends[0] as usize] += told[1];
             sums[1][ends[1] as usize] += told[0];
         }
@@ -110,10 +110,10 @@ mod tests {
 
     fn settled(ends: Vec<[u32; 2]>, halves: usize, odds: &[f64]) -> Vec<f64> {
         let pool = MemoryPool::default();
-        let mut rivals = Rivals::new(SpillableVec::collect(&pool, ends).unwrap(), halves);
+        let mut rivals = CandidateRivals::new(SpillableVec::collect(&pool, ends).unwrap(), halves);
         let odds = SpillableVec::collect(&pool, odds.iter().copied()).unwrap();
-        (0..5).for_each(|_| drop(rivals.beliefs(&odds).unwrap()));
-        rivals.beliefs(&odds).unwrap().iter().copied().collect()
+        (0..5).for_each(|_| drop(rivals.estimate_beliefs(&odds).unwrap()));
+        rivals.estimate_beliefs(&odds).unwrap().iter().copied().collect()
     }
 
     fn near(beliefs: &[f64], expected: &[f64]) {

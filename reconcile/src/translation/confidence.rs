@@ -10,17 +10,20 @@ use message_trace::PathError;
 use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 
-use super::beliefs::Rivals;
-use super::candidates::{Edge, Field};
-use super::halves::Half;
-use super::learned::{Chances, Kept, Learned, TranslatedName, kept, ways};
-use super::median::Ordered;
-use super::offsets::{Clocks, Verdict};
+use super::beliefs::CandidateRivals;
+use super::candidates::{CandidateEdge, HalfFlowField};
+use super::half_flow_table::HalfFlowRow;
+use super::learned_names::{
+    ChanceMatches, LearnedTranslations, PreservedParts, TranslatedName, find_translated_names,
+    preserved,
+};
+use super::median::OrderedFloat;
+use super::offsets::{ClockDifferences, ClockVerdict};
 use crate::tuning::{LEARNING_ROUNDS, MIN_CHANCE, TIME_SLACK_NS};
 
 /// What speaks for a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Evidence {
+pub struct PairEvidence {
     /// How many of the first turns have the same size at both ends.
     pub turns: u8,
     /// Whether the bytes of both directions are equal.
@@ -39,7 +42,7 @@ pub struct Evidence {
     pub alike: f32,
 }
 
-impl fmt::Display for Evidence {
+impl fmt::Display for PairEvidence {
     fn fmt(&self, text: &mut fmt::Formatter) -> fmt::Result {
         let mut reasons = Vec::new();
         if self.totals {
@@ -72,19 +75,19 @@ impl fmt::Display for Evidence {
 
 /// What was found out of a candidate.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Judged {
+pub(super) struct CandidateScore {
     /// The logarithm of its odds against chance.
     pub(super) odds: f64,
     /// How likely it is.
     pub(super) belief: f64,
-    pub(super) evidence: Evidence,
+    pub(super) evidence: PairEvidence,
 }
 
 /// What is known of a candidate whatever is learned.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
-    way: TranslatedName,
-    kept: Kept,
+struct CandidateFacts {
+    translated_name: TranslatedName,
+    preserved: PreservedParts,
     /// What its two ends share and its times say, in nats.
     likely: f64,
     /// How likely its names have what they have in common by chance.
@@ -93,26 +96,27 @@ struct Candidate {
 }
 
 /// Judges all candidates.
-pub(super) fn judge(
-    field: &Field,
-    edges: &SpillableVec<Edge>,
-    clocks: &Clocks,
-) -> Result<SpillableVec<Judged>, PathError> {
+pub(super) fn score_candidates(
+    field: &HalfFlowField,
+    edges: &SpillableVec<CandidateEdge>,
+    clocks: &ClockDifferences,
+) -> Result<SpillableVec<CandidateScore>, PathError> {
     let pool = &field.halves.pool;
-    let (spans, durations) = (spans(field), durations(field)?);
-    let chances = Chances::of(field)?;
-    let (ways, count_of_ways) = ways(field, edges)?;
-    let candidate = |(edge, way): (&Edge, &TranslatedName)| {
-        let (one, other) = (field.halves.half(edge.connecting), field.halves.half(edge.accepting));
-        let verdict = clocks.verdict(field, edge);
-        let likely = alone(field, edge, clocks, verdict, &spans, &durations);
+    let (spans, durations) = (accepting_spans(field), usual_durations(field)?);
+    let chances = ChanceMatches::from_field(field)?;
+    let (ways, count_of_ways) = find_translated_names(field, edges)?;
+    let candidate = |(edge, way): (&CandidateEdge, &TranslatedName)| {
+        let (one, other) =
+            (field.halves.half_at(edge.connecting), field.halves.half_at(edge.accepting));
+        let verdict = clocks.verdict_on_edge(field, edge);
+        let likely = independent_log_odds(field, edge, clocks, verdict, &spans, &durations);
         let agreeing =
             verdict.filter(|verdict| verdict.trust > 0.5).map_or(0, |verdict| verdict.support);
-        Candidate {
-            way: *way,
-            kept: kept(one, other),
+        CandidateFacts {
+            translated_name: *way,
+            preserved: preserved(one, other),
             likely,
-            chance: chances.of_edge(one),
+            chance: chances.chances_of_edge(one),
             agreeing,
         }
     };
@@ -120,59 +124,64 @@ pub(super) fn judge(
     drop((ways, durations));
     let ends =
         SpillableVec::collect(pool, edges.iter().map(|edge| [edge.connecting, edge.accepting]))?;
-    let mut rivals = Rivals::new(ends, field.halves.len());
-    let mut learned = Learned::new(pool, count_of_ways, chances.totals)?;
+    let mut rivals = CandidateRivals::new(ends, field.halves.len());
+    let mut learned = LearnedTranslations::new(pool, count_of_ways, chances.totals)?;
     let mut odds = SpillableVec::filled(pool, edges.len(), 0.0)?;
     let (mut beliefs, mut counts) =
         (SpillableVec::new(pool), SpillableVec::filled(pool, edges.len(), 0.0)?);
     for _ in 0..LEARNING_ROUNDS {
         let mut of_candidates = candidates.iter().zip(counts.iter()).map(|(candidate, count)| {
-            let Candidate { way, kept, likely, chance, .. } = *candidate;
-            likely + learned.says(way, kept, chance, *count)
+            let CandidateFacts { translated_name: way, preserved: kept, likely, chance, .. } =
+                *candidate;
+            likely + learned.name_log_odds(way, kept, chance, *count)
         });
         odds.for_each_mut(0..edges.len(), |odds| *odds = of_candidates.next().unwrap_or(*odds));
         drop(of_candidates);
-        beliefs = rivals.beliefs(&odds)?;
+        beliefs = rivals.estimate_beliefs(&odds)?;
         // One that is as likely as a rival tells nothing of where translations lead.
-        counts = rivals.leads(&beliefs)?;
+        counts = rivals.lead_over_rivals(&beliefs)?;
         let counted = candidates.iter().zip(counts.iter());
-        learned.learn(counted.map(|(candidate, count)| (candidate.way, candidate.kept, *count)));
+        learned
+            .learn_from(counted.map(|(candidate, count)| {
+                (candidate.translated_name, candidate.preserved, *count)
+            }));
     }
     let all = edges.iter().zip(candidates.iter()).zip(odds.iter().zip(beliefs.iter()));
-    let judged = all.map(|((edge, candidate), (odds, belief))| Judged {
+    let judged = all.map(|((edge, candidate), (odds, belief))| CandidateScore {
         odds: *odds,
         belief: *belief,
-        evidence: Evidence {
+        evidence: PairEvidence {
             turns: edge.likeness.turns,
             totals: edge.likeness.totals,
             fingerprints: edge.likeness.fingerprints,
-            port: candidate.kept.0[0],
-            client: candidate.kept.0[1],
-            server: candidate.kept.0[2],
+            port: candidate.preserved.0[0],
+            client: candidate.preserved.0[1],
+            server: candidate.preserved.0[2],
             agreeing: candidate.agreeing,
-            alike: learned.both[candidate.way.both as usize] as f32,
+            alike: learned.both[candidate.translated_name.both as usize] as f32,
         },
     });
     SpillableVec::collect(pool, judged)
 }
 
 /// What the two ends share, against how common it is, and whether the times fit; in nats.
-fn alone(
-    field: &Field,
-    edge: &Edge,
-    clocks: &Clocks,
-    verdict: Option<Verdict>,
+fn independent_log_odds(
+    field: &HalfFlowField,
+    edge: &CandidateEdge,
+    clocks: &ClockDifferences,
+    verdict: Option<ClockVerdict>,
     spans: &FxHashMap<u32, f64>,
     durations: &SpillableVec<f64>,
 ) -> f64 {
-    let alike = field.alike(edge).map(f64::from);
+    let alike = field.count_alike(edge).map(f64::from);
     let rare = field.accepting.len().max(field.connecting.len()) as f64
         * (-edge.likeness.information).exp();
     let chance = rare.max(alike[0]).max(alike[1]).max(MIN_CHANCE);
     let times = verdict.map_or(0.0, |verdict| {
-        let span = spans.get(&field.halves.half(edge.accepting).host).copied().unwrap_or(1e9);
-        let one = field.halves.half(edge.connecting);
-        let long = durations.get(one.peer_name as usize).map_or(1.0, |usual| duration(one) / usual);
+        let span = spans.get(&field.halves.half_at(edge.accepting).host).copied().unwrap_or(1e9);
+        let one = field.halves.half_at(edge.connecting);
+        let long =
+            durations.get(one.peer_name as usize).map_or(1.0, |usual| flow_duration(one) / usual);
         let width = edge.window.width().max(TIME_SLACK_NS) as f64;
         let wide = clocks.usual_width(field, edge).map_or(1.0, |usual| width / usual);
         let fits = span * verdict.density * likeness_of_width(wide, long);
@@ -192,35 +201,35 @@ fn likeness_of_width(wide: f64, long: f64) -> f64 {
 }
 
 /// How long a half flow lasted, in nanoseconds.
-fn duration(half: &Half) -> f64 {
+fn flow_duration(half: &HalfFlowRow) -> f64 {
     let last = half.sent.last.max(half.received.last);
     last.saturating_sub(half.made).max(1) as f64
 }
 
 /// How long the connections to each name usually last, by its number.
-fn durations(field: &Field) -> Result<SpillableVec<f64>, PathError> {
+fn usual_durations(field: &HalfFlowField) -> Result<SpillableVec<f64>, PathError> {
     let pool = &field.halves.pool;
     let lasted = field.connecting.iter().map(|place| {
-        let half = field.halves.half(*place);
-        (half.peer_name, Ordered::of(duration(half)))
+        let half = field.halves.half_at(*place);
+        (half.peer_name, OrderedFloat::from_f64(flow_duration(half)))
     });
     let mut all = SpillableVec::collect(pool, lasted)?;
     all.sort_by_key(|row| *row)?;
     let mut usual = SpillableVec::filled(pool, field.halves.names, 1.0)?;
     let mut start = 0;
     while let Some((name, _)) = all.get(start).copied() {
-        let end = all.end(start, |row| row.0 == name);
-        usual[name as usize] = all[start + (end - start) / 2].1.value();
+        let end = all.end_where(start, |row| row.0 == name);
+        usual[name as usize] = all[start + (end - start) / 2].1.to_f64();
         start = end;
     }
     Ok(usual)
 }
 
 /// How long each host was seen to accept, in nanoseconds, and no less than a second.
-fn spans(field: &Field) -> FxHashMap<u32, f64> {
+fn accepting_spans(field: &HalfFlowField) -> FxHashMap<u32, f64> {
     let mut ranges: FxHashMap<u32, (i64, i64)> = FxHashMap::default();
     for place in field.accepting.iter() {
-        let half = field.halves.half(*place);
+        let half = field.halves.half_at(*place);
         let range = ranges.entry(half.host).or_insert((half.made, half.made));
         *range = (range.0.min(half.made), range.1.max(half.made));
     }

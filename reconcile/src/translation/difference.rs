@@ -1,11 +1,11 @@
 //! What is known of the difference of two clocks, and what a candidate says of it: its vote.
 
-use super::candidates::{Edge, Field};
+use super::candidates::{CandidateEdge, HalfFlowField};
 
 /// What is known of the difference of two hosts' clocks, as a line over the time of the
 /// lower-numbered host's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Difference {
+pub(super) struct ClockDifference {
     pub(super) at: i64,
     pub(super) offset: f64,
     pub(super) skew: f64,
@@ -22,7 +22,7 @@ pub(super) struct Difference {
 
 /// A candidate's vote.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Vote {
+pub(super) struct DifferenceVote {
     pub(super) time: i64,
     pub(super) low: f64,
     pub(super) high: f64,
@@ -33,8 +33,8 @@ pub(super) struct Vote {
     pub(super) kept_port: bool,
 }
 
-impl Difference {
-    pub(super) fn line(&self, time: i64) -> f64 {
+impl ClockDifference {
+    pub(super) fn offset_at(&self, time: i64) -> f64 {
         self.offset + self.skew * (time - self.at) as f64
     }
 
@@ -43,14 +43,14 @@ impl Difference {
         self.uncertainty + self.skew_uncertainty * time.abs_diff(self.at) as f64
     }
 
-    pub(super) fn agrees(&self, vote: &Vote, slack: f64) -> bool {
-        let line = self.line(vote.time);
+    pub(super) fn agrees_with(&self, vote: &DifferenceVote, slack: f64) -> bool {
+        let line = self.offset_at(vote.time);
         vote.low - slack <= line && line <= vote.high + slack
     }
 
     /// The same, seen from the other host.
-    pub(super) fn reversed(&self) -> Difference {
-        Difference {
+    pub(super) fn to_reversed(&self) -> ClockDifference {
+        ClockDifference {
             at: self.at + self.offset as i64,
             offset: -self.offset,
             skew: -self.skew,
@@ -59,11 +59,11 @@ impl Difference {
     }
 
     /// This difference and, from the host that it leads to, another.
-    pub(super) fn and(&self, next: &Difference) -> Difference {
+    pub(super) fn chain_with(&self, next: &ClockDifference) -> ClockDifference {
         let at = self.at + self.offset as i64;
-        Difference {
+        ClockDifference {
             at: self.at,
-            offset: self.offset + next.line(at),
+            offset: self.offset + next.offset_at(at),
             skew: self.skew + next.skew,
             uncertainty: self.uncertainty + next.uncertainty_at(at),
             skew_uncertainty: self.skew_uncertainty + next.skew_uncertainty,
@@ -74,25 +74,29 @@ impl Difference {
     }
 }
 
-pub(super) fn key(one: u32, other: u32) -> (u32, u32) {
+pub(super) fn ordered_hosts(one: u32, other: u32) -> (u32, u32) {
     (one.min(other), one.max(other))
 }
 
-pub(super) fn hosts(field: &Field, edge: &Edge) -> (u32, u32) {
-    key(field.halves.half(edge.connecting).host, field.halves.half(edge.accepting).host)
+pub(super) fn hosts_of_edge(field: &HalfFlowField, edge: &CandidateEdge) -> (u32, u32) {
+    ordered_hosts(
+        field.halves.half_at(edge.connecting).host,
+        field.halves.half_at(edge.accepting).host,
+    )
 }
 
 /// What an edge says about the two hosts' clocks: the higher-numbered host's minus the other's.
-pub(super) fn vote(field: &Field, edge: &Edge) -> Vote {
-    let (one, other) = (field.halves.half(edge.connecting), field.halves.half(edge.accepting));
+pub(super) fn vote_of_edge(field: &HalfFlowField, edge: &CandidateEdge) -> DifferenceVote {
+    let (one, other) =
+        (field.halves.half_at(edge.connecting), field.halves.half_at(edge.accepting));
     let (low, high) = (edge.window.low as f64, edge.window.high as f64);
     let (time, low, high) =
         if one.host <= other.host { (one.made, low, high) } else { (other.made, -high, -low) };
-    let alike = field.alike(edge);
+    let alike = field.count_alike(edge);
     let information = edge.likeness.information + edge.pauses;
     let kept_port = one.local.port() == other.peer.port();
     let rare = 1.0 / (1.0 + f64::from(alike[0].max(alike[1])));
     let weight = rare * (information / 8.0).clamp(0.1, 1.0);
     let (connecting, accepting) = (edge.connecting, edge.accepting);
-    Vote { time, low, high, weight, connecting, accepting, information, kept_port }
+    DifferenceVote { time, low, high, weight, connecting, accepting, information, kept_port }
 }

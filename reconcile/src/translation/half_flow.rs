@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 #[derive(Clone, Debug, PartialEq)]
 pub struct HalfFlow {
     /// Which end of the connection it is.
-    pub side: Side,
+    pub side: HalfFlowSide,
     /// Its own name.
     pub local: SocketAddr,
     /// Its peer's name, as it sees it.
@@ -21,11 +21,11 @@ pub struct HalfFlow {
     /// host's clock, as all times are.
     pub made: i64,
     /// What it sent.
-    pub sent: Way,
+    pub sent: FlowDirectionSummary,
     /// What it received.
-    pub received: Way,
+    pub received: FlowDirectionSummary,
     /// The first turns, in order, as seen at this end.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<FlowTurn>,
     /// Whether `turns` are all there were.
     pub all_turns: bool,
     /// Whether the flow was seen to its end. A log that stops while the flow is open leaves out the
@@ -35,7 +35,7 @@ pub struct HalfFlow {
 
 /// Which end of a connection a socket is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum HalfFlowSide {
     /// It connected.
     Connecting,
     /// It was accepted.
@@ -46,7 +46,7 @@ pub enum Side {
 
 /// One direction of a flow as seen at one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Way {
+pub struct FlowDirectionSummary {
     /// Bytes moved.
     pub bytes: u64,
     /// When the first call moved some: sends when called, receives when returned.
@@ -54,12 +54,12 @@ pub struct Way {
     /// When the last call did.
     pub last: i64,
     /// The checksum of what it began with, if captured.
-    pub fingerprint: Option<Fingerprint>,
+    pub fingerprint: Option<PrefixChecksum>,
 }
 
 /// The checksum of the first bytes of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Fingerprint {
+pub struct PrefixChecksum {
     /// Of how many bytes.
     pub bytes: u32,
     /// Their CRC-32.
@@ -68,7 +68,7 @@ pub struct Fingerprint {
 
 /// Bytes in one direction until the other has its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct FlowTurn {
     /// Whether this end sent them.
     pub sent: bool,
     /// How many.

@@ -8,39 +8,40 @@
 
 use std::net::SocketAddr;
 
-use message_trace::{PathError, Progress, Protocol};
+use message_trace::{PathError, Progress, TransportProtocol};
 use out_of_core::{MemoryPool, SpillableVec, workers};
 use rustc_hash::FxHashMap;
-use socket_log::encode::Role;
+use socket_log::encode::FlowRole;
 
-use crate::absent::NONE;
+use crate::event_pass::chosen_sockets::{ChosenMembers, ChosenSockets};
+use crate::event_pass::log_pass::{EventPass, SocketCall};
 use crate::logs::capture::Capture;
-use crate::second_reading::chosen::{Chosen, Members};
-use crate::second_reading::reading::{Call, SecondReading};
-use crate::sockets::socket::{Socket, Sockets};
-use crate::translation::beginnings::{Beginning, First};
-use crate::translation::half_flow::{Fingerprint, Side, TURNS, Turn};
-use crate::translation::halves::{Half, Halves};
+use crate::sentinels::NONE;
+use crate::sockets::socket::{KernelSocket, KernelSockets};
+use crate::translation::half_flow::{FlowTurn, HalfFlowSide, PrefixChecksum, TURNS};
+use crate::translation::half_flow_table::{HalfFlowRow, HalfFlowTable};
+use crate::translation::socket_starts::{NumberedCall, SocketStart};
 
 /// The half flows, and the socket of each, in order.
 #[derive(Debug)]
 pub(crate) struct HalfFlows {
-    pub(crate) halves: Halves,
+    pub(crate) halves: HalfFlowTable,
     pub(crate) sockets: SpillableVec<u32>,
 }
 
 impl HalfFlows {
     /// Reads the half flows of the sockets without a partner; `None` where one side has none.
-    pub(crate) fn read(
+    pub(crate) fn read_half_flows(
         capture: &Capture,
-        sockets: &Sockets,
+        sockets: &KernelSockets,
         partner: &SpillableVec<u32>,
         threads: usize,
         progress: &dyn Progress,
     ) -> Result<Option<HalfFlows>, PathError> {
         let pool = &capture.pool;
-        let wanted = |place: u32, socket: &Socket| {
-            partner.get(place as usize) == Some(&NONE) && names(capture, socket).is_some()
+        let wanted = |place: u32, socket: &KernelSocket| {
+            partner.get(place as usize) == Some(&NONE)
+                && translatable_names(capture, socket).is_some()
         };
         let mut roles =
             (0u32..).zip(sockets.all.iter()).filter(|(place, socket)| wanted(*place, socket));
@@ -48,15 +49,19 @@ impl HalfFlows {
         if roles.all(|(_, socket)| Some(socket.role) == first) {
             return Ok(None);
         }
-        let chosen = Chosen::of(capture, sockets, wanted)?;
-        progress.step("comparing connections", capture.logs.len() as u64);
-        let mut found = FirstOfChosen::new(pool);
+        let chosen = ChosenSockets::choose_sockets(capture, sockets, wanted)?;
+        progress.begin_step("comparing connections", capture.logs.len() as u64);
+        let mut found = FirstCallsOfLog::new(pool);
         let work = |log| {
-            let reading = SecondReading::of(capture, sockets, log);
-            FirstOfChosen::of(&reading, &chosen.of_log(capture, sockets, log)?, pool)
+            let reading = EventPass::from_process(capture, sockets, log);
+            FirstCallsOfLog::read_log(
+                &reading,
+                &chosen.members_of_log(capture, sockets, log)?,
+                pool,
+            )
         };
-        workers::in_order(threads, capture.logs.len(), work, |_, of_log: FirstOfChosen| {
-            progress.advance(1);
+        workers::run_in_order(threads, capture.logs.len(), work, |_, of_log: FirstCallsOfLog| {
+            progress.advance_step(1);
             found.beginnings.extend(of_log.beginnings.iter().copied())?;
             found.calls.extend(of_log.calls.iter().copied())
         })?;
@@ -64,7 +69,7 @@ impl HalfFlows {
         found.beginnings.sort_by_key(|row| row.0)?;
         found.calls.sort_by_key(|call| (call.number, call.time))?;
         let mut this = HalfFlows {
-            halves: Halves::new(pool, capture.names.len()),
+            halves: HalfFlowTable::new(pool, capture.names.len()),
             sockets: SpillableVec::new(pool),
         };
         let mut clocks: FxHashMap<(u32, u32), u32> = FxHashMap::default();
@@ -74,18 +79,18 @@ impl HalfFlows {
             let socket = &sockets.all[*place as usize];
             let next = clocks.len() as u32;
             let clock = *clocks.entry((socket.host, socket.kernel)).or_insert(next);
-            let mut all = Beginning::default();
+            let mut all = SocketStart::default();
             while let Some((_, more)) = beginnings.next_if(|row| row.0 == number) {
-                all.join(more);
+                all.join_process(more);
             }
             let mut of_socket = std::iter::from_fn(|| calls.next_if(|call| call.number == number));
-            let (turns, all_turns) = turns(&mut of_socket, all.cut);
+            let (turns, all_turns) = first_turns(&mut of_socket, all.cut);
             of_socket.for_each(drop);
             if all.forgotten {
                 continue;
             }
-            if let Some(names) = names(capture, socket) {
-                this.halves.push(half(&all, socket, names, clock, all_turns), turns)?;
+            if let Some(names) = translatable_names(capture, socket) {
+                this.halves.push(build_half(&all, socket, names, clock, all_turns), turns)?;
                 this.sockets.push(*place)?;
             }
         }
@@ -94,53 +99,56 @@ impl HalfFlows {
 }
 
 /// What logs have of the chosen sockets.
-struct FirstOfChosen {
+struct FirstCallsOfLog {
     /// By number.
-    beginnings: SpillableVec<(u32, Beginning)>,
-    calls: SpillableVec<First>,
+    beginnings: SpillableVec<(u32, SocketStart)>,
+    calls: SpillableVec<NumberedCall>,
 }
 
-impl FirstOfChosen {
-    fn new(pool: &MemoryPool) -> FirstOfChosen {
-        FirstOfChosen { beginnings: SpillableVec::new(pool), calls: SpillableVec::new(pool) }
+impl FirstCallsOfLog {
+    fn new(pool: &MemoryPool) -> FirstCallsOfLog {
+        FirstCallsOfLog { beginnings: SpillableVec::new(pool), calls: SpillableVec::new(pool) }
     }
 
     /// What one log has.
-    fn of(
-        log: &SecondReading,
-        members: &Members,
+    fn read_log(
+        log: &EventPass,
+        members: &ChosenMembers,
         pool: &MemoryPool,
-    ) -> Result<FirstOfChosen, PathError> {
-        let mut this = FirstOfChosen::new(pool);
-        this.beginnings.extend(members.numbers().map(|number| (number, Beginning::default())))?;
+    ) -> Result<FirstCallsOfLog, PathError> {
+        let mut this = FirstCallsOfLog::new(pool);
+        this.beginnings
+            .extend(members.iter_numbers().map(|number| (number, SocketStart::default())))?;
         if this.beginnings.is_empty() {
             return Ok(this);
         }
         let mut failed = None;
-        log.for_each(|call| {
-            let (Call::Transfer(crate::second_reading::reading::Transfer { socket, .. })
-            | Call::Forgotten { socket, .. }
-            | Call::Counted { socket, .. }
-            | Call::Fingerprint { socket, .. }) = call
+        log.for_each_call(|call| {
+            let (SocketCall::Transfer(crate::event_pass::log_pass::SocketTransfer {
+                socket, ..
+            })
+            | SocketCall::Forgotten { socket, .. }
+            | SocketCall::Counted { socket, .. }
+            | SocketCall::Fingerprint { socket, .. }) = call
             else {
                 return;
             };
-            let Some((place, number)) = members.place(socket) else { return };
+            let Some((place, number)) = members.place_of_socket(socket) else { return };
             let Some((_, beginning)) = this.beginnings.get_mut(place) else { return };
             match call {
-                Call::Transfer(call) if call.bytes > 0 => {
-                    let before = beginning.add((call.time, u64::from(call.bytes), call.sent));
+                SocketCall::Transfer(call) if call.bytes > 0 => {
+                    let before = beginning.add_call((call.time, u64::from(call.bytes), call.sent));
                     if let Some(before) = before
-                        && let Err(error) = this.calls.push(First::of(number, before))
+                        && let Err(error) = this.calls.push(NumberedCall::from_call(number, before))
                     {
                         failed = Some(error);
                     }
                 }
-                Call::Forgotten { .. } => beginning.forgotten = true,
-                Call::Counted { before, .. } => beginning.forgotten |= before > 0,
-                Call::Fingerprint { sent, bytes, crc, .. } => {
+                SocketCall::Forgotten { .. } => beginning.forgotten = true,
+                SocketCall::Counted { before, .. } => beginning.forgotten |= before > 0,
+                SocketCall::Fingerprint { sent, bytes, crc, .. } => {
                     let way = if sent { &mut beginning.sent } else { &mut beginning.received };
-                    way.fingerprint = Some(Fingerprint { bytes, crc });
+                    way.fingerprint = Some(PrefixChecksum { bytes, crc });
                 }
                 _ => {}
             }
@@ -150,31 +158,32 @@ impl FirstOfChosen {
             .beginnings
             .iter()
             .filter_map(|(number, beginning)| Some((number, beginning.last?)));
-        this.calls.extend(last.map(|(number, last)| First::of(*number, last)))?;
+        this.calls.extend(last.map(|(number, last)| NumberedCall::from_call(*number, last)))?;
         Ok(this)
     }
 }
 
 /// The names of a socket that could be one end of a translated flow; `None`: it cannot. What was
 /// found in use has lost its beginning.
-fn names(capture: &Capture, socket: &Socket) -> Option<[SocketAddr; 2]> {
-    let fits = socket.protocol == Protocol::Tcp
-        && matches!(socket.role, Role::Connect | Role::Accept)
+fn translatable_names(capture: &Capture, socket: &KernelSocket) -> Option<[SocketAddr; 2]> {
+    let fits = socket.protocol == TransportProtocol::Tcp
+        && matches!(socket.role, FlowRole::Connect | FlowRole::Accept)
         && socket.totals != [0, 0]
         && socket.local != socket.peer;
-    let (local, peer) = (capture.names.inet(socket.local)?, capture.names.inet(socket.peer)?);
+    let (local, peer) =
+        (capture.names.inet_address(socket.local)?, capture.names.inet_address(socket.peer)?);
     fits.then_some([local, peer])
 }
 
 /// The first turns of a socket, whose first calls come in order, up to when calls are missing; and
 /// whether they are all.
-fn turns(
-    calls: impl Iterator<Item = impl std::ops::Deref<Target = First>>,
+fn first_turns(
+    calls: impl Iterator<Item = impl std::ops::Deref<Target = NumberedCall>>,
     cut: Option<i64>,
-) -> (Vec<Turn>, bool) {
-    let mut turns: Vec<Turn> = Vec::new();
+) -> (Vec<FlowTurn>, bool) {
+    let mut turns: Vec<FlowTurn> = Vec::new();
     for call in calls {
-        let (time, bytes, sent) = call.moved();
+        let (time, bytes, sent) = call.to_call();
         if cut.is_some_and(|cut| time >= cut) {
             break;
         }
@@ -182,22 +191,22 @@ fn turns(
         match turns.last_mut() {
             Some(turn) if turn.sent == sent => turn.bytes = turn.bytes.saturating_add(bytes),
             _ if full => return (turns, false),
-            _ => turns.push(Turn { sent, bytes, first: time }),
+            _ => turns.push(FlowTurn { sent, bytes, first: time }),
         }
     }
     (turns, cut.is_none())
 }
 
-fn half(
-    beginning: &Beginning,
-    socket: &Socket,
+fn build_half(
+    beginning: &SocketStart,
+    socket: &KernelSocket,
     [local, peer]: [SocketAddr; 2],
     host: u32,
     all_turns: bool,
-) -> Half {
-    let connects = socket.role == Role::Connect;
-    Half {
-        side: if connects { Side::Connecting } else { Side::Accepting },
+) -> HalfFlowRow {
+    let connects = socket.role == FlowRole::Connect;
+    HalfFlowRow {
+        side: if connects { HalfFlowSide::Connecting } else { HalfFlowSide::Accepting },
         local,
         peer,
         local_name: socket.local,

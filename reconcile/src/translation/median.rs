@@ -5,27 +5,29 @@ use out_of_core::SpillableVec;
 
 /// A number that is in the order of its size, as `f64::total_cmp` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Ordered(i64);
+pub(super) struct OrderedFloat(i64);
 
-impl Ordered {
-    pub(super) fn of(value: f64) -> Ordered {
+impl OrderedFloat {
+    pub(super) fn from_f64(value: f64) -> OrderedFloat {
         let bits = value.to_bits() as i64;
-        Ordered(bits ^ ((bits >> 63) as u64 >> 1) as i64)
+        OrderedFloat(bits ^ ((bits >> 63) as u64 >> 1) as i64)
     }
 
-    pub(super) fn value(self) -> f64 {
+    pub(super) fn to_f64(self) -> f64 {
         f64::from_bits((self.0 ^ ((self.0 >> 63) as u64 >> 1) as i64) as u64)
     }
 }
 
 /// The middle one of `values`, which are put in order; `None` of none.
-pub(super) fn median(values: &mut SpillableVec<Ordered>) -> Result<Option<f64>, PathError> {
+pub(super) fn find_median(
+    values: &mut SpillableVec<OrderedFloat>,
+) -> Result<Option<f64>, PathError> {
     values.sort_by_key(|value| *value)?;
-    Ok(values.get(values.len() / 2).map(|middle| middle.value()))
+    Ok(values.get(values.len() / 2).map(|middle| middle.to_f64()))
 }
 
 /// The middle one of the few `values`, which are put in another order; `None` of none.
-pub(super) fn median_of_few(values: &mut [f64]) -> Option<f64> {
+pub(super) fn find_median_of_few(values: &mut [f64]) -> Option<f64> {
     let middle = values.len() / 2;
     let (_, median, _) = values
         .get(middle)
@@ -43,17 +45,23 @@ mod tests {
         let values =
             [f64::NEG_INFINITY, -2.5, -1e-300, -0.0, 0.0, 1e-300, 0.75, 3e9, f64::INFINITY];
         for (place, value) in values.iter().enumerate() {
-            assert_eq!(Ordered::of(*value).value().to_bits(), value.to_bits());
+            assert_eq!(OrderedFloat::from_f64(*value).to_f64().to_bits(), value.to_bits());
             for (other_place, other) in values.iter().enumerate() {
-                assert_eq!(Ordered::of(*value).cmp(&Ordered::of(*other)), place.cmp(&other_place));
+                assert_eq!(
+                    OrderedFloat::from_f64(*value).cmp(&OrderedFloat::from_f64(*other)),
+                    place.cmp(&other_place)
+                );
             }
         }
         for count in 0..5 {
             let mut few: Vec<f64> = values.iter().rev().copied().take(count).collect();
             let pool = out_of_core::MemoryPool::default();
-            let mut many =
-                SpillableVec::collect(&pool, few.iter().map(|value| Ordered::of(*value))).unwrap();
-            assert_eq!(median(&mut many).unwrap(), median_of_few(&mut few));
+            let mut many = SpillableVec::collect(
+                &pool,
+                few.iter().map(|value| OrderedFloat::from_f64(*value)),
+            )
+            .unwrap();
+            assert_eq!(find_median(&mut many).unwrap(), find_median_of_few(&mut few));
         }
     }
 }

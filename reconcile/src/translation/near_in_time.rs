@@ -3,30 +3,33 @@
 use message_trace::PathError;
 use out_of_core::SpillableVec;
 
-use super::candidates::{Crowds, Edge, Field, forth, hosts};
-use super::half_flow::Side;
-use super::offsets::Clocks;
+use super::candidates::{
+    CandidateEdge, HalfFlowCrowds, HalfFlowField, first_forward_time, ranges_by_host,
+};
+use super::half_flow::HalfFlowSide;
+use super::offsets::ClockDifferences;
 use crate::tuning::{NEAREST_OF_A_CROWD, NEAREST_WITHIN_NS};
 
-impl Field<'_> {
+impl HalfFlowField<'_> {
     /// Adds the pairs of the crowds that are near in time, where the difference of their clocks is
     /// known. `edges` are put in order, each once.
-    pub(super) fn near_in_time(
+    pub(super) fn add_near_in_time(
         &self,
-        crowds: &Crowds,
-        clocks: &Clocks,
-        edges: &mut SpillableVec<Edge>,
+        crowds: &HalfFlowCrowds,
+        clocks: &ClockDifferences,
+        edges: &mut SpillableVec<CandidateEdge>,
     ) -> Result<(), PathError> {
         let mut pairs: SpillableVec<(u32, u32)> = SpillableVec::new(&self.halves.pool);
         let mut accepted = SpillableVec::new(&self.halves.pool);
         for crowd in crowds.iter() {
-            self.by_host(crowds, crowd.accepting, Side::Accepting, &mut accepted)?;
-            let hosts = hosts(&accepted);
+            self.members_by_host(crowds, crowd.accepting, HalfFlowSide::Accepting, &mut accepted)?;
+            let hosts = ranges_by_host(&accepted);
             for place in crowds.members.range(crowd.connecting) {
-                let half = self.halves.half(*place);
-                let time = forth(half, Side::Connecting);
+                let half = self.halves.half_at(*place);
+                let time = first_forward_time(half, HalfFlowSide::Connecting);
                 for (host, list) in &hosts {
-                    let Some((difference, uncertainty)) = clocks.difference(half.host, *host, time)
+                    let Some((difference, uncertainty)) =
+                        clocks.difference_at(half.host, *host, time)
                     else {
                         continue;
                     };
@@ -41,7 +44,7 @@ impl Field<'_> {
             }
         }
         drop(accepted);
-        edges.extend(self.edges(pairs)?.iter().copied())?;
+        edges.extend(self.edges_between(pairs)?.iter().copied())?;
         edges.sort_by_key(|edge| (edge.connecting, edge.accepting))?;
         edges.dedup_by_key(|edge| (edge.connecting, edge.accepting));
         Ok(())

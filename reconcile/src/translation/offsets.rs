@@ -7,12 +7,16 @@ use message_trace::PathError;
 use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 
-use super::candidates::{self, Crowd, Crowds, Edge, Field, Timed};
-use super::difference::{Difference, Vote, hosts, key, vote};
-use super::fit::fit;
-use super::half_flow::Side;
-use super::halves::Halves;
-use super::median::{Ordered, median};
+use super::candidates::{
+    self, CandidateEdge, HalfFlowCrowd, HalfFlowCrowds, HalfFlowField, TimedHalfFlow,
+};
+use super::difference::{
+    ClockDifference, DifferenceVote, hosts_of_edge, ordered_hosts, vote_of_edge,
+};
+use super::half_flow::HalfFlowSide;
+use super::half_flow_table::HalfFlowTable;
+use super::line_fitting::fit_difference;
+use super::median::{OrderedFloat, find_median};
 use crate::tuning::{
     ACCEPTING_OF_A_CROWD, CERTAIN_TRUST, KNOWN_TRUST, MAX_TRIED_OF_A_CROWD, MAX_TRIED_OF_CROWDS,
     MIN_WIDTHS, TIME_SLACK_NS,
@@ -20,7 +24,7 @@ use crate::tuning::{
 
 /// The difference of two hosts' clocks, known from elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Offset {
+pub struct KnownOffset {
     /// The one host.
     pub from: u32,
     /// The other.
@@ -37,7 +41,7 @@ pub struct Offset {
 
 /// What the clocks say of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Verdict {
+pub(super) struct ClockVerdict {
     /// How sure it is that the difference is known.
     pub(super) trust: f64,
     /// How many nanoseconds the candidate is outside of what is possible, beyond all uncertainty;
@@ -52,20 +56,21 @@ pub(super) struct Verdict {
 }
 
 /// What was tried of crowds.
-struct Tried {
+struct CrowdTrials {
     /// Number of pairs that may still be tried.
     left: usize,
     /// How many votes there are, by hosts.
     counts: FxHashMap<(u32, u32), usize>,
-    votes: SpillableVec<((u32, u32), Vote)>,
+    votes: SpillableVec<((u32, u32), DifferenceVote)>,
 }
 
 /// All of `votes`, or the weightiest of them where they are very many, and of equal ones some of
 /// all times.
-fn most_telling(votes: impl Iterator<Item = Vote>) -> Vec<Vote> {
+fn select_best_votes(votes: impl Iterator<Item = DifferenceVote>) -> Vec<DifferenceVote> {
     let most = 2 * MAX_TRIED_OF_A_CROWD;
-    let cut = |kept: &mut Vec<Vote>| {
-        let place = |vote: &Vote| (vote.connecting.wrapping_mul(0x9E37_79B1), vote.accepting);
+    let cut = |kept: &mut Vec<DifferenceVote>| {
+        let place =
+            |vote: &DifferenceVote| (vote.connecting.wrapping_mul(0x9E37_79B1), vote.accepting);
         kept.sort_unstable_by(|one, other| {
             other.weight.total_cmp(&one.weight).then_with(|| place(one).cmp(&place(other)))
         });
@@ -86,19 +91,19 @@ fn most_telling(votes: impl Iterator<Item = Vote>) -> Vec<Vote> {
 
 /// The differences of all clocks, as far as they are known.
 #[derive(Debug, Default)]
-pub(super) struct Clocks {
-    differences: FxHashMap<(u32, u32), Difference>,
+pub(super) struct ClockDifferences {
+    differences: FxHashMap<(u32, u32), ClockDifference>,
     /// How wide the windows of true pairs usually are, by the two hosts and the name that the
     /// accepting end has.
     widths: FxHashMap<((u32, u32), u32), f64>,
 }
 
-impl Clocks {
-    pub(super) fn new(halves: &Halves, known: &[Offset]) -> Clocks {
+impl ClockDifferences {
+    pub(super) fn new(halves: &HalfFlowTable, known: &[KnownOffset]) -> ClockDifferences {
         let mut differences = FxHashMap::default();
         for half in halves.iter() {
             // One host has one clock.
-            differences.entry((half.host, half.host)).or_insert(Difference {
+            differences.entry((half.host, half.host)).or_insert(ClockDifference {
                 at: half.made,
                 offset: 0.0,
                 skew: 0.0,
@@ -117,7 +122,7 @@ impl Clocks {
                 ((offset.to, offset.from), offset.at + offset.nanoseconds, -ahead, -skew)
             };
             let uncertainty = offset.uncertainty as f64;
-            let known = Difference {
+            let known = ClockDifference {
                 at,
                 offset: offset_ns,
                 skew,
@@ -129,18 +134,18 @@ impl Clocks {
             };
             differences.insert(key, known);
         }
-        Clocks { differences, widths: FxHashMap::default() }
+        ClockDifferences { differences, widths: FxHashMap::default() }
     }
 
     /// The clock of `accepting` minus that of `connecting` when the latter shows `time`, and how
     /// far it may be wrong; `None`: it is not known.
-    pub(super) fn difference(
+    pub(super) fn difference_at(
         &self,
         connecting: u32,
         accepting: u32,
         time: i64,
     ) -> Option<(i64, i64)> {
-        let known = self.differences.get(&key(connecting, accepting))?;
+        let known = self.differences.get(&ordered_hosts(connecting, accepting))?;
         if known.trust < KNOWN_TRUST {
             return None;
         }
@@ -149,21 +154,26 @@ impl Clocks {
         let (time, sign) =
             if connecting <= accepting { (time, 1.0) } else { (time - known.offset as i64, -1.0) };
         let uncertainty = known.uncertainty_at(time) as i64 + TIME_SLACK_NS;
-        Some(((sign * known.line(time)) as i64, uncertainty))
+        Some(((sign * known.offset_at(time)) as i64, uncertainty))
     }
 
     /// What is known of the clocks of an edge's hosts; `None`: nothing.
-    pub(super) fn verdict(&self, field: &Field, edge: &Edge) -> Option<Verdict> {
-        let (one, other) = (field.halves.half(edge.connecting), field.halves.half(edge.accepting));
-        let known = self.differences.get(&key(one.host, other.host))?;
-        let vote = vote(field, edge);
-        let (line, slack) = (known.line(vote.time), TIME_SLACK_NS as f64);
+    pub(super) fn verdict_on_edge(
+        &self,
+        field: &HalfFlowField,
+        edge: &CandidateEdge,
+    ) -> Option<ClockVerdict> {
+        let (one, other) =
+            (field.halves.half_at(edge.connecting), field.halves.half_at(edge.accepting));
+        let known = self.differences.get(&ordered_hosts(one.host, other.host))?;
+        let vote = vote_of_edge(field, edge);
+        let (line, slack) = (known.offset_at(vote.time), TIME_SLACK_NS as f64);
         let uncertainty = known.uncertainty_at(vote.time);
         let outside = (vote.low - line).max(line - vote.high) - uncertainty - slack;
         let unsure = uncertainty.max(slack);
         let (low, high) = (vote.low - slack, vote.high + slack);
         let common = (high.min(line + unsure) - low.max(line - unsure)).max(0.0);
-        Some(Verdict {
+        Some(ClockVerdict {
             trust: known.trust,
             outside: outside.max(0.0),
             density: common / (2.0 * unsure) / (high - low),
@@ -173,9 +183,9 @@ impl Clocks {
 
     /// How wide the window of a true pair usually is that leads to the same name as the edge;
     /// `None`: not known.
-    pub(super) fn usual_width(&self, field: &Field, edge: &Edge) -> Option<f64> {
-        let hosts = hosts(field, edge);
-        let of_name = self.widths.get(&(hosts, field.halves.half(edge.accepting).local_name));
+    pub(super) fn usual_width(&self, field: &HalfFlowField, edge: &CandidateEdge) -> Option<f64> {
+        let hosts = hosts_of_edge(field, edge);
+        let of_name = self.widths.get(&(hosts, field.halves.half_at(edge.accepting).local_name));
         let of_hosts = || {
             self.differences.get(&hosts).filter(|known| known.support > 0).map(|known| known.scale)
         };
@@ -185,32 +195,37 @@ impl Clocks {
     /// Learns how wide windows are, from those that agree with the differences that are known.
     pub(super) fn learn_widths(
         &mut self,
-        field: &Field,
-        edges: &SpillableVec<Edge>,
+        field: &HalfFlowField,
+        edges: &SpillableVec<CandidateEdge>,
     ) -> Result<(), PathError> {
         let pool = &field.halves.pool;
         // The narrowest of each accepting end.
         let mut narrowest: SpillableVec<((u32, u32), u32, i64)> = SpillableVec::new(pool);
         for edge in edges.iter() {
-            let agrees = |verdict: Verdict| verdict.trust >= KNOWN_TRUST && verdict.outside == 0.0;
-            if self.verdict(field, edge).is_some_and(agrees) {
-                narrowest.push((hosts(field, edge), edge.accepting, edge.window.width()))?;
+            let agrees =
+                |verdict: ClockVerdict| verdict.trust >= KNOWN_TRUST && verdict.outside == 0.0;
+            if self.verdict_on_edge(field, edge).is_some_and(agrees) {
+                narrowest.push((
+                    hosts_of_edge(field, edge),
+                    edge.accepting,
+                    edge.window.width(),
+                ))?;
             }
         }
         narrowest.sort_by_key(|row| *row)?;
         narrowest.dedup_by_key(|row| (row.0, row.1));
         let by_name = narrowest.iter().map(|(hosts, accepting, width)| {
-            let name = field.halves.half(*accepting).local_name;
-            ((*hosts, name), Ordered::of(*width as f64))
+            let name = field.halves.half_at(*accepting).local_name;
+            ((*hosts, name), OrderedFloat::from_f64(*width as f64))
         });
         let mut by_name = SpillableVec::collect(pool, by_name)?;
         drop(narrowest);
         by_name.sort_by_key(|row| *row)?;
         let mut start = 0;
         while let Some((name, _)) = by_name.get(start).copied() {
-            let end = by_name.end(start, |row| row.0 == name);
+            let end = by_name.end_where(start, |row| row.0 == name);
             if end - start >= MIN_WIDTHS {
-                let usual = by_name[start + (end - start) / 2].1.value();
+                let usual = by_name[start + (end - start) / 2].1.to_f64();
                 self.widths.insert(name, usual.max(TIME_SLACK_NS as f64));
             }
             start = end;
@@ -219,32 +234,32 @@ impl Clocks {
     }
 
     /// Whether the clocks allow that the edge's ends are of one flow, as far as they are known.
-    pub(super) fn allow(&self, field: &Field, edge: &Edge) -> bool {
-        self.verdict(field, edge)
+    pub(super) fn allows_edge(&self, field: &HalfFlowField, edge: &CandidateEdge) -> bool {
+        self.verdict_on_edge(field, edge)
             .is_none_or(|verdict| verdict.trust < CERTAIN_TRUST || verdict.outside == 0.0)
     }
 
     /// Learns the differences that are not known yet from the candidates.
-    pub(super) fn vote(
+    pub(super) fn learn_from_votes(
         &mut self,
-        field: &Field,
-        edges: &SpillableVec<Edge>,
-        crowds: &Crowds,
+        field: &HalfFlowField,
+        edges: &SpillableVec<CandidateEdge>,
+        crowds: &HalfFlowCrowds,
     ) -> Result<(), PathError> {
         let pool = &field.halves.pool;
         let mut by_hosts = SpillableVec::collect(
             pool,
-            (0u32..).zip(edges.iter()).map(|(place, edge)| (hosts(field, edge), place)),
+            (0u32..).zip(edges.iter()).map(|(place, edge)| (hosts_of_edge(field, edge), place)),
         )?;
         by_hosts.sort_by_key(|row| *row)?;
-        let of_edge = |(_, place): &((u32, u32), u32)| vote(field, &edges[*place as usize]);
+        let of_edge = |(_, place): &((u32, u32), u32)| vote_of_edge(field, &edges[*place as usize]);
         let mut start = 0;
         while let Some((hosts, _)) = by_hosts.get(start).copied() {
-            let group = start..by_hosts.end(start, |row| row.0 == hosts);
+            let group = start..by_hosts.end_where(start, |row| row.0 == hosts);
             start = group.end;
-            self.learn(field, hosts, by_hosts.range(group).map(of_edge))?;
+            self.learn_difference(field, hosts, by_hosts.range(group).map(of_edge))?;
         }
-        let mut more = Tried {
+        let mut more = CrowdTrials {
             left: MAX_TRIED_OF_CROWDS,
             counts: FxHashMap::default(),
             votes: SpillableVec::new(pool),
@@ -252,19 +267,19 @@ impl Clocks {
         for crowd in crowds.iter() {
             self.try_crowd(field, crowds, crowd, &mut more)?;
         }
-        let Tried { counts, mut votes, .. } = more;
+        let CrowdTrials { counts, mut votes, .. } = more;
         votes.sort_by_key(|row| row.0)?;
         let mut keys: Vec<(u32, u32)> = counts.into_keys().collect();
         keys.sort_unstable();
         for hosts in keys {
             let tried = votes.partition_point(0..votes.len(), |row| row.0 < hosts);
-            let tried = tried..votes.end(tried, |row| row.0 == hosts);
+            let tried = tried..votes.end_where(tried, |row| row.0 == hosts);
             let rare = by_hosts.partition_point(0..by_hosts.len(), |row| row.0 < hosts);
-            let rare = rare..by_hosts.end(rare, |row| row.0 == hosts);
+            let rare = rare..by_hosts.end_where(rare, |row| row.0 == hosts);
             let tried = votes.range(tried).map(|(_, vote)| *vote);
-            self.learn(field, hosts, tried.chain(by_hosts.range(rare).map(of_edge)))?;
+            self.learn_difference(field, hosts, tried.chain(by_hosts.range(rare).map(of_edge)))?;
         }
-        self.spread();
+        self.derive_differences();
         Ok(())
     }
 
@@ -272,28 +287,28 @@ impl Clocks {
     /// with.
     fn try_crowd(
         &self,
-        field: &Field,
-        crowds: &Crowds,
-        crowd: Crowd,
-        tried: &mut Tried,
+        field: &HalfFlowField,
+        crowds: &HalfFlowCrowds,
+        crowd: HalfFlowCrowd,
+        tried: &mut CrowdTrials,
     ) -> Result<(), PathError> {
         let by_host = |members, side| {
-            let mut list: SpillableVec<Timed> = SpillableVec::new(&field.halves.pool);
-            field.by_host(crowds, members, side, &mut list)?;
-            Ok::<_, PathError>((candidates::hosts(&list), list))
+            let mut list: SpillableVec<TimedHalfFlow> = SpillableVec::new(&field.halves.pool);
+            field.members_by_host(crowds, members, side, &mut list)?;
+            Ok::<_, PathError>((candidates::ranges_by_host(&list), list))
         };
-        let (connecting, made) = by_host(crowd.connecting, Side::Connecting)?;
-        let (accepting, accepted) = by_host(crowd.accepting, Side::Accepting)?;
+        let (connecting, made) = by_host(crowd.connecting, HalfFlowSide::Connecting)?;
+        let (accepting, accepted) = by_host(crowd.accepting, HalfFlowSide::Accepting)?;
         for (one, of_one) in &connecting {
             for (other, of_other) in &accepting {
                 if self
                     .differences
-                    .get(&key(*one, *other))
+                    .get(&ordered_hosts(*one, *other))
                     .is_some_and(|known| known.trust >= KNOWN_TRUST)
                 {
                     continue;
                 }
-                let hosts = key(*one, *other);
+                let hosts = ordered_hosts(*one, *other);
                 let all = tried.counts.entry(hosts).or_default();
                 let some = ACCEPTING_OF_A_CROWD.min(of_other.len());
                 let each = (MAX_TRIED_OF_A_CROWD / some).min(of_one.len());
@@ -308,9 +323,9 @@ impl Clocks {
                     let Some(place) = of_other.clone().nth(at) else { continue };
                     let (.., accepting) = accepted[place];
                     for (.., connecting) in made.range(of_one.clone()).take(each) {
-                        if let Some(edge) = field.edge(*connecting, accepting) {
+                        if let Some(edge) = field.edge_between(*connecting, accepting) {
                             *all += 1;
-                            tried.votes.push((hosts, vote(field, &edge)))?;
+                            tried.votes.push((hosts, vote_of_edge(field, &edge)))?;
                         }
                     }
                 }
@@ -320,29 +335,33 @@ impl Clocks {
     }
 
     /// The difference of two hosts' clocks that most of `votes` agree on.
-    fn learn(
+    fn learn_difference(
         &mut self,
-        field: &Field,
+        field: &HalfFlowField,
         hosts: (u32, u32),
-        votes: impl Iterator<Item = Vote>,
+        votes: impl Iterator<Item = DifferenceVote>,
     ) -> Result<(), PathError> {
         if let Some(known) =
             self.differences.get_mut(&hosts).filter(|known| known.trust >= KNOWN_TRUST)
         {
             // The difference is known; what is not is how wide the windows are.
             let slack = TIME_SLACK_NS as f64;
-            let agrees = |vote: &Vote| known.agrees(vote, known.uncertainty_at(vote.time) + slack);
-            let widths = votes.filter(agrees).map(|vote| Ordered::of(vote.high - vote.low));
+            let agrees = |vote: &DifferenceVote| {
+                known.agrees_with(vote, known.uncertainty_at(vote.time) + slack)
+            };
+            let widths =
+                votes.filter(agrees).map(|vote| OrderedFloat::from_f64(vote.high - vote.low));
             let mut widths = SpillableVec::collect(&field.halves.pool, widths)?;
             known.support = widths.len() as u32;
-            known.scale = median(&mut widths)?.unwrap_or(known.scale).max(TIME_SLACK_NS as f64);
+            known.scale =
+                find_median(&mut widths)?.unwrap_or(known.scale).max(TIME_SLACK_NS as f64);
             return Ok(());
         }
-        let mut votes = most_telling(votes);
+        let mut votes = select_best_votes(votes);
         // What is rare says more, but much of what is common can say it together.
-        let by_rarity = fit(field, &votes);
+        let by_rarity = fit_difference(field, &votes);
         votes.iter_mut().for_each(|vote| vote.weight = 1.0);
-        let found = [by_rarity, fit(field, &votes)].into_iter().flatten();
+        let found = [by_rarity, fit_difference(field, &votes)].into_iter().flatten();
         if let Some(found) = found.max_by(|one, other| one.trust.total_cmp(&other.trust)) {
             self.differences.insert(hosts, found);
         }
@@ -350,19 +369,19 @@ impl Clocks {
     }
 
     /// Where the differences of two clocks to a third are known, so is theirs.
-    fn spread(&mut self) {
-        let mut near: FxHashMap<u32, Vec<(u32, Difference)>> = FxHashMap::default();
+    fn derive_differences(&mut self) {
+        let mut near: FxHashMap<u32, Vec<(u32, ClockDifference)>> = FxHashMap::default();
         for ((one, other), known) in &self.differences {
             if one != other && known.trust >= KNOWN_TRUST {
                 near.entry(*one).or_default().push((*other, *known));
-                near.entry(*other).or_default().push((*one, known.reversed()));
+                near.entry(*other).or_default().push((*one, known.to_reversed()));
             }
         }
         let mut hosts: Vec<u32> = near.keys().copied().collect();
         hosts.sort_unstable();
         near.values_mut().for_each(|list| list.sort_unstable_by_key(|(host, _)| *host));
         for from in &hosts {
-            let mut reached: FxHashMap<u32, Difference> = FxHashMap::default();
+            let mut reached: FxHashMap<u32, ClockDifference> = FxHashMap::default();
             let mut queue = std::collections::VecDeque::new();
             for (host, known) in near.get(from).into_iter().flatten() {
                 reached.insert(*host, *known);
@@ -372,7 +391,7 @@ impl Clocks {
                 let Some(here) = reached.get(&via).copied() else { continue };
                 for (host, known) in near.get(&via).into_iter().flatten() {
                     if host != from && !reached.contains_key(host) {
-                        reached.insert(*host, here.and(known));
+                        reached.insert(*host, here.chain_with(known));
                         queue.push_back(*host);
                     }
                 }

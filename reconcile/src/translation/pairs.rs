@@ -3,11 +3,11 @@
 use message_trace::PathError;
 use out_of_core::SpillableVec;
 
-use super::candidates::{self, Rare};
+use super::candidates::{self, RareKeyPairs};
 use super::half_flow::HalfFlow;
-use super::halves::Halves;
-use super::offsets::{self, Offset};
-use super::pair::Pair;
+use super::half_flow_table::HalfFlowTable;
+use super::offsets::{self, KnownOffset};
+use super::pair::HalfFlowPair;
 use super::{assignment, confidence};
 
 /// Finds the pairs among `halves` whose confidence is at least `least`, each half in one pair at
@@ -16,27 +16,31 @@ use super::{assignment, confidence};
 ///
 /// # Errors
 /// There are none, as all of it is in memory.
-pub fn pairs(halves: &[HalfFlow], known: &[Offset], least: f64) -> Result<Vec<Pair>, PathError> {
-    Ok(pairs_of(&Halves::of(halves)?, known, least)?.iter().copied().collect())
+pub fn find_pairs(
+    halves: &[HalfFlow],
+    known: &[KnownOffset],
+    least: f64,
+) -> Result<Vec<HalfFlowPair>, PathError> {
+    Ok(find_pairs_in(&HalfFlowTable::from_flows(halves)?, known, least)?.iter().copied().collect())
 }
 
 /// The same, with everything in columns that there is once for each half flow or candidate.
 ///
 /// # Errors
 /// When there is no room for them.
-pub(crate) fn pairs_of(
-    halves: &Halves,
-    known: &[Offset],
+pub(crate) fn find_pairs_in(
+    halves: &HalfFlowTable,
+    known: &[KnownOffset],
     least: f64,
-) -> Result<SpillableVec<Pair>, PathError> {
-    let field = candidates::Field::of(halves)?;
-    let Rare { mut edges, crowds } = field.rare()?;
-    let mut clocks = offsets::Clocks::new(halves, known);
-    clocks.vote(&field, &edges, &crowds)?;
-    field.near_in_time(&crowds, &clocks, &mut edges)?;
+) -> Result<SpillableVec<HalfFlowPair>, PathError> {
+    let field = candidates::HalfFlowField::from_table(halves)?;
+    let RareKeyPairs { mut edges, crowds } = field.pair_rare_keys()?;
+    let mut clocks = offsets::ClockDifferences::new(halves, known);
+    clocks.learn_from_votes(&field, &edges, &crowds)?;
+    field.add_near_in_time(&crowds, &clocks, &mut edges)?;
     drop(crowds);
-    edges.retain(|edge| clocks.allow(&field, edge));
+    edges.retain(|edge| clocks.allows_edge(&field, edge));
     clocks.learn_widths(&field, &edges)?;
-    let judged = confidence::judge(&field, &edges, &clocks)?;
-    assignment::assign(&field, &edges, &judged, least)
+    let judged = confidence::score_candidates(&field, &edges, &clocks)?;
+    assignment::assign_pairs(&field, &edges, &judged, least)
 }

@@ -5,8 +5,8 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-use super::half_flow::{Side, TURNS};
-use super::halves::HalfView;
+use super::half_flow::{HalfFlowSide, TURNS};
+use super::half_flow_table::HalfFlowView;
 use crate::tuning::{
     COMMON_SIZE_BYTES, MAX_FINGERPRINT_NATS, MAX_SIZE_NATS, REPEATED_SIZE_NATS, TURNS_DIFFER_NATS,
     UNREAD_NATS,
@@ -14,7 +14,7 @@ use crate::tuning::{
 
 /// What two ends have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Likeness {
+pub(super) struct FlowLikeness {
     /// How unlikely it would be by chance, in nats.
     pub(super) information: f64,
     /// How many of the first turns have the same size at both ends.
@@ -27,7 +27,7 @@ pub(super) struct Likeness {
 
 /// What `one`, which would have connected, has in common with `other`, which would have accepted;
 /// `None`: they cannot be two ends of one flow.
-pub(super) fn compare(one: HalfView, other: HalfView) -> Option<Likeness> {
+pub(super) fn compare_flows(one: HalfFlowView, other: HalfFlowView) -> Option<FlowLikeness> {
     let ways = [(&one.sent, &other.received, one, other), (&other.sent, &one.received, other, one)];
     let (mut information, mut fingerprints, mut unread) = (0.0, 0, false);
     for (sent, received, sender, receiver) in ways {
@@ -44,14 +44,14 @@ pub(super) fn compare(one: HalfView, other: HalfView) -> Option<Likeness> {
                 return None;
             }
             fingerprints += 1;
-            information += says(u64::from(at_sender.bytes)).min(MAX_FINGERPRINT_NATS);
+            information += size_log_odds(u64::from(at_sender.bytes)).min(MAX_FINGERPRINT_NATS);
         }
     }
     let totals = one.whole
         && other.whole
         && one.sent.bytes == other.received.bytes
         && one.received.bytes == other.sent.bytes;
-    let (turns, differ) = equal_turns(one, other);
+    let (turns, differ) = count_equal_turns(one, other);
     // Without all the bytes there is nothing but turns to go by, and bytes left unread are rare.
     if !totals && (turns < 2 || differ) {
         return None;
@@ -60,9 +60,9 @@ pub(super) fn compare(one: HalfView, other: HalfView) -> Option<Likeness> {
     for (place, turn) in one.turns.iter().enumerate().take(turns) {
         covered[usize::from(turn.sent)] += turn.bytes;
         information += match place.checked_sub(2).and_then(|before| one.turns.get(before)) {
-            None => says(turn.bytes),
+            None => size_log_odds(turn.bytes),
             Some(before) if before.bytes == turn.bytes => REPEATED_SIZE_NATS,
-            Some(_) => says(turn.bytes) / 2.0,
+            Some(_) => size_log_odds(turn.bytes) / 2.0,
         };
     }
     if totals {
@@ -70,9 +70,12 @@ pub(super) fn compare(one: HalfView, other: HalfView) -> Option<Likeness> {
             [one.received.bytes - covered[0].min(one.received.bytes), one.sent.bytes - covered[1]];
         let weight = if turns == 0 { 1.0 } else { 0.5 };
         // Beyond equal turns the rest goes on in their way, mostly.
-        let varied = turns < 2 || varies(one);
-        information +=
-            rest.into_iter().filter(|_| varied).map(|bytes| says(bytes) * weight).sum::<f64>();
+        let varied = turns < 2 || has_varying_turns(one);
+        information += rest
+            .into_iter()
+            .filter(|_| varied)
+            .map(|bytes| size_log_odds(bytes) * weight)
+            .sum::<f64>();
     }
     if differ {
         information -= TURNS_DIFFER_NATS;
@@ -80,21 +83,26 @@ pub(super) fn compare(one: HalfView, other: HalfView) -> Option<Likeness> {
     if unread {
         information -= UNREAD_NATS;
     }
-    Some(Likeness { information: information.max(0.0), turns: turns as u8, totals, fingerprints })
+    Some(FlowLikeness {
+        information: information.max(0.0),
+        turns: turns as u8,
+        totals,
+        fingerprints,
+    })
 }
 
 /// What the equality of one size says.
-fn says(bytes: u64) -> f64 {
+fn size_log_odds(bytes: u64) -> f64 {
     (1.0 + bytes as f64 / COMMON_SIZE_BYTES).ln().min(MAX_SIZE_NATS)
 }
 
-fn varies(flow: HalfView) -> bool {
+fn has_varying_turns(flow: HalfFlowView) -> bool {
     flow.turns.iter().zip(flow.turns.iter().skip(2)).any(|(turn, next)| turn.bytes != next.bytes)
 }
 
 /// How many turns at the beginning are complete and the same at both ends, and whether the next one
 /// contradicts.
-fn equal_turns(one: HalfView, other: HalfView) -> (usize, bool) {
+fn count_equal_turns(one: HalfFlowView, other: HalfFlowView) -> (usize, bool) {
     let mut equal = 0;
     for (turn, mirrored) in one.turns.iter().zip(other.turns) {
         if turn.sent == mirrored.sent {
@@ -112,14 +120,14 @@ fn equal_turns(one: HalfView, other: HalfView) -> (usize, bool) {
 }
 
 /// Whether nothing can have come to that turn after what is known of it.
-fn is_complete(flow: HalfView, turn: usize) -> bool {
+fn is_complete(flow: HalfFlowView, turn: usize) -> bool {
     turn + 1 < flow.turns.len() || (flow.whole && flow.all_turns)
 }
 
 /// The keys by which a half flow, seen as `side`, is sought: equal for the two ends of a flow, each
 /// for some kind of flow. The last is the most telling one.
-pub(super) fn keys(flow: HalfView, side: Side, mut found: impl FnMut(u64)) {
-    let connects = side == Side::Connecting;
+pub(super) fn for_each_key(flow: HalfFlowView, side: HalfFlowSide, mut found: impl FnMut(u64)) {
+    let connects = side == HalfFlowSide::Connecting;
     let [forward, backward] =
         if connects { [flow.sent, flow.received] } else { [flow.received, flow.sent] };
     // The client's port, which source translation keeps if it can.
@@ -134,25 +142,30 @@ pub(super) fn keys(flow: HalfView, side: Side, mut found: impl FnMut(u64)) {
         }
     }
     if let (Some(out), Some(back)) = (forward.fingerprint, backward.fingerprint) {
-        found(hash(&(1u8, out, back)));
+        found(hash_value(&(1u8, out, back)));
     }
     for turns in &turns {
-        found(hash(&(2u8, turns)));
-        found(hash(&(3u8, turns, port)));
+        found(hash_value(&(2u8, turns)));
+        found(hash_value(&(3u8, turns, port)));
     }
     if flow.whole {
-        found(hash(&(4u8, forward.bytes, backward.bytes, port)));
-        found(hash(&(5u8, forward.bytes, backward.bytes)));
+        found(hash_value(&(4u8, forward.bytes, backward.bytes, port)));
+        found(hash_value(&(5u8, forward.bytes, backward.bytes)));
     }
 }
 
 /// A number that equal flows share: what a half flow looks like as far as it is known.
-pub(super) fn looks(flow: HalfView, side: Side) -> u64 {
-    let connects = side == Side::Connecting;
+pub(super) fn appearance_hash(flow: HalfFlowView, side: HalfFlowSide) -> u64 {
+    let connects = side == HalfFlowSide::Connecting;
     let [forward, backward] =
         if connects { [flow.sent, flow.received] } else { [flow.received, flow.sent] };
     if flow.whole {
-        return hash(&(forward.bytes, backward.bytes, forward.fingerprint, backward.fingerprint));
+        return hash_value(&(
+            forward.bytes,
+            backward.bytes,
+            forward.fingerprint,
+            backward.fingerprint,
+        ));
     }
     let complete = (0..flow.turns.len()).take_while(|turn| is_complete(flow, *turn));
     let turns: Vec<(bool, u64)> = complete
@@ -160,10 +173,10 @@ pub(super) fn looks(flow: HalfView, side: Side) -> u64 {
         .take(2)
         .map(|turn| (turn.sent == connects, turn.bytes))
         .collect();
-    hash(&(turns, forward.fingerprint, backward.fingerprint))
+    hash_value(&(turns, forward.fingerprint, backward.fingerprint))
 }
 
-fn hash(what: &impl Hash) -> u64 {
+fn hash_value(what: &impl Hash) -> u64 {
     let mut hasher = FxHasher::default();
     what.hash(&mut hasher);
     hasher.finish()

@@ -2,19 +2,19 @@
 
 /// A stretch of the line, both ends in it, with the weight of its vote.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Stretch {
+pub(super) struct WeightedInterval {
     pub(super) low: f64,
     pub(super) high: f64,
     pub(super) weight: f64,
 }
 
 /// The stretch that most weight agrees on, with that weight; `None` of nothing.
-pub(super) fn deepest(
-    stretches: impl Iterator<Item = Stretch>,
+pub(super) fn deepest_interval(
+    stretches: impl Iterator<Item = WeightedInterval>,
     ends: &mut Vec<(f64, f64)>,
-) -> Option<Stretch> {
-    sort(stretches, ends);
-    let (mut depth, mut best): (f64, Option<Stretch>) = (0.0, None);
+) -> Option<WeightedInterval> {
+    sort_ends(stretches, ends);
+    let (mut depth, mut best): (f64, Option<WeightedInterval>) = (0.0, None);
     let mut open = false;
     for (at, weight) in ends.iter() {
         if *weight < 0.0 {
@@ -25,7 +25,7 @@ pub(super) fn deepest(
         }
         depth += weight;
         if *weight >= 0.0 && best.is_none_or(|best| depth > best.weight + 1e-9) {
-            best = Some(Stretch { low: *at, high: *at, weight: depth });
+            best = Some(WeightedInterval { low: *at, high: *at, weight: depth });
             open = true;
         }
     }
@@ -33,7 +33,7 @@ pub(super) fn deepest(
 }
 
 /// Where stretches begin and end.
-fn sort(stretches: impl Iterator<Item = Stretch>, ends: &mut Vec<(f64, f64)>) {
+fn sort_ends(stretches: impl Iterator<Item = WeightedInterval>, ends: &mut Vec<(f64, f64)>) {
     ends.clear();
     for stretch in stretches {
         ends.push((stretch.low, stretch.weight));
@@ -46,13 +46,13 @@ fn sort(stretches: impl Iterator<Item = Stretch>, ends: &mut Vec<(f64, f64)>) {
 /// The stretch around the deepest place, which `best` is of the same stretches, where at least
 /// `share` of its weight agrees: where the true place is, also if a few that agree there do so by
 /// chance.
-pub(super) fn around(
-    best: Stretch,
+pub(super) fn interval_around(
+    best: WeightedInterval,
     share: f64,
-    stretches: impl Iterator<Item = Stretch>,
+    stretches: impl Iterator<Item = WeightedInterval>,
     ends: &mut Vec<(f64, f64)>,
-) -> Stretch {
-    sort(stretches, ends);
+) -> WeightedInterval {
+    sort_ends(stretches, ends);
     let enough = share * best.weight - 1e-9;
     let (mut depth, mut low) = (0.0, None);
     for (at, weight) in ends.iter() {
@@ -60,7 +60,7 @@ pub(super) fn around(
         if depth >= enough {
             low = low.or(Some(*at));
         } else if let Some(low) = low.take().filter(|low| *low <= best.low && best.low <= *at) {
-            return Stretch { low, high: *at, weight: best.weight };
+            return WeightedInterval { low, high: *at, weight: best.weight };
         }
     }
     best
@@ -72,31 +72,37 @@ mod tests {
 
     #[test]
     fn the_place_that_most_agree_on() {
-        let stretch = |low, high, weight| Stretch { low, high, weight };
+        let stretch = |low, high, weight| WeightedInterval { low, high, weight };
         let all = [
             stretch(0.0, 10.0, 1.0),
             stretch(8.0, 20.0, 1.0),
             stretch(30.0, 31.0, 1.5),
             stretch(9.0, 9.5, 1.0),
         ];
-        let best = deepest(all.into_iter(), &mut Vec::new());
+        let best = deepest_interval(all.into_iter(), &mut Vec::new());
         assert_eq!(best, Some(stretch(9.0, 9.5, 3.0)));
         let touching = [stretch(0.0, 5.0, 1.0), stretch(5.0, 9.0, 1.0)];
-        assert_eq!(deepest(touching.into_iter(), &mut Vec::new()), Some(stretch(5.0, 5.0, 2.0)));
-        assert_eq!(deepest([].into_iter(), &mut Vec::new()), None);
+        assert_eq!(
+            deepest_interval(touching.into_iter(), &mut Vec::new()),
+            Some(stretch(5.0, 5.0, 2.0))
+        );
+        assert_eq!(deepest_interval([].into_iter(), &mut Vec::new()), None);
     }
     #[test]
     fn a_few_by_chance_do_not_move_it() {
-        let stretch = |low, high, weight| Stretch { low, high, weight };
+        let stretch = |low, high, weight| WeightedInterval { low, high, weight };
         // Ten agree from 3 to 9, and two that do so by chance from 8 on.
-        let all: Vec<Stretch> = (0..10)
+        let all: Vec<WeightedInterval> = (0..10)
             .map(|at| stretch(f64::from(at) / 3.0, 9.0 + f64::from(at), 1.0))
             .chain([stretch(8.0, 20.0, 1.0), stretch(8.5, 30.0, 1.0), stretch(40.0, 50.0, 12.0)])
             .collect();
         let mut ends = Vec::new();
         let best = stretch(8.5, 9.0, 12.0);
-        assert_eq!(deepest(all[..12].iter().copied(), &mut ends), Some(best));
-        assert_eq!(around(best, 0.8, all.iter().copied(), &mut ends), stretch(3.0, 11.0, 12.0));
-        assert_eq!(around(best, 1.0, all.iter().copied(), &mut ends), best);
+        assert_eq!(deepest_interval(all[..12].iter().copied(), &mut ends), Some(best));
+        assert_eq!(
+            interval_around(best, 0.8, all.iter().copied(), &mut ends),
+            stretch(3.0, 11.0, 12.0)
+        );
+        assert_eq!(interval_around(best, 1.0, all.iter().copied(), &mut ends), best);
     }
 }

@@ -2,19 +2,19 @@
 //! before it is sent. Each byte that went forth bounds the difference of the clocks from above,
 //! each that came back bounds it from below.
 
-use super::half_flow::Side;
-use super::halves::HalfView;
+use super::half_flow::HalfFlowSide;
+use super::half_flow_table::HalfFlowView;
 use crate::tuning::{MAX_HOST_SKEW, MAX_PAUSE_NATS, MAX_TRAVEL_NS, TIME_SLACK_NS};
 
 /// The accepting host's clock minus the connecting host's lies between `low` and `high`
 /// nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Window {
+pub(super) struct OffsetWindow {
     pub(super) low: i64,
     pub(super) high: i64,
 }
 
-impl Window {
+impl OffsetWindow {
     pub(super) fn width(self) -> i64 {
         self.high - self.low
     }
@@ -22,14 +22,14 @@ impl Window {
 
 /// The window of two ends whose first `turns` turns are the same; `None`: in no way can these be
 /// the times of one flow. With `totals` the last bytes are the same as well.
-pub(super) fn window(
-    connecting: HalfView,
-    accepting: HalfView,
+pub(super) fn offset_window(
+    connecting: HalfFlowView,
+    accepting: HalfFlowView,
     turns: u8,
     totals: bool,
-) -> Option<Window> {
+) -> Option<OffsetWindow> {
     let (mut low, mut high) = (i64::MIN, i64::MAX);
-    if connecting.side == Side::Connecting && accepting.side == Side::Accepting {
+    if connecting.side == HalfFlowSide::Connecting && accepting.side == HalfFlowSide::Accepting {
         high = accepting.made - connecting.made;
     }
     // Clocks drift while the flow goes on.
@@ -62,12 +62,13 @@ pub(super) fn window(
         (_, i64::MAX) => high = low + MAX_TRAVEL_NS,
         _ => {}
     }
-    (low <= high + TIME_SLACK_NS).then_some(Window { low: low.min(high), high: high.max(low) })
+    (low <= high + TIME_SLACK_NS)
+        .then_some(OffsetWindow { low: low.min(high), high: high.max(low) })
 }
 
 /// What the pauses between the turns say, in nats, if they are the same at both ends: nothing where
 /// they are regular, as those of unrelated timers can be equal too.
-pub(super) fn pauses(connecting: HalfView, turns: u8, window: Window) -> f64 {
+pub(super) fn pause_log_odds(connecting: HalfFlowView, turns: u8, window: OffsetWindow) -> f64 {
     let width = (window.width() + 2 * TIME_SLACK_NS) as f64;
     let starts: Vec<i64> = connecting
         .turns

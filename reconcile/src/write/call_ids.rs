@@ -8,7 +8,7 @@ use message_trace::PathError;
 
 /// The texts of call ids, in a temporary file: there may be one for each two messages.
 #[derive(Debug)]
-pub(crate) struct CallIds {
+pub(crate) struct CallIdFile {
     directory: PathBuf,
     file: File,
     end: u64,
@@ -18,11 +18,11 @@ pub(crate) struct CallIds {
 /// The bits of a call id's place that tell its length.
 const LENGTH_BITS: u32 = 16;
 
-impl CallIds {
-    pub(crate) fn new(directory: &Path) -> Result<CallIds, PathError> {
+impl CallIdFile {
+    pub(crate) fn new(directory: &Path) -> Result<CallIdFile, PathError> {
         let file =
             tempfile::tempfile_in(directory).map_err(|error| PathError::io(directory, error))?;
-        Ok(CallIds { directory: directory.to_owned(), file, end: 0, waiting: Vec::new() })
+        Ok(CallIdFile { directory: directory.to_owned(), file, end: 0, waiting: Vec::new() })
     }
 
     pub(crate) fn add(&mut self, text: &str) -> Result<u64, PathError> {
@@ -49,21 +49,21 @@ impl CallIds {
     }
 
     /// What reads the texts, fastest in about the order in which they were added.
-    pub(crate) fn reader(&self) -> CallReader<'_> {
-        CallReader { calls: self, begin: 0, window: Vec::new() }
+    pub(crate) fn reader(&self) -> CallIdReader<'_> {
+        CallIdReader { calls: self, begin: 0, window: Vec::new() }
     }
 }
 
 /// Reads the texts of call ids.
 #[derive(Debug)]
-pub(crate) struct CallReader<'a> {
-    calls: &'a CallIds,
+pub(crate) struct CallIdReader<'a> {
+    calls: &'a CallIdFile,
     /// Where in the file the window begins.
     begin: u64,
     window: Vec<u8>,
 }
 
-impl CallReader<'_> {
+impl CallIdReader<'_> {
     /// The text that `call` of an imported row stands for.
     pub(crate) fn get(&mut self, call: u64) -> Result<Option<String>, PathError> {
         const WINDOW: u64 = 64 << 10;

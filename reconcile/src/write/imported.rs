@@ -4,38 +4,39 @@
 //! and to be put in order with all other messages. A time that is not on the common clock yet is
 //! put on it; one that is stays.
 
-use clocks::{HostFacts, Samples};
+use clocks::{ClockSamples, HostFacts};
 use message_trace::{
-    Endpoint, EndpointId, Import, Message, MessageTrace, NodeId, Nodes, PathError, Progress, table,
+    Endpoint, EndpointId, ImportedTrace, Message, MessageTrace, NodeId, NodeList, PathError,
+    Progress, table,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::absent::{NIL, NONE};
-use crate::cause::Cause;
 use crate::host_clocks::facts;
-use crate::reconciliation::{Reconciliation, add};
+use crate::reconciliation::{Reconciliation, add_count};
 use crate::rows::imported_row::ImportedRow;
-use crate::rows::row::{Row, Slot, SlotEnd};
-use crate::write::call_ids::CallIds;
-use crate::write::output::Output;
+use crate::rows::row::{MessageRow, MessageSlot, SlotEnd};
+use crate::sentinels::{NIL, NONE};
+use crate::unmatched_cause::UnmatchedCause;
+use crate::write::call_ids::CallIdFile;
+use crate::write::entity_tables::EntityTables;
 
 /// What the imports tell of the clocks: messages with the times of two hosts' own clocks alone.
 /// Hosts that have clocks of their own and are in no log are added to `hosts`.
-pub(crate) fn sample(
-    imports: &[Import],
+pub(crate) fn sample_imports(
+    imports: &[ImportedTrace],
     hosts: &mut Vec<HostFacts>,
     progress: &dyn Progress,
-) -> Result<Samples, PathError> {
+) -> Result<ClockSamples, PathError> {
     let logged = hosts.len();
     let mut most = logged;
     for import in imports {
-        most += table::rows(import.nodes())? as usize;
+        most += table::count_rows(import.nodes_path())? as usize;
     }
-    let mut samples = Samples::new(most);
+    let mut samples = ClockSamples::new(most);
     let mut known: FxHashMap<String, u32> =
         hosts.iter().enumerate().map(|(place, host)| (host.name.clone(), place as u32)).collect();
     for import in imports {
-        let nodes = Nodes::read(import.nodes())?;
+        let nodes = NodeList::read(import.nodes_path())?;
         let mut host_of: Vec<u32> = vec![NONE; nodes.len()];
         let mut host = |node: NodeId, time: i64| {
             let place = host_of.get_mut(node as usize)?;
@@ -46,10 +47,10 @@ pub(crate) fn sample(
                     (hosts.len() - 1) as u32
                 });
             }
-            facts::saw(hosts.get_mut(*place as usize)?, time);
+            facts::note_reading(hosts.get_mut(*place as usize)?, time);
             Some((*place, time))
         };
-        each(import, &nodes, progress, |trace, row| {
+        for_each_message(import, &nodes, progress, |trace, row| {
             let m = trace.message(row);
             let sent =
                 m.send_first.filter(|_| m.send_ts.is_none()).and_then(|time| host(m.src, time));
@@ -59,18 +60,18 @@ pub(crate) fn sample(
                 && from != to
                 && !m.is_connect()
             {
-                samples.add(from, to, sent, received);
+                samples.add_message(from, to, sent, received);
             }
             Ok(())
         })?;
     }
-    samples.renumber(&by_name(hosts, logged));
+    samples.renumber_hosts(&sort_hosts_by_name(hosts, logged));
     Ok(samples)
 }
 
 /// Puts the hosts from `logged` on in the order of their names, so that the order of an import's
 /// rows makes no difference. Returns the new number of each.
-fn by_name(hosts: &mut [HostFacts], logged: usize) -> Vec<u32> {
+fn sort_hosts_by_name(hosts: &mut [HostFacts], logged: usize) -> Vec<u32> {
     let mut order: Vec<usize> = (0..hosts.len()).collect();
     if let Some(imported) = order.get_mut(logged..) {
         imported.sort_by(|one, other| hosts[*one].name.cmp(&hosts[*other].name));
@@ -85,40 +86,40 @@ fn by_name(hosts: &mut [HostFacts], logged: usize) -> Vec<u32> {
 }
 
 /// Reads the messages of an import, batch by batch.
-fn each(
-    import: &Import,
-    nodes: &Nodes,
+fn for_each_message(
+    import: &ImportedTrace,
+    nodes: &NodeList,
     progress: &dyn Progress,
     mut message: impl FnMut(&MessageTrace, usize) -> Result<(), PathError>,
 ) -> Result<(), PathError> {
-    let path = import.messages();
-    for batch in table::read(&path)? {
-        let trace = MessageTrace::of_batch(&path, &batch?, nodes.len())?;
+    let path = import.messages_path();
+    for batch in table::read_batches(&path)? {
+        let trace = MessageTrace::from_batch(&path, &batch?, nodes.len())?;
         (0..trace.len()).try_for_each(|row| message(&trace, row))?;
-        progress.advance(trace.len() as u64);
+        progress.advance_step(trace.len() as u64);
     }
     Ok(())
 }
 
 /// What is known of the imports' nodes while their messages join the others.
-pub(crate) struct Joining<'a, 'b> {
-    pub(crate) output: &'a mut Output<'b>,
+pub(crate) struct ImportJoiner<'a, 'b> {
+    pub(crate) output: &'a mut EntityTables<'b>,
     /// The host of each node; [`NONE`] of those whose times are on the common clock as they are.
     pub(crate) hosts: &'a mut Vec<u32>,
     pub(crate) host_names: &'a [HostFacts],
-    pub(crate) calls: &'a mut CallIds,
+    pub(crate) calls: &'a mut CallIdFile,
     pub(crate) outcome: &'a mut Reconciliation,
 }
 
 /// What makes a slot of an import: its flow, protocol, and both ends' nodes and endpoints.
-type SlotKey = (i64, message_trace::Protocol, [(NodeId, EndpointId); 2]);
+type SlotKey = (i64, message_trace::TransportProtocol, [(NodeId, EndpointId); 2]);
 
-impl Joining<'_, '_> {
+impl ImportJoiner<'_, '_> {
     /// Hands the messages of `imports` to `row`. Nodes that are the same in every respect are one
     /// node; flows get numbers after those that are there.
-    pub(crate) fn rows(
+    pub(crate) fn for_each_row(
         &mut self,
-        imports: &[Import],
+        imports: &[ImportedTrace],
         progress: &dyn Progress,
         mut row: impl FnMut(ImportedRow) -> Result<(), PathError>,
     ) -> Result<(), PathError> {
@@ -126,7 +127,7 @@ impl Joining<'_, '_> {
         // Of the nodes that are there only those that come again matter.
         let mut again: FxHashSet<message_trace::Node> = FxHashSet::default();
         for import in imports {
-            again.extend(Nodes::read(import.nodes())?.0);
+            again.extend(NodeList::read(import.nodes_path())?.0);
         }
         for (id, node) in self.output.nodes().enumerate().filter(|(_, node)| again.contains(node)) {
             known.entry(node).or_insert(id as NodeId);
@@ -140,11 +141,12 @@ impl Joining<'_, '_> {
             .map(|(place, host)| (host.name.as_str(), place as u32));
         let places: FxHashMap<&str, u32> = places.collect();
         for import in imports {
-            let own = Nodes::read(import.nodes())?;
+            let own = NodeList::read(import.nodes_path())?;
             let mut nodes: Vec<NodeId> = Vec::with_capacity(own.len());
             for node in &own.0 {
-                let id =
-                    *known.entry(node.clone()).or_insert_with(|| self.output.import(node.clone()));
+                let id = *known
+                    .entry(node.clone())
+                    .or_insert_with(|| self.output.add_imported_node(node.clone()));
                 self.hosts.resize(self.output.node_count(), NONE);
                 if let Some(host) = self.hosts.get_mut(id as usize) {
                     *host = places.get(node.host.as_str()).copied().unwrap_or(NONE);
@@ -155,7 +157,7 @@ impl Joining<'_, '_> {
             let mut flows: FxHashSet<i64> = FxHashSet::default();
             let mut slots: FxHashMap<SlotKey, u32> = FxHashMap::default();
             let mut count = 0;
-            each(import, &own, progress, |trace, at| {
+            for_each_message(import, &own, progress, |trace, at| {
                 let m = trace.message(at);
                 let mut slot = |endpoint: EndpointId, node: NodeId| {
                     let nothing = Endpoint::Other(String::new());
@@ -177,36 +179,40 @@ impl Joining<'_, '_> {
                 let slot = *slots.entry((m.flow, m.protocol, ends)).or_insert(next);
                 if slot == next {
                     let ends = ends.map(|(node, endpoint)| SlotEnd { node, endpoint });
-                    self.output.slots.push(Slot { flow, protocol: m.protocol, ends })?;
+                    self.output.slots.push(MessageSlot { flow, protocol: m.protocol, ends })?;
                 }
                 let call = match trace.call_id(at) {
                     Some(text) => self.calls.add(text)?,
                     None => 0,
                 };
                 count += 1;
-                self.count(&m);
+                self.count_message(&m);
                 let node = |id: NodeId| nodes.get(id as usize).map_or(NONE, |node| *node as u32);
-                let own = Row::of_message(&m, slot, [node(m.src), node(m.dst)]);
+                let own = MessageRow::from_imported(&m, slot, [node(m.src), node(m.dst)]);
                 let common = [m.send_ts, m.recv_ts].map(|time| time.unwrap_or(NIL));
                 row(ImportedRow { row: own, common, call })
             })?;
-            add(&mut self.outcome.imported, &import.name, count);
+            add_count(&mut self.outcome.imported, &import.name, count);
         }
         self.calls.flush()
     }
 
-    fn count(&mut self, m: &Message) {
+    fn count_message(&mut self, m: &Message) {
         let counts = &mut *self.outcome;
         if m.is_connect() {
             counts.connects += 1;
             return;
         }
-        add(&mut counts.messages, m.protocol.name(), 1);
+        add_count(&mut counts.messages, m.protocol.name(), 1);
         let seen = |own: Option<i64>, common: Option<i64>| own.or(common).is_some();
         match (seen(m.send_first, m.send_ts), seen(m.recv_last, m.recv_ts)) {
             (true, true) => counts.both_ends += 1,
-            (true, false) => add(&mut counts.send_only, Cause::NotImported.name(), 1),
-            (false, _) => add(&mut counts.receive_only, Cause::NotImported.name(), 1),
+            (true, false) => {
+                add_count(&mut counts.send_only, UnmatchedCause::NotImported.name(), 1)
+            }
+            (false, _) => {
+                add_count(&mut counts.receive_only, UnmatchedCause::NotImported.name(), 1)
+            }
         }
     }
 }

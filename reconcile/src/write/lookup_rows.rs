@@ -1,20 +1,20 @@
 //! The messages of lookups of names: a request to the host's name lookup, and its answer.
 
-use message_trace::{Endpoint, PathError, Protocol};
+use message_trace::{Endpoint, PathError, TransportProtocol};
 use rustc_hash::FxHashMap;
 use socket_log::api::Api;
 
-use crate::absent::NIL;
-use crate::logs::lookups::{Lookups, Timed};
+use crate::logs::lookups::{LookupIndex, TimedLookup};
 use crate::rows::imported_row::ImportedRow;
-use crate::rows::row::{NO_THREAD, Row, Slot, SlotEnd};
-use crate::write::output::Output;
+use crate::rows::row::{MessageRow, MessageSlot, NO_THREAD, SlotEnd};
+use crate::sentinels::NIL;
+use crate::write::entity_tables::EntityTables;
 
 /// Hands the two messages of each lookup to `row`, and returns how many there are. The calls of
 /// a thread are one flow.
-pub(crate) fn rows(
-    lookups: &Lookups,
-    output: &mut Output<'_>,
+pub(crate) fn for_each_lookup_row(
+    lookups: &LookupIndex,
+    output: &mut EntityTables<'_>,
     mut row: impl FnMut(ImportedRow) -> Result<(), PathError>,
 ) -> Result<u64, PathError> {
     let mut slots: FxHashMap<(u32, u32, Api), u32> = FxHashMap::default();
@@ -23,9 +23,13 @@ pub(crate) fn rows(
             Some(slot) => *slot,
             None => {
                 let slot = output.slots.len() as u32;
-                let ends = ends(output, lookup)?;
-                let flow = output.flow();
-                output.slots.push(Slot { flow, protocol: Protocol::Other, ends })?;
+                let ends = lookup_ends(output, lookup)?;
+                let flow = output.next_flow();
+                output.slots.push(MessageSlot {
+                    flow,
+                    protocol: TransportProtocol::Other,
+                    ends,
+                })?;
                 slots.insert((lookup.process, lookup.tid, lookup.api), slot);
                 slot
             }
@@ -34,7 +38,7 @@ pub(crate) fn rows(
         let received = [NIL, NIL, lookup.end, lookup.end];
         for (times, side) in [(sent, 0), (received, 1)] {
             row(ImportedRow {
-                row: message(lookup, times, side, slot),
+                row: lookup_message(lookup, times, side, slot),
                 common: [NIL; 2],
                 call: 0,
             })?;
@@ -44,17 +48,20 @@ pub(crate) fn rows(
 }
 
 /// The ends of a thread's lookups.
-fn ends(output: &mut Output<'_>, lookup: &Timed) -> Result<[SlotEnd; 2], PathError> {
+fn lookup_ends(
+    output: &mut EntityTables<'_>,
+    lookup: &TimedLookup,
+) -> Result<[SlotEnd; 2], PathError> {
     let own = Endpoint::Other(format!("lookup:{}/{}", lookup.process, lookup.tid));
     let caller = SlotEnd { node: lookup.process as i32, endpoint: output.imported_endpoint(&own)? };
-    let called = Endpoint::Other(lookup.api.name().to_owned());
+    let called = Endpoint::Other(lookup.api.libc_name().to_owned());
     let endpoint = output.imported_endpoint(&called)?;
     Ok([caller, SlotEnd { node: output.name_lookup(lookup.process)?, endpoint }])
 }
 
 /// The request (`side` 0) or the answer of a lookup.
-fn message(lookup: &Timed, times: [i64; 4], side: usize, slot: u32) -> Row {
-    let mut row = Row::between(times, slot, side);
+fn lookup_message(lookup: &TimedLookup, times: [i64; 4], side: usize, slot: u32) -> MessageRow {
+    let mut row = MessageRow::between_times(times, slot, side);
     row.tids = [NO_THREAD; 2];
     row.nodes[side] = lookup.process;
     row.tids[side] = lookup.tid as i32;

@@ -8,44 +8,44 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use message_trace::table::{GROUP_ROWS, GroupEncoder, GroupWriter, RowGroup, Texts};
+use message_trace::table::{GROUP_ROWS, GroupEncoder, GroupWriter, MessageTexts, RowGroup};
 use message_trace::{DataPath, EndpointId, PathError, Progress};
 use out_of_core::{ExternalSorter, MemoryBudget, PartitionStore, PartitionWriter, workers};
 
-use crate::rows::begun::Begun;
 use crate::rows::imported_row::ImportedRow;
-use crate::rows::row::{Common, Key, Row};
-use crate::rows::row_sink::{RowSink, Taken};
+use crate::rows::operation_start::OperationStart;
+use crate::rows::row::{CommonClock, MessageRow, RowKey};
+use crate::rows::row_sink::{RowSink, StoredRows};
 use crate::tuning::ROWS_A_SAMPLE;
-use crate::write::call_ids::CallIds;
-use crate::write::output::Output;
+use crate::write::call_ids::CallIdFile;
+use crate::write::entity_tables::EntityTables;
 
 /// The rows of all partitions, before they have an order.
-pub(crate) struct Rows<'a> {
+pub(crate) struct PartitionedRows<'a> {
     budget: &'a MemoryBudget,
     directory: PathBuf,
-    store: PartitionStore<'a, Row>,
+    store: PartitionStore<'a, MessageRow>,
     /// Where the slots of each partition's rows begin among all slots.
     begins: Vec<u32>,
     /// Some rows of each partition, with its number.
-    sample: Vec<(u32, Row)>,
+    sample: Vec<(u32, MessageRow)>,
     imported: PartitionStore<'a, ImportedRow>,
     imported_sample: Vec<ImportedRow>,
     count: u64,
 }
 
 /// What rows are written with.
-pub(crate) struct Writing<'a, 'b> {
-    pub(crate) output: &'a Output<'b>,
-    pub(crate) common: &'a Common<'a>,
-    pub(crate) calls: Option<&'a CallIds>,
+pub(crate) struct RowWriting<'a, 'b> {
+    pub(crate) output: &'a EntityTables<'b>,
+    pub(crate) common: &'a CommonClock<'a>,
+    pub(crate) calls: Option<&'a CallIdFile>,
     pub(crate) threads: usize,
     pub(crate) progress: &'a dyn Progress,
 }
 
-impl<'a> Rows<'a> {
-    pub(crate) fn new(budget: &'a MemoryBudget, directory: &Path) -> Rows<'a> {
-        Rows {
+impl<'a> PartitionedRows<'a> {
+    pub(crate) fn new(budget: &'a MemoryBudget, directory: &Path) -> PartitionedRows<'a> {
+        PartitionedRows {
             budget,
             directory: directory.to_owned(),
             store: PartitionStore::new(budget, directory, 0),
@@ -57,23 +57,23 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Adds `partitions` partitions; the number of the first. [`Rows::set_begin`] says later where
-    /// their slots begin.
-    pub(crate) fn grow(&mut self, partitions: usize) -> usize {
+    /// Adds `partitions` partitions; the number of the first. [`PartitionedRows::set_begin`] says
+    /// later where their slots begin.
+    pub(crate) fn add_partitions(&mut self, partitions: usize) -> usize {
         let first = self.begins.len();
         self.begins.resize(first + partitions, 0);
-        self.store.grow(partitions);
+        self.store.add_partitions(partitions);
         first
     }
 
-    /// Where the rows of a partition go. What it has [`Taken`] has to be added.
-    pub(crate) fn sink(&self, partition: usize) -> RowSink<'_, 'a> {
+    /// Where the rows of a partition go. What it has [`StoredRows`] has to be added.
+    pub(crate) fn row_sink(&self, partition: usize) -> RowSink<'_, 'a> {
         RowSink::new(&self.store, partition)
     }
 
     /// Adds what is known of the rows of partitions. `first` is the first of them; the others come
     /// behind it.
-    pub(crate) fn add(&mut self, first: usize, taken: Vec<Taken>) {
+    pub(crate) fn add_stored(&mut self, first: usize, taken: Vec<StoredRows>) {
         for (partition, taken) in (first as u32..).zip(taken) {
             self.count += taken.count;
             self.sample.extend(taken.sample.into_iter().map(|row| (partition, row)));
@@ -94,16 +94,17 @@ impl<'a> Rows<'a> {
     }
 
     /// The keys that part the stretches.
-    fn borders(&self, output: &Output, common: &Common) -> Vec<Key> {
+    fn boundaries(&self, output: &EntityTables, common: &CommonClock) -> Vec<RowKey> {
         let own = self.sample.iter().map(|(partition, row)| {
             let begin = self.begins.get(*partition as usize).copied().unwrap_or(0);
-            row.key(&output.slots[(begin + row.slot) as usize], common)
+            row.row_key(&output.slots[(begin + row.slot) as usize], common)
         });
         let imported = self.imported_sample.iter();
-        let imported = imported.map(|row| row.key(&output.slots[row.row.slot as usize], common));
-        let mut keys: Vec<Key> = own.chain(imported).collect();
+        let imported =
+            imported.map(|row| row.row_key(&output.slots[row.row.slot as usize], common));
+        let mut keys: Vec<RowKey> = own.chain(imported).collect();
         keys.sort_unstable();
-        let mut borders: Vec<Key> =
+        let mut borders: Vec<RowKey> =
             keys.chunks(GROUP_ROWS / ROWS_A_SAMPLE).skip(1).map(|chunk| chunk[0]).collect();
         borders.dedup();
         borders
@@ -111,17 +112,17 @@ impl<'a> Rows<'a> {
 
     /// Writes the rows to `path`, in the order of the common time. Those that begin operations go
     /// to `begun`, where logs tell any.
-    pub(crate) fn write(
+    pub(crate) fn write_table(
         self,
         path: &DataPath,
-        writing: &Writing,
-        mut begun: Option<&mut ExternalSorter<Begun>>,
+        writing: &RowWriting,
+        mut begun: Option<&mut ExternalSorter<OperationStart>>,
     ) -> Result<(), PathError> {
-        let Writing { output, common, threads, progress, .. } = *writing;
-        progress.step("sorting messages", self.count);
-        let borders = self.borders(output, common);
+        let RowWriting { output, common, threads, progress, .. } = *writing;
+        progress.begin_step("sorting messages", self.count);
+        let borders = self.boundaries(output, common);
         let many = borders.len() + 1;
-        let stretches = Stretches {
+        let stretches = RowBatches {
             own: PartitionStore::new(self.budget, &self.directory, many),
             imported: PartitionStore::new(self.budget, &self.directory, many),
         };
@@ -129,43 +130,44 @@ impl<'a> Rows<'a> {
         let partitions = self.begins.len();
         let deal = |piece: usize| {
             let mut counts = vec![0u64; many];
-            let mut finder = Finder { borders: &borders, latest: 0 };
+            let mut finder = BatchFinder { borders: &borders, latest: 0 };
             if let Some(piece) = piece.checked_sub(partitions) {
                 let mut dealer = PartitionWriter::new(&stretches.imported, piece);
-                for row in self.imported.take(piece)?.into_iter().flatten() {
-                    let stretch =
-                        finder.find(row.key(&output.slots[row.row.slot as usize], common));
+                for row in self.imported.take_blocks(piece)?.into_iter().flatten() {
+                    let stretch = finder
+                        .find_batch(row.row_key(&output.slots[row.row.slot as usize], common));
                     counts[stretch] += 1;
-                    dealer.deal(stretch, row)?;
+                    dealer.partition_record(stretch, row)?;
                 }
                 dealer.finish()?;
                 return Ok(counts);
             }
             let begin = self.begins[piece];
             let mut dealer = PartitionWriter::new(&stretches.own, piece);
-            for block in self.store.blocks(piece) {
+            for block in self.store.take_each_block(piece) {
                 for row in block? {
-                    let row = Row { slot: begin + row.slot, ..row };
-                    let stretch = finder.find(row.key(&output.slots[row.slot as usize], common));
+                    let row = MessageRow { slot: begin + row.slot, ..row };
+                    let stretch =
+                        finder.find_batch(row.row_key(&output.slots[row.slot as usize], common));
                     counts[stretch] += 1;
-                    dealer.deal(stretch, row)?;
+                    dealer.partition_record(stretch, row)?;
                 }
             }
             dealer.finish()?;
             Ok(counts)
         };
-        workers::in_order(
+        workers::run_in_order(
             threads,
-            partitions + self.imported.partitions(),
+            partitions + self.imported.partition_count(),
             deal,
             |_, dealt: Vec<u64>| {
-                progress.advance(dealt.iter().sum());
+                progress.advance_step(dealt.iter().sum());
                 counts.iter_mut().zip(dealt).for_each(|(count, more)| *count += more);
                 Ok::<_, PathError>(())
             },
         )?;
 
-        progress.step("writing messages", self.count);
+        progress.begin_step("writing messages", self.count);
         let mut firsts = Vec::with_capacity(counts.len());
         let mut first = 0;
         for count in &counts {
@@ -178,29 +180,35 @@ impl<'a> Rows<'a> {
         let encode = |stretch: usize| {
             let mut some = Vec::new();
             let begun = begins.then_some(&mut some);
-            let groups = stretches.encode(stretch, &encoder, firsts[stretch], writing, begun)?;
+            let groups =
+                stretches.encode_batch(stretch, &encoder, firsts[stretch], writing, begun)?;
             Ok::<_, PathError>((groups, some))
         };
-        workers::in_order(threads, many, encode, |stretch, (groups, some): (Vec<RowGroup>, _)| {
-            progress.advance(counts[stretch]);
-            if let Some(begun) = &mut begun {
-                some.into_iter().try_for_each(|one| begun.push(one))?;
-            }
-            groups.into_iter().try_for_each(|group| writer.append(group))
-        })?;
+        workers::run_in_order(
+            threads,
+            many,
+            encode,
+            |stretch, (groups, some): (Vec<RowGroup>, _)| {
+                progress.advance_step(counts[stretch]);
+                if let Some(begun) = &mut begun {
+                    some.into_iter().try_for_each(|one| begun.push(one))?;
+                }
+                groups.into_iter().try_for_each(|group| writer.append_group(group))
+            },
+        )?;
         writer.finish()
     }
 }
 
 /// Finds the stretches of keys. Most keys are in the stretch of the key before.
-struct Finder<'a> {
-    borders: &'a [Key],
+struct BatchFinder<'a> {
+    borders: &'a [RowKey],
     latest: usize,
 }
 
-impl Finder<'_> {
+impl BatchFinder<'_> {
     #[inline]
-    fn find(&mut self, key: Key) -> usize {
+    fn find_batch(&mut self, key: RowKey) -> usize {
         let before = self.latest.checked_sub(1).and_then(|before| self.borders.get(before));
         let end = self.borders.get(self.latest);
         if before.is_some_and(|border| key < *border) || end.is_some_and(|border| *border <= key) {
@@ -211,37 +219,37 @@ impl Finder<'_> {
 }
 
 /// Rows by the stretch of time that they are in.
-struct Stretches<'a> {
-    own: PartitionStore<'a, Row>,
+struct RowBatches<'a> {
+    own: PartitionStore<'a, MessageRow>,
     imported: PartitionStore<'a, ImportedRow>,
 }
 
-impl Stretches<'_> {
+impl RowBatches<'_> {
     /// The rows of one stretch, sorted and encoded; in several groups where more are of one moment
     /// than a group holds. Those that begin operations go to `begun`, if that is wanted.
-    fn encode(
+    fn encode_batch(
         &self,
         stretch: usize,
         encoder: &GroupEncoder,
         first: i64,
-        writing: &Writing,
-        begun: Option<&mut Vec<Begun>>,
+        writing: &RowWriting,
+        begun: Option<&mut Vec<OperationStart>>,
     ) -> Result<Vec<RowGroup>, PathError> {
-        let Writing { output, common, .. } = *writing;
+        let RowWriting { output, common, .. } = *writing;
         let (own, imported) =
-            (self.own.take(stretch)?.concat(), self.imported.take(stretch)?.concat());
-        let slot = |row: &Row| &output.slots[row.slot as usize];
+            (self.own.take_blocks(stretch)?.concat(), self.imported.take_blocks(stretch)?.concat());
+        let slot = |row: &MessageRow| &output.slots[row.slot as usize];
         // Rows of one flow and direction at one time stay in their order. Imported ones go by what
         // they say, as files may have them in any order.
-        let keys = own.iter().map(|row| row.key(slot(row), common));
-        let keys = keys.chain(imported.iter().map(|row| row.key(slot(&row.row), common)));
-        let mut order: Vec<(Key, u32)> = keys.zip(0..).collect();
+        let keys = own.iter().map(|row| row.row_key(slot(row), common));
+        let keys = keys.chain(imported.iter().map(|row| row.row_key(slot(&row.row), common)));
+        let mut order: Vec<(RowKey, u32)> = keys.zip(0..).collect();
         order.sort_unstable();
         if !imported.is_empty() {
             let row = |at: u32| imported.get((at as usize).checked_sub(own.len())?);
             let equal = order.chunk_by_mut(|(one, _), (other, _)| one == other);
             for equal in equal.filter(|equal| equal.len() > 1) {
-                equal.sort_by_cached_key(|(_, at)| row(*at).map(ImportedRow::content));
+                equal.sort_by_cached_key(|(_, at)| row(*at).map(ImportedRow::tie_breaker));
             }
         }
         if let Some(begun) = begun {
@@ -249,7 +257,9 @@ impl Stretches<'_> {
             let rows =
                 of_own.filter_map(|(number, (_, at))| Some((number, own.get(*at as usize)?)));
             begun.extend(rows.flat_map(|(number, row)| {
-                [0, 1].into_iter().filter_map(move |side| row.begun(slot(row), side, number))
+                [0, 1]
+                    .into_iter()
+                    .filter_map(move |side| row.operation_start(slot(row), side, number))
             }));
         }
         let mut groups = Vec::new();
@@ -260,9 +270,9 @@ impl Stretches<'_> {
             let message = |at: usize| match import(at) {
                 None => {
                     let row = &own[chunk[at].1 as usize];
-                    row.message(slot(row), output.connecting(row), common)
+                    row.to_message(slot(row), output.connection_setup(row), common)
                 }
-                Some(row) => row.message(slot(&row.row), common),
+                Some(row) => row.to_message(slot(&row.row), common),
             };
             let mut calls = Vec::new();
             if let Some(reader) = writing.calls.filter(|_| !imported.is_empty()) {
@@ -272,11 +282,11 @@ impl Stretches<'_> {
                 }
             }
             let first = first + (2 * GROUP_ROWS * number) as i64;
-            groups.push(encoder.encode(
+            groups.push(encoder.encode_group(
                 first,
                 chunk.len(),
                 message,
-                &OfOutput { output, calls },
+                &EntityTexts { output, calls },
             )?);
         }
         Ok(groups)
@@ -284,14 +294,14 @@ impl Stretches<'_> {
 }
 
 /// The texts of the messages of a group.
-struct OfOutput<'a, 'b> {
-    output: &'a Output<'b>,
+struct EntityTexts<'a, 'b> {
+    output: &'a EntityTables<'b>,
     calls: Vec<Option<String>>,
 }
 
-impl Texts for OfOutput<'_, '_> {
-    fn endpoint(&self, id: EndpointId, text: &mut impl fmt::Write) {
-        self.output.endpoint(id, text);
+impl MessageTexts for EntityTexts<'_, '_> {
+    fn write_endpoint(&self, id: EndpointId, text: &mut impl fmt::Write) {
+        self.output.write_endpoint(id, text);
     }
 
     fn call_id(&self, row: usize) -> Option<&str> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use reconcile::{InternalMessages, Options, reconcile};
-use socket_log::encode::{self, Direction, Origin};
+use socket_log::encode::{self, Direction, FlowOrigin};
 use socket_log::layout::{FileHeader, KEEPS_NEWEST, NO_POSITION};
 use socket_log::write::{LogWriter, TCP};
 
@@ -107,18 +107,18 @@ fn system(connections: &[Connection], keep_newest: bool) -> System {
             let flow = flow + end as u32;
             let log = &mut logs[place];
             if other && !std::mem::replace(&mut found[end], true) {
-                log.flow(300, flow, TCP, Origin::Found, cookie + 1_000 * end as u64);
+                log.flow(300, flow, TCP, FlowOrigin::Found, cookie + 1_000 * end as u64);
             }
             let direction = if call.sent { Direction::Send } else { Direction::Receive };
-            log.thread(10 * (place as u32 + 1) + call.thread);
+            log.set_thread(10 * (place as u32 + 1) + call.thread);
             if keep_newest {
                 let position = positions.entry((place, flow, call.sent)).or_default();
                 *position += call.forgotten.unwrap_or(0);
                 let before = call.forgotten.map_or(NO_POSITION, |_| *position);
                 *position += call.bytes;
-                log.record(
+                log.raw_record(
                     call.time,
-                    encode::position(call.time, flow, direction, before).as_slice(),
+                    encode::position_record(call.time, flow, direction, before).as_slice(),
                 );
             }
             log.transfer(call.time, flow, direction, call.bytes);
@@ -126,7 +126,7 @@ fn system(connections: &[Connection], keep_newest: bool) -> System {
     }
     let system = System::new();
     for (place, log) in logs.iter().enumerate() {
-        let mut bytes = log.bytes();
+        let mut bytes = log.to_bytes();
         if keep_newest {
             let at = offset_of!(FileHeader, keeps_newest);
             bytes[at..at + 4].copy_from_slice(&KEEPS_NEWEST.to_le_bytes());
@@ -198,7 +198,7 @@ fn datagrams(sent: &[Sent], [internal, recorded]: [bool; 2]) -> System {
 fn files(system: &System, options: &Options) -> [Vec<u8>; 4] {
     let data = system.data();
     reconcile(&data, options, &()).unwrap();
-    [data.messages(), data.nodes(), data.clocks(), data.reconciliation()]
+    [data.messages_path(), data.nodes_path(), data.clocks_path(), data.reconciliation_path()]
         .map(|path| std::fs::read(path).unwrap())
 }
 

@@ -1,7 +1,7 @@
 //! What the logs tell of ends and processes that were not recorded: a loopback address is its
 //! machine's, which is a network namespace of a kernel, and a process id its kernel's.
 
-use reconcile::blind_spots::{BlindSpots, find};
+use reconcile::capture_gaps::{CaptureGaps, find_capture_gaps};
 use socket_log::layout::source;
 use socket_log::write::LogWriter;
 
@@ -24,7 +24,7 @@ fn server() -> LogWriter {
     server
 }
 
-fn unseen(found: &BlindSpots) -> Vec<(&str, u32)> {
+fn unseen(found: &CaptureGaps) -> Vec<(&str, u32)> {
     found.unseen_ends.iter().map(|end| (end.name.as_str(), end.by.pid)).collect()
 }
 
@@ -34,7 +34,7 @@ fn loopback_ends_are_looked_for_in_their_own_network_namespace() {
         let system = System::new();
         system.add("one", "a", client().set_namespace(namespaces[0]));
         system.add("one", "b", server().set_namespace(namespaces[1]));
-        assert_eq!(unseen(&find(&system.data()).unwrap()), expected, "{namespaces:?}");
+        assert_eq!(unseen(&find_capture_gaps(&system.data()).unwrap()), expected, "{namespaces:?}");
     }
 }
 
@@ -53,7 +53,11 @@ fn what_tells_nothing_of_its_machine_is_where_the_others_of_its_host_are() {
             }
             system.add("one", "a", client.set_namespace(7 * u64::from(boot)));
             system.add(host, "b", &server);
-            assert_eq!(unseen(&find(&system.data()).unwrap()), expected, "{host} {boot}");
+            assert_eq!(
+                unseen(&find_capture_gaps(&system.data()).unwrap()),
+                expected,
+                "{host} {boot}"
+            );
         }
     }
 }
@@ -66,5 +70,5 @@ fn sockets_are_looked_for_where_the_kernel_says_they_are() {
     let mut server = LogWriter::new("one", 20, "/usr/bin/server");
     accept(server.set_namespace(8).sockets_in(900), 110, 1, 12, THERE, HERE);
     system.add("one", "a", client.send(1_000, 1, 10)).add("one", "b", server.receive(1_100, 1, 10));
-    assert_eq!(unseen(&find(&system.data()).unwrap()), Vec::<(&str, u32)>::new());
+    assert_eq!(unseen(&find_capture_gaps(&system.data()).unwrap()), Vec::<(&str, u32)>::new());
 }

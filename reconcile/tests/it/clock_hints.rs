@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use ::clocks::Clocks;
-use ::clocks::{HostClock, Source};
+use ::clocks::ClockModel;
+use ::clocks::{ClockSource, HostClock};
 use message_trace::{ClockExchange, DataPath, clock_exchange};
 use proptest::prelude::*;
 use reconcile::{Options, reconcile};
@@ -44,14 +44,14 @@ fn exchange(boot: u8, ahead: i64, at: i64) -> ClockExchange {
 
 /// Writes the hints of a directory, and how many there are.
 fn write(system: &System, directory: &str, all: &[ClockExchange]) -> DataPath {
-    let path = system.data().clock_hints(directory);
+    let path = system.data().clock_hints_path(directory);
     let lines = all.iter().map(|exchange| format!("{exchange}\n"));
     fs::write(&path, format!("{}\n{}", clock_exchange::HEAD, lines.collect::<String>())).unwrap();
     path
 }
 
 fn clock(system: &System, host: &str) -> HostClock {
-    let clocks = Clocks::read(system.data().clocks()).unwrap();
+    let clocks = ClockModel::read(system.data().clocks_path()).unwrap();
     clocks.hosts.into_iter().find(|clock| clock.host == host).unwrap()
 }
 
@@ -67,18 +67,18 @@ fn hosts_without_messages_are_related() {
     system.add("a", "2", &process("a", 1, 0, [0, 20 * SECOND]));
     system.add("b", "1", &process("b", 2, 7_200 * SECOND, [0, 20 * SECOND]));
     system.reconcile();
-    let without = fs::read(system.data().clocks()).unwrap();
-    assert_eq!((clock(&system, "b").source, clock(&system, "b").offset_ns), (Source::None, 0));
+    let without = fs::read(system.data().clocks_path()).unwrap();
+    assert_eq!((clock(&system, "b").source, clock(&system, "b").offset_ns), (ClockSource::None, 0));
     // Of a host that is in no log: nobody asks for it.
-    fs::create_dir_all(system.data().hosts().join("nobody")).unwrap();
+    fs::create_dir_all(system.data().hosts_dir().join("nobody")).unwrap();
     write(&system, "nobody", &all_along(3, 5));
     system.reconcile();
-    assert_eq!(fs::read(system.data().clocks()).unwrap(), without);
+    assert_eq!(fs::read(system.data().clocks_path()).unwrap(), without);
     write(&system, "a", &all_along(1, 0));
     write(&system, "b", &all_along(2, 7_200 * SECOND));
     system.reconcile();
     let b = clock(&system, "b");
-    assert_eq!((b.source, b.against.as_str()), (Source::Hints, "a"));
+    assert_eq!((b.source, b.against.as_str()), (ClockSource::Hints, "a"));
     assert!((b.offset_ns - 7_200 * SECOND).abs() < 1_000, "{b:?}");
     assert!((2 * MS..2 * MS + 50_000).contains(&b.uncertainty_ns.unwrap()), "{b:?}");
 }
@@ -105,9 +105,9 @@ fn times_are_as_the_clock_showed_them() {
         (6..=8).contains(&hinted.left_out) && hinted.exchanges + hinted.left_out == 21,
         "{hinted:?}"
     );
-    assert_eq!((b.source, b.steps.len()), (Source::Hints, 1));
+    assert_eq!((b.source, b.steps.len()), (ClockSource::Hints, 1));
     for (at, ahead) in [(0, 60), (5, 60), (15, 57), (20, 57)] {
-        let off = b.common(EPOCH + (at + ahead) * SECOND) - EPOCH - at * SECOND;
+        let off = b.common_time(EPOCH + (at + ahead) * SECOND) - EPOCH - at * SECOND;
         assert!(off.abs() < MS, "{at} {off} {b:?}");
     }
 }
@@ -122,7 +122,7 @@ fn another_boot_is_another_clock() {
     write(&system, "b", &both);
     system.reconcile();
     let b = clock(&system, "b");
-    assert_eq!((b.source, b.hints.unwrap().left_out), (Source::None, 21), "all of another");
+    assert_eq!((b.source, b.hints.unwrap().left_out), (ClockSource::None, 21), "all of another");
     both.extend(all_along(2, 60 * SECOND));
     write(&system, "b", &both);
     system.reconcile();
@@ -144,7 +144,7 @@ fn a_file_is_of_the_host_whose_logs_lie_beside_it() {
     system.reconcile();
     assert_eq!(
         [clock(&system, "moved").source, clock(&system, "b").source],
-        [Source::Hints, Source::Reference]
+        [ClockSource::Hints, ClockSource::Reference]
     );
 }
 
@@ -154,8 +154,8 @@ fn what_cannot_be_read_ends_nothing() {
     system.add("a", "1", &process("a", 1, 0, [0, 20 * SECOND]));
     system.add("b", "1", &process("b", 2, 60 * SECOND, [0, 20 * SECOND]));
     // No file, and one full of what is none.
-    fs::create_dir(system.data().clock_hints("a")).unwrap();
-    fs::write(system.data().clock_hints("b"), [0xff; 100_000]).unwrap();
+    fs::create_dir(system.data().clock_hints_path("a")).unwrap();
+    fs::write(system.data().clock_hints_path("b"), [0xff; 100_000]).unwrap();
     system.reconcile();
     assert_eq!((clock(&system, "a").hints, clock(&system, "b").hints.unwrap().damaged), (None, 1));
 }
@@ -185,8 +185,8 @@ proptest! {
         fs::write(&path, &bytes).unwrap();
         reconcile(&system.data(), &Options::default(), &()).unwrap();
         let b = clock(&system, "b");
-        if b.source == Source::Hints {
-            let off = (b.common(EPOCH + 60 * SECOND) - EPOCH).abs();
+        if b.source == ClockSource::Hints {
+            let off = (b.common_time(EPOCH + 60 * SECOND) - EPOCH).abs();
             // A number that lost digits may be off by a round trip without being found out.
             prop_assert!(off <= b.uncertainty_ns.unwrap() + 2 * MS, "{} {:?}", off, b);
         }

@@ -1,7 +1,7 @@
 //! Hosts with clocks of their own, from their logs to the times of the messages.
 
-use ::clocks::Clocks;
-use ::clocks::Source;
+use ::clocks::ClockModel;
+use ::clocks::ClockSource;
 use message_trace::Message;
 use socket_log::write::{EPOCH, LogWriter};
 
@@ -70,7 +70,7 @@ fn talk(
 
 /// Each message's corrected times are those that were, to `most` ns, and none arrives before it was
 /// sent by more than is stated.
-fn hold(outcome: &Outcome, clocks: &Clocks, most: i64) {
+fn hold(outcome: &Outcome, clocks: &ClockModel, most: i64) {
     let host = |m: &Message, src: bool| {
         let name = &outcome.trace.nodes.get(if src { m.src } else { m.dst }).unwrap().host;
         *[A, B, C].iter().find(|host| host.name == name).unwrap()
@@ -102,12 +102,12 @@ fn hosts_have_clocks_of_their_own() {
     talk((&mut c, C), (&mut b2, B), 2, [2 * SECOND, 20 * SECOND]);
     system.add("a", "10", &a).add("b", "20", &b).add("b", "21", &b2).add("c", "30", &c);
     let outcome = system.reconcile();
-    let clocks = Clocks::read(system.data().clocks()).unwrap();
+    let clocks = ClockModel::read(system.data().clocks_path()).unwrap();
     assert_eq!(clocks.reference, "b", "it is the best connected");
     hold(&outcome, &clocks, 60_000);
     let found = |name: &str| clocks.hosts.iter().find(|clock| clock.host == name).unwrap();
     for (host, skew) in [(found("a"), -150.0), (found("c"), -250.0)] {
-        assert_eq!(host.source, Source::Messages);
+        assert_eq!(host.source, ClockSource::Messages);
         assert!((host.skew_ppm - skew).abs() < 3.0, "{host:?}");
         assert!(host.steps.is_empty(), "{host:?}");
     }
@@ -132,7 +132,7 @@ fn a_clock_that_is_set_back_loses_no_order() {
     b.set_epoch(EPOCH + B.offset);
     system.add("a", "10", &a).add("a", "11", &a2).add("b", "20", &b).add("b", "21", &b2);
     let outcome = system.reconcile();
-    let clocks = Clocks::read(system.data().clocks()).unwrap();
+    let clocks = ClockModel::read(system.data().clocks_path()).unwrap();
     hold(&outcome, &clocks, 60_000);
     let b = clocks.hosts.iter().find(|clock| clock.host == "b").unwrap();
     let [step] = b.steps[..] else { panic!("{b:?}") };
@@ -147,7 +147,7 @@ fn a_clock_that_is_set_back_loses_no_order() {
     // at 10 s.
     let shown = |at: u64, set: i64| EPOCH + B.offset + B.tick(at) as i64 + set;
     for (at, set) in [(3 * SECOND, 0), (18 * SECOND, -5 * SECOND as i64)] {
-        let off = reference.truth(b.common(shown(at, set))) - at as i64;
+        let off = reference.truth(b.common_time(shown(at, set))) - at as i64;
         assert!(off.abs() < 60_000, "{at} {off} {b:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! How long a connection took to be made on which the client speaks first: its first message tells.
 //! No other does.
 
-use socket_log::encode::Origin;
+use socket_log::encode::FlowOrigin;
 use socket_log::write::{EPOCH, LogWriter, TCP};
 
 use crate::common::{Outcome, System, accept, address, found, log};
@@ -13,11 +13,11 @@ const SERVER: &str = "10.0.0.2:80";
 /// asks twice.
 fn client(under_way: bool) -> LogWriter {
     let mut client = log(10, "client");
-    client.flow(50, 1, TCP, Origin::Socket, 11);
+    client.flow(50, 1, TCP, FlowOrigin::Socket, 11);
     let names: [&[u8]; 2] = [&address(CLIENT), &address(SERVER)];
     match under_way {
-        true => client.connecting(100, 1, 40, names, 0),
-        false => client.connected(100, 1, 40, names, 0),
+        true => client.endpoints_connecting(100, 1, 40, names, 0),
+        false => client.endpoints_connected(100, 1, 40, names, 0),
     };
     client.send(300, 1, 30).receive(900, 1, 10).send(1000, 1, 30).receive(1900, 1, 10);
     client
@@ -33,7 +33,7 @@ fn server(host: &str, ahead: u64, accepted: u64) -> LogWriter {
 }
 
 /// Begin and end of the making that each message tells.
-fn told(outcome: &Outcome) -> Vec<Option<(i64, i64)>> {
+fn setups_of_messages(outcome: &Outcome) -> Vec<Option<(i64, i64)>> {
     outcome.trace.messages().map(|m| m.connect.map(|c| (c.begin - EPOCH, c.end - EPOCH))).collect()
 }
 
@@ -42,14 +42,14 @@ fn the_first_message_tells_from_the_call_to_its_return() {
     let system = System::new();
     system.add("one", "a", &client(false)).add("one", "b", &server("one", 0, 200));
     let outcome = system.reconcile();
-    assert_eq!(told(&outcome), [Some((60, 100)), None, None, None]);
+    assert_eq!(setups_of_messages(&outcome), [Some((60, 100)), None, None, None]);
     // There is no message more for it.
     assert_eq!((outcome.trace.len(), outcome.counts.connects), (4, 0));
     // What the client's end alone saw is enough, and what the server's alone saw tells nothing.
     let alone = System::new().add("one", "a", &client(false)).reconcile();
-    assert_eq!(told(&alone), [Some((60, 100)), None, None, None]);
+    assert_eq!(setups_of_messages(&alone), [Some((60, 100)), None, None, None]);
     let alone = System::new().add("one", "b", &server("one", 0, 200)).reconcile();
-    assert_eq!(told(&alone), [None; 4]);
+    assert_eq!(setups_of_messages(&alone), [None; 4]);
 }
 
 #[test]
@@ -57,23 +57,25 @@ fn a_call_that_does_not_wait_is_over_when_the_other_end_is_accepted_or_asked() {
     let of = |accepted| {
         let system = System::new();
         let server = server("one", 0, accepted);
-        told(&system.add("one", "a", &client(true)).add("one", "b", &server).reconcile())[0]
+        setups_of_messages(
+            &system.add("one", "a", &client(true)).add("one", "b", &server).reconcile(),
+        )[0]
     };
     assert_eq!(of(200), Some((60, 200)));
     assert_eq!(of(500), Some((60, 300)), "it was asked before it accepted");
     let alone = System::new().add("one", "a", &client(true)).reconcile();
-    assert_eq!(told(&alone)[0], Some((60, 300)));
+    assert_eq!(setups_of_messages(&alone)[0], Some((60, 300)));
 }
 
 #[test]
 fn a_later_call_may_find_the_connection_made() {
     let mut client = log(10, "client");
-    client.flow(50, 1, TCP, Origin::Socket, 11);
-    client.connecting(100, 1, 40, [&address(CLIENT), &address(SERVER)], 0);
-    client.connected(150, 1, 2, [&address(CLIENT), &address(SERVER)], 0);
+    client.flow(50, 1, TCP, FlowOrigin::Socket, 11);
+    client.endpoints_connecting(100, 1, 40, [&address(CLIENT), &address(SERVER)], 0);
+    client.endpoints_connected(150, 1, 2, [&address(CLIENT), &address(SERVER)], 0);
     client.send(300, 1, 30).receive(900, 1, 10);
     let outcome = System::new().add("one", "a", &client).reconcile();
-    assert_eq!(told(&outcome)[0], Some((60, 150)));
+    assert_eq!(setups_of_messages(&outcome)[0], Some((60, 150)));
 }
 
 #[test]
@@ -81,7 +83,7 @@ fn clocks_that_differ_are_put_on_the_senders() {
     const HOUR: u64 = 3_600_000_000_000;
     let system = System::new();
     system.add("one", "a", &client(true)).add("two", "b", &server("two", HOUR, 200));
-    let (begin, end) = told(&system.reconcile())[0].unwrap();
+    let (begin, end) = setups_of_messages(&system.reconcile())[0].unwrap();
     // As exactly as the messages tell: they took 300 and 200.
     assert!(begin == 60 && (100..=300).contains(&end), "{begin} {end}");
 }
@@ -92,35 +94,35 @@ fn who_speaks_first_in_another_process_did_not_connect() {
     found(&mut child, 240, 4, TCP, 11);
     child.send(300, 4, 30).receive(900, 4, 10);
     let mut client = log(10, "client");
-    client.flow(50, 1, TCP, Origin::Socket, 11);
-    client.connected(100, 1, 40, [&address(CLIENT), &address(SERVER)], 0);
+    client.flow(50, 1, TCP, FlowOrigin::Socket, 11);
+    client.endpoints_connected(100, 1, 40, [&address(CLIENT), &address(SERVER)], 0);
     let system = System::new();
     system.add("one", "a", &client).add("one", "c", &child).add("one", "b", &server("one", 0, 200));
-    assert!(told(&system.reconcile()).iter().all(Option::is_none));
+    assert!(setups_of_messages(&system.reconcile()).iter().all(Option::is_none));
 }
 
 #[test]
 fn where_the_server_speaks_first_the_making_is_a_message() {
     let mut client = log(10, "client");
-    client.flow(50, 1, TCP, Origin::Socket, 11);
-    client.connected(100, 1, 40, [&address(CLIENT), &address(SERVER)], 0);
+    client.flow(50, 1, TCP, FlowOrigin::Socket, 11);
+    client.endpoints_connected(100, 1, 40, [&address(CLIENT), &address(SERVER)], 0);
     client.receive(400, 1, 70).send(500, 1, 30);
     let outcome = System::new().add("one", "a", &client).reconcile();
-    assert_eq!((outcome.counts.connects, told(&outcome)), (1, vec![None; 3]));
+    assert_eq!((outcome.counts.connects, setups_of_messages(&outcome)), (1, vec![None; 3]));
 }
 
 #[test]
 fn a_log_without_the_time_of_the_call_tells_nothing() {
     let mut client = log(10, "client");
-    client.flow(50, 1, TCP, Origin::Socket, 11);
+    client.flow(50, 1, TCP, FlowOrigin::Socket, 11);
     client.endpoints(
         100,
         1,
-        socket_log::encode::Role::Connect,
+        socket_log::encode::FlowRole::Connect,
         &address(CLIENT),
         &address(SERVER),
         0,
     );
     client.send(300, 1, 30).receive(900, 1, 10);
-    assert_eq!(told(&System::new().add("one", "a", &client).reconcile()), [None; 2]);
+    assert_eq!(setups_of_messages(&System::new().add("one", "a", &client).reconcile()), [None; 2]);
 }

@@ -1,8 +1,8 @@
 //! UDP and unix datagrams.
 
 use proptest::prelude::*;
-use socket_log::encode::{Datagram, Direction, Origin, Role, datagram_flag};
-use socket_log::write::{LogWriter, UDP, UNIX_DATAGRAM, unix};
+use socket_log::encode::{DatagramRecord, Direction, FlowOrigin, FlowRole, datagram_flag};
+use socket_log::write::{LogWriter, UDP, UNIX_DATAGRAM, unix_address};
 
 use crate::common::{Outcome, System, bind, datagram, log, receive_from, send_to};
 
@@ -131,11 +131,11 @@ fn wildcard_sockets_on_loopback_are_on_loopback() {
 #[test]
 fn a_connected_socket_need_not_name_its_peer() {
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
-    client.flow(100, 1, UDP, Origin::Socket, 11);
+    client.flow(100, 1, UDP, FlowOrigin::Socket, 11);
     client.endpoints(
         110,
         1,
-        Role::Connect,
+        FlowRole::Connect,
         &crate::common::address(CLIENT),
         &crate::common::address(SERVER),
         0,
@@ -167,7 +167,7 @@ fn truncated_and_peeked_ones() {
     let (mut client, mut server) = pair();
     send_to(&mut client, 1, 1_000, 1, SERVER);
     let peer = crate::common::address(CLIENT);
-    let part = |flags, ticks| Datagram {
+    let part = |flags, ticks| DatagramRecord {
         bytes: 40,
         flags,
         ..datagram(Direction::Receive, 1, ticks, 99, &peer)
@@ -217,12 +217,12 @@ fn many_receivers_of_one_datagram_each_get_a_message() {
 #[test]
 fn unix_datagrams_go_by_path() {
     let (mut client, mut server) = (log(10, "client"), log(20, "syslogd"));
-    client.flow(100, 1, UNIX_DATAGRAM, Origin::Socket, 11);
-    client.endpoints(110, 1, Role::Connect, &unix(""), &unix("/dev/log"), 20);
-    server.flow(50, 1, UNIX_DATAGRAM, Origin::Socket, 12);
-    server.endpoints(60, 1, Role::Bind, &unix("/dev/log"), &[], 0);
+    client.flow(100, 1, UNIX_DATAGRAM, FlowOrigin::Socket, 11);
+    client.endpoints(110, 1, FlowRole::Connect, &unix_address(""), &unix_address("/dev/log"), 20);
+    server.flow(50, 1, UNIX_DATAGRAM, FlowOrigin::Socket, 12);
+    server.endpoints(60, 1, FlowRole::Bind, &unix_address("/dev/log"), &[], 0);
     client.datagram(&datagram(Direction::Send, 1, 1_000, 1, &[]));
-    server.datagram(&datagram(Direction::Receive, 1, 1_100, 1, &unix("")));
+    server.datagram(&datagram(Direction::Receive, 1, 1_100, 1, &unix_address("")));
     client.datagram(&datagram(Direction::Send, 1, 2_000, 2, &[]));
     let outcome = reconcile(&client, &server);
     assert_eq!(
@@ -240,12 +240,18 @@ fn alike(place: u32, namespace: u64, start: u64) -> [LogWriter; 2] {
     for (log, cookie, name) in [(&mut client, 10, "/run/client"), (&mut server, 20, "/run/server")]
     {
         log.set_namespace(namespace);
-        log.flow(start, 1, UNIX_DATAGRAM, Origin::Socket, cookie + u64::from(place));
-        log.endpoints(start, 1, Role::Bind, &unix(name), &[], 0);
+        log.flow(start, 1, UNIX_DATAGRAM, FlowOrigin::Socket, cookie + u64::from(place));
+        log.endpoints(start, 1, FlowRole::Bind, &unix_address(name), &[], 0);
     }
     for at in (0..3).map(|round| start + 1_000 * (round + 1)) {
-        client.datagram(&datagram(Direction::Send, 1, at, 1, &unix("/run/server")));
-        server.datagram(&datagram(Direction::Receive, 1, at + 100, 1, &unix("/run/client")));
+        client.datagram(&datagram(Direction::Send, 1, at, 1, &unix_address("/run/server")));
+        server.datagram(&datagram(
+            Direction::Receive,
+            1,
+            at + 100,
+            1,
+            &unix_address("/run/client"),
+        ));
     }
     [client, server]
 }
@@ -289,13 +295,13 @@ fn so_many_sockets_of_one_name_are_matched_without_being_compared() {
     const SOCKETS: [u32; 2] = [1_100, 1_000];
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
     for at in 0..SOCKETS[0] {
-        client.flow(1, at, UNIX_DATAGRAM, Origin::Socket, 10_000 + u64::from(at));
-        client.datagram(&datagram(Direction::Send, at, 1_000, 1, &unix("/run/server")));
+        client.flow(1, at, UNIX_DATAGRAM, FlowOrigin::Socket, 10_000 + u64::from(at));
+        client.datagram(&datagram(Direction::Send, at, 1_000, 1, &unix_address("/run/server")));
     }
     for at in 0..SOCKETS[1] {
-        server.flow(1, at, UNIX_DATAGRAM, Origin::Socket, 20_000 + u64::from(at));
-        server.endpoints(1, at, Role::Bind, &unix("/run/server"), &[], 0);
-        server.datagram(&datagram(Direction::Receive, at, 2_000, 1, &unix("")));
+        server.flow(1, at, UNIX_DATAGRAM, FlowOrigin::Socket, 20_000 + u64::from(at));
+        server.endpoints(1, at, FlowRole::Bind, &unix_address("/run/server"), &[], 0);
+        server.datagram(&datagram(Direction::Receive, at, 2_000, 1, &unix_address("")));
     }
     let counts = reconcile(&client, &server).counts.datagrams;
     assert_eq!((counts.matched, counts.lost, counts.duplicated), (1_000, 100, 0));
@@ -352,9 +358,9 @@ fn sized<'a>(
     ticks: u64,
     (bytes, checksum): (u64, Option<u32>),
     peer: &'a [u8],
-) -> Datagram<'a> {
+) -> DatagramRecord<'a> {
     let flags = if checksum.is_some() { 0 } else { datagram_flag::NO_CHECKSUM };
-    Datagram {
+    DatagramRecord {
         direction,
         flow,
         ticks,

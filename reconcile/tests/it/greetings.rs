@@ -1,8 +1,8 @@
 //! Connections on which the accepting side speaks first, as databases, mail and file servers do:
 //! their making is a message. On all others it is none.
 
-use socket_log::encode::{Origin, Role};
-use socket_log::write::{LogWriter, TCP, UNIX_STREAM, unix};
+use socket_log::encode::{FlowOrigin, FlowRole};
+use socket_log::write::{LogWriter, TCP, UNIX_STREAM, unix_address};
 
 use crate::common::{System, accept, address, found, log};
 
@@ -12,8 +12,8 @@ const SERVER: &str = "10.0.0.2:3306";
 /// A client whose call to `connect` at 60 returned at 100.
 fn client() -> LogWriter {
     let mut client = log(10, "client");
-    client.flow(50, 1, TCP, Origin::Socket, 11);
-    client.connected(100, 1, 40, [&address(CLIENT), &address(SERVER)], 0);
+    client.flow(50, 1, TCP, FlowOrigin::Socket, 11);
+    client.endpoints_connected(100, 1, 40, [&address(CLIENT), &address(SERVER)], 0);
     client
 }
 
@@ -32,7 +32,7 @@ fn it_goes_from_the_call_to_connect_to_the_return_of_accept() {
     let system = System::new();
     let (mut client, mut server) = (client(), log(20, "mysqld"));
     greeted(&mut client);
-    accept(server.thread(21), 200, 7, 12, SERVER, CLIENT);
+    accept(server.set_thread(21), 200, 7, 12, SERVER, CLIENT);
     greets(&mut server);
     let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
     assert_eq!(
@@ -117,8 +117,8 @@ fn a_log_without_the_time_of_the_call_has_that_of_the_socket() {
         let system = System::new();
         let (mut client, mut server) = (log(10, "client"), log(20, "mysqld"));
         let at = opened.max(100) + 200_000_000 * u64::from(opened > 50);
-        client.flow(opened, 1, TCP, Origin::Socket, 11);
-        client.endpoints(at, 1, Role::Connect, &address(CLIENT), &address(SERVER), 0);
+        client.flow(opened, 1, TCP, FlowOrigin::Socket, 11);
+        client.endpoints(at, 1, FlowRole::Connect, &address(CLIENT), &address(SERVER), 0);
         client.receive(at + 300, 1, 70);
         // Accept returned before connect did.
         accept(&mut server, at - 10, 7, 12, SERVER, CLIENT);
@@ -149,13 +149,13 @@ fn who_greets_is_who_was_connected_to() {
 fn unix_sockets_are_connections_too() {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "mysqld"));
-    client.flow(50, 1, UNIX_STREAM, Origin::Socket, 11);
-    client.connected(100, 1, 40, [&[], &unix("/run/mysqld.sock")], 20);
+    client.flow(50, 1, UNIX_STREAM, FlowOrigin::Socket, 11);
+    client.endpoints_connected(100, 1, 40, [&[], &unix_address("/run/mysqld.sock")], 20);
     greeted(&mut client);
-    server.flow(10, 1, UNIX_STREAM, Origin::Socket, 5);
-    server.endpoints(11, 1, Role::Listen, &unix("/run/mysqld.sock"), &[], 0);
-    server.flow(200, 7, UNIX_STREAM, Origin::Accept, 12);
-    server.endpoints(200, 7, Role::Accept, &unix("/run/mysqld.sock"), &[], 10);
+    server.flow(10, 1, UNIX_STREAM, FlowOrigin::Socket, 5);
+    server.endpoints(11, 1, FlowRole::Listen, &unix_address("/run/mysqld.sock"), &[], 0);
+    server.flow(200, 7, UNIX_STREAM, FlowOrigin::Accept, 12);
+    server.endpoints(200, 7, FlowRole::Accept, &unix_address("/run/mysqld.sock"), &[], 10);
     greets(&mut server);
     let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
     assert_eq!(
@@ -168,8 +168,8 @@ fn unix_sockets_are_connections_too() {
 fn what_was_found_in_use_was_not_seen_being_made() {
     let system = System::new();
     let mut server = log(20, "mysqld");
-    server.flow(200, 7, TCP, Origin::Found, 12);
-    server.endpoints(200, 7, Role::Unknown, &address(SERVER), &address(CLIENT), 0);
+    server.flow(200, 7, TCP, FlowOrigin::Found, 12);
+    server.endpoints(200, 7, FlowRole::Unknown, &address(SERVER), &address(CLIENT), 0);
     greets(&mut server);
     let outcome = system.add("one", "b", &server).reconcile();
     assert_eq!((outcome.counts.connects, outcome.lines().len()), (0, 3));

@@ -4,10 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use importers::{Calls, Error, Importer, Messages, Project5, Summary, Unit};
-use message_trace::table::export::{Format, export};
+use importers::{
+    CallImporter, Error, ImportSummary, Importer, MessageImporter, Project5Importer, TimeUnit,
+};
+use message_trace::table::export::{TableFormat, export_table};
 use message_trace::{
-    DataDir, DataPath, End, Endpoint, Ends, Message, MessageTrace, Node, Nodes, Progress, Protocol,
+    DataDir, DataPath, EndPair, Endpoint, Message, MessageTrace, Node, NodeEnd, NodeList, Progress,
+    TransportProtocol,
 };
 use proptest::prelude::*;
 use reconcile::Reconciliation;
@@ -16,8 +19,8 @@ use tempfile::TempDir;
 struct Silent;
 
 impl Progress for Silent {
-    fn step(&self, _: &str, _: u64) {}
-    fn advance(&self, _: u64) {}
+    fn begin_step(&self, _: &str, _: u64) {}
+    fn advance_step(&self, _: u64) {}
 }
 
 /// A data directory and files to import beside it.
@@ -40,8 +43,8 @@ impl Fixture {
         path
     }
 
-    fn import(&self, importer: &dyn Importer, files: &[PathBuf]) -> Result<Summary, Error> {
-        importer.import(files, &self.data(), &Silent)
+    fn import(&self, importer: &dyn Importer, files: &[PathBuf]) -> Result<ImportSummary, Error> {
+        importer.import_files(files, &self.data(), &Silent)
     }
 
     fn trace(&self) -> MessageTrace {
@@ -53,17 +56,17 @@ impl Fixture {
             &Silent,
         )
         .unwrap();
-        let from_files = fs::read(self.data().messages()).unwrap();
+        let from_files = fs::read(self.data().messages_path()).unwrap();
         reconcile::reconcile(&self.data(), &default, &Silent).unwrap();
         assert!(
-            fs::read(self.data().messages()).unwrap() == from_files,
+            fs::read(self.data().messages_path()).unwrap() == from_files,
             "the same with any memory"
         );
-        MessageTrace::read(self.data().messages(), self.data().nodes()).unwrap()
+        MessageTrace::read(self.data().messages_path(), self.data().nodes_path()).unwrap()
     }
 
     /// The messages in words: who, the own times, the common times, flow, direction, call.
-    fn rows(&self) -> Vec<String> {
+    fn describe_messages(&self) -> Vec<String> {
         let trace = self.trace();
         let name = |id| trace.nodes.get(id).map(|node| node.command.as_str()).unwrap();
         let time = |time: Option<i64>| time.map_or("-".to_owned(), |time| time.to_string());
@@ -87,16 +90,16 @@ impl Fixture {
     }
 }
 
-fn calls() -> Calls {
-    Calls { name: None, unit: Unit::Nanoseconds }
+fn calls() -> CallImporter {
+    CallImporter { name: None, unit: TimeUnit::Nanoseconds }
 }
 
-fn messages() -> Messages {
-    Messages { name: None, unit: Unit::Nanoseconds, nodes: None }
+fn messages() -> MessageImporter {
+    MessageImporter { name: None, unit: TimeUnit::Nanoseconds, nodes: None }
 }
 
-fn project5() -> Project5 {
-    Project5 { name: None, unit: Unit::Seconds }
+fn project5() -> Project5Importer {
+    Project5Importer { name: None, unit: TimeUnit::Seconds }
 }
 
 const CALLS: &str = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv,caller_thread,callee_thread,req_bytes,resp_bytes\n\
@@ -108,7 +111,7 @@ fn a_call_is_two_messages_paired_by_its_id() {
     let summary = fixture.import(&calls(), &[fixture.file("calls.csv", CALLS)]).unwrap();
     assert_eq!((summary.read, summary.made, summary.skipped.total()), (2, 4, 0));
     assert_eq!(
-        fixture.rows(),
+        fixture.describe_messages(),
         [
             "client>web 10,10 20,20 10,20 0/0 7",
             "web>db 30,30 -,- 30,- 1/0 8",
@@ -135,8 +138,11 @@ fn own_times_are_the_hosts_and_common_times_stay_as_they_are() {
     let table = "dst, src ,send_ts,recv_last,src_host\nb,a,5,9,h\na,b,10,,h\nb,a,,30,\n";
     fixture.import(&messages(), &[fixture.file("m.csv", table)]).unwrap();
     let data = fixture.data();
-    let imported =
-        MessageTrace::read(data.import("m").messages(), data.import("m").nodes()).unwrap();
+    let imported = MessageTrace::read(
+        data.import_named("m").messages_path(),
+        data.import_named("m").nodes_path(),
+    )
+    .unwrap();
     let times = |row| {
         let m = imported.message(row);
         (m.send_first, m.send_ts, m.recv_first, m.recv_last, m.recv_ts)
@@ -158,7 +164,7 @@ fn who_is_first_to_send_is_the_side_that_connected() {
     let table = "send_ts,recv_ts,src,dst\n1,2,a,b\n3,4,b,a\n5,,b,c\n,7,c,b\n8,9,a,b\n";
     fixture.import(&messages(), &[fixture.file("m.csv", table)]).unwrap();
     assert_eq!(
-        fixture.rows(),
+        fixture.describe_messages(),
         [
             "a>b 1,1 2,2 1,2 0/0 -",
             "b>a 3,3 4,4 3,4 0/1 -",
@@ -177,7 +183,7 @@ fn a_time_of_project_5_stands_for_both_ends() {
     let summary = fixture.import(&project5(), &[fixture.file("p5.txt", trace)]).unwrap();
     assert_eq!((summary.read, summary.made, summary.skipped.total()), (3, 3, 0));
     assert_eq!(
-        fixture.rows(),
+        fixture.describe_messages(),
         [
             "a>b 1000000000,1000000000 1000000000,1000000000 1000000000,1000000000 0/0 id37",
             "b>a 1000000500,1000000500 1000000500,1000000500 1000000500,1000000500 0/1 id37",
@@ -212,7 +218,7 @@ fn what_is_wrong_is_skipped_with_its_place_and_the_rest_is_kept() {
 fn a_file_of_another_kind_is_told_and_replaces_nothing() {
     let fixture = Fixture::new();
     fixture.import(&calls(), &[fixture.file("x.csv", CALLS)]).unwrap();
-    let before = fixture.rows();
+    let before = fixture.describe_messages();
     for (table, words) in [
         ("a,b\n1,2\n", vec!["x.csv:1", "no column 'call_id'", "call_id,caller,callee,t_call_send"]),
         ("call_id,caller,callee\n1,a,b\n", vec!["x.csv:1", "no column with times"]),
@@ -228,14 +234,14 @@ fn a_file_of_another_kind_is_told_and_replaces_nothing() {
         for word in words {
             assert!(error.contains(word), "{error}");
         }
-        assert_eq!(fixture.rows(), before);
+        assert_eq!(fixture.describe_messages(), before);
     }
     let error = fixture
         .import(&calls(), &[fixture.directory.path().join("none.csv")])
         .unwrap_err()
         .to_string();
     assert!(error.contains("none.csv") && error.contains("No such file"), "{error}");
-    let left: Vec<_> = fs::read_dir(fixture.data().imports())
+    let left: Vec<_> = fs::read_dir(fixture.data().imports_dir())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
@@ -249,7 +255,7 @@ fn an_import_of_the_same_name_is_replaced_and_others_are_added() {
     let again = fixture.import(&calls(), &[fixture.file("x.csv.other", CALLS)]).unwrap();
     assert_eq!((first.replaced, again.replaced), (false, true));
     assert_eq!(fixture.trace().len(), 4);
-    let named = Calls { name: Some("second".into()), ..calls() };
+    let named = CallImporter { name: Some("second".into()), ..calls() };
     fixture.import(&named, &[fixture.file("x.csv", CALLS)]).unwrap();
     let trace = fixture.trace();
     assert_eq!(trace.len(), 8);
@@ -272,7 +278,7 @@ fn several_files_are_one_import() {
     let files = [fixture.file("a.csv", CALLS), fixture.file("b.csv", more)];
     let summary = fixture.import(&calls(), &files).unwrap();
     assert_eq!((summary.files, summary.read, summary.made), (2, 4, 8));
-    assert_eq!(summary.written, [fixture.data().imports().join("a")]);
+    assert_eq!(summary.written, [fixture.data().imports_dir().join("a")]);
     assert_eq!(fixture.trace().len(), 8);
 }
 
@@ -302,7 +308,7 @@ fn a_file_that_was_cut_off_is_kept_as_far_as_it_goes() {
 
 fn exported(table: impl Into<DataPath>, name: &str) -> Vec<u8> {
     let mut output = Vec::new();
-    export(table, Format::Csv, &mut output, Path::new(name)).unwrap();
+    export_table(table, TableFormat::Csv, &mut output, Path::new(name)).unwrap();
     output
 }
 
@@ -357,11 +363,11 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
                 }
                 let node = |place: u16| (usize::from(place) % trace.nodes.len()) as i32;
                 let endpoint = |place: u16| endpoints[usize::from(place) % endpoints.len()];
-                let end = |node, endpoint, tid| End { node, endpoint, tid };
-                let ends = Ends {
+                let end = |node, endpoint, tid| NodeEnd { node, endpoint, tid };
+                let ends = EndPair {
                     src: end(node(places.0), endpoint(places.2), tid),
                     dst: end(node(places.1), endpoint(places.3), tid.map(|tid| tid + 1)),
-                    protocol: Protocol::ALL[rest.2],
+                    protocol: TransportProtocol::ALL[rest.2],
                 };
                 let message = Message {
                     send_first: sent.map(|time| time.0),
@@ -372,7 +378,7 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
                     recv_ts: received.map(|time| time.2),
                     bytes: rest.3,
                     parts: rest.4,
-                    ..Message::between(ends, rest.0, rest.1)
+                    ..Message::between_ends(ends, rest.0, rest.1)
                 };
                 if sent.is_some() {
                     Arc::make_mut(&mut trace.nodes).0[message.src as usize].traced = true;
@@ -382,7 +388,7 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
                 }
                 trace.push(&message, call.as_deref());
             }
-            trace.sort();
+            trace.sort_messages();
             trace
         },
     )
@@ -397,7 +403,7 @@ proptest! {
         let (before, nodes_before) = (place("m.parquet"), place("n.parquet"));
         trace.write(&before, &nodes_before).unwrap();
         let (table, nodes) = (exported(&before, "m"), exported(&nodes_before, "n"));
-        let importer = Messages { nodes: Some(fixture.file("nodes.csv", &nodes)), ..messages() };
+        let importer = MessageImporter { nodes: Some(fixture.file("nodes.csv", &nodes)), ..messages() };
         let summary = fixture.import(&importer, &[fixture.file("messages.csv", &table)]).unwrap();
         prop_assert_eq!(summary.skipped.total(), 0, "{:?}", summary);
         fixture.trace();
@@ -405,20 +411,20 @@ proptest! {
         let makings = trace.messages().filter(Message::is_connect);
         prop_assert_eq!(counts.connects, makings.count() as u64);
         prop_assert_eq!(counts.total_messages() + counts.connects, trace.len() as u64);
-        prop_assert_eq!(String::from_utf8(exported(fixture.data().nodes(), "n")), String::from_utf8(nodes));
-        prop_assert_eq!(String::from_utf8(exported(fixture.data().messages(), "m")), String::from_utf8(table));
+        prop_assert_eq!(String::from_utf8(exported(fixture.data().nodes_path(), "n")), String::from_utf8(nodes));
+        prop_assert_eq!(String::from_utf8(exported(fixture.data().messages_path(), "m")), String::from_utf8(table));
     }
 }
 
 #[test]
 fn nodes_that_the_table_of_nodes_lacks_are_told() {
     let fixture = Fixture::new();
-    let mut nodes = Nodes::default();
+    let mut nodes = NodeList::default();
     nodes.push(Node { host: "h".into(), command: "a".into(), ..Node::default() });
     let path = fixture.directory.path().join("n.parquet");
     nodes.write(&path).unwrap();
     let nodes = fixture.file("nodes.csv", exported(&path, "n"));
-    let importer = Messages { nodes: Some(nodes), ..messages() };
+    let importer = MessageImporter { nodes: Some(nodes), ..messages() };
     let table = fixture.file("m.csv", "src,dst,send_ts\n0,0,1\n0,1,2\n");
     let summary = fixture.import(&importer, std::slice::from_ref(&table)).unwrap();
     assert_eq!((summary.made, summary.skipped.total()), (1, 1));
@@ -429,7 +435,7 @@ fn nodes_that_the_table_of_nodes_lacks_are_told() {
     );
     let wrong = fixture.file("nodes.csv", "id,host,pid,start,command\n0,h,many,,a\n");
     let error = fixture
-        .import(&Messages { nodes: Some(wrong), ..messages() }, &[table])
+        .import(&MessageImporter { nodes: Some(wrong), ..messages() }, &[table])
         .unwrap_err()
         .to_string();
     assert!(

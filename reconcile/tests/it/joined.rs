@@ -1,7 +1,7 @@
 //! Datagrams that one side saw joined, of a size that it could not see, and the other side not:
 //! segmentation offload, as strace and packets tell of it.
 
-use socket_log::encode::{Datagram, Direction, datagram_flag};
+use socket_log::encode::{DatagramRecord, Direction, datagram_flag};
 use socket_log::write::LogWriter;
 
 use crate::common::{Outcome, System, address, bind, log};
@@ -38,7 +38,7 @@ impl Pair {
             Direction::Receive => (&mut self.server, CLIENT),
         };
         let is_checked = flags & datagram_flag::NO_CHECKSUM == 0;
-        log.datagram(&Datagram {
+        log.datagram(&DatagramRecord {
             direction,
             flow: 1,
             ticks,

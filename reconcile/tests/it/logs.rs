@@ -1,10 +1,10 @@
 //! What is wrong with logs is told, with the file's name, and what is whole is used.
 
-use ::clocks::Clocks;
-use ::clocks::Source;
+use ::clocks::ClockModel;
+use ::clocks::ClockSource;
 use message_trace::DataDir;
 use proptest::prelude::*;
-use reconcile::{Error, Hole, Options, reconcile};
+use reconcile::{Error, Options, ProgramGap, reconcile};
 use socket_log::encode;
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, lost, source, unseen};
 use socket_log::write::LogWriter;
@@ -24,7 +24,7 @@ fn a_damaged_log_is_named_and_the_rest_is_used() {
     accept(&mut server, 200, 1, 12, SERVER, CLIENT);
     server.receive(1_100, 1, 10);
     system.add("one", "a", &client).add("one", "b", &server);
-    let mut bytes = server.bytes();
+    let mut bytes = server.to_bytes();
     bytes.extend([0xff; CHUNK_BYTES]);
     std::fs::write(system.path("one", "b"), &bytes).unwrap();
     std::fs::write(system.path("one", "c"), &bytes[..100]).unwrap();
@@ -54,14 +54,17 @@ fn programs_of_which_nothing_is_recorded_are_counted_by_cause() {
     let mut shell = log(10, "sh");
     for (pid, program) in [(11, "/bin/static"), (12, "/bin/static"), (13, "/bin/traced")] {
         let cause = unseen::STATIC;
-        shell.record(1_000, encode::unseen(1_000, cause, pid, program.as_bytes()).as_slice());
+        shell.raw_record(
+            1_000,
+            encode::unseen_record(1_000, cause, pid, program.as_bytes()).as_slice(),
+        );
     }
     // What strace saw is seen.
     let mut traced = LogWriter::new("one", 13, "/bin/traced");
     traced.set_source(source::STRACE);
     system.add("one", "a", shell.set_without_log(5)).add("one", "b", &traced);
     let holes = system.reconcile().counts.holes;
-    let hole = |program: &str, cause: &str, processes, of_children| Hole {
+    let hole = |program: &str, cause: &str, processes, of_children| ProgramGap {
         program: program.to_owned(),
         cause: cause.to_owned(),
         records: 0,
@@ -73,7 +76,7 @@ fn programs_of_which_nothing_is_recorded_are_counted_by_cause() {
         hole("/bin/static", "statically linked", 2, false),
     ];
     assert_eq!(holes, wanted);
-    let spots = reconcile::blind_spots::find(&system.data()).unwrap();
+    let spots = reconcile::capture_gaps::find_capture_gaps(&system.data()).unwrap();
     let pids: Vec<u32> = spots.unseen.iter().map(|unseen| unseen.pid).collect();
     assert_eq!((pids, spots.without_log), (vec![11, 12], 5));
 }
@@ -85,7 +88,7 @@ fn nothing_to_reconcile_is_an_error_that_says_what_to_do() {
     let error = reconcile(&data, &Options::default(), &()).unwrap_err();
     assert!(matches!(error, Error::NoLogs { .. }));
     assert!(error.to_string().contains("sockcap record"), "{error}");
-    let log = data.hosts().join("one/a.sclog");
+    let log = data.hosts_dir().join("one/a.sclog");
     std::fs::create_dir_all(log.parent()).unwrap();
     std::fs::write(&log, "no log").unwrap();
     let error = reconcile(&data, &Options::default(), &()).unwrap_err();
@@ -100,13 +103,13 @@ fn the_clocks_file_names_the_reference() {
         system.add(host, &pid.to_string(), &log);
     }
     system.reconcile();
-    let clocks = Clocks::read(system.data().clocks()).unwrap();
+    let clocks = ClockModel::read(system.data().clocks_path()).unwrap();
     assert_eq!(clocks.reference, "two");
     assert_eq!(clocks.hosts.iter().map(|clock| clock.offset_ns).collect::<Vec<_>>(), [0, 0]);
     // All are of one boot.
     assert_eq!(
         clocks.hosts.iter().map(|clock| clock.source).collect::<Vec<_>>(),
-        [Source::Machine, Source::Reference]
+        [ClockSource::Machine, ClockSource::Reference]
     );
 }
 
@@ -134,8 +137,8 @@ proptest! {
             send_to(&mut client, 2, at, turn, SERVER);
             receive_from(&mut server, 2, at + 10, turn, CLIENT);
         }
-        client.pair(50_000, 3, 4).close(50_001, 2);
-        let (mut bytes, end) = (client.bytes(), 1_500);
+        client.socket_pair(50_000, 3, 4).close(50_001, 2);
+        let (mut bytes, end) = (client.to_bytes(), 1_500);
         for (at, garbage, length) in &spots {
             let at = HEADER_BYTES + at.index(end);
             bytes[at..at + length].copy_from_slice(&garbage[..*length]);

@@ -1,7 +1,7 @@
 //! Which machine a socket is on: machines and network namespaces have loopback addresses of their
 //! own.
 
-use socket_log::encode::{Origin, Role};
+use socket_log::encode::{FlowOrigin, FlowRole};
 use socket_log::write::{LogWriter, TCP};
 
 use crate::common::{System, accept, address, connect, log};
@@ -96,8 +96,8 @@ fn served_elsewhere(namespace: u64) -> Vec<LogWriter> {
     let mut server = log(20, "server");
     accept(server.set_namespace(7).sockets_in(namespace), 110, 1, 12, there, here);
     let mut child = log(21, "child");
-    child.set_namespace(8).sockets_in(namespace).flow(200, 1, TCP, Origin::Found, 12);
-    child.endpoints(200, 1, Role::Unknown, &address(there), &address(here), 0);
+    child.set_namespace(8).sockets_in(namespace).flow(200, 1, TCP, FlowOrigin::Found, 12);
+    child.endpoints(200, 1, FlowRole::Unknown, &address(there), &address(here), 0);
     child.receive(1_100, 1, 5).send(1_200, 1, 6);
     vec![client, server, child]
 }

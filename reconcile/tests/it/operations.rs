@@ -3,10 +3,10 @@
 
 use message_trace::table::operations::OperationReader;
 use proptest::prelude::*;
-use protocols::operations::Entry;
-use protocols::{Operation, Place, Role};
+use protocols::operations::OperationEntry;
+use protocols::{LogPosition, MessageRole, ProtocolOperation};
 use socket_log::encode::Direction::{self, Receive, Send};
-use socket_log::encode::Head;
+use socket_log::encode::SnippetHeader;
 use socket_log::layout;
 use socket_log::write::{EPOCH, LogWriter};
 
@@ -19,17 +19,17 @@ const MS: u64 = 1_000_000;
 /// What a log tells: direction, ticks and offset of where a message begins, and its name. One that
 /// begins with a digit is a status, and the message a response. The number behind a `#` is the
 /// call's.
-pub(crate) type Told<'a> = (Direction, u64, u32, &'a str);
+pub(crate) type ScenarioOperation<'a> = (Direction, u64, u32, &'a str);
 
-fn entry(flow: u32, (direction, ticks, at, text): &Told) -> Entry {
+fn entry(flow: u32, (direction, ticks, at, text): &ScenarioOperation) -> OperationEntry {
     let (name, call) = text
         .split_once('#')
         .map_or((*text, None), |(name, call)| (name, Some(call.parse().unwrap())));
     let is_status = name.starts_with(|first: char| first.is_ascii_digit());
     let [name, status] = if is_status { ["", name] } else { [name, ""] }.map(str::to_owned);
-    let operation = Operation {
-        place: Place { ticks: *ticks, at: *at },
-        role: if is_status { Role::Response } else { Role::Request },
+    let operation = ProtocolOperation {
+        place: LogPosition { ticks: *ticks, at: *at },
+        role: if is_status { MessageRole::Response } else { MessageRole::Request },
         protocol: protocols::protocol_name("http").unwrap(),
         name,
         detail: String::new(),
@@ -38,21 +38,32 @@ fn entry(flow: u32, (direction, ticks, at, text): &Told) -> Entry {
         call,
         trace: None,
     };
-    Entry { flow, direction: *direction, operation }
+    OperationEntry { flow, direction: *direction, operation }
 }
 
 impl System {
     /// Adds the log of a process of the host `one`, which tells `told` of its flow 1.
-    pub(crate) fn telling(&self, name: &str, log: &LogWriter, told: &[Told]) -> &System {
+    pub(crate) fn telling(
+        &self,
+        name: &str,
+        log: &LogWriter,
+        told: &[ScenarioOperation],
+    ) -> &System {
         self.telling_of(name, log, 1, told)
     }
 
-    fn telling_of(&self, name: &str, log: &LogWriter, flow: u32, told: &[Told]) -> &System {
+    fn telling_of(
+        &self,
+        name: &str,
+        log: &LogWriter,
+        flow: u32,
+        told: &[ScenarioOperation],
+    ) -> &System {
         self.add("one", name, log);
-        let entries: Vec<Entry> = told.iter().map(|told| entry(flow, told)).collect();
+        let entries: Vec<OperationEntry> = told.iter().map(|told| entry(flow, told)).collect();
         if !entries.is_empty() {
-            protocols::operations::write(
-                &socket_log::Log::open(self.path("one", name)).unwrap(),
+            protocols::operations::write_operations(
+                &socket_log::SocketLog::open(self.path("one", name)).unwrap(),
                 &entries,
             )
             .unwrap();
@@ -64,10 +75,10 @@ impl System {
     /// number of a call.
     fn operations(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut reader = OperationReader::open(self.data().operations()).unwrap().unwrap();
+        let mut reader = OperationReader::open(self.data().operations_path()).unwrap().unwrap();
         let text = |text: &str| if text.is_empty() { String::new() } else { format!(" {text}") };
         while reader
-            .read(|row| {
+            .read_batch(|row| {
                 let call = row.call.map_or(String::new(), |call| format!("#{call}"));
                 let error = if row.is_error { "!" } else { "" };
                 let (name, status) = (text(row.name), text(row.status));
@@ -88,10 +99,10 @@ pub(crate) fn ends() -> (LogWriter, LogWriter) {
 }
 
 /// What comes of two logs that tell this.
-fn told(
+fn reconcile_operations(
     (client, server): &(LogWriter, LogWriter),
-    by_client: &[Told],
-    by_server: &[Told],
+    by_client: &[ScenarioOperation],
+    by_server: &[ScenarioOperation],
 ) -> (Outcome, Vec<String>) {
     let system = System::new();
     let outcome =
@@ -128,7 +139,7 @@ fn requests_in_one_transfer_are_messages_whichever_end_tells_it() {
     let both = [[sent.as_slice(), &read].concat(), [asked.as_slice(), &answered].concat()];
     let [client, server] = [both[0].as_slice(), both[1].as_slice()];
     for (by_client, by_server) in [(client, server), (client, &[][..]), (&[][..], server)] {
-        let (outcome, operations) = told(&ends, by_client, by_server);
+        let (outcome, operations) = reconcile_operations(&ends, by_client, by_server);
         assert_eq!(outcome.lines(), lines);
         assert_eq!(operations, names);
         assert_eq!((outcome.counts.operations, outcome.counts.both_ends), (5, 5));
@@ -160,7 +171,7 @@ fn a_message_goes_on_until_the_next_begins() {
         (Send, 702 * MS, 0, "200"),
         (Send, 702 * MS, 30, "200"),
     ];
-    let (outcome, operations) = told(&(client, server), &asked, &answered);
+    let (outcome, operations) = reconcile_operations(&(client, server), &asked, &answered);
     let expected = [
         "client => server 580/3 1000..700000000 1100..700000050",
         "server -> client 25 1200 2000",
@@ -185,7 +196,8 @@ fn behind_the_last_operation_turns_part_messages() {
         client.receive(at + 300, 1, 9);
     }
     let asked = [(Send, 1_000, 0, "GET /socket")];
-    let (outcome, operations) = told(&(client, server), &asked, &[(Send, 1_200, 0, "101")]);
+    let (outcome, operations) =
+        reconcile_operations(&(client, server), &asked, &[(Send, 1_200, 0, "101")]);
     let lines = outcome.lines();
     assert_eq!(lines.len(), 8);
     assert_eq!(
@@ -215,7 +227,7 @@ fn streams_of_one_connection_are_messages_each() {
         [(Send, 1_000, 24, "Get#1"), (Send, 1_000, 64, "List#3"), (Send, 1_020, 0, "Put#5")];
     let answered =
         [(Send, 1_200, 0, "200#3"), (Send, 1_220, 0, "200#5"), (Send, 1_220, 35, "200#1")];
-    let (outcome, operations) = told(&(client, server), &asked, &answered);
+    let (outcome, operations) = reconcile_operations(&(client, server), &asked, &answered);
     let expected = [
         // The preface of the connection.
         "client => server 24 1000 1100",
@@ -258,14 +270,17 @@ fn what_one_end_does_not_know_the_other_tells() {
     client.send(1_000, 1, 100);
     server.receive(1_100, 1, 100);
     // The client was recorded from the middle of the connection on, and knows the call only.
-    let (_, operations) = told(
+    let (_, operations) = reconcile_operations(
         &(client.clone(), server.clone()),
         &[(Send, 1_000, 0, "#7")],
         &[(Receive, 1_100, 0, "Get")],
     );
     assert_eq!(operations, ["0 Get#7"]);
-    let (_, operations) =
-        told(&(client, server), &[(Send, 1_000, 0, "a#7")], &[(Receive, 1_100, 0, "b#8")]);
+    let (_, operations) = reconcile_operations(
+        &(client, server),
+        &[(Send, 1_000, 0, "a#7")],
+        &[(Receive, 1_100, 0, "b#8")],
+    );
     assert_eq!(operations, ["0 a#7"], "the sender's log comes first");
 }
 
@@ -311,7 +326,7 @@ fn damage_is_counted_and_the_rest_is_used() {
     std::fs::write(&path, b"nothing").unwrap();
     let outcome = system.reconcile();
     assert_eq!((outcome.counts.damaged.len(), outcome.counts.operations), (1, 0));
-    assert!(!system.data().operations().exists(), "the former table is gone");
+    assert!(!system.data().operations_path().exists(), "the former table is gone");
 }
 
 #[test]
@@ -323,10 +338,10 @@ fn heads_in_a_log_tell_it_and_so_does_the_file_that_replaces_them() {
     ];
     let all = requests.concat();
     client.send(1_000, 1, all.len() as u64);
-    client.head(&head(Send, 1_000), all.as_bytes());
+    client.snippet(&head(Send, 1_000), all.as_bytes());
     server.receive(1_100, 1, all.len() as u64).send(1_200, 1, 38);
     client.receive(1_300, 1, 38);
-    client.head(&head(Receive, 1_300), b"HTTP/1.1 503 No\r\ncontent-length: 0\r\n\r\n");
+    client.snippet(&head(Receive, 1_300), b"HTTP/1.1 503 No\r\ncontent-length: 0\r\n\r\n");
     let system = System::new();
     let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
     // Without ids, a pipeline is one message.
@@ -338,7 +353,7 @@ fn heads_in_a_log_tell_it_and_so_does_the_file_that_replaces_them() {
     let names = ["0 GET /user/{}/cart", "0 DELETE /user/{}", "1 503!"];
     assert_eq!(system.operations(), names);
     // What is left when the heads are gone.
-    protocols::operations::replace(system.path("one", "a"), |_| false).unwrap();
+    protocols::operations::replace_snippets(system.path("one", "a"), |_| false).unwrap();
     let outcome = system.reconcile();
     assert_eq!(
         (outcome.lines(), system.operations()),
@@ -347,10 +362,10 @@ fn heads_in_a_log_tell_it_and_so_does_the_file_that_replaces_them() {
 }
 
 /// The head of what a call at `ticks` moved.
-fn head(direction: Direction, ticks: u64) -> Head {
-    Head {
+fn head(direction: Direction, ticks: u64) -> SnippetHeader {
+    SnippetHeader {
         direction,
-        class: layout::head::HTTP1,
+        class: layout::snippet::HTTP1,
         flow: 1,
         ticks,
         offset: 0,
@@ -451,7 +466,7 @@ proptest! {
         };
         let by_client = if tells[0] { of(Send, &sent) } else { Vec::new() };
         let by_server = if tells[1] { of(Receive, &read) } else { Vec::new() };
-        let (outcome, operations) = told(&(client, server), &by_client, &by_server);
+        let (outcome, operations) = reconcile_operations(&(client, server), &by_client, &by_server);
         // What comes before the first operation is a message as well.
         let borders: Vec<u64> =
             std::iter::once(0).chain(begins.iter().copied()).chain([total]).collect();

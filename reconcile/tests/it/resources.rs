@@ -3,14 +3,14 @@
 
 use std::num::NonZeroUsize;
 
-use events::{EventReader, Piece, Value};
+use events::{AttributeValue, EventBatch, EventReader};
 use message_trace::MessageTrace;
-use message_trace::table::{self, columns::Columns};
-use out_of_core::Names;
+use message_trace::table::{self, columns::BatchColumns};
+use out_of_core::NameInterner;
 use reconcile::{Options, reconcile};
-use socket_log::encode::{self, FileOperation, FileUse, Handoff, Signal, Wake};
+use socket_log::encode::{self, FileOperation, FileUse, HandoffObject, SignalRecord, WakeRecord};
 use socket_log::layout;
-use socket_log::switches::{About, Switch, SwitchEvent, SwitchWriter};
+use socket_log::switches::{SwitchEvent, SwitchFileHeader, SwitchWriter, ThreadSwitch};
 use socket_log::write::{EPOCH, LogWriter};
 
 use crate::common::{System, accept, connect, log};
@@ -18,17 +18,17 @@ use crate::common::{System, accept, connect, log};
 const CONDITION: u64 = 0x7000;
 
 fn signal(log: &mut LogWriter, ticks: u64) {
-    let of = (Handoff::Condition, CONDITION);
-    let signal = Signal { what: of.0, object: of.1, all: false, amount: 0, duration: 0 };
-    log.record(ticks, encode::signal(ticks, &signal).as_slice());
+    let of = (HandoffObject::Condition, CONDITION);
+    let signal = SignalRecord { what: of.0, object: of.1, all: false, amount: 0, duration: 0 };
+    log.raw_record(ticks, encode::signal_record(ticks, &signal).as_slice());
 }
 
 fn wake(log: &mut LogWriter, ticks: u64, duration: u64) {
-    let of = (Handoff::Condition, CONDITION);
+    let of = (HandoffObject::Condition, CONDITION);
     let (timed_out, interrupted, amount) = (false, false, 0);
     let (what, object) = of;
-    let wake = Wake { what, object, timed_out, interrupted, amount, duration };
-    log.record(ticks, encode::wake(ticks, &wake).as_slice());
+    let wake = WakeRecord { what, object, timed_out, interrupted, amount, duration };
+    log.raw_record(ticks, encode::wake_record(ticks, &wake).as_slice());
 }
 
 /// A server whose thread 71 reads a file and wakes 72, which answers.
@@ -36,7 +36,7 @@ fn server() -> LogWriter {
     let mut server = log(70, "server");
     server.set_resources();
     accept(&mut server, 1_000, 1, 11, "10.0.0.1:80", "10.0.0.2:5000");
-    server.thread(71).receive(2_000, 1, 100);
+    server.set_thread(71).receive(2_000, 1, 100);
     let read = FileUse {
         operation: FileOperation::Read,
         bytes: 4_096,
@@ -44,11 +44,11 @@ fn server() -> LogWriter {
         failed: false,
         moved: false,
     };
-    server.record(3_000, encode::file_use(3_000, &read).as_slice());
+    server.raw_record(3_000, encode::file_use_record(3_000, &read).as_slice());
     signal(&mut server, 4_000);
     signal(&mut server, 4_500);
-    server.record(9_000, encode::sleep(9_000, 3_000).as_slice());
-    server.thread(72);
+    server.raw_record(9_000, encode::sleep_record(9_000, 3_000).as_slice());
+    server.set_thread(72);
     wake(&mut server, 4_100, 3_000);
     server.send(5_000, 1, 200).close(6_000, 1);
     server
@@ -70,7 +70,8 @@ fn switches(system: &System) {
 fn switches_of(system: &System, host: &str) {
     let path = system.path(host, "x").with_file_name("99-1.switches");
     let host = host.to_owned();
-    let about = About { host, boot_id: [7; 16], realtime: EPOCH, ..About::default() };
+    let about =
+        SwitchFileHeader { host, boot_id: [7; 16], realtime: EPOCH, ..SwitchFileHeader::default() };
     let mut writer = SwitchWriter::create(&path, &about).unwrap();
     let out = SwitchEvent::Out { preempted: false };
     let mut name = [0; 16];
@@ -85,33 +86,34 @@ fn switches_of(system: &System, host: &str) {
         (8_900, 71, SwitchEvent::In),
         (9_500, 71, SwitchEvent::Exit),
     ] {
-        writer.push(&Switch { time, processor: 1, thread, process: 70, event });
+        writer.push(&ThreadSwitch { time, processor: 1, thread, process: 70, event });
     }
-    let (processor, event) = (Switch::ANY_PROCESSOR, SwitchEvent::Mark);
-    writer.push(&Switch { time: 9_900, processor, thread: 0, process: 0, event });
+    let (processor, event) = (ThreadSwitch::ANY_PROCESSOR, SwitchEvent::Mark);
+    writer.push(&ThreadSwitch { time: 9_900, processor, thread: 0, process: 0, event });
     writer.finish(9_900).unwrap();
 }
 
 /// All events as lines: time, process/thread, kind, attributes.
 fn events(system: &System) -> Vec<String> {
-    let mut reader = EventReader::open(&[system.data().own_events()]).unwrap();
-    let (mut names, mut piece, mut lines) = (Names::default(), Piece::default(), Vec::new());
-    while reader.next(&mut names, &mut piece).unwrap() {
+    let mut reader = EventReader::open(&[system.data().own_events_path()]).unwrap();
+    let (mut names, mut piece, mut lines) =
+        (NameInterner::default(), EventBatch::default(), Vec::new());
+    while reader.read_next(&mut names, &mut piece).unwrap() {
         for (place, event) in piece.events().iter().enumerate() {
-            assert_eq!(names.text(event.host), "one");
+            assert_eq!(names.name_of(event.host), "one");
             let mut attributes: Vec<String> = piece
-                .attributes(place)
+                .attributes_of_event(place)
                 .map(|(name, value)| match value {
-                    Value::Int(number) if names.text(name) == "signalled" => {
+                    AttributeValue::Int(number) if names.name_of(name) == "signalled" => {
                         format!("signalled={}", number - EPOCH)
                     }
-                    Value::Int(number) => format!("{}={number}", names.text(name)),
-                    Value::Real(number) => format!("{}={number}", names.text(name)),
-                    Value::Text(text) => format!("{}={text}", names.text(name)),
+                    AttributeValue::Int(number) => format!("{}={number}", names.name_of(name)),
+                    AttributeValue::Real(number) => format!("{}={number}", names.name_of(name)),
+                    AttributeValue::Text(text) => format!("{}={text}", names.name_of(name)),
                 })
                 .collect();
             attributes.sort();
-            let (time, kind) = (event.time - EPOCH, names.text(event.kind));
+            let (time, kind) = (event.time - EPOCH, names.name_of(event.kind));
             let line = format!("{time} {}/{} {kind} ", event.process, event.thread);
             lines.push((line + &attributes.join(" ")).trim_end().to_owned());
         }
@@ -121,7 +123,8 @@ fn events(system: &System) -> Vec<String> {
 
 fn run(system: &System) {
     let data = system.data();
-    let read = || [data.own_events(), data.handoffs()].map(|path| std::fs::read(path).unwrap());
+    let read =
+        || [data.own_events_path(), data.handoffs_path()].map(|path| std::fs::read(path).unwrap());
     let spilled = Options { memory: 0, threads: NonZeroUsize::new(3), ..Options::default() };
     reconcile(&data, &spilled, &()).unwrap();
     let from_files = read();
@@ -163,7 +166,7 @@ fn switches_are_of_the_host_that_the_logs_name() {
     let lines = |host: &str| {
         let system = System::new();
         system.add("one", "server", &server()).add("one", "client", &client());
-        system.data().hosts().join(host).create_dir_all().unwrap();
+        system.data().hosts_dir().join(host).create_dir_all().unwrap();
         switches_of(&system, host);
         run(&system);
         events(&system)
@@ -178,14 +181,14 @@ type Row = ([i64; 2], [i64; 2], [i32; 2], String);
 
 /// The hand-offs, in their order.
 fn handoffs(system: &System) -> Vec<Row> {
-    let path = system.data().handoffs();
+    let path = system.data().handoffs_path();
     let mut rows = Vec::new();
-    for batch in table::read(&path).unwrap() {
+    for batch in table::read_batches(&path).unwrap() {
         let batch = batch.unwrap();
-        let columns = Columns::new(&path, &batch);
-        let long = |name| columns.int64(name).unwrap();
-        let int = |name| columns.int32(name).unwrap();
-        let what = columns.texts("what").unwrap();
+        let columns = BatchColumns::new(&path, &batch);
+        let long = |name| columns.int64_column(name).unwrap();
+        let int = |name| columns.int32_column(name).unwrap();
+        let what = columns.text_column("what").unwrap();
         for (row, what) in what.into_iter().enumerate() {
             rows.push((
                 ["signalled", "woken"].map(|name| long(name)[row].unwrap() - EPOCH),
@@ -218,14 +221,14 @@ fn a_signal_that_nobody_hears_is_for_the_only_thread_that_waits_there() {
         let system = System::new();
         let mut server = log(70, "server");
         server.set_resources();
-        server.thread(71);
+        server.set_thread(71);
         for time in [1_000, 2_000, 3_000, 3_500, 4_000] {
             signal(&mut server, time);
         }
-        server.thread(72);
+        server.set_thread(72);
         wake(&mut server, 1_100, 300);
         wake(&mut server, 2_100, 300);
-        wake(server.thread(last_waiter), 4_100, 300);
+        wake(server.set_thread(last_waiter), 4_100, 300);
         system.add("one", "server", &server);
         run(&system);
         let lines = events(&system).into_iter();
@@ -239,26 +242,26 @@ fn a_signal_that_nobody_hears_is_for_the_only_thread_that_waits_there() {
 #[test]
 fn goroutines_hand_off_to_those_that_they_let_go_on_or_started() {
     let goroutine = |log: &mut LogWriter, number: u64, creator: u64| {
-        log.record(1_500, encode::goroutine(number, creator).as_slice());
+        log.raw_record(1_500, encode::goroutine_record(number, creator).as_slice());
     };
     let ready = |log: &mut LogWriter, ticks: u64, number: u64| {
-        log.record(ticks, encode::ready(ticks, number, false).as_slice());
+        log.raw_record(ticks, encode::ready_record(ticks, number, false).as_slice());
     };
     let start = |log: &mut LogWriter, ticks: u64, number: u64| {
-        log.record(ticks, encode::ready(ticks, number, true).as_slice());
+        log.raw_record(ticks, encode::ready_record(ticks, number, true).as_slice());
     };
     let mut server = log(70, "server");
     accept(&mut server, 1_000, 1, 11, "10.0.0.1:80", "10.0.0.2:5000");
-    goroutine(server.thread(71), 17, 1);
+    goroutine(server.set_thread(71), 17, 1);
     server.receive(2_000, 1, 100);
     ready(&mut server, 2_100, 18);
     // The runtime itself lets nobody go on that anything is known of.
     goroutine(&mut server, 0, 0);
     ready(&mut server, 2_200, 17);
     // A goroutine comes back on another thread, and there its first record lies earlier.
-    goroutine(server.thread(72), 18, 17);
+    goroutine(server.set_thread(72), 18, 17);
     ready(&mut server, 3_000, 17);
-    goroutine(server.thread(73), 18, 17);
+    goroutine(server.set_thread(73), 18, 17);
     server.send(2_500, 1, 200);
     // Where the start is recorded, the first record of who was started says no more.
     start(&mut server, 3_100, 19);
@@ -268,7 +271,7 @@ fn goroutines_hand_off_to_those_that_they_let_go_on_or_started() {
     system.add("one", "server", &server).add("one", "client", &client());
     reconcile(&system.data(), &Options::default(), &()).unwrap();
     let of = |time, object, threads: [u64; 2]| {
-        let threads = threads.map(|number| layout::goroutine::thread(number) as i32);
+        let threads = threads.map(|number| layout::goroutine::thread_id(number) as i32);
         // The client is the first node.
         ([time; 2], [1, object], threads, "goroutine".to_owned())
     };
@@ -281,10 +284,11 @@ fn goroutines_hand_off_to_those_that_they_let_go_on_or_started() {
         of(3_200, 0, [19, 17]),
     ];
     assert_eq!(handoffs(&system), expected);
-    assert!(!system.data().own_events().exists(), "nothing else is known of the process");
-    let trace = MessageTrace::read(system.data().messages(), system.data().nodes()).unwrap();
+    assert!(!system.data().own_events_path().exists(), "nothing else is known of the process");
+    let trace =
+        MessageTrace::read(system.data().messages_path(), system.data().nodes_path()).unwrap();
     let tids = [trace.message(0).dst_tid, trace.message(1).src_tid];
-    let tid = |number| Some(layout::goroutine::thread(number) as i32);
+    let tid = |number| Some(layout::goroutine::thread_id(number) as i32);
     assert_eq!(tids, [tid(17), tid(18)]);
 }
 
@@ -298,5 +302,5 @@ fn without_resources_there_are_no_tables_and_former_ones_go() {
     switches(&system);
     reconcile(&system.data(), &Options::default(), &()).unwrap();
     let data = system.data();
-    assert!(!data.own_events().exists() && !data.handoffs().exists());
+    assert!(!data.own_events_path().exists() && !data.handoffs_path().exists());
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use ::clocks::Clocks;
+use ::clocks::ClockModel;
 use ::clocks::HostClock;
 use message_trace::{ClockExchange, MessageTrace, clock_exchange};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn process(host: &str, boot: u8, pid: u32) -> LogWriter {
 
 /// The names that the key of a host's sender is for.
 fn sender(system: &System, host: &str, names: &str) {
-    let path = system.data().sender(host);
+    let path = system.data().sender_path(host);
     fs::create_dir_all(path.parent()).unwrap();
     fs::write(path, names).unwrap();
 }
@@ -34,7 +34,7 @@ fn hosts(outcome: &Outcome) -> BTreeSet<String> {
 }
 
 fn clock(system: &System, host: &str) -> HostClock {
-    let clocks = Clocks::read(system.data().clocks()).unwrap();
+    let clocks = ClockModel::read(system.data().clocks_path()).unwrap();
     clocks.hosts.into_iter().find(|clock| clock.host == host).unwrap()
 }
 
@@ -52,7 +52,7 @@ fn hints(system: &System, host: &str, boot: u8, ahead: i64) {
         format!("{times}\n")
     });
     let text = format!("{}\n{}", clock_exchange::HEAD, lines.collect::<String>());
-    fs::write(system.data().clock_hints(host), text).unwrap();
+    fs::write(system.data().clock_hints_path(host), text).unwrap();
 }
 
 /// A process that talks for ten seconds to somebody who is not traced.
@@ -85,7 +85,7 @@ fn a_log_that_names_another_host_is_its_senders() {
     let told: Vec<(&str, u64)> =
         outcome.counts.misnamed.iter().map(|(host, count)| (host.as_str(), *count)).collect();
     assert_eq!(told, [("evil", 2)]);
-    let spots = reconcile::blind_spots::find(&system.data()).unwrap();
+    let spots = reconcile::capture_gaps::find_capture_gaps(&system.data()).unwrap();
     assert_eq!(
         spots.silent.iter().map(|silent| silent.host.as_str()).collect::<Vec<_>>(),
         ["evil"]
@@ -174,7 +174,8 @@ fn who_says_that_it_has_anothers_clock_does_not_move_it() {
 /// The victim's processes, what they sent and received in all, and its clock.
 fn of_victim(system: &System) -> (BTreeSet<String>, [i64; 2], i64) {
     reconcile(&system.data(), &Options::default(), &()).unwrap();
-    let trace = MessageTrace::read(system.data().messages(), system.data().nodes()).unwrap();
+    let trace =
+        MessageTrace::read(system.data().messages_path(), system.data().nodes_path()).unwrap();
     let is_victim =
         |node: i32| trace.nodes.get(node).is_some_and(|node| node.traced && node.host == "victim");
     let nodes = trace.nodes.0.iter().filter(|node| node.traced);
@@ -216,14 +217,14 @@ proptest! {
         system.add("victim", "10-1", &client).add("victim", "20-1", &server);
         sender(&system, "victim", "victim");
         let before = of_victim(&system);
-        let mut forged = client.bytes();
+        let mut forged = client.to_bytes();
         for (at, value) in changes {
             let at = at % forged.len();
             forged[at] = value;
         }
         sender(&system, "evil", "evil");
         fs::write(system.path("evil", "10-1"), forged).unwrap();
-        fs::write(system.path("evil", "20-1"), server.bytes()).unwrap();
+        fs::write(system.path("evil", "20-1"), server.to_bytes()).unwrap();
         hints(&system, "evil", 1, ahead);
         prop_assert_eq!(of_victim(&system), before);
     }

@@ -1,8 +1,8 @@
 //! Captures of different kinds of one system: what two of them saw is one message.
 
-use socket_log::encode::{Origin, Role};
+use socket_log::encode::{FlowOrigin, FlowRole};
 use socket_log::layout::source;
-use socket_log::write::{LogWriter, TCP, UNIX_STREAM, unix};
+use socket_log::write::{LogWriter, TCP, UNIX_STREAM, unix_address};
 
 use crate::common::{System, accept, address, bind, connect, log, receive_from, send_to};
 
@@ -17,12 +17,12 @@ fn system(host: &str, epoch: i64) -> System {
     client.send(1_000, 1, 10).receive(2_000, 1, 20).close(3_000, 1);
     system.add("one", "a", &client);
     for (name, role, own, peer, sends) in [
-        ("seen-client", Role::Connect, CLIENT, SERVER, true),
-        ("seen-server", Role::Accept, SERVER, CLIENT, false),
+        ("seen-client", FlowRole::Connect, CLIENT, SERVER, true),
+        ("seen-server", FlowRole::Accept, SERVER, CLIENT, false),
     ] {
         let mut packets = LogWriter::new(host, 0, &format!("/{name}"));
         packets.set_source(source::PACKETS).set_boot(if sends { 8 } else { 9 }).set_epoch(epoch);
-        packets.flow(150, 1, TCP, Origin::Found, 0);
+        packets.flow(150, 1, TCP, FlowOrigin::Found, 0);
         packets.endpoints(150, 1, role, &address(own), &address(peer), 0);
         if sends {
             packets.send(1_010, 1, 10).receive(1_990, 1, 20);
@@ -72,8 +72,8 @@ fn a_later_connection_that_only_packets_saw_is_kept() {
 fn datagrams_of_a_socket_bound_to_all_addresses_are_not_taken_twice() {
     let (mut server, mut client) = (log(20, "server"), log(10, "client"));
     bind(&mut server, 50, 1, 12, "0.0.0.0:53");
-    server.flow(51, 2, TCP, Origin::Accept, 13);
-    server.endpoints(51, 2, Role::Accept, &address("10.0.0.2:80"), &address("10.0.0.9:1"), 0);
+    server.flow(51, 2, TCP, FlowOrigin::Accept, 13);
+    server.endpoints(51, 2, FlowRole::Accept, &address("10.0.0.2:80"), &address("10.0.0.9:1"), 0);
     bind(&mut client, 60, 1, 11, CLIENT);
     send_to(&mut client, 1, 1_000, 1, "10.0.0.2:53");
     receive_from(&mut server, 1, 1_100, 1, CLIENT);
@@ -133,22 +133,22 @@ fn unix_sockets_that_the_library_saw_are_not_taken_from_strace_again() {
         let (mut client, mut server) = (program(10, "client"), program(20, "server"));
         for (flow, cookie) in [(1, 100), (2, 200)] {
             let id = cookie + u64::from(source);
-            client.flow(100 * u64::from(flow), flow, UNIX_STREAM, Origin::Socket, id);
+            client.flow(100 * u64::from(flow), flow, UNIX_STREAM, FlowOrigin::Socket, id);
             client.endpoints(
                 100 * u64::from(flow) + 1,
                 flow,
-                Role::Connect,
-                &unix(""),
-                &unix("/s"),
+                FlowRole::Connect,
+                &unix_address(""),
+                &unix_address("/s"),
                 20,
             );
-            server.flow(100 * u64::from(flow) + 2, flow, UNIX_STREAM, Origin::Accept, id + 7);
+            server.flow(100 * u64::from(flow) + 2, flow, UNIX_STREAM, FlowOrigin::Accept, id + 7);
             server.endpoints(
                 100 * u64::from(flow) + 3,
                 flow,
-                Role::Accept,
-                &unix("/s"),
-                &unix(""),
+                FlowRole::Accept,
+                &unix_address("/s"),
+                &unix_address(""),
                 10,
             );
             client.send(1_000 * u64::from(flow), flow, 5);

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use reconcile::Options;
-use socket_log::encode::{Origin, Role};
-use socket_log::write::{EPOCH, LogWriter, Socket, TCP, TCP6, mapped};
+use socket_log::encode::{FlowOrigin, FlowRole};
+use socket_log::write::{EPOCH, LogWriter, SocketParameters, TCP, TCP6, mapped_address};
 
 use crate::common::{System, accept, connect, found, log};
 
@@ -130,7 +130,7 @@ fn an_untraced_server_is_one_node_for_all_its_clients() {
 fn each_untraced_client_is_a_node() {
     let system = System::new();
     let mut server = log(20, "nginx");
-    server.flow(1, 1, TCP, Origin::Socket, 5);
+    server.flow(1, 1, TCP, FlowOrigin::Socket, 5);
     for (flow, client) in [(2, "10.0.0.9:1000"), (3, "10.0.0.9:1001")] {
         accept(&mut server, 200, flow, u64::from(flow), SERVER, client);
         server.receive(1_000 + u64::from(flow), flow, 10).send(2_000 + u64::from(flow), flow, 20);
@@ -201,8 +201,8 @@ fn a_stream_read_by_two_processes_is_one_stream() {
 fn prefork_workers_accept_on_one_listening_socket() {
     let system = System::new();
     let mut master = log(20, "master");
-    master.flow(1, 1, TCP, Origin::Socket, 5);
-    master.endpoints(2, 1, Role::Listen, &crate::common::address("0.0.0.0:80"), &[], 0);
+    master.flow(1, 1, TCP, FlowOrigin::Socket, 5);
+    master.endpoints(2, 1, FlowRole::Listen, &crate::common::address("0.0.0.0:80"), &[], 0);
     system.add("one", "m", &master);
     for (pid, port) in [(21, 40_001u32), (22, 40_002)] {
         let peer = format!("10.0.0.1:{port}");
@@ -255,9 +255,10 @@ fn a_mapped_address_is_the_one_it_stands_for() {
     connect(&mut client, 100, 1, 11, CLIENT, SERVER);
     client.send(1_000, 1, 10);
     let mut server = log(20, "server");
-    server.flow(200, 1, TCP6, Origin::Accept, 12);
-    let (local, peer) = (mapped(SERVER.parse().unwrap()), mapped(CLIENT.parse().unwrap()));
-    server.endpoints(200, 1, Role::Accept, &local, &peer, 0).receive(1_100, 1, 10);
+    server.flow(200, 1, TCP6, FlowOrigin::Accept, 12);
+    let (local, peer) =
+        (mapped_address(SERVER.parse().unwrap()), mapped_address(CLIENT.parse().unwrap()));
+    server.endpoints(200, 1, FlowRole::Accept, &local, &peer, 0).receive(1_100, 1, 10);
     let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
     assert_eq!(outcome.lines(), ["client => server 10 1000 1100"]);
     assert_eq!(outcome.endpoints(), [format!("{CLIENT} > {SERVER}")]);
@@ -272,25 +273,32 @@ fn roles_of_sockets_only_found_in_use_follow_from_the_ports() {
         let (serving, client) = if listening { (high, low) } else { (low, high) };
         let mut server = log(20, "server");
         if listening {
-            server.flow(1, 9, TCP, Origin::Socket, 99);
-            server.endpoints(2, 9, Role::Listen, &crate::common::address("0.0.0.0:4000"), &[], 0);
+            server.flow(1, 9, TCP, FlowOrigin::Socket, 99);
+            server.endpoints(
+                2,
+                9,
+                FlowRole::Listen,
+                &crate::common::address("0.0.0.0:4000"),
+                &[],
+                0,
+            );
         }
-        server.flow(200, 1, TCP, Origin::Found, 12);
+        server.flow(200, 1, TCP, FlowOrigin::Found, 12);
         server.endpoints(
             200,
             1,
-            Role::Unknown,
+            FlowRole::Unknown,
             &crate::common::address(serving),
             &crate::common::address(client),
             0,
         );
         server.send(1_000, 1, 10);
         let mut other = log(10, "client");
-        other.flow(200, 1, TCP, Origin::Found, 11);
+        other.flow(200, 1, TCP, FlowOrigin::Found, 11);
         other.endpoints(
             200,
             1,
-            Role::Unknown,
+            FlowRole::Unknown,
             &crate::common::address(client),
             &crate::common::address(serving),
             0,
@@ -323,8 +331,8 @@ fn a_connection_that_nobody_accepted_is_counted_as_such() {
     connect(&mut client, 100, 1, 11, "127.0.0.1:40000", "127.0.0.1:80");
     client.send(1_000, 1, 10);
     let mut server = log(20, "server");
-    server.flow(1, 1, TCP, Origin::Socket, 5);
-    server.endpoints(2, 1, Role::Listen, &crate::common::address("0.0.0.0:80"), &[], 0);
+    server.flow(1, 1, TCP, FlowOrigin::Socket, 5);
+    server.endpoints(2, 1, FlowRole::Listen, &crate::common::address("0.0.0.0:80"), &[], 0);
     let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
     assert_eq!(outcome.lines(), ["client => 127.0.0.1:80 10 1000 -"]);
     assert_eq!(outcome.counts.unmatched_streams["not accepted"], 1);
@@ -337,7 +345,7 @@ fn a_flow_that_its_log_does_not_describe_is_counted() {
     let mut client = log(10, "client");
     client.send(1_000, 1, 10).receive(1_001, 1, 10);
     client
-        .flow(1, 2, Socket { domain: 16, kind: 3, protocol: 0 }, Origin::Socket, 5)
+        .flow(1, 2, SocketParameters { domain: 16, kind: 3, protocol: 0 }, FlowOrigin::Socket, 5)
         .send(1_002, 2, 9);
     let outcome = system.add("one", "a", &client).reconcile();
     assert_eq!(outcome.lines(), Vec::<String>::new());
@@ -358,7 +366,7 @@ fn equal_logs_give_equal_files() {
         }
         system.reconcile();
         let data = system.data();
-        [data.messages(), data.nodes(), data.reconciliation(), data.clocks()]
+        [data.messages_path(), data.nodes_path(), data.reconciliation_path(), data.clocks_path()]
             .map(|p| std::fs::read(p).unwrap())
     };
     assert_eq!(read(), read());

@@ -4,22 +4,22 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use importers::{Calls, Importer, Messages, Project5, Unit};
-use message_trace::table::export::{Format, export};
+use importers::{CallImporter, Importer, MessageImporter, Project5Importer, TimeUnit};
+use message_trace::table::export::{TableFormat, export_table};
 use message_trace::{DataDir, DataPath, FROM_CONNECTING, MessageTrace};
 use proptest::prelude::*;
 use proptest::sample::select;
 
 /// The data directory of an import of tables with these rows, reconciled.
-struct Imported {
+struct TableImportCase {
     directory: tempfile::TempDir,
     notes: Vec<String>,
 }
 
-impl Imported {
-    fn of(importer: &dyn Importer, header: &str, files: &[Vec<String>]) -> Imported {
+impl TableImportCase {
+    fn new(importer: &dyn Importer, header: &str, files: &[Vec<String>]) -> TableImportCase {
         let directory = tempfile::tempdir().unwrap();
-        let mut imported = Imported { directory, notes: Vec::new() };
+        let mut imported = TableImportCase { directory, notes: Vec::new() };
         let write = |(place, rows): (usize, &Vec<String>)| {
             let path = imported.directory.path().join(format!("{place}.csv"));
             let rows: String = rows.iter().map(|row| format!("{row}\n")).collect();
@@ -27,7 +27,7 @@ impl Imported {
             path
         };
         let files: Vec<PathBuf> = files.iter().enumerate().map(write).collect();
-        imported.notes = importer.import(&files, &imported.data(), &()).unwrap().notes;
+        imported.notes = importer.import_files(&files, &imported.data(), &()).unwrap().notes;
         reconcile::reconcile(&imported.data(), &reconcile::Options::default(), &()).unwrap();
         imported
     }
@@ -41,17 +41,17 @@ impl Imported {
         let data = self.data();
         let table = |path: DataPath| {
             let mut text = Vec::new();
-            export(path, Format::Csv, &mut text, Path::new("x")).unwrap();
+            export_table(path, TableFormat::Csv, &mut text, Path::new("x")).unwrap();
             String::from_utf8(text).unwrap()
         };
-        let clocks = data.clocks().read_to_string().unwrap();
-        [table(data.messages()), table(data.nodes()), clocks]
+        let clocks = data.clocks_path().read_to_string().unwrap();
+        [table(data.messages_path()), table(data.nodes_path()), clocks]
     }
 
     /// Who asked whom, by the directions of the messages, with the flow; each once.
-    fn asked(&self) -> Vec<(String, String, i64)> {
+    fn call_directions(&self) -> Vec<(String, String, i64)> {
         let data = self.data();
-        let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
+        let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
         let name = |id| trace.nodes.get(id).unwrap().command.clone();
         let pairs = trace.messages().map(|m| match m.direction == FROM_CONNECTING {
             true => (name(m.src), name(m.dst), m.flow),
@@ -64,16 +64,16 @@ impl Imported {
     }
 }
 
-fn messages() -> Messages {
-    Messages { name: Some("x".to_owned()), unit: Unit::Nanoseconds, nodes: None }
+fn messages() -> MessageImporter {
+    MessageImporter { name: Some("x".to_owned()), unit: TimeUnit::Nanoseconds, nodes: None }
 }
 
-fn calls() -> Calls {
-    Calls { name: Some("x".to_owned()), unit: Unit::Nanoseconds }
+fn calls() -> CallImporter {
+    CallImporter { name: Some("x".to_owned()), unit: TimeUnit::Nanoseconds }
 }
 
-fn project5() -> Project5 {
-    Project5 { name: Some("x".to_owned()), unit: Unit::Nanoseconds }
+fn project5() -> Project5Importer {
+    Project5Importer { name: Some("x".to_owned()), unit: TimeUnit::Nanoseconds }
 }
 
 const WITH_ENDPOINTS: &str = "src,dst,src_endpoint,dst_endpoint,send_ts,recv_ts\n";
@@ -101,10 +101,11 @@ fn ports_tell_who_connected_and_which_connections_there_are() {
         if reversed {
             rows.reverse();
         }
-        let imported = Imported::of(&messages(), WITH_ENDPOINTS, std::slice::from_ref(&rows));
+        let imported =
+            TableImportCase::new(&messages(), WITH_ENDPOINTS, std::slice::from_ref(&rows));
         let expected: Vec<_> =
             (0..9).map(|flow| ("web".to_owned(), "db".to_owned(), flow)).collect();
-        assert_eq!(imported.asked(), expected, "reversed: {reversed}");
+        assert_eq!(imported.call_directions(), expected, "reversed: {reversed}");
     }
 }
 
@@ -112,8 +113,13 @@ fn ports_tell_who_connected_and_which_connections_there_are() {
 fn answers_that_are_all_that_is_left_of_the_beginning_do_not_make_a_server_a_client() {
     // Captured from the middle on: the first message is an answer.
     let rows = requests(3)[1..].to_vec();
-    let imported = Imported::of(&messages(), WITH_ENDPOINTS, &[rows]);
-    assert!(imported.asked().iter().all(|(client, server, _)| client == "web" && server == "db"));
+    let imported = TableImportCase::new(&messages(), WITH_ENDPOINTS, &[rows]);
+    assert!(
+        imported
+            .call_directions()
+            .iter()
+            .all(|(client, server, _)| client == "web" && server == "db")
+    );
 }
 
 #[test]
@@ -122,16 +128,21 @@ fn a_socket_that_asks_several_servers_is_no_server() {
         let node = server.trim_end_matches(":53");
         format!("{node},app,{server},10.0.0.1:45000,10,20")
     });
-    let imported = Imported::of(&messages(), WITH_ENDPOINTS, &[rows.to_vec()]);
-    assert!(imported.asked().iter().all(|(client, ..)| client == "app"), "{:?}", imported.asked());
+    let imported = TableImportCase::new(&messages(), WITH_ENDPOINTS, &[rows.to_vec()]);
+    assert!(
+        imported.call_directions().iter().all(|(client, ..)| client == "app"),
+        "{:?}",
+        imported.call_directions()
+    );
 }
 
 #[test]
 fn without_ports_the_earliest_message_tells_who_connected_whichever_row_it_is() {
     let answer = "b,a,30,40".to_owned();
     let rows = [answer.clone(), "a,b,10,20".to_owned(), "a,b,50,60".to_owned(), answer];
-    let asked =
-        |header, rows: &[String]| Imported::of(&messages(), header, &[rows.to_vec()]).asked();
+    let asked = |header, rows: &[String]| {
+        TableImportCase::new(&messages(), header, &[rows.to_vec()]).call_directions()
+    };
     let expected = [("a".to_owned(), "b".to_owned(), 0)];
     for header in ["src,dst,send_ts,recv_ts\n", "src,dst,send_first,recv_first\n"] {
         assert_eq!(asked(header, &rows), expected, "{header}");
@@ -156,8 +167,9 @@ fn one_file_for_each_node_of_project_5_is_one_trace() {
         files[0].push(format!("{} MESSAGE c a", at + 20));
         files[1].push(format!("{} MESSAGE a client", at + 30));
     }
-    let imported = Imported::of(&project5(), "", &files);
-    let asked: Vec<_> = imported.asked().into_iter().map(|(from, to, _)| (from, to)).collect();
+    let imported = TableImportCase::new(&project5(), "", &files);
+    let asked: Vec<_> =
+        imported.call_directions().into_iter().map(|(from, to, _)| (from, to)).collect();
     let expected = [("a", "c"), ("client", "a")].map(|(from, to)| (from.into(), to.into()));
     assert_eq!(asked, expected);
 }
@@ -196,9 +208,10 @@ fn what_two_sniffers_saw_is_one_message_with_the_times_of_both() {
         let mut files = sniffed(both);
         for _ in 0..2 {
             files.reverse();
-            let imported = Imported::of(&messages(), SNIFFED, &files);
+            let imported = TableImportCase::new(&messages(), SNIFFED, &files);
             let trace =
-                MessageTrace::read(imported.data().messages(), imported.data().nodes()).unwrap();
+                MessageTrace::read(imported.data().messages_path(), imported.data().nodes_path())
+                    .unwrap();
             assert_eq!(trace.len(), 40, "both: {both}");
             assert!(trace.messages().all(|m| m.send_first.is_some() && m.recv_last.is_some()));
             // Each takes 300 us, by the one clock or by the two that are compared.
@@ -224,9 +237,10 @@ fn calls_that_two_files_have_by_their_ids_are_one_and_others_are_named() {
     };
     for (id, made, note) in [("x", 60, "count once: 60"), ("y", 120, "count twice: 60")] {
         let files = [rows("x", 0, true), rows(id, 0, false)];
-        let imported = Imported::of(&calls(), header, &files);
+        let imported = TableImportCase::new(&calls(), header, &files);
         let trace =
-            MessageTrace::read(imported.data().messages(), imported.data().nodes()).unwrap();
+            MessageTrace::read(imported.data().messages_path(), imported.data().nodes_path())
+                .unwrap();
         assert_eq!(trace.len(), made);
         assert!(imported.notes.iter().any(|of| of.contains(note)), "{:?}", imported.notes);
         if id == "x" {
@@ -253,9 +267,10 @@ fn files_of_which_each_has_other_messages_lose_none() {
     for (files, messages_expected) in
         [(halves, 40), (turns.to_vec(), 40), (vec![rows.clone(), other], 80)]
     {
-        let imported = Imported::of(&messages(), SNIFFED, &files);
+        let imported = TableImportCase::new(&messages(), SNIFFED, &files);
         let trace =
-            MessageTrace::read(imported.data().messages(), imported.data().nodes()).unwrap();
+            MessageTrace::read(imported.data().messages_path(), imported.data().nodes_path())
+                .unwrap();
         assert_eq!(trace.len(), messages_expected);
     }
 }
@@ -314,8 +329,8 @@ proptest! {
     ]))) {
         let header = "src,dst,src_endpoint,dst_endpoint,src_tid,flow,direction,protocol,bytes,\
             send_first,recv_last,send_ts,recv_ts\n";
-        let one = Imported::of(&messages(), header, &[rows]);
-        let other = Imported::of(&messages(), header, &files);
+        let one = TableImportCase::new(&messages(), header, &[rows]);
+        let other = TableImportCase::new(&messages(), header, &files);
         prop_assert_eq!(one.tables(), other.tables());
     }
 
@@ -326,8 +341,8 @@ proptest! {
         ]))
     ) {
         let header = "src,dst,send_first,recv_last\n";
-        let one = Imported::of(&messages(), header, &[rows]);
-        let other = Imported::of(&messages(), header, &files);
+        let one = TableImportCase::new(&messages(), header, &[rows]);
+        let other = TableImportCase::new(&messages(), header, &files);
         prop_assert_eq!(one.tables(), other.tables());
     }
 
@@ -344,8 +359,8 @@ proptest! {
     ]))) {
         let header = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv,\
             callee_thread\n";
-        let one = Imported::of(&calls(), header, &[rows]);
-        let other = Imported::of(&calls(), header, &files);
+        let one = TableImportCase::new(&calls(), header, &[rows]);
+        let other = TableImportCase::new(&calls(), header, &files);
         prop_assert_eq!(one.tables(), other.tables());
     }
 
@@ -355,8 +370,8 @@ proptest! {
             .prop_map(|(at, what, from, to)| format!("{at} {what} {from} {to} x"))
             .boxed(),
     ]))) {
-        let one = Imported::of(&project5(), "", &[rows]);
-        let other = Imported::of(&project5(), "", &files);
+        let one = TableImportCase::new(&project5(), "", &[rows]);
+        let other = TableImportCase::new(&project5(), "", &files);
         prop_assert_eq!(one.tables(), other.tables());
     }
 }

@@ -2,7 +2,7 @@
 //! source, or both.
 
 use reconcile::{Options, TranslatedEnd};
-use socket_log::encode::{Datagram, Direction};
+use socket_log::encode::{DatagramRecord, Direction};
 use socket_log::write::LogWriter;
 
 use crate::common::{Outcome, System, bind, datagram, log, receive_from, send_to};
@@ -173,7 +173,7 @@ fn what_is_alike_by_chance_is_not_taken_for_one() {
     // Neither are many short ones.
     let (to, from) = (crate::common::address(SERVICE), crate::common::address(GATEWAY));
     for content in 10..20 {
-        let short = |direction, at, peer| Datagram {
+        let short = |direction, at, peer| DatagramRecord {
             bytes: 4,
             ..datagram(direction, 1, at, content, peer)
         };

@@ -3,7 +3,10 @@
 
 use std::net::SocketAddr;
 
-use reconcile::translation::{self, Fingerprint, HalfFlow, Offset, Pair, Side, Turn, Way};
+use reconcile::translation::{
+    self, FlowDirectionSummary, FlowTurn, HalfFlow, HalfFlowPair, HalfFlowSide, KnownOffset,
+    PrefixChecksum,
+};
 
 use crate::translated::{BOUNDS, Judgement, Kind, MIN_CONFIDENCE, Random, Wanted, system};
 
@@ -16,7 +19,7 @@ fn name(text: &str) -> SocketAddr {
 /// One exchange, `request` bytes for `response` bytes, as one end saw it: it began at `at` ms and
 /// took `took` ms there.
 fn half(
-    side: Side,
+    side: HalfFlowSide,
     host: u32,
     names: [&str; 2],
     at: i64,
@@ -24,10 +27,11 @@ fn half(
     request: u64,
     response: u64,
 ) -> HalfFlow {
-    let connects = side == Side::Connecting;
+    let connects = side == HalfFlowSide::Connecting;
     let (begin, end) = (at * MS, (at + took) * MS);
-    let turn = |sent, bytes, first| Turn { sent, bytes, first };
-    let way = |bytes, time| Way { bytes, first: time, last: time, fingerprint: None };
+    let turn = |sent, bytes, first| FlowTurn { sent, bytes, first };
+    let way =
+        |bytes, time| FlowDirectionSummary { bytes, first: time, last: time, fingerprint: None };
     let (sent, received) = if connects {
         (way(request, begin), way(response, end))
     } else {
@@ -49,11 +53,11 @@ fn half(
     }
 }
 
-fn pairs(halves: &[HalfFlow], known: &[Offset], least: f64) -> Vec<Pair> {
-    translation::pairs(halves, known, least).unwrap()
+fn pairs(halves: &[HalfFlow], known: &[KnownOffset], least: f64) -> Vec<HalfFlowPair> {
+    translation::find_pairs(halves, known, least).unwrap()
 }
 
-fn ends(pairs: &[Pair]) -> Vec<(u32, u32)> {
+fn ends(pairs: &[HalfFlowPair]) -> Vec<(u32, u32)> {
     pairs.iter().map(|pair| (pair.connecting, pair.accepting)).collect()
 }
 
@@ -73,10 +77,18 @@ fn translated(
         let (request, response) = sizes(number);
         let mine = 40_000 + number as u16;
         let (client, seen) = (format!("10.0.0.1:{mine}"), format!("10.8.8.8:{}", port(mine)));
-        halves.push(half(Side::Connecting, 0, [&client, "10.9.9.9:80"], at, 9, request, response));
+        halves.push(half(
+            HalfFlowSide::Connecting,
+            0,
+            [&client, "10.9.9.9:80"],
+            at,
+            9,
+            request,
+            response,
+        ));
         let real = if number % 2 == 0 { "10.1.0.1:8080" } else { "10.1.0.1:8081" };
         halves.push(half(
-            Side::Accepting,
+            HalfFlowSide::Accepting,
             1,
             [real, &seen],
             at + 3_600_000 + 2,
@@ -95,8 +107,16 @@ fn all_of(count: u64) -> Vec<(u32, u32)> {
 #[test]
 fn one_flow_whose_client_keeps_its_name_is_enough() {
     let halves = [
-        half(Side::Connecting, 0, ["10.0.0.1:40000", "10.9.9.9:80"], 100, 9, 300, 5_000),
-        half(Side::Accepting, 1, ["10.1.0.1:8080", "10.0.0.1:40000"], 77_000, 5, 300, 5_000),
+        half(HalfFlowSide::Connecting, 0, ["10.0.0.1:40000", "10.9.9.9:80"], 100, 9, 300, 5_000),
+        half(
+            HalfFlowSide::Accepting,
+            1,
+            ["10.1.0.1:8080", "10.0.0.1:40000"],
+            77_000,
+            5,
+            300,
+            5_000,
+        ),
     ];
     let found = pairs(&halves, &[], MIN_CONFIDENCE);
     assert_eq!(ends(&found), [(0, 1)]);
@@ -110,8 +130,8 @@ fn one_flow_whose_client_keeps_its_name_is_enough() {
 fn one_flow_that_keeps_nothing_is_not() {
     // A ping of the same size somewhere else is no wonder.
     let halves = [
-        half(Side::Connecting, 0, ["10.0.0.1:40000", "10.9.9.9:80"], 100, 9, 14, 7),
-        half(Side::Accepting, 1, ["10.1.0.1:8080", "10.8.8.8:51000"], 77_000, 5, 14, 7),
+        half(HalfFlowSide::Connecting, 0, ["10.0.0.1:40000", "10.9.9.9:80"], 100, 9, 14, 7),
+        half(HalfFlowSide::Accepting, 1, ["10.1.0.1:8080", "10.8.8.8:51000"], 77_000, 5, 14, 7),
     ];
     assert_eq!(pairs(&halves, &[], MIN_CONFIDENCE), []);
 }
@@ -119,8 +139,16 @@ fn one_flow_that_keeps_nothing_is_not() {
 #[test]
 fn what_cannot_have_been_is_not_paired_whatever_speaks_for_it() {
     let sound = [
-        half(Side::Connecting, 0, ["10.0.0.1:40000", "10.9.9.9:80"], 100, 9, 300, 5_000),
-        half(Side::Accepting, 1, ["10.1.0.1:8080", "10.0.0.1:40000"], 77_000, 5, 300, 5_000),
+        half(HalfFlowSide::Connecting, 0, ["10.0.0.1:40000", "10.9.9.9:80"], 100, 9, 300, 5_000),
+        half(
+            HalfFlowSide::Accepting,
+            1,
+            ["10.1.0.1:8080", "10.0.0.1:40000"],
+            77_000,
+            5,
+            300,
+            5_000,
+        ),
     ];
     let refused = |change: fn(&mut [HalfFlow; 2])| {
         let mut halves = sound.clone();
@@ -137,8 +165,8 @@ fn what_cannot_have_been_is_not_paired_whatever_speaks_for_it() {
     });
     // What it began with is something else.
     refused(|halves| {
-        halves[0].sent.fingerprint = Some(Fingerprint { bytes: 64, crc: 1 });
-        halves[1].received.fingerprint = Some(Fingerprint { bytes: 64, crc: 2 });
+        halves[0].sent.fingerprint = Some(PrefixChecksum { bytes: 64, crc: 1 });
+        halves[1].received.fingerprint = Some(PrefixChecksum { bytes: 64, crc: 2 });
     });
     // Each has its peer on its own machine.
     refused(|halves| {
@@ -146,7 +174,7 @@ fn what_cannot_have_been_is_not_paired_whatever_speaks_for_it() {
         halves[1].peer = name("127.0.0.1:40000");
     });
     // The clocks are known to differ by something else.
-    let known = Offset {
+    let known = KnownOffset {
         from: 1,
         to: 0,
         at: 0,
@@ -155,7 +183,7 @@ fn what_cannot_have_been_is_not_paired_whatever_speaks_for_it() {
         uncertainty: 1_000 * MS,
     };
     assert_eq!(pairs(&sound, &[known], 0.01), []);
-    let known = Offset { nanoseconds: -76_900 * MS, ..known };
+    let known = KnownOffset { nanoseconds: -76_900 * MS, ..known };
     assert_eq!(ends(&pairs(&sound, &[known], MIN_CONFIDENCE)), [(0, 1)]);
 }
 
@@ -187,9 +215,17 @@ fn periodic_checks_of_others_are_not_paired() {
     for number in 0..60 {
         let (mine, other) =
             (format!("10.0.0.1:{}", 40_000 + number), format!("10.8.8.8:{}", 50_000 + number));
-        halves.push(half(Side::Connecting, 0, [&mine, "10.9.9.9:80"], 1_000 * number, 9, 80, 120));
         halves.push(half(
-            Side::Accepting,
+            HalfFlowSide::Connecting,
+            0,
+            [&mine, "10.9.9.9:80"],
+            1_000 * number,
+            9,
+            80,
+            120,
+        ));
+        halves.push(half(
+            HalfFlowSide::Accepting,
             1,
             ["10.1.0.1:8080", &other],
             1_000 * number + 311,
@@ -212,8 +248,8 @@ fn flows_to_untraced_peers_stay_alone() {
             (format!("10.0.0.1:{}", 50_000 + number), format!("10.8.8.7:{}", 33_000 + 2 * number));
         let (one, two) =
             (1_000 + random.below(7_000) as i64, 3_601_000 + random.below(7_000) as i64);
-        halves.push(half(Side::Connecting, 0, [&mine, "10.9.9.1:80"], one, 9, 200, 900));
-        halves.push(half(Side::Accepting, 1, ["10.1.0.1:8080", &other], two, 5, 200, 900));
+        halves.push(half(HalfFlowSide::Connecting, 0, [&mine, "10.9.9.1:80"], one, 9, 200, 900));
+        halves.push(half(HalfFlowSide::Accepting, 1, ["10.1.0.1:8080", &other], two, 5, 200, 900));
     }
     assert_eq!(ends(&pairs(&halves, &[], MIN_CONFIDENCE)), all_of(40));
 }

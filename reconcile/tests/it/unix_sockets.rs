@@ -1,19 +1,19 @@
 //! Unix streams, pairs and what a process sends to itself.
 
 use reconcile::{InternalMessages, Options};
-use socket_log::encode::{self, Direction, Origin, Role};
-use socket_log::write::{LogWriter, UNIX_SEQUENCE, UNIX_STREAM, unix};
+use socket_log::encode::{self, Direction, FlowOrigin, FlowRole};
+use socket_log::write::{LogWriter, UNIX_SEQUENCE, UNIX_STREAM, unix_address};
 
 use crate::common::{Outcome, System, datagram, log};
 
 fn connect(log: &mut LogWriter, at: u64, flow: u32, cookie: u64, path: &str, server: u32) {
-    log.flow(at, flow, UNIX_STREAM, Origin::Socket, cookie);
-    log.endpoints(at + 1, flow, Role::Connect, &unix(""), &unix(path), server);
+    log.flow(at, flow, UNIX_STREAM, FlowOrigin::Socket, cookie);
+    log.endpoints(at + 1, flow, FlowRole::Connect, &unix_address(""), &unix_address(path), server);
 }
 
 fn accept(log: &mut LogWriter, at: u64, flow: u32, cookie: u64, path: &str, client: u32) {
-    log.flow(at, flow, UNIX_STREAM, Origin::Accept, cookie);
-    log.endpoints(at, flow, Role::Accept, &unix(path), &unix(""), client);
+    log.flow(at, flow, UNIX_STREAM, FlowOrigin::Accept, cookie);
+    log.endpoints(at, flow, FlowRole::Accept, &unix_address(path), &unix_address(""), client);
 }
 
 #[test]
@@ -122,10 +122,16 @@ fn many_connections_that_look_alike_are_told_apart_by_their_first_calls() {
 fn a_pair_lives_on_across_fork() {
     let system = System::new();
     let mut parent = log(10, "parent");
-    parent.flow(100, 1, UNIX_STREAM, Origin::Pair, 31).flow(100, 2, UNIX_STREAM, Origin::Pair, 32);
-    parent.pair(101, 1, 2).close(200, 2).send(1_000, 1, 5).receive(1_300, 1, 6);
+    parent.flow(100, 1, UNIX_STREAM, FlowOrigin::Pair, 31).flow(
+        100,
+        2,
+        UNIX_STREAM,
+        FlowOrigin::Pair,
+        32,
+    );
+    parent.socket_pair(101, 1, 2).close(200, 2).send(1_000, 1, 5).receive(1_300, 1, 6);
     let mut child = log(11, "child");
-    child.flow(150, 1, UNIX_STREAM, Origin::Found, 32).receive(1_100, 1, 5).send(1_200, 1, 6);
+    child.flow(150, 1, UNIX_STREAM, FlowOrigin::Found, 32).receive(1_100, 1, 5).send(1_200, 1, 6);
     let outcome = system.add("one", "a", &parent).add("one", "b", &child).reconcile();
     assert_eq!(outcome.lines(), ["parent => child 5 1000 1100", "child -> parent 6 1200 1300"]);
     assert_eq!(outcome.endpoints(), ["unix:#10/1 > unix:#10/2", "unix:#10/2 > unix:#10/1"]);
@@ -135,8 +141,14 @@ fn a_pair_lives_on_across_fork() {
 fn what_a_process_sends_to_itself_is_counted_and_left_out() {
     let system = System::new();
     let mut looper = log(10, "looper");
-    looper.flow(100, 1, UNIX_STREAM, Origin::Pair, 31).flow(100, 2, UNIX_STREAM, Origin::Pair, 32);
-    looper.pair(101, 1, 2).send(1_000, 1, 1).receive(1_100, 2, 1).send(2_000_000_000, 1, 1);
+    looper.flow(100, 1, UNIX_STREAM, FlowOrigin::Pair, 31).flow(
+        100,
+        2,
+        UNIX_STREAM,
+        FlowOrigin::Pair,
+        32,
+    );
+    looper.socket_pair(101, 1, 2).send(1_000, 1, 1).receive(1_100, 2, 1).send(2_000_000_000, 1, 1);
     system.add("one", "a", &looper);
     let outcome = system.reconcile();
     assert_eq!(outcome.lines(), Vec::<String>::new());
@@ -169,10 +181,10 @@ fn untraced_peers_are_known_by_path_or_pid() {
 fn messages_in_sequence_are_matched_whole() {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
-    client.flow(100, 1, UNIX_SEQUENCE, Origin::Socket, 11);
-    client.endpoints(101, 1, Role::Connect, &unix(""), &unix("/run/q"), 20);
-    server.flow(200, 1, UNIX_SEQUENCE, Origin::Accept, 12);
-    server.endpoints(200, 1, Role::Accept, &unix("/run/q"), &unix(""), 10);
+    client.flow(100, 1, UNIX_SEQUENCE, FlowOrigin::Socket, 11);
+    client.endpoints(101, 1, FlowRole::Connect, &unix_address(""), &unix_address("/run/q"), 20);
+    server.flow(200, 1, UNIX_SEQUENCE, FlowOrigin::Accept, 12);
+    server.endpoints(200, 1, FlowRole::Accept, &unix_address("/run/q"), &unix_address(""), 10);
     for content in 0..2 {
         client.datagram(&datagram(Direction::Send, 1, 1_000 + u64::from(content), content, &[]));
         server.datagram(&datagram(Direction::Receive, 1, 1_100 + u64::from(content), content, &[]));
@@ -189,10 +201,16 @@ fn messages_in_sequence_are_matched_whole() {
 fn of_a_pair_the_end_that_speaks_first_asks() {
     let system = System::new();
     let mut parent = log(10, "parent");
-    parent.flow(100, 1, UNIX_STREAM, Origin::Pair, 31).flow(100, 2, UNIX_STREAM, Origin::Pair, 32);
-    parent.pair(101, 1, 2).close(200, 2).receive(1_100, 1, 5).send(1_200, 1, 6);
+    parent.flow(100, 1, UNIX_STREAM, FlowOrigin::Pair, 31).flow(
+        100,
+        2,
+        UNIX_STREAM,
+        FlowOrigin::Pair,
+        32,
+    );
+    parent.socket_pair(101, 1, 2).close(200, 2).receive(1_100, 1, 5).send(1_200, 1, 6);
     let mut child = log(11, "child");
-    child.flow(150, 1, UNIX_STREAM, Origin::Found, 32).send(1_000, 1, 5).receive(1_300, 1, 6);
+    child.flow(150, 1, UNIX_STREAM, FlowOrigin::Found, 32).send(1_000, 1, 5).receive(1_300, 1, 6);
     let outcome = system.add("one", "a", &parent).add("one", "b", &child).reconcile();
     assert_eq!(outcome.lines(), ["child => parent 5 1000 1100", "parent -> child 6 1200 1300"]);
 }
@@ -200,15 +218,15 @@ fn of_a_pair_the_end_that_speaks_first_asks() {
 /// A socket that was found in use, whose other end has the id `other`; 0 where nobody knows.
 fn found(log: &mut LogWriter, flow: u32, cookie: u64, [local, peer]: [&str; 2], other: u64) {
     let at = u64::from(flow);
-    log.flow(at, flow, UNIX_STREAM, Origin::Found, cookie);
-    log.endpoints(at, flow, Role::Unknown, &unix(local), &unix(peer), 1);
+    log.flow(at, flow, UNIX_STREAM, FlowOrigin::Found, cookie);
+    log.endpoints(at, flow, FlowRole::Unknown, &unix_address(local), &unix_address(peer), 1);
     if other != 0 {
-        log.record(at, encode::other_end(at, flow, other).as_slice());
+        log.raw_record(at, encode::other_end(at, flow, other).as_slice());
     }
 }
 
 fn look(log: &mut LogWriter, at: u64, flow: u32, bytes: u32) {
-    log.record(at, encode::queued(at, flow, bytes, 200).as_slice());
+    log.raw_record(at, encode::queued(at, flow, bytes, 200).as_slice());
 }
 
 /// Two connections between two processes that were open before these were recorded, the server

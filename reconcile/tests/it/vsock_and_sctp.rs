@@ -1,8 +1,8 @@
 //! Streams between virtual machines and hosts, and over SCTP.
 
 use socket_log::SocketName;
-use socket_log::encode::{Origin, Role};
-use socket_log::write::{LogWriter, SCTP, TCP, VSOCK, inet, vsock};
+use socket_log::encode::{FlowOrigin, FlowRole};
+use socket_log::write::{LogWriter, SCTP, TCP, VSOCK, inet_address, vsock_address};
 
 use crate::common::{System, log};
 
@@ -11,14 +11,21 @@ const PORT: u32 = 5000;
 
 /// The client of a virtual machine does not know the number of its own machine.
 fn connect(log: &mut LogWriter, at: u64, flow: u32, cookie: u64, own_port: u32) {
-    log.flow(at, flow, VSOCK, Origin::Socket, cookie);
-    let own = vsock(SocketName::ANY_CID, own_port);
-    log.endpoints(at + 1, flow, Role::Connect, &own, &vsock(2, PORT), 0);
+    log.flow(at, flow, VSOCK, FlowOrigin::Socket, cookie);
+    let own = vsock_address(SocketName::ANY_CID, own_port);
+    log.endpoints(at + 1, flow, FlowRole::Connect, &own, &vsock_address(2, PORT), 0);
 }
 
 fn accept(log: &mut LogWriter, at: u64, flow: u32, cookie: u64, (cid, port): (u32, u32)) {
-    log.flow(at, flow, VSOCK, Origin::Accept, cookie);
-    log.endpoints(at, flow, Role::Accept, &vsock(2, PORT), &vsock(cid, port), 0);
+    log.flow(at, flow, VSOCK, FlowOrigin::Accept, cookie);
+    log.endpoints(
+        at,
+        flow,
+        FlowRole::Accept,
+        &vsock_address(2, PORT),
+        &vsock_address(cid, port),
+        0,
+    );
 }
 
 #[test]
@@ -64,13 +71,14 @@ fn a_vsock_peer_that_is_not_recorded_is_known_by_its_machine_and_port() {
 fn sctp_and_tcp_connections_of_the_same_ports_are_two() {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
-    let names = ["127.0.0.1:4000", "127.0.0.1:5000"].map(|name| inet(name.parse().unwrap()));
+    let names =
+        ["127.0.0.1:4000", "127.0.0.1:5000"].map(|name| inet_address(name.parse().unwrap()));
     for (flow, socket) in [(1, SCTP), (2, TCP)] {
         let at = u64::from(flow);
-        client.flow(100, flow, socket, Origin::Socket, at);
-        client.endpoints(101, flow, Role::Connect, &names[0], &names[1], 0);
-        server.flow(102, flow, socket, Origin::Accept, 10 + at);
-        server.endpoints(102, flow, Role::Accept, &names[1], &names[0], 0);
+        client.flow(100, flow, socket, FlowOrigin::Socket, at);
+        client.endpoints(101, flow, FlowRole::Connect, &names[0], &names[1], 0);
+        server.flow(102, flow, socket, FlowOrigin::Accept, 10 + at);
+        server.endpoints(102, flow, FlowRole::Accept, &names[1], &names[0], 0);
     }
     client.send(1_000, 1, 5).send(2_000, 2, 6);
     server.receive(1_100, 1, 5).receive(2_100, 2, 6);

@@ -2,10 +2,10 @@
 //! rests on.
 
 use maud::{Markup, html};
-use message_trace::units::{duration, plural, printable, shorten};
+use message_trace::units::{count_noun, format_duration, shorten_middle, to_printable};
 
-use super::drawing::{r, ticks};
-use crate::clocks::{Clock, offset, ppm, within};
+use super::drawing::{axis_ticks, format_coordinate};
+use crate::clocks::{ComparedClock, format_offset, format_ppm, format_uncertainty};
 /// The widths of the drawing of one clock and of that of all, and the height of both, in the units
 /// of the view box.
 const WIDTH: f64 = 560.0;
@@ -23,7 +23,7 @@ const COLORS: usize = 10;
 const NAME: usize = 15;
 
 /// The plane of a drawing: it turns times and values into coordinates.
-struct Plane {
+struct PlotPlane {
     width: f64,
     right: f64,
     begin: i64,
@@ -33,20 +33,20 @@ struct Plane {
     high: f64,
 }
 
-impl Plane {
-    fn x(&self, at: i64) -> f64 {
+impl PlotPlane {
+    fn x_of_time(&self, at: i64) -> f64 {
         let span = self.end.saturating_sub(self.begin).max(1) as f64;
         let part = at.saturating_sub(self.begin) as f64 / span;
         LEFT + part.clamp(0.0, 1.0) * (self.width - self.right - LEFT)
     }
 
-    fn y(&self, value: f64) -> f64 {
+    fn y_of_value(&self, value: f64) -> f64 {
         let part = (self.high - value.clamp(self.low, self.high)) / (self.high - self.low).max(1.0);
         TOP + part * (HEIGHT - BOTTOM - TOP)
     }
 
     /// Lines and labels of both axes.
-    fn axes(&self) -> Markup {
+    fn draw_axes(&self) -> Markup {
         let span = self.end.saturating_sub(self.begin) as f64;
         let (base, right) = (HEIGHT - BOTTOM, self.width - self.right);
         let step = rough_step(self.high - self.low);
@@ -54,18 +54,18 @@ impl Plane {
         html! {
             g.axis {
                 // Every second tick is enough for these widths.
-                @for tick in ticks(span).into_iter().step_by(2) {
-                    @let x = r(self.x(self.begin.saturating_add(tick as i64)));
-                    line x1=(x) x2=(x) y1=(TOP) y2=(r(base)) {}
-                    text.time x=(x) y=(r(base + 16.0)) { (round(tick)) }
+                @for tick in axis_ticks(span).into_iter().step_by(2) {
+                    @let x = format_coordinate(self.x_of_time(self.begin.saturating_add(tick as i64)));
+                    line x1=(x) x2=(x) y1=(TOP) y2=(format_coordinate(base)) {}
+                    text.time x=(x) y=(format_coordinate(base + 16.0)) { (round_duration(tick)) }
                 }
                 @for number in first..=last {
                     @let value = number as f64 * step;
-                    @let y = r(self.y(value));
-                    line x1=(LEFT) x2=(r(right)) y1=(y) y2=(y) {}
-                    text.value x=(r(LEFT - 6.0)) y=(r(self.y(value) + 4.0)) {
+                    @let y = format_coordinate(self.y_of_value(value));
+                    line x1=(LEFT) x2=(format_coordinate(right)) y1=(y) y2=(y) {}
+                    text.value x=(format_coordinate(LEFT - 6.0)) y=(format_coordinate(self.y_of_value(value) + 4.0)) {
                         @if number > 0 { "+" } @else if number < 0 { "−" }
-                        (round(value.abs()))
+                        (round_duration(value.abs()))
                     }
                 }
             }
@@ -74,8 +74,8 @@ impl Plane {
 }
 
 /// A round duration, without zeros behind the point.
-fn round(nanoseconds: f64) -> String {
-    let shown = duration(nanoseconds);
+fn round_duration(nanoseconds: f64) -> String {
+    let shown = format_duration(nanoseconds);
     let number = if shown.number.contains('.') {
         shown.number.trim_end_matches('0').trim_end_matches('.')
     } else {
@@ -99,7 +99,7 @@ fn rough_step(span: f64) -> f64 {
 /// steps.
 pub(super) struct DriftPlot<'a> {
     /// The clocks, with their numbers.
-    pub(super) clocks: &'a [(usize, &'a Clock)],
+    pub(super) clocks: &'a [(usize, &'a ComparedClock)],
     /// The times at which the trace begins and ends, in nanoseconds on the common clock.
     pub(super) begin: i64,
     pub(super) end: i64,
@@ -108,7 +108,7 @@ pub(super) struct DriftPlot<'a> {
 impl DriftPlot<'_> {
     pub(super) fn markup(&self) -> Markup {
         let lines: Vec<Vec<(i64, f64)>> =
-            self.clocks.iter().map(|(_, clock)| self.line(clock)).collect();
+            self.clocks.iter().map(|(_, clock)| self.offset_line(clock)).collect();
         let values = || lines.iter().flatten().map(|(_, value)| *value);
         let (low, high) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
         // Minimum height, so that lines that all but coincide do not fill the drawing.
@@ -116,7 +116,7 @@ impl DriftPlot<'_> {
         let (low, high) =
             if high - low < least { (low - least / 2.0, high + least / 2.0) } else { (low, high) };
         let margin = 0.04 * (high - low);
-        let plane = Plane {
+        let plane = PlotPlane {
             width: WIDE,
             right: RIGHT,
             begin: self.begin,
@@ -128,7 +128,7 @@ impl DriftPlot<'_> {
         let names: Vec<Option<f64>> = lines
             .iter()
             .map(|line| {
-                let y = plane.y(line.last().map_or(0.0, |(_, value)| *value));
+                let y = plane.y_of_value(line.last().map_or(0.0, |(_, value)| *value));
                 // Of names that would overlap, the first is shown.
                 let is_free = labels.iter().all(|other| (other - y).abs() > 12.0);
                 labels.extend(is_free.then_some(y));
@@ -141,14 +141,14 @@ impl DriftPlot<'_> {
                 div.scroll { svg.clock viewBox=(format!("0 0 {WIDE} {HEIGHT}")) role="img" aria-labelledby="drift-t drift-d" {
                     title id="drift-t" { "How far each clock drifts from the common one" }
                     desc id="drift-d" { (self.description()) }
-                    (plane.axes())
+                    (plane.draw_axes())
                     @for (((number, clock), line), name) in self.clocks.iter().zip(&lines).zip(&names) {
-                        g class=(color(*number)) {
-                            title { (printable(&clock.host)) ": " (ppm(clock.skew_ppm)) }
-                            polyline points=(points(line.iter().map(|(at, value)| (plane.x(*at), plane.y(*value))))) {}
+                        g class=(line_color(*number)) {
+                            title { (to_printable(&clock.host)) ": " (format_ppm(clock.skew_ppm)) }
+                            polyline points=(path_points(line.iter().map(|(at, value)| (plane.x_of_time(*at), plane.y_of_value(*value))))) {}
                             @if let Some(y) = name {
-                                text.name x=(r(WIDE - RIGHT + 6.0)) y=(r(y + 4.0)) {
-                                    (shorten(&printable(&clock.host), NAME, '…'))
+                                text.name x=(format_coordinate(WIDE - RIGHT + 6.0)) y=(format_coordinate(y + 4.0)) {
+                                    (shorten_middle(&to_printable(&clock.host), NAME, '…'))
                                 }
                             }
                         }
@@ -159,7 +159,7 @@ impl DriftPlot<'_> {
     }
 
     /// The change of the offset of one clock without its steps: times, and nanoseconds.
-    pub(super) fn line(&self, clock: &Clock) -> Vec<(i64, f64)> {
+    pub(super) fn offset_line(&self, clock: &ComparedClock) -> Vec<(i64, f64)> {
         let mut line = vec![(self.begin, 0.0)];
         let mut skew = clock.skew_ppm;
         let later = clock.steps.iter().filter(|step| step.at > self.begin && step.at < self.end);
@@ -172,8 +172,8 @@ impl DriftPlot<'_> {
     }
 
     fn description(&self) -> String {
-        let of_one = |(_, clock): &(usize, &Clock)| {
-            format!("{} {}", printable(&clock.host), ppm(clock.skew_ppm))
+        let of_one = |(_, clock): &(usize, &ComparedClock)| {
+            format!("{} {}", to_printable(&clock.host), format_ppm(clock.skew_ppm))
         };
         self.clocks.iter().map(of_one).collect::<Vec<_>>().join(", ")
     }
@@ -182,7 +182,7 @@ impl DriftPlot<'_> {
 /// The drawing of one clock: its line, the fastest messages above and below it, and the band that
 /// these leave.
 pub(super) struct LinePlot<'a> {
-    pub(super) clock: &'a Clock,
+    pub(super) clock: &'a ComparedClock,
     /// The number of the clock on this page.
     pub(super) number: usize,
     /// The times at which the trace begins and ends, in nanoseconds on the common clock.
@@ -200,7 +200,7 @@ impl LinePlot<'_> {
         let usual = delays.get(delays.len() / 2).copied().unwrap_or(0.0).abs();
         let band = clock.uncertainty_ns.map(|uncertainty| uncertainty as f64);
         let reach = 1.5 * usual.max(band.unwrap_or(0.0)).max(1_000.0);
-        let plane = Plane {
+        let plane = PlotPlane {
             width: WIDTH,
             right: 12.0,
             begin: self.begin,
@@ -210,35 +210,35 @@ impl LinePlot<'_> {
         };
         let beyond = delays.iter().filter(|delay| **delay > reach).count() as u64;
         let id = format!("clock{}", self.number);
-        let name = printable(&clock.host);
+        let name = to_printable(&clock.host);
         html! {
             figure {
                 figcaption {
-                    b { (name) } " " (offset(clock.offset_ns)) ", " (ppm(clock.skew_ppm)) ", "
-                    (within(clock.uncertainty_ns))
+                    b { (name) } " " (format_offset(clock.offset_ns)) ", " (format_ppm(clock.skew_ppm)) ", "
+                    (format_uncertainty(clock.uncertainty_ns))
                 }
                 svg.clock viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img"
                     aria-labelledby={ (id) "-t " (id) "-d" } {
                     title id={ (id) "-t" } { "The fastest messages of " (name) ", around its line" }
                     desc id={ (id) "-d" } {
-                        (plural(received.len() as u64, "message", "messages")) " received lie over the line by the time they took, "
-                        (plural(sent.len() as u64, "message", "messages")) " sent lie under it. The band is how far the line may be off: "
-                        (within(clock.uncertainty_ns)) "."
+                        (count_noun(received.len() as u64, "message", "messages")) " received lie over the line by the time they took, "
+                        (count_noun(sent.len() as u64, "message", "messages")) " sent lie under it. The band is how far the line may be off: "
+                        (format_uncertainty(clock.uncertainty_ns)) "."
                     }
                     @if let Some(band) = band {
-                        @let (top, bottom) = (plane.y(band), plane.y(-band));
-                        rect.band x=(LEFT) y=(r(top)) width=(r(WIDTH - 12.0 - LEFT)) height=(r(bottom - top)) {}
+                        @let (top, bottom) = (plane.y_of_value(band), plane.y_of_value(-band));
+                        rect.band x=(LEFT) y=(format_coordinate(top)) width=(format_coordinate(WIDTH - 12.0 - LEFT)) height=(format_coordinate(bottom - top)) {}
                     }
-                    (plane.axes())
-                    line.estimate x1=(LEFT) x2=(r(WIDTH - 12.0)) y1=(r(plane.y(0.0))) y2=(r(plane.y(0.0))) {}
+                    (plane.draw_axes())
+                    line.estimate x1=(LEFT) x2=(format_coordinate(WIDTH - 12.0)) y1=(format_coordinate(plane.y_of_value(0.0))) y2=(format_coordinate(plane.y_of_value(0.0))) {}
                     @for step in &clock.steps {
-                        @let x = r(plane.x(step.at));
-                        g.step { title { (step.what()) } line x1=(x) x2=(x) y1=(TOP) y2=(r(HEIGHT - BOTTOM)) {} }
+                        @let x = format_coordinate(plane.x_of_time(step.at));
+                        g.step { title { (step.describe_step()) } line x1=(x) x2=(x) y1=(TOP) y2=(format_coordinate(HEIGHT - BOTTOM)) {} }
                     }
-                    g.received { (dots(&plane, received, 1.0, reach)) }
-                    g.sent { (dots(&plane, sent, -1.0, reach)) }
+                    g.received { (message_dots(&plane, received, 1.0, reach)) }
+                    g.sent { (message_dots(&plane, sent, -1.0, reach)) }
                 }
-                @if beyond > 0 { p.fine { (plural(beyond, "slower message", "slower messages")) " not drawn." } }
+                @if beyond > 0 { p.fine { (count_noun(beyond, "slower message", "slower messages")) " not drawn." } }
             }
         }
     }
@@ -246,19 +246,28 @@ impl LinePlot<'_> {
 
 /// A dot for each message that is within reach. All are one path of lines without length, which
 /// round line ends turn into dots.
-fn dots(plane: &Plane, messages: &[[i64; 2]], sign: f64, reach: f64) -> Markup {
+fn message_dots(plane: &PlotPlane, messages: &[[i64; 2]], sign: f64, reach: f64) -> Markup {
     let near = messages.iter().filter(|message| message[1] as f64 <= reach);
     let path: String = near
-        .map(|[at, delay]| format!("M{} {}h0", r(plane.x(*at)), r(plane.y(sign * *delay as f64))))
+        .map(|[at, delay]| {
+            format!(
+                "M{} {}h0",
+                format_coordinate(plane.x_of_time(*at)),
+                format_coordinate(plane.y_of_value(sign * *delay as f64))
+            )
+        })
         .collect();
     html! { @if !path.is_empty() { path d=(path) {} } }
 }
 
-fn points(points: impl Iterator<Item = (f64, f64)>) -> String {
-    points.map(|(x, y)| format!("{},{}", r(x), r(y))).collect::<Vec<_>>().join(" ")
+fn path_points(points: impl Iterator<Item = (f64, f64)>) -> String {
+    points
+        .map(|(x, y)| format!("{},{}", format_coordinate(x), format_coordinate(y)))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
-fn color(number: usize) -> String {
+fn line_color(number: usize) -> String {
     format!("c{}", number % COLORS)
 }
 
@@ -268,7 +277,7 @@ mod tests {
 
     #[test]
     fn labels_are_round() {
-        let labels = [0.0, 500.0, 50_000.0, 1_500_000.0, 2e9, 2e10].map(round);
+        let labels = [0.0, 500.0, 50_000.0, 1_500_000.0, 2e9, 2e10].map(round_duration);
         assert_eq!(labels, ["0", "500 ns", "50 µs", "1.5 ms", "2 s", "20 s"]);
         assert_eq!([4.0, 9.0, 2_000.0, 70_000.0].map(rough_step), [1.0, 5.0, 500.0, 20_000.0]);
     }
@@ -276,8 +285,11 @@ mod tests {
     #[test]
     fn what_is_out_of_reach_stays_at_the_edge() {
         let plane =
-            Plane { width: 560.0, right: 12.0, begin: 100, end: 200, low: -50.0, high: 50.0 };
-        assert_eq!([100, 200, 0, 300].map(|at| plane.x(at)), [76.0, 548.0, 76.0, 548.0]);
-        assert_eq!([50.0, 0.0, -50.0, -1e9].map(|value| plane.y(value)), [8.0, 91.0, 174.0, 174.0]);
+            PlotPlane { width: 560.0, right: 12.0, begin: 100, end: 200, low: -50.0, high: 50.0 };
+        assert_eq!([100, 200, 0, 300].map(|at| plane.x_of_time(at)), [76.0, 548.0, 76.0, 548.0]);
+        assert_eq!(
+            [50.0, 0.0, -50.0, -1e9].map(|value| plane.y_of_value(value)),
+            [8.0, 91.0, 174.0, 174.0]
+        );
     }
 }

@@ -2,14 +2,16 @@
 //! messages that each line rests on.
 
 use maud::{Markup, html};
-use message_trace::units::{count, duration, printable};
+use message_trace::units::{format_count, format_duration, to_printable};
 
 use super::clock_plot::{DriftPlot, LinePlot};
-use crate::clocks::{Clock, ClockStep, contradiction, offset, ppm, within};
+use crate::clocks::{
+    ClockStep, ComparedClock, contradiction_line, format_offset, format_ppm, format_uncertainty,
+};
 use crate::tuning::MAX_CLOCKS_DRAWN;
 
 /// The section of the page; empty if there is only one clock.
-pub(super) fn section(clocks: &[Clock]) -> Markup {
+pub(super) fn clocks_section(clocks: &[ComparedClock]) -> Markup {
     if clocks.len() < 2 {
         return html! {};
     }
@@ -23,7 +25,7 @@ pub(super) fn section(clocks: &[Clock]) -> Markup {
         .flat_map(|clock| clock.fastest.iter().flatten())
         .map(|message| message[0])
         .max();
-    let known: Vec<(usize, &Clock)> = clocks
+    let known: Vec<(usize, &ComparedClock)> = clocks
         .iter()
         .enumerate()
         .filter(|(_, clock)| {
@@ -38,8 +40,8 @@ pub(super) fn section(clocks: &[Clock]) -> Markup {
                 "messages between hosts: none arrives before it was sent, so the fastest ones in both directions leave "
                 "little room."
             }
-            (table(clocks))
-            @if let Some(line) = contradiction(clocks) { p.lead role="note" { (line) "." } }
+            (clocks_table(clocks))
+            @if let Some(line) = contradiction_line(clocks) { p.lead role="note" { (line) "." } }
             @if !known.is_empty() {
                 ul.legend aria-label="Legend" {
                     li { span.key.dot.received {} "message received: what it took" }
@@ -56,14 +58,14 @@ pub(super) fn section(clocks: &[Clock]) -> Markup {
                     }
                 }
                 @if known.len() > MAX_CLOCKS_DRAWN {
-                    p.fine { (count((known.len() - MAX_CLOCKS_DRAWN) as u64)) " further clocks are not drawn." }
+                    p.fine { (format_count((known.len() - MAX_CLOCKS_DRAWN) as u64)) " further clocks are not drawn." }
                 }
             }
         }
     }
 }
 
-fn table(clocks: &[Clock]) -> Markup {
+fn clocks_table(clocks: &[ComparedClock]) -> Markup {
     html! {
         div.scroll {
             table {
@@ -75,40 +77,42 @@ fn table(clocks: &[Clock]) -> Markup {
                     th.number.wide scope="col" title="How much faster it runs" { "skew" }
                     th.wide scope="col" { "found by" }
                 } }
-                tbody { @for clock in clocks { (row(clock)) } }
+                tbody { @for clock in clocks { (clock_row(clock)) } }
             }
         }
     }
 }
 
-fn row(clock: &Clock) -> Markup {
+fn clock_row(clock: &ComparedClock) -> Markup {
     let is_compared = !clock.is_reference();
     html! {
         tr {
             th scope="row" {
-                b { (printable(&clock.host)) }
-                @for step in &clock.steps { small.step { (happened(step, clock.at)) } }
+                b { (to_printable(&clock.host)) }
+                @for step in &clock.steps { small.step { (step_phrase(step, clock.at)) } }
             }
-            td.number { @if is_compared { (offset(clock.offset_ns)) } @else { "–" } }
-            td.number { @if is_compared { (within(clock.uncertainty_ns)) } @else { "–" } }
+            td.number { @if is_compared { (format_offset(clock.offset_ns)) } @else { "–" } }
+            td.number { @if is_compared { (format_uncertainty(clock.uncertainty_ns)) } @else { "–" } }
             td.number.wide {
                 @if is_compared {
-                    (ppm(clock.skew_ppm))
+                    (format_ppm(clock.skew_ppm))
                     @if let Some(uncertainty) = clock.skew_uncertainty_ppm.filter(|uncertainty| *uncertainty > 0.0) {
                         small { "±" (format!("{uncertainty:.2}")) }
                     }
                 } @else { "–" }
             }
-            td.wide { (printable(&clock.found)) }
+            td.wide { (to_printable(&clock.found)) }
         }
     }
 }
 
 /// A step in words, with its time since the trace began.
-fn happened(step: &ClockStep, begin: i64) -> String {
-    let at = duration(step.at.saturating_sub(begin) as f64);
+fn step_phrase(step: &ClockStep, begin: i64) -> String {
+    let at = format_duration(step.at.saturating_sub(begin) as f64);
     match step.within_ns {
-        0 => format!("{} after {at}", step.what()),
-        within => format!("{} after {at} ± {}", step.what(), duration(within as f64)),
+        0 => format!("{} after {at}", step.describe_step()),
+        within => {
+            format!("{} after {at} ± {}", step.describe_step(), format_duration(within as f64))
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! clocks, and the program from `report/assets`.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use message_trace::units::{count, plural, printable};
+use message_trace::units::{count_noun, format_count, to_printable};
 
 use super::clocks;
 use crate::page::ComparisonPage;
@@ -13,7 +13,7 @@ const SCRIPT: &str = include_str!("../../assets/page.js");
 
 /// The content security policy. Nothing may be loaded, whatever gets into the page. A page that is
 /// served may ask its own server.
-fn policy(is_served: bool) -> String {
+fn security_policy(is_served: bool) -> String {
     let connect = if is_served { " connect-src 'self';" } else { "" };
     format!(
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:;{connect} base-uri 'none'; form-action 'none'"
@@ -21,17 +21,17 @@ fn policy(is_served: bool) -> String {
 }
 
 /// The document of a report up to the data.
-pub(super) fn start(report: &Report<'_>, is_served: bool) -> String {
+pub(super) fn document_start(report: &Report<'_>, is_served: bool) -> String {
     let source = if is_served { "served" } else { "embedded" };
     let body = html! {
         div #app data-source=(source) { (without_script(report)) }
-        template #clocks { (clocks::section(&report.meta.clocks)) }
+        template #clocks { (clocks::clocks_section(&report.meta.clocks)) }
     };
-    opened(&report.meta.source, is_served, &body)
+    open_document(&report.meta.source, is_served, &body)
 }
 
 /// The document of a comparison up to the data.
-pub(super) fn start_of_comparison(page: &ComparisonPage) -> String {
+pub(super) fn comparison_start(page: &ComparisonPage) -> String {
     let [before, after] = &page.names;
     let both = format!("{before} → {after}");
     let body = html! {
@@ -39,26 +39,26 @@ pub(super) fn start_of_comparison(page: &ComparisonPage) -> String {
             noscript {
                 h1 { "sockcap diff" }
                 p {
-                    (printable(&both)) ": " (plural(page.mutations as u64, "mutation", "mutations")) ". This page needs "
+                    (to_printable(&both)) ": " (count_noun(page.mutations as u64, "mutation", "mutations")) ". This page needs "
                     "JavaScript, which it has with it; " code { "sockcap diff" } " shows them on a terminal."
                 }
             }
         }
     };
-    opened(&both, false, &body)
+    open_document(&both, false, &body)
 }
 
 /// The head of a document of that title, and the beginning of its body.
-fn opened(title: &str, is_served: bool, body: &Markup) -> String {
+fn open_document(title: &str, is_served: bool, body: &Markup) -> String {
     let head = html! {
         head {
             meta charset="utf-8";
             meta name="viewport" content="width=device-width, initial-scale=1";
-            meta http-equiv="Content-Security-Policy" content=(policy(is_served));
+            meta http-equiv="Content-Security-Policy" content=(security_policy(is_served));
             meta name="color-scheme" content="light dark";
             // Without an icon here, browsers ask the server for one.
             link rel="icon" href="data:,";
-            title { "sockcap: " (printable(title)) }
+            title { "sockcap: " (to_printable(title)) }
             style { (PreEscaped(STYLE)) }
         }
     };
@@ -71,7 +71,7 @@ fn without_script(report: &Report<'_>) -> Markup {
         noscript {
             h1 { "sockcap" }
             p {
-                (printable(&report.meta.source)) ": " (count(report.pattern_count())) " path patterns. This page needs "
+                (to_printable(&report.meta.source)) ": " (format_count(report.pattern_count())) " path patterns. This page needs "
                 "JavaScript, which it has with it; " code { "sockcap report" } " shows the patterns on a terminal."
             }
         }
@@ -79,12 +79,12 @@ fn without_script(report: &Report<'_>) -> Markup {
 }
 
 /// The element that holds the piece of data `name`, compressed.
-pub(super) fn piece(name: &str, compressed: &str) -> String {
+pub(super) fn data_element(name: &str, compressed: &str) -> String {
     // No escaping is needed: neither the alphabet of base 64 nor our names have special characters.
     format!("<script type=\"application/octet-stream\" id=\"{name}\">{compressed}</script>")
 }
 
 /// The document from the data on.
-pub(super) fn end() -> String {
+pub(super) fn document_end() -> String {
     format!("<script>{SCRIPT}</script></body></html>\n")
 }

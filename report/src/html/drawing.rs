@@ -1,13 +1,13 @@
 //! What drawings share: the text of coordinates, and the ticks of an axis.
 
 /// A coordinate with one decimal at most.
-pub(super) fn r(value: f64) -> String {
+pub(super) fn format_coordinate(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
 /// Round times from 0 to `span`, about eight.
-pub(super) fn ticks(span: f64) -> Vec<f64> {
+pub(super) fn axis_ticks(span: f64) -> Vec<f64> {
     if span <= 0.0 {
         return vec![0.0];
     }
@@ -25,12 +25,12 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_reach_the_end() {
-        assert_eq!(ticks(3.25e6), [0.0, 0.5e6, 1e6, 1.5e6, 2e6, 2.5e6, 3e6]);
+        assert_eq!(axis_ticks(3.25e6), [0.0, 0.5e6, 1e6, 1.5e6, 2e6, 2.5e6, 3e6]);
         for span in [1.0, 7.0, 999.0, 3.2e4, 6.4e7, 1.01e9, 9.9e10] {
-            let ticks = ticks(span);
+            let ticks = axis_ticks(span);
             assert!((3..=9).contains(&ticks.len()), "{span}: {ticks:?}");
             assert!(ticks.last().unwrap() * 1.6 > span, "{span}: {ticks:?}");
         }
-        assert_eq!(ticks(0.0), [0.0]);
+        assert_eq!(axis_ticks(0.0), [0.0]);
     }
 }

@@ -3,12 +3,12 @@
 
 use super::*;
 use crate::page::PageBuilder;
-use crate::{Meta, Options, samples};
+use crate::{Options, TraceMeta, sample_reports};
 
-fn written(report: &Report<'_>) -> String {
+fn written_page(report: &Report<'_>) -> String {
     let page = PageBuilder::new(report, &Options::default()).finish().unwrap();
     let mut out = Vec::new();
-    Html.write(report, &page, &mut out).unwrap();
+    HtmlWriter.write_page(report, &page, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -22,20 +22,25 @@ fn without_program(page: &str) -> String {
 
 #[test]
 fn nothing_is_loaded() {
-    let page = written(&Report::new(&samples::some(), samples::meta()));
+    let page =
+        written_page(&Report::new(&sample_reports::small_system(), sample_reports::sample_meta()));
     for loading in ["src=", "@import", "url(", "<iframe", "//cdn"] {
         assert!(!without_program(&page).contains(loading), "{loading}");
     }
     assert!(page.contains("default-src 'none'") && !without_program(&page).contains("connect-src"));
-    let frame = Html.frame(&Report::new(&samples::some(), samples::meta()));
+    let frame = HtmlWriter
+        .page_frame(&Report::new(&sample_reports::small_system(), sample_reports::sample_meta()));
     assert!(frame.contains("connect-src 'self'") && !frame.contains("id=\"overview\""));
 }
 
 #[test]
 fn names_are_text() {
-    let patterns = samples::some();
-    let meta = Meta { source: "<script>alert(3)</script>".to_owned(), ..samples::meta() };
-    let page = written(&Report::new(&patterns, meta));
+    let patterns = sample_reports::small_system();
+    let meta = TraceMeta {
+        source: "<script>alert(3)</script>".to_owned(),
+        ..sample_reports::sample_meta()
+    };
+    let page = written_page(&Report::new(&patterns, meta));
     assert!(page.contains("&lt;script&gt;alert(3)&lt;/script&gt;"));
     assert!(!page.contains("<script>alert"));
     assert!(!page.contains('\u{1b}'));
@@ -44,16 +49,16 @@ fn names_are_text() {
 #[test]
 fn data_comes_back() {
     use std::io::Read;
-    let patterns = samples::many(150);
-    let report = Report::new(&patterns, samples::meta());
+    let patterns = sample_reports::many_patterns(150);
+    let report = Report::new(&patterns, sample_reports::sample_meta());
     let page = PageBuilder::new(&report, &Options::default()).finish().unwrap();
     assert_eq!((&page.contexts, &page.workload), (&None, &None));
     // Without resources a page has nothing more than before.
     assert!(!String::from_utf8_lossy(&page.overview).contains("workload"));
     let (contexts, workload) = (Some(b"{}"[..].into()), Some(b"[]"[..].into()));
-    let page = crate::page::Page { contexts, workload, ..page };
+    let page = crate::page::PageData { contexts, workload, ..page };
     let mut out = Vec::new();
-    Html.write(&report, &page, &mut out).unwrap();
+    HtmlWriter.write_page(&report, &page, &mut out).unwrap();
     let written = String::from_utf8(out).unwrap();
     let piece = |name: &str| {
         let start = format!("id=\"{name}\">");
@@ -73,7 +78,8 @@ fn data_comes_back() {
 
 #[test]
 fn clocks_have_a_table_and_a_drawing_each() {
-    let page = written(&Report::new(&samples::some(), samples::meta()));
+    let page =
+        written_page(&Report::new(&sample_reports::small_system(), sample_reports::sample_meta()));
     let section =
         page.split("<section class=\"clocks\"").nth(1).unwrap().split("</section>").next().unwrap();
     let number = |what: &str| section.matches(what).count();
@@ -100,22 +106,22 @@ fn clocks_have_a_table_and_a_drawing_each() {
 
 #[test]
 fn drift_is_added_up_between_steps() {
-    let clocks = samples::clocks();
+    let clocks = sample_reports::sample_clocks();
     let known: Vec<_> = clocks.iter().enumerate().skip(2).take(1).collect();
     let begin = clocks[0].at;
     let drift = clock_plot::DriftPlot { clocks: &known, begin, end: begin + 12_000_000_000 };
     // 4 s at -12.5 ppm, 4 s at -12.4, 4 s at 80: -50 us, -99.6 us, 220.4 us.
     let line: Vec<i64> =
-        drift.line(&clocks[2]).iter().map(|(_, value)| value.round() as i64).collect();
+        drift.offset_line(&clocks[2]).iter().map(|(_, value)| value.round() as i64).collect();
     assert_eq!(line, [0, -50_000, -99_600, 220_400]);
 }
 
 #[test]
 fn one_clock_is_no_section() {
-    let one = samples::clocks().into_iter().take(1).collect();
-    let patterns = samples::some();
-    let report = Report::new(&patterns, Meta { clocks: one, ..samples::meta() });
-    assert!(!written(&report).contains("class=\"clocks\""));
+    let one = sample_reports::sample_clocks().into_iter().take(1).collect();
+    let patterns = sample_reports::small_system();
+    let report = Report::new(&patterns, TraceMeta { clocks: one, ..sample_reports::sample_meta() });
+    assert!(!written_page(&report).contains("class=\"clocks\""));
 }
 
 #[test]
@@ -124,7 +130,7 @@ fn a_comparison_loads_nothing_and_its_names_are_text() {
     let details = vec![b"[1]".to_vec(), b"[2]".to_vec()];
     let page = ComparisonPage { names, mutations: 65, overview: b"{}".to_vec(), details };
     let mut out = Vec::new();
-    Html.write_comparison(&page, &mut out).unwrap();
+    HtmlWriter.write_comparison(&page, &mut out).unwrap();
     let page = String::from_utf8(out).unwrap();
     let frame = without_program(&page);
     for loading in ["src=", "@import", "url(", "<iframe", "connect-src"] {

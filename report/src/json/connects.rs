@@ -1,6 +1,6 @@
 //! The time for which connections were made, in the documents of patterns and of delays.
 
-use analyze::paths::Connects;
+use analyze::paths::ConnectTimes;
 use serde::Serialize;
 
 /// The fields of that time. They are left out where no connection was made.
@@ -15,8 +15,8 @@ pub(super) struct JsonConnects {
 
 impl JsonConnects {
     /// The fields of `connects`.
-    pub(super) fn of(connects: Connects) -> JsonConnects {
-        let Connects { count, expected, delay, .. } = connects;
+    pub(super) fn from_connects(connects: ConnectTimes) -> JsonConnects {
+        let ConnectTimes { count, expected, delay, .. } = connects;
         JsonConnects {
             connect_count: count,
             connect_expected: expected,

@@ -3,16 +3,16 @@
 use serde::Serialize;
 
 use super::connects::JsonConnects;
-use super::trace::Trace;
+use super::trace::JsonTrace;
 use crate::delays::{DelayReport, DelayRow, DelaysOf};
-use crate::ends::Ends;
+use crate::hop_endpoints::HopEndpoints;
 use crate::options::Options;
 
 /// The whole document.
 #[derive(Serialize)]
 pub(super) struct DelayDocument<'a> {
     #[serde(flatten)]
-    trace: Trace<'a>,
+    trace: JsonTrace<'a>,
     expected_paths: f64,
     instances: u64,
     sort: &'static str,
@@ -41,26 +41,26 @@ struct JsonDelays<'a> {
 #[serde(untagged)]
 enum JsonDelaysOf<'a> {
     Node { node: &'a str, traced: bool },
-    Hop(Ends<'a>),
+    Hop(HopEndpoints<'a>),
 }
 
 impl<'a> DelayDocument<'a> {
     /// The rows of `report` in the order of `options`, up to its limit.
-    pub(super) fn of(report: &'a DelayReport<'a>, options: &Options) -> DelayDocument<'a> {
-        let (instances, expected_paths, total_time) = report.instances();
+    pub(super) fn from_report(report: &'a DelayReport<'a>, options: &Options) -> DelayDocument<'a> {
+        let (instances, expected_paths, total_time) = report.instance_sums();
         DelayDocument {
-            trace: Trace::of(&report.meta),
+            trace: JsonTrace::from_meta(&report.meta),
             expected_paths,
             instances,
             sort: options.sort.name(),
             total_time,
-            delays: report.ranked(options).iter().map(JsonDelays::of).collect(),
+            delays: report.ranked_rows(options).iter().map(JsonDelays::from_row).collect(),
         }
     }
 }
 
 impl<'a> JsonDelays<'a> {
-    fn of(row: &DelayRow<'a>) -> JsonDelays<'a> {
+    fn from_row(row: &DelayRow<'a>) -> JsonDelays<'a> {
         let of = match row.of {
             DelaysOf::Node(node) => JsonDelaysOf::Node { node: &node.node, traced: node.traced },
             DelaysOf::Hop(hop) => JsonDelaysOf::Hop(hop.into()),
@@ -76,7 +76,7 @@ impl<'a> JsonDelays<'a> {
             total_time: delays.total_time,
             share: row.share,
             bytes: delays.bytes,
-            connect: delays.connect.map(JsonConnects::of),
+            connect: delays.connect.map(JsonConnects::from_connects),
         }
     }
 }

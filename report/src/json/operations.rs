@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::operations::Operations;
+use crate::operations::OperationCounts;
 
 /// An operation. Numbers of calls are those that are expected to be real.
 #[derive(Serialize)]
@@ -19,7 +19,7 @@ pub(super) struct JsonOperation<'a> {
 
 impl<'a> JsonOperation<'a> {
     /// All of `operations`, those with the most errors first.
-    pub(super) fn all(operations: &Operations<'a>) -> Vec<JsonOperation<'a>> {
+    pub(super) fn from_operations(operations: &OperationCounts<'a>) -> Vec<JsonOperation<'a>> {
         let rows = operations.rows.iter();
         rows.map(|(of, calls)| JsonOperation {
             operation: of.name,

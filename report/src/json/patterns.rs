@@ -5,16 +5,16 @@ use serde::Serialize;
 
 use super::connects::JsonConnects;
 use super::operations::JsonOperation;
-use super::trace::Trace;
-use crate::ends::Ends;
+use super::trace::JsonTrace;
+use crate::hop_endpoints::HopEndpoints;
 use crate::options::Options;
-use crate::summary::{Report, share};
+use crate::summary::{Report, share_of_whole};
 
 /// The whole document.
 #[derive(Serialize)]
-pub(super) struct Document<'a> {
+pub(super) struct PatternDocument<'a> {
     #[serde(flatten)]
-    trace: Trace<'a>,
+    trace: JsonTrace<'a>,
     expected_paths: f64,
     sort: &'static str,
     /// The number of all patterns; `patterns` may be some of them.
@@ -23,11 +23,11 @@ pub(super) struct Document<'a> {
     /// What the patterns ask for; left out where none says so.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     operations: Vec<JsonOperation<'a>>,
-    patterns: Vec<Pattern<'a>>,
+    patterns: Vec<JsonPattern<'a>>,
 }
 
 #[derive(Serialize)]
-struct Pattern<'a> {
+struct JsonPattern<'a> {
     pattern: i64,
     /// The number of the lead of its family.
     family: i64,
@@ -50,7 +50,7 @@ struct JsonHop<'a> {
     parent: Option<usize>,
     depth: usize,
     #[serde(flatten)]
-    ends: Ends<'a>,
+    ends: HopEndpoints<'a>,
     bytes: f64,
     node_mean: Option<f64>,
     node_p50: Option<f64>,
@@ -75,29 +75,35 @@ struct JsonOutcomes {
     error_share: f64,
 }
 
-impl<'a> Document<'a> {
+impl<'a> PatternDocument<'a> {
     /// The patterns of `report` in the order of `options`, up to its limit.
-    pub(super) fn of(report: &'a Report<'a>, options: &Options) -> Document<'a> {
+    pub(super) fn from_report(report: &'a Report<'a>, options: &Options) -> PatternDocument<'a> {
         let total_time = report.total_time();
-        Document {
-            trace: Trace::of(&report.meta),
+        PatternDocument {
+            trace: JsonTrace::from_meta(&report.meta),
             expected_paths: report.meta.expected_paths,
             sort: options.sort.name(),
             pattern_count: report.pattern_count(),
             total_time,
-            operations: JsonOperation::all(&report.operations),
+            operations: JsonOperation::from_operations(&report.operations),
             patterns: report
-                .ranked(options)
+                .ranked_patterns(options)
                 .into_iter()
-                .map(|pattern| Pattern::of(pattern, report.families.lead(pattern), total_time))
+                .map(|pattern| {
+                    JsonPattern::from_pattern(
+                        pattern,
+                        report.families.lead_of_pattern(pattern),
+                        total_time,
+                    )
+                })
                 .collect(),
         }
     }
 }
 
-impl<'a> Pattern<'a> {
-    fn of(pattern: &'a PathPattern, family: i64, total_time: f64) -> Pattern<'a> {
-        Pattern {
+impl<'a> JsonPattern<'a> {
+    fn from_pattern(pattern: &'a PathPattern, family: i64, total_time: f64) -> JsonPattern<'a> {
+        JsonPattern {
             pattern: pattern.id,
             family,
             count: pattern.count,
@@ -109,19 +115,19 @@ impl<'a> Pattern<'a> {
             duration_p50: pattern.duration.p50,
             duration_p99: pattern.duration.p99,
             total_time: pattern.total_time,
-            share: share(pattern.total_time, total_time),
+            share: share_of_whole(pattern.total_time, total_time),
             hops: pattern
                 .hops
                 .iter()
                 .enumerate()
-                .map(|(index, hop)| JsonHop::of(index, hop))
+                .map(|(index, hop)| JsonHop::from_hop(index, hop))
                 .collect(),
         }
     }
 }
 
 impl<'a> JsonHop<'a> {
-    fn of(index: usize, hop: &'a Hop) -> JsonHop<'a> {
+    fn from_hop(index: usize, hop: &'a Hop) -> JsonHop<'a> {
         JsonHop {
             hop: index,
             parent: hop.parent,
@@ -137,7 +143,7 @@ impl<'a> JsonHop<'a> {
             untraced_mean: hop.untraced.map(|delay| delay.mean),
             untraced_p50: hop.untraced.map(|delay| delay.p50),
             untraced_p99: hop.untraced.map(|delay| delay.p99),
-            connect: hop.connect.map(JsonConnects::of),
+            connect: hop.connect.map(JsonConnects::from_connects),
             outcomes: hop.outcomes.map(|of| JsonOutcomes {
                 answer_count: of.answers,
                 error_count: of.errors,

@@ -1,21 +1,23 @@
 //! The documents, read back.
 
-use analyze::paths::{Outcomes, PathFilter, PathPattern};
+use analyze::paths::{CallOutcomes, PathFilter, PathPattern};
 
 use super::*;
-use crate::{Filtered, Meta, SortKey, samples};
+use crate::{AppliedFilter, SortKey, TraceMeta, sample_reports};
 
-fn written(patterns: &[PathPattern], options: &Options) -> serde_json::Value {
+fn written_json(patterns: &[PathPattern], options: &Options) -> serde_json::Value {
     let mut out = Vec::new();
-    Json.write(&Report::new(patterns, samples::meta()), options, &mut out).unwrap();
+    JsonWriter
+        .write_report(&Report::new(patterns, sample_reports::sample_meta()), options, &mut out)
+        .unwrap();
     assert!(out.ends_with(b"}\n"));
     serde_json::from_slice(&out).unwrap()
 }
 
 #[test]
 fn all_is_there() {
-    let patterns = samples::some();
-    let json = written(&patterns, &Options::default());
+    let patterns = sample_reports::small_system();
+    let json = written_json(&patterns, &Options::default());
     assert_eq!((&json["messages"], &json["sort"]), (&2416.into(), &"total".into()));
     assert_eq!(json["not_seen"].as_array().unwrap().len(), 2, "what did not happen is left out");
     let lookup = json["patterns"]
@@ -40,7 +42,7 @@ fn all_is_there() {
 
 #[test]
 fn connecting_is_told_where_there_is_some() {
-    let json = written(&[samples::connecting()], &Options::default());
+    let json = written_json(&[sample_reports::connecting_pattern()], &Options::default());
     let hops = &json["patterns"][0]["hops"];
     assert_eq!((&hops[2]["connect_mean"], &hops[2]["connect_count"]), (&4e7.into(), &53.into()));
     assert_eq!(hops[1].get("connect_mean"), None);
@@ -49,7 +51,7 @@ fn connecting_is_told_where_there_is_some() {
 #[test]
 fn order_and_length_are_chosen() {
     let options = Options { sort: SortKey::Count, limit: Some(2), ..Options::default() };
-    let json = written(&samples::some(), &options);
+    let json = written_json(&sample_reports::small_system(), &options);
     let ids: Vec<i64> = json["patterns"]
         .as_array()
         .unwrap()
@@ -62,11 +64,11 @@ fn order_and_length_are_chosen() {
 
 #[test]
 fn what_is_asked_for_and_how_it_ends_is_told_where_it_is_known() {
-    let mut patterns = samples::some();
+    let mut patterns = sample_reports::small_system();
     let hops = &mut patterns[0].hops;
     hops[0].operation = Some("GET /cart/{}".to_owned());
-    hops[5].outcomes = Some(Outcomes { answers: 212, errors: 53, error_share: 0.25 });
-    let json = written(&patterns, &Options::default());
+    hops[5].outcomes = Some(CallOutcomes { answers: 212, errors: 53, error_share: 0.25 });
+    let json = written_json(&patterns, &Options::default());
     let patterns = json["patterns"].as_array().unwrap();
     let of = patterns.iter().find(|pattern| pattern["pattern"] == 0).unwrap();
     assert_eq!(of["hops"][0]["operation"], "GET /cart/{}");
@@ -82,39 +84,54 @@ fn what_is_asked_for_and_how_it_ends_is_told_where_it_is_known() {
 
 #[test]
 fn operations_are_told_with_their_errors() {
-    let json = written(&samples::asked(), &Options::default());
+    let json = written_json(&sample_reports::patterns_with_operations(), &Options::default());
     let redis = serde_json::json!({
         "operation": "GET", "node": "redis-server", "root": false, "calls": 250.0,
         "answered": 225.0, "errors": 54.0, "error_share": 0.24
     });
     assert_eq!(json["operations"][0], redis);
     assert_eq!(json["operations"][3]["error_share"], serde_json::Value::Null);
-    assert!(written(&samples::some(), &Options::default()).get("operations").is_none());
+    assert!(
+        written_json(&sample_reports::small_system(), &Options::default())
+            .get("operations")
+            .is_none()
+    );
 }
 
 #[test]
 fn a_part_says_of_what() {
     let filter = PathFilter { through: vec!["app".into()], from: Some(7), ..PathFilter::default() };
-    let filtered = Filtered { filter, begin: 5, of_patterns: 9, of_instances: 400 };
-    let meta = Meta { filtered: Some(filtered), ..samples::meta() };
+    let filtered = AppliedFilter { filter, begin: 5, of_patterns: 9, of_instances: 400 };
+    let meta = TraceMeta { filtered: Some(filtered), ..sample_reports::sample_meta() };
     let mut out = Vec::new();
-    Json.write(&Report::new(&samples::some(), meta), &Options::default(), &mut out).unwrap();
+    JsonWriter
+        .write_report(
+            &Report::new(&sample_reports::small_system(), meta),
+            &Options::default(),
+            &mut out,
+        )
+        .unwrap();
     let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
     let expected = serde_json::json!({
         "through": ["app"], "operations": [], "patterns": [], "from": 7, "to": null,
         "min_confidence": null, "errors": false, "of_patterns": 9, "of_instances": 400
     });
     assert_eq!(json["filter"], expected);
-    assert_eq!(written(&samples::some(), &Options::default())["filter"], serde_json::Value::Null);
+    assert_eq!(
+        written_json(&sample_reports::small_system(), &Options::default())["filter"],
+        serde_json::Value::Null
+    );
 }
 
 #[test]
 fn delays_are_rows_by_rank() {
-    let (nodes, hops) = samples::delays();
+    let (nodes, hops) = sample_reports::sample_delays();
     let written = |table: &crate::DelaysBy, sort| {
-        let report = DelayReport { table, meta: samples::meta() };
+        let report = DelayReport { table, meta: sample_reports::sample_meta() };
         let mut out = Vec::new();
-        Json.write_delays(&report, &Options { sort, ..Options::default() }, &mut out).unwrap();
+        JsonWriter
+            .write_delays(&report, &Options { sort, ..Options::default() }, &mut out)
+            .unwrap();
         serde_json::from_slice::<serde_json::Value>(&out).unwrap()
     };
     let json = written(&nodes, SortKey::Total);
@@ -140,7 +157,7 @@ fn delays_are_rows_by_rank() {
 
 #[test]
 fn nothing_is_a_document_too() {
-    let json = written(&[], &Options::default());
+    let json = written_json(&[], &Options::default());
     assert_eq!(json["patterns"], serde_json::json!([]));
     assert_eq!(json["total_time"], 0.0);
 }

@@ -3,12 +3,12 @@
 use analyze::paths::PathFilter;
 use serde::Serialize;
 
-use crate::filtered::Filtered;
-use crate::summary::{Meta, RequestCounts};
+use crate::applied_filter::AppliedFilter;
+use crate::summary::{RequestCounts, TraceMeta};
 
 /// The fields that every document begins with.
 #[derive(Serialize)]
-pub(super) struct Trace<'a> {
+pub(super) struct JsonTrace<'a> {
     source: &'a str,
     messages: u64,
     processes: u64,
@@ -20,7 +20,7 @@ pub(super) struct Trace<'a> {
     other: Option<&'a str>,
     hosts: u64,
     span: i64,
-    not_seen: Vec<NotSeen<'a>>,
+    not_seen: Vec<JsonUnseen<'a>>,
     /// The filter of the document; null if it is about all paths.
     filter: Option<JsonFilter<'a>>,
 }
@@ -39,15 +39,15 @@ struct JsonFilter<'a> {
 }
 
 #[derive(Serialize)]
-struct NotSeen<'a> {
+struct JsonUnseen<'a> {
     label: &'a str,
     count: u64,
 }
 
-impl<'a> Trace<'a> {
-    pub(super) fn of(meta: &'a Meta) -> Trace<'a> {
+impl<'a> JsonTrace<'a> {
+    pub(super) fn from_meta(meta: &'a TraceMeta) -> JsonTrace<'a> {
         let notes = meta.notes.iter().filter(|note| note.count > 0);
-        Trace {
+        JsonTrace {
             source: &meta.source,
             messages: meta.messages,
             processes: meta.processes,
@@ -55,14 +55,16 @@ impl<'a> Trace<'a> {
             other: meta.other.as_deref(),
             hosts: meta.hosts,
             span: meta.span,
-            not_seen: notes.map(|note| NotSeen { label: &note.label, count: note.count }).collect(),
-            filter: meta.filtered.as_ref().map(JsonFilter::of),
+            not_seen: notes
+                .map(|note| JsonUnseen { label: &note.label, count: note.count })
+                .collect(),
+            filter: meta.filtered.as_ref().map(JsonFilter::from_filter),
         }
     }
 }
 
 impl<'a> JsonFilter<'a> {
-    fn of(filtered: &'a Filtered) -> JsonFilter<'a> {
+    fn from_filter(filtered: &'a AppliedFilter) -> JsonFilter<'a> {
         let PathFilter { through, operations, patterns, from, to, min_confidence, errors } =
             &filtered.filter;
         JsonFilter {

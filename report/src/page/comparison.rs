@@ -1,14 +1,15 @@
 //! The data of the page of a comparison (`sockcap diff --html`): the answer with a line for each
 //! mutation, which is loaded at once, and the mutations themselves in pieces.
 
-use compare::Overall;
+use compare::OverallChange;
 use compare::output::{
-    Answer, DescribedMutation, DescribedPeriod, DescribedSuspect, Distribution, Map, Parts,
+    CallMap, ChangeBreakdown, ComparisonReport, DescribedMutation, DescribedPeriod,
+    DescribedSuspect, DistributionPair,
 };
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use crate::tuning::MUTATIONS_PER_PIECE;
+use crate::tuning::MUTATIONS_PER_BATCH;
 
 /// The data of a page of a comparison, as JSON.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +20,7 @@ pub struct ComparisonPage {
     pub mutations: usize,
     /// The answer and its mutations in rows.
     pub overview: Vec<u8>,
-    /// The details of [`MUTATIONS_PER_PIECE`] mutations each, in the order of the answer.
+    /// The details of [`MUTATIONS_PER_BATCH`] mutations each, in the order of the answer.
     pub details: Vec<Vec<u8>>,
 }
 
@@ -28,40 +29,40 @@ impl ComparisonPage {
     ///
     /// # Errors
     /// When an answer has a number that JSON does not have.
-    pub fn new(answer: &Answer) -> serde_json::Result<ComparisonPage> {
+    pub fn new(answer: &ComparisonReport) -> serde_json::Result<ComparisonPage> {
         let names = [0, 1].map(|side| answer.periods[side].name.clone());
         Ok(ComparisonPage {
             names,
             mutations: answer.mutations.len(),
-            overview: serde_json::to_vec(&Overview::of(answer))?,
-            details: pieces(&answer.mutations)?,
+            overview: serde_json::to_vec(&ComparisonOverview::from_report(answer))?,
+            details: encode_batches(&answer.mutations)?,
         })
     }
 }
 
 /// All of an answer but the trees of its mutations.
 #[derive(Serialize)]
-struct Overview<'a> {
+struct ComparisonOverview<'a> {
     periods: &'a [DescribedPeriod; 2],
     doubts: &'a [String],
     changed: bool,
-    response: &'a Overall,
-    distribution: &'a Distribution,
-    map: &'a Map,
-    mean: &'a Parts,
-    quantiles: &'a [Option<Parts>; 3],
+    response: &'a OverallChange,
+    distribution: &'a DistributionPair,
+    map: &'a CallMap,
+    mean: &'a ChangeBreakdown,
+    quantiles: &'a [Option<ChangeBreakdown>; 3],
     suspects: &'a [DescribedSuspect],
     faster: &'a [DescribedSuspect],
     categories: usize,
     large: [[usize; 2]; 2],
     /// Number of mutations in a piece of details.
     group: usize,
-    mutations: Vec<Row<'a>>,
+    mutations: Vec<MutationRow<'a>>,
 }
 
-impl<'a> Overview<'a> {
-    fn of(answer: &'a Answer) -> Overview<'a> {
-        Overview {
+impl<'a> ComparisonOverview<'a> {
+    fn from_report(answer: &'a ComparisonReport) -> ComparisonOverview<'a> {
+        ComparisonOverview {
             periods: &answer.periods,
             doubts: &answer.doubts,
             changed: answer.changed,
@@ -74,15 +75,15 @@ impl<'a> Overview<'a> {
             faster: &answer.faster,
             categories: answer.categories,
             large: answer.large,
-            group: MUTATIONS_PER_PIECE,
-            mutations: answer.mutations.iter().map(Row::of).collect(),
+            group: MUTATIONS_PER_BATCH,
+            mutations: answer.mutations.iter().map(MutationRow::from_mutation).collect(),
         }
     }
 }
 
 /// A mutation as the list of the page shows it.
 #[derive(Serialize)]
-struct Row<'a> {
+struct MutationRow<'a> {
     kind: &'static str,
     contribution_ns: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,11 +98,11 @@ struct Row<'a> {
     through: Vec<&'a str>,
 }
 
-impl<'a> Row<'a> {
-    fn of(mutation: &'a DescribedMutation) -> Row<'a> {
+impl<'a> MutationRow<'a> {
+    fn from_mutation(mutation: &'a DescribedMutation) -> MutationRow<'a> {
         let tree = &mutation.tree;
         let root = tree.places.first();
-        Row {
+        MutationRow {
             kind: mutation.kind,
             contribution_ns: mutation.contribution_ns,
             shares: mutation.shares,
@@ -110,20 +111,20 @@ impl<'a> Row<'a> {
             steps: tree.places.len(),
             counts: tree.counts,
             mean_ns: tree.mean_ns,
-            through: distinct(tree.places.iter().map(|place| place.node.as_str())),
+            through: distinct_names(tree.places.iter().map(|place| place.node.as_str())),
         }
     }
 }
 
 /// Each name once, in the order in which they come first.
-fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+fn distinct_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = FxHashSet::default();
     names.filter(|name| seen.insert(*name)).collect()
 }
 
-/// All of these as JSON, [`MUTATIONS_PER_PIECE`] in a piece.
-fn pieces(all: &[impl Serialize]) -> serde_json::Result<Vec<Vec<u8>>> {
-    all.chunks(MUTATIONS_PER_PIECE).map(serde_json::to_vec).collect()
+/// All of these as JSON, [`MUTATIONS_PER_BATCH`] in a piece.
+fn encode_batches(all: &[impl Serialize]) -> serde_json::Result<Vec<Vec<u8>>> {
+    all.chunks(MUTATIONS_PER_BATCH).map(serde_json::to_vec).collect()
 }
 
 #[cfg(test)]
@@ -132,22 +133,22 @@ mod tests {
 
     #[test]
     fn pieces_have_all_in_order() {
-        let all: Vec<usize> = (0..2 * MUTATIONS_PER_PIECE + 3).collect();
-        let made: Vec<Vec<usize>> = pieces(&all)
+        let all: Vec<usize> = (0..2 * MUTATIONS_PER_BATCH + 3).collect();
+        let made: Vec<Vec<usize>> = encode_batches(&all)
             .unwrap()
             .iter()
             .map(|piece| serde_json::from_slice(piece).unwrap())
             .collect();
         let sizes: Vec<_> = made.iter().map(Vec::len).collect();
-        assert_eq!(sizes, [MUTATIONS_PER_PIECE, MUTATIONS_PER_PIECE, 3]);
+        assert_eq!(sizes, [MUTATIONS_PER_BATCH, MUTATIONS_PER_BATCH, 3]);
         assert_eq!(made.concat(), all);
-        assert_eq!(pieces(&[] as &[usize]).unwrap(), [[0_u8; 0]; 0]);
+        assert_eq!(encode_batches(&[] as &[usize]).unwrap(), [[0_u8; 0]; 0]);
     }
 
     #[test]
     fn a_node_is_named_once() {
         assert_eq!(
-            distinct(["web", "stock", "web", "", "stock"].into_iter()),
+            distinct_names(["web", "stock", "web", "", "stock"].into_iter()),
             ["web", "stock", ""]
         );
     }

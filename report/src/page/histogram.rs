@@ -4,29 +4,29 @@
 
 use serde::{Serialize, Serializer};
 
-use super::number::Number;
+use super::number::ShortNumber;
 use crate::tuning::{COARSEST_BINS, FINEST_BINS, MAX_BINS};
 
 /// The weights of the bins that hold something.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Histogram {
+pub(crate) struct LogHistogram {
     /// The number of bins to each doubling of the time: bin `b` goes from 2^(b/fineness) up to
     /// 2^((b+1)/fineness) nanoseconds.
     fineness: u32,
     bins: Vec<(u16, f32)>,
 }
 
-impl Default for Histogram {
-    fn default() -> Histogram {
-        Histogram { fineness: FINEST_BINS, bins: Vec::new() }
+impl Default for LogHistogram {
+    fn default() -> LogHistogram {
+        LogHistogram { fineness: FINEST_BINS, bins: Vec::new() }
     }
 }
 
-impl Histogram {
+impl LogHistogram {
     /// Adds a time in nanoseconds with its probability. A time of zero, or below by bad clocks, is
     /// in the first bin.
-    pub(crate) fn add(&mut self, nanoseconds: i64, weight: f32) {
-        let bin = bin(nanoseconds, self.fineness);
+    pub(crate) fn add_time(&mut self, nanoseconds: i64, weight: f32) {
+        let bin = bin_of_time(nanoseconds, self.fineness);
         match self.bins.binary_search_by_key(&bin, |(bin, _)| *bin) {
             Ok(place) => self.bins[place].1 += weight,
             Err(place) => {
@@ -59,26 +59,26 @@ impl Histogram {
         for (bin, weight) in &self.bins {
             sum += f64::from(*weight);
             if sum >= part * whole {
-                return Some(self.middle(*bin));
+                return Some(self.bin_center(*bin));
             }
         }
-        self.bins.last().map(|(bin, _)| self.middle(*bin))
+        self.bins.last().map(|(bin, _)| self.bin_center(*bin))
     }
 
     /// Adds the weights of `other`.
-    pub(crate) fn merge(&mut self, other: &Histogram) {
+    pub(crate) fn merge(&mut self, other: &LogHistogram) {
         for (bin, weight) in &other.bins {
-            self.add(other.middle(*bin) as i64, *weight);
+            self.add_time(other.bin_center(*bin) as i64, *weight);
         }
     }
 
-    fn middle(&self, bin: u16) -> f64 {
+    fn bin_center(&self, bin: u16) -> f64 {
         ((f64::from(bin) + 0.5) / f64::from(self.fineness)).exp2()
     }
 }
 
 /// The bin of a time.
-fn bin(nanoseconds: i64, fineness: u32) -> u16 {
+fn bin_of_time(nanoseconds: i64, fineness: u32) -> u16 {
     match nanoseconds {
         ..=1 => 0,
         time => ((time as f64).log2() * f64::from(fineness)) as u16,
@@ -87,11 +87,12 @@ fn bin(nanoseconds: i64, fineness: u32) -> u16 {
 
 /// A flat list: the bins to each doubling, then bin and weight of each bin in order. An empty
 /// histogram is an empty list.
-impl Serialize for Histogram {
+impl Serialize for LogHistogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let fineness = (!self.bins.is_empty()).then(|| Number::of(f64::from(self.fineness)));
+        let fineness =
+            (!self.bins.is_empty()).then(|| ShortNumber::from_value(f64::from(self.fineness)));
         let weights = self.bins.iter().flat_map(|(bin, weight)| {
-            [Number::of(f64::from(*bin)), Number::weight(f64::from(*weight))]
+            [ShortNumber::from_value(f64::from(*bin)), ShortNumber::from_weight(f64::from(*weight))]
         });
         serializer.collect_seq(fineness.into_iter().chain(weights))
     }
@@ -104,21 +105,21 @@ mod tests {
 
     #[test]
     fn a_value_is_in_the_bin_of_its_time() {
-        let bin = |time| bin(time, COARSEST_BINS);
+        let bin = |time| bin_of_time(time, COARSEST_BINS);
         assert_eq!([-5, 0, 1, 2, 4, 1024, i64::MAX].map(bin), [0, 0, 0, 8, 16, 80, 504]);
-        let mut histogram = Histogram::default();
+        let mut histogram = LogHistogram::default();
         for (time, weight) in [(1024, 0.5), (-3, 1.0), (1024, 0.25), (1030, 2.0)] {
-            histogram.add(time, weight);
+            histogram.add_time(time, weight);
         }
         assert_eq!(serde_json::to_string(&histogram).unwrap(), "[256,0,1,2560,0.75,2562,2]");
-        assert_eq!(serde_json::to_string(&Histogram::default()).unwrap(), "[]");
+        assert_eq!(serde_json::to_string(&LogHistogram::default()).unwrap(), "[]");
     }
 
     #[test]
     fn bins_are_as_narrow_as_fit() {
         let of = |times: &mut dyn Iterator<Item = i64>| {
-            let mut histogram = Histogram::default();
-            times.for_each(|time| histogram.add(time, 1.0));
+            let mut histogram = LogHistogram::default();
+            times.for_each(|time| histogram.add_time(time, 1.0));
             assert!(histogram.bins.windows(2).all(|pair| pair[0].0 < pair[1].0));
             (histogram.fineness, histogram.bins.len())
         };
@@ -136,15 +137,15 @@ mod tests {
 
     #[test]
     fn nothing_has_no_quantile() {
-        assert_eq!(Histogram::default().quantile(0.5), None);
+        assert_eq!(LogHistogram::default().quantile(0.5), None);
     }
 
     #[test]
     fn the_order_does_not_matter() {
         let times: Vec<i64> = (0..3_000).map(|n| 1_000 + n * n % 70_001).collect();
         let of = |times: &mut dyn Iterator<Item = &i64>| {
-            let mut histogram = Histogram::default();
-            times.for_each(|time| histogram.add(*time, 1.0));
+            let mut histogram = LogHistogram::default();
+            times.for_each(|time| histogram.add_time(*time, 1.0));
             histogram
         };
         assert_eq!(of(&mut times.iter()), of(&mut times.iter().rev()));
@@ -153,13 +154,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_quantile_is_near_the_value(mut times in prop::collection::vec(100..1_000_000_000i64, 1..200), part in 0.0f64..1.0) {
-            let mut histogram = Histogram::default();
-            times.iter().for_each(|time| histogram.add(*time, 1.0));
+            let mut histogram = LogHistogram::default();
+            times.iter().for_each(|time| histogram.add_time(*time, 1.0));
             times.sort_unstable();
             let rank = ((part * times.len() as f64).ceil() as usize).clamp(1, times.len());
             let (exact, found) = (times[rank - 1] as f64, histogram.quantile(part).unwrap());
             prop_assert!((found / exact).log2().abs() <= 0.5001 / f64::from(COARSEST_BINS), "{found} for {exact}");
-            let mut merged = Histogram::default();
+            let mut merged = LogHistogram::default();
             merged.merge(&histogram);
             prop_assert!((merged.quantile(part).unwrap() / exact).log2().abs() <= 1.0 / f64::from(COARSEST_BINS));
         }

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use analyze::paths::TimedInstance;
 use serde::Serialize;
 
-use super::sample::{PageInstance, connecting};
+use super::sample::{PageInstance, connection_waits};
 use crate::tuning::MAX_HOPS;
 
 /// The number that stands for an unknown time.
@@ -14,7 +14,7 @@ const NONE: i64 = i64::MIN;
 
 /// The order in which instances are stepped through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum InstanceOrder {
     /// By the time at which they began.
     #[default]
     Time,
@@ -24,13 +24,13 @@ pub enum Order {
     Likely,
 }
 
-impl Order {
+impl InstanceOrder {
     /// The order of that name: `time`, `slowest` or `likely`.
-    pub fn named(name: &str) -> Option<Order> {
+    pub fn from_name(name: &str) -> Option<InstanceOrder> {
         match name {
-            "time" => Some(Order::Time),
-            "slowest" => Some(Order::Slowest),
-            "likely" => Some(Order::Likely),
+            "time" => Some(InstanceOrder::Time),
+            "slowest" => Some(InstanceOrder::Slowest),
+            "likely" => Some(InstanceOrder::Likely),
             _ => None,
         }
     }
@@ -38,7 +38,7 @@ impl Order {
 
 /// The instances of one pattern.
 #[derive(Debug, Default)]
-struct OfPattern {
+struct PatternInstances {
     /// Path, probability, time of the beginning, and duration of each instance.
     instances: Vec<(i64, f32, i64, i64)>,
     /// The times of sending and receipt of each message, since the beginning of its instance.
@@ -51,30 +51,30 @@ struct OfPattern {
 
 /// The instances of all patterns, by rank.
 #[derive(Debug, Default)]
-pub struct Instances {
-    patterns: Vec<OfPattern>,
+pub struct InstanceStore {
+    patterns: Vec<PatternInstances>,
     begin: i64,
 }
 
-impl Instances {
+impl InstanceStore {
     /// An empty collection for a trace that begins at `begin`, in nanoseconds.
-    pub fn new(begin: i64) -> Instances {
-        Instances { patterns: Vec::new(), begin }
+    pub fn new(begin: i64) -> InstanceStore {
+        InstanceStore { patterns: Vec::new(), begin }
     }
 
     /// Adds an instance of the pattern of that rank. All instances of a pattern have the same
     /// number of messages.
-    pub fn add(&mut self, rank: usize, instance: &TimedInstance<'_>) {
+    pub fn add_instance(&mut self, rank: usize, instance: &TimedInstance<'_>) {
         if self.patterns.len() <= rank {
-            self.patterns.resize_with(rank + 1, OfPattern::default);
+            self.patterns.resize_with(rank + 1, PatternInstances::default);
         }
         let pattern = &mut self.patterns[rank];
         pattern.hops = instance.hops.len().min(MAX_HOPS);
-        let start = instance.begin().unwrap_or(self.begin);
+        let start = instance.begin_time().unwrap_or(self.begin);
         let at = start.saturating_sub(self.begin);
         let which = instance.which;
         let number = pattern.instances.len() as u32;
-        let waited = connecting(instance, pattern.hops);
+        let waited = connection_waits(instance, pattern.hops);
         pattern.connecting.extend(waited.map(|(hop, time)| (number, hop, time)));
         pattern.instances.push((which.path, which.probability as f32, at, instance.duration()));
         let since = |time: Option<i64>| time.map_or(NONE, |time| time.saturating_sub(start));
@@ -83,7 +83,7 @@ impl Instances {
     }
 
     /// The number of instances of the pattern of that rank.
-    pub(crate) fn count(&self, rank: usize) -> usize {
+    pub(crate) fn instance_count(&self, rank: usize) -> usize {
         self.patterns.get(rank).map_or(0, |pattern| pattern.instances.len())
     }
 
@@ -92,66 +92,68 @@ impl Instances {
     pub(crate) fn get(
         &self,
         rank: usize,
-        order: Order,
+        order: InstanceOrder,
         from: usize,
         limit: usize,
     ) -> Vec<PageInstance> {
         let Some(pattern) = self.patterns.get(rank) else { return Vec::new() };
-        let places = pattern.ordered(order).into_iter().skip(from).take(limit);
-        places.map(|place| pattern.at(place)).collect()
+        let places = pattern.ordered_indices(order).into_iter().skip(from).take(limit);
+        places.map(|place| pattern.instance_at(place)).collect()
     }
 
     /// Which instance of the pattern of that rank the path of that number is, counted from 0 in
     /// that order; `None` if it is not among them.
-    pub fn place(&self, rank: usize, order: Order, path: i64) -> Option<usize> {
+    pub fn place_of_path(&self, rank: usize, order: InstanceOrder, path: i64) -> Option<usize> {
         let pattern = self.patterns.get(rank)?;
         let is_it = |place: usize| pattern.instances.get(place).is_some_and(|one| one.0 == path);
-        pattern.ordered(order).into_iter().position(is_it)
+        pattern.ordered_indices(order).into_iter().position(is_it)
     }
 }
 
 /// A screen of instances, as it is handed out.
 #[derive(Serialize)]
-struct Piece {
+struct InstancesPage {
     from: usize,
     /// The number of all instances of the pattern.
     all: usize,
     instances: Vec<PageInstance>,
 }
 
-impl Instances {
-    /// The same as [`Instances::get`], as JSON.
+impl InstanceStore {
+    /// The same as [`InstanceStore::get`], as JSON.
     ///
     /// # Errors
     /// When a value has no form in JSON. None here is such a value.
-    pub fn json(
+    pub fn to_json(
         &self,
         rank: usize,
-        order: Order,
+        order: InstanceOrder,
         from: usize,
         limit: usize,
     ) -> serde_json::Result<Vec<u8>> {
         let instances = self.get(rank, order, from, limit);
-        serde_json::to_vec(&Piece { from, all: self.count(rank), instances })
+        serde_json::to_vec(&InstancesPage { from, all: self.instance_count(rank), instances })
     }
 }
 
-impl OfPattern {
+impl PatternInstances {
     /// The indices of the instances in that order.
-    fn ordered(&self, order: Order) -> Vec<usize> {
+    fn ordered_indices(&self, order: InstanceOrder) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.instances.len()).collect();
         let instance = |place: &usize| self.instances[*place];
         match order {
-            Order::Time => places.sort_by_key(|place| (instance(place).2, *place)),
-            Order::Slowest => places.sort_by_key(|place| (Reverse(instance(place).3), *place)),
-            Order::Likely => {
+            InstanceOrder::Time => places.sort_by_key(|place| (instance(place).2, *place)),
+            InstanceOrder::Slowest => {
+                places.sort_by_key(|place| (Reverse(instance(place).3), *place))
+            }
+            InstanceOrder::Likely => {
                 places.sort_by(|one, other| instance(other).1.total_cmp(&instance(one).1))
             }
         }
         places
     }
 
-    fn at(&self, place: usize) -> PageInstance {
+    fn instance_at(&self, place: usize) -> PageInstance {
         let (path, probability, at, duration) = self.instances[place];
         let times = &self.times[place * self.hops..(place + 1) * self.hops];
         let column = |end: usize| {
@@ -175,11 +177,11 @@ impl OfPattern {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analyze::paths::{TimedHop, WhichInstance};
+    use analyze::paths::{InstanceRow, TimedHop};
 
-    fn found_connecting(instances: &Instances) -> Vec<Vec<(u32, i64)>> {
+    fn found_connecting(instances: &InstanceStore) -> Vec<Vec<(u32, i64)>> {
         instances
-            .get(1, Order::Time, 0, 9)
+            .get(1, InstanceOrder::Time, 0, 9)
             .into_iter()
             .map(|instance| instance.connecting)
             .collect()
@@ -187,7 +189,7 @@ mod tests {
 
     #[test]
     fn instances_come_in_pieces_in_any_order() {
-        let mut instances = Instances::new(1_000);
+        let mut instances = InstanceStore::new(1_000);
         for (path, probability, sent, received) in
             [(7, 0.5, 3_000, Some(3_010)), (8, 1.0, 1_000, Some(1_500)), (9, 0.9, 2_000, None)]
         {
@@ -201,24 +203,27 @@ mod tests {
                 connecting: if path == 9 { 7 } else { 0 },
                 is_error: None,
             }];
-            let which = WhichInstance { path, pattern: 3, probability };
-            instances.add(1, &TimedInstance { which, hops: &hops });
+            let which = InstanceRow { path, pattern: 3, probability };
+            instances.add_instance(1, &TimedInstance { which, hops: &hops });
         }
         let paths = |order, from, limit| -> Vec<i64> {
             instances.get(1, order, from, limit).iter().map(|instance| instance.path).collect()
         };
-        assert_eq!(paths(Order::Time, 0, 9), [8, 9, 7]);
-        assert_eq!(paths(Order::Slowest, 0, 9), [8, 7, 9]);
-        assert_eq!(paths(Order::Likely, 1, 1), [9]);
-        assert_eq!(paths(Order::Time, 3, 9), Vec::<i64>::new());
-        let place = |order, path| instances.place(1, order, path);
-        assert_eq!([7, 8, 9].map(|path| place(Order::Slowest, path)), [Some(1), Some(0), Some(2)]);
-        assert_eq!([place(Order::Time, 7), place(Order::Time, 3)], [Some(2), None]);
-        assert_eq!(instances.place(5, Order::Time, 7), None);
+        assert_eq!(paths(InstanceOrder::Time, 0, 9), [8, 9, 7]);
+        assert_eq!(paths(InstanceOrder::Slowest, 0, 9), [8, 7, 9]);
+        assert_eq!(paths(InstanceOrder::Likely, 1, 1), [9]);
+        assert_eq!(paths(InstanceOrder::Time, 3, 9), Vec::<i64>::new());
+        let place = |order, path| instances.place_of_path(1, order, path);
+        assert_eq!(
+            [7, 8, 9].map(|path| place(InstanceOrder::Slowest, path)),
+            [Some(1), Some(0), Some(2)]
+        );
+        assert_eq!([place(InstanceOrder::Time, 7), place(InstanceOrder::Time, 3)], [Some(2), None]);
+        assert_eq!(instances.place_of_path(5, InstanceOrder::Time, 7), None);
         assert_eq!(found_connecting(&instances), [vec![], vec![(0, 7)], vec![]]);
-        assert_eq!(instances.get(0, Order::Time, 0, 9), []);
-        assert_eq!(instances.get(5, Order::Time, 0, 9), []);
-        let found = &instances.get(1, Order::Time, 1, 1)[0];
+        assert_eq!(instances.get(0, InstanceOrder::Time, 0, 9), []);
+        assert_eq!(instances.get(5, InstanceOrder::Time, 0, 9), []);
+        let found = &instances.get(1, InstanceOrder::Time, 1, 1)[0];
         assert_eq!(
             (found.at, found.duration, &found.sent[..], &found.received[..]),
             (1_000, 0, &[Some(0)][..], &[None][..])
@@ -238,12 +243,12 @@ mod tests {
             is_error: None,
         };
         let hops: Vec<TimedHop> = (0..MAX_HOPS as i64 + 500).map(hop).collect();
-        let mut instances = Instances::new(0);
+        let mut instances = InstanceStore::new(0);
         for path in 0..2 {
-            let which = WhichInstance { path, pattern: 0, probability: 1.0 };
-            instances.add(0, &TimedInstance { which, hops: &hops });
+            let which = InstanceRow { path, pattern: 0, probability: 1.0 };
+            instances.add_instance(0, &TimedInstance { which, hops: &hops });
         }
-        for found in instances.get(0, Order::Time, 0, 9) {
+        for found in instances.get(0, InstanceOrder::Time, 0, 9) {
             assert_eq!((found.sent.len(), found.duration), (MAX_HOPS, MAX_HOPS as i64 + 500));
         }
     }

@@ -2,12 +2,12 @@
 //! numbers.
 
 use analyze::paths::PathPattern;
-use analyze::system_map::{self, Between, MapEdge, MapNode, Sum};
-use message_trace::Protocol;
+use analyze::system_map::{self, EdgeEnds, MapEdge, MapNode, TimeSum};
+use message_trace::TransportProtocol;
 use serde::Serialize;
 
-use super::names::Names;
-use super::number::Number;
+use super::names::PageNames;
+use super::number::ShortNumber;
 
 /// The nodes and edges, with numbers for names.
 #[derive(Debug, Default, Serialize)]
@@ -22,11 +22,11 @@ struct PageNode {
     name: u32,
     traced: bool,
     /// The expected number of delays of the node.
-    expected: Number,
+    expected: ShortNumber,
     /// The mean of the delays, in nanoseconds.
-    mean: Option<Number>,
+    mean: Option<ShortNumber>,
     /// The sum of the delays, in nanoseconds.
-    time: Number,
+    time: ShortNumber,
 }
 
 /// The messages between two nodes in both directions.
@@ -38,80 +38,88 @@ struct PageEdge {
     port: u32,
     protocol: &'static str,
     /// The expected number of messages from `from` to `to`, and of those back.
-    there: Number,
-    back: Number,
+    there: ShortNumber,
+    back: ShortNumber,
     /// The mean network latency, in nanoseconds; null if an end was not traced.
-    network: Option<Number>,
+    network: Option<ShortNumber>,
     /// The mean time at an untraced node and on the network to it and back.
-    untraced: Option<Number>,
+    untraced: Option<ShortNumber>,
     /// The sums of both times, each delay as often as is expected.
-    network_time: Number,
-    untraced_time: Number,
+    network_time: ShortNumber,
+    untraced_time: ShortNumber,
     /// The sum of the times for which connections were made, as often as is expected.
-    connect_time: Number,
+    connect_time: ShortNumber,
     /// The expected number of bytes in both directions.
-    bytes: Number,
+    bytes: ShortNumber,
 }
 
 /// The map that all `patterns` make.
-pub(super) fn of(patterns: &[&PathPattern], names: &mut Names) -> PageMap {
-    let map = system_map::of_patterns(patterns.iter().copied());
+pub(super) fn build_map(patterns: &[&PathPattern], names: &mut PageNames) -> PageMap {
+    let map = system_map::map_of_patterns(patterns.iter().copied());
     PageMap {
-        nodes: map.nodes.iter().map(|(name, node)| PageNode::of(name, node, names)).collect(),
-        edges: map.edges.iter().map(|(between, edge)| PageEdge::of(between, edge, names)).collect(),
+        nodes: map
+            .nodes
+            .iter()
+            .map(|(name, node)| PageNode::from_node(name, node, names))
+            .collect(),
+        edges: map
+            .edges
+            .iter()
+            .map(|(between, edge)| PageEdge::from_edge(between, edge, names))
+            .collect(),
     }
 }
 
 impl PageNode {
-    fn of(name: &str, node: &MapNode, names: &mut Names) -> PageNode {
+    fn from_node(name: &str, node: &MapNode, names: &mut PageNames) -> PageNode {
         PageNode {
-            name: names.number(name),
+            name: names.intern(name),
             traced: node.traced,
-            expected: Number::of(node.work.expected),
-            mean: mean(node.work),
-            time: Number::whole(node.work.time),
+            expected: ShortNumber::from_value(node.work.expected),
+            mean: mean_of_sum(node.work),
+            time: ShortNumber::from_whole(node.work.time),
         }
     }
 }
 
 impl PageEdge {
-    fn of(between: &Between, edge: &MapEdge, names: &mut Names) -> PageEdge {
+    fn from_edge(between: &EdgeEnds, edge: &MapEdge, names: &mut PageNames) -> PageEdge {
         PageEdge {
-            from: names.number(&between.caller),
-            to: names.number(&between.callee),
-            port: names.number(&between.port),
+            from: names.intern(&between.caller),
+            to: names.intern(&between.callee),
+            port: names.intern(&between.port),
             // Of one that is not known there is nothing to say.
             protocol: match between.protocol {
-                other if other == Protocol::Other.name() => "",
+                other if other == TransportProtocol::Other.name() => "",
                 known => known,
             },
-            there: Number::of(edge.requests),
-            back: Number::of(edge.responses),
-            network: mean(edge.network),
-            untraced: mean(edge.untraced),
-            network_time: Number::whole(edge.network.time),
-            untraced_time: Number::whole(edge.untraced.time),
-            connect_time: Number::whole(edge.connecting),
-            bytes: Number::whole(edge.bytes),
+            there: ShortNumber::from_value(edge.requests),
+            back: ShortNumber::from_value(edge.responses),
+            network: mean_of_sum(edge.network),
+            untraced: mean_of_sum(edge.untraced),
+            network_time: ShortNumber::from_whole(edge.network.time),
+            untraced_time: ShortNumber::from_whole(edge.untraced.time),
+            connect_time: ShortNumber::from_whole(edge.connecting),
+            bytes: ShortNumber::from_whole(edge.bytes),
         }
     }
 }
 
 /// The mean of a sum as a short number.
-fn mean(sum: Sum) -> Option<Number> {
-    sum.mean().map(Number::whole)
+fn mean_of_sum(sum: TimeSum) -> Option<ShortNumber> {
+    sum.mean().map(ShortNumber::from_whole)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples;
+    use crate::sample_reports;
 
     #[test]
     fn requests_and_responses_are_one_edge() {
-        let (cached, mut names) = (samples::cached(), Names::default());
-        let map = of(&[&cached], &mut names);
-        let names = names.shown();
+        let (cached, mut names) = (sample_reports::cached_pattern(), PageNames::default());
+        let map = build_map(&[&cached], &mut names);
+        let names = names.shown_names();
         let edges: Vec<(&str, &str, &str)> = map
             .edges
             .iter()
@@ -134,45 +142,46 @@ mod tests {
         let redis = &map.edges[1];
         assert_eq!(
             (redis.there, redis.back),
-            (Number::of(cached.expected), Number::of(cached.expected))
+            (ShortNumber::from_value(cached.expected), ShortNumber::from_value(cached.expected))
         );
         // 41 and 44 us.
-        assert_eq!(redis.network, Some(Number::of(42_500.0)));
+        assert_eq!(redis.network, Some(ShortNumber::from_value(42_500.0)));
         let app = map.nodes.iter().find(|node| names[node.name as usize] == "app.py").unwrap();
         // It works twice in each path: 0.871 and 1.94 ms.
-        assert_eq!((app.traced, app.mean), (true, Some(Number::of(1_405_500.0))));
-        assert_eq!(app.expected, Number::of(2.0 * cached.expected));
+        assert_eq!((app.traced, app.mean), (true, Some(ShortNumber::from_value(1_405_500.0))));
+        assert_eq!(app.expected, ShortNumber::from_value(2.0 * cached.expected));
     }
 
     #[test]
     fn a_protocol_that_is_not_known_is_not_named() {
-        for (protocol, shown) in [(Protocol::Other, ""), (Protocol::Udp, "udp")] {
-            let mut cached = samples::cached();
+        for (protocol, shown) in [(TransportProtocol::Other, ""), (TransportProtocol::Udp, "udp")] {
+            let mut cached = sample_reports::cached_pattern();
             cached.hops.iter_mut().for_each(|hop| hop.protocol = protocol);
-            let map = of(&[&cached], &mut Names::default());
+            let map = build_map(&[&cached], &mut PageNames::default());
             assert!(map.edges.iter().all(|edge| edge.protocol == shown), "{protocol}");
         }
     }
 
     #[test]
     fn without_ports_the_first_to_send_asks() {
-        let mut cached = samples::cached();
+        let mut cached = sample_reports::cached_pattern();
         for hop in &mut cached.hops {
             (hop.src_port, hop.dst_port) = ("*".to_owned(), "*".to_owned());
         }
-        let map = of(&[&cached], &mut Names::default());
+        let map = build_map(&[&cached], &mut PageNames::default());
         assert_eq!(map.edges.len(), 3);
         assert!(map.edges.iter().all(|edge| edge.there == edge.back));
     }
 
     #[test]
     fn patterns_add_up() {
-        let (cached, mut other) = (samples::cached(), samples::cached());
+        let (cached, mut other) =
+            (sample_reports::cached_pattern(), sample_reports::cached_pattern());
         other.expected = 3.0 * cached.expected;
-        other.hops[2].network = Some(samples::delay(81_000.0));
+        other.hops[2].network = Some(sample_reports::delay_around(81_000.0));
         other.hops[3].network = None;
-        let map = of(&[&cached, &other], &mut Names::default());
+        let map = build_map(&[&cached, &other], &mut PageNames::default());
         // 41 and 44 us once, 81 us three times.
-        assert_eq!(map.edges[1].network, Some(Number::of(65_600.0)));
+        assert_eq!(map.edges[1].network, Some(ShortNumber::from_value(65_600.0)));
     }
 }

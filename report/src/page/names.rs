@@ -5,14 +5,14 @@ use rustc_hash::FxHashMap;
 
 /// The names by their numbers, in the order in which they were met.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct PageNames {
     numbers: FxHashMap<String, u32>,
     names: Vec<String>,
 }
 
-impl Names {
+impl PageNames {
     /// The number of `name`.
-    pub(super) fn number(&mut self, name: &str) -> u32 {
+    pub(super) fn intern(&mut self, name: &str) -> u32 {
         if let Some(number) = self.numbers.get(name) {
             return *number;
         }
@@ -23,7 +23,7 @@ impl Names {
     }
 
     /// The names as they are shown, in the order of their numbers.
-    pub(super) fn shown(&self) -> Vec<String> {
-        self.names.iter().map(|name| message_trace::units::printable(name)).collect()
+    pub(super) fn shown_names(&self) -> Vec<String> {
+        self.names.iter().map(|name| message_trace::units::to_printable(name)).collect()
     }
 }

@@ -5,28 +5,28 @@ use serde::{Serialize, Serializer};
 
 /// A number with at most three decimals. What is no number is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Number(f64);
+pub(crate) struct ShortNumber(f64);
 
-impl Number {
+impl ShortNumber {
     /// `value` rounded to three decimals.
-    pub(super) fn of(value: f64) -> Number {
+    pub(super) fn from_value(value: f64) -> ShortNumber {
         let rounded = (value * 1e3).round() / 1e3;
-        Number(if rounded.is_finite() { rounded } else { 0.0 })
+        ShortNumber(if rounded.is_finite() { rounded } else { 0.0 })
     }
 
     /// A weight, rounded to six decimals, as small weights count.
-    pub(super) fn weight(value: f64) -> Number {
+    pub(super) fn from_weight(value: f64) -> ShortNumber {
         let rounded = (value * 1e6).round() / 1e6;
-        Number(if rounded.is_finite() { rounded } else { 0.0 })
+        ShortNumber(if rounded.is_finite() { rounded } else { 0.0 })
     }
 
     /// `value` rounded to a whole number.
-    pub(super) fn whole(value: f64) -> Number {
-        Number::of(value.round())
+    pub(super) fn from_whole(value: f64) -> ShortNumber {
+        ShortNumber::from_value(value.round())
     }
 }
 
-impl Serialize for Number {
+impl Serialize for ShortNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // Whole numbers beyond 2^53 are not exact.
         if self.0.fract() == 0.0 && self.0.abs() < 9e15 {
@@ -43,8 +43,9 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        let numbers = [0.0, 1.0, -2.0, 0.1234567, 1e300, f64::NAN, f64::INFINITY].map(Number::of);
+        let numbers = [0.0, 1.0, -2.0, 0.1234567, 1e300, f64::NAN, f64::INFINITY]
+            .map(ShortNumber::from_value);
         assert_eq!(serde_json::to_string(&numbers).unwrap(), "[0,1,-2,0.123,1e+300,0,0]");
-        assert_eq!(serde_json::to_string(&Number::whole(2.6)).unwrap(), "3");
+        assert_eq!(serde_json::to_string(&ShortNumber::from_whole(2.6)).unwrap(), "3");
     }
 }

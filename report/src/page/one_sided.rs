@@ -1,7 +1,7 @@
 //! Pairs of nodes whose messages were seen at one end only, as the page has them.
 
 use analyze::{MissingEnd, OneSided};
-use message_trace::units::printable;
+use message_trace::units::to_printable;
 use serde::Serialize;
 
 use crate::tuning::MAX_ONE_SIDED_PAIRS;
@@ -10,11 +10,11 @@ use crate::tuning::MAX_ONE_SIDED_PAIRS;
 #[derive(Debug, Default, Serialize)]
 pub(super) struct OneSidedMessages {
     messages: u64,
-    between: Vec<Pair>,
+    between: Vec<OneSidedPair>,
 }
 
 #[derive(Debug, Serialize)]
-struct Pair {
+struct OneSidedPair {
     from: String,
     to: String,
     protocol: &'static str,
@@ -27,10 +27,10 @@ struct Pair {
 
 impl OneSidedMessages {
     /// The pairs of `found`, which begins with those that have the most messages.
-    pub(super) fn of(found: &[OneSided]) -> OneSidedMessages {
-        let between = |one: &OneSided| Pair {
-            from: printable(&one.from),
-            to: printable(&one.to),
+    pub(super) fn from_pairs(found: &[OneSided]) -> OneSidedMessages {
+        let between = |one: &OneSided| OneSidedPair {
+            from: to_printable(&one.from),
+            to: to_printable(&one.to),
             protocol: one.protocol.name(),
             missing: match one.missing {
                 MissingEnd::Sending => "sending",

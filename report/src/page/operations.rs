@@ -5,15 +5,15 @@ use analyze::paths::{PathPattern, TimedInstance};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::names::Names;
-use super::number::Number;
-use super::series::Slices;
-use crate::operations::{Calls, Operation, Operations, named_calls};
+use super::names::PageNames;
+use super::number::ShortNumber;
+use super::series::TimeSlices;
+use crate::operations::{CallCounts, OperationCounts, PatternOperation, named_calls};
 use crate::tuning::{MAX_HOPS, MAX_PAGE_OPERATIONS};
 
 /// A call of a pattern whose operation is on the page.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct PlacedCall {
     row: u32,
     request: u32,
     response: Option<u32>,
@@ -22,14 +22,14 @@ struct Place {
 /// The operations of a page while instances are added.
 #[derive(Debug)]
 pub(super) struct PageOperations<'a> {
-    slices: Slices,
-    rows: Vec<(Operation<'a>, Calls)>,
+    slices: TimeSlices,
+    rows: Vec<(PatternOperation<'a>, CallCounts)>,
     /// Number of operations that the page has no room for.
     omitted: usize,
     /// By rank of a pattern.
-    places: Vec<Vec<Place>>,
+    places: Vec<Vec<PlacedCall>>,
     /// By row: the slices in which there were calls.
-    series: Vec<Vec<(u16, Calls)>>,
+    series: Vec<Vec<(u16, CallCounts)>>,
 }
 
 /// The operations, a list for each column.
@@ -43,29 +43,29 @@ pub(super) struct OperationColumns {
     /// The node that is asked, likewise.
     node: Vec<u32>,
     root: Vec<bool>,
-    calls: Vec<Number>,
-    answered: Vec<Number>,
-    errors: Vec<Number>,
+    calls: Vec<ShortNumber>,
+    answered: Vec<ShortNumber>,
+    errors: Vec<ShortNumber>,
     /// By row, a flat list with four numbers for each slice in which there were calls: its number,
     /// calls, those that were answered, and those that failed.
-    series: Vec<Vec<Number>>,
+    series: Vec<Vec<ShortNumber>>,
 }
 
 impl<'a> PageOperations<'a> {
     /// The operations of the `ranked` patterns.
-    pub(super) fn of(
-        operations: &Operations<'a>,
+    pub(super) fn from_operations(
+        operations: &OperationCounts<'a>,
         ranked: &[&'a PathPattern],
-        slices: Slices,
+        slices: TimeSlices,
     ) -> PageOperations<'a> {
         let rows: Vec<_> = operations.rows.iter().take(MAX_PAGE_OPERATIONS).copied().collect();
         let omitted = operations.rows.len() - rows.len();
-        let numbers: FxHashMap<Operation<'a>, u32> =
+        let numbers: FxHashMap<PatternOperation<'a>, u32> =
             rows.iter().map(|(operation, _)| *operation).zip(0..).collect();
         let places = |pattern: &&'a PathPattern| {
             let calls = named_calls(pattern).into_iter().filter(|call| call.request < MAX_HOPS);
             let place = |call: crate::operations::NamedCall<'a>| {
-                Some(Place {
+                Some(PlacedCall {
                     row: *numbers.get(&call.operation)?,
                     request: call.request as u32,
                     response: call.response.map(|hop| hop as u32),
@@ -84,20 +84,20 @@ impl<'a> PageOperations<'a> {
 
     /// Adds an instance of the pattern of that rank. A call without a time counts at the beginning
     /// of the instance, and where that is unknown at `begin`.
-    pub(super) fn add(&mut self, rank: usize, instance: &TimedInstance<'_>, begin: i64) {
+    pub(super) fn add_instance(&mut self, rank: usize, instance: &TimedInstance<'_>, begin: i64) {
         let probability = instance.which.probability;
         for place in self.places.get(rank).into_iter().flatten() {
             let hop = |hop: u32| instance.hops.get(hop as usize);
             let Some(request) = hop(place.request) else { continue };
-            let at = request.sent.or(request.received).or_else(|| instance.begin());
+            let at = request.sent.or(request.received).or_else(|| instance.begin_time());
             let is_error = place.response.and_then(hop).and_then(|hop| hop.is_error);
             let as_one = |is: bool| if is { probability } else { 0.0 };
-            let call = Calls {
+            let call = CallCounts {
                 calls: probability,
                 answered: as_one(is_error.is_some()),
                 errors: as_one(is_error == Some(true)),
             };
-            let slice = self.slices.at(at.unwrap_or(begin)) as u16;
+            let slice = self.slices.slice_at(at.unwrap_or(begin)) as u16;
             let Some(series) = self.series.get_mut(place.row as usize) else { continue };
             match series.binary_search_by_key(&slice, |(slice, _)| *slice) {
                 Ok(place) => series[place].1.add(call),
@@ -107,24 +107,27 @@ impl<'a> PageOperations<'a> {
     }
 
     /// The columns; `None` where no pattern says what it asks for.
-    pub(super) fn columns(self, names: &mut Names) -> Option<OperationColumns> {
+    pub(super) fn into_columns(self, names: &mut PageNames) -> Option<OperationColumns> {
         if self.rows.is_empty() {
             return None;
         }
-        let calls = |of: fn(&Calls) -> f64| {
-            self.rows.iter().map(|(_, calls)| Number::of(of(calls))).collect::<Vec<_>>()
+        let calls = |of: fn(&CallCounts) -> f64| {
+            self.rows
+                .iter()
+                .map(|(_, calls)| ShortNumber::from_value(of(calls)))
+                .collect::<Vec<_>>()
         };
-        let flat = |series: &Vec<(u16, Calls)>| {
-            let row = |(slice, of): &(u16, Calls)| {
-                [f64::from(*slice), of.calls, of.answered, of.errors].map(Number::of)
+        let flat = |series: &Vec<(u16, CallCounts)>| {
+            let row = |(slice, of): &(u16, CallCounts)| {
+                [f64::from(*slice), of.calls, of.answered, of.errors].map(ShortNumber::from_value)
             };
             series.iter().flat_map(row).collect()
         };
         Some(OperationColumns {
-            step: self.slices.step(),
+            step: self.slices.slice_length(),
             omitted: self.omitted,
-            name: self.rows.iter().map(|(of, _)| names.number(of.name)).collect(),
-            node: self.rows.iter().map(|(of, _)| names.number(of.node)).collect(),
+            name: self.rows.iter().map(|(of, _)| names.intern(of.name)).collect(),
+            node: self.rows.iter().map(|(of, _)| names.intern(of.node)).collect(),
             root: self.rows.iter().map(|(of, _)| of.is_root).collect(),
             calls: calls(|calls| calls.calls),
             answered: calls(|calls| calls.answered),
@@ -136,10 +139,10 @@ impl<'a> PageOperations<'a> {
 
 #[cfg(test)]
 mod tests {
-    use analyze::paths::{TimedHop, WhichInstance};
+    use analyze::paths::{InstanceRow, TimedHop};
 
     use super::*;
-    use crate::samples;
+    use crate::sample_reports;
 
     /// An instance of a chain of six messages that is sent at `at`; `ends` say how the calls of
     /// redis and of nginx ended.
@@ -159,22 +162,23 @@ mod tests {
             },
         };
         let hops: Vec<TimedHop> = (0..6).map(hop).collect();
-        let which = WhichInstance { path: 0, pattern: 0, probability: 0.5 };
-        operations.add(rank, &TimedInstance { which, hops: &hops }, 0);
+        let which = InstanceRow { path: 0, pattern: 0, probability: 0.5 };
+        operations.add_instance(rank, &TimedInstance { which, hops: &hops }, 0);
     }
 
     #[test]
     fn calls_and_errors_are_counted_by_slice() {
-        let patterns = samples::asked();
-        let all = Operations::of(&patterns);
+        let patterns = sample_reports::patterns_with_operations();
+        let all = OperationCounts::from_patterns(&patterns);
         let ranked: Vec<&PathPattern> = patterns.iter().collect();
-        let mut operations = PageOperations::of(&all, &ranked, Slices::of(0, 599, 60));
+        let mut operations =
+            PageOperations::from_operations(&all, &ranked, TimeSlices::new(0, 599, 60));
         add(&mut operations, 0, 100, [Some(true), Some(true)]);
         add(&mut operations, 0, 102, [None, Some(false)]);
         add(&mut operations, 0, 0, [Some(false), Some(false)]);
         add(&mut operations, 1, 590, [None, None]);
-        let mut names = Names::default();
-        let columns = operations.columns(&mut names).unwrap();
+        let mut names = PageNames::default();
+        let columns = operations.into_columns(&mut names).unwrap();
         let json = serde_json::to_value(columns).unwrap();
         assert_eq!(json["step"], 10);
         assert_eq!(json["root"], serde_json::json!([false, true, true, false]));
@@ -194,25 +198,30 @@ mod tests {
     fn operations_are_bounded_and_what_is_left_out_is_counted() {
         let mut patterns = Vec::new();
         for index in 0..MAX_PAGE_OPERATIONS + 7 {
-            let mut pattern = samples::cached();
+            let mut pattern = sample_reports::cached_pattern();
             pattern.hops[0].operation = Some(format!("GET /page-{index}"));
             patterns.push(pattern);
         }
-        let all = Operations::of(&patterns);
+        let all = OperationCounts::from_patterns(&patterns);
         let ranked: Vec<&PathPattern> = patterns.iter().collect();
-        let mut operations = PageOperations::of(&all, &ranked, Slices::of(0, 599, 60));
+        let mut operations =
+            PageOperations::from_operations(&all, &ranked, TimeSlices::new(0, 599, 60));
         (0..ranked.len()).for_each(|rank| add(&mut operations, rank, 7, [None, None]));
-        let columns = operations.columns(&mut Names::default()).unwrap();
+        let columns = operations.into_columns(&mut PageNames::default()).unwrap();
         assert_eq!((columns.omitted, columns.series.len()), (7, MAX_PAGE_OPERATIONS));
         assert!(columns.series.iter().all(|series| series.len() == 4));
     }
 
     #[test]
     fn without_names_there_is_nothing() {
-        let patterns = samples::some();
+        let patterns = sample_reports::small_system();
         let ranked: Vec<&PathPattern> = patterns.iter().collect();
-        let slices = Slices::of(0, 599, 60);
-        let operations = PageOperations::of(&Operations::of(&patterns), &ranked, slices);
-        assert!(operations.columns(&mut Names::default()).is_none());
+        let slices = TimeSlices::new(0, 599, 60);
+        let operations = PageOperations::from_operations(
+            &OperationCounts::from_patterns(&patterns),
+            &ranked,
+            slices,
+        );
+        assert!(operations.into_columns(&mut PageNames::default()).is_none());
     }
 }

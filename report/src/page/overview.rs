@@ -5,25 +5,25 @@ use analyze::paths::{Hop, PathPattern};
 use serde::Serialize;
 
 use super::map::PageMap;
-use super::names::Names;
-use super::number::Number;
+use super::names::PageNames;
+use super::number::ShortNumber;
 use super::one_sided::OneSidedMessages;
 use super::operations::OperationColumns;
 use super::series::SeriesColumns;
-use crate::filtered::Filtered;
+use crate::applied_filter::AppliedFilter;
 use crate::label;
-use crate::label::Label;
+use crate::label::HopLabel;
 use crate::options::Options;
-use crate::summary::{Meta, Report};
-use crate::tuning::{MAX_HOPS, MAX_NODES, PATTERNS_PER_PIECE};
+use crate::summary::{Report, TraceMeta};
+use crate::tuning::{MAX_HOPS, MAX_NODES, PATTERNS_PER_BATCH};
 
 /// The overview as JSON has it. Times are in nanoseconds.
 #[derive(Debug, Serialize)]
-pub(super) struct Overview<'a> {
+pub(super) struct PageOverview<'a> {
     source: String,
     /// The time at which the trace begins, in milliseconds since the Unix epoch; null if it is
     /// unknown.
-    begin: Option<Number>,
+    begin: Option<ShortNumber>,
     span: i64,
     /// The length of the part of the trace in which paths of the page may begin: the span, or the
     /// part that was asked for.
@@ -38,10 +38,10 @@ pub(super) struct Overview<'a> {
     hosts: u64,
     pattern_count: u64,
     instances: u64,
-    expected_paths: Number,
-    total_time: Number,
+    expected_paths: ShortNumber,
+    total_time: ShortNumber,
     sort: &'static str,
-    notes: Vec<Note>,
+    notes: Vec<PageNote>,
     pub(super) one_sided: OneSidedMessages,
     /// The conditions of the filter in words; empty if the page is about all paths.
     filtered: Vec<String>,
@@ -63,7 +63,7 @@ pub(super) struct Overview<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Note {
+struct PageNote {
     label: String,
     count: u64,
 }
@@ -73,12 +73,12 @@ struct Note {
 struct PatternColumns {
     id: Vec<i64>,
     count: Vec<i64>,
-    expected: Vec<Number>,
-    max_probability: Vec<Number>,
-    mean: Vec<Number>,
-    p50: Vec<Number>,
-    p99: Vec<Number>,
-    total: Vec<Number>,
+    expected: Vec<ShortNumber>,
+    max_probability: Vec<ShortNumber>,
+    mean: Vec<ShortNumber>,
+    p50: Vec<ShortNumber>,
+    p99: Vec<ShortNumber>,
+    total: Vec<ShortNumber>,
     hops: Vec<usize>,
     /// The number of the lead of its family.
     family: Vec<i64>,
@@ -92,29 +92,31 @@ struct PatternColumns {
     asked: Vec<Option<u32>>,
     /// Share of the instances whose root failed; left out where no pattern says so.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    errors: Vec<Option<Number>>,
+    errors: Vec<Option<ShortNumber>>,
 }
 
-impl<'a> Overview<'a> {
+impl<'a> PageOverview<'a> {
     /// The overview without contexts and workload, and without the messages that were seen at one
     /// end only.
-    pub(super) fn of(
+    pub(super) fn from_report(
         report: &Report<'_>,
         ranked: &[&PathPattern],
         options: &Options,
         map: &'a PageMap,
         (series, operations): (SeriesColumns, Option<OperationColumns>),
-        names: &mut Names,
-    ) -> Overview<'a> {
+        names: &mut PageNames,
+    ) -> PageOverview<'a> {
         let meta = &report.meta;
-        let note =
-            |note: &crate::summary::Note| Note { label: note.label.clone(), count: note.count };
-        let patterns = PatternColumns::of(ranked, report, names);
-        Overview {
-            source: message_trace::units::printable(&meta.source),
-            begin: meta.begin.map(|begin| Number::whole(begin as f64 / 1e6)),
+        let note = |note: &crate::summary::UnseenNote| PageNote {
+            label: note.label.clone(),
+            count: note.count,
+        };
+        let patterns = PatternColumns::from_patterns(ranked, report, names);
+        PageOverview {
+            source: message_trace::units::to_printable(&meta.source),
+            begin: meta.begin.map(|begin| ShortNumber::from_whole(begin as f64 / 1e6)),
             span: meta.span,
-            window: window(meta),
+            window: trace_window(meta),
             messages: meta.messages,
             processes: meta.processes,
             requests: meta.requests.map(|counts| counts.requests),
@@ -122,28 +124,32 @@ impl<'a> Overview<'a> {
             other: meta.other.clone(),
             hosts: meta.hosts,
             pattern_count: report.pattern_count(),
-            instances: report.instances(),
-            expected_paths: Number::of(meta.expected_paths),
-            total_time: Number::whole(report.total_time()),
+            instances: report.instance_count(),
+            expected_paths: ShortNumber::from_value(meta.expected_paths),
+            total_time: ShortNumber::from_whole(report.total_time()),
             sort: options.sort.name(),
-            filtered: meta.filtered.as_ref().map(Filtered::words).unwrap_or_default(),
-            notes: report.notes().map(note).collect(),
+            filtered: meta
+                .filtered
+                .as_ref()
+                .map(AppliedFilter::condition_words)
+                .unwrap_or_default(),
+            notes: report.counted_notes().map(note).collect(),
             one_sided: OneSidedMessages::default(),
             contexts: false,
             workload: false,
-            group: PATTERNS_PER_PIECE,
+            group: PATTERNS_PER_BATCH,
             patterns,
             map,
             series,
             operations,
-            names: names.shown(),
+            names: names.shown_names(),
         }
     }
 }
 
 /// The length of the part of the trace in which paths may begin, in nanoseconds.
-fn window(meta: &Meta) -> i64 {
-    let Some(Filtered { filter, begin, .. }) = &meta.filtered else { return meta.span };
+fn trace_window(meta: &TraceMeta) -> i64 {
+    let Some(AppliedFilter { filter, begin, .. }) = &meta.filtered else { return meta.span };
     let end = begin.saturating_add(meta.span);
     let from = filter.from.map_or(*begin, |from| from.max(*begin));
     let to = filter.to.map_or(end, |to| to.min(end));
@@ -151,25 +157,29 @@ fn window(meta: &Meta) -> i64 {
 }
 
 impl PatternColumns {
-    fn of(ranked: &[&PathPattern], report: &Report<'_>, names: &mut Names) -> PatternColumns {
+    fn from_patterns(
+        ranked: &[&PathPattern],
+        report: &Report<'_>,
+        names: &mut PageNames,
+    ) -> PatternColumns {
         let mut columns = PatternColumns::default();
         for pattern in ranked {
             columns.id.push(pattern.id);
             columns.count.push(pattern.count);
-            columns.expected.push(Number::of(pattern.expected));
-            columns.max_probability.push(Number::of(pattern.max_probability));
-            columns.mean.push(Number::whole(pattern.duration.mean));
-            columns.p50.push(Number::whole(pattern.duration.p50));
-            columns.p99.push(Number::whole(pattern.duration.p99));
-            columns.total.push(Number::whole(pattern.total_time));
+            columns.expected.push(ShortNumber::from_value(pattern.expected));
+            columns.max_probability.push(ShortNumber::from_value(pattern.max_probability));
+            columns.mean.push(ShortNumber::from_whole(pattern.duration.mean));
+            columns.p50.push(ShortNumber::from_whole(pattern.duration.p50));
+            columns.p99.push(ShortNumber::from_whole(pattern.duration.p99));
+            columns.total.push(ShortNumber::from_whole(pattern.total_time));
             columns.hops.push(pattern.hops.len());
-            columns.family.push(report.families.lead(pattern));
-            columns.nodes.push(nodes(pattern, names));
-            columns.ports.push(ports(pattern, names));
+            columns.family.push(report.families.lead_of_pattern(pattern));
+            columns.nodes.push(node_numbers(pattern, names));
+            columns.ports.push(port_numbers(pattern, names));
             let root = pattern.hops.first();
             let asked = root.and_then(|root| root.operation.as_deref());
-            columns.asked.push(asked.map(|name| names.number(name)));
-            columns.errors.push(errors(pattern));
+            columns.asked.push(asked.map(|name| names.intern(name)));
+            columns.errors.push(error_share(pattern));
         }
         if columns.asked.iter().all(Option::is_none) {
             columns.asked.clear();
@@ -182,25 +192,25 @@ impl PatternColumns {
 }
 
 /// Share of the instances whose root failed, where its answer says so.
-fn errors(pattern: &PathPattern) -> Option<Number> {
+fn error_share(pattern: &PathPattern) -> Option<ShortNumber> {
     let root = pattern.hops.first()?;
     let is_answer = |hop: &&Hop| hop.src == root.dst && hop.dst == root.src;
     let outcomes = pattern.hops.iter().rev().filter(is_answer).find_map(|hop| hop.outcomes)?;
-    Some(Number::of(outcomes.error_share))
+    Some(ShortNumber::from_value(outcomes.error_share))
 }
 
-fn nodes(pattern: &PathPattern, names: &mut Names) -> Vec<u32> {
-    let met = label::nodes(&pattern.hops, MAX_NODES);
-    met.into_iter().map(|(name, goes_on)| names.number(name) * 2 + u32::from(goes_on)).collect()
+fn node_numbers(pattern: &PathPattern, names: &mut PageNames) -> Vec<u32> {
+    let met = label::visited_nodes(&pattern.hops, MAX_NODES);
+    met.into_iter().map(|(name, goes_on)| names.intern(name) * 2 + u32::from(goes_on)).collect()
 }
 
-fn ports(pattern: &PathPattern, names: &mut Names) -> Vec<u32> {
+fn port_numbers(pattern: &PathPattern, names: &mut PageNames) -> Vec<u32> {
     let mut ports: Vec<u32> = pattern
         .hops
         .iter()
         .take(MAX_HOPS)
-        .map(|hop| Label::of(hop, label::UNICODE))
-        .map(|label| names.number(&label.behind()))
+        .map(|hop| HopLabel::from_ends(hop, label::UNICODE))
+        .map(|label| names.intern(&label.receiver_suffix()))
         .collect();
     ports.sort_unstable();
     ports.dedup();

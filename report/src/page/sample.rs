@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use analyze::paths::TimedInstance;
 use serde::Serialize;
 
-use message_trace::mixed;
+use message_trace::mix_bits;
 
 /// An instance as users step through it. Times are in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,8 +31,12 @@ pub(crate) struct PageInstance {
 impl PageInstance {
     /// The form of `instance` for the page, with at limit `limit` messages. The trace begins at
     /// `begin`.
-    pub(super) fn of(instance: &TimedInstance<'_>, begin: i64, limit: usize) -> PageInstance {
-        let start = instance.begin().unwrap_or(begin);
+    pub(super) fn from_instance(
+        instance: &TimedInstance<'_>,
+        begin: i64,
+        limit: usize,
+    ) -> PageInstance {
+        let start = instance.begin_time().unwrap_or(begin);
         let since = |time: Option<i64>| time.map(|time| time.saturating_sub(start));
         let hops = || instance.hops.iter().take(limit);
         PageInstance {
@@ -42,14 +46,14 @@ impl PageInstance {
             duration: instance.duration(),
             sent: hops().map(|hop| since(hop.sent)).collect(),
             received: hops().map(|hop| since(hop.received)).collect(),
-            connecting: connecting(instance, limit).collect(),
+            connecting: connection_waits(instance, limit).collect(),
         }
     }
 }
 
 /// The hops, of the first `limit`, before which the sender waited for a connection, each with the
 /// nanoseconds.
-pub(super) fn connecting(
+pub(super) fn connection_waits(
     instance: &TimedInstance<'_>,
     limit: usize,
 ) -> impl Iterator<Item = (u32, i64)> {
@@ -59,16 +63,16 @@ pub(super) fn connecting(
 
 /// A sample of the instances of a pattern.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sample {
+pub(super) struct InstanceSample {
     slowest: Vec<PageInstance>,
     others: Vec<(u64, PageInstance)>,
     /// Instances that are kept whatever they are like.
     kept: Vec<PageInstance>,
 }
 
-impl Sample {
+impl InstanceSample {
     /// Adds an instance if there is room for it. Half of `limit` are the slowest.
-    pub(super) fn add(&mut self, instance: PageInstance, limit: usize) {
+    pub(super) fn add_instance(&mut self, instance: PageInstance, limit: usize) {
         let slow = limit / 2;
         let mut other = Some(instance);
         if slow > 0 {
@@ -84,7 +88,7 @@ impl Sample {
             }
         }
         let Some(instance) = other else { return };
-        let key = key(instance.path);
+        let key = pseudorandom_key(instance.path);
         let place = self.others.partition_point(|(other, _)| *other < key);
         if place < limit - slow {
             self.others.insert(place, (key, instance));
@@ -93,16 +97,16 @@ impl Sample {
     }
 
     /// Whether an instance of that number and duration would be kept.
-    pub(super) fn wants(&self, path: i64, duration: i64, limit: usize) -> bool {
+    pub(super) fn wants_path(&self, path: i64, duration: i64, limit: usize) -> bool {
         let slow = limit / 2;
         self.slowest.len() < slow
             || self.slowest.last().is_some_and(|last| duration > last.duration)
             || self.others.len() < limit - slow
-            || self.others.last().is_some_and(|(key, _)| self::key(path) < *key)
+            || self.others.last().is_some_and(|(key, _)| self::pseudorandom_key(path) < *key)
     }
 
     /// Adds an instance beside those that there is room for.
-    pub(super) fn keep(&mut self, instance: PageInstance) {
+    pub(super) fn keep_instance(&mut self, instance: PageInstance) {
         self.kept.push(instance);
     }
 
@@ -118,8 +122,8 @@ impl Sample {
 }
 
 /// A number that looks random, and is always the same for the same `path`.
-fn key(path: i64) -> u64 {
-    mixed((path as u64).wrapping_add(0x9e37_79b9_7f4a_7c15))
+fn pseudorandom_key(path: i64) -> u64 {
+    mix_bits((path as u64).wrapping_add(0x9e37_79b9_7f4a_7c15))
 }
 
 #[cfg(test)]
@@ -142,11 +146,11 @@ mod tests {
     proptest! {
         #[test]
         fn the_slowest_are_kept(durations in prop::collection::vec(0..50i64, 0..100), limit in 1..20usize) {
-            let mut sample = Sample::default();
+            let mut sample = InstanceSample::default();
             for (path, duration) in durations.iter().enumerate() {
                 let before: Vec<_> = sample.clone().into_instances();
-                let wanted = sample.wants(path as i64, *duration, limit);
-                sample.add(instance(path as i64, *duration), limit);
+                let wanted = sample.wants_path(path as i64, *duration, limit);
+                sample.add_instance(instance(path as i64, *duration), limit);
                 if !wanted {
                     prop_assert_eq!(before, sample.clone().into_instances());
                 }

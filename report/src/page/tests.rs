@@ -1,22 +1,22 @@
 //! The data of the page as a whole, on patterns and instances made by hand.
 
-use analyze::paths::{Outcomes, TimedHop, WhichInstance};
+use analyze::paths::{CallOutcomes, InstanceRow, TimedHop};
 use serde_json::Value;
 
 use super::*;
-use crate::samples;
+use crate::sample_reports;
 
 /// The time at which the trace begins.
 const BEGIN: i64 = 1_700_000_000_000_000_000;
 
 fn report(patterns: &[PathPattern]) -> Report<'_> {
-    Report::new(patterns, crate::Meta { begin: Some(BEGIN), ..samples::meta() })
+    Report::new(patterns, crate::TraceMeta { begin: Some(BEGIN), ..sample_reports::sample_meta() })
 }
 
 /// `number` instances of a pattern. Their delays are the means of the pattern times a factor, which
 /// is a tenth larger each time.
 fn add(builder: &mut PageBuilder<'_>, pattern: &PathPattern, number: i64) {
-    let timing = analyze::paths::timing::Timing::of(pattern);
+    let timing = analyze::paths::timing::PatternTiming::from_pattern(pattern);
     for index in 0..number {
         let factor = 1.0 + index as f64 / 10.0;
         let start = BEGIN + index * 1_000_000_000;
@@ -32,8 +32,8 @@ fn add(builder: &mut PageBuilder<'_>, pattern: &PathPattern, number: i64) {
             is_error: None,
         };
         let hops: Vec<TimedHop> = pattern.hops.iter().enumerate().map(hop).collect();
-        let which = WhichInstance { path: index, pattern: pattern.id, probability: 0.5 };
-        builder.add(&TimedInstance { which, hops: &hops });
+        let which = InstanceRow { path: index, pattern: pattern.id, probability: 0.5 };
+        builder.add_instance(&TimedInstance { which, hops: &hops });
     }
 }
 
@@ -43,13 +43,13 @@ fn json(bytes: &[u8]) -> Value {
 
 #[test]
 fn an_overview_has_all_patterns_by_rank() {
-    let patterns = samples::some();
+    let patterns = sample_reports::small_system();
     let report = report(&patterns);
     let mut builder = PageBuilder::new(&report, &Options::default());
     add(&mut builder, &patterns[0], 3);
     let page = builder.finish().unwrap();
     let overview = json(&page.overview);
-    let ranked = report.ranked(&Options::default());
+    let ranked = report.ranked_patterns(&Options::default());
     let ids: Vec<i64> = ranked.iter().map(|pattern| pattern.id).collect();
     assert_eq!(overview["patterns"]["id"], serde_json::json!(ids));
     assert_eq!(overview["begin"], 1_700_000_000_000i64);
@@ -63,7 +63,7 @@ fn an_overview_has_all_patterns_by_rank() {
         .map(|node| node.as_u64().unwrap() as usize)
         .map(|node| (names[node / 2].as_str().unwrap(), node % 2 == 1))
         .collect();
-    assert_eq!(route, crate::label::nodes(&patterns[1].hops, 9));
+    assert_eq!(route, crate::label::visited_nodes(&patterns[1].hops, 9));
     let series = &overview["series"];
     assert_eq!(
         series["expected"].as_array().unwrap().len(),
@@ -77,7 +77,7 @@ fn an_overview_has_all_patterns_by_rank() {
 
 #[test]
 fn what_is_asked_for_and_how_it_ends_is_told_where_it_is_known() {
-    let mut patterns = [samples::lookup()];
+    let mut patterns = [sample_reports::lookup_pattern()];
     let page = |patterns: &[PathPattern]| {
         let report = report(patterns);
         let mut builder = PageBuilder::new(&report, &Options::default());
@@ -89,7 +89,7 @@ fn what_is_asked_for_and_how_it_ends_is_told_where_it_is_known() {
     assert!(overview["patterns"].get("asked").is_none() && details["hops"].get("errors").is_none());
     let (first, last) = (0, patterns[0].hops.len() - 1);
     patterns[0].hops[first].operation = Some("GET /cart/{}".to_owned());
-    let outcomes = Outcomes { answers: 4, errors: 1, error_share: 0.25 };
+    let outcomes = CallOutcomes { answers: 4, errors: 1, error_share: 0.25 };
     patterns[0].hops[last].outcomes = Some(outcomes);
     let (overview, details) = page(&patterns);
     let name = |number: &Value| overview["names"][number.as_u64().unwrap() as usize].clone();
@@ -102,13 +102,13 @@ fn what_is_asked_for_and_how_it_ends_is_told_where_it_is_known() {
 
 #[test]
 fn holes_say_whose_they_are() {
-    let patterns = samples::some();
+    let patterns = sample_reports::small_system();
     let report = report(&patterns);
     let mut builder = PageBuilder::new(&report, &Options::default());
     let one = |to: &str, messages| OneSided {
         from: "web".to_owned(),
         to: to.to_owned(),
-        protocol: message_trace::Protocol::Tcp,
+        protocol: message_trace::TransportProtocol::Tcp,
         missing: analyze::MissingEnd::Receipt,
         traced: true,
         messages,
@@ -117,7 +117,7 @@ fn holes_say_whose_they_are() {
     };
     let found: Vec<OneSided> =
         (0..300).map(|number| one(&format!("app\u{1b}{number}"), 3)).collect();
-    builder.one_sided(&found);
+    builder.set_one_sided(&found);
     let overview = json(&builder.finish().unwrap().overview);
     // The count is of all pairs, though only some are named; and nothing in a name can harm.
     assert_eq!(overview["one_sided"]["messages"], 900);
@@ -129,7 +129,7 @@ fn holes_say_whose_they_are() {
 
 #[test]
 fn details_have_distributions_and_instances() {
-    let patterns = [samples::lookup()];
+    let patterns = [sample_reports::lookup_pattern()];
     let report = report(&patterns);
     let mut builder = PageBuilder::new(&report, &Options::default());
     add(&mut builder, &patterns[0], 40);
@@ -179,7 +179,7 @@ fn details_have_distributions_and_instances() {
 
 #[test]
 fn what_is_not_in_the_page_counts_over_time_only() {
-    let patterns = samples::some();
+    let patterns = sample_reports::small_system();
     let report = report(&patterns[..1]);
     let mut builder = PageBuilder::new(&report, &Options::default());
     add(&mut builder, &patterns[1], 4);
@@ -191,7 +191,7 @@ fn what_is_not_in_the_page_counts_over_time_only() {
 
 #[test]
 fn long_patterns_and_many_are_bounded() {
-    let long = samples::pipeline(0, 20_000);
+    let long = sample_reports::pipeline_pattern(0, 20_000);
     let report = report(std::slice::from_ref(&long));
     let mut builder = PageBuilder::new(&report, &Options::default());
     add(&mut builder, &long, 3);
@@ -199,20 +199,20 @@ fn long_patterns_and_many_are_bounded() {
     assert!(page.details[0].len() < 1_000_000, "{}", page.details[0].len());
     assert_eq!(json(&page.details[0])[0]["omitted"], 20_000 - MAX_HOPS);
 
-    let many = samples::many(10_000);
+    let many = sample_reports::many_patterns(10_000);
     let report = self::report(&many);
     let mut builder = PageBuilder::new(&report, &Options::default());
     many.iter().for_each(|pattern| add(&mut builder, pattern, 3));
     let page = builder.finish().unwrap();
     assert!(page.overview.len() < 2_000_000, "{}", page.overview.len());
     let mut out = Vec::new();
-    crate::Html.write(&report, &page, &mut out).unwrap();
+    crate::HtmlWriter.write_page(&report, &page, &mut out).unwrap();
     assert!(out.len() < 12_000_000, "{}", out.len());
 }
 
 #[test]
 fn nothing_is_a_page_too() {
-    let report = Report::new(&[], crate::Meta::default());
+    let report = Report::new(&[], crate::TraceMeta::default());
     let page = PageBuilder::new(&report, &Options::default()).finish().unwrap();
     assert!(page.details.is_empty());
     assert_eq!(json(&page.overview)["begin"], Value::Null);

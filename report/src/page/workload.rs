@@ -7,13 +7,13 @@ mod spent;
 #[cfg(test)]
 mod tests;
 
-use message_trace::units::printable;
+use message_trace::units::to_printable;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
-use workload::analysis::Answer;
-use workload::model::{Cluster, Errors, Model};
+use workload::analysis::WorkloadReport;
+use workload::model::{DemandErrors, RequestCluster, WorkloadModel};
 
-use super::number::Number;
+use super::number::ShortNumber;
 use crate::tuning::{MAX_CLUSTER_NAMES, MAX_CLUSTERS, MAX_EXAMPLE_REQUESTS, MAX_UNUSUAL};
 pub use example::ExampleRequest;
 
@@ -23,7 +23,7 @@ pub struct PageWorkload {
     requests: u64,
     /// Processor time of the processes that served requests, and the share that was charged.
     processor: Option<i64>,
-    charged: Option<Number>,
+    charged: Option<ShortNumber>,
     error: PageErrors,
     clusters: Vec<PageCluster>,
     /// Numbers of clusters that are left out, and of their requests.
@@ -39,15 +39,15 @@ pub struct PageWorkload {
 /// The error of the model: shares, null where nothing was demanded.
 #[derive(Debug, Serialize)]
 struct PageErrors {
-    processor: Option<Number>,
-    disk: Option<Number>,
-    network: Option<Number>,
+    processor: Option<ShortNumber>,
+    disk: Option<ShortNumber>,
+    network: Option<ShortNumber>,
 }
 
 #[derive(Debug, Serialize)]
 struct PageCluster {
     requests: u64,
-    share: Number,
+    share: ShortNumber,
     /// The most frequent names of its requests, each with its number.
     names: Vec<(String, u64)>,
     /// How many further names there are.
@@ -62,7 +62,7 @@ struct PageCluster {
     /// The number of the request that stands for it.
     representative: u64,
     /// The distance of the nearest other cluster, in those of equal requests.
-    separation: Option<Number>,
+    separation: Option<ShortNumber>,
 }
 
 #[derive(Debug, Serialize)]
@@ -75,7 +75,7 @@ struct PageUnusual {
 impl PageWorkload {
     /// The numbers of the requests that a page shows as examples: those that stand for the largest
     /// clusters, and the most unusual ones.
-    pub fn wanted(model: &Model) -> FxHashSet<u64> {
+    pub fn wanted_requests(model: &WorkloadModel) -> FxHashSet<u64> {
         let clusters = model.clusters.iter().take(MAX_CLUSTERS).map(|of| of.representative);
         let unusual = model.unusual.iter().take(MAX_UNUSUAL).map(|of| of.request);
         // Of each as many as there is room for, in turn.
@@ -84,17 +84,31 @@ impl PageWorkload {
     }
 
     /// What `answer` says, with these requests as examples. `command` shows all of it.
-    pub fn of(answer: &Answer, examples: Vec<ExampleRequest>, command: String) -> PageWorkload {
+    pub fn from_report(
+        answer: &WorkloadReport,
+        examples: Vec<ExampleRequest>,
+        command: String,
+    ) -> PageWorkload {
         let model = &answer.model;
         let left = model.clusters.get(MAX_CLUSTERS..).unwrap_or_default();
         PageWorkload {
             requests: model.requests,
             processor: answer.processor.map(|time| time.relevant_ns),
-            charged: answer.charged_share.map(Number::of),
-            error: PageErrors::of(&model.error.representative),
-            clusters: model.clusters.iter().take(MAX_CLUSTERS).map(PageCluster::of).collect(),
+            charged: answer.charged_share.map(ShortNumber::from_value),
+            error: PageErrors::from_errors(&model.error.representative),
+            clusters: model
+                .clusters
+                .iter()
+                .take(MAX_CLUSTERS)
+                .map(PageCluster::from_cluster)
+                .collect(),
             left: [left.len() as u64, left.iter().map(|of| of.requests).sum()],
-            unusual: model.unusual.iter().take(MAX_UNUSUAL).map(PageUnusual::of).collect(),
+            unusual: model
+                .unusual
+                .iter()
+                .take(MAX_UNUSUAL)
+                .map(PageUnusual::from_unusual)
+                .collect(),
             unusual_left: model.unusual.len().saturating_sub(MAX_UNUSUAL),
             examples,
             command,
@@ -103,44 +117,44 @@ impl PageWorkload {
 }
 
 impl PageErrors {
-    fn of(errors: &Errors) -> PageErrors {
+    fn from_errors(errors: &DemandErrors) -> PageErrors {
         PageErrors {
-            processor: errors.processor.map(Number::of),
-            disk: errors.disk.map(Number::of),
-            network: errors.network.map(Number::of),
+            processor: errors.processor.map(ShortNumber::from_value),
+            disk: errors.disk.map(ShortNumber::from_value),
+            network: errors.network.map(ShortNumber::from_value),
         }
     }
 }
 
 impl PageCluster {
-    fn of(cluster: &Cluster) -> PageCluster {
+    fn from_cluster(cluster: &RequestCluster) -> PageCluster {
         let names = cluster.names.iter().take(MAX_CLUSTER_NAMES);
         let demands = &cluster.demands;
         PageCluster {
             requests: cluster.requests,
-            share: Number::of(cluster.share),
-            names: names.map(|of| (printable(&of.name), of.requests)).collect(),
+            share: ShortNumber::from_value(cluster.share),
+            names: names.map(|of| (to_printable(&of.name), of.requests)).collect(),
             more_names: cluster.names.len().saturating_sub(MAX_CLUSTER_NAMES),
             time: cluster.duration_ns,
             range: [cluster.durations_ns.0, cluster.durations_ns.1],
-            spent: spent::times(demands.processor_ns, &cluster.waits),
+            spent: spent::times_by_resource(demands.processor_ns, &cluster.waits),
             bytes: [
                 demands.disk_read_bytes + demands.disk_written_bytes,
                 demands.sent_bytes,
                 demands.received_bytes,
             ],
             representative: cluster.representative,
-            separation: cluster.separation.map(Number::of),
+            separation: cluster.separation.map(ShortNumber::from_value),
         }
     }
 }
 
 impl PageUnusual {
-    fn of(unusual: &workload::unusual::Unusual) -> PageUnusual {
+    fn from_unusual(unusual: &workload::unusual::UnusualRequest) -> PageUnusual {
         PageUnusual {
             request: unusual.request,
-            name: printable(&unusual.name),
-            what: printable(&unusual.what),
+            name: to_printable(&unusual.name),
+            what: to_printable(&unusual.what),
         }
     }
 }

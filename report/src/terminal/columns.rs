@@ -1,14 +1,14 @@
 //! The columns of the trees: as narrow as their contents allow, the same for all patterns, and with
 //! less detail on a narrow screen.
 
-use analyze::paths::timing::{Timing, is_noticeable};
+use analyze::paths::timing::{PatternTiming, is_noticeable};
 use analyze::paths::{Hop, PathPattern};
-use message_trace::stats::Summary;
-use message_trace::units::duration;
+use message_trace::stats::DelaySummary;
+use message_trace::units::format_duration;
 
-use super::screen::Screen;
-use crate::label::Label;
-use crate::tree::{self, Line};
+use super::screen::TerminalScreen;
+use crate::label::HopLabel;
+use crate::tree::{self, HopLine};
 /// Minimum number of characters for the tree. Below it medians, and then 99th percentiles, are left
 /// out.
 const SCARCE_LABEL: usize = 26;
@@ -24,7 +24,7 @@ pub(super) const BAR: usize = 8;
 
 /// The columns, as the number of characters before them and their width.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Columns {
+pub(super) struct TreeColumns {
     /// The number of characters for the tree with its labels.
     pub(super) label: usize,
     /// The number of characters of one delay, with a blank before it.
@@ -40,8 +40,8 @@ pub(super) struct Columns {
     pub(super) errors: bool,
 }
 
-impl Columns {
-    pub(super) fn of(patterns: &[&PathPattern], screen: &Screen) -> Columns {
+impl TreeColumns {
+    pub(super) fn from_patterns(patterns: &[&PathPattern], screen: &TerminalScreen) -> TreeColumns {
         let hops = || patterns.iter().flat_map(|pattern| &pattern.hops);
         let delay = hops().map(|hop| widest_delay(hop, screen)).max().unwrap_or(0).max(6) + 1;
         let wanted = patterns.iter().map(|pattern| widest_line(pattern, screen)).max().unwrap_or(0);
@@ -50,8 +50,8 @@ impl Columns {
             hops.any(|hop| is_noticeable(hop, pattern))
         });
         let errors = hops().any(|hop| hop.outcomes.is_some_and(|of| of.errors > 0));
-        let mut columns = Columns { label: 0, delay, delays: 3, bars: true, connects, errors };
-        let left = |columns: &Columns| screen.width.saturating_sub(columns.end());
+        let mut columns = TreeColumns { label: 0, delay, delays: 3, bars: true, connects, errors };
+        let left = |columns: &TreeColumns| screen.width.saturating_sub(columns.total_end());
         if left(&columns) < wanted.min(40) {
             columns.bars = false;
         }
@@ -98,12 +98,12 @@ impl Columns {
     }
 
     /// The column after everything: a bar and the mark of the critical hop.
-    fn end(&self) -> usize {
+    fn total_end(&self) -> usize {
         self.share_end() + if self.bars { BAR + 1 } else { 0 } + 2
     }
 
     /// The delays of a summary that are shown.
-    pub(super) fn shown(&self, summary: &Summary) -> Vec<f64> {
+    pub(super) fn shown_delays(&self, summary: &DelaySummary) -> Vec<f64> {
         match self.delays {
             1 => vec![summary.mean],
             2 => vec![summary.mean, summary.p99],
@@ -112,7 +112,7 @@ impl Columns {
     }
 
     /// The names of the delays that are shown.
-    pub(super) fn names(&self) -> &'static [&'static str] {
+    pub(super) fn delay_names(&self) -> &'static [&'static str] {
         match self.delays {
             1 => &["mean"],
             2 => &["mean", "p99"],
@@ -121,25 +121,30 @@ impl Columns {
     }
 }
 
-fn widest_delay(hop: &Hop, screen: &Screen) -> usize {
+fn widest_delay(hop: &Hop, screen: &TerminalScreen) -> usize {
     let connect = hop.connect.map(|connect| connect.delay);
     [&hop.node, &hop.network, &hop.untraced, &connect]
         .into_iter()
         .flatten()
         .flat_map(|summary| [summary.mean, summary.p50, summary.p99])
-        .map(|delay| duration(delay).compact(!screen.unicode).chars().count())
+        .map(|delay| format_duration(delay).compact(!screen.unicode).chars().count())
         .max()
         .unwrap_or(0)
 }
 
-fn widest_line(pattern: &PathPattern, screen: &Screen) -> usize {
-    let width =
-        |line: &Line| indent(line) + Label::of(&pattern.hops[line.hop], screen.signs).width();
-    tree::lines(&pattern.hops, &Timing::of(pattern)).iter().map(width).max().unwrap_or(0)
+fn widest_line(pattern: &PathPattern, screen: &TerminalScreen) -> usize {
+    let width = |line: &HopLine| {
+        label_indent(line) + HopLabel::from_ends(&pattern.hops[line.hop], screen.signs).width()
+    };
+    tree::tree_lines(&pattern.hops, &PatternTiming::from_pattern(pattern))
+        .iter()
+        .map(width)
+        .max()
+        .unwrap_or(0)
 }
 
 /// The number of characters before the label of `line`: two for each chain, two for its own mark,
 /// two for each call.
-pub(super) fn indent(line: &Line) -> usize {
+pub(super) fn label_indent(line: &HopLine) -> usize {
     2 * line.guides.len() + 2 + 2 * line.calls
 }

@@ -1,44 +1,54 @@
 //! Tables of delays, against files that a person has looked at.
 
-use crate::{DelayReport, DelaysBy, Meta, Options, SortKey, Terminal, samples};
+use crate::{DelayReport, DelaysBy, Options, SortKey, TerminalWriter, TraceMeta, sample_reports};
 use test_support::assert_golden;
 use test_support::golden::assert_fits;
 
-fn written(table: &DelaysBy, meta: Meta, options: &Options) -> String {
+fn written_text(table: &DelaysBy, meta: TraceMeta, options: &Options) -> String {
     let mut out = Vec::new();
-    Terminal.write_delays(&DelayReport { table, meta }, options, &mut out).unwrap();
+    TerminalWriter.write_delays(&DelayReport { table, meta }, options, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
 #[test]
 fn nodes() {
-    let (nodes, _) = samples::delays();
-    let text = written(&nodes, samples::meta(), &Options { width: 120, ..Options::default() });
+    let (nodes, _) = sample_reports::sample_delays();
+    let text = written_text(
+        &nodes,
+        sample_reports::sample_meta(),
+        &Options { width: 120, ..Options::default() },
+    );
     assert_fits(&text, 120);
     assert_golden!("nodes.txt", &text);
 }
 
 #[test]
 fn hops_by_mean() {
-    let (_, hops) = samples::delays();
+    let (_, hops) = sample_reports::sample_delays();
     let options = Options { width: 100, sort: SortKey::Mean, limit: Some(3), ..Options::default() };
-    let text = written(&hops, samples::meta(), &options);
+    let text = written_text(&hops, sample_reports::sample_meta(), &options);
     assert_fits(&text, 100);
     assert_golden!("hops.txt", &text);
 }
 
 #[test]
 fn on_a_narrow_screen_in_ascii() {
-    let (nodes, hops) = samples::delays();
+    let (nodes, hops) = sample_reports::sample_delays();
     let options = Options { width: 60, unicode: false, ..Options::default() };
-    let text = [&nodes, &hops].map(|table| written(table, samples::meta(), &options)).concat();
+    let text = [&nodes, &hops]
+        .map(|table| written_text(table, sample_reports::sample_meta(), &options))
+        .concat();
     assert_fits(&text, 60);
     assert!(text.is_ascii(), "{text}");
     assert_golden!("delays-ascii.txt", &text);
     for width in [40, 47, 53, 71, 80, 90, 200] {
         for table in [&nodes, &hops] {
             assert_fits(
-                &written(table, samples::meta(), &Options { width, ..Options::default() }),
+                &written_text(
+                    table,
+                    sample_reports::sample_meta(),
+                    &Options { width, ..Options::default() },
+                ),
                 width,
             );
         }
@@ -47,10 +57,13 @@ fn on_a_narrow_screen_in_ascii() {
 
 #[test]
 fn colour_changes_nothing_else() {
-    let (nodes, _) = samples::delays();
-    let plain = written(&nodes, samples::meta(), &Options::default());
-    let mut coloured =
-        written(&nodes, samples::meta(), &Options { color: true, ..Options::default() });
+    let (nodes, _) = sample_reports::sample_delays();
+    let plain = written_text(&nodes, sample_reports::sample_meta(), &Options::default());
+    let mut coloured = written_text(
+        &nodes,
+        sample_reports::sample_meta(),
+        &Options { color: true, ..Options::default() },
+    );
     assert!(coloured.contains('\u{1b}'));
     while let Some(start) = coloured.find('\u{1b}') {
         let end = start + coloured[start..].find('m').unwrap();
@@ -61,9 +74,13 @@ fn colour_changes_nothing_else() {
 
 #[test]
 fn each_key_ranks_and_what_was_not_measured_comes_last() {
-    let (_, hops) = samples::delays();
+    let (_, hops) = sample_reports::sample_delays();
     let first = |sort| {
-        let text = written(&hops, samples::meta(), &Options { sort, ..Options::default() });
+        let text = written_text(
+            &hops,
+            sample_reports::sample_meta(),
+            &Options { sort, ..Options::default() },
+        );
         let lines: Vec<String> =
             text.lines().skip_while(|line| !line.starts_with("hop")).map(str::to_owned).collect();
         (lines[1].clone(), lines[4].clone())
@@ -89,6 +106,6 @@ fn nothing_found() {
         expected: 0.0,
         total_time: 0.0,
     };
-    let text = written(&DelaysBy::Node(table), Meta::default(), &Options::default());
+    let text = written_text(&DelaysBy::Node(table), TraceMeta::default(), &Options::default());
     assert!(text.contains("No path was found."), "{text}");
 }

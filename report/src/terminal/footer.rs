@@ -3,57 +3,63 @@
 use std::io::{self, Write};
 
 use analyze::paths::PathPattern;
-use message_trace::units::{percent, plural, printable};
+use message_trace::units::{count_noun, format_percent, to_printable};
 
-use super::paint::Role;
-use super::screen::Screen;
-use crate::families::Family;
-use crate::summary::{Meta, Report};
+use super::paint::TextRole;
+use super::screen::TerminalScreen;
+use crate::families::PatternFamily;
+use crate::summary::{Report, TraceMeta};
 
-impl Screen {
+impl TerminalScreen {
     /// Writes what was left out, what the signs mean, and what to do next.
-    pub(super) fn footer(
+    pub(super) fn write_footer(
         &self,
         report: &Report<'_>,
-        families: &[Family<'_>],
+        families: &[PatternFamily<'_>],
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let ranked: Vec<&PathPattern> = families.iter().flat_map(Family::patterns).collect();
+        let ranked: Vec<&PathPattern> = families.iter().flat_map(PatternFamily::patterns).collect();
         let hidden = report.pattern_count() - ranked.len() as u64;
         if hidden > 0 {
-            let shown: f64 = ranked.iter().map(|pattern| report.share(pattern)).sum();
+            let shown: f64 = ranked.iter().map(|pattern| report.share_of_time(pattern)).sum();
             writeln!(out)?;
-            let mut row = self.row();
-            row.push(Role::Dim, &format!("{} not shown", plural(hidden, "pattern", "patterns")));
-            row.items([(Role::Dim, format!("{} of time", percent((1.0 - shown).max(0.0))))]);
+            let mut row = self.new_row();
+            row.push_text(
+                TextRole::Dim,
+                &format!("{} not shown", count_noun(hidden, "pattern", "patterns")),
+            );
+            row.push_items([(
+                TextRole::Dim,
+                format!("{} of time", format_percent((1.0 - shown).max(0.0))),
+            )]);
             row.finish(out)?;
         }
-        let is_untraced = |family: &Family<'_>| {
+        let is_untraced = |family: &PatternFamily<'_>| {
             family.lead.hops.iter().any(|hop| !hop.src_traced || !hop.dst_traced)
         };
-        self.end(&report.meta, families.iter().any(is_untraced), out)
+        self.write_end(&report.meta, families.iter().any(is_untraced), out)
     }
 
     /// Writes what the sign of untraced nodes means, if there is one, and what to do next.
-    pub(super) fn end(
+    pub(super) fn write_end(
         &self,
-        meta: &Meta,
+        meta: &TraceMeta,
         is_untraced: bool,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         if is_untraced {
             writeln!(out)?;
-            let mut row = self.row();
+            let mut row = self.new_row();
             let legend = "not traced: its own delay and that of its network are one number";
-            row.push(Role::Untraced, self.signs.untraced);
-            row.words(Role::Plain, legend);
+            row.push_text(TextRole::Untraced, self.signs.untraced);
+            row.push_words(TextRole::Plain, legend);
             row.finish(out)?;
         }
         for (index, step) in meta.next_steps.iter().enumerate() {
             if index == 0 {
                 writeln!(out)?;
             }
-            writeln!(out, "{}", printable(step))?;
+            writeln!(out, "{}", to_printable(step))?;
         }
         Ok(())
     }

@@ -2,64 +2,72 @@
 
 use std::io::{self, Write};
 
-use message_trace::units::{count, duration, expected, plural, printable};
+use message_trace::units::{
+    count_noun, format_count, format_duration, format_expected, to_printable,
+};
 
-use super::paint::Role;
-use super::screen::Screen;
+use super::paint::TextRole;
+use super::screen::TerminalScreen;
 use crate::options::Options;
-use crate::summary::{Meta, Report, RequestCounts};
+use crate::summary::{Report, RequestCounts, TraceMeta};
 
-impl Screen {
+impl TerminalScreen {
     /// Writes the trace, the number of paths, and what was not seen.
-    pub(super) fn header(
+    pub(super) fn write_header(
         &self,
         report: &Report<'_>,
         options: &Options,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        self.trace(&report.meta, out)?;
-        let mut row = self.row();
-        row.push(Role::Strong, &plural(report.pattern_count(), "path pattern", "path patterns"));
-        row.items([
-            (Role::Plain, plural(report.instances(), "instance", "instances")),
-            (Role::Plain, format!("{} expected to be real", expected(report.meta.expected_paths))),
-            (Role::Plain, format!("ranked by {}", self.plain(options.sort.label()))),
+        self.write_trace(&report.meta, out)?;
+        let mut row = self.new_row();
+        row.push_text(
+            TextRole::Strong,
+            &count_noun(report.pattern_count(), "path pattern", "path patterns"),
+        );
+        row.push_items([
+            (TextRole::Plain, count_noun(report.instance_count(), "instance", "instances")),
+            (
+                TextRole::Plain,
+                format!("{} expected to be real", format_expected(report.meta.expected_paths)),
+            ),
+            (TextRole::Plain, format!("ranked by {}", self.plain_label(options.sort.label()))),
         ]);
         row.finish(out)?;
-        self.limits(&report.meta, out)?;
+        self.write_limits(&report.meta, out)?;
         if report.patterns.is_empty() {
-            self.nothing(&report.meta, out)?;
+            self.write_no_paths(&report.meta, out)?;
         }
         Ok(())
     }
 
     /// Writes the trace in a few numbers.
-    pub(super) fn trace(&self, meta: &Meta, out: &mut dyn Write) -> io::Result<()> {
-        let mut row = self.row();
-        row.push(Role::Strong, &printable(&meta.source));
+    pub(super) fn write_trace(&self, meta: &TraceMeta, out: &mut dyn Write) -> io::Result<()> {
+        let mut row = self.new_row();
+        row.push_text(TextRole::Strong, &to_printable(&meta.source));
         let (amount, of) = match meta.requests {
             None => (
-                plural(meta.messages, "message", "messages"),
-                plural(meta.processes, "process", "processes"),
+                count_noun(meta.messages, "message", "messages"),
+                count_noun(meta.processes, "process", "processes"),
             ),
             Some(RequestCounts { requests, steps }) => {
-                let requests = plural(requests, "request", "requests");
-                (format!("{} of {requests}", plural(steps, "step", "steps")), String::new())
+                let requests = count_noun(requests, "request", "requests");
+                (format!("{} of {requests}", count_noun(steps, "step", "steps")), String::new())
             }
         };
         // The hosts of spans need not be known.
         let hosts = match (meta.hosts, meta.requests) {
             (0, Some(_)) => String::new(),
-            (hosts, _) => plural(hosts, "host", "hosts"),
+            (hosts, _) => count_noun(hosts, "host", "hosts"),
         };
-        row.items([
-            (Role::Plain, amount),
-            (Role::Plain, of),
-            (Role::Plain, hosts),
+        row.push_items([
+            (TextRole::Plain, amount),
+            (TextRole::Plain, of),
+            (TextRole::Plain, hosts),
             (
-                Role::Plain,
+                TextRole::Plain,
                 if meta.span > 0 {
-                    format!("over {}", self.text(duration(meta.span as f64)))
+                    format!("over {}", self.duration_text(format_duration(meta.span as f64)))
                 } else {
                     String::new()
                 },
@@ -67,46 +75,56 @@ impl Screen {
         ]);
         row.finish(out)?;
         if let Some(other) = &meta.other {
-            let mut row = self.row();
-            row.push(Role::Plain, &printable(other));
+            let mut row = self.new_row();
+            row.push_text(TextRole::Plain, &to_printable(other));
             row.finish(out)?;
         }
         Ok(())
     }
 
     /// Writes the filter, and what was not seen.
-    pub(super) fn limits(&self, meta: &Meta, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn write_limits(&self, meta: &TraceMeta, out: &mut dyn Write) -> io::Result<()> {
         if let Some(filtered) = &meta.filtered {
-            let mut row = self.row();
-            row.push(Role::Warn, "only:");
-            row.items(filtered.words().into_iter().map(|word| (Role::Warn, printable(&word))));
-            row.items([(
-                Role::Warn,
+            let mut row = self.new_row();
+            row.push_text(TextRole::Warn, "only:");
+            row.push_items(
+                filtered
+                    .condition_words()
+                    .into_iter()
+                    .map(|word| (TextRole::Warn, to_printable(&word))),
+            );
+            row.push_items([(
+                TextRole::Warn,
                 format!(
                     "of {} in {}",
-                    plural(filtered.of_instances, "instance", "instances"),
-                    plural(filtered.of_patterns, "pattern", "patterns")
+                    count_noun(filtered.of_instances, "instance", "instances"),
+                    count_noun(filtered.of_patterns, "pattern", "patterns")
                 ),
             )]);
             row.finish(out)?;
         }
-        let notes: Vec<(Role, String)> = meta
+        let notes: Vec<(TextRole, String)> = meta
             .notes
             .iter()
             .filter(|note| note.count > 0)
-            .map(|note| (Role::Warn, format!("{} {}", count(note.count), printable(&note.label))))
+            .map(|note| {
+                (
+                    TextRole::Warn,
+                    format!("{} {}", format_count(note.count), to_printable(&note.label)),
+                )
+            })
             .collect();
         if !notes.is_empty() {
-            let mut row = self.row();
-            row.push(Role::Warn, "not seen:");
-            row.items(notes);
+            let mut row = self.new_row();
+            row.push_text(TextRole::Warn, "not seen:");
+            row.push_items(notes);
             row.finish(out)?;
         }
         Ok(())
     }
 
     /// Writes that there is nothing to show.
-    pub(super) fn nothing(&self, meta: &Meta, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn write_no_paths(&self, meta: &TraceMeta, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         match meta.filtered {
             Some(_) => writeln!(out, "No path is left of what was asked for."),

@@ -4,11 +4,11 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use message_trace::units::printable;
+use message_trace::units::to_printable;
 
 /// The role of a piece of text, which decides about its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum TextRole {
     Plain,
     /// The text that the eye shall find first.
     Strong,
@@ -22,22 +22,22 @@ pub(super) enum Role {
     Warn,
 }
 
-impl Role {
+impl TextRole {
     fn style(self) -> Style {
         match self {
-            Role::Plain => Style::new(),
-            Role::Strong => Style::new().bold(),
-            Role::Dim => Style::new().dimmed(),
-            Role::Critical => AnsiColor::Red.on_default().bold(),
-            Role::Untraced => AnsiColor::Magenta.on_default(),
-            Role::Warn => AnsiColor::Yellow.on_default(),
+            TextRole::Plain => Style::new(),
+            TextRole::Strong => Style::new().bold(),
+            TextRole::Dim => Style::new().dimmed(),
+            TextRole::Critical => AnsiColor::Red.on_default().bold(),
+            TextRole::Untraced => AnsiColor::Magenta.on_default(),
+            TextRole::Warn => AnsiColor::Yellow.on_default(),
         }
     }
 }
 
 /// A line, which becomes several if its items do not fit.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct PaintedRow {
     text: String,
     color: bool,
     /// Maximum number of columns of a line.
@@ -48,14 +48,14 @@ pub(super) struct Row {
     blanks: usize,
 }
 
-impl Row {
-    pub(super) fn new(color: bool, limit: usize) -> Row {
-        Row { text: String::new(), color, limit, column: 0, blanks: 0 }
+impl PaintedRow {
+    pub(super) fn new(color: bool, limit: usize) -> PaintedRow {
+        PaintedRow { text: String::new(), color, limit, column: 0, blanks: 0 }
     }
 
     /// Adds `text`. What is not printable in it is replaced: the styles of a line are its own.
-    pub(super) fn push(&mut self, role: Role, text: &str) {
-        let text = &printable(text);
+    pub(super) fn push_text(&mut self, role: TextRole, text: &str) {
+        let text = &to_printable(text);
         if text.is_empty() {
             return;
         }
@@ -78,26 +78,26 @@ impl Row {
     }
 
     /// Adds `text` so that it ends before `column`.
-    pub(super) fn right(&mut self, role: Role, text: &str, column: usize) {
+    pub(super) fn push_right(&mut self, role: TextRole, text: &str, column: usize) {
         self.pad_to(column.saturating_sub(text.chars().count()));
-        self.push(role, text);
+        self.push_text(role, text);
     }
 
     /// Adds `items` two blanks apart, on new lines where they do not fit.
-    pub(super) fn items(&mut self, items: impl IntoIterator<Item = (Role, String)>) {
+    pub(super) fn push_items(&mut self, items: impl IntoIterator<Item = (TextRole, String)>) {
         for (role, item) in items {
-            self.separated(2, role, &item);
+            self.push_separated(2, role, &item);
         }
     }
 
     /// Adds the words of `text`, on new lines where they do not fit.
-    pub(super) fn words(&mut self, role: Role, text: &str) {
+    pub(super) fn push_words(&mut self, role: TextRole, text: &str) {
         for word in text.split(' ') {
-            self.separated(1, role, word);
+            self.push_separated(1, role, word);
         }
     }
 
-    fn separated(&mut self, blanks: usize, role: Role, text: &str) {
+    fn push_separated(&mut self, blanks: usize, role: TextRole, text: &str) {
         if text.is_empty() {
             return;
         }
@@ -108,7 +108,7 @@ impl Row {
         } else if self.column > 0 {
             self.pad_to(self.column + blanks);
         }
-        self.push(role, text);
+        self.push_text(role, text);
     }
 
     /// Writes the line.
@@ -121,7 +121,7 @@ impl Row {
 mod tests {
     use super::*;
 
-    fn text(row: Row) -> String {
+    fn text(row: PaintedRow) -> String {
         let mut out = Vec::new();
         row.finish(&mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -129,18 +129,18 @@ mod tests {
 
     #[test]
     fn lines_break_between_items_and_end_without_blanks() {
-        let mut row = Row::new(false, 12);
-        row.push(Role::Strong, "one");
-        row.items(["two", "three", "four"].map(|item| (Role::Plain, item.to_owned())));
+        let mut row = PaintedRow::new(false, 12);
+        row.push_text(TextRole::Strong, "one");
+        row.push_items(["two", "three", "four"].map(|item| (TextRole::Plain, item.to_owned())));
         row.pad_to(40);
         assert_eq!(text(row), "one  two\n    three\n    four\n");
     }
 
     #[test]
     fn colours_take_no_room() {
-        let mut row = Row::new(true, 80);
-        row.push(Role::Critical, "x");
-        row.right(Role::Plain, "y", 4);
+        let mut row = PaintedRow::new(true, 80);
+        row.push_text(TextRole::Critical, "x");
+        row.push_right(TextRole::Plain, "y", 4);
         assert_eq!(text(row), "\u{1b}[1m\u{1b}[31mx\u{1b}[0m  y\n");
     }
 }

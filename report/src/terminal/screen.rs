@@ -1,24 +1,24 @@
 //! The screen that the report is written for: its width, and the characters that it can show.
 
-use message_trace::units::Duration;
+use message_trace::units::FormattedDuration;
 
-use super::paint::Row;
-use crate::label::{ASCII, Signs, UNICODE};
+use super::paint::PaintedRow;
+use crate::label::{ASCII, LabelSigns, UNICODE};
 use crate::options::Options;
 
 /// The screen.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Screen {
+pub(super) struct TerminalScreen {
     pub(super) width: usize,
     pub(super) color: bool,
     pub(super) unicode: bool,
-    pub(super) signs: Signs,
+    pub(super) signs: LabelSigns,
 }
 
-impl Screen {
-    pub(super) fn new(options: &Options) -> Screen {
+impl TerminalScreen {
+    pub(super) fn new(options: &Options) -> TerminalScreen {
         let signs = if options.unicode { UNICODE } else { ASCII };
-        Screen {
+        TerminalScreen {
             width: options.width.max(40),
             color: options.color,
             unicode: options.unicode,
@@ -27,17 +27,17 @@ impl Screen {
     }
 
     /// An empty line.
-    pub(super) fn row(&self) -> Row {
-        Row::new(self.color, self.width)
+    pub(super) fn new_row(&self) -> PaintedRow {
+        PaintedRow::new(self.color, self.width)
     }
 
     /// A duration without a blank.
-    pub(super) fn text(&self, duration: Duration) -> String {
+    pub(super) fn duration_text(&self, duration: FormattedDuration) -> String {
         duration.compact(!self.unicode)
     }
 
     /// `label` in characters that the screen can show.
-    pub(super) fn plain(&self, label: &str) -> String {
+    pub(super) fn plain_label(&self, label: &str) -> String {
         if self.unicode { label.to_owned() } else { label.replace('√', "sqrt ") }
     }
 }

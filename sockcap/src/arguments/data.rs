@@ -8,14 +8,14 @@ use message_trace::DataDir;
 use crate::tuning::DEFAULT_DIRECTORY;
 
 #[derive(Debug, Args)]
-pub(crate) struct Data {
+pub(crate) struct DataArguments {
     /// The data directory
     #[arg(short = 'd', long = "data", value_name = "DIR", default_value = DEFAULT_DIRECTORY)]
     directory: PathBuf,
 }
 
-impl Data {
-    pub(crate) fn dir(&self) -> DataDir {
+impl DataArguments {
+    pub(crate) fn data_dir(&self) -> DataDir {
         DataDir::new(&self.directory)
     }
 }

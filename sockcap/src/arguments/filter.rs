@@ -2,23 +2,23 @@
 
 use clap::Args;
 
-use super::offers::{nodes, operations, patterns};
-use super::values::{Moment, moment, share};
+use super::completion_candidates::{node_candidates, operation_candidates, pattern_candidates};
+use super::values::{TraceMoment, parse_moment, parse_share};
 
 /// Which paths are shown.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Filters")]
-pub(crate) struct Filter {
+pub(crate) struct FilterArguments {
     /// Only patterns with a node whose name has this in it, at either end of a hop; given several
     /// times, all of them must be there
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new(), add = nodes())]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new(), add = node_candidates())]
     pub(crate) through: Vec<String>,
     /// Only patterns with a message that asks for or tells just this, as 'GET /cart/{}'; given
     /// several times, all of them must be there (recorded with --protocols)
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new(), add = operations())]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new(), add = operation_candidates())]
     pub(crate) operation: Vec<String>,
     /// Only the pattern that the report calls #N; may be given several times
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..), add = patterns())]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..), add = pattern_candidates())]
     pub(crate) pattern: Vec<i64>,
     /// Only the pattern that the report calls #N and those like it: the same hops in other numbers
     /// or orders, which are one line otherwise
@@ -26,13 +26,13 @@ pub(crate) struct Filter {
     pub(crate) alike: Vec<i64>,
     /// Only paths that begin at this time or later: seconds since the trace's beginning (12.5), a
     /// time span since then (200ms, 1m30s), or a time of day (2026-11-22T15:04:05Z)
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    pub(crate) from: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = parse_moment)]
+    pub(crate) from: Option<TraceMoment>,
     /// Only paths that begin before this time, written like that of --from
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    pub(crate) to: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = parse_moment)]
+    pub(crate) to: Option<TraceMoment>,
     /// Only path instances that are at least this likely, from 0 to 1
-    #[arg(long, value_name = "P", value_parser = share)]
+    #[arg(long, value_name = "P", value_parser = parse_share)]
     pub(crate) min_confidence: Option<f64>,
     /// Only path instances in which an answer tells of an error of who gives it (recorded with
     /// --protocols)
@@ -40,10 +40,19 @@ pub(crate) struct Filter {
     pub(crate) errors: bool,
 }
 
-impl Filter {
+impl FilterArguments {
     /// Whether the user filters nothing.
     pub(crate) fn is_empty(&self) -> bool {
-        let Filter { through, operation, pattern, alike, from, to, min_confidence, errors } = self;
+        let FilterArguments {
+            through,
+            operation,
+            pattern,
+            alike,
+            from,
+            to,
+            min_confidence,
+            errors,
+        } = self;
         let no_names = [through, operation].into_iter().all(Vec::is_empty);
         let no_numbers = [pattern, alike].into_iter().all(Vec::is_empty);
         let no_times = from.is_none() && to.is_none();

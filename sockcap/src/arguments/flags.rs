@@ -6,17 +6,17 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, ValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
-use registry::{AnyFlag, Choice, Given, Offer, Spec, Values};
+use registry::{AnyFlag, FlagChoice, FlagSpec, FlagValues, ValueOffer, ValueSyntax};
 
-use super::offers;
+use super::completion_candidates;
 
 /// The flag as the command line has it.
-pub(crate) fn argument(flag: &'static dyn AnyFlag) -> Arg {
+pub(crate) fn clap_argument(flag: &'static dyn AnyFlag) -> Arg {
     let spec = flag.spec();
     let mut argument = Arg::new(spec.long)
         .long(spec.long)
         .help(spec.help)
-        .action(action(spec))
+        .action(clap_action(spec))
         .conflicts_with_all(spec.conflicts.iter().copied());
     for other in spec.requires {
         argument = argument.requires(*other);
@@ -33,46 +33,48 @@ pub(crate) fn argument(flag: &'static dyn AnyFlag) -> Arg {
     if let Some(delimiter) = spec.delimiter {
         argument = argument.value_delimiter(delimiter);
     }
-    if !matches!(spec.values, Values::Switch) {
-        argument = argument.value_name(spec.value_name).value_parser(parser(flag));
+    if !matches!(spec.values, ValueSyntax::Switch) {
+        argument = argument.value_name(spec.value_name).value_parser(clap_parser(flag));
     }
-    if let Values::OneOf { listed: false, .. } = spec.values {
+    if let ValueSyntax::OneOf { listed: false, .. } = spec.values {
         argument = argument.hide_possible_values(true);
     }
     match spec.offer {
-        Offer::Nothing => argument,
-        Offer::Patterns => argument.add(offers::patterns()),
-        Offer::Nodes => argument.add(offers::nodes()),
-        Offer::Hosts => argument.add(offers::hosts()),
+        ValueOffer::Nothing => argument,
+        ValueOffer::Patterns => argument.add(completion_candidates::pattern_candidates()),
+        ValueOffer::Nodes => argument.add(completion_candidates::node_candidates()),
+        ValueOffer::Hosts => argument.add(completion_candidates::host_candidates()),
     }
 }
 
-fn action(spec: &Spec) -> ArgAction {
+fn clap_action(spec: &FlagSpec) -> ArgAction {
     match spec.values {
-        Values::Switch => ArgAction::SetTrue,
+        ValueSyntax::Switch => ArgAction::SetTrue,
         _ if spec.repeats || spec.delimiter.is_some() => ArgAction::Append,
         _ => ArgAction::Set,
     }
 }
 
 /// The values that clap checks itself, so that a wrong one is told as for any other flag.
-fn parser(flag: &'static dyn AnyFlag) -> ValueParser {
+fn clap_parser(flag: &'static dyn AnyFlag) -> ValueParser {
     match flag.spec().values {
-        Values::Switch => value_parser!(bool),
-        Values::Path => value_parser!(PathBuf),
-        Values::Text => {
-            let checked = |text: &str| flag.check(text.as_ref()).map(|()| text.to_owned());
+        ValueSyntax::Switch => value_parser!(bool),
+        ValueSyntax::Path => value_parser!(PathBuf),
+        ValueSyntax::Text => {
+            let checked = |text: &str| flag.check_value(text.as_ref()).map(|()| text.to_owned());
             ValueParser::new(checked)
         }
-        Values::Number { least, most: Some(most) } => value_parser!(i64).range(least..=most).into(),
-        Values::Number { least, most: None } => value_parser!(i64).range(least..).into(),
-        Values::OneOf { choices, .. } => {
-            PossibleValuesParser::new(choices().into_iter().map(possible)).into()
+        ValueSyntax::Number { least, most: Some(most) } => {
+            value_parser!(i64).range(least..=most).into()
+        }
+        ValueSyntax::Number { least, most: None } => value_parser!(i64).range(least..).into(),
+        ValueSyntax::OneOf { choices, .. } => {
+            PossibleValuesParser::new(choices().into_iter().map(possible_value)).into()
         }
     }
 }
 
-fn possible(choice: Choice) -> PossibleValue {
+fn possible_value(choice: FlagChoice) -> PossibleValue {
     let value = PossibleValue::new(choice.name).aliases(choice.alias);
     if choice.help.is_empty() { value } else { value.help(choice.help) }
 }
@@ -81,11 +83,11 @@ fn possible(choice: Choice) -> PossibleValue {
 ///
 /// # Errors
 /// When a value is wrong in a way that the command line does not know.
-pub(crate) fn given(
+pub(crate) fn given_values(
     matches: &ArgMatches,
     flags: &[&'static dyn AnyFlag],
-) -> Result<Given, clap::Error> {
-    let mut given = Given::with_defaults(flags);
+) -> Result<FlagValues, clap::Error> {
+    let mut given = FlagValues::with_defaults(flags);
     for flag in flags {
         let long = flag.spec().long;
         if matches.value_source(long).is_none_or(|source| source == ValueSource::DefaultValue) {

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use analyze::Algorithm;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-use message_trace::Grain;
-use registry::{AnyFlag, Given};
+use message_trace::NodeGrain;
+use registry::{AnyFlag, FlagValues};
 
 use super::flags;
-use super::values::grain;
+use super::values::grain_parser;
 use crate::kinds;
 
 /// The flag that names the algorithm.
@@ -21,20 +21,20 @@ const HEADING: &str = "Analysis";
 
 /// What the user may say of the analysis. To `report`, what is left out is as in the last one.
 #[derive(Debug, Default)]
-pub(crate) struct Inference {
-    nodes: Nodes,
+pub(crate) struct InferenceArguments {
+    nodes: NodeArguments,
     algorithm: Option<Algorithm>,
-    given: Given,
-    paths: Paths,
+    flag_values: FlagValues,
+    paths: PathArguments,
 }
 
 /// What a node is, and how nodes are called.
 #[derive(Debug, Default, Args)]
-struct Nodes {
+struct NodeArguments {
     /// What a node is: host, process, command (all processes of a command on a host) or thread
     /// [default: command]
-    #[arg(long, value_name = "GRAIN", value_parser = grain(), hide_possible_values = true)]
-    node: Option<Grain>,
+    #[arg(long, value_name = "GRAIN", value_parser = grain_parser(), hide_possible_values = true)]
+    node: Option<NodeGrain>,
     /// Make one pattern of paths whose nodes do the same, whichever of several servers they pass:
     /// nodes are called by what they do, a second one of a role in a path NAME#2 (docs/names.md)
     /// [default: false]
@@ -54,7 +54,7 @@ struct Nodes {
 
 /// How paths are built of links, whatever the algorithm.
 #[derive(Debug, Default, Args)]
-struct Paths {
+struct PathArguments {
     /// How many uncertain links of one path are tried both ways [default: 4]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=16))]
     try_both: Option<u8>,
@@ -74,28 +74,28 @@ struct Paths {
     stretch: Option<u32>,
 }
 
-impl Args for Inference {
+impl Args for InferenceArguments {
     fn augment_args(command: Command) -> Command {
-        let all = registry::union(&kinds::algorithms());
+        let all = registry::union_of_flags(&kinds::algorithms());
         let is_apart = |flag: &&dyn AnyFlag| flag.spec().heading.is_some();
         let (apart, common): (Vec<_>, Vec<_>) = all.into_iter().partition(is_apart);
-        let command = Nodes::augment_args(command.next_help_heading(HEADING))
-            .arg(algorithm())
-            .args(common.into_iter().map(flags::argument));
+        let command = NodeArguments::augment_args(command.next_help_heading(HEADING))
+            .arg(algorithm_argument())
+            .args(common.into_iter().map(flags::clap_argument));
         // What a command adds to these flags stands below the last heading.
         let last = apart.last().and_then(|flag| flag.spec().heading).unwrap_or(HEADING);
-        Paths::augment_args(command)
-            .args(apart.into_iter().map(flags::argument))
+        PathArguments::augment_args(command)
+            .args(apart.into_iter().map(flags::clap_argument))
             .next_help_heading(last)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        Inference::augment_args(command)
+        InferenceArguments::augment_args(command)
     }
 }
 
 /// The flag that names the algorithm. Its help says of each what it is.
-fn algorithm() -> Arg {
+fn algorithm_argument() -> Arg {
     let all = kinds::algorithms();
     let names = all.iter().map(|entry| entry.about.name);
     let words: Vec<String> =
@@ -112,42 +112,45 @@ fn algorithm() -> Arg {
         .hide_possible_values(true)
 }
 
-impl FromArgMatches for Inference {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Inference, clap::Error> {
+impl FromArgMatches for InferenceArguments {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<InferenceArguments, clap::Error> {
         let all = kinds::algorithms();
         let named = matches.get_one::<String>(ALGORITHM);
-        Ok(Inference {
-            nodes: Nodes::from_arg_matches(matches)?,
+        Ok(InferenceArguments {
+            nodes: NodeArguments::from_arg_matches(matches)?,
             algorithm: named
-                .and_then(|name| registry::find(&all, name))
+                .and_then(|name| registry::find_entry(&all, name))
                 .map(|entry| entry.algorithm()),
-            given: flags::given(matches, &registry::union(&all))?,
-            paths: Paths::from_arg_matches(matches)?,
+            flag_values: flags::given_values(matches, &registry::union_of_flags(&all))?,
+            paths: PathArguments::from_arg_matches(matches)?,
         })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Inference::from_arg_matches(matches)?;
+        *self = InferenceArguments::from_arg_matches(matches)?;
         Ok(())
     }
 }
 
-impl Inference {
+impl InferenceArguments {
     /// Nothing is said but what the nodes are to be called.
-    pub(crate) fn named_by(aliases: Option<PathBuf>) -> Inference {
-        Inference { nodes: Nodes { aliases, ..Nodes::default() }, ..Inference::default() }
+    pub(crate) fn with_aliases(aliases: Option<PathBuf>) -> InferenceArguments {
+        InferenceArguments {
+            nodes: NodeArguments { aliases, ..NodeArguments::default() },
+            ..InferenceArguments::default()
+        }
     }
 
     /// The file that says what the nodes are to be called.
-    pub(crate) fn aliases(&self) -> Option<&PathBuf> {
+    pub(crate) fn aliases_file(&self) -> Option<&PathBuf> {
         self.nodes.aliases.as_ref()
     }
 
     /// A flag that was given and says how to infer causes, by its name.
     pub(crate) fn asks_to_infer(&self) -> Option<&'static str> {
-        let of_algorithms = registry::union(&kinds::algorithms());
-        let given = of_algorithms.into_iter().find(|flag| self.given.has(*flag));
-        let Paths { try_both, link_clients, .. } = self.paths;
+        let of_algorithms = registry::union_of_flags(&kinds::algorithms());
+        let given = of_algorithms.into_iter().find(|flag| self.flag_values.is_given(*flag));
+        let PathArguments { try_both, link_clients, .. } = self.paths;
         (self.algorithm.map(|_| ALGORITHM))
             .or_else(|| given.map(|flag| flag.spec().long))
             .or_else(|| try_both.map(|_| "try-both"))
@@ -155,8 +158,8 @@ impl Inference {
     }
 
     /// `options` with what was asked for.
-    pub(crate) fn applied_to(&self, options: analyze::Options) -> analyze::Options {
-        let Inference { nodes, algorithm, given, paths } = self;
+    pub(crate) fn apply_to(&self, options: analyze::Options) -> analyze::Options {
+        let InferenceArguments { nodes, algorithm, flag_values: given, paths } = self;
         let mut options = analyze::Options {
             grain: nodes.node.unwrap_or(options.grain),
             roles: nodes.roles.unwrap_or(options.roles),

@@ -3,17 +3,17 @@
 use clap::Args;
 use message_trace::DataDir;
 
-use super::Data;
-use super::values::source;
-use crate::error::Error;
-use crate::shown::{Shown, Source};
+use super::DataArguments;
+use super::values::source_parser;
+use crate::error::CommandError;
+use crate::shown::{PathSource, ShownData};
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct SourceChoice {
     /// What to show of a directory that has both: messages that were recorded, or spans of tracers
     /// [default: messages]
-    #[arg(long, value_name = "SOURCE", value_parser = source(), hide_possible_values = true)]
-    source: Option<Source>,
+    #[arg(long, value_name = "SOURCE", value_parser = source_parser(), hide_possible_values = true)]
+    source: Option<PathSource>,
 }
 
 impl SourceChoice {
@@ -21,15 +21,15 @@ impl SourceChoice {
     ///
     /// # Errors
     /// When what was asked for is not there.
-    pub(crate) fn of(&self, data: &Data) -> Result<Shown, Error> {
-        self.shown(data.dir())
+    pub(crate) fn choose_source(&self, data: &DataArguments) -> Result<ShownData, CommandError> {
+        self.choose_source_of(data.data_dir())
     }
 
     /// What is shown of any directory.
     ///
     /// # Errors
     /// When what was asked for is not there.
-    pub(crate) fn shown(&self, data: DataDir) -> Result<Shown, Error> {
-        Shown::of(data, self.source)
+    pub(crate) fn choose_source_of(&self, data: DataDir) -> Result<ShownData, CommandError> {
+        ShownData::choose_shown(data, self.source)
     }
 }

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::error::Error;
+use crate::error::CommandError;
 
 /// Who is at the other end.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub(crate) struct Trust {
+pub(crate) struct TrustArguments {
     /// The key of this machine, as 'sockcap keys' made it
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
@@ -21,12 +21,12 @@ pub(crate) struct Trust {
 }
 
 /// Refuses an address that other machines can reach, or that cannot be resolved.
-pub(crate) fn only_loopback(address: &str) -> Result<(), Error> {
-    let failed = |source| Error::Address { address: address.to_owned(), source };
+pub(crate) fn require_loopback(address: &str) -> Result<(), CommandError> {
+    let failed = |source| CommandError::Address { address: address.to_owned(), source };
     let mut addresses = address.to_socket_addrs().map_err(failed)?;
     if addresses.all(|address| address.ip().is_loopback()) {
         Ok(())
     } else {
-        Err(Error::PlainAbroad(address.to_owned()))
+        Err(CommandError::PlainAbroad(address.to_owned()))
     }
 }

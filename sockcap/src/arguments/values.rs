@@ -5,13 +5,13 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jiff::{SignedDuration, Timestamp};
-use message_trace::Grain;
+use message_trace::NodeGrain;
 use report::SortKey;
 pub(crate) use socket_log::names::read_host_name as host_name;
 
-use crate::shown::Source;
+use crate::shown::PathSource;
 
-pub(crate) use registry::values::{bytes, duration, positive, share};
+pub(crate) use registry::values::{parse_bytes, parse_duration, parse_positive, parse_share};
 
 /// One of a few values, by their names. The names are completed, and a wrong one is answered with
 /// them.
@@ -26,23 +26,23 @@ where
 }
 
 /// A key that patterns are ranked by.
-pub(crate) fn sort_key() -> impl TypedValueParser<Value = SortKey> {
+pub(crate) fn sort_key_parser() -> impl TypedValueParser<Value = SortKey> {
     one_of(SortKey::ALL.map(|key| PossibleValue::new(key.name()).help(key.label())))
 }
 
 /// What a node is.
-pub(crate) fn grain() -> impl TypedValueParser<Value = Grain> {
-    one_of(Grain::ALL.map(|grain| grain.to_string()))
+pub(crate) fn grain_parser() -> impl TypedValueParser<Value = NodeGrain> {
+    one_of(NodeGrain::ALL.map(|grain| grain.to_string()))
 }
 
 /// What paths are made from.
-pub(crate) fn source() -> impl TypedValueParser<Value = Source> {
-    one_of(Source::ALL.map(|source| source.to_string()))
+pub(crate) fn source_parser() -> impl TypedValueParser<Value = PathSource> {
+    one_of(PathSource::ALL.map(|source| source.to_string()))
 }
 
 /// A size as the library takes it.
-pub(crate) fn size(text: &str) -> Result<String, String> {
-    bytes(text).map(|_| text.to_owned())
+pub(crate) fn check_size(text: &str) -> Result<String, String> {
+    parse_bytes(text).map(|_| text.to_owned())
 }
 
 /// The name of a program's file, without a directory.
@@ -56,7 +56,7 @@ pub(crate) fn command_name(text: &str) -> Result<String, String> {
 }
 
 /// Names of protocols, by commas.
-pub(crate) fn protocols(text: &str) -> Result<String, String> {
+pub(crate) fn check_protocols(text: &str) -> Result<String, String> {
     let is_name = |name: &str| {
         !name.is_empty()
             && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
@@ -70,13 +70,13 @@ pub(crate) fn protocols(text: &str) -> Result<String, String> {
 }
 
 /// A number of days, at most a hundred years.
-pub(crate) fn days() -> clap::builder::RangedI64ValueParser<u32> {
+pub(crate) fn days_parser() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=36_525)
 }
 
 /// A point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub(crate) enum TraceMoment {
     /// Nanoseconds since the trace's beginning.
     Since(i64),
     /// Nanoseconds since the Unix epoch.
@@ -85,15 +85,15 @@ pub(crate) enum Moment {
 
 /// A point in time: seconds or a time span since the trace's beginning, or a time of day as RFC
 /// 3339 has it.
-pub(crate) fn moment(text: &str) -> Result<Moment, String> {
+pub(crate) fn parse_moment(text: &str) -> Result<TraceMoment, String> {
     let nanoseconds = |span: SignedDuration| i64::try_from(span.as_nanos()).ok();
     // As a span, so that decimals are taken as they are written.
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let span = if is_number { format!("{text}s").parse() } else { text.parse() };
-    let since = span.ok().and_then(nanoseconds).filter(|span| *span >= 0).map(Moment::Since);
+    let since = span.ok().and_then(nanoseconds).filter(|span| *span >= 0).map(TraceMoment::Since);
     let at = || {
         let time = text.parse::<Timestamp>().ok()?;
-        i64::try_from(time.as_nanosecond()).ok().map(Moment::At)
+        i64::try_from(time.as_nanosecond()).ok().map(TraceMoment::At)
     };
     since.or_else(at).ok_or_else(|| {
         format!(
@@ -109,15 +109,15 @@ mod tests {
 
     #[test]
     fn moments() {
-        let since = |text| match moment(text) {
-            Ok(Moment::Since(nanoseconds)) => nanoseconds,
+        let since = |text| match parse_moment(text) {
+            Ok(TraceMoment::Since(nanoseconds)) => nanoseconds,
             other => panic!("{text}: {other:?}"),
         };
         assert_eq!((since("0"), since("12.5"), since("3")), (0, 12_500_000_000, 3_000_000_000));
         assert_eq!((since("200ms"), since("1m30s"), since("0s")), (200_000_000, 90_000_000_000, 0));
         assert_eq!(since("0.000000001"), 1, "not as a rounded number");
-        assert_eq!(moment("1970-01-01T00:00:01.5Z"), Ok(Moment::At(1_500_000_000)));
-        assert_eq!(moment("1970-01-01T01:00:00+01:00"), Ok(Moment::At(0)));
+        assert_eq!(parse_moment("1970-01-01T00:00:01.5Z"), Ok(TraceMoment::At(1_500_000_000)));
+        assert_eq!(parse_moment("1970-01-01T01:00:00+01:00"), Ok(TraceMoment::At(0)));
         for wrong in [
             "",
             ".",
@@ -130,7 +130,7 @@ mod tests {
             "300000d",
             "9999-01-01T00:00:00Z",
         ] {
-            assert!(moment(wrong).is_err_and(|error| error.contains("200ms")), "{wrong}");
+            assert!(parse_moment(wrong).is_err_and(|error| error.contains("200ms")), "{wrong}");
         }
     }
 

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::arguments::values::bytes;
-use crate::arguments::{Data, Inference};
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
+use crate::arguments::values::parse_bytes;
+use crate::arguments::{DataArguments, InferenceArguments};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
 use crate::output::tell;
-use crate::shown::Shown;
+use crate::shown::ShownData;
 use crate::{lock, stages, words};
 
 const HELP: &str = "\
@@ -22,31 +22,35 @@ Examples:
 /// Infer which message caused which: messages to links, paths and patterns
 #[derive(Debug, Parser)]
 #[command(name = "analyze", after_help = HELP)]
-pub(crate) struct Analyze {
+pub(crate) struct AnalyzeCommand {
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     #[command(flatten)]
-    inference: Inference,
+    inference: InferenceArguments,
     /// Hold this much of the paths in memory, and the rest in temporary files [default: 256M]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     memory: Option<u64>,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Analyze>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<AnalyzeCommand>();
 
-impl Run for Analyze {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let _locks = lock::work_on(&[&self.data.dir()])?;
-        let shown = Shown::of(self.data.dir(), None)?;
-        let summary = stages::analyze(&shown, &self.inference, self.options())?;
-        tell!("sockcap: {}; next: sockcap report{}", words::analysis(&summary), shown.again());
+impl RunnableCommand for AnalyzeCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let _locks = lock::lock_directories(&[&self.data.data_dir()])?;
+        let shown = ShownData::choose_shown(self.data.data_dir(), None)?;
+        let summary = stages::run_analyze(&shown, &self.inference, self.analyze_options())?;
+        tell!(
+            "sockcap: {}; next: sockcap report{}",
+            words::analysis_line(&summary),
+            shown.repeat_arguments()
+        );
         Ok(ExitCode::SUCCESS)
     }
 }
 
-impl Analyze {
-    pub(crate) fn options(&self) -> analyze::Options {
-        let mut options = self.inference.applied_to(analyze::Options::default());
+impl AnalyzeCommand {
+    pub(crate) fn analyze_options(&self) -> analyze::Options {
+        let mut options = self.inference.apply_to(analyze::Options::default());
         options.resources.memory = self.memory.unwrap_or(options.resources.memory);
         options
     }

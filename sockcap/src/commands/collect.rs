@@ -15,22 +15,24 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use collector::clock;
-use collector::collect::{self, Cause, Deadlines, Event, Events, Limits, Options};
-use collector::keys::{Bundle, Followed, REVOKED_FILE};
-use collector::link::Stop;
-use collector::metrics::{HostFigures, Metrics, Server};
+use collector::collect::{
+    self, CollectEvent, CollectListener, CollectOptions, Deadlines, HostLimits, RefusalCause,
+};
+use collector::keys::{KeyBundle, REVOKED_FILE, RevocationWatcher};
+use collector::link::StopFlag;
+use collector::metrics::{CollectorMetrics, HostFigures, MetricsServer};
 use collector::tls;
-use collector::wire::Shortage;
+use collector::wire::StorageShortage;
 
-use crate::arguments::values::{bytes as size, duration, host_name};
-use crate::arguments::{Data, Trust, only_loopback};
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
-use crate::output::{self, bytes, counted, say};
-use crate::signals::stopped_by_signals;
+use crate::arguments::values::{host_name, parse_bytes as size, parse_duration};
+use crate::arguments::{DataArguments, TrustArguments, require_loopback};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
+use crate::output::{self, count_noun, format_bytes, print_message};
+use crate::signals::stop_on_signals;
 use crate::tuning::LINES_AT_ONCE;
 use crate::words::same_directory;
-use log::Log;
+use log::RateLimitedLog;
 
 const HELP: &str = "\
 What it gathers is a data directory like any other: 'sockcap report -d DIR'
@@ -46,14 +48,14 @@ Examples:
 /// Gather the logs of many hosts in one data directory
 #[derive(Debug, Parser)]
 #[command(name = "collect", after_help = HELP)]
-pub(crate) struct Collect {
+pub(crate) struct CollectCommand {
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     /// Where to listen; with --plain at 127.0.0.1:9712 [default: port 9712 of all addresses]
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<String>,
     #[command(flatten)]
-    trust: Trust,
+    trust: TrustArguments,
     /// With --plain, on other addresses than loopback as well
     #[arg(long, requires = "plain")]
     force: bool,
@@ -75,118 +77,139 @@ pub(crate) struct Collect {
     #[arg(long, value_name = "NAME", value_parser = host_name)]
     metrics_host: Vec<String>,
     /// How often to print what there is of each host
-    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = parse_duration)]
     every: Duration,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Collect>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<CollectCommand>();
 
-impl Run for Collect {
-    fn run(&self) -> Result<ExitCode, Error> {
+impl RunnableCommand for CollectCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
         let plain = self.trust.plain;
         let listen =
             self.listen.as_deref().unwrap_or(if plain { "127.0.0.1:9712" } else { "[::]:9712" });
         if plain && !self.force {
-            only_loopback(listen)?;
+            require_loopback(listen)?;
         }
-        let key = self.trust.key.as_deref().map(Bundle::open).transpose()?;
+        let key = self.trust.key.as_deref().map(KeyBundle::open).transpose()?;
         let list = self.revoked.clone();
         let list =
             list.or_else(|| self.trust.key.as_ref().map(|key| key.with_file_name(REVOKED_FILE)));
         let revoked = match list.as_deref().zip(key.as_ref()) {
-            Some((list, key)) => Some(Arc::new(Followed::open(list, key)?)),
+            Some((list, key)) => Some(Arc::new(RevocationWatcher::open(list, key)?)),
             None => None,
         };
-        let options = Options {
-            data: self.data.dir(),
-            tls: key.as_ref().map(|key| tls::server_with(key, revoked.as_ref())).transpose()?,
+        let options = CollectOptions {
+            data: self.data.data_dir(),
+            tls: key
+                .as_ref()
+                .map(|key| tls::server_config_with(key, revoked.as_ref()))
+                .transpose()?,
             revoked,
-            limits: Limits { bytes: self.quota, files: self.max_files },
+            limits: HostLimits { bytes: self.quota, files: self.max_files },
             deadlines: Deadlines::default(),
         };
         let failed = |address: &str| {
             let address = address.to_owned();
-            move |source| Error::Address { address, source }
+            move |source| CommandError::Address { address, source }
         };
         let listener = TcpListener::bind(listen).map_err(failed(listen))?;
         let address = listener.local_addr().map_err(failed(listen))?;
         let served = Some(self.metrics.as_str()).filter(|metrics| *metrics != "none");
         let server =
-            served.map(|served| Server::bind(served).map_err(failed(served))).transpose()?;
+            served.map(|served| MetricsServer::bind(served).map_err(failed(served))).transpose()?;
         // By its own name a machine is known to those who ask it, and to no page from elsewhere.
         let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let names = self.metrics_host.iter().cloned().chain([own]).collect();
         let server = server.map(|server| server.with_names(names));
-        let stop = stopped_by_signals()?;
-        let causes = Cause::ALL.map(Cause::word);
-        let told = Told {
-            metrics: Metrics::new(Some(self.quota), &causes, &Shortage::ALL.map(Shortage::word)),
-            log: Log::default(),
+        let stop = stop_on_signals()?;
+        let causes = RefusalCause::ALL.map(RefusalCause::label);
+        let told = CollectMonitor {
+            metrics: CollectorMetrics::new(
+                Some(self.quota),
+                &causes,
+                &StorageShortage::ALL.map(StorageShortage::label),
+            ),
+            log: RateLimitedLog::default(),
         };
-        let figures =
-            match server.as_ref().map(Server::address).transpose().map_err(Error::Output)? {
-                Some(address) => format!("; figures: http://{address}/metrics"),
-                None => String::new(),
-            };
+        let figures = match server
+            .as_ref()
+            .map(MetricsServer::address)
+            .transpose()
+            .map_err(CommandError::Output)?
+        {
+            Some(address) => format!("; figures: http://{address}/metrics"),
+            None => String::new(),
+        };
         if let Some(list) = self.revoked.as_deref().filter(|list| !list.exists()) {
-            say(&format!("{}: not there yet, so no key is revoked until it is", list.display()));
+            print_message(&format!(
+                "{}: not there yet, so no key is revoked until it is",
+                list.display()
+            ));
         }
-        say(&format!("collecting on {address} into {}{figures}", options.data.path().display()));
+        print_message(&format!(
+            "collecting on {address} into {}{figures}",
+            options.data.path().display()
+        ));
         std::thread::scope(|scope| {
             if let Some(server) = &server {
                 scope.spawn(|| server.run(&told.metrics, &stop));
             }
-            scope.spawn(|| told.now_and_then(self.every, &stop));
-            let result = collect::run(&options, &listener, &told, &stop);
+            scope.spawn(|| told.print_periodically(self.every, &stop));
+            let result = collect::run_collector(&options, &listener, &told, &stop);
             stop.store(true, Relaxed);
             result
         })?;
-        told.print();
-        let hosts = counted(told.metrics.hosts().len() as u64, "host", "hosts");
-        say(&format!("{hosts} gathered; next: sockcap report{}", same_directory(&options.data)));
+        told.print_hosts();
+        let hosts = count_noun(told.metrics.host_figures().len() as u64, "host", "hosts");
+        print_message(&format!(
+            "{hosts} gathered; next: sockcap report{}",
+            same_directory(&options.data)
+        ));
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// The listener for events: it counts them, and prints those that somebody should know of.
-struct Told {
-    metrics: Metrics,
-    log: Log,
+struct CollectMonitor {
+    metrics: CollectorMetrics,
+    log: RateLimitedLog,
 }
 
-impl Told {
+impl CollectMonitor {
     /// Prints the table of hosts whenever it has changed, until it is stopped.
-    fn now_and_then(&self, every: Duration, stop: &Stop) {
-        let mut before = self.metrics.hosts();
+    fn print_periodically(&self, every: Duration, stop: &StopFlag) {
+        let mut before = self.metrics.host_figures();
         let mut next = Instant::now() + every;
         while !stop.load(Relaxed) {
             std::thread::sleep(every.min(Duration::from_millis(200)));
-            self.log.say_left_out();
+            self.log.log_suppressed();
             if Instant::now() < next {
                 continue;
             }
             next = Instant::now() + every;
-            let now = self.metrics.hosts();
+            let now = self.metrics.host_figures();
             if now != before {
-                self.print();
+                self.print_hosts();
                 before = now;
             }
         }
     }
 
-    fn print(&self) {
-        let hosts = self.metrics.hosts();
+    fn print_hosts(&self) {
+        let hosts = self.metrics.host_figures();
         if !hosts.is_empty() {
             // A table that cannot be printed is not needed.
-            let mut out = output::text();
-            let _ =
-                out.write_all(table(&hosts, clock::now()).as_bytes()).and_then(|()| out.flush());
+            let mut out = output::text_output();
+            let _ = out
+                .write_all(host_table(&hosts, clock::unix_nanoseconds()).as_bytes())
+                .and_then(|()| out.flush());
         }
     }
 }
 
 /// The table of hosts: a line for each, below a line of headings.
-fn table(hosts: &[HostFigures], now: i64) -> String {
+fn host_table(hosts: &[HostFigures], now: i64) -> String {
     let name = hosts.iter().map(|host| host.host.len()).max().unwrap_or(0).max(4);
     let mut text = format!(
         "{:name$}  {:>9}  {:>9}  {:>10}  {:>10}  {:>6}  {:>10}  {:>12}\n",
@@ -194,14 +217,14 @@ fn table(hosts: &[HostFigures], now: i64) -> String {
     );
     for host in hosts {
         let connected = if host.connections > 0 { "yes" } else { "no" };
-        let ago = |at: i64| span(now.saturating_sub(at).max(0));
+        let ago = |at: i64| format_span(now.saturating_sub(at).max(0));
         let last = host.acknowledged.map_or("-".to_owned(), ago);
-        let left = host.left.map_or("-".to_owned(), bytes);
+        let left = host.left.map_or("-".to_owned(), format_bytes);
         let clock = host.clock_offset.map_or("-".to_owned(), |offset| {
             let sign = if offset < 0 { '-' } else { '+' };
-            format!("{sign}{}", span(offset.saturating_abs()))
+            format!("{sign}{}", format_span(offset.saturating_abs()))
         });
-        let (received, used) = (bytes(host.received), bytes(host.used));
+        let (received, used) = (format_bytes(host.received), format_bytes(host.used));
         let _ = writeln!(
             text,
             "{:name$}  {connected:>9}  {last:>9}  {left:>10}  {received:>10}  {:>6}  {used:>10}  {clock:>12}",
@@ -212,7 +235,7 @@ fn table(hosts: &[HostFigures], now: i64) -> String {
 }
 
 /// A time span in nanoseconds, for people.
-fn span(nanoseconds: i64) -> String {
+fn format_span(nanoseconds: i64) -> String {
     let value = nanoseconds as f64;
     match nanoseconds {
         0..1_000_000 => format!("{:.0} us", value / 1e3),
@@ -222,80 +245,84 @@ fn span(nanoseconds: i64) -> String {
     }
 }
 
-impl Events for Told {
-    fn event(&self, event: &Event<'_>) {
-        let say = |kind, line: String| self.log.say(kind, LINES_AT_ONCE, &line);
+impl CollectListener for CollectMonitor {
+    fn on_event(&self, event: &CollectEvent<'_>) {
+        let say = |kind, line: String| self.log.log_line(kind, LINES_AT_ONCE, &line);
         match event {
-            Event::Connected { host, peer } => {
-                self.metrics.connected(host);
+            CollectEvent::Connected { host, peer } => {
+                self.metrics.host_connected(host);
                 say("hosts that connected", format!("{host} connected from {peer}"));
             }
-            Event::Stored { host, gained, has, left } => {
-                self.metrics.holds(host, has.files, has.bytes);
+            CollectEvent::Stored { host, gained, has, left } => {
+                self.metrics.set_stored(host, has.files, has.bytes);
                 if let Some(left) = left {
-                    self.metrics.acknowledged(
+                    self.metrics.record_acknowledged(
                         host,
-                        clock::now(),
+                        clock::unix_nanoseconds(),
                         gained.stored,
                         gained.wire,
                         *left,
                     );
                 }
             }
-            Event::NotStored { host, shortage, error } => {
-                self.metrics.not_stored(shortage.word());
+            CollectEvent::NotStored { host, shortage, error } => {
+                self.metrics.record_not_stored(shortage.label());
                 let why = error.as_ref().map_or(String::new(), |error| format!(": {error}"));
                 say("what was not stored", format!("{host}: not stored: {shortage}{why}"));
             }
-            Event::Revocations { path, error: None } => say(
+            CollectEvent::Revocations { path, error: None } => say(
                 "lists of revoked keys",
                 format!("{}: read, and what it revokes is accepted no more", path.display()),
             ),
-            Event::Revocations { path: _, error: Some(error) } => say(
+            CollectEvent::Revocations { path: _, error: Some(error) } => say(
                 "lists of revoked keys",
                 format!("{error}; what was revoked before goes on being so"),
             ),
-            Event::Misnamed { host, name, says } => {
-                self.metrics.misnamed();
+            CollectEvent::Misnamed { host, name, says } => {
+                self.metrics.record_misnamed();
                 let line = format!(
                     "{host}: {name} says that it is of {says}; it is kept as one of {host}"
                 );
                 say("logs that name another host", line);
             }
-            Event::Hint { host, exchange } => {
-                self.metrics.clock(host, exchange.offset(), exchange.round_trip());
+            CollectEvent::Hint { host, exchange } => {
+                self.metrics.record_clock(host, exchange.clock_offset(), exchange.round_trip());
             }
-            Event::Disconnected { host, why, after } => {
-                self.metrics.disconnected(host);
+            CollectEvent::Disconnected { host, why, after } => {
+                self.metrics.host_disconnected(host);
                 let why = why.map_or(String::new(), |why| format!(": {why}"));
-                let after = span(i64::try_from(after.as_nanos()).unwrap_or(i64::MAX));
+                let after = format_span(i64::try_from(after.as_nanos()).unwrap_or(i64::MAX));
                 say("hosts that disconnected", format!("{host} disconnected after {after}{why}"));
             }
-            Event::NotAccepted { error } => {
+            CollectEvent::NotAccepted { error } => {
                 let line = format!("connections cannot be accepted: {error}; it is tried again");
-                self.log.say("connections that could not be accepted", 1, &line);
+                self.log.log_line("connections that could not be accepted", 1, &line);
             }
-            Event::Refused { peer, host, cause, why } => {
-                self.metrics.refused(cause.word());
+            CollectEvent::Refused { peer, host, cause, why } => {
+                self.metrics.record_refused(cause.label());
                 let host = host.map_or(String::new(), |host| format!(" ({host})"));
-                self.log.say(refusals(*cause), 1, &format!("refused {peer}{host}: {why}"));
+                self.log.log_line(
+                    refusal_words(*cause),
+                    1,
+                    &format!("refused {peer}{host}: {why}"),
+                );
             }
         }
     }
 }
 
 /// What the refusals of a cause are called in the log.
-fn refusals(cause: Cause) -> &'static str {
+fn refusal_words(cause: RefusalCause) -> &'static str {
     match cause {
-        Cause::Tls => "refused connections (tls)",
-        Cause::Revoked => "refused connections (revoked)",
-        Cause::Slow => "refused connections (slow)",
-        Cause::Protocol => "refused connections (protocol)",
-        Cause::Version => "refused connections (version)",
-        Cause::Name => "refused connections (name)",
-        Cause::Violation => "refused connections (violation)",
-        Cause::Many => "refused connections (many)",
-        Cause::Internal => "refused connections (internal)",
+        RefusalCause::Tls => "refused connections (tls)",
+        RefusalCause::Revoked => "refused connections (revoked)",
+        RefusalCause::Slow => "refused connections (slow)",
+        RefusalCause::Protocol => "refused connections (protocol)",
+        RefusalCause::Version => "refused connections (version)",
+        RefusalCause::Name => "refused connections (name)",
+        RefusalCause::Violation => "refused connections (violation)",
+        RefusalCause::Many => "refused connections (many)",
+        RefusalCause::Internal => "refused connections (internal)",
     }
 }
 
@@ -322,6 +349,6 @@ host   connected       last        left    received   files     on disk         
 web-1        yes      2.5 s     2.0 KiB     3.0 MiB       7    10.0 MiB       -1.5 ms
 b             no          -           -         0 B       0         0 B             -
 ";
-        assert_eq!(table(&[one, other], 7_500_000_000), expected);
+        assert_eq!(host_table(&[one, other], 7_500_000_000), expected);
     }
 }

@@ -8,9 +8,9 @@ use clap::Parser;
 use clap_complete::Shell;
 use clap_complete::env::Shells;
 
-use crate::arguments::offers;
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
+use crate::arguments::completion_candidates;
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
 use crate::output;
 
 /// The name by which the script calls the program: the first one in `PATH` when TAB is pressed.
@@ -35,24 +35,30 @@ Examples:
 /// Print what a shell needs to complete commands and flags
 #[derive(Debug, Parser)]
 #[command(name = "completions", after_help = HELP)]
-pub(crate) struct Completions {
+pub(crate) struct CompletionsCommand {
     /// The shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Completions>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<CompletionsCommand>();
 
-impl Run for Completions {
-    fn run(&self) -> Result<ExitCode, Error> {
+impl RunnableCommand for CompletionsCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
         let shell = self.shell.to_string();
         let shells = Shells::builtins();
         let Some(shell) = shells.completer(&shell) else {
-            return Err(Error::Usage(format!("there are no completions for {shell}")));
+            return Err(CommandError::Usage(format!("there are no completions for {shell}")));
         };
         let mut script = Vec::new();
-        shell.write_registration(offers::VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script)?;
-        let mut out = output::machine();
+        shell.write_registration(
+            completion_candidates::VARIABLE,
+            PROGRAM,
+            PROGRAM,
+            PROGRAM,
+            &mut script,
+        )?;
+        let mut out = output::machine_output();
         out.write_all(&script)?;
         out.flush()?;
         Ok(ExitCode::SUCCESS)

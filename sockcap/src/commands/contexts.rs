@@ -9,22 +9,22 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::builder::{PossibleValue, TypedValueParser};
-use contexts::identity::By;
+use contexts::identity::OperationIdentity;
 use contexts::tree::ModelOptions;
-use contexts::{Analysis, Options, output};
-use message_trace::table::export::{Format, export_batches};
-use request_flow::Resource;
-use request_flow::tables::{Columns, RequestTables};
+use contexts::{ContextAnalysis, Options, output};
+use message_trace::table::export::{TableFormat, export_batches};
+use request_flow::StepResource;
+use request_flow::tables::{ColumnSelection, RequestTables};
 
-use crate::arguments::values::{bytes, one_of};
-use crate::arguments::{Data, Inference, SourceChoice};
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
+use crate::arguments::values::{one_of, parse_bytes};
+use crate::arguments::{DataArguments, InferenceArguments, SourceChoice};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
 use crate::lock;
-use crate::output::{Printed, say};
-use crate::progress::Terminal;
+use crate::output::{EscapingWriter, print_message};
+use crate::progress::TerminalProgress;
 use crate::stages;
-use crate::target::Target;
+use crate::target::ResultTarget;
 
 const HELP: &str = "\
 A context is what an execution of an operation was called in: its caller, the
@@ -48,18 +48,18 @@ Examples:
 /// Show how much of response times the calling context decides
 #[derive(Debug, Parser)]
 #[command(name = "contexts", after_help = HELP)]
-pub(crate) struct Contexts {
+pub(crate) struct ContextsCommand {
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     #[command(flatten)]
     source: SourceChoice,
     /// What identifies an operation: its node and name, or its host, too
-    #[arg(long, value_name = "WHAT", default_value_t, value_parser = by())]
-    by: By,
+    #[arg(long, value_name = "WHAT", default_value_t, value_parser = identity_parser())]
+    by: OperationIdentity,
     /// Look at the time that executions spent in one way, instead of response times: what was
     /// recorded with --resources
-    #[arg(long, value_name = "WHAT", value_parser = way())]
-    spent: Option<Resource>,
+    #[arg(long, value_name = "WHAT", value_parser = resource_parser())]
+    spent: Option<StepResource>,
     /// Say which context makes this operation slow, and show all its contexts
     #[arg(long, value_name = "OPERATION", conflicts_with_all = ["json", "format", "instrumentations"])]
     explain: Option<String>,
@@ -67,8 +67,8 @@ pub(crate) struct Contexts {
     #[arg(long, conflicts_with = "format")]
     json: bool,
     /// Write a table of all contexts, or the calling-context tree as a graph
-    #[arg(long, value_parser = written())]
-    format: Option<Written>,
+    #[arg(long, value_parser = format_parser())]
+    format: Option<ContextsFormat>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -87,33 +87,37 @@ pub(crate) struct Contexts {
     min_calls: Option<u32>,
     /// Contexts whose median and interquartile range are at most this apart, in interquartile
     /// ranges, are one leaf of the timing model [default: 0.25]
-    #[arg(long, value_name = "DISTANCE", value_parser = distance, help_heading = "Timing model")]
+    #[arg(long, value_name = "DISTANCE", value_parser = parse_distance, help_heading = "Timing model")]
     similar: Option<f64>,
     /// Make more contexts one, until the timing model has at most N leaves
     #[arg(long, value_name = "N", help_heading = "Timing model")]
     max_leaves: Option<usize>,
     /// Hold this much of the response times in memory, and the rest in a temporary file [default:
     /// 256M]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     memory: Option<u64>,
 }
 
 /// What is written for other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Written {
-    Table(Format),
+enum ContextsFormat {
+    Table(TableFormat),
     Dot,
 }
 
-impl std::str::FromStr for Written {
+impl std::str::FromStr for ContextsFormat {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Written, String> {
-        if text == "dot" { Ok(Written::Dot) } else { text.parse().map(Written::Table) }
+    fn from_str(text: &str) -> Result<ContextsFormat, String> {
+        if text == "dot" {
+            Ok(ContextsFormat::Dot)
+        } else {
+            text.parse().map(ContextsFormat::Table)
+        }
     }
 }
 
-fn formats() -> [PossibleValue; 4] {
+fn format_values() -> [PossibleValue; 4] {
     [
         PossibleValue::new("csv").help("A row for each context"),
         PossibleValue::new("json").help("The same, an object a line"),
@@ -123,66 +127,70 @@ fn formats() -> [PossibleValue; 4] {
 }
 
 /// What identifies an operation, by its name.
-fn by() -> impl TypedValueParser<Value = By> {
-    one_of(By::ALL.map(|by| by.to_string()))
+fn identity_parser() -> impl TypedValueParser<Value = OperationIdentity> {
+    one_of(OperationIdentity::ALL.map(|by| by.to_string()))
 }
 
 /// A way in which time is spent, by its name.
-fn way() -> impl TypedValueParser<Value = Resource> {
-    one_of(Resource::ALL.map(|way| way.to_string()))
+fn resource_parser() -> impl TypedValueParser<Value = StepResource> {
+    one_of(StepResource::ALL.map(|way| way.to_string()))
 }
 
 /// What is written, by its name.
-fn written() -> impl TypedValueParser<Value = Written> {
-    one_of(formats())
+fn format_parser() -> impl TypedValueParser<Value = ContextsFormat> {
+    one_of(format_values())
 }
 
 /// A distance: 0 or more.
-fn distance(text: &str) -> Result<f64, String> {
+fn parse_distance(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| format!("'{text}' is no distance; write a number from 0 on, like 0.25"))
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Contexts>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<ContextsCommand>();
 
-impl Run for Contexts {
-    fn run(&self) -> Result<ExitCode, Error> {
-        if self.format == Some(Written::Dot) && self.instrumentations.is_some() {
+impl RunnableCommand for ContextsCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        if self.format == Some(ContextsFormat::Dot) && self.instrumentations.is_some() {
             let why = "--instrumentations are a table; --format csv, json or parquet writes it";
-            return Err(Error::Usage(why.to_owned()));
+            return Err(CommandError::Usage(why.to_owned()));
         }
         let path = self.output.as_deref();
-        let mut target = Target::try_out(path)?;
-        let locks = lock::work_on(&[&self.data.dir()])?;
-        let shown = self.source.of(&self.data)?;
-        stages::requests(&shown, &Inference::default())?;
+        let mut target = ResultTarget::try_out(path)?;
+        let locks = lock::lock_directories(&[&self.data.data_dir()])?;
+        let shown = self.source.choose_source(&self.data)?;
+        stages::ensure_requests(&shown, &InferenceArguments::default())?;
         let data = &shown.data;
         let requests = RequestTables::open(
-            data.requests(),
-            data.steps(),
-            Columns {
+            data.requests_path(),
+            data.steps_path(),
+            ColumnSelection {
                 hosts: true,
-                sizes: self.spent.is_some() || data.own_events().is_file(),
-                ..Columns::default()
+                sizes: self.spent.is_some() || data.own_events_path().is_file(),
+                ..ColumnSelection::default()
             },
         )?;
-        let progress = Terminal::new();
-        let analysis = contexts::analyze(&requests, &self.options(), data.path(), &progress)?;
+        let progress = TerminalProgress::new();
+        let analysis =
+            contexts::analyze_contexts(&requests, &self.profile_options(), data.path(), &progress)?;
         drop(progress);
         if let Some(spent) = self.spent {
             let totals = &analysis.profile.totals;
             if totals.timed == 0 {
                 let why = format!(
                     "no execution says its {}; `sockcap record --resources` records it",
-                    spent.words()
+                    spent.sentence_words()
                 );
-                return Err(Error::Usage(why));
+                return Err(CommandError::Usage(why));
             }
-            say(&format!("all times are {} of executions, not response times", spent.words()));
+            print_message(&format!(
+                "all times are {} of executions, not response times",
+                spent.sentence_words()
+            ));
         }
         if analysis.profile.totals.spilled > 0 {
-            let size = crate::output::bytes(analysis.profile.totals.spilled);
-            say(&format!(
+            let size = crate::output::format_bytes(analysis.profile.totals.spilled);
+            print_message(&format!(
                 "{size} of response times were in a temporary file; --memory gives more room"
             ));
         }
@@ -190,18 +198,19 @@ impl Run for Contexts {
         drop(locks);
         let name = target.name().to_owned();
         let is_for_programs = self.json || self.format.is_some();
-        let mut out = Printed::unless(is_for_programs, BufWriter::new(&mut target));
-        self.write(&analysis, &name, &mut out)?;
+        let mut out =
+            EscapingWriter::unless_for_programs(is_for_programs, BufWriter::new(&mut target));
+        self.write_analysis(&analysis, &name, &mut out)?;
         let flushed = out.flush();
         drop(out);
-        flushed.map_err(|source| target.refused(source))?;
-        target.finish()?;
+        flushed.map_err(|source| target.write_error(source))?;
+        target.finish_target()?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-impl Contexts {
-    fn options(&self) -> Options {
+impl ContextsCommand {
+    fn profile_options(&self) -> Options {
         let default = Options::default();
         Options {
             by: self.by,
@@ -216,28 +225,32 @@ impl Contexts {
         }
     }
 
-    fn write(
+    fn write_analysis(
         &self,
-        analysis: &Analysis,
+        analysis: &ContextAnalysis,
         name: &Path,
         out: &mut (impl Write + Send),
-    ) -> Result<(), Error> {
+    ) -> Result<(), CommandError> {
         if self.json {
             serde_json::to_writer(&mut *out, analysis).map_err(io::Error::from)?;
             return Ok(writeln!(out)?);
         }
         match (self.format, &self.explain, &analysis.instrumentations) {
-            (Some(Written::Dot), ..) => Ok(output::write_dot(analysis, self.limit, out)?),
-            (Some(Written::Table(format)), _, instrumented) => {
+            (Some(ContextsFormat::Dot), ..) => Ok(output::write_dot(analysis, self.limit, out)?),
+            (Some(ContextsFormat::Table(format)), _, instrumented) => {
                 let batch = match instrumented {
                     Some(instrumented) => output::instrumentations(instrumented, name)?,
                     None => output::contexts(analysis, name)?,
                 };
                 Ok(export_batches(batch.schema(), [Ok(batch)], format, out, name)?)
             }
-            (None, Some(operation), _) => explained::write(analysis, operation, self.limit, out),
-            (None, None, Some(instrumented)) => Ok(overview::instrumentations(instrumented, out)?),
-            (None, None, None) => Ok(overview::write(analysis, self.limit, out)?),
+            (None, Some(operation), _) => {
+                explained::write_explanation(analysis, operation, self.limit, out)
+            }
+            (None, None, Some(instrumented)) => {
+                Ok(overview::write_instrumentations(instrumented, out)?)
+            }
+            (None, None, None) => Ok(overview::write_overview(analysis, self.limit, out)?),
         }
     }
 }

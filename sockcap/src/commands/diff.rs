@@ -14,20 +14,20 @@ use std::time::Duration;
 
 use clap::Parser;
 use clap::builder::{PossibleValue, TypedValueParser};
-use compare::category::Zoom;
-use compare::conditions::Condition;
-use compare::explanation::explain;
-use compare::output::{Answer, write_dot, write_trace_events};
-use compare::{Ablation, Options, compare};
+use compare::category::ZoomLevel;
+use compare::conditions::FailCondition;
+use compare::explanation::explain_mutations;
+use compare::output::{ComparisonReport, write_dot, write_trace_events};
+use compare::{Ablation, Options, compare_periods};
 
-use crate::arguments::values::{bytes, duration, one_of, share};
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
-use crate::output::{Printed, say};
-use crate::progress::Terminal;
-use crate::target::Target;
-use html::PageFile;
-use periods::{PeriodArguments, Periods};
+use crate::arguments::values::{one_of, parse_bytes, parse_duration, parse_share};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
+use crate::output::{EscapingWriter, print_message};
+use crate::progress::TerminalProgress;
+use crate::target::ResultTarget;
+use html::ComparisonPageFile;
+use periods::{PeriodArguments, PeriodPair};
 
 const HELP: &str = "\
 Requests of one structure are a category. A category that takes another time in
@@ -53,7 +53,7 @@ Examples:
 /// Show what changed between two periods, where, and by how much
 #[derive(Debug, Parser)]
 #[command(name = "diff", after_help = HELP)]
-pub(crate) struct Diff {
+pub(crate) struct DiffCommand {
     #[command(flatten)]
     periods: PeriodArguments,
     /// Tell calls between nodes apart, not what a node calls within itself
@@ -69,13 +69,13 @@ pub(crate) struct Diff {
     #[arg(long, help_heading = "Categories")]
     loops: bool,
     /// The share of what is reported that may be chance
-    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share, help_heading = "What counts as a change")]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = parse_share, help_heading = "What counts as a change")]
     false_discoveries: f64,
     /// Smallest change of a time that matters, as a share of it
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = share, help_heading = "What counts as a change")]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = parse_share, help_heading = "What counts as a change")]
     min_change: f64,
     /// Smallest change of a time that matters [default: 50us]
-    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "What counts as a change")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "What counts as a change")]
     min_time: Option<Duration>,
     /// Consider originators that lost fewer requests than their mutation won
     #[arg(long, help_heading = "What counts as a change")]
@@ -93,13 +93,13 @@ pub(crate) struct Diff {
     /// Exit with status 3 where this holds and chance does not explain it; may be given several
     /// times. One of 'p95 > +10%', 'mean > +2ms', and so on, or 'new-paths'
     #[arg(long, value_name = "CONDITION")]
-    fail_if: Vec<Condition>,
+    fail_if: Vec<FailCondition>,
     /// Print JSON, with all that was found
     #[arg(long, conflicts_with = "format")]
     json: bool,
     /// Write the first mutations for another program
-    #[arg(long, value_parser = formats())]
-    format: Option<Written>,
+    #[arg(long, value_parser = format_parser())]
+    format: Option<DiffFormat>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -110,33 +110,33 @@ pub(crate) struct Diff {
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
     /// Hold this much of the requests in memory, and the rest in a temporary file [default: 256M]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     memory: Option<u64>,
 }
 
 /// What is written for other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Written {
+enum DiffFormat {
     Dot,
     TraceEvents,
 }
 
-impl FromStr for Written {
+impl FromStr for DiffFormat {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Written, String> {
-        if text == "dot" { Ok(Written::Dot) } else { Ok(Written::TraceEvents) }
+    fn from_str(text: &str) -> Result<DiffFormat, String> {
+        if text == "dot" { Ok(DiffFormat::Dot) } else { Ok(DiffFormat::TraceEvents) }
     }
 }
 
-fn formats() -> impl TypedValueParser<Value = Written> {
+fn format_parser() -> impl TypedValueParser<Value = DiffFormat> {
     one_of([
         PossibleValue::new("dot").help("Each beside its originator, for Graphviz"),
         PossibleValue::new("chrome").help("A typical request of each side, for Perfetto"),
     ])
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Diff>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<DiffCommand>();
 
 /// Exit status where a condition of `--fail-if` holds.
 const CONDITION_HOLDS: u8 = 3;
@@ -144,70 +144,88 @@ const CONDITION_HOLDS: u8 = 3;
 /// Memory for what is kept of each request, in bytes, unless the user says otherwise.
 const MEMORY_BYTES: u64 = 256 << 20;
 
-impl Run for Diff {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let page = self.html.as_deref().map(PageFile::try_out).transpose()?;
+impl RunnableCommand for DiffCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let page = self.html.as_deref().map(ComparisonPageFile::try_out).transpose()?;
         let path = self.output.as_deref();
-        let mut target = Target::try_out(path)?;
-        let mut periods = Periods::of(&self.periods)?;
-        let progress = Terminal::new();
+        let mut target = ResultTarget::try_out(path)?;
+        let mut periods = PeriodPair::open_periods(&self.periods)?;
+        let progress = TerminalProgress::new();
         let memory = self.memory.unwrap_or(MEMORY_BYTES);
-        let both = periods.both();
-        let found =
-            compare(both.each_ref(), &self.options(), memory, periods.directory(), &progress)?;
-        if let Some(node) = self.open.iter().find(|node| found.names.find(node).is_none()) {
+        let both = periods.both_periods();
+        let found = compare_periods(
+            both.each_ref(),
+            &self.compare_options(),
+            memory,
+            periods.temporary_directory(),
+            &progress,
+        )?;
+        if let Some(node) = self.open.iter().find(|node| found.names.find_id(node).is_none()) {
             let why = format!("--open {node}: neither period has a node of that name");
-            return Err(Error::Usage(why));
+            return Err(CommandError::Usage(why));
         }
         let whole = periods.whole_tables()?;
         let asked = (self.limit, self.without.as_slice());
-        let explained =
-            explain(periods.over(&whole).each_ref(), &found, &self.options(), asked, &progress)?;
+        let explained = explain_mutations(
+            periods.periods_of_tables(&whole).each_ref(),
+            &found,
+            &self.compare_options(),
+            asked,
+            &progress,
+        )?;
         drop(progress);
-        let answer = Answer::of(&found, periods.names(), explained);
+        let answer = ComparisonReport::from_comparison(&found, periods.period_names(), explained);
         // Whoever reads the answer may wait for the locks.
-        periods.unlock();
+        periods.unlock_directories();
         if let Some(page) = page {
-            page.write(&answer)?;
+            page.write_page(&answer)?;
         }
         let is_for_programs = self.json || self.format.is_some();
-        let mut out = Printed::unless(is_for_programs, BufWriter::new(&mut target));
-        self.write(&answer, &mut out)?;
+        let mut out =
+            EscapingWriter::unless_for_programs(is_for_programs, BufWriter::new(&mut target));
+        self.write_comparison(&answer, &mut out)?;
         let flushed = out.flush();
         drop(out);
-        flushed.map_err(|source| target.refused(source))?;
-        target.finish()?;
+        flushed.map_err(|source| target.write_error(source))?;
+        target.finish_target()?;
         let level = self.false_discoveries;
-        let held: Vec<String> =
-            self.fail_if.iter().filter_map(|condition| condition.holds(&found, level)).collect();
-        held.iter().for_each(|why| say(&format!("failed: {why}")));
+        let held: Vec<String> = self
+            .fail_if
+            .iter()
+            .filter_map(|condition| condition.find_violation(&found, level))
+            .collect();
+        held.iter().for_each(|why| print_message(&format!("failed: {why}")));
         Ok(if held.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CONDITION_HOLDS) })
     }
 }
 
-impl Diff {
-    fn write(&self, answer: &Answer, out: &mut impl Write) -> Result<(), Error> {
+impl DiffCommand {
+    fn write_comparison(
+        &self,
+        answer: &ComparisonReport,
+        out: &mut impl Write,
+    ) -> Result<(), CommandError> {
         match self.format {
-            Some(Written::Dot) => write_dot(answer, self.limit, out)?,
-            Some(Written::TraceEvents) => write_trace_events(answer, self.limit, out)?,
+            Some(DiffFormat::Dot) => write_dot(answer, self.limit, out)?,
+            Some(DiffFormat::TraceEvents) => write_trace_events(answer, self.limit, out)?,
             None if self.json => {
                 serde_json::to_writer(&mut *out, answer).map_err(io::Error::from)?;
                 writeln!(out)?;
             }
-            None if self.categories => categories::write(answer, self.limit, out)?,
+            None if self.categories => categories::write_categories(answer, self.limit, out)?,
             None => {
-                overview::write(answer, out)?;
-                listing::write(answer, self.limit, out)?;
+                overview::write_overview(answer, out)?;
+                listing::write_mutations(answer, self.limit, out)?;
             }
         }
         Ok(())
     }
 
-    fn options(&self) -> Options {
+    fn compare_options(&self) -> Options {
         let default = Options::default();
         let ablated = |step: &str| self.ablate.iter().any(|ablated| ablated == step);
         Options {
-            zoom: Zoom {
+            zoom: ZoomLevel {
                 components: self.components,
                 opened: self.open.clone(),
                 loops: self.loops,

@@ -5,15 +5,15 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use message_trace::MessageTrace;
-use synth::made_import;
+use synth::ground_truth::GroundTruth;
 use synth::sniffer::Sniffer;
-use synth::truth::Truth;
+use synth::synthetic_import;
 
-use crate::arguments::values::positive;
-use crate::arguments::{Data, To};
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
-use crate::output::{counted, tell};
+use crate::arguments::values::parse_positive;
+use crate::arguments::{DataArguments, DestinationArguments};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
+use crate::output::{count_noun, tell};
 use crate::{lock, stages, words};
 
 const HELP: &str = "\
@@ -29,13 +29,13 @@ Examples:
 /// Drop messages as a sniffer does that is too slow
 #[derive(Debug, Parser)]
 #[command(name = "drop", after_help = HELP)]
-pub(crate) struct Drop {
+pub(crate) struct DropCommand {
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     #[command(flatten)]
-    to: To,
+    to: DestinationArguments,
     /// How many messages are captured a second
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = parse_positive)]
     rate: f64,
     /// How many messages can wait
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
@@ -48,27 +48,27 @@ pub(crate) struct Drop {
     truth_to: Option<PathBuf>,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Drop>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<DropCommand>();
 
-impl Run for Drop {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let (data, target) = (self.data.dir(), self.to.dir(&self.data)?);
-        let made = target.root().create_dir_all();
-        made.map_err(|source| Error::file(target.path(), source))?;
-        let _locks = lock::work_on(&[&data, &target])?;
-        let truth = self.truth.as_deref().map(Truth::read).transpose()?;
-        stages::recorded_messages(&data)?;
-        let trace = MessageTrace::read(data.messages(), data.nodes())?;
+impl RunnableCommand for DropCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let (data, target) = (self.data.data_dir(), self.to.destination_dir(&self.data)?);
+        let made = target.root_path().create_dir_all();
+        made.map_err(|source| CommandError::file_error(target.path(), source))?;
+        let _locks = lock::lock_directories(&[&data, &target])?;
+        let truth = self.truth.as_deref().map(GroundTruth::read).transpose()?;
+        stages::ensure_recorded_messages(&data)?;
+        let trace = MessageTrace::read(data.messages_path(), data.nodes_path())?;
         let sniffer = Sniffer { rate: self.rate, queue: self.queue };
-        let captured = sniffer.capture(&trace)?;
-        let place = made_import::write(&captured.trace, &target, "captured")?;
+        let captured = sniffer.capture_trace(&trace)?;
+        let place = synthetic_import::write_trace(&captured.trace, &target, "captured")?;
         if let (Some(truth), Some(path)) = (&truth, &self.truth_to) {
-            captured.truth(truth).write(path)?;
+            captured.captured_truth(truth).write(path)?;
         }
-        let (all, dropped) = (trace.len() as u64, captured.dropped());
+        let (all, dropped) = (trace.len() as u64, captured.dropped_messages());
         tell!(
             "sockcap: {} dropped ({:.2}%), {} in {}; next: sockcap report{}",
-            counted(dropped, "message", "messages"),
+            count_noun(dropped, "message", "messages"),
             100.0 * dropped as f64 / all as f64,
             all - dropped,
             place.display(),

@@ -14,14 +14,14 @@ use clap::Parser;
 use reconcile::uncaptured::UncapturedThing;
 use socket_log::layout::{NO_POSITION, goroutine, unseen};
 use socket_log::switches::EXTENSION;
-use socket_log::{Clock, Entry, Log, Record};
+use socket_log::{LogClock, LogEntry, LogRecord, SocketLog};
 
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
-use crate::output::{self, in_one_line};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
+use crate::output::{self, escape_line_breaks};
 use crate::words;
-use time::time;
-use verb::verb;
+use time::format_utc;
+use verb::direction_verb;
 
 const HELP: &str = "\
 Examples:
@@ -32,46 +32,46 @@ Examples:
 /// Print the records of logs, a line each
 #[derive(Debug, Parser)]
 #[command(name = "dump", after_help = HELP)]
-pub(crate) struct Dump {
+pub(crate) struct DumpCommand {
     /// The logs (*.sclog), or files of switches (*.switches)
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Dump>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<DumpCommand>();
 
-impl Run for Dump {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let mut out = output::text();
+impl RunnableCommand for DumpCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let mut out = output::text_output();
         for path in &self.logs {
             if path.extension().is_some_and(|extension| extension == EXTENSION) {
-                switches::dump(path, &mut out)?;
+                switches::dump_switches(path, &mut out)?;
                 continue;
             }
-            let log = Log::open(path)?;
+            let log = SocketLog::open(path)?;
             let (header, clock) = (log.header(), log.clock());
             writeln!(
                 out,
                 "# {} host {} pid {} parent {}{}{} started {}: {}",
-                in_one_line(&path.display().to_string()),
-                in_one_line(&header.host),
+                escape_line_breaks(&path.display().to_string()),
+                escape_line_breaks(&header.host),
                 header.pid,
                 header.parent_pid,
-                words::source(header).map_or_else(String::new, |source| format!(" {source}")),
+                words::source_words(header).map_or_else(String::new, |source| format!(" {source}")),
                 if header.namespace == 0 {
                     String::new()
                 } else {
                     format!(" namespace {}", header.namespace)
                 },
-                time(header.start.realtime),
-                in_one_line(&header.arguments.join(" ")),
+                format_utc(header.start.realtime),
+                escape_line_breaks(&header.arguments.join(" ")),
             )?;
             // Go's routines are in logs of the injected library, which has no resources.
             let routine = if header.resources { "task" } else { "goroutine" };
             let mut result = Ok(());
             let damage = log.for_each(|entry| {
                 if result.is_ok() {
-                    result = line(&mut out, &clock, routine, &entry);
+                    result = write_entry(&mut out, &clock, routine, &entry);
                 }
             });
             result?;
@@ -85,18 +85,27 @@ impl Run for Dump {
 }
 
 /// Prints a record. `routine` is what the program calls what it runs on its threads by turns.
-fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io::Result<()> {
+fn write_entry(
+    out: &mut impl Write,
+    clock: &LogClock,
+    routine: &str,
+    entry: &LogEntry,
+) -> io::Result<()> {
     let thread = match entry.tid.checked_sub(goroutine::FIRST) {
         Some(number) => format!("g{number}"),
         None => entry.tid.to_string(),
     };
-    write!(out, "{} {thread:>7} ", time(clock.realtime(entry.ticks)))?;
+    write!(out, "{} {thread:>7} ", format_utc(clock.realtime(entry.ticks)))?;
     match &entry.record {
-        Record::Transfer { direction, flow, bytes, duration } => {
-            let duration = clock.nanoseconds(*duration);
-            writeln!(out, "{} flow {flow} bytes {bytes} took {duration} ns", verb(*direction))
+        LogRecord::Transfer { direction, flow, bytes, duration } => {
+            let duration = clock.duration_nanoseconds(*duration);
+            writeln!(
+                out,
+                "{} flow {flow} bytes {bytes} took {duration} ns",
+                direction_verb(*direction)
+            )
         }
-        Record::Datagram {
+        LogRecord::Datagram {
             direction,
             flow,
             bytes,
@@ -108,13 +117,13 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
             duration,
             peer,
         } => {
-            let duration = clock.nanoseconds(*duration);
-            write!(out, "{} flow {flow} datagram bytes {bytes}", verb(*direction))?;
+            let duration = clock.duration_nanoseconds(*duration);
+            write!(out, "{} flow {flow} datagram bytes {bytes}", direction_verb(*direction))?;
             if !unchecked {
                 write!(out, " crc {checksum:08x}")?;
             }
             if let Some(peer) = peer {
-                write!(out, " peer {}", in_one_line(&peer.to_string()))?;
+                write!(out, " peer {}", escape_line_breaks(&peer.to_string()))?;
             }
             let flags = [(truncated, "truncated"), (peeked, "peeked"), (joined, "joined")];
             for (flag, name) in flags {
@@ -124,8 +133,8 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
             }
             writeln!(out, " took {duration} ns")
         }
-        Record::Anchor(anchor) => writeln!(out, "anchor ticks {}", anchor.ticks),
-        Record::Flow(flow) => writeln!(
+        LogRecord::Anchor(anchor) => writeln!(out, "anchor ticks {}", anchor.ticks),
+        LogRecord::Flow(flow) => writeln!(
             out,
             "flow {} fd {} domain {} type {} protocol {} by {:?} cookie {:#x} listener {} namespace {}",
             flow.flow,
@@ -138,112 +147,128 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
             flow.listener,
             flow.namespace
         ),
-        Record::Endpoints { flow, role, local, peer, peer_pid, took, under_way } => {
+        LogRecord::Endpoints { flow, role, local, peer, peer_pid, took, under_way } => {
             write!(out, "endpoints flow {flow} role {role:?}")?;
             for (name, endpoint) in [("local", local), ("peer", peer)] {
                 if let Some(endpoint) = endpoint {
-                    write!(out, " {name} {}", in_one_line(&endpoint.to_string()))?;
+                    write!(out, " {name} {}", escape_line_breaks(&endpoint.to_string()))?;
                 }
             }
             if *peer_pid != 0 {
                 write!(out, " peer pid {peer_pid}")?;
             }
             if let Some(took) = took {
-                write!(out, " took {} ns", clock.nanoseconds(*took))?;
+                write!(out, " took {} ns", clock.duration_nanoseconds(*took))?;
             }
             if *under_way {
                 write!(out, " under way")?;
             }
             writeln!(out)
         }
-        Record::Close { flow, fd } => writeln!(out, "close flow {flow} fd {fd}"),
-        Record::Shutdown { flow, how } => writeln!(out, "shutdown flow {flow} how {how}"),
-        Record::EndOfFile { flow } => writeln!(out, "end-of-file flow {flow}"),
-        Record::Failure { flow, direction, errno } => {
+        LogRecord::Close { flow, fd } => writeln!(out, "close flow {flow} fd {fd}"),
+        LogRecord::Shutdown { flow, how } => writeln!(out, "shutdown flow {flow} how {how}"),
+        LogRecord::EndOfFile { flow } => writeln!(out, "end-of-file flow {flow}"),
+        LogRecord::Failure { flow, direction, errno } => {
             let error = io::Error::from_raw_os_error(i32::from(*errno));
-            writeln!(out, "{} flow {flow} failed: {error}", verb(*direction))
+            writeln!(out, "{} flow {flow} failed: {error}", direction_verb(*direction))
         }
-        Record::Pair { first, second } => writeln!(out, "pair flow {first} flow {second}"),
-        Record::Duplicate { flow, old, new } => {
+        LogRecord::Pair { first, second } => writeln!(out, "pair flow {first} flow {second}"),
+        LogRecord::Duplicate { flow, old, new } => {
             writeln!(out, "duplicate flow {flow} fd {old} as {new}")
         }
-        Record::Process { event, value } => writeln!(out, "process {event:?} {value}"),
-        Record::Wait { call, result, duration } => {
-            writeln!(out, "wait {call:?} gave {result} took {} ns", clock.nanoseconds(*duration))
+        LogRecord::Process { event, value } => writeln!(out, "process {event:?} {value}"),
+        LogRecord::Wait { call, result, duration } => {
+            writeln!(
+                out,
+                "wait {call:?} gave {result} took {} ns",
+                clock.duration_nanoseconds(*duration)
+            )
         }
-        Record::Cpu { nanoseconds } => writeln!(out, "cpu {nanoseconds} ns"),
-        Record::Fingerprint { flow, direction, bytes, checksum } => {
+        LogRecord::Cpu { nanoseconds } => writeln!(out, "cpu {nanoseconds} ns"),
+        LogRecord::Fingerprint { flow, direction, bytes, checksum } => {
             writeln!(
                 out,
                 "fingerprint flow {flow} {} first {bytes} bytes crc {checksum:08x}",
-                verb(*direction)
+                direction_verb(*direction)
             )
         }
-        Record::Goroutine { number: 0, .. } => writeln!(out, "no {routine}"),
-        Record::Goroutine { number, creator: 0 } => writeln!(out, "{routine} {number}"),
-        Record::Goroutine { number, creator } => {
+        LogRecord::Goroutine { number: 0, .. } => writeln!(out, "no {routine}"),
+        LogRecord::Goroutine { number, creator: 0 } => writeln!(out, "{routine} {number}"),
+        LogRecord::Goroutine { number, creator } => {
             let creator = creator - goroutine::FIRST;
             writeln!(out, "{routine} {number} started by {creator}")
         }
-        Record::Ready { number, started: true } => writeln!(out, "starts {routine} {number}"),
-        Record::Ready { number, .. } => writeln!(out, "lets {routine} {number} go on"),
-        Record::Counted { flow, direction, before: NO_POSITION, .. } => {
-            writeln!(out, "counted flow {flow} {} unknown", verb(*direction))
+        LogRecord::Ready { number, started: true } => writeln!(out, "starts {routine} {number}"),
+        LogRecord::Ready { number, .. } => writeln!(out, "lets {routine} {number} go on"),
+        LogRecord::Counted { flow, direction, before: NO_POSITION, .. } => {
+            writeln!(out, "counted flow {flow} {} unknown", direction_verb(*direction))
         }
-        Record::Counted { flow, direction, before, .. } => {
-            writeln!(out, "counted flow {flow} {} {before} bytes before", verb(*direction))
+        LogRecord::Counted { flow, direction, before, .. } => {
+            writeln!(
+                out,
+                "counted flow {flow} {} {before} bytes before",
+                direction_verb(*direction)
+            )
         }
-        Record::Queued { flow, bytes, took } => {
-            let took = clock.nanoseconds(u64::from(*took));
+        LogRecord::Queued { flow, bytes, took } => {
+            let took = clock.duration_nanoseconds(u64::from(*took));
             writeln!(out, "queued flow {flow} {bytes} bytes took {took} ns")
         }
-        Record::OtherEnd { flow, cookie } => {
+        LogRecord::OtherEnd { flow, cookie } => {
             writeln!(out, "other end of flow {flow} cookie {cookie:#x}")
         }
-        Record::Position { flow, direction, before: NO_POSITION } => {
-            writeln!(out, "position flow {flow} {} unknown", verb(*direction))
+        LogRecord::Position { flow, direction, before: NO_POSITION } => {
+            writeln!(out, "position flow {flow} {} unknown", direction_verb(*direction))
         }
-        Record::Position { flow, direction, before } => {
-            writeln!(out, "position flow {flow} {} byte {before}", verb(*direction))
+        LogRecord::Position { flow, direction, before } => {
+            writeln!(out, "position flow {flow} {} byte {before}", direction_verb(*direction))
         }
-        Record::Call(call) => {
-            write!(out, "call {}", call.api.name())?;
+        LogRecord::Call(call) => {
+            write!(out, "call {}", call.api.libc_name())?;
             if call.flow != 0 {
                 write!(out, " flow {}", call.flow)?;
             }
-            writeln!(out, " result {} took {} ns", call.result, clock.nanoseconds(call.duration))
+            writeln!(
+                out,
+                " result {} took {} ns",
+                call.result,
+                clock.duration_nanoseconds(call.duration)
+            )
         }
-        Record::Unseen { cause, pid, program } => {
+        LogRecord::Unseen { cause, pid, program } => {
             let why = unseen::NAMES.get(usize::from(*cause)).copied().unwrap_or_default();
-            let program = in_one_line(program);
+            let program = escape_line_breaks(program);
             writeln!(out, "begins {program} as {pid}, of which nothing is recorded: {why}")
         }
-        Record::Uncaptured { .. } => {
-            let what = UncapturedThing::of(&entry.record).map(|thing| thing.counted(1));
-            writeln!(out, "not captured: {}", in_one_line(&what.unwrap_or_default()))
+        LogRecord::Uncaptured { .. } => {
+            let what =
+                UncapturedThing::from_record(&entry.record).map(|thing| thing.describe_count(1));
+            writeln!(out, "not captured: {}", escape_line_breaks(&what.unwrap_or_default()))
         }
-        Record::Thread { creator, handle: 0 } => writeln!(out, "thread started by {creator}"),
-        Record::Thread { creator, handle } => {
+        LogRecord::Thread { creator, handle: 0 } => writeln!(out, "thread started by {creator}"),
+        LogRecord::Thread { creator, handle } => {
             writeln!(out, "thread started by {creator}, known as {handle:x}")
         }
-        Record::File(file) => {
+        LogRecord::File(file) => {
             let what = format!("{:?}", file.operation).to_lowercase();
             let failed = if file.failed { " failed" } else { "" };
             let moved = if file.moved { " within the kernel" } else { "" };
-            let (bytes, took) = (file.bytes, clock.nanoseconds(file.duration));
+            let (bytes, took) = (file.bytes, clock.duration_nanoseconds(file.duration));
             writeln!(out, "file {what}{failed} {bytes} bytes{moved} took {took} ns")
         }
-        Record::Sleep { duration } => writeln!(out, "slept {} ns", clock.nanoseconds(*duration)),
-        Record::Signal(signal) => {
-            write!(out, "signal {} {:x}", signal.what.name(), signal.object)?;
+        LogRecord::Sleep { duration } => {
+            writeln!(out, "slept {} ns", clock.duration_nanoseconds(*duration))
+        }
+        LogRecord::Signal(signal) => {
+            write!(out, "signal {} {:x}", signal.what.display_name(), signal.object)?;
             if signal.all {
                 write!(out, " to all")?;
             }
-            amount(out, signal.amount)?;
-            writeln!(out, " took {} ns", clock.nanoseconds(signal.duration))
+            write_amount(out, signal.amount)?;
+            writeln!(out, " took {} ns", clock.duration_nanoseconds(signal.duration))
         }
-        Record::Wake(wake) => {
-            write!(out, "wake {} {:x}", wake.what.name(), wake.object)?;
+        LogRecord::Wake(wake) => {
+            write!(out, "wake {} {:x}", wake.what.display_name(), wake.object)?;
             for (is_so, word) in
                 [(wake.timed_out, " timed out"), (wake.interrupted, " interrupted")]
             {
@@ -251,14 +276,14 @@ fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io
                     write!(out, "{word}")?;
                 }
             }
-            amount(out, wake.amount)?;
-            writeln!(out, " waited {} ns", clock.nanoseconds(wake.duration))
+            write_amount(out, wake.amount)?;
+            writeln!(out, " waited {} ns", clock.duration_nanoseconds(wake.duration))
         }
-        Record::Head(head) => heads::line(out, head),
+        LogRecord::Head(head) => heads::write_snippet(out, head),
     }
 }
 
 /// Writes the amount of a hand-off, where there is one.
-fn amount(out: &mut impl Write, amount: u32) -> io::Result<()> {
+fn write_amount(out: &mut impl Write, amount: u32) -> io::Result<()> {
     if amount > 0 { write!(out, " amount {amount}") } else { Ok(()) }
 }

@@ -8,16 +8,16 @@ use std::process::ExitCode;
 use analyze::naming::Aliases;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-use exporters::{Exporter, Kind, Needs, Output, Source, TraceCount};
-use registry::Given;
+use exporters::{ExportOutput, ExportSource, Exporter, ExporterSpec, RequiredStage, TraceCount};
+use registry::FlagValues;
 
-use crate::arguments::{Data, Inference, SourceChoice, flags};
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
-use crate::output::{counted, say, tell};
-use crate::progress::Terminal;
-use crate::shown::Shown;
-use crate::target::Target;
+use crate::arguments::{DataArguments, InferenceArguments, SourceChoice, flags};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
+use crate::output::{count_noun, print_message, tell};
+use crate::progress::TerminalProgress;
+use crate::shown::ShownData;
+use crate::target::ResultTarget;
 use crate::{kinds, lock, stages};
 
 /// The argument that says what is exported.
@@ -25,17 +25,17 @@ const WHAT: &str = "exported";
 
 /// One export.
 #[derive(Debug)]
-struct Export {
-    kind: &'static Kind,
-    given: Given,
-    data: Data,
+struct ExportCommand {
+    kind: &'static ExporterSpec,
+    flag_values: FlagValues,
+    data: DataArguments,
     source: SourceChoice,
-    to: Destination,
+    to: ExportDestination,
 }
 
 /// The names of nodes, and the place that the export goes to.
 #[derive(Debug, Args)]
-struct Destination {
+struct ExportDestination {
     /// A file that says what addresses, hosts, commands and endpoints are to be called [default:
     /// DIR/aliases, if there is one]
     #[arg(long, value_name = "FILE")]
@@ -45,25 +45,26 @@ struct Destination {
     output: Option<PathBuf>,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand { define, read };
+pub(super) const COMMAND: Subcommand = Subcommand { define: define_export, read: read_export };
 
-fn define() -> Command {
+fn define_export() -> Command {
     let all = kinds::exporters();
-    let choice = |kind: &&Kind| PossibleValue::new(kind.about.name).help(kind.about.summary);
+    let choice =
+        |kind: &&ExporterSpec| PossibleValue::new(kind.about.name).help(kind.about.summary);
     let what = Arg::new(WHAT)
         .value_name("WHAT")
         .help("What is written")
         .required(true)
         .value_parser(PossibleValuesParser::new(all.iter().map(choice)));
-    let command = Data::augment_args(Command::new("export").arg(what))
-        .args(registry::union(&all).into_iter().map(flags::argument));
-    Destination::augment_args(SourceChoice::augment_args(command))
+    let command = DataArguments::augment_args(Command::new("export").arg(what))
+        .args(registry::union_of_flags(&all).into_iter().map(flags::clap_argument));
+    ExportDestination::augment_args(SourceChoice::augment_args(command))
         .about("Write tables, traces and patterns for other tools")
-        .after_help(help(&all))
+        .after_help(export_help(&all))
 }
 
 /// The end of help: the tools that open each format, and examples.
-fn help(all: &[&Kind]) -> String {
+fn export_help(all: &[&ExporterSpec]) -> String {
     let mut text = "What opens what:\n".to_owned();
     for kind in all.iter().filter(|kind| !kind.opened_by.is_empty()) {
         text += &format!("  {:9} {}\n", kind.about.name, kind.opened_by);
@@ -72,33 +73,38 @@ fn help(all: &[&Kind]) -> String {
     text + "\nExamples:\n  " + &examples.join("\n  ")
 }
 
-fn read(matches: &ArgMatches, _program: &Command) -> Result<Box<dyn Run>, clap::Error> {
+fn read_export(
+    matches: &ArgMatches,
+    _program: &Command,
+) -> Result<Box<dyn RunnableCommand>, clap::Error> {
     let all = kinds::exporters();
     let name = matches.get_one::<String>(WHAT).map_or("", String::as_str);
     let missing = || clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument);
-    Ok(Box::new(Export {
-        kind: registry::find(&all, name).ok_or_else(missing)?,
-        given: flags::given(matches, &registry::union(&all))?,
-        data: Data::from_arg_matches(matches)?,
+    Ok(Box::new(ExportCommand {
+        kind: registry::find_entry(&all, name).ok_or_else(missing)?,
+        flag_values: flags::given_values(matches, &registry::union_of_flags(&all))?,
+        data: DataArguments::from_arg_matches(matches)?,
         source: SourceChoice::from_arg_matches(matches)?,
-        to: Destination::from_arg_matches(matches)?,
+        to: ExportDestination::from_arg_matches(matches)?,
     }))
 }
 
-impl Run for Export {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let exporter = self
-            .exporter()
-            .map_err(|why| Error::Usage(format!("{why}; 'sockcap export --help' has examples")))?;
-        exporter.check()?;
-        if let Some(count) = self.write(&*exporter)? {
+impl RunnableCommand for ExportCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let exporter = self.build_exporter().map_err(|why| {
+            CommandError::Usage(format!("{why}; 'sockcap export --help' has examples"))
+        })?;
+        exporter.check_options()?;
+        if let Some(count) = self.write_export(&*exporter)? {
             if count.traces == 0 {
                 // The output is well formed, and of no use.
-                say("no trace was written: no call begins one of those that were asked for");
+                print_message(
+                    "no trace was written: no call begins one of those that were asked for",
+                );
             }
             if let Some(url) = exporter.sent_to() {
-                let spans = counted(count.spans, "span", "spans");
-                let traces = counted(count.traces, "trace", "traces");
+                let spans = count_noun(count.spans, "span", "spans");
+                let traces = count_noun(count.traces, "trace", "traces");
                 tell!("sockcap: {spans} of {traces} sent to {url}");
             }
         }
@@ -106,62 +112,71 @@ impl Run for Export {
     }
 }
 
-impl Export {
+impl ExportCommand {
     /// The exporter that was asked for.
-    fn exporter(&self) -> Result<Box<dyn Exporter>, String> {
-        match registry::refusal(&kinds::exporters(), self.kind, &self.given) {
+    fn build_exporter(&self) -> Result<Box<dyn Exporter>, String> {
+        match registry::refusal_of_flags(&kinds::exporters(), self.kind, &self.flag_values) {
             Some(why) => Err(why),
-            None => (self.kind.make)(&self.given),
+            None => (self.kind.make)(&self.flag_values),
         }
     }
 
     /// Runs what is missing and writes the export, to the file that was named or standard output. A
     /// file is tried out first and keeps what it holds until there is something to write.
-    fn write(&self, exporter: &dyn Exporter) -> Result<Option<TraceCount>, Error> {
+    fn write_export(&self, exporter: &dyn Exporter) -> Result<Option<TraceCount>, CommandError> {
         let path = self.to.output.as_deref();
-        let mut target = Target::try_out(path)?;
-        let locks = lock::work_on(&[&self.data.dir()])?;
-        let shown = self.source.of(&self.data)?;
-        let aliases = self.ready(exporter.needs(), &shown)?;
+        let mut target = ResultTarget::try_out(path)?;
+        let locks = lock::lock_directories(&[&self.data.data_dir()])?;
+        let shown = self.source.choose_source(&self.data)?;
+        let aliases = self.prepare_stages(exporter.required_stage(), &shown)?;
         // Whoever reads standard output may wait for the lock.
         let _locks = path.is_some().then_some(locks);
-        let source = Source { data: &shown.data, aliases: &aliases, progress: &Terminal::new() };
+        let source = ExportSource {
+            data: &shown.data,
+            aliases: &aliases,
+            progress: &TerminalProgress::new(),
+        };
         let name = target.name().to_owned();
         let mut writer = BufWriter::new(&mut target);
-        let written = exporter.write(&source, &mut Output { writer: &mut writer, name: &name });
+        let written =
+            exporter.write_export(&source, &mut ExportOutput { writer: &mut writer, name: &name });
         let flushed = writer.flush();
         drop(writer);
         let written = written.map_err(|error| match error {
             exporters::Error::Output(source) if source.kind() != io::ErrorKind::BrokenPipe => {
-                Error::file(&name, source)
+                CommandError::file_error(&name, source)
             }
             error => error.into(),
         })?;
-        flushed.map_err(|source| target.refused(source))?;
-        target.finish()?;
+        flushed.map_err(|source| target.write_error(source))?;
+        target.finish_target()?;
         Ok(written)
     }
 
     /// Runs the stages that are needed, and returns the user's names. The results of an analysis
     /// have them already.
-    fn ready(&self, needs: Needs, shown: &Shown) -> Result<Aliases, Error> {
-        let named = || Inference::named_by(self.to.aliases.clone());
+    fn prepare_stages(
+        &self,
+        needs: RequiredStage,
+        shown: &ShownData,
+    ) -> Result<Aliases, CommandError> {
+        let named = || InferenceArguments::with_aliases(self.to.aliases.clone());
         match needs {
-            Needs::Messages => {
-                stages::messages(shown)?;
-                return stages::names(shown, self.to.aliases.as_deref());
+            RequiredStage::Messages => {
+                stages::ensure_messages(shown)?;
+                return stages::read_aliases(shown, self.to.aliases.as_deref());
             }
-            Needs::Analysis => drop(stages::analysis(shown, &named())?),
-            Needs::Resources => {
-                stages::analysis(shown, &named())?;
-                if shown.data.own_events().is_file() {
-                    stages::requests(shown, &named())?;
+            RequiredStage::Analysis => drop(stages::ensure_analysis(shown, &named())?),
+            RequiredStage::Resources => {
+                stages::ensure_analysis(shown, &named())?;
+                if shown.data.own_events_path().is_file() {
+                    stages::ensure_requests(shown, &named())?;
                 }
             }
-            Needs::Requests => stages::requests(shown, &named())?,
+            RequiredStage::Requests => stages::ensure_requests(shown, &named())?,
             // Imported events need no stage; those of recordings are made with the messages.
-            Needs::Events if shown.data.logs()?.is_empty() => {}
-            Needs::Events => stages::messages(shown)?,
+            RequiredStage::Events if shown.data.log_paths()?.is_empty() => {}
+            RequiredStage::Events => stages::ensure_messages(shown)?,
         }
         Ok(Aliases::default())
     }

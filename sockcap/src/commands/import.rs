@@ -5,17 +5,17 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use importers::{Importer, Kind, Summary};
+use importers::{ImportSummary, Importer, ImporterSpec};
 use message_trace::DataDir;
-use registry::{Entry, Given};
+use registry::{FlagValues, RegistryEntry};
 
-use crate::arguments::{Data, flags};
-use crate::command::{Run, Subcommand, subcommand};
-use crate::error::Error;
+use crate::arguments::{DataArguments, flags};
+use crate::command::{RunnableCommand, Subcommand, define_subcommand};
+use crate::error::CommandError;
 use crate::lock;
 
-use crate::output::{bytes, counted, tell};
-use crate::progress::Terminal;
+use crate::output::{count_noun, format_bytes, tell};
+use crate::progress::TerminalProgress;
 use crate::tuning::MAX_SKIPS_LISTED;
 use crate::{kinds, words};
 
@@ -35,26 +35,26 @@ Examples:
 
 /// The files of one kind, and the values of its flags.
 #[derive(Debug)]
-struct Import {
-    kind: &'static Kind,
+struct ImportCommand {
+    kind: &'static ImporterSpec,
     files: Vec<PathBuf>,
-    data: Data,
-    given: Given,
+    data: DataArguments,
+    flag_values: FlagValues,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand { define, read };
+pub(super) const COMMAND: Subcommand = Subcommand { define: define_import, read: read_import };
 
-fn define() -> Command {
+fn define_import() -> Command {
     Command::new("import")
         .about("Bring in what other tools have captured")
         .after_help(HELP)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands(kinds::importers().into_iter().map(of_kind))
+        .subcommands(kinds::importers().into_iter().map(define_importer))
 }
 
 /// The subcommand of a kind.
-fn of_kind(kind: &'static Kind) -> Command {
+fn define_importer(kind: &'static ImporterSpec) -> Command {
     let files = Arg::new(FILES)
         .value_name("FILE")
         .help(kind.files)
@@ -65,51 +65,63 @@ fn of_kind(kind: &'static Kind) -> Command {
         None => files.required(true),
         Some(flag) => files.required_unless_present(flag),
     };
-    Data::augment_args(subcommand(kind.about()).arg(files))
-        .args(kind.flags().iter().copied().map(flags::argument))
+    DataArguments::augment_args(define_subcommand(kind.about()).arg(files))
+        .args(kind.flags().iter().copied().map(flags::clap_argument))
 }
 
-fn read(given: &ArgMatches, _program: &Command) -> Result<Box<dyn Run>, clap::Error> {
+fn read_import(
+    given: &ArgMatches,
+    _program: &Command,
+) -> Result<Box<dyn RunnableCommand>, clap::Error> {
     let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
     let (name, below) = given.subcommand().ok_or_else(missing)?;
-    let kind = registry::find(&kinds::importers(), name).ok_or_else(missing)?;
+    let kind = registry::find_entry(&kinds::importers(), name).ok_or_else(missing)?;
     let files = below.get_many::<PathBuf>(FILES).into_iter().flatten().cloned().collect();
-    let given = flags::given(below, kind.flags())?;
-    Ok(Box::new(Import { kind, files, data: Data::from_arg_matches(below)?, given }))
+    let given = flags::given_values(below, kind.flags())?;
+    Ok(Box::new(ImportCommand {
+        kind,
+        files,
+        data: DataArguments::from_arg_matches(below)?,
+        flag_values: given,
+    }))
 }
 
-impl Run for Import {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let data = self.data.dir();
-        let _locks = lock::make_and_work_on(&data)?;
-        import(&*(self.kind.make)(&self.given), &self.files, &data)
+impl RunnableCommand for ImportCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let data = self.data.data_dir();
+        let _locks = lock::make_and_lock(&data)?;
+        run_importer(&*(self.kind.make)(&self.flag_values), &self.files, &data)
     }
 }
 
 /// Runs `importer` on `files` and prints the result.
-fn import(importer: &dyn Importer, files: &[PathBuf], data: &DataDir) -> Result<ExitCode, Error> {
-    let summary = importer.import(files, data, &Terminal::new())?;
-    let [made_one, made_many] = importer.makes();
-    let [read_one, read_many] = importer.reads();
+fn run_importer(
+    importer: &dyn Importer,
+    files: &[PathBuf],
+    data: &DataDir,
+) -> Result<ExitCode, CommandError> {
+    let summary = importer.import_files(files, data, &TerminalProgress::new())?;
+    let [made_one, made_many] = importer.output_nouns();
+    let [read_one, read_many] = importer.input_nouns();
     let written: Vec<String> =
         summary.written.iter().map(|path| path.display().to_string()).collect();
     tell!(
         "sockcap: {} of {} in {} ({}) {} {}; next: sockcap {}{}",
-        counted(summary.made, made_one, made_many),
-        counted(summary.read, read_one, read_many),
-        counted(summary.files, "file", "files"),
-        bytes(summary.bytes),
+        count_noun(summary.made, made_one, made_many),
+        count_noun(summary.read, read_one, read_many),
+        count_noun(summary.files, "file", "files"),
+        format_bytes(summary.bytes),
         if summary.replaced { "replace those in" } else { "are in" },
         written.join(", "),
-        importer.next(),
+        importer.next_command(),
         words::same_directory(data),
     );
-    say_skipped(&summary);
+    report_skipped(&summary);
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints what was skipped, and the notes of the importer.
-fn say_skipped(summary: &Summary) {
+fn report_skipped(summary: &ImportSummary) {
     for (cause, count) in &summary.skipped.causes {
         tell!("  skipped: {cause}: {count}");
     }

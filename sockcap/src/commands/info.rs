@@ -13,25 +13,25 @@ use std::process::ExitCode;
 
 use analyze::AnalysisSummary;
 use clap::Parser;
-use importers::Captured;
-use message_trace::{DataDir, Import, table};
+use importers::SnifferReport;
+use message_trace::{DataDir, ImportedTrace, table};
 use reconcile::Reconciliation;
-use reconcile::blind_spots::{BlindSpots, UncapturedUse, Unseen, UnseenEnd};
+use reconcile::capture_gaps::{CaptureGaps, UncapturedUse, UnrecordedEnd, UnrecordedProgram};
 
-use crate::arguments::{Data, SourceChoice};
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
-use crate::output::{self, counted, in_one_line};
+use crate::arguments::{DataArguments, SourceChoice};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
+use crate::leftover_snippets;
+use crate::output::{self, count_noun, escape_line_breaks};
 use crate::own_logs::{self, OwnLogs};
-use crate::shown::Source;
-use crate::snippets_left;
-use crate::table::folded;
+use crate::remedies::{remedy_for, remedy_for_uncaptured};
+use crate::shown::PathSource;
+use crate::table::write_folded;
 use crate::tuning::MAX_UNSEEN_LISTED;
-use crate::ways_out::{way_out, way_out_of_uncaptured};
-use crate::{clock_words, lock, notes, stages, tidy, words};
-use line::line;
-use processes::Processes;
-use spans::Spans;
+use crate::{clock_words, gap_notes, lock, stages, tidy, words};
+use line::write_paragraph;
+use processes::RecordedProcesses;
+use spans::SpanImports;
 
 const HELP: &str = "\
 Examples:
@@ -42,9 +42,9 @@ Examples:
 /// Show what a data directory holds, and what could not be seen
 #[derive(Debug, Parser)]
 #[command(name = "info", after_help = HELP)]
-pub(crate) struct Info {
+pub(crate) struct InfoCommand {
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     #[command(flatten)]
     source: SourceChoice,
     /// Show each process with its command line, instead of each program
@@ -62,50 +62,50 @@ pub(crate) struct Info {
     all_users: bool,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Info>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<InfoCommand>();
 
-impl Run for Info {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let locks = lock::work_on(&[&self.data.dir()])?;
-        let shown = self.source.of(&self.data)?;
+impl RunnableCommand for InfoCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let locks = lock::lock_directories(&[&self.data.data_dir()])?;
+        let shown = self.source.choose_source(&self.data)?;
         let data = shown.whole.clone();
-        let aliases = stages::aliases(&data, self.aliases.as_deref())?;
-        let own = OwnLogs::of(&data, self.all_users);
-        own_logs::tell_left_out(&data)?;
-        snippets_left::warn(&data)?;
-        tidy::tidy(&data, &own);
+        let aliases = stages::find_aliases(&data, self.aliases.as_deref())?;
+        let own = OwnLogs::of_user(&data, self.all_users);
+        own_logs::print_skipped(&data)?;
+        leftover_snippets::warn_of_snippets(&data)?;
+        tidy::tidy_logs(&data, &own);
         // What is read from here on is whole at any moment, and its reader may take long.
         drop(locks);
-        let imports = data.imported()?;
-        let has_logs = !data.logs()?.is_empty();
-        let spans = Spans::read(&shown.spans())?;
-        let has_messages = has_logs || !imports.is_empty() || data.messages().exists();
-        if !has_messages && shown.source == Source::Messages {
-            return Err(Error::NoLogs(data.path().to_owned()));
+        let imports = data.imported_messages()?;
+        let has_logs = !data.log_paths()?.is_empty();
+        let spans = SpanImports::read_imports(&shown.spans_dir())?;
+        let has_messages = has_logs || !imports.is_empty() || data.messages_path().exists();
+        if !has_messages && shown.source == PathSource::Messages {
+            return Err(CommandError::NoLogs(data.path().to_owned()));
         }
-        let processes = Processes::read(&data, &aliases, &own)?;
-        own_logs::tell_foreign(
+        let processes = RecordedProcesses::read_logs(&data, &aliases, &own)?;
+        own_logs::print_foreign(
             processes.foreign,
             &format!(" sockcap info{}", words::same_directory(&data)),
         );
-        let sniffers = Captured::all(&data)?;
-        let spots = reconcile::blind_spots::find(&data)?;
+        let sniffers = SnifferReport::read_all(&data)?;
+        let spots = reconcile::capture_gaps::find_capture_gaps(&data)?;
         if self.json {
-            let mut out = output::machine();
-            let found = json::Found {
+            let mut out = output::machine_output();
+            let found = json::DirectoryFindings {
                 logs: &processes,
                 imports,
                 captured: &sniffers,
                 not_seen: &spots,
                 spans,
             };
-            json::write(&shown, found, &mut out)?;
+            json::write_document(&shown, found, &mut out)?;
             out.flush()?;
             return Ok(ExitCode::SUCCESS);
         }
-        let mut out = output::text();
-        if let Some(other) = shown.other() {
-            folded(&other, "", output::limit(), &mut out)?;
+        let mut out = output::text_output();
+        if let Some(other) = shown.other_source_hint() {
+            write_folded(&other, "", output::width_limit(), &mut out)?;
             writeln!(out)?;
         }
         match (has_logs, self.processes) {
@@ -113,37 +113,44 @@ impl Run for Info {
             (true, false) => processes.write_programs(&mut out)?,
             (true, true) => processes.write_processes(&mut out)?,
         }
-        switches(&data, &mut out)?;
-        imported(&imports, &mut out)?;
-        captured(&sniffers, &mut out)?;
+        write_switches(&data, &mut out)?;
+        write_imports(&imports, &mut out)?;
+        write_captures(&sniffers, &mut out)?;
         spans.write_imports(&mut out)?;
-        if shown.source == Source::Spans {
+        if shown.source == PathSource::Spans {
             spans.write_results(&mut out)?;
             out.flush()?;
             return Ok(ExitCode::SUCCESS);
         }
-        not_seen(&spots, processes.still_running(), &mut out)?;
+        write_gaps(&spots, processes.still_running(), &mut out)?;
         match Reconciliation::read(&data) {
             Ok(reconciliation) => {
-                line(&format!("messages: {}", words::reconciliation(&reconciliation)), &mut out)?;
-                for note in notes::notes(&reconciliation) {
-                    folded(
+                write_paragraph(
+                    &format!("messages: {}", words::reconciliation_line(&reconciliation)),
+                    &mut out,
+                )?;
+                for note in gap_notes::all_notes(&reconciliation) {
+                    write_folded(
                         &format!("{}: {}", note.label, note.count),
                         "  ",
-                        output::limit(),
+                        output::width_limit(),
                         &mut out,
                     )?;
                 }
-                translations(&reconciliation, &mut out)?;
+                write_translations(&reconciliation, &mut out)?;
             }
-            Err(_) => line("messages: not yet; 'sockcap reconcile' makes them", &mut out)?,
+            Err(_) => {
+                write_paragraph("messages: not yet; 'sockcap reconcile' makes them", &mut out)?
+            }
         }
-        if let Ok(found) = clocks::Clocks::read(data.clocks()) {
-            clock_words::table(&found, output::limit(), &mut out)?;
+        if let Ok(found) = clocks::ClockModel::read(data.clocks_path()) {
+            clock_words::write_clock_table(&found, output::width_limit(), &mut out)?;
         }
-        match AnalysisSummary::read(data.analysis()) {
-            Ok(summary) => line(&format!("analysis: {}", words::analysis(&summary)), &mut out)?,
-            Err(_) => line("analysis: not yet; 'sockcap analyze' makes it", &mut out)?,
+        match AnalysisSummary::read(data.analysis_path()) {
+            Ok(summary) => {
+                write_paragraph(&format!("analysis: {}", words::analysis_line(&summary)), &mut out)?
+            }
+            Err(_) => write_paragraph("analysis: not yet; 'sockcap analyze' makes it", &mut out)?,
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)
@@ -151,58 +158,59 @@ impl Run for Info {
 }
 
 /// Writes a line of the files that tell when threads had a processor, where there are any.
-fn switches(data: &DataDir, out: &mut impl Write) -> Result<(), Error> {
-    let files = data.switches()?;
+fn write_switches(data: &DataDir, out: &mut impl Write) -> Result<(), CommandError> {
+    let files = data.switch_paths()?;
     if !files.is_empty() {
         let size =
             files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum();
-        let count = counted(files.len() as u64, "file", "files");
-        writeln!(out, "switches of threads: {count}, {}", output::bytes(size))?;
+        let count = count_noun(files.len() as u64, "file", "files");
+        writeln!(out, "switches of threads: {count}, {}", output::format_bytes(size))?;
     }
     Ok(())
 }
 
 /// Writes a line for each trace that was imported as messages.
-fn imported(imports: &[Import], out: &mut impl Write) -> Result<(), Error> {
+fn write_imports(imports: &[ImportedTrace], out: &mut impl Write) -> Result<(), CommandError> {
     for import in imports {
-        let (messages, nodes) = (table::rows(import.messages())?, table::rows(import.nodes())?);
-        let messages = counted(messages, "message", "messages");
+        let (messages, nodes) =
+            (table::count_rows(import.messages_path())?, table::count_rows(import.nodes_path())?);
+        let messages = count_noun(messages, "message", "messages");
         writeln!(
             out,
             "imported {}: {messages} between {}",
-            in_one_line(&import.name),
-            counted(nodes, "node", "nodes")
+            escape_line_breaks(&import.name),
+            count_noun(nodes, "node", "nodes")
         )?;
     }
     Ok(())
 }
 
 /// Writes some lines for each sniffer whose packets were imported.
-fn captured(all: &[Captured], out: &mut impl Write) -> Result<(), Error> {
+fn write_captures(all: &[SnifferReport], out: &mut impl Write) -> Result<(), CommandError> {
     for captured in all {
-        let Captured { sniffer, frames, hosts, files, .. } = captured;
-        let (packets, files) = (counted(*frames, "packet", "packets"), files.len() as u64);
-        let hosts = counted(hosts.len() as u64, "host", "hosts");
-        let files = counted(files, "file", "files");
-        let sniffer = in_one_line(sniffer);
+        let SnifferReport { sniffer, frames, hosts, files, .. } = captured;
+        let (packets, files) = (count_noun(*frames, "packet", "packets"), files.len() as u64);
+        let hosts = count_noun(hosts.len() as u64, "host", "hosts");
+        let files = count_noun(files, "file", "files");
+        let sniffer = escape_line_breaks(sniffer);
         writeln!(out, "captured by {sniffer}: {packets} in {files}, the clock of {hosts}")?;
         for (what, count) in captured.skipped.iter().chain(&captured.odd) {
             writeln!(out, "  {what}: {count}")?;
         }
         for place in captured.damaged.iter().take(MAX_UNSEEN_LISTED) {
-            writeln!(out, "  {}", in_one_line(&place.to_string()))?;
+            writeln!(out, "  {}", escape_line_breaks(&place.to_string()))?;
         }
     }
     Ok(())
 }
 
 /// Writes the translated names.
-fn translations(found: &Reconciliation, out: &mut impl Write) -> io::Result<()> {
+fn write_translations(found: &Reconciliation, out: &mut impl Write) -> io::Result<()> {
     if !found.translations.is_empty() {
         writeln!(out, "\ntranslated addresses: {}", found.translations.len())?;
     }
     for translation in found.translations.iter().take(MAX_UNSEEN_LISTED) {
-        writeln!(out, "  {}", in_one_line(&words::translation(translation)))?;
+        writeln!(out, "  {}", escape_line_breaks(&words::translation_line(translation)))?;
     }
     if found.translations.len() > MAX_UNSEEN_LISTED {
         writeln!(out, "  and {} more", found.translations.len() - MAX_UNSEEN_LISTED)?;
@@ -211,7 +219,7 @@ fn translations(found: &Reconciliation, out: &mut impl Write) -> io::Result<()> 
 }
 
 /// Writes which processes are `running`, and what the logs mention and no log has.
-fn not_seen(spots: &BlindSpots, running: Vec<String>, out: &mut impl Write) -> io::Result<()> {
+fn write_gaps(spots: &CaptureGaps, running: Vec<String>, out: &mut impl Write) -> io::Result<()> {
     let lists = [
         ("still running and recorded until they end ('kill PID' ends one)", running, Vec::new()),
         (
@@ -227,30 +235,30 @@ fn not_seen(spots: &BlindSpots, running: Vec<String>, out: &mut impl Write) -> i
         ),
         (
             "programs that recorded processes began, of which nothing is recorded",
-            spots.unseen.iter().map(unseen).collect(),
-            ways_out(&spots.unseen),
+            spots.unseen.iter().map(program_words).collect(),
+            remedies_of_programs(&spots.unseen),
         ),
         (
             "used by recorded programs and not captured",
-            spots.uncaptured.iter().map(uncaptured).collect(),
-            ways_out_of_uncaptured(&spots.uncaptured),
+            spots.uncaptured.iter().map(uncaptured_words).collect(),
+            remedies_of_uncaptured(&spots.uncaptured),
         ),
         (
             "connections whose other end is on a recorded host and was not recorded",
-            spots.unseen_ends.iter().map(unseen_end).collect(),
+            spots.unseen_ends.iter().map(end_words).collect(),
             Vec::new(),
         ),
     ];
     for (what, list, ways_out) in lists.iter().filter(|(_, list, _)| !list.is_empty()) {
-        line(&format!("{what}: {}", list.len()), out)?;
+        write_paragraph(&format!("{what}: {}", list.len()), out)?;
         for line in list.iter().take(MAX_UNSEEN_LISTED) {
-            folded(line, "  ", output::limit(), out)?;
+            write_folded(line, "  ", output::width_limit(), out)?;
         }
         if list.len() > MAX_UNSEEN_LISTED {
             writeln!(out, "  and {} more", list.len() - MAX_UNSEEN_LISTED)?;
         }
         for way_out in ways_out {
-            folded(way_out, "  ", output::limit(), out)?;
+            write_folded(way_out, "  ", output::width_limit(), out)?;
         }
     }
     if spots.without_log > 0 {
@@ -264,38 +272,41 @@ fn not_seen(spots: &BlindSpots, running: Vec<String>, out: &mut impl Write) -> i
 }
 
 /// Writes the advice for each cause.
-fn ways_out(unseen: &[Unseen]) -> Vec<String> {
+fn remedies_of_programs(unseen: &[UnrecordedProgram]) -> Vec<String> {
     let causes: BTreeSet<&str> = unseen.iter().map(|unseen| unseen.cause).collect();
-    causes.into_iter().filter_map(|cause| Some(format!("{cause}: {}", way_out(cause)?))).collect()
+    causes
+        .into_iter()
+        .filter_map(|cause| Some(format!("{cause}: {}", remedy_for(cause)?)))
+        .collect()
 }
 
-fn unseen(program: &Unseen) -> String {
-    let Unseen { program, cause, pid, by } = program;
+fn program_words(program: &UnrecordedProgram) -> String {
+    let UnrecordedProgram { program, cause, pid, by } = program;
     let how = if *pid == by.pid { "which was" } else { "started by" };
     let program = program.replace(char::is_control, " ");
     format!("{program} ({cause}): pid {pid} on {}, {how} pid {}: {}", by.host, by.pid, by.command)
 }
 
 /// Writes the advice for each kind.
-fn ways_out_of_uncaptured(uses: &[UncapturedUse]) -> Vec<String> {
+fn remedies_of_uncaptured(uses: &[UncapturedUse]) -> Vec<String> {
     let kinds: BTreeSet<_> = uses.iter().map(|found| found.kind).collect();
-    kinds.into_iter().filter_map(way_out_of_uncaptured).map(str::to_owned).collect()
+    kinds.into_iter().filter_map(remedy_for_uncaptured).map(str::to_owned).collect()
 }
 
-fn uncaptured(found: &UncapturedUse) -> String {
+fn uncaptured_words(found: &UncapturedUse) -> String {
     let UncapturedUse { host, program, what, processes, .. } = found;
     let of = match processes {
         1 => String::new(),
         processes => format!("{processes} processes of "),
     };
-    in_one_line(&format!("{what}: {of}{program} on {host}"))
+    escape_line_breaks(&format!("{what}: {of}{program} on {host}"))
 }
 
-fn unseen_end(end: &UnseenEnd) -> String {
-    let UnseenEnd { name, by, flows } = end;
+fn end_words(end: &UnrecordedEnd) -> String {
+    let UnrecordedEnd { name, by, flows } = end;
     format!(
         "{name}: {} of pid {} on {}: {}",
-        counted(*flows, "flow", "flows"),
+        count_noun(*flows, "flow", "flows"),
         by.pid,
         by.host,
         by.command

@@ -11,12 +11,12 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand as Subcommands};
 
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
-use hosts::Hosts;
-use new::New;
-use revoke::Revoke;
-use show::Show;
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
+use hosts::HostKeysCommand;
+use new::NewKeysCommand;
+use revoke::RevokeCommand;
+use show::ShowKeysCommand;
 
 const HELP: &str = "\
 Hosts and collector know each other by keys of an authority of your own: one
@@ -33,40 +33,40 @@ Examples:
 /// Make the keys by which hosts and collector know each other
 #[derive(Debug, Parser)]
 #[command(name = "keys", after_help = HELP)]
-pub(crate) struct Keys {
+pub(crate) struct KeysCommand {
     #[command(subcommand)]
-    what: What,
+    what: KeysAction,
 }
 
 /// What is done.
 #[derive(Debug, Subcommands)]
-enum What {
+enum KeysAction {
     /// Make an authority (authority.pem) and the collector's key (collector.pem)
     ///
     /// What is there already stays: beside an authority without a collector's key, only that is
     /// made.
     #[command(after_help = new::HELP)]
-    New(New),
+    New(NewKeysCommand),
     /// Make a key for each host (NAME.pem), which may send logs under that name only
     #[command(after_help = hosts::HELP)]
-    Host(Hosts),
+    Host(HostKeysCommand),
     /// Revoke the keys of hosts, or single keys: collectors accept them no more (revoked.crl)
     #[command(after_help = revoke::HELP)]
-    Revoke(Revoke),
+    Revoke(RevokeCommand),
     /// Say whose keys these are and until when they hold, a line each
     #[command(after_help = show::HELP)]
-    Show(Show),
+    Show(ShowKeysCommand),
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Keys>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<KeysCommand>();
 
-impl Run for Keys {
-    fn run(&self) -> Result<ExitCode, Error> {
+impl RunnableCommand for KeysCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
         match &self.what {
-            What::New(new) => new.run(),
-            What::Host(hosts) => hosts.run(),
-            What::Revoke(keys) => keys.run(),
-            What::Show(files) => files.run(),
+            KeysAction::New(new) => new.run(),
+            KeysAction::Host(hosts) => hosts.run(),
+            KeysAction::Revoke(keys) => keys.run(),
+            KeysAction::Show(files) => files.run(),
         }
     }
 }

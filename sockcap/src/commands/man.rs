@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use clap::{Command, CommandFactory, FromArgMatches, Parser};
 
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
-use crate::manual::{page, pages};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
+use crate::manual::{write_page, write_pages};
 use crate::output;
 
 const HELP: &str = "\
@@ -22,7 +22,7 @@ Examples:
 /// Print the manual page, or write those of all commands
 #[derive(Debug, Parser)]
 #[command(name = "man", after_help = HELP)]
-struct Man {
+struct ManCommand {
     /// Write the pages of all commands into this directory, which is made where it is missing
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
@@ -32,23 +32,23 @@ struct Man {
 }
 
 pub(super) const COMMAND: Subcommand = Subcommand {
-    define: Man::command,
+    define: ManCommand::command,
     read: |given, program| {
-        let arguments = Man::from_arg_matches(given)?;
-        Ok(Box::new(Man { program: program.clone(), ..arguments }))
+        let arguments = ManCommand::from_arg_matches(given)?;
+        Ok(Box::new(ManCommand { program: program.clone(), ..arguments }))
     },
 };
 
-impl Run for Man {
-    fn run(&self) -> Result<ExitCode, Error> {
+impl RunnableCommand for ManCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
         let mut command = self.program.clone().disable_help_subcommand(true);
         command.build();
         match &self.directory {
-            None => page(command, &mut output::machine())?,
+            None => write_page(command, &mut output::machine_output())?,
             Some(directory) => {
-                let refused = |source| Error::file(directory, source);
+                let refused = |source| CommandError::file_error(directory, source);
                 fs::create_dir_all(directory).map_err(refused)?;
-                pages(command, directory)?;
+                write_pages(command, directory)?;
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::arguments::Data;
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
+use crate::arguments::DataArguments;
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
 use crate::lock;
-use crate::naming::{name_all, said};
-use crate::output::{counted, tell};
+use crate::operation_naming::{name_all_logs, summary_words};
+use crate::output::{count_noun, tell};
 use crate::own_logs::{self, OwnLogs};
 use crate::words::same_directory;
 
@@ -28,29 +28,29 @@ Examples:
 /// Put names in place of the heads of messages, and drop what they said
 #[derive(Debug, Parser)]
 #[command(name = "names", after_help = HELP)]
-pub(crate) struct Names {
+pub(crate) struct NamesCommand {
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     /// As root, name the logs of all users, not only root's and those of root's recordings
     #[arg(long)]
     all_users: bool,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Names>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<NamesCommand>();
 
-impl Run for Names {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let data = self.data.dir();
-        let _locks = lock::work_on(&[&data])?;
-        own_logs::tell_left_out(&data)?;
-        let named = name_all(&data, &OwnLogs::of(&data, self.all_users))?;
-        own_logs::tell_foreign(named.foreign, &format!(" sockcap names{}", same_directory(&data)));
-        tell!("sockcap: {}", said(&named));
+impl RunnableCommand for NamesCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let data = self.data.data_dir();
+        let _locks = lock::lock_directories(&[&data])?;
+        own_logs::print_skipped(&data)?;
+        let named = name_all_logs(&data, &OwnLogs::of_user(&data, self.all_users))?;
+        own_logs::print_foreign(named.foreign, &format!(" sockcap names{}", same_directory(&data)));
+        tell!("sockcap: {}", summary_words(&named));
         if named.running > 0 {
             tell!(
                 "sockcap: {} may still be written to, so its heads stay; run this again when its \
                  process has ended",
-                counted(named.running, "log", "logs"),
+                count_noun(named.running, "log", "logs"),
             );
         }
         Ok(ExitCode::SUCCESS)

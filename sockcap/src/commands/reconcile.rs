@@ -4,13 +4,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use clocks::Clocks;
+use clocks::ClockModel;
 use reconcile::InternalMessages;
 
-use crate::arguments::Data;
-use crate::arguments::values::{bytes, duration, share};
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
+use crate::arguments::DataArguments;
+use crate::arguments::values::{parse_bytes, parse_duration, parse_share};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
 use crate::output::tell;
 use crate::{clock_words, lock, stages, words};
 
@@ -25,11 +25,11 @@ Examples:
 /// A later stage that has to run it again, as there are new logs, does so without options.
 #[derive(Debug, Parser)]
 #[command(name = "reconcile", after_help = HELP)]
-pub(crate) struct Reconcile {
+pub(crate) struct ReconcileCommand {
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     /// Take adjacent messages of a flow and direction as one up to this pause between them
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_duration)]
     fat_gap: Duration,
     /// Keep what a process sends to itself, such as an event loop's wake-ups, whatever a node is;
     /// what its threads send each other is there without this where threads are nodes
@@ -40,28 +40,30 @@ pub(crate) struct Reconcile {
     no_translation: bool,
     /// Make one of ends with different names (a load balancer is between them, or a container's
     /// network) where it is at least this sure, from 0 to 1 [default: 0.8]
-    #[arg(long, value_name = "CONFIDENCE", value_parser = share, conflicts_with = "no_translation")]
+    #[arg(long, value_name = "CONFIDENCE", value_parser = parse_share, conflicts_with = "no_translation")]
     translation: Option<f64>,
     /// Hold this much of the calls and messages in memory, and the rest in temporary files
     /// [default: 384M]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     memory: Option<u64>,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Reconcile>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<ReconcileCommand>();
 
-impl Run for Reconcile {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let data = self.data.dir();
-        let _locks = lock::work_on(&[&data])?;
-        let reconciliation = stages::reconcile(&data, &self.options())?;
+impl RunnableCommand for ReconcileCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let data = self.data.data_dir();
+        let _locks = lock::lock_directories(&[&data])?;
+        let reconciliation = stages::run_reconcile(&data, &self.reconcile_options())?;
         tell!(
             "sockcap: {}; next: sockcap analyze{}",
-            words::reconciliation(&reconciliation),
+            words::reconciliation_line(&reconciliation),
             words::same_directory(&data),
         );
-        if let Some(line) =
-            Clocks::read(data.clocks()).ok().as_ref().and_then(clock_words::contradiction)
+        if let Some(line) = ClockModel::read(data.clocks_path())
+            .ok()
+            .as_ref()
+            .and_then(clock_words::contradiction_line)
         {
             tell!("sockcap: {line}");
         }
@@ -69,8 +71,8 @@ impl Run for Reconcile {
     }
 }
 
-impl Reconcile {
-    pub(crate) fn options(&self) -> reconcile::Options {
+impl ReconcileCommand {
+    pub(crate) fn reconcile_options(&self) -> reconcile::Options {
         let default = reconcile::Options::default();
         reconcile::Options {
             fat_gap: self.fat_gap,

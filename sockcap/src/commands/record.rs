@@ -25,20 +25,20 @@ use rustix::time::{ClockId, clock_gettime};
 use socket_log::RecordingId;
 use socket_log::names::{HOST_VARIABLE, own_host_name};
 
-use crate::arguments::Data;
-use crate::arguments::offers::programs;
+use crate::arguments::DataArguments;
+use crate::arguments::completion_candidates::program_completer;
 use crate::arguments::values::host_name;
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
-use crate::output::{counted, tell};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
+use crate::output::{count_noun, tell};
 use crate::own_logs::{self, OwnLogs};
-use crate::visibility::{self, Unseen};
+use crate::visibility::{self, InvisibleProgram};
 use crate::words::same_directory;
-use crate::{naming, tidy};
-use injection::{Injection, StartError};
+use crate::{operation_naming, tidy};
+use injection::{InjectionSession, StartError};
 use options::RecordOptions;
-use summary::Ended;
-use switches::{Switches, Tally, refused};
+use summary::EndedRecording;
+use switches::{SwitchRecording, SwitchTally, refusal_line};
 
 const HELP: &str = "\
 Every program that CMD starts is recorded too, each process in a log of its
@@ -66,9 +66,9 @@ By hand:
 /// Run a command under libsockcap.so and log its socket calls
 #[derive(Debug, Parser)]
 #[command(name = "record", after_help = HELP)]
-pub(crate) struct Record {
+pub(crate) struct RecordCommand {
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     /// The name of this host in the trace [default: SOCKCAP_HOST or, where that is not set, the
     /// kernel's name]
     #[arg(long, value_name = "NAME", value_parser = host_name)]
@@ -83,45 +83,46 @@ pub(crate) struct Record {
     #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',', conflicts_with_all = ["command", "resources"], value_parser = clap::value_parser!(u32).range(1..))]
     processes: Vec<u32>,
     /// The command and its arguments
-    #[arg(required_unless_present = "processes", trailing_var_arg = true, value_name = "CMD", add = programs())]
+    #[arg(required_unless_present = "processes", trailing_var_arg = true, value_name = "CMD", add = program_completer())]
     pub(crate) command: Vec<OsString>,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Record>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<RecordCommand>();
 
-impl Run for Record {
-    fn failed(&self) -> u8 {
+impl RunnableCommand for RecordCommand {
+    fn failure_status(&self) -> u8 {
         // As `env` and `timeout` have it, 125 says that it was not the command that failed.
         125
     }
 
-    fn run(&self) -> Result<ExitCode, Error> {
-        let library = library(self.library.resources)?;
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let library = find_library(self.library.resources)?;
         if !self.processes.is_empty() {
             return record_running(self, &library);
         }
         let (mut is_unseen, mut injected) = (false, None);
         if let Some(program) = self.command.first()
-            && let Some(unseen) = visibility::look(program, self.command.get(1..).unwrap_or(&[]))
+            && let Some(unseen) =
+                visibility::look_at_program(program, self.command.get(1..).unwrap_or(&[]))
         {
             injected = unseen.can_be_injected().filter(|_| self.library.inject).map(Path::to_owned);
             if injected.is_some() {
                 // It is seen, or it is told why not.
             } else if self.strict {
-                return Err(Error::Unseen(unseen.clone(), way_out(self, &unseen)));
+                return Err(CommandError::Unseen(unseen.clone(), remedy_for_unseen(self, &unseen)));
             } else {
-                let way_out = way_out(self, &unseen);
+                let way_out = remedy_for_unseen(self, &unseen);
                 let (end, commands) = way_out.split_once('\n').unwrap_or((&way_out, ""));
                 tell!("sockcap: warning: {unseen}{end}");
                 commands.lines().for_each(|command| tell!("{command}"));
                 is_unseen = true;
             }
         }
-        let (data, directory) = directory(self)?;
-        let began = now();
-        let recording = begin(&data)?;
+        let (data, directory) = make_directory(self)?;
+        let began = kernel_time();
+        let recording = begin_recording(&data)?;
         let status = run_under(&library, &directory, self, recording, injected.as_deref())?;
-        end(&data, began, recording, self, is_unseen, Some(status));
+        end_recording(&data, began, recording, self, is_unseen, Some(status));
         // A shell reports a signal in the same way.
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
         Ok(ExitCode::from(code as u8))
@@ -129,27 +130,27 @@ impl Run for Record {
 }
 
 /// Records processes that run already.
-fn record_running(arguments: &Record, library: &Path) -> Result<ExitCode, Error> {
-    let (data, directory) = directory(arguments)?;
-    let began = now();
-    let recording = begin(&data)?;
-    attach::run(&attach::Asked {
+fn record_running(arguments: &RecordCommand, library: &Path) -> Result<ExitCode, CommandError> {
+    let (data, directory) = make_directory(arguments)?;
+    let began = kernel_time();
+    let recording = begin_recording(&data)?;
+    attach::record_attached(&attach::AttachArguments {
         processes: &arguments.processes,
         strict: arguments.strict,
         host: arguments.host.as_deref(),
         directory: &directory,
         library,
         recording,
-        options: arguments.library.variables(),
+        options: arguments.library.library_variables(),
     })?;
-    end(&data, began, recording, arguments, false, None);
+    end_recording(&data, began, recording, arguments, false, None);
     Ok(ExitCode::SUCCESS)
 }
 
 /// Draws the id of a recording, and notes it where later commands look for it.
-fn begin(data: &DataDir) -> Result<RecordingId, Error> {
-    let recording = recording::draw().map_err(Error::Random)?;
-    if let Err(error) = own_logs::note(data, recording) {
+fn begin_recording(data: &DataDir) -> Result<RecordingId, CommandError> {
+    let recording = recording::draw_recording_id().map_err(CommandError::Random)?;
+    if let Err(error) = own_logs::note_recording(data, recording) {
         // What is recorded is the same; later commands of root ask for --all-users.
         tell!("sockcap: warning: {}/.recordings: {error}", data.path().display());
     }
@@ -158,58 +159,58 @@ fn begin(data: &DataDir) -> Result<RecordingId, Error> {
 
 /// What is done at the end of a recording, with its logs and no others where it has rights that
 /// those have not who may put files there.
-fn end(
+fn end_recording(
     data: &DataDir,
     began: i64,
     recording: RecordingId,
-    arguments: &Record,
+    arguments: &RecordCommand,
     is_unseen: bool,
     status: Option<ExitStatus>,
 ) {
-    let own = OwnLogs::of_recording(recording);
-    if let Err(error) = own_logs::tell_left_out(data) {
+    let own = OwnLogs::for_recording(recording);
+    if let Err(error) = own_logs::print_skipped(data) {
         tell!("sockcap: warning: {error}");
     }
-    tidy::tidy(data, &own);
-    naming::name_what_ended(data, &own);
+    tidy::tidy_logs(data, &own);
+    operation_naming::name_ended_logs(data, &own);
     let program = arguments.command.first().map_or_else(
-        || attach::named(&arguments.processes),
+        || attach::process_list(&arguments.processes),
         |program| program.to_string_lossy().into_owned(),
     );
-    summary::summarise(&Ended { data, began, own: &own, program, is_unseen, status });
+    summary::print_summary(&EndedRecording { data, began, own: &own, program, is_unseen, status });
 }
 
 /// The data directory, which is there from now on, and its absolute path.
-fn directory(arguments: &Record) -> Result<(DataDir, PathBuf), Error> {
-    let data = arguments.data.dir();
-    let failed = |source| Error::file(data.path(), source);
-    data.root().create_dir_all().map_err(failed)?;
+fn make_directory(arguments: &RecordCommand) -> Result<(DataDir, PathBuf), CommandError> {
+    let data = arguments.data.data_dir();
+    let failed = |source| CommandError::file_error(data.path(), source);
+    data.root_path().create_dir_all().map_err(failed)?;
     let directory = std::path::absolute(data.path()).map_err(failed)?;
     Ok((data, directory))
 }
 
 /// Nanoseconds since the Unix epoch, by the kernel's own clock: that of libc may be a faked one,
 /// and logs have the kernel's.
-fn now() -> i64 {
+fn kernel_time() -> i64 {
     let time = clock_gettime(ClockId::Realtime);
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
 /// How what is recorded can be had of a program that will not be seen, where there is a way.
-fn way_out(arguments: &Record, unseen: &Unseen) -> String {
-    if !unseen.is_seen_by_strace() {
+fn remedy_for_unseen(arguments: &RecordCommand, unseen: &InvisibleProgram) -> String {
+    if !unseen.is_visible_to_strace() {
         return String::new();
     }
     let what_sees_it = match unseen.can_be_injected() {
         Some(_) => "--inject records it, or strace sees what it does:",
         None => "strace sees what it does:",
     };
-    format!("; {what_sees_it}{}", by_strace(arguments))
+    format!("; {what_sees_it}{}", strace_advice(arguments))
 }
 
 /// Commands by which strace sees the calls of a program that loads no library, and what it saw
 /// becomes logs beside those of the others.
-fn by_strace(arguments: &Record) -> String {
+fn strace_advice(arguments: &RecordCommand) -> String {
     let quoted = |word: &OsString| {
         shlex::try_quote(&word.to_string_lossy()).map(|word| word.into_owned()).ok()
     };
@@ -218,7 +219,7 @@ fn by_strace(arguments: &Record) -> String {
     format!(
         "\n  {}\n  sockcap import strace trace.strace{host}{}",
         how_to_run_strace("trace.strace", &command.join(" ")),
-        same_directory(&arguments.data.dir()),
+        same_directory(&arguments.data.data_dir()),
     )
 }
 
@@ -227,21 +228,21 @@ fn by_strace(arguments: &Record) -> String {
 fn run_under(
     library: &Path,
     directory: &Path,
-    arguments: &Record,
+    arguments: &RecordCommand,
     recording: RecordingId,
     injected: Option<&Path>,
-) -> Result<ExitStatus, Error> {
+) -> Result<ExitStatus, CommandError> {
     let (program, rest) =
         arguments.command.split_first().map_or((None, [].as_slice()), |(p, r)| (Some(p), r));
     let program = program.cloned().unwrap_or_default();
     let mut command = Command::new(&program);
-    command.args(rest).env("LD_PRELOAD", preload(library)).env("SOCKCAP_DIR", directory);
+    command.args(rest).env("LD_PRELOAD", preload_value(library)).env("SOCKCAP_DIR", directory);
     command.env(recording::VARIABLE, recording.to_string());
-    command.envs(arguments.library.variables());
+    command.envs(arguments.library.library_variables());
     // All that is recorded together has one name of the host, whoever sets it.
     let host = arguments.host.clone().unwrap_or_else(own_host_name);
     command.env(HOST_VARIABLE, &host);
-    let failed = |source: io::Error| Error::Command {
+    let failed = |source: io::Error| CommandError::Command {
         command: program.to_string_lossy().into_owned(),
         hint: match source.kind() {
             io::ErrorKind::NotFound => "give a command that is in PATH, or its path",
@@ -249,21 +250,24 @@ fn run_under(
         },
         source,
     };
-    if let Err(error) = folders::make(directory, &host) {
+    if let Err(error) = folders::make_host_folder(directory, &host) {
         // The library may find a way of its own, and the command runs anyway.
         tell!("sockcap: warning: {}: {error}", directory.join("hosts").join(&host).display());
     }
     let logs = folders::of_host(directory, &host);
-    let injection =
-        arguments.library.inject.then(|| Injection::begin(library, logs)).transpose()?;
+    let injection = arguments
+        .library
+        .inject
+        .then(|| InjectionSession::begin_injection(library, logs))
+        .transpose()?;
     if let Some(injection) = &injection {
         injection.announce_to(&mut command);
     }
     let switches = arguments.library.resources.then(|| begin_switches(directory, &host, recording));
-    let signals = signals::Forward::begin().map_err(Error::Signals)?;
+    let signals = signals::SignalForwarder::hold_signals().map_err(CommandError::Signals)?;
     let child = match (&injection, injected) {
         (Some(injection), Some(file)) => {
-            injection.spawn(command, file, arguments.strict).map_err(|error| match error {
+            injection.spawn_injected(command, file, arguments.strict).map_err(|error| match error {
                 StartError::Command(source) => failed(source),
                 StartError::Other(error) => error,
             })
@@ -273,18 +277,18 @@ fn run_under(
     let mut child = match child {
         Ok(child) => child,
         Err(error) => {
-            switches.flatten().into_iter().for_each(Switches::abandon);
+            switches.flatten().into_iter().for_each(SwitchRecording::abandon_recording);
             return Err(error);
         }
     };
-    let signals = signals.to(&child);
+    let signals = signals.forward_to(&child);
     // While execs of other children are followed, only this wait leaves their stops alone.
     let status = match &injection {
-        Some(_) => injector::wait(&mut child).map_err(failed),
+        Some(_) => injector::wait_child(&mut child).map_err(failed),
         None => child.wait().map_err(failed),
     };
     if let Some(injection) = injection {
-        injection.end();
+        injection.end_injection();
     }
     signals.close();
     if let Some(switches) = switches.flatten() {
@@ -295,21 +299,21 @@ fn run_under(
 
 /// Begins to record the switches of what this thread starts; `None` where the kernel does not let
 /// us, which is told.
-fn begin_switches(directory: &Path, host: &str, recording: RecordingId) -> Option<Switches> {
-    match Switches::begin(directory, host, recording) {
+fn begin_switches(directory: &Path, host: &str, recording: RecordingId) -> Option<SwitchRecording> {
+    match SwitchRecording::begin_switches(directory, host, recording) {
         Ok(switches) => Some(switches),
         Err(error) => {
-            tell!("sockcap: {}", refused(&error));
+            tell!("sockcap: {}", refusal_line(&error));
             None
         }
     }
 }
 
 /// Ends the recording of switches, and tells what is missing.
-fn end_switches(switches: Switches) {
-    let Tally { records, lost, failed } = switches.finish();
+fn end_switches(switches: SwitchRecording) {
+    let SwitchTally { records, lost, failed } = switches.finish_recording();
     if lost > 0 {
-        let (lost, records) = (counted(lost, "switch", "switches"), records);
+        let (lost, records) = (count_noun(lost, "switch", "switches"), records);
         tell!("sockcap: {lost} lost beside {records}: times around them are unknown");
     }
     if let Some(failed) = failed {
@@ -319,7 +323,7 @@ fn end_switches(switches: Switches) {
 
 /// The library: named in `SOCKCAP_LIBRARY`, or beside this program, or in the `lib` directory
 /// beside its own.
-fn library(resources: bool) -> Result<PathBuf, Error> {
+fn find_library(resources: bool) -> Result<PathBuf, CommandError> {
     let (name, build) = match resources {
         true => ("libsockcap_resources.so", "scripts/build"),
         false => ("libsockcap.so", "cargo build --release -p capture-shim"),
@@ -336,20 +340,20 @@ fn library(resources: bool) -> Result<PathBuf, Error> {
         .into_iter()
         .find(|path| path.is_file()),
     };
-    let library = library.ok_or_else(|| Error::NoLibrary {
+    let library = library.ok_or_else(|| CommandError::NoLibrary {
         library: name,
         build,
         beside: beside.to_owned(),
     })?;
     let library = std::path::absolute(&library).unwrap_or(library);
     if library.to_string_lossy().contains([' ', ':']) {
-        return Err(Error::LibraryPath(library));
+        return Err(CommandError::LibraryPath(library));
     }
     Ok(library)
 }
 
 /// The value of `LD_PRELOAD`: the library first, then what the user has there already.
-fn preload(library: &Path) -> OsString {
+fn preload_value(library: &Path) -> OsString {
     let mut value = library.as_os_str().to_owned();
     if let Some(others) = env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
         value.push(":");

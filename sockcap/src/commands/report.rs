@@ -8,23 +8,26 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use analyze::paths::{ChosenPatterns, DelayTable, PathFilter, PathPattern};
-use analyze::{AnalysisSummary, Resources};
+use analyze::{AnalysisResources, AnalysisSummary};
 use clap::Parser;
 use message_trace::{DataDir, DataPath};
 use report::SortKey;
-use report::page::Page;
-use report::{DelayReport, DelaysBy, Filtered, Html, Json, Options, Output, Rest, Terminal};
+use report::page::PageData;
+use report::{
+    AppliedFilter, DelayReport, DelaysBy, HtmlWriter, JsonWriter, Options, ReportWriter, RestSums,
+    TerminalWriter,
+};
 
-use crate::arguments::values::sort_key;
-use crate::arguments::{Data, Filter, Inference, SourceChoice};
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
-use crate::lock::{self, Locks};
+use crate::arguments::values::sort_key_parser;
+use crate::arguments::{DataArguments, FilterArguments, InferenceArguments, SourceChoice};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
+use crate::leftover_snippets;
+use crate::lock::{self, DirectoryLocks};
 use crate::output::tell;
-use crate::report_meta::{meta, rest};
-use crate::shown::Shown;
-use crate::snippets_left;
-use crate::target::Target;
+use crate::report_meta::{build_meta, rest_of_patterns};
+use crate::shown::ShownData;
+use crate::target::ResultTarget;
 use crate::tuning::MAX_PATTERNS_SHOWN;
 use crate::{output, page, progress, stages};
 
@@ -65,9 +68,9 @@ Examples:
 /// Show the causal paths and where their time goes
 #[derive(Debug, Parser)]
 #[command(name = "report", after_help = HELP)]
-pub(crate) struct Report {
+pub(crate) struct ReportCommand {
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     #[command(flatten)]
     source: SourceChoice,
     /// Show the latency of each node instead, whatever the path (hosts with --node host)
@@ -84,7 +87,7 @@ pub(crate) struct Report {
     #[arg(long)]
     pub(crate) json: bool,
     /// What to rank the patterns by
-    #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key(), hide_possible_values = true)]
+    #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key_parser(), hide_possible_values = true)]
     pub(crate) sort: SortKey,
     /// Print at most N patterns, nodes or hops (the HTML page has up to 10000)
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -93,30 +96,30 @@ pub(crate) struct Report {
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: clap::ColorChoice,
     #[command(flatten)]
-    filter: Filter,
+    filter: FilterArguments,
     #[command(flatten)]
-    inference: Inference,
+    inference: InferenceArguments,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Report>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<ReportCommand>();
 
-impl Run for Report {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let locks = lock::work_on(&[&self.data.dir()])?;
-        let shown = self.source.of(&self.data)?;
+impl RunnableCommand for ReportCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let locks = lock::lock_directories(&[&self.data.data_dir()])?;
+        let shown = self.source.choose_source(&self.data)?;
         let data = &shown.data;
-        snippets_left::warn(&shown.whole)?;
-        let page = PageFile::try_out(self.html.as_deref(), &shown.whole)?;
-        let summary = stages::analysis(&shown, &self.inference)?;
-        let filtered = filter::of(&self.filter, data, &summary)?;
+        leftover_snippets::warn_of_snippets(&shown.whole)?;
+        let page = ReportPageFile::try_out(self.html.as_deref(), &shown.whole)?;
+        let summary = stages::ensure_analysis(&shown, &self.inference)?;
+        let filtered = filter::build_filter(&self.filter, data, &summary)?;
         let filter = filtered.as_ref().map(|filtered| filtered.filter.clone());
-        let options = self.options(filter.as_ref());
+        let options = self.layout_options(filter.as_ref());
         if self.hosts || self.hops {
-            return delays(self, &shown, &summary, filtered, &options, locks);
+            return show_delays(self, &shown, &summary, filtered, &options, locks);
         }
-        let chosen = self.chosen(data, filter.as_ref())?;
-        let mut meta = meta(&shown, &summary)?;
-        meta.rest = rest(&chosen);
+        let chosen = self.choose_patterns(data, filter.as_ref())?;
+        let mut meta = build_meta(&shown, &summary)?;
+        meta.rest = rest_of_patterns(&chosen);
         meta.next_steps = self.next_steps(&shown, &page, filtered.is_some(), &meta.rest);
         if let Some(filtered) = filtered {
             meta.expected_paths = chosen.expected;
@@ -127,7 +130,7 @@ impl Run for Report {
         let written = match filter.is_some() && self.html.is_none() {
             true => Ok(()),
             false => {
-                let shown = page::read(
+                let shown = page::read_page(
                     &shown,
                     &self.inference,
                     &report,
@@ -135,7 +138,7 @@ impl Run for Report {
                     &filter.unwrap_or_default(),
                     None,
                 )?;
-                page.write(&report, &shown)
+                page.write_page(&report, &shown)
             }
         };
         let mut status = ExitCode::SUCCESS;
@@ -153,57 +156,62 @@ impl Run for Report {
         // The rest is in memory, and whoever reads it may take long or wait for the lock.
         drop(locks);
         if self.json {
-            let mut out = output::machine();
-            Json.write(&report, &Options { limit: None, ..options }, &mut out)?;
+            let mut out = output::machine_output();
+            JsonWriter.write_report(&report, &Options { limit: None, ..options }, &mut out)?;
             out.flush()?;
         } else {
-            let mut out = output::styled(options.color);
-            Terminal.write(&report, &options, &mut out)?;
+            let mut out = output::styled_output(options.color);
+            TerminalWriter.write_report(&report, &options, &mut out)?;
             out.flush()?;
         }
         Ok(status)
     }
 }
 
-impl Report {
+impl ReportCommand {
     /// The layout of the report.
-    fn options(&self, filter: Option<&PathFilter>) -> Options {
+    fn layout_options(&self, filter: Option<&PathFilter>) -> Options {
         Options {
             sort: self.sort,
             limit: Some(self.limit),
             // Patterns that are asked for by their numbers are all shown.
             fold: filter.is_none_or(|filter| filter.patterns.is_empty()),
-            width: output::width(),
-            color: output::color(self.color),
-            unicode: output::unicode(),
+            width: output::line_width(),
+            color: output::use_color(self.color),
+            unicode: output::use_unicode(),
         }
     }
 
     /// The first patterns in the order of the report.
-    fn chosen(&self, data: &DataDir, filter: Option<&PathFilter>) -> Result<ChosenPatterns, Error> {
+    fn choose_patterns(
+        &self,
+        data: &DataDir,
+        filter: Option<&PathFilter>,
+    ) -> Result<ChosenPatterns, CommandError> {
         // JSON is for programs and has all patterns.
         let limit = if self.json { usize::MAX } else { self.limit.max(MAX_PATTERNS_SHOWN) };
-        let order = |one: &PathPattern, other: &PathPattern| self.sort.compare(one, other);
+        let order = |one: &PathPattern, other: &PathPattern| self.sort.compare_patterns(one, other);
         let Some(filter) = filter else {
-            return Ok(ChosenPatterns::read(data.patterns(), limit, order)?);
+            return Ok(ChosenPatterns::read(data.patterns_path(), limit, order)?);
         };
-        let (resources, progress) = (Resources::default(), progress::Terminal::new());
-        Ok(ChosenPatterns::filtered(data, filter, limit, order, &resources, &progress)?)
+        let (resources, progress) =
+            (AnalysisResources::default(), progress::TerminalProgress::new());
+        Ok(ChosenPatterns::read_filtered(data, filter, limit, order, &resources, &progress)?)
     }
 
     /// What the reader can look at next.
     fn next_steps(
         &self,
-        shown: &Shown,
-        page: &PageFile,
+        shown: &ShownData,
+        page: &ReportPageFile,
         is_part: bool,
-        rest: &Rest,
+        rest: &RestSums,
     ) -> Vec<String> {
         let page = page.name().display();
         if is_part {
             let named = self.html.iter();
             let named = named.map(|_| format!("timelines and patterns of this part: {page}"));
-            return named.chain([unfiltered(shown)]).collect();
+            return named.chain([unfiltered_hint(shown)]).collect();
         }
         let which = if rest.patterns == 0 { "all" } else { "more" };
         vec![format!("timelines and {which} patterns: {page}")]
@@ -211,80 +219,80 @@ impl Report {
 }
 
 /// The file of the HTML page: one that the user named, or that of the data directory.
-enum PageFile {
-    Named(Target),
+enum ReportPageFile {
+    Named(ResultTarget),
     Own(DataPath),
 }
 
-impl PageFile {
+impl ReportPageFile {
     /// The file that the user named, which is tried out, or that of the data directory.
-    fn try_out(named: Option<&Path>, data: &DataDir) -> Result<PageFile, Error> {
+    fn try_out(named: Option<&Path>, data: &DataDir) -> Result<ReportPageFile, CommandError> {
         match named {
-            Some(named) => Ok(PageFile::Named(Target::try_out(Some(named))?)),
-            None => Ok(PageFile::Own(data.html())),
+            Some(named) => Ok(ReportPageFile::Named(ResultTarget::try_out(Some(named))?)),
+            None => Ok(ReportPageFile::Own(data.html_path())),
         }
     }
 
     fn name(&self) -> &Path {
         match self {
-            PageFile::Named(target) => target.name(),
-            PageFile::Own(path) => path.as_path(),
+            ReportPageFile::Named(target) => target.name(),
+            ReportPageFile::Own(path) => path.as_path(),
         }
     }
 
     /// Writes the page, which has all patterns that were chosen.
-    fn write(self, report: &report::Report, page: &Page) -> Result<(), Error> {
+    fn write_page(self, report: &report::Report, page: &PageData) -> Result<(), CommandError> {
         let mut target = match self {
-            PageFile::Named(target) => target,
-            PageFile::Own(path) => Target::below(&path)?,
+            ReportPageFile::Named(target) => target,
+            ReportPageFile::Own(path) => ResultTarget::below_path(&path)?,
         };
         let mut write = || {
             let mut file = BufWriter::new(&mut target);
-            Html.write(report, page, &mut file)?;
+            HtmlWriter.write_page(report, page, &mut file)?;
             file.flush()
         };
         let written = write();
-        written.map_err(|source| target.refused(source))?;
-        target.finish()
+        written.map_err(|source| target.write_error(source))?;
+        target.finish_target()
     }
 }
 
 /// Shows the delays by node or by hop.
-fn delays(
-    arguments: &Report,
-    shown: &Shown,
+fn show_delays(
+    arguments: &ReportCommand,
+    shown: &ShownData,
     summary: &AnalysisSummary,
-    filtered: Option<Filtered>,
+    filtered: Option<AppliedFilter>,
     options: &Options,
-    locks: Locks,
-) -> Result<ExitCode, Error> {
+    locks: DirectoryLocks,
+) -> Result<ExitCode, CommandError> {
     let data = &shown.data;
     let all = PathFilter::default();
     let filter = filtered.as_ref().map_or(&all, |filtered| &filtered.filter);
-    let (resources, progress) = (Resources::default(), progress::Terminal::new());
+    let (resources, progress) = (AnalysisResources::default(), progress::TerminalProgress::new());
     let table = match arguments.hosts {
-        true => DelaysBy::Node(DelayTable::of_nodes(data, filter, &resources, &progress)?),
-        false => DelaysBy::Hop(DelayTable::of_hops(data, filter, &resources, &progress)?),
+        true => DelaysBy::Node(DelayTable::for_nodes(data, filter, &resources, &progress)?),
+        false => DelaysBy::Hop(DelayTable::for_hops(data, filter, &resources, &progress)?),
     };
     drop(progress);
-    let mut meta = meta(shown, summary)?;
-    meta.next_steps = filtered.iter().map(|_| unfiltered(shown)).collect();
+    let mut meta = build_meta(shown, summary)?;
+    meta.next_steps = filtered.iter().map(|_| unfiltered_hint(shown)).collect();
     meta.filtered = filtered;
     let report = DelayReport { table: &table, meta };
     drop(locks);
     if arguments.json {
-        let mut out = output::machine();
-        Json.write_delays(&report, &Options { limit: None, ..*options }, &mut out)?;
+        let mut out = output::machine_output();
+        JsonWriter.write_delays(&report, &Options { limit: None, ..*options }, &mut out)?;
         out.flush()?;
     } else {
-        let mut out = output::styled(options.color);
-        Terminal.write_delays(&report, options, &mut out)?;
+        let mut out = output::styled_output(options.color);
+        TerminalWriter.write_delays(&report, options, &mut out)?;
         out.flush()?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// How to see everything again.
-fn unfiltered(shown: &Shown) -> String {
-    format!("all paths: sockcap report{}", shown.again())
+fn unfiltered_hint(shown: &ShownData) -> String {
+    format!("all paths: sockcap report{}", shown.repeat_arguments())
 }

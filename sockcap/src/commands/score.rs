@@ -8,15 +8,15 @@ use analyze::Evidence;
 use analyze::infer::Links;
 use clap::Parser;
 use message_trace::MessageTrace;
-use synth::truth::Truth;
+use synth::ground_truth::GroundTruth;
 
-use crate::arguments::offers::nodes;
-use crate::arguments::{Data, Inference};
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
+use crate::arguments::completion_candidates::node_candidates;
+use crate::arguments::{DataArguments, InferenceArguments};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
 use crate::lock;
 use crate::output::{self, tell};
-use crate::progress::Terminal;
+use crate::progress::TerminalProgress;
 use crate::stages;
 
 const HELP: &str = "\
@@ -37,9 +37,9 @@ Examples:
 /// Measure how well the last analysis agrees with a truth
 #[derive(Debug, Parser)]
 #[command(name = "score", after_help = HELP)]
-pub(crate) struct Score {
+pub(crate) struct ScoreCommand {
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     /// What really caused what
     #[arg(long, value_name = "FILE", required_unless_present = "traces")]
     truth: Option<PathBuf>,
@@ -47,45 +47,52 @@ pub(crate) struct Score {
     #[arg(long, conflicts_with = "truth")]
     traces: bool,
     /// Leave out the calls that this node makes (may be given several times)
-    #[arg(long, value_name = "NODE", add = nodes())]
+    #[arg(long, value_name = "NODE", add = node_candidates())]
     exclude: Vec<String>,
     /// Print JSON, with all figures
     #[arg(long)]
     json: bool,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Score>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<ScoreCommand>();
 
-impl Run for Score {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let data = self.data.dir();
-        let _locks = lock::work_on(&[&data])?;
-        let options = stages::recorded_analysis(&data, &Inference::default())?.options;
-        let mut trace = MessageTrace::read(data.messages(), data.nodes())?;
+impl RunnableCommand for ScoreCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let data = self.data.data_dir();
+        let _locks = lock::lock_directories(&[&data])?;
+        let options =
+            stages::ensure_recorded_analysis(&data, &InferenceArguments::default())?.options;
+        let mut trace = MessageTrace::read(data.messages_path(), data.nodes_path())?;
         let truth = match &self.truth {
-            Some(file) => Truth::read(file)?,
-            None => Truth::of_tracers(&data, &trace)?,
+            Some(file) => GroundTruth::read(file)?,
+            None => GroundTruth::from_tracers(&data, &trace)?,
         };
         if self.traces && !options.without.contains(&Evidence::Operations) {
             tell!(
                 "sockcap: the analysis knew the traces; 'sockcap analyze --without operations' infers them"
             );
         }
-        analyze::tell(&mut trace, &data, &options)?;
-        let links = Links::read(data.links())?;
-        let score =
-            synth::score::score(&trace, &links, &options, &truth, &self.exclude, &Terminal::new())?;
+        analyze::attach_operations(&mut trace, &data, &options)?;
+        let links = Links::read(data.links_path())?;
+        let score = synth::score::score_links(
+            &trace,
+            &links,
+            &options,
+            &truth,
+            &self.exclude,
+            &TerminalProgress::new(),
+        )?;
         let printed = match self.json {
             true => {
-                let mut out = output::machine();
-                writeln!(out, "{}", score.json()?).and_then(|()| out.flush())
+                let mut out = output::machine_output();
+                writeln!(out, "{}", score.to_json()?).and_then(|()| out.flush())
             }
             false => {
-                let mut out = output::text();
+                let mut out = output::text_output();
                 write!(out, "{score}").and_then(|()| out.flush())
             }
         };
-        printed.map_err(Error::Output)?;
+        printed.map_err(CommandError::Output)?;
         Ok(ExitCode::SUCCESS)
     }
 }

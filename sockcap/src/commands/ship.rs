@@ -7,19 +7,19 @@ use clap::Parser;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use collector::keys::Bundle;
-use collector::ship::{self, Event, Events, Options};
+use collector::keys::KeyBundle;
+use collector::ship::{self, ShipEvent, ShipListener, ShipOptions};
 use collector::tls;
 use message_trace::FileKind;
 
-use crate::arguments::offers::hosts;
-use crate::arguments::values::{bytes as size, duration, host_name};
-use crate::arguments::{Data, Trust, only_loopback};
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
-use crate::output::{bytes, say};
-use crate::progress::Sending;
-use crate::signals::stopped_by_signals;
+use crate::arguments::completion_candidates::host_candidates;
+use crate::arguments::values::{host_name, parse_bytes as size, parse_duration};
+use crate::arguments::{DataArguments, TrustArguments, require_loopback};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
+use crate::output::{format_bytes, print_message};
+use crate::progress::SendingProgress;
+use crate::signals::stop_on_signals;
 
 const HELP: &str = "\
 Run it on every host, beside 'sockcap record' into the same data directory.
@@ -35,19 +35,19 @@ Examples:
 /// Send a host's logs to a collector
 #[derive(Debug, Parser)]
 #[command(name = "ship", after_help = HELP)]
-pub(crate) struct Ship {
+pub(crate) struct ShipCommand {
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     /// The collector
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) to: String,
     #[command(flatten)]
-    pub(crate) trust: Trust,
+    pub(crate) trust: TrustArguments,
     /// With --plain, over other addresses than loopback as well
     #[arg(long, requires = "plain")]
     force: bool,
     /// The host whose logs are sent; with --plain the only one there is [default: the key's host]
-    #[arg(long, value_name = "NAME", value_parser = host_name, add = hosts())]
+    #[arg(long, value_name = "NAME", value_parser = host_name, add = host_candidates())]
     host: Option<String>,
     /// End when all is sent
     #[arg(long, conflicts_with = "follow")]
@@ -59,67 +59,71 @@ pub(crate) struct Ship {
     #[arg(long)]
     remove_shipped: bool,
     /// Send at most RATE bytes per second: a number, or one with K, M or G behind (at least 1K)
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     limit: Option<u64>,
     /// How often to look for what is new
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     interval: Duration,
     /// With --once: fail when nothing could be sent for so long
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_duration)]
     patience: Duration,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Ship>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<ShipCommand>();
 
-impl Run for Ship {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let key = self.trust.key.as_deref().map(Bundle::open).transpose()?;
+impl RunnableCommand for ShipCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let key = self.trust.key.as_deref().map(KeyBundle::open).transpose()?;
         if self.trust.plain && !self.force {
-            only_loopback(&self.to)?;
+            require_loopback(&self.to)?;
         }
-        let data = self.data.dir();
-        let options = Options {
-            host: host(self, key.as_ref())?,
+        let data = self.data.data_dir();
+        let options = ShipOptions {
+            host: shipper_host(self, key.as_ref())?,
             data,
             to: self.to.clone(),
-            tls: key.as_ref().map(tls::client).transpose()?,
+            tls: key.as_ref().map(tls::client_config).transpose()?,
             follow: !self.once,
             interval: self.interval,
             remove: self.remove_shipped,
             limit: self.limit,
             patience: self.patience,
         };
-        let stop = stopped_by_signals()?;
-        let events =
-            Told { to: &options.to, sending: Sending::new(), said: Mutex::new(String::new()) };
-        let summary = ship::run(&options, &events, &stop);
+        let stop = stop_on_signals()?;
+        let events = ShipMonitor {
+            to: &options.to,
+            sending: SendingProgress::new(),
+            last_line: Mutex::new(String::new()),
+        };
+        let summary = ship::run_shipper(&options, &events, &stop);
         drop(events);
         let summary = summary?;
-        say(&format!(
+        print_message(&format!(
             "{} sent to {}, {} on the wire; next, there: sockcap report",
-            bytes(summary.sent),
+            format_bytes(summary.sent),
             options.to,
-            bytes(summary.wire),
+            format_bytes(summary.wire),
         ));
         Ok(if summary.unreadable > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }
 
 /// Bytes a second.
-fn rate(text: &str) -> Result<u64, String> {
+fn parse_rate(text: &str) -> Result<u64, String> {
     let rate = size(text)?;
     if rate < 1024 { Err("the least that may be sent a second is 1K".into()) } else { Ok(rate) }
 }
 
 /// Whose logs are sent.
-fn host(arguments: &Ship, key: Option<&Bundle>) -> Result<String, Error> {
+fn shipper_host(arguments: &ShipCommand, key: Option<&KeyBundle>) -> Result<String, CommandError> {
     if let Some(host) = &arguments.host {
         return Ok(host.clone());
     }
     let mut names = match key {
         Some(key) => key.names().to_vec(),
         None => {
-            let hosts = arguments.data.dir().hosts().entries().unwrap_or_default().into_iter();
+            let hosts =
+                arguments.data.data_dir().hosts_dir().entries().unwrap_or_default().into_iter();
             hosts
                 .filter(|host| host.kind == FileKind::Directory)
                 .filter_map(|host| host.path.file_name()?.to_str().map(str::to_owned))
@@ -128,51 +132,51 @@ fn host(arguments: &Ship, key: Option<&Bundle>) -> Result<String, Error> {
     };
     match (names.pop(), names.is_empty()) {
         (Some(host), true) => Ok(host),
-        _ => Err(Error::WhichHost),
+        _ => Err(CommandError::WhichHost),
     }
 }
 
 /// Says on standard error what is worth knowing, each thing once until something else happened.
-struct Told<'a> {
+struct ShipMonitor<'a> {
     to: &'a str,
-    sending: Sending,
-    said: Mutex<String>,
+    sending: SendingProgress,
+    last_line: Mutex<String>,
 }
 
-impl Told<'_> {
-    fn say(&self, line: String) {
-        if let Ok(mut said) = self.said.lock()
+impl ShipMonitor<'_> {
+    fn say_once(&self, line: String) {
+        if let Ok(mut said) = self.last_line.lock()
             && *said != line
         {
-            self.sending.aside(|| say(&line));
+            self.sending.suspend_bar(|| print_message(&line));
             *said = line;
         }
     }
 }
 
-impl Events for Told<'_> {
-    fn event(&self, event: &Event<'_>) {
+impl ShipListener for ShipMonitor<'_> {
+    fn on_event(&self, event: &ShipEvent<'_>) {
         let to = self.to;
         match event {
-            Event::Connected => {
-                let was_lost = self.said.lock().is_ok_and(|mut said| !std::mem::take(&mut *said).is_empty());
+            ShipEvent::Connected => {
+                let was_lost = self.last_line.lock().is_ok_and(|mut said| !std::mem::take(&mut *said).is_empty());
                 if was_lost {
-                    self.say(format!("{to}: connected again"));
+                    self.say_once(format!("{to}: connected again"));
                 }
             }
-            Event::Progress { sent, left } => self.sending.update(*sent, *left),
-            Event::Lost { why, again: _ } => self.say(format!("{to}: {why}; it is tried again until it works")),
-            Event::NotStored { shortage, again: _ } => {
-                self.say(format!("{to}: {shortage}; what was not stored is sent again"));
+            ShipEvent::Progress { sent, left } => self.sending.update_bytes(*sent, *left),
+            ShipEvent::Lost { why, again: _ } => self.say_once(format!("{to}: {why}; it is tried again until it works")),
+            ShipEvent::NotStored { shortage, again: _ } => {
+                self.say_once(format!("{to}: {shortage}; what was not stored is sent again"));
             }
-            Event::Twin { name, first } => self.say(format!("{name} is a copy of {first} and is not sent")),
-            Event::Others { hosts } => self.say(format!(
+            ShipEvent::Twin { name, first } => self.say_once(format!("{name} is a copy of {first} and is not sent")),
+            ShipEvent::Others { hosts } => self.say_once(format!(
                 "there are logs of other hosts, which are not sent: {}; each needs a 'sockcap ship' of its own",
                 hosts.join(", ")
             )),
-            Event::Unreadable { name, error } => self.say(format!("{name} is passed over: {error}")),
-            Event::NotRemoved { name, error } => self.say(format!("{name} cannot be removed: {error}")),
-            Event::Hint(_) | Event::Removed { .. } => {}
+            ShipEvent::Unreadable { name, error } => self.say_once(format!("{name} is passed over: {error}")),
+            ShipEvent::NotRemoved { name, error } => self.say_once(format!("{name} cannot be removed: {error}")),
+            ShipEvent::Hint(_) | ShipEvent::Removed { .. } => {}
         }
     }
 }

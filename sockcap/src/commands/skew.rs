@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use clap::Parser;
 use jiff::SignedDuration;
 use message_trace::MessageTrace;
-use synth::made_import;
-use synth::skewer::{self, Clock};
+use synth::skewer::{self, SkewedClock};
+use synth::synthetic_import;
 
-use crate::arguments::{Data, To};
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
-use crate::output::{counted, tell};
+use crate::arguments::{DataArguments, DestinationArguments};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
+use crate::output::{count_noun, tell};
 use crate::{lock, stages, words};
 
 const HELP: &str = "\
@@ -28,14 +28,14 @@ Examples:
 /// Give hosts clocks that are off, or take that away
 #[derive(Debug, Parser)]
 #[command(name = "skew", after_help = HELP)]
-pub(crate) struct Skew {
+pub(crate) struct SkewCommand {
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     #[command(flatten)]
-    to: To,
+    to: DestinationArguments,
     /// By how much a host's clock is ahead, and how much faster it runs, in millionths
-    #[arg(long = "host", required = true, value_name = "NAME=OFFSET[,PPM]", value_parser = clock)]
-    pub(crate) clocks: Vec<Clock>,
+    #[arg(long = "host", required = true, value_name = "NAME=OFFSET[,PPM]", value_parser = parse_clock)]
+    pub(crate) clocks: Vec<SkewedClock>,
     /// When the clocks are ahead by that, in nanoseconds [default: the first time of the trace]
     #[arg(long, value_name = "NS", allow_negative_numbers = true)]
     at: Option<i64>,
@@ -51,30 +51,31 @@ pub(crate) struct Skew {
     one_time: bool,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Skew>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<SkewCommand>();
 
-impl Run for Skew {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let (data, target) = (self.data.dir(), self.to.dir(&self.data)?);
-        let made = target.root().create_dir_all();
-        made.map_err(|source| Error::file(target.path(), source))?;
-        let _locks = lock::work_on(&[&data, &target])?;
-        stages::recorded_messages(&data)?;
-        let trace = MessageTrace::read(data.messages(), data.nodes())?;
-        let first = trace.messages().map(|message| message.time()).min().unwrap_or(0);
+impl RunnableCommand for SkewCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let (data, target) = (self.data.data_dir(), self.to.destination_dir(&self.data)?);
+        let made = target.root_path().create_dir_all();
+        made.map_err(|source| CommandError::file_error(target.path(), source))?;
+        let _locks = lock::lock_directories(&[&data, &target])?;
+        stages::ensure_recorded_messages(&data)?;
+        let trace = MessageTrace::read(data.messages_path(), data.nodes_path())?;
+        let first = trace.messages().map(|message| message.sort_time()).min().unwrap_or(0);
         let at = self.at.unwrap_or(first);
-        let skew = skewer::Skew {
+        let skew = skewer::TraceSkew {
             clocks: self.clocks.clone(),
             at,
             remove: self.remove,
             uncorrected: self.uncorrected,
             one_time: self.one_time,
         };
-        let place = made_import::write(&skewer::skew(&trace, &skew)?, &target, "skewed")?;
+        let place =
+            synthetic_import::write_trace(&skewer::skew_trace(&trace, &skew)?, &target, "skewed")?;
         tell!(
             "sockcap: {} with {} {} as of {at} in {}; next: sockcap report{}",
-            counted(trace.len() as u64, "message", "messages"),
-            counted(skew.clocks.len() as u64, "clock", "clocks"),
+            count_noun(trace.len() as u64, "message", "messages"),
+            count_noun(skew.clocks.len() as u64, "clock", "clocks"),
             if skew.remove { "set right" } else { "set wrong" },
             place.display(),
             words::same_directory(&target),
@@ -84,7 +85,7 @@ impl Run for Skew {
 }
 
 /// A host's clock.
-fn clock(text: &str) -> Result<Clock, String> {
+fn parse_clock(text: &str) -> Result<SkewedClock, String> {
     let how = || format!("'{text}' is no clock; write it like web=30ms or web=-2s,50");
     let (host, off) = text.split_once('=').ok_or_else(how)?;
     let (offset, ppm) = off.split_once(',').unwrap_or((off, "0"));
@@ -93,5 +94,5 @@ fn clock(text: &str) -> Result<Clock, String> {
     let skew_ppm =
         ppm.trim_end_matches("ppm").trim().parse().ok().filter(|ppm: &f64| ppm.is_finite());
     let (offset, skew_ppm) = offset.zip(skew_ppm).ok_or_else(how)?;
-    Ok(Clock { host: host.to_owned(), offset, skew_ppm })
+    Ok(SkewedClock { host: host.to_owned(), offset, skew_ppm })
 }

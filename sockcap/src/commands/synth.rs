@@ -5,17 +5,17 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use message_trace::DataDir;
-use synth::made_import;
-use synth::maketrace::{self, Changes, Config, TruthTable};
+use synth::maketrace::{self, ConfigChanges, TraceConfig, TruthTable};
 use synth::operations;
+use synth::synthetic_import;
 
-use crate::arguments::Data;
-use crate::arguments::offers::configurations;
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
+use crate::arguments::DataArguments;
+use crate::arguments::completion_candidates::configuration_completer;
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
 use crate::lock;
-use crate::output::{counted, tell};
-use crate::progress::Terminal;
+use crate::output::{count_noun, tell};
+use crate::progress::TerminalProgress;
 use crate::words;
 
 const HELP: &str = "\
@@ -33,12 +33,12 @@ Examples:
 /// Make a trace whose truth is known
 #[derive(Debug, Parser)]
 #[command(name = "synth", after_help = HELP)]
-pub(crate) struct Synth {
+pub(crate) struct SynthCommand {
     /// What the trace is made of
-    #[arg(value_name = "CONFIG", add = configurations())]
+    #[arg(value_name = "CONFIG", add = configuration_completer())]
     config: String,
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     /// Write here what really caused what
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
@@ -52,44 +52,44 @@ pub(crate) struct Synth {
     #[arg(long, value_name = "N")]
     parallel: Option<u64>,
     /// All standard deviations times this
-    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    #[arg(long, value_name = "FACTOR", value_parser = parse_factor)]
     deviation: Option<f64>,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<Synth>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<SynthCommand>();
 
-impl Run for Synth {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let data = self.data.dir();
-        let _locks = lock::make_and_work_on(&data)?;
+impl RunnableCommand for SynthCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let data = self.data.data_dir();
+        let _locks = lock::make_and_lock(&data)?;
         let path = Path::new(&self.config);
         if let Some(config) = operations_config(&self.config, path)? {
             return self.make_operations(config, &data);
         }
         // A file goes before a configuration that comes with the program.
-        let config = match maketrace::shipped(&self.config).filter(|_| !path.exists()) {
+        let config = match maketrace::shipped_config(&self.config).filter(|_| !path.exists()) {
             Some(config) => config?,
             None if !path.exists() => {
                 let known = maketrace::SHIPPED.iter().chain(&operations::SHIPPED);
                 let known: Vec<&str> = known.map(|(name, _)| *name).collect();
-                return Err(Error::NoConfig(path.to_owned(), known.join(", ")));
+                return Err(CommandError::NoConfig(path.to_owned(), known.join(", ")));
             }
-            None => Config::read(path)?,
+            None => TraceConfig::read(path)?,
         };
-        let config = config.changed(&self.changes());
+        let config = config.with_changes(&self.config_changes());
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if !config.call_ids && self.truth.is_some() {
             stands_alone(&data, &name)?;
         }
-        let made = maketrace::make(&config, &Terminal::new())?;
-        let place = made_import::write(&made.trace, &data, &name)?;
+        let made = maketrace::make_trace(&config, &TerminalProgress::new())?;
+        let place = synthetic_import::write_trace(&made.trace, &data, &name)?;
         if let Some(truth) = &self.truth {
             made.truth.write(truth)?;
         }
         tell!(
             "sockcap: {} of {} in {}{}; next: sockcap report{}",
-            counted(made.trace.len() as u64, "message", "messages"),
-            counted(made.instances, "path instance", "path instances"),
+            count_noun(made.trace.len() as u64, "message", "messages"),
+            count_noun(made.instances, "path instance", "path instances"),
             place.display(),
             match (&self.truth, &made.truth) {
                 (Some(truth), TruthTable::Calls(_)) =>
@@ -104,30 +104,30 @@ impl Run for Synth {
     }
 }
 
-impl Synth {
+impl SynthCommand {
     /// Makes traces of operations: requests, as an import of spans.
     fn make_operations(
         &self,
-        config: operations::Config,
+        config: operations::OperationsConfig,
         data: &DataDir,
-    ) -> Result<ExitCode, Error> {
+    ) -> Result<ExitCode, CommandError> {
         if self.parallel.is_some() {
             let why = "operations have no sequences, and so no --parallel; --instances N makes N requests";
-            return Err(Error::Usage(why.to_owned()));
+            return Err(CommandError::Usage(why.to_owned()));
         }
-        let config = config.changed(&self.changes());
+        let config = config.with_changes(&self.config_changes());
         let name = config.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let (made, place) = made_import::write_requests(&data.spans(), &name, |tables| {
-            operations::make(&config, tables, &Terminal::new())
+        let (made, place) = synthetic_import::write_requests(&data.spans_dir(), &name, |tables| {
+            operations::make_operations(&config, tables, &TerminalProgress::new())
         })?;
         if let Some(truth) = &self.truth {
             operations::write_truth(&made.truth, truth)?;
         }
         tell!(
             "sockcap: {} of {} of {} in {}{}; next: sockcap contexts{}",
-            counted(made.executions, "execution", "executions"),
-            counted(made.requests, "request", "requests"),
-            counted(made.classes, "class", "classes"),
+            count_noun(made.executions, "execution", "executions"),
+            count_noun(made.requests, "request", "requests"),
+            count_noun(made.classes, "class", "classes"),
             place.display(),
             match &self.truth {
                 Some(truth) => format!(", the truth about contexts in {}", truth.display()),
@@ -139,32 +139,36 @@ impl Synth {
     }
 
     /// Differences from the configuration.
-    pub(crate) fn changes(&self) -> Changes {
-        let Synth { seed, instances, parallel, deviation, .. } = *self;
-        Changes { seed, instances, parallel, deviation }
+    pub(crate) fn config_changes(&self) -> ConfigChanges {
+        let SynthCommand { seed, instances, parallel, deviation, .. } = *self;
+        ConfigChanges { seed, instances, parallel, deviation }
     }
 }
 
 /// The configuration of that name or at that path, where it is one of operations. A file goes
 /// before what comes with the program.
-fn operations_config(name: &str, path: &Path) -> Result<Option<operations::Config>, Error> {
+fn operations_config(
+    name: &str,
+    path: &Path,
+) -> Result<Option<operations::OperationsConfig>, CommandError> {
     if !path.exists() {
-        return Ok(operations::shipped(name).transpose()?);
+        return Ok(operations::shipped_config(name).transpose()?);
     }
-    let text = std::fs::read_to_string(path).map_err(|source| Error::file(path, source))?;
-    Ok(operations::Config::parse(path, &text)?)
+    let text =
+        std::fs::read_to_string(path).map_err(|source| CommandError::file_error(path, source))?;
+    Ok(operations::OperationsConfig::parse(path, &text)?)
 }
 
 /// A factor: 0 or more.
-fn factor(text: &str) -> Result<f64, String> {
+fn parse_factor(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| format!("'{text}' is no number from 0 on"))
 }
 
 /// Refuses a directory that holds something else: messages would not have the numbers that the
 /// truth gives them.
-fn stands_alone(data: &DataDir, name: &str) -> Result<(), Error> {
-    let alone =
-        data.logs()?.is_empty() && data.imported()?.iter().all(|import| import.name == name);
-    if alone { Ok(()) } else { Err(Error::NotAlone(data.path().to_owned())) }
+fn stands_alone(data: &DataDir, name: &str) -> Result<(), CommandError> {
+    let alone = data.log_paths()?.is_empty()
+        && data.imported_messages()?.iter().all(|import| import.name == name);
+    if alone { Ok(()) } else { Err(CommandError::NotAlone(data.path().to_owned())) }
 }

@@ -13,21 +13,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use analyze::paths::{ChosenPatterns, PathFilter, PathPattern};
-use http_server::{Answer, Request, Server};
-use report::page::{Instances, Order, Page};
-use report::{Html, Options, SortKey};
+use http_server::{HttpAnswer, HttpRequest, HttpServer};
+use report::page::{InstanceOrder, InstanceStore, PageData};
+use report::{HtmlWriter, Options, SortKey};
 
-use crate::arguments::values::sort_key;
-use crate::arguments::{Data, Inference, SourceChoice};
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
-use crate::output::say;
-use crate::report_meta::{meta, rest};
-use crate::signals::stopped_by_signals_and_hangup;
-use crate::tuning::{INSTANCES_A_PIECE, MAX_PATTERNS_SHOWN};
+use crate::arguments::values::sort_key_parser;
+use crate::arguments::{DataArguments, InferenceArguments, SourceChoice};
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
+use crate::output::print_message;
+use crate::report_meta::{build_meta, rest_of_patterns};
+use crate::signals::stop_on_signals_or_hangup;
+use crate::tuning::{INSTANCES_PER_ANSWER, MAX_PATTERNS_SHOWN};
 use crate::{lock, page, stages};
-use redirect::Redirect;
-use token::{Shown, Token};
+use redirect::BrowserRedirect;
+use token::{PageToken, TokenPlace};
 
 /// Where the page is unless the user says otherwise, so that a link leads to it the next time too.
 const PORT: u16 = 9714;
@@ -47,13 +47,13 @@ Examples:
 /// Show the page of a report in the browser, with every instance
 #[derive(Debug, Parser)]
 #[command(name = "view", after_help = HELP)]
-pub(crate) struct View {
+pub(crate) struct ViewCommand {
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     #[command(flatten)]
     source: SourceChoice,
     /// What to rank the patterns by at first
-    #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key(), hide_possible_values = true)]
+    #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key_parser(), hide_possible_values = true)]
     sort: SortKey,
     /// The port to serve at; 0 for any that is free [default: 9714, or any where that is taken]
     #[arg(long, value_name = "PORT")]
@@ -62,27 +62,27 @@ pub(crate) struct View {
     #[arg(long)]
     no_browser: bool,
     #[command(flatten)]
-    inference: Inference,
+    inference: InferenceArguments,
 }
 
-pub(super) const COMMAND: Subcommand = Subcommand::of::<View>();
+pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<ViewCommand>();
 
-impl Run for View {
-    fn run(&self) -> Result<ExitCode, Error> {
-        let server = bind(self.port)?;
-        let address = server.address().map_err(Error::Output)?;
-        let locks = lock::work_on(&[&self.data.dir()])?;
-        let shown = self.source.of(&self.data)?;
+impl RunnableCommand for ViewCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
+        let server = bind_server(self.port)?;
+        let address = server.address().map_err(CommandError::Output)?;
+        let locks = lock::lock_directories(&[&self.data.data_dir()])?;
+        let shown = self.source.choose_source(&self.data)?;
         let data = &shown.data;
-        let summary = stages::analysis(&shown, &self.inference)?;
-        let order = |one: &PathPattern, other: &PathPattern| self.sort.compare(one, other);
-        let chosen = ChosenPatterns::read(data.patterns(), MAX_PATTERNS_SHOWN, order)?;
-        let mut meta = meta(&shown, &summary)?;
-        meta.rest = rest(&chosen);
+        let summary = stages::ensure_analysis(&shown, &self.inference)?;
+        let order = |one: &PathPattern, other: &PathPattern| self.sort.compare_patterns(one, other);
+        let chosen = ChosenPatterns::read(data.patterns_path(), MAX_PATTERNS_SHOWN, order)?;
+        let mut meta = build_meta(&shown, &summary)?;
+        meta.rest = rest_of_patterns(&chosen);
         let options = Options { sort: self.sort, ..Options::default() };
         let report = report::Report::new(&chosen.patterns, meta);
-        let mut instances = Instances::new(report.meta.begin.unwrap_or_default());
-        let page = page::read(
+        let mut instances = InstanceStore::new(report.meta.begin.unwrap_or_default());
+        let page = page::read_page(
             &shown,
             &self.inference,
             &report,
@@ -92,16 +92,16 @@ impl Run for View {
         )?;
         // What is served is in memory, but for single instances.
         drop(locks);
-        let frame = Html.frame(&report).into_bytes().into();
-        let token = Token::new(address.port()).map_err(Error::Output)?;
-        let url = format!("http://{address}/?{}", token.query());
+        let frame = HtmlWriter.page_frame(&report).into_bytes().into();
+        let token = PageToken::new(address.port()).map_err(CommandError::Output)?;
+        let url = format!("http://{address}/?{}", token.query_text());
         let patterns = chosen.patterns.len();
-        let pages = Pages { address, token, frame, patterns, page, instances };
+        let pages = ViewPages { address, token, frame, patterns, page, instances };
         // What is opened in the browser is a file, which has to go, also with the terminal.
-        let stop = stopped_by_signals_and_hangup()?;
-        say(&format!("{} is shown at {url} until Ctrl-C", shown.whole.path().display()));
+        let stop = stop_on_signals_or_hangup()?;
+        print_message(&format!("{} is shown at {url} until Ctrl-C", shown.whole.path().display()));
         let redirect = (!self.no_browser).then(|| open_browser(&url));
-        server.run(|request| pages.reply(request), &stop);
+        server.run(|request| pages.reply_to(request), &stop);
         drop(redirect);
         Ok(ExitCode::SUCCESS)
     }
@@ -109,23 +109,23 @@ impl Run for View {
 
 /// Opens the page in the browser, by a file that is to be there as long as the page, or says why
 /// not.
-fn open_browser(url: &str) -> Option<Redirect> {
-    let redirect = Redirect::new(url).and_then(|redirect| {
+fn open_browser(url: &str) -> Option<BrowserRedirect> {
+    let redirect = BrowserRedirect::new(url).and_then(|redirect| {
         open::that_detached(redirect.path())?;
         Ok(redirect)
     });
     let failed = |error: &io::Error| {
-        say(&format!("no browser could be opened ({error}): open {url} in one"))
+        print_message(&format!("no browser could be opened ({error}): open {url} in one"))
     };
     redirect.inspect_err(failed).ok()
 }
 
 /// Listens at the port that was asked for or, where none was, at ours or any other.
-fn bind(port: Option<u16>) -> Result<Server, Error> {
+fn bind_server(port: Option<u16>) -> Result<HttpServer, CommandError> {
     // Through a tunnel a piece may take its time.
-    let patient = |server: Server| server.with_deadline(Duration::from_secs(120));
-    let at = |port: u16| Server::bind((Ipv4Addr::LOCALHOST, port)).map(patient);
-    let failed = |port: u16| move |source| Error::Port { port, source };
+    let patient = |server: HttpServer| server.with_deadline(Duration::from_secs(120));
+    let at = |port: u16| HttpServer::bind((Ipv4Addr::LOCALHOST, port)).map(patient);
+    let failed = |port: u16| move |source| CommandError::Port { port, source };
     match port {
         Some(port) => at(port).map_err(failed(port)),
         None => at(PORT).or_else(|_| at(0)).map_err(failed(0)),
@@ -137,58 +137,60 @@ const NO_TOKEN: &str = "this page is for whoever started 'sockcap view': open th
                         it has printed, with the token behind '?', which is another one each time";
 
 /// All that can be asked for.
-struct Pages {
+struct ViewPages {
     address: SocketAddr,
-    token: Token,
+    token: PageToken,
     frame: Arc<[u8]>,
     patterns: usize,
-    page: Page,
-    instances: Instances,
+    page: PageData,
+    instances: InstanceStore,
 }
 
-impl Pages {
-    fn reply(&self, request: &Request<'_>) -> Answer {
+impl ViewPages {
+    fn reply_to(&self, request: &HttpRequest<'_>) -> HttpAnswer {
         const JSON: &str = "application/json";
         // A page from elsewhere whose name leads here must not read what is served to this machine.
         if !request.is_for_this_server(&[]) {
-            return Answer::refusal(421, &format!("this is http://{}/", self.address));
+            return HttpAnswer::refusal(421, &format!("this is http://{}/", self.address));
         }
         // Other users of this machine reach the port, too.
-        let shown = self.token.shown_by(request);
-        if shown == Shown::Nowhere {
-            return Answer::refusal(403, NO_TOKEN);
+        let shown = self.token.find_in(request);
+        if shown == TokenPlace::Nowhere {
+            return HttpAnswer::refusal(403, NO_TOKEN);
         }
         if request.method != "GET" {
-            return Answer::refusal(405, "the page can be read only");
+            return HttpAnswer::refusal(405, "the page can be read only");
         }
-        if shown == Shown::InAddress && request.path == "/" {
+        if shown == TokenPlace::InAddress && request.path == "/" {
             // From here on the browser has it in a cookie, and no address does.
-            let (name, value) = self.token.cookie();
-            return Answer::go_on("/", name, value);
+            let (name, value) = self.token.cookie_pair();
+            return HttpAnswer::redirect_with_cookie("/", name, value);
         }
-        let nothing = || Answer::refusal(404, "there is nothing here; the page is at /");
+        let nothing = || HttpAnswer::refusal(404, "there is nothing here; the page is at /");
         let parts: Vec<&str> = request.path.split('/').collect();
         match parts[..] {
-            ["", ""] => Answer::of("text/html; charset=utf-8", self.frame.clone()),
-            ["", "api", "overview"] => Answer::of(JSON, self.page.overview.clone()),
-            ["", "api", "details", group] => number(group)
+            ["", ""] => HttpAnswer::with_body("text/html; charset=utf-8", self.frame.clone()),
+            ["", "api", "overview"] => HttpAnswer::with_body(JSON, self.page.overview.clone()),
+            ["", "api", "details", group] => parse_number(group)
                 .and_then(|group| self.page.details.get(group))
-                .map_or_else(nothing, |details| Answer::of(JSON, details.clone())),
+                .map_or_else(nothing, |details| HttpAnswer::with_body(JSON, details.clone())),
             ["", "api", piece @ ("contexts" | "workload")] => {
                 let page = &self.page;
                 let found = if piece == "contexts" { &page.contexts } else { &page.workload };
-                found.as_ref().map_or_else(nothing, |found| Answer::of(JSON, found.clone()))
+                found
+                    .as_ref()
+                    .map_or_else(nothing, |found| HttpAnswer::with_body(JSON, found.clone()))
             }
             ["", "api", "place", rank, path] => {
-                let known = number(rank).filter(|rank| *rank < self.patterns);
-                match known.zip(number(path)) {
-                    Some((rank, path)) => self.place(rank, path, request.query),
+                let known = parse_number(rank).filter(|rank| *rank < self.patterns);
+                match known.zip(parse_number(path)) {
+                    Some((rank, path)) => self.place_answer(rank, path, request.query),
                     None => nothing(),
                 }
             }
             ["", "api", "instances", rank] => {
-                match number(rank).filter(|rank| *rank < self.patterns) {
-                    Some(rank) => self.instances(rank, request.query),
+                match parse_number(rank).filter(|rank| *rank < self.patterns) {
+                    Some(rank) => self.instances_answer(rank, request.query),
                     None => nothing(),
                 }
             }
@@ -196,50 +198,50 @@ impl Pages {
         }
     }
 
-    fn instances(&self, rank: usize, query: &str) -> Answer {
-        let Asked { order, from } = match asked(query) {
+    fn instances_answer(&self, rank: usize, query: &str) -> HttpAnswer {
+        let InstancesQuery { order, from } = match parse_query(query) {
             Ok(asked) => asked,
             Err(refusal) => return refusal,
         };
-        match self.instances.json(rank, order, from, INSTANCES_A_PIECE) {
-            Ok(json) => Answer::of("application/json", json),
-            Err(error) => Answer::refusal(500, &error.to_string()),
+        match self.instances.to_json(rank, order, from, INSTANCES_PER_ANSWER) {
+            Ok(json) => HttpAnswer::with_body("application/json", json),
+            Err(error) => HttpAnswer::refusal(500, &error.to_string()),
         }
     }
 
     /// Which instance of a pattern a path is.
-    fn place(&self, rank: usize, path: usize, query: &str) -> Answer {
-        let Asked { order, .. } = match asked(query) {
+    fn place_answer(&self, rank: usize, path: usize, query: &str) -> HttpAnswer {
+        let InstancesQuery { order, .. } = match parse_query(query) {
             Ok(asked) => asked,
             Err(refusal) => return refusal,
         };
         let path = i64::try_from(path).ok();
-        let place = path.and_then(|path| self.instances.place(rank, order, path));
+        let place = path.and_then(|path| self.instances.place_of_path(rank, order, path));
         let said = serde_json::json!({ "place": place });
-        Answer::of("application/json", said.to_string().into_bytes())
+        HttpAnswer::with_body("application/json", said.to_string().into_bytes())
     }
 }
 
 /// What was asked of the instances of a pattern.
 #[derive(Default)]
-struct Asked {
-    order: Order,
+struct InstancesQuery {
+    order: InstanceOrder,
     /// Number of the first of them.
     from: usize,
 }
 
 /// What the query of an address asks for, or the refusal where it makes no sense.
-fn asked(query: &str) -> Result<Asked, Answer> {
-    let mut asked = Asked::default();
+fn parse_query(query: &str) -> Result<InstancesQuery, HttpAnswer> {
+    let mut asked = InstancesQuery::default();
     for (name, value) in query.split('&').filter_map(|said| said.split_once('=')) {
         match name {
             "order" => {
-                let unknown = || Answer::refusal(400, "the order is time, slowest or likely");
-                asked.order = Order::named(value).ok_or_else(unknown)?;
+                let unknown = || HttpAnswer::refusal(400, "the order is time, slowest or likely");
+                asked.order = InstanceOrder::from_name(value).ok_or_else(unknown)?;
             }
             "from" => {
-                let unknown = || Answer::refusal(400, "from is a number");
-                asked.from = number(value).ok_or_else(unknown)?;
+                let unknown = || HttpAnswer::refusal(400, "from is a number");
+                asked.from = parse_number(value).ok_or_else(unknown)?;
             }
             _ => {}
         }
@@ -248,7 +250,7 @@ fn asked(query: &str) -> Result<Asked, Answer> {
 }
 
 /// A number as it stands in an address.
-fn number(text: &str) -> Option<usize> {
+fn parse_number(text: &str) -> Option<usize> {
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
         .then(|| text.parse().ok())
         .flatten()
@@ -256,48 +258,53 @@ fn number(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use analyze::paths::{TimedHop, TimedInstance, WhichInstance};
+    use analyze::paths::{InstanceRow, TimedHop, TimedInstance};
 
     use super::*;
 
-    fn pages() -> Pages {
-        Pages {
+    fn sample_pages() -> ViewPages {
+        ViewPages {
             address: "127.0.0.1:9714".parse().unwrap(),
-            token: Token::new(9714).unwrap(),
+            token: PageToken::new(9714).unwrap(),
             frame: b"<html>"[..].into(),
             patterns: 2,
-            page: Page {
+            page: PageData {
                 overview: b"{}".to_vec(),
                 details: vec![b"[1]"[..].into()],
                 contexts: Some(b"[2]"[..].into()),
                 workload: Some(b"[3]"[..].into()),
             },
-            instances: Instances::new(0),
+            instances: InstanceStore::new(0),
         }
     }
 
     /// What is answered to a browser that has the cookie.
-    fn reply(pages: &Pages, method: &str, path: &str, host: Option<&str>) -> Answer {
+    fn reply_with_cookie(
+        pages: &ViewPages,
+        method: &str,
+        path: &str,
+        host: Option<&str>,
+    ) -> HttpAnswer {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let (name, value) = pages.token.cookie();
+        let (name, value) = pages.token.cookie_pair();
         let cookie = format!("{name}={value}");
         let (cookie, reached) = (Some(cookie.as_str()), pages.address);
-        pages.reply(&Request { method, path, query, host, cookie, reached })
+        pages.reply_to(&HttpRequest { method, path, query, host, cookie, reached })
     }
 
-    fn ask(path: &str, host: Option<&str>) -> Answer {
-        reply(&pages(), "GET", path, host)
+    fn ask_page(path: &str, host: Option<&str>) -> HttpAnswer {
+        reply_with_cookie(&sample_pages(), "GET", path, host)
     }
 
     #[test]
     fn whoever_has_no_token_learns_nothing() {
-        let pages = pages();
+        let pages = sample_pages();
         let ask = |method, path: &str, query: &str, cookie: Option<&str>| {
             let (host, reached) = (Some("localhost:9714"), pages.address);
-            pages.reply(&Request { method, path, query, host, cookie, reached })
+            pages.reply_to(&HttpRequest { method, path, query, host, cookie, reached })
         };
-        let refusal = Answer::refusal(403, NO_TOKEN);
-        let (name, value) = pages.token.cookie();
+        let refusal = HttpAnswer::refusal(403, NO_TOKEN);
+        let (name, value) = pages.token.cookie_pair();
         let other = format!("{name}=0{}", &value[1..]);
         for path in ["/", "/api/overview", "/api/details/0", "/api/instances/1", "/nothing"] {
             for method in ["GET", "POST"] {
@@ -309,28 +316,46 @@ mod tests {
         }
         // The address that is printed gives the browser the cookie, and other programs what they
         // ask.
-        let query = pages.token.query().to_string();
-        assert_eq!(ask("GET", "/", &query, None), Answer::go_on("/", name, value));
-        let overview = Answer::of("application/json", &b"{}"[..]);
+        let query = pages.token.query_text().to_string();
+        assert_eq!(
+            ask("GET", "/", &query, None),
+            HttpAnswer::redirect_with_cookie("/", name, value)
+        );
+        let overview = HttpAnswer::with_body("application/json", &b"{}"[..]);
         assert_eq!(ask("GET", "/api/overview", &query, None), overview);
     }
 
     #[test]
     fn pieces_are_at_their_paths() {
         let host = Some("127.0.0.1:9714");
-        assert_eq!(ask("/", host), Answer::of("text/html; charset=utf-8", &b"<html>"[..]));
-        assert_eq!(ask("/api/overview", host), Answer::of("application/json", &b"{}"[..]));
-        assert_eq!(ask("/api/details/0", host), Answer::of("application/json", &b"[1]"[..]));
-        assert_eq!(ask("/api/contexts", host), Answer::of("application/json", &b"[2]"[..]));
-        assert_eq!(ask("/api/workload", host), Answer::of("application/json", &b"[3]"[..]));
-        let nowhere = Answer::of("application/json", &br#"{"place":null}"#[..]);
-        assert_eq!(ask("/api/place/1/7?order=slowest", host), nowhere);
+        assert_eq!(
+            ask_page("/", host),
+            HttpAnswer::with_body("text/html; charset=utf-8", &b"<html>"[..])
+        );
+        assert_eq!(
+            ask_page("/api/overview", host),
+            HttpAnswer::with_body("application/json", &b"{}"[..])
+        );
+        assert_eq!(
+            ask_page("/api/details/0", host),
+            HttpAnswer::with_body("application/json", &b"[1]"[..])
+        );
+        assert_eq!(
+            ask_page("/api/contexts", host),
+            HttpAnswer::with_body("application/json", &b"[2]"[..])
+        );
+        assert_eq!(
+            ask_page("/api/workload", host),
+            HttpAnswer::with_body("application/json", &b"[3]"[..])
+        );
+        let nowhere = HttpAnswer::with_body("application/json", &br#"{"place":null}"#[..]);
+        assert_eq!(ask_page("/api/place/1/7?order=slowest", host), nowhere);
         let none = &br#"{"from":5,"all":0,"instances":[]}"#[..];
         assert_eq!(
-            ask("/api/instances/1?order=likely&from=5", host),
-            Answer::of("application/json", none)
+            ask_page("/api/instances/1?order=likely&from=5", host),
+            HttpAnswer::with_body("application/json", none)
         );
-        let nothing = Answer::refusal(404, "there is nothing here; the page is at /");
+        let nothing = HttpAnswer::refusal(404, "there is nothing here; the page is at /");
         for path in [
             "/api",
             "/api/details/1",
@@ -343,7 +368,7 @@ mod tests {
             "//",
             "",
         ] {
-            assert_eq!(ask(path, host), nothing, "{path}");
+            assert_eq!(ask_page(path, host), nothing, "{path}");
         }
         for path in [
             "/api/place/1/7?order=none",
@@ -351,13 +376,13 @@ mod tests {
             "/api/instances/1?from=-1",
             "/api/instances/1?from=",
         ] {
-            assert!(format!("{:?}", ask(path, host)).contains("400"), "{path}");
+            assert!(format!("{:?}", ask_page(path, host)).contains("400"), "{path}");
         }
     }
 
     #[test]
     fn instances_come_in_the_order_that_is_asked_for() {
-        let mut pages = pages();
+        let mut pages = sample_pages();
         for (path, duration) in [(7, 10), (8, 30), (9, 20)] {
             let hop = TimedHop {
                 parent: None,
@@ -369,30 +394,33 @@ mod tests {
                 connecting: 0,
                 is_error: None,
             };
-            let which = WhichInstance { path, pattern: 0, probability: 1.0 };
-            pages.instances.add(1, &TimedInstance { which, hops: &[hop] });
+            let which = InstanceRow { path, pattern: 0, probability: 1.0 };
+            pages.instances.add_instance(1, &TimedInstance { which, hops: &[hop] });
         }
         let piece = |order, from| {
-            let json = pages.instances.json(1, order, from, INSTANCES_A_PIECE).unwrap();
-            Answer::of("application/json", json)
+            let json = pages.instances.to_json(1, order, from, INSTANCES_PER_ANSWER).unwrap();
+            HttpAnswer::with_body("application/json", json)
         };
-        assert_ne!(piece(Order::Time, 0), piece(Order::Slowest, 0));
-        assert_eq!(pages.instances(1, ""), piece(Order::Time, 0));
-        assert_eq!(pages.instances(1, "order=slowest&from=1"), piece(Order::Slowest, 1));
-        assert_eq!(pages.instances(1, "from=2&order=time"), piece(Order::Time, 2));
-        let place = |path| pages.place(1, path, "order=slowest");
-        let at = |json: &str| Answer::of("application/json", json.as_bytes().to_vec());
+        assert_ne!(piece(InstanceOrder::Time, 0), piece(InstanceOrder::Slowest, 0));
+        assert_eq!(pages.instances_answer(1, ""), piece(InstanceOrder::Time, 0));
+        assert_eq!(
+            pages.instances_answer(1, "order=slowest&from=1"),
+            piece(InstanceOrder::Slowest, 1)
+        );
+        assert_eq!(pages.instances_answer(1, "from=2&order=time"), piece(InstanceOrder::Time, 2));
+        let place = |path| pages.place_answer(1, path, "order=slowest");
+        let at = |json: &str| HttpAnswer::with_body("application/json", json.as_bytes().to_vec());
         assert_eq!([place(8), place(7)], [at(r#"{"place":0}"#), at(r#"{"place":2}"#)]);
         (pages.page.contexts, pages.page.workload) = (None, None);
-        let nothing = Answer::refusal(404, "there is nothing here; the page is at /");
+        let nothing = HttpAnswer::refusal(404, "there is nothing here; the page is at /");
         for path in ["/api/contexts", "/api/workload"] {
-            assert_eq!(reply(&pages, "GET", path, Some("localhost")), nothing);
+            assert_eq!(reply_with_cookie(&pages, "GET", path, Some("localhost")), nothing);
         }
     }
 
     #[test]
     fn only_those_who_mean_this_machine_are_answered() {
-        let refusal = Answer::refusal(421, "this is http://127.0.0.1:9714/");
+        let refusal = HttpAnswer::refusal(421, "this is http://127.0.0.1:9714/");
         for host in [
             None,
             Some(""),
@@ -401,16 +429,16 @@ mod tests {
             Some("127.0.0.1.example.com:9714"),
             Some("localhost:x"),
         ] {
-            assert_eq!(ask("/api/overview", host), refusal, "{host:?}");
+            assert_eq!(ask_page("/api/overview", host), refusal, "{host:?}");
         }
         for host in ["localhost:9714", "127.0.0.1:8080", "localhost"] {
-            assert_ne!(ask("/api/overview", Some(host)), refusal, "{host}");
+            assert_ne!(ask_page("/api/overview", Some(host)), refusal, "{host}");
         }
     }
 
     #[test]
     fn the_page_is_read_only() {
-        let refusal = Answer::refusal(405, "the page can be read only");
-        assert_eq!(reply(&pages(), "POST", "/", Some("localhost:1")), refusal);
+        let refusal = HttpAnswer::refusal(405, "the page can be read only");
+        assert_eq!(reply_with_cookie(&sample_pages(), "POST", "/", Some("localhost:1")), refusal);
     }
 }

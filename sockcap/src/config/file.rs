@@ -35,11 +35,11 @@ pub(super) const IN_DATA: [(&str, &[&str]); 7] = [
 const MAX_BYTES: u64 = 64 << 10;
 
 /// The settings of files, by the command (`["import", "pcap"]`) and the flag.
-pub(super) type Settings = BTreeMap<(Vec<String>, String), Setting>;
+pub(super) type FileSettings = BTreeMap<(Vec<String>, String), FlagSetting>;
 
 /// The owner of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum FileOwner {
     /// The user's own.
     User,
     /// It lies in a data directory.
@@ -48,7 +48,7 @@ pub(super) enum Owner {
 
 /// The setting of a flag in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Setting {
+pub(super) struct FlagSetting {
     /// Its values; none means the flag is as if nobody had said anything.
     pub(super) values: Vec<String>,
     /// The file.
@@ -97,9 +97,13 @@ pub(super) fn may_be_in_data(names: &[String], key: &str) -> bool {
 }
 
 /// Reads a file. One that does not exist has no settings.
-pub(super) fn read(path: &Path, command: &Command, owner: Owner) -> Result<Settings, ConfigError> {
+pub(super) fn read_file(
+    path: &Path,
+    command: &Command,
+    owner: FileOwner,
+) -> Result<FileSettings, ConfigError> {
     let text = match (owner, path.parent(), path.file_name().and_then(|name| name.to_str())) {
-        (Owner::Data, Some(data), Some(name)) => text_in(data, name),
+        (FileOwner::Data, Some(data), Some(name)) => text_in(data, name),
         _ => own_text(path),
     };
     let text = match text {
@@ -109,34 +113,34 @@ pub(super) fn read(path: &Path, command: &Command, owner: Owner) -> Result<Setti
         Err(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
-            return Ok(Settings::new());
+            return Ok(FileSettings::new());
         }
         Err(source) => return Err(PathError::io(path, source).into()),
     };
-    let file = File { path, text: &text, owner };
+    let file = SettingsFile { path, text: &text, owner };
     let table = DeTable::parse(&text).map_err(|error| {
-        file.wrong(error.span().unwrap_or_default().start, error.message().to_owned())
+        file.error_at(error.span().unwrap_or_default().start, error.message().to_owned())
     })?;
-    let mut settings = Settings::new();
-    file.table(command, table.get_ref(), &mut Vec::new(), &mut settings)?;
+    let mut settings = FileSettings::new();
+    file.read_command_table(command, table.get_ref(), &mut Vec::new(), &mut settings)?;
     Ok(settings)
 }
 
 /// The file that is being read.
-struct File<'a> {
+struct SettingsFile<'a> {
     path: &'a Path,
     text: &'a str,
-    owner: Owner,
+    owner: FileOwner,
 }
 
-impl File<'_> {
+impl SettingsFile<'_> {
     /// Takes the keys of a command's table, and the tables of the commands below it.
-    fn table(
+    fn read_command_table(
         &self,
         command: &Command,
         table: &DeTable,
         names: &mut Vec<String>,
-        settings: &mut Settings,
+        settings: &mut FileSettings,
     ) -> Result<(), ConfigError> {
         for (key, value) in table {
             let (name, at) = (key.get_ref().as_ref(), key.span().start);
@@ -151,14 +155,15 @@ impl File<'_> {
                     } else {
                         format!("there is {known}")
                     };
-                    self.wrong(at, format!("[{whole}]: there is no such command; {hint}"))
+                    self.error_at(at, format!("[{whole}]: there is no such command; {hint}"))
                 })?;
                 names.push(name.to_owned());
-                self.table(found, below, names, settings)?;
+                self.read_command_table(found, below, names, settings)?;
                 names.pop();
             } else {
-                let values = self.values(command, name, at, value, names)?;
-                let setting = Setting { values, path: self.path.to_owned(), line: self.line(at) };
+                let values = self.setting_values(command, name, at, value, names)?;
+                let setting =
+                    FlagSetting { values, path: self.path.to_owned(), line: self.line_of(at) };
                 settings.insert((names.clone(), name.to_owned()), setting);
             }
         }
@@ -166,7 +171,7 @@ impl File<'_> {
     }
 
     /// The values of a key.
-    fn values(
+    fn setting_values(
         &self,
         command: &Command,
         key: &str,
@@ -175,23 +180,23 @@ impl File<'_> {
         names: &[String],
     ) -> Result<Vec<String>, ConfigError> {
         if names.is_empty() {
-            return Err(self.wrong(
+            return Err(self.error_at(
                 at,
                 format!("'{key}' belongs to no command; put it below one, such as [report]"),
             ));
         }
-        let wrong = |why: String| self.wrong(at, format!("[{}] {key}: {why}", names.join(".")));
+        let wrong = |why: String| self.error_at(at, format!("[{}] {key}: {why}", names.join(".")));
         let Some(argument) = command
             .get_arguments()
             .find(|argument| argument.get_long() == Some(key) && is_key(argument))
         else {
-            let hint = match similar(command, key) {
+            let hint = match similar_flag(command, key) {
                 Some(flag) => format!("did you mean '{flag}'?"),
                 None => format!("'sockcap {} --help' lists the flags", names.join(" ")),
             };
             return Err(wrong(format!("there is no flag --{key}; {hint}")));
         };
-        if self.owner == Owner::Data && !may_be_in_data(names, key) {
+        if self.owner == FileOwner::Data && !may_be_in_data(names, key) {
             return Err(wrong("a data directory's file may be from others and can say only how results are shown; say this in your own, ~/.config/sockcap/config.toml, or with the flag".to_owned()));
         }
         let one = |value: &DeValue| match value {
@@ -217,23 +222,23 @@ impl File<'_> {
         if is_switch && values.iter().any(|value| value != "true" && value != "false") {
             return Err(wrong("it is true or false, without quotes".to_owned()));
         }
-        check(argument, &values).map_err(wrong)?;
+        check_values(argument, &values).map_err(wrong)?;
         // A flag that is off may be together with anything.
         Ok(if is_switch && values == ["false"] { Vec::new() } else { values })
     }
 
     /// The line of a byte, from 1.
-    fn line(&self, at: usize) -> usize {
+    fn line_of(&self, at: usize) -> usize {
         self.text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
     }
 
-    fn wrong(&self, at: usize, why: String) -> ConfigError {
-        ConfigError::Wrong { path: self.path.to_owned(), line: self.line(at), why }
+    fn error_at(&self, at: usize, why: String) -> ConfigError {
+        ConfigError::Wrong { path: self.path.to_owned(), line: self.line_of(at), why }
     }
 }
 
 /// Whether the flag takes these values, without regard for what other flags it needs or excludes.
-fn check(argument: &Arg, values: &[String]) -> Result<(), String> {
+fn check_values(argument: &Arg, values: &[String]) -> Result<(), String> {
     let name = argument.get_long().unwrap_or_default().to_owned();
     let mut alone = Arg::new("value")
         .long(name.clone())
@@ -262,7 +267,7 @@ fn check(argument: &Arg, values: &[String]) -> Result<(), String> {
 }
 
 /// The flag that clap would suggest for one that is not there.
-fn similar(command: &Command, key: &str) -> Option<String> {
+fn similar_flag(command: &Command, key: &str) -> Option<String> {
     let arguments = [command.get_name().to_owned(), format!("--{key}")];
     let error = command.clone().ignore_errors(false).try_get_matches_from(arguments).err()?;
     match error.get(ContextKind::SuggestedArg)? {

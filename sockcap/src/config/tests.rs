@@ -5,16 +5,16 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use super::file::Setting;
+use super::file::FlagSetting;
 use super::*;
-use crate::commands::{Analyze, Record, Report, Ship, Skew};
+use crate::commands::{AnalyzeCommand, RecordCommand, ReportCommand, ShipCommand, SkewCommand};
 
 /// A directory with a user's file (`user.toml`) and a data directory (`data`) with another.
-struct Place(TempDir);
+struct ConfigPlace(TempDir);
 
-impl Place {
-    fn with(user: &str, data: &str) -> Place {
-        let place = Place(tempfile::tempdir().unwrap());
+impl ConfigPlace {
+    fn with(user: &str, data: &str) -> ConfigPlace {
+        let place = ConfigPlace(tempfile::tempdir().unwrap());
         fs::create_dir(place.path("data")).unwrap();
         for (name, text) in [("user.toml", user), ("data/sockcap.toml", data)] {
             if !text.is_empty() {
@@ -29,7 +29,7 @@ impl Place {
     }
 
     /// What becomes of a command line; `DATA` stands for the data directory.
-    fn parse(&self, line: &str) -> Result<Box<dyn Run>, Failed> {
+    fn parse_line(&self, line: &str) -> Result<Box<dyn RunnableCommand>, CommandFailure> {
         let data = self.path("data").display().to_string();
         let arguments: Vec<OsString> =
             line.split(' ').map(|word| word.replace("DATA", &data).into()).collect();
@@ -37,42 +37,47 @@ impl Place {
     }
 
     /// A report's sort key, limit and whether it is JSON.
-    fn report(&self, line: &str) -> (String, usize, bool) {
-        let report: Box<Report> = given(self.parse(line));
+    fn report_options(&self, line: &str) -> (String, usize, bool) {
+        let report: Box<ReportCommand> = given_command(self.parse_line(line));
         (report.sort.to_string(), report.limit, report.json)
     }
 
     /// What is said of a command line that must fail.
-    fn fails(&self, line: &str) -> String {
-        match self.parse(line).unwrap_err() {
-            Failed::Config(error) => error.to_string(),
-            Failed::Usage(error, used) => format!("{error} {used:?}"),
+    fn failure_words(&self, line: &str) -> String {
+        match self.parse_line(line).unwrap_err() {
+            CommandFailure::Config(error) => error.to_string(),
+            CommandFailure::Usage(error, used) => format!("{error} {used:?}"),
         }
     }
 }
 
 /// The arguments of the command that was given, which must be an `A`.
-fn given<A: Run>(parsed: Result<Box<dyn Run>, Failed>) -> Box<A> {
+fn given_command<A: RunnableCommand>(
+    parsed: Result<Box<dyn RunnableCommand>, CommandFailure>,
+) -> Box<A> {
     let command: Box<dyn Any> = parsed.unwrap();
     command.downcast().unwrap()
 }
 
 #[test]
 fn the_command_line_wins_over_the_trace_and_that_over_the_user() {
-    let place = Place::with("[report]\nsort = 'p99'\nlimit = 3", "[report]\nlimit = 4");
+    let place = ConfigPlace::with("[report]\nsort = 'p99'\nlimit = 3", "[report]\nlimit = 4");
     assert_eq!(
-        place.report("sockcap report"),
+        place.report_options("sockcap report"),
         ("p99".into(), 3, false),
         "there is no ./sockcap.data"
     );
-    assert_eq!(place.report("sockcap report -d DATA"), ("p99".into(), 4, false));
-    assert_eq!(place.report("sockcap report -d DATA --limit 5"), ("p99".into(), 5, false));
-    assert_eq!(place.report("sockcap report --sort=mean --data=DATA"), ("mean".into(), 4, false));
+    assert_eq!(place.report_options("sockcap report -d DATA"), ("p99".into(), 4, false));
+    assert_eq!(place.report_options("sockcap report -d DATA --limit 5"), ("p99".into(), 5, false));
+    assert_eq!(
+        place.report_options("sockcap report --sort=mean --data=DATA"),
+        ("mean".into(), 4, false)
+    );
     for line in ["sockcap --no-config report -d DATA", "sockcap report --no-config -d DATA"] {
-        assert_eq!(place.report(line), ("total".into(), 10, false), "{line}");
+        assert_eq!(place.report_options(line), ("total".into(), 10, false), "{line}");
     }
     // A table is for one command only.
-    let _: Box<Analyze> = given(place.parse("sockcap analyze -d DATA"));
+    let _: Box<AnalyzeCommand> = given_command(place.parse_line("sockcap analyze -d DATA"));
 }
 
 #[test]
@@ -82,65 +87,68 @@ fn the_environment_wins_over_files() {
         [Arg::new("one").long("one").env("PATH"), Arg::new("two").long("two").default_value("2")];
     let mut command = Command::new("x").subcommand(Command::new("y").args(flags));
     command.build();
-    let setting = || Setting { values: vec!["file".into()], path: "f".into(), line: 1 };
+    let setting = || FlagSetting { values: vec!["file".into()], path: "f".into(), line: 1 };
     let settings = ["one", "two"].map(|name| ((vec!["y".to_owned()], name.to_owned()), setting()));
     let arguments = ["x", "y"].map(OsString::from);
     let given = command.clone().try_get_matches_from(&arguments).unwrap();
-    let all = with_settings(&arguments, &command, &given, &Settings::from(settings)).0;
+    let all = with_settings(&arguments, &command, &given, &FileSettings::from(settings)).0;
     assert_eq!(all, ["x", "y", "--two=file"], "and a default is nothing that was given");
 }
 
 #[test]
 fn what_a_file_turns_on_can_be_turned_off() {
-    let place = Place::with("[report]\njson = true", "");
-    assert!(place.report("sockcap report").2);
-    assert!(!place.report("sockcap report --json=false").2);
-    assert!(place.report("sockcap report --json").2);
-    let over = Place::with("[report]\njson = true", "[report]\njson = false");
-    assert!(over.report("sockcap report").2 && !over.report("sockcap report -d DATA").2);
+    let place = ConfigPlace::with("[report]\njson = true", "");
+    assert!(place.report_options("sockcap report").2);
+    assert!(!place.report_options("sockcap report --json=false").2);
+    assert!(place.report_options("sockcap report --json").2);
+    let over = ConfigPlace::with("[report]\njson = true", "[report]\njson = false");
+    assert!(
+        over.report_options("sockcap report").2 && !over.report_options("sockcap report -d DATA").2
+    );
 }
 
 #[test]
 fn what_is_required_may_be_in_a_file() {
-    let place = Place::with("[ship]\nto = 'collector:1'\nkey = 'web.pem'", "");
-    let ship: Box<Ship> = given(place.parse("sockcap ship"));
+    let place = ConfigPlace::with("[ship]\nto = 'collector:1'\nkey = 'web.pem'", "");
+    let ship: Box<ShipCommand> = given_command(place.parse_line("sockcap ship"));
     assert_eq!((ship.to.as_str(), ship.trust.key), ("collector:1", Some("web.pem".into())));
     // With --plain there is no key: what is given wins over all that it cannot be together with.
-    let ship: Box<Ship> = given(place.parse("sockcap ship --plain"));
+    let ship: Box<ShipCommand> = given_command(place.parse_line("sockcap ship --plain"));
     assert_eq!((ship.trust.key, ship.trust.plain), (None, true));
-    let place = Place::with("[reconcile]\nno-translation = true", "");
-    assert!(place.parse("sockcap reconcile --translation 0.9").is_ok());
+    let place = ConfigPlace::with("[reconcile]\nno-translation = true", "");
+    assert!(place.parse_line("sockcap reconcile --translation 0.9").is_ok());
 }
 
 #[test]
 fn the_user_can_name_the_data_directory() {
-    let place = Place::with("", "[report]\nlimit = 4");
+    let place = ConfigPlace::with("", "[report]\nlimit = 4");
     let user = format!("[report]\ndata = '{}'", place.path("data").display());
     fs::write(place.path("user.toml"), user).unwrap();
-    assert_eq!(place.report("sockcap report").1, 4);
-    assert_eq!(place.report("sockcap report -d elsewhere").1, 10);
+    assert_eq!(place.report_options("sockcap report").1, 4);
+    assert_eq!(place.report_options("sockcap report -d elsewhere").1, 10);
 }
 
 #[test]
 fn lists_and_commands_below_commands() {
     let user = "[import.calls]\nunit = 'ms'\n[report]\nwithout = ['delays', 'turns']\nroles = true\n\
                 window = \"100ms\"\nspontaneous-delay = 2.5\n[skew]\nhost = ['a=1ms', 'b=-2s,50']";
-    let place = Place::with(user, "");
-    assert!(place.parse("sockcap report").is_ok());
-    let parsed = format!("{:?}", place.parse("sockcap import calls x.csv").unwrap());
+    let place = ConfigPlace::with(user, "");
+    assert!(place.parse_line("sockcap report").is_ok());
+    let parsed = format!("{:?}", place.parse_line("sockcap import calls x.csv").unwrap());
     assert!(parsed.contains(r#"["ms"]"#), "{parsed}");
-    let parsed = format!("{:?}", place.parse("sockcap import project5 x.txt").unwrap());
+    let parsed = format!("{:?}", place.parse_line("sockcap import project5 x.txt").unwrap());
     assert!(!parsed.contains(r#"["ms"]"#), "{parsed}");
-    let skew: Box<Skew> = given(place.parse("sockcap skew --to x"));
+    let skew: Box<SkewCommand> = given_command(place.parse_line("sockcap skew --to x"));
     assert_eq!(skew.clocks.len(), 2);
-    let skew: Box<Skew> = given(place.parse("sockcap skew --to x --host c=1s"));
+    let skew: Box<SkewCommand> = given_command(place.parse_line("sockcap skew --to x --host c=1s"));
     assert_eq!(skew.clocks.len(), 1, "a list that is given takes the place of the file's");
 }
 
 #[test]
 fn what_is_recorded_is_not_searched_for_flags() {
-    let place = Place::with("[record]\nhost = 'web'", "");
-    let record: Box<Record> = given(place.parse("sockcap record -- report --host record"));
+    let place = ConfigPlace::with("[record]\nhost = 'web'", "");
+    let record: Box<RecordCommand> =
+        given_command(place.parse_line("sockcap record -- report --host record"));
     assert_eq!((record.host.as_deref(), record.command.len()), (Some("web"), 3));
 }
 
@@ -166,35 +174,39 @@ fn what_is_wrong_is_told_with_file_line_and_key() {
         ("[report]\nsort = ", &["user.toml:2:"]),
     ];
     for (text, words) in cases {
-        let place = Place::with(text, "");
-        let said = place.fails("sockcap report");
+        let place = ConfigPlace::with(text, "");
+        let said = place.failure_words("sockcap report");
         assert!(words.iter().all(|word| said.contains(word)), "{text}: {said}");
         // All of a file is checked, whichever command is run; help needs none of it, and so do
         // commands without flags.
-        assert_eq!(place.fails("sockcap info"), said);
-        assert!(place.parse("sockcap --no-config info").is_ok());
-        assert!(place.parse("sockcap completions bash").is_ok());
-        assert!(matches!(place.parse("sockcap report --help"), Err(Failed::Usage(..))));
+        assert_eq!(place.failure_words("sockcap info"), said);
+        assert!(place.parse_line("sockcap --no-config info").is_ok());
+        assert!(place.parse_line("sockcap completions bash").is_ok());
+        assert!(matches!(
+            place.parse_line("sockcap report --help"),
+            Err(CommandFailure::Usage(..))
+        ));
     }
     for key in ["help = true", "no-config = true", "d = 'x'"] {
-        let said = Place::with(&format!("[report]\n{key}"), "").fails("sockcap report");
+        let said =
+            ConfigPlace::with(&format!("[report]\n{key}"), "").failure_words("sockcap report");
         assert!(said.contains("there is no flag"), "{said}");
     }
 }
 
 #[test]
 fn a_file_that_cannot_be_read_is_told() {
-    let place = Place::with("", "");
+    let place = ConfigPlace::with("", "");
     fs::create_dir(place.path("user.toml")).unwrap();
-    assert!(place.fails("sockcap report").contains("user.toml: Is a directory"));
-    let place = Place::with("", "");
+    assert!(place.failure_words("sockcap report").contains("user.toml: Is a directory"));
+    let place = ConfigPlace::with("", "");
     fs::write(place.path("data/sockcap.toml"), b"[report]\nsort = '\xff'").unwrap();
     assert!(
         place
-            .fails("sockcap report -d DATA")
+            .failure_words("sockcap report -d DATA")
             .contains("sockcap.toml: stream did not contain valid UTF-8")
     );
-    assert!(place.parse("sockcap report").is_ok(), "another data directory");
+    assert!(place.parse_line("sockcap report").is_ok(), "another data directory");
 }
 
 #[test]
@@ -224,8 +236,8 @@ fn a_trace_of_others_decides_nothing_but_how_it_is_shown() {
         "[view]\nport = 80",
         "[diff]\nfail-if = 'x'",
     ] {
-        let place = Place::with("", text);
-        let said = place.fails("sockcap report -d DATA");
+        let place = ConfigPlace::with("", text);
+        let said = place.failure_words("sockcap report -d DATA");
         assert!(said.contains("sockcap.toml:2:"), "{text}: {said}");
         // What is no flag at all is told as such; the others with where they may stand.
         if !said.contains("there is no flag") && !said.contains("there is no such command") {
@@ -234,42 +246,45 @@ fn a_trace_of_others_decides_nothing_but_how_it_is_shown() {
         }
     }
     let shown = "[report]\nsort = 'p99'\nlimit = 3\n[info]\nprocesses = true";
-    assert_eq!(Place::with("", shown).report("sockcap report -d DATA"), ("p99".into(), 3, false));
+    assert_eq!(
+        ConfigPlace::with("", shown).report_options("sockcap report -d DATA"),
+        ("p99".into(), 3, false)
+    );
 }
 
 #[test]
 fn what_lies_in_place_of_a_data_directorys_file_is_not_read() {
-    let place = Place::with("", "");
+    let place = ConfigPlace::with("", "");
     fs::write(place.path("elsewhere"), "[report]\nlimit = 3").unwrap();
     let path = place.path("data/sockcap.toml");
     std::os::unix::fs::symlink(place.path("elsewhere"), &path).unwrap();
-    assert!(place.fails("sockcap report -d DATA").contains("sockcap.toml"));
+    assert!(place.failure_words("sockcap report -d DATA").contains("sockcap.toml"));
     fs::remove_file(&path).unwrap();
     // Nobody writes to it, and whoever opens it to read waits for that.
     let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
     assert!(made.success());
-    assert!(place.fails("sockcap report -d DATA").contains("sockcap.toml"));
+    assert!(place.failure_words("sockcap report -d DATA").contains("sockcap.toml"));
     fs::remove_file(&path).unwrap();
     fs::write(&path, "#".repeat(100_000)).unwrap();
-    assert!(place.fails("sockcap report -d DATA").contains("larger than 64 KiB"));
+    assert!(place.failure_words("sockcap report -d DATA").contains("larger than 64 KiB"));
     // The data directory itself is the user's word, as is the user's own file.
     fs::write(&path, "[report]\nlimit = 3").unwrap();
     std::os::unix::fs::symlink(place.path("data"), place.path("link")).unwrap();
     std::os::unix::fs::symlink(place.path("elsewhere"), place.path("user.toml")).unwrap();
     let line = format!("sockcap report -d {}", place.path("link").display());
-    assert_eq!((place.report(&line).1, place.report("sockcap report").1), (3, 3));
+    assert_eq!((place.report_options(&line).1, place.report_options("sockcap report").1), (3, 3));
 }
 
 #[test]
 fn an_error_of_a_combination_names_what_came_from_files() {
-    let place = Place::with("[record]\nkeep = 'newest'", "");
-    let said = place.fails("sockcap record -- true");
+    let place = ConfigPlace::with("[record]\nkeep = 'newest'", "");
+    let said = place.failure_words("sockcap record -- true");
     assert!(said.contains("--max-size") && said.contains("user.toml:2"), "{said}");
 }
 
 #[test]
 fn all_that_a_data_directory_may_set_are_keys() {
-    let mut command = with_switches(command_line::definitions());
+    let mut command = with_switches(command_line::define_commands());
     command.build();
     for (name, keys) in file::IN_DATA {
         let command = command.find_subcommand(name).unwrap();

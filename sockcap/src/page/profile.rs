@@ -3,39 +3,39 @@
 
 use std::time::SystemTime;
 
-use contexts::collect::Collected;
-use contexts::identity::By;
+use contexts::collect::CollectedContexts;
+use contexts::identity::OperationIdentity;
 use contexts::result::Profile;
 use message_trace::{DataDir, DataPath, json};
 use out_of_core::MemoryBudget;
-use request_flow::tables::{Columns, RequestTables};
+use request_flow::tables::{ColumnSelection, RequestTables};
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
-use crate::progress::Terminal;
+use crate::error::CommandError;
+use crate::progress::TerminalProgress;
 use crate::tuning::RESPONSE_TIMES_IN_MEMORY_BYTES;
 
 /// A profile, and what it was made by and of.
 #[derive(Serialize, Deserialize)]
-struct Kept<P> {
+struct KeptProfile<P> {
     version: String,
     /// The tables of requests and of steps.
-    made_of: [State; 2],
+    made_of: [TableStamp; 2],
     profile: P,
 }
 
 /// The state of a file. Tables of a single import are as old as it, so the newer file need not be
 /// the one that was made later.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct State {
+struct TableStamp {
     bytes: u64,
     modified: Option<SystemTime>,
 }
 
-impl State {
-    fn of(path: &DataPath) -> State {
+impl TableStamp {
+    fn from_path(path: &DataPath) -> TableStamp {
         let bytes = path.metadata().map_or(0, |metadata| metadata.len());
-        State { bytes, modified: DataDir::written(path) }
+        TableStamp { bytes, modified: DataDir::modified_time(path) }
     }
 }
 
@@ -44,29 +44,39 @@ impl State {
 ///
 /// # Errors
 /// When the tables of requests cannot be read.
-pub(super) fn of(data: &DataDir, min_kept: u64) -> Result<Profile, Error> {
+pub(super) fn profile_of_page(data: &DataDir, min_kept: u64) -> Result<Profile, CommandError> {
     let version = env!("CARGO_PKG_VERSION");
-    let made_of = [data.requests(), data.steps()].map(|table| State::of(&table));
-    if let Ok(kept) = json::read::<Kept<Profile>>(&data.contexts())
+    let made_of =
+        [data.requests_path(), data.steps_path()].map(|table| TableStamp::from_path(&table));
+    if let Ok(kept) = json::read_json::<KeptProfile<Profile>>(&data.contexts_path())
         && kept.version == version
         && kept.made_of == made_of
     {
         return Ok(kept.profile);
     }
     let tables = RequestTables::open(
-        data.requests(),
-        data.steps(),
-        Columns { hosts: true, sizes: data.own_events().is_file(), ..Columns::default() },
+        data.requests_path(),
+        data.steps_path(),
+        ColumnSelection {
+            hosts: true,
+            sizes: data.own_events_path().is_file(),
+            ..ColumnSelection::default()
+        },
     )?;
     let budget = MemoryBudget::new(RESPONSE_TIMES_IN_MEMORY_BYTES);
-    let progress = Terminal::new();
-    let collected =
-        Collected::read(&tables, (By::Operation, None), &budget, data.path(), &progress)?;
-    let profile = contexts::profile::profile(&collected, &budget, &progress)?.profile;
+    let progress = TerminalProgress::new();
+    let collected = CollectedContexts::read_requests(
+        &tables,
+        (OperationIdentity::Operation, None),
+        &budget,
+        data.path(),
+        &progress,
+    )?;
+    let profile = contexts::profile::profile_contexts(&collected, &budget, &progress)?.profile;
     if profile.totals.steps >= min_kept {
-        let kept = Kept { version: version.to_owned(), made_of, profile: &profile };
+        let kept = KeptProfile { version: version.to_owned(), made_of, profile: &profile };
         // Nothing is lost where it cannot be written: it is made again.
-        let _ = json::write_dense(data.contexts(), &kept);
+        let _ = json::write_compact_json(data.contexts_path(), &kept);
     }
     Ok(profile)
 }
@@ -76,20 +86,20 @@ mod tests {
     use std::fs;
 
     use request_flow::tables::RequestWriter;
-    use request_flow::{Names, Request, Step};
+    use request_flow::{NameInterner, Request, Step};
 
     use super::*;
 
     /// Tables of that many requests with one step each. The last one takes longest.
-    fn write(data: &DataDir, requests: i64) {
-        let mut names = Names::default();
-        let (node, get) = (names.number("redis"), names.number("GET"));
-        let mut writer = RequestWriter::create(data.requests(), data.steps()).unwrap();
+    fn write_tables(data: &DataDir, requests: i64) {
+        let mut names = NameInterner::default();
+        let (node, get) = (names.intern("redis"), names.intern("GET"));
+        let mut writer = RequestWriter::create(data.requests_path(), data.steps_path()).unwrap();
         for at in 0..requests {
             let mut request = Request { probability: 1.0, ..Request::default() };
             let (begin, end) = (Some(100 * at), Some(101 * at + 7));
-            request.push(Step { begin, end, ..Step::of(node, get) }, []);
-            writer.push(request, &names).unwrap();
+            request.push_step(Step { begin, end, ..Step::new(node, get) }, []);
+            writer.push_request(request, &names).unwrap();
         }
         writer.finish(&names).unwrap();
     }
@@ -98,31 +108,32 @@ mod tests {
     fn a_profile_is_kept_until_requests_change() {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        write(&data, 50);
-        let made = of(&data, 50).unwrap();
+        write_tables(&data, 50);
+        let made = profile_of_page(&data, 50).unwrap();
         assert_eq!(made.totals.requests, 50);
-        assert_eq!(of(&data, 50).unwrap(), made, "what is kept is what was made");
+        assert_eq!(profile_of_page(&data, 50).unwrap(), made, "what is kept is what was made");
         // What is there is read and not made again.
-        let text = fs::read_to_string(data.contexts()).unwrap();
+        let text = fs::read_to_string(data.contexts_path()).unwrap();
         assert!(text.contains("\"requests\":50,"), "{text}");
-        fs::write(data.contexts(), text.replace("\"requests\":50,", "\"requests\":51,")).unwrap();
-        assert_eq!(of(&data, 50).unwrap().totals.requests, 51);
+        fs::write(data.contexts_path(), text.replace("\"requests\":50,", "\"requests\":51,"))
+            .unwrap();
+        assert_eq!(profile_of_page(&data, 50).unwrap().totals.requests, 51);
         // Another version's may mean something else.
         let version = format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION"));
-        fs::write(data.contexts(), text.replace(&version, "\"version\":\"0.0.0\"")).unwrap();
-        assert_eq!(of(&data, 50).unwrap(), made);
-        write(&data, 60);
-        assert_eq!(of(&data, 50).unwrap().totals.requests, 60);
-        fs::write(data.contexts(), "damaged").unwrap();
-        assert_eq!(of(&data, 50).unwrap().totals.requests, 60);
+        fs::write(data.contexts_path(), text.replace(&version, "\"version\":\"0.0.0\"")).unwrap();
+        assert_eq!(profile_of_page(&data, 50).unwrap(), made);
+        write_tables(&data, 60);
+        assert_eq!(profile_of_page(&data, 50).unwrap().totals.requests, 60);
+        fs::write(data.contexts_path(), "damaged").unwrap();
+        assert_eq!(profile_of_page(&data, 50).unwrap().totals.requests, 60);
     }
 
     #[test]
     fn a_small_profile_is_not_kept() {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        write(&data, 50);
-        assert_eq!(of(&data, 51).unwrap().totals.steps, 50);
-        assert!(!data.contexts().exists());
+        write_tables(&data, 50);
+        assert_eq!(profile_of_page(&data, 51).unwrap().totals.steps, 50);
+        assert!(!data.contexts_path().exists());
     }
 }

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 use message_trace::{DataDir, DataPath};
 
 /// Whether the file at `path` was written after `than`.
-pub(super) fn newer(path: &DataPath, than: Option<SystemTime>) -> bool {
-    DataDir::written(path).is_some_and(|written| than.is_none_or(|than| written > than))
+pub(super) fn is_newer(path: &DataPath, than: Option<SystemTime>) -> bool {
+    DataDir::modified_time(path).is_some_and(|written| than.is_none_or(|than| written > than))
 }
 
 /// Whether both are names of one file.

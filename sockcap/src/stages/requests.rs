@@ -2,30 +2,34 @@
 
 use message_trace::DataDir;
 use message_trace::Progress;
-use request_flow::tables::{Columns, RequestTables};
-use workload::resources::{Tables, fill};
+use request_flow::tables::{ColumnSelection, RequestTables};
+use workload::resources::{RequestTablePaths, fill_resources};
 
-use super::current::{newer, same_file};
-use crate::error::Error;
-use crate::progress::Terminal;
+use super::current::{is_newer, same_file};
+use crate::error::CommandError;
+use crate::progress::TerminalProgress;
 use crate::tuning::SPANS_IN_MEMORY_BYTES;
 
 /// Makes the requests of the paths in `data`, unless they are there and newer than these. Where
 /// resources were recorded, the steps have them.
-pub(super) fn of_paths(data: &DataDir) -> Result<(), Error> {
+pub(super) fn requests_of_paths(data: &DataDir) -> Result<(), CommandError> {
     // The summary is written last.
-    let analysis = DataDir::written(&data.analysis());
-    let events = DataDir::written(&data.own_events());
+    let analysis = DataDir::modified_time(&data.analysis_path());
+    let events = DataDir::modified_time(&data.own_events_path());
     let made_from = analysis.max(events);
-    let are_newer = [data.requests(), data.steps()].iter().all(|table| newer(table, made_from));
+    let are_newer =
+        [data.requests_path(), data.steps_path()].iter().all(|table| is_newer(table, made_from));
     // Another version may have written them, without columns that there are now.
-    if are_newer && RequestTables::open(data.requests(), data.steps(), Columns::ALL).is_ok() {
+    if are_newer
+        && RequestTables::open(data.requests_path(), data.steps_path(), ColumnSelection::ALL)
+            .is_ok()
+    {
         return Ok(());
     }
     if events.is_none() {
         // They were of events that are gone.
-        let _ = data.charged().remove_file();
-        request_flow::from_paths(data, SPANS_IN_MEMORY_BYTES, &Terminal::new())?;
+        let _ = data.charged_path().remove_file();
+        request_flow::from_paths(data, SPANS_IN_MEMORY_BYTES, &TerminalProgress::new())?;
         return Ok(());
     }
     with_resources(data)
@@ -33,42 +37,48 @@ pub(super) fn of_paths(data: &DataDir) -> Result<(), Error> {
 
 /// Makes the requests of the paths in `data`, with the resources of their steps. Until these are
 /// known, the tables have other names: whatever finds tables finds whole ones.
-fn with_resources(data: &DataDir) -> Result<(), Error> {
-    let plain = [".requests.plain", ".steps.plain"].map(|name| data.root().join(name));
+fn with_resources(data: &DataDir) -> Result<(), CommandError> {
+    let plain = [".requests.plain", ".steps.plain"].map(|name| data.root_path().join(name));
     let [requests, steps] = plain.each_ref();
-    let progress = Terminal::new();
+    let progress = TerminalProgress::new();
     let filled =
         request_flow::from_paths_to(data, [requests, steps], SPANS_IN_MEMORY_BYTES, &progress)
             .and_then(|_| {
-                let to = Tables { requests: &data.requests(), steps: &data.steps() };
-                let from = Tables { requests, steps };
-                progress.step("finding what steps waited for", 0);
-                fill(from, to, SPANS_IN_MEMORY_BYTES, data.own_events())
+                let to = RequestTablePaths {
+                    requests: &data.requests_path(),
+                    steps: &data.steps_path(),
+                };
+                let from = RequestTablePaths { requests, steps };
+                progress.begin_step("finding what steps waited for", 0);
+                fill_resources(from, to, SPANS_IN_MEMORY_BYTES, data.own_events_path())
             });
     for path in &plain {
         // They are of no use any more; the next time, they are written over.
         let _ = path.remove_file();
     }
-    message_trace::json::write(data.charged(), &filled?)?;
+    message_trace::json::write_json(data.charged_path(), &filled?)?;
     Ok(())
 }
 
 /// Puts the imports of spans in `data` together, unless their tables are there and as new as these.
 /// Without imports, whatever tables are there stay.
-pub(super) fn of_spans(data: &DataDir) -> Result<(), Error> {
+pub(super) fn requests_of_spans(data: &DataDir) -> Result<(), CommandError> {
     let imports = data.imported_requests()?;
-    let changed = data.imports_changed()?;
+    let changed = data.imports_modified()?;
     // A single import is not written again: its tables have two names, and are as old as it.
     let is_only = match imports.as_slice() {
         [] => return Ok(()),
         [only] => {
-            same_file(&only.requests(), &data.requests()) && same_file(&only.steps(), &data.steps())
+            same_file(&only.requests_path(), &data.requests_path())
+                && same_file(&only.steps_path(), &data.steps_path())
         }
         _ => false,
     };
-    if is_only || [data.requests(), data.steps()].iter().all(|table| newer(table, changed)) {
+    if is_only
+        || [data.requests_path(), data.steps_path()].iter().all(|table| is_newer(table, changed))
+    {
         return Ok(());
     }
-    request_flow::merge_imports(data, &Terminal::new())?;
+    request_flow::merge_imports(data, &TerminalProgress::new())?;
     Ok(())
 }

@@ -2,26 +2,30 @@
 
 use std::time::Duration;
 
-use analyze::infer::{AlgorithmEntry, Inference, Input, Links};
-use registry::{About, Flag, values};
+use analyze::infer::{AlgorithmEntry, Inference, InferenceInput, Links};
+use registry::{EntryHelp, Flag, values};
 
-static GROWN_UP: Flag<Duration> =
-    Flag::text("grown-up", "TIME", values::duration, "How long a window is for those who use it");
+static GROWN_UP: Flag<Duration> = Flag::text(
+    "grown-up",
+    "TIME",
+    values::parse_duration,
+    "How long a window is for those who use it",
+);
 
 pub(crate) static ENTRY: AlgorithmEntry = AlgorithmEntry {
-    about: About { name: "toy", summary: "nothing causes anything", ..About::NOTHING },
+    about: EntryHelp { name: "toy", summary: "nothing causes anything", ..EntryHelp::NOTHING },
     flags: &[&GROWN_UP],
     apply: |given, options| {
         let chosen = given.get(&GROWN_UP).map(|span| span.as_nanos() as i64);
         options.window = chosen.unwrap_or(options.window);
     },
-    begin: || Box::new(Toy),
+    begin: || Box::new(ToyAlgorithm),
 };
 
-struct Toy;
+struct ToyAlgorithm;
 
-impl Inference for Toy {
-    fn infer(&mut self, input: &Input<'_>) -> Links {
+impl Inference for ToyAlgorithm {
+    fn infer_links(&mut self, input: &InferenceInput<'_>) -> Links {
         Links::spontaneous_only(input.trace.len())
     }
 }

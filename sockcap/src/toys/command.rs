@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::arguments::Data;
-use crate::command::{Run, Subcommand};
-use crate::error::Error;
+use crate::arguments::DataArguments;
+use crate::command::{RunnableCommand, Subcommand};
+use crate::error::CommandError;
 
 const HELP: &str = "\
 Examples:
@@ -15,23 +15,23 @@ Examples:
 /// Write a word a few times
 #[derive(Debug, Parser)]
 #[command(name = "toy", after_help = HELP)]
-struct Toy {
+struct ToyCommand {
     /// The word
     #[arg(value_name = "WORD")]
     word: String,
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     /// How often it is written
     #[arg(long, value_name = "N", default_value_t = 1)]
     times: usize,
 }
 
-pub(crate) const COMMAND: Subcommand = Subcommand::of::<Toy>();
+pub(crate) const COMMAND: Subcommand = Subcommand::with_arguments::<ToyCommand>();
 
-impl Run for Toy {
-    fn run(&self) -> Result<ExitCode, Error> {
+impl RunnableCommand for ToyCommand {
+    fn run(&self) -> Result<ExitCode, CommandError> {
         let words = vec![self.word.as_str(); self.times].join(" ");
-        std::fs::write(self.data.dir().path().join("toy"), words)?;
+        std::fs::write(self.data.data_dir().path().join("toy"), words)?;
         Ok(ExitCode::SUCCESS)
     }
 }

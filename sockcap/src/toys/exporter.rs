@@ -1,48 +1,50 @@
 //! An exporter that draws how many messages there are.
 
-use exporters::{Error, Exporter, Kind, Needs, Output, Source, TraceCount};
+use exporters::{
+    Error, ExportOutput, ExportSource, Exporter, ExporterSpec, RequiredStage, TraceCount,
+};
 use message_trace::MessageTrace;
-use registry::{About, Choice, Flag, values};
+use registry::{EntryHelp, Flag, FlagChoice, values};
 
 static COLOUR: Flag<String> = Flag::one_of(
     "colour",
     "WHICH",
-    || ["red", "green"].map(Choice::plain).to_vec(),
-    values::text,
+    || ["red", "green"].map(FlagChoice::without_help).to_vec(),
+    values::parse_text,
     "Of toy: the colour [default: red]",
 )
 .refused("--colour is for toys only");
 
-pub(crate) static KIND: Kind = Kind {
-    about: About {
+pub(crate) static KIND: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "toy",
         summary: "The number of messages, drawn",
         examples: &["sockcap export toy --colour green"],
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "Crayons",
     flags: &[&COLOUR],
     make: |given| {
         let colour = given.get(&COLOUR).unwrap_or_else(|| "red".to_owned());
-        Ok(Box::new(Drawing { colour }))
+        Ok(Box::new(ToyExporter { colour }))
     },
 };
 
-struct Drawing {
+struct ToyExporter {
     colour: String,
 }
 
-impl Exporter for Drawing {
-    fn needs(&self) -> Needs {
-        Needs::Messages
+impl Exporter for ToyExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Messages
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        let trace = MessageTrace::read(source.data.messages(), source.data.nodes())?;
+        let trace = MessageTrace::read(source.data.messages_path(), source.data.nodes_path())?;
         writeln!(output.writer, "{} messages in {}", trace.len(), self.colour)?;
         output.writer.flush()?;
         Ok(None)

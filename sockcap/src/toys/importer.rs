@@ -3,58 +3,59 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use importers::{Error, Importer, Kind, Messages, Summary, Unit};
+use importers::{Error, ImportSummary, Importer, ImporterSpec, MessageImporter, TimeUnit};
 use message_trace::{DataDir, Progress};
-use registry::{About, Flag, values};
+use registry::{EntryHelp, Flag, values};
 
 static LATE_BY: Flag<Duration> =
-    Flag::text("late-by", "TIME", values::duration, "How long a message takes").default("1ms");
+    Flag::text("late-by", "TIME", values::parse_duration, "How long a message takes")
+        .default("1ms");
 
-pub(crate) static KIND: Kind = Kind {
-    about: About {
+pub(crate) static KIND: ImporterSpec = ImporterSpec {
+    about: EntryHelp {
         name: "toy",
         summary: "Pairs of names",
         details: "A line a message, a second apart.",
         examples: &["sockcap import toy pairs.txt"],
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     files: "The file",
     files_by: None,
     flags: &[&LATE_BY],
-    make: |given| Box::new(Pairs { late_by: given.get(&LATE_BY).unwrap_or_default() }),
-    fuzz: |bytes| drop(table(&String::from_utf8_lossy(bytes), Duration::ZERO)),
+    make: |given| Box::new(ToyImporter { late_by: given.get(&LATE_BY).unwrap_or_default() }),
+    fuzz: |bytes| drop(pairs_table(&String::from_utf8_lossy(bytes), Duration::ZERO)),
 };
 
-struct Pairs {
+struct ToyImporter {
     late_by: Duration,
 }
 
-impl Importer for Pairs {
-    fn reads(&self) -> [&'static str; 2] {
+impl Importer for ToyImporter {
+    fn input_nouns(&self) -> [&'static str; 2] {
         ["pair", "pairs"]
     }
 
-    fn makes(&self) -> [&'static str; 2] {
+    fn output_nouns(&self) -> [&'static str; 2] {
         ["message", "messages"]
     }
 
-    fn import(
+    fn import_files(
         &self,
         files: &[PathBuf],
         data: &DataDir,
         progress: &dyn Progress,
-    ) -> Result<Summary, Error> {
+    ) -> Result<ImportSummary, Error> {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("pairs.csv");
         let text = std::fs::read_to_string(&files[0]).unwrap();
-        std::fs::write(&file, table(&text, self.late_by)).unwrap();
-        let messages = Messages { name: None, unit: Unit::Nanoseconds, nodes: None };
-        messages.import(&[file], data, progress)
+        std::fs::write(&file, pairs_table(&text, self.late_by)).unwrap();
+        let messages = MessageImporter { name: None, unit: TimeUnit::Nanoseconds, nodes: None };
+        messages.import_files(&[file], data, progress)
     }
 }
 
 /// The pairs as a table of messages.
-fn table(text: &str, late_by: Duration) -> String {
+fn pairs_table(text: &str, late_by: Duration) -> String {
     let mut table = "send_ts,recv_ts,src,dst\n".to_owned();
     for (second, line) in text.lines().enumerate() {
         let sent = second as u128 * 1_000_000_000;

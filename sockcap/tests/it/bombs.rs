@@ -11,7 +11,7 @@ const ADDRESS_SPACE: u64 = 2 << 30;
 
 /// Imports a file as a kind; returns what was said. It must end by itself, and not for want of
 /// memory.
-fn import(directory: &Path, kind: &[&str], file: &Path) -> String {
+fn import_file(directory: &Path, kind: &[&str], file: &Path) -> String {
     let output = Command::new("prlimit")
         .arg(format!("--as={ADDRESS_SPACE}"))
         .arg(env!("CARGO_BIN_EXE_sockcap"))
@@ -29,7 +29,7 @@ fn import(directory: &Path, kind: &[&str], file: &Path) -> String {
 }
 
 /// Writes `head`, and then `more` over and over, compressed; the content has `length` bytes.
-fn bomb(path: &Path, head: &[u8], more: &[u8], length: u64) {
+fn write_bomb(path: &Path, head: &[u8], more: &[u8], length: u64) {
     let repeated = more.repeat((1 << 16) / more.len() + 1);
     let mut encoder =
         zstd::stream::write::Encoder::new(fs::File::create(path).unwrap(), 1).unwrap();
@@ -67,7 +67,7 @@ fn zeros_take_no_memory() {
     let zeros = io::repeat(0).take(1 << 30);
     fs::write(&file, zstd::encode_all(zeros, 1).unwrap()).unwrap();
     for kind in KINDS {
-        import(directory.path(), kind, &file);
+        import_file(directory.path(), kind, &file);
     }
 }
 
@@ -120,10 +120,10 @@ fn what_is_empty_many_times_takes_no_memory() {
         ("strace", b"1 read(3, \"", b"xxxxxxxx", 60),
     ];
     for (kind, head, more, mebibytes) in cases {
-        bomb(&file, head, more, mebibytes << 20);
+        write_bomb(&file, head, more, mebibytes << 20);
         let size = fs::metadata(&file).unwrap().len();
         assert!(size < 1 << 20, "{kind}: {size}");
-        import(directory.path(), &[kind], &file);
+        import_file(directory.path(), &[kind], &file);
     }
 }
 
@@ -139,5 +139,5 @@ fn each_way_to_compress_has_its_bound() {
     }
     let file = directory.path().join("framed");
     fs::write(&file, framed).unwrap();
-    import(directory.path(), &["otlp"], &file);
+    import_file(directory.path(), &["otlp"], &file);
 }

@@ -8,14 +8,14 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// Runs sockcap in a directory.
-fn sockcap(directory: &Path, arguments: &[&str]) -> Output {
+fn run_sockcap(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
     command.args(arguments).current_dir(directory).env("XDG_CONFIG_HOME", directory);
     command.output().unwrap()
 }
 
 /// Spans of a shop: `cart` takes `ms` itself, and everything is at the node `name`.
-fn spans(requests: u64, ms: u64, name: &str) -> String {
+fn shop_spans(requests: u64, ms: u64, name: &str) -> String {
     let mut csv = "trace,span,parent,service,operation,begin,end\n".to_owned();
     for number in 0..requests {
         let begin = 1_700_000_000_000_000_000 + number * 10_000_000;
@@ -28,22 +28,22 @@ fn spans(requests: u64, ms: u64, name: &str) -> String {
     csv
 }
 
-fn import(directory: &Path, name: &str, csv: &str) {
+fn import_csv(directory: &Path, name: &str, csv: &str) {
     let file = directory.join(format!("{name}.csv"));
     fs::write(&file, csv).unwrap();
-    let output = sockcap(directory, &["import", "spans", file.to_str().unwrap(), "-d", name]);
+    let output = run_sockcap(directory, &["import", "spans", file.to_str().unwrap(), "-d", name]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Two directories: before, and after with a cart that takes 1 ms more.
-fn shop() -> TempDir {
+fn import_shop() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
-    import(directory.path(), "before", &spans(300, 2, "shop"));
-    import(directory.path(), "after", &spans(300, 3, "shop"));
+    import_csv(directory.path(), "before", &shop_spans(300, 2, "shop"));
+    import_csv(directory.path(), "after", &shop_spans(300, 3, "shop"));
     directory
 }
 
-fn text(output: &Output) -> (i32, String, String) {
+fn output_text(output: &Output) -> (i32, String, String) {
     let [out, error] =
         [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     (output.status.code().unwrap(), out, error)
@@ -51,8 +51,9 @@ fn text(output: &Output) -> (i32, String, String) {
 
 #[test]
 fn the_answer_is_in_the_first_ten_lines() {
-    let directory = shop();
-    let (status, out, error) = text(&sockcap(directory.path(), &["diff", "before", "after"]));
+    let directory = import_shop();
+    let (status, out, error) =
+        output_text(&run_sockcap(directory.path(), &["diff", "before", "after"]));
     assert_eq!((status, error.as_str()), (0, ""));
     let lines: Vec<&str> = out.lines().take(10).collect();
     assert!(lines[0].starts_with("before: before, 300 requests in 2.99 s; after: after,"), "{out}");
@@ -63,11 +64,11 @@ fn the_answer_is_in_the_first_ten_lines() {
 
 #[test]
 fn conditions_have_an_exit_status_of_their_own() {
-    let directory = shop();
+    let directory = import_shop();
     let with = |conditions: &[&str]| {
         let mut arguments = vec!["diff", "before", "after"];
         conditions.iter().for_each(|condition| arguments.extend(["--fail-if", condition]));
-        text(&sockcap(directory.path(), &arguments))
+        output_text(&run_sockcap(directory.path(), &arguments))
     };
     let (status, _, error) = with(&["p95 > +10%", "mean > +5ms", "new-paths"]);
     assert_eq!(status, 3, "{error}");
@@ -75,8 +76,10 @@ fn conditions_have_an_exit_status_of_their_own() {
     let (status, _, error) = with(&["p95 > +30%", "new-paths"]);
     assert_eq!((status, error.as_str()), (0, ""));
     // A change that does not matter to the user is none.
-    let (status, out, _) =
-        text(&sockcap(directory.path(), &["diff", "before", "after", "--min-time", "2ms"]));
+    let (status, out, _) = output_text(&run_sockcap(
+        directory.path(),
+        &["diff", "before", "after", "--min-time", "2ms"],
+    ));
     assert!(status == 0 && !out.contains("first suspect"), "{out}");
     let (status, _, error) = with(&["p95 is bad"]);
     assert!(status == 2 && error.contains("'p95 > +10%'"), "{error}");
@@ -84,10 +87,10 @@ fn conditions_have_an_exit_status_of_their_own() {
 
 #[test]
 fn one_directory_is_cut_by_time() {
-    let directory = shop();
+    let directory = import_shop();
     let with = |arguments: &[&str]| {
         let arguments = [&["diff", "-d", "before"], arguments].concat();
-        text(&sockcap(directory.path(), &arguments))
+        output_text(&run_sockcap(directory.path(), &arguments))
     };
     let (status, out, _) = with(&["--at", "1.5"]);
     assert_eq!(status, 0);
@@ -111,29 +114,33 @@ fn one_directory_is_cut_by_time() {
 
 #[test]
 fn little_that_can_be_said_is_said_first() {
-    let directory = shop();
-    import(directory.path(), "few", &spans(12, 2, "shop"));
-    import(directory.path(), "renamed", &spans(300, 2, "store"));
+    let directory = import_shop();
+    import_csv(directory.path(), "few", &shop_spans(12, 2, "shop"));
+    import_csv(directory.path(), "renamed", &shop_spans(300, 2, "store"));
     let first = |after: &str| {
-        let (status, out, error) = text(&sockcap(directory.path(), &["diff", "before", after]));
+        let (status, out, error) =
+            output_text(&run_sockcap(directory.path(), &["diff", "before", after]));
         assert_eq!(status, 0, "{error}");
         out.lines().nth(1).unwrap().to_owned()
     };
     assert!(first("few").starts_with("doubt: few has only 12 requests"), "{}", first("few"));
     let renamed = first("renamed");
     assert!(renamed.contains("if shop are now called store, give both one name"), "{renamed}");
-    let (status, _, error) = text(&sockcap(directory.path(), &["diff", "before", "none"]));
+    let (status, _, error) =
+        output_text(&run_sockcap(directory.path(), &["diff", "before", "none"]));
     assert!(status == 1 && error.contains("none: no logs here and nothing imported"), "{error}");
 }
 
 #[test]
 fn other_programs_read_it() {
-    let directory = shop();
-    let (status, dot, _) =
-        text(&sockcap(directory.path(), &["diff", "before", "after", "--format", "dot"]));
+    let directory = import_shop();
+    let (status, dot, _) = output_text(&run_sockcap(
+        directory.path(),
+        &["diff", "before", "after", "--format", "dot"],
+    ));
     assert!(status == 0 && dot.starts_with("digraph diff {") && dot.contains("color=red"), "{dot}");
     let arguments = ["diff", "before", "after", "--format", "chrome", "-o", "diff.trace"];
-    assert!(sockcap(directory.path(), &arguments).status.success());
+    assert!(run_sockcap(directory.path(), &arguments).status.success());
     let trace = fs::read(directory.path().join("diff.trace")).unwrap();
     let trace: serde_json::Value = serde_json::from_slice(&trace).unwrap();
     let spans = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X");
@@ -146,7 +153,8 @@ fn other_programs_read_it() {
         assert!(name.contains(expected) && (length - time).abs() < 20.0, "{durations:?}");
     }
     assert_eq!(durations.len(), 4);
-    let (_, json, _) = text(&sockcap(directory.path(), &["diff", "before", "after", "--json"]));
+    let (_, json, _) =
+        output_text(&run_sockcap(directory.path(), &["diff", "before", "after", "--json"]));
     let answer: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(answer["suspects"][0]["node"], "cart");
     assert_eq!(answer["mean"]["parts"][0]["kind"], "hop");
@@ -157,7 +165,7 @@ fn other_programs_read_it() {
     assert!((deviation - 0.5e6 / 12.0_f64.sqrt()).abs() < 2e4, "{deviation}");
     assert_eq!(answer["large"], serde_json::json!([[1, 1], [1, 1]]));
     let (_, out, _) =
-        text(&sockcap(directory.path(), &["diff", "before", "after", "--categories"]));
+        output_text(&run_sockcap(directory.path(), &["diff", "before", "after", "--categories"]));
     assert!(out.starts_with("1 category; before, 1 has 10 requests or more, and 1 of"), "{out}");
     assert!(out.contains("0.00  0.00  shop show with 2 steps"), "{out}");
 }

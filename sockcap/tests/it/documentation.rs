@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::pages::{Page, repository, shell};
+use crate::pages::{ManualPage, repository_root, run_shell};
 
 /// The pages with blocks that are shown and not run, as they need hosts, a network or programs of
 /// the reader's, and how many there are of them. Whoever adds one writes it down here.
@@ -35,13 +35,13 @@ const NOT_RUN: [(&str, usize); 19] = [
 
 #[test]
 fn pages_show_what_happens() {
-    let pages = crate::pages::all();
+    let pages = crate::pages::all_pages();
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(page) = pages.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let found = page.run();
+                    let found = page.run_steps();
                     wrong.lock().unwrap().extend(found);
                 }
             });
@@ -54,13 +54,13 @@ fn pages_show_what_happens() {
 #[test]
 fn what_is_not_run_is_written_down() {
     let mut not_run = Vec::new();
-    for page in crate::pages::all() {
+    for page in crate::pages::all_pages() {
         let mut count = 0;
-        for (language, block) in page.blocks() {
+        for (language, block) in page.fenced_blocks() {
             count += usize::from(language == "sh");
             let begins = |line: &String| line.starts_with("sockcap ") || line.starts_with("$ ");
             let is_known = ["sh", "console"].contains(&language);
-            let hidden = page.lines(&block).iter().find(|line| begins(line) && !is_known);
+            let hidden = page.lines_of_block(&block).iter().find(|line| begins(line) && !is_known);
             assert!(
                 hidden.is_none(),
                 "{}: {hidden:?} is in a block that is neither ```console nor ```sh",
@@ -77,9 +77,9 @@ fn what_is_not_run_is_written_down() {
 }
 
 /// All commands, as `import pcap`: each has a manual page.
-fn commands() -> Vec<String> {
+fn all_commands() -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
-    assert_eq!(shell("sockcap man .", directory.path()).0, 0);
+    assert_eq!(run_shell("sockcap man .", directory.path()).0, 0);
     let mut commands = Vec::new();
     for page in fs::read_dir(directory.path()).unwrap() {
         let name = page.unwrap().file_name().into_string().unwrap();
@@ -93,7 +93,7 @@ fn commands() -> Vec<String> {
 }
 
 /// The commands among the examples of a help text.
-fn examples(help: &str) -> Vec<String> {
+fn example_commands(help: &str) -> Vec<String> {
     let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_default();
     let lines = examples.lines().take_while(|line| !line.is_empty());
     // What it is about may stand behind a command.
@@ -103,11 +103,11 @@ fn examples(help: &str) -> Vec<String> {
 
 #[test]
 fn every_command_has_examples_and_a_page_with_them_and_its_help() {
-    let index = fs::read_to_string(repository().join("docs/README.md")).unwrap();
+    let index = fs::read_to_string(repository_root().join("docs/README.md")).unwrap();
     let directory = tempfile::tempdir().unwrap();
-    for command in commands() {
+    for command in all_commands() {
         let top = command.split(' ').next().filter(|top| !top.is_empty()).unwrap_or("sockcap");
-        let page = Page::read(&format!("docs/commands/{top}.md"));
+        let page = ManualPage::read_page(&format!("docs/commands/{top}.md"));
         assert!(
             index.contains(&format!("(commands/{top}.md)")),
             "docs/README.md has no link to {}",
@@ -119,18 +119,20 @@ fn every_command_has_examples_and_a_page_with_them_and_its_help() {
             .filter(|word| !word.is_empty());
         let ask = ask.collect::<Vec<_>>().join(" ");
         assert!(
-            page.steps().iter().any(|step| step.command == ask),
+            page.page_steps().iter().any(|step| step.command == ask),
             "{}: '$ {ask}' is missing; write it into a block, and UPDATE_GOLDEN=1 adds the rest",
             page.name
         );
-        let (status, help) = shell(&ask, directory.path());
-        let examples = examples(&help);
+        let (status, help) = run_shell(&ask, directory.path());
+        let examples = example_commands(&help);
         assert!(status == 0 && !examples.is_empty(), "{ask}: it has no part 'Examples:'");
         for example in examples {
             let shown =
                 |line: &String| line.strip_prefix("$ ").unwrap_or(line).starts_with(&example);
-            let is_there =
-                page.blocks().iter().any(|(_, block)| page.lines(block).iter().any(shown));
+            let is_there = page
+                .fenced_blocks()
+                .iter()
+                .any(|(_, block)| page.lines_of_block(block).iter().any(shown));
             assert!(is_there, "{}: the example '{example}' of {ask} is missing", page.name);
         }
     }
@@ -140,7 +142,7 @@ fn every_command_has_examples_and_a_page_with_them_and_its_help() {
 fn links_lead_somewhere() {
     let mut pages = vec!["README.md".to_owned()];
     for folder in ["docs", "docs/commands"] {
-        for page in fs::read_dir(repository().join(folder)).unwrap() {
+        for page in fs::read_dir(repository_root().join(folder)).unwrap() {
             let name = page.unwrap().file_name().into_string().unwrap();
             if name.ends_with(".md") {
                 pages.push(format!("{folder}/{name}"));
@@ -148,7 +150,7 @@ fn links_lead_somewhere() {
         }
     }
     for page in pages {
-        let path = repository().join(&page);
+        let path = repository_root().join(&page);
         for link in fs::read_to_string(&path).unwrap().split("](").skip(1) {
             let link = link.split([')', '#']).next().unwrap();
             let is_elsewhere = link.is_empty() || link.starts_with("http");

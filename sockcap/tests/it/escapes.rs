@@ -13,15 +13,15 @@ use socket_log::write::LogWriter;
 const NASTY: &str =
     "\x1b]0;title\x07\x1b[2J\x1b[31m\x08\rnasty\nsockcap: FORGED\u{202e}\u{9b}31m\u{7f}";
 
-fn sockcap(directory: &Path, arguments: &[&str]) -> Output {
+fn run_sockcap(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
     command.args(arguments).current_dir(directory).env("XDG_CONFIG_HOME", directory);
     command.output().unwrap()
 }
 
 /// Runs a command, and sees that what it prints is printable.
-fn harmless(directory: &Path, arguments: &[&str]) -> String {
-    let output = sockcap(directory, arguments);
+fn run_printable(directory: &Path, arguments: &[&str]) -> String {
+    let output = run_sockcap(directory, arguments);
     let mut all = String::new();
     for printed in [&output.stdout, &output.stderr] {
         let text = std::str::from_utf8(printed).expect("text");
@@ -37,7 +37,7 @@ fn harmless(directory: &Path, arguments: &[&str]) -> String {
 
 /// A data directory whose names are all nasty: of nodes, operations, attributes, programs,
 /// arguments, files.
-fn nasty() -> (tempfile::TempDir, PathBuf) {
+fn nasty_directory() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let quoted = format!("\"{NASTY}\"");
     let mut calls =
@@ -59,20 +59,20 @@ fn nasty() -> (tempfile::TempDir, PathBuf) {
     fs::write(name("spans.csv"), spans).unwrap();
     let mut log = LogWriter::new("web", 7, NASTY);
     log.set_arguments(&[NASTY, "\n# FORGED", NASTY]);
-    let name = socket_log::write::unix("/run/\x1b[31mnasty\n# FORGED");
-    log.connected(1, 1, 3, [&name, &name], 9);
+    let name = socket_log::write::unix_address("/run/\x1b[31mnasty\n# FORGED");
+    log.endpoints_connected(1, 1, 3, [&name, &name], 9);
     log.send(2, 1, 10).receive(3, 1, 10).close(4, 1);
     let host = directory.path().join("data/hosts").join(NASTY);
     fs::create_dir_all(&host).unwrap();
-    fs::write(host.join("7-1.sclog"), log.bytes()).unwrap();
+    fs::write(host.join("7-1.sclog"), log.to_bytes()).unwrap();
     (directory, host.join("7-1.sclog"))
 }
 
 #[test]
 fn no_name_commands_the_terminal() {
-    let (directory, log) = nasty();
+    let (directory, log) = nasty_directory();
     let path = directory.path();
-    let run = |arguments: &[&str]| harmless(path, arguments);
+    let run = |arguments: &[&str]| run_printable(path, arguments);
     let file = |extension: &str| format!("{NASTY}.{extension}").replace('/', "_");
     let shown = run(&["import", "calls", &file("csv"), "-d", "data"]);
     assert!(shown.contains("messages"), "{shown}");
@@ -123,11 +123,11 @@ fn no_name_commands_the_terminal() {
 
 #[test]
 fn colours_are_ours_alone() {
-    let (directory, _) = nasty();
+    let (directory, _) = nasty_directory();
     let path = directory.path();
     let file = format!("{NASTY}.csv").replace('/', "_");
-    harmless(path, &["import", "calls", &file, "-d", "data"]);
-    let output = sockcap(path, &["report", "--color", "always", "-d", "data"]);
+    run_printable(path, &["import", "calls", &file, "-d", "data"]);
+    let output = run_sockcap(path, &["report", "--color", "always", "-d", "data"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("\x1b[1m") && text.contains("nasty"), "{text}");
     // The names' own red is none of them: what is red here is bold as well.
@@ -141,9 +141,9 @@ fn colours_are_ours_alone() {
 
 #[test]
 fn json_is_valid_whatever_the_names_are() {
-    let (directory, _) = nasty();
+    let (directory, _) = nasty_directory();
     let path = directory.path();
-    harmless(
+    run_printable(
         path,
         &["import", "spans", &format!("{NASTY}.spans.csv").replace('/', "_"), "-d", "data"],
     );
@@ -154,13 +154,13 @@ fn json_is_valid_whatever_the_names_are() {
         &["contexts", "--json", "--source", "spans"],
         &["diff", "--json", "--source", "spans", "--at", "10"],
     ] {
-        let output = sockcap(path, &[arguments, &["-d", "data"]].concat());
+        let output = run_sockcap(path, &[arguments, &["-d", "data"]].concat());
         let value: serde_json::Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|error| panic!("{arguments:?}: {error}: {output:?}"));
         assert!(value.is_object(), "{arguments:?}");
     }
     // Names are as they are, escaped as JSON escapes them.
-    let output = sockcap(path, &["report", "--json", "--source", "spans", "-d", "data"]);
+    let output = run_sockcap(path, &["report", "--json", "--source", "spans", "-d", "data"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("\\u001b]0;title\\u0007"), "{text}");
 }

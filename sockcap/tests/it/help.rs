@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 const LONGEST: usize = 48;
 
 /// What `sockcap` prints on a terminal of `columns` columns.
-fn sockcap(arguments: &[&str], columns: usize) -> String {
+fn run_sockcap(arguments: &[&str], columns: usize) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
     command.args(arguments).env("COLUMNS", columns.to_string()).stdin(Stdio::null());
     let output = command.output().unwrap();
@@ -17,9 +17,9 @@ fn sockcap(arguments: &[&str], columns: usize) -> String {
 }
 
 /// All commands, as `import pcap`: each has a manual page.
-fn commands() -> Vec<String> {
+fn all_commands() -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
-    sockcap(&["man", directory.path().to_str().unwrap()], 100);
+    run_sockcap(&["man", directory.path().to_str().unwrap()], 100);
     let names = fs::read_dir(directory.path())
         .unwrap()
         .map(|page| page.unwrap().file_name().into_string().unwrap());
@@ -33,7 +33,7 @@ fn commands() -> Vec<String> {
 
 /// The groups that a line begins and does not end, though they are short enough. `rest` is what
 /// follows it.
-fn broken(line: &str, rest: &str) -> Vec<String> {
+fn broken_groups(line: &str, rest: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (open, close) in [('[', ']'), ('(', ')')] {
         let Some(begin) = line.rfind(open).filter(|begin| !line[*begin..].contains(close)) else {
@@ -65,11 +65,11 @@ fn broken(line: &str, rest: &str) -> Vec<String> {
 #[test]
 fn no_line_is_too_long_or_broken_within_a_group() {
     let mut wrong = Vec::new();
-    for command in commands() {
+    for command in all_commands() {
         let words: Vec<&str> = command.split_whitespace().collect();
         for form in ["--help", "-h"] {
             for columns in [80, 100] {
-                let help = sockcap(&[&words[..], &[form]].concat(), columns);
+                let help = run_sockcap(&[&words[..], &[form]].concat(), columns);
                 let lines: Vec<&str> = help.lines().collect();
                 for (number, line) in lines.iter().enumerate() {
                     let place = format!("sockcap {command} {form} at {columns}: {line:?}");
@@ -79,7 +79,7 @@ fn no_line_is_too_long_or_broken_within_a_group() {
                     let rest =
                         lines[number + 1..].iter().take_while(|line| !line.trim().is_empty());
                     let rest = rest.copied().collect::<Vec<_>>().join("\n");
-                    for group in broken(line, &rest) {
+                    for group in broken_groups(line, &rest) {
                         wrong.push(format!("{place} breaks {group:?}"));
                     }
                 }
@@ -92,10 +92,10 @@ fn no_line_is_too_long_or_broken_within_a_group() {
 /// What stands behind the flags was written for narrow terminals: it is the same on all.
 #[test]
 fn examples_are_as_they_were_written() {
-    for command in commands() {
+    for command in all_commands() {
         let words: Vec<&str> = command.split_whitespace().collect();
         let examples = |columns: usize| {
-            let help = sockcap(&[&words[..], &["--help"]].concat(), columns);
+            let help = run_sockcap(&[&words[..], &["--help"]].concat(), columns);
             let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_default();
             examples.to_owned()
         };
@@ -106,9 +106,9 @@ fn examples_are_as_they_were_written() {
 
 #[test]
 fn blanks_are_blanks() {
-    for command in commands() {
+    for command in all_commands() {
         let words: Vec<&str> = command.split_whitespace().collect();
-        let help = sockcap(&[&words[..], &["--help"]].concat(), 80);
+        let help = run_sockcap(&[&words[..], &["--help"]].concat(), 80);
         assert!(!help.contains('\u{a0}'), "{command}: {help}");
     }
 }

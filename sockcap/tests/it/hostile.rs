@@ -12,13 +12,13 @@ use std::time::Duration;
 use socket_log::write::LogWriter;
 
 /// A command that runs until this is dropped, and what it says.
-struct Running {
+struct RunningCommand {
     child: Child,
     lines: Receiver<String>,
 }
 
-impl Running {
-    fn start(command: &mut Command, directory: &Path) -> Running {
+impl RunningCommand {
+    fn start_command(command: &mut Command, directory: &Path) -> RunningCommand {
         command.current_dir(directory).env("XDG_CONFIG_HOME", directory);
         let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let (tell, lines) = channel();
@@ -30,11 +30,11 @@ impl Running {
                 }
             }
         });
-        Running { child, lines }
+        RunningCommand { child, lines }
     }
 
     /// The text between `before` and the next blank or `;`, in the first line that has it.
-    fn told(&self, before: &str) -> String {
+    fn word_after(&self, before: &str) -> String {
         loop {
             let line = self.lines.recv_timeout(Duration::from_secs(60)).expect("a line");
             if let Some((_, behind)) = line.split_once(before) {
@@ -44,7 +44,7 @@ impl Running {
     }
 
     /// All further lines, once it has ended.
-    fn end(self) -> Vec<String> {
+    fn lines_until_end(self) -> Vec<String> {
         self.end_by("-TERM")
     }
 
@@ -57,7 +57,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -65,14 +65,14 @@ impl Drop for Running {
 }
 
 /// `sockcap`, which a hangup ends even where tests run under `nohup`.
-fn sockcap(arguments: &[&str]) -> Command {
+fn sockcap_command(arguments: &[&str]) -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_sockcap")]).args(arguments);
     command
 }
 
 /// Status and all of the answer to a request with these fields.
-fn get(address: &str, path: &str, fields: &[&str]) -> (u16, String) {
+fn get_page(address: &str, path: &str, fields: &[&str]) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
     stream.write_all(format!("GET {path} HTTP/1.1\r\n{fields}\r\n").as_bytes()).unwrap();
@@ -83,9 +83,9 @@ fn get(address: &str, path: &str, fields: &[&str]) -> (u16, String) {
 }
 
 /// A directory with the data directory `made`.
-fn made() -> tempfile::TempDir {
+fn synthetic_directory() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
-    let made = sockcap(&["synth", "children-0-2", "-d", "made", "--instances", "5"])
+    let made = sockcap_command(&["synth", "children-0-2", "-d", "made", "--instances", "5"])
         .current_dir(directory.path())
         .env("XDG_CONFIG_HOME", directory.path())
         .output()
@@ -96,26 +96,26 @@ fn made() -> tempfile::TempDir {
 
 #[test]
 fn the_page_is_for_whoever_started_it() {
-    let directory = made();
+    let directory = synthetic_directory();
     let view = ["view", "-d", "made", "--no-browser", "--port", "0"];
-    let view = Running::start(&mut sockcap(&view), directory.path());
-    let url = view.told("is shown at http://");
+    let view = RunningCommand::start_command(&mut sockcap_command(&view), directory.path());
+    let url = view.word_after("is shown at http://");
     let (address, token) = url.split_once("/?token=").expect("a token");
     let host = format!("Host: {address}");
     // Another user of the machine knows the port.
     for path in ["/", "/api/overview", "/api/instances/0", "/?token=", "/?token=0123456789abcdef"] {
-        let (status, answer) = get(address, path, &[&host]);
+        let (status, answer) = get_page(address, path, &[&host]);
         assert_eq!(status, 403, "{path}");
         assert!(answer.contains("sockcap view") && !answer.contains(token), "{answer}");
         assert!(!answer.contains("<html"), "{answer}");
     }
     // A page from elsewhere has its own name lead here, and may know the token.
     let with_token = format!("/?token={token}");
-    assert_eq!(get(address, &with_token, &["Host: evil.example"]).0, 421);
-    assert_eq!(get(address, &with_token, &[]).0, 421);
-    assert_eq!(get(address, &with_token, &[&host, "Host: evil.example"]).0, 400);
+    assert_eq!(get_page(address, &with_token, &["Host: evil.example"]).0, 421);
+    assert_eq!(get_page(address, &with_token, &[]).0, 421);
+    assert_eq!(get_page(address, &with_token, &[&host, "Host: evil.example"]).0, 400);
     // The browser goes on without the token in its address.
-    let (status, answer) = get(address, &with_token, &[&host]);
+    let (status, answer) = get_page(address, &with_token, &[&host]);
     assert_eq!(status, 303, "{answer}");
     assert!(answer.contains("\r\nLocation: /\r\n"), "{answer}");
     assert!(answer.contains("HttpOnly") && answer.contains("SameSite=Lax"), "{answer}");
@@ -124,7 +124,7 @@ fn the_page_is_for_whoever_started_it() {
     // Whoever says nothing keeps the browser from nothing.
     let silent: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(address).unwrap()).collect();
     for (path, kind) in [("/", "text/html"), ("/api/overview", "application/json")] {
-        let (status, answer) = get(address, path, &[&host, &cookie]);
+        let (status, answer) = get_page(address, path, &[&host, &cookie]);
         assert_eq!(status, 200, "{answer}");
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.contains(kind) && head.contains("Referrer-Policy: no-referrer"), "{head}");
@@ -145,7 +145,7 @@ esac
 
 /// `sockcap view` with a stand-in for the browser, in an environment where the user has no other
 /// directories than `variables` say.
-fn view_with_browser(directory: &Path, variables: &[(&str, &str)]) -> Running {
+fn view_with_browser(directory: &Path, variables: &[(&str, &str)]) -> RunningCommand {
     let programs = directory.join("programs");
     fs::create_dir_all(&programs).unwrap();
     for name in ["xdg-open", "browser"] {
@@ -153,14 +153,14 @@ fn view_with_browser(directory: &Path, variables: &[(&str, &str)]) -> Running {
         fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
     let path = std::env::var("PATH").unwrap();
-    let mut command = sockcap(&["view", "-d", "made", "--port", "0"]);
+    let mut command = sockcap_command(&["view", "-d", "made", "--port", "0"]);
     command.env("PATH", format!("{}:{path}", programs.display()));
     command.env("BROWSER", programs.join("browser"));
     for name in ["HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "TMPDIR"] {
         command.env_remove(name);
     }
     command.envs(variables.iter().map(|(name, place)| (name, directory.join(place))));
-    Running::start(&mut command, directory)
+    RunningCommand::start_command(&mut command, directory)
 }
 
 /// What `xdg-open` and the browser were started with, once both were.
@@ -178,7 +178,7 @@ fn browser_arguments(directory: &Path) -> Vec<String> {
 
 #[test]
 fn the_browser_of_view_is_started_without_the_token() {
-    let directory = made();
+    let directory = synthetic_directory();
     let at = |place: &str| directory.path().join(place);
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
     for (place, its_mode) in [
@@ -202,7 +202,7 @@ fn the_browser_of_view_is_started_without_the_token() {
         (&[tmp], "tmp", "-HUP"),
     ] {
         let view = view_with_browser(directory.path(), variables);
-        let url = view.told("is shown at ");
+        let url = view.word_after("is shown at ");
         let (_, token) = url.split_once("/?token=").expect("a token");
         let arguments = browser_arguments(directory.path());
         let [opener, file, browser, same_file] = &arguments[..] else { panic!("{arguments:?}") };
@@ -224,17 +224,17 @@ fn the_browser_of_view_is_started_without_the_token() {
 
 #[test]
 fn view_opens_no_browser_where_it_has_no_private_place_and_says_the_address() {
-    let directory = made();
+    let directory = synthetic_directory();
     let view = view_with_browser(directory.path(), &[("TMPDIR", "none"), ("HOME", "none")]);
-    let url = view.told("is shown at ");
-    let why = view.told("no browser could be opened (");
+    let url = view.word_after("is shown at ");
+    let why = view.word_after("no browser could be opened (");
     assert!(!why.is_empty());
     // It serves, and whoever opens the address is there.
     let (address, token) = url.split_once("/?token=").expect("a token");
     let address = address.strip_prefix("http://").unwrap();
     let host = format!("Host: {address}");
-    assert_eq!(get(address, &format!("/?token={token}"), &[&host]).0, 303);
-    view.end();
+    assert_eq!(get_page(address, &format!("/?token={token}"), &[&host]).0, 303);
+    view.lines_until_end();
     let is_there = |name: &str| directory.path().join(name).exists();
     assert!(!is_there("arguments") && !is_there("all-arguments"));
 }
@@ -244,18 +244,18 @@ fn sockets_that_say_nothing_fill_neither_a_collector_nor_its_log() {
     let directory = tempfile::tempdir().unwrap();
     let host = directory.path().join("here/hosts/web");
     fs::create_dir_all(&host).unwrap();
-    let bytes = LogWriter::new("web", 7, "/bin/x").bytes();
+    let bytes = LogWriter::new("web", 7, "/bin/x").to_bytes();
     fs::write(host.join("7-1.sclog"), &bytes).unwrap();
     // It has fewer descriptors than others have sockets.
     let mut command = Command::new("prlimit");
     command.arg("--nofile=64:64").arg(env!("CARGO_BIN_EXE_sockcap"));
     command.args(["collect", "-d", "gathered", "--plain", "--listen", "127.0.0.1:0"]);
     command.args(["--metrics", "127.0.0.1:0"]);
-    let collector = Running::start(&mut command, directory.path());
-    let address = collector.told("collecting on ");
+    let collector = RunningCommand::start_command(&mut command, directory.path());
+    let address = collector.word_after("collecting on ");
     let silent: Vec<TcpStream> = (0..700).map(|_| TcpStream::connect(&address).unwrap()).collect();
     let ship = ["ship", "-d", "here", "--host", "web", "--plain", "--once", "--to", &address];
-    let shipped = sockcap(&ship)
+    let shipped = sockcap_command(&ship)
         .current_dir(directory.path())
         .env("XDG_CONFIG_HOME", directory.path())
         .output()
@@ -269,7 +269,7 @@ fn sockets_that_say_nothing_fill_neither_a_collector_nor_its_log() {
         let mut stream = TcpStream::connect(&address).unwrap();
         let _ = stream.write_all(b"no greeting");
     }
-    let lines = collector.end();
+    let lines = collector.lines_until_end();
     let refusals = lines.iter().filter(|line| line.contains("refused ")).count();
     assert!((1..300).contains(&refusals), "{refusals} lines");
     assert!(lines.iter().any(|line| line.contains("more lines")), "{lines:?}");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-fn run(arguments: &[&str], directory: &Path) -> Output {
+fn run_sockcap(arguments: &[&str], directory: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sockcap"))
         .args(arguments)
         .current_dir(directory)
@@ -14,15 +14,15 @@ fn run(arguments: &[&str], directory: &Path) -> Output {
 }
 
 /// What a command that must work prints.
-fn works(arguments: &[&str], directory: &Path) -> String {
-    let output = run(arguments, directory);
+fn run_successfully(arguments: &[&str], directory: &Path) -> String {
+    let output = run_sockcap(arguments, directory);
     assert!(output.status.success(), "{arguments:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
 /// What a command that must fail says.
-fn fails(arguments: &[&str], directory: &Path) -> String {
-    let output = run(arguments, directory);
+fn run_failing(arguments: &[&str], directory: &Path) -> String {
+    let output = run_sockcap(arguments, directory);
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {output:?}");
     String::from_utf8(output.stderr).unwrap()
 }
@@ -38,7 +38,7 @@ fn assert_golden(name: &str, text: &str) {
 }
 
 /// Fifty calls of a client to web-1, which asks 10.0.0.5 and 10.0.0.6 in turn.
-fn calls() -> String {
+fn fifty_calls() -> String {
     let mut table =
         "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv\n".to_owned();
     for call in 0..50 {
@@ -56,8 +56,8 @@ fn calls() -> String {
 fn imported_calls_are_reported_and_their_ids_are_kept() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    fs::write(path.join("calls.csv"), calls()).unwrap();
-    let said = run(&["import", "calls", "calls.csv"], path);
+    fs::write(path.join("calls.csv"), fifty_calls()).unwrap();
+    let said = run_sockcap(&["import", "calls", "calls.csv"], path);
     assert!(
         said.status.success() && !path.join("sockcap.data/messages.parquet").exists(),
         "{said:?}"
@@ -67,38 +67,41 @@ fn imported_calls_are_reported_and_their_ids_are_kept() {
         said.contains("200 messages of 100 calls in 1 file") && said.contains("imports/calls"),
         "{said}"
     );
-    let report = works(&["report"], path);
+    let report = run_successfully(&["report"], path);
     assert!(report.contains("200 messages") && report.contains("CLIENT → web-1"), "{report}");
     assert!(report.contains("web-1 → 10.0.0.5") && report.contains("50"), "{report}");
-    let messages = works(&["export", "messages"], path);
+    let messages = run_successfully(&["export", "messages"], path);
     let ids =
         |id: &str| messages.lines().filter(|line| line.split(',').any(|field| field == id)).count();
     assert_eq!((ids("0a"), ids("0b"), ids("49b")), (2, 2, 2));
-    let info = works(&["info"], path);
+    let info = run_successfully(&["info"], path);
     assert!(info.contains("imported calls: 200 messages between 4 nodes"), "{info}");
 
     // Importing more makes what is there out of date.
     fs::write(path.join("more.csv"), "send_ts,recv_ts,src,dst\n1,2,x,y\n").unwrap();
-    works(&["import", "messages", "more.csv"], path);
-    assert_eq!(works(&["export", "messages"], path).lines().count(), 202);
+    run_successfully(&["import", "messages", "more.csv"], path);
+    assert_eq!(run_successfully(&["export", "messages"], path).lines().count(), 202);
     fs::remove_dir_all(path.join("sockcap.data/imports/more")).unwrap();
-    assert_eq!(works(&["export", "messages"], path).lines().count(), 201);
+    assert_eq!(run_successfully(&["export", "messages"], path).lines().count(), 201);
 }
 
 #[test]
 fn an_exported_trace_comes_back_as_it_was() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    fs::write(path.join("calls.csv"), calls()).unwrap();
-    works(&["import", "calls", "calls.csv"], path);
-    works(&["export", "messages", "-o", "messages.csv"], path);
-    works(&["export", "nodes", "-o", "nodes.csv"], path);
-    works(&["import", "messages", "messages.csv", "--nodes", "nodes.csv", "-d", "copy"], path);
+    fs::write(path.join("calls.csv"), fifty_calls()).unwrap();
+    run_successfully(&["import", "calls", "calls.csv"], path);
+    run_successfully(&["export", "messages", "-o", "messages.csv"], path);
+    run_successfully(&["export", "nodes", "-o", "nodes.csv"], path);
+    run_successfully(
+        &["import", "messages", "messages.csv", "--nodes", "nodes.csv", "-d", "copy"],
+        path,
+    );
     let read = |name: &str| fs::read_to_string(path.join(name)).unwrap();
-    assert_eq!(works(&["export", "messages", "-d", "copy"], path), read("messages.csv"));
-    assert_eq!(works(&["export", "nodes", "-d", "copy"], path), read("nodes.csv"));
-    let patterns = works(&["export", "patterns"], path);
-    assert_eq!(works(&["export", "patterns", "-d", "copy"], path), patterns);
+    assert_eq!(run_successfully(&["export", "messages", "-d", "copy"], path), read("messages.csv"));
+    assert_eq!(run_successfully(&["export", "nodes", "-d", "copy"], path), read("nodes.csv"));
+    let patterns = run_successfully(&["export", "patterns"], path);
+    assert_eq!(run_successfully(&["export", "patterns", "-d", "copy"], path), patterns);
 }
 
 #[test]
@@ -113,14 +116,14 @@ fn a_trace_of_project_5_is_reported() {
         })
         .collect();
     fs::write(path.join("trace.txt"), trace + "nonsense\n").unwrap();
-    let said = run(&["import", "project5", "trace.txt"], path);
+    let said = run_sockcap(&["import", "project5", "trace.txt"], path);
     let said = String::from_utf8(said.stderr).unwrap();
     assert!(
         said.contains("80 messages of 81 lines")
             && said.contains("trace.txt:81: it has too few columns"),
         "{said}"
     );
-    let report = works(&["report"], path);
+    let report = run_successfully(&["report"], path);
     assert!(
         report.contains("CLIENT → b") && report.contains("b → c") && report.contains("200ms"),
         "{report}"
@@ -131,9 +134,9 @@ fn a_trace_of_project_5_is_reported() {
 fn names_are_the_users_and_need_no_reconciling() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    fs::write(path.join("calls.csv"), calls()).unwrap();
-    works(&["import", "calls", "calls.csv"], path);
-    let hops = |more: &[&str]| works(&[&["report", "--json"], more].concat(), path);
+    fs::write(path.join("calls.csv"), fifty_calls()).unwrap();
+    run_successfully(&["import", "calls", "calls.csv"], path);
+    let hops = |more: &[&str]| run_successfully(&[&["report", "--json"], more].concat(), path);
     assert!(hops(&[]).contains("\"10.0.0.5\""));
     let reconciled =
         fs::metadata(path.join("sockcap.data/messages.parquet")).unwrap().modified().unwrap();
@@ -155,14 +158,14 @@ fn names_are_the_users_and_need_no_reconciling() {
             "{grain}: {report}"
         );
     }
-    assert!(works(&["export", "patterns"], path).contains("shop"));
-    assert_golden("names.txt", &works(&["report", "--node", "command"], path));
+    assert!(run_successfully(&["export", "patterns"], path).contains("shop"));
+    assert_golden("names.txt", &run_successfully(&["report", "--node", "command"], path));
 
     fs::write(path.join("other"), "command web-1 = front").unwrap();
     let report = hops(&["--aliases", "other"]);
     assert!(report.contains("\"front\"") && report.contains("\"10.0.0.6\""), "{report}");
     assert!(hops(&[]).contains("\"front\""), "what is not said is as in the last analysis");
-    works(&["analyze"], path);
+    run_successfully(&["analyze"], path);
     assert!(hops(&[]).contains("\"shop\""), "and an analysis without options goes back");
     let now = fs::metadata(path.join("sockcap.data/messages.parquet")).unwrap().modified().unwrap();
     assert_eq!(now, reconciled, "nothing was reconciled again");
@@ -170,13 +173,13 @@ fn names_are_the_users_and_need_no_reconciling() {
     fs::write(path.join("sockcap.data/aliases"), "address 10.0.0.0/24 = db\nhots web-1 = shop\n")
         .unwrap();
     for command in [&["report"][..], &["analyze"], &["export", "patterns"], &["info"]] {
-        let said = fails(command, path);
+        let said = run_failing(command, path);
         assert!(
             said.contains("aliases:2: 'hots' names nothing") && said.contains("WHICH = NAME"),
             "{said}"
         );
     }
-    let said = fails(&["report", "--aliases", "nowhere"], path);
+    let said = run_failing(&["report", "--aliases", "nowhere"], path);
     assert!(said.contains("nowhere") && said.contains("No such file"), "{said}");
 }
 
@@ -184,12 +187,12 @@ fn names_are_the_users_and_need_no_reconciling() {
 fn servers_of_one_role_are_one_pattern_if_one_asks_for_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    fs::write(path.join("calls.csv"), calls()).unwrap();
-    works(&["import", "calls", "calls.csv"], path);
+    fs::write(path.join("calls.csv"), fifty_calls()).unwrap();
+    run_successfully(&["import", "calls", "calls.csv"], path);
     // How many instances each pattern has, and where its hops lead.
     let patterns = |more: &[&str]| {
-        works(&[&["report"], more].concat(), path);
-        let table = works(&["export", "patterns"], path);
+        run_successfully(&[&["report"], more].concat(), path);
+        let table = run_successfully(&["export", "patterns"], path);
         let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
         let column = |name| rows[0].iter().position(|column| *column == name).unwrap();
         let mut lines: Vec<String> = Vec::new();
@@ -207,19 +210,19 @@ fn servers_of_one_role_are_one_pattern_if_one_asks_for_it() {
     assert_eq!(patterns(&["--roles"]), by_roles, "the analysis is made again");
     assert_eq!(patterns(&[]), by_roles, "what is not said is as in the last one");
     assert_eq!(patterns(&["--node", "host"]), by_roles);
-    assert_golden("roles.txt", &works(&["report", "--node", "command"], path));
+    assert_golden("roles.txt", &run_successfully(&["report", "--node", "command"], path));
     assert!(
-        works(&["export", "paths"], path).lines().count() > 200,
+        run_successfully(&["export", "paths"], path).lines().count() > 200,
         "each path has its own messages"
     );
     assert_eq!(patterns(&["--roles=false"]), by_names);
-    let said = run(&["analyze", "--roles"], path);
+    let said = run_sockcap(&["analyze", "--roles"], path);
     let said = String::from_utf8(said.stderr).unwrap();
     assert!(
         said.contains("1 path pattern in 50 instances") && said.contains("told apart by roles"),
         "{said}"
     );
-    works(&["analyze"], path);
+    run_successfully(&["analyze"], path);
     assert_eq!(patterns(&[]), by_names, "an analysis without options goes back");
 
     fs::write(path.join("sockcap.data/aliases"), "role 10.0.0.* = db\n").unwrap();
@@ -236,15 +239,15 @@ fn exported_messages_and_nodes_have_the_users_names() {
         3,4,shop.py,10.0.0.9:443,ip-7,10.0.0.9,10.0.0.7:998,10.0.0.9:443\n\
         5,6,shop.py,log,ip-7,ip-8,unix:#7/3,unix:/run/log\n";
     fs::write(path.join("table.csv"), table).unwrap();
-    works(&["import", "messages", "table.csv"], path);
+    run_successfully(&["import", "messages", "table.csv"], path);
     // The nodes without their ids, and the ends of the messages.
     let nodes = |more: &[&str]| {
-        let table = works(&[&["export", "nodes"], more].concat(), path);
+        let table = run_successfully(&[&["export", "nodes"], more].concat(), path);
         let row = |row: &str| [1, 4].map(|at| row.split(',').nth(at).unwrap().to_owned()).join(" ");
         table.lines().skip(1).map(row).collect::<Vec<_>>()
     };
     let ends = |more: &[&str]| {
-        let table = works(&[&["export", "messages"], more].concat(), path);
+        let table = run_successfully(&[&["export", "messages"], more].concat(), path);
         let row =
             |row: &str| [9, 10].map(|at| row.split(',').nth(at).unwrap().to_owned()).join(" ");
         table.lines().skip(1).map(row).collect::<Vec<_>>()
@@ -266,18 +269,18 @@ fn exported_messages_and_nodes_have_the_users_names() {
     // gives all as captured.
     fs::write(path.join("other"), "host ip-7 = other").unwrap();
     assert_eq!(nodes(&["--aliases", "other"])[0], "other shop.py");
-    works(&["analyze", "--aliases", "other"], path);
+    run_successfully(&["analyze", "--aliases", "other"], path);
     assert_eq!(nodes(&[])[0], "other shop.py");
     let none = ["--aliases", "/dev/null"];
     assert_eq!((nodes(&none), ends(&none)), (captured_nodes.to_vec(), captured_ends.to_vec()));
-    works(&["analyze"], path);
+    run_successfully(&["analyze"], path);
 
     // What was written before stays when the names cannot be read.
-    works(&["export", "nodes", "-o", "nodes.csv"], path);
+    run_successfully(&["export", "nodes", "-o", "nodes.csv"], path);
     let before = fs::read_to_string(path.join("nodes.csv")).unwrap();
     fs::write(path.join("sockcap.data/aliases"), "nonsense").unwrap();
     for table in ["nodes", "messages"] {
-        let said = fails(&["export", table, "-o", "nodes.csv"], path);
+        let said = run_failing(&["export", table, "-o", "nodes.csv"], path);
         assert!(said.contains("aliases:1:"), "{said}");
     }
     assert_eq!(fs::read_to_string(path.join("nodes.csv")).unwrap(), before);
@@ -296,15 +299,15 @@ fn datagrams_without_a_checksum_are_told() {
     };
     let whole = sent("000100", "\"12345678\"");
     fs::write(path.join("x.strace"), &whole).unwrap();
-    works(&["import", "strace", "x.strace", "--host", "one"], path);
-    works(&["reconcile"], path);
+    run_successfully(&["import", "strace", "x.strace", "--host", "one"], path);
+    run_successfully(&["reconcile"], path);
     let note = "datagrams without a checksum, matched by ends, size and order";
-    assert!(!works(&["info"], path).contains(note), "there are none");
+    assert!(!run_successfully(&["info"], path).contains(note), "there are none");
     let cut = [sent("000200", "\"1234\"..."), sent("000300", "\"1234\"...")].concat();
     fs::write(path.join("x.strace"), whole + &cut).unwrap();
-    works(&["import", "strace", "x.strace", "--host", "one"], path);
-    works(&["reconcile"], path);
-    let info = works(&["info"], path);
+    run_successfully(&["import", "strace", "x.strace", "--host", "one"], path);
+    run_successfully(&["reconcile"], path);
+    let info = run_successfully(&["info"], path);
     assert!(info.contains(&format!("  {note}: 2\n")), "{info}");
 }
 
@@ -324,10 +327,13 @@ fn what_cannot_be_imported_is_told_with_what_to_do() {
         ),
         (["import", "calls", "."], [".", "name the files in it"]),
     ] {
-        let said = fails(&arguments, path);
+        let said = run_failing(&arguments, path);
         assert!(words.iter().all(|word| said.contains(word)), "{arguments:?}: {said}");
     }
-    assert_eq!(run(&["import", "calls", "other.csv", "--unit", "h"], path).status.code(), Some(2));
-    let said = fails(&["report"], path);
+    assert_eq!(
+        run_sockcap(&["import", "calls", "other.csv", "--unit", "h"], path).status.code(),
+        Some(2)
+    );
+    let said = run_failing(&["report"], path);
     assert!(said.contains("no logs here and nothing imported"), "{said}");
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// A capture of these frames, a second apart, on a link of this type.
-fn capture(link: u32, frames: &[Vec<u8>]) -> Vec<u8> {
+fn make_capture(link: u32, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut words = |words: &[u32], more: &[u8]| {
         words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
@@ -21,7 +21,7 @@ fn capture(link: u32, frames: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// An Ethernet frame with an IPv4 packet of this protocol.
-fn ethernet(protocol: u8, [from, to]: [[u8; 4]; 2], payload: &[u8]) -> Vec<u8> {
+fn ethernet_frame(protocol: u8, [from, to]: [[u8; 4]; 2], payload: &[u8]) -> Vec<u8> {
     let mut frame = [&[0; 12][..], &[8, 0, 0x45, 0, 0, 20 + payload.len() as u8]].concat();
     frame.extend([0, 1, 0, 0, 64, protocol, 0, 0]);
     frame.extend([from, to].concat());
@@ -30,13 +30,13 @@ fn ethernet(protocol: u8, [from, to]: [[u8; 4]; 2], payload: &[u8]) -> Vec<u8> {
 }
 
 /// The first segment of a connection, from port 40000 to 80.
-fn opening() -> Vec<u8> {
+fn opening_segment() -> Vec<u8> {
     let mut segment = vec![0x9c, 0x40, 0, 80];
     segment.extend([0, 0, 0, 1, 0, 0, 0, 0, 0x50, 2, 0xff, 0xff, 0, 0, 0, 0]);
-    ethernet(6, [[10, 0, 0, 1], [10, 0, 0, 2]], &segment)
+    ethernet_frame(6, [[10, 0, 0, 1], [10, 0, 0, 2]], &segment)
 }
 
-fn import(arguments: &[&str], directory: &Path) -> Output {
+fn import_in(arguments: &[&str], directory: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sockcap"))
         .arg("import")
         .args(arguments)
@@ -48,7 +48,7 @@ fn import(arguments: &[&str], directory: &Path) -> Output {
 }
 
 /// All files below `directory`, with their sizes.
-fn files(directory: &Path) -> Vec<(std::path::PathBuf, u64)> {
+fn list_files(directory: &Path) -> Vec<(std::path::PathBuf, u64)> {
     let (mut found, mut open) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(directory) = open.pop() {
         for entry in fs::read_dir(directory).unwrap() {
@@ -76,20 +76,28 @@ fn an_import_of_nothing_fails_and_says_what_was_looked_for() {
     let cases: [(&str, Vec<u8>, &[&str]); 19] = [
         (
             "pcap",
-            capture(105, &[vec![0; 60]]),
+            make_capture(105, &[vec![0; 60]]),
             &[no_tcp, "link type 105 (IEEE 802.11) is not read"],
         ),
-        ("pcap", capture(9, &[vec![0; 60]]), &["link type 9 (PPP)", "unknown link type: 1"]),
-        ("pcap", capture(147, &[vec![0; 60], vec![0; 9]]), &["link type 147 is not read", ": 2"]),
-        ("pcap", capture(1, &[arp]), &[no_tcp, "not IP: 1"]),
+        ("pcap", make_capture(9, &[vec![0; 60]]), &["link type 9 (PPP)", "unknown link type: 1"]),
         (
             "pcap",
-            capture(1, &[ethernet(17, [[0; 4], [255; 4]], &dhcp)]),
+            make_capture(147, &[vec![0; 60], vec![0; 9]]),
+            &["link type 147 is not read", ": 2"],
+        ),
+        ("pcap", make_capture(1, &[arp]), &[no_tcp, "not IP: 1"]),
+        (
+            "pcap",
+            make_capture(1, &[ethernet_frame(17, [[0; 4], [255; 4]], &dhcp)]),
             &[no_tcp, "packets to everybody, or between addresses of no host: 1"],
         ),
-        ("pcap", capture(1, &[ethernet(1, [[10, 0, 0, 1], [10, 0, 0, 2]], &[0; 8])]), &["ICMP: 1"]),
-        ("pcap", capture(1, &[opening()]), &[no_tcp, "connections without data: 1"]),
-        ("pcap", capture(1, &[]), &["there is no packet"]),
+        (
+            "pcap",
+            make_capture(1, &[ethernet_frame(1, [[10, 0, 0, 1], [10, 0, 0, 2]], &[0; 8])]),
+            &["ICMP: 1"],
+        ),
+        ("pcap", make_capture(1, &[opening_segment()]), &[no_tcp, "connections without data: 1"]),
+        ("pcap", make_capture(1, &[]), &["there is no packet"]),
         ("pcap", Vec::new(), &["there is no packet", "it is empty"]),
         ("strace", quiet.into(), &["there is no call on a socket"]),
         ("messages", "src,dst,send_ts\n".into(), &["there is no row with a message"]),
@@ -104,14 +112,18 @@ fn an_import_of_nothing_fails_and_says_what_was_looked_for() {
     ];
     // What was there before stays.
     fs::write(path.join("x.table"), "src,dst,send_ts\na,b,1\n").unwrap();
-    assert!(import(&["messages", "x.table"], path).status.success());
-    fs::write(path.join("x.pcap"), capture(1, &[ethernet(17, [[10; 4], [11; 4]], &dhcp)])).unwrap();
-    assert!(import(&["pcap", "x.pcap"], path).status.success());
-    let before = files(&path.join("data"));
+    assert!(import_in(&["messages", "x.table"], path).status.success());
+    fs::write(
+        path.join("x.pcap"),
+        make_capture(1, &[ethernet_frame(17, [[10; 4], [11; 4]], &dhcp)]),
+    )
+    .unwrap();
+    assert!(import_in(&["pcap", "x.pcap"], path).status.success());
+    let before = list_files(&path.join("data"));
     for (kind, content, expected) in cases {
         let name = format!("x.{}", if kind == "pcap" { "pcap" } else { "file" });
         fs::write(path.join(&name), content).unwrap();
-        let output = import(&[kind, &name], path);
+        let output = import_in(&[kind, &name], path);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{kind}: {said}");
         for words in expected {
@@ -119,7 +131,7 @@ fn an_import_of_nothing_fails_and_says_what_was_looked_for() {
         }
         assert!(said.contains(&name), "{kind}: {said}");
         assert!(!said.contains("next:") && !said.contains("are in"), "{kind}: {said}");
-        assert_eq!(files(&path.join("data")), before, "{kind}: {said}");
+        assert_eq!(list_files(&path.join("data")), before, "{kind}: {said}");
     }
 }
 
@@ -128,11 +140,14 @@ fn an_import_of_nothing_fails_and_says_what_was_looked_for() {
 fn what_can_be_taken_is_taken_though_the_rest_is_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    let datagram =
-        ethernet(17, [[10; 4], [11; 4]], &[&[0, 68, 0, 67, 0, 28, 0, 0][..], &[0; 20]].concat());
-    fs::write(path.join("one.pcap"), capture(105, &[vec![0; 60]])).unwrap();
-    fs::write(path.join("two.pcap"), capture(1, &[vec![0; 60], datagram])).unwrap();
-    let output = import(&["pcap", "one.pcap", "two.pcap"], path);
+    let datagram = ethernet_frame(
+        17,
+        [[10; 4], [11; 4]],
+        &[&[0, 68, 0, 67, 0, 28, 0, 0][..], &[0; 20]].concat(),
+    );
+    fs::write(path.join("one.pcap"), make_capture(105, &[vec![0; 60]])).unwrap();
+    fs::write(path.join("two.pcap"), make_capture(1, &[vec![0; 60], datagram])).unwrap();
+    let output = import_in(&["pcap", "one.pcap", "two.pcap"], path);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("next: sockcap report") && said.contains("IEEE 802.11"), "{said}");

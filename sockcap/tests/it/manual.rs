@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What sockcap prints; it must succeed and say nothing else.
-fn sockcap(arguments: &[&str]) -> String {
+fn run_sockcap(arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
     let output = command.args(arguments).stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {output:?}");
@@ -14,7 +14,7 @@ fn sockcap(arguments: &[&str]) -> String {
 }
 
 /// What a program that reads our output prints; it must succeed and complain of nothing.
-fn reads(program: &str, arguments: &[&str]) -> String {
+fn run_reader(program: &str, arguments: &[&str]) -> String {
     let mut command = Command::new(program);
     let command = command.args(arguments).env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
     let output = command
@@ -26,14 +26,14 @@ fn reads(program: &str, arguments: &[&str]) -> String {
 }
 
 /// The completions for a shell, in a file.
-fn script(shell: &str, directory: &Path) -> PathBuf {
+fn write_script(shell: &str, directory: &Path) -> PathBuf {
     let path = directory.join(shell);
-    fs::write(&path, sockcap(&["completions", shell])).unwrap();
+    fs::write(&path, run_sockcap(&["completions", shell])).unwrap();
     path
 }
 
 /// A data directory with an analysis, and beside it what paths can be completed to.
-fn analysed(directory: &Path) {
+fn analysed_directory(directory: &Path) {
     sockcap_in(directory, &["synth", "children-0-2", "--instances", "20", "-d", "made"]);
     sockcap_in(directory, &["report", "-d", "made"]);
     fs::write(directory.join("truth-of-made.csv"), "").unwrap();
@@ -47,7 +47,7 @@ fn sockcap_in(directory: &Path, arguments: &[&str]) {
 }
 
 /// Runs a shell's script in `directory`, where it finds sockcap by its name.
-fn ask(shell: &str, arguments: &[&str], directory: &Path) -> String {
+fn ask_shell(shell: &str, arguments: &[&str], directory: &Path) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_sockcap")).parent().unwrap();
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", program.display());
     let mut command = Command::new(shell);
@@ -80,7 +80,7 @@ const LINES: [(&str, &[&str], &[&str]); 12] = [
 ];
 
 /// Holds what a shell finds, a word each, against the list.
-fn check(shell: &str, find: impl Fn(&str) -> Vec<String>) {
+fn check_shell(shell: &str, find: impl Fn(&str) -> Vec<String>) {
     for (line, wanted, unwanted) in LINES {
         let found = find(line);
         let has = |word: &&&str| found.iter().any(|found| found == *word);
@@ -105,9 +105,9 @@ fn check(shell: &str, find: impl Fn(&str) -> Vec<String>) {
 #[test]
 fn bash_completes() {
     let directory = tempfile::tempdir().unwrap();
-    analysed(directory.path());
-    let script = script("bash", directory.path());
-    check("bash", |line| {
+    analysed_directory(directory.path());
+    let script = write_script("bash", directory.path());
+    check_shell("bash", |line| {
         // As bash calls it: the words of the line, and which of them is being written.
         let words: Vec<&str> = line.split(' ').collect();
         let (last, before) = (words[words.len() - 1], words[words.len() - 2]);
@@ -119,25 +119,26 @@ fn bash_completes() {
             list.join(" "),
             words.len() - 1,
         );
-        ask("bash", &["-uc", &call], directory.path()).lines().map(str::to_owned).collect()
+        ask_shell("bash", &["-uc", &call], directory.path()).lines().map(str::to_owned).collect()
     });
     let registered = format!("source {}; complete -p sockcap", script.display());
     assert!(
-        ask("bash", &["-c", &registered], directory.path()).contains("-F _clap_complete_sockcap")
+        ask_shell("bash", &["-c", &registered], directory.path())
+            .contains("-F _clap_complete_sockcap")
     );
 }
 
 #[test]
 fn zsh_completes() {
     let directory = tempfile::tempdir().unwrap();
-    analysed(directory.path());
-    let script = script("zsh", directory.path());
-    reads("zsh", &["-fn", script.to_str().unwrap()]);
+    analysed_directory(directory.path());
+    let script = write_script("zsh", directory.path());
+    run_reader("zsh", &["-fn", script.to_str().unwrap()]);
     // What the line editor has: the words, which of them is written, and a function that shows what
     // is found.
     let shows = "_describe() { local list one; for list in dirs other; do [[ \" $* \" == *\" $list \"* ]] && \
                  for one in \"${(@P)list}\"; do print -r -- \"${one%%:*}\"; done; done; return 0 }";
-    check("zsh", |line| {
+    check_shell("zsh", |line| {
         let list: Vec<String> = line.split(' ').map(|word| format!("'{word}'")).collect();
         let call = format!(
             "autoload -Uz compinit; compinit -D -u; source {}; {shows}; words=({}); CURRENT={}; _clap_dynamic_completer_sockcap; true",
@@ -145,14 +146,14 @@ fn zsh_completes() {
             list.join(" "),
             list.len(),
         );
-        ask("zsh", &["-fc", &call], directory.path()).lines().map(str::to_owned).collect()
+        ask_shell("zsh", &["-fc", &call], directory.path()).lines().map(str::to_owned).collect()
     });
     let registered = format!(
         "autoload -Uz compinit; compinit -D -u; source {}; print -r -- $_comps[sockcap]",
         script.display()
     );
     assert_eq!(
-        ask("zsh", &["-fc", &registered], directory.path()),
+        ask_shell("zsh", &["-fc", &registered], directory.path()),
         "_clap_dynamic_completer_sockcap\n"
     );
 }
@@ -160,11 +161,11 @@ fn zsh_completes() {
 #[test]
 fn fish_completes() {
     let directory = tempfile::tempdir().unwrap();
-    analysed(directory.path());
-    let script = script("fish", directory.path());
-    check("fish", |line| {
+    analysed_directory(directory.path());
+    let script = write_script("fish", directory.path());
+    check_shell("fish", |line| {
         let call = format!("source {}; complete -C '{line}'", script.display());
-        let found = ask("fish", &["--no-config", "-c", &call], directory.path());
+        let found = ask_shell("fish", &["--no-config", "-c", &call], directory.path());
         found.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
     });
 }
@@ -172,12 +173,12 @@ fn fish_completes() {
 #[test]
 fn elvish_completes() {
     let directory = tempfile::tempdir().unwrap();
-    analysed(directory.path());
-    let script = script("elvish", directory.path());
+    analysed_directory(directory.path());
+    let script = write_script("elvish", directory.path());
     // What the editor of an elvish with a terminal has.
     let editor = "var edit: = (ns [&completion:=(ns [&arg-completer=[&]]) \
                   &complex-candidate~={|text &display=''| put $text}])\n";
-    check("elvish", |line| {
+    check_shell("elvish", |line| {
         let words: Vec<String> = line.split(' ').map(|word| format!("'{word}'")).collect();
         let call = format!(
             "\n$edit:completion:arg-completer[sockcap] {} | each {{|found| echo $found}}\n",
@@ -186,7 +187,7 @@ fn elvish_completes() {
         let all = [editor, &fs::read_to_string(&script).unwrap(), &call].concat();
         fs::write(directory.path().join("ask"), all).unwrap();
         let file = directory.path().join("ask");
-        let found = ask("elvish", &["-norc", file.to_str().unwrap()], directory.path());
+        let found = ask_shell("elvish", &["-norc", file.to_str().unwrap()], directory.path());
         found.lines().map(str::to_owned).collect()
     });
 }
@@ -209,7 +210,7 @@ fn a_directory_without_an_analysis_completes_to_nothing() {
 /// Debian has no PowerShell: that its script asks sockcap, and what it is answered, must do.
 #[test]
 fn powershell_is_answered() {
-    let script = sockcap(&["completions", "powershell"]);
+    let script = run_sockcap(&["completions", "powershell"]);
     assert!(script.contains("Register-ArgumentCompleter -Native -CommandName sockcap"), "{script}");
     let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
     let asked = command
@@ -223,7 +224,7 @@ fn powershell_is_answered() {
 fn manual_pages_are_read_without_a_warning() {
     let directory = tempfile::tempdir().unwrap();
     let pages = directory.path().join("made/man1");
-    assert_eq!(sockcap(&["man", pages.to_str().unwrap()]), "");
+    assert_eq!(run_sockcap(&["man", pages.to_str().unwrap()]), "");
     let mut names: Vec<String> = fs::read_dir(&pages)
         .unwrap()
         .map(|page| page.unwrap().file_name().into_string().unwrap())
@@ -243,20 +244,24 @@ fn manual_pages_are_read_without_a_warning() {
     for name in &names {
         let page = pages.join(name);
         let page = page.to_str().unwrap();
-        reads("groff", &["-ww", "-man", "-Tutf8", "-z", page]);
-        let shown = reads("man", &["--warnings", "-l", page]);
+        run_reader("groff", &["-ww", "-man", "-Tutf8", "-z", page]);
+        let shown = run_reader("man", &["--warnings", "-l", page]);
         assert!(shown.contains("SYNOPSIS"), "{name}: {shown}");
     }
     let main = fs::read_to_string(pages.join("sockcap.1")).unwrap();
-    assert_eq!(sockcap(&["man"]), main, "without a directory the program's own page is printed");
+    assert_eq!(
+        run_sockcap(&["man"]),
+        main,
+        "without a directory the program's own page is printed"
+    );
 }
 
 #[test]
 fn a_manual_page_has_what_help_has() {
     let directory = tempfile::tempdir().unwrap();
-    sockcap(&["man", directory.path().to_str().unwrap()]);
+    run_sockcap(&["man", directory.path().to_str().unwrap()]);
     let page = directory.path().join("sockcap-report.1");
-    let shown = reads("man", &["-l", page.to_str().unwrap()]);
+    let shown = run_reader("man", &["-l", page.to_str().unwrap()]);
     for words in [
         "--sort <KEY>",
         "[default: total]",

@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 
 /// Runs sockcap with standard output, and with `both` also standard error, into pipes that nobody
 /// reads.
-fn run(arguments: &[&str], directory: &Path, both: bool) -> Output {
+fn run_to_pipe(arguments: &[&str], directory: &Path, both: bool) -> Output {
     let closed = || Stdio::from(pipe().unwrap().1);
     Command::new(env!("CARGO_BIN_EXE_sockcap"))
         .args(arguments)
@@ -23,7 +23,7 @@ fn run(arguments: &[&str], directory: &Path, both: bool) -> Output {
 }
 
 /// A trace by strace of a client with many requests, more than any buffer holds.
-fn strace() -> String {
+fn strace_text() -> String {
     let socket = "3<TCP:[10.0.0.1:40000->10.0.0.2:80]>";
     let mut lines = String::from(
         "10 1700000000.000000 socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 3<TCP:[77]> <0.000010>\n\
@@ -44,12 +44,12 @@ fn strace() -> String {
 fn output_that_nobody_reads_is_no_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    fs::write(path.join("x.strace"), strace()).unwrap();
+    fs::write(path.join("x.strace"), strace_text()).unwrap();
     fs::write(path.join("aliases"), "address 10.0.0.2 = db").unwrap();
     // What a command says on standard error is as little of an error when nobody reads it.
     let import = ["import", "strace", "x.strace", "--host", "one"];
     for arguments in [&import[..], &["reconcile"], &["analyze"]] {
-        let output = run(arguments, path, true);
+        let output = run_to_pipe(arguments, path, true);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {output:?}");
     }
     let log =
@@ -94,10 +94,10 @@ fn output_that_nobody_reads_is_no_error() {
         commands.push(more.to_vec());
     }
     for arguments in commands {
-        let output = run(&arguments, path, false);
+        let output = run_to_pipe(&arguments, path, false);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), said.as_ref()), (Some(0), ""), "{arguments:?}");
-        assert_eq!(run(&arguments, path, true).status.code(), Some(0), "{arguments:?}");
+        assert_eq!(run_to_pipe(&arguments, path, true).status.code(), Some(0), "{arguments:?}");
     }
 }
 
@@ -105,7 +105,7 @@ fn output_that_nobody_reads_is_no_error() {
 #[test]
 fn words_that_cannot_be_written_change_no_status() {
     let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("x.strace"), strace()).unwrap();
+    fs::write(directory.path().join("x.strace"), strace_text()).unwrap();
     let status = |arguments: &[&str]| {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
@@ -124,6 +124,10 @@ fn words_that_cannot_be_written_change_no_status() {
 fn an_error_that_nobody_reads_is_still_one() {
     let directory = tempfile::tempdir().unwrap();
     for arguments in [&["report", "-d", "nowhere"][..], &["dump", "none.sclog"]] {
-        assert_eq!(run(arguments, directory.path(), true).status.code(), Some(1), "{arguments:?}");
+        assert_eq!(
+            run_to_pipe(arguments, directory.path(), true).status.code(),
+            Some(1),
+            "{arguments:?}"
+        );
     }
 }

@@ -46,7 +46,7 @@ fn run_with(environment: &[(&str, &str)], arguments: &[&str], directory: &Path) 
 }
 
 /// What `sockcap report` prints with these arguments; it must succeed and be quiet otherwise.
-fn report(arguments: &[&str], directory: &Path) -> String {
+fn report_output(arguments: &[&str], directory: &Path) -> String {
     let output = run_with(&[], &[&["report"], arguments].concat(), directory);
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{arguments:?}");
@@ -54,7 +54,7 @@ fn report(arguments: &[&str], directory: &Path) -> String {
 }
 
 /// A directory with the trace.
-fn traced() -> tempfile::TempDir {
+fn traced_directory() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("config.toml"), CONFIG).unwrap();
     let made = run_with(&[], &["synth", "config.toml"], directory.path());
@@ -63,39 +63,39 @@ fn traced() -> tempfile::TempDir {
 }
 
 /// The numbers that the JSON document has under this name, wherever.
-fn numbers(json: &str, name: &str) -> Vec<f64> {
+fn numbers_of(json: &str, name: &str) -> Vec<f64> {
     let prefix = format!("\"{name}\": ");
     let values = json.lines().filter_map(|line| line.trim().strip_prefix(&prefix));
     values.filter_map(|value| value.trim_end_matches(',').parse().ok()).collect()
 }
 
-fn sum(json: &str, name: &str) -> f64 {
-    numbers(json, name).iter().sum()
+fn sum_of(json: &str, name: &str) -> f64 {
+    numbers_of(json, name).iter().sum()
 }
 
 /// The first line that begins with this.
-fn line<'text>(text: &'text str, start: &str) -> Vec<&'text str> {
+fn words_of_line<'text>(text: &'text str, start: &str) -> Vec<&'text str> {
     let line = text.lines().find(|line| line.starts_with(start)).unwrap_or_default();
     line.split("  ").map(str::trim).filter(|item| !item.is_empty()).collect()
 }
 
-fn close(one: f64, other: f64) -> bool {
+fn is_close(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-6 * one.abs().max(other.abs())
 }
 
 #[test]
 fn two_halves_of_the_trace_are_the_whole_and_each_says_that_it_is_a_part() {
-    let directory = traced();
+    let directory = traced_directory();
     let path = directory.path();
-    let whole = report(&["--json"], path);
-    assert_eq!(numbers(&whole, "pattern_count"), [2.0]);
+    let whole = report_output(&["--json"], path);
+    assert_eq!(numbers_of(&whole, "pattern_count"), [2.0]);
     assert!(whole.contains("\"filter\": null"), "{whole}");
     // Requests begin each half second and, from a quarter of a second on, each second: five in this
     // part.
     let middle = ["--from", "2", "--to", "3.5s"];
-    let text = report(&middle, path);
+    let text = report_output(&middle, path);
     assert_eq!(
-        line(&text, "only:"),
+        words_of_line(&text, "only:"),
         ["only:", "from 2s", "to 3.5s", "of 30 instances in 2 patterns"]
     );
     assert!(text.contains("\n2 path patterns  5 instances  5.0 expected"), "{text}");
@@ -106,14 +106,15 @@ fn two_halves_of_the_trace_are_the_whole_and_each_says_that_it_is_a_part() {
     let column = rows.next().unwrap().iter().position(|name| *name == "send_ts").unwrap();
     let begin: i128 = rows.next().unwrap()[column].parse().unwrap();
     let moment = |after: i128| jiff::Timestamp::from_nanosecond(begin + after).unwrap().to_string();
-    let by_day = report(&["--from", &moment(2_000_000_000), "--to", &moment(3_500_000_000)], path);
+    let by_day =
+        report_output(&["--from", &moment(2_000_000_000), "--to", &moment(3_500_000_000)], path);
     assert_eq!(by_day, text);
     for border in ["0", "1", "2.5", "3.418s", "9999"] {
         let halves = [["--to", border, "--json"], ["--from", border, "--json"]]
-            .map(|half| report(&half, path));
+            .map(|half| report_output(&half, path));
         for name in ["total_time", "count", "expected"] {
-            let parts: f64 = halves.iter().map(|half| sum(half, name)).sum();
-            assert!(close(parts, sum(&whole, name)), "{name} at {border}");
+            let parts: f64 = halves.iter().map(|half| sum_of(half, name)).sum();
+            assert!(is_close(parts, sum_of(&whole, name)), "{name} at {border}");
         }
         assert!(halves.iter().all(|half| half.contains("\"of_instances\": 30")), "{halves:?}");
     }
@@ -121,10 +122,11 @@ fn two_halves_of_the_trace_are_the_whole_and_each_says_that_it_is_a_part() {
 
 #[test]
 fn patterns_are_chosen_by_node_number_and_confidence() {
-    let directory = traced();
+    let directory = traced_directory();
     let path = directory.path();
-    let counts =
-        |arguments: &[&str]| numbers(&report(&[arguments, &["--json"]].concat(), path), "count");
+    let counts = |arguments: &[&str]| {
+        numbers_of(&report_output(&[arguments, &["--json"]].concat(), path), "count")
+    };
     assert_eq!(counts(&[]), [20.0, 10.0]);
     assert_eq!(counts(&["--through", "db"]), [20.0]);
     assert_eq!(counts(&["--through", "we"]), [20.0, 10.0], "a part of the name will do");
@@ -133,7 +135,8 @@ fn patterns_are_chosen_by_node_number_and_confidence() {
     assert_eq!(counts(&["--pattern", "1", "--pattern", "0"]), [20.0, 10.0]);
     assert_eq!(counts(&["--pattern", "1", "--through", "db"]), [0.0; 0]);
     assert_eq!(counts(&["--min-confidence", "0"]), [20.0, 10.0]);
-    let text = report(&["--min-confidence", "0.5", "--pattern", "1", "--from", "9000"], path);
+    let text =
+        report_output(&["--min-confidence", "0.5", "--pattern", "1", "--from", "9000"], path);
     assert!(
         text.contains("only:  pattern #1  from 9000s  confidence at least 0.5  of 30"),
         "{text}"
@@ -142,12 +145,12 @@ fn patterns_are_chosen_by_node_number_and_confidence() {
     // No page was asked for yet, and a part makes none.
     let data = path.join("sockcap.data");
     fs::remove_file(data.join("report.html")).unwrap();
-    report(&["--pattern", "0"], path);
-    report(&["--hosts"], path);
+    report_output(&["--pattern", "0"], path);
+    report_output(&["--hosts"], path);
     assert!(!data.join("report.html").exists());
-    report(&[], path);
+    report_output(&[], path);
     assert!(data.join("report.html").exists());
-    report(&["--node", "process"], path);
+    report_output(&["--node", "process"], path);
     assert!(
         fs::read_to_string(data.join("analysis.json")).unwrap().contains(r#""grain": "process""#)
     );
@@ -155,26 +158,38 @@ fn patterns_are_chosen_by_node_number_and_confidence() {
 
 #[test]
 fn nodes_and_hops_have_the_delays_that_were_put_in() {
-    let directory = traced();
+    let directory = traced_directory();
     let path = directory.path();
-    let nodes = report(&["--hosts"], path);
+    let nodes = report_output(&["--hosts"], path);
     // 20 times 50 and 10 ms, 10 times 5 ms, of 20 paths of 84 ms and 10 of 7: 1250 of 1750 ms.
-    assert_eq!(line(&nodes, "web"), ["web", "71.4%", "25.0ms", "10.0ms", "50.0ms", "50", "50.0"]);
-    assert_eq!(line(&nodes, "db"), ["db", "22.9%", "20.0ms", "20.0ms", "20.0ms", "20", "20.0"]);
-    assert_eq!(line(&nodes, "node latency of 2 nodes")[1], "in 30 path instances");
-    let hops = report(&["--hops", "--sort", "count", "--limit", "3"], path);
     assert_eq!(
-        line(&hops, "CLIENT → web"),
+        words_of_line(&nodes, "web"),
+        ["web", "71.4%", "25.0ms", "10.0ms", "50.0ms", "50", "50.0"]
+    );
+    assert_eq!(
+        words_of_line(&nodes, "db"),
+        ["db", "22.9%", "20.0ms", "20.0ms", "20.0ms", "20", "20.0"]
+    );
+    assert_eq!(words_of_line(&nodes, "node latency of 2 nodes")[1], "in 30 path instances");
+    let hops = report_output(&["--hops", "--sort", "count", "--limit", "3"], path);
+    assert_eq!(
+        words_of_line(&hops, "CLIENT → web"),
         ["CLIENT → web", "1.7%", "1.00ms", "1.00ms", "1.00ms", "30", "30.0", "100 B"]
     );
     assert!(hops.contains("\n1 hop not shown\n") && !hops.contains("db → web"), "{hops}");
     // Of the short requests alone, as Table 4 of the paper has it for one kind of path.
-    let short = report(&["--hosts", "--pattern", "1"], path);
-    assert_eq!(line(&short, "web"), ["web", "71.4%", "5.00ms", "5.00ms", "5.00ms", "10", "10.0"]);
-    assert!(line(&short, "db").is_empty() && short.contains("only:  pattern #1"), "{short}");
-    let json = report(&["--hops", "--json", "--limit", "1"], path);
-    assert_eq!(numbers(&json, "p99"), [1e6; 4], "JSON has all rows");
-    let slowest = report(&["--hosts", "--sort", "mean", "--from", "0.3", "--to", "1"], path);
+    let short = report_output(&["--hosts", "--pattern", "1"], path);
+    assert_eq!(
+        words_of_line(&short, "web"),
+        ["web", "71.4%", "5.00ms", "5.00ms", "5.00ms", "10", "10.0"]
+    );
+    assert!(
+        words_of_line(&short, "db").is_empty() && short.contains("only:  pattern #1"),
+        "{short}"
+    );
+    let json = report_output(&["--hops", "--json", "--limit", "1"], path);
+    assert_eq!(numbers_of(&json, "p99"), [1e6; 4], "JSON has all rows");
+    let slowest = report_output(&["--hosts", "--sort", "mean", "--from", "0.3", "--to", "1"], path);
     assert!(
         slowest.contains("ranked by mean duration\nonly:  from 0.3s  to 1s  of 30"),
         "{slowest}"
@@ -184,7 +199,7 @@ fn nodes_and_hops_have_the_delays_that_were_put_in() {
 
 #[test]
 fn wrong_values_are_refused_with_the_flag() {
-    let directory = traced();
+    let directory = traced_directory();
     for (arguments, words) in [
         (&["--from", "soon"][..], &["--from", "200ms", "2026-11-22T15:04:05Z"][..]),
         (&["--to=-3"], &["--to", "12.5"]),
@@ -212,7 +227,7 @@ fn wrong_values_are_refused_with_the_flag() {
 
 #[test]
 fn a_pager_gets_colours_when_asked_and_the_width_that_it_says() {
-    let directory = traced();
+    let directory = traced_directory();
     let shown = |environment: &[(&str, &str)], arguments: &[&str]| {
         let output = run_with(environment, &[&["report"], arguments].concat(), directory.path());
         String::from_utf8(output.stdout).unwrap()

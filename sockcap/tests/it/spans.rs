@@ -11,7 +11,7 @@ use serde_json::json;
 /// works on something itself.
 const REQUESTS: u64 = 20;
 
-fn run(arguments: &[&str], directory: &Path) -> Output {
+fn run_sockcap(arguments: &[&str], directory: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sockcap"))
         .args(arguments)
         .env_remove("NO_COLOR")
@@ -24,21 +24,21 @@ fn run(arguments: &[&str], directory: &Path) -> Output {
 }
 
 /// What is printed on standard output by a command that must succeed.
-fn out(arguments: &[&str], directory: &Path) -> String {
-    let output = run(arguments, directory);
+fn standard_output(arguments: &[&str], directory: &Path) -> String {
+    let output = run_sockcap(arguments, directory);
     assert!(output.status.success(), "{arguments:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
 /// What is said on standard error by a command that must fail with this status.
-fn refused(arguments: &[&str], status: i32, directory: &Path) -> String {
-    let output = run(arguments, directory);
+fn refusal_text(arguments: &[&str], status: i32, directory: &Path) -> String {
+    let output = run_sockcap(arguments, directory);
     assert_eq!(output.status.code(), Some(status), "{arguments:?}: {output:?}");
     String::from_utf8(output.stderr).unwrap()
 }
 
 /// The spans, as OpenTelemetry's collector writes them.
-fn otlp() -> String {
+fn otlp_spans() -> String {
     let service = |name: &str| {
         json!({ "attributes": [
             { "key": "service.name", "value": { "stringValue": name } },
@@ -78,18 +78,18 @@ fn otlp() -> String {
 }
 
 /// A directory with the spans imported into `data`.
-fn imported() -> tempfile::TempDir {
+fn imported_spans() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("traces.jsonl"), otlp()).unwrap();
-    out(&["import", "otlp", "traces.jsonl", "-d", "data"], directory.path());
+    fs::write(directory.path().join("traces.jsonl"), otlp_spans()).unwrap();
+    standard_output(&["import", "otlp", "traces.jsonl", "-d", "data"], directory.path());
     directory
 }
 
 #[test]
 fn a_report_of_spans_is_one_like_any_other() {
-    let directory = imported();
+    let directory = imported_spans();
     let directory = directory.path();
-    let report = out(&["report", "-d", "data"], directory);
+    let report = standard_output(&["report", "-d", "data"], directory);
     let expected = [
         "data  60 steps of 20 requests  2 hosts  over 1.95s",
         "1 path pattern  20 instances  20.0 expected to be real",
@@ -106,10 +106,10 @@ fn a_report_of_spans_is_one_like_any_other() {
     // The tables are as new as the import, and are not made again.
     let written = || fs::metadata(directory.join("data/spans/paths.parquet")).unwrap().modified();
     let first = written().unwrap();
-    assert_eq!(out(&["report", "-d", "data"], directory), report);
+    assert_eq!(standard_output(&["report", "-d", "data"], directory), report);
     assert_eq!(written().unwrap(), first);
     // Another grain makes paths anew, of the same messages.
-    let hosts = out(&["report", "-d", "data", "--node", "host"], directory);
+    let hosts = standard_output(&["report", "-d", "data", "--node", "host"], directory);
     assert!(hosts.contains("web-host → cart-host GetCart"), "{hosts}");
     let page = fs::read_to_string(directory.join("data/report.html")).unwrap();
     assert!(page.len() > 10_000);
@@ -117,14 +117,14 @@ fn a_report_of_spans_is_one_like_any_other() {
 
 #[test]
 fn exports_of_spans_have_their_operations() {
-    let directory = imported();
+    let directory = imported_spans();
     let directory = directory.path();
-    let export = |what: &str| out(&["export", what, "-d", "data"], directory);
+    let export = |what: &str| standard_output(&["export", what, "-d", "data"], directory);
     assert!(export("folded").contains("web GET /cart;cart GetCart"));
     assert!(export("mermaid").contains("GetCart"));
     assert!(export("dot").contains("GetCart"));
     for what in ["otlp", "perfetto", "chrome"] {
-        let output = run(&["export", what, "-d", "data"], directory);
+        let output = run_sockcap(&["export", what, "-d", "data"], directory);
         assert!(output.status.success());
         assert!(output.stdout.windows(7).any(|bytes| bytes == b"GetCart"), "{what}");
     }
@@ -139,123 +139,129 @@ fn exports_of_spans_have_their_operations() {
 fn requests_of_paths_are_made_of_the_analysis() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    out(&["synth", "multi-tier", "--instances", "5"], directory);
-    let requests = out(&["export", "requests"], directory);
-    let paths = out(&["export", "paths"], directory);
+    standard_output(&["synth", "multi-tier", "--instances", "5"], directory);
+    let requests = standard_output(&["export", "requests"], directory);
+    let paths = standard_output(&["export", "paths"], directory);
     let roots = paths.lines().skip(1).filter(|line| line.split(',').nth(3) == Some("0")).count();
     assert_eq!(requests.lines().count(), 1 + roots);
     let written = || fs::metadata(directory.join("sockcap.data/steps.parquet")).unwrap().modified();
     let first = written().unwrap();
-    out(&["export", "steps"], directory);
+    standard_output(&["export", "steps"], directory);
     assert_eq!(written().unwrap(), first, "they are made once");
-    out(&["analyze", "--node", "host"], directory);
-    out(&["export", "steps"], directory);
+    standard_output(&["analyze", "--node", "host"], directory);
+    standard_output(&["export", "steps"], directory);
     assert_ne!(written().unwrap(), first, "and again of another analysis");
 }
 
 /// The spans of `otlp()` in a second file, a day later and with another operation.
 fn more_spans() -> String {
-    otlp().replace("\"17000", "\"17001").replace("render", "sort")
+    otlp_spans().replace("\"17000", "\"17001").replace("render", "sort")
 }
 
 /// What `sockcap contexts` says of `data`, as JSON.
-fn contexts(directory: &Path) -> serde_json::Value {
-    serde_json::from_str(&out(&["contexts", "-d", "data", "--json"], directory)).unwrap()
+fn contexts_json(directory: &Path) -> serde_json::Value {
+    serde_json::from_str(&standard_output(&["contexts", "-d", "data", "--json"], directory))
+        .unwrap()
 }
 
 #[test]
 fn contexts_of_spans_need_no_messages() {
-    let directory = imported();
+    let directory = imported_spans();
     let directory = directory.path();
     let spans = directory.join("data/spans");
     let totals = |profile: &serde_json::Value| {
         ["requests", "steps", "operations"].map(|name| profile["totals"][name].as_u64().unwrap())
     };
-    assert_eq!(totals(&contexts(directory)), [20, 60, 3]);
+    assert_eq!(totals(&contexts_json(directory)), [20, 60, 3]);
     assert!(spans.join("steps.parquet").exists() && !spans.join("messages.parquet").exists());
     // Report makes the rest, whatever was there before.
-    let report = || out(&["report", "-d", "data"], directory);
+    let report = || standard_output(&["report", "-d", "data"], directory);
     assert!(report().contains("60 steps of 20 requests"));
-    assert_eq!(totals(&contexts(directory)), [20, 60, 3]);
+    assert_eq!(totals(&contexts_json(directory)), [20, 60, 3]);
 
     // What a new import brings is in both, contexts first.
     fs::write(directory.join("more.jsonl"), more_spans()).unwrap();
-    out(&["import", "otlp", "more.jsonl", "-d", "data"], directory);
-    assert_eq!(totals(&contexts(directory)), [40, 120, 4]);
+    standard_output(&["import", "otlp", "more.jsonl", "-d", "data"], directory);
+    assert_eq!(totals(&contexts_json(directory)), [40, 120, 4]);
     let both = report();
     assert!(both.contains("120 steps of 40 requests") && both.contains("web → web sort"), "{both}");
     let written = || fs::metadata(spans.join("steps.parquet")).unwrap().modified().unwrap();
     let first = written();
-    assert_eq!(totals(&contexts(directory)), [40, 120, 4]);
+    assert_eq!(totals(&contexts_json(directory)), [40, 120, 4]);
     assert_eq!(written(), first, "they are put together once");
 
     // And without it again, report first.
     fs::remove_dir_all(spans.join("imports/more")).unwrap();
     let one = report();
     assert!(one.contains("60 steps of 20 requests") && !one.contains("web → web sort"), "{one}");
-    assert_eq!(totals(&contexts(directory)), [20, 60, 3]);
+    assert_eq!(totals(&contexts_json(directory)), [20, 60, 3]);
 }
 
 #[test]
 fn of_a_directory_with_both_the_user_chooses() {
-    let directory = imported();
+    let directory = imported_spans();
     let directory = directory.path();
-    out(&["synth", "multi-tier", "--instances", "5", "-d", "data"], directory);
-    let messages = out(&["report", "-d", "data"], directory);
+    standard_output(&["synth", "multi-tier", "--instances", "5", "-d", "data"], directory);
+    let messages = standard_output(&["report", "-d", "data"], directory);
     assert!(messages.contains("400 messages"), "{messages}");
     assert!(messages.contains("messages are shown; --source spans shows the spans"), "{messages}");
-    let spans = out(&["report", "-d", "data", "--source", "spans"], directory);
+    let spans = standard_output(&["report", "-d", "data", "--source", "spans"], directory);
     assert!(spans.contains("60 steps of 20 requests"), "{spans}");
     assert!(spans.contains("spans are shown; --source messages shows the messages"), "{spans}");
-    let info = out(&["info", "-d", "data"], directory);
+    let info = standard_output(&["info", "-d", "data"], directory);
     for line in
         ["messages are shown", "imported multi-tier: 400 messages", "spans traces: 60 steps"]
     {
         assert!(info.contains(line), "{line:?} is not in\n{info}");
     }
-    let json = out(&["info", "-d", "data", "--source", "spans", "--json"], directory);
+    let json = standard_output(&["info", "-d", "data", "--source", "spans", "--json"], directory);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(
         (&json["source"], &json["spans"]["imports"][0]["steps"]),
         (&json!("spans"), &json!(60))
     );
-    let report = out(&["report", "-d", "data", "--source", "spans", "--json"], directory);
+    let report =
+        standard_output(&["report", "-d", "data", "--source", "spans", "--json"], directory);
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     assert_eq!((&report["requests"], &report["steps"]), (&json!(20), &json!(60)));
-    let exported =
-        |source: &str| out(&["export", "patterns", "-d", "data", "--source", source], directory);
+    let exported = |source: &str| {
+        standard_output(&["export", "patterns", "-d", "data", "--source", source], directory)
+    };
     assert!(exported("spans").contains("GetCart") && !exported("messages").contains("GetCart"));
 }
 
 #[test]
 fn what_is_not_there_or_known_already_is_refused() {
-    let directory = imported();
+    let directory = imported_spans();
     let directory = directory.path();
-    let said = refused(&["report", "-d", "data", "--source", "messages"], 1, directory);
+    let said = refusal_text(&["report", "-d", "data", "--source", "messages"], 1, directory);
     assert!(said.contains("no messages here") && said.contains("--source spans"), "{said}");
-    out(&["synth", "multi-tier", "--instances", "5", "-d", "made"], directory);
-    let said = refused(&["report", "-d", "made", "--source", "spans"], 1, directory);
+    standard_output(&["synth", "multi-tier", "--instances", "5", "-d", "made"], directory);
+    let said = refusal_text(&["report", "-d", "made", "--source", "spans"], 1, directory);
     assert!(said.contains("sockcap import otlp"), "{said}");
     for data in ["data", "data/spans"] {
-        let said = refused(&["analyze", "-d", data, "--algorithm", "nesting"], 1, directory);
+        let said = refusal_text(&["analyze", "-d", data, "--algorithm", "nesting"], 1, directory);
         assert!(said.contains("nothing is inferred") && said.contains("--algorithm"), "{said}");
     }
     // A report is not in the way of what a configuration file says, and says so.
-    let output = run(&["report", "-d", "data", "--algorithm", "nesting"], directory);
+    let output = run_sockcap(&["report", "-d", "data", "--algorithm", "nesting"], directory);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && said.contains("--algorithm is for messages"), "{said}");
-    let analyzed = run(&["analyze", "-d", "data"], directory);
+    let analyzed = run_sockcap(&["analyze", "-d", "data"], directory);
     let said = String::from_utf8(analyzed.stderr).unwrap();
     assert!(said.contains("1 path pattern in 20 instances (20.0 expected), by spans"), "{said}");
     // The directory of spans is a data directory of its own.
-    assert!(out(&["report", "-d", "data/spans"], directory).contains("60 steps of 20 requests"));
+    assert!(
+        standard_output(&["report", "-d", "data/spans"], directory)
+            .contains("60 steps of 20 requests")
+    );
 }
 
 #[test]
 fn names_of_the_user_are_those_of_spans_too() {
-    let directory = imported();
+    let directory = imported_spans();
     let directory = directory.path();
     fs::write(directory.join("data/aliases"), "command cart = basket\n").unwrap();
-    let report = out(&["report", "-d", "data"], directory);
+    let report = standard_output(&["report", "-d", "data"], directory);
     assert!(report.contains("web → basket GetCart"), "{report}");
 }

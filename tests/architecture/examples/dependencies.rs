@@ -5,16 +5,16 @@
 
 use std::path::Path;
 
-fn main() -> Result<(), architecture::Error> {
+fn main() -> Result<(), architecture::SourceError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let verbose = arguments.iter().any(|argument| argument == "-v");
     for src in arguments.iter().filter(|argument| *argument != "-v") {
-        let sources = architecture::Crate::read(Path::new(src))?;
-        let dependencies = sources.dependencies();
+        let sources = architecture::CrateSources::read_crate(Path::new(src))?;
+        let dependencies = sources.module_dependencies();
         let mut pairs: Vec<_> =
             dependencies.iter().map(|dependency| (&dependency.from, &dependency.to)).collect();
         pairs.dedup();
-        let (files, folders) = (sources.cycles(), sources.folder_cycles());
+        let (files, folders) = (sources.file_cycles(), sources.folder_cycles());
         let sizes = |cycles: &[Vec<Vec<String>>]| {
             cycles.iter().map(|cycle| cycle.len().to_string()).collect::<Vec<_>>().join(" ")
         };

@@ -2,24 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::source::Crate;
+use crate::source::CrateSources;
 
 /// A node of the graph of modules: its path from the crate's root.
-type Path = Vec<String>;
+type ModulePath = Vec<String>;
 
-impl Crate {
+impl CrateSources {
     /// All cycles of files.
-    pub fn cycles(&self) -> Vec<Vec<Path>> {
-        let dependencies =
-            self.dependencies().into_iter().map(|dependency| (dependency.from, dependency.to));
-        cycles(dependencies.collect())
+    pub fn file_cycles(&self) -> Vec<Vec<ModulePath>> {
+        let dependencies = self
+            .module_dependencies()
+            .into_iter()
+            .map(|dependency| (dependency.from, dependency.to));
+        find_cycles(dependencies.collect())
     }
 
     /// Cycles of folders: in each folder, its modules with all that is inside them are taken as one
     /// each. A folder's own file is not one of its modules.
-    pub fn folder_cycles(&self) -> Vec<Vec<Path>> {
-        let mut folders: BTreeSet<(Path, Path)> = BTreeSet::new();
-        for dependency in self.dependencies() {
+    pub fn folder_cycles(&self) -> Vec<Vec<ModulePath>> {
+        let mut folders: BTreeSet<(ModulePath, ModulePath)> = BTreeSet::new();
+        for dependency in self.module_dependencies() {
             let shared = dependency
                 .from
                 .iter()
@@ -33,18 +35,18 @@ impl Crate {
                 ));
             }
         }
-        cycles(folders)
+        find_cycles(folders)
     }
 }
 
 /// Groups of more than one node that reach each other.
-fn cycles(dependencies: BTreeSet<(Path, Path)>) -> Vec<Vec<Path>> {
-    let mut next: BTreeMap<&Path, Vec<&Path>> = BTreeMap::new();
+fn find_cycles(dependencies: BTreeSet<(ModulePath, ModulePath)>) -> Vec<Vec<ModulePath>> {
+    let mut next: BTreeMap<&ModulePath, Vec<&ModulePath>> = BTreeMap::new();
     for (from, to) in &dependencies {
         next.entry(from).or_default().push(to);
     }
-    let reached = |from: &Path| {
-        let mut seen: BTreeSet<Path> = BTreeSet::new();
+    let reached = |from: &ModulePath| {
+        let mut seen: BTreeSet<ModulePath> = BTreeSet::new();
         let mut open = vec![from];
         while let Some(node) = open.pop() {
             for to in next.get(node).into_iter().flatten() {
@@ -55,10 +57,11 @@ fn cycles(dependencies: BTreeSet<(Path, Path)>) -> Vec<Vec<Path>> {
         }
         seen
     };
-    let nodes: BTreeSet<&Path> = dependencies.iter().flat_map(|(from, to)| [from, to]).collect();
-    let reached: BTreeMap<&Path, BTreeSet<Path>> =
+    let nodes: BTreeSet<&ModulePath> =
+        dependencies.iter().flat_map(|(from, to)| [from, to]).collect();
+    let reached: BTreeMap<&ModulePath, BTreeSet<ModulePath>> =
         nodes.iter().map(|node| (*node, reached(node))).collect();
-    let mut found: BTreeSet<Vec<Path>> = BTreeSet::new();
+    let mut found: BTreeSet<Vec<ModulePath>> = BTreeSet::new();
     for (node, seen) in &reached {
         if seen.contains(*node) {
             let cycle = seen.iter().filter(|other| reached[other].contains(*node)).cloned();

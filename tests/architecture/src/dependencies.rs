@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::source::Crate;
+use crate::source::CrateSources;
 
 /// One module uses something that another defines.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Dependency {
+pub struct ModuleDependency {
     /// Path of the module that uses.
     pub from: Vec<String>,
     /// Path of the module that is used.
@@ -18,16 +18,16 @@ pub struct Dependency {
 /// Maximum number of re-exports between a name and its definition.
 const RE_EXPORTS: usize = 16;
 
-impl Crate {
+impl CrateSources {
     /// All dependencies, one for each name that is used.
-    pub fn dependencies(&self) -> Vec<Dependency> {
+    pub fn module_dependencies(&self) -> Vec<ModuleDependency> {
         let mut dependencies = BTreeSet::new();
         for (from, module) in &self.modules {
             for path in &module.used {
-                if let Some((to, name)) = self.definition(path, RE_EXPORTS)
+                if let Some((to, name)) = self.find_definition(path, RE_EXPORTS)
                     && to != *from
                 {
-                    dependencies.insert(Dependency { from: from.clone(), to, name });
+                    dependencies.insert(ModuleDependency { from: from.clone(), to, name });
                 }
             }
         }
@@ -36,7 +36,7 @@ impl Crate {
 
     /// The module that defines what `path` names, and the name there; none for a module itself and
     /// for what other crates define.
-    fn definition(&self, path: &[String], left: usize) -> Option<(Vec<String>, String)> {
+    fn find_definition(&self, path: &[String], left: usize) -> Option<(Vec<String>, String)> {
         let depth =
             (0..=path.len()).rev().find(|depth| self.modules.contains_key(&path[..*depth]))?;
         let (at, rest) = path.split_at(depth);
@@ -49,12 +49,12 @@ impl Crate {
         if let Some(stands_for) = module.names.get(name) {
             let mut path = stands_for.clone();
             path.extend_from_slice(after);
-            return self.definition(&path, left);
+            return self.find_definition(&path, left);
         }
         module.globs.iter().find_map(|glob| {
             let mut path = glob.clone();
             path.extend_from_slice(rest);
-            self.definition(&path, left)
+            self.find_definition(&path, left)
         })
     }
 }

@@ -7,5 +7,5 @@ mod reading;
 mod source;
 pub mod workspace;
 
-pub use dependencies::Dependency;
-pub use source::{Crate, Error, Module};
+pub use dependencies::ModuleDependency;
+pub use source::{CrateSources, SourceError, SourceModule};

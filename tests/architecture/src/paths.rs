@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use syn::visit::{self, Visit};
 use syn::{Item, ItemUse, Macro};
 
-use crate::source::{Module, is_test};
+use crate::source::{SourceModule, is_test};
 
 /// The path from the crate's root that `segments` name in the module `at`; none when they begin
 /// with a name and not with `crate`, `self` or `super`.
-pub(crate) fn absolute(at: &[String], segments: &[String]) -> Option<Vec<String>> {
+pub(crate) fn absolute_path(at: &[String], segments: &[String]) -> Option<Vec<String>> {
     let mut base = at.to_vec();
     let mut rest = segments;
     match rest.first()?.as_str() {
@@ -32,29 +32,29 @@ pub(crate) fn absolute(at: &[String], segments: &[String]) -> Option<Vec<String>
 }
 
 /// What the items of the module `at` use. Its own modules are `children`.
-pub(crate) fn used(
+pub(crate) fn used_paths(
     at: &[String],
-    module: &Module,
+    module: &SourceModule,
     items: &[Item],
     children: &[(String, Option<String>)],
 ) -> BTreeSet<Vec<String>> {
-    let mut finder = Finder { at, module, children, used: BTreeSet::new() };
+    let mut finder = PathFinder { at, module, children, used: BTreeSet::new() };
     for item in items {
         finder.visit_item(item);
     }
     finder.used
 }
 
-struct Finder<'a> {
+struct PathFinder<'a> {
     at: &'a [String],
-    module: &'a Module,
+    module: &'a SourceModule,
     children: &'a [(String, Option<String>)],
     used: BTreeSet<Vec<String>>,
 }
 
-impl Finder<'_> {
-    fn note(&mut self, segments: &[String]) {
-        if let Some(path) = absolute(self.at, segments) {
+impl PathFinder<'_> {
+    fn note_path(&mut self, segments: &[String]) {
+        if let Some(path) = absolute_path(self.at, segments) {
             self.used.insert(path);
             return;
         }
@@ -71,29 +71,29 @@ impl Finder<'_> {
     }
 
     /// Notes the paths in a macro's tokens, which are not parsed as code.
-    fn tokens(&mut self, text: &str) {
+    fn note_tokens(&mut self, text: &str) {
         let mut segments: Vec<String> = Vec::new();
         let mut joined = false;
-        for word in text.split_whitespace().flat_map(split) {
+        for word in text.split_whitespace().flat_map(split_word) {
             if word == "::" {
                 joined = true;
             } else if word.chars().all(|letter| letter.is_alphanumeric() || letter == '_') {
                 if !joined {
-                    self.note(&std::mem::take(&mut segments));
+                    self.note_path(&std::mem::take(&mut segments));
                 }
                 segments.push(word.to_owned());
                 joined = false;
             } else {
-                self.note(&std::mem::take(&mut segments));
+                self.note_path(&std::mem::take(&mut segments));
                 joined = false;
             }
         }
-        self.note(&segments);
+        self.note_path(&segments);
     }
 }
 
 /// The names and the marks between them in `word`.
-fn split(word: &str) -> Vec<&str> {
+fn split_word(word: &str) -> Vec<&str> {
     let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut parts = Vec::new();
     let mut rest = word;
@@ -111,7 +111,7 @@ fn split(word: &str) -> Vec<&str> {
     parts
 }
 
-impl<'ast> Visit<'ast> for Finder<'_> {
+impl<'ast> Visit<'ast> for PathFinder<'_> {
     fn visit_item(&mut self, item: &'ast Item) {
         let attributes = match item {
             Item::Mod(item) => &item.attrs,
@@ -140,12 +140,12 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Vec<String> =
             path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        self.note(&segments);
+        self.note_path(&segments);
         visit::visit_path(self, path);
     }
 
     fn visit_macro(&mut self, item: &'ast Macro) {
-        self.tokens(&item.tokens.to_string());
+        self.note_tokens(&item.tokens.to_string());
         visit::visit_macro(self, item);
     }
 }

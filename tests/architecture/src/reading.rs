@@ -5,31 +5,36 @@ use std::path::{Path, PathBuf};
 use syn::{Attribute, Item, ItemMod, UseTree, Visibility};
 
 use crate::paths;
-use crate::source::{Crate, Error, Module, is_test};
+use crate::source::{CrateSources, SourceError, SourceModule, is_test};
 
-impl Crate {
+impl CrateSources {
     /// Reads the modules of the crate whose sources are in `src`.
     ///
     /// # Errors
     /// When a file is missing or cannot be parsed.
-    pub fn read(src: &Path) -> Result<Crate, Error> {
+    pub fn read_crate(src: &Path) -> Result<CrateSources, SourceError> {
         let root = ["lib.rs", "main.rs"].map(|name| src.join(name));
         let [library, program] = root;
         let file = if library.exists() { library } else { program };
-        let mut sources = Crate::default();
-        sources.module(Vec::new(), file, src.to_owned())?;
+        let mut sources = CrateSources::default();
+        sources.read_module(Vec::new(), file, src.to_owned())?;
         Ok(sources)
     }
 
     /// Reads the module `path`, which is in `file` and whose own modules are in `folder`.
-    fn module(&mut self, path: Vec<String>, file: PathBuf, folder: PathBuf) -> Result<(), Error> {
-        let failed = |what: String| Error { file: file.clone(), what };
+    fn read_module(
+        &mut self,
+        path: Vec<String>,
+        file: PathBuf,
+        folder: PathBuf,
+    ) -> Result<(), SourceError> {
+        let failed = |what: String| SourceError { file: file.clone(), what };
         let text = std::fs::read_to_string(&file).map_err(|error| failed(error.to_string()))?;
         let parsed = syn::parse_file(&text).map_err(|error| failed(error.to_string()))?;
-        let mut module = Module { file: file.clone(), ..Module::default() };
+        let mut module = SourceModule { file: file.clone(), ..SourceModule::default() };
         let mut children = Vec::new();
-        module.items(&path, &parsed.items, &mut children);
-        module.used.extend(paths::used(&path, &module, &parsed.items, &children));
+        module.note_items(&path, &parsed.items, &mut children);
+        module.used.extend(paths::used_paths(&path, &module, &parsed.items, &children));
         self.modules.insert(path.clone(), module);
         for (name, at) in children {
             let below = folder.join(&name);
@@ -40,16 +45,16 @@ impl Crate {
             let file = if found.exists() { found } else { below.join("mod.rs") };
             let mut child = path.clone();
             child.push(name);
-            self.module(child, file, below)?;
+            self.read_module(child, file, below)?;
         }
         Ok(())
     }
 }
 
-impl Module {
+impl SourceModule {
     /// Notes what `items` of the module `path` define and import, and the modules that are files
     /// of their own, with the file that a `path` attribute names.
-    fn items(
+    fn note_items(
         &mut self,
         path: &[String],
         items: &[Item],
@@ -59,26 +64,26 @@ impl Module {
             match item {
                 Item::Mod(inner) if is_test(&inner.attrs) => {}
                 Item::Mod(ItemMod { content: None, ident, attrs, .. }) => {
-                    children.push((ident.to_string(), file_of(attrs)));
+                    children.push((ident.to_string(), path_attribute(attrs)));
                 }
                 Item::Mod(ItemMod { content: Some((_, inner)), .. }) => {
-                    self.items(path, inner, children);
+                    self.note_items(path, inner, children);
                 }
                 Item::Use(tree) if !is_test(&tree.attrs) => {
                     let re_export = !matches!(tree.vis, Visibility::Inherited);
-                    self.import(path, &mut Vec::new(), &tree.tree, re_export);
+                    self.add_import(path, &mut Vec::new(), &tree.tree, re_export);
                 }
-                Item::Const(item) => self.define(&item.ident),
-                Item::Enum(item) => self.define(&item.ident),
-                Item::Fn(item) => self.define(&item.sig.ident),
-                Item::Static(item) => self.define(&item.ident),
-                Item::Struct(item) => self.define(&item.ident),
-                Item::Trait(item) => self.define(&item.ident),
-                Item::Type(item) => self.define(&item.ident),
-                Item::Union(item) => self.define(&item.ident),
+                Item::Const(item) => self.add_definition(&item.ident),
+                Item::Enum(item) => self.add_definition(&item.ident),
+                Item::Fn(item) => self.add_definition(&item.sig.ident),
+                Item::Static(item) => self.add_definition(&item.ident),
+                Item::Struct(item) => self.add_definition(&item.ident),
+                Item::Trait(item) => self.add_definition(&item.ident),
+                Item::Type(item) => self.add_definition(&item.ident),
+                Item::Union(item) => self.add_definition(&item.ident),
                 Item::Macro(item) => {
                     if let Some(name) = &item.ident {
-                        self.define(name);
+                        self.add_definition(name);
                     }
                 }
                 _ => {}
@@ -86,12 +91,12 @@ impl Module {
         }
     }
 
-    fn define(&mut self, name: &syn::Ident) {
+    fn add_definition(&mut self, name: &syn::Ident) {
         self.items.insert(name.to_string());
     }
 
     /// Notes the names of an import in the module `path`, whose first segments are in `before`.
-    fn import(
+    fn add_import(
         &mut self,
         path: &[String],
         before: &mut Vec<String>,
@@ -101,24 +106,28 @@ impl Module {
         match tree {
             UseTree::Path(part) => {
                 before.push(part.ident.to_string());
-                self.import(path, before, &part.tree, re_export);
+                self.add_import(path, before, &part.tree, re_export);
                 before.pop();
             }
             UseTree::Group(group) => {
                 for tree in &group.items {
-                    self.import(path, before, tree, re_export);
+                    self.add_import(path, before, tree, re_export);
                 }
             }
-            UseTree::Name(name) => self.name(path, before, &name.ident, &name.ident, re_export),
-            UseTree::Rename(name) => self.name(path, before, &name.ident, &name.rename, re_export),
+            UseTree::Name(name) => {
+                self.add_imported_name(path, before, &name.ident, &name.ident, re_export)
+            }
+            UseTree::Rename(name) => {
+                self.add_imported_name(path, before, &name.ident, &name.rename, re_export)
+            }
             UseTree::Glob(_) => {
                 let own = || [path, before].concat();
-                self.globs.push(paths::absolute(path, before).unwrap_or_else(own));
+                self.globs.push(paths::absolute_path(path, before).unwrap_or_else(own));
             }
         }
     }
 
-    fn name(
+    fn add_imported_name(
         &mut self,
         path: &[String],
         before: &[String],
@@ -137,7 +146,7 @@ impl Module {
         };
         // A path that begins with none of `crate`, `self` and `super` may begin with a module of
         // this file's own folder. Where it is of another crate it leads nowhere.
-        let from = paths::absolute(path, &whole).unwrap_or_else(|| [path, &whole].concat());
+        let from = paths::absolute_path(path, &whole).unwrap_or_else(|| [path, &whole].concat());
         if !re_export {
             self.used.insert(from.clone());
         }
@@ -146,7 +155,7 @@ impl Module {
 }
 
 /// The file that a `path` attribute names.
-fn file_of(attributes: &[Attribute]) -> Option<String> {
+fn path_attribute(attributes: &[Attribute]) -> Option<String> {
     let named = attributes.iter().find(|attribute| attribute.path().is_ident("path"))?;
     let syn::Meta::NameValue(pair) = &named.meta else { return None };
     let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = &pair.value else {

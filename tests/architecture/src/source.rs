@@ -7,24 +7,24 @@ use syn::Attribute;
 
 /// Why the sources of a crate could not be read: the file, and what is wrong with it.
 #[derive(Debug)]
-pub struct Error {
+pub struct SourceError {
     /// The file that is missing or cannot be parsed.
     pub file: PathBuf,
     /// What the system or the parser said.
     pub what: String,
 }
 
-impl std::fmt::Display for Error {
+impl std::fmt::Display for SourceError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.file.display(), self.what)
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for SourceError {}
 
 /// A module: one file of a crate, with the modules that are written inside it.
 #[derive(Debug, Default)]
-pub struct Module {
+pub struct SourceModule {
     /// Its file.
     pub file: PathBuf,
     /// Names that it defines.
@@ -39,9 +39,9 @@ pub struct Module {
 
 /// The modules of a crate, by their path from the crate's root, which itself is the empty path.
 #[derive(Debug, Default)]
-pub struct Crate {
+pub struct CrateSources {
     /// The modules.
-    pub modules: BTreeMap<Vec<String>, Module>,
+    pub modules: BTreeMap<Vec<String>, SourceModule>,
 }
 
 /// Whether an item is compiled for tests only.

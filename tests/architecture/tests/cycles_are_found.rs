@@ -5,10 +5,10 @@
 use std::fs;
 use std::path::Path;
 
-use architecture::Crate;
+use architecture::CrateSources;
 
 /// Reads a crate of the files `(name, text)`.
-fn made(files: &[(&str, &str)]) -> Crate {
+fn read_sources(files: &[(&str, &str)]) -> CrateSources {
     let name = std::thread::current().name().unwrap_or("made").replace("::", "-");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -17,11 +17,11 @@ fn made(files: &[(&str, &str)]) -> Crate {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
     }
-    Crate::read(&folder).unwrap()
+    CrateSources::read_crate(&folder).unwrap()
 }
 
-fn dependencies(sources: &Crate) -> Vec<String> {
-    let dependencies = sources.dependencies().into_iter();
+fn dependency_lines(sources: &CrateSources) -> Vec<String> {
+    let dependencies = sources.module_dependencies().into_iter();
     dependencies
         .map(|dependency| format!("{}->{}", dependency.from.join("::"), dependency.to.join("::")))
         .collect()
@@ -29,20 +29,20 @@ fn dependencies(sources: &Crate) -> Vec<String> {
 
 #[test]
 fn an_import_a_path_and_a_macro_are_uses() {
-    let sources = made(&[
+    let sources = read_sources(&[
         ("lib.rs", "mod a; mod b; mod c; mod d;"),
         ("a.rs", "use crate::b::B; pub struct A(B);"),
         ("b.rs", "pub struct B; pub fn f() -> crate::c::C { crate::c::C }"),
         ("c.rs", "pub struct C; pub fn g() { println!(\"{}\", crate::d::D) }"),
         ("d.rs", "pub const D: u8 = 0;"),
     ]);
-    assert_eq!(dependencies(&sources), ["a->b", "b->c", "c->d"]);
-    assert!(sources.cycles().is_empty());
+    assert_eq!(dependency_lines(&sources), ["a->b", "b->c", "c->d"]);
+    assert!(sources.file_cycles().is_empty());
 }
 
 #[test]
 fn a_dependency_goes_through_re_exports_to_the_definition() {
-    let sources = made(&[
+    let sources = read_sources(&[
         ("lib.rs", "mod room; mod user; pub use room::Inner;"),
         ("room.rs", "mod inner; pub use inner::*;"),
         ("room/inner.rs", "pub struct Inner;"),
@@ -51,33 +51,33 @@ fn a_dependency_goes_through_re_exports_to_the_definition() {
             "use crate::Inner; use crate::room; pub fn f(_: Inner) -> room::Inner { todo!() }",
         ),
     ]);
-    assert_eq!(dependencies(&sources), ["user->room::inner"]);
+    assert_eq!(dependency_lines(&sources), ["user->room::inner"]);
 }
 
 #[test]
 fn what_only_tests_use_is_no_dependency() {
-    let sources = made(&[
+    let sources = read_sources(&[
         ("lib.rs", "mod a; mod b;"),
         ("a.rs", "pub struct A; #[cfg(test)] mod tests { use crate::b::B; }"),
         ("b.rs", "use crate::a::A; pub struct B(A);"),
     ]);
-    assert_eq!(dependencies(&sources), ["b->a"]);
+    assert_eq!(dependency_lines(&sources), ["b->a"]);
 }
 
 #[test]
 fn a_file_and_what_is_in_its_folder_can_make_a_cycle() {
-    let sources = made(&[
+    let sources = read_sources(&[
         ("lib.rs", "mod room;"),
         ("room.rs", "mod inner; pub struct Shared; pub fn f() { inner::g() }"),
         ("room/inner.rs", "use super::Shared; pub fn g() -> Shared { Shared }"),
     ]);
-    assert_eq!(sources.cycles().len(), 1);
+    assert_eq!(sources.file_cycles().len(), 1);
     assert!(sources.folder_cycles().is_empty());
 }
 
 #[test]
 fn folders_can_make_a_cycle_though_no_files_do() {
-    let sources = made(&[
+    let sources = read_sources(&[
         ("lib.rs", "mod one; mod two;"),
         ("one.rs", "pub mod a; pub mod b;"),
         ("one/a.rs", "use crate::two::c::C; pub struct A(C);"),
@@ -86,6 +86,6 @@ fn folders_can_make_a_cycle_though_no_files_do() {
         ("two/c.rs", "pub struct C;"),
         ("two/d.rs", "use crate::one::b::B; pub struct D(B);"),
     ]);
-    assert!(sources.cycles().is_empty());
+    assert!(sources.file_cycles().is_empty());
     assert_eq!(sources.folder_cycles(), [vec![vec!["one".to_owned()], vec!["two".to_owned()]]]);
 }

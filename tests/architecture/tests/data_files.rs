@@ -51,23 +51,27 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("collector/src/keys/", "keys, in a directory of their own that only its owner may write to"),
     ("collector/src/collect.rs", "/dev/urandom"),
     ("collector/src/collect/store.rs", "a descriptor that `DataPath` opened"),
-    ("crates/importers/src/events/ctf/mend.rs", "a trace that the user named, and a copy of it"),
+    ("crates/importers/src/events/ctf/repair.rs", "a trace that the user named, and a copy of it"),
     ("crates/importers/src/events/ctf/streams.rs", "a trace that the user named"),
-    ("crates/importers/src/reading.rs", "a file that the user named"),
+    ("crates/importers/src/import_input.rs", "a file that the user named"),
     ("crates/importers/src/spans/kieker/", "a folder that the user named"),
     ("crates/importers/src/strace/lines.rs", "files that the user named"),
     ("crates/injector/", "programs, what /proc tells of processes, and a folder of surveys"),
     ("crates/out-of-core/", "temporary files, which have no name"),
     ("reconcile/src/write/call_ids.rs", "a temporary file, which has no name"),
     ("crates/socket-log/src/switches/write.rs", "a descriptor that `DataPath` opened"),
-    ("sockcap/src/arguments/offers.rs", "the directories of PATH"),
-    ("sockcap/src/arguments/to.rs", "the directories that the user named, which are compared"),
+    ("sockcap/src/arguments/completion_candidates.rs", "the directories of PATH"),
+    (
+        "sockcap/src/arguments/destination.rs",
+        "the directories that the user named, which are compared",
+    ),
     ("sockcap/src/commands/man.rs", "a directory that the user named"),
     ("sockcap/src/commands/record/attach.rs", "processes in /proc"),
     ("sockcap/src/commands/record/folders.rs", "by descriptors, as `DataPath`, with exact rights"),
     ("sockcap/src/commands/record/injection.rs", "the library, and a folder in /tmp"),
+    ("sockcap/src/commands/record/unix_peers.rs", "processes and namespaces in /proc"),
     ("sockcap/src/commands/requests/follow.rs", "a file that the user named"),
-    ("sockcap/src/commands/requests/given.rs", "a schema that the user named"),
+    ("sockcap/src/commands/requests/request_input.rs", "a schema that the user named"),
     ("sockcap/src/commands/synth.rs", "a configuration that the user named"),
     ("sockcap/src/commands/view/redirect.rs", "a new file in a new directory, which go at the end"),
     ("sockcap/src/commands/view/token.rs", "/dev/urandom"),
@@ -121,7 +125,7 @@ fn is_aside(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let is_folder = |folder: &str| file.components().any(|part| part.as_os_str() == folder);
     name.ends_with("tests.rs")
-        || ["build.rs", "fuzz.rs", "fixture.rs", "through.rs", "damaged_logs.rs"]
+        || ["build.rs", "fuzz.rs", "fixture.rs", "round_trip.rs", "damaged_logs.rs"]
             .contains(&name.as_ref())
         || name == "damaged_files.rs"
         || is_folder("tests")
@@ -130,15 +134,15 @@ fn is_aside(file: &Path) -> bool {
 
 #[test]
 fn only_what_is_elsewhere_is_opened_by_name() {
-    let root = workspace::root();
+    let root = workspace::workspace_root();
     let (mut wrong, mut used) = (Vec::new(), vec![false; ELSEWHERE.len()]);
-    for file in workspace::files(&root, "rs") {
+    for file in workspace::list_files(&root, "rs") {
         let below = file.strip_prefix(&root).unwrap_or(&file);
         let path = below.to_string_lossy();
         if is_aside(below) || NO_COMMANDS.iter().any(|aside| path.starts_with(aside)) {
             continue;
         }
-        let found = by_name(&workspace::read(&file).unwrap())
+        let found = by_name(&workspace::read_text(&file).unwrap())
             .iter()
             .map(|(number, line)| format!("{path}:{number}: {line}"))
             .collect::<Vec<_>>();

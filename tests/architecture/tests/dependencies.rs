@@ -1,6 +1,6 @@
 //! Dependencies point one way: among the modules of each crate, and among the crates.
 
-use architecture::{Crate, workspace};
+use architecture::{CrateSources, workspace};
 
 /// The crates by layers. A crate may need only crates of the layers below its own.
 const LAYERS: &[&[&str]] = &[
@@ -26,9 +26,9 @@ const LAYERS: &[&[&str]] = &[
 #[test]
 fn no_crate_has_a_cycle_of_modules() {
     let mut wrong = Vec::new();
-    for member in workspace::members().unwrap() {
-        let sources = Crate::read(&member.folder.join("src")).unwrap();
-        let cycles = [sources.cycles(), sources.folder_cycles()].concat();
+    for member in workspace::workspace_members().unwrap() {
+        let sources = CrateSources::read_crate(&member.folder.join("src")).unwrap();
+        let cycles = [sources.file_cycles(), sources.folder_cycles()].concat();
         if !cycles.is_empty() {
             wrong.push(format!("{}: {cycles:?}", member.name));
         }
@@ -45,7 +45,7 @@ fn no_crate_has_a_cycle_of_modules() {
 fn crates_need_only_crates_of_the_layers_below() {
     let layer = |name: &str| LAYERS.iter().position(|layer| layer.contains(&name));
     let mut wrong = Vec::new();
-    for member in workspace::members().unwrap() {
+    for member in workspace::workspace_members().unwrap() {
         let Some(own) = layer(&member.name) else {
             wrong.push(format!("{} is in no layer", member.name));
             continue;
@@ -61,7 +61,7 @@ fn crates_need_only_crates_of_the_layers_below() {
 
 #[test]
 fn the_library_and_analysis_know_nothing_of_each_other() {
-    let members = workspace::members().unwrap();
+    let members = workspace::workspace_members().unwrap();
     let needs = |name: &str| {
         let member = members.iter().find(|member| member.name == name).unwrap();
         member.needs.iter().map(String::as_str).collect::<Vec<_>>()

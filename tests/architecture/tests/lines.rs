@@ -8,13 +8,13 @@ use architecture::workspace;
 const COLUMNS: usize = 100;
 
 /// The comments of a source, each with the number of its line.
-fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn comment_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("//"))
 }
 
 /// The prose of a page, each line with its number: not tables, examples, and what has no blank
 /// where it could be broken.
-fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn prose_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut is_example = false;
     text.lines().enumerate().filter(move |(_, line)| {
         let fence = line.trim_start().starts_with("```");
@@ -33,11 +33,11 @@ fn too_long<'a>(file: &Path, lines: impl Iterator<Item = (usize, &'a str)>) -> V
 #[test]
 fn comments_and_pages_fit_100_columns() {
     let mut wrong = Vec::new();
-    for file in workspace::files(&workspace::root(), "rs") {
-        wrong.extend(too_long(&file, comments(&workspace::read(&file).unwrap())));
+    for file in workspace::list_files(&workspace::workspace_root(), "rs") {
+        wrong.extend(too_long(&file, comment_lines(&workspace::read_text(&file).unwrap())));
     }
-    for file in workspace::files(&workspace::root(), "md") {
-        wrong.extend(too_long(&file, prose(&workspace::read(&file).unwrap())));
+    for file in workspace::list_files(&workspace::workspace_root(), "md") {
+        wrong.extend(too_long(&file, prose_lines(&workspace::read_text(&file).unwrap())));
     }
     assert!(wrong.is_empty(), "lines of more than {COLUMNS} columns:\n{}", wrong.join("\n"));
 }
@@ -46,9 +46,9 @@ fn comments_and_pages_fit_100_columns() {
 fn a_long_comment_and_a_long_line_of_a_page_are_found() {
     let long = "word ".repeat(21);
     let source = format!("// {long}\nlet text = \"{long}\";\n");
-    assert_eq!(too_long(Path::new("a.rs"), comments(&source)), ["a.rs:1"]);
+    assert_eq!(too_long(Path::new("a.rs"), comment_lines(&source)), ["a.rs:1"]);
     let page = format!("{long}\n```\n{long}\n```\n| {long} |\n- {long}\n");
-    assert_eq!(too_long(Path::new("a.md"), prose(&page)), ["a.md:1", "a.md:6"]);
+    assert_eq!(too_long(Path::new("a.md"), prose_lines(&page)), ["a.md:1", "a.md:6"]);
 }
 
 /// Words that leave a stranger guessing what is meant. They are looked for in comments and pages.
@@ -63,7 +63,7 @@ const GUESSING: &[&str] = &[
 ];
 
 /// Places where words of [`GUESSING`] are.
-fn guessing<'a>(file: &Path, lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<String> {
+fn guessing_lines<'a>(file: &Path, lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<String> {
     let found = lines.filter_map(|(number, line)| {
         let line = line.to_lowercase();
         let words = GUESSING.iter().find(|words| line.contains(**words))?;
@@ -75,11 +75,11 @@ fn guessing<'a>(file: &Path, lines: impl Iterator<Item = (usize, &'a str)>) -> V
 #[test]
 fn comments_and_pages_can_be_understood_alone() {
     let mut wrong = Vec::new();
-    for file in workspace::files(&workspace::root(), "rs") {
-        wrong.extend(guessing(&file, comments(&workspace::read(&file).unwrap())));
+    for file in workspace::list_files(&workspace::workspace_root(), "rs") {
+        wrong.extend(guessing_lines(&file, comment_lines(&workspace::read_text(&file).unwrap())));
     }
-    for file in workspace::files(&workspace::root(), "md") {
-        wrong.extend(guessing(&file, prose(&workspace::read(&file).unwrap())));
+    for file in workspace::list_files(&workspace::workspace_root(), "md") {
+        wrong.extend(guessing_lines(&file, prose_lines(&workspace::read_text(&file).unwrap())));
     }
     let this = |place: &String| place.contains(file!());
     wrong.retain(|place| !this(place));
@@ -90,7 +90,7 @@ fn comments_and_pages_can_be_understood_alone() {
 const POINTING: &[&str] = &["Those ", "They are"];
 
 /// Places where a doc begins with words of [`POINTING`].
-fn pointing(file: &Path, text: &str) -> Vec<String> {
+fn pointing_docs(file: &Path, text: &str) -> Vec<String> {
     let doc = |line: &str| {
         let line = line.trim_start();
         line.strip_prefix("///").or(line.strip_prefix("//!")).map(|doc| doc.trim().to_owned())
@@ -110,8 +110,8 @@ fn pointing(file: &Path, text: &str) -> Vec<String> {
 #[test]
 fn a_doc_begins_with_what_it_is_about() {
     let mut wrong = Vec::new();
-    for file in workspace::files(&workspace::root(), "rs") {
-        wrong.extend(pointing(&file, &workspace::read(&file).unwrap()));
+    for file in workspace::list_files(&workspace::workspace_root(), "rs") {
+        wrong.extend(pointing_docs(&file, &workspace::read_text(&file).unwrap()));
     }
     assert!(wrong.is_empty(), "say what they are:\n{}", wrong.join("\n"));
 }
@@ -120,14 +120,14 @@ fn a_doc_begins_with_what_it_is_about() {
 fn a_doc_that_only_points_is_found() {
     let source =
         "/// Calls of one flow.\n/// They are sorted.\nstruct A;\n\n/// Those of b.\nstruct B;\n";
-    assert_eq!(pointing(Path::new("a.rs"), source), ["a.rs:5: Those of b."]);
+    assert_eq!(pointing_docs(Path::new("a.rs"), source), ["a.rs:5: Those of b."]);
 }
 
 #[test]
 fn a_constant_says_what_it_is_a_maximum_of() {
     let mut wrong = Vec::new();
-    for file in workspace::files(&workspace::root(), "rs") {
-        for (number, line) in workspace::read(&file).unwrap().lines().enumerate() {
+    for file in workspace::list_files(&workspace::workspace_root(), "rs") {
+        for (number, line) in workspace::read_text(&file).unwrap().lines().enumerate() {
             let name = line.trim_start().trim_start_matches("pub").split_once("const ");
             let name = name.and_then(|(_, rest)| rest.split(':').next()).unwrap_or_default();
             if name.split('_').any(|word| ["MOST", "FEWEST", "LEAST"].contains(&word)) {
@@ -141,7 +141,7 @@ fn a_constant_says_what_it_is_a_maximum_of() {
 #[test]
 fn every_crate_begins_with_a_readme_that_has_an_example() {
     let mut wrong = Vec::new();
-    for member in workspace::members().unwrap() {
+    for member in workspace::workspace_members().unwrap() {
         let readme = std::fs::read_to_string(member.folder.join("README.md")).unwrap_or_default();
         for part in ["```", "Invariants"] {
             if !readme.contains(part) {

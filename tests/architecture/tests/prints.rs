@@ -1,6 +1,6 @@
 //! What prints: recorded names may command a terminal, so that all text goes through the one writer
-//! that shows what is not printable (`sockcap/src/output/printed.rs`). Nothing else has standard
-//! output and standard error.
+//! that shows what is not printable (`sockcap/src/output/terminal_output.rs`). Nothing else has
+//! standard output and standard error.
 
 use std::path::Path;
 
@@ -25,14 +25,14 @@ const PRINTING: &[&str] = &[
 /// Files that may: the writer itself; what asks whether there is a terminal; and progress, which
 /// draws with text that was made harmless.
 const MAY: &[(&str, &[&str])] = &[
-    ("sockcap/src/output/printed.rs", PRINTING),
+    ("sockcap/src/output/terminal_output.rs", PRINTING),
     // A target of results for programs; text comes through the writer.
     ("sockcap/src/target.rs", &["stdout()", "io::stdout"]),
     ("sockcap/src/output.rs", &["stdout()", "stderr()", "io::stdout", "io::stderr", "anstream::"]),
 ];
 
 /// Lines of a source that print, each with its number. Tests may, as do comments.
-fn printing<'a>(text: &'a str, may: &[&str]) -> Vec<(usize, &'a str)> {
+fn printing_lines<'a>(text: &'a str, may: &[&str]) -> Vec<(usize, &'a str)> {
     let mut found = Vec::new();
     let mut lines = text.lines().enumerate().peekable();
     while let Some((number, line)) = lines.next() {
@@ -70,18 +70,18 @@ fn is_shipped(file: &Path) -> bool {
 
 #[test]
 fn everything_is_printed_by_one_writer() {
-    let root = workspace::root();
+    let root = workspace::workspace_root();
     let mut wrong = Vec::new();
     let mut seen = 0;
-    for file in workspace::files(&root, "rs") {
+    for file in workspace::list_files(&root, "rs") {
         let name = file.strip_prefix(&root).unwrap_or(&file);
         if !is_shipped(name) {
             continue;
         }
         seen += 1;
         let may = MAY.iter().find(|(of, _)| Path::new(of) == name).map_or(&[][..], |(_, may)| may);
-        let text = workspace::read(&file).unwrap();
-        let lines = printing(&text, may);
+        let text = workspace::read_text(&file).unwrap();
+        let lines = printing_lines(&text, may);
         wrong.extend(lines.iter().map(|(line, text)| format!("{}:{line}: {text}", name.display())));
     }
     assert!(seen > 500, "{seen} files");
@@ -98,6 +98,6 @@ fn what_prints_is_found() {
                   let child = Command::new(x).stdout(Stdio::null());\nlet all = child.stdout();\n\
                   #[cfg(test)]\nmod more;\neprintln!(\"x\");\n#[cfg(test)]\nmod tests {\n\
                   println!();\n}\n";
-    let found: Vec<usize> = printing(source, &[]).iter().map(|(line, _)| *line).collect();
+    let found: Vec<usize> = printing_lines(source, &[]).iter().map(|(line, _)| *line).collect();
     assert_eq!(found, [3, 4, 9]);
 }

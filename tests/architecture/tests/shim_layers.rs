@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use architecture::{Crate, workspace};
+use architecture::{CrateSources, workspace};
 
 /// The layers of `capture-shim/src`, from the ground up. A layer is a file of that name and all in
 /// its folder.
@@ -22,7 +22,7 @@ const LAYERS: &[&str] = &[
 ];
 
 /// What is wrong with the layers of a crate: modules in none, and uses of a layer above.
-fn wrong(sources: &Crate, layers: &[&str]) -> Vec<String> {
+fn layer_faults(sources: &CrateSources, layers: &[&str]) -> Vec<String> {
     let layer = |path: &[String]| {
         let folder = path.first()?;
         layers.iter().position(|layer| layer == folder)
@@ -34,7 +34,7 @@ fn wrong(sources: &Crate, layers: &[&str]) -> Vec<String> {
             wrong.push(format!("{} is in no layer", path.join("::")));
         }
     }
-    for dependency in sources.dependencies() {
+    for dependency in sources.module_dependencies() {
         if let (Some(from), Some(to)) = (layer(&dependency.from), layer(&dependency.to))
             && to > from
         {
@@ -50,7 +50,7 @@ fn wrong(sources: &Crate, layers: &[&str]) -> Vec<String> {
 }
 
 /// Reads a crate of the files `(name, text)`.
-fn made(name: &str, files: &[(&str, &str)]) -> Crate {
+fn read_sources(name: &str, files: &[(&str, &str)]) -> CrateSources {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
     for (name, text) in files {
@@ -58,19 +58,21 @@ fn made(name: &str, files: &[(&str, &str)]) -> Crate {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, text).unwrap();
     }
-    Crate::read(&folder).unwrap()
+    CrateSources::read_crate(&folder).unwrap()
 }
 
 #[test]
 fn dependencies_among_the_layers_of_the_library_lead_down() {
-    let sources = Crate::read(&workspace::root().join("capture-shim/src")).unwrap();
-    let wrong = wrong(&sources, LAYERS);
+    let sources =
+        CrateSources::read_crate(&workspace::workspace_root().join("capture-shim/src")).unwrap();
+    let wrong = layer_faults(&sources, LAYERS);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn every_layer_is_there() {
-    let sources = Crate::read(&workspace::root().join("capture-shim/src")).unwrap();
+    let sources =
+        CrateSources::read_crate(&workspace::workspace_root().join("capture-shim/src")).unwrap();
     for layer in LAYERS {
         assert!(sources.modules.contains_key(&vec![(*layer).to_owned()]), "{layer}");
     }
@@ -85,9 +87,9 @@ fn a_dependency_up_and_a_module_in_no_layer_are_found() {
         ("above.rs", "pub fn f() -> crate::ground::G { crate::ground::G }"),
         ("beside.rs", ""),
     ];
-    let sources = made("dependency-up", &files);
+    let sources = read_sources("dependency-up", &files);
     assert_eq!(
-        wrong(&sources, &["ground", "above"]),
+        layer_faults(&sources, &["ground", "above"]),
         ["beside is in no layer", "ground::inner uses f of above, a layer above"]
     );
 }

@@ -7,23 +7,23 @@ use std::sync::{Mutex, PoisonError};
 /// Answers by what was asked; beyond a number of them, those that were not wanted for longest are
 /// forgotten.
 #[derive(Debug)]
-pub struct Cache {
+pub struct AnswerCache {
     room: usize,
     /// Question and answer, the one that was wanted last at the end.
     answers: Mutex<VecDeque<[String; 2]>>,
 }
 
-impl Cache {
+impl AnswerCache {
     /// One with room for this number of answers.
-    pub fn new(room: usize) -> Cache {
-        Cache { room, answers: Mutex::default() }
+    pub fn new(room: usize) -> AnswerCache {
+        AnswerCache { room, answers: Mutex::default() }
     }
 
     /// The answer to a question, from `ask` where it is not known.
     ///
     /// # Errors
     /// Those of `ask`.
-    pub fn answer(
+    pub fn get_or_ask(
         &self,
         question: &str,
         ask: impl FnOnce() -> io::Result<String>,
@@ -49,10 +49,10 @@ mod tests {
 
     #[test]
     fn what_was_not_wanted_for_longest_is_asked_again() {
-        let cache = Cache::new(2);
+        let cache = AnswerCache::new(2);
         let asked = ["a", "b", "a", "c", "a", "b"].map(|question| {
             let mut is_asked = false;
-            let answer = cache.answer(question, || {
+            let answer = cache.get_or_ask(question, || {
                 is_asked = true;
                 Ok(question.to_uppercase())
             });

@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 mod cache;
 
-pub use cache::Cache;
+pub use cache::AnswerCache;
 
 /// The loopback address of `port`.
-pub fn local(port: u16) -> SocketAddr {
+pub fn loopback_address(port: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, port))
 }
 
@@ -17,7 +17,7 @@ pub fn local(port: u16) -> SocketAddr {
 ///
 /// # Errors
 /// When its value cannot be read.
-pub fn option<T: FromStr>(name: &str, default: T) -> io::Result<T> {
+pub fn optional_argument<T: FromStr>(name: &str, default: T) -> io::Result<T> {
     let Some(value) = std::env::args().skip_while(|argument| argument != name).nth(1) else {
         return Ok(default);
     };
@@ -28,7 +28,7 @@ pub fn option<T: FromStr>(name: &str, default: T) -> io::Result<T> {
 ///
 /// # Errors
 /// When one is missing or is no port.
-pub fn ports<const N: usize>() -> io::Result<[u16; N]> {
+pub fn port_arguments<const N: usize>() -> io::Result<[u16; N]> {
     let mut arguments = std::env::args().skip(1);
     let mut ports = [0; N];
     for port in &mut ports {
@@ -44,7 +44,7 @@ pub fn ports<const N: usize>() -> io::Result<[u16; N]> {
 ///
 /// # Errors
 /// When the address cannot be listened on.
-pub fn serve(
+pub fn serve_lines(
     address: SocketAddr,
     answer: impl Fn(&str) -> io::Result<String> + Copy + Send + 'static,
 ) -> io::Result<()> {
@@ -66,8 +66,8 @@ pub fn serve(
 ///
 /// # Errors
 /// When the port cannot be bound.
-pub fn echo(port: u16) -> io::Result<()> {
-    let socket = UdpSocket::bind(local(port))?;
+pub fn echo_datagrams(port: u16) -> io::Result<()> {
+    let socket = UdpSocket::bind(loopback_address(port))?;
     let mut buffer = [0; 512];
     loop {
         let (length, peer) = socket.recv_from(&mut buffer)?;
@@ -79,7 +79,7 @@ pub fn echo(port: u16) -> io::Result<()> {
 ///
 /// # Errors
 /// When it cannot be reached or does not answer.
-pub fn ask(address: SocketAddr, line: &str) -> io::Result<String> {
+pub fn ask_line(address: SocketAddr, line: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect(address)?;
     stream.write_all(format!("{line}\n").as_bytes())?;
     let mut answer = String::new();

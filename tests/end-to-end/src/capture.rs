@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use socket_log::{Damage, Entry, Log, Record};
+use socket_log::{LogDamage, LogEntry, LogRecord, SocketLog};
 use tempfile::TempDir;
 
 use crate::{repository, target_directory};
 
 /// The preloaded library in its release build, built once for each test program.
-pub fn library() -> &'static Path {
+pub fn preloaded_library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| build_library("preload", &[]))
 }
@@ -52,12 +52,12 @@ fn build_library(directory: &str, features: &[&str]) -> PathBuf {
 /// Copies a program by another process. Where this one writes it, a child that another test starts
 /// meanwhile has the file open for a moment, and the copy cannot be executed (`ETXTBSY`).
 pub fn copy_program(from: &Path, to: &Path) {
-    successful(Command::new("cp").arg(from).arg(to));
+    run_successfully(Command::new("cp").arg(from).arg(to));
 }
 
 /// The path of an installed program; a test that needs one which is not installed fails with its
 /// name.
-pub fn program(name: &str) -> PathBuf {
+pub fn program_path(name: &str) -> PathBuf {
     let path = env::var_os("PATH").unwrap_or_default();
     // Debian keeps the server programs of PostgreSQL apart, by version.
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
@@ -70,9 +70,9 @@ pub fn program(name: &str) -> PathBuf {
 }
 
 /// A Python that is itself the program, and not a script that looks for one.
-pub fn python() -> PathBuf {
+pub fn python_path() -> PathBuf {
     let path = Path::new("/usr/bin/python3");
-    if path.exists() { path.to_owned() } else { program("python3") }
+    if path.exists() { path.to_owned() } else { program_path("python3") }
 }
 
 /// Python: `echo(clients, rounds)` has `clients` clients of an asyncio server, each with longer
@@ -93,38 +93,38 @@ def echo(clients, rounds): asyncio.run(talk(clients, rounds))
 "#;
 
 /// A data directory and what is recorded into it.
-pub struct Recording {
+pub struct TestRecording {
     directory: TempDir,
 }
 
-impl Default for Recording {
-    fn default() -> Recording {
-        Recording::new()
+impl Default for TestRecording {
+    fn default() -> TestRecording {
+        TestRecording::new()
     }
 }
 
-impl Recording {
+impl TestRecording {
     /// An empty one.
-    pub fn new() -> Recording {
-        Recording { directory: TempDir::new().expect("a temporary directory") }
+    pub fn new() -> TestRecording {
+        TestRecording { directory: TempDir::new().expect("a temporary directory") }
     }
 
     /// The data directory; beside it is room for the test's own files.
-    pub fn data(&self) -> PathBuf {
+    pub fn data_dir(&self) -> PathBuf {
         self.directory.path().join("data")
     }
 
     /// A place for a file of the test's own.
-    pub fn file(&self, name: &str) -> PathBuf {
+    pub fn file_path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
     /// A command that will be recorded, with host name `host`.
-    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+    pub fn recorded_command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command
-            .env("LD_PRELOAD", library())
-            .env("SOCKCAP_DIR", self.data())
+            .env("LD_PRELOAD", preloaded_library())
+            .env("SOCKCAP_DIR", self.data_dir())
             .env("SOCKCAP_HOST", "host")
             .current_dir(self.directory.path());
         command
@@ -132,22 +132,22 @@ impl Recording {
 
     /// A command that will be recorded with its resources, with host name `host`.
     pub fn resources_command(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut command = self.command(program);
+        let mut command = self.recorded_command(program);
         command.env("LD_PRELOAD", resources_library());
         command
     }
 
     /// Runs a Python script, recorded, and returns what it printed.
-    pub fn python(&self, script: &str) -> String {
-        successful(self.command(python()).arg("-c").arg(script))
+    pub fn run_python(&self, script: &str) -> String {
+        run_successfully(self.recorded_command(python_path()).arg("-c").arg(script))
     }
 
     /// Compiles a C program of `tests/programs`.
-    pub fn compile(&self, name: &str) -> PathBuf {
-        let binary = self.file(name);
+    pub fn compile_program(&self, name: &str) -> PathBuf {
+        let binary = self.file_path(name);
         let source = repository().join("tests/programs").join(format!("{name}.c"));
-        successful(
-            Command::new(program("cc"))
+        run_successfully(
+            Command::new(program_path("cc"))
                 .args(["-O1", "-pthread", "-Wall", "-o"])
                 .arg(&binary)
                 .arg(source),
@@ -156,41 +156,42 @@ impl Recording {
     }
 
     /// All logs, in the order of their beginning.
-    pub fn logs(&self) -> Vec<Recorded> {
-        self.logs_of("host")
+    pub fn read_logs(&self) -> Vec<ReadLog> {
+        self.read_logs_of("host")
     }
 
     /// The logs of one host of several, in the order of their beginning.
-    pub fn logs_of(&self, host: &str) -> Vec<Recorded> {
-        let host = self.data().join("hosts").join(host);
-        let paths = message_trace::DataDir::new(self.data())
-            .logs()
+    pub fn read_logs_of(&self, host: &str) -> Vec<ReadLog> {
+        let host = self.data_dir().join("hosts").join(host);
+        let paths = message_trace::DataDir::new(self.data_dir())
+            .log_paths()
             .unwrap_or_else(|error| panic!("{error}"));
         let of_host = paths.iter().filter(|path| path.parent().as_path() == host);
-        let mut logs: Vec<Recorded> = of_host.map(|path| Recorded::read(path.as_path())).collect();
+        let mut logs: Vec<ReadLog> = of_host.map(|path| ReadLog::open(path.as_path())).collect();
         logs.sort_by_key(|log| log.log.header().start.monotonic);
         logs
     }
 
     /// Whether the process has begun its log.
     pub fn has_log(&self, pid: u32) -> bool {
-        let files = fs::read_dir(self.data().join("hosts/host")).into_iter().flatten().flatten();
+        let files =
+            fs::read_dir(self.data_dir().join("hosts/host")).into_iter().flatten().flatten();
         let name = format!("{pid}-");
         files
             .filter(|file| file.file_name().to_string_lossy().starts_with(&name))
-            .any(|file| Log::open(file.path()).is_ok())
+            .any(|file| SocketLog::open(file.path()).is_ok())
     }
 
     /// The one log.
-    pub fn log(&self) -> Recorded {
-        let mut logs = self.logs();
+    pub fn only_log(&self) -> ReadLog {
+        let mut logs = self.read_logs();
         assert_eq!(logs.len(), 1, "one process, one log");
         logs.remove(0)
     }
 }
 
 /// Runs a command that must succeed, and returns what it printed.
-pub fn successful(command: &mut Command) -> String {
+pub fn run_successfully(command: &mut Command) -> String {
     let Output { status, stdout, stderr } =
         command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(status.success(), "{command:?}: {status}\n{}", String::from_utf8_lossy(&stderr));
@@ -199,28 +200,28 @@ pub fn successful(command: &mut Command) -> String {
 }
 
 /// A log that was read.
-pub struct Recorded {
+pub struct ReadLog {
     /// Where the log lies.
     pub path: PathBuf,
     /// The log.
-    pub log: Log,
+    pub log: SocketLog,
     /// Its records, thread by thread.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LogEntry>,
     /// Logs that could not be read.
-    pub damage: Vec<Damage>,
+    pub damage: Vec<LogDamage>,
 }
 
-impl Recorded {
+impl ReadLog {
     /// The log at `path`.
-    pub fn read(path: &Path) -> Recorded {
-        let log = Log::open(path).unwrap_or_else(|error| panic!("{error}"));
+    pub fn open(path: &Path) -> ReadLog {
+        let log = SocketLog::open(path).unwrap_or_else(|error| panic!("{error}"));
         let mut entries = Vec::new();
         let damage = log.for_each(|entry| entries.push(entry));
-        Recorded { path: path.to_owned(), log, entries, damage }
+        ReadLog { path: path.to_owned(), log, entries, damage }
     }
 
     /// The records, which must all be whole and none lost.
-    pub fn records(&self) -> impl Iterator<Item = &Record> {
+    pub fn whole_records(&self) -> impl Iterator<Item = &LogRecord> {
         assert_eq!(self.damage, [], "{:?}", self.log.path());
         assert_eq!(self.log.header().lost, [0; 8], "{:?}", self.log.path());
         self.entries.iter().map(|entry| &entry.record)
@@ -228,22 +229,22 @@ impl Recorded {
 
     /// Programs that it began and that are not recorded, each with the cause (of
     /// `socket_log::layout::unseen`) and its path.
-    pub fn unseen(&self) -> Vec<(u16, &str)> {
+    pub fn unseen_programs(&self) -> Vec<(u16, &str)> {
         let unseen = |record| match record {
-            &Record::Unseen { cause, ref program, .. } => Some((cause, program.as_str())),
+            &LogRecord::Unseen { cause, ref program, .. } => Some((cause, program.as_str())),
             _ => None,
         };
-        self.records().filter_map(unseen).collect()
+        self.whole_records().filter_map(unseen).collect()
     }
 
     /// The messages of each thread and direction, on all flows. Datagrams without payload are left
     /// out.
     pub(crate) fn thread_traffic(&self) -> ThreadTraffic {
-        let mut traffic = BTreeMap::<_, Traffic>::new();
-        self.records().count(); // Which looks whether all is there.
+        let mut traffic = BTreeMap::<_, FlowTraffic>::new();
+        self.whole_records().count(); // Which looks whether all is there.
         for entry in &self.entries {
-            if let Record::Transfer { direction, bytes, .. }
-            | Record::Datagram { direction, bytes: bytes @ 1.., peeked: false, .. } =
+            if let LogRecord::Transfer { direction, bytes, .. }
+            | LogRecord::Datagram { direction, bytes: bytes @ 1.., peeked: false, .. } =
                 &entry.record
             {
                 let sum = traffic.entry((entry.tid, *direction)).or_default();
@@ -255,11 +256,11 @@ impl Recorded {
     }
 
     /// The calls and the bytes of each flow and direction, of streams and datagrams alike.
-    pub fn traffic(&self) -> BTreeMap<(u32, socket_log::encode::Direction), Traffic> {
-        let mut traffic = BTreeMap::<_, Traffic>::new();
-        for record in self.records() {
-            if let Record::Transfer { direction, flow, bytes, .. }
-            | Record::Datagram { direction, flow, bytes, peeked: false, .. } = record
+    pub fn traffic_by_flow(&self) -> BTreeMap<(u32, socket_log::encode::Direction), FlowTraffic> {
+        let mut traffic = BTreeMap::<_, FlowTraffic>::new();
+        for record in self.whole_records() {
+            if let LogRecord::Transfer { direction, flow, bytes, .. }
+            | LogRecord::Datagram { direction, flow, bytes, peeked: false, .. } = record
             {
                 let sum = traffic.entry((*flow, *direction)).or_default();
                 sum.calls += 1;
@@ -271,11 +272,11 @@ impl Recorded {
 }
 
 /// Traffic of each thread.
-pub(crate) type ThreadTraffic = BTreeMap<(u32, socket_log::encode::Direction), Traffic>;
+pub(crate) type ThreadTraffic = BTreeMap<(u32, socket_log::encode::Direction), FlowTraffic>;
 
 /// Calls and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
+pub struct FlowTraffic {
     /// Number of calls (or messages, where a call moves several).
     pub calls: u64,
     /// Number of bytes.
@@ -283,11 +284,15 @@ pub struct Traffic {
 }
 
 /// The calls and the bytes of one flow in one direction.
-pub fn traffic(log: &Recorded, flow: u32, direction: socket_log::encode::Direction) -> Traffic {
-    log.traffic().get(&(flow, direction)).copied().unwrap_or_default()
+pub fn traffic_of_flow(
+    log: &ReadLog,
+    flow: u32,
+    direction: socket_log::encode::Direction,
+) -> FlowTraffic {
+    log.traffic_by_flow().get(&(flow, direction)).copied().unwrap_or_default()
 }
 
 /// Number of calls, and bytes of all of them.
-pub fn sum(calls: u64, bytes: u64) -> Traffic {
-    Traffic { calls, bytes }
+pub fn traffic_of(calls: u64, bytes: u64) -> FlowTraffic {
+    FlowTraffic { calls, bytes }
 }

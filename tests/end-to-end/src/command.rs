@@ -3,26 +3,26 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::sockcap;
+use crate::sockcap_program;
 
 /// Outcome of a command; whether it has to succeed is for the test to say.
-pub fn run(arguments: &[&str], directory: &Path) -> Output {
-    let mut command = Command::new(sockcap());
+pub fn run_sockcap(arguments: &[&str], directory: &Path) -> Output {
+    let mut command = Command::new(sockcap_program());
     command.args(arguments).current_dir(directory).stdin(Stdio::null());
     command.output().expect("sockcap starts")
 }
 
 /// Output of a command that must succeed.
-pub fn succeeds(arguments: &[&str], directory: &Path) -> String {
-    let output = run(arguments, directory);
+pub fn assert_succeeds(arguments: &[&str], directory: &Path) -> String {
+    let output = run_sockcap(arguments, directory);
     assert!(output.status.success(), "{arguments:?}: {output:?}");
-    text(&output.stdout)
+    to_text(&output.stdout)
 }
 
 /// Fails with this status, and says all of these words on standard error.
-pub fn fails(arguments: &[&str], directory: &Path, status: i32, words: &[&str]) {
-    let output = run(arguments, directory);
-    let error = text(&output.stderr);
+pub fn assert_fails(arguments: &[&str], directory: &Path, status: i32, words: &[&str]) {
+    let output = run_sockcap(arguments, directory);
+    let error = to_text(&output.stderr);
     assert_eq!(output.status.code(), Some(status), "{arguments:?}: {error}");
     for word in words {
         assert!(error.contains(word), "{arguments:?} does not say '{word}': {error}");
@@ -30,6 +30,6 @@ pub fn fails(arguments: &[&str], directory: &Path, status: i32, words: &[&str]) 
 }
 
 /// Text that a program printed.
-pub fn text(bytes: &[u8]) -> String {
+pub fn to_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::capture::{program, successful};
-use crate::lab::{Host, Running};
-use crate::sockcap;
+use crate::capture::{program_path, run_successfully};
+use crate::lab::{LabHost, RunningProgram};
+use crate::sockcap_program;
 
 /// Maximum time that a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -19,21 +19,23 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub const PORT: u16 = 9712;
 
 /// A collector and the keys of everybody.
-pub struct Collector {
-    host: Host,
+pub struct TestCollector {
+    host: LabHost,
     /// The data directory into which it gathers.
     pub data: PathBuf,
     keys: PathBuf,
     options: Vec<String>,
 }
 
-impl Collector {
+impl TestCollector {
     /// Not started yet: on `host`, gathering into a directory of the test's own, with keys for
     /// itself and these hosts.
-    pub fn new(host: &Host, directory: &Path, hosts: &[&str]) -> Collector {
+    pub fn new(host: &LabHost, directory: &Path, hosts: &[&str]) -> TestCollector {
         let keys = directory.join("keys");
         let run = |arguments: &[&str]| {
-            successful(Command::new(sockcap()).args(arguments).arg("--keys").arg(&keys))
+            run_successfully(
+                Command::new(sockcap_program()).args(arguments).arg("--keys").arg(&keys),
+            )
         };
         run(&["keys", "new"]);
         // All hosts are on one machine, and what they say of it is believed.
@@ -42,7 +44,7 @@ impl Collector {
             fs::copy(keys.join(format!("{}.pem", hosts[0])), keys.join(format!("{host}.pem")))
                 .expect("a key");
         }
-        Collector {
+        TestCollector {
             host: host.clone(),
             data: directory.join("gathered"),
             keys,
@@ -51,23 +53,23 @@ impl Collector {
     }
 
     /// Gives it one more option.
-    pub fn option(&mut self, option: &str, value: &str) {
+    pub fn add_option(&mut self, option: &str, value: &str) {
         self.options.extend([option.to_owned(), value.to_owned()]);
     }
 
     /// The key of a host, or of the `collector`.
-    pub fn key(&self, of: &str) -> PathBuf {
+    pub fn key_path(&self, of: &str) -> PathBuf {
         self.keys.join(format!("{of}.pem"))
     }
 
     /// Address where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.host.at(PORT)
+        self.host.address_at(PORT)
     }
 
     /// Starts it, and waits until it listens.
-    pub fn start(&self) -> Running {
-        let mut command = self.host.plain(sockcap());
+    pub fn start_collector(&self) -> RunningProgram {
+        let mut command = self.host.plain_command(sockcap_program());
         command.args([
             "collect",
             "--listen",
@@ -76,31 +78,35 @@ impl Collector {
             "none",
             "-d",
         ]);
-        command.arg(&self.data).arg("--key").arg(self.key("collector")).args(&self.options);
-        self.host.serve(&mut command, &[&format!("tcp:{PORT}")])
+        command.arg(&self.data).arg("--key").arg(self.key_path("collector")).args(&self.options);
+        self.host.start_server(&mut command, &[&format!("tcp:{PORT}")])
     }
 
     /// A command that ships what `host` recorded into `data`.
-    pub fn ship(&self, host: &Host, data: &Path, options: &[&str]) -> Command {
-        let mut command = host.plain(sockcap());
+    pub fn ship_command(&self, host: &LabHost, data: &Path, options: &[&str]) -> Command {
+        let mut command = host.plain_command(sockcap_program());
         command.args(["ship", "--to", &self.address().to_string(), "-d"]).arg(data);
-        command.arg("--key").arg(self.key(host.name())).args(["--host", host.name()]).args(options);
+        command
+            .arg("--key")
+            .arg(self.key_path(host.name()))
+            .args(["--host", host.name()])
+            .args(options);
         command
     }
 
     /// Logs of a host that it has.
-    pub fn gathered(&self, host: &Host) -> BTreeMap<String, Vec<u8>> {
-        logs(&self.data.join("hosts").join(host.name()))
+    pub fn gathered_logs(&self, host: &LabHost) -> BTreeMap<String, Vec<u8>> {
+        logs_in(&self.data.join("hosts").join(host.name()))
     }
 
     /// Waits until it has just these logs of a host.
-    pub fn wait_for(&self, host: &Host, expected: &BTreeMap<String, Vec<u8>>) {
-        wait("all is gathered", || self.gathered(host) == *expected);
+    pub fn wait_for(&self, host: &LabHost, expected: &BTreeMap<String, Vec<u8>>) {
+        wait_until("all is gathered", || self.gathered_logs(host) == *expected);
     }
 }
 
 /// Waits until something holds.
-pub fn wait(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
         assert!(Instant::now() < deadline, "in vain: {what}");
@@ -109,7 +115,7 @@ pub fn wait(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// The logs in a directory that somebody has begun, by name, with what is in them.
-pub fn logs(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+pub fn logs_in(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let names = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut logs = BTreeMap::new();
     for path in names.map(|entry| entry.path()) {
@@ -143,55 +149,55 @@ pub fn assert_same(gathered: &BTreeMap<String, Vec<u8>>, original: &BTreeMap<Str
 }
 
 /// A file system of its own for a directory, so small that it can be full; gone with this.
-pub struct Tmpfs(PathBuf);
+pub struct SmallTmpfs(PathBuf);
 
-impl Tmpfs {
+impl SmallTmpfs {
     /// Size in KiB.
-    pub fn new(directory: &Path, size: u32) -> Tmpfs {
+    pub fn new(directory: &Path, size: u32) -> SmallTmpfs {
         fs::create_dir_all(directory).expect("a directory");
-        successful(
-            Command::new(program("mount"))
+        run_successfully(
+            Command::new(program_path("mount"))
                 .args(["-t", "tmpfs", "-o", &format!("size={size}k"), "tmpfs"])
                 .arg(directory),
         );
-        Tmpfs(directory.to_owned())
+        SmallTmpfs(directory.to_owned())
     }
 
     /// Makes it larger or smaller.
     pub fn resize(&self, size: u32) {
         let size = format!("remount,size={size}k");
-        successful(Command::new(program("mount")).args(["-o", &size]).arg(&self.0));
+        run_successfully(Command::new(program_path("mount")).args(["-o", &size]).arg(&self.0));
     }
 }
 
-impl Drop for Tmpfs {
+impl Drop for SmallTmpfs {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
     }
 }
 
 /// A directory on overlayfs, as in a container; gone with this.
-pub struct Overlay(PathBuf);
+pub struct OverlayMount(PathBuf);
 
-impl Overlay {
+impl OverlayMount {
     /// With its layers below `layers`.
-    pub fn new(directory: &Path, layers: &Path) -> Overlay {
+    pub fn new(directory: &Path, layers: &Path) -> OverlayMount {
         let [lower, upper, work] = ["lower", "upper", "work"].map(|name| layers.join(name));
         for made in [directory, &lower, &upper, &work] {
             fs::create_dir_all(made).expect("a directory");
         }
         let [lower, upper, work] = [lower, upper, work].map(|path| path.display().to_string());
         let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
-        successful(
-            Command::new(program("mount"))
+        run_successfully(
+            Command::new(program_path("mount"))
                 .args(["-t", "overlay", "-o", &options, "overlay"])
                 .arg(directory),
         );
-        Overlay(directory.to_owned())
+        OverlayMount(directory.to_owned())
     }
 }
 
-impl Drop for Overlay {
+impl Drop for OverlayMount {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
     }

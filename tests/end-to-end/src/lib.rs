@@ -7,15 +7,15 @@
     reason = "a test fails by panicking"
 )]
 
-pub mod beside;
 pub mod capture;
 pub mod command;
 pub mod gathering;
 pub mod lab;
 pub mod oracle;
 pub mod packages;
-pub mod spent;
+pub mod spent_time;
 pub mod strace;
+pub mod strace_comparison;
 pub mod wire;
 
 use std::env;
@@ -42,18 +42,18 @@ pub fn target_directory() -> PathBuf {
 }
 
 /// Name of that profile, as scripts take it in `SOCKCAP_PROFILE`.
-pub fn profile() -> &'static str {
+pub fn profile_name() -> &'static str {
     if profile_directory().ends_with("release") { "release" } else { "debug" }
 }
 
 /// The program `sockcap` in the profile of the running test, with the preloaded library beside it;
 /// built once for each test program. The library is always that of the release.
-pub fn sockcap() -> &'static Path {
+pub fn sockcap_program() -> &'static Path {
     static SOCKCAP: OnceLock<PathBuf> = OnceLock::new();
     SOCKCAP.get_or_init(|| {
         let programs = profile_directory();
         let output = Command::new(repository().join("scripts/build"))
-            .args((profile() != "release").then_some("--dev"))
+            .args((profile_name() != "release").then_some("--dev"))
             .env("CARGO_TARGET_DIR", target_directory())
             .output()
             .expect("scripts/build runs");

@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use socket_log::encode::Direction;
 
-use crate::capture::{Recording, ThreadTraffic, Traffic, program, successful};
+use crate::capture::{FlowTraffic, TestRecording, ThreadTraffic, program_path, run_successfully};
 use crate::strace;
 
 /// Recording that strace observes, too.
 #[derive(Default)]
-pub struct Witnessed {
+pub struct StracedRecording {
     /// The recording.
-    pub recording: Recording,
+    pub recording: TestRecording,
     /// strace's output, a file for each command.
     pub traces: Vec<PathBuf>,
     /// strace's options, if they are not those of the comparison.
@@ -25,7 +25,7 @@ pub struct Witnessed {
 }
 
 /// A server that runs until it is told to stop.
-pub struct Server {
+pub struct TestServer {
     child: Child,
     name: &'static str,
 }
@@ -35,78 +35,78 @@ pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-impl Witnessed {
+impl StracedRecording {
     /// An empty one.
-    pub fn new() -> Witnessed {
-        Witnessed::default()
+    pub fn new() -> StracedRecording {
+        StracedRecording::default()
     }
 
     /// An empty one, for which strace is run with `options`.
-    pub fn with(options: &[&str]) -> Witnessed {
+    pub fn with_options(options: &[&str]) -> StracedRecording {
         let options = options.iter().map(|option| (*option).to_owned()).collect();
-        Witnessed { options: Some(options), ..Witnessed::default() }
+        StracedRecording { options: Some(options), ..StracedRecording::default() }
     }
 
     /// The command, as it runs under strace.
-    pub fn under(&mut self, command: &Command) -> Command {
-        let output = self.recording.file(&format!("trace-{}", self.traces.len()));
+    pub fn under_strace(&mut self, command: &Command) -> Command {
+        let output = self.recording.file_path(&format!("trace-{}", self.traces.len()));
         self.traces.push(output.clone());
         match &self.options {
-            Some(options) => strace::with(
+            Some(options) => strace::strace_with_options(
                 command,
                 &options.iter().map(String::as_str).collect::<Vec<_>>(),
                 &output,
             ),
-            None => strace::under(command, &output),
+            None => strace::strace_command(command, &output),
         }
     }
 
     /// Runs a command that must succeed, and returns what it printed.
-    pub fn run(&mut self, command: &Command) -> String {
-        successful(&mut self.under(command))
+    pub fn run_command(&mut self, command: &Command) -> String {
+        run_successfully(&mut self.under_strace(command))
     }
 
     /// Starts a server and waits until it accepts connections.
-    pub fn start(&mut self, name: &'static str, command: &Command, port: u16) -> Server {
-        let command = &mut self.under(command);
-        start(name, command, port)
+    pub fn start_server(&mut self, name: &'static str, command: &Command, port: u16) -> TestServer {
+        let command = &mut self.under_strace(command);
+        start_server(name, command, port)
     }
 
     /// Runs redis and its benchmark to the end: `requests` of each of two kinds, from `clients`
     /// clients.
-    pub fn redis(&mut self, requests: u32, clients: u32) {
+    pub fn run_redis(&mut self, requests: u32, clients: u32) {
         let port = free_port();
         let text = port.to_string();
-        let mut server = self.recording.command(program("redis-server"));
+        let mut server = self.recording.recorded_command(program_path("redis-server"));
         server.args(["--port", &text, "--save", "", "--bind", "127.0.0.1"]);
-        let server = self.start("redis", &server, port);
-        let mut benchmark = self.recording.command(program("redis-benchmark"));
+        let server = self.start_server("redis", &server, port);
+        let mut benchmark = self.recording.recorded_command(program_path("redis-benchmark"));
         benchmark.args(["-p", &text, "-n", &requests.to_string(), "-c", &clients.to_string()]);
-        self.run(benchmark.args(["-q", "-t", "set,get", "-d", "200"]));
-        self.stop(server, "TERM");
+        self.run_command(benchmark.args(["-q", "-t", "set,get", "-d", "200"]));
+        self.stop_server(server, "TERM");
     }
 
     /// Ends a server by `signal`, as the log names its process: strace is the child that the test
     /// knows.
-    pub fn stop(&self, mut server: Server, signal: &str) {
-        let of_server = |log: &crate::capture::Recorded| {
+    pub fn stop_server(&self, mut server: TestServer, signal: &str) {
+        let of_server = |log: &crate::capture::ReadLog| {
             log.log.header().parent_pid == server.child.id()
                 || log.log.header().executable.ends_with(server.name)
         };
-        let log = self.recording.logs().into_iter().find(of_server).expect("the server's log");
+        let log = self.recording.read_logs().into_iter().find(of_server).expect("the server's log");
         let pid = log.log.header().pid;
         wait_until_idle(pid);
-        successful(Command::new("kill").args(["-s", signal, &pid.to_string()]));
+        run_successfully(Command::new("kill").args(["-s", signal, &pid.to_string()]));
         server.child.wait().unwrap();
     }
 
     /// Compares the logs with what strace saw, thread by thread, and returns what was sent by all.
     /// Every difference must be one of `hidden`: the messages which the kernel saw and the log
     /// cannot have.
-    pub fn compare(&self, hidden: &[(Direction, u64)]) -> Traffic {
+    pub fn compare_logs(&self, hidden: &[(Direction, u64)]) -> FlowTraffic {
         let mut logged = ThreadTraffic::new();
         let mut names = std::collections::BTreeMap::new();
-        for log in self.recording.logs() {
+        for log in self.recording.read_logs() {
             for (thread, traffic) in log.thread_traffic() {
                 names.insert(thread.0, log.log.header().executable.clone());
                 let sum = logged.entry(thread).or_default();
@@ -116,7 +116,7 @@ impl Witnessed {
         }
         let text: String =
             self.traces.iter().map(|trace| fs::read_to_string(trace).unwrap()).collect();
-        let seen = strace::traffic(&text);
+        let seen = strace::traffic_of_threads(&text);
         let differences: Vec<_> = seen
             .keys()
             .chain(logged.keys().filter(|thread| !seen.contains_key(thread)))
@@ -125,8 +125,8 @@ impl Witnessed {
             .collect();
         let total = |traffic: &ThreadTraffic, wanted: Direction| {
             traffic.iter().filter(|((_, direction), _)| *direction == wanted).fold(
-                Traffic::default(),
-                |sum, (_, traffic)| Traffic {
+                FlowTraffic::default(),
+                |sum, (_, traffic)| FlowTraffic {
                     calls: sum.calls + traffic.calls,
                     bytes: sum.bytes + traffic.bytes,
                 },
@@ -146,7 +146,7 @@ impl Witnessed {
         }
         assert!(!hidden.is_empty() || differences.is_empty(), "{differences:#?}");
         // For the table in docs/capture.md.
-        let mut programs = std::collections::BTreeMap::<_, Traffic>::new();
+        let mut programs = std::collections::BTreeMap::<_, FlowTraffic>::new();
         for ((tid, direction), traffic) in &logged {
             let name = names[tid].rsplit('/').next().unwrap_or_default();
             let sum = programs.entry((name, *direction)).or_default();
@@ -161,11 +161,11 @@ impl Witnessed {
 }
 
 /// Starts a server and waits until it accepts connections.
-pub fn start(name: &'static str, command: &mut Command, port: u16) -> Server {
+pub fn start_server(name: &'static str, command: &mut Command, port: u16) -> TestServer {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     for _ in 0..2000 {
         if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            return Server { child, name };
+            return TestServer { child, name };
         }
         assert!(child.try_wait().unwrap().is_none(), "{command:?} ended");
         std::thread::sleep(Duration::from_millis(5));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-use crate::capture::{python, successful};
+use crate::capture::{python_path, run_successfully};
 use crate::{repository, target_directory};
 
 /// One set is installed at a time.
@@ -14,9 +14,9 @@ static INSTALLING: Mutex<()> = Mutex::new(());
 
 /// A Python with these packages of pip, such as `six==1.17.0`.
 pub fn python_with(packages: &[&str]) -> PathBuf {
-    let folder = installed("pip", packages, |folder| {
-        successful(Command::new(python()).args(["-m", "venv"]).arg(folder));
-        successful(
+    let folder = install_packages("pip", packages, |folder| {
+        run_successfully(Command::new(python_path()).args(["-m", "venv"]).arg(folder));
+        run_successfully(
             Command::new(folder.join("bin/python"))
                 .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
                 .args(packages),
@@ -27,9 +27,9 @@ pub fn python_with(packages: &[&str]) -> PathBuf {
 
 /// The `node_modules` with these packages of npm, such as `ws@8.18.0`.
 pub fn node_modules_with(packages: &[&str]) -> PathBuf {
-    let folder = installed("npm", packages, |folder| {
+    let folder = install_packages("npm", packages, |folder| {
         fs::create_dir_all(folder).expect("a folder for packages");
-        successful(
+        run_successfully(
             Command::new("npm")
                 .args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"])
                 .arg(folder)
@@ -40,13 +40,13 @@ pub fn node_modules_with(packages: &[&str]) -> PathBuf {
 }
 
 /// `report/web/`, with the packages that its lock file names.
-pub fn web() -> PathBuf {
-    successful(&mut Command::new(repository().join("scripts/install-page-tools")));
+pub fn web_packages() -> PathBuf {
+    run_successfully(&mut Command::new(repository().join("scripts/install-page-tools")));
     repository().join("report/web")
 }
 
 /// The folder of a set of packages. What was not finished is begun anew.
-fn installed(tool: &str, packages: &[&str], install: impl FnOnce(&Path)) -> PathBuf {
+fn install_packages(tool: &str, packages: &[&str], install: impl FnOnce(&Path)) -> PathBuf {
     let allowed = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
     let name: String = packages.join(" ").chars().map(allowed).collect();
     let folder = target_directory().join("test-packages").join(tool).join(name);

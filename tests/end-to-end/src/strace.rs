@@ -8,7 +8,7 @@ use std::process::Command;
 
 use socket_log::encode::Direction;
 
-use crate::capture::{ThreadTraffic, Traffic, program};
+use crate::capture::{FlowTraffic, ThreadTraffic, program_path};
 
 /// The calls that can move bytes of a socket. (`io_uring` can, too; its set-up is in the list so
 /// that a program which goes that way is noticed.)
@@ -17,8 +17,8 @@ pub(crate) const CALLS: &str = "trace=read,readv,preadv2,recvfrom,recvmsg,recvmm
 
 /// A command that runs `traced` under strace, which writes to `output`. Its limit on texts is also
 /// that on the messages of a batch.
-pub fn under(traced: &Command, output: &Path) -> Command {
-    with(
+pub fn strace_command(traced: &Command, output: &Path) -> Command {
+    strace_with_options(
         traced,
         &["-f", "--seccomp-bpf", "-yy", "-s", "40", "-e", "signal=none", "-e", CALLS],
         output,
@@ -26,8 +26,8 @@ pub fn under(traced: &Command, output: &Path) -> Command {
 }
 
 /// A command that runs `traced` under strace with these options.
-pub fn with(traced: &Command, options: &[&str], output: &Path) -> Command {
-    let mut command = Command::new(program("strace"));
+pub fn strace_with_options(traced: &Command, options: &[&str], output: &Path) -> Command {
+    let mut command = Command::new(program_path("strace"));
     command.args(options).arg("-o").arg(output);
     // The library goes into the program, not into strace.
     for (name, value) in traced.get_envs() {
@@ -47,10 +47,10 @@ pub fn with(traced: &Command, options: &[&str], output: &Path) -> Command {
 
 /// The messages that threads sent and received on sockets of a captured family, as `output` tells
 /// of them.
-pub fn traffic(output: &str) -> ThreadTraffic {
-    let mut traffic = BTreeMap::<_, Traffic>::new();
-    for (tid, call) in calls(output) {
-        for (direction, bytes) in messages(&call) {
+pub fn traffic_of_threads(output: &str) -> ThreadTraffic {
+    let mut traffic = BTreeMap::<_, FlowTraffic>::new();
+    for (tid, call) in calls_by_thread(output) {
+        for (direction, bytes) in messages_of_call(&call) {
             let sum = traffic.entry((tid, direction)).or_default();
             sum.calls += 1;
             sum.bytes += bytes;
@@ -60,17 +60,19 @@ pub fn traffic(output: &str) -> ThreadTraffic {
 }
 
 /// A connection by its ends, its own first, and a direction.
-pub type Way = (SocketAddr, SocketAddr, Direction);
+pub type ConnectionWay = (SocketAddr, SocketAddr, Direction);
 
 /// Bytes of each message on connections by TCP, as `output` tells of them.
-pub fn connections(output: &str) -> BTreeMap<Way, Vec<u64>> {
+pub fn bytes_by_connection(output: &str) -> BTreeMap<ConnectionWay, Vec<u64>> {
     let mut moved = BTreeMap::<_, Vec<u64>>::new();
-    for (_, call) in calls(output) {
+    for (_, call) in calls_by_thread(output) {
         let Some((_, arguments)) = call.split_once('(') else { continue };
         let to = if call.starts_with("splice") { 2 } else { 0 };
-        for (direction, bytes) in messages(&call) {
+        for (direction, bytes) in messages_of_call(&call) {
             let place = if direction == Direction::Send { to } else { 0 };
-            if let Some((own, other)) = arguments.split(", ").nth(place).and_then(ends) {
+            if let Some((own, other)) =
+                arguments.split(", ").nth(place).and_then(ends_of_descriptor)
+            {
                 moved.entry((own, other, direction)).or_default().push(bytes);
             }
         }
@@ -80,7 +82,7 @@ pub fn connections(output: &str) -> BTreeMap<Way, Vec<u64>> {
 
 /// The ends that a descriptor's annotation names, such as `5<TCP:[127.0.0.1:1->127.0.0.1:2]>`. IPv4
 /// addresses in IPv6 are those that they stand for.
-fn ends(argument: &str) -> Option<(SocketAddr, SocketAddr)> {
+fn ends_of_descriptor(argument: &str) -> Option<(SocketAddr, SocketAddr)> {
     let (_, named) = argument.split_once("<TCP")?;
     let (own, other) = named.split_once(":[")?.1.strip_suffix("]>")?.split_once("->")?;
     let parse = |end: &str| {
@@ -91,7 +93,7 @@ fn ends(argument: &str) -> Option<(SocketAddr, SocketAddr)> {
 }
 
 /// Each call of an output, with its thread.
-fn calls(output: &str) -> Vec<(u32, String)> {
+fn calls_by_thread(output: &str) -> Vec<(u32, String)> {
     let mut calls = Vec::new();
     let mut unfinished = HashMap::new();
     for line in output.lines() {
@@ -114,7 +116,7 @@ fn calls(output: &str) -> Vec<(u32, String)> {
 }
 
 /// The messages of one call, with their bytes.
-fn messages(call: &str) -> Vec<(Direction, u64)> {
+fn messages_of_call(call: &str) -> Vec<(Direction, u64)> {
     let Some((name, arguments)) = call.split_once('(') else { return Vec::new() };
     let Some(result) =
         call.rsplit_once(" = ").and_then(|(_, result)| result.split_whitespace().next())
@@ -173,6 +175,6 @@ mod tests {
         let [own, other] = ["127.0.0.1:1", "127.0.0.1:2"].map(|end| end.parse().unwrap());
         let expected =
             [((own, other, Direction::Send), vec![7]), ((own, other, Direction::Receive), vec![8])];
-        assert_eq!(connections(output), BTreeMap::from(expected));
+        assert_eq!(bytes_by_connection(output), BTreeMap::from(expected));
     }
 }

@@ -7,20 +7,20 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
-use crate::capture::{program, successful};
-use crate::lab::Host;
+use crate::capture::{program_path, run_successfully};
+use crate::lab::LabHost;
 
 /// The packets that begin and end connections, of both families: all that the sequence numbers
-/// need. For [`Host::tcpdump_of`].
+/// need. For [`LabHost::capture_filtered`].
 pub const ENDS: &str =
     "(tcp[tcpflags] & (tcp-syn|tcp-fin|tcp-rst) != 0) or (ip6[6] = 6 and ip6[53] & 7 != 0)";
 
 /// From one end to the other, of all connections between them.
-pub type Bytes = BTreeMap<(SocketAddr, SocketAddr), u64>;
+pub type ConnectionBytes = BTreeMap<(SocketAddr, SocketAddr), u64>;
 
 /// One direction of a connection, as its packets tell.
 #[derive(Clone, Copy, Default)]
-struct Direction {
+struct WireDirection {
     /// The sequence number of its first packet, which takes one.
     first: u32,
     /// That of its end, by a packet of its own.
@@ -31,14 +31,16 @@ struct Direction {
 
 /// The bytes of each direction of all TCP connections that began and ended in these captures. A
 /// connection whose end is not there counts as far as the other end's last acknowledgement.
-pub fn tcp_bytes<'path>(captures: impl IntoIterator<Item = &'path Path>) -> Bytes {
-    let mut directions = BTreeMap::<(SocketAddr, SocketAddr), Vec<Direction>>::new();
+pub fn tcp_bytes<'path>(captures: impl IntoIterator<Item = &'path Path>) -> ConnectionBytes {
+    let mut directions = BTreeMap::<(SocketAddr, SocketAddr), Vec<WireDirection>>::new();
     for capture in captures {
-        let mut command = Command::new(program("tcpdump"));
-        let text = successful(command.args(["-n", "-S", "-tt", "tcp", "-r"]).arg(capture));
-        text.lines().filter_map(packet).for_each(|packet| packet.note(&mut directions));
+        let mut command = Command::new(program_path("tcpdump"));
+        let text = run_successfully(command.args(["-n", "-S", "-tt", "tcp", "-r"]).arg(capture));
+        text.lines()
+            .filter_map(parse_packet)
+            .for_each(|packet| packet.note_packet(&mut directions));
     }
-    let bytes = |direction: &Direction| {
+    let bytes = |direction: &WireDirection| {
         let last = direction.last.or(direction.acknowledged);
         last.map_or(0, |last| u64::from(last.wrapping_sub(direction.first).wrapping_sub(1)))
     };
@@ -47,7 +49,7 @@ pub fn tcp_bytes<'path>(captures: impl IntoIterator<Item = &'path Path>) -> Byte
 }
 
 /// A packet with a flag.
-struct Packet {
+struct FlaggedPacket {
     from: SocketAddr,
     to: SocketAddr,
     flags: String,
@@ -57,16 +59,16 @@ struct Packet {
 }
 
 /// Reads `1.5 IP 10.1.0.1.5000 > 10.1.0.2.80: Flags [F.], seq 7:9, ack 5, win 501, length 2`.
-fn packet(line: &str) -> Option<Packet> {
+fn parse_packet(line: &str) -> Option<FlaggedPacket> {
     let (ends, rest) = line.split_once(": Flags [")?;
     let mut words = ends.split(' ').skip(2);
-    let (from, to) = (address(words.next()?)?, address(words.nth(1)?)?);
+    let (from, to) = (parse_address(words.next()?)?, parse_address(words.nth(1)?)?);
     let (flags, rest) = rest.split_once(']')?;
     let field = |name: &str| {
         let (_, value) = rest.split_once(&format!(", {name} "))?;
         Some(value.split(',').next()?.rsplit(':').next()?.parse::<u32>().expect("a number"))
     };
-    Some(Packet {
+    Some(FlaggedPacket {
         from,
         to,
         flags: flags.to_owned(),
@@ -76,18 +78,18 @@ fn packet(line: &str) -> Option<Packet> {
 }
 
 /// Reads `10.1.0.1.5000` or `fd00:1::1.5000`.
-fn address(text: &str) -> Option<SocketAddr> {
+fn parse_address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.rsplit_once('.')?;
     Some(SocketAddr::new(ip.parse().ok()?, port.parse().ok()?))
 }
 
-impl Packet {
-    fn note(self, directions: &mut BTreeMap<(SocketAddr, SocketAddr), Vec<Direction>>) {
+impl FlaggedPacket {
+    fn note_packet(self, directions: &mut BTreeMap<(SocketAddr, SocketAddr), Vec<WireDirection>>) {
         let all = directions.entry((self.from, self.to)).or_default();
         if self.flags.contains('S') {
             // Each packet is seen at both ends, and some are sent again.
             if !all.iter().any(|direction| direction.first == self.end) {
-                all.push(Direction { first: self.end, ..Direction::default() });
+                all.push(WireDirection { first: self.end, ..WireDirection::default() });
             }
             return;
         }
@@ -109,7 +111,7 @@ impl Packet {
 
 /// Datagrams and their payloads' bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
+pub struct DatagramTotals {
     /// Number of packets.
     pub datagrams: u64,
     /// Number of bytes.
@@ -117,13 +119,13 @@ pub struct Count {
 }
 
 /// Begins to count a host's UDP datagrams that are not its loopback's.
-pub fn count_datagrams(host: &Host) {
+pub fn count_datagrams(host: &LabHost) {
     let rule = |chain: &str, interface: &str, family: &str| {
         format!(
             "add rule inet count {chain} {interface} != lo meta nfproto {family} meta l4proto udp counter;"
         )
     };
-    host.nft(&format!(
+    host.run_nft(&format!(
         "add table inet count; \
          add chain inet count in {{ type filter hook input priority 0; }}; \
          add chain inet count out {{ type filter hook output priority 0; }}; {} {} {} {}",
@@ -135,8 +137,8 @@ pub fn count_datagrams(host: &Host) {
 }
 
 /// Traffic of a host since then.
-pub fn datagrams(host: &Host) -> [Count; 2] {
-    let text = host.nft("list table inet count");
+pub fn datagram_totals(host: &LabHost) -> [DatagramTotals; 2] {
+    let text = host.run_nft("list table inet count");
     let field = |text: &str, name: &str| -> u64 {
         let (_, value) = text.split_once(&format!("\"{name}\": ")).expect(name);
         value
@@ -152,7 +154,7 @@ pub fn datagrams(host: &Host) -> [Count; 2] {
         .collect();
     assert_eq!(counters.len(), 4, "{text}");
     // The headers of IP and UDP; nothing is in fragments here.
-    let payload = |v4: (u64, u64), v6: (u64, u64)| Count {
+    let payload = |v4: (u64, u64), v6: (u64, u64)| DatagramTotals {
         datagrams: v4.0 + v6.0,
         bytes: v4.1 - 28 * v4.0 + v6.1 - 48 * v6.0,
     };
@@ -167,9 +169,9 @@ mod tests {
         let mut directions = BTreeMap::new();
         lines
             .iter()
-            .filter_map(|line| packet(line))
-            .for_each(|packet| packet.note(&mut directions));
-        let last = |direction: &Direction| direction.last.or(direction.acknowledged).unwrap();
+            .filter_map(|line| parse_packet(line))
+            .for_each(|packet| packet.note_packet(&mut directions));
+        let last = |direction: &WireDirection| direction.last.or(direction.acknowledged).unwrap();
         let all = directions.into_values().flatten();
         all.map(|direction| {
             u64::from(last(&direction).wrapping_sub(direction.first).wrapping_sub(1))

@@ -3,9 +3,9 @@
 
 use std::sync::LazyLock;
 
-static PROTOCOL: LazyLock<&'static protocols::Protocol> = LazyLock::new(|| {
+static PROTOCOL: LazyLock<&'static protocols::ProtocolSpec> = LazyLock::new(|| {
     let name = std::env::var("PROTOCOL").expect("PROTOCOL names a protocol, such as http");
-    registry::find(protocols::PROTOCOLS, &name).expect("there is no such protocol")
+    registry::find_entry(protocols::PROTOCOLS, &name).expect("there is no such protocol")
 });
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| protocols::fuzz(&PROTOCOL, bytes));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// Files whose code the process of this number has mapped otherwise than it is in the file.
 #[must_use]
-pub fn changed(process: u32) -> Vec<PathBuf> {
+pub fn changed_code(process: u32) -> Vec<PathBuf> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
     let memory = File::open(format!("/proc/{process}/mem")).unwrap();
     let mut changed = Vec::new();

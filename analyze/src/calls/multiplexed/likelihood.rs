@@ -10,14 +10,14 @@
 use std::ops::Range;
 
 use crate::tuning::calls::likelihood::{
-    CLASSES_PER_E_FOLD, CLEAR_ODDS, CLEAR_PER_EXCEPTION, MAX_ROUNDS, MIN_CALLS, MIN_CALLS_OF_KIND,
-    MIN_CLEAR, MIN_FREQUENT, NEIGHBOURS, SHARED_DOUBT, SHORTEST, SWEEPS,
+    CLASSES_PER_E_FOLD, CLEAR_ODDS, CLEAR_PER_EXCEPTION, MAX_ITERATIONS, MIN_CALLS,
+    MIN_CALLS_OF_KIND, MIN_CLEAR, MIN_FREQUENT, NEIGHBOURS, SHARED_MISPAIRING, SHORTEST, SWEEPS,
 };
 use rustc_hash::FxHashMap;
 
 /// A call, as one of its ends saw it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Call {
+pub(super) struct ObservedCall {
     pub(super) request: u32,
     pub(super) answer: u32,
     /// When the two were, by one clock.
@@ -29,18 +29,18 @@ pub(super) struct Call {
     pub(super) bytes: [i64; 2],
 }
 
-impl Call {
+impl ObservedCall {
     /// Whether the answer of another call is the same by all that is seen of it, as one that was
     /// cut off the same write: then nothing depends on whose it is.
-    fn is_answered_as(&self, other: &Call) -> bool {
-        let answer = |call: &Call| (call.answered, call.seen, call.bytes[1]);
+    fn is_answered_as(&self, other: &ObservedCall) -> bool {
+        let answer = |call: &ObservedCall| (call.answered, call.seen, call.bytes[1]);
         answer(self) == answer(other)
     }
 }
 
 /// Usual sizes and durations on a connection.
 #[derive(Debug, Default)]
-struct Usual {
+struct CallStatistics {
     calls: f64,
     /// Number of requests and of answers by size.
     sides: [FxHashMap<u64, f64>; 2],
@@ -49,11 +49,11 @@ struct Usual {
     all: FxHashMap<i32, f64>,
 }
 
-impl Usual {
-    fn of<'a>(calls: impl Iterator<Item = &'a Member>) -> Usual {
-        let mut usual = Usual::default();
-        for Member { call, sizes: [request, answer] } in calls {
-            let class = duration(call.answered.saturating_sub(call.asked)).1;
+impl CallStatistics {
+    fn from_calls<'a>(calls: impl Iterator<Item = &'a ClassifiedCall>) -> CallStatistics {
+        let mut usual = CallStatistics::default();
+        for ClassifiedCall { call, sizes: [request, answer] } in calls {
+            let class = log_duration(call.answered.saturating_sub(call.asked)).1;
             usual.calls += 1.0;
             *usual.sides[0].entry(*request).or_default() += 1.0;
             *usual.sides[1].entry(*answer).or_default() += 1.0;
@@ -66,7 +66,7 @@ impl Usual {
     }
 
     /// Likelihood that the request of the one has the answer of the other, as a logarithm.
-    fn likelihood(&self, of: &Member, answer: &Member) -> f64 {
+    fn log_likelihood(&self, of: &ClassifiedCall, answer: &ClassifiedCall) -> f64 {
         let took = answer.call.answered.saturating_sub(of.call.asked);
         if took <= 0 {
             return f64::NEG_INFINITY;
@@ -82,35 +82,35 @@ impl Usual {
             Some((count, durations)) if *count >= MIN_CALLS_OF_KIND => (*count, durations),
             _ => (self.calls, &self.all),
         };
-        let (took, class) = duration(took);
+        let (took, class) = log_duration(took);
         let share = (durations.get(&class).copied().unwrap_or_default() + 0.3) / (total + 10.0);
         sizes.ln() + (share / took).ln()
     }
 }
 
 /// The duration of a call as a logarithm, and its class.
-fn duration(took: i64) -> (f64, i32) {
+fn log_duration(took: i64) -> (f64, i32) {
     let took = (took as f64).max(SHORTEST);
     (took, (took.ln() * CLASSES_PER_E_FOLD) as i32)
 }
 
 /// A call with the classes of its sizes.
 #[derive(Clone, Copy, Debug)]
-struct Member {
-    call: Call,
+struct ClassifiedCall {
+    call: ObservedCall,
     sizes: [u64; 2],
 }
 
 /// The calls of a connection, by the order of their answers.
 #[derive(Debug)]
-pub(super) struct Together {
-    members: Vec<Member>,
+pub(super) struct ConcurrentCalls {
+    members: Vec<ClassifiedCall>,
     /// Whether a call was open alone when it was answered.
     alone: Vec<bool>,
 }
 
-impl Together {
-    pub(super) fn of(mut calls: Vec<Call>) -> Together {
+impl ConcurrentCalls {
+    pub(super) fn new(mut calls: Vec<ObservedCall>) -> ConcurrentCalls {
         let mut counts: [FxHashMap<i64, u32>; 2] = Default::default();
         for call in &calls {
             counts
@@ -126,30 +126,32 @@ impl Together {
         let mut asked: Vec<i64> = calls.iter().map(|call| call.asked).collect();
         asked.sort_unstable();
         // All earlier calls of those asked until then have been answered.
-        let is_alone = |(place, call): (usize, &Call)| {
+        let is_alone = |(place, call): (usize, &ObservedCall)| {
             asked.partition_point(|asked| *asked < call.answered) <= place + 1
         };
         let alone = calls.iter().enumerate().map(is_alone).collect();
-        let member =
-            |call: Call| Member { call, sizes: [0, 1].map(|side| class(side, call.bytes[side])) };
-        Together { members: calls.into_iter().map(member).collect(), alone }
+        let member = |call: ObservedCall| ClassifiedCall {
+            call,
+            sizes: [0, 1].map(|side| class(side, call.bytes[side])),
+        };
+        ConcurrentCalls { members: calls.into_iter().map(member).collect(), alone }
     }
 
     /// Whether no calls were open together.
-    pub(super) fn are_apart(&self) -> bool {
+    pub(super) fn never_overlap(&self) -> bool {
         !self.alone.contains(&false)
     }
 
     /// The calls, each with the answer that is likeliest.
-    pub(super) fn paired(mut self) -> impl Iterator<Item = Call> {
-        if self.members.len() >= MIN_CALLS && !self.are_apart() {
-            let mut usual = self.usual_at_first();
+    pub(super) fn into_likeliest_pairs(mut self) -> impl Iterator<Item = ObservedCall> {
+        if self.members.len() >= MIN_CALLS && !self.never_overlap() {
+            let mut usual = self.initial_statistics();
             if !self.are_in_order(&usual) {
-                for _ in 0..MAX_ROUNDS {
-                    if !(0..SWEEPS).fold(false, |any, _| self.exchange(&usual) | any) {
+                for _ in 0..MAX_ITERATIONS {
+                    if !(0..SWEEPS).fold(false, |any, _| self.exchange_responses(&usual) | any) {
                         break;
                     }
-                    usual = Usual::of(self.members.iter());
+                    usual = CallStatistics::from_calls(self.members.iter());
                 }
             }
         }
@@ -157,17 +159,19 @@ impl Together {
     }
 
     /// Probability that each call has another one's answer.
-    pub(super) fn doubts(&self) -> Vec<(Call, f64)> {
+    pub(super) fn mispairing_probabilities(&self) -> Vec<(ObservedCall, f64)> {
         let doubts: Vec<f64> = if self.members.len() < MIN_CALLS {
-            self.by_number()
-        } else if self.is_by_order() && self.are_in_order(&self.usual_at_first()) {
+            self.probabilities_by_count()
+        } else if self.is_by_order() && self.are_in_order(&self.initial_statistics()) {
             vec![0.0; self.members.len()]
         } else {
-            let usual = Usual::of(self.members.iter());
-            let doubts: Vec<f64> =
-                (0..self.members.len()).map(|place| self.doubt(&usual, place)).collect();
+            let usual = CallStatistics::from_calls(self.members.iter());
+            let doubts: Vec<f64> = (0..self.members.len())
+                .map(|place| self.mispairing_probability(&usual, place))
+                .collect();
             let mean = doubts.iter().sum::<f64>() / doubts.len() as f64;
-            let of_others = |place: usize| SHARED_DOUBT * self.around(&doubts, place).max(mean);
+            let of_others =
+                |place: usize| SHARED_MISPAIRING * self.largest_around(&doubts, place).max(mean);
             (0..doubts.len()).map(|place| doubts[place].max(of_others(place))).collect()
         };
         self.members.iter().map(|member| member.call).zip(doubts).collect()
@@ -175,9 +179,9 @@ impl Together {
 
     /// Usual sizes and durations by the order alone: of calls with no other open at any time, or of
     /// those that were the last one open, or of all, as far as there are enough.
-    fn usual_at_first(&self) -> Usual {
+    fn initial_statistics(&self) -> CallStatistics {
         let is_alone = |place: usize| self.alone[place] && (place == 0 || self.alone[place - 1]);
-        let of = |is: &dyn Fn(usize) -> bool| -> Vec<&Member> {
+        let of = |is: &dyn Fn(usize) -> bool| -> Vec<&ClassifiedCall> {
             (0..self.members.len())
                 .filter(|place| is(*place))
                 .map(|place| &self.members[place])
@@ -186,7 +190,7 @@ impl Together {
         let known = [of(&is_alone), of(&|place| self.alone[place])]
             .into_iter()
             .find(|known| known.len() >= MIN_CALLS);
-        Usual::of(known.unwrap_or_else(|| of(&|_| true)).into_iter())
+        CallStatistics::from_calls(known.unwrap_or_else(|| of(&|_| true)).into_iter())
     }
 
     /// Whether the answers are in the order of the requests.
@@ -195,11 +199,11 @@ impl Together {
     }
 
     /// Whether calls that are unlike show that requests are answered in order.
-    fn are_in_order(&self, usual: &Usual) -> bool {
+    fn are_in_order(&self, usual: &CallStatistics) -> bool {
         let (mut shown, mut otherwise) = (0, 0);
         for place in 0..self.members.len() {
-            for next in self.behind(place) {
-                let gain = self.gain(usual, place, next);
+            for next in self.overlapping_after(place) {
+                let gain = self.exchange_gain(usual, place, next);
                 shown += usize::from(gain < -CLEAR_ODDS && gain > f64::NEG_INFINITY);
                 otherwise += usize::from(gain > CLEAR_ODDS);
             }
@@ -208,30 +212,30 @@ impl Together {
     }
 
     /// The calls behind that one that were asked before it was answered.
-    fn behind(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
+    fn overlapping_after(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
         let near: Range<usize> = place + 1..self.members.len().min(place + 1 + NEIGHBOURS);
         let answered = self.members[place].call.answered;
         near.filter(move |next| self.members[*next].call.asked < answered)
     }
 
     /// Gain in likelihood if two calls exchange their answers, as a logarithm.
-    fn gain(&self, usual: &Usual, one: usize, other: usize) -> f64 {
+    fn exchange_gain(&self, usual: &CallStatistics, one: usize, other: usize) -> f64 {
         let [one, other] = [&self.members[one], &self.members[other]];
-        let exchanged = usual.likelihood(one, other) + usual.likelihood(other, one);
-        exchanged - usual.likelihood(one, one) - usual.likelihood(other, other)
+        let exchanged = usual.log_likelihood(one, other) + usual.log_likelihood(other, one);
+        exchanged - usual.log_likelihood(one, one) - usual.log_likelihood(other, other)
     }
 
     /// Exchanges answers where that is likelier; whether any were.
-    fn exchange(&mut self, usual: &Usual) -> bool {
+    fn exchange_responses(&mut self, usual: &CallStatistics) -> bool {
         let mut any = false;
         for place in 0..self.members.len() {
             for next in place + 1..self.members.len().min(place + 1 + NEIGHBOURS) {
                 let is_open = self.members[next].call.asked < self.members[place].call.answered;
-                if is_open && self.gain(usual, place, next) > 1e-9 {
+                if is_open && self.exchange_gain(usual, place, next) > 1e-9 {
                     // Places are by answers, so it is the requests that move.
                     let [one, other] = [self.members[place], self.members[next]];
-                    self.members[place] = one.asked_by(&other);
-                    self.members[next] = other.asked_by(&one);
+                    self.members[place] = one.with_request_of(&other);
+                    self.members[next] = other.with_request_of(&one);
                     any = true;
                 }
             }
@@ -240,22 +244,23 @@ impl Together {
     }
 
     /// Probability that one of the calls around has the answer of that one.
-    fn doubt(&self, usual: &Usual, place: usize) -> f64 {
+    fn mispairing_probability(&self, usual: &CallStatistics, place: usize) -> f64 {
         let own = self.members[place].call;
-        let others =
-            self.open_with(place).filter(|other| !own.is_answered_as(&self.members[*other].call));
-        let odds = others.map(|other| self.gain(usual, place, other).min(30.0).exp());
+        let others = self
+            .overlapping_calls(place)
+            .filter(|other| !own.is_answered_as(&self.members[*other].call));
+        let odds = others.map(|other| self.exchange_gain(usual, place, other).min(30.0).exp());
         1.0 - 1.0 / (1.0 + odds.sum::<f64>())
     }
 
     /// The largest doubt of those that were open together with a call: what they have to do with
     /// each other is as doubtful.
-    fn around(&self, doubts: &[f64], place: usize) -> f64 {
-        self.open_with(place).map(|other| doubts[other]).fold(0.0, f64::max)
+    fn largest_around(&self, doubts: &[f64], place: usize) -> f64 {
+        self.overlapping_calls(place).map(|other| doubts[other]).fold(0.0, f64::max)
     }
 
     /// The calls around that were open together with that one.
-    fn open_with(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
+    fn overlapping_calls(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
         let own = self.members[place].call;
         let near = place.saturating_sub(NEIGHBOURS)..self.members.len().min(place + 1 + NEIGHBOURS);
         near.filter(move |other| {
@@ -266,7 +271,7 @@ impl Together {
 
     /// Doubts where there are too few calls to tell what is usual: of calls that were open together
     /// the answer may be any one's.
-    fn by_number(&self) -> Vec<f64> {
+    fn probabilities_by_count(&self) -> Vec<f64> {
         let mut doubts = Vec::with_capacity(self.members.len());
         let mut first = 0;
         for (place, _) in self.alone.iter().enumerate().filter(|(_, alone)| **alone) {
@@ -280,11 +285,12 @@ impl Together {
     }
 }
 
-impl Member {
+impl ClassifiedCall {
     /// This answer, to the request of another call.
-    fn asked_by(self, other: &Member) -> Member {
-        let Call { request, asked, bytes, .. } = other.call;
-        let call = Call { request, asked, bytes: [bytes[0], self.call.bytes[1]], ..self.call };
-        Member { call, sizes: [other.sizes[0], self.sizes[1]] }
+    fn with_request_of(self, other: &ClassifiedCall) -> ClassifiedCall {
+        let ObservedCall { request, asked, bytes, .. } = other.call;
+        let call =
+            ObservedCall { request, asked, bytes: [bytes[0], self.call.bytes[1]], ..self.call };
+        ClassifiedCall { call, sizes: [other.sizes[0], self.sizes[1]] }
     }
 }

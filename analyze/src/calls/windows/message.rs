@@ -18,7 +18,7 @@ pub struct CallMessage {
 
 impl CallMessage {
     /// The message of that row of `trace`, whose first message has the number `first`.
-    pub(super) fn of(trace: &MessageTrace, first: u64, row: usize) -> CallMessage {
+    pub(super) fn from_row(trace: &MessageTrace, first: u64, row: usize) -> CallMessage {
         CallMessage {
             number: first + row as u64,
             sent: trace.send_ts(row),

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use message_trace::{Grain, MessageTrace, NodeId, Nodes};
+use message_trace::{MessageTrace, NodeGrain, NodeId, NodeList};
 use rustc_hash::FxHashMap;
 
-use crate::naming::{NodeNames, called};
+use crate::naming::{NodeNames, apply_aliases};
 use crate::options::Options;
 
 /// A party that makes and serves calls: a process or, at that grain, a thread; or a peer that was
@@ -28,27 +28,30 @@ pub struct Party {
 }
 
 /// Everybody who was named so far.
-pub(super) struct Parties<'whole> {
+pub(super) struct PartyIndex<'whole> {
     names: NodeNames<'whole>,
-    nodes: Arc<Nodes>,
+    nodes: Arc<NodeList>,
     by_thread: bool,
     places: FxHashMap<(NodeId, Option<i32>), usize>,
     pub(super) all: Vec<Party>,
 }
 
-impl<'whole> Parties<'whole> {
-    pub(super) fn of(outline: &'whole MessageTrace, options: &'whole Options) -> Parties<'whole> {
-        Parties {
+impl<'whole> PartyIndex<'whole> {
+    pub(super) fn new(
+        outline: &'whole MessageTrace,
+        options: &'whole Options,
+    ) -> PartyIndex<'whole> {
+        PartyIndex {
             names: NodeNames::new(outline, options),
-            nodes: Arc::new(called(outline, &options.aliases)),
-            by_thread: options.grain == Grain::Thread,
+            nodes: Arc::new(apply_aliases(outline, &options.aliases)),
+            by_thread: options.grain == NodeGrain::Thread,
             places: FxHashMap::default(),
             all: Vec::new(),
         }
     }
 
     /// The place of that thread of that node among all.
-    pub(super) fn place(&mut self, node: NodeId, tid: Option<i32>) -> usize {
+    pub(super) fn party_index(&mut self, node: NodeId, tid: Option<i32>) -> usize {
         let tid = tid.filter(|_| self.by_thread);
         *self.places.entry((node, tid)).or_insert_with(|| {
             let name = self.names.name(node, tid).to_owned();

@@ -4,11 +4,11 @@
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
 
-use super::super::{Calls, Parents};
+use super::super::{Calls, LikelyParents};
 
 /// The call from which a trace begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Root {
+pub struct TraceRoot {
     /// Its number.
     pub call: u64,
     /// The time of its first message: nanoseconds since the Unix epoch on the common clock.
@@ -17,26 +17,26 @@ pub struct Root {
 
 /// The roots of the calls of a window. A call's parent is cut off where the walk from parent to
 /// parent goes round in a circle.
-pub(super) struct Roots {
-    pub(super) roots: Vec<Root>,
+pub(super) struct TraceRoots {
+    pub(super) roots: Vec<TraceRoot>,
     pub(super) cut: Vec<bool>,
 }
 
-impl Roots {
-    pub(super) fn of(
+impl TraceRoots {
+    pub(super) fn from_parents(
         trace: &MessageTrace,
         first: u64,
         calls: &Calls,
-        parents: &Parents,
-        known: &FxHashMap<u64, Root>,
-    ) -> Roots {
+        parents: &LikelyParents,
+        known: &FxHashMap<u64, TraceRoot>,
+    ) -> TraceRoots {
         const ON_WALK: u8 = 1;
         const DONE: u8 = 2;
         let root_itself = |call: usize| {
             let row = calls.earliest_row(call);
-            Root { call: first + row as u64, time: trace.message(row).time() }
+            TraceRoot { call: first + row as u64, time: trace.message(row).sort_time() }
         };
-        let mut roots: Vec<Root> = (0..calls.len()).map(root_itself).collect();
+        let mut roots: Vec<TraceRoot> = (0..calls.len()).map(root_itself).collect();
         let (mut state, mut cut) = (vec![0u8; calls.len()], vec![false; calls.len()]);
         let mut walk: Vec<usize> = Vec::new();
         for call in 0..calls.len() {
@@ -64,6 +64,6 @@ impl Roots {
                 (roots[call], state[call]) = (root, DONE);
             }
         }
-        Roots { roots, cut }
+        TraceRoots { roots, cut }
     }
 }

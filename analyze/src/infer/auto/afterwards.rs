@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::events::{Event, events};
+use super::events::{ServiceEvent, events};
 use super::service::Service;
 use crate::tuning::auto::services::afterwards::{
     FOLLOWED_SHARE, MAX_CHANCE, MAX_GROWTH, MIN_CALLS, MIN_CALLS_BY_THREAD, MIN_DENSITY,
@@ -15,7 +15,7 @@ use crate::tuning::auto::services::afterwards::{
 
 /// Calls that are made after the answer.
 #[derive(Debug, Default)]
-pub(super) struct Afterwards {
+pub(super) struct PostReplyWork {
     /// Time after the answer for which calls may be made for a request, in nanoseconds.
     pub(super) linger: i64,
     /// The kinds of these calls, sorted.
@@ -24,7 +24,7 @@ pub(super) struct Afterwards {
 
 /// State of a service, or of a thread of it.
 #[derive(Debug, Default)]
-struct Doing {
+struct ActivityState {
     open: usize,
     /// When the last request was answered.
     answered: Option<i64>,
@@ -40,14 +40,14 @@ struct IdleTimes {
     /// Times between an answer and the next request.
     idle: Vec<i64>,
     /// Number of calls made in each of these times.
-    stretches: Vec<(i64, usize)>,
+    windows: Vec<(i64, usize)>,
     /// Number of answers that a call followed.
     followed: usize,
 }
 
 /// The idle times of a service; `by_thread`: of each thread by itself.
 fn idle_times(service: &Service, by_thread: bool) -> IdleTimes {
-    let mut all: FxHashMap<u32, Doing> = FxHashMap::default();
+    let mut all: FxHashMap<u32, ActivityState> = FxHashMap::default();
     let receiver = |request: u32| match service.request_threads.get(request as usize) {
         Some([receiver, _]) if by_thread => *receiver,
         _ => 0,
@@ -55,24 +55,27 @@ fn idle_times(service: &Service, by_thread: bool) -> IdleTimes {
     let mut found = IdleTimes::default();
     for (time, event) in events(service) {
         match event {
-            Event::Receipt(request) => {
-                let Doing { open, answered, made } = all.entry(receiver(request)).or_default();
+            ServiceEvent::Receipt(request) => {
+                let ActivityState { open, answered, made } =
+                    all.entry(receiver(request)).or_default();
                 if let Some(answer) = answered.filter(|_| *open == 0) {
                     found.idle.push(time.saturating_sub(answer));
-                    found.stretches.push((time.saturating_sub(answer), *made));
+                    found.windows.push((time.saturating_sub(answer), *made));
                 }
                 *open += 1;
             }
-            Event::Answer(_) => {}
-            Event::Reply(request) => {
-                let Doing { open, answered, made } = all.entry(receiver(request)).or_default();
+            ServiceEvent::Answer(_) => {}
+            ServiceEvent::Reply(request) => {
+                let ActivityState { open, answered, made } =
+                    all.entry(receiver(request)).or_default();
                 *open = open.saturating_sub(1);
                 // It is not known when a request was over that was given up.
                 let is_answered = service.requests[request as usize].end <= time;
                 (*answered, *made) = (is_answered.then_some(time), 0);
             }
-            Event::Call(call) => {
-                let Some(doing) = all.get_mut(&if by_thread { service.caller(call) } else { 0 })
+            ServiceEvent::Call(call) => {
+                let Some(doing) =
+                    all.get_mut(&if by_thread { service.calling_thread(call) } else { 0 })
                 else {
                     continue;
                 };
@@ -88,11 +91,12 @@ fn idle_times(service: &Service, by_thread: bool) -> IdleTimes {
 
 /// Calls after the answer of a `service`, before anything is learned of it; `by_thread`: of each
 /// thread by itself.
-pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
-    let IdleTimes { mut calls, mut idle, stretches, followed } = idle_times(service, by_thread);
+pub(super) fn find_post_reply_work(service: &Service, by_thread: bool) -> PostReplyWork {
+    let IdleTimes { mut calls, mut idle, windows: stretches, followed } =
+        idle_times(service, by_thread);
     calls.retain(|(after, _)| *after <= service.window);
     if calls.len() < if by_thread { MIN_CALLS_BY_THREAD } else { MIN_CALLS } {
-        return Afterwards::default();
+        return PostReplyWork::default();
     }
     calls.sort_unstable();
     idle.push(service.window);
@@ -123,13 +127,13 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
         && !come_with_time(stretches);
     let longest =
         best.map(|(_, after)| after).or(calls.last().map(|(after, _)| *after).filter(|_| is_usual));
-    let Some(longest) = longest else { return Afterwards::default() };
+    let Some(longest) = longest else { return PostReplyWork::default() };
     let linger = ((longest as f64 * ROOM_FACTOR) as i64).clamp(1, service.window.max(1));
     let mut kinds: Vec<u32> =
         calls.iter().filter(|(after, _)| *after <= linger).map(|(_, kind)| *kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    Afterwards { linger, kinds }
+    PostReplyWork { linger, kinds }
 }
 
 /// Whether more calls are made in longer idle times, as by a timer, rather than a number after each
@@ -147,7 +151,7 @@ fn come_with_time(mut stretches: Vec<(i64, usize)>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::Span;
+    use crate::infer::auto::service::NodeSpan;
 
     const MS: i64 = 1_000_000;
 
@@ -156,9 +160,9 @@ mod tests {
         let mut service = Service { window: 2000 * MS, ..Service::default() };
         for request in 0..60_i64 {
             let begin = 100 * MS * request;
-            service.requests.push(Span { begin, end: begin + 10 * MS, kind: 9 });
+            service.requests.push(NodeSpan { begin, end: begin + 10 * MS, kind: 9 });
             let made = calls(request).into_iter().map(|at| begin + at);
-            service.calls.extend(made.map(|begin| Span { begin, end: begin + MS, kind: 1 }));
+            service.calls.extend(made.map(|begin| NodeSpan { begin, end: begin + MS, kind: 1 }));
         }
         service.calls.sort_by_key(|call| call.begin);
         service
@@ -166,7 +170,8 @@ mod tests {
 
     #[test]
     fn calls_soon_after_the_answer_are_for_the_request() {
-        let found = of(&service(|request| vec![5 * MS, (12 + request % 3) * MS]), false);
+        let found =
+            find_post_reply_work(&service(|request| vec![5 * MS, (12 + request % 3) * MS]), false);
         assert_eq!((found.linger, found.kinds), (6 * MS, vec![1]));
     }
 
@@ -175,22 +180,32 @@ mod tests {
         // One thread has a request open all the time; the other makes a call 1 ms after two of its
         // answers.
         let mut service = service(|request| if request % 30 == 7 { vec![11 * MS] } else { vec![] });
-        service.requests.insert(0, Span { begin: -MS, end: 10_000 * MS, kind: 9 });
+        service.requests.insert(0, NodeSpan { begin: -MS, end: 10_000 * MS, kind: 9 });
         service.request_threads = vec![[1; 2]; service.requests.len()];
         service.request_threads[0] = [2; 2];
         service.call_threads = vec![[1; 2]; service.calls.len()];
-        assert_eq!((of(&service, false).linger, of(&service, true).linger), (0, 3 * MS / 2));
+        assert_eq!(
+            (
+                find_post_reply_work(&service, false).linger,
+                find_post_reply_work(&service, true).linger
+            ),
+            (0, 3 * MS / 2)
+        );
     }
 
     #[test]
     fn a_request_is_open_until_its_answer_is_sent() {
         let mut service = service(|_| vec![15 * MS]);
         service.answering = vec![6 * MS; service.requests.len()];
-        assert!(service.covers(3, 3) && service.closed(3) == service.requests[3].end + 6 * MS);
-        assert_eq!(of(&service, false).linger, 0);
+        assert!(service.covers(3, 3) && service.closed_at(3) == service.requests[3].end + 6 * MS);
+        assert_eq!(find_post_reply_work(&service, false).linger, 0);
         service.answering = vec![4 * MS; service.requests.len()];
         assert!(!service.covers(3, 3));
-        assert_eq!(of(&service, false).linger, 3 * MS / 2, "counted from the last byte");
+        assert_eq!(
+            find_post_reply_work(&service, false).linger,
+            3 * MS / 2,
+            "counted from the last byte"
+        );
     }
 
     #[test]
@@ -199,8 +214,8 @@ mod tests {
             0 => vec![5 * MS, (request * 37 % 100) * MS],
             _ => vec![5 * MS],
         };
-        let found = of(&service(at_any_time), false);
+        let found = find_post_reply_work(&service(at_any_time), false);
         assert_eq!(found.linger, 0, "{found:?}");
-        assert_eq!(of(&service(|_| vec![5 * MS]), false).linger, 0);
+        assert_eq!(find_post_reply_work(&service(|_| vec![5 * MS]), false).linger, 0);
     }
 }

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::events::Event;
+use super::events::ServiceEvent;
 use super::service::Service;
 use crate::tuning::auto::learning::agreement::{
     CLASSES, LEFT_ALONE, MAX_OTHERS, MIN_CALLS, OWN_WEIGHT, PRIOR_CALLS, WORSE_NATS,
@@ -16,39 +16,39 @@ use crate::tuning::auto::learning::agreement::{
 /// Probability that the requests of the best assignment are right, as far as other beginnings tell,
 /// by the number of requests that a call might be for.
 #[derive(Clone, Debug)]
-pub(super) struct Agreement {
+pub(super) struct RestartConsensus {
     all: [f64; CLASSES],
     /// At most that of the calls of a kind.
     of_kinds: FxHashMap<u32, [f64; CLASSES]>,
 }
 
-impl Default for Agreement {
-    fn default() -> Agreement {
-        Agreement { all: [1.0; CLASSES], of_kinds: FxHashMap::default() }
+impl Default for RestartConsensus {
+    fn default() -> RestartConsensus {
+        RestartConsensus { all: [1.0; CLASSES], of_kinds: FxHashMap::default() }
     }
 }
 
-impl Agreement {
+impl RestartConsensus {
     /// The agreement of the assignments of the calls of `service`, each with its fit in nats, the
     /// best first.
-    pub(super) fn of(
+    pub(super) fn from_assignments(
         service: &Service,
-        events: &[(i64, Event)],
+        events: &[(i64, ServiceEvent)],
         found: &[(f64, &[u32])],
-    ) -> Agreement {
+    ) -> RestartConsensus {
         let all = worth(service, events, found, |_| 0).remove(&0).unwrap_or([1.0; CLASSES]);
-        Agreement { all, of_kinds: FxHashMap::default() }
+        RestartConsensus { all, of_kinds: FxHashMap::default() }
     }
 
     /// The same, but at most that of the first of `found` with the others, kind by kind.
     pub(super) fn at_most(
         self,
         service: &Service,
-        events: &[(i64, Event)],
+        events: &[(i64, ServiceEvent)],
         found: &[(f64, &[u32])],
-    ) -> Agreement {
+    ) -> RestartConsensus {
         let kind = |call: u32| service.calls[call as usize].kind;
-        Agreement { of_kinds: worth(service, events, found, kind), ..self }
+        RestartConsensus { of_kinds: worth(service, events, found, kind), ..self }
     }
 
     /// What the likeliest request of a call is worth.
@@ -59,10 +59,10 @@ impl Agreement {
 
     /// Takes from the shares of each call what they are not worth, and gives it to the requests
     /// that it might be for as well.
-    pub(super) fn temper(
+    pub(super) fn calibrate_shares(
         &self,
         service: &Service,
-        events: &[(i64, Event)],
+        events: &[(i64, ServiceEvent)],
         shares: &mut [Vec<(u32, f64)>],
     ) {
         candidates(service, events, |call, possible| {
@@ -97,7 +97,7 @@ impl Agreement {
 /// of requests that a call might be for.
 fn worth(
     service: &Service,
-    events: &[(i64, Event)],
+    events: &[(i64, ServiceEvent)],
     found: &[(f64, &[u32])],
     key: impl Fn(u32) -> u32,
 ) -> FxHashMap<u32, [f64; CLASSES]> {
@@ -140,18 +140,18 @@ fn worth(
 /// before the call is.
 pub(super) fn candidates(
     service: &Service,
-    events: &[(i64, Event)],
+    events: &[(i64, ServiceEvent)],
     mut each: impl FnMut(u32, &[u32]),
 ) {
     let mut open: Vec<u32> = Vec::new();
     let mut possible: Vec<u32> = Vec::new();
     for (_, event) in events {
         match event {
-            Event::Receipt(request) => open.push(*request),
-            Event::Answer(_) => {}
-            Event::Reply(request) => open.retain(|open| open != request),
-            Event::Call(call) => {
-                let holder = service.holder(*call);
+            ServiceEvent::Receipt(request) => open.push(*request),
+            ServiceEvent::Answer(_) => {}
+            ServiceEvent::Reply(request) => open.retain(|open| open != request),
+            ServiceEvent::Call(call) => {
+                let holder = service.bound_request(*call);
                 possible.clear();
                 match open.contains(&holder) {
                     true => possible.push(holder),
@@ -172,15 +172,15 @@ fn class(possible: usize) -> usize {
 mod tests {
     use super::*;
     use crate::infer::auto::events::events;
-    use crate::infer::auto::service::Span;
+    use crate::infer::auto::service::NodeSpan;
 
     /// Two requests that are open together, each with a call, again and again.
     fn service() -> Service {
         let mut service = Service { window: 1_000_000, ..Service::default() };
         for request in 0..100_i64 {
             let begin = 1000 * (request / 2) + request % 2;
-            service.requests.push(Span { begin, end: begin + 500, kind: 9 });
-            service.calls.push(Span { begin: begin + 100, end: begin + 200, kind: 1 });
+            service.requests.push(NodeSpan { begin, end: begin + 500, kind: 9 });
+            service.calls.push(NodeSpan { begin: begin + 100, end: begin + 200, kind: 1 });
         }
         service
     }
@@ -192,7 +192,13 @@ mod tests {
         // Another one that fits as well has the other request of every second pair.
         let other: Vec<u32> =
             (0..100).map(|call| if call % 4 < 2 { call ^ 1 } else { call }).collect();
-        let found = |fit: f64| Agreement::of(&service, &events, &[(-1000.0, &best), (fit, &other)]);
+        let found = |fit: f64| {
+            RestartConsensus::from_assignments(
+                &service,
+                &events,
+                &[(-1000.0, &best), (fit, &other)],
+            )
+        };
         // Half of the calls, its own word counted a tenth, and two on which all agree: sqrt((100
         // (0.5 + 0.1) / 1.1 + 2) / 102).
         let worth = ((100.0 * 0.6 / 1.1 + 2.0) / 102.0_f64).sqrt();
@@ -201,7 +207,7 @@ mod tests {
         assert!(found(-1600.0).all[1] > 0.99);
         let mut shares: Vec<Vec<(u32, f64)>> =
             best.iter().map(|request| vec![(*request, 1.0)]).collect();
-        found(-1000.0).temper(&service, &events, &mut shares);
+        found(-1000.0).calibrate_shares(&service, &events, &mut shares);
         let of = |call: usize, request: u32| {
             shares[call].iter().find(|(of, _)| *of == request).map_or(0.0, |(_, share)| *share)
         };
@@ -213,10 +219,14 @@ mod tests {
     fn where_all_agree_nothing_changes() {
         let (service, best) = (service(), (0..100).collect::<Vec<u32>>());
         let events = events(&service);
-        let agreement = Agreement::of(&service, &events, &[(-1000.0, &best), (-1001.0, &best)]);
+        let agreement = RestartConsensus::from_assignments(
+            &service,
+            &events,
+            &[(-1000.0, &best), (-1001.0, &best)],
+        );
         let mut shares: Vec<Vec<(u32, f64)>> =
             best.iter().map(|request| vec![(*request, 0.9)]).collect();
-        agreement.temper(&service, &events, &mut shares);
+        agreement.calibrate_shares(&service, &events, &mut shares);
         assert!(shares.iter().zip(&best).all(|(shares, request)| shares == &[(*request, 0.9)]));
     }
 }

@@ -14,8 +14,8 @@ pub(super) fn request_of(
     calls: &Calls,
     message: usize,
 ) -> Option<usize> {
-    let call = calls.of_message(message);
-    let is_known = calls.response(call) == Some(message) && calls.is_paired_surely(trace, call);
+    let call = calls.call_of_message(message);
+    let is_known = calls.response(call) == Some(message) && calls.is_reliably_paired(trace, call);
     let (sender, node) = (naming.src(message), |node: u32| &naming.nodes()[node as usize]);
     calls.request(call).filter(|request| {
         let receiver = naming.dst(*request);

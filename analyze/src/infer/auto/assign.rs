@@ -4,27 +4,27 @@ use std::cmp::Reverse;
 use std::sync::Mutex;
 
 use message_trace::Progress;
-use out_of_core::workers::{self, lock};
+use out_of_core::workers::{self, lock_mutex};
 use tracing::debug;
 
 use super::assignment::Assignment;
-use super::estimate::{self, Known};
+use super::estimate::{self, LearnedModel};
 use super::service::Service;
 
 /// The assignment of each service, the largest service first. `known` has what earlier stretches
 /// tell of each, and gets what this one does.
 pub(super) fn assign(
     services: &[Service],
-    known: &mut Vec<Option<Known>>,
+    known: &mut Vec<Option<LearnedModel>>,
     progress: &dyn Progress,
 ) -> Vec<Assignment> {
     let mut order: Vec<usize> = (0..services.len()).collect();
     order.sort_by_key(|at| Reverse(services[*at].calls.len()));
     known.resize_with(services.len().max(known.len()), || None);
-    let shared: Vec<Mutex<Option<Known>>> = known.drain(..).map(Mutex::new).collect();
-    let found = workers::one_by_one(order.len(), |place| {
+    let shared: Vec<Mutex<Option<LearnedModel>>> = known.drain(..).map(Mutex::new).collect();
+    let found = workers::map_items(order.len(), |place| {
         let service = &services[order[place]];
-        let mut known = lock(&shared[order[place]]);
+        let mut known = lock_mutex(&shared[order[place]]);
         if service.calls.is_empty() || !service.is_answered() {
             // Processes come and go; what is known of one that does nothing more is not kept.
             *known = None;
@@ -37,15 +37,15 @@ pub(super) fn assign(
             requests = service.requests.len(),
             calls = service.calls.len(),
             event_loop = service.is_loop.is_some(),
-            found = service.found_for.len(),
+            found = service.attributed_to.len(),
             traced = service.traced_for.len(),
             "calls of a service are assigned"
         );
         found
     });
-    *known = shared.into_iter().map(|known| lock(&known).take()).collect();
+    *known = shared.into_iter().map(|known| lock_mutex(&known).take()).collect();
     let mut found: Vec<(usize, Assignment)> = order.into_iter().zip(found).collect();
     found.sort_unstable_by_key(|(at, _)| *at);
-    progress.advance(services.iter().map(|service| service.calls.len() as u64).sum());
+    progress.advance_step(services.iter().map(|service| service.calls.len() as u64).sum());
     found.into_iter().map(|(_, found)| found).collect()
 }

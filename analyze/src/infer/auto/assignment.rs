@@ -8,7 +8,7 @@ use super::NONE;
 #[derive(Debug, Default)]
 pub(super) struct Assignment {
     /// The request of each call in the best hypothesis; [`NONE`] is none.
-    pub(super) owner: Vec<u32>,
+    pub(super) request_of_call: Vec<u32>,
     /// For each call its possible requests, [`NONE`] among them, with the probabilities; only where
     /// they are asked for.
     pub(super) shares: Vec<Vec<(u32, f64)>>,
@@ -16,9 +16,9 @@ pub(super) struct Assignment {
 
 impl Assignment {
     /// The assignment of these calls before anything is known.
-    pub(super) fn of(calls: Range<u32>, with_shares: bool) -> Assignment {
+    pub(super) fn unassigned(calls: Range<u32>, with_shares: bool) -> Assignment {
         let shares = if with_shares { vec![Vec::new(); calls.len()] } else { Vec::new() };
-        Assignment { owner: vec![NONE; calls.len()], shares }
+        Assignment { request_of_call: vec![NONE; calls.len()], shares }
     }
 
     /// Makes the request of the best hypothesis the likeliest one of each call that `is_meant`, if
@@ -26,7 +26,7 @@ impl Assignment {
     /// have the same time, there are hundreds of hypotheses in which one of them is shifted, and
     /// their sum is more than the best one of all.
     pub(super) fn prefer_best(&mut self, is_meant: impl Fn(usize) -> bool) {
-        let calls = self.owner.iter().zip(&mut self.shares).enumerate();
+        let calls = self.request_of_call.iter().zip(&mut self.shares).enumerate();
         for (_, (owner, shares)) in calls.filter(|(call, _)| is_meant(*call)) {
             let likeliest = (0..shares.len()).max_by(|a, b| shares[*a].1.total_cmp(&shares[*b].1));
             let best = shares.iter().position(|(request, _)| request == owner);
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn the_best_hypothesis_is_preferred_where_it_is_meant_to_be() {
         let shares = vec![(4, 0.3), (7, 0.5), (NONE, 0.2)];
-        let mut found = Assignment { owner: vec![4, 4, 9], shares: vec![shares; 3] };
+        let mut found = Assignment { request_of_call: vec![4, 4, 9], shares: vec![shares; 3] };
         found.prefer_best(|call| call != 1);
         assert_eq!(found.shares[0], [(4, 0.5), (7, 0.3), (NONE, 0.2)]);
         for call in [1, 2] {

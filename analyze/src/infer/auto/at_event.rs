@@ -5,22 +5,22 @@
 /// Values found for states at the present event: by state, with the number of the event at which
 /// each was found.
 #[derive(Debug)]
-pub(super) struct AtEvent<T> {
+pub(super) struct EventCache<T> {
     event: u32,
     of: Vec<(u32, Option<T>)>,
 }
 
-impl<T> Default for AtEvent<T> {
-    fn default() -> AtEvent<T> {
-        AtEvent { event: 1, of: Vec::new() }
+impl<T> Default for EventCache<T> {
+    fn default() -> EventCache<T> {
+        EventCache { event: 1, of: Vec::new() }
     }
 }
 
-impl<T: Copy> AtEvent<T> {
+impl<T: Copy> EventCache<T> {
     /// Begins another event.
     pub(super) fn clear(&mut self) {
         if self.event == u32::MAX {
-            *self = AtEvent::default();
+            *self = EventCache::default();
         }
         self.event += 1;
     }
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn what_was_found_is_forgotten_with_the_event() {
-        let mut found = AtEvent::default();
+        let mut found = EventCache::default();
         found.set(3, 'a');
         assert_eq!((found.get(3), found.get(2), found.get(9)), (Some('a'), None, None));
         found.clear();

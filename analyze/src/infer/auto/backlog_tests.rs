@@ -1,6 +1,6 @@
 //! Queues that are hardly ever empty, by hand.
 
-use super::queue_story::{ALL, Flow, NETWORK, Story, US, popping};
+use super::queue_story::{ALL, NETWORK, Story, StoryFlow, US, popping_workers};
 use super::tests::{MS, lot};
 
 #[test]
@@ -8,7 +8,7 @@ fn what_a_busy_worker_is_given_is_what_was_pushed_in_its_turn() {
     // There is hardly ever nothing to do: what comes in a burst waits, and only the first of all
     // was waited for.
     let pushes: Vec<i64> = (0..150).map(|at| 3000 * MS + 2 * MS * at + lot(at, MS)).collect();
-    popping(&pushes, 1).assert_right(1.0, &ALL[..7]);
+    popping_workers(&pushes, 1).assert_right(1.0, &ALL[..7]);
 }
 
 /// A broker that answers each push with how much lies in the queue then, so that the answers become
@@ -17,12 +17,12 @@ fn what_a_busy_worker_is_given_is_what_was_pushed_in_its_turn() {
 /// first.
 fn counted(late: i64) -> Story {
     let mut story = Story::default();
-    let worker = Flow("worker#1", "broker", 100);
+    let worker = StoryFlow("worker#1", "broker", 100);
     let mut asked = (0, story.ask(worker, 0, 32, None, "poll"));
     let mut pushed: Vec<(i64, usize)> = Vec::new();
     for number in 0..250 {
         let name = ["shop#1", "shop#2"][number % 2];
-        let on = Flow(name, "broker", number as i64 % 2);
+        let on = StoryFlow(name, "broker", number as i64 % 2);
         let sent = 500 * MS + (number / 2) as i64 * MS + (number % 2) as i64 * 20 * US;
         let sent = sent + lot(number as i64, 10 * US);
         let push = story.ask(on, sent, 925, None, "push");
@@ -44,7 +44,7 @@ fn counted(late: i64) -> Story {
         let given = story.reply(worker, at, 914, push, "delivery");
         let begin = at + NETWORK + 200 * US + lot(at, 100 * US);
         let (_, done) =
-            story.call(Flow("worker#1", "store", 7), begin, MS + lot(at + 1, MS), given);
+            story.call(StoryFlow("worker#1", "store", 7), begin, MS + lot(at + 1, MS), given);
         let again = done + 100 * US;
         asked = (again, story.ask(worker, again, 32, None, "poll"));
     }

@@ -64,7 +64,7 @@ impl Beam {
 
     /// Hands on in which places a hypothesis has another state than the first one, with its own and
     /// that of the first.
-    pub(super) fn differing(&self, at: usize, mut each: impl FnMut(usize, u32, u32)) {
+    pub(super) fn for_each_difference(&self, at: usize, mut each: impl FnMut(usize, u32, u32)) {
         // Number of states that are compared at once.
         const LANES: usize = 16;
         let [own, first] = [at, 0].map(|at| self.states(at));
@@ -98,17 +98,17 @@ impl Beam {
 
 /// Scores with their places, the best score first, and of equal ones the first place.
 #[derive(Debug, Default)]
-pub(super) struct Order {
-    keys: Vec<Key>,
+pub(super) struct ScoreOrder {
+    keys: Vec<OrderKey>,
 }
 
 /// The greater, the earlier.
-type Key = (i64, Reverse<u32>);
+type OrderKey = (i64, Reverse<u32>);
 
-impl Order {
+impl ScoreOrder {
     /// The places of `scores` that are at least `least`, no more than `most` of them, in their
     /// order.
-    pub(super) fn sorted(
+    pub(super) fn best_first(
         &mut self,
         scores: impl Iterator<Item = f64>,
         least: f64,
@@ -148,14 +148,14 @@ impl Order {
     }
 }
 
-fn fill(keys: &mut Vec<Key>, scores: impl Iterator<Item = f64>, least: f64) {
+fn fill(keys: &mut Vec<OrderKey>, scores: impl Iterator<Item = f64>, least: f64) {
     keys.clear();
     let places = scores.zip(0..).filter(|(score, _)| *score >= least);
-    keys.extend(places.map(|(score, place)| (ascending(score), Reverse(place))));
+    keys.extend(places.map(|(score, place)| (order_key(score), Reverse(place))));
 }
 
 /// A number by which scores are in order as by [`f64::total_cmp`].
-fn ascending(score: f64) -> i64 {
+fn order_key(score: f64) -> i64 {
     let bits = score.to_bits() as i64;
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
@@ -167,13 +167,13 @@ mod tests {
     #[test]
     fn the_best_come_first_and_of_equal_ones_the_first() {
         let scores = [-3.5, 2.0, 0.0, -0.25, 2.0, -90.0, 7.5];
-        let mut order = Order::default();
+        let mut order = ScoreOrder::default();
         let all = [6, 1, 4, 2, 3, 0];
-        assert!(order.sorted(scores.into_iter(), -50.0, 9).eq(all));
+        assert!(order.best_first(scores.into_iter(), -50.0, 9).eq(all));
         for likely in [1, 2, 3, 9] {
             assert!(order.first_ones(scores.into_iter(), -50.0, likely).eq(all), "{likely}");
         }
-        assert!(order.sorted(scores.into_iter(), -50.0, 3).eq([6, 1, 4]));
+        assert!(order.best_first(scores.into_iter(), -50.0, 3).eq([6, 1, 4]));
     }
 
     #[test]

@@ -1,24 +1,29 @@
 //! Rounds of learning that several beginnings share.
 
 use super::*;
-use crate::infer::span::Span;
+use crate::infer::span::NodeSpan;
 
 /// Twenty requests one after the other, each with one call.
 fn service() -> Service {
     let mut service = Service::default();
     for at in 0..20 {
         let begin = 1_000_000 * i64::from(at);
-        service.requests.push(Span { begin, end: begin + 500_000, kind: 1 });
+        service.requests.push(NodeSpan { begin, end: begin + 500_000, kind: 1 });
         service.request_calls.push(at);
-        service.calls.push(Span { begin: begin + 100_000, end: begin + 300_000, kind: 2 });
+        service.calls.push(NodeSpan { begin: begin + 100_000, end: begin + 300_000, kind: 2 });
         service.made_calls.push(100 + at);
     }
     service
 }
 
 /// A beginning that came to this assignment.
-fn trial(choice: Option<Choice>, owner: &[u32]) -> Trial {
-    Trial { choice, first: owner.to_vec(), owner: owner.to_vec(), shapes: Shapes::new() }
+fn trial(choice: Option<InitialRule>, owner: &[u32]) -> RestartTrial {
+    RestartTrial {
+        choice,
+        first: owner.to_vec(),
+        request_of_call: owner.to_vec(),
+        shapes: Shapes::new(),
+    }
 }
 
 #[test]
@@ -27,41 +32,44 @@ fn a_round_is_done_once_for_all_beginnings_that_came_to_the_same() {
     let axis = Axis { resolution: service.resolution() };
     let events = events(&service);
     let learner =
-        Learner { service: &service, events, axis, width: WIDTH, exchanges: false, supposes: true };
+        EmStep { service: &service, events, axis, width: WIDTH, exchanges: false, supposes: true };
     let right: Vec<u32> = (0..20).collect();
     let other: Vec<u32> = (0..20).map(|call| if call == 7 { NONE } else { call }).collect();
     let mut trials = vec![
-        trial(Some(Choice::Oldest), &right),
-        trial(Some(Choice::Newest), &right),
-        trial(Some(Choice::Fewest), &other),
+        trial(Some(InitialRule::Oldest), &right),
+        trial(Some(InitialRule::Newest), &right),
+        trial(Some(InitialRule::Fewest), &other),
         trial(None, &right),
     ];
     let mut done = Vec::new();
-    learner.round(&mut trials, Nobody::Counted, &mut done);
+    learner.run_iteration(&mut trials, BackgroundAssumption::Counted, &mut done);
     assert_eq!(done.len(), 3, "two beginnings are alike, one supposes nothing of turns");
-    assert!(trials.iter().all(|trial| trial.owner == right), "each goes on with what came of it");
+    assert!(
+        trials.iter().all(|trial| trial.request_of_call == right),
+        "each goes on with what came of it"
+    );
     // All are where a round began before, so no round is left to do.
-    learner.round(&mut trials, Nobody::Counted, &mut done);
+    learner.run_iteration(&mut trials, BackgroundAssumption::Counted, &mut done);
     assert_eq!(done.len(), 3);
     // The same assignment is another round where nobody's calls are supposed to be others; the
     // beginning that supposes nothing of turns does not go on then.
-    learner.round(&mut trials, Nobody::WhileIdle, &mut done);
+    learner.run_iteration(&mut trials, BackgroundAssumption::WhileIdle, &mut done);
     assert_eq!(done.len(), 4);
 }
 
 #[test]
 fn learning_that_makes_a_beginning_fit_worse_is_taken_back() {
-    let tried = |fit: f64, owner: u32| Tried {
-        fit,
+    let tried = |fit: f64, owner: u32| ScoredRestart {
+        log_likelihood: fit,
         first: vec![7],
-        owner: vec![owner],
-        model: Model::default(),
+        request_of_call: vec![owner],
+        model: ServiceModel::default(),
         shapes: Shapes::new(),
         was_kept: false,
     };
     let found = |after: f64, before: f64| {
-        let found = better(tried(after, 3), tried(before, 7), 30.0);
-        (found.owner, found.was_kept)
+        let found = better_restart(tried(after, 3), tried(before, 7), 30.0);
+        (found.request_of_call, found.was_kept)
     };
     assert_eq!(found(-500.0, -400.0), (vec![7], true));
     assert_eq!(found(-420.0, -400.0), (vec![3], false), "that is next to nothing");
@@ -74,10 +82,10 @@ fn what_leads_away_from_all_beginnings_is_worth_no_more_than_they_say() {
     let mut part = Service { window: 1_000_000_000, ..Service::default() };
     for request in 0..100_i64 {
         let begin = 10_000_000 * (request / 2) + 1000 * (request % 2);
-        part.requests.push(Span { begin, end: begin + 5_000_000, kind: 9 });
+        part.requests.push(NodeSpan { begin, end: begin + 5_000_000, kind: 9 });
         for (at, kind) in [(1_000_000, 2), (3_000_000, 3)] {
             let begin = begin + at;
-            part.calls.push(Span { begin, end: begin + 100_000, kind });
+            part.calls.push(NodeSpan { begin, end: begin + 100_000, kind });
         }
     }
     part.calls.sort_by_key(|call| call.begin);
@@ -86,15 +94,15 @@ fn what_leads_away_from_all_beginnings_is_worth_no_more_than_they_say() {
         (0..200).map(of).collect()
     });
     let axis = Axis { resolution: part.resolution() };
-    let mut begun = Begun {
-        model: Model::default(),
-        agreement: Agreement::default(),
+    let mut begun = RestartResults {
+        model: ServiceModel::default(),
+        agreement: RestartConsensus::default(),
         all: Vec::new(),
         free: None,
         events: events(&part),
-        part,
+        sample: part,
         axis,
-        nobody: Nobody::Counted,
+        background: BackgroundAssumption::Counted,
     };
     let shapes = Shapes::new();
     for _ in 0..3 {
@@ -103,7 +111,7 @@ fn what_leads_away_from_all_beginnings_is_worth_no_more_than_they_say() {
     // One that goes on where beginnings were, and one that exchanged all calls of kind 2.
     let shares = |owner: &[u32]| {
         let mut shares: Vec<Vec<(u32, f64)>> = owner.iter().map(|of| vec![(*of, 1.0)]).collect();
-        begun.agreement(owner, &shapes).temper(&begun.part, &begun.events, &mut shares);
+        begun.consensus(owner, &shapes).calibrate_shares(&begun.sample, &begun.events, &mut shares);
         [0, 2].map(|call: usize| shares[call][0].1)
     };
     let [second, third] = shares(&right);

@@ -6,23 +6,27 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::events::Event;
+use super::events::ServiceEvent;
 use super::service::Service;
 use crate::tuning::auto::model::connections::PRIOR_CALLS;
 
 /// Share of the calls of each kind that are for the same request as the call before on the
 /// connection.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Connections {
+pub(super) struct ConnectionEvidence {
     same: FxHashMap<u32, f64>,
 }
 
-impl Connections {
+impl ConnectionEvidence {
     /// Learns from an assignment of the calls of `service`, whose `events` are in order, to
     /// requests.
-    pub(super) fn learn(service: &Service, events: &[(i64, Event)], owner: &[u32]) -> Connections {
+    pub(super) fn learn(
+        service: &Service,
+        events: &[(i64, ServiceEvent)],
+        owner: &[u32],
+    ) -> ConnectionEvidence {
         if service.call_before.is_empty() {
-            return Connections::default();
+            return ConnectionEvidence::default();
         }
         // Number of calls of each kind, number for the same request, and number expected by chance.
         let mut seen: FxHashMap<u32, [f64; 3]> = FxHashMap::default();
@@ -30,16 +34,16 @@ impl Connections {
         let mut open = 0_u32;
         for (_, event) in events {
             match event {
-                Event::Receipt(request) => {
+                ServiceEvent::Receipt(request) => {
                     is_open[*request as usize] = true;
                     open += 1;
                 }
-                Event::Answer(_) => {}
-                Event::Reply(request) => {
+                ServiceEvent::Answer(_) => {}
+                ServiceEvent::Reply(request) => {
                     is_open[*request as usize] = false;
                     open = open.saturating_sub(1);
                 }
-                Event::Call(call) => {
+                ServiceEvent::Call(call) => {
                     let before = service.call_before[*call as usize];
                     let (Some(of_before), of_call) =
                         (owner.get(before as usize), owner[*call as usize])
@@ -62,7 +66,9 @@ impl Connections {
         let share = |[all, same, chance]: [f64; 3]| {
             (same + PRIOR_CALLS * chance / all) / (all + PRIOR_CALLS)
         };
-        Connections { same: seen.into_iter().map(|(kind, seen)| (kind, share(seen))).collect() }
+        ConnectionEvidence {
+            same: seen.into_iter().map(|(kind, seen)| (kind, share(seen))).collect(),
+        }
     }
 
     /// Whether calls of that kind tell something by their connections.
@@ -84,16 +90,16 @@ impl Connections {
 mod tests {
     use super::*;
     use crate::infer::auto::events::events;
-    use crate::infer::auto::service::Span;
+    use crate::infer::auto::service::NodeSpan;
 
     /// Two requests that overlap and make two calls each, again and again; `connection` is that of
     /// a request's call.
-    fn learned(connection: impl Fn(usize, usize) -> usize) -> Connections {
+    fn learned(connection: impl Fn(usize, usize) -> usize) -> ConnectionEvidence {
         let mut service = Service { window: 1_000_000, ..Service::default() };
         let mut calls = Vec::new();
         for request in 0..100 {
             let begin = 1000 * (request as i64 / 2) + request as i64 % 2;
-            service.requests.push(Span { begin, end: begin + 500, kind: 9 });
+            service.requests.push(NodeSpan { begin, end: begin + 500, kind: 9 });
             calls.extend(
                 [0, 1].map(|at| {
                     (begin + 10 + 20 * at as i64, request as u32, connection(request, at))
@@ -103,11 +109,11 @@ mod tests {
         calls.sort_unstable();
         let mut last = FxHashMap::default();
         for (at, (begin, _, connection)) in (0..).zip(&calls) {
-            service.calls.push(Span { begin: *begin, end: begin + 5, kind: 1 });
+            service.calls.push(NodeSpan { begin: *begin, end: begin + 5, kind: 1 });
             service.call_before.push(last.insert(*connection, at).unwrap_or(NONE));
         }
         let owner: Vec<u32> = calls.iter().map(|(_, request, _)| *request).collect();
-        Connections::learn(&service, &events(&service), &owner)
+        ConnectionEvidence::learn(&service, &events(&service), &owner)
     }
 
     #[test]
@@ -123,7 +129,7 @@ mod tests {
 
     #[test]
     fn shares_are_by_hand() {
-        let connections = Connections { same: [(1, 0.8)].into_iter().collect() };
+        let connections = ConnectionEvidence { same: [(1, 0.8)].into_iter().collect() };
         let shares = connections.shares(1, 3).unwrap();
         assert_eq!(shares.map(|share| (share.exp() / 3.0 * 1000.0).round()), [800.0, 100.0]);
         assert!(connections.shares(2, 3).is_none() && connections.shares(1, 1).is_none());

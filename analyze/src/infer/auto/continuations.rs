@@ -5,7 +5,7 @@
 
 use super::NONE;
 use super::discipline::{NEVER, Precedence};
-use super::model::Model;
+use super::model::ServiceModel;
 use crate::tuning::auto::search::hypotheses::GATHERED_FACTOR;
 
 /// A continuation of a hypothesis at an event.
@@ -21,7 +21,7 @@ pub(super) struct Continuation {
 
 /// A request that a call may be for, in some state.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
+pub(super) struct RequestCandidate {
     /// Fit in nats.
     pub(super) score: f64,
     /// Since when it waits for such a call; [`NEVER`] if it does not.
@@ -32,7 +32,7 @@ pub(super) struct Candidate {
 
 /// All requests that a call may be for, in one hypothesis.
 #[derive(Debug, Default)]
-pub(super) struct Candidates {
+pub(super) struct RequestCandidates {
     /// Their places among those that are open.
     slots: Vec<u32>,
     /// State of each; [`NONE`] where that was not looked at.
@@ -42,16 +42,21 @@ pub(super) struct Candidates {
     /// Weight of each beside others that wait; 0 if it does not.
     weights: Vec<f64>,
     /// For which of them the call before on the same connection was made.
-    holder: Option<usize>,
+    same_connection: Option<usize>,
     /// Nats that connections add to that one, and to all others.
     shares: Option<[f64; 2]>,
     /// Nats by which a request overtakes less often than its delay tells, where that counts.
     less: Option<f64>,
 }
 
-impl Candidates {
+impl RequestCandidates {
     /// Begins a call of that kind, which may be for the requests in these places.
-    pub(super) fn begin(&mut self, model: &Model, kind: u32, slots: impl Iterator<Item = u32>) {
+    pub(super) fn begin(
+        &mut self,
+        model: &ServiceModel,
+        kind: u32,
+        slots: impl Iterator<Item = u32>,
+    ) {
         self.slots.clear();
         self.slots.extend(slots);
         let all = self.slots.len();
@@ -60,36 +65,40 @@ impl Candidates {
         self.scores.resize(all, 0.0);
         self.waiting.resize(all, NEVER);
         self.weights.resize(all, 0.0);
-        self.holder = None;
+        self.same_connection = None;
         self.shares = model.connections.shares(kind, all);
         self.less = model.overtaking.get(&kind).copied();
     }
 
     /// Goes on to a hypothesis in which the open requests have these states, and judges those that
     /// had others before.
-    pub(super) fn go_to(&mut self, states: &[u32], mut judge: impl FnMut(u32) -> Candidate) {
+    pub(super) fn score_hypothesis(
+        &mut self,
+        states: &[u32],
+        mut judge: impl FnMut(u32) -> RequestCandidate,
+    ) {
         let counts = self.less.is_some();
         for (place, slot) in self.slots.iter().enumerate() {
             let state = states[*slot as usize];
             if self.states[place] == state {
                 continue;
             }
-            let Candidate { score, waiting, has_before } = judge(state);
+            let RequestCandidate { score, waiting, has_before } = judge(state);
             self.states[place] = state;
             self.scores[place] = score;
             self.waiting[place] = waiting;
             self.weights[place] = if counts && waiting != NEVER { score.exp() } else { 0.0 };
             if has_before {
-                self.holder = Some(place);
-            } else if self.holder == Some(place) {
-                self.holder = None;
+                self.same_connection = Some(place);
+            } else if self.same_connection == Some(place) {
+                self.same_connection = None;
             }
         }
     }
 
     /// Adds the continuations of the present hypothesis, which has that number and score.
     pub(super) fn add_to(&mut self, continuations: &mut Continuations, from: u32, score: f64) {
-        let held = self.holder.zip(self.shares);
+        let held = self.same_connection.zip(self.shares);
         let (mut score_of_all, mut own) = (0.0, None);
         if let Some((place, [before, others])) = held {
             own = Some((place, self.scores[place], self.weights[place]));
@@ -97,10 +106,12 @@ impl Candidates {
             self.weights[place] *= (before - others).exp();
             score_of_all = others;
         }
-        let precedence =
-            self.less.and_then(|less| Precedence::of(&self.waiting, &self.weights, less));
+        let precedence = self
+            .less
+            .and_then(|less| Precedence::from_waiting_times(&self.waiting, &self.weights, less));
         for (place, slot) in self.slots.iter().enumerate() {
-            let in_turn = precedence.map_or(0.0, |precedence| precedence.adds(self.waiting[place]));
+            let in_turn =
+                precedence.map_or(0.0, |precedence| precedence.added_nats(self.waiting[place]));
             let added = self.scores[place] + score_of_all + in_turn;
             continuations.add(Continuation { score: score + added, added, from, slot: *slot });
         }
@@ -158,7 +169,7 @@ impl Continuations {
     }
 
     /// The continuations that are left.
-    pub(super) fn found(&self) -> &[Continuation] {
+    pub(super) fn kept_continuations(&self) -> &[Continuation] {
         &self.all
     }
 
@@ -172,25 +183,25 @@ impl Continuations {
 mod tests {
     use super::*;
 
-    fn judged(state: u32) -> Candidate {
-        Candidate { score: -f64::from(state), waiting: NEVER, has_before: state == 7 }
+    fn scored_candidate(state: u32) -> RequestCandidate {
+        RequestCandidate { score: -f64::from(state), waiting: NEVER, has_before: state == 7 }
     }
 
     #[test]
     fn only_states_that_differ_are_judged_anew() {
-        let mut candidates = Candidates::default();
-        candidates.begin(&Model::default(), 1, [0, 2, 3].into_iter());
+        let mut candidates = RequestCandidates::default();
+        candidates.begin(&ServiceModel::default(), 1, [0, 2, 3].into_iter());
         candidates.shares = Some([2.0, -1.0]);
         let mut asked = Vec::new();
         for states in [[1, 9, 3, 4], [1, 8, 7, 4], [7, 8, 3, 4]] {
-            candidates.go_to(&states, |state| {
+            candidates.score_hypothesis(&states, |state| {
                 asked.push(state);
-                judged(state)
+                scored_candidate(state)
             });
         }
         assert_eq!(asked, [1, 3, 4, 7, 7, 3]);
         assert_eq!(
-            (candidates.holder, candidates.scores.as_slice()),
+            (candidates.same_connection, candidates.scores.as_slice()),
             (Some(0), &[-7.0, -3.0, -4.0][..])
         );
         let mut continuations = Continuations::default();
@@ -199,13 +210,13 @@ mod tests {
             candidates.add_to(&mut continuations, 5, 100.0);
         }
         let scores = [95.0, 96.0, 95.0];
-        let found = continuations.found().iter().map(|next| next.score);
+        let found = continuations.kept_continuations().iter().map(|next| next.score);
         assert!(
             found.eq(scores.into_iter().chain(scores)),
             "the second time as the first: {continuations:?}"
         );
         assert_eq!(
-            continuations.found()[1],
+            continuations.kept_continuations()[1],
             Continuation { score: 96.0, added: -4.0, from: 5, slot: 2 }
         );
     }
@@ -219,7 +230,7 @@ mod tests {
             continuations.add(Continuation { score, added: 0.0, from: 0, slot });
             continuations.thin();
         }
-        let found = continuations.found();
+        let found = continuations.kept_continuations();
         assert_eq!(continuations.bounds(), (3, 24.0));
         let mut best: Vec<u32> =
             found.iter().filter(|next| next.score >= 48.0).map(|next| next.slot).collect();

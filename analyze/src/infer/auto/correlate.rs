@@ -10,16 +10,16 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::density::{Axis, Density};
-use super::model::{Delay, Model};
+use super::model::{CallDelay, ServiceModel};
 use super::service::REPLY;
 use super::service::{OPEN, Service};
 use super::shapes::Shapes;
-use super::threads::Threads;
+use super::threads::ThreadEvidence;
 use super::trigger::Trigger;
 use crate::tuning::auto::learning::correlate::{BINS, MIN_EXCESS, REACH};
 
 /// The model of `service` by correlation alone.
-pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model {
+pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> ServiceModel {
     let mut receipts: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
     for request in &service.requests {
         receipts.entry(request.kind).or_default().push(request.begin);
@@ -36,8 +36,11 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model
     for request in service.requests.iter().filter(|request| request.end != OPEN) {
         replies.entry(request.kind).or_default().push(request.end);
     }
-    let mut model =
-        Model { threads: Threads::of(service), usual: service.usual.clone(), ..Model::default() };
+    let mut model = ServiceModel {
+        threads: ThreadEvidence::from_service(service),
+        usual: service.usual.clone(),
+        ..ServiceModel::default()
+    };
     let mut kinds: Vec<u32> = begins.keys().copied().collect();
     kinds.sort_unstable();
     let mut of: Vec<u32> = receipts.keys().copied().collect();
@@ -45,7 +48,7 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model
     let longest = service
         .requests
         .iter()
-        .map(|request| service.over(request).saturating_sub(request.begin))
+        .map(|request| service.request_end(request).saturating_sub(request.begin))
         .max();
     let longest = longest.unwrap_or(0);
     for request in of {
@@ -61,7 +64,7 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model
             }
             let mut best: Option<(f64, Trigger, Vec<i64>)> = None;
             for (trigger, before) in triggers {
-                let lags = Lags::of(before, times, axis, longest);
+                let lags = Lags::from_times(before, times, axis, longest);
                 let (samples, told) = lags.excess(axis);
                 if (samples.len() as f64)
                     < MIN_EXCESS * (times.len() as f64).min(before.len() as f64)
@@ -73,14 +76,14 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model
                 }
             }
             let Some((_, trigger, samples)) = best else { continue };
-            let density = Density::of(axis, &samples, None);
-            let delay = Delay { trigger, density, open: [(0.25f64).ln(); 4] };
+            let density = Density::from_delays(axis, &samples, None);
+            let delay = CallDelay { trigger, density, open: [(0.25f64).ln(); 4] };
             model.delays.insert((request, kind, 0), Arc::new(delay));
             model.triggers.push(trigger);
             if kind != REPLY {
                 let count = times.len() as f64 / service.requests.len().max(1) as f64;
                 for _ in 0..count.round() as usize {
-                    shape = shapes.with(shape, kind);
+                    shape = shapes.with_call(shape, kind);
                 }
             }
         }
@@ -110,7 +113,7 @@ struct Lags {
 
 impl Lags {
     /// Between events at the times `first` and those at `then`, both sorted, up to `longest` apart.
-    fn of(first: &[i64], then: &[i64], axis: Axis, longest: i64) -> Lags {
+    fn from_times(first: &[i64], then: &[i64], axis: Axis, longest: i64) -> Lags {
         let bins = bin(axis, longest) + 1;
         let mut lags =
             Lags { after: vec![0.0; bins], before: vec![0.0; bins], calls: then.len() as f64 };
@@ -168,7 +171,7 @@ fn bin(axis: Axis, lag: i64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::Span;
+    use crate::infer::auto::service::NodeSpan;
 
     #[test]
     fn the_delay_is_found_though_dozens_of_requests_are_open() {
@@ -178,9 +181,9 @@ mod tests {
         for request in 0..600_i64 {
             let lot = (request as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d;
             let begin = (lot.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 34) as i64 % 600_000_000;
-            service.requests.push(Span { begin, end: begin + 40_000_000, kind: 9 });
+            service.requests.push(NodeSpan { begin, end: begin + 40_000_000, kind: 9 });
             let call = begin + 6_000_000 + (request * 31) % 64 * 15_000;
-            service.calls.push(Span { begin: call, end: call + 1_000_000, kind: 1 });
+            service.calls.push(NodeSpan { begin: call, end: call + 1_000_000, kind: 1 });
         }
         service.requests.sort_by_key(|request| request.begin);
         service.calls.sort_by_key(|call| call.begin);

@@ -79,12 +79,12 @@ pub(super) struct Density {
 impl Density {
     /// The density of `delays`; each with another one that is known before it, where that is to
     /// count.
-    pub(super) fn of(axis: Axis, delays: &[i64], known: Option<&[i64]>) -> Density {
+    pub(super) fn from_delays(axis: Axis, delays: &[i64], known: Option<&[i64]>) -> Density {
         let places: Vec<f64> = delays.iter().map(|delay| axis.place(*delay)).collect();
-        let (low, bins) = smoothed(&places);
+        let (low, bins) = smooth_samples(&places);
         let plane = known.map(|known| {
             let known: Vec<f64> = known.iter().map(|delay| axis.place(*delay)).collect();
-            Plane::of(&places, &known)
+            Plane::from_samples(&places, &known)
         });
         let rows = plane.as_ref().map_or(1, |plane| plane.rows() + 1);
         let logs = (0..rows * (bins.len() + 1)).map(|_| AtomicU32::new(0)).collect();
@@ -109,9 +109,9 @@ impl Density {
         if log != 0 {
             return f64::from(f32::from_bits(log));
         }
-        let mut density = self.plain(bin, own);
+        let mut density = self.plain_density(bin, own);
         if let Some(plane) = &self.plane {
-            let (near, conditional) = plane.at(bin, row, own);
+            let (near, conditional) = plane.density_at(bin, row, own);
             density = (near * conditional + PLAIN_SAMPLES * density) / (near + PLAIN_SAMPLES);
         }
         let log = (density / std::f64::consts::LN_2).ln();
@@ -121,7 +121,7 @@ impl Density {
     }
 
     /// The density in a bin, without what one of its samples has in it if that is left out.
-    fn plain(&self, bin: usize, own: bool) -> f64 {
+    fn plain_density(&self, bin: usize, own: bool) -> f64 {
         let (sum, middle) = self.bins.get(bin).copied().unwrap_or((0.0, 0.0));
         let without = if own { f64::from(middle) } else { 0.0 };
         let samples = self.samples + 2.0 - f64::from(u8::from(own));
@@ -131,7 +131,7 @@ impl Density {
 
 /// The sum of kernels over the samples: where its first bin is, and each bin with the middle of a
 /// kernel there.
-fn smoothed(places: &[f64]) -> (f64, Vec<(f32, f32)>) {
+fn smooth_samples(places: &[f64]) -> (f64, Vec<(f32, f32)>) {
     let low = places.iter().copied().fold(f64::MAX, f64::min) - AROUND[0];
     let high = places.iter().copied().fold(f64::MIN, f64::max) + AROUND[0];
     if low > high {
@@ -185,7 +185,7 @@ pub(super) struct Plane {
 }
 
 impl Plane {
-    fn of(places: &[f64], known: &[f64]) -> Plane {
+    fn from_samples(places: &[f64], known: &[f64]) -> Plane {
         let axes = [places, known];
         let low = axes.map(|axis| axis.iter().copied().fold(f64::MAX, f64::min) - AROUND[1]);
         let high = axes.map(|axis| axis.iter().copied().fold(f64::MIN, f64::max) + AROUND[1]);
@@ -198,8 +198,8 @@ impl Plane {
             counts[y * size[0] + x] += 1.0;
         }
         let kernels = PLANE_KERNEL.map(gaussian);
-        let along = convolved(&counts, &kernels[0], 1, size[0]);
-        let joint = convolved(&along, &kernels[1], size[0], size[1]);
+        let along = convolve_axis(&counts, &kernels[0], 1, size[0]);
+        let joint = convolve_axis(&along, &kernels[1], size[0], size[1]);
         let near = joint.chunks(size[0]).map(|row| row.iter().sum()).collect();
         let [x, y] = [0, 1].map(|axis: usize| f64::from(kernels[axis][kernels[axis].len() / 2]));
         Plane { low, size, joint, near, own: [x * y, y] }
@@ -219,7 +219,7 @@ impl Plane {
 
     /// Number of samples near that row, and the density at that bin of the plain density among
     /// them.
-    fn at(&self, bin: usize, row: usize, own: bool) -> (f64, f64) {
+    fn density_at(&self, bin: usize, row: usize, own: bool) -> (f64, f64) {
         let Some(near) = self.near.get(row) else { return (0.0, 0.0) };
         let (mut near, mut here) = (f64::from(*near), 0.0);
         // The plain density begins farther from the samples, and its bins are narrower.
@@ -236,7 +236,7 @@ impl Plane {
 }
 
 /// `values` convolved with `kernel` along the axis of that stride and size.
-fn convolved(values: &[f32], kernel: &[f32], stride: usize, size: usize) -> Vec<f32> {
+fn convolve_axis(values: &[f32], kernel: &[f32], stride: usize, size: usize) -> Vec<f32> {
     let half = kernel.len() / 2;
     let mut smooth = vec![0f32; values.len()];
     for (at, value) in values.iter().enumerate().filter(|(_, value)| **value > 0.0) {
@@ -283,8 +283,10 @@ mod tests {
     fn a_density_sums_to_about_one() {
         let delays: Vec<i64> = (0..2000).map(|at| 100_000 + at * at).collect();
         let known: Vec<i64> = (0..2000).map(|at| 50_000 + 1000 * (at % 7)).collect();
-        for density in [Density::of(AXIS, &delays, None), Density::of(AXIS, &delays, Some(&known))]
-        {
+        for density in [
+            Density::from_delays(AXIS, &delays, None),
+            Density::from_delays(AXIS, &delays, Some(&known)),
+        ] {
             // What was never seen has a little everywhere.
             assert!((0.97..1.05).contains(&mass(&density, 53_000)), "{}", mass(&density, 53_000));
         }
@@ -295,7 +297,7 @@ mod tests {
         // Both are short or both are long.
         let delays: Vec<i64> =
             (0..1000).map(|at| if at % 2 == 0 { 100_000 } else { 10_000_000 }).collect();
-        let density = Density::of(AXIS, &delays, Some(&delays));
+        let density = Density::from_delays(AXIS, &delays, Some(&delays));
         assert!(
             density.log(100_000, 100_000, false) > density.log(100_000, 10_000_000, false) + 1.0
         );
@@ -309,7 +311,7 @@ mod tests {
     fn a_lone_sample_does_not_speak_for_itself() {
         let mut delays = vec![100_000; 500];
         delays.push(80_000_000);
-        let density = Density::of(AXIS, &delays, None);
+        let density = Density::from_delays(AXIS, &delays, None);
         assert!(density.log(80_000_000, 0, true) < density.log(80_000_000, 0, false) - 1.0);
         assert!((density.log(100_000, 0, true) - density.log(100_000, 0, false)).abs() < 0.01);
     }

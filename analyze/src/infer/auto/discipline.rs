@@ -6,10 +6,10 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::at::At;
-use super::events::Event;
-use super::model::Model;
-use super::service::{Service, recent};
+use super::at::RequestState;
+use super::events::ServiceEvent;
+use super::model::ServiceModel;
+use super::service::{Service, recent_calls};
 use super::shapes::Shapes;
 use crate::tuning::auto::learning::discipline::{
     LOOP_NATS, LOOP_PRIOR, MAX_NATS, MIN_NATS, PRIOR, TOGETHER_NS,
@@ -18,8 +18,8 @@ use crate::tuning::auto::search::hypotheses::MAX_OPEN_REQUESTS;
 
 /// Supposes, before anything is learned, how much less often than by their delays requests
 /// overtake: in an event loop those that wait for the same are served in turn.
-pub(super) fn suppose(service: &Service, model: &mut Model) {
-    if service.is_in_turn() {
+pub(super) fn suppose_fifo(service: &Service, model: &mut ServiceModel) {
+    if service.is_fifo() {
         model.overtaking.extend(service.calls.iter().map(|call| (call.kind, LOOP_NATS)));
     }
 }
@@ -34,7 +34,7 @@ pub(super) struct Precedence {
     first: i64,
     /// Nats added to the fit of the call to that one, and to those that overtake it.
     ahead: f64,
-    behind: f64,
+    overtaking: f64,
 }
 
 impl Precedence {
@@ -42,7 +42,11 @@ impl Precedence {
     /// longer for such a call, whoever made that request: a pool of connections has one queue for
     /// all. The sum over all that wait stays as it was. `waiting` is since when each waits,
     /// `weights` how likely each is, 0 for those that do not. None where nobody would overtake.
-    pub(super) fn of(waiting: &[i64], weights: &[f64], less: f64) -> Option<Precedence> {
+    pub(super) fn from_waiting_times(
+        waiting: &[i64],
+        weights: &[f64],
+        less: f64,
+    ) -> Option<Precedence> {
         const LANES: usize = 8;
         let first = waiting.iter().copied().min().filter(|first| *first != NEVER)?;
         // Several sums at once, as one addition need not wait for the one before then.
@@ -58,14 +62,14 @@ impl Precedence {
         let after = ahead + (all - ahead) * (-less).exp();
         let rest = (all / after).ln();
         let counts = rest.is_finite() && waiting.iter().any(overtakes);
-        counts.then_some(Precedence { first, ahead: rest, behind: rest - less })
+        counts.then_some(Precedence { first, ahead: rest, overtaking: rest - less })
     }
 
     /// Nats added for a request that waits since then.
-    pub(super) fn adds(&self, since: i64) -> f64 {
+    pub(super) fn added_nats(&self, since: i64) -> f64 {
         match since {
             NEVER => 0.0,
-            _ if since > self.first => self.behind,
+            _ if since > self.first => self.overtaking,
             _ => self.ahead,
         }
     }
@@ -74,25 +78,25 @@ impl Precedence {
 /// Learns from an assignment how much less often than by their delays requests overtake.
 pub(super) fn learn(
     service: &Service,
-    events: &[(i64, Event)],
+    events: &[(i64, ServiceEvent)],
     owner: &[u32],
     shapes: &mut Shapes,
-    model: &mut Model,
+    model: &mut ServiceModel,
 ) {
     // Probability of overtaking by the delays alone, and whether it happened, by kind.
     let mut seen: FxHashMap<u32, Vec<(f64, bool)>> = FxHashMap::default();
     let mut open: Vec<(u32, Vec<u32>, u32)> = Vec::new();
     for (_, event) in events {
         match event {
-            Event::Receipt(request) => {
+            ServiceEvent::Receipt(request) => {
                 if open.len() >= MAX_OPEN_REQUESTS {
                     open.remove(0);
                 }
                 open.push((*request, Vec::new(), 0));
             }
-            Event::Answer(_) => {}
-            Event::Reply(request) => open.retain(|(open, _, _)| open != request),
-            Event::Call(call) => {
+            ServiceEvent::Answer(_) => {}
+            ServiceEvent::Reply(request) => open.retain(|(open, _, _)| open != request),
+            ServiceEvent::Call(call) => {
                 let kind = service.calls[*call as usize].kind;
                 let own = owner[*call as usize];
                 let Some(place) =
@@ -102,20 +106,21 @@ pub(super) fn learn(
                 };
                 let mut waiting: Vec<(i64, f64, bool)> = Vec::new();
                 for (request, made, shape) in &open {
-                    let at = At { request: *request, made: recent(made), shape: *shape };
-                    let (score, since) = model.judge(service, shapes, &at, *call);
+                    let at =
+                        RequestState { request: *request, made: recent_calls(made), shape: *shape };
+                    let (score, since) = model.score_call(service, shapes, &at, *call);
                     waiting.extend(since.map(|since| (since, score, *request == own)));
                 }
                 if waiting.len() >= 2 {
-                    seen.entry(kind).or_default().extend(overtaken(&waiting));
+                    seen.entry(kind).or_default().extend(overtaking_probability(&waiting));
                 }
                 let (_, made, shape) = &mut open[place];
                 made.push(*call);
-                *shape = shapes.with(*shape, kind);
+                *shape = shapes.with_call(*shape, kind);
             }
         }
     }
-    let (all, later) = if service.is_in_turn() { LOOP_PRIOR } else { PRIOR };
+    let (all, later) = if service.is_fifo() { LOOP_PRIOR } else { PRIOR };
     for (kind, mut seen) in seen {
         seen.extend((0..all).map(|at| (0.5, at < later)));
         model.overtaking.insert(kind, less_often(&seen));
@@ -126,7 +131,7 @@ pub(super) fn learn(
 /// their fit, and whether the call was for them. `None`: the call was for none of them. Those that
 /// one system call woke together overtake nobody: an assignment that has all of them the wrong way
 /// round fits as well, and would go on to be believed.
-fn overtaken(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
+fn overtaking_probability(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
     let (since, _, _) = waiting.iter().find(|(_, _, own)| *own)?;
     let first = waiting.iter().map(|(since, _, _)| *since).min()?;
     let is_later = |since: i64| since.saturating_sub(first) >= TOGETHER_NS;
@@ -168,39 +173,41 @@ mod tests {
     fn those_that_were_woken_together_overtake_nobody() {
         let likely = 0.5f64.ln();
         let waiting = |own: i64| [7, 8, 2_000].map(|since| (since, likely, since == own));
-        let found = [7, 8, 2_000].map(|own| overtaken(&waiting(own)));
+        let found = [7, 8, 2_000].map(|own| overtaking_probability(&waiting(own)));
         let third = |did| found.iter().flatten().filter(|(_, other)| *other == did).count();
         assert_eq!([third(false), third(true)], [2, 1]);
         assert!(found.iter().flatten().all(|(late, _)| (late - 1.0 / 3.0).abs() < 1e-9));
-        assert_eq!(overtaken(&waiting(5)), None);
+        assert_eq!(overtaking_probability(&waiting(5)), None);
     }
 
     #[test]
     fn the_one_that_waits_longest_gains_what_the_others_lose() {
         let (waiting, odds) = ([20, 10, NEVER, 5], 0.5f64);
         let weights = waiting.map(|since| if since == NEVER { 0.0 } else { odds });
-        let precedence = Precedence::of(&waiting, &weights, 3f64.ln()).unwrap();
+        let precedence = Precedence::from_waiting_times(&waiting, &weights, 3f64.ln()).unwrap();
         let probabilities =
-            waiting.map(|since| (precedence.adds(since).exp() * odds * 1000.0).round());
+            waiting.map(|since| (precedence.added_nats(since).exp() * odds * 1000.0).round());
         assert_eq!(probabilities, [300.0, 300.0, 500.0, 900.0]);
         // None waits longer than others.
-        assert!(Precedence::of(&[NEVER, 7, 7], &[0.0, odds, odds], 3f64.ln()).is_none());
-        assert!(Precedence::of(&[NEVER; 2], &[0.0; 2], 3f64.ln()).is_none());
+        assert!(
+            Precedence::from_waiting_times(&[NEVER, 7, 7], &[0.0, odds, odds], 3f64.ln()).is_none()
+        );
+        assert!(Precedence::from_waiting_times(&[NEVER; 2], &[0.0; 2], 3f64.ln()).is_none());
     }
 
     #[test]
     fn an_event_loop_is_supposed_to_serve_in_turn_and_others_are_not() {
-        use crate::infer::auto::service::Span;
+        use crate::infer::auto::service::NodeSpan;
         let supposed = |thread: fn(u32) -> u32| {
             let mut service = Service::default();
             for at in 0..50 {
-                service.requests.push(Span { begin: 0, end: 9, kind: 1 });
+                service.requests.push(NodeSpan { begin: 0, end: 9, kind: 1 });
                 service.request_threads.push([thread(at); 2]);
-                service.calls.push(Span { begin: 1, end: 8, kind: 2 });
+                service.calls.push(NodeSpan { begin: 1, end: 8, kind: 2 });
                 service.call_threads.push([thread(at); 2]);
             }
-            let mut model = Model::default();
-            suppose(&service, &mut model);
+            let mut model = ServiceModel::default();
+            suppose_fifo(&service, &mut model);
             model.overtaking.get(&2).copied()
         };
         assert_eq!(supposed(|_| 4), Some(LOOP_NATS));

@@ -9,23 +9,25 @@ use super::assignment::Assignment;
 use super::heard_last;
 use super::service::Service;
 use crate::calls::Calls;
-use crate::doubts::{self, DoubtCause, Doubts};
 use crate::naming::Naming;
-use crate::tuning::auto::search::doubted::{GUESSED_BELOW, GUESSED_SHARE, MARGIN_SHARE, MAX_DOUBT};
+use crate::tuning::auto::search::doubted::{
+    GUESSED_BELOW, GUESSED_SHARE, MARGIN_SHARE, MAX_AMBIGUITY,
+};
+use crate::warnings::{self, WarningCause, WarningCounts};
 
 /// The parents of a message that a service sent, each with less probability as far as it is
 /// doubtful which messages are of one call, or whether the service's calls are for its requests at
 /// all.
-pub(super) fn doubted(
+pub(super) fn discount_ambiguous_parents(
     calls: &Calls,
     message: usize,
     parents: &[(u32, f64)],
     spontaneous: f64,
     of_service: f64,
 ) -> (Vec<(u32, f64)>, f64) {
-    let of_call = |message: usize| calls.doubt(calls.of_message(message));
+    let of_call = |message: usize| calls.mispairing_probability(calls.call_of_message(message));
     let own = of_call(message).max(of_service);
-    let most = max_doubt(parents, spontaneous);
+    let most = max_ambiguity(parents, spontaneous);
     let mut left = spontaneous;
     let parents = parents.iter().map(|(parent, probability)| {
         let doubt = own.max(of_call(*parent as usize)).min(most);
@@ -39,38 +41,44 @@ pub(super) fn doubted(
 /// Largest share that a doubt may take from each of these parents, so that the likeliest stays
 /// likelier than none, if it is. Where several may be the parent, the sum of what is taken from all
 /// is soon more than one of them has.
-fn max_doubt(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
+fn max_ambiguity(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
     let likeliest = parents.iter().map(|(_, probability)| *probability).fold(0.0, f64::max);
     let all: f64 = parents.iter().map(|(_, probability)| probability).sum();
     if likeliest <= spontaneous {
-        return MAX_DOUBT;
+        return MAX_AMBIGUITY;
     }
-    (MARGIN_SHARE * (likeliest - spontaneous) / (likeliest + all)).min(MAX_DOUBT)
+    (MARGIN_SHARE * (likeliest - spontaneous) / (likeliest + all)).min(MAX_AMBIGUITY)
 }
 
 /// Notes how many calls of a service fit none of its requests, or not the one that they were given
 /// to, or were given to one by a guess; what the first two take from the probability of its links.
-pub(super) fn unfit(doubts: &mut Doubts, service: &Service, found: &Assignment, name: &str) -> f64 {
+pub(super) fn warn_of_unmatched_calls(
+    doubts: &mut WarningCounts,
+    service: &Service,
+    found: &Assignment,
+    name: &str,
+) -> f64 {
     if service.one_way || service.calls.is_empty() {
         return 0.0;
     }
-    let contradicted = heard_last::contradicted(service, found).map_or(0.0, |[others, all]| {
-        doubts.add(DoubtCause::AnsweredOtherwise, name, others, all);
-        others as f64 / all as f64
-    });
-    let guessed = guessed(found) as u64;
+    let contradicted =
+        heard_last::count_contradicted_calls(service, found).map_or(0.0, |[others, all]| {
+            doubts.add_calls(WarningCause::AnsweredOtherwise, name, others, all);
+            others as f64 / all as f64
+        });
+    let guessed = count_ambiguous_calls(found) as u64;
     if guessed as f64 >= GUESSED_SHARE * service.calls.len() as f64 {
-        doubts.add(DoubtCause::Guessed, name, guessed, service.calls.len() as u64);
+        doubts.add_calls(WarningCause::Guessed, name, guessed, service.calls.len() as u64);
     }
-    let (unfit, all) = (service.unfit_calls() as u64, service.calls.len() as u64);
-    doubts.add(DoubtCause::FitsNoRequest, name, unfit, all);
-    let unfit = if doubts::is_large(unfit, all) { unfit as f64 / all as f64 } else { 0.0 };
+    let (unfit, all) = (service.unmatched_calls() as u64, service.calls.len() as u64);
+    doubts.add_calls(WarningCause::FitsNoRequest, name, unfit, all);
+    let unfit = if warnings::is_significant(unfit, all) { unfit as f64 / all as f64 } else { 0.0 };
     unfit.max(contradicted)
 }
 
 /// Number of calls whose likeliest request is hardly likelier than others. Those that are likely
 /// nobody's are not among them.
-pub(super) fn guessed(found: &Assignment) -> usize {
+pub(super) fn count_ambiguous_calls(found: &Assignment) -> usize {
     let is_guessed = |shares: &&Vec<(u32, f64)>| {
         let likeliest = shares.iter().max_by(|one, other| one.1.total_cmp(&other.1));
         likeliest.is_some_and(|(request, share)| *request != NONE && *share < GUESSED_BELOW)
@@ -79,32 +87,38 @@ pub(super) fn guessed(found: &Assignment) -> usize {
 }
 
 /// Notes between whom calls share connections.
-pub(super) fn shared(doubts: &mut Doubts, trace: &MessageTrace, naming: &Naming, calls: &Calls) {
+pub(super) fn warn_of_shared_connections(
+    doubts: &mut WarningCounts,
+    trace: &MessageTrace,
+    naming: &Naming,
+    calls: &Calls,
+) {
     let mut seen: FxHashMap<u32, [u64; 2]> = FxHashMap::default();
     for call in 0..calls.len() {
         let Some(row) = calls.request(call) else { continue };
         let [doubtful, all] = seen.entry(naming.hop(row)).or_default();
-        *doubtful += u64::from(calls.doubt(call) > 0.0 && trace.call_number(row).is_none());
+        *doubtful +=
+            u64::from(calls.mispairing_probability(call) > 0.0 && trace.call_number(row).is_none());
         *all += 1;
     }
     for (hop, [doubtful, all]) in seen.into_iter().filter(|(_, [doubtful, _])| *doubtful > 0) {
         let hop = naming.hop_name(hop);
-        let ends = format!("{} → {}", naming.text(hop.src), naming.text(hop.dst));
-        doubts.add(DoubtCause::SharedConnection, &ends, doubtful, all);
+        let ends = format!("{} → {}", naming.label_text(hop.src), naming.label_text(hop.dst));
+        doubts.add_calls(WarningCause::SharedConnection, &ends, doubtful, all);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::Span;
+    use crate::infer::auto::service::NodeSpan;
 
     #[test]
     fn doubt_leaves_the_likeliest_of_several_parents_likelier_than_none() {
         for (parents, spontaneous) in
             [(vec![(1, 0.55), (2, 0.45)], 0.0), (vec![(1, 0.4), (2, 0.35)], 0.25)]
         {
-            let doubt = max_doubt(&parents, spontaneous);
+            let doubt = max_ambiguity(&parents, spontaneous);
             let all: f64 = parents.iter().map(|(_, probability)| probability).sum();
             assert!(
                 doubt > 0.0 && (1.0 - doubt) * parents[0].1 > spontaneous + doubt * all,
@@ -112,29 +126,33 @@ mod tests {
             );
         }
         // One alone loses as much as before, and where none is likelier nothing is to be kept.
-        assert!((max_doubt(&[(1, 1.0)], 0.0) - 0.45).abs() < 1e-9);
-        assert!((max_doubt(&[(1, 0.3)], 0.7) - MAX_DOUBT).abs() < 1e-9);
+        assert!((max_ambiguity(&[(1, 1.0)], 0.0) - 0.45).abs() < 1e-9);
+        assert!((max_ambiguity(&[(1, 0.3)], 0.7) - MAX_AMBIGUITY).abs() < 1e-9);
     }
 
     #[test]
     fn a_service_whose_calls_are_mostly_guesses_is_told_of() {
         let guess = vec![(1, 0.6), (2, 0.4)];
         let told = |guesses: usize, other: Vec<(u32, f64)>| {
-            let calls = vec![Span { begin: 10, end: 20, kind: 1 }; 40];
-            let requests = vec![Span { begin: 0, end: 100, kind: 9 }];
+            let calls = vec![NodeSpan { begin: 10, end: 20, kind: 1 }; 40];
+            let requests = vec![NodeSpan { begin: 0, end: 100, kind: 9 }];
             let service = Service { requests, calls, ..Service::default() };
             let mut shares = vec![guess.clone(); guesses];
             shares.resize(40, other);
-            let found = Assignment { owner: vec![0; 40], shares };
-            let mut doubts = Doubts::default();
-            assert!(unfit(&mut doubts, &service, &found, "web") < 1e-9);
-            doubts.told().iter().map(|doubt| (doubt.cause, doubt.calls, doubt.of)).collect()
+            let found = Assignment { request_of_call: vec![0; 40], shares };
+            let mut doubts = WarningCounts::default();
+            assert!(warn_of_unmatched_calls(&mut doubts, &service, &found, "web") < 1e-9);
+            doubts
+                .significant_warnings()
+                .iter()
+                .map(|doubt| (doubt.cause, doubt.calls, doubt.of))
+                .collect()
         };
         let told: [Vec<_>; 3] = [
             told(30, vec![(1, 0.8), (2, 0.2)]),
             told(15, vec![(1, 0.8), (2, 0.2)]),
             told(15, vec![(NONE, 0.6), (2, 0.4)]),
         ];
-        assert_eq!(told, [vec![(DoubtCause::Guessed, 30, 40)], vec![], vec![]]);
+        assert_eq!(told, [vec![(WarningCause::Guessed, 30, 40)], vec![], vec![]]);
     }
 }

@@ -9,7 +9,7 @@ mod pairs;
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use pairs::{Pairs, Told, usual};
+use pairs::{WorkAnnouncement, WorkPairs, usual_delay};
 
 use super::service::{OPEN, Service};
 use super::{NONE, pool};
@@ -18,14 +18,14 @@ use crate::links::Links;
 use crate::tuning::auto::queues::early::{MESSAGES_PER_EXCEPTION, MIN_MESSAGES, SURE};
 
 /// Calls by their times and places.
-type Work = Vec<(i64, u32)>;
+type TimedCalls = Vec<(i64, u32)>;
 
 /// When each thread got what it was asked for, in order.
 #[derive(Debug)]
-pub(super) struct Asked(FxHashMap<(NodeId, i32), Vec<i64>>);
+pub(super) struct RequestArrivals(FxHashMap<(NodeId, i32), Vec<i64>>);
 
-impl Asked {
-    pub(super) fn of(trace: &MessageTrace) -> Asked {
+impl RequestArrivals {
+    pub(super) fn from_trace(trace: &MessageTrace) -> RequestArrivals {
         let mut asked: FxHashMap<(NodeId, i32), Vec<i64>> = FxHashMap::default();
         for row in (0..trace.len()).filter(|row| trace.direction(*row) == FROM_CONNECTING) {
             let message = trace.message(row);
@@ -35,12 +35,12 @@ impl Asked {
             }
         }
         asked.values_mut().for_each(|times| times.sort_unstable());
-        Asked(asked)
+        RequestArrivals(asked)
     }
 
     /// The time at which the sender of the message got what it was sent for. Only work on the same
     /// machine can be found without being told of.
-    fn since(&self, trace: &MessageTrace, row: usize) -> Option<i64> {
+    fn assigned_since(&self, trace: &MessageTrace, row: usize) -> Option<i64> {
         let message = trace.message(row);
         let host = |node: NodeId| trace.nodes.get(node).map(|node| &node.host);
         let (thread, sent) = message.src_tid.zip(message.send_first)?;
@@ -58,22 +58,22 @@ pub(super) fn begin_with_work(
     service: &mut Service,
     trace: &MessageTrace,
     calls: &Calls,
-    asked: &mut Option<Asked>,
+    asked: &mut Option<RequestArrivals>,
 ) -> FxHashSet<u32> {
     let mut found = FxHashSet::default();
     // When the work of each message can have been found first, and when it was found.
     let mut under_way: Vec<(u32, u32, [i64; 2])> = Vec::new();
     for kind in kinds(service, calls) {
-        let asked = asked.get_or_insert_with(|| Asked::of(trace));
+        let asked = asked.get_or_insert_with(|| RequestArrivals::from_trace(trace));
         let requests = (0..).zip(&service.requests).filter(|(_, span)| span.kind == kind);
         let places: Vec<u32> = requests.map(|(request, _)| request).collect();
         let row = |request: u32| calls.request(service.request_calls[request as usize] as usize);
         let told = places.iter().map(|request| {
             let begin = service.requests[*request as usize].begin;
-            let since = row(*request).and_then(|row| asked.since(trace, row));
-            Told { begin, since: since.map_or(begin, |since| since.min(begin)) }
+            let since = row(*request).and_then(|row| asked.assigned_since(trace, row));
+            WorkAnnouncement { begin, since: since.map_or(begin, |since| since.min(begin)) }
         });
-        let told: Vec<Told> = told.collect();
+        let told: Vec<WorkAnnouncement> = told.collect();
         let Some((work, pairs)) = work(service, &told) else { continue };
         found.extend(
             pairs.early.iter().filter_map(|(message, _)| Some(row(places[*message])? as u32)),
@@ -82,7 +82,7 @@ pub(super) fn begin_with_work(
             let call = service.request_calls[places[*message] as usize];
             let (time, begun) = work[*piece];
             under_way.push((kind, call, [told[*message].since, time]));
-            service.found_for.insert(service.made_calls[begun as usize], call);
+            service.attributed_to.insert(service.made_calls[begun as usize], call);
         }
         for (message, piece) in &pairs.early {
             let begin = work[*piece].0.saturating_sub(pairs.usual);
@@ -93,21 +93,21 @@ pub(super) fn begin_with_work(
         let mut order: Vec<u32> = (0..service.requests.len() as u32).collect();
         order.sort_by_key(|request| service.requests[*request as usize].begin);
         service.keep_requests(&order);
-        service.rivals = rivals(service, under_way);
+        service.rivals = rival_messages(service, under_way);
     }
     found
 }
 
 impl Service {
     /// Sets the request that each call was found to be the work of, among those that are held.
-    pub(super) fn hold_what_was_found(&mut self) {
-        if self.found_for.is_empty() {
+    pub(super) fn bind_early_work(&mut self) {
+        if self.attributed_to.is_empty() {
             return;
         }
-        self.held.resize(self.calls.len(), NONE);
+        self.bound_to.resize(self.calls.len(), NONE);
         let place: FxHashMap<u32, u32> = self.request_calls.iter().copied().zip(0..).collect();
-        for (held, made) in self.held.iter_mut().zip(&self.made_calls) {
-            let request = self.found_for.get(made).and_then(|call| place.get(call));
+        for (held, made) in self.bound_to.iter_mut().zip(&self.made_calls) {
+            let request = self.attributed_to.get(made).and_then(|call| place.get(call));
             *held = request.copied().unwrap_or(*held);
         }
     }
@@ -115,7 +115,7 @@ impl Service {
 
 /// For each request another one whose work might have been found in its place; [`NONE`] where there
 /// is none.
-fn rivals(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -> Vec<u32> {
+fn rival_messages(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -> Vec<u32> {
     let place: FxHashMap<u32, u32> = service.request_calls.iter().copied().zip(0..).collect();
     let mut rivals = vec![NONE; service.requests.len()];
     under_way.sort_unstable_by_key(|(kind, _, [_, found])| (*kind, *found));
@@ -131,7 +131,7 @@ fn rivals(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -> Vec<u3
 }
 
 /// Takes the part from the shares of each call that is not sure about whose work it is.
-pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
+pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     if service.rivals.is_empty() {
         return;
     }
@@ -206,9 +206,9 @@ fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
 /// Work of each message, by its times and places, with how the two go together: calls of the kind
 /// that is as frequent as the messages and comes soonest after them. `None` where work does not
 /// come before its message.
-fn work(service: &Service, told: &[Told]) -> Option<(Work, Pairs)> {
+fn work(service: &Service, told: &[WorkAnnouncement]) -> Option<(TimedCalls, WorkPairs)> {
     let kind = pool::kinds(service, 0..service.calls.len() as u32);
-    let mut times: FxHashMap<(u32, Option<pool::Kind>), Work> = FxHashMap::default();
+    let mut times: FxHashMap<(u32, Option<pool::CallKind>), TimedCalls> = FxHashMap::default();
     for (call, span) in (0..).zip(&service.calls) {
         times.entry((span.kind, None)).or_default().push((span.begin, call));
         times.entry((span.kind, Some(kind(call)))).or_default().push((span.begin, call));
@@ -220,10 +220,10 @@ fn work(service: &Service, told: &[Told]) -> Option<(Work, Pairs)> {
     };
     let found = times.into_iter().filter(|(_, times)| is_as_many(times));
     let only_times = |work: &[(i64, u32)]| work.iter().map(|(time, _)| *time).collect::<Vec<i64>>();
-    let found = found.filter_map(|(_, work)| Some((usual(told, &only_times(&work))?, work)));
+    let found = found.filter_map(|(_, work)| Some((usual_delay(told, &only_times(&work))?, work)));
     let (usual, work) = found.min_by_key(|(usual, _)| *usual)?;
     let times = only_times(&work);
-    let pairs = Pairs::of(told, &times, usual);
+    let pairs = WorkPairs::from_announcements(told, &times, usual);
     pairs.is_sure(told, &times).then_some((work, pairs))
 }
 

@@ -7,7 +7,7 @@ use crate::infer::auto::tests::{MS, infer, lot, parents};
 /// How many of 300 letters that four clerks put into a box have their work below what the clerk
 /// was asked for. A clerk rings once the letter has been there for a while. Who is rung for
 /// takes all letters that are there, or, `one_by_one`, the one that is rung for alone.
-fn found(one_by_one: bool) -> (usize, usize) {
+fn count_early_work(one_by_one: bool) -> (usize, usize) {
     let mut fixture = Fixture::new();
     // When a letter is there, and when its bell is heard.
     let mut letters: Vec<[i64; 3]> = (0..300)
@@ -67,12 +67,12 @@ fn found(one_by_one: bool) -> (usize, usize) {
 
 #[test]
 fn work_that_is_found_before_it_is_told_of_is_that_of_the_message_to_come() {
-    let (right, early) = found(false);
+    let (right, early) = count_early_work(false);
     assert!(right > 285 && early > 100, "{right} right, {early} early");
 }
 
 #[test]
 fn who_waits_to_be_told_finds_nothing_before() {
-    let (right, early) = found(true);
+    let (right, early) = count_early_work(true);
     assert!(right > 285 && early == 0, "{right} right, {early} early");
 }

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::assignment::Assignment;
-use super::beginnings::Begun;
+use super::beginnings::RestartResults;
 use super::early;
 use super::events::events;
-use super::model::{Model, Nobody};
+use super::model::{BackgroundAssumption, ServiceModel};
 use super::nearly_in_turn;
 use super::parts::search;
 use super::pool;
-use super::rounds::{learned, nobodys};
-use super::service::{Service, Span};
+use super::rounds::{background_share, learn_model};
+use super::service::{NodeSpan, Service};
 use super::shapes::Shapes;
 use super::strict;
 use super::thread_time;
@@ -32,11 +32,11 @@ use crate::tuning::auto::services::thread_time::RUNS_SHARE;
 
 /// A model of a service, learned in one stretch of the trace for the next ones.
 #[derive(Debug)]
-pub(super) struct Known {
-    model: Model,
+pub(super) struct LearnedModel {
+    model: ServiceModel,
     shapes: Shapes,
     /// What it began with, until it is known what that says of the assignment by the model.
-    begun: Option<Begun>,
+    restarts: Option<RestartResults>,
     /// Whether delays are in the time of a thread.
     in_thread_time: bool,
     /// From how many requests.
@@ -45,30 +45,33 @@ pub(super) struct Known {
     kinds: [FxHashSet<u32>; 2],
 }
 
-impl Known {
+impl LearnedModel {
     /// Learns from the beginning of `service`.
-    fn of(service: &Service) -> Known {
+    fn from_service(service: &Service) -> LearnedModel {
         let mut shapes = Shapes::new();
-        let sample = service.beginning(enough(service));
-        let (mut model, mut owner, mut begun) = learned(&sample, &mut shapes, Nobody::Counted);
-        if nobodys(&owner) > LOST_SHARE {
+        let sample = service.prefix_of_size(learning_size(service));
+        let (mut model, mut owner, mut begun) =
+            learn_model(&sample, &mut shapes, BackgroundAssumption::Counted);
+        if background_share(&owner) > LOST_SHARE {
             // Each of many requests that are alike is unlikely to be the one, and calls that are
             // nobody's are not learned from.
             let (other, others_owner, others_begun) =
-                learned(&sample, &mut shapes, Nobody::AmongAll);
-            if nobodys(&others_owner) < nobodys(&owner) {
+                learn_model(&sample, &mut shapes, BackgroundAssumption::AmongAll);
+            if background_share(&others_owner) < background_share(&owner) {
                 (model, owner, begun) = (other, others_owner, others_begun);
             }
         }
         let mut in_thread_time = false;
         let too_many = thread_time::too_many(&sample, &owner);
-        if too_many > RUNS_SHARE && sample.is_in_turn() && sample.without.has(Evidence::Delays) {
+        if too_many > RUNS_SHARE && sample.is_fifo() && sample.evidence.contains(Evidence::Delays) {
             // One request has the calls of others, as the thread always does something.
             let mut others = Shapes::new();
             let (other, others_owner, others_begun) =
-                learned(&sample.in_thread_time(), &mut others, Nobody::Counted);
+                learn_model(&sample.in_thread_time(), &mut others, BackgroundAssumption::Counted);
             let is_less = thread_time::too_many(&sample, &others_owner) < too_many;
-            if is_less && nobodys(&others_owner) <= nobodys(&owner) + LOST_SHARE / 2.0 {
+            if is_less
+                && background_share(&others_owner) <= background_share(&owner) + LOST_SHARE / 2.0
+            {
                 (model, shapes, begun, in_thread_time) = (other, others, others_begun, true);
             }
         }
@@ -76,20 +79,21 @@ impl Known {
         let kinds = [&sample.requests, &sample.calls]
             .map(|spans| spans.iter().map(|span| span.kind).collect());
         let requests = sample.requests.len();
-        Known { model, shapes, begun: Some(begun), in_thread_time, requests, kinds }
+        LearnedModel { model, shapes, restarts: Some(begun), in_thread_time, requests, kinds }
     }
 
     /// The same for another stretch; `None` where so much is new there that it is worth learning
     /// from itself.
-    fn in_another(self, service: &Service) -> Option<Known> {
-        let more = service.requests.len().min(enough(service)) > RELEARN_FACTOR * self.requests;
-        let is_new = |spans: &[Span], known: &FxHashSet<u32>| {
+    fn in_another(self, service: &Service) -> Option<LearnedModel> {
+        let more =
+            service.requests.len().min(learning_size(service)) > RELEARN_FACTOR * self.requests;
+        let is_new = |spans: &[NodeSpan], known: &FxHashSet<u32>| {
             let new = spans.iter().filter(|span| !known.contains(&span.kind)).count();
             new as f64 > RELEARN_NEW_SHARE * spans.len() as f64
         };
         let [requests, calls] = &self.kinds;
         let new = is_new(&service.requests, requests) || is_new(&service.calls, calls);
-        let is_timed_alike = !self.in_thread_time || service.is_in_turn();
+        let is_timed_alike = !self.in_thread_time || service.is_fifo();
         (!more && !new && is_timed_alike && self.shapes.len() <= MAX_SHAPES).then_some(self)
     }
 
@@ -101,17 +105,17 @@ impl Known {
         let events = events(service);
         let mut found = search(service, &events, &self.shapes, &self.model, LAST_WIDTH, true);
         found.prefer_best(|call| service.shared_write(service.calls[call].begin).is_some());
-        if let Some(begun) = self.begun.take() {
-            self.model.agreement = begun.agreement(&found.owner, &self.shapes);
+        if let Some(begun) = self.restarts.take() {
+            self.model.consensus = begun.consensus(&found.request_of_call, &self.shapes);
         }
-        self.model.agreement.temper(service, &events, &mut found.shares);
-        if let Some(tried) = strict::settle(service, &mut found) {
-            nearly_in_turn::settle(service, &tried, &mut found);
+        self.model.consensus.calibrate_shares(service, &events, &mut found.shares);
+        if let Some(tried) = strict::commit_fifo(service, &mut found) {
+            nearly_in_turn::commit_near_fifo(service, &tried, &mut found);
         }
-        pool::temper(service, &mut found.shares);
-        early::temper(service, &mut found.shares);
-        workers::temper(service, &mut found.shares);
-        traced::settle(whole, &mut found.shares);
+        pool::calibrate_shares(service, &mut found.shares);
+        early::calibrate_shares(service, &mut found.shares);
+        workers::calibrate_shares(service, &mut found.shares);
+        traced::restrict_to_traces(whole, &mut found.shares);
         // No call of another stretch is one of those that it was learned from.
         self.model.learned_calls = Arc::default();
         self.model.learned_replies = Arc::default();
@@ -121,23 +125,27 @@ impl Known {
 
 /// Assigns all calls of `service`, with probabilities, and learns its model. A model from an
 /// earlier stretch of the trace goes on to count, as long as calls find their requests by it.
-pub(super) fn estimate(service: &Service, known: Option<Known>) -> (Assignment, Known) {
+pub(super) fn estimate(
+    service: &Service,
+    known: Option<LearnedModel>,
+) -> (Assignment, LearnedModel) {
     if let Some(mut known) = known.and_then(|known| known.in_another(service)) {
         let found = known.search(service);
-        if nobodys(&found.owner) <= LOST_SHARE {
+        if background_share(&found.request_of_call) <= LOST_SHARE {
             return (found, known);
         }
     }
-    let mut known = Known::of(service);
+    let mut known = LearnedModel::from_service(service);
     (known.search(service), known)
 }
 
 /// From about how many requests of a service its model is learned.
-fn enough(service: &Service) -> usize {
+fn learning_size(service: &Service) -> usize {
     let lasted = (0..).zip(&service.requests);
-    let lasted =
-        lasted.map(|(at, span)| service.closed(at).saturating_sub(span.begin) as f64).sum::<f64>();
-    let begin = |span: Option<&Span>| span.map_or(0, |span| span.begin);
+    let lasted = lasted
+        .map(|(at, span)| service.closed_at(at).saturating_sub(span.begin) as f64)
+        .sum::<f64>();
+    let begin = |span: Option<&NodeSpan>| span.map_or(0, |span| span.begin);
     let all = begin(service.requests.last()).saturating_sub(begin(service.requests.first())).max(1);
     let open = lasted / all as f64;
     ((REQUESTS as f64 * MANY_OPEN / open.max(MANY_OPEN)) as usize).max(MIN_REQUESTS)

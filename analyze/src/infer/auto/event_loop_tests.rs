@@ -3,7 +3,7 @@
 
 use super::NONE;
 use super::estimate::estimate;
-use super::service::{Service, Span};
+use super::service::{NodeSpan, Service};
 use super::tests::{MS, lot};
 
 /// An event loop that gets a request every `apart` nanoseconds on average, and the request of each
@@ -11,14 +11,14 @@ use super::tests::{MS, lot};
 /// after the answer to the call.
 fn at_random(apart: i64, least: i64, spread: i64) -> (Service, Vec<u32>) {
     let mut service = Service { window: 1_000 * MS, ..Service::default() };
-    let mut calls: Vec<(Span, u32)> = Vec::new();
+    let mut calls: Vec<(NodeSpan, u32)> = Vec::new();
     for request in 0..400_i64 {
         let begin = request * apart + lot(request, apart / 3);
         let call = begin + least + lot(request + 1_000, spread);
         let back = call + least + lot(request + 2_000, 3 * spread);
-        calls.push((Span { begin: call, end: back, kind: 1 }, request as u32));
+        calls.push((NodeSpan { begin: call, end: back, kind: 1 }, request as u32));
         let end = back + least + lot(request + 3_000, spread);
-        service.requests.push(Span { begin, end, kind: 9 });
+        service.requests.push(NodeSpan { begin, end, kind: 9 });
         service.request_threads.push([0, 0]);
         service.request_calls.push(2 * request as u32);
     }
@@ -73,8 +73,8 @@ fn one_place(work: i64, call: i64, after: i64) -> (Service, Vec<u32>) {
         let begin = taken + lot(request + 1_000, work);
         let end = begin + call + lot(request + 2_000, call);
         free = end + lot(request + 3_000, after);
-        service.calls.push(Span { begin, end, kind: 1 });
-        service.requests.push(Span { begin: begins[request as usize], end: free, kind: 9 });
+        service.calls.push(NodeSpan { begin, end, kind: 1 });
+        service.requests.push(NodeSpan { begin: begins[request as usize], end: free, kind: 9 });
         service.request_threads.push([0, 0]);
         service.request_calls.push(2 * request as u32);
         service.made_calls.push(2 * request as u32 + 1);
@@ -92,7 +92,8 @@ fn requests_wait_for_their_turn_and_not_for_their_answer() {
     for (work, call, after) in [(2, 10, 4), (2, 16, 8), (4, 16, 8)] {
         let (service, truth) = one_place(work * MS, call * MS, after * MS);
         let (found, _) = estimate(&service, None);
-        let right = found.owner.iter().zip(&truth).filter(|(one, other)| one == other).count();
+        let right =
+            found.request_of_call.iter().zip(&truth).filter(|(one, other)| one == other).count();
         assert!(
             right > 295,
             "{work} ms before, {call} ms in, {after} ms after the call: {right} of 300"
@@ -119,9 +120,10 @@ fn busy(requests: usize, work: i64, clients: usize, most: u32, kinds: u32) -> (S
             now += MS / 200;
             if *request == NONE {
                 *request = service.requests.len() as u32;
-                service.requests.push(Span { begin: now, end: now, kind: 9 });
+                service.requests.push(NodeSpan { begin: now, end: now, kind: 9 });
             } else {
-                let last = made.iter_mut().rev().find(|(_, of): &&mut (Span, u32)| of == request);
+                let last =
+                    made.iter_mut().rev().find(|(_, of): &&mut (NodeSpan, u32)| of == request);
                 last.into_iter().for_each(|(span, _)| span.end = now);
             }
         }
@@ -130,7 +132,7 @@ fn busy(requests: usize, work: i64, clients: usize, most: u32, kinds: u32) -> (S
             now += work / 10 + lot(number, work) * (lot(number + 70_000, 100) / 80 * 5 + 1);
             let back = now + MS / 20 + lot(number + 30_000, 2 * work);
             if calls < most {
-                made.push((Span { begin: now, end: now, kind: calls % kinds + 1 }, request));
+                made.push((NodeSpan { begin: now, end: now, kind: calls % kinds + 1 }, request));
                 come.push((back, request, calls + 1));
             } else {
                 service.requests[request as usize].end = now;
@@ -140,11 +142,11 @@ fn busy(requests: usize, work: i64, clients: usize, most: u32, kinds: u32) -> (S
             }
         }
     }
-    renumbered(service, made)
+    in_time_order(service, made)
 }
 
 /// The service with its requests and `made` calls in the order of time, and the request of each.
-fn renumbered(mut service: Service, made: Vec<(Span, u32)>) -> (Service, Vec<u32>) {
+fn in_time_order(mut service: Service, made: Vec<(NodeSpan, u32)>) -> (Service, Vec<u32>) {
     service.request_threads = vec![[0, 0]; service.requests.len()];
     service.request_calls = (0..service.requests.len() as u32).map(|request| 2 * request).collect();
     service.call_threads = vec![[0, 0]; made.len()];
@@ -159,7 +161,8 @@ fn gives_each_request_its_calls(requests: usize, calls: u32, kinds: u32) {
     let (service, truth) = busy(requests, MS, 8, calls, kinds);
     assert!(service.is_event_loop());
     let (found, _) = estimate(&service, None);
-    let right = found.owner.iter().zip(&truth).filter(|(one, other)| one == other).count();
+    let right =
+        found.request_of_call.iter().zip(&truth).filter(|(one, other)| one == other).count();
     assert!(100 * right >= 97 * truth.len(), "{calls} calls: {right} of {}", truth.len());
 }
 

@@ -5,7 +5,7 @@ use super::service::Service;
 
 /// Something that happens at a service and bears on which call belongs to which request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Event {
+pub(super) enum ServiceEvent {
     /// A request was received.
     Receipt(u32),
     /// A call was made.
@@ -17,25 +17,29 @@ pub(super) enum Event {
 }
 
 /// All events of `service` by time. At equal times requests come first, and replies last.
-pub(super) fn events(service: &Service) -> Vec<(i64, Event)> {
+pub(super) fn events(service: &Service) -> Vec<(i64, ServiceEvent)> {
     let mut events = Vec::with_capacity(2 * service.requests.len() + service.calls.len());
     for (at, request) in service.requests.iter().enumerate() {
-        events.push((request.begin, Event::Receipt(at as u32)));
-        let (over, closed) = (service.over(request), service.closed(at as u32));
+        events.push((request.begin, ServiceEvent::Receipt(at as u32)));
+        let (over, closed) = (service.request_end(request), service.closed_at(at as u32));
         if closed > over {
-            events.push((over, Event::Answer(at as u32)));
+            events.push((over, ServiceEvent::Answer(at as u32)));
         }
-        events.push((closed, Event::Reply(at as u32)));
+        events.push((closed, ServiceEvent::Reply(at as u32)));
     }
     events.extend(
-        service.calls.iter().enumerate().map(|(at, call)| (call.begin, Event::Call(at as u32))),
+        service
+            .calls
+            .iter()
+            .enumerate()
+            .map(|(at, call)| (call.begin, ServiceEvent::Call(at as u32))),
     );
     events.sort_unstable();
     events
 }
 
 /// The calls of each request in the order of time, by the request that each call was given to.
-pub(super) fn made_for(service: &Service, owner: &[u32]) -> Vec<Vec<u32>> {
+pub(super) fn calls_by_request(service: &Service, owner: &[u32]) -> Vec<Vec<u32>> {
     let mut made = vec![Vec::new(); service.requests.len()];
     for (call, owner) in owner.iter().enumerate().filter(|(_, owner)| **owner != NONE) {
         made[*owner as usize].push(call as u32);

@@ -10,10 +10,10 @@
 
 use super::NONE;
 use super::agreement::candidates;
-use super::at::At;
-use super::events::{Event, made_for};
-use super::model::Model;
-use super::service::{Service, recent};
+use super::at::RequestState;
+use super::events::{ServiceEvent, calls_by_request};
+use super::model::ServiceModel;
+use super::service::{Service, recent_calls};
 use super::shapes::Shapes;
 use crate::tuning::auto::learning::discipline::SURE_NATS;
 use crate::tuning::auto::learning::exchanges::{
@@ -22,7 +22,7 @@ use crate::tuning::auto::learning::exchanges::{
 
 /// Calls that two requests exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exchange {
+enum CallExchange {
     /// One for one.
     One,
     /// All from these on.
@@ -35,20 +35,21 @@ enum Exchange {
 /// `model`.
 pub(super) fn improve(
     service: &Service,
-    events: &[(i64, Event)],
+    events: &[(i64, ServiceEvent)],
     owner: &mut [u32],
     shapes: &mut Shapes,
-    model: &mut Model,
+    model: &mut ServiceModel,
 ) {
     let mut neighbours: Vec<(u32, Vec<u32>)> = Vec::new();
     candidates(service, events, |call, possible| {
         let own = owner[call as usize];
         if possible.len() > 1 && own != NONE {
-            neighbours.push((call, nearest(service, own, possible)));
+            neighbours.push((call, nearest_requests(service, own, possible)));
         }
     });
     let scores = vec![None; service.requests.len()];
-    let mut pairs = Pairs { service, shapes, model, made: made_for(service, owner), scores };
+    let mut pairs =
+        ExchangedCalls { service, shapes, model, made: calls_by_request(service, owner), scores };
     // Two requests are compared again only where one of them has other calls since.
     let mut is_new = vec![true; service.requests.len()];
     for _ in 0..SWEEPS {
@@ -71,7 +72,7 @@ pub(super) fn improve(
 }
 
 /// The `possible` requests that were received next to `own`.
-fn nearest(service: &Service, own: u32, possible: &[u32]) -> Vec<u32> {
+fn nearest_requests(service: &Service, own: u32, possible: &[u32]) -> Vec<u32> {
     let begin = |request: u32| service.requests[request as usize].begin;
     let mut others: Vec<u32> = possible.iter().copied().filter(|request| *request != own).collect();
     let distance = |request: &u32| (begin(*request).abs_diff(begin(own)), *request);
@@ -85,17 +86,17 @@ fn nearest(service: &Service, own: u32, possible: &[u32]) -> Vec<u32> {
 }
 
 /// The calls of all requests, while they are exchanged.
-struct Pairs<'a> {
+struct ExchangedCalls<'a> {
     service: &'a Service,
     shapes: &'a mut Shapes,
-    model: &'a mut Model,
+    model: &'a mut ServiceModel,
     /// The calls of each request, in the order of time.
     made: Vec<Vec<u32>>,
     /// Fit of each request with its calls, where that is known.
     scores: Vec<Option<f64>>,
 }
 
-impl Pairs<'_> {
+impl ExchangedCalls<'_> {
     /// Exchanges calls between two requests about the `call` of one of them, as is best; returns
     /// whether any were.
     fn exchange(&mut self, call: u32, own: u32, other: u32) -> bool {
@@ -109,12 +110,12 @@ impl Pairs<'_> {
         alike.retain(|made| self.service.calls[*made as usize].kind == kind);
         alike.sort_by_key(|made| made.abs_diff(call));
         alike.truncate(MAX_ALIKE);
-        let before = self.known(own) + self.known(other);
+        let before = self.current_score(own) + self.current_score(other);
         let mut best: Option<(f64, [Vec<u32>; 2], [f64; 2])> = None;
         for with in alike {
             let ordered = less * self.in_order([(own, call), (other, with)]);
-            for exchange in [Exchange::One, Exchange::Later, Exchange::Earlier] {
-                let Some(made) = self.exchanged([(own, call), (other, with)], exchange) else {
+            for exchange in [CallExchange::One, CallExchange::Later, CallExchange::Earlier] {
+                let Some(made) = self.after_exchange([(own, call), (other, with)], exchange) else {
                     continue;
                 };
                 let scores = [self.score(own, &made[0]), self.score(other, &made[1])];
@@ -139,10 +140,10 @@ impl Pairs<'_> {
             let made: Vec<u32> =
                 self.made[request as usize].iter().copied().filter(|made| *made < call).collect();
             let shape = made.iter().fold(0, |shape, made| {
-                self.shapes.with(shape, self.service.calls[*made as usize].kind)
+                self.shapes.with_call(shape, self.service.calls[*made as usize].kind)
             });
-            let at = At { request, made: recent(&made), shape };
-            self.model.waiting(self.service, self.shapes, &at, call)
+            let at = RequestState { request, made: recent_calls(&made), shape };
+            self.model.waiting_since(self.service, self.shapes, &at, call)
         });
         let [Some(own), Some(other)] = since else { return 0.0 };
         if own == other {
@@ -153,15 +154,15 @@ impl Pairs<'_> {
 
     /// The calls of two requests after an exchange about one call of each. None where a request
     /// cannot have made what it would get, or where it is the same as an exchange of one for one.
-    fn exchanged(&self, at: [(u32, u32); 2], exchange: Exchange) -> Option<[Vec<u32>; 2]> {
+    fn after_exchange(&self, at: [(u32, u32); 2], exchange: CallExchange) -> Option<[Vec<u32>; 2]> {
         let mut result = [Vec::new(), Vec::new()];
         let mut going = 0;
         for (place, (request, call)) in at.into_iter().enumerate() {
             for made in &self.made[request as usize] {
                 let goes = match exchange {
-                    Exchange::One => *made == call,
-                    Exchange::Later => *made >= call,
-                    Exchange::Earlier => *made <= call,
+                    CallExchange::One => *made == call,
+                    CallExchange::Later => *made >= call,
+                    CallExchange::Earlier => *made <= call,
                 };
                 let to = if goes { 1 - place } else { place };
                 if goes && !self.is_possible(at[to].0, *made) {
@@ -172,20 +173,20 @@ impl Pairs<'_> {
             }
         }
         result.iter_mut().for_each(|made| made.sort_unstable());
-        (exchange == Exchange::One || going > 2).then_some(result)
+        (exchange == CallExchange::One || going > 2).then_some(result)
     }
 
     /// Whether the request can have made the call.
     fn is_possible(&self, request: u32, call: u32) -> bool {
         let span = self.service.requests[request as usize];
         let begin = self.service.calls[call as usize].begin;
-        (span.begin..=self.service.closed(request)).contains(&begin)
+        (span.begin..=self.service.closed_at(request)).contains(&begin)
             && self.service.covers(request, call)
-            && [NONE, request].contains(&self.service.holder(call))
+            && [NONE, request].contains(&self.service.bound_request(call))
     }
 
     /// Fit of a request with the calls that it has.
-    fn known(&mut self, request: u32) -> f64 {
+    fn current_score(&mut self, request: u32) -> f64 {
         if let Some(score) = self.scores[request as usize] {
             return score;
         }
@@ -208,7 +209,7 @@ mod tests {
     use crate::infer::auto::density::Axis;
     use crate::infer::auto::events::events;
     use crate::infer::auto::learn::learn;
-    use crate::infer::auto::service::Span;
+    use crate::infer::auto::service::NodeSpan;
 
     /// Pairs of requests that are open together. Each makes two calls, the second so long after the
     /// first as tells them apart.
@@ -217,11 +218,15 @@ mod tests {
         let mut calls = Vec::new();
         for request in 0..200_i64 {
             let begin = 50_000_000 * (request / 2) + 100_000 * (request % 2);
-            service.requests.push(Span { begin, end: begin + 30_000_000, kind: 9 });
+            service.requests.push(NodeSpan { begin, end: begin + 30_000_000, kind: 9 });
             let first = begin + 2_000_000 + (request * 37) % 11 * 4_000;
             let second = first + 8_000_000 + (request * 31) % 7 * 4_000;
-            calls.push((Span { begin: first, end: first + 1_000_000, kind: 1 }, request as u32));
-            calls.push((Span { begin: second, end: second + 1_000_000, kind: 2 }, request as u32));
+            calls
+                .push((NodeSpan { begin: first, end: first + 1_000_000, kind: 1 }, request as u32));
+            calls.push((
+                NodeSpan { begin: second, end: second + 1_000_000, kind: 2 },
+                request as u32,
+            ));
         }
         calls.sort_by_key(|(span, _)| span.begin);
         service.calls = calls.iter().map(|(span, _)| *span).collect();
@@ -233,7 +238,8 @@ mod tests {
         let (service, truth) = service();
         let (events, mut shapes) = (events(&service), Shapes::new());
         let axis = Axis { resolution: service.resolution() };
-        let mut model = learn(&service, &made_for(&service, &truth), |_| true, &mut shapes, axis);
+        let mut model =
+            learn(&service, &calls_by_request(&service, &truth), |_| true, &mut shapes, axis);
         let mut owner = truth.clone();
         improve(&service, &events, &mut owner, &mut shapes, &mut model);
         let right =
@@ -254,22 +260,30 @@ mod tests {
     #[test]
     fn exchanges_are_by_hand() {
         let (service, _) = service();
-        let (mut shapes, mut model) = (Shapes::new(), Model::default());
+        let (mut shapes, mut model) = (Shapes::new(), ServiceModel::default());
         // Requests 0 and 1 have two calls each: 0 and 2, 1 and 3.
         let scores = vec![None; service.requests.len()];
         let mut made = vec![Vec::new(); service.requests.len()];
         (made[0], made[1]) = (vec![0, 2], vec![1, 3]);
-        let pairs =
-            Pairs { service: &service, shapes: &mut shapes, model: &mut model, made, scores };
+        let pairs = ExchangedCalls {
+            service: &service,
+            shapes: &mut shapes,
+            model: &mut model,
+            made,
+            scores,
+        };
         let first = [(0, 0), (1, 1)];
-        assert_eq!(pairs.exchanged(first, Exchange::One), Some([vec![1, 2], vec![0, 3]]));
-        assert_eq!(pairs.exchanged(first, Exchange::Later), Some([vec![1, 3], vec![0, 2]]));
-        assert_eq!(pairs.exchanged(first, Exchange::Earlier), None, "that is one for one");
+        assert_eq!(pairs.after_exchange(first, CallExchange::One), Some([vec![1, 2], vec![0, 3]]));
         assert_eq!(
-            pairs.exchanged([(0, 2), (1, 3)], Exchange::Earlier),
+            pairs.after_exchange(first, CallExchange::Later),
+            Some([vec![1, 3], vec![0, 2]])
+        );
+        assert_eq!(pairs.after_exchange(first, CallExchange::Earlier), None, "that is one for one");
+        assert_eq!(
+            pairs.after_exchange([(0, 2), (1, 3)], CallExchange::Earlier),
             Some([vec![1, 3], vec![0, 2]])
         );
         // What was made before a request came is not for it.
-        assert_eq!(pairs.exchanged([(0, 0), (2, 4)], Exchange::One), None);
+        assert_eq!(pairs.after_exchange([(0, 0), (2, 4)], CallExchange::One), None);
     }
 }

@@ -3,14 +3,14 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::events::Event;
+use super::events::ServiceEvent;
 use super::service::{Service, UNKNOWN_THREAD};
 use super::thread_time;
 use crate::tuning::auto::learning::beginnings::MIN_SOLO;
 
 /// To which of the open requests that cover a call it is given at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Choice {
+pub(super) enum InitialRule {
     /// The one that was received first.
     Oldest,
     /// The one that was received last.
@@ -21,14 +21,14 @@ pub(super) enum Choice {
     EndsLast,
     /// The one with the fewest calls of that kind so far, and of these the one that is answered
     /// first, where calls are taken in the order in which they end: answers are passed on in turn.
-    PassedOn,
+    Delegated,
     /// The one for which the thread that makes the call did something last.
     Thread,
     /// The one with the fewest calls of that kind so far.
     Fewest,
     /// The one with the fewest calls of any kind so far, and of these the one that was received
     /// first: a queue is served strictly in turn.
-    InTurn,
+    Fifo,
     /// The one that was answered last, of kinds that are seen to be made after the answer.
     Answered,
     /// The first, but only requests that shared the service with the fewest others are learned from
@@ -40,37 +40,41 @@ pub(super) enum Choice {
     Correlated,
 }
 
-impl Choice {
-    pub(super) const ALL: [Choice; 12] = [
-        Choice::Woken,
-        Choice::Solo,
-        Choice::Correlated,
-        Choice::Thread,
-        Choice::Fewest,
-        Choice::InTurn,
-        Choice::Answered,
-        Choice::Oldest,
-        Choice::Newest,
-        Choice::EndsFirst,
-        Choice::EndsLast,
-        Choice::PassedOn,
+impl InitialRule {
+    pub(super) const ALL: [InitialRule; 12] = [
+        InitialRule::Woken,
+        InitialRule::Solo,
+        InitialRule::Correlated,
+        InitialRule::Thread,
+        InitialRule::Fewest,
+        InitialRule::Fifo,
+        InitialRule::Answered,
+        InitialRule::Oldest,
+        InitialRule::Newest,
+        InitialRule::EndsFirst,
+        InitialRule::EndsLast,
+        InitialRule::Delegated,
     ];
 
     /// Whether what it goes by is known of the service.
     pub(super) fn is_known(self, service: &Service) -> bool {
         match self {
-            Choice::Thread => !service.call_threads.is_empty(),
-            Choice::Answered => !service.after_answer.is_empty(),
-            Choice::Woken => service.has_thread_time(),
+            InitialRule::Thread => !service.call_threads.is_empty(),
+            InitialRule::Answered => !service.after_answer.is_empty(),
+            InitialRule::Woken => service.has_thread_time(),
             _ => true,
         }
     }
 }
 
 /// The assignment by a rule.
-pub(super) fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32> {
-    if choice == Choice::PassedOn {
-        return passed_on(service);
+pub(super) fn assign_by_rule(
+    service: &Service,
+    events: &[(i64, ServiceEvent)],
+    choice: InitialRule,
+) -> Vec<u32> {
+    if choice == InitialRule::Delegated {
+        return delegated_requests(service);
     }
     let mut owner = vec![NONE; service.calls.len()];
     let mut open: Vec<u32> = Vec::new();
@@ -83,16 +87,16 @@ pub(super) fn first(service: &Service, events: &[(i64, Event)], choice: Choice) 
     let thread_of_call = |call: u32| service.call_threads.get(call as usize).and_then(known);
     for (time, event) in events {
         match event {
-            Event::Receipt(request) => {
+            ServiceEvent::Receipt(request) => {
                 open.push(*request);
                 let thread = service.request_threads.get(*request as usize).and_then(known);
                 did_last.extend(thread.map(|thread| (thread, *request)));
             }
-            Event::Answer(_) => {}
-            Event::Reply(request) => open.retain(|open| open != request),
-            Event::Call(call) => {
+            ServiceEvent::Answer(_) => {}
+            ServiceEvent::Reply(request) => open.retain(|open| open != request),
+            ServiceEvent::Call(call) => {
                 let kind = service.calls[*call as usize].kind;
-                let holder = service.holder(*call);
+                let holder = service.bound_request(*call);
                 let is_held = open.contains(&holder);
                 let covering = open
                     .iter()
@@ -110,27 +114,29 @@ pub(super) fn first(service: &Service, events: &[(i64, Event)], choice: Choice) 
                     answered.is_some() && service.after_answer.binary_search(&kind).is_ok();
                 let mut covering = covering.filter(|request| unanswered(request));
                 let chosen = match choice {
-                    Choice::Answered if is_afterwards => answered,
-                    Choice::Answered => covering.min_by_key(count),
-                    Choice::Oldest | Choice::Solo | Choice::Correlated => covering.next(),
-                    Choice::Newest => covering.next_back(),
-                    Choice::Fewest => covering.min_by_key(count),
-                    Choice::Woken => covering.min_by_key(|request| {
+                    InitialRule::Answered if is_afterwards => answered,
+                    InitialRule::Answered => covering.min_by_key(count),
+                    InitialRule::Oldest | InitialRule::Solo | InitialRule::Correlated => {
+                        covering.next()
+                    }
+                    InitialRule::Newest => covering.next_back(),
+                    InitialRule::Fewest => covering.min_by_key(count),
+                    InitialRule::Woken => covering.min_by_key(|request| {
                         let made = made.get(**request as usize).map_or(&[][..], Vec::as_slice);
-                        thread_time::turn(service, **request, made, *time)
+                        thread_time::fifo_rank(service, **request, made, *time)
                     }),
-                    Choice::InTurn => {
+                    InitialRule::Fifo => {
                         covering.min_by_key(|request| totals.get(*request).copied().unwrap_or(0))
                     }
-                    Choice::Thread => {
+                    InitialRule::Thread => {
                         let last = thread_of_call(*call).and_then(|thread| did_last.get(&thread));
                         covering
                             .clone()
                             .find(|request| Some(*request) == last)
                             .or_else(|| covering.min_by_key(count))
                     }
-                    Choice::EndsFirst | Choice::PassedOn => covering.min_by_key(end),
-                    Choice::EndsLast => covering.max_by_key(end),
+                    InitialRule::EndsFirst | InitialRule::Delegated => covering.min_by_key(end),
+                    InitialRule::EndsLast => covering.max_by_key(end),
                 };
                 let chosen = chosen.or(answered).or(open.last()).copied().unwrap_or(NONE);
                 *counts.entry((chosen, kind)).or_default() += 1;
@@ -146,17 +152,17 @@ pub(super) fn first(service: &Service, events: &[(i64, Event)], choice: Choice) 
     owner
 }
 
-/// The assignment by [`Choice::PassedOn`]. A request that is passed over at its call is never made
-/// up for where calls are taken as they begin: each one after it goes to the request of the next.
-/// Taken as they end, at most the answers that come between are exchanged.
-fn passed_on(service: &Service) -> Vec<u32> {
+/// The assignment by `InitialRule::PassedOn`. A request that is passed over at its call is never
+/// made up for where calls are taken as they begin: each one after it goes to the request of the
+/// next. Taken as they end, at most the answers that come between are exchanged.
+fn delegated_requests(service: &Service) -> Vec<u32> {
     let mut owner = vec![NONE; service.calls.len()];
     let mut counts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
     let mut order: Vec<u32> = (0..service.calls.len() as u32).collect();
     order.sort_by_key(|call| service.calls[*call as usize].end);
     // When all requests up to each are closed.
     let closed = (0..service.requests.len() as u32).scan(i64::MIN, |latest, request| {
-        *latest = service.closed(request).max(*latest);
+        *latest = service.closed_at(request).max(*latest);
         Some(*latest)
     });
     let closed: Vec<i64> = closed.collect();
@@ -164,8 +170,8 @@ fn passed_on(service: &Service) -> Vec<u32> {
         let span = service.calls[call as usize];
         let begun = service.requests.partition_point(|request| request.begin <= span.begin) as u32;
         let oldest = closed.partition_point(|closed| *closed < span.begin) as u32;
-        let holder = service.holder(call);
-        let is_open = |request: &u32| service.closed(*request) >= span.begin;
+        let holder = service.bound_request(call);
+        let is_open = |request: &u32| service.closed_at(*request) >= span.begin;
         let is_held = holder < begun && is_open(&holder);
         let covering = (oldest..begun).filter(|request| {
             service.requests[*request as usize].end >= span.begin
@@ -187,12 +193,12 @@ fn passed_on(service: &Service) -> Vec<u32> {
 
 /// Whether each request shared the service with the fewest others: mostly those that had it to
 /// themselves.
-pub(super) fn solo(service: &Service, events: &[(i64, Event)]) -> Vec<bool> {
+pub(super) fn solo_requests(service: &Service, events: &[(i64, ServiceEvent)]) -> Vec<bool> {
     let mut most = vec![0u32; service.requests.len()];
     let mut open: Vec<u32> = Vec::new();
     for (_, event) in events {
         match event {
-            Event::Receipt(request) => {
+            ServiceEvent::Receipt(request) => {
                 open.push(*request);
                 let others = open.len() as u32 - 1;
                 for request in &open {
@@ -200,8 +206,8 @@ pub(super) fn solo(service: &Service, events: &[(i64, Event)]) -> Vec<bool> {
                     *most = others.max(*most);
                 }
             }
-            Event::Reply(request) => open.retain(|open| open != request),
-            Event::Call(_) | Event::Answer(_) => {}
+            ServiceEvent::Reply(request) => open.retain(|open| open != request),
+            ServiceEvent::Call(_) | ServiceEvent::Answer(_) => {}
         }
     }
     let mut sorted = most.clone();

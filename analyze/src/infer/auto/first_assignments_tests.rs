@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::infer::auto::events::events;
-use crate::infer::span::Span;
+use crate::infer::span::NodeSpan;
 
 /// Requests that wait together, each with one call. The second is the first to be called for, and
 /// is answered first.
@@ -10,10 +10,10 @@ fn overtaken() -> (Service, Vec<u32>) {
     let mut service = Service { window: 1_000, ..Service::default() };
     for at in 0..20 {
         let end = if at == 1 { 50 } else { 100 + 10 * at };
-        service.requests.push(Span { begin: at, end, kind: 9 });
+        service.requests.push(NodeSpan { begin: at, end, kind: 9 });
         let request = [1, 0].get(at as usize).copied().unwrap_or(at);
         let end = if request == 1 { 45 } else { 95 + 10 * request };
-        service.calls.push(Span { begin: 30 + at, end, kind: 1 });
+        service.calls.push(NodeSpan { begin: 30 + at, end, kind: 1 });
     }
     (service, [1, 0].into_iter().chain(2..20).collect())
 }
@@ -21,9 +21,9 @@ fn overtaken() -> (Service, Vec<u32>) {
 #[test]
 fn one_that_is_passed_over_moves_all_behind_it_unless_calls_are_taken_as_they_end() {
     let (service, truth) = overtaken();
-    let found = |choice| first(&service, &events(&service), choice);
-    assert_eq!(found(Choice::PassedOn), truth);
-    let in_turn = found(Choice::InTurn);
+    let found = |choice| assign_by_rule(&service, &events(&service), choice);
+    assert_eq!(found(InitialRule::Delegated), truth);
+    let in_turn = found(InitialRule::Fifo);
     let right = in_turn.iter().zip(&truth).filter(|(one, other)| one == other).count();
     assert!(right <= 1, "{in_turn:?}");
 }
@@ -31,18 +31,22 @@ fn one_that_is_passed_over_moves_all_behind_it_unless_calls_are_taken_as_they_en
 #[test]
 fn what_nobody_outlasts_is_for_the_last_that_came() {
     let (mut service, _) = overtaken();
-    service.calls.push(Span { begin: 60, end: 9_000, kind: 1 });
-    service.calls.push(Span { begin: -5, end: 40, kind: 1 });
-    let found = first(&service, &events(&service), Choice::PassedOn);
+    service.calls.push(NodeSpan { begin: 60, end: 9_000, kind: 1 });
+    service.calls.push(NodeSpan { begin: -5, end: 40, kind: 1 });
+    let found = assign_by_rule(&service, &events(&service), InitialRule::Delegated);
     assert_eq!(found[20..], [19, NONE], "nothing was asked yet when the other one was made");
-    service.held = vec![NONE; 22];
-    service.held[5] = 8;
-    assert_eq!(first(&service, &events(&service), Choice::PassedOn)[5], 8, "its thread holds it");
+    service.bound_to = vec![NONE; 22];
+    service.bound_to[5] = 8;
+    assert_eq!(
+        assign_by_rule(&service, &events(&service), InitialRule::Delegated)[5],
+        8,
+        "its thread holds it"
+    );
 }
 
 #[test]
 fn the_answer_that_comes_first_is_passed_on_first() {
-    let span = |begin, end, kind| Span { begin, end, kind };
+    let span = |begin, end, kind| NodeSpan { begin, end, kind };
     let service = Service {
         requests: vec![span(0, 100, 9), span(1, 90, 9)],
         calls: vec![span(30, 80, 1), span(31, 70, 1)],
@@ -50,5 +54,5 @@ fn the_answer_that_comes_first_is_passed_on_first() {
         ..Service::default()
     };
     // Taken as they begin, the first call would be for the second request, which is answered first.
-    assert_eq!(first(&service, &events(&service), Choice::PassedOn), [0, 1]);
+    assert_eq!(assign_by_rule(&service, &events(&service), InitialRule::Delegated), [0, 1]);
 }

@@ -1,8 +1,8 @@
 //! Fit of a request's calls and answer to the model of its service.
 
-use super::at::At;
-use super::model::{Delay, Model, Step};
-use super::service::{OPEN, REPLY, Service, recent};
+use super::at::RequestState;
+use super::model::{CallDelay, ServiceModel, StepScores};
+use super::service::{OPEN, REPLY, Service, recent_calls};
 use super::shapes::Shapes;
 use super::trigger::{Trigger, open_calls};
 use crate::evidence::Evidence;
@@ -13,14 +13,14 @@ use crate::tuning::auto::model::fit::{
 /// No delay.
 pub(super) const NO_DELAY: i64 = i64::MIN;
 
-impl Model {
+impl ServiceModel {
     /// Fit of something done for a request at `time`, after such a delay. `triggered` is the time
     /// of its trigger; `own` is the delay that was learned from just this.
     fn timing(
         &self,
         service: &Service,
-        at: &At<'_>,
-        delay: &Delay,
+        at: &RequestState<'_>,
+        delay: &CallDelay,
         triggered: Option<i64>,
         time: i64,
         own: i64,
@@ -34,7 +34,7 @@ impl Model {
             }
         };
         let took = time.saturating_sub(service.free_since(since, time));
-        let density = match service.without.has(Evidence::Delays) {
+        let density = match service.evidence.contains(Evidence::Delays) {
             true => delay.density.log(took, since.saturating_sub(begin), own == took),
             false => ANY_DELAY,
         };
@@ -46,30 +46,30 @@ impl Model {
         &mut self,
         service: &Service,
         shapes: &mut Shapes,
-        at: &At<'_>,
+        at: &RequestState<'_>,
         call: u32,
     ) -> f64 {
-        self.judge(service, shapes, at, call).0
+        self.score_call(service, shapes, at, call).0
     }
 
     /// Since when a request in that state waits for making such a call; `None`: it does not.
-    pub(super) fn waiting(
+    pub(super) fn waiting_since(
         &mut self,
         service: &Service,
         shapes: &mut Shapes,
-        at: &At<'_>,
+        at: &RequestState<'_>,
         call: u32,
     ) -> Option<i64> {
-        self.judge(service, shapes, at, call).1
+        self.score_call(service, shapes, at, call).1
     }
 
     /// Fit of `call` to a request in that state, and since when the request waits for making such a
     /// call.
-    pub(super) fn judge(
+    pub(super) fn score_call(
         &mut self,
         service: &Service,
         shapes: &mut Shapes,
-        at: &At<'_>,
+        at: &RequestState<'_>,
         call: u32,
     ) -> (f64, Option<i64>) {
         let span = service.calls[call as usize];
@@ -89,21 +89,21 @@ impl Model {
         let own = learned.map_or(NO_DELAY, |(_, delay)| *delay);
         let sizes = self.sizes.odds(service, at.request, call, learned.is_some());
         let uncovered = if is_covered { 0.0 } else { NOT_COVERED };
-        let shaped = if service.without.has(Evidence::Shapes) { step.shaped } else { 0.0 };
-        let order = if service.without.has(Evidence::Order) { ORDER_WEIGHT } else { 0.0 };
+        let shaped = if service.evidence.contains(Evidence::Shapes) { step.shaped } else { 0.0 };
+        let order = if service.evidence.contains(Evidence::Order) { ORDER_WEIGHT } else { 0.0 };
         let score = shaped
             + self.timing(service, at, delay, triggered, span.begin, own)
             + order * step.next
             + uncovered
-            + self.afterwards(service, at.request, call)
+            + self.post_reply_score(service, at.request, call)
             + sizes
-            + self.by_thread(service, at, span.kind, service.caller(call), span.begin);
+            + self.by_thread(service, at, span.kind, service.calling_thread(call), span.begin);
         (score, waiting)
     }
 
     /// Probability of a call of that kind after the answer, if it is made then, or else before it,
     /// as a logarithm.
-    fn afterwards(&self, service: &Service, request: u32, call: u32) -> f64 {
+    fn post_reply_score(&self, service: &Service, request: u32, call: u32) -> f64 {
         if !service.goes_on_after_answers() {
             return 0.0;
         }
@@ -114,14 +114,19 @@ impl Model {
     }
 
     /// Promise of the end of the call for the request.
-    pub(super) fn promise(&self, service: &Service, request: u32, call: u32) -> f64 {
+    pub(super) fn lookahead(&self, service: &Service, request: u32, call: u32) -> f64 {
         let learned =
             self.learned_calls.get(call as usize).is_some_and(|(owner, _)| *owner == request);
-        self.promises.of(service, request, call, learned)
+        self.lookaheads.lookahead(service, request, call, learned)
     }
 
     /// Fit of the answer to a request in that state at its time, with nothing more done for it.
-    pub(super) fn reply(&mut self, service: &Service, shapes: &Shapes, at: &At<'_>) -> f64 {
+    pub(super) fn reply(
+        &mut self,
+        service: &Service,
+        shapes: &Shapes,
+        at: &RequestState<'_>,
+    ) -> f64 {
         self.finish(service, shapes, at) + self.answer(service, at)
     }
 
@@ -135,37 +140,55 @@ impl Model {
     ) -> f64 {
         let (mut sum, mut shape) = (0.0, 0);
         for (at, call) in made.iter().enumerate() {
-            let before = recent(made.get(..at).unwrap_or_default());
-            sum += self.call(service, shapes, &At { request, made: before, shape }, *call);
-            shape = shapes.with(shape, service.calls[*call as usize].kind);
+            let before = recent_calls(made.get(..at).unwrap_or_default());
+            sum +=
+                self.call(service, shapes, &RequestState { request, made: before, shape }, *call);
+            shape = shapes.with_call(shape, service.calls[*call as usize].kind);
         }
-        sum + self.reply(service, shapes, &At { request, made: recent(made), shape })
+        sum + self.reply(
+            service,
+            shapes,
+            &RequestState { request, made: recent_calls(made), shape },
+        )
     }
 
     /// Fit of a request in that state with nothing more done for it.
-    pub(super) fn finish(&mut self, service: &Service, shapes: &Shapes, at: &At<'_>) -> f64 {
+    pub(super) fn finish(
+        &mut self,
+        service: &Service,
+        shapes: &Shapes,
+        at: &RequestState<'_>,
+    ) -> f64 {
         let kind = service.requests[at.request as usize].kind;
         let [least, just] = self.shape(shapes, kind, at.shape);
-        if service.without.has(Evidence::Shapes) { just - least } else { 0.0 }
+        if service.evidence.contains(Evidence::Shapes) { just - least } else { 0.0 }
     }
 
     /// Fit of the answer to a request in that state at its time.
-    pub(super) fn answer(&self, service: &Service, at: &At<'_>) -> f64 {
+    pub(super) fn answer(&self, service: &Service, at: &RequestState<'_>) -> f64 {
         let request = service.requests[at.request as usize];
         if request.end == OPEN {
             return 0.0;
         }
         let own = self.learned_replies.get(at.request as usize).copied().unwrap_or(NO_DELAY);
-        let at = &At { made: before_answer(service, at.request, at.made), ..*at };
+        let at = &RequestState { made: before_answer(service, at.request, at.made), ..*at };
         let timing = self.delay_of(request.kind, REPLY, 0).map_or(UNKNOWN, |delay| {
             let triggered = delay.trigger.time(service, at.request, at.made, request.end);
             self.timing(service, at, delay, triggered, request.end, own)
         });
-        timing + self.by_thread(service, at, REPLY, service.answerer(at.request), request.end)
+        timing
+            + self.by_thread(service, at, REPLY, service.answering_thread(at.request), request.end)
     }
 
     /// Odds that this thread makes such a call (or the reply).
-    fn by_thread(&self, service: &Service, at: &At<'_>, call: u32, thread: u32, time: i64) -> f64 {
+    fn by_thread(
+        &self,
+        service: &Service,
+        at: &RequestState<'_>,
+        call: u32,
+        thread: u32,
+        time: i64,
+    ) -> f64 {
         let kind = service.requests[at.request as usize].kind;
         self.threads.odds(kind, call, self.threads.sample(service, at, call, thread, time))
     }
@@ -176,10 +199,16 @@ impl Model {
     }
 }
 
-impl Step {
+impl StepScores {
     /// Whether a request in that state waits for making such a call at `time`, which it might have
     /// made since it was triggered.
-    fn waits(&self, service: &Service, at: &At<'_>, delay: &Delay, time: i64) -> bool {
+    fn waits(
+        &self,
+        service: &Service,
+        at: &RequestState<'_>,
+        delay: &CallDelay,
+        time: i64,
+    ) -> bool {
         self.shaped >= MIN_SHAPED
             && (!service.has_thread_time() || self.next >= MIN_NEXT)
             && delay.open[open_calls(service, at.made, time)] >= MIN_OPEN

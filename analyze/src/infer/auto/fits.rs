@@ -3,13 +3,13 @@
 
 use rustc_hash::FxHashMap;
 
-use super::events::{Event, events};
-use super::service::{OPEN, Service, Span, UNKNOWN_THREAD};
+use super::events::{ServiceEvent, events};
+use super::service::{NodeSpan, OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::services::fits::MAX_PREPARING_CALLS;
 
 /// How a call fits the requests of its service.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Fit {
+pub(super) struct RequestMatch {
     /// Whether requests were open when it was made, and all of them were answered at some time.
     pub(super) are_answered: bool,
     /// Whether one of them lasted until the call had its answer.
@@ -23,31 +23,32 @@ impl Service {
     /// made and lasted until they were answered. A request that is never answered covers everything
     /// that comes after it, and so proves nothing, unless the calling thread is at it: it received
     /// it last. What a thread does before its first request prepares it, and is for none.
-    pub(super) fn unfit_calls(&self) -> usize {
-        let prepares = self.prepares();
-        let unfit = |(fit, prepares): &(Fit, bool)| !fit.is_covered && !fit.is_at_it && !prepares;
-        self.fits().into_iter().zip(prepares).filter(unfit).count()
+    pub(super) fn unmatched_calls(&self) -> usize {
+        let prepares = self.made_in_preparation();
+        let unfit =
+            |(fit, prepares): &(RequestMatch, bool)| !fit.is_covered && !fit.is_at_it && !prepares;
+        self.match_requests().into_iter().zip(prepares).filter(unfit).count()
     }
 
     /// Whether a thread that has received nothing since `request` still is at it when it makes
     /// `call`: the request is not answered, or was not longer ago than it took.
     fn is_at(&self, request: u32, call: u32) -> bool {
         let (is_itself, begin) = (self.is_itself(request, call), self.calls[call as usize].begin);
-        let Span { begin: received, end, .. } = self.requests[request as usize];
+        let NodeSpan { begin: received, end, .. } = self.requests[request as usize];
         !is_itself && (end == OPEN || begin.saturating_sub(end) <= end.saturating_sub(received))
     }
 
     /// Whether the thread of each call made it before the first request that it received, to be
     /// ready for requests.
-    fn prepares(&self) -> Vec<bool> {
+    fn made_in_preparation(&self) -> Vec<bool> {
         let mut first: FxHashMap<u32, i64> = FxHashMap::default();
         for ([receiver, _], request) in self.request_threads.iter().zip(&self.requests) {
             let first = first.entry(*receiver).or_insert(i64::MAX);
             *first = request.begin.min(*first);
         }
         first.remove(&UNKNOWN_THREAD);
-        let is_before = |(call, span): (u32, &Span)| {
-            let caller = self.caller(call);
+        let is_before = |(call, span): (u32, &NodeSpan)| {
+            let caller = self.calling_thread(call);
             first.get(&caller).filter(|first| span.begin < **first).map(|_| caller)
         };
         let before: Vec<Option<u32>> = (0..).zip(&self.calls).map(is_before).collect();
@@ -62,34 +63,35 @@ impl Service {
     }
 
     /// How each call fits the requests.
-    pub(super) fn fits(&self) -> Vec<Fit> {
+    pub(super) fn match_requests(&self) -> Vec<RequestMatch> {
         let mut open: Vec<u32> = Vec::new();
         // The request that each thread received last.
         let mut last: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut fits = vec![Fit::default(); self.calls.len()];
+        let mut fits = vec![RequestMatch::default(); self.calls.len()];
         for (_, event) in events(self) {
             match event {
-                Event::Receipt(request) => {
+                ServiceEvent::Receipt(request) => {
                     open.push(request);
                     if let Some([receiver, _]) = self.request_threads.get(request as usize) {
                         last.insert(*receiver, request);
                     }
                 }
-                Event::Answer(_) => {}
-                Event::Reply(request) => open.retain(|open| *open != request),
-                Event::Call(call) => {
+                ServiceEvent::Answer(_) => {}
+                ServiceEvent::Reply(request) => open.retain(|open| *open != request),
+                ServiceEvent::Call(call) => {
                     let lasts = |request: &u32| {
-                        self.requests[*request as usize].end != OPEN && self.lasts(*request, call)
+                        self.requests[*request as usize].end != OPEN
+                            && self.outlasts(*request, call)
                     };
                     // A call may be for a request that is never answered, however long that lasts.
                     let is_answered = |request: &u32| self.requests[*request as usize].end != OPEN;
                     let are_answered = !open.is_empty() && open.iter().all(is_answered);
                     // The thread that makes the call has got nothing else to do since.
-                    let thread = self.caller(call);
+                    let thread = self.calling_thread(call);
                     let of_thread = last.get(&thread).filter(|_| thread != UNKNOWN_THREAD);
                     let is_at_it = of_thread.is_some_and(|last| self.is_at(*last, call));
                     fits[call as usize] =
-                        Fit { are_answered, is_covered: open.iter().any(lasts), is_at_it };
+                        RequestMatch { are_answered, is_covered: open.iter().any(lasts), is_at_it };
                 }
             }
         }

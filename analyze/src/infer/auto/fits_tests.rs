@@ -21,7 +21,7 @@ fn a_call_that_is_begun_in_one_request_and_ends_in_the_next_is_of_the_first() {
     let wrong =
         (0..).zip(likeliest(&found)).filter(|(call, (request, _))| 2 * call != *request).count();
     assert_eq!(wrong, 0);
-    assert_eq!(service.unfit_calls(), 40, "and it is said that they fit no request");
+    assert_eq!(service.unmatched_calls(), 40, "and it is said that they fit no request");
 }
 
 #[test]
@@ -35,12 +35,12 @@ fn a_call_fits_what_its_thread_received_last_though_it_is_never_answered() {
         calls.push((begin + 5 * MS, begin + 6 * MS, 1));
     }
     let mut service = service(requests, calls);
-    assert_eq!(service.unfit_calls(), 40, "by nobody knows which thread");
+    assert_eq!(service.unmatched_calls(), 40, "by nobody knows which thread");
     service.request_threads = vec![[7, 7]; service.requests.len()];
     service.call_threads = vec![[7, 7]; service.calls.len()];
-    assert_eq!(service.unfit_calls(), 0);
+    assert_eq!(service.unmatched_calls(), 0);
     service.call_threads = vec![[8, 8]; service.calls.len()];
-    assert_eq!(service.unfit_calls(), 40, "another thread makes them");
+    assert_eq!(service.unmatched_calls(), 40, "another thread makes them");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_call_fits_the_request_that_its_thread_has_just_answered() {
         let mut service = service(requests, calls);
         service.request_threads = vec![[7, 7]; 40];
         service.call_threads = vec![[7, 7]; 40];
-        service.unfit_calls()
+        service.unmatched_calls()
     };
     assert_eq!((after(1), after(3)), (0, 40));
 }
@@ -73,11 +73,11 @@ fn what_a_thread_does_before_its_first_request_is_for_none() {
         requests.push((begin + 5 * MS, begin + 8 * MS, 9));
     }
     let mut service = service(requests, calls);
-    assert_eq!(service.unfit_calls(), 80, "by nobody knows which thread");
+    assert_eq!(service.unmatched_calls(), 80, "by nobody knows which thread");
     service.request_threads = (0..40).map(|thread| [thread, thread]).collect();
     service.call_threads = (0..120).map(|call| [call / 3, call / 3]).collect();
-    assert_eq!(service.unfit_calls(), 0);
+    assert_eq!(service.unmatched_calls(), 0);
     // A process that makes 80 calls without a request has requests that were not seen.
     service.call_threads = vec![[39, 39]; 120];
-    assert_eq!(service.unfit_calls(), 80);
+    assert_eq!(service.unmatched_calls(), 80);
 }

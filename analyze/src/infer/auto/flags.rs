@@ -1,6 +1,6 @@
 //! The flags of auto.
 
-use registry::{Choice, Flag, Given};
+use registry::{Flag, FlagChoice, FlagValues};
 
 use crate::evidence::Evidence;
 use crate::infer::{flags, linking};
@@ -10,7 +10,7 @@ use crate::options::Options;
 pub(in crate::infer) static WITHOUT: Flag<Evidence> = Flag::one_of(
     "without",
     "KIND",
-    || Evidence::ALL.map(|kind| Choice::plain(kind.name())).to_vec(),
+    || Evidence::ALL.map(|kind| FlagChoice::without_help(kind.name())).to_vec(),
     str::parse,
     "Leave out a kind of evidence that auto weighs: delays, context, shapes, order, turns, nesting, \
      threads, connections, sizes, hand-offs, operations (docs/accuracy.md)",
@@ -20,12 +20,12 @@ pub(in crate::infer) static WITHOUT: Flag<Evidence> = Flag::one_of(
 
 /// Sets what the user chose. Messages that are no calls are linked by message linking, so its
 /// constants count, too.
-pub(super) fn apply(given: &Given, options: &mut Options) {
-    if given.has(&WITHOUT) {
-        options.without = given.all(&WITHOUT);
+pub(super) fn apply_flags(given: &FlagValues, options: &mut Options) {
+    if given.is_given(&WITHOUT) {
+        options.without = given.all_values(&WITHOUT);
     }
     flags::set_window(given, options);
-    linking::apply(given, options);
+    linking::apply_flags(given, options);
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use super::queues::Queues;
 use crate::calls::Calls;
 use crate::infer::inference::Inference;
-use crate::infer::input::Input;
-use crate::infer::linking::Linking;
+use crate::infer::input::InferenceInput;
+use crate::infer::linking::LinkingAlgorithm;
 use crate::links::Links;
 
 /// The parts that all services of a stretch share.
@@ -19,11 +19,11 @@ pub(super) struct Groundwork {
 
 impl Groundwork {
     /// The groundwork of a stretch.
-    pub(super) fn of(input: &Input<'_>) -> Groundwork {
-        let Input { trace, naming, options, .. } = *input;
-        let linked = Linking.infer(input);
-        let calls = Calls::of(trace);
-        let queues = Queues::of(trace, naming, &calls, options.window);
+    pub(super) fn from_input(input: &InferenceInput<'_>) -> Groundwork {
+        let InferenceInput { trace, naming, options, .. } = *input;
+        let linked = LinkingAlgorithm.infer_links(input);
+        let calls = Calls::from_trace(trace);
+        let queues = Queues::from_trace(trace, naming, &calls, options.window);
         Groundwork { linked, calls, queues }
     }
 }

@@ -4,11 +4,11 @@ use message_trace::{MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
 
 use super::service::UNKNOWN_THREAD;
-use crate::infer::input::Input;
+use crate::infer::input::InferenceInput;
 
 /// A hand-off between two threads of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct HandOff {
+pub(super) struct ServiceHandoff {
     /// When the first one signalled, by the clock of the service.
     pub(super) signalled: i64,
     /// When the other one woke, likewise.
@@ -23,13 +23,13 @@ pub(super) struct HandOff {
 
 /// The hand-offs of each node of `input`, by threads as `number` has them and by the clock of the
 /// node: its own, unless `is_by_peers` says that all times of the node are on the common clock.
-pub(super) fn of_trace(
-    input: &Input<'_>,
+pub(super) fn handoffs_by_node(
+    input: &InferenceInput<'_>,
     is_by_peers: impl Fn(u32) -> bool,
     mut number: impl FnMut(NodeId, Option<i32>) -> u32,
-) -> FxHashMap<u32, Vec<HandOff>> {
-    let Input { trace, naming, handoffs, .. } = *input;
-    let mut of: FxHashMap<u32, Vec<HandOff>> = FxHashMap::default();
+) -> FxHashMap<u32, Vec<ServiceHandoff>> {
+    let InferenceInput { trace, naming, handoffs, .. } = *input;
+    let mut of: FxHashMap<u32, Vec<ServiceHandoff>> = FxHashMap::default();
     if handoffs.is_empty() {
         return of;
     }
@@ -50,8 +50,8 @@ pub(super) fn of_trace(
     for handoff in handoffs {
         let Some(node) = node_of(handoff.node) else { continue };
         let clock = clocks.get(&handoff.node);
-        let own = |common: i64| clock.map_or(common, |clock| clock.own(common));
-        of.entry(node).or_default().push(HandOff {
+        let own = |common: i64| clock.map_or(common, |clock| clock.local_time(common));
+        of.entry(node).or_default().push(ServiceHandoff {
             signalled: own(handoff.signalled),
             woken: own(handoff.woken),
             from: number(handoff.node, Some(handoff.from)),
@@ -64,15 +64,15 @@ pub(super) fn of_trace(
 
 /// How far the clock of a process is ahead of the common one, since when on the common clock.
 #[derive(Debug, Default)]
-struct Clock(Vec<(i64, i64)>);
+struct ProcessClock(Vec<(i64, i64)>);
 
 /// The clocks of these processes, by their messages.
 fn clocks(
     trace: &MessageTrace,
     processes: impl Iterator<Item = NodeId>,
-) -> FxHashMap<NodeId, Clock> {
-    let mut clocks: FxHashMap<NodeId, Clock> =
-        processes.map(|process| (process, Clock::default())).collect();
+) -> FxHashMap<NodeId, ProcessClock> {
+    let mut clocks: FxHashMap<NodeId, ProcessClock> =
+        processes.map(|process| (process, ProcessClock::default())).collect();
     if clocks.is_empty() {
         return clocks;
     }
@@ -86,15 +86,15 @@ fn clocks(
             clock.0.extend(ahead);
         }
     }
-    for Clock(ahead) in clocks.values_mut() {
+    for ProcessClock(ahead) in clocks.values_mut() {
         ahead.sort_unstable();
         ahead.dedup_by_key(|(_, ahead)| *ahead);
     }
     clocks
 }
 
-impl Clock {
-    fn own(&self, common: i64) -> i64 {
+impl ProcessClock {
+    fn local_time(&self, common: i64) -> i64 {
         let after = self.0.partition_point(|(since, _)| *since <= common);
         let known = self.0.get(after.saturating_sub(1));
         common.saturating_add(known.map_or(0, |(_, ahead)| *ahead))
@@ -108,9 +108,12 @@ mod tests {
 
     #[test]
     fn a_clock_is_ahead_as_by_the_message_before() {
-        let clock = Clock(vec![(100, 7), (200, 9)]);
-        assert_eq!([50, 100, 199, 200, 999].map(|at| clock.own(at)), [57, 107, 206, 209, 1008]);
-        assert_eq!(Clock::default().own(5), 5);
+        let clock = ProcessClock(vec![(100, 7), (200, 9)]);
+        assert_eq!(
+            [50, 100, 199, 200, 999].map(|at| clock.local_time(at)),
+            [57, 107, 206, 209, 1008]
+        );
+        assert_eq!(ProcessClock::default().local_time(5), 5);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 
 use message_trace::FROM_CONNECTING;
 
-use super::Auto;
+use super::AutoAlgorithm;
 use crate::fixture::Fixture;
-use crate::infer::{Inference, Input};
+use crate::infer::{Inference, InferenceInput};
 use crate::naming::Naming;
 use crate::options::Options;
 
@@ -21,8 +21,11 @@ fn what_another_process_answers_on_the_same_connection_is_the_answer() {
         trace.send(&session, "app", at + 700, at + 710).ports(21, own).accepting().on(connection);
     }
     let (trace, options) = (trace.trace(), Options::default());
-    let links =
-        Auto::default().infer(&Input::quiet(&trace, &Naming::new(&trace, &options), &options));
+    let links = AutoAlgorithm::default().infer_links(&InferenceInput::without_progress(
+        &trace,
+        &Naming::new(&trace, &options),
+        &options,
+    ));
     for row in (0..trace.len()).filter(|row| trace.direction(*row) != FROM_CONNECTING) {
         let parents: Vec<(u32, f64)> = links.parents(row).collect();
         assert_eq!(parents, [(row as u32 - 1, 1.0)], "message {row}");
@@ -42,8 +45,11 @@ fn what_another_host_sends_on_a_connection_of_the_same_name_is_no_answer() {
             .on(connection);
     }
     let (trace, options) = (trace.trace(), Options::default());
-    let links =
-        Auto::default().infer(&Input::quiet(&trace, &Naming::new(&trace, &options), &options));
+    let links = AutoAlgorithm::default().infer_links(&InferenceInput::without_progress(
+        &trace,
+        &Naming::new(&trace, &options),
+        &options,
+    ));
     for row in (0..trace.len()).filter(|row| trace.direction(*row) != FROM_CONNECTING) {
         assert_eq!(links.parents(row).count(), 0, "message {row}");
     }

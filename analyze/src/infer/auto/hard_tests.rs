@@ -8,11 +8,11 @@ use crate::fixture::Fixture;
 
 /// Of the messages of each kind how many have the likeliest cause that is theirs, and how many
 /// there are.
-type Right = HashMap<&'static str, (usize, usize)>;
+type CorrectCounts = HashMap<&'static str, (usize, usize)>;
 
 /// A trace with the known cause of each message.
 #[derive(Default)]
-struct Made {
+struct RetryTrace {
     flows: i64,
     /// When each message was sent, by whom, to whom, over which connection, and whether it is an
     /// answer.
@@ -34,22 +34,28 @@ struct Call {
 }
 
 /// Who calls, and whom.
-type Ends = (&'static str, &'static str);
+type CallerAndCallee = (&'static str, &'static str);
 
 /// How long a message takes.
 const NETWORK: i64 = MS / 10;
 
-impl Made {
+impl RetryTrace {
     /// A call at about that `time`, caused by what was sent at `cause`, over a connection of its
     /// own.
-    fn call(&mut self, ends: Ends, time: i64, cause: Option<i64>, what: &'static str) -> Call {
+    fn call(
+        &mut self,
+        ends: CallerAndCallee,
+        time: i64,
+        cause: Option<i64>,
+        what: &'static str,
+    ) -> Call {
         self.call_on(ends, time, cause, what, None)
     }
 
     /// The same on that connection, if there is one.
     fn call_on(
         &mut self,
-        (from, to): Ends,
+        (from, to): CallerAndCallee,
         time: i64,
         cause: Option<i64>,
         what: &'static str,
@@ -81,7 +87,7 @@ impl Made {
     }
 
     /// What is found of it.
-    fn right(self) -> Right {
+    fn right(self) -> CorrectCounts {
         let mut fixture = Fixture::new();
         for (sent, from, to, flow, answers) in self.sent {
             let message = fixture.send(from, to, sent, sent + NETWORK).on(flow);
@@ -101,7 +107,7 @@ impl Made {
         let found: HashMap<i64, Option<i64>> = (0..trace.len())
             .map(|row| (sent(row), parents[row].map(|cause| sent(cause as usize))))
             .collect();
-        let mut right = Right::new();
+        let mut right = CorrectCounts::new();
         for (sent, cause, what) in self.truth {
             let (count, all) = right.entry(what).or_default();
             *count += usize::from(found[&sent] == cause);
@@ -113,7 +119,7 @@ impl Made {
 
 /// How a first try goes wrong, and where the second one goes.
 #[derive(Clone, Copy, Debug)]
-enum Trouble {
+enum RetryScenario {
     /// The store answers `after` ms after the first try, if at all; the second try goes to `other`
     /// over a connection of its own.
     Late { other: &'static str, after: Option<i64> },
@@ -125,9 +131,9 @@ enum Trouble {
 
 /// Requests about every 7 ms. Each asks a store, and again after 20 ms where that has not
 /// answered, as every tenth time it does not.
-fn retries(trouble: Trouble) -> Right {
-    let datagrams = matches!(trouble, Trouble::Lost | Trouble::AnswerLost);
-    let mut made = Made { datagrams, ..Made::default() };
+fn retries(trouble: RetryScenario) -> CorrectCounts {
+    let datagrams = matches!(trouble, RetryScenario::Lost | RetryScenario::AnswerLost);
+    let mut made = RetryTrace { datagrams, ..RetryTrace::default() };
     for number in 0..300 {
         let begin = 7 * MS * number + lot(number, 3 * MS);
         let request = made.call(("client", "web"), begin, None, "request");
@@ -141,20 +147,20 @@ fn retries(trouble: Trouble) -> Right {
             continue;
         }
         let time = first.sent + 20 * MS + lot(number, MS / 50);
-        let other = if let Trouble::Late { other, .. } = trouble { other } else { "store" };
+        let other = if let RetryScenario::Late { other, .. } = trouble { other } else { "store" };
         match trouble {
-            Trouble::Late { after: Some(after), .. } => {
+            RetryScenario::Late { after: Some(after), .. } => {
                 let time = first.sent + after * MS + lot(number, MS);
                 made.answer(first, time, first.sent, "late answer");
             }
-            Trouble::Late { after: None, .. } => {}
-            Trouble::Lost => made.lose(first.sent),
-            Trouble::AnswerLost => {
+            RetryScenario::Late { after: None, .. } => {}
+            RetryScenario::Lost => made.lose(first.sent),
+            RetryScenario::AnswerLost => {
                 let answer = made.answer(first, first.sent + took, first.sent, "lost answer");
                 made.lose(answer);
             }
         }
-        let flow = if let Trouble::Late { .. } = trouble { None } else { Some(first.flow) };
+        let flow = if let RetryScenario::Late { .. } = trouble { None } else { Some(first.flow) };
         let again = made.call_on(("web", other), time, Some(request.sent), "second try", flow);
         let last = made.answer(again, again.sent + took, again.sent, "second answer");
         let time = last + NETWORK + MS / 2 + lot(number, MS / 5);
@@ -165,7 +171,7 @@ fn retries(trouble: Trouble) -> Right {
 
 #[test]
 fn a_second_try_is_for_the_same_request_and_a_late_answer_for_the_first() {
-    let late = |other, after| Trouble::Late { other, after };
+    let late = |other, after| RetryScenario::Late { other, after };
     for trouble in [
         late("store", None),
         late("store", Some(21)),
@@ -173,8 +179,8 @@ fn a_second_try_is_for_the_same_request_and_a_late_answer_for_the_first() {
         late("store#2", None),
         late("store#2", Some(21)),
         late("store#2", Some(30)),
-        Trouble::Lost,
-        Trouble::AnswerLost,
+        RetryScenario::Lost,
+        RetryScenario::AnswerLost,
     ] {
         for (what, (right, all)) in retries(trouble) {
             assert_eq!(right, all, "{trouble:?}: {what}");
@@ -183,8 +189,8 @@ fn a_second_try_is_for_the_same_request_and_a_late_answer_for_the_first() {
 }
 
 /// Three messages of one request come together at a node that then sends one.
-fn joined() -> Right {
-    let mut made = Made::default();
+fn joined() -> CorrectCounts {
+    let mut made = RetryTrace::default();
     for number in 0..300 {
         let begin = 5 * MS * number + lot(number, 3 * MS);
         let parts = ["a", "b", "c"].map(|part| {
@@ -204,8 +210,8 @@ fn joined() -> Right {
 }
 
 /// A log that writes to a disk what four requests bring, and then answers all four.
-fn batches() -> Right {
-    let mut made = Made::default();
+fn batches() -> CorrectCounts {
+    let mut made = RetryTrace::default();
     for batch in 0..100 {
         let begin = 20 * MS * batch;
         let requests = [0, 1, 2, 3].map(|at| {
@@ -236,8 +242,8 @@ fn batches() -> Right {
 
 /// Requests about every `gap` ms that each ask a store; and every 10 ms the server asks
 /// `whom` how it is, whatever else it does.
-fn pings(whom: &'static str, gap: i64) -> Right {
-    let mut made = Made::default();
+fn pings(whom: &'static str, gap: i64) -> CorrectCounts {
+    let mut made = RetryTrace::default();
     for number in 0..300 {
         let begin = gap * MS * number + lot(number, gap * MS);
         let request = made.call(("client", "web"), begin, None, "request");

@@ -13,7 +13,7 @@ use crate::tuning::auto::services::heard_last::{
 
 /// Number of calls that were heard last before an answer to another request than the one that they
 /// were given to, and number of all that were heard last. None where that is not many.
-pub(super) fn contradicted(service: &Service, found: &Assignment) -> Option<[u64; 2]> {
+pub(super) fn count_contradicted_calls(service: &Service, found: &Assignment) -> Option<[u64; 2]> {
     let calls = service.call_threads.len();
     let by_others = service.call_threads.iter().filter(|[maker, hearer]| maker != hearer).count();
     // Tasks go from thread to thread.
@@ -44,7 +44,7 @@ pub(super) fn contradicted(service: &Service, found: &Assignment) -> Option<[u64
         // An answer without a call has none of its own.
         if let Some((_, call)) = last.filter(|(_, call)| used.insert(*call)) {
             all += 1;
-            others += u64::from(found.owner.get(call as usize) != Some(&request));
+            others += u64::from(found.request_of_call.get(call as usize) != Some(&request));
         }
     }
     let is_much = all >= MIN_ANSWERS && others as f64 >= CONTRADICTED_SHARE * all as f64;
@@ -54,33 +54,36 @@ pub(super) fn contradicted(service: &Service, found: &Assignment) -> Option<[u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::span::Span;
+    use crate::infer::span::NodeSpan;
 
     /// Workers that answer what they made a call for.
     fn service(reader: u32) -> Service {
         let mut service = Service::default();
         for request in 0..60 {
             let (begin, worker) = (10 * i64::from(request), 3 + request % 4);
-            service.requests.push(Span { begin, end: begin + 35, kind: 9 });
+            service.requests.push(NodeSpan { begin, end: begin + 35, kind: 9 });
             service.request_threads.push([reader, worker]);
-            service.calls.push(Span { begin: begin + 8, end: begin + 30, kind: 1 });
+            service.calls.push(NodeSpan { begin: begin + 8, end: begin + 30, kind: 1 });
             service.call_threads.push([worker; 2]);
         }
         service
     }
 
     /// What is said where calls are given to requests that are this far off.
-    fn found(off: u32, reader: u32) -> Option<[u64; 2]> {
+    fn contradictions_at_offset(off: u32, reader: u32) -> Option<[u64; 2]> {
         let owner = (0..60).map(|call| call + off).collect();
-        contradicted(&service(reader), &Assignment { owner, shares: Vec::new() })
+        count_contradicted_calls(
+            &service(reader),
+            &Assignment { request_of_call: owner, shares: Vec::new() },
+        )
     }
 
     #[test]
     fn calls_that_are_given_to_others_than_their_threads_answer_are_in_doubt() {
-        assert_eq!(found(1, 1), Some([60, 60]));
-        assert_eq!(found(0, 1), None);
+        assert_eq!(contradictions_at_offset(1, 1), Some([60, 60]));
+        assert_eq!(contradictions_at_offset(0, 1), None);
         // A thread that receives as well may answer anything.
-        assert_eq!(found(1, 4), Some([45, 45]));
+        assert_eq!(contradictions_at_offset(1, 4), Some([45, 45]));
     }
 
     #[test]
@@ -88,6 +91,12 @@ mod tests {
         let mut service = service(1);
         service.call_threads.iter_mut().for_each(|[maker, _]| *maker += 1);
         let owner = (1..61).collect();
-        assert_eq!(contradicted(&service, &Assignment { owner, shares: Vec::new() }), None);
+        assert_eq!(
+            count_contradicted_calls(
+                &service,
+                &Assignment { request_of_call: owner, shares: Vec::new() }
+            ),
+            None
+        );
     }
 }

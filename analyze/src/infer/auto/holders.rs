@@ -9,13 +9,13 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::events::{Event, events};
+use super::events::{ServiceEvent, events};
 use super::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::services::holders::{MAX_EXCEPTIONS, MAX_OUTSIDE, MIN_OVERLAPS};
 
 /// The request that the thread of each call of `service` holds, [`NONE`] where it holds none; empty
 /// where the rule does not hold.
-pub(super) fn of(service: &Service) -> Vec<u32> {
+pub(super) fn bound_requests(service: &Service) -> Vec<u32> {
     if service.call_threads.is_empty() {
         return Vec::new();
     }
@@ -25,7 +25,7 @@ pub(super) fn of(service: &Service) -> Vec<u32> {
         (0_usize, 0, 0_usize, 0_usize, 0_usize);
     for (time, event) in events(service) {
         match event {
-            Event::Receipt(request) => {
+            ServiceEvent::Receipt(request) => {
                 open += 1;
                 overlaps += usize::from(open > 1);
                 let [receiver, answerer] = service.request_threads[request as usize];
@@ -37,30 +37,33 @@ pub(super) fn of(service: &Service) -> Vec<u32> {
                 // Work for a request after its answer is done before its thread holds another one.
                 let before = holds.insert(receiver, request);
                 let is_unanswered =
-                    |before: u32| service.over(&service.requests[before as usize]) > time;
+                    |before: u32| service.request_end(&service.requests[before as usize]) > time;
                 broken += usize::from(before.is_some_and(is_unanswered) || answered_by_another);
             }
-            Event::Answer(_) => {}
-            Event::Reply(request) => {
+            ServiceEvent::Answer(_) => {}
+            ServiceEvent::Reply(request) => {
                 open = open.saturating_sub(1);
                 let [receiver, _] = service.request_threads[request as usize];
                 if holds.get(&receiver) == Some(&request) {
                     holds.remove(&receiver);
                 }
             }
-            Event::Call(call) if open > 0 => match holds.get(&service.caller(call)) {
-                Some(request) => {
-                    held[call as usize] = *request;
-                    let is_unsure = service.is_unsure(call);
-                    let [request, call] =
-                        [service.requests[*request as usize], service.calls[call as usize]];
-                    cases += 1;
-                    let is_cut = !is_unsure && call.begin <= request.end && request.end < call.end;
-                    broken += usize::from(call.end != OPEN && is_cut);
+            ServiceEvent::Call(call) if open > 0 => {
+                match holds.get(&service.calling_thread(call)) {
+                    Some(request) => {
+                        held[call as usize] = *request;
+                        let is_unsure = service.is_unsure(call);
+                        let [request, call] =
+                            [service.requests[*request as usize], service.calls[call as usize]];
+                        cases += 1;
+                        let is_cut =
+                            !is_unsure && call.begin <= request.end && request.end < call.end;
+                        broken += usize::from(call.end != OPEN && is_cut);
+                    }
+                    None => outside += 1,
                 }
-                None => outside += 1,
-            },
-            Event::Call(_) => {}
+            }
+            ServiceEvent::Call(_) => {}
         }
     }
     let is_rule = overlaps >= MIN_OVERLAPS
@@ -72,7 +75,7 @@ pub(super) fn of(service: &Service) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::Span;
+    use crate::infer::auto::service::NodeSpan;
 
     /// Two requests at a time, each with a call; `thread` is that of the receipt, the call and the
     /// reply of a request.
@@ -80,9 +83,9 @@ mod tests {
         let mut service = Service { window: 1_000_000, ..Service::default() };
         for request in 0..60_u32 {
             let begin = 50 * i64::from(request);
-            service.requests.push(Span { begin, end: begin + 90, kind: 9 });
+            service.requests.push(NodeSpan { begin, end: begin + 90, kind: 9 });
             service.request_threads.push([thread(request, 0), thread(request, 2)]);
-            service.calls.push(Span { begin: begin + 60, end: begin + 80, kind: 1 });
+            service.calls.push(NodeSpan { begin: begin + 60, end: begin + 80, kind: 1 });
             service.call_threads.push([thread(request, 1); 2]);
         }
         service
@@ -90,31 +93,32 @@ mod tests {
 
     #[test]
     fn a_thread_for_each_request_holds_it() {
-        let held = of(&service(|request, _| request % 3));
+        let held = bound_requests(&service(|request, _| request % 3));
         assert_eq!(held, (0..60).collect::<Vec<_>>());
     }
 
     #[test]
     fn an_event_loop_and_a_hand_over_hold_nothing() {
-        assert!(of(&service(|_, _| 1)).is_empty(), "one thread for all");
+        assert!(bound_requests(&service(|_, _| 1)).is_empty(), "one thread for all");
         assert!(
-            of(&service(|request, part| request % 3 + 10 * part as u32)).is_empty(),
+            bound_requests(&service(|request, part| request % 3 + 10 * part as u32)).is_empty(),
             "a hand-over"
         );
         assert!(
-            of(&service(|request, part| if part == 1 { 99 } else { request % 3 })).is_empty(),
+            bound_requests(&service(|request, part| if part == 1 { 99 } else { request % 3 }))
+                .is_empty(),
             "a pool"
         );
-        assert!(of(&service(|_, _| UNKNOWN_THREAD)).is_empty());
+        assert!(bound_requests(&service(|_, _| UNKNOWN_THREAD)).is_empty());
     }
 
     #[test]
     fn calls_whose_answers_are_doubtful_do_not_break_the_rule() {
         let mut service = service(|request, _| request % 3);
         service.calls.iter_mut().step_by(7).for_each(|call| call.end += 50);
-        assert!(of(&service).is_empty(), "calls that end after their requests");
+        assert!(bound_requests(&service).is_empty(), "calls that end after their requests");
         service.call_unsure = (0..service.calls.len()).map(|call| call % 7 == 0).collect();
-        assert_eq!(of(&service).len(), 60);
+        assert_eq!(bound_requests(&service).len(), 60);
     }
 
     #[test]
@@ -122,9 +126,9 @@ mod tests {
         let mut alone = service(|_, _| 1);
         for at in 0..60 {
             let begin = 1000 * at as i64;
-            alone.requests[at] = Span { begin, end: begin + 90, kind: 9 };
-            alone.calls[at] = Span { begin: begin + 60, end: begin + 80, kind: 1 };
+            alone.requests[at] = NodeSpan { begin, end: begin + 90, kind: 9 };
+            alone.calls[at] = NodeSpan { begin: begin + 60, end: begin + 80, kind: 1 };
         }
-        assert!(of(&alone).is_empty());
+        assert!(bound_requests(&alone).is_empty());
     }
 }

@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::events::Event;
+use super::events::ServiceEvent;
 use super::service::Service;
 use crate::tuning::auto::model::fit::{IDLE_NEVER, MIN_IDLE};
 
 /// Rate of calls of each kind while no request is open, per nanosecond, as a logarithm.
-pub(super) fn while_idle(service: &Service, events: &[(i64, Event)]) -> FxHashMap<u32, f64> {
+pub(super) fn while_idle(service: &Service, events: &[(i64, ServiceEvent)]) -> FxHashMap<u32, f64> {
     let mut counts: FxHashMap<u32, f64> =
         service.calls.iter().map(|call| (call.kind, IDLE_NEVER)).collect();
     let (mut open, mut idle, mut since) =
@@ -15,20 +15,20 @@ pub(super) fn while_idle(service: &Service, events: &[(i64, Event)]) -> FxHashMa
     let begin = since;
     for (time, event) in events {
         match event {
-            Event::Receipt(_) => {
+            ServiceEvent::Receipt(_) => {
                 if open == 0 {
                     idle += time.saturating_sub(since) as f64;
                 }
                 open += 1;
             }
-            Event::Reply(_) => {
+            ServiceEvent::Reply(_) => {
                 open = open.saturating_sub(1);
                 since = *time;
             }
-            Event::Call(call) if open == 0 => {
+            ServiceEvent::Call(call) if open == 0 => {
                 *counts.entry(service.calls[*call as usize].kind).or_default() += 1.0;
             }
-            Event::Call(_) | Event::Answer(_) => {}
+            ServiceEvent::Call(_) | ServiceEvent::Answer(_) => {}
         }
     }
     let all = events.last().map_or(1, |(time, _)| time.saturating_sub(begin)).max(1) as f64;

@@ -7,7 +7,7 @@ use crate::tuning::auto::queues::in_turn::{LEFT_OUT_FACTOR, MAX_AHEAD};
 /// The place among the `given`, by their times in order, of each of the `begun`: in their turn,
 /// some of both left out, so that they begin soon after they were given. `fits` says whether one
 /// may be the other, by their places.
-pub(super) fn in_turn(
+pub(super) fn match_in_fifo(
     given: &[i64],
     begun: &[i64],
     fits: impl Fn(usize, usize) -> bool,
@@ -27,7 +27,7 @@ pub(super) fn in_turn(
     // begun, and how that came about.
     let width = 2 * MAX_AHEAD + 1;
     let mut costs = vec![i64::MAX; width];
-    let mut how: Vec<Step> = Vec::with_capacity((begun.len() + 1) * width);
+    let mut how: Vec<AlignmentStep> = Vec::with_capacity((begun.len() + 1) * width);
     // Distance by which jobs are ahead in the middle of what is looked at, by the run: it goes
     // after what is cheapest, as what is left out adds up.
     let mut middles: Vec<isize> = Vec::with_capacity(begun.len() + 1);
@@ -44,11 +44,11 @@ pub(super) fn in_turn(
         let earlier = |ahead: usize| before.get(ahead.checked_add_signed(shift)?).copied();
         for ahead in 0..width {
             let Some(job) = place(run, ahead, middle).filter(|job| *job <= given.len()) else {
-                how.push(Step::Job);
+                how.push(AlignmentStep::Job);
                 continue;
             };
-            let mut best = (if run == 0 && job == 0 { 0 } else { i64::MAX }, Step::Job);
-            let mut try_one = |from: Option<i64>, cost: i64, step: Step| {
+            let mut best = (if run == 0 && job == 0 { 0 } else { i64::MAX }, AlignmentStep::Job);
+            let mut try_one = |from: Option<i64>, cost: i64, step: AlignmentStep| {
                 let cost =
                     from.filter(|from| *from < i64::MAX).map(|from| from.saturating_add(cost));
                 best = cost.filter(|cost| *cost < best.0).map_or(best, |cost| (cost, step));
@@ -58,14 +58,14 @@ pub(super) fn in_turn(
                 try_one(
                     earlier(ahead),
                     begun[run - 1].saturating_sub(given[job - 1]).saturating_add(misfit),
-                    Step::Both,
+                    AlignmentStep::Both,
                 );
             }
             if run > 0 {
-                try_one(earlier(ahead + 1), left_out, Step::Run);
+                try_one(earlier(ahead + 1), left_out, AlignmentStep::Run);
             }
             if job > 0 && ahead > 0 {
-                try_one(costs.get(ahead - 1).copied(), left_out, Step::Job);
+                try_one(costs.get(ahead - 1).copied(), left_out, AlignmentStep::Job);
             }
             costs[ahead] = best.0;
             how.push(best.1);
@@ -84,13 +84,13 @@ pub(super) fn in_turn(
         let before = run.saturating_sub(1);
         let shift = middles[run] - middles[before];
         match how[run * width + ahead] {
-            Step::Both => {
+            AlignmentStep::Both => {
                 taken[before] = job.checked_sub(1);
                 (run, ahead) = (before, ahead.saturating_add_signed(shift));
             }
-            Step::Run => (run, ahead) = (before, (ahead + 1).saturating_add_signed(shift)),
-            Step::Job if ahead > 0 => ahead -= 1,
-            Step::Job => break,
+            AlignmentStep::Run => (run, ahead) = (before, (ahead + 1).saturating_add_signed(shift)),
+            AlignmentStep::Job if ahead > 0 => ahead -= 1,
+            AlignmentStep::Job => break,
         }
     }
     taken
@@ -98,7 +98,7 @@ pub(super) fn in_turn(
 
 /// Next step where the two are put beside each other: both, or one that is left out.
 #[derive(Clone, Copy)]
-enum Step {
+enum AlignmentStep {
     Both,
     Run,
     Job,
@@ -113,7 +113,7 @@ mod tests {
         let given: Vec<i64> = (0..60).map(|at| 100 * at).collect();
         let begun = |job: &usize| given[*job] + 10 + (*job as i64 * 7) % 30;
         let taken = |jobs: &[usize]| {
-            in_turn(&given, &jobs.iter().map(begun).collect::<Vec<_>>(), |_, _| true)
+            match_in_fifo(&given, &jobs.iter().map(begun).collect::<Vec<_>>(), |_, _| true)
         };
         let all: Vec<usize> = (0..60).collect();
         assert_eq!(taken(&all), all.iter().map(|job| Some(*job)).collect::<Vec<_>>());
@@ -124,8 +124,8 @@ mod tests {
         // A run for an unknown job.
         let mut begun: Vec<i64> = all.iter().map(begun).collect();
         begun.insert(0, -50);
-        assert_eq!(in_turn(&given, &begun, |_, _| true)[..3], [None, Some(0), Some(1)]);
-        assert!(in_turn(&given, &[], |_, _| true).is_empty());
+        assert_eq!(match_in_fifo(&given, &begun, |_, _| true)[..3], [None, Some(0), Some(1)]);
+        assert!(match_in_fifo(&given, &[], |_, _| true).is_empty());
     }
 
     #[test]
@@ -135,14 +135,14 @@ mod tests {
         let begun: Vec<i64> =
             jobs.iter().map(|job| given[*job] + 10 + (*job as i64 * 7) % 30).collect();
         let right: Vec<Option<usize>> = jobs.iter().map(|job| Some(*job)).collect();
-        assert_eq!(in_turn(&given, &begun, |_, _| true), right);
+        assert_eq!(match_in_fifo(&given, &begun, |_, _| true), right);
     }
 
     #[test]
     fn a_clock_too_coarse_for_waits_leaves_nothing_out() {
         let given: Vec<i64> = (0..60).map(|at| 100 * at).collect();
         let begun: Vec<i64> = given.iter().map(|given| given + given / 100 % 2).collect();
-        let taken = in_turn(&given, &begun, |_, _| true);
+        let taken = match_in_fifo(&given, &begun, |_, _| true);
         assert!(taken.iter().zip(0..).all(|(job, at)| *job == Some(at)), "{taken:?}");
     }
 }

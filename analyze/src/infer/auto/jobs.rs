@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::queues::Queues;
 use crate::calls::Calls;
 use crate::infer::call_links::DELIVERY;
-use crate::infer::span::Span;
+use crate::infer::span::NodeSpan;
 use crate::naming::Naming;
 use crate::tuning::auto::queues::jobs::{
     DELIVERIES_PER_EARLY, DELIVERIES_PER_EXCEPTION, LONGER_FACTOR, MIN_DELIVERIES,
@@ -19,7 +19,7 @@ use crate::tuning::auto::queues::jobs::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Job {
     /// From the receipt until it is over, by the node's own clock.
-    pub(super) span: Span,
+    pub(super) span: NodeSpan,
     /// The delivery.
     pub(super) row: u32,
     /// The call that the delivery is of, marked as one.
@@ -37,7 +37,7 @@ pub(super) struct Jobs<'trace> {
 
 /// Event at a worker on a connection to a broker.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum WorkerEvent {
     Delivery,
     Sent { asks_for_work: bool },
 }
@@ -45,7 +45,7 @@ enum Event {
 impl<'trace> Jobs<'trace> {
     /// Jobs that `queues` gave to traced nodes. A job without a known end is over after `window`
     /// nanoseconds.
-    pub(super) fn of(
+    pub(super) fn from_queues(
         trace: &MessageTrace,
         naming: &Naming,
         calls: &Calls,
@@ -66,8 +66,8 @@ impl<'trace> Jobs<'trace> {
             };
             let latest = begin.saturating_add(window);
             let end = ends.get(&row).map_or(latest, |end| latest.min(*end));
-            let span = Span { begin, end, kind: naming.hop(at) };
-            let call = calls.of_message(at) as u32 | DELIVERY;
+            let span = NodeSpan { begin, end, kind: naming.hop(at) };
+            let call = calls.call_of_message(at) as u32 | DELIVERY;
             jobs.of_nodes.entry(node).or_default().push(Job { span, row, call });
         }
         jobs.find_givers(trace, naming);
@@ -82,7 +82,7 @@ impl<'trace> Jobs<'trace> {
 
     /// The node that was given what this node does: itself or, where it was given nothing, the one
     /// that may have handed it over.
-    pub(super) fn giver(&self, node: u32) -> u32 {
+    pub(super) fn node_of_giver(&self, node: u32) -> u32 {
         self.givers.get(&node).copied().unwrap_or(node)
     }
 
@@ -99,7 +99,7 @@ impl<'trace> Jobs<'trace> {
     /// A worker may have others do its work, in processes that it made: of the same program, later,
     /// and nobody asks them for anything. How it hands over is out of sight.
     fn find_givers(&mut self, trace: &MessageTrace, naming: &Naming) {
-        let pushers = self.pushers(trace, naming);
+        let pushers = self.pushing_nodes(trace, naming);
         let mut process: FxHashMap<u32, NodeId> = FxHashMap::default();
         for row in 0..trace.len() {
             let message = trace.message(row);
@@ -133,7 +133,7 @@ impl<'trace> Jobs<'trace> {
     /// Nodes that give work to others, and so do not work for them, even where both are of one
     /// program: what such a node sends is mostly what others are given, or it sent some before
     /// anybody was given anything.
-    fn pushers(&self, trace: &MessageTrace, naming: &Naming) -> FxHashSet<u32> {
+    fn pushing_nodes(&self, trace: &MessageTrace, naming: &Naming) -> FxHashSet<u32> {
         let all = || self.of_nodes.values().flatten();
         let first = all().map(|job| (job.span.begin, job.row)).min().map(|(_, row)| row);
         let mut pushes: FxHashSet<u32> = FxHashSet::default();
@@ -165,7 +165,7 @@ impl<'trace> Jobs<'trace> {
             let Some(row) = calls.request(call) else { continue };
             let Some(jobs) = self
                 .of_nodes
-                .get(&self.giver(naming.src(row)))
+                .get(&self.node_of_giver(naming.src(row)))
                 .filter(|_| !self.is_poll(call as u32))
             else {
                 continue;
@@ -176,7 +176,8 @@ impl<'trace> Jobs<'trace> {
             let last = jobs[..next].iter().rev().take(8);
             if next > 0 {
                 let is_within = last.clone().any(|job| time <= job.span.end);
-                let (inside, outside) = within.entry(self.giver(naming.src(row))).or_default();
+                let (inside, outside) =
+                    within.entry(self.node_of_giver(naming.src(row))).or_default();
                 match is_within {
                     true => *inside += 1,
                     false => outside.push(time.saturating_sub(jobs[next - 1].span.begin)),
@@ -204,25 +205,29 @@ fn ends(
     queues: &Queues,
     deliveries: &[u32],
 ) -> FxHashMap<u32, i64> {
-    let mut flows: FxHashMap<i64, Vec<(i64, Event, u32)>> = FxHashMap::default();
+    let mut flows: FxHashMap<i64, Vec<(i64, WorkerEvent, u32)>> = FxHashMap::default();
     for row in deliveries {
         let Some(time) = trace.recv_last(*row as usize) else { continue };
-        flows.entry(trace.flow(*row as usize)).or_default().push((time, Event::Delivery, *row));
+        flows.entry(trace.flow(*row as usize)).or_default().push((
+            time,
+            WorkerEvent::Delivery,
+            *row,
+        ));
     }
     for row in (0..trace.len()).filter(|row| trace.direction(*row) == FROM_CONNECTING) {
         let Some(events) = flows.get_mut(&trace.flow(row)) else { continue };
         let Some(time) = trace.send_first(row) else { continue };
-        let asks_for_work = queues.is_poll(calls.of_message(row) as u32);
-        events.push((time, Event::Sent { asks_for_work }, row as u32));
+        let asks_for_work = queues.is_poll(calls.call_of_message(row) as u32);
+        events.push((time, WorkerEvent::Sent { asks_for_work }, row as u32));
     }
     let mut ends = FxHashMap::default();
     for events in flows.values_mut() {
         events.sort_unstable();
         let polls =
-            events.iter().any(|(_, event, _)| *event == Event::Sent { asks_for_work: true });
+            events.iter().any(|(_, event, _)| *event == WorkerEvent::Sent { asks_for_work: true });
         // From the last event back: when more was asked for; whether something was said before the
         // next delivery, and when that came.
-        let acknowledged = if polls { None } else { acknowledged(events) };
+        let acknowledged = if polls { None } else { acknowledged_ends(events) };
         if let Some(over) = acknowledged {
             ends.extend(over);
             continue;
@@ -230,12 +235,12 @@ fn ends(
         let (mut asked, mut said, mut given) = (None, false, None);
         for (time, event, row) in events.iter().rev() {
             match event {
-                Event::Delivery => {
+                WorkerEvent::Delivery => {
                     let end = if polls { asked } else { given.filter(|_| said) };
                     ends.extend(end.map(|end| (*row, end)));
                     (said, given) = (false, Some(*time));
                 }
-                Event::Sent { asks_for_work } => {
+                WorkerEvent::Sent { asks_for_work } => {
                     said = true;
                     asked = if *asks_for_work { Some(*time) } else { asked };
                 }
@@ -248,17 +253,17 @@ fn ends(
 /// End of each delivery where a worker acknowledges each, and may be given more before it does.
 /// `events` are in order. It is not known which delivery an acknowledgement is for. If at most n
 /// are open at once, a delivery is over at the latest with the n-th acknowledgement after it.
-fn acknowledged(events: &[(i64, Event, u32)]) -> Option<Vec<(u32, i64)>> {
-    let first = events.iter().position(|(_, event, _)| *event == Event::Delivery)?;
+fn acknowledged_ends(events: &[(i64, WorkerEvent, u32)]) -> Option<Vec<(u32, i64)>> {
+    let first = events.iter().position(|(_, event, _)| *event == WorkerEvent::Delivery)?;
     let events = &events[first..];
     let given: Vec<(i64, u32)> = events
         .iter()
-        .filter(|(_, event, _)| *event == Event::Delivery)
+        .filter(|(_, event, _)| *event == WorkerEvent::Delivery)
         .map(|(time, _, row)| (*time, *row))
         .collect();
     let said: Vec<i64> = events
         .iter()
-        .filter(|(_, event, _)| *event != Event::Delivery)
+        .filter(|(_, event, _)| *event != WorkerEvent::Delivery)
         .map(|(time, ..)| *time)
         .collect();
     if given.len() < MIN_DELIVERIES
@@ -270,9 +275,9 @@ fn acknowledged(events: &[(i64, Event, u32)]) -> Option<Vec<(u32, i64)>> {
     let (mut open, mut most, mut early) = (0_usize, 0_usize, 0_usize);
     for (_, event, _) in events {
         match event {
-            Event::Delivery => open += 1,
-            Event::Sent { .. } if open == 0 => early += 1,
-            Event::Sent { .. } => open -= 1,
+            WorkerEvent::Delivery => open += 1,
+            WorkerEvent::Sent { .. } if open == 0 => early += 1,
+            WorkerEvent::Sent { .. } => open -= 1,
         }
         most = most.max(open);
     }

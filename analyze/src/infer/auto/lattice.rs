@@ -7,7 +7,7 @@ use crate::tuning::auto::search::hypotheses::TEMPER;
 
 /// A hypothesis that follows from another.
 #[derive(Clone, Copy, Debug)]
-struct Edge {
+struct LatticeEdge {
     from: u32,
     to: u32,
     /// The request that the step's call is given to.
@@ -19,7 +19,7 @@ struct Edge {
 
 /// Edges from the hypotheses before one event to those after it.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct LatticeStep {
     /// The call that was given to requests, if that is what happened.
     call: u32,
     froms: u32,
@@ -30,8 +30,8 @@ struct Step {
 /// The hypotheses since they were last one.
 #[derive(Debug)]
 pub(super) struct Lattice {
-    steps: Vec<Step>,
-    edges: Vec<Edge>,
+    steps: Vec<LatticeStep>,
+    edges: Vec<LatticeEdge>,
     /// The logarithms of the sums over all ways to each present hypothesis.
     forward: Vec<f64>,
     next: Vec<f64>,
@@ -46,7 +46,11 @@ impl Lattice {
     /// Begins the step to the hypotheses after an event; `call` is given to requests in it, or
     /// [`NONE`].
     pub(super) fn begin(&mut self, call: u32) {
-        self.steps.push(Step { call, froms: self.forward.len() as u32, edges: self.edges.len() });
+        self.steps.push(LatticeStep {
+            call,
+            froms: self.forward.len() as u32,
+            edges: self.edges.len(),
+        });
         self.next.clear();
     }
 
@@ -59,7 +63,7 @@ impl Lattice {
         }
         let slot = &mut self.next[to as usize];
         *slot = log_sum(*slot, forward + weight);
-        self.edges.push(Edge { from, to, request, weight, forward });
+        self.edges.push(LatticeEdge { from, to, request, weight, forward });
     }
 
     /// Ends the step.
@@ -74,7 +78,7 @@ impl Lattice {
         let mut backward = vec![0.0; self.forward.len()];
         let mut before = Vec::new();
         let mut shares: Vec<(u32, f64)> = Vec::new();
-        for Step { call, froms, edges } in self.steps.drain(..).rev() {
+        for LatticeStep { call, froms, edges } in self.steps.drain(..).rev() {
             before.clear();
             before.resize(froms as usize, f64::NEG_INFINITY);
             shares.clear();

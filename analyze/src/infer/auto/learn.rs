@@ -7,14 +7,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::at::At;
+use super::at::RequestState;
 use super::density::{Axis, Density};
 use super::fit::{NO_DELAY, before_answer};
-use super::model::{Delay, Model};
+use super::model::{CallDelay, ServiceModel};
 use super::service::REPLY;
-use super::service::{OPEN, Service, recent};
+use super::service::{OPEN, Service, recent_calls};
 use super::shapes::Shapes;
-use super::threads::{self, Threads};
+use super::threads::{self, ThreadEvidence};
 use super::trigger::{Trigger, open_calls};
 use crate::evidence::Evidence;
 use crate::tuning::auto::learning::learn::{
@@ -24,16 +24,16 @@ use crate::tuning::auto::model::fit::SLOTS;
 
 /// The samples of one kind of call for one kind of request.
 #[derive(Default)]
-struct Samples {
+struct CallSamples {
     /// The request and the call.
     of: Vec<(u32, u32)>,
     /// Delays by trigger: the call, its delay, and the time of the trigger since the receipt.
     after: FxHashMap<Trigger, Vec<(u32, i64, i64)>>,
     open: [f64; 4],
-    threads: Vec<threads::Sample>,
+    threads: Vec<threads::ThreadSample>,
 }
 
-impl Samples {
+impl CallSamples {
     fn add(&mut self, service: &Service, request: u32, call: u32, made: &[u32], time: i64) {
         let at = self.of.len() as u32;
         let begin = service.requests[request as usize].begin;
@@ -81,7 +81,7 @@ impl Samples {
         best.0
     }
 
-    fn delay(&self, axis: Axis, has_context: bool, learned: &mut Learned) -> Delay {
+    fn delay(&self, axis: Axis, has_context: bool, learned: &mut LearnedDelays) -> CallDelay {
         let trigger = self.trigger(axis);
         let none = Vec::new();
         let after = self.after.get(&trigger).unwrap_or(&none);
@@ -96,16 +96,16 @@ impl Samples {
             }
         }
         let total: f64 = self.open.iter().sum::<f64>() + 1.2;
-        Delay {
+        CallDelay {
             trigger,
-            density: Density::of(axis, &delays, conditional.then_some(&known)),
+            density: Density::from_delays(axis, &delays, conditional.then_some(&known)),
             open: self.open.map(|count| ((count + 0.3) / total).ln()),
         }
     }
 }
 
 /// After which delays calls and replies were when they were learned from.
-struct Learned {
+struct LearnedDelays {
     calls: Vec<(u32, i64)>,
     replies: Vec<i64>,
 }
@@ -118,18 +118,21 @@ pub(super) fn learn(
     is_used: impl Fn(usize) -> bool,
     shapes: &mut Shapes,
     axis: Axis,
-) -> Model {
-    let mut model =
-        Model { threads: Threads::of(service), usual: service.usual.clone(), ..Model::default() };
-    let mut learned = Learned {
+) -> ServiceModel {
+    let mut model = ServiceModel {
+        threads: ThreadEvidence::from_service(service),
+        usual: service.usual.clone(),
+        ..ServiceModel::default()
+    };
+    let mut learned = LearnedDelays {
         calls: vec![(NONE, NO_DELAY); service.calls.len()],
         replies: vec![NO_DELAY; service.requests.len()],
     };
-    let mut samples: FxHashMap<(u32, u32, u32), Samples> = FxHashMap::default();
+    let mut samples: FxHashMap<(u32, u32, u32), CallSamples> = FxHashMap::default();
     let mut ended: Vec<(u32, u32)> = Vec::new();
     // The end of a request that was not over then is not known.
     let is_whole = |request: usize| {
-        service.until.is_none_or(|until| service.over(&service.requests[request]) <= until)
+        service.until.is_none_or(|until| service.request_end(&service.requests[request]) <= until)
     };
     let some_are = (0..made.len()).any(|request| is_used(request) && is_whole(request));
     let is_used = |request: usize| is_used(request) && (is_whole(request) || !some_are);
@@ -145,24 +148,24 @@ pub(super) fn learn(
                 model.after_answer.entry((span.kind, of.kind)).or_insert([0.5; 2])[is_after] += 1.0;
             }
             let samples = samples.entry((span.kind, of.kind, slot)).or_default();
-            samples.add(service, request as u32, *call, recent(before), of.begin);
-            let at = At { request: request as u32, made: recent(before), shape };
-            let thread = service.caller(*call);
+            samples.add(service, request as u32, *call, recent_calls(before), of.begin);
+            let at = RequestState { request: request as u32, made: recent_calls(before), shape };
+            let thread = service.calling_thread(*call);
             samples.threads.extend(model.threads.sample(service, &at, of.kind, thread, of.begin));
             let next = model.next.entry((span.kind, shape)).or_default();
             match next.iter_mut().find(|(kind, _)| *kind == of.kind) {
                 Some((_, count)) => *count += 1.0,
                 None => next.push((of.kind, 1.0)),
             }
-            shape = shapes.with(shape, of.kind);
+            shape = shapes.with_call(shape, of.kind);
         }
         let (kind, all) = (span.kind, shape);
         if span.end != OPEN {
             let made = before_answer(service, request as u32, made);
             let samples = samples.entry((span.kind, REPLY, 0)).or_default();
-            samples.add(service, request as u32, NONE, recent(made), span.end);
-            let at = At { request: request as u32, made: recent(made), shape };
-            let thread = service.answerer(request as u32);
+            samples.add(service, request as u32, NONE, recent_calls(made), span.end);
+            let at = RequestState { request: request as u32, made: recent_calls(made), shape };
+            let thread = service.answering_thread(request as u32);
             samples.threads.extend(model.threads.sample(service, &at, REPLY, thread, span.end));
         }
         ended.push((kind, all));
@@ -175,7 +178,8 @@ pub(super) fn learn(
     keys.sort_unstable();
     learn_threads(&mut model.threads, &samples, &keys);
     for key in keys {
-        let delay = samples[&key].delay(axis, service.without.has(Evidence::Context), &mut learned);
+        let delay =
+            samples[&key].delay(axis, service.evidence.contains(Evidence::Context), &mut learned);
         model.triggers.push(delay.trigger);
         model.delays.insert(key, Arc::new(delay));
     }
@@ -191,19 +195,19 @@ pub(super) fn learn(
 
 /// Learns what threads prove, by the kinds of request and call of all `keys`, which are sorted.
 fn learn_threads(
-    threads: &mut Threads,
-    samples: &FxHashMap<(u32, u32, u32), Samples>,
+    threads: &mut ThreadEvidence,
+    samples: &FxHashMap<(u32, u32, u32), CallSamples>,
     keys: &[(u32, u32, u32)],
 ) {
     for same in keys.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
-        let of_kinds: Vec<threads::Sample> =
+        let of_kinds: Vec<threads::ThreadSample> =
             same.iter().flat_map(|key| &samples[key].threads).copied().collect();
         threads.learn(same[0].0, same[0].1, &of_kinds);
     }
 }
 
 /// With which shapes requests of each kind, given as kind and shape, ended.
-fn count_shapes(model: &mut Model, shapes: &Shapes, mut ended: Vec<(u32, u32)>) {
+fn count_shapes(model: &mut ServiceModel, shapes: &Shapes, mut ended: Vec<(u32, u32)>) {
     ended.sort_unstable();
     for of_kind in ended.chunk_by(|one, other| one.0 == other.0) {
         let kind = of_kind[0].0;
@@ -236,7 +240,7 @@ fn count_shapes(model: &mut Model, shapes: &Shapes, mut ended: Vec<(u32, u32)>) 
 }
 
 /// Learns how often calls are made for no request, of the kinds with a known delay.
-fn count_spontaneous(model: &mut Model, service: &Service, made: &[Vec<u32>]) {
+fn count_spontaneous(model: &mut ServiceModel, service: &Service, made: &[Vec<u32>]) {
     let times = || service.requests.iter().chain(&service.calls).map(|span| span.begin);
     let span =
         times().max().zip(times().min()).map_or(1, |(last, first)| last.saturating_sub(first));

@@ -1,23 +1,23 @@
 //! One round of learning: a model from an assignment, and the best assignment by a model.
 
-use super::connections::Connections;
+use super::connections::ConnectionEvidence;
 use super::density::Axis;
 use super::discipline;
-use super::events::{Event, made_for};
+use super::events::{ServiceEvent, calls_by_request};
 use super::exchanges;
 use super::learn::learn;
-use super::model::{Model, Nobody};
+use super::model::{BackgroundAssumption, ServiceModel};
 use super::parts::search;
-use super::promises::Promises;
+use super::promises::LookaheadModel;
 use super::service::Service;
 use super::shapes::Shapes;
-use super::sizes::Sizes;
+use super::sizes::SizeEvidence;
 use crate::evidence::Evidence;
 
 /// A learner of models of one service.
-pub(super) struct Learner<'a> {
+pub(super) struct EmStep<'a> {
     pub(super) service: &'a Service,
-    pub(super) events: Vec<(i64, Event)>,
+    pub(super) events: Vec<(i64, ServiceEvent)>,
     pub(super) axis: Axis,
     /// Hypotheses kept.
     pub(super) width: usize,
@@ -27,38 +27,45 @@ pub(super) struct Learner<'a> {
     pub(super) supposes: bool,
 }
 
-impl Learner<'_> {
+impl EmStep<'_> {
     /// The model of an assignment.
-    pub(super) fn model(&self, owner: &[u32], nobody: Nobody, shapes: &mut Shapes) -> Model {
-        let mut model = self.without_turns(owner, nobody, shapes);
-        if self.service.without.has(Evidence::Turns) {
+    pub(super) fn model(
+        &self,
+        owner: &[u32],
+        nobody: BackgroundAssumption,
+        shapes: &mut Shapes,
+    ) -> ServiceModel {
+        let mut model = self.model_without_fifo(owner, nobody, shapes);
+        if self.service.evidence.contains(Evidence::Turns) {
             discipline::learn(self.service, &self.events, owner, shapes, &mut model);
         }
         model
     }
 
     /// The same without the order of service, which beginnings are too far off to tell.
-    pub(super) fn without_turns(
+    pub(super) fn model_without_fifo(
         &self,
         owner: &[u32],
-        nobody: Nobody,
+        nobody: BackgroundAssumption,
         shapes: &mut Shapes,
-    ) -> Model {
+    ) -> ServiceModel {
         let service = self.service;
-        let mut model = learn(service, &made_for(service, owner), |_| true, shapes, self.axis);
-        model.suppose(service, &self.events, nobody);
-        model.connections = Connections::learn(service, &self.events, owner);
-        model.sizes = Sizes::learn(service, &self.events, owner);
-        model.promises = Promises::learn(service, &self.events, owner, self.axis);
-        if self.supposes && service.without.has(Evidence::Turns) {
-            discipline::suppose(service, &mut model);
+        let mut model =
+            learn(service, &calls_by_request(service, owner), |_| true, shapes, self.axis);
+        model.suppose_background(service, &self.events, nobody);
+        model.connections = ConnectionEvidence::learn(service, &self.events, owner);
+        model.sizes = SizeEvidence::learn(service, &self.events, owner);
+        model.lookaheads = LookaheadModel::learn(service, &self.events, owner, self.axis);
+        if self.supposes && service.evidence.contains(Evidence::Turns) {
+            discipline::suppose_fifo(service, &mut model);
         }
         model
     }
 
     /// The best assignment by a model.
-    pub(super) fn owner(&self, shapes: &Shapes, model: &Model) -> Vec<u32> {
-        let mut owner = search(self.service, &self.events, shapes, model, self.width, false).owner;
+    pub(super) fn best_requests(&self, shapes: &Shapes, model: &ServiceModel) -> Vec<u32> {
+        let mut owner =
+            search(self.service, &self.events, shapes, model, self.width, false).request_of_call;
         // Beginnings know nothing of the order of service, which exchanges would only hide.
         if self.exchanges && !model.overtaking.is_empty() {
             let (shapes, model) = (&mut shapes.clone(), &mut model.clone());

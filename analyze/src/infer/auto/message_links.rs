@@ -6,34 +6,34 @@ use super::groundwork::Groundwork;
 use super::service::Service;
 use super::services::Services;
 use super::{answered_by_another, doubted, early};
-use crate::doubts::Doubts;
 use crate::infer::call_links;
-use crate::infer::input::Input;
+use crate::infer::input::InferenceInput;
 use crate::links::Links;
+use crate::warnings::WarningCounts;
 
 /// A message, its possible parents with their probabilities, and the probability that it has none.
-type Parents = (usize, Vec<(u32, f64)>, f64);
+type MessageParents = (usize, Vec<(u32, f64)>, f64);
 
 /// The links while they are made.
 struct MessageLinks<'a> {
-    input: &'a Input<'a>,
+    input: &'a InferenceInput<'a>,
     groundwork: &'a Groundwork,
     links: Links,
     /// Whether each message has its links.
     is_linked: Vec<bool>,
     /// Messages of work that was found before it was told of: their links wait for all others.
-    of_early: Vec<Parents>,
+    of_early: Vec<MessageParents>,
 }
 
 /// The links of all messages. Doubts about them are noted in `doubts`.
 pub(super) fn links(
-    input: &Input<'_>,
+    input: &InferenceInput<'_>,
     groundwork: &Groundwork,
     services: &Services,
     assignments: &[Assignment],
-    doubts: &mut Doubts,
+    doubts: &mut WarningCounts,
 ) -> Links {
-    let Input { trace, naming, options, .. } = *input;
+    let InferenceInput { trace, naming, options, .. } = *input;
     let mut all = MessageLinks {
         input,
         groundwork,
@@ -42,11 +42,11 @@ pub(super) fn links(
         of_early: Vec::new(),
     };
     all.link_deliveries();
-    doubted::shared(doubts, trace, naming, &groundwork.calls);
+    doubted::warn_of_shared_connections(doubts, trace, naming, &groundwork.calls);
     for (node, (service, found)) in services.all.iter().zip(assignments).enumerate() {
         if service.is_answered() {
-            let name = naming.text(naming.nodes()[node].name);
-            let doubt = doubted::unfit(doubts, service, found, name);
+            let name = naming.label_text(naming.nodes()[node].name);
+            let doubt = doubted::warn_of_unmatched_calls(doubts, service, found, name);
             all.link_service(service, found, services, doubt);
         }
     }
@@ -77,20 +77,30 @@ impl MessageLinks<'_> {
     ) {
         let calls = &self.groundwork.calls;
         let shares = |call: usize| found.shares.get(call).into_iter().flatten().copied();
-        call_links::of(calls, service.node_calls(), shares, |message, parents, spontaneous| {
-            if !self.is_linked[message] {
-                let (parents, spontaneous) =
-                    doubted::doubted(calls, message, parents, spontaneous, doubt);
-                match parents.iter().any(|(parent, _)| services.early.contains(parent)) {
-                    true => self.of_early.push((message, parents, spontaneous)),
-                    false => self.links.set(message, &parents, spontaneous),
+        call_links::link_messages(
+            calls,
+            service.node_calls(),
+            shares,
+            |message, parents, spontaneous| {
+                if !self.is_linked[message] {
+                    let (parents, spontaneous) = doubted::discount_ambiguous_parents(
+                        calls,
+                        message,
+                        parents,
+                        spontaneous,
+                        doubt,
+                    );
+                    match parents.iter().any(|(parent, _)| services.early.contains(parent)) {
+                        true => self.of_early.push((message, parents, spontaneous)),
+                        false => self.links.set_parents(message, &parents, spontaneous),
+                    }
                 }
-            }
-            self.is_linked[message] = true;
-        });
+                self.is_linked[message] = true;
+            },
+        );
         for call in &service.timer_calls {
             if let Some(request) = calls.request(*call as usize) {
-                self.links.set(request, &[], 1.0);
+                self.links.set_parents(request, &[], 1.0);
                 self.is_linked[request] = true;
             }
         }
@@ -98,22 +108,22 @@ impl MessageLinks<'_> {
 
     /// Links what no service knows: by the connection or call id, or else as message linking does.
     fn link_others(&mut self) {
-        let Input { trace, naming, .. } = *self.input;
+        let InferenceInput { trace, naming, .. } = *self.input;
         let Groundwork { linked, calls, .. } = self.groundwork;
         for message in (0..trace.len()).filter(|message| !self.is_linked[*message]) {
-            if calls.is_own(calls.of_message(message)) {
-                self.links.set(message, &[], 1.0);
+            if calls.is_control(calls.call_of_message(message)) {
+                self.links.set_parents(message, &[], 1.0);
                 continue;
             }
             let known = calls
-                .begun_by(message)
+                .request_of_fragment(message)
                 .or_else(|| answered_by_another::request_of(trace, naming, calls, message));
             if let Some(request) = known {
-                self.links.set(message, &[(request as u32, 1.0)], 0.0);
+                self.links.set_parents(message, &[(request as u32, 1.0)], 0.0);
                 continue;
             }
             let parents: Vec<(u32, f64)> = linked.parents(message).collect();
-            self.links.set(message, &parents, linked.spontaneous(message));
+            self.links.set_parents(message, &parents, linked.spontaneous_probability(message));
         }
     }
 
@@ -122,7 +132,7 @@ impl MessageLinks<'_> {
         for (message, parents, spontaneous) in std::mem::take(&mut self.of_early) {
             let (parents, spontaneous) =
                 early::links(self.input.trace, &self.links, message, parents, spontaneous);
-            self.links.set(message, &parents, spontaneous);
+            self.links.set_parents(message, &parents, spontaneous);
         }
     }
 }

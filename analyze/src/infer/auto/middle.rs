@@ -24,12 +24,16 @@ type ServerAddress<'a> = (IpAddr, Option<&'a str>);
 type CallTimes = (i64, i64);
 
 /// The most likely makers of the calls of unknown clients.
-pub(super) struct Middle<'a> {
+pub(super) struct UntracedIntermediaries<'a> {
     makers: FxHashMap<(ServerAddress<'a>, u32), u32>,
 }
 
-impl<'a> Middle<'a> {
-    pub(super) fn of(trace: &'a MessageTrace, naming: &Naming, calls: &Calls) -> Middle<'a> {
+impl<'a> UntracedIntermediaries<'a> {
+    pub(super) fn from_trace(
+        trace: &'a MessageTrace,
+        naming: &Naming,
+        calls: &Calls,
+    ) -> UntracedIntermediaries<'a> {
         let mut served: FxHashMap<ServerAddress<'a>, FxHashMap<u32, Vec<CallTimes>>> =
             FxHashMap::default();
         let mut made: FxHashMap<(ServerAddress<'a>, u32), Vec<CallTimes>> = FxHashMap::default();
@@ -41,7 +45,7 @@ impl<'a> Middle<'a> {
             let message = trace.message(row);
             match (traced(naming.src(row)), traced(naming.dst(row))) {
                 (true, false) => {
-                    let seen = trace.send_ts(row).zip(trace.arrival(answer));
+                    let seen = trace.send_ts(row).zip(trace.arrival_time(answer));
                     if let Some((seen, server_address)) =
                         seen.zip(server_address(trace, message.dst_endpoint, message.src))
                     {
@@ -54,7 +58,7 @@ impl<'a> Middle<'a> {
                     }
                 }
                 (false, true) if is_unknown_client(naming, row) => {
-                    let seen = trace.arrival(row).zip(trace.send_ts(answer));
+                    let seen = trace.arrival_time(row).zip(trace.send_ts(answer));
                     if let Some((seen, server_address)) =
                         seen.zip(server_address(trace, message.src_endpoint, message.dst))
                     {
@@ -69,7 +73,8 @@ impl<'a> Middle<'a> {
             made.into_iter().filter(|(_, calls)| calls.len() >= MIN_CALLS)
         {
             let servers = served.get(&server_address).into_iter().flatten();
-            let fits = servers.filter_map(|(node, requests)| Some((*node, fit(requests, &calls)?)));
+            let fits = servers
+                .filter_map(|(node, requests)| Some((*node, coincidence_share(requests, &calls)?)));
             // The one that has the fewest requests open at other times tells the most.
             let best = fits.min_by(|(node, chance), (other, less)| {
                 chance.total_cmp(less).then(node.cmp(other))
@@ -78,7 +83,7 @@ impl<'a> Middle<'a> {
                 makers.insert((server_address, kind), node);
             }
         }
-        Middle { makers }
+        UntracedIntermediaries { makers }
     }
 
     /// The node that made the call whose request is that row, where it came from an unknown client.
@@ -116,7 +121,7 @@ fn server_address(
 }
 
 /// If the calls were made within the requests: which part of them would be at other times.
-fn fit(requests: &[CallTimes], calls: &[CallTimes]) -> Option<f64> {
+fn coincidence_share(requests: &[CallTimes], calls: &[CallTimes]) -> Option<f64> {
     let mut requests = requests.to_vec();
     requests.sort_unstable();
     let mut took: Vec<i64> =

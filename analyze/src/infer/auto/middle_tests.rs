@@ -5,11 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use message_trace::Message;
 
 use super::*;
-use crate::calls::{Candidates, Parents};
+use crate::calls::{CandidateParents, LikelyParents};
 use crate::fixture::Fixture;
-use crate::infer::auto::Auto;
+use crate::infer::auto::AutoAlgorithm;
 use crate::infer::auto::tests::{MS, lot};
-use crate::infer::{Inference, Input, Links};
+use crate::infer::{Inference, InferenceInput, Links};
 use crate::options::Options;
 
 /// The same with all addresses those of the loopback device, and each connection of a client that
@@ -53,8 +53,12 @@ fn through_m(requests: i64, before: i64) -> MessageTrace {
 fn infer(trace: &MessageTrace) -> (Calls, Links) {
     let options = Options::default();
     (
-        Calls::of(trace),
-        Auto::default().infer(&Input::quiet(trace, &Naming::new(trace, &options), &options)),
+        Calls::from_trace(trace),
+        AutoAlgorithm::default().infer_links(&InferenceInput::without_progress(
+            trace,
+            &Naming::new(trace, &options),
+            &options,
+        )),
     )
 }
 
@@ -65,7 +69,8 @@ fn made_for(
     to: &str,
     parent: Option<&str>,
 ) -> usize {
-    let parents = Parents::of(calls, links, &Candidates::of(calls, links));
+    let parents =
+        LikelyParents::from_links(calls, links, &CandidateParents::from_links(calls, links));
     let callee = |call: usize| {
         let row = calls.request(call).unwrap();
         trace.nodes.get(trace.message(row).dst).unwrap().command.as_str()
@@ -83,7 +88,8 @@ fn calls_of_an_untraced_program_are_made_for_the_requests_to_it() {
     assert_eq!(made_for(&trace, &found, "a", None), 200, "the client's own requests begin paths");
     // Each request to m has its own two, in nearly all cases.
     let (calls, links) = &found;
-    let parents = Parents::of(calls, links, &Candidates::of(calls, links));
+    let parents =
+        LikelyParents::from_links(calls, links, &CandidateParents::from_links(calls, links));
     let mut of = vec![0; calls.len()];
     for parent in (0..calls.len()).filter_map(|call| parents.of_call(call)?.call) {
         of[parent] += 1;
@@ -143,7 +149,7 @@ fn what_a_database_that_was_not_traced_answers_is_the_answer_to_its_connections_
             let parents: Vec<(u32, f64)> = links.parents(row).collect();
             let [(request, probability)] = parents[..] else { panic!("{parents:?}") };
             assert_eq!((trace.flow(request as usize), probability), (trace.flow(row), 1.0));
-            assert_eq!((links.spontaneous(row), (request as usize) < row), (0.0, true));
+            assert_eq!((links.spontaneous_probability(row), (request as usize) < row), (0.0, true));
         }
     }
 }

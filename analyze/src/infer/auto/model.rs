@@ -6,22 +6,22 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::agreement::Agreement;
-use super::connections::Connections;
+use super::agreement::RestartConsensus;
+use super::connections::ConnectionEvidence;
 use super::density::Density;
-use super::events::Event;
+use super::events::ServiceEvent;
 use super::idle::while_idle;
-use super::promises::Promises;
+use super::promises::LookaheadModel;
 use super::service::Service;
 use super::shapes::{ShapeId, Shapes};
-use super::sizes::Sizes;
-use super::threads::Threads;
+use super::sizes::SizeEvidence;
+use super::threads::ThreadEvidence;
 use super::trigger::Trigger;
 use crate::tuning::auto::model::fit::{ANY_SHAPE, CROWDED, SLOTS};
 
 /// The delay after which calls of a kind are made.
 #[derive(Debug)]
-pub(super) struct Delay {
+pub(super) struct CallDelay {
     pub(super) trigger: Trigger,
     pub(super) density: Density,
     /// The logarithms of the probabilities that 0, 1, 2 or more other calls are open then.
@@ -30,10 +30,10 @@ pub(super) struct Delay {
 
 /// The model of a service.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Model {
+pub(super) struct ServiceModel {
     /// Delays by the kinds of the request and the call, and the number of calls of that kind
     /// before.
-    pub(super) delays: FxHashMap<(u32, u32, u32), Arc<Delay>>,
+    pub(super) delays: FxHashMap<(u32, u32, u32), Arc<CallDelay>>,
     /// Number of requests of a kind that ended with each shape.
     pub(super) finals: FxHashMap<u32, Vec<(ShapeId, f64)>>,
     /// Number of requests with 0, 1, 2 and more calls of a kind, by the kinds of the request and
@@ -45,13 +45,13 @@ pub(super) struct Model {
     /// by the kind of call.
     pub(super) overtaking: FxHashMap<u32, f64>,
     /// Evidence by threads.
-    pub(super) threads: Threads,
+    pub(super) threads: ThreadEvidence,
     /// Evidence by connections.
-    pub(super) connections: Connections,
+    pub(super) connections: ConnectionEvidence,
     /// Evidence by the ends of calls.
-    pub(super) promises: Promises,
+    pub(super) lookaheads: LookaheadModel,
     /// Evidence by sizes.
-    pub(super) sizes: Sizes,
+    pub(super) sizes: SizeEvidence,
     /// How many calls of each kind a request usually has, where one that has more is to be doubted.
     pub(super) usual: FxHashMap<u32, u32>,
     /// Share of the calls before the answer and after it, by the kinds of request and call.
@@ -60,9 +60,9 @@ pub(super) struct Model {
     pub(super) spontaneous: FxHashMap<u32, f64>,
     /// Whether a call is taken to be nobody's only where that is likelier than all open requests
     /// together might be.
-    pub(super) nobody_among_all: bool,
+    pub(super) background_among_all: bool,
     /// Agreement of assignments that were begun in other ways.
-    pub(super) agreement: Agreement,
+    pub(super) consensus: RestartConsensus,
     /// The triggers that are not known by the last event of a request, sorted.
     pub(super) triggers: Vec<Trigger>,
     /// The request that each call was taken to be for when this was learned, and after which delay.
@@ -70,22 +70,23 @@ pub(super) struct Model {
     /// The delay of each reply that was learned from.
     pub(super) learned_replies: Arc<Vec<i64>>,
     /// Results that were found before.
-    pub(super) memo: Memo,
+    pub(super) memo: ModelCache,
 }
 
 /// Results that a model found before.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Memo {
-    /// Results of [`Model::shape`].
+pub(super) struct ModelCache {
+    /// Results of [`ServiceModel::shape`].
     shapes: FxHashMap<(u32, ShapeId), [f64; 2]>,
-    /// Results of [`Model::step`], by the kind and the shape of the request and the kind of call.
+    /// Results of [`ServiceModel::step`], by the kind and the shape of the request and the kind of
+    /// call.
     places: FxHashMap<(u32, ShapeId, u32), u32>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<StepScores>,
 }
 
 /// Parts of the fit of a call of one kind to requests of one kind and shape.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct StepScores {
     /// Whether calls of that kind were ever made for such requests.
     pub(super) is_known: bool,
     /// Nats by which such requests have the shape with the call less often.
@@ -93,12 +94,12 @@ pub(super) struct Step {
     /// Probability that just this is called next, as a logarithm.
     pub(super) next: f64,
     /// The delay, if it is known.
-    pub(super) delay: Option<Arc<Delay>>,
+    pub(super) delay: Option<Arc<CallDelay>>,
 }
 
 /// Assumption about calls for no request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Nobody {
+pub(super) enum BackgroundAssumption {
     /// As often as in the assignment that is learned from. A call that fits nobody well is not
     /// learned from, then.
     Counted,
@@ -108,7 +109,7 @@ pub(super) enum Nobody {
     WhileIdle,
 }
 
-impl Model {
+impl ServiceModel {
     /// The probabilities that a request of that kind ends with at least the calls of a shape, and
     /// with just them.
     pub(super) fn shape(&mut self, shapes: &Shapes, kind: u32, shape: ShapeId) -> [f64; 2] {
@@ -160,9 +161,14 @@ impl Model {
 
     /// Sets how often calls are taken to be nobody's, where the model was learned from an
     /// assignment.
-    pub(super) fn suppose(&mut self, service: &Service, events: &[(i64, Event)], nobody: Nobody) {
-        self.nobody_among_all = nobody == Nobody::AmongAll;
-        if nobody == Nobody::WhileIdle {
+    pub(super) fn suppose_background(
+        &mut self,
+        service: &Service,
+        events: &[(i64, ServiceEvent)],
+        nobody: BackgroundAssumption,
+    ) {
+        self.background_among_all = nobody == BackgroundAssumption::AmongAll;
+        if nobody == BackgroundAssumption::WhileIdle {
             let rates = while_idle(service, events);
             for (kind, rate) in &mut self.spontaneous {
                 *rate = rates.get(kind).copied().unwrap_or(*rate);
@@ -170,7 +176,7 @@ impl Model {
         }
     }
 
-    pub(super) fn delay_of(&self, kind: u32, call: u32, before: u32) -> Option<&Arc<Delay>> {
+    pub(super) fn delay_of(&self, kind: u32, call: u32, before: u32) -> Option<&Arc<CallDelay>> {
         (0..=before.min(SLOTS - 1)).rev().find_map(|slot| self.delays.get(&(kind, call, slot)))
     }
 
@@ -186,12 +192,12 @@ impl Model {
         if let Some(step) = self.memo.places.get(&(kind, shape, call)) {
             return *step as usize;
         }
-        let grown = shapes.with(shape, call);
+        let grown = shapes.with_call(shape, call);
         let [possible, _] = self.shape(shapes, kind, shape);
         let [still, _] = self.shape(shapes, kind, grown);
         let count = shapes.count(shape, call);
         let is_crowded = self.usual.get(&call).is_some_and(|usual| count >= *usual);
-        let step = Step {
+        let step = StepScores {
             is_known: self.delay_of(kind, call, 0).is_some(),
             shaped: still - possible - if is_crowded { CROWDED } else { 0.0 },
             next: self.next(kind, shape, call),

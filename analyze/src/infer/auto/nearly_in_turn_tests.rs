@@ -1,14 +1,14 @@
 use super::*;
 use crate::infer::auto::NONE;
-use crate::infer::auto::service::Span;
+use crate::infer::auto::service::NodeSpan;
 use crate::infer::auto::strict;
-use crate::infer::auto::strict::tests::{Order, event_loop};
+use crate::infer::auto::strict::tests::{ServingOrder, event_loop};
 use crate::infer::auto::tests::lot;
 
 /// Two requests with a call each. The second call ends, and the second request is answered, at
 /// these times. In turn the first call is for the first request.
-fn two(second_ends: i64, answered: i64) -> (Service, NotKept) {
-    let span = |begin, end, kind| Span { begin, end, kind };
+fn two(second_ends: i64, answered: i64) -> (Service, RejectedFifo) {
+    let span = |begin, end, kind| NodeSpan { begin, end, kind };
     let service = Service {
         requests: vec![span(0, 100, 9), span(10, answered, 9)],
         calls: vec![span(20, 50, 1), span(30, second_ends, 1)],
@@ -16,12 +16,12 @@ fn two(second_ends: i64, answered: i64) -> (Service, NotKept) {
         ..Service::default()
     };
     let plans = std::iter::once((9, vec![1])).collect();
-    (service, NotKept { plans, owner: vec![0, 1] })
+    (service, RejectedFifo { plans, request_of_call: vec![0, 1] })
 }
 
 /// The only chains of that.
-fn chains<'a>(service: &'a Service, tried: &NotKept) -> Chains<'a> {
-    let mut all = Chains::of(service, tried, RECEIVED);
+fn chains<'a>(service: &'a Service, tried: &RejectedFifo) -> RequestChains<'a> {
+    let mut all = RequestChains::from_service(service, tried, RECEIVED);
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
@@ -48,7 +48,7 @@ fn what_is_seen_is_as_likely_as_it_fits() {
     // The second request is answered first: either one overtakes the other before its call, which
     // costs 4 ln 2, or after it, which costs 2 ln 2. That is one to four.
     let (service, tried) = two(60, 90);
-    let likely = sampling::likely(&mut chains(&service, &tried));
+    let likely = sampling::sample_exchanges(&mut chains(&service, &tried));
     for (call, seen) in &likely {
         let all: u32 = seen.iter().map(|(_, times)| times).sum();
         let own = seen.iter().find(|(request, _)| request == call).map_or(0, |(_, times)| *times);
@@ -62,14 +62,14 @@ fn what_is_seen_is_as_likely_as_it_fits() {
 fn kinds_of_calls_that_are_made_twice_or_by_others_too_are_left_out() {
     let (service, mut tried) = two(60, 110);
     tried.plans.insert(9, vec![1, 1]);
-    assert!(Chains::of(&service, &tried, WOKEN).is_empty());
+    assert!(RequestChains::from_service(&service, &tried, WOKEN).is_empty());
     tried.plans = [(9, vec![1]), (8, vec![2, 1])].into_iter().collect();
-    assert!(Chains::of(&service, &tried, WOKEN).is_empty());
+    assert!(RequestChains::from_service(&service, &tried, WOKEN).is_empty());
     // Two kinds of requests that have the same are looked at together.
     tried.plans = [(9, vec![1]), (8, vec![1])].into_iter().collect();
     assert_eq!(chains(&service, &tried).len(), 2);
     // One without its call does not count.
-    tried.owner[1] = NONE;
+    tried.request_of_call[1] = NONE;
     let one = chains(&service, &tried);
     assert_eq!((one.len(), one.share_of_all()), (1, 0.5));
 }
@@ -77,16 +77,16 @@ fn kinds_of_calls_that_are_made_twice_or_by_others_too_are_left_out() {
 /// Calls that are right, of 300, and those that are said with 0.9 or more: how many they are, and
 /// how many of these are right. With `together` calls were written together, with `guessed` the
 /// model knows nothing but what calls a request has: it gives all of them to the next one.
-fn settled(order: Order, together: bool, guessed: bool) -> (usize, [usize; 2]) {
+fn commit_and_score(order: ServingOrder, together: bool, guessed: bool) -> (usize, [usize; 2]) {
     let (mut service, truth) = event_loop(30, 150, order);
     let first = service.calls[0].begin;
     service.shared_writes = if together { vec![[first, first + 300]] } else { Vec::new() };
     let owner: Vec<u32> = truth.iter().map(|request| (request + 1) % 150).collect();
     let own = if guessed { 0.6 } else { 0.8 };
     let shares = owner.iter().map(|request| vec![(*request, own), (NONE, 1.0 - own)]).collect();
-    let mut found = Assignment { owner, shares };
-    let tried = strict::settle(&service, &mut found).expect("the order is not kept");
-    settle(&service, &tried, &mut found);
+    let mut found = Assignment { request_of_call: owner, shares };
+    let tried = strict::commit_fifo(&service, &mut found).expect("the order is not kept");
+    commit_near_fifo(&service, &tried, &mut found);
     let mut sure = [0; 2];
     for (shares, truth) in found.shares.iter().zip(&truth) {
         assert!((shares.iter().map(|(_, share)| share).sum::<f64>() - 1.0).abs() < 1e-9);
@@ -95,15 +95,15 @@ fn settled(order: Order, together: bool, guessed: bool) -> (usize, [usize; 2]) {
             sure[1] += usize::from(request == truth);
         }
     }
-    (found.owner.iter().zip(&truth).filter(|(one, other)| one == other).count(), sure)
+    (found.request_of_call.iter().zip(&truth).filter(|(one, other)| one == other).count(), sure)
 }
 
 /// One time in three the second one that waits goes first.
-const NEARLY: Order = |number, waiting| usize::from(lot(number, 3) == 0).min(waiting - 1);
+const NEARLY: ServingOrder = |number, waiting| usize::from(lot(number, 3) == 0).min(waiting - 1);
 
 #[test]
 fn both_ends_tell_what_is_taken_up_nearly_in_turn() {
-    let (right, [sure, sure_right]) = settled(NEARLY, true, true);
+    let (right, [sure, sure_right]) = commit_and_score(NEARLY, true, true);
     assert!(right >= 220, "{right} of 300");
     assert!(sure >= 8 && sure_right as f64 >= 0.9 * sure as f64, "{sure_right} of {sure}");
 }
@@ -112,14 +112,14 @@ fn both_ends_tell_what_is_taken_up_nearly_in_turn() {
 fn another_order_is_not_said_to_be_known() {
     // Any one of those that wait.
     let (_, [sure, sure_right]) =
-        settled(|number, waiting| lot(number, waiting as i64) as usize, true, true);
+        commit_and_score(|number, waiting| lot(number, waiting as i64) as usize, true, true);
     assert!(sure <= 60 && sure_right as f64 >= 0.8 * sure as f64, "{sure_right} of {sure}");
     // The last one: that is far from any turn.
-    assert_eq!(settled(|_, waiting| waiting - 1, true, true), (0, [0, 0]));
+    assert_eq!(commit_and_score(|_, waiting| waiting - 1, true, true), (0, [0, 0]));
 }
 
 #[test]
 fn what_the_model_knows_or_is_written_alone_is_left_to_it() {
-    assert_eq!(settled(NEARLY, false, true), (0, [0, 0]));
-    assert_eq!(settled(NEARLY, true, false), (0, [0, 0]));
+    assert_eq!(commit_and_score(NEARLY, false, true), (0, [0, 0]));
+    assert_eq!(commit_and_score(NEARLY, true, false), (0, [0, 0]));
 }

@@ -15,8 +15,12 @@ pub(super) struct NodeClocks<'a> {
 }
 
 impl<'a> NodeClocks<'a> {
-    pub(super) fn of(trace: &MessageTrace, naming: &'a Naming, calls: &Calls) -> NodeClocks<'a> {
-        let mut known = vec![[[false; 2]; 2]; naming.hops()];
+    pub(super) fn from_trace(
+        trace: &MessageTrace,
+        naming: &'a Naming,
+        calls: &Calls,
+    ) -> NodeClocks<'a> {
+        let mut known = vec![[[false; 2]; 2]; naming.hop_count()];
         for row in 0..trace.len() {
             let side = usize::from(trace.direction(row) == FROM_ACCEPTING);
             let of_hop = &mut known[naming.hop(row) as usize][side];
@@ -24,8 +28,8 @@ impl<'a> NodeClocks<'a> {
             of_hop[1] |= trace.recv_last(row).is_some();
         }
         let mut clocks = NodeClocks { naming, known, by_peers: vec![false; naming.nodes().len()] };
-        for row in (0..trace.len()).filter(|row| calls.is_of_a_call(*row)) {
-            let [sent, received] = clocks.known(trace, row);
+        for row in (0..trace.len()).filter(|row| calls.is_in_call(*row)) {
+            let [sent, received] = clocks.times_known(trace, row);
             clocks.by_peers[naming.src(row) as usize] |= !sent;
             clocks.by_peers[naming.dst(row) as usize] |= !received;
         }
@@ -38,27 +42,27 @@ impl<'a> NodeClocks<'a> {
     }
 
     /// Whether messages like this one have times where they are sent, and where they are received.
-    pub(super) fn known(&self, trace: &MessageTrace, row: usize) -> [bool; 2] {
+    pub(super) fn times_known(&self, trace: &MessageTrace, row: usize) -> [bool; 2] {
         let side = usize::from(trace.direction(row) == FROM_ACCEPTING);
         self.known[self.naming.hop(row) as usize][side]
     }
 
     /// When `node` sent the message; none where that is not known.
-    pub(super) fn sent(&self, node: u32, trace: &MessageTrace, row: usize) -> Option<i64> {
+    pub(super) fn sent_time(&self, node: u32, trace: &MessageTrace, row: usize) -> Option<i64> {
         if !self.by_peers[node as usize] {
             return trace.send_first(row);
         }
-        let [known, _] = self.known(trace, row);
-        trace.send_ts(row).or_else(|| trace.arrival(row).filter(|_| !known))
+        let [known, _] = self.times_known(trace, row);
+        trace.send_ts(row).or_else(|| trace.arrival_time(row).filter(|_| !known))
     }
 
     /// When the first byte of the message was received by `node`; none where it was not, or that is
     /// not known.
-    pub(super) fn received(&self, node: u32, trace: &MessageTrace, row: usize) -> Option<i64> {
+    pub(super) fn received_time(&self, node: u32, trace: &MessageTrace, row: usize) -> Option<i64> {
         if !self.by_peers[node as usize] {
             return trace.recv_first(row).or(trace.recv_last(row));
         }
-        let [_, known] = self.known(trace, row);
-        trace.arrival(row).or_else(|| trace.send_ts(row).filter(|_| !known))
+        let [_, known] = self.times_known(trace, row);
+        trace.arrival_time(row).or_else(|| trace.send_ts(row).filter(|_| !known))
     }
 }

@@ -10,23 +10,23 @@
 use message_trace::MessageTrace;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::hand_offs::HandOff;
+use super::hand_offs::ServiceHandoff;
 use super::jobs::Jobs;
-use super::middle::Middle;
+use super::middle::UntracedIntermediaries;
 use super::node_clocks::NodeClocks;
 use super::operation_kinds::OperationKinds;
-use super::service::{OPEN, Service, Span, UNKNOWN_SIZE, UNKNOWN_THREAD};
+use super::service::{NodeSpan, OPEN, Service, UNKNOWN_SIZE, UNKNOWN_THREAD};
 use super::service_parts::{CallRow, RequestRow};
-use super::side_by_side::SideBySide;
-use super::spawned::Spawned;
+use super::side_by_side::SyscallBatches;
+use super::spawned::SpawnedProcesses;
 use super::thread_numbers::ThreadNumbers;
 use super::{NONE, hand_offs, offsets};
 use crate::calls::Calls;
-use crate::evidence::{Evidence, Without};
+use crate::evidence::{EnabledEvidence, Evidence};
 use crate::infer::call_links::DELIVERY;
-use crate::infer::input::Input;
+use crate::infer::input::InferenceInput;
 use crate::naming::Naming;
-use crate::tuning::auto::services::observe::MAX_DOUBT;
+use crate::tuning::auto::services::observe::MAX_MISPAIRING;
 
 /// Added to the kind of a call that makes a connection, as that is no call like the others between
 /// the same two.
@@ -35,22 +35,22 @@ pub(super) const CONNECTING: u32 = 1 << 30;
 /// The services of a trace: one for each node that received requests or made calls; and the
 /// hand-offs within each.
 pub(super) fn services(
-    input: &Input<'_>,
+    input: &InferenceInput<'_>,
     calls: &Calls,
     jobs: &Jobs,
-    spawned: &Spawned,
+    spawned: &SpawnedProcesses,
     operation_kinds: &OperationKinds,
-) -> (Vec<Service>, FxHashMap<u32, Vec<HandOff>>) {
-    let mut observer = Observer::of(input, calls, jobs, spawned, operation_kinds);
+) -> (Vec<Service>, FxHashMap<u32, Vec<ServiceHandoff>>) {
+    let mut observer = Observer::new(input, calls, jobs, spawned, operation_kinds);
     for call in 0..calls.len() {
         // A delivery that nobody asked for is a job, and no request.
         let row = calls.request(call).filter(|row| !jobs.is_delivery(*row));
-        if let Some(row) = row.filter(|_| !calls.is_own(call)) {
+        if let Some(row) = row.filter(|_| !calls.is_control(call)) {
             observer.request(call as u32, row);
-            observer.made_call(call as u32, row);
+            observer.add_call(call as u32, row);
         }
     }
-    let hand_offs = hand_offs::of_trace(
+    let hand_offs = hand_offs::handoffs_by_node(
         input,
         |node| observer.clocks.is_by_peers(node),
         |node, thread| observer.threads.number(node, thread),
@@ -64,17 +64,17 @@ struct Observer<'a> {
     naming: &'a Naming,
     calls: &'a Calls,
     jobs: &'a Jobs<'a>,
-    spawned: &'a Spawned,
+    spawned: &'a SpawnedProcesses,
     clients_start_paths: bool,
-    without: Without,
+    evidence: EnabledEvidence,
     clocks: NodeClocks<'a>,
-    middle: Middle<'a>,
+    intermediaries: UntracedIntermediaries<'a>,
     threads: ThreadNumbers,
     /// The last call of a node on each flow.
     last_on_flow: FxHashMap<(i64, u32), u32>,
     operation_kinds: &'a OperationKinds,
     /// Messages that one system call sent or received.
-    side_by_side: SideBySide,
+    side_by_side: SyscallBatches,
     /// The kinds of requests, and of calls, whose times are their peers'.
     requests_by_peers: FxHashSet<u32>,
     calls_by_peers: FxHashSet<u32>,
@@ -82,19 +82,19 @@ struct Observer<'a> {
 }
 
 impl<'a> Observer<'a> {
-    fn of(
-        input: &Input<'a>,
+    fn new(
+        input: &InferenceInput<'a>,
         calls: &'a Calls,
         jobs: &'a Jobs<'a>,
-        spawned: &'a Spawned,
+        spawned: &'a SpawnedProcesses,
         operation_kinds: &'a OperationKinds,
     ) -> Observer<'a> {
-        let Input { trace, naming, options, .. } = *input;
-        let (without, window) = (Without::of(&options.without), options.window);
+        let InferenceInput { trace, naming, options, .. } = *input;
+        let (without, window) = (EnabledEvidence::all_except(&options.without), options.window);
         let mut services: Vec<Service> = Vec::new();
         services.resize_with(naming.nodes().len(), || Service {
             window,
-            without,
+            evidence: without,
             ..Service::default()
         });
         Observer {
@@ -104,15 +104,15 @@ impl<'a> Observer<'a> {
             jobs,
             spawned,
             clients_start_paths: options.clients_start_paths,
-            without,
-            clocks: NodeClocks::of(trace, naming, calls),
-            middle: Middle::of(trace, naming, calls),
+            evidence: without,
+            clocks: NodeClocks::from_trace(trace, naming, calls),
+            intermediaries: UntracedIntermediaries::from_trace(trace, naming, calls),
             threads: ThreadNumbers::default(),
             last_on_flow: FxHashMap::default(),
             operation_kinds,
-            side_by_side: match without.has(Evidence::Operations) {
-                true => SideBySide::of(trace),
-                false => SideBySide::default(),
+            side_by_side: match without.contains(Evidence::Operations) {
+                true => SyscallBatches::from_trace(trace),
+                false => SyscallBatches::default(),
             },
             requests_by_peers: FxHashSet::default(),
             calls_by_peers: FxHashSet::default(),
@@ -122,7 +122,7 @@ impl<'a> Observer<'a> {
 
     /// The kind of a call, whose request is that row.
     fn kind(&self, row: usize) -> u32 {
-        if let Some(kind) = self.operation_kinds.of(self.trace, self.naming, row) {
+        if let Some(kind) = self.operation_kinds.kind_of_request(self.trace, self.naming, row) {
             return kind;
         }
         self.naming.hop(row) + if self.trace.is_connect(row) { CONNECTING } else { 0 }
@@ -136,49 +136,49 @@ impl<'a> Observer<'a> {
     }
 
     /// When the message of that row was sent, by the clock of its sender.
-    fn sent(&self, sender: u32, row: usize) -> Option<i64> {
-        let time = self.clocks.sent(sender, self.trace, row)?;
-        Some(self.side_by_side.sent(row, time))
+    fn sent_time(&self, sender: u32, row: usize) -> Option<i64> {
+        let time = self.clocks.sent_time(sender, self.trace, row)?;
+        Some(self.side_by_side.sent_time(row, time))
     }
 
     /// When the message of that row was received, by the clock of its receiver.
-    fn received(&self, receiver: u32, row: usize) -> Option<i64> {
-        let time = self.clocks.received(receiver, self.trace, row)?;
-        Some(self.side_by_side.received(row, time))
+    fn received_time(&self, receiver: u32, row: usize) -> Option<i64> {
+        let time = self.clocks.received_time(receiver, self.trace, row)?;
+        Some(self.side_by_side.received_time(row, time))
     }
 
     /// Adds a call, whose request is that row, to the requests of the node that was called.
     fn request(&mut self, call: u32, row: usize) {
         let Observer { trace, naming, calls, .. } = *self;
         let callee = naming.dst(row);
-        let Some(begin) = self.received(callee, row) else { return };
+        let Some(begin) = self.received_time(callee, row) else { return };
         let (kind, bytes) = (self.kind(row), self.bytes(call, row));
         let response = calls.response(call as usize).filter(|row| naming.src(*row) == callee);
-        let end = response.and_then(|row| self.sent(callee, row));
-        if !self.clocks.known(trace, row)[1] {
+        let end = response.and_then(|row| self.sent_time(callee, row));
+        if !self.clocks.times_known(trace, row)[1] {
             self.requests_by_peers.insert(kind);
         }
         let answerer =
             response.map_or(UNKNOWN_THREAD, |row| self.threads.sender(&trace.message(row)));
         let threads = [self.threads.receiver(&trace.message(row)), answerer];
         self.services[callee as usize].add_request(RequestRow {
-            span: Span { begin, end: end.unwrap_or(OPEN), kind },
+            span: NodeSpan { begin, end: end.unwrap_or(OPEN), kind },
             threads,
             bytes,
-            answering: end.and(response).map_or(0, |row| answering(trace, row)),
+            answering: end.and(response).map_or(0, |row| sending_time(trace, row)),
             call,
         });
     }
 
     /// Adds a call, whose request is that row, to the calls of the node that made it.
-    fn made_call(&mut self, call: u32, row: usize) {
+    fn add_call(&mut self, call: u32, row: usize) {
         let Observer { trace, naming, calls, jobs, spawned, .. } = *self;
         let client = naming.src(row);
         if let Some(child) = spawned.child(client) {
             if child.first_call == call {
                 let kind = self.kind(row);
                 self.services[child.starter as usize].add_call(CallRow {
-                    span: Span { begin: child.begin, end: child.end, kind },
+                    span: NodeSpan { begin: child.begin, end: child.end, kind },
                     threads: [UNKNOWN_THREAD; 2],
                     bytes: [UNKNOWN_SIZE; 2],
                     before: NONE,
@@ -188,8 +188,9 @@ impl<'a> Observer<'a> {
             }
             return;
         }
-        let giver = Some(jobs.giver(client)).filter(|giver| !jobs.of_node(*giver).is_empty());
-        let maker = self.middle.maker(trace, naming, row).or(giver);
+        let giver =
+            Some(jobs.node_of_giver(client)).filter(|giver| !jobs.of_node(*giver).is_empty());
+        let maker = self.intermediaries.maker(trace, naming, row).or(giver);
         let starts_paths = self.clients_start_paths && naming.nodes()[client as usize].client;
         if starts_paths && maker.is_none() {
             return;
@@ -199,14 +200,14 @@ impl<'a> Observer<'a> {
             self.services[caller as usize].timer_calls.push(call);
             return;
         }
-        let Some(begin) = self.sent(caller, row) else { return };
+        let Some(begin) = self.sent_time(caller, row) else { return };
         let (kind, bytes) = (self.kind(row), self.bytes(call, row));
         // A delivery is no answer.
         let response = calls
             .response(call as usize)
             .filter(|row| naming.dst(*row) == client && !jobs.is_delivery(*row));
-        let end = response.and_then(|row| self.received(caller, row));
-        if !self.clocks.known(trace, row)[0] {
+        let end = response.and_then(|row| self.received_time(caller, row));
+        if !self.clocks.times_known(trace, row)[0] {
             self.calls_by_peers.insert(kind);
         }
         let request = trace.message(row);
@@ -221,18 +222,18 @@ impl<'a> Observer<'a> {
         let reader =
             response.map_or(UNKNOWN_THREAD, |row| self.threads.receiver(&trace.message(row)));
         service.add_call(CallRow {
-            span: Span { begin, end: end.unwrap_or(OPEN), kind },
+            span: NodeSpan { begin, end: end.unwrap_or(OPEN), kind },
             threads: [self.threads.sender(&request), reader],
             bytes,
             before: before.unwrap_or(NONE),
-            is_unsure: calls.doubt(call as usize) > MAX_DOUBT,
+            is_unsure: calls.mispairing_probability(call as usize) > MAX_MISPAIRING,
             call,
         });
     }
 
     /// Adds the jobs, and puts all of each service in the order of time.
     fn finish(mut self) -> Vec<Service> {
-        let Observer { trace, calls, jobs, spawned, without, .. } = self;
+        let Observer { trace, calls, jobs, spawned, evidence: without, .. } = self;
         // Where the clock is too coarse to tell what came first, the numbers that the calls have
         // where they come from may.
         let number = |call: u32| {
@@ -252,10 +253,11 @@ impl<'a> Observer<'a> {
             offsets::align(service, &self.requests_by_peers, &self.calls_by_peers);
             service.keep_requests(&by_time(&service.requests, &service.request_calls, number));
             service.keep_calls(&by_time(&service.calls, &service.made_calls, number));
-            spawned.hold(service);
+            spawned.bind_processes(service);
             service.shared_writes.sort_unstable();
             let threads = || service.request_threads.iter().chain(&service.call_threads).flatten();
-            if !without.has(Evidence::Threads) || threads().all(|thread| *thread == UNKNOWN_THREAD)
+            if !without.contains(Evidence::Threads)
+                || threads().all(|thread| *thread == UNKNOWN_THREAD)
             {
                 service.request_threads = Vec::new();
                 service.call_threads = Vec::new();
@@ -272,13 +274,13 @@ impl<'a> Observer<'a> {
 }
 
 /// For how long a message was being sent.
-fn answering(trace: &MessageTrace, row: usize) -> i64 {
+fn sending_time(trace: &MessageTrace, row: usize) -> i64 {
     let sent = trace.send_first(row).zip(trace.send_last(row));
     sent.map_or(0, |(first, last)| last.saturating_sub(first).max(0))
 }
 
 /// The places of spans in the order of time, and those of equal times in that of their numbers.
-fn by_time(spans: &[Span], of: &[u32], number: impl Fn(u32) -> u64) -> Vec<u32> {
+fn by_time(spans: &[NodeSpan], of: &[u32], number: impl Fn(u32) -> u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..spans.len() as u32).collect();
     order.sort_by(|one, other| {
         let [a, b] = [one, other].map(|at| *at as usize);

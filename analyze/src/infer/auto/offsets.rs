@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
-use super::service::{OPEN, Service, Span};
+use super::service::{NodeSpan, OPEN, Service};
 use crate::tuning::auto::services::offsets::{
     AGREED_SHARE, AROUND, BELIEVED_SHARE, MAX_SAMPLE, MIN_CALLS, MIN_MORE, THE_SAME,
 };
@@ -21,17 +21,17 @@ pub(super) fn align(
     calls_by_peers: &FxHashSet<u32>,
 ) {
     for kind in kinds(&service.calls, calls_by_peers) {
-        let of_kind: Vec<Span> =
+        let of_kind: Vec<NodeSpan> =
             service.calls.iter().filter(|call| call.kind == kind).copied().collect();
         let by = difference(&service.requests, &of_kind, service.window);
         shift(&mut service.calls, kind, by);
     }
     for kind in kinds(&service.requests, requests_by_peers) {
-        let (of_kind, others): (Vec<Span>, Vec<Span>) =
+        let (of_kind, others): (Vec<NodeSpan>, Vec<NodeSpan>) =
             service.requests.iter().partition(|request| request.kind == kind);
         // Calls that lie within other requests tell nothing of this clock.
-        let others = Requests::of(&others);
-        let left: Vec<Span> =
+        let others = AnsweredRequests::from_spans(&others);
+        let left: Vec<NodeSpan> =
             service.calls.iter().filter(|call| !others.cover(call, 0)).copied().collect();
         let by = difference(&of_kind, &left, service.window);
         shift(&mut service.requests, kind, -by);
@@ -39,7 +39,7 @@ pub(super) fn align(
 }
 
 /// The kinds among `spans` that are in `of`, in order.
-fn kinds(spans: &[Span], of: &FxHashSet<u32>) -> Vec<u32> {
+fn kinds(spans: &[NodeSpan], of: &FxHashSet<u32>) -> Vec<u32> {
     let found: FxHashSet<u32> =
         spans.iter().map(|span| span.kind).filter(|kind| of.contains(kind)).collect();
     let mut found: Vec<u32> = found.into_iter().collect();
@@ -47,7 +47,7 @@ fn kinds(spans: &[Span], of: &FxHashSet<u32>) -> Vec<u32> {
     found
 }
 
-fn shift(spans: &mut [Span], kind: u32, by: i64) {
+fn shift(spans: &mut [NodeSpan], kind: u32, by: i64) {
     for span in spans.iter_mut().filter(|span| by != 0 && span.kind == kind) {
         span.begin = span.begin.saturating_add(by);
         if span.end != OPEN {
@@ -57,32 +57,33 @@ fn shift(spans: &mut [Span], kind: u32, by: i64) {
 }
 
 /// Requests that were answered, by time, with the latest end of those up to each.
-struct Requests {
-    spans: Vec<Span>,
+struct AnsweredRequests {
+    spans: Vec<NodeSpan>,
     ends: Vec<i64>,
 }
 
-impl Requests {
-    fn of(spans: &[Span]) -> Requests {
-        let mut spans: Vec<Span> = spans.iter().filter(|span| span.end != OPEN).copied().collect();
+impl AnsweredRequests {
+    fn from_spans(spans: &[NodeSpan]) -> AnsweredRequests {
+        let mut spans: Vec<NodeSpan> =
+            spans.iter().filter(|span| span.end != OPEN).copied().collect();
         spans.sort_unstable_by_key(|span| span.begin);
-        let latest = |latest: &mut i64, span: &Span| {
+        let latest = |latest: &mut i64, span: &NodeSpan| {
             *latest = (*latest).max(span.end);
             Some(*latest)
         };
         let ends = spans.iter().scan(i64::MIN, latest).collect();
-        Requests { spans, ends }
+        AnsweredRequests { spans, ends }
     }
 
     /// Whether `call`, moved by `by` nanoseconds, lies within one of the requests.
-    fn cover(&self, call: &Span, by: i64) -> bool {
+    fn cover(&self, call: &NodeSpan, by: i64) -> bool {
         let begin = call.begin.saturating_add(by);
         let before = self.spans.partition_point(|request| request.begin <= begin);
         before > 0 && self.ends[before - 1] >= call.end.saturating_add(by)
     }
 
     /// The places of those near `call`.
-    fn near(&self, call: &Span) -> Range<usize> {
+    fn range_near(&self, call: &NodeSpan) -> Range<usize> {
         let at = self.spans.partition_point(|request| request.begin <= call.begin);
         at.saturating_sub(AROUND)..(at + AROUND).min(self.spans.len())
     }
@@ -90,10 +91,10 @@ impl Requests {
 
 /// Time by which calls must be moved to lie within requests, as far as that can be told; no more
 /// than `most`.
-fn difference(requests: &[Span], calls: &[Span], most: i64) -> i64 {
-    let requests = Requests::of(requests);
-    let calls: Vec<&Span> = calls.iter().filter(|call| call.end != OPEN).collect();
-    let calls: Vec<&Span> =
+fn difference(requests: &[NodeSpan], calls: &[NodeSpan], most: i64) -> i64 {
+    let requests = AnsweredRequests::from_spans(requests);
+    let calls: Vec<&NodeSpan> = calls.iter().filter(|call| call.end != OPEN).collect();
+    let calls: Vec<&NodeSpan> =
         calls.iter().step_by(calls.len().div_ceil(MAX_SAMPLE).max(1)).copied().collect();
     let count = calls.len() as f64;
     let within = calls.iter().filter(|call| requests.cover(call, 0)).count() as f64 / count;
@@ -103,13 +104,13 @@ fn difference(requests: &[Span], calls: &[Span], most: i64) -> i64 {
     // For each call, by which differences it lies within a request: where these begin, and end.
     let mut steps: Vec<(i64, i32)> = Vec::new();
     for call in &calls {
-        let fits = |request: &Span| {
+        let fits = |request: &NodeSpan| {
             let (from, to) =
                 (request.begin.saturating_sub(call.begin), request.end.saturating_sub(call.end));
             (from <= to && from <= most && to >= -most).then_some((from, to))
         };
         let mut fits: Vec<(i64, i64)> =
-            requests.spans[requests.near(call)].iter().filter_map(fits).collect();
+            requests.spans[requests.range_near(call)].iter().filter_map(fits).collect();
         fits.sort_unstable();
         let mut until = i64::MIN;
         for (from, to) in fits {
@@ -146,11 +147,11 @@ mod tests {
     use message_trace::{FROM_CONNECTING, Message, MessageTrace};
 
     use super::*;
-    use crate::calls::{Calls, Candidates, Parents};
+    use crate::calls::{Calls, CandidateParents, LikelyParents};
     use crate::fixture::Fixture;
-    use crate::infer::auto::Auto;
+    use crate::infer::auto::AutoAlgorithm;
     use crate::infer::auto::tests::{MS, lot};
-    use crate::infer::{Inference, Input};
+    use crate::infer::{Inference, InferenceInput};
     use crate::naming::Naming;
     use crate::options::Options;
 
@@ -162,8 +163,8 @@ mod tests {
         for request in 0..100 {
             begin += 11 * MS + lot(request, 20 * MS);
             let call = begin + MS + lot(request + 500, MS) + ahead;
-            service.requests.push(Span { begin, end: begin + 10 * MS, kind: 9 });
-            service.calls.push(Span { begin: call, end: call + 3 * MS, kind: 1 });
+            service.requests.push(NodeSpan { begin, end: begin + 10 * MS, kind: 9 });
+            service.calls.push(NodeSpan { begin: call, end: call + 3 * MS, kind: 1 });
         }
         service
     }
@@ -225,10 +226,17 @@ mod tests {
                 None,
             );
         }
-        let (options, calls) = (Options::default(), Calls::of(&trace));
-        let links =
-            Auto::default().infer(&Input::quiet(&trace, &Naming::new(&trace, &options), &options));
-        let parents = Parents::of(&calls, &links, &Candidates::of(&calls, &links));
+        let (options, calls) = (Options::default(), Calls::from_trace(&trace));
+        let links = AutoAlgorithm::default().infer_links(&InferenceInput::without_progress(
+            &trace,
+            &Naming::new(&trace, &options),
+            &options,
+        ));
+        let parents = LikelyParents::from_links(
+            &calls,
+            &links,
+            &CandidateParents::from_links(&calls, &links),
+        );
         let flow = |call: usize| trace.flow(calls.request(call).unwrap());
         let parent = |call: &usize| parents.of_call(*call).unwrap().call.map(flow);
         let is_right =
@@ -263,7 +271,7 @@ mod tests {
         // 4 to 11.
         let spans = |from: i64, to: i64| {
             (0..50)
-                .map(|at| Span { begin: 100 * at + from, end: 100 * at + to, kind: 0 })
+                .map(|at| NodeSpan { begin: 100 * at + from, end: 100 * at + to, kind: 0 })
                 .collect::<Vec<_>>()
         };
         assert_eq!(difference(&spans(0, 10), &spans(-4, -1), 1000), 4);

@@ -22,7 +22,7 @@ pub(super) fn end_requests(
     calls: &Calls,
     linked: &Links,
 ) {
-    let kinds = unanswered(service);
+    let kinds = unanswered_kinds(service);
     if kinds.is_empty() {
         return;
     }
@@ -60,7 +60,7 @@ pub(super) fn end_requests(
 }
 
 /// The kinds of requests that are never answered.
-fn unanswered(service: &Service) -> FxHashSet<u32> {
+fn unanswered_kinds(service: &Service) -> FxHashSet<u32> {
     let mut counts: FxHashMap<u32, (usize, bool)> = FxHashMap::default();
     for request in &service.requests {
         let (count, is_answered) = counts.entry(request.kind).or_default();
@@ -79,7 +79,7 @@ fn cause(mut row: usize, calls: &Calls, linked: &Links) -> Option<u32> {
     for _ in 0..MAX_CALLS_BACK {
         let (parent, _) =
             linked.most_likely(row).and_then(|place| linked.parents(row).nth(place))?;
-        let call = calls.of_message(parent as usize);
+        let call = calls.call_of_message(parent as usize);
         match calls.request(call).filter(|_| calls.response(call) == Some(parent as usize)) {
             Some(request) => row = request,
             None => return Some(parent),
@@ -107,7 +107,7 @@ mod tests {
 
     /// Number of messages with their true causes, and of all messages, in a system that passes
     /// messages on along two ways through the same nodes, each at this rate a second.
-    fn passed_on(rate: i64) -> (usize, usize) {
+    fn count_forwarded(rate: i64) -> (usize, usize) {
         let mut sent: Vec<(i64, &str, &str, Option<usize>)> = Vec::new();
         let ways = [["in", "a", "b", "c", "d", "out"], ["in2", "d", "c", "b", "a", "out2"]];
         for at in 0..400 {
@@ -142,10 +142,10 @@ mod tests {
 
     #[test]
     fn messages_that_nobody_answers_are_passed_on_by_what_is_usual() {
-        let (right, all) = passed_on(2);
+        let (right, all) = count_forwarded(2);
         assert!(right as f64 > 0.995 * all as f64, "{right} of {all}");
         // Where several are under way, what came last is often not the cause.
-        let (right, all) = passed_on(40);
+        let (right, all) = count_forwarded(40);
         assert!(right as f64 > 0.97 * all as f64, "{right} of {all}");
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct OperationKinds(FxHashMap<(u32, u32), u32>);
 impl OperationKinds {
     /// Adds the kinds that a stretch has often enough.
     pub(super) fn add(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls) {
-        if !trace.has_told() {
+        if !trace.has_operations() {
             return;
         }
         let mut counts: FxHashMap<(u32, u32), usize> = FxHashMap::default();
@@ -40,14 +40,19 @@ impl OperationKinds {
     }
 
     /// The kind of the call whose request is that row; `None` where it has none of its own.
-    pub(super) fn of(&self, trace: &MessageTrace, naming: &Naming, row: usize) -> Option<u32> {
+    pub(super) fn kind_of_request(
+        &self,
+        trace: &MessageTrace,
+        naming: &Naming,
+        row: usize,
+    ) -> Option<u32> {
         self.0.get(&key(trace, naming, row)?).copied()
     }
 }
 
 /// Between whom a request goes, and what it asks for.
 fn key(trace: &MessageTrace, naming: &Naming, row: usize) -> Option<(u32, u32)> {
-    Some((naming.hop(row), trace.told(row)?.name?))
+    Some((naming.hop(row), trace.operations(row)?.name?))
 }
 
 #[cfg(test)]
@@ -70,8 +75,8 @@ mod tests {
 
     fn add(kinds: &mut OperationKinds, trace: &MessageTrace) -> Vec<Option<u32>> {
         let naming = Naming::new(trace, &Options::default());
-        kinds.add(trace, &naming, &Calls::of(trace));
-        (0..trace.len()).map(|row| kinds.of(trace, &naming, row)).collect()
+        kinds.add(trace, &naming, &Calls::from_trace(trace));
+        (0..trace.len()).map(|row| kinds.kind_of_request(trace, &naming, row)).collect()
     }
 
     #[test]

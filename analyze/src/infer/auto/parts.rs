@@ -10,20 +10,20 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::assignment::Assignment;
-use super::events::Event;
-use super::model::Model;
-use super::search::Search;
+use super::events::ServiceEvent;
+use super::model::ServiceModel;
+use super::search::BeamSearch;
 use super::service::Service;
 use super::shapes::Shapes;
 use crate::tuning::auto::search::hypotheses::{
-    EVENTS_AFTER_CUT, EVENTS_BEFORE_CUT, MAX_PARTS, MIN_EVENTS_OF_PART, MIN_EVENTS_OF_PIECE,
-    PIECE_FACTOR,
+    EVENTS_AFTER_CUT, EVENTS_BEFORE_CUT, FRAGMENT_FACTOR, MAX_IDLE_RANGES, MIN_EVENTS_OF_FRAGMENT,
+    MIN_EVENTS_OF_RANGE,
 };
 use out_of_core::workers;
 
 /// Events that are searched on one processor.
 #[derive(Debug, PartialEq)]
-struct Part {
+struct EventFragment {
     /// Calls whose requests are found here.
     counted: Range<usize>,
     /// With those around them.
@@ -36,38 +36,40 @@ struct Part {
 /// hypotheses.
 pub(super) fn search(
     service: &Service,
-    events: &[(i64, Event)],
+    events: &[(i64, ServiceEvent)],
     shapes: &Shapes,
-    model: &Model,
+    model: &ServiceModel,
     width: usize,
     with_shares: bool,
 ) -> Assignment {
-    let parts = parts(events, MIN_EVENTS_OF_PART.max(events.len() / MAX_PARTS));
-    let parts =
-        parts.into_iter().flat_map(|part| pieces(events, part, MIN_EVENTS_OF_PIECE)).collect();
-    search_parts(service, events, parts, shapes, model, width, with_shares)
+    let parts = split_when_idle(events, MIN_EVENTS_OF_RANGE.max(events.len() / MAX_IDLE_RANGES));
+    let parts = parts
+        .into_iter()
+        .flat_map(|part| split_range(events, part, MIN_EVENTS_OF_FRAGMENT))
+        .collect();
+    search_fragments(service, events, parts, shapes, model, width, with_shares)
 }
 
-fn search_parts(
+fn search_fragments(
     service: &Service,
-    events: &[(i64, Event)],
-    parts: Vec<Part>,
+    events: &[(i64, ServiceEvent)],
+    parts: Vec<EventFragment>,
     shapes: &Shapes,
-    model: &Model,
+    model: &ServiceModel,
     width: usize,
     with_shares: bool,
 ) -> Assignment {
-    let found = workers::one_by_one(parts.len(), |part| {
-        let (Part { searched, open, .. }, mut shapes, mut model) =
+    let found = workers::map_items(parts.len(), |part| {
+        let (EventFragment { searched, open, .. }, mut shapes, mut model) =
             (&parts[part], shapes.clone(), model.clone());
         let mut events = Cow::Borrowed(&events[searched.clone()]);
         if let Some((begin, _)) = events.first().copied().filter(|_| !open.is_empty()) {
             events
                 .to_mut()
-                .splice(0..0, open.iter().map(|request| (begin, Event::Receipt(*request))));
+                .splice(0..0, open.iter().map(|request| (begin, ServiceEvent::Receipt(*request))));
         }
         let calls = calls(&events);
-        let found = Search::run(
+        let found = BeamSearch::run(
             service,
             &events,
             calls.clone(),
@@ -78,12 +80,12 @@ fn search_parts(
         );
         (found, calls.start)
     });
-    let mut all = Assignment::of(0..service.calls.len() as u32, with_shares);
+    let mut all = Assignment::unassigned(0..service.calls.len() as u32, with_shares);
     for ((mut found, first), part) in found.into_iter().zip(parts) {
         for (_, event) in &events[part.counted] {
-            let Event::Call(call) = event else { continue };
+            let ServiceEvent::Call(call) = event else { continue };
             let (to, from) = (*call as usize, (call - first) as usize);
-            all.owner[to] = found.owner[from];
+            all.request_of_call[to] = found.request_of_call[from];
             if let (Some(to), Some(from)) = (all.shares.get_mut(to), found.shares.get_mut(from)) {
                 *to = std::mem::take(from);
             }
@@ -93,13 +95,13 @@ fn search_parts(
 }
 
 /// Cuts `events` into parts of at least `least` events; behind each no request is open.
-fn parts(events: &[(i64, Event)], least: usize) -> Vec<Range<usize>> {
+fn split_when_idle(events: &[(i64, ServiceEvent)], least: usize) -> Vec<Range<usize>> {
     let (mut parts, mut begin, mut open) = (Vec::new(), 0, 0_u64);
     for (at, (_, event)) in events.iter().enumerate() {
         match event {
-            Event::Receipt(_) => open += 1,
-            Event::Reply(_) => open = open.saturating_sub(1),
-            Event::Call(_) | Event::Answer(_) => {}
+            ServiceEvent::Receipt(_) => open += 1,
+            ServiceEvent::Reply(_) => open = open.saturating_sub(1),
+            ServiceEvent::Call(_) | ServiceEvent::Answer(_) => {}
         }
         let end = at + 1;
         if open == 0 && end - begin >= least {
@@ -115,20 +117,24 @@ fn parts(events: &[(i64, Event)], least: usize) -> Vec<Range<usize>> {
 
 /// Cuts a part of the events into pieces of at least `least` events. No request is open before and
 /// after the part.
-fn pieces(events: &[(i64, Event)], part: Range<usize>, least: usize) -> Vec<Part> {
+fn split_range(
+    events: &[(i64, ServiceEvent)],
+    part: Range<usize>,
+    least: usize,
+) -> Vec<EventFragment> {
     let (mut open, mut most) = (0_usize, 0);
     for (_, event) in &events[part.clone()] {
         match event {
-            Event::Receipt(_) => open += 1,
-            Event::Reply(_) => open = open.saturating_sub(1),
-            Event::Call(_) | Event::Answer(_) => {}
+            ServiceEvent::Receipt(_) => open += 1,
+            ServiceEvent::Reply(_) => open = open.saturating_sub(1),
+            ServiceEvent::Call(_) | ServiceEvent::Answer(_) => {}
         }
         most = most.max(open);
     }
     let twice = most * (EVENTS_BEFORE_CUT + EVENTS_AFTER_CUT);
-    let pieces = (part.len() / least.max(PIECE_FACTOR * twice)).max(1);
+    let pieces = (part.len() / least.max(FRAGMENT_FACTOR * twice)).max(1);
     let cut = |piece: usize| part.start + part.len() * piece / pieces;
-    let mut found: Vec<Part> = Vec::with_capacity(pieces);
+    let mut found: Vec<EventFragment> = Vec::with_capacity(pieces);
     // The requests that are open where the events searched begin.
     let (mut open, mut at) = (Vec::new(), part.start);
     for piece in 0..pieces {
@@ -137,21 +143,21 @@ fn pieces(events: &[(i64, Event)], part: Range<usize>, least: usize) -> Vec<Part
         let end = (counted.end + most * EVENTS_AFTER_CUT).min(part.end);
         for (_, event) in &events[at..begin] {
             match event {
-                Event::Receipt(request) => open.push(*request),
-                Event::Reply(request) => open.retain(|open| open != request),
-                Event::Call(_) | Event::Answer(_) => {}
+                ServiceEvent::Receipt(request) => open.push(*request),
+                ServiceEvent::Reply(request) => open.retain(|open| open != request),
+                ServiceEvent::Call(_) | ServiceEvent::Answer(_) => {}
             }
         }
         at = begin;
-        found.push(Part { counted, searched: begin..end, open: open.clone() });
+        found.push(EventFragment { counted, searched: begin..end, open: open.clone() });
     }
     found
 }
 
 /// From the first of the calls among `events` to the last.
-fn calls(events: &[(i64, Event)]) -> Range<u32> {
-    let call = |(_, event): &(i64, Event)| match event {
-        Event::Call(call) => Some(*call),
+fn calls(events: &[(i64, ServiceEvent)]) -> Range<u32> {
+    let call = |(_, event): &(i64, ServiceEvent)| match event {
+        ServiceEvent::Call(call) => Some(*call),
         _ => None,
     };
     let calls = events.iter().filter_map(call);
@@ -162,15 +168,15 @@ fn calls(events: &[(i64, Event)]) -> Range<u32> {
 mod tests {
     use super::*;
     use crate::infer::auto::density::Axis;
-    use crate::infer::auto::events::{events, made_for};
+    use crate::infer::auto::events::{calls_by_request, events};
     use crate::infer::auto::learn::learn;
-    use crate::infer::auto::service::Span;
+    use crate::infer::auto::service::NodeSpan;
 
     #[test]
     fn parts_together_are_what_one_search_through_all_finds() {
         // Groups of three requests that overlap, one call each. The second is hardly told from the
         // third.
-        let span = |begin, end, kind| Span { begin, end, kind };
+        let span = |begin, end, kind| NodeSpan { begin, end, kind };
         let mut service = Service { window: 1_000_000, ..Service::default() };
         for group in 0..60_i64 {
             for place in 0..3 {
@@ -187,21 +193,22 @@ mod tests {
         let (events, mut shapes) = (events(&service), Shapes::new());
         let owner: Vec<u32> = (0..180).collect();
         let axis = Axis { resolution: service.resolution() };
-        let model = learn(&service, &made_for(&service, &owner), |_| true, &mut shapes, axis);
+        let model =
+            learn(&service, &calls_by_request(&service, &owner), |_| true, &mut shapes, axis);
         for width in [8, 24] {
             let find = |least: usize| {
-                let parts = parts(&events, least).into_iter();
-                let parts = parts.flat_map(|part| pieces(&events, part, usize::MAX)).collect();
-                search_parts(&service, &events, parts, &shapes, &model, width, true)
+                let parts = split_when_idle(&events, least).into_iter();
+                let parts = parts.flat_map(|part| split_range(&events, part, usize::MAX)).collect();
+                search_fragments(&service, &events, parts, &shapes, &model, width, true)
             };
             let whole = find(usize::MAX);
             assert!(whole.shares.iter().any(|shares| shares.len() > 2), "some are in doubt");
             for least in [1, 50, 200] {
-                assert!(parts(&events, least).len() > 1);
+                assert!(split_when_idle(&events, least).len() > 1);
                 let found = find(least);
                 assert_eq!(
-                    (found.owner, found.shares),
-                    (whole.owner.clone(), whole.shares.clone())
+                    (found.request_of_call, found.shares),
+                    (whole.request_of_call.clone(), whole.shares.clone())
                 );
             }
         }
@@ -214,25 +221,29 @@ mod tests {
         let mut service = Service { window: 1_000_000_000, ..Service::default() };
         for request in 0..4000_i64 {
             let begin = 1_000_000 * request;
-            service.requests.push(Span { begin, end: begin + 20_000_000, kind: 9 });
+            service.requests.push(NodeSpan { begin, end: begin + 20_000_000, kind: 9 });
             let call = begin + 8_000_000 + request * 7_919 % 900_000;
-            service.calls.push(Span { begin: call, end: call + 2_000_000, kind: 1 });
+            service.calls.push(NodeSpan { begin: call, end: call + 2_000_000, kind: 1 });
         }
         let (events, mut shapes) = (events(&service), Shapes::new());
         let owner: Vec<u32> = (0..4000).collect();
         let axis = Axis { resolution: service.resolution() };
-        let model = learn(&service, &made_for(&service, &owner), |_| true, &mut shapes, axis);
-        let whole = pieces(&events, 0..events.len(), usize::MAX);
-        assert_eq!(whole, [Part { counted: 0..12_000, searched: 0..12_000, open: Vec::new() }]);
-        let cut = pieces(&events, 0..events.len(), 3000);
+        let model =
+            learn(&service, &calls_by_request(&service, &owner), |_| true, &mut shapes, axis);
+        let whole = split_range(&events, 0..events.len(), usize::MAX);
+        assert_eq!(
+            whole,
+            [EventFragment { counted: 0..12_000, searched: 0..12_000, open: Vec::new() }]
+        );
+        let cut = split_range(&events, 0..events.len(), 3000);
         assert_eq!(cut.iter().map(|part| part.counted.len()).collect::<Vec<_>>(), [3000; 4]);
         assert!(
             cut[1].open.len() >= 19 && cut[1].searched.start < cut[1].counted.start,
             "{:?}",
             cut[1]
         );
-        let found = search_parts(&service, &events, cut, &shapes, &model, 24, true);
-        assert_eq!(found.owner, owner);
+        let found = search_fragments(&service, &events, cut, &shapes, &model, 24, true);
+        assert_eq!(found.request_of_call, owner);
         assert!(found.shares.iter().all(|shares| {
             let all: f64 = shares.iter().map(|(_, share)| share).sum();
             (0.99..1.01).contains(&all)
@@ -241,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_part_ends_where_no_request_is_open() {
-        use Event::{Call, Receipt, Reply};
+        use ServiceEvent::{Call, Receipt, Reply};
         let events = [
             Receipt(0),
             Call(0),
@@ -254,12 +265,12 @@ mod tests {
             Reply(2),
             Call(2),
         ];
-        let events: Vec<(i64, Event)> = (0..).zip(events).collect();
-        assert_eq!(parts(&events, 1), [0..3, 3..4, 4..9, 9..10]);
-        assert_eq!(parts(&events, 4), [0..4, 4..9, 9..10]);
-        assert_eq!(parts(&events, 5), [0..9, 9..10]);
-        assert_eq!(parts(&events, 100).len(), 1);
-        assert!(parts(&[], 1).is_empty());
+        let events: Vec<(i64, ServiceEvent)> = (0..).zip(events).collect();
+        assert_eq!(split_when_idle(&events, 1), [0..3, 3..4, 4..9, 9..10]);
+        assert_eq!(split_when_idle(&events, 4), [0..4, 4..9, 9..10]);
+        assert_eq!(split_when_idle(&events, 5), [0..9, 9..10]);
+        assert_eq!(split_when_idle(&events, 100).len(), 1);
+        assert!(split_when_idle(&[], 1).is_empty());
         assert_eq!(calls(&events[3..]), 1..4);
         assert_eq!(calls(&events[4..7]), 0..0);
     }

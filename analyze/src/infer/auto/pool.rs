@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::NONE;
-use super::in_turn::in_turn;
+use super::in_turn::match_in_fifo;
 use super::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::infer::call_links::DELIVERY;
 use crate::tuning::auto::queues::pool::{
@@ -16,20 +16,20 @@ use crate::tuning::auto::queues::pool::{
 
 /// Runs of processes and threads that have no jobs of their own.
 #[derive(Debug, Default)]
-pub(super) struct Pool {
+pub(super) struct WorkerPool {
     /// The job of each call; [`NONE`] where it is made by who gets the jobs, or is for none.
-    pub(super) held: Vec<u32>,
+    pub(super) bound_to: Vec<u32>,
     /// The job that each call may be for instead; [`NONE`] where none was waiting.
-    pub(super) beside: Vec<u32>,
+    pub(super) alternative_job: Vec<u32>,
     /// When each job is over; without those that are no jobs.
     pub(super) ends: FxHashMap<u32, i64>,
 }
 
 /// A run of calls: when it began, and which they are.
-type Run = (i64, Vec<u32>);
+type TimedRun = (i64, Vec<u32>);
 
 /// The pool that does the jobs of `service`, if there is one.
-pub(super) fn of(service: &Service) -> Option<Pool> {
+pub(super) fn find_worker_pool(service: &Service) -> Option<WorkerPool> {
     let jobs = (0..).zip(&service.request_calls).filter(|(_, call)| **call & DELIVERY != 0);
     let jobs: Vec<u32> = jobs.map(|(job, _)| job).collect();
     if jobs.len() < MIN_JOBS || service.call_threads.is_empty() {
@@ -38,21 +38,24 @@ pub(super) fn of(service: &Service) -> Option<Pool> {
     let getters: FxHashSet<u32> =
         jobs.iter().map(|job| service.request_threads[*job as usize][0]).collect();
     let does = |call: &u32| {
-        let thread = service.caller(*call);
+        let thread = service.calling_thread(*call);
         thread != UNKNOWN_THREAD && !getters.contains(&thread)
     };
     let mut by_thread: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
     for call in (0..service.calls.len() as u32).filter(does) {
-        by_thread.entry(service.caller(call)).or_default().push(call);
+        by_thread.entry(service.calling_thread(call)).or_default().push(call);
     }
     let mut runs = runs(service, &by_thread, jobs.len())?;
     runs.sort_unstable();
     let given: Vec<i64> = jobs.iter().map(|job| service.requests[*job as usize].begin).collect();
     let begun: Vec<i64> = runs.iter().map(|(begin, _)| *begin).collect();
-    let taken = in_turn(&given, &begun, |_, _| true);
+    let taken = match_in_fifo(&given, &begun, |_, _| true);
     let all = service.calls.len();
-    let mut pool =
-        Pool { held: vec![NONE; all], beside: vec![NONE; all], ends: FxHashMap::default() };
+    let mut pool = WorkerPool {
+        bound_to: vec![NONE; all],
+        alternative_job: vec![NONE; all],
+        ends: FxHashMap::default(),
+    };
     let mut took: Vec<i64> = Vec::new();
     for ((begin, calls), place) in runs.iter().zip(&taken) {
         let Some(place) = *place else { continue };
@@ -68,7 +71,7 @@ pub(super) fn of(service: &Service) -> Option<Pool> {
         took.push(last.saturating_sub(given[place]));
         pool.ends.insert(job, last);
         for call in calls {
-            (pool.held[*call as usize], pool.beside[*call as usize]) = (job, beside);
+            (pool.bound_to[*call as usize], pool.alternative_job[*call as usize]) = (job, beside);
         }
     }
     if JOBS_PER_EXCEPTION * jobs.len().abs_diff(took.len()) > jobs.len() {
@@ -76,7 +79,7 @@ pub(super) fn of(service: &Service) -> Option<Pool> {
     }
     let own: Vec<u32> = (0..all as u32).filter(|call| !does(call)).collect();
     for (call, job) in at_receipt(service, &own, &jobs) {
-        pool.held[call as usize] = job;
+        pool.bound_to[call as usize] = job;
     }
     let place = ((took.len() - 1) as f64 * NEARLY_ALL) as usize;
     let (_, nearly_all, _) = took.select_nth_unstable(place);
@@ -89,9 +92,11 @@ pub(super) fn of(service: &Service) -> Option<Pool> {
 }
 
 /// Takes the part from each call of the pool that is not sure about whose job it is.
-pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
-    for (call, beside) in (0..).zip(&service.beside).filter(|(_, beside)| **beside != NONE) {
-        let (held, Some(shares)) = (service.holder(call), shares.get_mut(call as usize)) else {
+pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
+    for (call, beside) in (0..).zip(&service.alternative_job).filter(|(_, beside)| **beside != NONE)
+    {
+        let (held, Some(shares)) = (service.bound_request(call), shares.get_mut(call as usize))
+        else {
             continue;
         };
         let is_held = shares.iter().all(|(request, _)| *request == held) && !shares.is_empty();
@@ -105,7 +110,7 @@ pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
 /// note that it was: each with that job.
 fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
     let kind = kinds(service, own.iter().copied());
-    let mut seen: FxHashMap<Kind, [usize; 2]> = FxHashMap::default();
+    let mut seen: FxHashMap<CallKind, [usize; 2]> = FxHashMap::default();
     let mut first: Vec<(u32, u32)> = Vec::new();
     let (mut next, mut given) = (0, None);
     for call in own {
@@ -132,10 +137,14 @@ fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
 }
 
 /// Runs of all threads, for this number of `jobs`, if they begin with calls of one kind.
-fn runs(service: &Service, by_thread: &FxHashMap<u32, Vec<u32>>, jobs: usize) -> Option<Vec<Run>> {
+fn runs(
+    service: &Service,
+    by_thread: &FxHashMap<u32, Vec<u32>>,
+    jobs: usize,
+) -> Option<Vec<TimedRun>> {
     let kind = kinds(service, by_thread.values().flatten().copied());
     // Number of calls of each kind, and time for which their threads had had nothing to do.
-    let mut seen: FxHashMap<Kind, (usize, f64)> = FxHashMap::default();
+    let mut seen: FxHashMap<CallKind, (usize, f64)> = FxHashMap::default();
     for calls in by_thread.values() {
         let mut idle_since = i64::MAX;
         for call in calls {
@@ -152,7 +161,7 @@ fn runs(service: &Service, by_thread: &FxHashMap<u32, Vec<u32>>, jobs: usize) ->
     if JOBS_PER_EXCEPTION * count.abs_diff(jobs) > jobs {
         return None;
     }
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<TimedRun> = Vec::new();
     for calls in by_thread.values() {
         let begun = calls.iter().position(|call| kind(*call) == first).unwrap_or(calls.len());
         for call in &calls[begun..] {
@@ -167,9 +176,12 @@ fn runs(service: &Service, by_thread: &FxHashMap<u32, Vec<u32>>, jobs: usize) ->
 
 /// The kind of a call: where it goes, its length or, negative, the magnitude of that, and the
 /// magnitude of the answer's length.
-pub(super) type Kind = (u32, i64, i64);
+pub(super) type CallKind = (u32, i64, i64);
 
-pub(super) fn kinds(service: &Service, calls: impl Iterator<Item = u32>) -> impl Fn(u32) -> Kind {
+pub(super) fn kinds(
+    service: &Service,
+    calls: impl Iterator<Item = u32>,
+) -> impl Fn(u32) -> CallKind {
     let sizes = |call: u32| service.call_sizes.get(call as usize).copied().unwrap_or([0; 2]);
     let mut lengths: FxHashMap<(u32, i64), u32> = FxHashMap::default();
     for call in calls {

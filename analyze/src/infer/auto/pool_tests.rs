@@ -1,8 +1,8 @@
 //! Workers whose jobs are done by processes of their own, by hand.
 
 use super::NONE;
-use super::pool::{Pool, of, temper};
-use super::service::{Service, Span};
+use super::pool::{WorkerPool, calibrate_shares, find_worker_pool};
+use super::service::{NodeSpan, Service};
 use super::tests::MS;
 use crate::infer::call_links::DELIVERY;
 
@@ -15,18 +15,18 @@ const DOERS: [u32; 2] = [2, 3];
 /// process was free.
 fn worker(apart: i64) -> Service {
     let mut service = Service { window: 1_000 * MS, ..Service::default() };
-    let mut calls: Vec<(Span, u32)> = Vec::new();
+    let mut calls: Vec<(NodeSpan, u32)> = Vec::new();
     let mut free = [0; 2];
     for job in 0..40 {
         let given = job * apart;
-        service.requests.push(Span { begin: given, end: given + MS, kind: 9 });
+        service.requests.push(NodeSpan { begin: given, end: given + MS, kind: 9 });
         service.request_threads.push([GETTER, GETTER]);
         service.request_calls.push(DELIVERY | job as u32);
-        calls.push((Span { begin: given + MS / 10, end: given + MS / 2, kind: 1 }, GETTER));
+        calls.push((NodeSpan { begin: given + MS / 10, end: given + MS / 2, kind: 1 }, GETTER));
         let who = if free[0] <= free[1] { 0 } else { 1 };
         let begun = given.max(free[who]);
         for (after, kind) in [(2, 2), (4, 3)] {
-            let call = Span { begin: begun + after * MS, end: begun + (after + 1) * MS, kind };
+            let call = NodeSpan { begin: begun + after * MS, end: begun + (after + 1) * MS, kind };
             calls.push((call, DOERS[who]));
         }
         free[who] = begun + 6 * MS;
@@ -38,8 +38,8 @@ fn worker(apart: i64) -> Service {
 }
 
 /// The job of each call of that kind.
-fn held(service: &Service, pool: &Pool, kind: u32) -> Vec<u32> {
-    let of_kind = service.calls.iter().zip(&pool.held).filter(|(call, _)| call.kind == kind);
+fn jobs_of_kind(service: &Service, pool: &WorkerPool, kind: u32) -> Vec<u32> {
+    let of_kind = service.calls.iter().zip(&pool.bound_to).filter(|(call, _)| call.kind == kind);
     of_kind.map(|(_, job)| *job).collect()
 }
 
@@ -47,10 +47,10 @@ fn held(service: &Service, pool: &Pool, kind: u32) -> Vec<u32> {
 fn jobs_are_begun_in_the_order_in_which_they_were_given() {
     // A job comes every 3 ms, which is as fast as two processes do them.
     let service = worker(3 * MS);
-    let pool = of(&service).expect("there is a pool");
+    let pool = find_worker_pool(&service).expect("there is a pool");
     let in_turn: Vec<u32> = (0..40).collect();
-    assert_eq!(held(&service, &pool, 2), in_turn);
-    assert_eq!(held(&service, &pool, 3), in_turn);
+    assert_eq!(jobs_of_kind(&service, &pool, 2), in_turn);
+    assert_eq!(jobs_of_kind(&service, &pool, 3), in_turn);
     assert_eq!(pool.ends.len(), 40);
 }
 
@@ -58,8 +58,8 @@ fn jobs_are_begun_in_the_order_in_which_they_were_given() {
 fn what_the_getter_does_first_after_each_job_is_for_that_job() {
     let mut service = worker(30 * MS);
     let in_turn: Vec<u32> = (0..40).collect();
-    let pool = of(&service).expect("there is a pool");
-    assert_eq!(held(&service, &pool, 1), in_turn);
+    let pool = find_worker_pool(&service).expect("there is a pool");
+    assert_eq!(jobs_of_kind(&service, &pool, 1), in_turn);
     // Two kinds of calls that each come first after every other job are for no job.
     let mut number = 0;
     for call in service.calls.iter_mut().filter(|call| call.kind == 1) {
@@ -69,15 +69,15 @@ fn what_the_getter_does_first_after_each_job_is_for_that_job() {
     let (mut calls, mut threads) = (service.calls.clone(), service.call_threads.clone());
     for at in (0..calls.len()).rev().filter(|at| matches!(service.calls[*at].kind, 1 | 4)) {
         let call = service.calls[at];
-        let after = Span { begin: call.begin + MS / 10, kind: 5 - call.kind, ..call };
+        let after = NodeSpan { begin: call.begin + MS / 10, kind: 5 - call.kind, ..call };
         calls.insert(at + 1, after);
         threads.insert(at + 1, [GETTER; 2]);
     }
     (service.calls, service.call_threads) = (calls, threads);
-    let pool = of(&service).expect("there is a pool");
-    assert_eq!(held(&service, &pool, 1), vec![NONE; 40]);
-    assert_eq!(held(&service, &pool, 4), vec![NONE; 40]);
-    assert_eq!(held(&service, &pool, 2), in_turn);
+    let pool = find_worker_pool(&service).expect("there is a pool");
+    assert_eq!(jobs_of_kind(&service, &pool, 1), vec![NONE; 40]);
+    assert_eq!(jobs_of_kind(&service, &pool, 4), vec![NONE; 40]);
+    assert_eq!(jobs_of_kind(&service, &pool, 2), in_turn);
 }
 
 #[test]
@@ -85,11 +85,11 @@ fn a_run_that_might_be_for_another_job_is_not_sure() {
     let mut sure = worker(30 * MS);
     let mut doubtful = worker(2 * MS);
     for (service, is_sure) in [(&mut sure, true), (&mut doubtful, false)] {
-        let pool = of(service).expect("there is a pool");
-        (service.held, service.beside) = (pool.held, pool.beside);
+        let pool = find_worker_pool(service).expect("there is a pool");
+        (service.bound_to, service.alternative_job) = (pool.bound_to, pool.alternative_job);
         let mut shares: Vec<Vec<(u32, f64)>> =
-            service.held.iter().map(|job| vec![(*job, 1.0)]).collect();
-        temper(service, &mut shares);
+            service.bound_to.iter().map(|job| vec![(*job, 1.0)]).collect();
+        calibrate_shares(service, &mut shares);
         // The last run of a worker that has more to do than it can.
         let last = service.calls.iter().rposition(|call| call.kind == 2).expect("a run");
         let worth: f64 = shares[last][0].1;
@@ -106,7 +106,7 @@ fn what_a_process_calls_once_in_its_beginning_begins_no_run() {
     for (place, doer) in (0..).zip(DOERS) {
         for (after, kind) in [(0, 6), (1_000, 7)] {
             let begin = at + (after + place) * MS;
-            service.calls.insert(0, Span { begin, end: begin + MS, kind });
+            service.calls.insert(0, NodeSpan { begin, end: begin + MS, kind });
             service.call_threads.insert(0, [doer; 2]);
         }
     }
@@ -114,8 +114,8 @@ fn what_a_process_calls_once_in_its_beginning_begins_no_run() {
     order.sort_by_key(|call| service.calls[*call].begin);
     service.call_threads = order.iter().map(|call| service.call_threads[*call]).collect();
     service.calls = order.iter().map(|call| service.calls[*call]).collect();
-    let pool = of(&service).expect("there is a pool");
-    assert_eq!(held(&service, &pool, 2), (0..40).collect::<Vec<u32>>());
+    let pool = find_worker_pool(&service).expect("there is a pool");
+    assert_eq!(jobs_of_kind(&service, &pool, 2), (0..40).collect::<Vec<u32>>());
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn few_jobs_or_runs_that_are_no_jobs_make_no_pool() {
     let mut few = worker(30 * MS);
     few.requests.truncate(19);
     few.request_calls.truncate(19);
-    assert!(of(&few).is_none());
+    assert!(find_worker_pool(&few).is_none());
     // A third of the runs is missing.
     let mut fewer = worker(30 * MS);
     let is_kept = |at: i64| at / (90 * MS) % 2 == 0;
@@ -132,5 +132,5 @@ fn few_jobs_or_runs_that_are_no_jobs_make_no_pool() {
         .collect();
     fewer.call_threads = kept.iter().map(|call| fewer.call_threads[*call]).collect();
     fewer.calls = kept.iter().map(|call| fewer.calls[*call]).collect();
-    assert!(of(&fewer).is_none());
+    assert!(find_worker_pool(&fewer).is_none());
 }

@@ -17,10 +17,10 @@ impl Service {
         self.learn_patience();
         let pool = self.find_pool();
         self.learn_unwaited();
-        let has_holders = !holders::of(self).is_empty();
-        let afterwards = afterwards::of(self, has_holders);
+        let has_holders = !holders::bound_requests(self).is_empty();
+        let afterwards = afterwards::find_post_reply_work(self, has_holders);
         (self.linger, self.after_answer) = (afterwards.linger, afterwards.kinds);
-        if !self.call_before.is_empty() && self.without.has(Evidence::Connections) {
+        if !self.call_before.is_empty() && self.evidence.contains(Evidence::Connections) {
             self.call_after = vec![NONE; self.calls.len()];
             for (call, before) in
                 (0..).zip(&self.call_before).filter(|(_, before)| **before != NONE)
@@ -30,13 +30,14 @@ impl Service {
         } else {
             self.call_before = Vec::new();
         }
-        if !self.without.has(Evidence::Sizes) {
+        if !self.evidence.contains(Evidence::Sizes) {
             (self.request_sizes, self.call_sizes) = (Vec::new(), Vec::new());
         }
-        (self.held, self.beside) = pool.unwrap_or_else(|| (holders::of(self), Vec::new()));
-        self.hold_what_was_found();
-        if self.is_written_together() {
-            self.usual = thread_time::usual(self);
+        (self.bound_to, self.alternative_job) =
+            pool.unwrap_or_else(|| (holders::bound_requests(self), Vec::new()));
+        self.bind_early_work();
+        if self.has_coalesced_writes() {
+            self.usual = thread_time::usual_calls(self);
         }
     }
 
@@ -59,18 +60,20 @@ impl Service {
     /// Finds who does the jobs of this service, and until when: of each call the job, and which
     /// other one it may be for.
     fn find_pool(&mut self) -> Option<(Vec<u32>, Vec<u32>)> {
-        let pool = pool::of(self)?;
+        let pool = pool::find_worker_pool(self)?;
         for (job, end) in pool.ends {
             self.requests[job as usize].end = end;
         }
-        Some((pool.held, pool.beside))
+        Some((pool.bound_to, pool.alternative_job))
     }
 
     /// A service may begin a call in one request and go on with it in the next, as one that takes a
     /// mail line by line.
     fn learn_unwaited(&mut self) {
         let mut counts: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
-        for (call, fit) in self.calls.iter().zip(self.fits()).filter(|(_, fit)| fit.are_answered) {
+        for (call, fit) in
+            self.calls.iter().zip(self.match_requests()).filter(|(_, fit)| fit.are_answered)
+        {
             let [calls, outlast] = counts.entry(call.kind).or_default();
             *calls += 1;
             *outlast += usize::from(!fit.is_covered);
@@ -85,7 +88,7 @@ impl Service {
 
     /// Puts the calls aside that a timer of this process makes for no request.
     pub(super) fn put_timers_aside(&mut self) {
-        let is_timer = timers::of(&self.requests, &self.calls, self.window);
+        let is_timer = timers::timer_calls(&self.requests, &self.calls, self.window);
         if !is_timer.contains(&true) {
             return;
         }

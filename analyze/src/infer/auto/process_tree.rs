@@ -15,7 +15,7 @@ pub(super) struct ProcessTree<'trace> {
 
 impl ProcessTree<'_> {
     /// The processes of `trace`.
-    pub(super) fn of(trace: &MessageTrace) -> ProcessTree<'_> {
+    pub(super) fn from_trace(trace: &MessageTrace) -> ProcessTree<'_> {
         let mut by_number: FxHashMap<(&str, i32), Vec<(i64, NodeId)>> = FxHashMap::default();
         for (id, node) in (0..).zip(&trace.nodes.0) {
             if let (true, Some(pid), Some(start)) = (node.traced, node.pid, node.start) {
@@ -28,7 +28,7 @@ impl ProcessTree<'_> {
 
     /// The nearest process above `process` that is a node by `serves`, and when it started what
     /// lies below it.
-    pub(super) fn starter(
+    pub(super) fn nearest_starter(
         &self,
         process: NodeId,
         serves: impl Fn(NodeId, i64) -> Option<u32>,
@@ -36,7 +36,7 @@ impl ProcessTree<'_> {
         let mut below = process;
         for _ in 0..MAX_BETWEEN {
             let begin = self.trace.nodes.get(below)?.start?;
-            let above = self.above(below)?;
+            let above = self.parent_process(below)?;
             if let Some(node) = serves(above, begin) {
                 return Some((node, begin));
             }
@@ -47,7 +47,7 @@ impl ProcessTree<'_> {
 
     /// The process that this one was before it became this program, or else the process that
     /// started it.
-    fn above(&self, process: NodeId) -> Option<NodeId> {
+    fn parent_process(&self, process: NodeId) -> Option<NodeId> {
         let node = self.trace.nodes.get(process)?;
         let (pid, parent, start) = (node.pid?, node.parent_pid?, node.start?);
         let last = |number: i32, is_it: &dyn Fn(&Node) -> bool| {

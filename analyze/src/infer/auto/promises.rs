@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::NONE;
 use super::density::Axis;
-use super::events::Event;
+use super::events::ServiceEvent;
 use super::service::{OPEN, Service};
 use crate::tuning::auto::model::promises::{
     BINS, BOUNDS, MIN_NATS, MIN_PAIRS, OTHERS, PRIOR_PAIRS,
@@ -16,14 +16,14 @@ use crate::tuning::auto::model::promises::{
 
 /// Promises of the ends of calls in one service.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Promises {
+pub(super) struct LookaheadModel {
     resolution: f64,
-    known: FxHashMap<(u32, u32), Gaps>,
+    known: FxHashMap<(u32, u32), EndGaps>,
 }
 
 /// Times from the end of a call to that of a request: of pairs that belong together, and of others.
 #[derive(Clone, Debug, Default)]
-struct Gaps {
+struct EndGaps {
     own: FxHashMap<u32, f64>,
     others: FxHashMap<u32, f64>,
     totals: [f64; 2],
@@ -31,24 +31,25 @@ struct Gaps {
     odds: Vec<[f64; 2]>,
 }
 
-impl Promises {
+impl LookaheadModel {
     /// Learns from an assignment of the calls of `service`, whose `events` are in order, to
     /// requests.
     pub(super) fn learn(
         service: &Service,
-        events: &[(i64, Event)],
+        events: &[(i64, ServiceEvent)],
         owner: &[u32],
         axis: Axis,
-    ) -> Promises {
-        let mut promises = Promises { resolution: axis.resolution, known: FxHashMap::default() };
-        let mut seen: FxHashMap<(u32, u32), Gaps> = FxHashMap::default();
+    ) -> LookaheadModel {
+        let mut promises =
+            LookaheadModel { resolution: axis.resolution, known: FxHashMap::default() };
+        let mut seen: FxHashMap<(u32, u32), EndGaps> = FxHashMap::default();
         let mut open: Vec<u32> = Vec::new();
         for (_, event) in events {
             match event {
-                Event::Receipt(request) => open.push(*request),
-                Event::Answer(_) => {}
-                Event::Reply(request) => open.retain(|open| open != request),
-                Event::Call(call) => {
+                ServiceEvent::Receipt(request) => open.push(*request),
+                ServiceEvent::Answer(_) => {}
+                ServiceEvent::Reply(request) => open.retain(|open| open != request),
+                ServiceEvent::Call(call) => {
                     let own = owner[*call as usize];
                     let mut add = |request: u32, is_own: bool| {
                         let Some(bin) = promises.bin(service, request, *call) else { return };
@@ -71,14 +72,14 @@ impl Promises {
             }
         }
         seen.retain(|_, gaps| gaps.is_worth_it());
-        seen.values_mut().for_each(Gaps::tabulate);
+        seen.values_mut().for_each(EndGaps::tabulate);
         promises.known = seen;
         promises
     }
 
     /// Promise of the end of the call for the request, as a logarithm. `own`: this very pair is one
     /// of those that were learned from, and is left out.
-    pub(super) fn of(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
+    pub(super) fn lookahead(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
         let kinds = (service.requests[request as usize].kind, service.calls[call as usize].kind);
         let Some(gaps) = self.known.get(&kinds) else { return 0.0 };
         let known = |bin: u32| gaps.odds.get(bin as usize).map(|odds| odds[usize::from(own)]);
@@ -97,7 +98,7 @@ impl Promises {
     }
 }
 
-impl Gaps {
+impl EndGaps {
     fn odds(&self, bin: u32, own: bool) -> f64 {
         let left_out = f64::from(u8::from(own));
         // Half of what is beside it counts, too, as what is alike may fall on both sides of a
@@ -130,7 +131,7 @@ impl Gaps {
 mod tests {
     use super::*;
     use crate::infer::auto::events::events;
-    use crate::infer::auto::service::Span;
+    use crate::infer::auto::service::NodeSpan;
 
     /// Requests a millisecond apart that take from 8 to 16, each with a call that ends so long
     /// before its request does.
@@ -139,8 +140,8 @@ mod tests {
         for request in 0..200_i64 {
             let begin = 1_000_000 * request;
             let end = begin + 8_000_000 + (request * 7_919) % 64 * 125_000;
-            service.requests.push(Span { begin, end, kind: 9 });
-            service.calls.push(Span {
+            service.requests.push(NodeSpan { begin, end, kind: 9 });
+            service.calls.push(NodeSpan {
                 begin: begin + 500_000,
                 end: end - before(request),
                 kind: 1,
@@ -149,9 +150,9 @@ mod tests {
         service
     }
 
-    fn learned(service: &Service) -> Promises {
+    fn learned(service: &Service) -> LookaheadModel {
         let owner: Vec<u32> = (0..200).collect();
-        Promises::learn(service, &events(service), &owner, Axis { resolution: 1000.0 })
+        LookaheadModel::learn(service, &events(service), &owner, Axis { resolution: 1000.0 })
     }
 
     #[test]
@@ -159,13 +160,13 @@ mod tests {
         let service = service(|request| 5_000 + request % 7 * 10_000);
         let promises = learned(&service);
         for call in 0..200 {
-            let right = promises.of(&service, call, call, true);
+            let right = promises.lookahead(&service, call, call, true);
             assert!(right > 1.5, "{right}");
             // Any other that is open and ends later, but for those that end at nearly the same
             // time.
             for other in call.saturating_sub(7)..call {
                 let gap = service.requests[other as usize].end - service.calls[call as usize].end;
-                let promise = promises.of(&service, other, call, false);
+                let promise = promises.lookahead(&service, other, call, false);
                 assert!(promise < 0.5 || gap < 200_000, "{promise} {gap}");
                 assert!(
                     gap >= 0 || promise.abs() < 1e-9,

@@ -14,11 +14,11 @@ pub(super) const NETWORK: i64 = 20 * US;
 /// A trace with the known cause of each message.
 #[derive(Default)]
 pub(super) struct Story {
-    pub(super) messages: Vec<Told>,
+    pub(super) messages: Vec<StoryMessage>,
 }
 
 /// A message: the connection, and who accepted it.
-pub(super) struct Told {
+pub(super) struct StoryMessage {
     from: String,
     to: String,
     flow: i64,
@@ -33,36 +33,36 @@ pub(super) struct Told {
 
 /// A connection from one to the other.
 #[derive(Clone, Copy)]
-pub(super) struct Flow<'a>(pub(super) &'a str, pub(super) &'a str, pub(super) i64);
+pub(super) struct StoryFlow<'a>(pub(super) &'a str, pub(super) &'a str, pub(super) i64);
 
 impl Story {
     /// From the connecting side.
     pub(super) fn ask(
         &mut self,
-        on: Flow,
+        on: StoryFlow,
         sent: i64,
         bytes: i64,
         cause: Option<usize>,
         what: &'static str,
     ) -> usize {
-        self.tell(on, false, sent, bytes, cause, what)
+        self.add_message(on, false, sent, bytes, cause, what)
     }
 
     /// From the accepting side.
     pub(super) fn reply(
         &mut self,
-        on: Flow,
+        on: StoryFlow,
         sent: i64,
         bytes: i64,
         cause: usize,
         what: &'static str,
     ) -> usize {
-        self.tell(on, true, sent, bytes, Some(cause), what)
+        self.add_message(on, true, sent, bytes, Some(cause), what)
     }
 
-    pub(super) fn tell(
+    pub(super) fn add_message(
         &mut self,
-        Flow(client, server, flow): Flow,
+        StoryFlow(client, server, flow): StoryFlow,
         accepting: bool,
         sent: i64,
         bytes: i64,
@@ -71,7 +71,7 @@ impl Story {
     ) -> usize {
         let (from, to) = if accepting { (server, client) } else { (client, server) };
         let (from, to) = (from.to_owned(), to.to_owned());
-        self.messages.push(Told {
+        self.messages.push(StoryMessage {
             from,
             to,
             flow,
@@ -86,7 +86,13 @@ impl Story {
     }
 
     /// A call that is answered after so long. Returns the number of the answer, and when it came.
-    pub(super) fn call(&mut self, on: Flow, sent: i64, took: i64, cause: usize) -> (usize, i64) {
+    pub(super) fn call(
+        &mut self,
+        on: StoryFlow,
+        sent: i64,
+        took: i64,
+        cause: usize,
+    ) -> (usize, i64) {
         let call = self.ask(on, sent, 60, Some(cause), "work");
         let answer = self.reply(on, sent + NETWORK + took, 9, call, "answer");
         (answer, sent + 2 * NETWORK + took)
@@ -94,7 +100,7 @@ impl Story {
 
     /// Of the messages of each kind how many have the likeliest cause that is theirs, and how many
     /// there are.
-    fn right(&self) -> HashMap<&'static str, (usize, usize)> {
+    fn correct_counts(&self) -> HashMap<&'static str, (usize, usize)> {
         let mut fixture = Fixture::new();
         let mut order: Vec<usize> = (0..self.messages.len()).collect();
         order.sort_by_key(|at| {
@@ -122,7 +128,7 @@ impl Story {
 
     /// Asserts that of messages of these kinds so large a part is right.
     pub(super) fn assert_right(&self, least: f64, kinds: &[&str]) {
-        let right = self.right();
+        let right = self.correct_counts();
         for kind in kinds {
             let (count, all) = right[kind];
             assert!(count as f64 >= least * all as f64 && all > 0, "{kind}: {right:?}");
@@ -132,7 +138,7 @@ impl Story {
 
 /// One who waits for a pop to be answered, for a second at most, and then works for some
 /// milliseconds.
-struct Worker {
+struct PoppingWorker {
     name: String,
     flow: i64,
     /// When it asked, and with which message.
@@ -140,23 +146,24 @@ struct Worker {
 }
 
 /// Producers that push to a broker at these times, and workers that pop. Returns it all as a story.
-pub(super) fn popping(pushes: &[i64], workers: usize) -> Story {
+pub(super) fn popping_workers(pushes: &[i64], workers: usize) -> Story {
     let mut story = Story::default();
-    let mut idle: Vec<Worker> = Vec::new();
+    let mut idle: Vec<PoppingWorker> = Vec::new();
     for worker in 0..workers {
         let (name, flow) = (format!("worker#{worker}"), 100 + worker as i64);
-        let asked = story.ask(Flow(&name, "broker", flow), worker as i64 * US, 32, None, "poll");
-        idle.push(Worker { name, flow, asked: (worker as i64 * US, asked) });
+        let asked =
+            story.ask(StoryFlow(&name, "broker", flow), worker as i64 * US, 32, None, "poll");
+        idle.push(PoppingWorker { name, flow, asked: (worker as i64 * US, asked) });
     }
     // When each of those who wait asked; the first who did gets what comes.
     for (number, push) in (0..).zip(pushes) {
         let (from, bytes) = (["shop#1", "shop#2"][number as usize % 2], 70 + lot(number, 180));
-        let pushed = story.ask(Flow(from, "broker", number % 2), *push, bytes, None, "push");
+        let pushed = story.ask(StoryFlow(from, "broker", number % 2), *push, bytes, None, "push");
         let at = push + NETWORK;
-        story.reply(Flow(from, "broker", number % 2), at + 40 * US, 4, pushed, "pushed");
+        story.reply(StoryFlow(from, "broker", number % 2), at + 40 * US, 4, pushed, "pushed");
         let Some(next) = (0..idle.len()).min_by_key(|at| idle[*at].asked.0) else { break };
         let worker = &mut idle[next];
-        let on = Flow(&worker.name, "broker", worker.flow);
+        let on = StoryFlow(&worker.name, "broker", worker.flow);
         // Nothing came for a second, at times.
         while worker.asked.0 + NETWORK + 1000 * MS < at {
             let empty = worker.asked.0 + NETWORK + 1000 * MS + lot(number, MS);
@@ -168,7 +175,7 @@ pub(super) fn popping(pushes: &[i64], workers: usize) -> Story {
         let at = at.max(worker.asked.0 + NETWORK) + 30 * US + lot(number, 30 * US);
         let given = story.reply(on, at, bytes - 11, pushed, "delivery");
         let begin = at + NETWORK + 200 * US + lot(number + 9, 100 * US);
-        let store = Flow(&worker.name, "store", worker.flow + 100);
+        let store = StoryFlow(&worker.name, "store", worker.flow + 100);
         let (last, done) = story.call(store, begin, 2 * MS + lot(number + 5, 2 * MS), given);
         // The result goes to the broker on the same connection.
         let result = story.ask(on, done + 100 * US, 40, Some(last), "result");

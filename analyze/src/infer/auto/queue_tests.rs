@@ -1,15 +1,15 @@
 //! Brokers and workers by hand: producers put work into a queue, workers get it and do it. And what
 //! looks like a queue and is none.
 
-use super::queue_story::{ALL, Flow, NETWORK, Story, US, popping};
+use super::queue_story::{ALL, NETWORK, Story, StoryFlow, US, popping_workers};
 use super::tests::{MS, lot};
 
 #[test]
 fn what_a_blocking_pop_is_answered_with_is_caused_by_who_pushed_it() {
     let pushes: Vec<i64> =
         (0..120).map(|at| 40 * MS * at + lot(at, 30 * MS) + at / 10 * 1200 * MS).collect();
-    popping(&pushes, 1).assert_right(1.0, &ALL);
-    popping(&pushes, 4).assert_right(1.0, &ALL);
+    popping_workers(&pushes, 1).assert_right(1.0, &ALL);
+    popping_workers(&pushes, 4).assert_right(1.0, &ALL);
 }
 
 #[test]
@@ -19,25 +19,25 @@ fn what_waited_in_the_queue_is_delivered_in_order() {
         100 * MS * (at / 14) + if at % 14 < 10 { at % 14 * 300 * US } else { at % 14 * 7 * MS }
     };
     let pushes: Vec<i64> = (0..280).map(|at| 2 * MS + burst(at) + lot(at, 100 * US)).collect();
-    popping(&pushes, 2).assert_right(0.97, &ALL[..8]);
+    popping_workers(&pushes, 2).assert_right(0.97, &ALL[..8]);
 }
 
 #[test]
 fn what_is_pushed_to_a_worker_is_caused_by_what_came_into_the_broker() {
     let mut story = Story::default();
     // Nothing is pushed to a worker that did not say it wants something.
-    let subscribed = story.ask(Flow("worker", "broker", 9), -40 * MS, 30, None, "subscribe");
-    story.reply(Flow("worker", "broker", 9), -39 * MS, 12, subscribed, "subscribed");
+    let subscribed = story.ask(StoryFlow("worker", "broker", 9), -40 * MS, 30, None, "subscribe");
+    story.reply(StoryFlow("worker", "broker", 9), -39 * MS, 12, subscribed, "subscribed");
     for at in 0..150 {
         let begin = 30 * MS * at + lot(at, 20 * MS);
         let (from, bytes) = (["shop#1", "shop#2"][at as usize % 2], 90 + lot(at, 180));
-        let pushed = story.ask(Flow(from, "broker", at % 2), begin, bytes, None, "push");
+        let pushed = story.ask(StoryFlow(from, "broker", at % 2), begin, bytes, None, "push");
         let time = begin + NETWORK + 300 * US + lot(at, 200 * US);
-        let on = Flow("worker", "broker", 9);
+        let on = StoryFlow("worker", "broker", 9);
         let given = story.reply(on, time, bytes + 45, pushed, "delivery");
         let work = time + NETWORK + 300 * US + lot(at + 3, 100 * US);
         let (last, done) =
-            story.call(Flow("worker", "store", 8), work, 2 * MS + lot(at + 4, MS), given);
+            story.call(StoryFlow("worker", "store", 8), work, 2 * MS + lot(at + 4, MS), given);
         story.ask(on, done + 100 * US, 21, Some(last), "done");
     }
     story.assert_right(1.0, &["push", "delivery", "work", "answer", "done"]);
@@ -46,19 +46,21 @@ fn what_is_pushed_to_a_worker_is_caused_by_what_came_into_the_broker() {
 #[test]
 fn what_a_subscriber_reads_when_it_has_time_is_caused_by_who_published_it() {
     let mut story = Story::default();
-    let on = Flow("reader", "broker", 9);
+    let on = StoryFlow("reader", "broker", 9);
     let mut free = 0;
     for at in 0..300 {
         // It comes in bursts, which the subscriber is slower than.
         let begin = 400 * MS * (at / 20) + 2 * MS * (at % 20) + lot(at, MS);
-        let push = story.ask(Flow("shop", "broker", 1), begin, 24, None, "push");
+        let push = story.ask(StoryFlow("shop", "broker", 1), begin, 24, None, "push");
         let given = begin + NETWORK + 10 * US + lot(at + 1, 10 * US);
         let event = story.reply(on, given, 24, push, "delivery");
-        story.reply(Flow("shop", "broker", 1), given + 5 * US, 4, push, "pushed");
+        story.reply(StoryFlow("shop", "broker", 1), given + 5 * US, 4, push, "pushed");
         let read = free.max(given + NETWORK) + 100 * US;
         story.messages[event].read = Some(read);
-        let (found, then) = story.call(Flow("reader", "store", 8), read + 50 * US, 2 * MS, event);
-        let (noted, then) = story.call(Flow("reader", "cache", 7), then + 50 * US, 2 * MS, found);
+        let (found, then) =
+            story.call(StoryFlow("reader", "store", 8), read + 50 * US, 2 * MS, event);
+        let (noted, then) =
+            story.call(StoryFlow("reader", "cache", 7), then + 50 * US, 2 * MS, found);
         free = then + 100 * US;
         story.ask(on, free, 4, Some(noted), "done");
     }
@@ -68,21 +70,22 @@ fn what_a_subscriber_reads_when_it_has_time_is_caused_by_who_published_it() {
 #[test]
 fn what_a_broker_keeps_back_until_one_before_is_acknowledged_is_in_its_turn() {
     let mut story = Story::default();
-    let on = Flow("reader", "broker", 9);
+    let on = StoryFlow("reader", "broker", 9);
     let mut free = 0;
     let mut acknowledged: Vec<i64> = Vec::new();
     for at in 0..300 {
         // Two of the bursts are longer than what may be given at once.
         let burst = 400 * MS * (at / 20);
         let begin = burst + if at / 20 % 7 == 2 { 20 * US } else { 5 * MS } * (at % 20);
-        let push = story.ask(Flow("shop", "broker", 1), begin, 24, None, "push");
+        let push = story.ask(StoryFlow("shop", "broker", 1), begin, 24, None, "push");
         let allowed =
             acknowledged.len().checked_sub(8).map_or(0, |place| acknowledged[place] + NETWORK);
         let given = allowed.max(begin + NETWORK) + 5 * US;
         let event = story.reply(on, given, 24, push, "delivery");
         let read = free.max(given + NETWORK) + 20 * US;
         story.messages[event].read = Some(read);
-        let (found, then) = story.call(Flow("reader", "store", 8), read + 20 * US, 2 * MS, event);
+        let (found, then) =
+            story.call(StoryFlow("reader", "store", 8), read + 20 * US, 2 * MS, event);
         free = then + 20 * US;
         story.ask(on, free, 4, Some(found), "done");
         acknowledged.push(free);
@@ -96,7 +99,7 @@ fn what_a_broker_keeps_back_until_one_before_is_acknowledged_is_in_its_turn() {
 fn a_broker_that_reads_acknowledgements_late_is_told_by_when_it_reads_them() {
     // It wakes each 5 ms, and first hands out what came. Acknowledgements were sent long before.
     let mut story = Story::default();
-    let on = Flow("reader", "broker", 9);
+    let on = StoryFlow("reader", "broker", 9);
     let mut free = 0;
     let mut acknowledged: Vec<usize> = Vec::new();
     for at in 0..150 {
@@ -104,7 +107,7 @@ fn a_broker_that_reads_acknowledgements_late_is_told_by_when_it_reads_them() {
         let mut now = wakes;
         for of_wake in 0..1 + lot(at, 4) {
             let from = lot(at + of_wake, 2);
-            let on_shop = Flow(["shop#1", "shop#2"][from as usize], "broker", 20 + from);
+            let on_shop = StoryFlow(["shop#1", "shop#2"][from as usize], "broker", 20 + from);
             let sent = wakes - lot(at + of_wake + 1, MS) - MS;
             let push = story.ask(on_shop, sent, 24, None, "push");
             now += 10 * US;
@@ -113,7 +116,7 @@ fn a_broker_that_reads_acknowledgements_late_is_told_by_when_it_reads_them() {
             let read = free.max(now + NETWORK) + 20 * US;
             story.messages[event].read = Some(read);
             let (found, then) =
-                story.call(Flow("reader", "store", 8), read + 20 * US, 300 * US, event);
+                story.call(StoryFlow("reader", "store", 8), read + 20 * US, 300 * US, event);
             free = then + 20 * US;
             acknowledged.push(story.ask(on, free, 4, Some(found), "done"));
         }
@@ -131,19 +134,19 @@ fn a_broker_that_reads_acknowledgements_late_is_told_by_when_it_reads_them() {
 #[test]
 fn who_gets_work_may_have_processes_of_its_own_do_it() {
     let mut story = Story::default();
-    let on = Flow("worker#0", "broker", 9);
+    let on = StoryFlow("worker#0", "broker", 9);
     story.ask(on, 0, 32, None, "poll");
     for at in 0..150 {
         let begin = MS + 30 * MS * at + lot(at, 20 * MS);
         let bytes = 90 + lot(at, 180);
-        let pushed = story.ask(Flow("shop", "broker", 1), begin, bytes, None, "push");
+        let pushed = story.ask(StoryFlow("shop", "broker", 1), begin, bytes, None, "push");
         let time = begin + NETWORK + 30 * US + lot(at, 30 * US);
-        story.reply(Flow("shop", "broker", 1), time + 10 * US, 4, pushed, "pushed");
+        story.reply(StoryFlow("shop", "broker", 1), time + 10 * US, 4, pushed, "pushed");
         let given = story.reply(on, time, bytes - 11, pushed, "delivery");
         story.ask(on, time + NETWORK + 50 * US, 32, None, "poll");
         let (child, flow) = (["worker#1", "worker#2"][at as usize % 2], 20 + at % 2);
         let work = time + NETWORK + 400 * US + lot(at + 3, 100 * US);
-        story.call(Flow(child, "store", flow), work, 2 * MS + lot(at + 4, MS), given);
+        story.call(StoryFlow(child, "store", flow), work, 2 * MS + lot(at + 4, MS), given);
     }
     story.assert_right(0.98, &["push", "pushed", "delivery", "poll", "work", "answer"]);
 }
@@ -159,13 +162,13 @@ fn a_server_that_is_asked_more_than_it_can_do_is_no_broker() {
     for (flow, name) in (0..).zip(&names) {
         asked.push((
             flow * US,
-            story.ask(Flow(name, "web", flow), flow * US, bytes(flow), None, "request"),
+            story.ask(StoryFlow(name, "web", flow), flow * US, bytes(flow), None, "request"),
         ));
     }
     let mut free = 0;
     for number in 0..400_i64 {
         let next = (0..8).min_by_key(|at| asked[*at].0).unwrap();
-        let on = Flow(&names[next], "web", next as i64);
+        let on = StoryFlow(&names[next], "web", next as i64);
         free = free.max(asked[next].0 + NETWORK) + MS + lot(number, MS);
         story.reply(on, free, 70, asked[next].1, "response");
         let again = free + NETWORK + 50 * US + lot(number, 20 * US);
@@ -182,7 +185,7 @@ fn who_waits_for_a_lock_is_answered_all_the_same() {
     let mut free = 0;
     for number in 0..200_i64 {
         let name = ["one", "other"][number as usize % 2];
-        let on = Flow(name, "locks", number % 2);
+        let on = StoryFlow(name, "locks", number % 2);
         let begin = 20 * MS * (number / 2) + number % 2 * MS + lot(number, MS / 2);
         let take = story.ask(on, begin, 30, None, "take");
         let taken = free.max(begin + NETWORK) + 30 * US + lot(number, 10 * US);
@@ -199,7 +202,7 @@ fn who_waits_for_a_lock_is_answered_all_the_same() {
 /// at a time. Each says in the end that it is done.
 fn pooled(every: i64, jobs: i64) -> Story {
     let mut story = Story::default();
-    let on = Flow("worker#0", "broker", 9);
+    let on = StoryFlow("worker#0", "broker", 9);
     let subscribed = story.ask(on, -40 * MS, 30, None, "subscribe");
     story.reply(on, -39 * MS, 12, subscribed, "subscribed");
     let mut free = [0; 4];
@@ -207,7 +210,7 @@ fn pooled(every: i64, jobs: i64) -> Story {
     let mut done: Vec<i64> = Vec::new();
     for at in 0..jobs {
         let begin = every * at + lot(at, every);
-        let pushed = story.ask(Flow("shop", "broker", 1), begin, 528, None, "push");
+        let pushed = story.ask(StoryFlow("shop", "broker", 1), begin, 528, None, "push");
         let mut ends = done.clone();
         ends.sort_unstable();
         let allowed = ends.len().checked_sub(4).map_or(0, |place| ends[place] + NETWORK);
@@ -216,7 +219,7 @@ fn pooled(every: i64, jobs: i64) -> Story {
         let child = (0..4).min_by_key(|child| free[*child]).unwrap_or(0);
         let name = format!("worker#{}", child + 1);
         let [store, ledger, cache] = [("store", 20), ("ledger", 30), ("cache", 40)]
-            .map(|(to, flow)| Flow(&name, to, flow + child as i64));
+            .map(|(to, flow)| StoryFlow(&name, to, flow + child as i64));
         let start = free[child].max(time + NETWORK) + 900 * US + lot(at + 3, 900 * US);
         let (read, then) = story.call(store, start, MS / 2 + lot(at + 4, MS), given);
         let (written, then) =
@@ -249,11 +252,15 @@ fn what_nobody_answers_is_worked_on_with_calls_that_are() {
     let mut story = Story::default();
     for at in 0..300 {
         let begin = 8 * MS * at + lot(at, 12 * MS);
-        let told = story.ask(Flow("door", "keeper", 1), begin, 2, None, "told");
+        let told = story.ask(StoryFlow("door", "keeper", 1), begin, 2, None, "told");
         let asks = begin + NETWORK + 100 * US + lot(at + 1, 60 * US);
-        let (answer, then) =
-            story.call(Flow("keeper", "names", 2), asks, 100 * US + lot(at + 2, 400 * US), told);
-        let out = Flow("keeper", "carrier", 100 + at);
+        let (answer, then) = story.call(
+            StoryFlow("keeper", "names", 2),
+            asks,
+            100 * US + lot(at + 2, 400 * US),
+            told,
+        );
+        let out = StoryFlow("keeper", "carrier", 100 + at);
         let (ready, then) = story.call(out, then + 40 * US, 200 * US + lot(at + 3, 9 * MS), answer);
         story.call(out, then + 20 * US, 2 * MS + lot(at + 4, 20 * MS), ready);
     }

@@ -21,8 +21,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::calls::Calls;
 use crate::links::Links;
 use crate::naming::Naming;
-use broker::{Broker, Reply};
-use wakes::Queue;
+use broker::{Broker, BrokerReply};
+use wakes::ReplyQueue;
 
 /// The deliveries of a trace.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub(super) struct Queues {
     /// The calls that ask for work, whether they were given any or not.
     polls: FxHashSet<u32>,
     /// The flows whose deliveries seem to answer what does not ask for them.
-    told: FxHashSet<i64>,
+    push_flows: FxHashSet<i64>,
 }
 
 impl Queues {
@@ -43,11 +43,16 @@ impl Queues {
     /// delivery seems to answer that, and deliveries that were sent together are of another kind.
     /// So once it is known that these are deliveries they are looked at again, as what is told
     /// unasked.
-    pub(super) fn of(trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) -> Queues {
+    pub(super) fn from_trace(
+        trace: &MessageTrace,
+        naming: &Naming,
+        calls: &Calls,
+        window: i64,
+    ) -> Queues {
         let brokers = |told: &FxHashSet<i64>| broker::brokers(trace, naming, calls, window, told);
         let mut found = Queues::find(brokers(&FxHashSet::default()));
-        if !found.told.is_empty() {
-            let again = Queues::find(brokers(&found.told));
+        if !found.push_flows.is_empty() {
+            let again = Queues::find(brokers(&found.push_flows));
             if again.causes.len() >= found.causes.len() {
                 found = again;
             }
@@ -105,7 +110,7 @@ impl Queues {
     pub(super) fn link(&self, row: u32, links: &mut Links) {
         let Some(causes) = self.causes(row as usize) else { return };
         let rest = 1.0 - causes.iter().map(|(_, share)| share).sum::<f64>();
-        links.set(row as usize, causes, rest.max(0.0));
+        links.set_parents(row as usize, causes, rest.max(0.0));
     }
 
     /// The rows of all deliveries, in their order.
@@ -123,14 +128,14 @@ impl Queues {
     /// Adds requests for work: those that are told at times that there is nothing, and those before
     /// anything was delivered. Where the first of a kind comes after a delivery it tells what
     /// became of it, and the next delivery is not its answer.
-    fn add_polls(&mut self, broker: &Broker, queues: &[Queue]) {
+    fn add_polls(&mut self, broker: &Broker, queues: &[ReplyQueue]) {
         for queue in queues {
             let replies = &broker.replies[queue.replies].all;
             let asked = || replies.iter().filter(|reply| reply.request.is_some());
             if !queue.empty.is_empty() || self.ask_first(broker, asked()) {
                 self.polls.extend(asked().map(|reply| reply.call));
             } else {
-                self.told.extend(asked().map(|reply| reply.flow));
+                self.push_flows.extend(asked().map(|reply| reply.flow));
             }
         }
     }
@@ -139,14 +144,14 @@ impl Queues {
     fn ask_first<'broker>(
         &self,
         broker: &'broker Broker,
-        asked: impl Iterator<Item = &'broker Reply>,
+        asked: impl Iterator<Item = &'broker BrokerReply>,
     ) -> bool {
         let mut first: FxHashMap<i64, (i64, bool)> = FxHashMap::default();
         for reply in asked {
             first.entry(reply.flow).or_insert((reply.since, true));
         }
         let is_delivery =
-            |reply: &&Reply| reply.request.is_none() || self.causes.contains_key(&reply.row);
+            |reply: &&BrokerReply| reply.request.is_none() || self.causes.contains_key(&reply.row);
         for reply in broker.all_replies().filter(is_delivery) {
             if let Some((asked, is_first)) = first.get_mut(&reply.flow) {
                 *is_first &= reply.time >= *asked;

@@ -1,26 +1,26 @@
 //! Rounds of learning until model and assignment agree, and when they are over.
 
 use super::NONE;
-use super::beginnings::{Begun, begin};
+use super::beginnings::{RestartResults, run_restarts};
 use super::density::Axis;
 use super::events::events;
-use super::learner::Learner;
-use super::model::{Model, Nobody};
+use super::learner::EmStep;
+use super::model::{BackgroundAssumption, ServiceModel};
 use super::service::Service;
 use super::shapes::Shapes;
-use crate::tuning::auto::learning::beginnings::LAST_ROUNDS;
+use crate::tuning::auto::learning::beginnings::LAST_ITERATIONS;
 use crate::tuning::auto::learning::rounds::{
-    CALLS_PER_CHANGE, LOSING, MAX_ROUNDS, PATIENCE, WIDTH,
+    CALLS_PER_CHANGE, LOSING, MAX_ITERATIONS, PATIENCE, WIDTH,
 };
 
 /// The model of a service, the requests of its calls by it, and what it began with.
-pub(super) fn learned(
+pub(super) fn learn_model(
     service: &Service,
     shapes: &mut Shapes,
-    nobody: Nobody,
-) -> (Model, Vec<u32>, Begun) {
+    nobody: BackgroundAssumption,
+) -> (ServiceModel, Vec<u32>, RestartResults) {
     let axis = Axis { resolution: service.resolution() };
-    let learner = Learner {
+    let learner = EmStep {
         service,
         events: events(service),
         axis,
@@ -28,33 +28,34 @@ pub(super) fn learned(
         exchanges: true,
         supposes: true,
     };
-    let mut begun = begin(service, axis, shapes, nobody);
-    let owner = learner.owner(shapes, &begun.model);
-    let (_, owner) = learner.learn(owner, MAX_ROUNDS, nobody, shapes);
-    let (model, owner) = learner.learn(owner, LAST_ROUNDS, Nobody::WhileIdle, shapes);
+    let mut begun = run_restarts(service, axis, shapes, nobody);
+    let owner = learner.best_requests(shapes, &begun.model);
+    let (_, owner) = learner.run_iterations(owner, MAX_ITERATIONS, nobody, shapes);
+    let (model, owner) =
+        learner.run_iterations(owner, LAST_ITERATIONS, BackgroundAssumption::WhileIdle, shapes);
     begun.add(&owner, shapes);
     (model, owner, begun)
 }
 
 /// Share of the calls that is nobody's.
-pub(super) fn nobodys(owner: &[u32]) -> f64 {
+pub(super) fn background_share(owner: &[u32]) -> f64 {
     owner.iter().filter(|owner| **owner == NONE).count() as f64 / owner.len().max(1) as f64
 }
 
-impl Learner<'_> {
+impl EmStep<'_> {
     /// Model and assignment, each from the other, in up to `rounds` rounds.
-    fn learn(
+    fn run_iterations(
         &self,
         mut owner: Vec<u32>,
         rounds: usize,
-        nobody: Nobody,
+        nobody: BackgroundAssumption,
         shapes: &mut Shapes,
-    ) -> (Model, Vec<u32>) {
-        let mut model = Model::default();
-        let mut round = Round::default();
+    ) -> (ServiceModel, Vec<u32>) {
+        let mut model = ServiceModel::default();
+        let mut round = IterationState::default();
         for _ in 0..rounds {
             model = self.model(&owner, nobody, shapes);
-            let found = self.owner(shapes, &model);
+            let found = self.best_requests(shapes, &model);
             let changed = found.iter().zip(&owner).filter(|(one, other)| one != other).count();
             owner = found;
             if round.is_last(changed, &owner) {
@@ -67,7 +68,7 @@ impl Learner<'_> {
 
 /// State of the rounds of learning so far.
 #[derive(Debug, Default)]
-struct Round {
+struct IterationState {
     /// The fewest calls that were given to another request than before, and how many rounds ago.
     least: Option<usize>,
     since: usize,
@@ -76,14 +77,14 @@ struct Round {
     losing: usize,
 }
 
-impl Round {
+impl IterationState {
     /// Whether learning is over after a round with this number of `changed` calls, and with these
     /// requests of all calls.
     fn is_last(&mut self, changed: usize, owner: &[u32]) -> bool {
         self.since =
             if self.least.is_none_or(|least| changed < least) { 0 } else { self.since + 1 };
         self.least = Some(self.least.map_or(changed, |least| least.min(changed)));
-        let now = nobodys(owner);
+        let now = background_share(owner);
         let grew = self.nobodys.is_some_and(|before| now > before + LOSING.1);
         self.losing = if grew { self.losing + 1 } else { 0 };
         self.nobodys = Some(now);
@@ -100,7 +101,7 @@ mod tests {
     /// After which round learning is over, given how many of 1000 calls changed and how many were
     /// nobody's.
     fn last(rounds: &[(usize, usize)]) -> Option<usize> {
-        let mut round = Round::default();
+        let mut round = IterationState::default();
         rounds.iter().position(|(changed, nobodys)| {
             let owner: Vec<u32> =
                 (0..1000).map(|call| if call < *nobodys { NONE } else { 0 }).collect();

@@ -12,12 +12,12 @@ use rustc_hash::FxHashMap;
 
 use super::NONE;
 use super::assignment::Assignment;
-use super::at_event::AtEvent;
-use super::beam::{Beam, Order};
-use super::continuations::{Candidate, Candidates, Continuation, Continuations};
-use super::events::Event;
+use super::at_event::EventCache;
+use super::beam::{Beam, ScoreOrder};
+use super::continuations::{Continuation, Continuations, RequestCandidate, RequestCandidates};
+use super::events::ServiceEvent;
 use super::lattice::Lattice;
-use super::model::Model;
+use super::model::ServiceModel;
 use super::service::Service;
 use super::shapes::Shapes;
 use super::states::States;
@@ -25,19 +25,19 @@ use crate::tuning::auto::search::hypotheses::{MAX_OPEN_REQUESTS, MAX_STEPS, MIN_
 
 /// A state at an event.
 #[derive(Clone, Copy, Debug)]
-struct Judged {
-    candidate: Candidate,
+struct CallScore {
+    candidate: RequestCandidate,
     /// Promise of the end of the call for it.
-    promise: f64,
+    lookahead: f64,
     /// The state after it.
     grown: u32,
 }
 
 /// The search through one service's events.
-pub(super) struct Search<'a> {
+pub(super) struct BeamSearch<'a> {
     service: &'a Service,
     shapes: &'a mut Shapes,
-    model: &'a mut Model,
+    model: &'a mut ServiceModel,
     width: usize,
     states: States,
     /// Lists of final states: one, and the rest.
@@ -45,23 +45,23 @@ pub(super) struct Search<'a> {
     open: Vec<u32>,
     hypotheses: Beam,
     lattice: Option<Lattice>,
-    judged: AtEvent<Judged>,
+    scores: EventCache<CallScore>,
     /// Nats that an answer adds to the score, by state.
-    answered: AtEvent<f64>,
+    answered: EventCache<f64>,
     /// The first of the calls at hand, by which places in `found` are counted.
     first: u32,
     found: Assignment,
-    room: Room,
+    room: SearchBuffers,
 }
 
 /// Buffers that are used for one event after the other.
 #[derive(Default)]
-struct Room {
+struct SearchBuffers {
     next: Beam,
-    order: Order,
+    order: ScoreOrder,
     /// Continuation of each hypothesis at an answer.
     answered: Vec<Continuation>,
-    candidates: Candidates,
+    candidates: RequestCandidates,
     continuations: Continuations,
     /// The mark of each hypothesis.
     marks: Vec<u64>,
@@ -69,21 +69,21 @@ struct Room {
     seen: FxHashMap<u64, u32>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> BeamSearch<'a> {
     /// Finds the best assignment of these `calls` of `service`, those among `events`, by `model`,
     /// keeping up to `width` hypotheses.
     pub(super) fn run(
         service: &'a Service,
-        events: &[(i64, Event)],
+        events: &[(i64, ServiceEvent)],
         calls: Range<u32>,
         shapes: &'a mut Shapes,
-        model: &'a mut Model,
+        model: &'a mut ServiceModel,
         width: usize,
         with_shares: bool,
     ) -> Assignment {
         let mut hypotheses = Beam::default();
         hypotheses.push(0.0, NONE, &[]);
-        let mut search = Search {
+        let mut search = BeamSearch {
             service,
             shapes,
             model,
@@ -93,27 +93,27 @@ impl<'a> Search<'a> {
             open: Vec::new(),
             hypotheses,
             lattice: with_shares.then(Lattice::new),
-            judged: AtEvent::default(),
-            answered: AtEvent::default(),
+            scores: EventCache::default(),
+            answered: EventCache::default(),
             first: calls.start,
-            found: Assignment::of(calls, with_shares),
-            room: Room::default(),
+            found: Assignment::unassigned(calls, with_shares),
+            room: SearchBuffers::default(),
         };
         let mut steps = 0;
         for (time, event) in events {
             steps += 1;
             match event {
-                Event::Receipt(request) => search.receipt(*request, *time),
-                Event::Call(call) => search.call(*call),
-                Event::Answer(request) => search.answer(*request),
-                Event::Reply(request) => search.reply(*request, *time, true),
+                ServiceEvent::Receipt(request) => search.receipt(*request, *time),
+                ServiceEvent::Call(call) => search.call(*call),
+                ServiceEvent::Answer(request) => search.answer(*request),
+                ServiceEvent::Reply(request) => search.reply(*request, *time, true),
             }
             if (search.open.is_empty() && search.hypotheses.len() == 1) || steps > MAX_STEPS {
-                search.settle();
+                search.commit_best();
                 steps = 0;
             }
         }
-        search.settle();
+        search.commit_best();
         search.found
     }
 
@@ -129,7 +129,7 @@ impl<'a> Search<'a> {
     /// Finds a number for each of `all` hypotheses that is equal where the future does not tell
     /// them apart, from their differences to the first of them. The request in the place `left_out`
     /// does not count.
-    pub(super) fn mark_all(
+    pub(super) fn digest_all(
         &mut self,
         all: &Beam,
         left_out: Option<usize>,
@@ -139,11 +139,11 @@ impl<'a> Search<'a> {
         marks.clear();
         for at in 0..all.len() {
             let mut mark = 0u64;
-            all.differing(at, |slot, state, first| {
+            all.for_each_difference(at, |slot, state, first| {
                 if left_out != Some(slot) {
                     mark = mark
-                        .wrapping_add(self.mark(state, time))
-                        .wrapping_sub(self.mark(first, time));
+                        .wrapping_add(self.state_digest(state, time))
+                        .wrapping_sub(self.state_digest(first, time));
                 }
             });
             marks.push(mark);
@@ -151,12 +151,12 @@ impl<'a> Search<'a> {
     }
 
     /// A number that is equal for states that the future does not tell apart.
-    pub(super) fn mark(&mut self, state: u32, time: i64) -> u64 {
-        self.states.mark(self.service, self.model, state, time)
+    pub(super) fn state_digest(&mut self, state: u32, time: i64) -> u64 {
+        self.states.state_digest(self.service, self.model, state, time)
     }
 
     /// Keeps the requests of all calls so far, and goes on with the best hypothesis alone.
-    fn settle(&mut self) {
+    fn commit_best(&mut self) {
         let first = self.first;
         if let Some(lattice) = &mut self.lattice {
             let shares = &mut self.found.shares;
@@ -167,7 +167,7 @@ impl<'a> Search<'a> {
             });
         }
         let Some(best) = self.hypotheses.best() else { return };
-        let owner = &mut self.found.owner;
+        let owner = &mut self.found.request_of_call;
         let mut keep = |call: u32, request: u32| owner[(call - first) as usize] = request;
         let mut states = self.hypotheses.states(best).to_vec();
         states.iter().for_each(|state| self.states.calls(*state, &mut keep));

@@ -5,17 +5,17 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use crate::evidence::{Evidence, Without};
-pub(super) use crate::infer::call_links::recent;
+use crate::evidence::{EnabledEvidence, Evidence};
+pub(super) use crate::infer::call_links::recent_calls;
 use crate::infer::call_links::{DELIVERY, NodeCalls};
-pub(super) use crate::infer::span::{OPEN, Span};
+pub(super) use crate::infer::span::{NodeSpan, OPEN};
 use crate::tuning::auto::services::service::{EVENTS_PER_OTHER_THREAD, TOGETHER_SHARE};
 
 /// The requests and calls of one node, each by time.
 #[derive(Debug, Default)]
 pub(super) struct Service {
-    pub(super) requests: Vec<Span>,
-    pub(super) calls: Vec<Span>,
+    pub(super) requests: Vec<NodeSpan>,
+    pub(super) calls: Vec<NodeSpan>,
     /// The threads that received each request, and that answered it, by numbers of this service;
     /// and those that made each call and received its response. [`UNKNOWN_THREAD`] where that is
     /// not known; empty where none is.
@@ -37,16 +37,16 @@ pub(super) struct Service {
     pub(super) call_unsure: Vec<bool>,
     /// The request that the thread of each call holds; [`NONE`] where it holds none. Empty where
     /// that proves nothing.
-    pub(super) held: Vec<u32>,
+    pub(super) bound_to: Vec<u32>,
     /// The job that each call of a pool may be for instead of the one that its thread seems to do;
     /// [`NONE`] for other calls. Empty where there is no pool.
-    pub(super) beside: Vec<u32>,
+    pub(super) alternative_job: Vec<u32>,
     /// The request of each call that was found to be the work of a request, both as calls of the
     /// trace.
-    pub(super) found_for: FxHashMap<u32, u32>,
+    pub(super) attributed_to: FxHashMap<u32, u32>,
     /// The other request of each call whose request was found, but not for sure, both as calls of
     /// the trace, with its probability.
-    pub(super) doubted_for: FxHashMap<u32, (u32, f64)>,
+    pub(super) alternative_request: FxHashMap<u32, (u32, f64)>,
     /// The requests that each call of a tracer's trace may have been made for, as that tells. All
     /// are calls of the trace.
     pub(super) traced_for: FxHashMap<u32, Vec<u32>>,
@@ -84,7 +84,7 @@ pub(super) struct Service {
     /// Time at which this part of the service ends; `None` in the last part.
     pub(super) until: Option<i64>,
     /// Kinds of evidence that are left out.
-    pub(super) without: Without,
+    pub(super) evidence: EnabledEvidence,
     /// When the one thread did something, sorted, where delays are measured in its time. Else
     /// empty.
     pub(super) active_at: Vec<i64>,
@@ -108,7 +108,7 @@ impl Service {
     #[inline]
     pub(super) fn covers(&self, request: u32, call: u32) -> bool {
         let is_unwaited = || self.unwaited.binary_search(&self.calls[call as usize].kind).is_ok();
-        self.lasts(request, call)
+        self.outlasts(request, call)
             || !self.unwaited.is_empty()
                 && is_unwaited()
                 && !self.is_itself(request, call)
@@ -118,17 +118,18 @@ impl Service {
 
     /// Whether the request lasted until the call had ended, or the call was made after it.
     #[inline]
-    pub(super) fn lasts(&self, request: u32, call: u32) -> bool {
+    pub(super) fn outlasts(&self, request: u32, call: u32) -> bool {
         let (is_itself, is_unsure) = (self.is_itself(request, call), self.is_unsure(call));
         if self.are_of_two_traces(request, call) {
             return false;
         }
-        let closed = self.closed(request);
+        let closed = self.closed_at(request);
         let (request, call) = (self.requests[request as usize], self.calls[call as usize]);
         if call.begin > request.end {
             return !is_itself && call.begin <= closed;
         }
-        let by_its_begin = is_unsure || call.end == OPEN || !self.without.has(Evidence::Nesting);
+        let by_its_begin =
+            is_unsure || call.end == OPEN || !self.evidence.contains(Evidence::Nesting);
         !is_itself && request.end >= if by_its_begin { call.begin } else { call.end }
     }
 
@@ -140,13 +141,13 @@ impl Service {
 
     /// The request that the thread of the call holds, or [`NONE`].
     #[inline]
-    pub(super) fn holder(&self, call: u32) -> u32 {
-        self.held.get(call as usize).copied().unwrap_or(NONE)
+    pub(super) fn bound_request(&self, call: u32) -> u32 {
+        self.bound_to.get(call as usize).copied().unwrap_or(NONE)
     }
 
     /// The call before this one on its connection, or [`NONE`].
     #[inline]
-    pub(super) fn before(&self, call: u32) -> u32 {
+    pub(super) fn previous_call(&self, call: u32) -> u32 {
         self.call_before.get(call as usize).copied().unwrap_or(NONE)
     }
 
@@ -155,18 +156,18 @@ impl Service {
     pub(super) fn goes_on(&self, call: u32, request: u32, time: i64) -> Option<i64> {
         let next =
             self.call_after.get(call as usize).and_then(|next| self.calls.get(*next as usize))?;
-        (next.begin > time && next.begin <= self.closed(request)).then_some(next.begin)
+        (next.begin > time && next.begin <= self.closed_at(request)).then_some(next.begin)
     }
 
     /// The thread that made the call.
     #[inline]
-    pub(super) fn caller(&self, call: u32) -> u32 {
+    pub(super) fn calling_thread(&self, call: u32) -> u32 {
         self.call_threads.get(call as usize).map_or(UNKNOWN_THREAD, |[thread, _]| *thread)
     }
 
     /// The thread that answered the request.
     #[inline]
-    pub(super) fn answerer(&self, request: u32) -> u32 {
+    pub(super) fn answering_thread(&self, request: u32) -> u32 {
         self.request_threads.get(request as usize).map_or(UNKNOWN_THREAD, |[_, thread]| *thread)
     }
 
@@ -188,12 +189,12 @@ impl Service {
 
     /// Whether what is done here has one order: an event loop takes up in turn what comes, and a
     /// writer that sends several calls at once takes them out of one queue, whoever put them there.
-    pub(super) fn is_in_turn(&self) -> bool {
-        self.is_event_loop() || self.is_written_together()
+    pub(super) fn is_fifo(&self) -> bool {
+        self.is_event_loop() || self.has_coalesced_writes()
     }
 
     /// Whether many calls were sent together with others by one system call.
-    pub(super) fn is_written_together(&self) -> bool {
+    pub(super) fn has_coalesced_writes(&self) -> bool {
         let first = self.calls.first().map_or(0, |call| call.begin);
         let last = self.calls.last().map_or(0, |call| call.begin);
         let of = self.shared_writes.iter().filter(|[begin, _]| (first..=last).contains(begin));
@@ -224,7 +225,7 @@ impl Service {
         if self.one_way || self.request_calls.iter().any(|call| call & DELIVERY != 0) {
             return true;
         }
-        let answered = |spans: &[Span]| spans.iter().filter(|span| span.end != OPEN).count();
+        let answered = |spans: &[NodeSpan]| spans.iter().filter(|span| span.end != OPEN).count();
         let [requests, calls] =
             [&self.requests, &self.calls].map(|spans| (answered(spans), spans.len()));
         // A few messages that are no calls, as what a server tells unasked, make no other service
@@ -260,7 +261,7 @@ impl Service {
 
     /// When the request was over.
     #[inline]
-    pub(super) fn over(&self, request: &Span) -> i64 {
+    pub(super) fn request_end(&self, request: &NodeSpan) -> i64 {
         let patience = || self.patience.get(&request.kind).copied().unwrap_or(self.window);
         let end = if request.end == OPEN {
             request.begin.saturating_add(patience())
@@ -272,16 +273,19 @@ impl Service {
 
     /// When nothing is done for the request any more.
     #[inline]
-    pub(super) fn closed(&self, request: u32) -> i64 {
+    pub(super) fn closed_at(&self, request: u32) -> i64 {
         let span = &self.requests[request as usize];
-        let linger =
-            if span.end == OPEN { 0 } else { self.linger.saturating_add(self.answering(request)) };
-        self.over(span).saturating_add(linger)
+        let linger = if span.end == OPEN {
+            0
+        } else {
+            self.linger.saturating_add(self.response_send_time(request))
+        };
+        self.request_end(span).saturating_add(linger)
     }
 
     /// For how long the answer to the request was being sent.
     #[inline]
-    pub(super) fn answering(&self, request: u32) -> i64 {
+    pub(super) fn response_send_time(&self, request: u32) -> i64 {
         self.answering.get(request as usize).copied().unwrap_or(0)
     }
 

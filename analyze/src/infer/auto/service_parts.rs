@@ -4,12 +4,12 @@ use rustc_hash::FxHashMap;
 
 use super::NONE;
 use super::service::Service;
-use crate::infer::span::Span;
+use crate::infer::span::NodeSpan;
 use crate::tuning::auto::services::service::MAX_CALLS_PER_REQUEST;
 
 /// A request of a service, in one row of its columns.
 pub(super) struct RequestRow {
-    pub(super) span: Span,
+    pub(super) span: NodeSpan,
     /// The threads that received it, and that answered it.
     pub(super) threads: [u32; 2],
     /// Its size, and that of the response.
@@ -22,7 +22,7 @@ pub(super) struct RequestRow {
 
 /// A call of a service, in one row of its columns.
 pub(super) struct CallRow {
-    pub(super) span: Span,
+    pub(super) span: NodeSpan,
     /// The threads that made it, and that received its response.
     pub(super) threads: [u32; 2],
     /// Its size, and that of the response.
@@ -67,18 +67,18 @@ impl Service {
     }
 
     /// The beginning, of about `size` requests and as many calls, but not many times as many calls.
-    pub(super) fn beginning(&self, size: usize) -> Service {
+    pub(super) fn prefix_of_size(&self, size: usize) -> Service {
         if size >= self.requests.len() && MAX_CALLS_PER_REQUEST * size >= self.calls.len() {
-            return self.part(self.requests.len(), self.calls.len(), None);
+            return self.prefix_until(self.requests.len(), self.calls.len(), None);
         }
         let at =
-            |spans: &[Span], place: usize| spans.get(place).map_or(i64::MAX, |span| span.begin);
+            |spans: &[NodeSpan], place: usize| spans.get(place).map_or(i64::MAX, |span| span.begin);
         let enough = at(&self.requests, size).max(at(&self.calls, size));
         let until = enough.min(at(&self.calls, MAX_CALLS_PER_REQUEST * size));
-        let before = |spans: &[Span], least: usize| {
+        let before = |spans: &[NodeSpan], least: usize| {
             spans.partition_point(|span| span.begin < until).max(least.min(spans.len()))
         };
-        self.part(before(&self.requests, 1), before(&self.calls, size), Some(until))
+        self.prefix_until(before(&self.requests, 1), before(&self.calls, size), Some(until))
     }
 
     /// Keeps the calls of these places, which need not be in order.
@@ -105,7 +105,12 @@ impl Service {
         pick(&mut self.answering, places);
     }
 
-    pub(super) fn part(&self, requests: usize, calls: usize, until: Option<i64>) -> Service {
+    pub(super) fn prefix_until(
+        &self,
+        requests: usize,
+        calls: usize,
+        until: Option<i64>,
+    ) -> Service {
         Service {
             requests: self.requests[..requests].to_vec(),
             calls: self.calls[..calls].to_vec(),
@@ -117,10 +122,10 @@ impl Service {
             call_before: self.call_before.iter().take(calls).copied().collect(),
             call_after: self.call_after.iter().take(calls).copied().collect(),
             call_unsure: self.call_unsure.iter().take(calls).copied().collect(),
-            held: self.held.iter().take(calls).copied().collect(),
-            beside: self.beside.iter().take(calls).copied().collect(),
-            found_for: FxHashMap::default(),
-            doubted_for: FxHashMap::default(),
+            bound_to: self.bound_to.iter().take(calls).copied().collect(),
+            alternative_job: self.alternative_job.iter().take(calls).copied().collect(),
+            attributed_to: FxHashMap::default(),
+            alternative_request: FxHashMap::default(),
             traced_for: FxHashMap::default(),
             request_traces: self.request_traces.iter().take(requests).copied().collect(),
             call_traces: self.call_traces.iter().take(calls).copied().collect(),
@@ -137,7 +142,7 @@ impl Service {
             after_answer: self.after_answer.clone(),
             unwaited: self.unwaited.clone(),
             until,
-            without: self.without,
+            evidence: self.evidence,
             active_at: self.active_at.clone(),
             shared_writes: self.shared_writes.clone(),
             usual: self.usual.clone(),

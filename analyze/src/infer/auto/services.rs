@@ -7,17 +7,17 @@ use super::jobs::Jobs;
 use super::operation_kinds::OperationKinds;
 use super::service::Service;
 use super::size_kinds::SizeKinds;
-use super::spawned::Spawned;
+use super::spawned::SpawnedProcesses;
 use super::{early, observe, one_way, together};
 use crate::calls::Calls;
-use crate::evidence::{Evidence, Without};
-use crate::infer::input::Input;
+use crate::evidence::{EnabledEvidence, Evidence};
+use crate::infer::input::InferenceInput;
 
 /// The services of a stretch, one for each node.
 pub(super) struct Services {
     pub(super) all: Vec<Service>,
     /// The processes that were started for a request.
-    pub(super) spawned: Spawned,
+    pub(super) spawned: SpawnedProcesses,
     /// The rows of requests whose work was found before they came.
     pub(super) early: FxHashSet<u32>,
     /// The calls of the trace whose work was handed on, as is recorded.
@@ -28,17 +28,17 @@ impl Services {
     /// Observes the services and settles, service by service, what their requests and calls are.
     /// `operation_kinds` and `size_kinds` have those of earlier stretches, and get those of this
     /// one.
-    pub(super) fn of(
-        input: &Input<'_>,
+    pub(super) fn from_input(
+        input: &InferenceInput<'_>,
         groundwork: &Groundwork,
         operation_kinds: &mut OperationKinds,
         size_kinds: &mut Vec<Option<SizeKinds>>,
     ) -> Services {
-        let Input { trace, naming, options, .. } = *input;
+        let InferenceInput { trace, naming, options, .. } = *input;
         let Groundwork { linked, calls, queues } = groundwork;
-        let jobs = Jobs::of(trace, naming, calls, queues, options.window);
-        let spawned = Spawned::of(trace, naming, calls, &jobs);
-        if Without::of(&options.without).has(Evidence::Operations) {
+        let jobs = Jobs::from_queues(trace, naming, calls, queues, options.window);
+        let spawned = SpawnedProcesses::from_trace(trace, naming, calls, &jobs);
+        if EnabledEvidence::all_except(&options.without).contains(Evidence::Operations) {
             operation_kinds.add(trace, naming, calls);
         }
         let (mut all, hand_offs) =
@@ -54,11 +54,11 @@ impl Services {
             service.find_traced(trace, calls);
         }
         drop(asked);
-        together::together(&mut all, naming);
+        together::pool_processes(&mut all, naming);
         size_kinds.resize_with(all.len().max(size_kinds.len()), || None);
         for (service, kinds) in all.iter_mut().zip(size_kinds) {
-            if !service.calls.is_empty() && service.without.has(Evidence::Sizes) {
-                kinds.get_or_insert_with(|| SizeKinds::of(service)).part(service);
+            if !service.calls.is_empty() && service.evidence.contains(Evidence::Sizes) {
+                kinds.get_or_insert_with(|| SizeKinds::from_service(service)).split_kinds(service);
             }
             if service.is_loop.is_some() {
                 // Where no service alone has enough of these requests, all together may.
@@ -71,7 +71,7 @@ impl Services {
     }
 
     /// The requests of the calls whose work was handed on, in the order of messages.
-    pub(super) fn handed_on(&self, calls: &Calls) -> Vec<u32> {
+    pub(super) fn linked_by_handoff(&self, calls: &Calls) -> Vec<u32> {
         let rows = self.handed_on.iter().filter_map(|call| calls.request(*call as usize));
         let mut rows: Vec<u32> = rows.map(|row| row as u32).collect();
         rows.sort_unstable();

@@ -11,20 +11,20 @@ use rustc_hash::FxHashMap;
 pub(super) type ShapeId = u32;
 
 /// Shared, as every part of a search has its own shapes.
-type Counts = Arc<[(u32, u32)]>;
+type ShapeCounts = Arc<[(u32, u32)]>;
 
 /// All shapes seen so far.
 #[derive(Clone, Debug)]
 pub(super) struct Shapes {
     /// Number of calls of each kind, by kind.
-    counts: Vec<Counts>,
-    ids: FxHashMap<Counts, ShapeId>,
+    counts: Vec<ShapeCounts>,
+    ids: FxHashMap<ShapeCounts, ShapeId>,
     grown: FxHashMap<(ShapeId, u32), ShapeId>,
 }
 
 impl Shapes {
     pub(super) fn new() -> Shapes {
-        let none = Counts::default();
+        let none = ShapeCounts::default();
         Shapes {
             counts: vec![none.clone()],
             ids: [(none, 0)].into_iter().collect(),
@@ -38,7 +38,7 @@ impl Shapes {
     }
 
     /// The shape with one more call of that kind.
-    pub(super) fn with(&mut self, shape: ShapeId, kind: u32) -> ShapeId {
+    pub(super) fn with_call(&mut self, shape: ShapeId, kind: u32) -> ShapeId {
         if let Some(grown) = self.grown.get(&(shape, kind)) {
             return *grown;
         }
@@ -51,7 +51,7 @@ impl Shapes {
             Some(id) => *id,
             None => {
                 let id = self.counts.len() as ShapeId;
-                let counts = Counts::from(counts);
+                let counts = ShapeCounts::from(counts);
                 self.counts.push(counts.clone());
                 self.ids.insert(counts, id);
                 id
@@ -88,7 +88,7 @@ mod tests {
     fn the_order_of_calls_does_not_matter() {
         let mut shapes = Shapes::new();
         let grow = |shapes: &mut Shapes, kinds: &[u32]| {
-            kinds.iter().fold(0, |shape, kind| shapes.with(shape, *kind))
+            kinds.iter().fold(0, |shape, kind| shapes.with_call(shape, *kind))
         };
         let (one, other) = (grow(&mut shapes, &[7, 3, 7]), grow(&mut shapes, &[7, 7, 3]));
         assert_eq!(one, other);

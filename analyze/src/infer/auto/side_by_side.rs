@@ -9,45 +9,45 @@ use rustc_hash::FxHashMap;
 /// Nanoseconds by which the times of each message at its sender and at its receiver are later than
 /// those of the system call.
 #[derive(Debug, Default)]
-pub(super) struct SideBySide(Vec<[i64; 2]>);
+pub(super) struct SyscallBatches(Vec<[i64; 2]>);
 
 /// The latest message of one side of a connection, as one end saw it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Latest {
+struct LatestMessage {
     time: Option<i64>,
     later: i64,
 }
 
-impl SideBySide {
+impl SyscallBatches {
     /// The messages of `trace`, which are in the order of time and, where that is the same, of
     /// their bytes.
-    pub(super) fn of(trace: &MessageTrace) -> SideBySide {
-        if !trace.has_told() {
-            return SideBySide::default();
+    pub(super) fn from_trace(trace: &MessageTrace) -> SyscallBatches {
+        if !trace.has_operations() {
+            return SyscallBatches::default();
         }
-        let mut latest: FxHashMap<(i64, i8), [Latest; 2]> = FxHashMap::default();
+        let mut latest: FxHashMap<(i64, i8), [LatestMessage; 2]> = FxHashMap::default();
         let later = (0..trace.len()).map(|row| {
-            if trace.told(row).is_none() {
+            if trace.operations(row).is_none() {
                 return [0; 2];
             }
             let seen = latest.entry((trace.flow(row), trace.direction(row))).or_default();
-            let times = [trace.send_ts(row), trace.arrival(row)];
+            let times = [trace.send_ts(row), trace.arrival_time(row)];
             for (latest, time) in seen.iter_mut().zip(times) {
                 let is_same = time.is_some() && latest.time == time;
-                *latest = Latest { time, later: if is_same { latest.later + 1 } else { 0 } };
+                *latest = LatestMessage { time, later: if is_same { latest.later + 1 } else { 0 } };
             }
             seen.map(|latest| latest.later)
         });
-        SideBySide(later.collect())
+        SyscallBatches(later.collect())
     }
 
     /// When the message of that row was sent, if its system call did that at `time`.
-    pub(super) fn sent(&self, row: usize, time: i64) -> i64 {
+    pub(super) fn sent_time(&self, row: usize, time: i64) -> i64 {
         time.saturating_add(self.0.get(row).map_or(0, |[sent, _]| *sent))
     }
 
     /// When it was received, likewise.
-    pub(super) fn received(&self, row: usize, time: i64) -> i64 {
+    pub(super) fn received_time(&self, row: usize, time: i64) -> i64 {
         time.saturating_add(self.0.get(row).map_or(0, |[_, received]| *received))
     }
 

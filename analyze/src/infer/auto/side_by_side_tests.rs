@@ -25,8 +25,8 @@ fn messages_of_one_system_call_are_a_nanosecond_apart() {
             message.tells(ASKS, None);
         }
     }
-    let all = SideBySide::of(&trace.trace());
-    let times = |row: usize| [all.sent(row, 1000), all.received(row, 1000)];
+    let all = SyscallBatches::from_trace(&trace.trace());
+    let times = |row: usize| [all.sent_time(row, 1000), all.received_time(row, 1000)];
     assert_eq!(
         (0..4).map(times).collect::<Vec<_>>(),
         [[1000, 1000], [1001, 1001], [1002, 1000], [1000, 1001]]
@@ -36,7 +36,7 @@ fn messages_of_one_system_call_are_a_nanosecond_apart() {
         [0, 1, 2, 3, 5].map(|row| all.is_sent_with_another(row)),
         [false, true, true, false, false]
     );
-    assert_eq!(SideBySide::default().sent(3, 7), 7);
+    assert_eq!(SyscallBatches::default().sent_time(3, 7), 7);
 }
 
 /// An event loop that reads all that has come, and writes at once what that leads to: for each

@@ -27,16 +27,16 @@ pub(super) struct SizeKinds(FxHashMap<(u32, i64), u32>);
 
 impl SizeKinds {
     /// The sizes by which the calls of `service` are told apart.
-    pub(super) fn of(service: &Service) -> SizeKinds {
+    pub(super) fn from_service(service: &Service) -> SizeKinds {
         let mut found = SizeKinds::default();
-        if !is_judged(service) {
+        if !is_scored(service) {
             return found;
         }
         let mut kinds: Vec<u32> = service.calls.iter().map(|call| call.kind).collect();
         kinds.sort_unstable();
         kinds.dedup();
         for kind in kinds {
-            for size in told_apart(service, kind) {
+            for size in distinct_sizes(service, kind) {
                 let next = SIZED + found.0.len() as u32;
                 found.0.insert((kind, size), next);
             }
@@ -45,7 +45,7 @@ impl SizeKinds {
     }
 
     /// Gives the calls of `service` these kinds.
-    pub(super) fn part(&self, service: &mut Service) {
+    pub(super) fn split_kinds(&self, service: &mut Service) {
         for (call, [size, _]) in service.calls.iter_mut().zip(&service.call_sizes) {
             call.kind = self.0.get(&(call.kind, *size)).copied().unwrap_or(call.kind);
         }
@@ -55,7 +55,7 @@ impl SizeKinds {
 /// Whether many calls might be for several requests, and nearly all requests are answered. Where
 /// one is open at a time there is nothing to tell apart. Services of jobs have other ways
 /// ([`super::pool`]).
-fn is_judged(service: &Service) -> bool {
+fn is_scored(service: &Service) -> bool {
     let all = service.requests.len();
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
     let has_jobs = service.request_calls.iter().any(|call| call & DELIVERY != 0);
@@ -72,7 +72,7 @@ fn is_judged(service: &Service) -> bool {
 }
 
 /// The sizes that calls of a kind are told apart by, in order; none where they are not.
-fn told_apart(service: &Service, kind: u32) -> Vec<i64> {
+fn distinct_sizes(service: &Service, kind: u32) -> Vec<i64> {
     let mut counts: FxHashMap<i64, usize> = FxHashMap::default();
     let (mut all, mut unsure) = (0, 0);
     let sizes = service.calls.iter().zip(&service.call_sizes);
@@ -100,7 +100,7 @@ fn told_apart(service: &Service, kind: u32) -> Vec<i64> {
 mod tests {
     use super::*;
     use crate::fixture::Fixture;
-    use crate::infer::auto::service::Span;
+    use crate::infer::auto::service::NodeSpan;
     use crate::infer::auto::tests::{MS, infer, lot, parents};
 
     /// Requests that overlap, each with calls of one kind and these sizes by the request's number.
@@ -108,11 +108,11 @@ mod tests {
         let mut service = Service { window: 1_000_000, ..Service::default() };
         for request in 0..100_i64 {
             let begin = 1000 * request;
-            service.requests.push(Span { begin, end: begin + 3000, kind: 9 });
+            service.requests.push(NodeSpan { begin, end: begin + 3000, kind: 9 });
             service.request_calls.push(request as u32);
             for (place, size) in (0..).zip(sizes(request)) {
                 let begin = begin + 100 * (place + 1);
-                service.calls.push(Span { begin, end: begin + 50, kind: 1 });
+                service.calls.push(NodeSpan { begin, end: begin + 50, kind: 1 });
                 service.call_sizes.push([size, 10]);
                 service.call_unsure.push(false);
             }
@@ -122,7 +122,7 @@ mod tests {
 
     /// Number of kinds by which the calls of `service` are told apart.
     fn parted(mut service: Service) -> usize {
-        SizeKinds::of(&service).part(&mut service);
+        SizeKinds::from_service(&service).split_kinds(&mut service);
         let mut kinds: Vec<u32> = service.calls.iter().map(|call| call.kind).collect();
         kinds.sort_unstable();
         kinds.dedup();
@@ -164,7 +164,7 @@ mod tests {
             while let Some(parent) = parents[at] {
                 at = parent as usize;
             }
-            Some(trace.arrival(at) == Some(*own))
+            Some(trace.arrival_time(at) == Some(*own))
         };
         let right: Vec<bool> = (0..trace.len()).filter_map(is_right).collect();
         right.iter().filter(|is_right| **is_right).count() as f64 / right.len() as f64

@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::events::Event;
+use super::events::ServiceEvent;
 use super::service::{Service, UNKNOWN_SIZE};
 use crate::tuning::auto::model::sizes::{
     BOUNDS, MIN_NATS, MIN_PAIRS, NEAR_BYTES, OTHERS, OTHERS_APART, PRIOR_PAIRS,
@@ -16,27 +16,31 @@ use crate::tuning::auto::model::sizes::{
 
 /// Evidence by sizes in one service.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sizes {
+pub(super) struct SizeEvidence {
     /// Differences in size by the kinds of the request and the call: of what is sent on, and of
     /// what is passed back.
-    known: FxHashMap<(u32, u32), [Option<Differences>; 2]>,
+    known: FxHashMap<(u32, u32), [Option<SizeDifferences>; 2]>,
 }
 
-impl Sizes {
+impl SizeEvidence {
     /// Learns from an assignment of the calls of `service`, whose `events` are in order, to
     /// requests.
-    pub(super) fn learn(service: &Service, events: &[(i64, Event)], owner: &[u32]) -> Sizes {
+    pub(super) fn learn(
+        service: &Service,
+        events: &[(i64, ServiceEvent)],
+        owner: &[u32],
+    ) -> SizeEvidence {
         if service.call_sizes.is_empty() || service.request_sizes.is_empty() {
-            return Sizes::default();
+            return SizeEvidence::default();
         }
-        let mut seen: FxHashMap<(u32, u32), [Differences; 2]> = FxHashMap::default();
+        let mut seen: FxHashMap<(u32, u32), [SizeDifferences; 2]> = FxHashMap::default();
         let mut is_open = vec![false; service.requests.len()];
         for (_, event) in events {
             match event {
-                Event::Receipt(request) => is_open[*request as usize] = true,
-                Event::Answer(_) => {}
-                Event::Reply(request) => is_open[*request as usize] = false,
-                Event::Call(call) => {
+                ServiceEvent::Receipt(request) => is_open[*request as usize] = true,
+                ServiceEvent::Answer(_) => {}
+                ServiceEvent::Reply(request) => is_open[*request as usize] = false,
+                ServiceEvent::Call(call) => {
                     let own = owner[*call as usize];
                     let kind = service.calls[*call as usize].kind;
                     let mut add = |request: u32, is_own: bool| {
@@ -63,9 +67,11 @@ impl Sizes {
                 }
             }
         }
-        let worth = |seen: Differences| Some(seen).filter(Differences::is_worth_it);
+        let worth = |seen: SizeDifferences| Some(seen).filter(SizeDifferences::is_worth_it);
         let known = seen.into_iter().map(|(kinds, seen)| (kinds, seen.map(worth)));
-        Sizes { known: known.filter(|(_, known)| known.iter().any(Option::is_some)).collect() }
+        SizeEvidence {
+            known: known.filter(|(_, known)| known.iter().any(Option::is_some)).collect(),
+        }
     }
 
     /// Odds of the sizes if the call was made for the request against another request, as a
@@ -94,13 +100,13 @@ fn differences(service: &Service, request: u32, call: u32) -> [Option<i64>; 2] {
 
 /// Differences in size: of pairs that belong together, and of others.
 #[derive(Clone, Debug, Default)]
-struct Differences {
+struct SizeDifferences {
     own: FxHashMap<i64, f64>,
     others: FxHashMap<i64, f64>,
     totals: [f64; 2],
 }
 
-impl Differences {
+impl SizeDifferences {
     fn add(&mut self, difference: i64, is_own: bool) {
         let counts = if is_own { &mut self.own } else { &mut self.others };
         *counts.entry(difference).or_default() += 1.0;
@@ -140,7 +146,7 @@ fn near(counts: &FxHashMap<i64, f64>, difference: i64) -> f64 {
 mod tests {
     use super::*;
     use crate::infer::auto::events::events;
-    use crate::infer::auto::service::Span;
+    use crate::infer::auto::service::NodeSpan;
 
     /// Four requests at a time of sizes by `size`, each with a call of a size by `called`, in the
     /// order of the requests.
@@ -148,9 +154,9 @@ mod tests {
         let mut service = Service { window: 1_000_000, ..Service::default() };
         for request in 0..200_i64 {
             let begin = 1000 * (request / 4) + request % 4;
-            service.requests.push(Span { begin, end: begin + 500, kind: 9 });
+            service.requests.push(NodeSpan { begin, end: begin + 500, kind: 9 });
             service.request_sizes.push([size(request), UNKNOWN_SIZE]);
-            service.calls.push(Span { begin: begin + 100, end: begin + 200, kind: 1 });
+            service.calls.push(NodeSpan { begin: begin + 100, end: begin + 200, kind: 1 });
             service.call_sizes.push([called(request), UNKNOWN_SIZE]);
         }
         service
@@ -166,7 +172,7 @@ mod tests {
         // Every other pair of neighbours is taken for each other.
         let owner: Vec<u32> =
             (0..200).map(|call| if call % 4 < 2 { call ^ 1 } else { call }).collect();
-        let sizes = Sizes::learn(&service, &events(&service), &owner);
+        let sizes = SizeEvidence::learn(&service, &events(&service), &owner);
         for call in 0..200 {
             let right = sizes.odds(&service, call, call, false);
             let wrong = sizes.odds(&service, call ^ 1, call, false);
@@ -181,16 +187,16 @@ mod tests {
         let service =
             service(|request| 100 + lot(request, 60), |request| 20 + lot(7 * request + 3, 40));
         let owner: Vec<u32> = (0..200).collect();
-        let sizes = Sizes::learn(&service, &events(&service), &owner);
+        let sizes = SizeEvidence::learn(&service, &events(&service), &owner);
         assert!((0..200).all(|call| sizes.odds(&service, call, call, true).abs() < 1e-9));
         let same = self::service(|_| 100, |_| 50);
-        let sizes = Sizes::learn(&same, &events(&same), &owner);
+        let sizes = SizeEvidence::learn(&same, &events(&same), &owner);
         assert!(sizes.odds(&same, 3, 3, false).abs() < 1e-9);
     }
 
     #[test]
     fn by_hand() {
-        let mut differences = Differences::default();
+        let mut differences = SizeDifferences::default();
         (0..90).for_each(|_| differences.add(20, true));
         (0..98).for_each(|at| differences.add(1000 + 10 * at, false));
         // 90 of 90 against one of a hundred by chance: (90 + 0.1) / 100 / 0.01.

@@ -17,14 +17,14 @@ use crate::tuning::auto::services::spawned::CALLS_BACK;
 
 /// The processes of a trace that were started for requests, by their nodes.
 #[derive(Debug, Default)]
-pub(super) struct Spawned {
-    children: FxHashMap<u32, Child>,
+pub(super) struct SpawnedProcesses {
+    children: FxHashMap<u32, SpawnedProcess>,
     first_calls: FxHashSet<u32>,
 }
 
 /// A process that was started for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Child {
+pub(super) struct SpawnedProcess {
     /// The node that started it, or the first of those between them.
     pub(super) starter: u32,
     /// When that was, by its host's clock.
@@ -35,14 +35,19 @@ pub(super) struct Child {
     pub(super) first_call: u32,
 }
 
-impl Spawned {
+impl SpawnedProcesses {
     /// Started processes of `trace`, where each process is a node.
-    pub(super) fn of(trace: &MessageTrace, naming: &Naming, calls: &Calls, jobs: &Jobs) -> Spawned {
+    pub(super) fn from_trace(
+        trace: &MessageTrace,
+        naming: &Naming,
+        calls: &Calls,
+        jobs: &Jobs,
+    ) -> SpawnedProcesses {
         let mut nodes: FxHashMap<NodeId, u32> = FxHashMap::default();
         let mut processes: FxHashMap<u32, NodeId> = FxHashMap::default();
         // When each node was asked for something first.
         let mut asked: FxHashMap<u32, i64> = FxHashMap::default();
-        let mut children: FxHashMap<u32, Child> = FxHashMap::default();
+        let mut children: FxHashMap<u32, SpawnedProcess> = FxHashMap::default();
         for call in 0..calls.len() {
             let Some(row) = calls.request(call) else { continue };
             let message = trace.message(row);
@@ -56,7 +61,7 @@ impl Spawned {
                     || *processes.entry(node).or_insert(process) != process
                 {
                     // Threads or hosts are nodes, and no process is one.
-                    return Spawned::default();
+                    return SpawnedProcesses::default();
                 }
             }
             // A message on a connection of the process's own is no request.
@@ -71,18 +76,19 @@ impl Spawned {
                 // Nobody answers what only makes a connection, or the last of what is sent.
                 None => trace.send_last(row),
             };
-            let child = Child { starter: 0, begin: 0, end: i64::MIN, first_call: call as u32 };
+            let child =
+                SpawnedProcess { starter: 0, begin: 0, end: i64::MIN, first_call: call as u32 };
             let child = children.entry(from).or_insert(child);
             child.end = end.unwrap_or(OPEN).max(child.end);
         }
-        let tree = ProcessTree::of(trace);
+        let tree = ProcessTree::from_trace(trace);
         let is_client =
             |node: u32| naming.nodes()[node as usize].client && !asked.contains_key(&node);
         children.retain(|node, child| {
             let process = processes.get(node).copied().filter(|_| is_client(*node));
-            let alone = jobs.of_node(*node).is_empty() && jobs.giver(*node) == *node;
+            let alone = jobs.of_node(*node).is_empty() && jobs.node_of_giver(*node) == *node;
             let started = process.filter(|_| alone).and_then(|process| {
-                tree.starter(process, |between, begin| {
+                tree.nearest_starter(process, |between, begin| {
                     let node = nodes.get(&between)?;
                     asked.get(node).filter(|asked| **asked <= begin).map(|_| *node)
                 })
@@ -93,7 +99,7 @@ impl Spawned {
             started.is_some_and(|(starter, _)| starter != *node)
         });
         let first_calls = children.values().map(|child| child.first_call).collect();
-        Spawned { children, first_calls }
+        SpawnedProcesses { children, first_calls }
     }
 
     /// Links what else the processes asked for to the requests of their first calls, as long as
@@ -118,10 +124,10 @@ impl Spawned {
             let Some(first) = calls.request(child.first_call as usize) else { continue };
             let begin = trace.send_first(row).unwrap_or(i64::MIN);
             let parents: Vec<(u32, f64)> = links.parents(first).collect();
-            let over = answered(trace, calls, links, first).unwrap_or(child.begin);
+            let over = answered_at(trace, calls, links, first).unwrap_or(child.begin);
             if !parents.is_empty() && !own[row] && begin <= over.saturating_add(window) {
-                let spontaneous = links.spontaneous(first);
-                links.set(row, &parents, spontaneous);
+                let spontaneous = links.spontaneous_probability(first);
+                links.set_parents(row, &parents, spontaneous);
                 own[row] = true;
             }
         }
@@ -129,7 +135,7 @@ impl Spawned {
 
     /// Gives the processes that `service` started to what it received last, where it has one thread
     /// and nothing else waits for its answer.
-    pub(super) fn hold(&self, service: &mut Service) {
+    pub(super) fn bind_processes(&self, service: &mut Service) {
         if self.first_calls.is_empty() {
             return;
         }
@@ -158,23 +164,23 @@ impl Spawned {
             if let Some(last) = received.checked_sub(1)
                 && latest[last] <= begin
             {
-                service.found_for.insert(call, service.request_calls[last]);
+                service.attributed_to.insert(call, service.request_calls[last]);
             }
         }
     }
 
     /// The process that is `node`, if it was started for a request.
-    pub(super) fn child(&self, node: u32) -> Option<&Child> {
+    pub(super) fn child(&self, node: u32) -> Option<&SpawnedProcess> {
         self.children.get(&node)
     }
 }
 
 /// When the request was answered for which a call was made whose request is `row`, by the likeliest
 /// links; none where it was not.
-fn answered(trace: &MessageTrace, calls: &Calls, links: &Links, mut row: usize) -> Option<i64> {
+fn answered_at(trace: &MessageTrace, calls: &Calls, links: &Links, mut row: usize) -> Option<i64> {
     for _ in 0..CALLS_BACK {
         let (parent, _) = links.most_likely(row).and_then(|place| links.parents(row).nth(place))?;
-        let call = calls.of_message(parent as usize);
+        let call = calls.call_of_message(parent as usize);
         let response = calls.response(call);
         if response != Some(parent as usize) {
             return trace.send_last(response?);

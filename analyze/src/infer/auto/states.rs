@@ -3,7 +3,7 @@
 //! common.
 
 use super::NONE;
-use super::model::Model;
+use super::model::ServiceModel;
 use super::service::Service;
 use super::shapes::ShapeId;
 use super::trigger::{Trigger, last_event};
@@ -11,14 +11,14 @@ use crate::tuning::auto::search::hypotheses::CALLS_BACK;
 
 /// State of a request: a call that was made for it, and the state before.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct State {
+pub(super) struct StateNode {
     pub(super) request: u32,
     pub(super) call: u32,
     pub(super) before: u32,
     pub(super) shape: ShapeId,
     /// Promise of the ends of its calls, in nats; it is in the score until the request is answered.
     pub(super) promised: f64,
-    /// Result of [`States::mark`], which is so until a time.
+    /// Result of [`States::state_digest`], which is so until a time.
     mark: u64,
     mark_until: i64,
 }
@@ -26,7 +26,7 @@ pub(super) struct State {
 /// All states since hypotheses were last one.
 #[derive(Debug, Default)]
 pub(super) struct States {
-    all: Vec<State>,
+    all: Vec<StateNode>,
     /// The calls of the state that was looked back from, in their order.
     made: Vec<u32>,
 }
@@ -34,7 +34,7 @@ pub(super) struct States {
 impl States {
     /// The state of a request for which nothing was done.
     pub(super) fn begin(&mut self, request: u32) -> u32 {
-        self.push(State {
+        self.push(StateNode {
             request,
             call: NONE,
             before: NONE,
@@ -47,29 +47,41 @@ impl States {
 
     /// The state after a call, with its new shape and the promise of the call.
     pub(super) fn grow(&mut self, before: u32, call: u32, shape: ShapeId, promise: f64) -> u32 {
-        let State { request, promised, .. } = self.get(before);
+        let StateNode { request, promised, .. } = self.get(before);
         let promised = promised + promise;
-        self.push(State { request, call, before, shape, promised, mark: 0, mark_until: i64::MIN })
+        self.push(StateNode {
+            request,
+            call,
+            before,
+            shape,
+            promised,
+            mark: 0,
+            mark_until: i64::MIN,
+        })
     }
 
-    fn push(&mut self, state: State) -> u32 {
+    fn push(&mut self, state: StateNode) -> u32 {
         self.all.push(state);
         self.all.len() as u32 - 1
     }
 
-    pub(super) fn get(&self, state: u32) -> State {
+    pub(super) fn get(&self, state: u32) -> StateNode {
         self.all[state as usize]
     }
 
     /// Takes away what the calls of a state promised.
-    pub(super) fn keep_promise(&mut self, state: u32) -> f64 {
+    pub(super) fn take_lookahead(&mut self, state: u32) -> f64 {
         let state = &mut self.all[state as usize];
         state.mark_until = i64::MIN;
         std::mem::take(&mut state.promised)
     }
 
     /// Does something with the calls of a state, in their order.
-    pub(super) fn with_calls<T>(&mut self, state: u32, work: impl FnOnce(State, &[u32]) -> T) -> T {
+    pub(super) fn with_calls<T>(
+        &mut self,
+        state: u32,
+        work: impl FnOnce(StateNode, &[u32]) -> T,
+    ) -> T {
         let state = self.get(state);
         self.made.clear();
         let mut at = state;
@@ -83,13 +95,19 @@ impl States {
 
     /// A number that is equal for states of a request that the future does not tell apart at
     /// `time`, which is no earlier than before.
-    pub(super) fn mark(&mut self, service: &Service, model: &Model, state: u32, time: i64) -> u64 {
-        let State { mark, mark_until, .. } = self.get(state);
+    pub(super) fn state_digest(
+        &mut self,
+        service: &Service,
+        model: &ServiceModel,
+        state: u32,
+        time: i64,
+    ) -> u64 {
+        let StateNode { mark, mark_until, .. } = self.get(state);
         if time < mark_until {
             return mark;
         }
         let (mark, mark_until) =
-            self.with_calls(state, |state, made| marked(service, model, state, made, time));
+            self.with_calls(state, |state, made| digest_until(service, model, state, made, time));
         let state = &mut self.all[state as usize];
         (state.mark, state.mark_until) = (mark, mark_until);
         mark
@@ -117,7 +135,7 @@ impl States {
             }
             let mut before = NONE;
             for link in chain.drain(..).rev() {
-                before = self.push(State { before, ..link });
+                before = self.push(StateNode { before, ..link });
             }
             *state = before;
         }
@@ -125,40 +143,46 @@ impl States {
 }
 
 /// The mark of a state in which these calls were `made`, and until when it is that.
-fn marked(service: &Service, model: &Model, state: State, made: &[u32], time: i64) -> (u64, i64) {
-    let State { request, shape, promised, .. } = state;
+fn digest_until(
+    service: &Service,
+    model: &ServiceModel,
+    state: StateNode,
+    made: &[u32],
+    time: i64,
+) -> (u64, i64) {
+    let StateNode { request, shape, promised, .. } = state;
     let last = Trigger::Last.time(service, request, made, time).unwrap_or(0);
     let (mut open, mut until) = (0u64, i64::MAX);
     for call in made {
         let end = service.calls[*call as usize].end;
         if end > time {
-            open = open.wrapping_add(mixed(0, u64::from(*call)));
+            open = open.wrapping_add(mix_digests(0, u64::from(*call)));
             until = until.min(end);
         }
     }
     let mut mark = [u64::from(shape), last as u64, open, promised.to_bits()]
         .into_iter()
-        .fold(u64::from(request), mixed);
+        .fold(u64::from(request), mix_digests);
     if !service.call_threads.is_empty() {
         let last = last_event(service, made, time);
         let thread =
             last.map(|(call, is_end)| service.call_threads[call as usize][usize::from(is_end)]);
-        mark = mixed(mark, thread.map_or(u64::MAX, u64::from));
+        mark = mix_digests(mark, thread.map_or(u64::MAX, u64::from));
     }
     // Where there will be another call on the connection of a call in its time, it matters whose
     // the call is.
     for call in made {
         if let Some(next) = service.goes_on(*call, request, time) {
-            mark = mixed(mark, u64::from(*call));
+            mark = mix_digests(mark, u64::from(*call));
             until = until.min(next);
         }
     }
     for trigger in &model.triggers {
         let since = trigger.time(service, request, made, time).unwrap_or(i64::MIN);
-        mark = mixed(mark, since as u64);
+        mark = mix_digests(mark, since as u64);
         if *trigger == Trigger::Answer {
             let first = service.requests[request as usize].end;
-            let ends = [first, first.saturating_add(service.answering(request))];
+            let ends = [first, first.saturating_add(service.response_send_time(request))];
             until = ends.into_iter().filter(|end| *end > time).fold(until, i64::min);
         }
     }
@@ -166,7 +190,7 @@ fn marked(service: &Service, model: &Model, state: State, made: &[u32], time: i6
 }
 
 /// A number that follows from two, and mostly from no others.
-fn mixed(one: u64, other: u64) -> u64 {
+fn mix_digests(one: u64, other: u64) -> u64 {
     let sum = (one ^ other.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     sum ^ sum >> 29
 }

@@ -12,43 +12,46 @@ use rustc_hash::FxHashMap;
 
 use super::NONE;
 use super::assignment::Assignment;
-use super::events::made_for;
+use super::events::calls_by_request;
 use super::service::{OPEN, Service};
 use crate::evidence::Evidence;
 use crate::tuning::auto::search::strict::{CASES_PER_EXCEPTION, MIN_ANSWERS, PLAN_SHARE};
-pub(super) use counted::Plans;
+pub(super) use counted::CallPlans;
 
 /// An order that was tried, and that is not kept: what requests have, and the request of each call
 /// if it was kept.
 #[derive(Debug, Default)]
-pub(super) struct NotKept {
-    pub(super) plans: Plans,
-    pub(super) owner: Vec<u32>,
+pub(super) struct RejectedFifo {
+    pub(super) plans: CallPlans,
+    pub(super) request_of_call: Vec<u32>,
 }
 
 /// Gives each call to the request whose turn it is, where that is contradicted by nearly nothing.
 /// `found` is what the model says: it tells which calls a request has. Returns what was tried where
 /// it is contradicted.
-pub(super) fn settle(service: &Service, found: &mut Assignment) -> Option<NotKept> {
-    let is_meant = service.is_in_turn()
-        && service.held.is_empty()
+pub(super) fn commit_fifo(service: &Service, found: &mut Assignment) -> Option<RejectedFifo> {
+    let is_meant = service.is_fifo()
+        && service.bound_to.is_empty()
         && !service.one_way
-        && [Evidence::Turns, Evidence::Nesting].iter().all(|kind| service.without.has(*kind));
+        && [Evidence::Turns, Evidence::Nesting].iter().all(|kind| service.evidence.contains(*kind));
     if !is_meant {
         return None;
     }
-    let plans = plans(service, &found.owner);
+    let plans = plans(service, &found.request_of_call);
     let events = events(service);
-    let learned = InTurn::of(service, &events, &plans, usize::MAX);
+    let learned = FifoAssignment::from_events(service, &events, &plans, usize::MAX);
     let (kept, not_kept) = match learned {
         Some(in_turn) if in_turn.is_kept() => (Some(in_turn), None),
-        not_kept => (counted(service, &events), not_kept),
+        not_kept => (count_based_assignment(service, &events), not_kept),
     };
     let Some(in_turn) = kept else {
-        return not_kept.map(|InTurn { owner, .. }| NotKept { plans, owner });
+        return not_kept.map(|FifoAssignment { request_of_call: owner, .. }| RejectedFifo {
+            plans,
+            request_of_call: owner,
+        });
     };
     let sure = in_turn.share();
-    for ((call, request), shares) in (0..).zip(&in_turn.owner).zip(&mut found.shares) {
+    for ((call, request), shares) in (0..).zip(&in_turn.request_of_call).zip(&mut found.shares) {
         if *request == NONE {
             continue;
         }
@@ -58,26 +61,30 @@ pub(super) fn settle(service: &Service, found: &mut Assignment) -> Option<NotKep
         let rest: Vec<(u32, f64)> = rest.filter(|(_, share)| share.is_finite()).collect();
         let own = if rest.is_empty() { 1.0 } else { sure };
         *shares = std::iter::once((*request, own)).chain(rest).collect();
-        found.owner[call] = *request;
+        found.request_of_call[call] = *request;
     }
     None
 }
 
 /// The one assignment that nearly nothing contradicts, of those by how often calls are made.
-fn counted(service: &Service, events: &[(i64, Happens)]) -> Option<InTurn> {
-    let is_case = |event: &Happens| matches!(event, Happens::Call(_) | Happens::Reply(_));
+fn count_based_assignment(
+    service: &Service,
+    events: &[(i64, FifoEvent)],
+) -> Option<FifoAssignment> {
+    let is_case = |event: &FifoEvent| matches!(event, FifoEvent::Call(_) | FifoEvent::Reply(_));
     let cases = events.iter().filter(|(_, event)| is_case(event)).count();
     let most = cases / CASES_PER_EXCEPTION;
     let plans = counted::plans(service);
-    let tried = plans.iter().filter_map(|plans| InTurn::of(service, events, plans, most));
-    let mut kept = tried.filter(InTurn::is_kept);
+    let tried =
+        plans.iter().filter_map(|plans| FifoAssignment::from_events(service, events, plans, most));
+    let mut kept = tried.filter(FifoAssignment::is_kept);
     kept.next().filter(|_| kept.next().is_none())
 }
 
 /// What requests mostly have, by the request of each call.
-pub(super) fn plans(service: &Service, owner: &[u32]) -> Plans {
+pub(super) fn plans(service: &Service, owner: &[u32]) -> CallPlans {
     let mut seen: FxHashMap<u32, FxHashMap<Vec<u32>, usize>> = FxHashMap::default();
-    for (request, made) in service.requests.iter().zip(made_for(service, owner)) {
+    for (request, made) in service.requests.iter().zip(calls_by_request(service, owner)) {
         let kinds = made.iter().map(|call| service.calls[*call as usize].kind).collect();
         *seen.entry(request.kind).or_default().entry(kinds).or_default() += 1;
     }
@@ -92,7 +99,7 @@ pub(super) fn plans(service: &Service, owner: &[u32]) -> Plans {
 
 /// Something that happens, in the order in which it counts at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Happens {
+enum FifoEvent {
     Receipt(u32),
     Returned(u32),
     Call(u32),
@@ -100,15 +107,15 @@ enum Happens {
 }
 
 /// What happens, in the order of time.
-fn events(service: &Service) -> Vec<(i64, Happens)> {
-    let mut events: Vec<(i64, Happens)> = Vec::new();
+fn events(service: &Service) -> Vec<(i64, FifoEvent)> {
+    let mut events: Vec<(i64, FifoEvent)> = Vec::new();
     for (at, request) in (0..).zip(&service.requests) {
-        events.push((request.begin, Happens::Receipt(at)));
-        events.push((request.end, Happens::Reply(at)));
+        events.push((request.begin, FifoEvent::Receipt(at)));
+        events.push((request.end, FifoEvent::Reply(at)));
     }
     for (at, call) in (0..).zip(&service.calls) {
-        events.push((call.begin, Happens::Call(at)));
-        events.push((call.end, Happens::Returned(at)));
+        events.push((call.begin, FifoEvent::Call(at)));
+        events.push((call.end, FifoEvent::Returned(at)));
     }
     events.retain(|(time, _)| *time != OPEN);
     events.sort_unstable();
@@ -116,8 +123,8 @@ fn events(service: &Service) -> Vec<(i64, Happens)> {
 }
 
 /// The assignment strictly in turn.
-struct InTurn {
-    owner: Vec<u32>,
+struct FifoAssignment {
+    request_of_call: Vec<u32>,
     /// Number of calls and answers that fit it, or contradict it.
     cases: usize,
     against: usize,
@@ -125,15 +132,15 @@ struct InTurn {
     answers: usize,
 }
 
-impl InTurn {
+impl FifoAssignment {
     /// `None` where it is not known which calls a request has, or more than `most` of the `events`
     /// contradict it.
-    fn of(
+    fn from_events(
         service: &Service,
-        events: &[(i64, Happens)],
-        plans: &Plans,
+        events: &[(i64, FifoEvent)],
+        plans: &CallPlans,
         most: usize,
-    ) -> Option<InTurn> {
+    ) -> Option<FifoAssignment> {
         if !service.requests.iter().all(|request| plans.contains_key(&request.kind)) {
             return None;
         }
@@ -143,8 +150,12 @@ impl InTurn {
             let is_rare = counted::is_rare(*count, service.calls.len());
             is_rare && !plans.values().any(|plan| plan.contains(kind))
         });
-        let mut found =
-            InTurn { owner: vec![NONE; service.calls.len()], cases: 0, against: 0, answers: 0 };
+        let mut found = FifoAssignment {
+            request_of_call: vec![NONE; service.calls.len()],
+            cases: 0,
+            against: 0,
+            answers: 0,
+        };
         // Who waits for a call of each kind or, by `None`, for the answer, and since when.
         let mut waiting: FxHashMap<Option<u32>, BTreeSet<(i64, u32)>> = FxHashMap::default();
         let mut made = vec![0_usize; service.requests.len()];
@@ -158,19 +169,19 @@ impl InTurn {
                 return None;
             }
             match event {
-                Happens::Receipt(request) => {
+                FifoEvent::Receipt(request) => {
                     open += 1;
                     let queue = waiting.entry(waits_for(request, &made)).or_default();
                     queue.insert((time, request));
                 }
-                Happens::Returned(call) => {
-                    let request = found.owner[call as usize];
+                FifoEvent::Returned(call) => {
+                    let request = found.request_of_call[call as usize];
                     if request != NONE {
                         let queue = waiting.entry(waits_for(request, &made)).or_default();
                         queue.insert((time, request));
                     }
                 }
-                Happens::Call(call) => {
+                FifoEvent::Call(call) => {
                     let kind = service.calls[call as usize].kind;
                     if own.contains_key(&kind) {
                         continue;
@@ -180,11 +191,11 @@ impl InTurn {
                     let fits = next.is_some_and(|request| service.covers(request, call));
                     found.count(fits);
                     if let Some(request) = next {
-                        found.owner[call as usize] = request;
+                        found.request_of_call[call as usize] = request;
                         made[request as usize] += 1;
                     }
                 }
-                Happens::Reply(request) => {
+                FifoEvent::Reply(request) => {
                     let queue = waiting.entry(None).or_default();
                     let fits = queue.first().is_some_and(|(_, first)| *first == request);
                     queue.retain(|(_, of)| *of != request);

@@ -1,17 +1,17 @@
 use super::*;
-use crate::infer::auto::service::Span;
+use crate::infer::auto::service::NodeSpan;
 use crate::infer::auto::tests::{MS, lot};
 
 /// How the thread of a service takes up what waits: of those that wait the one of this place, by
 /// the number of the event.
-pub(in crate::infer::auto) type Order = fn(i64, usize) -> usize;
+pub(in crate::infer::auto) type ServingOrder = fn(i64, usize) -> usize;
 
 /// An event loop for `clients` clients that each ask again as soon as they are answered: for each
 /// request a call of kind 1, then one of kind 2, then the answer. With it the request of each call.
 pub(in crate::infer::auto) fn event_loop(
     clients: u32,
     requests: u32,
-    order: Order,
+    order: ServingOrder,
 ) -> (Service, Vec<u32>) {
     let mut service = Service { window: 10_000 * MS, ..Service::default() };
     // When something comes, the request, and how many calls it has made.
@@ -29,7 +29,7 @@ pub(in crate::infer::auto) fn event_loop(
             now += 1_000;
             if request == NONE {
                 request = service.requests.len() as u32;
-                service.requests.push(Span { begin: now, end: OPEN, kind: 9 });
+                service.requests.push(NodeSpan { begin: now, end: OPEN, kind: 9 });
             } else {
                 let last = owner.iter().rposition(|of| *of == request).unwrap();
                 service.calls[last].end = now;
@@ -41,7 +41,7 @@ pub(in crate::infer::auto) fn event_loop(
         now += MS / 10 + lot(number, MS / 10);
         let back = now + MS + lot(number + 1_000_000, 3 * MS);
         if made < 2 {
-            service.calls.push(Span { begin: now, end: OPEN, kind: made + 1 });
+            service.calls.push(NodeSpan { begin: now, end: OPEN, kind: made + 1 });
             owner.push(request);
             come.push((back, request, made + 1));
         } else {
@@ -59,34 +59,34 @@ pub(in crate::infer::auto) fn event_loop(
 
 /// What becomes of an assignment that has every fifth call wrong: the calls that are right, and the
 /// least probability of any.
-fn settled(service: &Service, truth: &[u32]) -> (usize, f64) {
+fn commit_and_score(service: &Service, truth: &[u32]) -> (usize, f64) {
     let wrong = |at: usize, request: u32| if at % 5 == 3 { request.max(1) - 1 } else { request };
     let owner: Vec<u32> =
         truth.iter().enumerate().map(|(at, request)| wrong(at, *request)).collect();
     let shares = owner.iter().map(|request| vec![(*request, 0.4), (*request + 7, 0.6)]).collect();
-    let mut found = Assignment { owner, shares };
-    settle(service, &mut found);
-    let right = found.owner.iter().zip(truth).filter(|(one, other)| one == other).count();
+    let mut found = Assignment { request_of_call: owner, shares };
+    commit_fifo(service, &mut found);
+    let right = found.request_of_call.iter().zip(truth).filter(|(one, other)| one == other).count();
     let own = |(shares, owner): (&Vec<(u32, f64)>, &u32)| {
         let share = shares.iter().find(|(request, _)| request == owner).map_or(0.0, |of| of.1);
         let all: f64 = shares.iter().map(|of| of.1).sum();
         assert!((all - 1.0).abs() < 1e-9, "{shares:?}");
         share
     };
-    (right, found.shares.iter().zip(&found.owner).map(own).fold(1.0, f64::min))
+    (right, found.shares.iter().zip(&found.request_of_call).map(own).fold(1.0, f64::min))
 }
 
 #[test]
 fn what_is_served_strictly_in_turn_needs_no_model() {
     let (service, truth) = event_loop(30, 300, |_, _| 0);
-    let (right, least) = settled(&service, &truth);
+    let (right, least) = commit_and_score(&service, &truth);
     assert_eq!(right, 600);
     assert!(least > 0.99, "{least}");
 }
 
 #[test]
 fn an_order_that_is_not_kept_is_left_to_the_model() {
-    let orders: [Order; 3] = [
+    let orders: [ServingOrder; 3] = [
         // The last that was woken, one of two at random, and now and then the second.
         |_, waiting| waiting - 1,
         |number, waiting| lot(number, 2) as usize % waiting,
@@ -94,7 +94,7 @@ fn an_order_that_is_not_kept_is_left_to_the_model() {
     ];
     for (at, order) in orders.into_iter().enumerate() {
         let (service, truth) = event_loop(30, 300, order);
-        let (right, least) = settled(&service, &truth);
+        let (right, least) = commit_and_score(&service, &truth);
         assert!(right <= 490 && least < 0.5, "{at}: {right} of 600, {least}");
     }
 }
@@ -104,15 +104,15 @@ fn numbers_of_calls_tell_what_requests_have_where_the_model_does_not() {
     /// What becomes of an assignment by which the first request has all calls.
     fn right(service: &Service, truth: &[u32]) -> usize {
         let shares = truth.iter().map(|_| vec![(0, 1.0)]).collect();
-        let mut found = Assignment { owner: vec![0; truth.len()], shares };
-        settle(service, &mut found);
-        found.owner.iter().zip(truth).filter(|(one, other)| one == other).count()
+        let mut found = Assignment { request_of_call: vec![0; truth.len()], shares };
+        commit_fifo(service, &mut found);
+        found.request_of_call.iter().zip(truth).filter(|(one, other)| one == other).count()
     }
     let (mut service, mut truth) = event_loop(30, 300, |_, _| 0);
     assert_eq!(right(&service, &truth), 600);
     // A connection begins with calls that no request has.
     for begin in 0..3 {
-        service.calls.insert(0, Span { begin: -begin, end: 0, kind: 77 });
+        service.calls.insert(0, NodeSpan { begin: -begin, end: 0, kind: 77 });
         service.call_threads.push([0, 0]);
         truth.insert(0, NONE);
     }
@@ -128,8 +128,8 @@ fn numbers_of_calls_tell_what_requests_have_where_the_model_does_not() {
 #[test]
 fn a_few_answers_do_not_show_that_an_order_is_kept() {
     let (service, truth) = event_loop(30, 40, |_, _| 0);
-    assert!(settled(&service, &truth).0 < 70);
+    assert!(commit_and_score(&service, &truth).0 < 70);
     // One at a time is never in any other order.
     let (service, truth) = event_loop(1, 300, |_, _| 0);
-    assert!(settled(&service, &truth).0 < 500);
+    assert!(commit_and_score(&service, &truth).0 < 500);
 }

@@ -1,14 +1,14 @@
 //! Whole services by hand, and the links that come of them.
 
-use message_trace::{MessageTrace, Nodes};
+use message_trace::{MessageTrace, NodeList};
 use proptest::prelude::*;
 
-use super::Auto;
+use super::AutoAlgorithm;
 use super::assignment::Assignment;
 use super::estimate::estimate;
-use super::service::{OPEN, Service, Span, UNKNOWN_THREAD};
+use super::service::{NodeSpan, OPEN, Service, UNKNOWN_THREAD};
 use crate::fixture::Fixture;
-use crate::infer::{Inference, Input, Links};
+use crate::infer::{Inference, InferenceInput, Links};
 use crate::naming::Naming;
 use crate::options::Options;
 
@@ -18,7 +18,7 @@ pub(super) const MS: i64 = 1_000_000;
 pub(super) fn service(requests: Vec<(i64, i64, u32)>, calls: Vec<(i64, i64, u32)>) -> Service {
     let spans = |mut all: Vec<(i64, i64, u32)>| {
         all.sort_unstable();
-        all.into_iter().map(|(begin, end, kind)| Span { begin, end, kind }).collect()
+        all.into_iter().map(|(begin, end, kind)| NodeSpan { begin, end, kind }).collect()
     };
     Service {
         requests: spans(requests),
@@ -136,14 +136,18 @@ fn two_that_cannot_be_told_apart_are_as_likely() {
 
 pub(super) fn infer(trace: &MessageTrace) -> Links {
     let options = Options::default();
-    Auto::default().infer(&Input::quiet(trace, &Naming::new(trace, &options), &options))
+    AutoAlgorithm::default().infer_links(&InferenceInput::without_progress(
+        trace,
+        &Naming::new(trace, &options),
+        &options,
+    ))
 }
 
 /// The most likely parent of each message.
 pub(super) fn parents(links: &Links) -> Vec<Option<u32>> {
     let parent =
         |child: usize| links.most_likely(child).and_then(|place| links.parents(child).nth(place));
-    (0..links.messages()).map(|child| parent(child).map(|(parent, _)| parent)).collect()
+    (0..links.message_count()).map(|child| parent(child).map(|(parent, _)| parent)).collect()
 }
 
 #[test]
@@ -191,13 +195,13 @@ fn with_threads(thread: impl Fn(i64, i64) -> u32) -> f64 {
         let begin = MS * number;
         let at = [200 + lot(7 * number, 600), 3000 + lot(11 * number, 8000)].map(|at| 1000 * at);
         requests.push((
-            Span { begin, end: begin + 12 * MS, kind: 9 },
+            NodeSpan { begin, end: begin + 12 * MS, kind: 9 },
             [thread(number, 0), thread(number, 3)],
         ));
         for (turn, at) in (1..).zip(at) {
             let by = thread(number, turn);
             calls.push((
-                Span { begin: begin + at, end: begin + at + MS / 2, kind: 1 },
+                NodeSpan { begin: begin + at, end: begin + at + MS / 2, kind: 1 },
                 [by, by],
                 number as u32,
             ));
@@ -296,21 +300,25 @@ fn a_service_whose_calls_fit_no_request_is_in_doubt() {
         fixture.trace()
     };
     let doubts = |trace: &MessageTrace| {
-        let (options, mut auto) = (Options::default(), Auto::default());
-        let links = auto.infer(&Input::quiet(trace, &Naming::new(trace, &options), &options));
+        let (options, mut auto) = (Options::default(), AutoAlgorithm::default());
+        let links = auto.infer_links(&InferenceInput::without_progress(
+            trace,
+            &Naming::new(trace, &options),
+            &options,
+        ));
         let sure = (0..trace.len()).filter(|row| links.parents(*row).any(|(_, p)| p > 0.9));
-        (auto.doubts(), sure.count())
+        (auto.warnings(), sure.count())
     };
     let (told, sure) = doubts(&trace(true, 4 * MS));
     assert!(told.is_empty() && sure == 180, "{told:?} {sure}");
     let (told, sure) = doubts(&trace(false, 4 * MS));
-    assert!(told.len() == 1 && told[0].words().contains("web"), "{told:?}");
+    assert!(told.len() == 1 && told[0].warning_text().contains("web"), "{told:?}");
     assert!(sure < 180 - 60, "{sure}");
 }
 
 #[test]
 fn nothing_gives_nothing() {
-    assert_eq!(infer(&MessageTrace::new(Nodes::default())).messages(), 0);
+    assert_eq!(infer(&MessageTrace::new(NodeList::default())).message_count(), 0);
 }
 
 /// A web server that is asked by many at once and asks a store once for each, all of it at these
@@ -334,7 +342,10 @@ fn a_call_that_could_be_of_any_of_many_is_still_somebodys() {
         let links = infer(&trace);
         for child in 0..trace.len() {
             let sum: f64 = links.parents(child).map(|(_, share)| share).sum();
-            assert!((sum + links.spontaneous(child) - 1.0).abs() < 1e-9, "{requests}: {sum}");
+            assert!(
+                (sum + links.spontaneous_probability(child) - 1.0).abs() < 1e-9,
+                "{requests}: {sum}"
+            );
             let is_root = trace.message(child).src == 0;
             assert_eq!(links.is_likely_spontaneous(child), is_root, "{requests}: {child}");
         }
@@ -382,7 +393,7 @@ proptest! {
         }
         let trace = fixture.trace();
         let mut links = infer(&trace);
-        links.break_circles(&(0..trace.len()));
+        links.break_cycles(&(0..trace.len()));
         let parents = parents(&links);
         for child in 0..trace.len() {
             let all: Vec<u32> = links.parents(child).map(|(parent, _)| parent).collect();

@@ -9,15 +9,15 @@
 
 use rustc_hash::FxHashMap;
 
-use super::events::made_for;
-use super::service::{OPEN, Service, recent};
+use super::events::calls_by_request;
+use super::service::{OPEN, Service, recent_calls};
 use super::trigger::{Trigger, open_calls};
 use crate::tuning::auto::services::thread_time::{MAX_UNEVEN, MIN_REQUESTS, UNEVEN_SHARE};
 
 impl Service {
     /// The same service, with delays in the time of its thread.
     pub(super) fn in_thread_time(&self) -> Service {
-        let mut service = self.part(self.requests.len(), self.calls.len(), self.until);
+        let mut service = self.prefix_until(self.requests.len(), self.calls.len(), self.until);
         let spans = || self.requests.iter().chain(&self.calls);
         service.active_at =
             spans().flat_map(|span| [span.begin, span.end]).filter(|time| *time != OPEN).collect();
@@ -42,10 +42,10 @@ impl Service {
 /// Share of the requests with more calls than usual by an assignment, of the kinds of calls that
 /// all requests seem to have equally often.
 pub(super) fn too_many(service: &Service, owner: &[u32]) -> f64 {
-    let usual = usual(service);
+    let usual = usual_calls(service);
     let all = service.calls.iter().filter(|call| usual.contains_key(&call.kind)).count();
     let mut too_many = 0;
-    for made in made_for(service, owner) {
+    for made in calls_by_request(service, owner) {
         let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
         made.iter()
             .for_each(|call| *counts.entry(service.calls[*call as usize].kind).or_default() += 1);
@@ -58,7 +58,7 @@ pub(super) fn too_many(service: &Service, owner: &[u32]) -> f64 {
 
 /// How many calls of each kind a request usually has, of the kinds that all requests seem to have
 /// equally often.
-pub(super) fn usual(service: &Service) -> FxHashMap<u32, u32> {
+pub(super) fn usual_calls(service: &Service) -> FxHashMap<u32, u32> {
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
     if answered < MIN_REQUESTS {
         return FxHashMap::default();
@@ -76,8 +76,8 @@ pub(super) fn usual(service: &Service) -> FxHashMap<u32, u32> {
 /// The rank of a request among others at `time`; the least comes first. First come those that were
 /// woken, by their receipt or by all answers to what they asked, and have done nothing since; then
 /// those that wait for other answers; and then the one that did something last.
-pub(super) fn turn(service: &Service, request: u32, made: &[u32], time: i64) -> (u8, i64) {
-    let made = recent(made);
+pub(super) fn fifo_rank(service: &Service, request: u32, made: &[u32], time: i64) -> (u8, i64) {
+    let made = recent_calls(made);
     let woken = Trigger::LastEnd.time(service, request, made, time).unwrap_or(i64::MIN);
     let did = made.last().map_or(i64::MIN, |call| service.calls[*call as usize].begin);
     match open_calls(service, made, time) {
@@ -90,10 +90,10 @@ pub(super) fn turn(service: &Service, request: u32, made: &[u32], time: i64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::Span;
+    use crate::infer::auto::service::NodeSpan;
 
     fn service() -> Service {
-        let span = |begin, end, kind| Span { begin, end, kind };
+        let span = |begin, end, kind| NodeSpan { begin, end, kind };
         let requests = (0..40).map(|at| span(10 * at, 10 * at + 100, 9)).collect();
         let calls = (0..40).map(|at| span(10 * at + 5, 10 * at + 7, 1)).collect();
         Service { requests, calls, ..Service::default() }
@@ -122,13 +122,13 @@ mod tests {
 
     #[test]
     fn who_was_woken_first_comes_first() {
-        let span = |begin, end, kind| Span { begin, end, kind };
+        let span = |begin, end, kind| NodeSpan { begin, end, kind };
         let service = Service {
             requests: vec![span(0, 100, 9)],
             calls: vec![span(10, 30, 1), span(20, 60, 2)],
             ..Service::default()
         };
-        let turn = |made: &[u32], time| turn(&service, 0, made, time);
+        let turn = |made: &[u32], time| fifo_rank(&service, 0, made, time);
         assert_eq!((turn(&[], 9), turn(&[0], 40)), ((0, 0), (0, 30)));
         assert_eq!(
             (turn(&[0], 15), turn(&[0, 1], 40), turn(&[0, 1], 70)),

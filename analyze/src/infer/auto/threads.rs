@@ -10,18 +10,18 @@
 
 use rustc_hash::FxHashMap;
 
-use super::at::At;
+use super::at::RequestState;
 use super::service::REPLY;
 use super::service::{Service, UNKNOWN_THREAD};
 use super::trigger::last_event;
-use crate::tuning::auto::model::threads::{PRIOR, PRIOR_NONE, ROUNDS};
+use crate::tuning::auto::model::threads::{EM_ITERATIONS, PRIOR, PRIOR_NONE};
 
 /// The threads that are looked at: of the receipt, of the last event, of any earlier one.
 const RELATIONS: usize = 3;
 
 /// Evidence by the threads of one service.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Threads {
+pub(super) struct ThreadEvidence {
     /// Weights of the relations and of none of them, by the kinds of the request and the call.
     weights: FxHashMap<(u32, u32), [f64; RELATIONS + 1]>,
     /// Share of such calls that a thread makes, by the kind of call and the thread.
@@ -30,11 +30,11 @@ pub(super) struct Threads {
 
 /// A call that was made for a request: how its thread is related to it, and which part of such
 /// calls the thread makes.
-pub(super) type Sample = ([bool; RELATIONS], f64);
+pub(super) type ThreadSample = ([bool; RELATIONS], f64);
 
-impl Threads {
+impl ThreadEvidence {
     /// Usual calls of each thread of `service`, whatever for. What that proves is not known yet.
-    pub(super) fn of(service: &Service) -> Threads {
+    pub(super) fn from_service(service: &Service) -> ThreadEvidence {
         let mut usual: FxHashMap<(u32, u32), f64> = FxHashMap::default();
         let mut totals: FxHashMap<u32, f64> = FxHashMap::default();
         let calls = service
@@ -50,23 +50,23 @@ impl Threads {
         for ((kind, _), count) in &mut usual {
             *count /= totals.get(kind).copied().unwrap_or(1.0);
         }
-        Threads { weights: FxHashMap::default(), usual }
+        ThreadEvidence { weights: FxHashMap::default(), usual }
     }
 
     /// The same for all of `service`, learned from a part of it.
-    pub(super) fn in_all_of(self, service: &Service) -> Threads {
-        Threads { usual: Threads::of(service).usual, ..self }
+    pub(super) fn in_all_of(self, service: &Service) -> ThreadEvidence {
+        ThreadEvidence { usual: ThreadEvidence::from_service(service).usual, ..self }
     }
 
     /// A call of that kind (or the reply) of the request, by that thread at that time, as a sample.
     pub(super) fn sample(
         &self,
         service: &Service,
-        at: &At<'_>,
+        at: &RequestState<'_>,
         kind: u32,
         thread: u32,
         time: i64,
-    ) -> Option<Sample> {
+    ) -> Option<ThreadSample> {
         // A thread that makes all such calls tells nothing.
         let usual = self.usual.get(&(kind, thread)).copied().filter(|usual| *usual < 1.0)?;
         let [receipt, _] = *service.request_threads.get(at.request as usize)?;
@@ -87,16 +87,16 @@ impl Threads {
     /// Learns why threads make such calls, from the samples of one kind of call for one kind of
     /// request: expectation maximisation over the relations. Where several relations hold, any of
     /// them may be the reason.
-    pub(super) fn learn(&mut self, request: u32, call: u32, samples: &[Sample]) {
+    pub(super) fn learn(&mut self, request: u32, call: u32, samples: &[ThreadSample]) {
         if samples.is_empty() {
             return;
         }
         let mut weights = [1.0 / (RELATIONS + 1) as f64; RELATIONS + 1];
-        for _ in 0..ROUNDS {
+        for _ in 0..EM_ITERATIONS {
             let mut sums = [PRIOR; RELATIONS + 1];
             sums[RELATIONS] = PRIOR_NONE;
             for sample in samples {
-                let parts = parts(&weights, *sample);
+                let parts = relation_shares(&weights, *sample);
                 let total: f64 = parts.iter().sum();
                 sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part / total);
             }
@@ -107,16 +107,21 @@ impl Threads {
     }
 
     /// Odds of a sample against chance, where the thread does this anyway, as a logarithm.
-    pub(super) fn odds(&self, request: u32, call: u32, sample: Option<Sample>) -> f64 {
+    pub(super) fn odds(&self, request: u32, call: u32, sample: Option<ThreadSample>) -> f64 {
         match (self.weights.get(&(request, call)), sample) {
-            (Some(weights), Some(sample)) => parts(weights, sample).iter().sum::<f64>().ln(),
+            (Some(weights), Some(sample)) => {
+                relation_shares(weights, sample).iter().sum::<f64>().ln()
+            }
             _ => 0.0,
         }
     }
 }
 
 /// Part of each relation, and of none of them, in a sample.
-fn parts(weights: &[f64; RELATIONS + 1], (related, usual): Sample) -> [f64; RELATIONS + 1] {
+fn relation_shares(
+    weights: &[f64; RELATIONS + 1],
+    (related, usual): ThreadSample,
+) -> [f64; RELATIONS + 1] {
     let mut parts = *weights;
     for (part, related) in parts.iter_mut().zip(related) {
         *part = if related { *part / usual } else { 0.0 };
@@ -130,9 +135,9 @@ mod tests {
 
     /// 100 threads that make as many calls each; `by_receipt` of the samples are by the thread of
     /// the receipt.
-    fn learned(by_receipt: usize) -> Threads {
-        let mut threads = Threads::default();
-        let samples: Vec<Sample> =
+    fn learned(by_receipt: usize) -> ThreadEvidence {
+        let mut threads = ThreadEvidence::default();
+        let samples: Vec<ThreadSample> =
             (0..1000).map(|at| ([at < by_receipt, false, at % 100 == 0], 0.01)).collect();
         threads.learn(1, 2, &samples);
         threads
@@ -167,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_lone_thread_proves_nothing() {
-        let mut threads = Threads::default();
+        let mut threads = ThreadEvidence::default();
         threads.learn(1, 2, &[([true, true, true], 1.0); 50]);
         assert!(threads.odds(1, 2, Some(([true, true, true], 1.0))).abs() < 1e-9);
     }

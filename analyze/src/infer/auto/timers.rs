@@ -9,18 +9,18 @@
 
 use rustc_hash::FxHashMap;
 
-use super::service::{OPEN, Span};
+use super::service::{NodeSpan, OPEN};
 use crate::tuning::auto::services::timers::{
     EVEN_SHARE, EVEN_WITHIN, IDLE_SHARE, MAX_RATIO, MIN_CALLS,
 };
 
 /// For each of `calls`, whether a timer made it. Both are sorted by their beginnings; `window` is
 /// how long a request without an answer is taken to be open, in nanoseconds.
-pub(super) fn of(requests: &[Span], calls: &[Span], window: i64) -> Vec<bool> {
+pub(super) fn timer_calls(requests: &[NodeSpan], calls: &[NodeSpan], window: i64) -> Vec<bool> {
     let kinds = begins_by_kind(calls);
     let of_requests: Vec<i64> =
         begins_by_kind(requests).into_values().filter_map(|begins| interval(&begins)).collect();
-    let mut idle: Option<Idle> = None;
+    let mut idle: Option<IdlePeriods> = None;
     let mut is_timer: FxHashMap<u32, bool> = FxHashMap::default();
     for (kind, begins) in kinds {
         let Some(interval) = interval(&begins) else { continue };
@@ -32,7 +32,9 @@ pub(super) fn of(requests: &[Span], calls: &[Span], window: i64) -> Vec<bool> {
                 .map(|(calls, asked)| (calls as f64 * interval as f64, asked as f64 * *of as f64));
             spans.any(|(calls, asked)| (calls - asked).abs() <= EVEN_WITHIN * asked)
         });
-        if !is_asked && idle.get_or_insert_with(|| Idle::of(requests, window)).has(&begins) {
+        if !is_asked
+            && idle.get_or_insert_with(|| IdlePeriods::from_requests(requests, window)).has(&begins)
+        {
             is_timer.insert(kind, true);
         }
     }
@@ -40,7 +42,7 @@ pub(super) fn of(requests: &[Span], calls: &[Span], window: i64) -> Vec<bool> {
 }
 
 /// When the spans of each kind begin.
-fn begins_by_kind(spans: &[Span]) -> FxHashMap<u32, Vec<i64>> {
+fn begins_by_kind(spans: &[NodeSpan]) -> FxHashMap<u32, Vec<i64>> {
     let mut kinds: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
     for span in spans {
         kinds.entry(span.kind).or_default().push(span.begin);
@@ -65,13 +67,13 @@ fn interval(begins: &[i64]) -> Option<i64> {
 }
 
 /// When a node has nothing to do.
-struct Idle {
+struct IdlePeriods {
     /// From the end of all that was asked until the next request, one after the other.
     spans: Vec<(i64, i64)>,
 }
 
-impl Idle {
-    fn of(requests: &[Span], window: i64) -> Idle {
+impl IdlePeriods {
+    fn from_requests(requests: &[NodeSpan], window: i64) -> IdlePeriods {
         let mut spans = Vec::new();
         let mut busy = i64::MIN;
         for request in requests {
@@ -86,7 +88,7 @@ impl Idle {
             busy = busy.max(end);
         }
         spans.push((busy, i64::MAX));
-        Idle { spans }
+        IdlePeriods { spans }
     }
 
     /// Whether enough of the calls that begin at these times do so when there is nothing to do.
@@ -112,14 +114,17 @@ mod tests {
     use crate::infer::auto::tests::{MS, lot};
 
     /// Requests of one kind that begin at these milliseconds and take so long, or spans of calls.
-    fn spans(begins: impl Iterator<Item = i64>, took: i64) -> Vec<Span> {
-        let span =
-            |begin: i64| Span { begin: begin * MS / 10, end: begin * MS / 10 + took * MS, kind: 1 };
+    fn spans(begins: impl Iterator<Item = i64>, took: i64) -> Vec<NodeSpan> {
+        let span = |begin: i64| NodeSpan {
+            begin: begin * MS / 10,
+            end: begin * MS / 10 + took * MS,
+            kind: 1,
+        };
         begins.map(span).collect()
     }
 
-    fn timers(requests: &[Span], calls: &[Span]) -> usize {
-        of(requests, calls, 1000 * MS).into_iter().filter(|is_timer| *is_timer).count()
+    fn timers(requests: &[NodeSpan], calls: &[NodeSpan]) -> usize {
+        timer_calls(requests, calls, 1000 * MS).into_iter().filter(|is_timer| *is_timer).count()
     }
 
     #[test]
@@ -135,12 +140,12 @@ mod tests {
         both.extend(
             spans((0..100).map(|at| 200 * at + lot(at, 100) + 10), 2)
                 .iter()
-                .map(|call| Span { kind: 2, ..*call }),
+                .map(|call| NodeSpan { kind: 2, ..*call }),
         );
         both.sort_by_key(|call| call.begin);
         assert_eq!(timers(&requests, &both), 150);
         assert!(
-            of(&requests, &both, MS)
+            timer_calls(&requests, &both, MS)
                 .iter()
                 .zip(&both)
                 .all(|(is_timer, call)| *is_timer == (call.kind == 1))
@@ -157,7 +162,7 @@ mod tests {
             assert_eq!(timers(&every(1, 0, 5), &every(times, after, 1)), 0, "{times} {after}");
         }
         // Two for each request, the second when it was answered; and after every fifth.
-        let mut two: Vec<Span> = every(1, 20, 1).into_iter().chain(every(1, 70, 1)).collect();
+        let mut two: Vec<NodeSpan> = every(1, 20, 1).into_iter().chain(every(1, 70, 1)).collect();
         two.sort_by_key(|call| call.begin);
         assert_eq!(timers(&every(1, 0, 5), &two), 0);
         assert_eq!(timers(&every(1, 0, 5), &every(5, 70, 1)[..20]), 0);
@@ -173,8 +178,8 @@ mod tests {
         let requests = spans((0..100).map(|at| 200 * at + lot(at, 100)), 50);
         assert_eq!(timers(&requests, &every(1, 0, 1)), 0);
         // A request without an answer is open for as long as is waited.
-        let open: Vec<Span> =
-            requests.iter().map(|request| Span { end: OPEN, ..*request }).collect();
+        let open: Vec<NodeSpan> =
+            requests.iter().map(|request| NodeSpan { end: OPEN, ..*request }).collect();
         assert_eq!((timers(&open, &every(1, 0, 1)), timers(&[], &[])), (0, 0));
     }
 
@@ -182,8 +187,8 @@ mod tests {
     fn times_at_the_ends_of_the_range_are_borne() {
         for times in [[i64::MIN, i64::MAX], [i64::MAX - 90, i64::MAX], [0, 0]] {
             let begins = (0..60).map(|at| times[usize::from(at >= 30)].saturating_add(at));
-            let mut all: Vec<Span> =
-                begins.map(|begin| Span { begin, end: OPEN, kind: 1 }).collect();
+            let mut all: Vec<NodeSpan> =
+                begins.map(|begin| NodeSpan { begin, end: OPEN, kind: 1 }).collect();
             all.sort_by_key(|span| span.begin);
             assert_eq!(timers(&all, &all), 0);
         }

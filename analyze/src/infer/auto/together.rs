@@ -14,13 +14,13 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::service::{OPEN, Service, Span, UNKNOWN_SIZE, UNKNOWN_THREAD};
+use super::service::{NodeSpan, OPEN, Service, UNKNOWN_SIZE, UNKNOWN_THREAD};
 use crate::naming::Naming;
 use crate::tuning::auto::services::together::{BETWEEN, ENOUGH_REQUESTS};
 
 /// Puts those of `services` together that have one name; they are the nodes of `naming`. The result
 /// is in the place of the first of them, and the others have nothing.
-pub(super) fn together(services: &mut [Service], naming: &Naming) {
+pub(super) fn pool_processes(services: &mut [Service], naming: &Naming) {
     let mut groups: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
     for (at, service) in
         services.iter().enumerate().filter(|(_, service)| !service.calls.is_empty())
@@ -41,7 +41,7 @@ pub(super) fn together(services: &mut [Service], naming: &Naming) {
             if some.len() > 1 {
                 let parts: Vec<Service> =
                     some.iter().map(|at| std::mem::take(&mut services[*at])).collect();
-                services[*first] = joined(&parts);
+                services[*first] = join_services(&parts);
             }
             left = rest;
         }
@@ -49,10 +49,10 @@ pub(super) fn together(services: &mut [Service], naming: &Naming) {
 }
 
 /// The services, one after the other.
-fn joined(parts: &[Service]) -> Service {
+fn join_services(parts: &[Service]) -> Service {
     let mut all = Service {
         window: parts.iter().map(|part| part.window).max().unwrap_or(0),
-        without: parts.first().map(|part| part.without).unwrap_or_default(),
+        evidence: parts.first().map(|part| part.evidence).unwrap_or_default(),
         one_way: parts.iter().all(|part| part.one_way),
         has_unanswered_kinds: parts.iter().any(|part| part.has_unanswered_kinds),
         is_loop: Some(parts.iter().all(Service::is_event_loop)),
@@ -68,11 +68,11 @@ fn joined(parts: &[Service]) -> Service {
             .div_euclid(BETWEEN)
             .saturating_add(1)
             .saturating_mul(BETWEEN);
-        let closed = (0..part.requests.len() as u32).map(|request| part.closed(request));
+        let closed = (0..part.requests.len() as u32).map(|request| part.closed_at(request));
         let heard = spans().flat_map(|span| [span.begin, span.end]).filter(|time| *time != OPEN);
         let last = closed.chain(heard).max().unwrap_or(begin);
         next = last.saturating_add(part.window).saturating_add(shift);
-        let moved = |span: &Span| Span {
+        let moved = |span: &NodeSpan| NodeSpan {
             begin: span.begin.saturating_add(shift),
             end: if span.end == OPEN { OPEN } else { span.end.saturating_add(shift) },
             ..*span
@@ -97,8 +97,8 @@ fn joined(parts: &[Service]) -> Service {
         append(&mut all.call_before, &before, calls, made, NONE);
         let rivals: Vec<u32> = part.rivals.iter().map(|at| place(at, requests)).collect();
         append(&mut all.rivals, &rivals, requests, some, NONE);
-        all.found_for.extend(&part.found_for);
-        all.doubted_for.extend(&part.doubted_for);
+        all.attributed_to.extend(&part.attributed_to);
+        all.alternative_request.extend(&part.alternative_request);
         let traced = part.traced_for.iter().map(|(made, among)| (*made, among.clone()));
         all.traced_for.extend(traced);
         all.request_calls.extend(&part.request_calls);
@@ -126,8 +126,11 @@ mod tests {
     use super::*;
 
     fn process(begin: i64, calls: i64) -> Service {
-        let span =
-            |at: i64, kind: u32| Span { begin: begin + 10 * at, end: begin + 10 * at + 5, kind };
+        let span = |at: i64, kind: u32| NodeSpan {
+            begin: begin + 10 * at,
+            end: begin + 10 * at + 5,
+            kind,
+        };
         Service {
             window: 100,
             requests: vec![span(0, 9)],
@@ -144,8 +147,8 @@ mod tests {
         let mut second = process(3, 2);
         second.requests[0].end = OPEN;
         second.call_threads = vec![[7, 7], [7, 8]];
-        let all = joined(&[process(5, 2), second, process(4, 1)]);
-        let begins = |spans: &[Span]| spans.iter().map(|span| span.begin).collect::<Vec<_>>();
+        let all = join_services(&[process(5, 2), second, process(4, 1)]);
+        let begins = |spans: &[NodeSpan]| spans.iter().map(|span| span.begin).collect::<Vec<_>>();
         // By whole seconds, so that each time keeps its last digits.
         assert_eq!(
             begins(&all.requests).iter().map(|at| at % BETWEEN).collect::<Vec<_>>(),
@@ -175,10 +178,11 @@ mod tests {
         let naming = Naming::new(&trace, &Options::default());
         let node = |process: usize| naming.dst(process) as usize;
         let mut services: Vec<Service> = naming.nodes().iter().map(|_| process(5, 2)).collect();
-        services[node(1)].requests = vec![Span { begin: 5, end: 9, kind: 9 }; ENOUGH_REQUESTS - 1];
+        services[node(1)].requests =
+            vec![NodeSpan { begin: 5, end: 9, kind: 9 }; ENOUGH_REQUESTS - 1];
         services[node(1)].request_calls = vec![0; ENOUGH_REQUESTS - 1];
-        services[node(4)].requests = vec![Span { begin: 5, end: 9, kind: 9 }; ENOUGH_REQUESTS];
-        together(&mut services, &naming);
+        services[node(4)].requests = vec![NodeSpan { begin: 5, end: 9, kind: 9 }; ENOUGH_REQUESTS];
+        pool_processes(&mut services, &naming);
         let count = |process: usize| services[node(process)].requests.len();
         // The first two are enough; the fourth is left alone, and the fifth was enough before.
         assert_eq!([0, 1, 2, 3, 4].map(count), [ENOUGH_REQUESTS, 0, 1, 1, ENOUGH_REQUESTS]);

@@ -10,31 +10,37 @@ use super::NONE;
 use super::service::Service;
 use crate::calls::Calls;
 use crate::infer::call_links::DELIVERY;
-use message_trace::{MessageTrace, OperationRole, Told};
+use message_trace::{MessageTrace, OperationFacts, OperationRole};
 
 /// The number of no trace.
 const NO_TRACE: u64 = 0;
 
 /// What the request of a call tells, where it is of a trace.
-fn told(trace: &MessageTrace, calls: &Calls, call: u32) -> Option<Told> {
+fn traced_operation(trace: &MessageTrace, calls: &Calls, call: u32) -> Option<OperationFacts> {
     let row = calls.request((call & !DELIVERY) as usize).filter(|_| call & DELIVERY == 0)?;
-    trace.told(row).filter(|told| told.role != OperationRole::Response && told.trace.is_some())
+    trace
+        .operations(row)
+        .filter(|told| told.role != OperationRole::Response && told.trace.is_some())
 }
 
 impl Service {
     /// Finds the requests that calls were made for by the traces that they are of.
     pub(super) fn find_traced(&mut self, trace: &MessageTrace, calls: &Calls) {
-        if !trace.has_told() {
+        if !trace.has_operations() {
             return;
         }
         let mut received: FxHashMap<u64, Vec<(u32, Option<u64>)>> = FxHashMap::default();
         for (request, call) in (0..).zip(&self.request_calls) {
-            if let Some(Told { trace: Some(id), span, .. }) = told(trace, calls, *call) {
+            if let Some(OperationFacts { trace: Some(id), span, .. }) =
+                traced_operation(trace, calls, *call)
+            {
                 received.entry(id).or_default().push((request, span));
             }
         }
         for (call, made) in (0..).zip(&self.made_calls) {
-            let Some(Told { trace: Some(id), span, .. }) = told(trace, calls, *made) else {
+            let Some(OperationFacts { trace: Some(id), span, .. }) =
+                traced_operation(trace, calls, *made)
+            else {
                 continue;
             };
             let begin = self.calls[call as usize].begin;
@@ -54,8 +60,8 @@ impl Service {
             let among: Vec<u32> =
                 among.iter().map(|request| self.request_calls[*request as usize]).collect();
             if let [only] = among[..] {
-                self.found_for.insert(*made, only);
-                self.doubted_for.remove(made);
+                self.attributed_to.insert(*made, only);
+                self.alternative_request.remove(made);
             }
             if !among.is_empty() {
                 self.traced_for.insert(*made, among);
@@ -65,11 +71,11 @@ impl Service {
 
     /// Notes the trace of each request and each call. Where no call is of one, nothing is noted.
     pub(super) fn note_traces(&mut self, trace: &MessageTrace, calls: &Calls) {
-        if !trace.has_told() {
+        if !trace.has_operations() {
             return;
         }
         let of = |all: &[u32]| -> Vec<u64> {
-            let id = |call: &u32| told(trace, calls, *call).and_then(|told| told.trace);
+            let id = |call: &u32| traced_operation(trace, calls, *call).and_then(|told| told.trace);
             all.iter().map(|call| id(call).unwrap_or(NO_TRACE)).collect()
         };
         self.call_traces = of(&self.made_calls);
@@ -89,7 +95,7 @@ impl Service {
 }
 
 /// Leaves of the requests that each call may have been made for those that are of its trace.
-pub(super) fn settle(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
+pub(super) fn restrict_to_traces(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     if service.call_traces.is_empty() {
         return;
     }

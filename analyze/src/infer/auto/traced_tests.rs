@@ -2,10 +2,10 @@
 
 use message_trace::MessageTrace;
 
-use super::Auto;
-use super::service::{Service, Span};
+use super::AutoAlgorithm;
+use super::service::{NodeSpan, Service};
 use crate::fixture::Fixture;
-use crate::infer::{Inference, Input};
+use crate::infer::{Inference, InferenceInput};
 use crate::naming::Naming;
 use crate::options::Options;
 
@@ -54,7 +54,8 @@ fn overtaking(with_traces: bool) -> MessageTrace {
 fn sure(trace: &MessageTrace) -> [usize; 2] {
     let options = Options::default();
     let naming = Naming::new(trace, &options);
-    let links = Auto::default().infer(&Input::quiet(trace, &naming, &options));
+    let links = AutoAlgorithm::default()
+        .infer_links(&InferenceInput::without_progress(trace, &naming, &options));
     let calls = (0..trace.len()).filter(|row| trace.message(*row).bytes == 100);
     let calls: Vec<usize> = calls.filter(|row| trace.flow(*row) % 4 >= 2).collect();
     let is_request = |row: &usize| trace.direction(*row) == message_trace::FROM_CONNECTING;
@@ -94,7 +95,8 @@ fn what_is_passed_on_as_it_was_is_of_the_request_with_the_same_span() {
     let trace = trace.trace();
     let options = Options::default();
     let naming = Naming::new(&trace, &options);
-    let links = Auto::default().infer(&Input::quiet(&trace, &naming, &options));
+    let links = AutoAlgorithm::default()
+        .infer_links(&InferenceInput::without_progress(&trace, &naming, &options));
     let parents = |row: usize| links.parents(row).collect::<Vec<_>>();
     // The call of the second request comes first.
     assert_eq!((parents(2), parents(3)), (vec![(1, 1.0)], vec![(0, 1.0)]));
@@ -102,7 +104,7 @@ fn what_is_passed_on_as_it_was_is_of_the_request_with_the_same_span() {
 
 #[test]
 fn a_request_of_another_trace_is_no_cause_and_one_without_an_id_may_be() {
-    let span = |begin: i64, end: i64| Span { begin, end, kind: 1 };
+    let span = |begin: i64, end: i64| NodeSpan { begin, end, kind: 1 };
     let service = Service {
         requests: vec![span(0, 90), span(1, 91), span(2, 92)],
         calls: vec![span(10, 20), span(11, 21)],
@@ -110,11 +112,11 @@ fn a_request_of_another_trace_is_no_cause_and_one_without_an_id_may_be() {
         call_traces: vec![6, 0],
         ..Service::default()
     };
-    let lasts = |call: u32| [0, 1, 2].map(|request| service.lasts(request, call));
+    let lasts = |call: u32| [0, 1, 2].map(|request| service.outlasts(request, call));
     assert_eq!((lasts(0), lasts(1)), ([false, true, true], [true; 3]));
     let none = super::NONE;
     let mut shares = vec![vec![(0, 0.5), (1, 0.25), (none, 0.25)], vec![(0, 1.0)]];
     let numbered = Service { made_calls: vec![7, 8], request_calls: vec![1, 2, 3], ..service };
-    super::traced::settle(&numbered, &mut shares);
+    super::traced::restrict_to_traces(&numbered, &mut shares);
     assert_eq!(shares, [vec![(1, 0.5), (none, 0.5)], vec![(0, 1.0)]]);
 }

@@ -2,7 +2,7 @@
 //! its calls. The trigger that tells best when a call is made is learned for every kind of call
 //! ([`super::learn`]).
 
-use super::service::{Service, Span};
+use super::service::{NodeSpan, Service};
 
 /// An event of a request that another event of it can follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,12 +35,12 @@ impl Trigger {
         let before = service.shared_write(time).unwrap_or(i64::MAX);
         let calls = made.iter().map(|call| &service.calls[*call as usize]);
         let calls = calls.filter(|call| call.begin < before);
-        let ended = |call: &&Span| call.end <= time;
+        let ended = |call: &&NodeSpan| call.end <= time;
         match self {
             Trigger::Receipt => Some(begin),
             Trigger::Answer => {
                 let first = service.requests[request as usize].end;
-                let last = first.saturating_add(service.answering(request));
+                let last = first.saturating_add(service.response_send_time(request));
                 [last, first].into_iter().find(|end| *end <= time)
             }
             Trigger::Last => {
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        let span = |begin, end, kind| Span { begin, end, kind };
+        let span = |begin, end, kind| NodeSpan { begin, end, kind };
         let service = Service {
             requests: vec![span(0, 100, 9)],
             calls: vec![span(10, 30, 1), span(20, 60, 2)],

@@ -4,7 +4,7 @@
 //! comes, and that its answer then waits for as long. Delays fit both ways equally well, so that
 //! only this tells which of them is likely.
 
-use super::events::made_for;
+use super::events::calls_by_request;
 use super::service::{OPEN, Service};
 
 /// Share of the waiting of answered requests that comes after their last call, from 0 to 1; the
@@ -15,7 +15,7 @@ pub(super) fn after_last_call(service: &Service, owner: &[u32]) -> f64 {
         return 0.0;
     }
     let (mut before, mut after) = (0.5, 0.5);
-    for (request, made) in service.requests.iter().zip(made_for(service, owner)) {
+    for (request, made) in service.requests.iter().zip(calls_by_request(service, owner)) {
         let calls = || made.iter().map(|call| service.calls[*call as usize]);
         let returned = |end: i64| end != OPEN && end <= request.end;
         if request.end == OPEN || !calls().all(|call| returned(call.end)) {
@@ -34,12 +34,12 @@ pub(super) fn after_last_call(service: &Service, owner: &[u32]) -> f64 {
 mod tests {
     use super::*;
     use crate::infer::auto::NONE;
-    use crate::infer::auto::service::Span;
+    use crate::infer::auto::service::NodeSpan;
 
     #[test]
     fn what_is_done_at_once_and_answered_late_waits_after_its_last_call() {
-        let requests = [(0, 100), (50, 150)].map(|(begin, end)| Span { begin, end, kind: 9 });
-        let calls = [(60, 95), (110, 145)].map(|(begin, end)| Span { begin, end, kind: 1 });
+        let requests = [(0, 100), (50, 150)].map(|(begin, end)| NodeSpan { begin, end, kind: 9 });
+        let calls = [(60, 95), (110, 145)].map(|(begin, end)| NodeSpan { begin, end, kind: 1 });
         let service =
             Service { requests: requests.to_vec(), calls: calls.to_vec(), ..Service::default() };
         // 60 and 60 before, 5 and 5 after; and a half of each beforehand.

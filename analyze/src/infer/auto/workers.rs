@@ -33,37 +33,37 @@ mod cases;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::hand_offs::HandOff;
+use super::hand_offs::ServiceHandoff;
 use super::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::infer::call_links::DELIVERY;
 use crate::tuning::auto::workers::MIN_REQUESTS;
-use both_ends::Queued;
-use run::Found;
+use both_ends::QueuedRun;
+use run::AttributedCall;
 
 impl Service {
     /// Finds the requests of calls that workers make. `hand_offs` are those between the threads of
     /// this service by the time of the signals; empty where none were recorded. Returns the calls,
     /// as calls of the trace, whose work was handed on as is recorded.
-    pub(super) fn find_workers(&mut self, hand_offs: &[HandOff]) -> FxHashSet<u32> {
+    pub(super) fn find_workers(&mut self, hand_offs: &[ServiceHandoff]) -> FxHashSet<u32> {
         let has_jobs = self.request_calls.iter().any(|call| call & DELIVERY != 0);
         let has_few = self.requests.len() < MIN_REQUESTS || self.call_threads.is_empty();
         if self.one_way || has_jobs || has_few {
             return FxHashSet::default();
         }
-        let found = woken::of(self, hand_offs).or_else(|| {
-            let hand_offs = woken::of_threads(hand_offs);
-            let given = known::given(self, hand_offs);
-            let found = own_answers::of(self, hand_offs, &given);
-            let found = found.or_else(|| self.queued(hand_offs, &given));
-            found.or_else(|| waiting::of(self, hand_offs))
+        let found = woken::find_woken_calls(self, hand_offs).or_else(|| {
+            let hand_offs = woken::thread_handoffs(hand_offs);
+            let given = known::handed_over_requests(self, hand_offs);
+            let found = own_answers::find_worker_replies(self, hand_offs, &given);
+            let found = found.or_else(|| self.queued_calls(hand_offs, &given));
+            found.or_else(|| waiting::find_delegated_writes(self, hand_offs))
         });
         let mut recorded = FxHashSet::default();
-        for Found { call, request, rival, is_recorded } in found.into_iter().flatten() {
+        for AttributedCall { call, request, rival, is_recorded } in found.into_iter().flatten() {
             let made = self.made_calls[call as usize];
             let of = |request: u32| self.request_calls[request as usize];
-            self.found_for.insert(made, of(request));
+            self.attributed_to.insert(made, of(request));
             if let Some((rival, share)) = rival {
-                self.doubted_for.insert(made, (of(rival), share));
+                self.alternative_request.insert(made, (of(rival), share));
             } else if is_recorded {
                 recorded.insert(made);
             }
@@ -73,7 +73,11 @@ impl Service {
 
     /// The requests of calls of workers whose work others answer. Those that are `given` were
     /// handed over as far as is recorded.
-    fn queued(&self, hand_offs: &[HandOff], given: &FxHashSet<u32>) -> Option<Vec<Found>> {
+    fn queued_calls(
+        &self,
+        hand_offs: &[ServiceHandoff],
+        given: &FxHashSet<u32>,
+    ) -> Option<Vec<AttributedCall>> {
         let workers = runs::workers(self)?;
         let answered: Vec<u32> = (0..self.requests.len() as u32)
             .filter(|request| self.requests[*request as usize].end != OPEN)
@@ -89,15 +93,15 @@ impl Service {
             return None;
         }
         let witnesses = known::witnesses(self, hand_offs);
-        let ways = runs::ways(self, &workers, hand_offs, requests.len());
+        let ways = runs::split_runs(self, &workers, hand_offs, requests.len());
         ways.into_iter().find_map(|(runs, is_recorded)| {
-            let queued = both_ends::of(&self.requests, &requests, &runs, &witnesses)?;
+            let queued = both_ends::match_runs(&self.requests, &requests, &runs, &witnesses)?;
             let mut found = Vec::new();
-            for (run, Queued { request, rival, is_shown }) in runs.iter().zip(queued) {
+            for (run, QueuedRun { request, rival, is_shown }) in runs.iter().zip(queued) {
                 let Some(request) = request.map(|place| requests[place]) else { continue };
                 let rival = rival.map(|(place, share)| (requests[place], share));
                 let is_recorded = is_shown || is_recorded && given.contains(&request);
-                found.extend(run.calls.iter().map(|call| Found {
+                found.extend(run.calls.iter().map(|call| AttributedCall {
                     call: *call,
                     request,
                     rival,
@@ -110,13 +114,13 @@ impl Service {
 }
 
 /// Takes the part from each call of a worker that is not sure about its request.
-pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
-    if service.doubted_for.is_empty() {
+pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
+    if service.alternative_request.is_empty() {
         return;
     }
     let places: FxHashMap<u32, u32> = service.request_calls.iter().copied().zip(0..).collect();
-    for ((made, shares), held) in service.made_calls.iter().zip(shares).zip(&service.held) {
-        let Some((rival, share)) = service.doubted_for.get(made) else { continue };
+    for ((made, shares), held) in service.made_calls.iter().zip(shares).zip(&service.bound_to) {
+        let Some((rival, share)) = service.alternative_request.get(made) else { continue };
         let is_held = !shares.is_empty() && shares.iter().all(|(request, _)| request == held);
         if let Some(rival) = places.get(rival).filter(|_| is_held) {
             *shares = vec![(*held, 1.0 - share), (*rival, *share)];

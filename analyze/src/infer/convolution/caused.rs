@@ -1,23 +1,23 @@
 //! A set of messages with a common delay, which an edge of the graph is made of.
 
-use super::select::Shifts;
-use super::sites::Event;
+use super::select::ShiftRange;
+use super::sites::SiteEvent;
 
 /// A set O of messages to one node with a common delay, as FindCausedMessages returns it.
-pub(super) struct Caused {
+pub(super) struct CausedMessages {
     pub(super) group: u32,
     /// d, in quanta.
     pub(super) delay: usize,
     /// Within which delays the messages are.
-    pub(super) shifts: Shifts,
+    pub(super) shifts: ShiftRange,
     /// Excess of C over its mean at each of them.
     pub(super) excess: Vec<f64>,
-    pub(super) messages: Vec<Event>,
+    pub(super) messages: Vec<SiteEvent>,
 }
 
-impl Caused {
+impl CausedMessages {
     /// Number of messages with such a delay beyond those that have it by chance.
-    pub(super) fn not_by_chance(&self) -> f64 {
+    pub(super) fn excess_count(&self) -> f64 {
         self.excess.iter().sum()
     }
 }

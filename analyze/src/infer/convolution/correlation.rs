@@ -8,7 +8,7 @@
 //! less of the two overlaps, and what rises above that slope at one shift would be hidden at
 //! another (docs/decisions/0403).
 
-use fourier::{Complex, Forward, Inverse};
+use fourier::{Complex, ForwardTransform, InverseTransform};
 
 /// The spectrum of a signal.
 pub(super) type Spectrum = Vec<Complex<f64>>;
@@ -16,8 +16,8 @@ pub(super) type Spectrum = Vec<Complex<f64>>;
 /// Correlates signals of one length.
 pub(super) struct Correlator {
     length: usize,
-    forward: Forward,
-    inverse: Inverse,
+    forward: ForwardTransform,
+    inverse: InverseTransform,
 }
 
 /// C, with its mean and standard deviation over all shifts.
@@ -35,17 +35,17 @@ impl Correlator {
         // One more place than the longest shift, for the neighbour that a local maximum is compared
         // with, and one for that of shift 0.
         let length = fast_length(quanta.saturating_add(longest).saturating_add(2));
-        let (forward, inverse) = fourier::transforms(length);
+        let (forward, inverse) = fourier::real_transforms(length);
         Correlator { length, forward, inverse }
     }
 
     /// Length that a signal must have.
-    pub(super) fn length(&self) -> usize {
+    pub(super) fn signal_length(&self) -> usize {
         self.length
     }
 
     /// The spectrum of `signal`, which is used up.
-    pub(super) fn spectrum(&self, signal: &mut [f64]) -> Spectrum {
+    pub(super) fn compute_spectrum(&self, signal: &mut [f64]) -> Spectrum {
         let mut spectrum = self.forward.make_output_vec();
         // It fails only for signals of another length.
         match self.forward.process(signal, &mut spectrum) {
@@ -111,8 +111,8 @@ mod tests {
         let correlator = Correlator::new(one.len().max(other.len()), longest);
         let spectrum = |signal: &[f64]| {
             let mut padded = signal.to_vec();
-            padded.resize(correlator.length(), 0.0);
-            correlator.spectrum(&mut padded)
+            padded.resize(correlator.signal_length(), 0.0);
+            correlator.compute_spectrum(&mut padded)
         };
         correlator.correlate(&spectrum(one), &spectrum(other))
     }

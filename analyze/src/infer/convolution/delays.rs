@@ -9,13 +9,13 @@ use message_trace::table::MessageReader;
 use message_trace::{DataDir, MessageTrace, PathError, Progress};
 use rustc_hash::FxHashMap;
 
-use super::Graph;
-use super::search::Search;
-use super::sites::Sites;
-use crate::infer::input::Input;
+use super::PathGraph;
+use super::search::PathSearch;
+use super::sites::SiteMessages;
+use crate::batches::TraceOverview;
+use crate::infer::input::InferenceInput;
 use crate::naming::Namer;
 use crate::options::Options;
-use crate::stretches::Overview;
 use crate::tuning::convolution::NEAR_DIVISOR;
 
 /// Delays by edge. From a root downwards it is a tree.
@@ -41,14 +41,14 @@ pub struct DelayEdge {
 
 impl DelayEdge {
     /// Number of messages with one of the delays.
-    pub fn messages(&self) -> usize {
+    pub fn message_count(&self) -> usize {
         self.delays.iter().map(|(_, messages)| messages).sum()
     }
 }
 
 impl DelayGraph {
     /// The delay graph of `graph`.
-    pub fn of(graph: &Graph) -> DelayGraph {
+    pub fn from_graph(graph: &PathGraph) -> DelayGraph {
         let mut all = DelayGraph::default();
         let mut roots: FxHashMap<&str, usize> = FxHashMap::default();
         let mut edges: FxHashMap<(usize, &str), usize> = FxHashMap::default();
@@ -56,19 +56,19 @@ impl DelayGraph {
         let mut places = vec![0; graph.vertices().len()];
         for (place, vertex) in places.iter_mut().zip(graph.vertices()) {
             if vertex.edge.is_none() {
-                *place = *roots.entry(&vertex.node).or_insert_with(|| all.add(&vertex.node));
+                *place = *roots.entry(&vertex.node).or_insert_with(|| all.add_node(&vertex.node));
             }
         }
         for edge in graph.edges() {
             let (from, node) = (places[edge.from], graph.vertices()[edge.to].node.as_str());
             let place = *edges.entry((from, node)).or_insert_with(|| {
-                let to = all.add(node);
+                let to = all.add_node(node);
                 all.edges.push(DelayEdge { from, to, delays: Vec::new() });
                 delays.push(BTreeMap::new());
                 all.edges.len() - 1
             });
             places[edge.to] = all.edges[place].to;
-            *delays[place].entry(edge.delay).or_default() += edge.messages();
+            *delays[place].entry(edge.delay).or_default() += edge.message_count();
         }
         for (edge, delays) in all.edges.iter_mut().zip(delays) {
             edge.delays = delays.into_iter().collect();
@@ -78,7 +78,7 @@ impl DelayGraph {
         all
     }
 
-    fn add(&mut self, node: &str) -> usize {
+    fn add_node(&mut self, node: &str) -> usize {
         self.nodes.push(node.to_owned());
         self.nodes.len() - 1
     }
@@ -87,34 +87,40 @@ impl DelayGraph {
     ///
     /// # Errors
     /// When the messages cannot be read.
-    pub fn of_data(
+    pub fn from_data(
         data: &DataDir,
         options: &Options,
         progress: &dyn Progress,
     ) -> Result<DelayGraph, PathError> {
-        let whole = Overview::of(data, options.resources.threads(), false)?;
-        let mut namer = Namer::of(&whole.outline, options);
-        let mut reader =
-            MessageReader::of_nodes(data.messages(), whole.outline.nodes.clone(), false)?;
-        let mut left = reader.rows();
-        progress.step("correlating messages", left);
-        let mut all = Stretched::default();
+        let whole = TraceOverview::read(data, options.resources.thread_count(), false)?;
+        let mut namer = Namer::new(&whole.outline, options);
+        let mut reader = MessageReader::open_with_nodes(
+            data.messages_path(),
+            whole.outline.nodes.clone(),
+            false,
+        )?;
+        let mut left = reader.row_count();
+        progress.begin_step("correlating messages", left);
+        let mut all = BatchedDelayGraph::default();
         while left > 0 {
             let mut trace = MessageTrace::new(reader.nodes().clone());
             // No last stretch is too short for its delays to stand out.
             let most = options.stretch.max(1) as u64;
             let most = if left / 2 < most { left } else { most };
-            reader.read(&mut trace, most as usize)?;
+            reader.read_rows(&mut trace, most as usize)?;
             if trace.is_empty() {
                 break;
             }
             left = left.saturating_sub(trace.len() as u64);
-            let naming = namer.name(&trace);
-            let sites = Sites::of(&trace, &naming);
-            let (graph, quanta) =
-                Search::new(&Input::quiet(&trace, &naming, options), &sites).run();
-            all.add(&DelayGraph::of(&graph), quanta.step());
-            progress.advance(trace.len() as u64);
+            let naming = namer.name_batch(&trace);
+            let sites = SiteMessages::from_trace(&trace, &naming);
+            let (graph, quanta) = PathSearch::new(
+                &InferenceInput::without_progress(&trace, &naming, options),
+                &sites,
+            )
+            .find_all_paths();
+            all.add_batch(&DelayGraph::from_graph(&graph), quanta.step());
+            progress.advance_step(trace.len() as u64);
         }
         Ok(all.graph)
     }
@@ -122,31 +128,32 @@ impl DelayGraph {
 
 /// The graph of the stretches so far.
 #[derive(Default)]
-struct Stretched {
+struct BatchedDelayGraph {
     graph: DelayGraph,
     roots: FxHashMap<String, usize>,
     edges: FxHashMap<(usize, String), usize>,
 }
 
-impl Stretched {
+impl BatchedDelayGraph {
     /// Adds the graph of the next stretch. Its delays are known to `known_to` nanoseconds.
-    fn add(&mut self, stretch: &DelayGraph, known_to: i64) {
+    fn add_batch(&mut self, stretch: &DelayGraph, known_to: i64) {
         let mut is_root = vec![true; stretch.nodes.len()];
         stretch.edges.iter().for_each(|edge| is_root[edge.to] = false);
         let mut places = vec![0; stretch.nodes.len()];
         for (place, node) in stretch.nodes.iter().enumerate().filter(|(place, _)| is_root[*place]) {
-            places[place] = *self.roots.entry(node.clone()).or_insert_with(|| self.graph.add(node));
+            places[place] =
+                *self.roots.entry(node.clone()).or_insert_with(|| self.graph.add_node(node));
         }
         for edge in &stretch.edges {
             let (from, node) = (places[edge.from], &stretch.nodes[edge.to]);
             let place = *self.edges.entry((from, node.clone())).or_insert_with(|| {
-                let to = self.graph.add(node);
+                let to = self.graph.add_node(node);
                 self.graph.edges.push(DelayEdge { from, to, delays: Vec::new() });
                 self.graph.edges.len() - 1
             });
             let known = &mut self.graph.edges[place];
             places[edge.to] = known.to;
-            known.add(&edge.delays, known_to);
+            known.merge_delays(&edge.delays, known_to);
         }
     }
 }
@@ -154,7 +161,7 @@ impl Stretched {
 impl DelayEdge {
     /// Adds the delays of the same edge in another stretch: each to the nearest one, if that is
     /// near enough.
-    fn add(&mut self, delays: &[(Option<i64>, usize)], known_to: i64) {
+    fn merge_delays(&mut self, delays: &[(Option<i64>, usize)], known_to: i64) {
         let before = self.delays.len();
         for (delay, messages) in delays {
             let distance = |known: &Option<i64>| match (known, delay) {
@@ -173,7 +180,7 @@ impl DelayEdge {
                     let (known, count) = &mut self.delays[place];
                     *known = known
                         .zip(*delay)
-                        .map(|(known, delay)| mean(known, *count, delay, *messages));
+                        .map(|(known, delay)| weighted_mean(known, *count, delay, *messages));
                     *count += messages;
                 }
                 None => self.delays.push((*delay, *messages)),
@@ -184,7 +191,7 @@ impl DelayEdge {
 }
 
 /// The mean of two delays, by how many messages have each.
-fn mean(one: i64, count: usize, other: i64, more: usize) -> i64 {
+fn weighted_mean(one: i64, count: usize, other: i64, more: usize) -> i64 {
     let part = more as f64 / (count + more).max(1) as f64;
     one.saturating_add((other.saturating_sub(one) as f64 * part).round() as i64)
 }
@@ -197,7 +204,7 @@ mod tests {
     #[test]
     fn edges_to_one_node_are_one_with_all_delays_the_most_frequent_first() {
         // A -> B, and from there to C after 5 or 7 ms; from either to D after 1 ms.
-        let mut graph = Graph::default();
+        let mut graph = PathGraph::default();
         let root = graph.add_root("A");
         let ab = graph.add_edge("B", edge(root, None, 0..10));
         let b = graph.edges()[ab].to;
@@ -206,7 +213,7 @@ mod tests {
         for (edge_to, messages) in [(early, 0..4), (late, 4..9)] {
             graph.add_edge("D", edge(graph.edges()[edge_to].to, Some(1), messages));
         }
-        let merged = DelayGraph::of(&graph);
+        let merged = DelayGraph::from_graph(&graph);
         assert_eq!(merged.nodes, ["A", "B", "C", "D"]);
         let edges: Vec<_> =
             merged.edges.iter().map(|edge| (edge.from, edge.to, &edge.delays[..])).collect();
@@ -218,7 +225,7 @@ mod tests {
                 (2, 3, &[(Some(1), 9)])
             ]
         );
-        assert_eq!(merged.edges[1].messages(), 10);
+        assert_eq!(merged.edges[1].message_count(), 10);
     }
 
     #[test]
@@ -232,12 +239,12 @@ mod tests {
             nodes: nodes.iter().map(|node| (*node).to_owned()).collect(),
             edges,
         };
-        let mut all = Stretched::default();
+        let mut all = BatchedDelayGraph::default();
         let first = graph(
             &["A", "B", "C"],
             vec![edge(0, 1, &[(None, 10)]), edge(1, 2, &[(Some(1000), 6), (Some(2000), 3)])],
         );
-        all.add(&first, 1);
+        all.add_batch(&first, 1);
         assert_eq!(all.graph, first);
         // The vertices have other numbers, one path is new, and another delay is the more frequent
         // one.
@@ -250,7 +257,7 @@ mod tests {
                 edge(3, 5, &[(Some(7), 1)]),
             ],
         );
-        all.add(&second, 1);
+        all.add_batch(&second, 1);
         assert_eq!(all.graph.nodes, ["A", "B", "C", "X", "B", "D"]);
         let expected = vec![
             edge(0, 1, &[(None, 30)]),
@@ -261,7 +268,7 @@ mod tests {
         assert_eq!(all.graph.edges, expected);
         // What the quanta of a stretch cannot tell apart is one as well.
         let mut edge = expected[1].clone();
-        edge.add(&[(Some(1300), 5)], 100);
+        edge.merge_delays(&[(Some(1300), 5)], 100);
         assert_eq!(edge.delays[1..], [(Some(1350), 10), (Some(1000), 6)]);
     }
 
@@ -276,9 +283,9 @@ mod tests {
         }
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        fixture.trace().write(data.messages(), data.nodes()).unwrap();
+        fixture.trace().write(data.messages_path(), data.nodes_path()).unwrap();
         let of = |stretch| {
-            DelayGraph::of_data(&data, &Options { stretch, ..Options::default() }, &()).unwrap()
+            DelayGraph::from_data(&data, &Options { stretch, ..Options::default() }, &()).unwrap()
         };
         for stretch in [100_000, 300, 200] {
             let graph = of(stretch);

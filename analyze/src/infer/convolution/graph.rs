@@ -4,19 +4,19 @@
 
 use std::fmt;
 
-use super::select::Shifts;
-use super::sites::Event;
+use super::select::ShiftRange;
+use super::sites::SiteEvent;
 
 /// The paths that were found in a trace.
 #[derive(Clone, Debug, Default)]
-pub struct Graph {
-    vertices: Vec<Vertex>,
-    edges: Vec<Edge>,
+pub struct PathGraph {
+    vertices: Vec<GraphVertex>,
+    edges: Vec<GraphEdge>,
 }
 
 /// A node's place in the graph.
 #[derive(Clone, Debug)]
-pub struct Vertex {
+pub struct GraphVertex {
     /// The node's name.
     pub node: String,
     /// The edge that leads to it; none for a root.
@@ -26,7 +26,7 @@ pub struct Vertex {
 /// Messages from one node to another with, but for those of a root, a common delay after what
 /// caused them.
 #[derive(Clone, Debug)]
-pub struct Edge {
+pub struct GraphEdge {
     /// The vertex of the sender.
     pub from: usize,
     /// The vertex of the receiver.
@@ -34,48 +34,48 @@ pub struct Edge {
     /// d: how long the sender took, in nanoseconds; none at a root.
     pub delay: Option<i64>,
     /// W: the selected messages.
-    pub(super) messages: Vec<Event>,
+    pub(super) messages: Vec<SiteEvent>,
     /// The group of W.
     pub(super) group: u32,
     /// The mean time between sending and receipt.
     pub(super) travel: i64,
     /// The shifts within which W was selected, and by how much C is above its mean at each.
-    pub(super) shifts: Shifts,
+    pub(super) shifts: ShiftRange,
     pub(super) excess: Vec<f64>,
 }
 
-impl Graph {
+impl PathGraph {
     /// The vertices; edges name them by their place.
-    pub fn vertices(&self) -> &[Vertex] {
+    pub fn vertices(&self) -> &[GraphVertex] {
         &self.vertices
     }
 
     /// The edges. Each comes after the edge that leads to its sender.
-    pub fn edges(&self) -> &[Edge] {
+    pub fn edges(&self) -> &[GraphEdge] {
         &self.edges
     }
 
     /// Adds a root.
     pub(super) fn add_root(&mut self, node: &str) -> usize {
-        self.vertices.push(Vertex { node: node.to_owned(), edge: None });
+        self.vertices.push(GraphVertex { node: node.to_owned(), edge: None });
         self.vertices.len() - 1
     }
 
     /// Adds `edge` with a vertex for its receiver, which it is told, and returns its number.
-    pub(super) fn add_edge(&mut self, node: &str, mut edge: Edge) -> usize {
+    pub(super) fn add_edge(&mut self, node: &str, mut edge: GraphEdge) -> usize {
         edge.to = self.vertices.len();
-        self.vertices.push(Vertex { node: node.to_owned(), edge: Some(self.edges.len()) });
+        self.vertices.push(GraphVertex { node: node.to_owned(), edge: Some(self.edges.len()) });
         self.edges.push(edge);
         self.edges.len() - 1
     }
 
     /// The edge that leads to the sender of `edge`.
-    pub(super) fn above(&self, edge: usize) -> Option<usize> {
+    pub(super) fn parent_edge(&self, edge: usize) -> Option<usize> {
         self.vertices[self.edges[edge].from].edge
     }
 
     /// The edges from the root down to `vertex`, from below.
-    pub(super) fn way_to(&self, vertex: usize) -> impl Iterator<Item = &Edge> {
+    pub(super) fn path_to(&self, vertex: usize) -> impl Iterator<Item = &GraphEdge> {
         let mut next = self.vertices[vertex].edge;
         std::iter::from_fn(move || {
             let edge = &self.edges[next?];
@@ -86,20 +86,20 @@ impl Graph {
 
     /// The paths from roots to where nothing follows, the most frequent first: nodes, delays (none
     /// at the root) and numbers of messages of each edge.
-    pub fn paths(&self) -> Vec<Path> {
+    pub fn paths(&self) -> Vec<GraphPath> {
         let mut goes_on = vec![false; self.vertices.len()];
         self.edges.iter().for_each(|edge| goes_on[edge.from] = true);
         let ends = (0..self.vertices.len()).filter(|vertex| !goes_on[*vertex]);
-        let mut paths: Vec<Path> = ends
+        let mut paths: Vec<GraphPath> = ends
             .map(|end| {
-                let mut way: Vec<&Edge> = self.way_to(end).collect();
+                let mut way: Vec<&GraphEdge> = self.path_to(end).collect();
                 way.reverse();
                 let root = way.first().map_or(end, |edge| edge.from);
                 let nodes = std::iter::once(root).chain(way.iter().map(|edge| edge.to));
-                Path {
+                GraphPath {
                     nodes: nodes.map(|vertex| self.vertices[vertex].node.clone()).collect(),
                     delays: way.iter().map(|edge| edge.delay).collect(),
-                    messages: way.iter().map(|edge| edge.messages()).collect(),
+                    messages: way.iter().map(|edge| edge.message_count()).collect(),
                 }
             })
             .collect();
@@ -108,16 +108,16 @@ impl Graph {
     }
 }
 
-impl Edge {
+impl GraphEdge {
     /// Number of messages: |W|.
-    pub fn messages(&self) -> usize {
+    pub fn message_count(&self) -> usize {
         self.messages.len()
     }
 }
 
 /// A path of the graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Path {
+pub struct GraphPath {
     /// The nodes, one more than there are edges.
     pub nodes: Vec<String>,
     /// Time that each node took before it sent on, in nanoseconds; not known of a root.
@@ -126,7 +126,7 @@ pub struct Path {
     pub messages: Vec<usize>,
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for GraphPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut nodes = self.nodes.iter();
         f.write_str(nodes.next().map_or("", String::as_str))?;
@@ -149,9 +149,9 @@ pub(super) mod tests {
         from: usize,
         delay: Option<i64>,
         messages: std::ops::Range<u32>,
-    ) -> Edge {
-        let event = |message| Event { place: 0, time: i64::from(message), message };
-        Edge {
+    ) -> GraphEdge {
+        let event = |message| SiteEvent { place: 0, time: i64::from(message), message };
+        GraphEdge {
             from,
             to: 0,
             delay,
@@ -166,30 +166,33 @@ pub(super) mod tests {
     #[test]
     fn paths_lead_from_roots_to_ends() {
         // A -> B, and from there -> C -> B after 5 ms and 7 ms, and -> D.
-        let mut graph = Graph::default();
+        let mut graph = PathGraph::default();
         let root = graph.add_root("A");
         let ab = graph.add_edge("B", edge(root, None, 0..10));
         let b = graph.edges()[ab].to;
         let bc = graph.add_edge("C", edge(b, Some(5_000_000), 0..6));
         let cb = graph.add_edge("B", edge(graph.edges()[bc].to, Some(7_000_000), 0..5));
         graph.add_edge("D", edge(b, Some(1_000_000), 0..8));
-        assert_eq!((graph.above(cb), graph.above(bc), graph.above(ab)), (Some(bc), Some(ab), None));
-        let paths: Vec<String> = graph.paths().iter().map(Path::to_string).collect();
+        assert_eq!(
+            (graph.parent_edge(cb), graph.parent_edge(bc), graph.parent_edge(ab)),
+            (Some(bc), Some(ab), None)
+        );
+        let paths: Vec<String> = graph.paths().iter().map(GraphPath::to_string).collect();
         assert_eq!(
             paths,
             ["A -(10)-> B -(8, 1.000 ms)-> D", "A -(10)-> B -(6, 5.000 ms)-> C -(5, 7.000 ms)-> B",]
         );
         assert_eq!(graph.vertices().len(), 5);
         let way: Vec<usize> =
-            graph.way_to(graph.edges()[cb].to).map(|edge| edge.messages()).collect();
+            graph.path_to(graph.edges()[cb].to).map(|edge| edge.message_count()).collect();
         assert_eq!(way, [5, 6, 10]);
     }
 
     #[test]
     fn a_root_alone_is_a_path_without_edges() {
-        let mut graph = Graph::default();
+        let mut graph = PathGraph::default();
         graph.add_root("A");
         assert_eq!(graph.paths()[0].to_string(), "A");
-        assert!(Graph::default().paths().is_empty());
+        assert!(PathGraph::default().paths().is_empty());
     }
 }

@@ -7,41 +7,51 @@
 //! spontaneous is as likely, in a quantum, as a message of its kind that no edge has is found
 //! there. Half a message is added to the latter, so that nothing is certain.
 
-use super::graph::Graph;
-use super::indicator::Quanta;
-use super::select::causes;
-use super::sites::Sites;
+use super::graph::PathGraph;
+use super::indicator::TimeQuanta;
+use super::select::for_each_effect;
+use super::sites::SiteMessages;
 use crate::links::Links;
 use crate::tuning::convolution::{MAX_PARENTS, NEGLIGIBLE};
 
 /// A possible parent of a message and its weight: how likely it would have the effect in that
 /// quantum.
 #[derive(Clone, Copy)]
-struct Candidate {
+struct CandidateCause {
     child: u32,
     parent: u32,
     weight: f64,
 }
 
 /// Links of a trace of `messages` messages.
-pub(super) fn links(messages: usize, sites: &Sites, graph: &Graph, quanta: &Quanta) -> Links {
+pub(super) fn build_links(
+    messages: usize,
+    sites: &SiteMessages,
+    graph: &PathGraph,
+    quanta: &TimeQuanta,
+) -> Links {
     let mut candidates = Vec::new();
     for number in 0..graph.edges().len() {
         let edge = &graph.edges()[number];
         let site = sites.groups[edge.group as usize].from;
-        let Some(above) = graph.above(number) else { continue };
-        let received = sites.arrivals(&graph.edges()[above].messages, site);
+        let Some(above) = graph.parent_edge(number) else { continue };
+        let received = sites.arrivals_at(&graph.edges()[above].messages, site);
         let each = 1.0 / received.len().max(1) as f64;
-        causes(&received, &edge.messages, quanta, edge.shifts, |event, causes| {
-            let sent = quanta.of(event.time);
+        for_each_effect(&received, &edge.messages, quanta, edge.shifts, |event, causes| {
+            let sent = quanta.quantum_at(event.time);
             for cause in causes.iter().filter(|cause| cause.message != event.message) {
-                let shift =
-                    sent.saturating_sub(quanta.of(cause.time)).saturating_sub(edge.shifts.0);
+                let shift = sent
+                    .saturating_sub(quanta.quantum_at(cause.time))
+                    .saturating_sub(edge.shifts.0);
                 // With a v beyond the spike there are delays that are not above the mean: possible,
                 // not likely.
                 let excess = edge.excess.get(shift).copied().unwrap_or(0.0).max(0.01);
                 let weight = excess * each;
-                candidates.push(Candidate { child: event.message, parent: cause.message, weight });
+                candidates.push(CandidateCause {
+                    child: event.message,
+                    parent: cause.message,
+                    weight,
+                });
             }
         });
     }
@@ -51,20 +61,20 @@ pub(super) fn links(messages: usize, sites: &Sites, graph: &Graph, quanta: &Quan
         pair.then(other.weight.total_cmp(&one.weight))
     });
     candidates.dedup_by_key(|candidate| (candidate.child, candidate.parent));
-    let spontaneous = spontaneous(messages, sites, &candidates, quanta);
+    let spontaneous = spontaneous_rates(messages, sites, &candidates, quanta);
     let mut links = Links::spontaneous_only(messages);
     for candidates in candidates.chunk_by_mut(|one, other| one.child == other.child) {
-        set(&mut links, candidates, &spontaneous);
+        set_parents(&mut links, candidates, &spontaneous);
     }
     links
 }
 
 /// For each message how likely one of its kind is in a quantum without a cause.
-fn spontaneous(
+fn spontaneous_rates(
     messages: usize,
-    sites: &Sites,
-    candidates: &[Candidate],
-    quanta: &Quanta,
+    sites: &SiteMessages,
+    candidates: &[CandidateCause],
+    quanta: &TimeQuanta,
 ) -> Vec<f64> {
     let mut explained = vec![false; messages];
     candidates.iter().for_each(|candidate| explained[candidate.child as usize] = true);
@@ -78,7 +88,7 @@ fn spontaneous(
 }
 
 /// Sets the parents of the message that `candidates`, at least one, are for.
-fn set(links: &mut Links, candidates: &mut [Candidate], spontaneous: &[f64]) {
+fn set_parents(links: &mut Links, candidates: &mut [CandidateCause], spontaneous: &[f64]) {
     // The likeliest first; of equal ones the later.
     candidates.sort_by(|one, other| {
         other.weight.total_cmp(&one.weight).then(other.parent.cmp(&one.parent))
@@ -94,5 +104,5 @@ fn set(links: &mut Links, candidates: &mut [Candidate], spontaneous: &[f64]) {
     let total: f64 = parents.iter().map(|(_, weight)| weight).sum();
     let caused = all / (none + all);
     parents.iter_mut().for_each(|(_, weight)| *weight *= caused / total);
-    links.set(best.child as usize, &parents, 1.0 - caused);
+    links.set_parents(best.child as usize, &parents, 1.0 - caused);
 }

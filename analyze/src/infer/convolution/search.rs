@@ -8,16 +8,16 @@ use std::sync::OnceLock;
 
 use message_trace::Progress;
 
-use super::caused::Caused;
+use super::caused::CausedMessages;
 use super::correlation::{Correlator, Spectrum};
-use super::graph::{Edge, Graph};
-use super::indicator::{Quanta, indicate};
-use super::select::{Shifts, around, select};
-use super::sites::{Event, Sites};
-use super::spikes::spikes;
+use super::graph::{GraphEdge, PathGraph};
+use super::indicator::{TimeQuanta, write_indicator};
+use super::select::{ShiftRange, select_effects, shifts_around};
+use super::sites::{SiteEvent, SiteMessages};
+use super::spikes::find_spikes;
 use super::time_step;
-use super::undesirable::{Marks, is_cycle, is_short};
-use crate::infer::input::Input;
+use super::undesirable::{MessageMarks, is_cycle, is_short};
+use crate::infer::input::InferenceInput;
 use crate::naming::Naming;
 use crate::options::Options;
 use crate::tuning::convolution::{
@@ -26,40 +26,41 @@ use crate::tuning::convolution::{
 use out_of_core::workers;
 
 /// The search for the paths of a trace.
-pub(super) struct Search<'a> {
-    sites: &'a Sites,
+pub(super) struct PathSearch<'a> {
+    sites: &'a SiteMessages,
     naming: &'a Naming,
     options: &'a Options,
     progress: &'a dyn Progress,
-    quanta: Quanta,
+    quanta: TimeQuanta,
     correlator: Correlator,
     spectra: Vec<OnceLock<Spectrum>>,
     /// The longest delay, in quanta.
     longest: usize,
-    graph: Graph,
+    graph: PathGraph,
     /// Whether each message is on a path.
     reached: Vec<bool>,
-    marks: Marks,
+    marks: MessageMarks,
 }
 
-impl<'a> Search<'a> {
-    pub(super) fn new(input: &Input<'a>, sites: &'a Sites) -> Search<'a> {
-        let Input { trace, naming, options, progress, .. } = *input;
+impl<'a> PathSearch<'a> {
+    pub(super) fn new(input: &InferenceInput<'a>, sites: &'a SiteMessages) -> PathSearch<'a> {
+        let InferenceInput { trace, naming, options, progress, .. } = *input;
         let messages = trace.len();
         let step = options
             .convolution
             .time_step
-            .unwrap_or_else(|| time_step::choose(sites, options.window));
-        let quanta = Quanta::new(sites.bounds.0, sites.bounds.1, step, MAX_QUANTA);
+            .unwrap_or_else(|| time_step::choose_time_step(sites, options.window));
+        let quanta = TimeQuanta::new(sites.bounds.0, sites.bounds.1, step, MAX_QUANTA);
         // A shift by the whole trace or more is none.
-        let longest = quanta.covering(options.window).min(quanta.count());
+        let longest = quanta.quanta_covering(options.window).min(quanta.count());
         let correlator = Correlator::new(quanta.count(), longest);
-        let kept = if sites.groups.len().saturating_mul(correlator.length()) <= MAX_KEPT_NUMBERS {
-            sites.groups.len()
-        } else {
-            0
-        };
-        Search {
+        let kept =
+            if sites.groups.len().saturating_mul(correlator.signal_length()) <= MAX_KEPT_NUMBERS {
+                sites.groups.len()
+            } else {
+                0
+            };
+        PathSearch {
             sites,
             naming,
             options,
@@ -68,14 +69,14 @@ impl<'a> Search<'a> {
             correlator,
             spectra: vec![OnceLock::new(); kept],
             longest,
-            graph: Graph::default(),
+            graph: PathGraph::default(),
             reached: vec![false; messages],
-            marks: Marks::new(messages),
+            marks: MessageMarks::new(messages),
         }
     }
 
     /// Finds the paths from all roots.
-    pub(super) fn run(mut self) -> (Graph, Quanta) {
+    pub(super) fn find_all_paths(mut self) -> (PathGraph, TimeQuanta) {
         let least = self.options.convolution.least_messages.max(1);
         let sites = self.sites;
         let of_clients = |site: u32| {
@@ -96,7 +97,7 @@ impl<'a> Search<'a> {
                 (
                     *group,
                     sent.filter(|event| !self.reached[event.message as usize])
-                        .collect::<Vec<Event>>(),
+                        .collect::<Vec<SiteEvent>>(),
                 )
             };
             let sent: Vec<_> = sites.sent_by(site).iter().map(unreached).collect();
@@ -111,7 +112,7 @@ impl<'a> Search<'a> {
     fn next_root(&self, begun: &[bool]) -> Option<u32> {
         let mut balance = vec![(0_i64, 0_usize); self.sites.len()];
         for group in &self.sites.groups {
-            let unreached = |event: &&Event| !self.reached[event.message as usize];
+            let unreached = |event: &&SiteEvent| !self.reached[event.message as usize];
             let count = group.sent.iter().filter(unreached).count();
             let (net, most) = &mut balance[group.from as usize];
             (*net, *most) = (*net + count as i64, (*most).max(count));
@@ -128,7 +129,7 @@ impl<'a> Search<'a> {
 
     /// FindPathsFromRoot (lines 1 to 8): to each node that the messages `sent` by `site` go to, and
     /// on from there.
-    fn find_paths_from_root(&mut self, site: u32, sent: Vec<(u32, Vec<Event>)>) {
+    fn find_paths_from_root(&mut self, site: u32, sent: Vec<(u32, Vec<SiteEvent>)>) {
         if sent.is_empty() {
             return;
         }
@@ -140,7 +141,7 @@ impl<'a> Search<'a> {
             let edge = self.add_edge(
                 root,
                 None,
-                Caused { group, delay: 0, shifts: (0, 0), excess: Vec::new(), messages },
+                CausedMessages { group, delay: 0, shifts: (0, 0), excess: Vec::new(), messages },
             );
             self.process_node(edge, 1, least);
         }
@@ -150,25 +151,25 @@ impl<'a> Search<'a> {
     /// from the shortest delay up, so that longer ways are known when it comes to the shorter ones
     /// that they make.
     fn process_node(&mut self, edge: usize, depth: usize, least: usize) {
-        let Edge { to: vertex, group, .. } = self.graph.edges()[edge];
+        let GraphEdge { to: vertex, group, .. } = self.graph.edges()[edge];
         let Some(site) = self.sites.groups[group as usize].to else { return };
         if depth >= MAX_EDGES_OF_PATH || self.graph.edges().len() >= MAX_EDGES {
             return;
         }
-        let received = self.sites.arrivals(&self.graph.edges()[edge].messages, site);
+        let received = self.sites.arrivals_at(&self.graph.edges()[edge].messages, site);
         for mut caused in self.find_caused_messages(&received, site, least) {
             if self.graph.edges().len() >= MAX_EDGES {
                 return;
             }
             let step = self.quanta.step();
-            let delays = self.span(caused.shifts);
+            let delays = self.shift_span(caused.shifts);
             if is_cycle(&self.graph, vertex, caused.group, &mut caused.messages, &mut self.marks)
                 || caused.messages.len() < least
                 || is_short(&self.graph, vertex, &caused, &delays, step, &mut self.marks)
             {
                 continue;
             }
-            let edge = self.add_edge(vertex, Some(self.delay(caused.delay)), caused);
+            let edge = self.add_edge(vertex, Some(self.delay_nanoseconds(caused.delay)), caused);
             self.process_node(edge, depth + 1, least);
         }
     }
@@ -176,7 +177,12 @@ impl<'a> Search<'a> {
     /// FindCausedMessages (lines 17 to 28): of all that `site` sends, what comes with a common
     /// delay after messages were `received` there, by that delay. What goes to different nodes is
     /// correlated apart (docs/decisions/0403).
-    fn find_caused_messages(&self, received: &[Event], site: u32, least: usize) -> Vec<Caused> {
+    fn find_caused_messages(
+        &self,
+        received: &[SiteEvent],
+        site: u32,
+        least: usize,
+    ) -> Vec<CausedMessages> {
         if received.len() < least {
             return Vec::new();
         }
@@ -194,79 +200,83 @@ impl<'a> Search<'a> {
         if groups.is_empty() {
             return Vec::new();
         }
-        let s1 = self.spectrum(received);
-        let of_group = |place: usize| self.caused_of_group(received, &s1, groups[place], least);
-        let found = if self.correlator.length() < MIN_LENGTH_FOR_THREADS {
+        let s1 = self.event_spectrum(received);
+        let of_group =
+            |place: usize| self.find_caused_in_group(received, &s1, groups[place], least);
+        let found = if self.correlator.signal_length() < MIN_LENGTH_FOR_THREADS {
             (0..groups.len()).map(of_group).collect()
         } else {
-            workers::one_by_one(groups.len(), of_group)
+            workers::map_items(groups.len(), of_group)
         };
-        let mut found: Vec<Caused> = found.into_iter().flatten().collect();
+        let mut found: Vec<CausedMessages> = found.into_iter().flatten().collect();
         found.sort_by_key(|caused| (caused.delay, caused.group));
         found
     }
 
-    fn caused_of_group(
+    fn find_caused_in_group(
         &self,
-        received: &[Event],
+        received: &[SiteEvent],
         s1: &Spectrum,
         group: u32,
         least: usize,
-    ) -> Vec<Caused> {
+    ) -> Vec<CausedMessages> {
         let sent = &self.sites.groups[group as usize].sent;
         let c = match self.spectra.get(group as usize) {
-            Some(kept) => self.correlator.correlate(s1, kept.get_or_init(|| self.spectrum(sent))),
-            None => self.correlator.correlate(s1, &self.spectrum(sent)),
+            Some(kept) => {
+                self.correlator.correlate(s1, kept.get_or_init(|| self.event_spectrum(sent)))
+            }
+            None => self.correlator.correlate(s1, &self.event_spectrum(sent)),
         };
         let options = &self.options.convolution;
-        let found = spikes(&c, self.longest, options.spike, options.between_spikes).into_iter();
+        let found =
+            find_spikes(&c, self.longest, options.spike, options.between_spikes).into_iter();
         let found = found.map(|spike| {
             let shifts = match options.variation {
-                Some(v) => around(spike.delay, self.quanta.covering(v)),
+                Some(v) => shifts_around(spike.delay, self.quanta.quanta_covering(v)),
                 None => spike.extent,
             };
             // Beyond the longest delay the signals, which go round, meet at negative ones.
             let shifts = (shifts.0, shifts.1.min(self.longest).min(c.values.len() - 1));
-            let messages = select(received, sent, &self.quanta, shifts);
+            let messages = select_effects(received, sent, &self.quanta, shifts);
             let excess = c.values[shifts.0..=shifts.1].iter().map(|value| value - c.mean).collect();
-            Caused { group, delay: spike.delay, shifts, excess, messages }
+            CausedMessages { group, delay: spike.delay, shifts, excess, messages }
         });
         // Noise: however many are selected by chance.
-        let enough = |caused: &Caused| {
-            caused.messages.len() >= least && caused.not_by_chance() >= least as f64
+        let enough = |caused: &CausedMessages| {
+            caused.messages.len() >= least && caused.excess_count() >= least as f64
         };
         found.filter(enough).collect()
     }
 
-    fn spectrum(&self, events: &[Event]) -> Spectrum {
-        let mut signal = vec![0.0; self.correlator.length()];
-        indicate(events, &self.quanta, &mut signal);
-        self.correlator.spectrum(&mut signal)
+    fn event_spectrum(&self, events: &[SiteEvent]) -> Spectrum {
+        let mut signal = vec![0.0; self.correlator.signal_length()];
+        write_indicator(events, &self.quanta, &mut signal);
+        self.correlator.compute_spectrum(&mut signal)
     }
 
-    fn add_edge(&mut self, from: usize, delay: Option<i64>, caused: Caused) -> usize {
+    fn add_edge(&mut self, from: usize, delay: Option<i64>, caused: CausedMessages) -> usize {
         let mut new = 0;
         for event in &caused.messages {
             new += u64::from(!std::mem::replace(&mut self.reached[event.message as usize], true));
         }
-        self.progress.advance(new);
+        self.progress.advance_step(new);
         let hop = self.naming.hop_name(self.sites.groups[caused.group as usize].hop);
-        let Caused { group, shifts, excess, messages, .. } = caused;
-        let travel = self.sites.travel(&messages);
-        let edge = Edge { from, to: 0, delay, messages, group, travel, shifts, excess };
-        self.graph.add_edge(self.naming.text(hop.dst), edge)
+        let CausedMessages { group, shifts, excess, messages, .. } = caused;
+        let travel = self.sites.mean_travel_time(&messages);
+        let edge = GraphEdge { from, to: 0, delay, messages, group, travel, shifts, excess };
+        self.graph.add_edge(self.naming.label_text(hop.dst), edge)
     }
 
     fn name_of_sender(&self, group: u32) -> &'a str {
-        self.naming.text(self.naming.hop_name(self.sites.groups[group as usize].hop).src)
+        self.naming.label_text(self.naming.hop_name(self.sites.groups[group as usize].hop).src)
     }
 
     /// A delay in nanoseconds.
-    fn delay(&self, quanta: usize) -> i64 {
+    fn delay_nanoseconds(&self, quanta: usize) -> i64 {
         (quanta as i64).saturating_mul(self.quanta.step())
     }
 
-    fn span(&self, shifts: Shifts) -> std::ops::RangeInclusive<i64> {
-        self.delay(shifts.0)..=self.delay(shifts.1)
+    fn shift_span(&self, shifts: ShiftRange) -> std::ops::RangeInclusive<i64> {
+        self.delay_nanoseconds(shifts.0)..=self.delay_nanoseconds(shifts.1)
     }
 }

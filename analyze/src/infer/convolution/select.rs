@@ -3,37 +3,40 @@
 //! the correlation that found d. A message that was sent before the other was received is never
 //! selected, though they be in one quantum.
 
-use super::indicator::Quanta;
-use super::sites::Event;
+use super::indicator::TimeQuanta;
+use super::sites::SiteEvent;
 
 /// Shifts from the first to the last, in quanta.
-pub(super) type Shifts = (usize, usize);
+pub(super) type ShiftRange = (usize, usize);
 
 /// d plus or minus v, in quanta.
-pub(super) fn around(delay: usize, variation: usize) -> Shifts {
+pub(super) fn shifts_around(delay: usize, variation: usize) -> ShiftRange {
     (delay.saturating_sub(variation), delay.saturating_add(variation))
 }
 
 /// Calls `with` for each message of `z` with those messages of `v` that it may be the effect of:
 /// received at the very process that sent it, `shifts` before. Both are sorted by place and time.
-pub(super) fn causes<'v>(
-    v: &'v [Event],
-    z: &[Event],
-    quanta: &Quanta,
-    shifts: Shifts,
-    mut with: impl FnMut(Event, &'v [Event]),
+pub(super) fn for_each_effect<'v>(
+    v: &'v [SiteEvent],
+    z: &[SiteEvent],
+    quanta: &TimeQuanta,
+    shifts: ShiftRange,
+    mut with: impl FnMut(SiteEvent, &'v [SiteEvent]),
 ) {
     let (mut first, mut end) = (0, 0);
     for event in z {
-        let sent = quanta.of(event.time);
+        let sent = quanta.quantum_at(event.time);
         let earliest = (event.place, sent.saturating_sub(shifts.1));
-        while v.get(first).is_some_and(|cause| (cause.place, quanta.of(cause.time)) < earliest) {
+        while v
+            .get(first)
+            .is_some_and(|cause| (cause.place, quanta.quantum_at(cause.time)) < earliest)
+        {
             first += 1;
         }
         end = end.max(first);
         while v.get(end).is_some_and(|cause| {
-            let latest =
-                quanta.of(cause.time).saturating_add(shifts.0) <= sent && cause.time <= event.time;
+            let latest = quanta.quantum_at(cause.time).saturating_add(shifts.0) <= sent
+                && cause.time <= event.time;
             cause.place < event.place || (cause.place == event.place && latest)
         }) {
             end += 1;
@@ -45,9 +48,14 @@ pub(super) fn causes<'v>(
 }
 
 /// The messages of `z` that may be the effect of one of `v`. None is its own.
-pub(super) fn select(v: &[Event], z: &[Event], quanta: &Quanta, shifts: Shifts) -> Vec<Event> {
+pub(super) fn select_effects(
+    v: &[SiteEvent],
+    z: &[SiteEvent],
+    quanta: &TimeQuanta,
+    shifts: ShiftRange,
+) -> Vec<SiteEvent> {
     let mut selected = Vec::new();
-    causes(v, z, quanta, shifts, |event, causes| {
+    for_each_effect(v, z, quanta, shifts, |event, causes| {
         if causes.iter().any(|cause| cause.message != event.message) {
             selected.push(event);
         }
@@ -59,22 +67,22 @@ pub(super) fn select(v: &[Event], z: &[Event], quanta: &Quanta, shifts: Shifts) 
 mod tests {
     use super::*;
 
-    fn events(place: u32, times: &[i64]) -> Vec<Event> {
-        times.iter().map(|time| Event { time: *time, place, message: *time as u32 }).collect()
+    fn events(place: u32, times: &[i64]) -> Vec<SiteEvent> {
+        times.iter().map(|time| SiteEvent { time: *time, place, message: *time as u32 }).collect()
     }
 
-    fn selected(v: &[Event], z: &[Event], shifts: Shifts) -> Vec<i64> {
-        let quanta = Quanta::new(0, 1000, 10, 1000);
-        select(v, z, &quanta, shifts).into_iter().map(|event| event.time).collect()
+    fn selected(v: &[SiteEvent], z: &[SiteEvent], shifts: ShiftRange) -> Vec<i64> {
+        let quanta = TimeQuanta::new(0, 1000, 10, 1000);
+        select_effects(v, z, &quanta, shifts).into_iter().map(|event| event.time).collect()
     }
 
     #[test]
     fn messages_are_selected_within_d_plus_or_minus_v() {
         let (v, z) = (events(0, &[5, 200]), events(0, &[21, 31, 38, 44, 57, 68, 251]));
         // 5 is in quantum 0, 200 in 20: with d = 4 and v = 1, quanta 3 to 5 and 23 to 25.
-        assert_eq!(selected(&v, &z, around(4, 1)), [31, 38, 44, 57, 251]);
-        assert_eq!(selected(&v, &z, around(4, 0)), [44]);
-        assert_eq!(around(2, 3), (0, 5));
+        assert_eq!(selected(&v, &z, shifts_around(4, 1)), [31, 38, 44, 57, 251]);
+        assert_eq!(selected(&v, &z, shifts_around(4, 0)), [44]);
+        assert_eq!(shifts_around(2, 3), (0, 5));
     }
 
     #[test]
@@ -82,7 +90,7 @@ mod tests {
         let (v, z) = (events(0, &[15]), events(0, &[14, 15, 16]));
         // 15 is the message itself.
         assert_eq!(selected(&v, &z, (0, 0)), [16]);
-        assert_eq!(selected(&v, &[Event { message: 99, ..z[1] }], (0, 0)), [15]);
+        assert_eq!(selected(&v, &[SiteEvent { message: 99, ..z[1] }], (0, 0)), [15]);
     }
 
     #[test]
@@ -90,15 +98,15 @@ mod tests {
         let v = [events(0, &[10]), events(2, &[100])].concat();
         let z = [events(0, &[50]), events(1, &[50]), events(2, &[50, 140])].concat();
         assert_eq!(selected(&v, &z, (4, 4)), [50, 140]);
-        let quanta = Quanta::new(0, 1000, 10, 1000);
-        assert_eq!(select(&v, &z, &quanta, (4, 4))[0].place, 0);
+        let quanta = TimeQuanta::new(0, 1000, 10, 1000);
+        assert_eq!(select_effects(&v, &z, &quanta, (4, 4))[0].place, 0);
     }
 
     #[test]
     fn all_causes_in_reach_are_told() {
         let (v, z) = (events(0, &[10, 20, 30, 40]), events(0, &[55, 61]));
         let mut found = Vec::new();
-        causes(&v, &z, &Quanta::new(0, 1000, 10, 1000), (2, 3), |event, causes| {
+        for_each_effect(&v, &z, &TimeQuanta::new(0, 1000, 10, 1000), (2, 3), |event, causes| {
             found.push((event.time, causes.iter().map(|cause| cause.time).collect::<Vec<_>>()));
         });
         assert_eq!(found, [(55, vec![20, 30]), (61, vec![30, 40])]);

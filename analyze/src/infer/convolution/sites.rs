@@ -9,12 +9,12 @@
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
 
-use crate::infer::linking::Rounds;
+use crate::infer::linking::RoundTrips;
 use crate::naming::Naming;
 
 /// A message, sent or received at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Event {
+pub(super) struct SiteEvent {
     /// The process.
     pub(super) place: u32,
     /// Nanoseconds, common clock.
@@ -25,7 +25,7 @@ pub(super) struct Event {
 
 /// The messages of one kind: sent by one site, with the same labels.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
+pub(super) struct MessageGroup {
     /// The sending site.
     pub(super) from: u32,
     /// The receiving site; none where no message was received.
@@ -35,35 +35,35 @@ pub(super) struct Group {
     /// Whether clients sent them, so that they begin paths.
     pub(super) begins: bool,
     /// When they were sent, by place and time.
-    pub(super) sent: Vec<Event>,
+    pub(super) sent: Vec<SiteEvent>,
 }
 
 /// The messages of a trace by their sites.
-pub(super) struct Sites {
+pub(super) struct SiteMessages {
     /// All groups, in the order in which they are met.
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<MessageGroup>,
     /// The groups that a site sends.
     of_site: Vec<Vec<u32>>,
     /// The site that received each message, and the event there.
-    received: Vec<Option<(u32, Event)>>,
+    received: Vec<Option<(u32, SiteEvent)>>,
     /// The first and the last time.
     pub(super) bounds: (i64, i64),
 }
 
 /// A site: a node's name; and of an untraced node the name of its peer, too.
-type Key = (u32, Option<u32>);
+type SiteLabel = (u32, Option<u32>);
 
-impl Sites {
+impl SiteMessages {
     /// The sites of `trace`. Messages without a time of their own, at either end, are of no group.
-    pub(super) fn of(trace: &MessageTrace, naming: &Naming) -> Sites {
-        let mut rounds = Rounds::new(naming);
-        let mut numbers: FxHashMap<Key, u32> = FxHashMap::default();
-        let mut site = |key: Key| {
+    pub(super) fn from_trace(trace: &MessageTrace, naming: &Naming) -> SiteMessages {
+        let mut rounds = RoundTrips::new(naming);
+        let mut numbers: FxHashMap<SiteLabel, u32> = FxHashMap::default();
+        let mut site = |key: SiteLabel| {
             let next = numbers.len() as u32;
             *numbers.entry(key).or_insert(next)
         };
         let name = |node: u32| naming.nodes()[node as usize].name;
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<MessageGroup> = Vec::new();
         let mut known: FxHashMap<(u32, u32, bool), u32> = FxHashMap::default();
         let mut received = Vec::with_capacity(trace.len());
         let mut bounds = (i64::MAX, i64::MIN);
@@ -74,7 +74,7 @@ impl Sites {
             let arrival = rounds.arrival(trace, message).map(|(place, time)| {
                 let own = trace.recv_ts(message).is_some();
                 let key = if own { (name(dst), None) } else { (name(dst), Some(name(src))) };
-                (site(key), Event { place, time, message: row })
+                (site(key), SiteEvent { place, time, message: row })
             });
             for time in [departure, arrival.map(|(_, event)| (0, event.time))].into_iter().flatten()
             {
@@ -86,12 +86,12 @@ impl Sites {
             let from = site(if own { (name(src), None) } else { (name(src), Some(name(dst))) });
             let (hop, begins) = (naming.hop(message), naming.nodes()[src as usize].client);
             let group = *known.entry((from, hop, begins)).or_insert_with(|| {
-                groups.push(Group { from, to: None, hop, begins, sent: Vec::new() });
+                groups.push(MessageGroup { from, to: None, hop, begins, sent: Vec::new() });
                 groups.len() as u32 - 1
             });
             let group = &mut groups[group as usize];
             group.to = group.to.or(arrival.map(|(site, _)| site));
-            group.sent.push(Event { place, time, message: row });
+            group.sent.push(SiteEvent { place, time, message: row });
         }
         let mut of_site = vec![Vec::new(); numbers.len()];
         for (number, group) in groups.iter_mut().enumerate() {
@@ -101,7 +101,7 @@ impl Sites {
         if bounds.0 > bounds.1 {
             bounds = (0, 0);
         }
-        Sites { groups, of_site, received, bounds }
+        SiteMessages { groups, of_site, received, bounds }
     }
 
     /// Number of sites.
@@ -115,18 +115,18 @@ impl Sites {
     }
 
     /// Messages that arrived at `site`, by place and time.
-    pub(super) fn received_by(&self, site: u32) -> Vec<Event> {
+    pub(super) fn received_by(&self, site: u32) -> Vec<SiteEvent> {
         let arrivals = self.received.iter().flatten().filter(|(at, _)| *at == site);
-        let mut arrivals: Vec<Event> = arrivals.map(|(_, event)| *event).collect();
+        let mut arrivals: Vec<SiteEvent> = arrivals.map(|(_, event)| *event).collect();
         arrivals.sort_unstable();
         arrivals
     }
 
     /// When those of `messages` that arrived at `site` did, by place and time.
-    pub(super) fn arrivals(&self, messages: &[Event], site: u32) -> Vec<Event> {
+    pub(super) fn arrivals_at(&self, messages: &[SiteEvent], site: u32) -> Vec<SiteEvent> {
         let at =
-            |event: &Event| self.received[event.message as usize].filter(|(at, _)| *at == site);
-        let mut arrivals: Vec<Event> =
+            |event: &SiteEvent| self.received[event.message as usize].filter(|(at, _)| *at == site);
+        let mut arrivals: Vec<SiteEvent> =
             messages.iter().filter_map(at).map(|(_, event)| event).collect();
         // Nearly in order already, as what was sent later mostly arrives later.
         arrivals.sort();
@@ -134,7 +134,7 @@ impl Sites {
     }
 
     /// The mean time between sending and receipt of `messages`, in nanoseconds.
-    pub(super) fn travel(&self, messages: &[Event]) -> i64 {
+    pub(super) fn mean_travel_time(&self, messages: &[SiteEvent]) -> i64 {
         let times = messages.iter().filter_map(|sent| {
             let (_, received) = self.received[sent.message as usize]?;
             Some(i128::from(received.time) - i128::from(sent.time))
@@ -159,18 +159,18 @@ mod tests {
         trace.send("web#2", "db", 35, 60).ports(40_003, 5432);
         let trace = trace.trace();
         let naming = Naming::new(&trace, &Options::default());
-        let sites = Sites::of(&trace, &naming);
+        let sites = SiteMessages::from_trace(&trace, &naming);
         assert_eq!((sites.groups.len(), sites.len(), sites.bounds), (2, 3, (0, 60)));
         let [requests, queries] = [0, 1].map(|group| &sites.groups[group]);
         assert!(requests.begins && !queries.begins);
         assert_eq!(requests.to, Some(queries.from));
         assert_eq!(sites.sent_by(queries.from), [1]);
-        let arrivals = sites.arrivals(&requests.sent, queries.from);
+        let arrivals = sites.arrivals_at(&requests.sent, queries.from);
         assert_eq!(arrivals.iter().map(|event| event.time).collect::<Vec<_>>(), [10, 20]);
         // What a process received and what it sent are at one place.
         assert_eq!([0, 1].map(|at| arrivals[at].place == queries.sent[at].place), [true; 2]);
         assert_ne!(arrivals[0].place, arrivals[1].place);
-        assert_eq!(sites.travel(&queries.sent), 17);
+        assert_eq!(sites.mean_travel_time(&queries.sent), 17);
     }
 
     #[test]
@@ -184,20 +184,21 @@ mod tests {
         trace.send("c", "z", 90, 91).ports(40_001, 82);
         let trace = trace.trace();
         let naming = Naming::new(&trace, &Options::default());
-        let sites = Sites::of(&trace, &naming);
+        let sites = SiteMessages::from_trace(&trace, &naming);
         let of = |src: &str| {
-            let of = |group: &&Group| naming.text(naming.hop_name(group.hop).src) == src;
+            let of =
+                |group: &&MessageGroup| naming.label_text(naming.hop_name(group.hop).src) == src;
             sites.groups.iter().find(of).unwrap()
         };
         assert_eq!(of("a").to, Some(of("dns").from));
         assert_ne!(of("z").to, Some(of("dns").from));
-        assert_eq!(sites.arrivals(&of("a").sent, of("dns").from)[0].time, 0);
+        assert_eq!(sites.arrivals_at(&of("a").sent, of("dns").from)[0].time, 0);
     }
 
     #[test]
     fn nothing_has_no_sites() {
         let trace = Fixture::new().trace();
-        let sites = Sites::of(&trace, &Naming::new(&trace, &Options::default()));
+        let sites = SiteMessages::from_trace(&trace, &Naming::new(&trace, &Options::default()));
         assert_eq!((sites.len(), sites.bounds), (0, (0, 0)));
     }
 }

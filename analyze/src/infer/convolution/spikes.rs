@@ -18,7 +18,7 @@ pub(super) struct Spike {
 }
 
 /// The spikes of `c` at shifts of up to `longest`, by their delay. `n` and `s` are N and S.
-pub(super) fn spikes(c: &Correlation, longest: usize, n: f64, s: f64) -> Vec<Spike> {
+pub(super) fn find_spikes(c: &Correlation, longest: usize, n: f64, s: f64) -> Vec<Spike> {
     let Some(longest) = c.values.len().checked_sub(2).map(|last| last.min(longest)) else {
         return Vec::new();
     };
@@ -73,14 +73,14 @@ mod tests {
 
     fn delays(values: &[f64]) -> Vec<usize> {
         let c = correlation(values);
-        spikes(&c, values.len(), 4.0, 3.0).into_iter().map(|spike| spike.delay).collect()
+        find_spikes(&c, values.len(), 4.0, 3.0).into_iter().map(|spike| spike.delay).collect()
     }
 
     #[test]
     fn a_spike_is_a_local_maximum_n_deviations_above_the_mean() {
         assert_eq!(delays(&[0.0, 1.0, 4.0, 1.0, 3.9, 0.0, 5.0, 0.0]), [2, 6]);
         // Rising to the end of what is looked at is no maximum.
-        assert_eq!(spikes(&correlation(&[0.0, 0.0, 5.0, 6.0, 0.0]), 2, 4.0, 3.0), []);
+        assert_eq!(find_spikes(&correlation(&[0.0, 0.0, 5.0, 6.0, 0.0]), 2, 4.0, 3.0), []);
     }
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_spike_reaches_as_far_as_it_is_above_the_rest() {
         let extents = |values: &[f64]| {
-            let found = spikes(&correlation(values), values.len(), 4.0, 3.0).into_iter();
+            let found = find_spikes(&correlation(values), values.len(), 4.0, 3.0).into_iter();
             found.map(|spike| spike.extent).collect::<Vec<_>>()
         };
         assert_eq!(extents(&[0.0, 1.0, 1.1, 2.0, 5.0, 3.0, 1.1, 0.9, 2.0, 0.0]), [(2, 6)]);
@@ -105,9 +105,9 @@ mod tests {
     fn mean_and_deviation_are_those_of_the_correlation() {
         let values = vec![10.0, 10.0, 18.0, 10.0, 10.0];
         let c = |deviation| Correlation { values: values.clone(), mean: 10.0, deviation };
-        assert_eq!(spikes(&c(2.0), 4, 4.0, 3.0).len(), 1);
-        assert_eq!(spikes(&c(2.1), 4, 4.0, 3.0), []);
-        assert_eq!(spikes(&c(2.1), 4, 3.5, 3.0).len(), 1);
+        assert_eq!(find_spikes(&c(2.0), 4, 4.0, 3.0).len(), 1);
+        assert_eq!(find_spikes(&c(2.1), 4, 4.0, 3.0), []);
+        assert_eq!(find_spikes(&c(2.1), 4, 3.5, 3.0).len(), 1);
     }
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn what_is_the_same_everywhere_has_no_spikes() {
         let c = Correlation { values: vec![1.0, 1.0 + 1e-15, 1.0], mean: 1.0, deviation: 1e-16 };
-        assert_eq!(spikes(&c, 2, 4.0, 3.0), []);
-        assert_eq!(spikes(&Correlation::default(), 2, 4.0, 3.0), []);
+        assert_eq!(find_spikes(&c, 2, 4.0, 3.0), []);
+        assert_eq!(find_spikes(&Correlation::default(), 2, 4.0, 3.0), []);
     }
 }

@@ -43,8 +43,12 @@ fn hop(trace: &mut Fixture, src: &str, dst: &str, time: i64, tenths: i64, answer
     }
 }
 
-fn graph(trace: &MessageTrace, options: &Options) -> Graph {
-    Convolution.graph(&Input::quiet(trace, &Naming::new(trace, options), options))
+fn graph(trace: &MessageTrace, options: &Options) -> PathGraph {
+    ConvolutionAlgorithm.build_graph(&InferenceInput::without_progress(
+        trace,
+        &Naming::new(trace, options),
+        options,
+    ))
 }
 
 /// Each path as its nodes and delays.
@@ -81,7 +85,7 @@ fn the_path_of_a_call_and_the_call_that_it_makes() {
     let trace = system(300, rpc);
     assert_eq!(paths(&trace, &options()), ["a > b 10> c 20> b 5> a"]);
     let graph = graph(&trace, &options());
-    assert_eq!(graph.edges().iter().map(Edge::messages).collect::<Vec<_>>(), [300; 4]);
+    assert_eq!(graph.edges().iter().map(GraphEdge::message_count).collect::<Vec<_>>(), [300; 4]);
 }
 
 #[test]
@@ -170,7 +174,7 @@ fn messages_with_delays_within_v_are_selected() {
             .edges()
             .iter()
             .filter(|edge| edge.delay.is_some())
-            .map(Edge::messages)
+            .map(GraphEdge::message_count)
             .max()
             .unwrap_or(0)
     };
@@ -199,7 +203,11 @@ fn a_closed_loop_ends() {
 fn links_are_to_the_message_at_the_delay() {
     let trace = system(300, rpc);
     let options = options();
-    let links = Convolution.infer(&Input::quiet(&trace, &Naming::new(&trace, &options), &options));
+    let links = ConvolutionAlgorithm.infer_links(&InferenceInput::without_progress(
+        &trace,
+        &Naming::new(&trace, &options),
+        &options,
+    ));
     // Messages of a request are next to each other but where requests overlap.
     let mut right = 0;
     for child in 0..trace.len() {
@@ -236,8 +244,11 @@ fn times_at_the_ends_of_the_range_are_borne() {
         let mut options = Options { window, ..Options::default() };
         options.convolution.time_step = step;
         options.convolution.least_messages = 1;
-        let links =
-            Convolution.infer(&Input::quiet(&trace, &Naming::new(&trace, &options), &options));
-        assert_eq!(links.messages(), 12);
+        let links = ConvolutionAlgorithm.infer_links(&InferenceInput::without_progress(
+            &trace,
+            &Naming::new(&trace, &options),
+            &options,
+        ));
+        assert_eq!(links.message_count(), 12);
     }
 }

@@ -2,12 +2,12 @@
 //! the user). It must be well below the delays that are to be told apart, and not much below their
 //! deviations. Else the messages of a spike are spread over many quanta, and it does not stand out.
 
-use super::sites::Sites;
+use super::sites::SiteMessages;
 use crate::tuning::convolution::{MAX_CHOSEN_QUANTA, MESSAGES_OF_SITE, QUANTA_PER_DELAY};
 
 /// A quantum for the trace of `sites`, in nanoseconds: a part of the median time since a process
 /// last received something when it sends, of those times up to `window`.
-pub(super) fn choose(sites: &Sites, window: i64) -> i64 {
+pub(super) fn choose_time_step(sites: &SiteMessages, window: i64) -> i64 {
     let mut delays = Vec::new();
     for site in 0..sites.len() as u32 {
         let sent = sites.sent_by(site).iter().map(|group| &sites.groups[*group as usize]);
@@ -48,7 +48,10 @@ mod tests {
 
     fn chosen(trace: Fixture, window: i64) -> i64 {
         let trace = trace.trace();
-        choose(&Sites::of(&trace, &Naming::new(&trace, &Options::default())), window)
+        choose_time_step(
+            &SiteMessages::from_trace(&trace, &Naming::new(&trace, &Options::default())),
+            window,
+        )
     }
 
     #[test]

@@ -7,20 +7,20 @@
 
 use std::ops::RangeInclusive;
 
-use super::caused::Caused;
-use super::graph::Graph;
-use super::sites::Event;
+use super::caused::CausedMessages;
+use super::graph::PathGraph;
+use super::sites::SiteEvent;
 
 /// Marks messages, to count those that are in two sets.
-pub(super) struct Marks {
+pub(super) struct MessageMarks {
     marked: Vec<u32>,
     mark: u32,
 }
 
-impl Marks {
+impl MessageMarks {
     /// Marks for a trace of `messages` messages.
-    pub(super) fn new(messages: usize) -> Marks {
-        Marks { marked: vec![0; messages], mark: 0 }
+    pub(super) fn new(messages: usize) -> MessageMarks {
+        MessageMarks { marked: vec![0; messages], mark: 0 }
     }
 
     fn clear(&mut self) {
@@ -30,37 +30,37 @@ impl Marks {
         });
     }
 
-    fn add(&mut self, messages: &[Event]) {
+    fn mark_messages(&mut self, messages: &[SiteEvent]) {
         for event in messages {
             self.marked[event.message as usize] = self.mark;
         }
     }
 
-    fn has(&self, event: &Event) -> bool {
+    fn is_marked(&self, event: &SiteEvent) -> bool {
         self.marked[event.message as usize] == self.mark
     }
 
     /// Number of `messages` that are marked.
-    fn count(&self, messages: &[Event]) -> usize {
-        messages.iter().filter(|event| self.has(event)).count()
+    fn count_marked(&self, messages: &[SiteEvent]) -> usize {
+        messages.iter().filter(|event| self.is_marked(event)).count()
     }
 }
 
 /// Removes from `messages`, which are to be the next of the path to `vertex`, those that are in it
 /// already; and says whether that were most: then the edge would only lead round in a circle.
 pub(super) fn is_cycle(
-    graph: &Graph,
+    graph: &PathGraph,
     vertex: usize,
     group: u32,
-    messages: &mut Vec<Event>,
-    marks: &mut Marks,
+    messages: &mut Vec<SiteEvent>,
+    marks: &mut MessageMarks,
 ) -> bool {
     marks.clear();
-    for edge in graph.way_to(vertex).filter(|edge| edge.group == group) {
-        marks.add(&edge.messages);
+    for edge in graph.path_to(vertex).filter(|edge| edge.group == group) {
+        marks.mark_messages(&edge.messages);
     }
-    let is_cycle = 2 * marks.count(messages) > messages.len();
-    messages.retain(|event| !marks.has(event));
+    let is_cycle = 2 * marks.count_marked(messages) > messages.len();
+    messages.retain(|event| !marks.is_marked(event));
     is_cycle
 }
 
@@ -69,12 +69,12 @@ pub(super) fn is_cycle(
 /// and B -> D. That there is a delay from A -> B to B -> D, too, is because there are those
 /// between. Of the messages only as many count as have that delay not by chance.
 pub(super) fn is_short(
-    graph: &Graph,
+    graph: &PathGraph,
     vertex: usize,
-    caused: &Caused,
+    caused: &CausedMessages,
     delays: &RangeInclusive<i64>,
     step: i64,
-    marks: &mut Marks,
+    marks: &mut MessageMarks,
 ) -> bool {
     marks.clear();
     // Edges are made depth first: what comes after the edge to the vertex is below it.
@@ -82,7 +82,7 @@ pub(super) fn is_short(
     for edge in graph.edges()[first..].iter().filter(|edge| edge.group == caused.group) {
         // From the receipt at the vertex to the sending, each delay known to about a quantum.
         let (mut delay, mut slack) = (0_i64, 0_i64);
-        for (above, edge) in graph.way_to(edge.to).take_while(|edge| edge.to != vertex).enumerate()
+        for (above, edge) in graph.path_to(edge.to).take_while(|edge| edge.to != vertex).enumerate()
         {
             let travel = if above == 0 { 0 } else { edge.travel };
             delay = delay.saturating_add(edge.delay.unwrap_or(0)).saturating_add(travel);
@@ -91,10 +91,10 @@ pub(super) fn is_short(
         if (delays.start().saturating_sub(slack)..=delays.end().saturating_add(slack))
             .contains(&delay)
         {
-            marks.add(&edge.messages);
+            marks.mark_messages(&edge.messages);
         }
     }
-    2.0 * marks.count(&caused.messages) as f64 > caused.not_by_chance()
+    2.0 * marks.count_marked(&caused.messages) as f64 > caused.excess_count()
 }
 
 #[cfg(test)]
@@ -104,8 +104,8 @@ mod tests {
 
     /// A -> B, and from there B -> C after 50, C -> B after 20 and B -> D after 30, with a tenth of
     /// it for travel.
-    fn graph() -> (Graph, usize, usize) {
-        let mut graph = Graph::default();
+    fn graph() -> (PathGraph, usize, usize) {
+        let mut graph = PathGraph::default();
         let root = graph.add_root("A");
         let mut at = root;
         let mut vertices = Vec::new();
@@ -114,21 +114,21 @@ mod tests {
         {
             let group = group as u32;
             let new = edge(at, delay, group * 100..group * 100 + 100);
-            let number = graph.add_edge(node, super::super::Edge { group, travel: 1, ..new });
+            let number = graph.add_edge(node, super::super::GraphEdge { group, travel: 1, ..new });
             at = graph.edges()[number].to;
             vertices.push(at);
         }
         (graph, vertices[0], vertices[3])
     }
 
-    fn messages(range: std::ops::Range<u32>) -> Vec<Event> {
-        range.map(|message| Event { place: 0, time: 0, message }).collect()
+    fn messages(range: std::ops::Range<u32>) -> Vec<SiteEvent> {
+        range.map(|message| SiteEvent { place: 0, time: 0, message }).collect()
     }
 
     #[test]
     fn a_path_that_leads_to_its_own_messages_is_a_cycle() {
         let (graph, _, end) = graph();
-        let mut marks = Marks::new(1000);
+        let mut marks = MessageMarks::new(1000);
         // B -> C is group 1, messages 100 to 200. 51 of 100 are on the path.
         let mut again = messages(149..249);
         assert!(is_cycle(&graph, end, 1, &mut again, &mut marks));
@@ -143,9 +143,9 @@ mod tests {
     #[test]
     fn what_a_longer_path_reaches_after_the_same_time_is_accidentally_short() {
         let (graph, b, end) = graph();
-        let mut marks = Marks::new(1000);
-        let mut short_of = |at, messages: Vec<Event>, excess: f64, delays| {
-            let caused = Caused {
+        let mut marks = MessageMarks::new(1000);
+        let mut short_of = |at, messages: Vec<SiteEvent>, excess: f64, delays| {
+            let caused = CausedMessages {
                 group: 3,
                 delay: 0,
                 shifts: (0, 0),
@@ -157,7 +157,7 @@ mod tests {
         // 60 of 80 in 361..441 are not by chance, and 39 of all are reached.
         assert!(short_of(b, messages(361..441), 60.0, 102..=102));
         assert!(!short_of(b, messages(361..441), 78.0, 102..=102));
-        let mut short = |at, messages: Vec<Event>, delays| {
+        let mut short = |at, messages: Vec<SiteEvent>, delays| {
             let all = messages.len() as f64;
             short_of(at, messages, all, delays)
         };
@@ -175,10 +175,10 @@ mod tests {
 
     #[test]
     fn marks_begin_anew() {
-        let mut marks = Marks { marked: vec![0, u32::MAX], mark: u32::MAX };
+        let mut marks = MessageMarks { marked: vec![0, u32::MAX], mark: u32::MAX };
         marks.clear();
-        assert_eq!(marks.count(&messages(0..2)), 0);
-        marks.add(&messages(1..2));
-        assert_eq!(marks.count(&messages(0..2)), 1);
+        assert_eq!(marks.count_marked(&messages(0..2)), 0);
+        marks.mark_messages(&messages(1..2));
+        assert_eq!(marks.count_marked(&messages(0..2)), 1);
     }
 }

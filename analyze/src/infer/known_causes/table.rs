@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use arrow_array::Float64Array;
 use arrow_schema::{DataType, SchemaRef};
-use message_trace::table::columns::{self, Columns, nullable, required};
-use message_trace::table::{self, GROUP_ROWS, RowGroupWriter, Stored};
+use message_trace::table::columns::{self, BatchColumns, nullable_field, required_field};
+use message_trace::table::{self, ColumnEncoding, GROUP_ROWS, RowGroupWriter};
 use message_trace::{DataPath, PathError};
 
-fn schema() -> SchemaRef {
-    columns::schema([
-        nullable("parent", DataType::Int64),
-        required("probability", DataType::Float64),
+fn cause_schema() -> SchemaRef {
+    columns::build_schema([
+        nullable_field("parent", DataType::Int64),
+        required_field("probability", DataType::Float64),
     ])
 }
 
@@ -31,12 +31,12 @@ impl CauseWriter {
     pub fn create(path: impl Into<DataPath>) -> Result<CauseWriter, PathError> {
         let path = &path.into();
         let stored = |column: &str| match column {
-            "parent" => Stored::Differences,
-            _ => Stored::Once,
+            "parent" => ColumnEncoding::Differences,
+            _ => ColumnEncoding::Once,
         };
         Ok(CauseWriter {
             path: path.to_owned(),
-            table: RowGroupWriter::create(path, schema(), stored)?,
+            table: RowGroupWriter::create(path, cause_schema(), stored)?,
             parents: Vec::new(),
             probabilities: Vec::new(),
         })
@@ -67,29 +67,30 @@ impl CauseWriter {
 
     fn flush(&mut self) -> Result<(), PathError> {
         let encoder = self.table.encoder();
-        let mut group = encoder.begin()?;
-        group.write(&[
-            columns::int64(self.parents.drain(..)),
+        let mut group = encoder.begin_group()?;
+        group.write_rows(&[
+            columns::int64_array(self.parents.drain(..)),
             Arc::new(Float64Array::from(std::mem::take(&mut self.probabilities))),
         ])?;
-        self.table.append(group.finish()?)
+        self.table.append_group(group.finish_group()?)
     }
 }
 
 /// Hands the causes of the table at `path` to `each`, in the order of messages.
-pub(super) fn read(
+pub(super) fn for_each_cause(
     path: &DataPath,
     mut each: impl FnMut(Option<i64>, f64) -> Result<(), PathError>,
 ) -> Result<(), PathError> {
-    for batch in table::read(path)? {
+    for batch in table::read_batches(path)? {
         let batch = batch?;
-        let table = Columns::new(path, &batch);
-        let (parents, probabilities) = (table.int64("parent")?, table.float64("probability")?);
+        let table = BatchColumns::new(path, &batch);
+        let (parents, probabilities) =
+            (table.int64_column("parent")?, table.float64_column("probability")?);
         for (parent, probability) in parents.into_iter().zip(probabilities) {
             if let Some(negative) = parent.filter(|parent| *parent < 0) {
-                return Err(table.malformed(format!("there is no message {negative}")));
+                return Err(table.malformed_error(format!("there is no message {negative}")));
             }
-            each(parent, table.some("probability", probability)?)?;
+            each(parent, table.required_value("probability", probability)?)?;
         }
     }
     Ok(())

@@ -14,7 +14,7 @@
 //! (docs/decisions/0205).
 
 use super::parents;
-use super::places::{Before, Chunk};
+use super::places::{DepartureChunk, EarlierArrivals};
 use crate::naming::Naming;
 use crate::options::Options;
 
@@ -24,61 +24,67 @@ const ONE: f64 = (1_u64 << 32) as f64;
 
 /// The sums of the smallest delays by labels, from which the averages are made.
 #[derive(Debug)]
-pub(super) struct Delays {
+pub(super) struct DelaySums {
     sums: Vec<(i128, u64)>,
 }
 
 /// Weights of a round.
 #[derive(Clone, Copy)]
-pub(super) enum Round<'delays> {
+pub(super) enum IterationWeights<'delays> {
     /// The first: the smallest delays.
     First,
     /// Any other: the delays of the links that these average delays make.
-    After(&'delays Delays),
+    After(&'delays DelaySums),
 }
 
 /// The time since the latest of the messages before, if there is one within `window` nanoseconds.
-pub(super) fn smallest(before: &Before<'_>, window: i64) -> Option<i64> {
-    before.within(window).next().map(|(_, delay)| delay)
+pub(super) fn smallest_delay(before: &EarlierArrivals<'_>, window: i64) -> Option<i64> {
+    before.within_window(window).next().map(|(_, delay)| delay)
 }
 
-impl Delays {
-    pub(super) fn new(hops: usize) -> Delays {
-        Delays { sums: vec![(0, 0); hops] }
+impl DelaySums {
+    pub(super) fn new(hops: usize) -> DelaySums {
+        DelaySums { sums: vec![(0, 0); hops] }
     }
 
     /// Adds the delays before the departures of `chunk`.
-    pub(super) fn observe(
+    pub(super) fn observe_chunk(
         &mut self,
-        chunk: &Chunk<'_>,
+        chunk: &DepartureChunk<'_>,
         naming: &Naming,
         options: &Options,
-        round: Round<'_>,
+        round: IterationWeights<'_>,
     ) {
         let mut parents = Vec::new();
-        for (departure, before) in chunk.sweep() {
+        for (departure, before) in chunk.departures_with_arrivals() {
             let hop = naming.hop(departure.message as usize);
             match round {
-                Round::First => {
-                    if let Some(delay) = smallest(&before, options.window) {
-                        self.add(hop, delay, 1.0);
+                IterationWeights::First => {
+                    if let Some(delay) = smallest_delay(&before, options.window) {
+                        self.add_delay(hop, delay, 1.0);
                     }
                 }
-                Round::After(delays) => {
+                IterationWeights::After(delays) => {
                     parents.clear();
-                    parents::find(&before, departure, delays.mean(hop), options, &mut parents);
+                    parents::find_parents(
+                        &before,
+                        departure,
+                        delays.mean_delay(hop),
+                        options,
+                        &mut parents,
+                    );
                     // Parents are the latest arrivals, in the same order.
                     for ((_, delay), (_, probability)) in
-                        before.within(options.window).zip(&parents)
+                        before.within_window(options.window).zip(&parents)
                     {
-                        self.add(hop, delay, *probability);
+                        self.add_delay(hop, delay, *probability);
                     }
                 }
             }
         }
     }
 
-    fn add(&mut self, hop: u32, delay: i64, weight: f64) {
+    fn add_delay(&mut self, hop: u32, delay: i64, weight: f64) {
         let weight = (weight * ONE) as u64;
         let (sum, total) = &mut self.sums[hop as usize];
         *sum = sum.saturating_add(i128::from(delay).saturating_mul(i128::from(weight)));
@@ -86,8 +92,8 @@ impl Delays {
     }
 
     /// The sum of what `parts` have observed, of `hops` different labels.
-    pub(super) fn sum(parts: Vec<Delays>, hops: usize) -> Delays {
-        let mut total = Delays::new(hops);
+    pub(super) fn merge_sums(parts: Vec<DelaySums>, hops: usize) -> DelaySums {
+        let mut total = DelaySums::new(hops);
         for part in parts {
             for (total, part) in total.sums.iter_mut().zip(part.sums) {
                 *total = (total.0.saturating_add(part.0), total.1.saturating_add(part.1));
@@ -99,7 +105,7 @@ impl Delays {
     /// d of a message with the labels `hop`, in nanoseconds. It is at least one: where all delays
     /// are below what the clock can tell, an arrival at the very time is a likely cause and one a
     /// nanosecond ago still a possible one.
-    pub(super) fn mean(&self, hop: u32) -> f64 {
+    pub(super) fn mean_delay(&self, hop: u32) -> f64 {
         let (sum, count) = self.sums[hop as usize];
         (sum as f64 / count.max(1) as f64).max(1.0)
     }

@@ -1,6 +1,6 @@
 //! The flags of message linking.
 
-use registry::{Flag, Given, values};
+use registry::{Flag, FlagValues, values};
 
 use crate::infer::flags;
 use crate::options::Options;
@@ -9,7 +9,7 @@ use crate::options::Options;
 pub(in crate::infer) static SPONTANEOUS_DELAY: Flag<f64> = Flag::text(
     "spontaneous-delay",
     "Y",
-    values::positive,
+    values::parse_positive,
     "Take a message as spontaneous as if its cause lay this many mean delays back [default: 4]",
 );
 
@@ -24,7 +24,7 @@ pub(in crate::infer) static ITERATIONS: Flag<u16> = Flag::number(
 );
 
 /// Sets what the user chose.
-pub(in crate::infer) fn apply(given: &Given, options: &mut Options) {
+pub(in crate::infer) fn apply_flags(given: &FlagValues, options: &mut Options) {
     flags::set_window(given, options);
     options.spontaneous_delay = given.get(&SPONTANEOUS_DELAY).unwrap_or(options.spontaneous_delay);
     options.iterations = given.get(&ITERATIONS).map_or(options.iterations, usize::from);

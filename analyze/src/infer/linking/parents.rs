@@ -2,16 +2,16 @@
 //! messages that arrived at B within the window before it. Each weighs exp(-delay / d), being
 //! spontaneous weighs exp(-y), and the weights are normalised to sum to 1.
 
-use super::places::{Before, Event};
+use super::places::{EarlierArrivals, PlaceEvent};
 use crate::options::Options;
 use crate::tuning::linking::NEGLIGIBLE;
 
 /// Appends the possible parents of `departure` with their probabilities to `parents`, the latest
 /// first, and returns the probability that there is none. `d` is the average delay of its pair in
 /// nanoseconds.
-pub(super) fn find(
-    before: &Before<'_>,
-    departure: Event,
+pub(super) fn find_parents(
+    before: &EarlierArrivals<'_>,
+    departure: PlaceEvent,
     d: f64,
     options: &Options,
     parents: &mut Vec<(u32, f64)>,
@@ -21,7 +21,7 @@ pub(super) fn find(
     // All weights are taken in comparison with that of the best choice, which keeps the ratios and
     // cannot make all of them vanish, however far the delays are from the average.
     let mut best = None;
-    for (arrival, delay) in before.within(options.window) {
+    for (arrival, delay) in before.within_window(options.window) {
         let exponent = delay as f64 / d;
         let best = *best.get_or_insert(exponent.min(y));
         let weight = (best - exponent).exp();
@@ -49,12 +49,12 @@ mod tests {
     /// `time` seconds.
     fn figure_5(time: i64) -> (Vec<(u32, f64)>, f64) {
         let arrivals =
-            [1, 2, 3].map(|second| Event { time: second * SECOND, message: second as u32 });
-        let departure = Event { time: time * SECOND, message: 9 };
+            [1, 2, 3].map(|second| PlaceEvent { time: second * SECOND, message: second as u32 });
+        let departure = PlaceEvent { time: time * SECOND, message: 9 };
         let mut parents = Vec::new();
         let options = Options { window: 100 * SECOND, ..Options::default() };
-        let before = Before::new(&arrivals, departure);
-        let spontaneous = find(&before, departure, SECOND as f64, &options, &mut parents);
+        let before = EarlierArrivals::new(&arrivals, departure);
+        let spontaneous = find_parents(&before, departure, SECOND as f64, &options, &mut parents);
         (parents, spontaneous)
     }
 
@@ -92,11 +92,12 @@ mod tests {
     #[test]
     fn spontaneous_is_most_likely_only_with_nothing_within_y_delays() {
         let likely = |delay: i64| {
-            let arrivals = [Event { time: -delay, message: 0 }];
-            let departure = Event { time: 0, message: 1 };
+            let arrivals = [PlaceEvent { time: -delay, message: 0 }];
+            let departure = PlaceEvent { time: 0, message: 1 };
             let mut parents = Vec::new();
-            let before = Before::new(&arrivals, departure);
-            let spontaneous = find(&before, departure, 1000.0, &Options::default(), &mut parents);
+            let before = EarlierArrivals::new(&arrivals, departure);
+            let spontaneous =
+                find_parents(&before, departure, 1000.0, &Options::default(), &mut parents);
             spontaneous > parents[0].1
         };
         assert!(!likely(3999));
@@ -107,23 +108,29 @@ mod tests {
     fn negligible_parents_are_dropped_and_the_rest_sums_to_one() {
         // exp(-13) is worth keeping and exp(-15) not.
         let arrivals =
-            [-15_000, -13_000, 0].map(|time| Event { time, message: (time + 15_000) as u32 });
-        let departure = Event { time: 0, message: 1 };
+            [-15_000, -13_000, 0].map(|time| PlaceEvent { time, message: (time + 15_000) as u32 });
+        let departure = PlaceEvent { time: 0, message: 1 };
         let mut parents = Vec::new();
-        let before = Before::new(&arrivals, departure);
-        let spontaneous = find(&before, departure, 1000.0, &Options::default(), &mut parents);
+        let before = EarlierArrivals::new(&arrivals, departure);
+        let spontaneous =
+            find_parents(&before, departure, 1000.0, &Options::default(), &mut parents);
         assert_eq!(parents.len(), 2);
         assert!((spontaneous + parents[0].1 + parents[1].1 - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn delays_far_from_the_average_still_have_probabilities() {
-        let arrivals = [Event { time: 0, message: 0 }];
-        let departure = Event { time: SECOND, message: 1 };
+        let arrivals = [PlaceEvent { time: 0, message: 0 }];
+        let departure = PlaceEvent { time: SECOND, message: 1 };
         let options = Options { spontaneous_delay: 1e9, ..Options::default() };
         let mut parents = Vec::new();
-        let spontaneous =
-            find(&Before::new(&arrivals, departure), departure, 1.0, &options, &mut parents);
+        let spontaneous = find_parents(
+            &EarlierArrivals::new(&arrivals, departure),
+            departure,
+            1.0,
+            &options,
+            &mut parents,
+        );
         assert_eq!((parents[0].1, spontaneous), (0.5, 0.5));
     }
 }

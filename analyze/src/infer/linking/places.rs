@@ -6,13 +6,13 @@ use std::ops::Range;
 
 use message_trace::MessageTrace;
 
-use super::untraced::Rounds;
+use super::untraced::RoundTrips;
 use crate::naming::Naming;
 use crate::options::Options;
 
 /// A message at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct PlaceEvent {
     /// When it arrived or departed: nanoseconds, common clock.
     pub(super) time: i64,
     /// The row of the message.
@@ -20,32 +20,36 @@ pub(super) struct Event {
 }
 
 /// The events of a whole trace by place, those of each place by time.
-pub(super) struct Places {
-    arrivals: Vec<Event>,
+pub(super) struct PlaceEvents {
+    arrivals: Vec<PlaceEvent>,
     arrivals_of: Vec<usize>,
-    departures: Vec<Event>,
+    departures: Vec<PlaceEvent>,
     departures_of: Vec<usize>,
 }
 
 /// Departures of one place in their order, and all that arrives there.
-pub(super) struct Chunk<'places> {
-    pub(super) arrivals: &'places [Event],
-    pub(super) departures: &'places [Event],
+pub(super) struct DepartureChunk<'places> {
+    pub(super) arrivals: &'places [PlaceEvent],
+    pub(super) departures: &'places [PlaceEvent],
 }
 
 /// Arrivals at a place before a departure, from the latest back.
 #[derive(Clone, Copy)]
-pub(super) struct Before<'places> {
-    arrivals: &'places [Event],
-    departure: Event,
+pub(super) struct EarlierArrivals<'places> {
+    arrivals: &'places [PlaceEvent],
+    departure: PlaceEvent,
 }
 
 /// No place: the message is nothing's cause, or has none.
 const NOWHERE: u32 = u32::MAX;
 
-impl Places {
-    pub(super) fn of(trace: &MessageTrace, naming: &Naming, options: &Options) -> Places {
-        let mut rounds = Rounds::new(naming);
+impl PlaceEvents {
+    pub(super) fn from_trace(
+        trace: &MessageTrace,
+        naming: &Naming,
+        options: &Options,
+    ) -> PlaceEvents {
+        let mut rounds = RoundTrips::new(naming);
         let (mut arrival, mut departure) = (Vec::new(), Vec::new());
         arrival.reserve_exact(trace.len());
         departure.reserve_exact(trace.len());
@@ -56,18 +60,18 @@ impl Places {
             let found = if client { None } else { rounds.departure(trace, message) };
             departure.push(found.unwrap_or((NOWHERE, 0)));
         }
-        let (arrivals, arrivals_of) = by_place(&arrival, rounds.places());
-        let (departures, departures_of) = by_place(&departure, rounds.places());
-        Places { arrivals, arrivals_of, departures, departures_of }
+        let (arrivals, arrivals_of) = group_by_place(&arrival, rounds.place_count());
+        let (departures, departures_of) = group_by_place(&departure, rounds.place_count());
+        PlaceEvents { arrivals, arrivals_of, departures, departures_of }
     }
 
     /// Number of departures at all places.
-    pub(super) fn departures(&self) -> usize {
+    pub(super) fn departure_count(&self) -> usize {
         self.departures.len()
     }
 
     /// The departures of that range, place by place.
-    pub(super) fn chunks(&self, range: Range<usize>) -> impl Iterator<Item = Chunk<'_>> {
+    pub(super) fn chunks(&self, range: Range<usize>) -> impl Iterator<Item = DepartureChunk<'_>> {
         let first =
             self.departures_of.partition_point(|bound| *bound <= range.start).saturating_sub(1);
         let places = first..self.arrivals_of.len() - 1;
@@ -76,31 +80,40 @@ impl Places {
             let start = self.departures_of[place].max(range.start);
             let end = self.departures_of[place + 1].min(range.end);
             let arrivals = &self.arrivals[self.arrivals_of[place]..self.arrivals_of[place + 1]];
-            (start < end).then(|| Chunk { arrivals, departures: &self.departures[start..end] })
+            (start < end)
+                .then(|| DepartureChunk { arrivals, departures: &self.departures[start..end] })
         })
     }
 }
 
-impl<'places> Chunk<'places> {
+impl<'places> DepartureChunk<'places> {
     /// Each departure with what arrived before it or at the same time.
-    pub(super) fn sweep(&self) -> impl Iterator<Item = (Event, Before<'places>)> + '_ {
+    pub(super) fn departures_with_arrivals(
+        &self,
+    ) -> impl Iterator<Item = (PlaceEvent, EarlierArrivals<'places>)> + '_ {
         let first = self.departures.first().map_or(i64::MIN, |departure| departure.time);
         let mut until = self.arrivals.partition_point(|arrival| arrival.time <= first);
         self.departures.iter().map(move |departure| {
             while self.arrivals.get(until).is_some_and(|arrival| arrival.time <= departure.time) {
                 until += 1;
             }
-            (*departure, Before { arrivals: &self.arrivals[..until], departure: *departure })
+            (
+                *departure,
+                EarlierArrivals { arrivals: &self.arrivals[..until], departure: *departure },
+            )
         })
     }
 }
 
-impl<'places> Before<'places> {
+impl<'places> EarlierArrivals<'places> {
     /// The arrivals within `window` before the departure, the latest first, each with its delay. A
     /// message that comes back to its own sender is not before itself. At the very time of the
     /// departure only what stands before it in the trace is: by clocks too coarse to tell what came
     /// first, the answer to a message would else be its cause, and both go round in a circle.
-    pub(super) fn within(&self, window: i64) -> impl Iterator<Item = (Event, i64)> + use<'places> {
+    pub(super) fn within_window(
+        &self,
+        window: i64,
+    ) -> impl Iterator<Item = (PlaceEvent, i64)> + use<'places> {
         let departure = self.departure;
         self.arrivals
             .iter()
@@ -115,16 +128,19 @@ impl<'places> Before<'places> {
 }
 
 #[cfg(test)]
-impl<'events> Before<'events> {
+impl<'events> EarlierArrivals<'events> {
     /// `arrivals`, by time and none after it, before `departure`.
-    pub(super) fn new(arrivals: &'events [Event], departure: Event) -> Before<'events> {
-        Before { arrivals, departure }
+    pub(super) fn new(
+        arrivals: &'events [PlaceEvent],
+        departure: PlaceEvent,
+    ) -> EarlierArrivals<'events> {
+        EarlierArrivals { arrivals, departure }
     }
 }
 
 /// Sorts events, given as place and time of each message, by place and then time, equal times by
 /// message.
-fn by_place(events: &[(u32, i64)], places: usize) -> (Vec<Event>, Vec<usize>) {
+fn group_by_place(events: &[(u32, i64)], places: usize) -> (Vec<PlaceEvent>, Vec<usize>) {
     let mut bounds = vec![0; places + 1];
     for (place, _) in events.iter().filter(|(place, _)| *place != NOWHERE) {
         bounds[*place as usize + 1] += 1;
@@ -133,11 +149,11 @@ fn by_place(events: &[(u32, i64)], places: usize) -> (Vec<Event>, Vec<usize>) {
         bounds[place + 1] += bounds[place];
     }
     let mut next = bounds.clone();
-    let mut sorted = vec![Event { time: 0, message: 0 }; bounds[places]];
+    let mut sorted = vec![PlaceEvent { time: 0, message: 0 }; bounds[places]];
     for (message, (place, time)) in
         events.iter().enumerate().filter(|(_, (place, _))| *place != NOWHERE)
     {
-        sorted[next[*place as usize]] = Event { time: *time, message: message as u32 };
+        sorted[next[*place as usize]] = PlaceEvent { time: *time, message: message as u32 };
         next[*place as usize] += 1;
     }
     for place in 0..places {

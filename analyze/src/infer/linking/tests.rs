@@ -1,7 +1,7 @@
 //! Message linking on traces by hand: which messages are considered, at which place, in which
 //! window.
 
-use message_trace::{Grain, MessageTrace};
+use message_trace::{MessageTrace, NodeGrain};
 
 use super::*;
 use crate::fixture::Fixture;
@@ -13,17 +13,21 @@ fn options() -> Options {
 }
 
 fn infer(trace: &MessageTrace, options: &Options) -> Links {
-    Linking.infer(&Input::quiet(trace, &Naming::new(trace, options), options))
+    LinkingAlgorithm.infer_links(&InferenceInput::without_progress(
+        trace,
+        &Naming::new(trace, options),
+        options,
+    ))
 }
 
 fn delay(trace: &MessageTrace, options: &Options, message: usize) -> f64 {
     let naming = Naming::new(trace, options);
-    let places = Places::of(trace, &naming, options);
-    let mut delays = estimate(&places, &naming, options, Round::First, &());
+    let places = PlaceEvents::from_trace(trace, &naming, options);
+    let mut delays = estimate_delays(&places, &naming, options, IterationWeights::First, &());
     for _ in 1..options.iterations {
-        delays = estimate(&places, &naming, options, Round::After(&delays), &());
+        delays = estimate_delays(&places, &naming, options, IterationWeights::After(&delays), &());
     }
-    delays.mean(naming.hop(message))
+    delays.mean_delay(naming.hop(message))
 }
 
 fn parents(links: &Links, child: usize) -> Vec<u32> {
@@ -32,7 +36,7 @@ fn parents(links: &Links, child: usize) -> Vec<u32> {
 
 /// The number of the message that was sent (or, that unknown, received) at `time`.
 fn at(trace: &MessageTrace, time: i64) -> usize {
-    (0..trace.len()).find(|message| trace.message(*message).time() == time).unwrap()
+    (0..trace.len()).find(|message| trace.message(*message).sort_time() == time).unwrap()
 }
 
 #[test]
@@ -52,7 +56,7 @@ fn step_1_averages_the_smallest_delays_and_leaves_out_what_has_none_within_x() {
     assert_eq!(delay(&trace, &options, at(&trace, 110)), 20.0);
     assert_eq!(delay(&trace, &options, at(&trace, 107)), 7.0);
     let links = infer(&trace, &options);
-    assert_eq!(links.spontaneous(at(&trace, 1101)), 1.0);
+    assert_eq!(links.spontaneous_probability(at(&trace, 1101)), 1.0);
     // With a window of 1001 it has one: d = (10 + 30 + 1001) / 3.
     let options = Options { window: 1001, ..options };
     assert_eq!(delay(&trace, &options, at(&trace, 110)), 347.0);
@@ -141,8 +145,8 @@ fn a_message_to_its_own_sender_is_not_its_own_cause() {
     let mut trace = Fixture::new();
     trace.send("a#1", "a#2", 5, 5);
     let trace = trace.trace();
-    let links = infer(&trace, &Options { grain: Grain::Host, ..options() });
-    assert_eq!(links.spontaneous(0), 1.0);
+    let links = infer(&trace, &Options { grain: NodeGrain::Host, ..options() });
+    assert_eq!(links.spontaneous_probability(0), 1.0);
 }
 
 #[test]
@@ -151,7 +155,7 @@ fn what_a_lost_message_would_have_caused_has_no_cause() {
     trace.send("a", "b", 0, 10).lost();
     trace.send("b", "c", 20, 30);
     let trace = trace.trace();
-    assert_eq!(infer(&trace, &options()).spontaneous(1), 1.0);
+    assert_eq!(infer(&trace, &options()).spontaneous_probability(1), 1.0);
 }
 
 #[test]
@@ -166,8 +170,8 @@ fn causes_are_sought_within_a_process_and_delays_are_those_of_the_command() {
     assert_eq!(parents(&links, 2), [0]);
     assert_eq!(parents(&links, 3), [1]);
     assert_eq!(delay(&trace, &options(), 2), 16.0);
-    assert_eq!(delay(&trace, &Options { grain: Grain::Process, ..options() }, 2), 20.0);
-    let links = infer(&trace, &Options { grain: Grain::Host, ..options() });
+    assert_eq!(delay(&trace, &Options { grain: NodeGrain::Process, ..options() }, 2), 20.0);
+    let links = infer(&trace, &Options { grain: NodeGrain::Host, ..options() });
     // All is on one host: what c received at 31 is among the causes of what b#2 sends.
     assert_eq!(parents(&links, 3), [2, 1, 0]);
 }
@@ -180,7 +184,7 @@ fn at_the_grain_of_threads_a_thread_causes_only_what_it_sends_itself() {
     trace.send("b", "c", 20, 21).threads(2, 9);
     let trace = trace.trace();
     assert_eq!(parents(&infer(&trace, &options()), 2), [1, 0]);
-    assert_eq!(parents(&infer(&trace, &Options { grain: Grain::Thread, ..options() }), 2), [0]);
+    assert_eq!(parents(&infer(&trace, &Options { grain: NodeGrain::Thread, ..options() }), 2), [0]);
 }
 
 #[test]
@@ -197,7 +201,7 @@ fn an_untraced_node_answers_only_the_one_who_asked() {
     // z's question was sent later and would be the likelier cause of the answer to a.
     assert_eq!(parents(&links, at(&trace, 50)), [0]);
     assert_eq!(parents(&links, at(&trace, 61)), [1]);
-    assert_eq!(links.spontaneous(at(&trace, 70)), 1.0);
+    assert_eq!(links.spontaneous_probability(at(&trace, 70)), 1.0);
     // By a's clock: from its sending at 0 to its receipt at 50.
     assert_eq!(delay(&trace, &options(), at(&trace, 50)), 50.0);
 }
@@ -212,7 +216,7 @@ fn what_a_client_sends_is_spontaneous_unless_the_paper_is_followed_to_the_letter
     }
     let trace = trace.trace();
     let links = infer(&trace, &Options::default());
-    assert_eq!([0, 2, 4].map(|request| links.spontaneous(request)), [1.0; 3]);
+    assert_eq!([0, 2, 4].map(|request| links.spontaneous_probability(request)), [1.0; 3]);
     assert_eq!(parents(&links, 3)[0], 2);
     let links = infer(&trace, &options());
     assert_eq!([2, 4].map(|request| parents(&links, request)[0]), [1, 3]);
@@ -224,7 +228,7 @@ fn a_message_can_cause_what_its_receiver_does_from_its_first_byte_on() {
     trace.send("a", "b", 0, 50).arrives(10);
     trace.send("b", "c", 30, 31);
     let links = infer(&trace.trace(), &options());
-    assert_eq!((parents(&links, 1), links.spontaneous(1) < 0.1), (vec![0], true));
+    assert_eq!((parents(&links, 1), links.spontaneous_probability(1) < 0.1), (vec![0], true));
     // The answer of one who was not traced, in pieces: it was sent when the first had come.
     let mut trace = Fixture::new().untraced(&["d"]);
     trace.send("b", "d", 0, 1);
@@ -246,5 +250,5 @@ fn by_a_coarse_clock_an_answer_does_not_cause_its_question() {
     trace.send("b", "a", 5, 5).accepting().ports(80, 40_000).on(2);
     let mut links = infer(&trace.trace(), &options());
     assert_eq!([0, 1, 2].map(|child| parents(&links, child)), [vec![], vec![0], vec![1]]);
-    assert_eq!(links.break_circles(&(0..3)), 0);
+    assert_eq!(links.break_cycles(&(0..3)), 0);
 }

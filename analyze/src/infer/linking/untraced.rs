@@ -16,19 +16,19 @@ type PlaceAndTime = (u32, i64);
 
 /// Finds the place of each message. Places are numbered: first the nodes, then the round trips from
 /// a traced node to an untraced one and back, as they are met.
-pub(in crate::infer) struct Rounds<'naming> {
+pub(in crate::infer) struct RoundTrips<'naming> {
     naming: &'naming Naming,
-    rounds: FxHashMap<(u32, u32), u32>,
+    round_trips: FxHashMap<(u32, u32), u32>,
 }
 
-impl<'naming> Rounds<'naming> {
-    pub(in crate::infer) fn new(naming: &'naming Naming) -> Rounds<'naming> {
-        Rounds { naming, rounds: FxHashMap::default() }
+impl<'naming> RoundTrips<'naming> {
+    pub(in crate::infer) fn new(naming: &'naming Naming) -> RoundTrips<'naming> {
+        RoundTrips { naming, round_trips: FxHashMap::default() }
     }
 
     /// Number of places.
-    pub(super) fn places(&self) -> usize {
-        self.naming.nodes().len() + self.rounds.len()
+    pub(super) fn place_count(&self) -> usize {
+        self.naming.nodes().len() + self.round_trips.len()
     }
 
     /// Place and time of the message's arrival. A message that a traced node never received was
@@ -39,11 +39,11 @@ impl<'naming> Rounds<'naming> {
         message: usize,
     ) -> Option<PlaceAndTime> {
         let (src, dst) = (self.naming.src(message), self.naming.dst(message));
-        if let Some(arrived) = trace.arrival(message) {
+        if let Some(arrived) = trace.arrival_time(message) {
             return Some((dst, arrived));
         }
         let sent = trace.send_ts(message)?;
-        self.is_untraced(dst).then(|| (self.round(src, dst), sent))
+        self.is_untraced(dst).then(|| (self.round_trip_place(src, dst), sent))
     }
 
     /// Place and time of the message's departure.
@@ -56,16 +56,16 @@ impl<'naming> Rounds<'naming> {
         if let Some(sent) = trace.send_ts(message) {
             return Some((src, sent));
         }
-        let arrived = trace.arrival(message)?;
-        self.is_untraced(src).then(|| (self.round(dst, src), arrived))
+        let arrived = trace.arrival_time(message)?;
+        self.is_untraced(src).then(|| (self.round_trip_place(dst, src), arrived))
     }
 
     fn is_untraced(&self, node: u32) -> bool {
         !self.naming.nodes()[node as usize].traced
     }
 
-    fn round(&mut self, traced: u32, untraced: u32) -> u32 {
-        let next = self.places() as u32;
-        *self.rounds.entry((traced, untraced)).or_insert(next)
+    fn round_trip_place(&mut self, traced: u32, untraced: u32) -> u32 {
+        let next = self.place_count() as u32;
+        *self.round_trips.entry((traced, untraced)).or_insert(next)
     }
 }

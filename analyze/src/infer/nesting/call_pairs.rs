@@ -10,22 +10,22 @@ use message_trace::MessageTrace;
 
 use crate::calls::Calls;
 use crate::infer::call_links::{NONE, NodeCalls};
-use crate::infer::span::Span;
+use crate::infer::span::NodeSpan;
 use crate::naming::Naming;
 use crate::options::Options;
 use out_of_core::workers;
 
 /// The call pairs of one node.
 #[derive(Debug, Default)]
-pub(super) struct Node {
+pub(super) struct NodeCallPairs {
     /// The calls that the node received: from the receipt of the call to the sending of the return,
     /// by the time of the call.
-    pub(super) parents: Vec<Span>,
+    pub(super) parents: Vec<NodeSpan>,
     /// Which calls of the trace they are.
     pub(super) parent_calls: Vec<u32>,
     /// The calls that the node made: from the sending of the call to the receipt of the return, by
     /// the time of the call.
-    pub(super) children: Vec<Span>,
+    pub(super) children: Vec<NodeSpan>,
     /// Which calls of the trace they are.
     pub(super) child_calls: Vec<u32>,
     /// The children by the time of the return.
@@ -34,9 +34,9 @@ pub(super) struct Node {
     pub(super) chosen: Vec<u32>,
 }
 
-impl Node {
+impl NodeCallPairs {
     /// The calls that its links are made of.
-    pub(super) fn calls(&self) -> NodeCalls<'_> {
+    pub(super) fn node_calls(&self) -> NodeCalls<'_> {
         NodeCalls {
             requests: &self.parents,
             request_calls: &self.parent_calls,
@@ -46,37 +46,37 @@ impl Node {
     }
 
     /// A node with these parents and children, each with its call, in any order.
-    fn of(mut parents: Vec<(Span, u32)>, mut children: Vec<(Span, u32)>) -> Node {
+    fn new(mut parents: Vec<(NodeSpan, u32)>, mut children: Vec<(NodeSpan, u32)>) -> NodeCallPairs {
         parents.sort_by_key(|(span, call)| (span.begin, *call));
         children.sort_by_key(|(span, call)| (span.begin, *call));
         let (parents, parent_calls) = parents.into_iter().unzip();
-        let (children, child_calls): (Vec<Span>, Vec<u32>) = children.into_iter().unzip();
+        let (children, child_calls): (Vec<NodeSpan>, Vec<u32>) = children.into_iter().unzip();
         let mut returns: Vec<(i64, u32)> =
             children.iter().map(|child| child.end).zip(0..).collect();
         // Nearly in order already.
         returns.sort();
         let returns = returns.into_iter().map(|(_, child)| child).collect();
         let chosen = vec![NONE; children.len()];
-        Node { parents, parent_calls, children, child_calls, returns, chosen }
+        NodeCallPairs { parents, parent_calls, children, child_calls, returns, chosen }
     }
 }
 
 /// The parents and the children of a node, each with its call.
-type Roles = [Vec<(Span, u32)>; 2];
+type SpansByRole = [Vec<(NodeSpan, u32)>; 2];
 
 /// The call pairs of `trace`, by node.
-pub(super) fn find(
+pub(super) fn find_call_pairs(
     trace: &MessageTrace,
     naming: &Naming,
     calls: &Calls,
     options: &Options,
-) -> Vec<Node> {
+) -> Vec<NodeCallPairs> {
     let mut sizes = vec![[0; 2]; naming.nodes().len()];
-    for (request, _) in pairs(calls) {
+    for (request, _) in paired_messages(calls) {
         sizes[naming.dst(request) as usize][0] += 1;
         sizes[naming.src(request) as usize][1] += 1;
     }
-    let mut found: Vec<Roles> =
+    let mut found: Vec<SpansByRole> =
         sizes.into_iter().map(|sizes| sizes.map(Vec::with_capacity)).collect();
     for call in 0..calls.len() {
         let (Some(request), Some(response)) = (calls.request(call), calls.response(call)) else {
@@ -86,10 +86,10 @@ pub(super) fn find(
         let kind = naming.hop(request);
         let mut add = |node: u32, role: usize, times: [Option<i64>; 2]| {
             let common =
-                || [request, response].map(|row| trace.send_ts(row).or(trace.arrival(row)));
+                || [request, response].map(|row| trace.send_ts(row).or(trace.arrival_time(row)));
             let times = if naming.nodes()[node as usize].traced { times } else { common() };
             if let [Some(begin), Some(end)] = times {
-                found[node as usize][role].push((Span { begin, end, kind }, call as u32));
+                found[node as usize][role].push((NodeSpan { begin, end, kind }, call as u32));
             }
         };
         // A thread's call may be answered by another one, which is a node of its own then.
@@ -101,34 +101,40 @@ pub(super) fn find(
             add(caller, 1, [trace.send_first(request), trace.recv_first(response)]);
         }
     }
-    let mut nodes: Vec<(Roles, Node)> =
-        found.into_iter().map(|found| (found, Node::default())).collect();
-    workers::on_each(
+    let mut nodes: Vec<(SpansByRole, NodeCallPairs)> =
+        found.into_iter().map(|found| (found, NodeCallPairs::default())).collect();
+    workers::for_each_item(
         &mut nodes,
         |(found, _)| found[0].len() + found[1].len(),
         |(found, node), (): &mut ()| {
             let [parents, children] = std::mem::take(found);
-            *node = Node::of(parents, children);
+            *node = NodeCallPairs::new(parents, children);
         },
     );
     nodes.into_iter().map(|(_, node)| node).collect()
 }
 
 /// The rows of both messages of each call that has two.
-fn pairs(calls: &Calls) -> impl Iterator<Item = (usize, usize)> + '_ {
+fn paired_messages(calls: &Calls) -> impl Iterator<Item = (usize, usize)> + '_ {
     (0..calls.len()).filter_map(|call| calls.request(call).zip(calls.response(call)))
 }
 
 #[cfg(test)]
-impl Node {
+impl NodeCallPairs {
     /// A node by hand: parents and children as begin, end and kind; the calls are numbered, parents
     /// first.
-    pub(super) fn by_hand(parents: &[(i64, i64, u32)], children: &[(i64, i64, u32)]) -> Node {
-        let span =
-            |(begin, end, kind): &(i64, i64, u32)| Span { begin: *begin, end: *end, kind: *kind };
+    pub(super) fn by_hand(
+        parents: &[(i64, i64, u32)],
+        children: &[(i64, i64, u32)],
+    ) -> NodeCallPairs {
+        let span = |(begin, end, kind): &(i64, i64, u32)| NodeSpan {
+            begin: *begin,
+            end: *end,
+            kind: *kind,
+        };
         let numbered = |spans: &[(i64, i64, u32)], first: usize| {
             spans.iter().enumerate().map(|(at, times)| (span(times), (first + at) as u32)).collect()
         };
-        Node::of(numbered(parents, 0), numbered(children, parents.len()))
+        NodeCallPairs::new(numbered(parents, 0), numbered(children, parents.len()))
     }
 }

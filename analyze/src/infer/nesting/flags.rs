@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use registry::{Flag, Given, values};
+use registry::{Flag, FlagValues, values};
 
-use crate::infer::flags::nanoseconds;
+use crate::infer::flags::to_nanoseconds;
 use crate::options::{NestingOptions, Options};
 
 const HEADING: &str = "Nesting (--algorithm nesting)";
@@ -12,7 +12,7 @@ const HEADING: &str = "Nesting (--algorithm nesting)";
 pub(super) static SKEW_WINDOW: Flag<Duration> = Flag::text(
     "skew-window",
     "TIME",
-    values::duration_or_none,
+    values::parse_duration_or_none,
     "Let a call begin before its parent, or end after it, by this much: what clocks may differ by \
      [default: 0]",
 )
@@ -21,7 +21,7 @@ pub(super) static SKEW_WINDOW: Flag<Duration> = Flag::text(
 pub(super) static SMOOTHING: Flag<f64> = Flag::text(
     "smoothing",
     "BINS",
-    values::not_negative,
+    values::parse_not_negative,
     "Smooth the scoreboard by a normal curve of so many bins, each 5% of a delay [default: 0]",
 )
 .heading(HEADING);
@@ -29,7 +29,7 @@ pub(super) static SMOOTHING: Flag<f64> = Flag::text(
 pub(super) static PENALTIES: Flag<[f64; 3]> = Flag::text(
     "penalties",
     "X,Y,Z",
-    values::three,
+    values::parse_triple,
     "The exponents of the penalties for a parent's children that overlap, that go to the same node, \
      and all [default: 2,0,0]",
 )
@@ -38,22 +38,22 @@ pub(super) static PENALTIES: Flag<[f64; 3]> = Flag::text(
 pub(super) static SCOREBOARD_WINDOW: Flag<Duration> = Flag::text(
     "scoreboard-window",
     "TIME",
-    values::duration,
+    values::parse_duration,
     "Choose parents by the calls within a window of this length around, for systems that change \
      [default: by the whole trace]",
 )
 .heading(HEADING);
 
 /// Sets what the user chose.
-pub(super) fn apply(given: &Given, options: &mut Options) {
+pub(super) fn apply_flags(given: &FlagValues, options: &mut Options) {
     let former = &options.nesting;
     options.nesting = NestingOptions {
-        skew_window: given.get(&SKEW_WINDOW).map_or(former.skew_window, nanoseconds),
+        skew_window: given.get(&SKEW_WINDOW).map_or(former.skew_window, to_nanoseconds),
         smoothing: given.get(&SMOOTHING).unwrap_or(former.smoothing),
         penalties: given.get(&PENALTIES).unwrap_or(former.penalties),
         scoreboard_window: given
             .get(&SCOREBOARD_WINDOW)
-            .map(nanoseconds)
+            .map(to_nanoseconds)
             .or(former.scoreboard_window),
     };
 }

@@ -3,20 +3,20 @@
 //! that the parent has already. Of equal scores the earliest parent's counts. Children come in the
 //! order of their returns, in which they were found.
 
-use super::call_pairs::Node;
-use super::penalties::{Given, Penalties};
-use super::scoreboard::{self, Scores};
+use super::call_pairs::NodeCallPairs;
+use super::penalties::{AssignedChildren, NestingPenalties};
+use super::scoreboard::{self, DelayScores};
 use crate::infer::call_links::NONE;
 
 /// The parent of `child` among `parents`, which are sorted with the earliest first; [`NONE`] where
 /// there is none.
-pub(super) fn choose(
-    node: &Node,
-    given: &mut Given,
+pub(super) fn choose_parent(
+    node: &NodeCallPairs,
+    given: &mut AssignedChildren,
     child: u32,
     parents: &[u32],
-    scores: &Scores,
-    penalties: &Penalties,
+    scores: &DelayScores,
+    penalties: &NestingPenalties,
     skew_window: i64,
 ) -> u32 {
     let kind = node.children[child as usize].kind;
@@ -25,13 +25,14 @@ pub(super) fn choose(
         parents.chunk_by(|a, b| node.parents[*a as usize].kind == node.parents[*b as usize].kind)
     {
         let Some(first) = parents.first() else { continue };
-        let histogram = scores.of((node.parents[*first as usize].kind, kind));
+        let histogram = scores.scores_of_pair((node.parents[*first as usize].kind, kind));
         for parent in parents {
-            let bin = scoreboard::bin(scoreboard::delay(node, *parent, child, skew_window));
+            let bin =
+                scoreboard::delay_bin(scoreboard::nesting_delay(node, *parent, child, skew_window));
             let raw = f64::from(histogram.get(bin).copied().unwrap_or(0.0));
             // A penalty can only lower it.
             if raw > best_score {
-                let score = raw * penalties.factor(node, given, *parent, child);
+                let score = raw * penalties.penalty_factor(node, given, *parent, child);
                 if score > best_score {
                     (best, best_score) = (*parent, score);
                 }
@@ -39,7 +40,7 @@ pub(super) fn choose(
         }
     }
     if best != NONE {
-        given.give(node, best, child);
+        given.assign_child(node, best, child);
     }
     best
 }

@@ -5,7 +5,7 @@
 //! clock hides: calls that begin or end at the same time may be nested, those that also began at
 //! the same time in the order of the trace.
 
-use super::call_pairs::Node;
+use super::call_pairs::NodeCallPairs;
 use crate::tuning::nesting::MAX_OPEN_CALLS;
 
 /// The calls to a node that are open.
@@ -24,7 +24,12 @@ pub(super) struct OpenCalls {
 impl OpenCalls {
     /// The possible parents of `child`, the earliest first. Children must be asked for in the order
     /// of their returns.
-    pub(super) fn parents(&mut self, node: &Node, child: u32, skew_window: i64) -> &[u32] {
+    pub(super) fn possible_parents(
+        &mut self,
+        node: &NodeCallPairs,
+        child: u32,
+        skew_window: i64,
+    ) -> &[u32] {
         let (parents, call) = (&node.parents, node.child_calls[child as usize]);
         let child = node.children[child as usize];
         let latest_begin = child.begin.saturating_add(skew_window);
@@ -65,26 +70,33 @@ mod tests {
     use super::*;
 
     /// The possible parents of each child, in the order of the returns.
-    fn parents(node: &Node, skew_window: i64) -> Vec<Vec<u32>> {
+    fn parents(node: &NodeCallPairs, skew_window: i64) -> Vec<Vec<u32>> {
         let mut open = OpenCalls::default();
-        node.returns.iter().map(|child| open.parents(node, *child, skew_window).to_vec()).collect()
+        node.returns
+            .iter()
+            .map(|child| open.possible_parents(node, *child, skew_window).to_vec())
+            .collect()
     }
 
     #[test]
     fn a_call_is_nested_in_those_that_began_before_it_and_are_open_when_it_returns() {
         // The first parent ends before the second child, the third begins after both.
-        let node =
-            Node::by_hand(&[(0, 30, 1), (10, 60, 1), (45, 90, 1)], &[(20, 25, 2), (40, 50, 2)]);
+        let node = NodeCallPairs::by_hand(
+            &[(0, 30, 1), (10, 60, 1), (45, 90, 1)],
+            &[(20, 25, 2), (40, 50, 2)],
+        );
         assert_eq!(parents(&node, 0), [vec![0, 1], vec![1]]);
         // One that returns first though it begins last, and one that outlives the calls before it.
-        let node =
-            Node::by_hand(&[(0, 30, 1), (10, 60, 1), (20, 70, 1)], &[(5, 55, 2), (25, 28, 2)]);
+        let node = NodeCallPairs::by_hand(
+            &[(0, 30, 1), (10, 60, 1), (20, 70, 1)],
+            &[(5, 55, 2), (25, 28, 2)],
+        );
         assert_eq!(parents(&node, 0), [vec![0, 1, 2], vec![]]);
     }
 
     #[test]
     fn the_skew_window_loosens_both_comparisons() {
-        let node = Node::by_hand(&[(100, 200, 1)], &[(95, 150, 2), (150, 207, 2)]);
+        let node = NodeCallPairs::by_hand(&[(100, 200, 1)], &[(95, 150, 2), (150, 207, 2)]);
         assert_eq!(parents(&node, 0), [vec![], vec![]] as [Vec<u32>; 2]);
         assert_eq!(parents(&node, 5), [vec![0], vec![]]);
         assert_eq!(parents(&node, 7), [vec![0], vec![0]]);
@@ -92,9 +104,9 @@ mod tests {
 
     #[test]
     fn at_the_same_time_the_order_of_the_trace_decides() {
-        let node = Node::by_hand(&[(10, 20, 1)], &[(10, 20, 2)]);
+        let node = NodeCallPairs::by_hand(&[(10, 20, 1)], &[(10, 20, 2)]);
         assert_eq!(parents(&node, 0), [vec![0]]);
-        let mut before = Node::by_hand(&[(10, 20, 1)], &[(10, 20, 2)]);
+        let mut before = NodeCallPairs::by_hand(&[(10, 20, 1)], &[(10, 20, 2)]);
         (before.parent_calls, before.child_calls) = (vec![1], vec![0]);
         assert_eq!(parents(&before, 0), [vec![]] as [Vec<u32>; 1]);
         // A call to oneself is not nested in itself.
@@ -106,7 +118,7 @@ mod tests {
     #[test]
     fn of_too_many_the_earliest_is_given_up() {
         let many: Vec<_> = (0..MAX_OPEN_CALLS as i64 + 3).map(|at| (at, 1_000_000, 1)).collect();
-        let node = Node::by_hand(&many, &[(10_000, 20_000, 2)]);
+        let node = NodeCallPairs::by_hand(&many, &[(10_000, 20_000, 2)]);
         let found = &parents(&node, 0)[0];
         assert_eq!((found.len(), found[0]), (MAX_OPEN_CALLS, 3));
     }

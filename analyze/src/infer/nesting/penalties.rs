@@ -6,13 +6,13 @@
 //! infinite with no such child and stay as it is with one. Here the child in hand is counted, too,
 //! so that none leaves the score as it is and one halves it with an exponent of 1.
 
-use super::call_pairs::Node;
+use super::call_pairs::NodeCallPairs;
 use crate::infer::call_links::NONE;
 use crate::tuning::nesting::MAX_CHILDREN;
 
 /// The factors for each number of children.
 #[derive(Debug)]
-pub(super) struct Penalties {
+pub(super) struct NestingPenalties {
     overlapping: Vec<f64>,
     same: Vec<f64>,
     generic: Vec<f64>,
@@ -23,19 +23,19 @@ pub(super) struct Penalties {
 /// The children that the parents of a node were given so far: for each parent the last one, and for
 /// each child the one before it. The last one has the latest return.
 #[derive(Debug, Default)]
-pub(super) struct Given {
+pub(super) struct AssignedChildren {
     last: Vec<u32>,
     before: Vec<u32>,
     count: Vec<u32>,
 }
 
-impl Penalties {
+impl NestingPenalties {
     /// With the exponents x, y and z.
-    pub(super) fn new([x, y, z]: [f64; 3]) -> Penalties {
+    pub(super) fn new([x, y, z]: [f64; 3]) -> NestingPenalties {
         let factors = |exponent: f64| {
             (0..=MAX_CHILDREN).map(|count| (1.0 + count as f64).powf(-exponent)).collect()
         };
-        Penalties {
+        NestingPenalties {
             overlapping: factors(x),
             same: factors(y),
             generic: factors(z),
@@ -44,7 +44,13 @@ impl Penalties {
     }
 
     /// Factor by which the score of `parent` for `child` is multiplied.
-    pub(super) fn factor(&self, node: &Node, given: &Given, parent: u32, child: u32) -> f64 {
+    pub(super) fn penalty_factor(
+        &self,
+        node: &NodeCallPairs,
+        given: &AssignedChildren,
+        parent: u32,
+        child: u32,
+    ) -> f64 {
         let Some(last) = given.last.get(parent as usize).copied().filter(|last| *last != NONE)
         else {
             return 1.0;
@@ -71,9 +77,9 @@ impl Penalties {
     }
 }
 
-impl Given {
+impl AssignedChildren {
     /// Gives `child` to `parent`.
-    pub(super) fn give(&mut self, node: &Node, parent: u32, child: u32) {
+    pub(super) fn assign_child(&mut self, node: &NodeCallPairs, parent: u32, child: u32) {
         if self.last.is_empty() {
             self.last = vec![NONE; node.parents.len()];
             self.count = vec![0; node.parents.len()];
@@ -93,17 +99,17 @@ mod tests {
     /// A parent with children 0 to 2 already, which end at 20, 30 and 40; the last one is of
     /// another kind.
     fn factor(exponents: [f64; 3], begin: i64) -> f64 {
-        let node = Node::by_hand(
+        let node = NodeCallPairs::by_hand(
             &[(0, 100, 1), (0, 100, 1)],
             &[(10, 20, 2), (12, 30, 2), (14, 40, 3), (begin, 50, 2)],
         );
-        let mut given = Given::default();
+        let mut given = AssignedChildren::default();
         let child = node.children.iter().position(|child| child.end == 50).unwrap() as u32;
         for other in (0..4).filter(|other| *other != child) {
-            given.give(&node, 0, other);
+            given.assign_child(&node, 0, other);
         }
-        assert_eq!(Penalties::new(exponents).factor(&node, &given, 1, child), 1.0);
-        Penalties::new(exponents).factor(&node, &given, 0, child)
+        assert_eq!(NestingPenalties::new(exponents).penalty_factor(&node, &given, 1, child), 1.0);
+        NestingPenalties::new(exponents).penalty_factor(&node, &given, 0, child)
     }
 
     #[test]

@@ -9,7 +9,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::call_pairs::Node;
+use super::call_pairs::NodeCallPairs;
 use crate::tuning::nesting::{BIN_GROWTH, FIRST_BIN};
 
 /// Weight of a child. It can be divided by every number of parents up to 16, so that sums are exact
@@ -17,29 +17,34 @@ use crate::tuning::nesting::{BIN_GROWTH, FIRST_BIN};
 const WHOLE: u64 = 720_720;
 
 /// The labels of a call A -> B and of a call B -> C.
-pub(super) type Pair = (u32, u32);
+pub(super) type LabelPair = (u32, u32);
 
 /// The histograms while they are counted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Scoreboard {
-    histograms: FxHashMap<Pair, Vec<u64>>,
+    histograms: FxHashMap<LabelPair, Vec<u64>>,
 }
 
 /// The scoreboard as parents are chosen by it: the values of the bins of each histogram.
 #[derive(Debug, Default)]
-pub(super) struct Scores {
-    histograms: FxHashMap<Pair, Vec<f32>>,
+pub(super) struct DelayScores {
+    histograms: FxHashMap<LabelPair, Vec<f32>>,
 }
 
 /// The delay from the call of `parent` to that of `child`, counted from the earliest that there can
 /// be.
-pub(super) fn delay(node: &Node, parent: u32, child: u32, skew_window: i64) -> i64 {
+pub(super) fn nesting_delay(
+    node: &NodeCallPairs,
+    parent: u32,
+    child: u32,
+    skew_window: i64,
+) -> i64 {
     let (parent, child) = (node.parents[parent as usize], node.children[child as usize]);
     child.begin.saturating_sub(parent.begin).saturating_add(skew_window)
 }
 
 /// The bin of a delay in nanoseconds.
-pub(super) fn bin(delay: i64) -> usize {
+pub(super) fn delay_bin(delay: i64) -> usize {
     match delay < FIRST_BIN {
         true => 0,
         false => 1 + ((delay as f64 / FIRST_BIN as f64).ln() / BIN_GROWTH.ln()) as usize,
@@ -48,7 +53,13 @@ pub(super) fn bin(delay: i64) -> usize {
 
 impl Scoreboard {
     /// Counts a child by its possible parents.
-    pub(super) fn add(&mut self, node: &Node, child: u32, parents: &[u32], skew_window: i64) {
+    pub(super) fn count_child(
+        &mut self,
+        node: &NodeCallPairs,
+        child: u32,
+        parents: &[u32],
+        skew_window: i64,
+    ) {
         let kind = node.children[child as usize].kind;
         let weight = WHOLE.checked_div(parents.len() as u64).unwrap_or(0).max(1);
         // Parents of one kind mostly come together.
@@ -59,7 +70,7 @@ impl Scoreboard {
             let histogram =
                 self.histograms.entry((node.parents[*first as usize].kind, kind)).or_default();
             for parent in parents {
-                let bin = bin(delay(node, *parent, child, skew_window));
+                let bin = delay_bin(nesting_delay(node, *parent, child, skew_window));
                 if histogram.len() <= bin {
                     histogram.resize(bin + 1, 0);
                 }
@@ -81,17 +92,17 @@ impl Scoreboard {
 
     /// Scores to choose by: the histograms, each convolved with a normal curve of that standard
     /// deviation in bins.
-    pub(super) fn scores(&self, smoothing: f64) -> Scores {
+    pub(super) fn smoothed_scores(&self, smoothing: f64) -> DelayScores {
         let curve = normal_curve(smoothing);
         let histograms =
-            self.histograms.iter().map(|(pair, counts)| (*pair, smoothed(counts, &curve)));
-        Scores { histograms: histograms.collect() }
+            self.histograms.iter().map(|(pair, counts)| (*pair, smooth_histogram(counts, &curve)));
+        DelayScores { histograms: histograms.collect() }
     }
 }
 
-impl Scores {
+impl DelayScores {
     /// The value of every bin for calls of that pair of labels.
-    pub(super) fn of(&self, pair: Pair) -> &[f32] {
+    pub(super) fn scores_of_pair(&self, pair: LabelPair) -> &[f32] {
         self.histograms.get(&pair).map_or(&[], Vec::as_slice)
     }
 }
@@ -107,7 +118,7 @@ fn normal_curve(deviation: f64) -> Vec<f64> {
 }
 
 /// The convolution of a histogram with a curve; what would go beyond its ends is lost.
-fn smoothed(counts: &[u64], curve: &[f64]) -> Vec<f32> {
+fn smooth_histogram(counts: &[u64], curve: &[f64]) -> Vec<f32> {
     let half = curve.len() / 2;
     let mut smooth = vec![0.0; counts.len()];
     for (bin, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -125,17 +136,22 @@ mod tests {
     use super::*;
 
     /// Value of a scoreboard for a pair at a delay.
-    fn score(board: &Scoreboard, pair: Pair, delay: i64) -> f32 {
-        board.scores(0.0).of(pair).get(bin(delay)).copied().unwrap_or(0.0)
+    fn score(board: &Scoreboard, pair: LabelPair, delay: i64) -> f32 {
+        board
+            .smoothed_scores(0.0)
+            .scores_of_pair(pair)
+            .get(delay_bin(delay))
+            .copied()
+            .unwrap_or(0.0)
     }
 
     #[test]
     fn bins_grow_by_a_twentieth_from_a_microsecond_on() {
-        assert_eq!([0, 999, 1000, 1049, 1051, 1102, 1103].map(bin), [0, 0, 1, 1, 2, 2, 3]);
+        assert_eq!([0, 999, 1000, 1049, 1051, 1102, 1103].map(delay_bin), [0, 0, 1, 1, 2, 2, 3]);
         // From a millisecond to two hours there are about as many as the paper says: 340.
-        assert_eq!(bin(7200 * 1_000_000_000) - bin(1_000_000), 324);
-        assert_eq!(bin(i64::MAX), 754);
-        assert_eq!(bin(-1), 0);
+        assert_eq!(delay_bin(7200 * 1_000_000_000) - delay_bin(1_000_000), 324);
+        assert_eq!(delay_bin(i64::MAX), 754);
+        assert_eq!(delay_bin(-1), 0);
     }
 
     #[test]
@@ -143,13 +159,13 @@ mod tests {
         // Calls A -> B at 0 and 30 ms, calls B -> C at 70 and 100 ms: delays of 70 (twice), 100 and
         // 40 ms.
         let ms = 1_000_000;
-        let node = Node::by_hand(
+        let node = NodeCallPairs::by_hand(
             &[(0, 500 * ms, 1), (30 * ms, 530 * ms, 1)],
             &[(70 * ms, 300 * ms, 2), (100 * ms, 330 * ms, 2)],
         );
         let mut board = Scoreboard::default();
         for child in [0, 1] {
-            board.add(&node, child, &[0, 1], 0);
+            board.count_child(&node, child, &[0, 1], 0);
         }
         let scores = [40, 70, 100].map(|delay| score(&board, (1, 2), delay * ms));
         assert_eq!(scores, [0.5, 1.0, 0.5]);
@@ -158,12 +174,12 @@ mod tests {
 
     #[test]
     fn a_child_counts_one_over_the_number_of_its_possible_parents() {
-        let node = Node::by_hand(&[(0, 9, 1), (0, 9, 1), (0, 9, 3)], &[(5, 6, 2)]);
+        let node = NodeCallPairs::by_hand(&[(0, 9, 1), (0, 9, 1), (0, 9, 3)], &[(5, 6, 2)]);
         let mut board = Scoreboard::default();
-        board.add(&node, 0, &[0, 1, 2], 0);
+        board.count_child(&node, 0, &[0, 1, 2], 0);
         assert_eq!(score(&board, (1, 2), 5), 2.0 / 3.0);
         assert_eq!(score(&board, (3, 2), 5), 1.0 / 3.0);
-        board.add(&node, 0, &[], 0);
+        board.count_child(&node, 0, &[], 0);
         let mut twice = board.clone();
         twice.add_all(&board);
         assert_eq!(score(&twice, (1, 2), 5), 4.0 / 3.0);
@@ -171,10 +187,10 @@ mod tests {
 
     #[test]
     fn the_skew_window_moves_all_delays_so_that_none_is_negative() {
-        let node = Node::by_hand(&[(100_000, 900_000, 1)], &[(80_000, 900_000, 2)]);
-        assert_eq!(delay(&node, 0, 0, 30_000), 10_000);
-        let far = Node::by_hand(&[(i64::MIN, i64::MAX, 1)], &[(i64::MAX, i64::MAX, 2)]);
-        assert_eq!(delay(&far, 0, 0, 30_000), i64::MAX);
+        let node = NodeCallPairs::by_hand(&[(100_000, 900_000, 1)], &[(80_000, 900_000, 2)]);
+        assert_eq!(nesting_delay(&node, 0, 0, 30_000), 10_000);
+        let far = NodeCallPairs::by_hand(&[(i64::MIN, i64::MAX, 1)], &[(i64::MAX, i64::MAX, 2)]);
+        assert_eq!(nesting_delay(&far, 0, 0, 30_000), i64::MAX);
     }
 
     #[test]
@@ -186,12 +202,12 @@ mod tests {
         assert!((curve[4] / curve[3] - 0.606_531).abs() < 1e-6);
         let mut counts = vec![0; 9];
         counts[4] = 3 * WHOLE;
-        let smooth = smoothed(&counts, &curve);
+        let smooth = smooth_histogram(&counts, &curve);
         assert!((f64::from(smooth[4]) - 3.0 * curve[3]).abs() < 1e-6);
         assert!((f64::from(smooth[6]) - 3.0 * curve[5]).abs() < 1e-6);
         assert_eq!(smooth[0], 0.0);
-        assert_eq!(smoothed(&counts, &normal_curve(0.0))[3..6], [0.0, 3.0, 0.0]);
+        assert_eq!(smooth_histogram(&counts, &normal_curve(0.0))[3..6], [0.0, 3.0, 0.0]);
         counts[8] = WHOLE;
-        assert!(smoothed(&counts, &curve)[8] < 0.5);
+        assert!(smooth_histogram(&counts, &curve)[8] < 0.5);
     }
 }

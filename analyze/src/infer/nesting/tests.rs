@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use message_trace::{MessageTrace, Nodes};
+use message_trace::{MessageTrace, NodeList};
 use proptest::prelude::*;
 
-use super::Nesting;
-use crate::calls::{Calls, Candidates, Parents};
+use super::NestingAlgorithm;
+use crate::calls::{Calls, CandidateParents, LikelyParents};
 use crate::fixture::Fixture;
-use crate::infer::{Inference, Input, Links};
+use crate::infer::{Inference, InferenceInput, Links};
 use crate::naming::Naming;
 use crate::options::{NestingOptions, Options};
 
@@ -34,15 +34,20 @@ fn options(nesting: NestingOptions) -> Options {
 
 fn infer(trace: &MessageTrace, nesting: NestingOptions) -> Links {
     let options = options(nesting);
-    Nesting.infer(&Input::quiet(trace, &Naming::new(trace, &options), &options))
+    NestingAlgorithm.infer_links(&InferenceInput::without_progress(
+        trace,
+        &Naming::new(trace, &options),
+        &options,
+    ))
 }
 
 /// The parent of each of `calls`, by their places.
 fn parents(calls: &[Call<'_>], nesting: NestingOptions) -> Vec<Option<usize>> {
     let trace = trace(calls);
     let links = infer(&trace, nesting);
-    let found = Calls::of(&trace);
-    let parents = Parents::of(&found, &links, &Candidates::of(&found, &links));
+    let found = Calls::from_trace(&trace);
+    let parents =
+        LikelyParents::from_links(&found, &links, &CandidateParents::from_links(&found, &links));
     // A call's flow is its place.
     let place = |call: usize| trace.message(found.request(call).unwrap()).flow as usize;
     let mut of = vec![None; calls.len()];
@@ -65,7 +70,7 @@ fn figure_3_both_calls_are_nested_in_the_first() {
     // the first.
     assert_eq!(found, [vec![], vec![0], vec![1], vec![2], vec![3], vec![4]]);
     assert!((1..6).all(|message| links.parents(message).all(|(_, p)| p == 1.0)));
-    assert_eq!(links.spontaneous(0), 1.0);
+    assert_eq!(links.spontaneous_probability(0), 1.0);
 }
 
 #[test]
@@ -103,7 +108,7 @@ fn what_has_no_counterpart_is_nothings_parent_and_nothings_child() {
     fixture.send("c", "b", 20, 20).accepting().ports(80, 40_000).on(1);
     let trace = fixture.trace();
     let links = infer(&trace, NestingOptions::default());
-    assert_eq!([0, 1].map(|message| links.spontaneous(message)), [1.0; 2]);
+    assert_eq!([0, 1].map(|message| links.spontaneous_probability(message)), [1.0; 2]);
     assert_eq!(links.parents(2).collect::<Vec<_>>(), [(1, 1.0)]);
 }
 
@@ -191,8 +196,8 @@ fn in_windows_a_phase_is_judged_by_itself() {
 
 #[test]
 fn nothing_gives_nothing() {
-    let nothing = MessageTrace::new(Nodes::default());
-    assert_eq!(infer(&nothing, NestingOptions::default()).messages(), 0);
+    let nothing = MessageTrace::new(NodeList::default());
+    assert_eq!(infer(&nothing, NestingOptions::default()).message_count(), 0);
 }
 
 #[test]
@@ -216,9 +221,9 @@ fn times_at_the_ends_of_the_range_are_borne() {
             scoreboard_window: window,
             penalties: [9e9; 3],
         };
-        assert_eq!(infer(&trace, wild).messages(), 8);
+        assert_eq!(infer(&trace, wild).message_count(), 8);
         let whole = NestingOptions { scoreboard_window: window, ..NestingOptions::default() };
-        assert_eq!(infer(&trace, whole).messages(), 8);
+        assert_eq!(infer(&trace, whole).message_count(), 8);
     }
 }
 
@@ -254,10 +259,10 @@ proptest! {
         let options =
             NestingOptions { skew_window: skew * MS, scoreboard_window: window.map(|it| it * MS), ..NestingOptions::default() };
         let mut links = infer(&trace, options);
-        links.break_circles(&(0..trace.len()));
+        links.break_cycles(&(0..trace.len()));
         for child in 0..trace.len() {
             let sum: f64 = links.parents(child).map(|(_, share)| share).sum();
-            prop_assert!((sum + links.spontaneous(child) - 1.0).abs() < 1e-9);
+            prop_assert!((sum + links.spontaneous_probability(child) - 1.0).abs() < 1e-9);
             let mut seen = BTreeSet::new();
             let mut at = Some(child as u32);
             while let Some(message) = at {

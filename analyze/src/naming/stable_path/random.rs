@@ -7,7 +7,7 @@ use crate::tuning::naming::{
 
 /// Where a run of letters and digits stands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct WordPosition {
     /// Below a folder of temporary files, or in an abstract name.
     pub(super) is_temporary: bool,
     /// At the end of its component of the path, as `mkstemp` and `mkdtemp` have it.
@@ -44,7 +44,7 @@ pub(super) fn is_autobound(name: &str) -> bool {
 }
 
 /// The length of the UUID that a text begins with.
-pub(super) fn uuid(text: &str) -> Option<usize> {
+pub(super) fn uuid_length(text: &str) -> Option<usize> {
     const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
     let mut at = 0;
     for (place, length) in GROUPS.into_iter().enumerate() {
@@ -70,7 +70,7 @@ pub(super) fn may_be_drawn(word: &str) -> bool {
 }
 
 /// Whether a run of letters and digits looks drawn at random: by itself, or for its place.
-pub(super) fn is_drawn(word: &str, place: Place) -> bool {
+pub(super) fn is_drawn(word: &str, place: WordPosition) -> bool {
     if word.len() < MIN_DRAWN || is_wordlike(word) {
         return false;
     }
@@ -83,7 +83,7 @@ pub(super) fn is_drawn(word: &str, place: Place) -> bool {
         && word.bytes().all(|byte| byte.is_ascii_hexdigit())
         && has(|byte| byte.is_ascii_digit())
         && !(has(|byte| byte.is_ascii_lowercase()) && has(|byte| byte.is_ascii_uppercase()));
-    let runs = runs(word);
+    let runs = character_runs(word);
     let longest = runs.iter().map(|run| run.len()).max().unwrap_or_default();
     let is_mixed = 2 * runs.len() >= word.len() && longest <= LONGEST_DRAWN_WORD;
     let is_last = place.is_last && place.before.is_some_and(|before| ".-_".contains(before));
@@ -94,7 +94,7 @@ pub(super) fn is_drawn(word: &str, place: Place) -> bool {
 /// capital first or in capitals at the end, and a short number behind all.
 fn is_wordlike(word: &str) -> bool {
     word.split('_').filter(|word| !word.is_empty()).all(|word| {
-        let runs = runs(word);
+        let runs = character_runs(word);
         let (last, first) = match runs.split_last() {
             Some((last, first)) => (*last, first),
             None => return true,
@@ -113,7 +113,7 @@ fn is_wordlike(word: &str) -> bool {
 
 /// The runs of a word that a reader sees: capitals, a capital with the small letters behind it,
 /// small letters, digits.
-fn runs(word: &str) -> Vec<&str> {
+fn character_runs(word: &str) -> Vec<&str> {
     let bytes = word.as_bytes();
     let class = |byte: u8| match byte {
         b'0'..=b'9' => 0,

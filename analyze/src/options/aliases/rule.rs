@@ -9,7 +9,7 @@ const FORM: &str = "a rule is: address|host|command|endpoint|role WHICH = NAME";
 
 /// Subject of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum What {
+pub(crate) enum RuleSubject {
     Address,
     Host,
     Command,
@@ -17,25 +17,31 @@ pub(crate) enum What {
     Role,
 }
 
-impl What {
-    const ALL: [What; 5] = [What::Address, What::Host, What::Command, What::Endpoint, What::Role];
+impl RuleSubject {
+    const ALL: [RuleSubject; 5] = [
+        RuleSubject::Address,
+        RuleSubject::Host,
+        RuleSubject::Command,
+        RuleSubject::Endpoint,
+        RuleSubject::Role,
+    ];
 
     /// The word that a rule begins with.
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn keyword(self) -> &'static str {
         match self {
-            What::Address => "address",
-            What::Host => "host",
-            What::Command => "command",
-            What::Endpoint => "endpoint",
-            What::Role => "role",
+            RuleSubject::Address => "address",
+            RuleSubject::Host => "host",
+            RuleSubject::Command => "command",
+            RuleSubject::Endpoint => "endpoint",
+            RuleSubject::Role => "role",
         }
     }
 }
 
 /// A rule.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Rule {
-    pub(crate) what: What,
+pub(crate) struct AliasRule {
+    pub(crate) what: RuleSubject,
     /// The text or the pattern.
     pub(crate) which: String,
     /// The net, where it is one: its address and the length of its prefix in bits.
@@ -44,17 +50,17 @@ pub(crate) struct Rule {
 }
 
 /// The rule of a line; an empty one and a comment have none.
-pub(crate) fn parse(line: &str) -> Result<Option<Rule>, String> {
+pub(crate) fn parse_rule(line: &str) -> Result<Option<AliasRule>, String> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
     }
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let what = What::ALL.into_iter().find(|what| what.word() == word);
+    let what = RuleSubject::ALL.into_iter().find(|what| what.keyword() == word);
     let what = what.ok_or_else(|| format!("'{}' names nothing; {FORM}", word.escape_debug()))?;
-    let (which, rest) = value(rest, '=')?;
+    let (which, rest) = parse_value(rest, '=')?;
     let Some(rest) = rest.strip_prefix('=') else { return Err(format!("there is no '='; {FORM}")) };
-    let (name, rest) = value(rest, '#')?;
+    let (name, rest) = parse_value(rest, '#')?;
     if !rest.is_empty() && !rest.starts_with('#') {
         return Err(format!(
             "'{}' comes after the name; put names with spaces and signs in quotes",
@@ -70,12 +76,13 @@ pub(crate) fn parse(line: &str) -> Result<Option<Rule>, String> {
     if name.chars().any(char::is_control) || name.chars().count() > 200 {
         return Err("a name has at most 200 characters that can be printed".to_owned());
     }
-    let (which, net) = if what == What::Address { address(&which)? } else { (which, None) };
-    Ok(Some(Rule { what, which, net, name }))
+    let (which, net) =
+        if what == RuleSubject::Address { parse_address(&which)? } else { (which, None) };
+    Ok(Some(AliasRule { what, which, net, name }))
 }
 
 /// The value at the beginning of `text`, quoted or up to `end` or a comment, and what follows it.
-fn value(text: &str, end: char) -> Result<(String, &str), String> {
+fn parse_value(text: &str, end: char) -> Result<(String, &str), String> {
     let text = text.trim_start();
     let Some(quoted) = text.strip_prefix('"') else {
         let place = text.find([end, '#']).unwrap_or(text.len());
@@ -100,7 +107,7 @@ fn value(text: &str, end: char) -> Result<(String, &str), String> {
 }
 
 /// An address as addresses are written, a net, or a pattern.
-fn address(which: &str) -> Result<(String, Option<(IpAddr, u8)>), String> {
+fn parse_address(which: &str) -> Result<(String, Option<(IpAddr, u8)>), String> {
     if let Ok(address) = which.parse::<IpAddr>() {
         return Ok((address.to_canonical().to_string(), None));
     }
@@ -129,18 +136,18 @@ fn address(which: &str) -> Result<(String, Option<(IpAddr, u8)>), String> {
     ))
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for AliasRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted =
             |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
-        write!(f, "{} {} = {}", self.what.word(), quoted(&self.which), quoted(&self.name))
+        write!(f, "{} {} = {}", self.what.keyword(), quoted(&self.which), quoted(&self.name))
     }
 }
 
-impl FromStr for Rule {
+impl FromStr for AliasRule {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Rule, String> {
-        parse(text)?.ok_or_else(|| format!("there is no rule; {FORM}"))
+    fn from_str(text: &str) -> Result<AliasRule, String> {
+        parse_rule(text)?.ok_or_else(|| format!("there is no rule; {FORM}"))
     }
 }

@@ -5,7 +5,7 @@ use message_trace::MessageTrace;
 use proptest::prelude::*;
 
 use crate::fixture::{Fixture, analyzed, collected, some_trace};
-use crate::paths::{Connects, PathPattern, TimedInstance, TimedInstances};
+use crate::paths::{ConnectTimes, PathPattern, TimedInstance, TimedInstances};
 
 /// Two requests a -> b. Each makes b ask c and then d, a new connection each time. What b's
 /// clock showed at each begin and end of a connection is given, as times since its request was
@@ -37,18 +37,18 @@ const PATHS: [(f64, &[(u32, u32)]); 2] = [
 
 /// Of each instance the time connecting and the node latency of the requests to c and d; and the
 /// pattern.
-fn found(trace: &MessageTrace) -> (Vec<[Option<i64>; 4]>, PathPattern) {
+fn connect_times_and_pattern(trace: &MessageTrace) -> (Vec<[Option<i64>; 4]>, PathPattern) {
     let (_directory, dir) = collected(trace, &PATHS);
-    trace.write(dir.messages(), dir.nodes()).unwrap();
+    trace.write(dir.messages_path(), dir.nodes_path()).unwrap();
     let mut all = Vec::new();
     let each = |instance: &TimedInstance<'_>| {
-        let [c, d] = [1, 3].map(|hop| (instance.connecting(hop), instance.node_latency(hop)));
+        let [c, d] = [1, 3].map(|hop| (instance.connect_time(hop), instance.node_latency(hop)));
         all.push([c.0, c.1, d.0, d.1]);
         assert_eq!(parts(instance), instance.duration());
         Ok(())
     };
-    TimedInstances::open(&dir).unwrap().read(0, |_| true, each).unwrap();
-    let patterns = PathPattern::read_all(dir.patterns()).unwrap();
+    TimedInstances::open(&dir).unwrap().read_group(0, |_| true, each).unwrap();
+    let patterns = PathPattern::read_all(dir.patterns_path()).unwrap();
     assert_eq!(patterns.len(), 1, "who connects and who does not are of one pattern");
     (all, patterns[0].clone())
 }
@@ -57,7 +57,7 @@ fn found(trace: &MessageTrace) -> (Vec<[Option<i64>; 4]>, PathPattern) {
 fn parts(instance: &TimedInstance<'_>) -> i64 {
     let of = |hop| {
         let delays =
-            [instance.node_latency(hop), instance.connecting(hop), instance.network_latency(hop)];
+            [instance.node_latency(hop), instance.connect_time(hop), instance.network_latency(hop)];
         delays.into_iter().flatten().sum::<i64>()
     };
     (0..instance.hops.len()).map(of).sum()
@@ -65,16 +65,17 @@ fn parts(instance: &TimedInstance<'_>) -> i64 {
 
 #[test]
 fn the_time_of_connecting_is_not_the_senders_own() {
-    let (all, pattern) = found(&requests([[Some((15, 45)), None], [None, Some((90, 120))]]));
+    let (all, pattern) =
+        connect_times_and_pattern(&requests([[Some((15, 45)), None], [None, Some((90, 120))]]));
     assert_eq!(all[0], [Some(30), Some(10), None, Some(40)]);
     assert_eq!(all[1], [None, Some(40), Some(30), Some(10)]);
     let hop = &pattern.hops[1];
-    let Connects { count, expected, share, delay } = hop.connect.unwrap();
+    let ConnectTimes { count, expected, share, delay } = hop.connect.unwrap();
     assert_eq!((count, expected, share, delay.mean, delay.p99), (1, 1.0, 0.5, 30.0, 30.0));
     assert_eq!((hop.node.unwrap().mean, pattern.hops[2].connect), (25.0, None));
     // Means add up to the mean of the whole.
     let mean = |hop: &crate::paths::Hop| {
-        let connect = hop.connect.map_or(0.0, |connect| connect.average());
+        let connect = hop.connect.map_or(0.0, |connect| connect.mean_over_all());
         [hop.node, hop.network].into_iter().flatten().map(|delay| delay.mean).sum::<f64>() + connect
     };
     assert_eq!(pattern.hops.iter().map(mean).sum::<f64>(), pattern.duration.mean);
@@ -83,7 +84,8 @@ fn the_time_of_connecting_is_not_the_senders_own() {
 #[test]
 fn what_was_connected_before_the_request_is_nobodys() {
     // Opened long before; and begun before the request came, but there only when it was.
-    let (all, pattern) = found(&requests([[Some((-500, -400)), None], [Some((5, 45)), None]]));
+    let (all, pattern) =
+        connect_times_and_pattern(&requests([[Some((-500, -400)), None], [Some((5, 45)), None]]));
     assert_eq!(all, [[None, Some(40), None, Some(40)]; 2]);
     assert_eq!(pattern.hops[1].connect, None);
 }
@@ -91,11 +93,12 @@ fn what_was_connected_before_the_request_is_nobodys() {
 #[test]
 fn a_connection_made_during_an_earlier_call_takes_only_what_is_left_of_it() {
     // d is connected to while c works; the second time that is over before c answers.
-    let (all, _) = found(&requests([[None, Some((55, 100))], [None, Some((55, 75))]]));
+    let (all, _) =
+        connect_times_and_pattern(&requests([[None, Some((55, 100))], [None, Some((55, 75))]]));
     assert_eq!(all[0], [None, Some(40), Some(20), Some(20)]);
     assert_eq!(all[1], [None, Some(40), None, Some(40)]);
     // Begun before the request came, it is another's, however late it was there.
-    let (all, _) = found(&requests([[None, Some((5, 100))], [None, None]]));
+    let (all, _) = connect_times_and_pattern(&requests([[None, Some((5, 100))], [None, None]]));
     assert_eq!(all[0], [None, Some(40), None, Some(40)]);
 }
 
@@ -106,7 +109,7 @@ proptest! {
     fn node_latency_and_connecting_are_what_lies_between_receipt_and_sending(trace in some_trace()) {
         let (_directory, dir) = analyzed(&trace);
         let timed = TimedInstances::open(&dir).unwrap();
-        for piece in 0..timed.pieces() {
+        for piece in 0..timed.group_count() {
             let mut wrong = Vec::new();
             let each = |instance: &TimedInstance<'_>| {
                 for (place, hop) in instance.hops.iter().enumerate() {
@@ -120,7 +123,7 @@ proptest! {
                 }
                 Ok(())
             };
-            timed.read(piece, |_| true, each).unwrap();
+            timed.read_group(piece, |_| true, each).unwrap();
             prop_assert_eq!(wrong, Vec::new());
         }
     }

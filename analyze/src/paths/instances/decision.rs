@@ -3,7 +3,7 @@
 
 /// Decision about a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub(crate) enum LinkDecision {
     /// The link is in every tree with its parent.
     True,
     /// The link is in no tree.
@@ -16,18 +16,18 @@ pub(crate) enum Decision {
     },
 }
 
-impl Decision {
+impl LinkDecision {
     /// The decision for a link of that probability. A link that is the `likely` cause of its child,
     /// even though not by much, is never left out untried, so that at least one cause of every
     /// message is considered.
-    pub(crate) fn of(probability: f64, likely: bool, band: [f64; 2]) -> Decision {
+    pub(crate) fn from_probability(probability: f64, likely: bool, band: [f64; 2]) -> LinkDecision {
         let [low, high] = band;
         if probability > high {
-            Decision::True
+            LinkDecision::True
         } else if probability >= low || likely {
-            Decision::TryBoth { likely }
+            LinkDecision::TryBoth { likely }
         } else {
-            Decision::False
+            LinkDecision::False
         }
     }
 }
@@ -38,11 +38,12 @@ mod tests {
 
     #[test]
     fn near_a_half_and_the_most_likely_cause_are_tried_both_ways() {
-        let of = |probability, likely| Decision::of(probability, likely, [0.4, 0.6]);
-        assert_eq!(of(0.61, true), Decision::True);
-        assert_eq!(of(0.6, true), Decision::TryBoth { likely: true });
-        assert_eq!(of(0.4, false), Decision::TryBoth { likely: false });
-        assert_eq!(of(0.39, false), Decision::False);
-        assert_eq!(of(0.2, true), Decision::TryBoth { likely: true });
+        let of =
+            |probability, likely| LinkDecision::from_probability(probability, likely, [0.4, 0.6]);
+        assert_eq!(of(0.61, true), LinkDecision::True);
+        assert_eq!(of(0.6, true), LinkDecision::TryBoth { likely: true });
+        assert_eq!(of(0.4, false), LinkDecision::TryBoth { likely: false });
+        assert_eq!(of(0.39, false), LinkDecision::False);
+        assert_eq!(of(0.2, true), LinkDecision::TryBoth { likely: true });
     }
 }

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use message_trace::{Connect, MessageTrace, OperationRole, SparseColumn};
+use message_trace::{ConnectSpan, MessageTrace, OperationRole, SparseColumn};
 
-use crate::receipt::Receipt;
+use crate::receipt::MessageReceipt;
 
 /// The missing time within a column.
 const NIL: i64 = i64::MIN;
@@ -17,13 +17,13 @@ pub(crate) struct PathMessages {
     arrival: Vec<i64>,
     recv_ts: Vec<i64>,
     bytes: Vec<i64>,
-    connects: SparseColumn<Connect>,
-    told: SparseColumn<PathTold>,
+    connects: SparseColumn<ConnectSpan>,
+    told: SparseColumn<PathOperation>,
 }
 
 /// What a message of a path says it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PathTold {
+pub(crate) struct PathOperation {
     /// Number of the name of what it asks for or tells; an answer has none.
     pub(crate) operation: Option<u32>,
     /// Of an answer, whether the answering side failed.
@@ -33,26 +33,26 @@ pub(crate) struct PathTold {
 impl PathMessages {
     /// Appends these rows of `trace`. `operation` gives the number by which the name of what a row
     /// asks for or tells is known in paths.
-    pub(crate) fn append(
+    pub(crate) fn append_rows(
         &mut self,
         trace: &MessageTrace,
         rows: Range<usize>,
         mut operation: impl FnMut(usize, u32) -> u32,
     ) {
         self.send_ts.extend(rows.clone().map(|row| trace.send_ts(row).unwrap_or(NIL)));
-        self.arrival.extend(rows.clone().map(|row| trace.arrival(row).unwrap_or(NIL)));
+        self.arrival.extend(rows.clone().map(|row| trace.arrival_time(row).unwrap_or(NIL)));
         self.recv_ts.extend(rows.clone().map(|row| trace.recv_ts(row).unwrap_or(NIL)));
         for row in rows.clone().filter(|_| trace.has_connects()) {
-            if let Some(connect) = trace.connecting(row) {
+            if let Some(connect) = trace.connect_span(row) {
                 self.connects.push(self.bytes.len() + row - rows.start, connect);
             }
         }
-        for row in rows.clone().filter(|_| trace.has_told()) {
-            let Some(told) = trace.told(row) else { continue };
+        for row in rows.clone().filter(|_| trace.has_operations()) {
+            let Some(told) = trace.operations(row) else { continue };
             let name = told.name.filter(|_| told.role != OperationRole::Response);
             let operation = name.map(|name| operation(row, name));
-            let told = PathTold { operation, is_error: told.outcome() };
-            if told != PathTold::default() {
+            let told = PathOperation { operation, is_error: told.response_outcome() };
+            if told != PathOperation::default() {
                 self.told.push(self.bytes.len() + row - rows.start, told);
             }
         }
@@ -81,20 +81,20 @@ impl PathMessages {
 
     /// When the first and the last byte were received.
     #[inline]
-    pub(crate) fn receipt(&self, message: usize) -> Receipt {
+    pub(crate) fn receipt(&self, message: usize) -> MessageReceipt {
         let known = |time: i64| Some(time).filter(|time| *time != NIL);
-        Receipt::new(known(self.arrival[message]), known(self.recv_ts[message]))
+        MessageReceipt::new(known(self.arrival[message]), known(self.recv_ts[message]))
     }
 
     /// When the connection was made that it is the first message of.
     #[inline]
-    pub(crate) fn connecting(&self, message: usize) -> Option<Connect> {
+    pub(crate) fn connect_call(&self, message: usize) -> Option<ConnectSpan> {
         self.connects.get(message)
     }
 
     /// What it says it does.
     #[inline]
-    pub(crate) fn told(&self, message: usize) -> PathTold {
+    pub(crate) fn operations(&self, message: usize) -> PathOperation {
         self.told.get(message).unwrap_or_default()
     }
 
@@ -109,7 +109,7 @@ impl PathMessages {
 impl From<&MessageTrace> for PathMessages {
     fn from(trace: &MessageTrace) -> PathMessages {
         let mut messages = PathMessages::default();
-        messages.append(trace, 0..trace.len(), |_, name| name);
+        messages.append_rows(trace, 0..trace.len(), |_, name| name);
         messages
     }
 }

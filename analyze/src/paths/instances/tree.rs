@@ -6,14 +6,14 @@
 //! one cause, so it is in an instance once, and the factors are those of a choice among exclusive
 //! causes (docs/decisions/0202).
 
-use super::children::Children;
-use super::decision::Decision;
+use super::decision::LinkDecision;
+use super::possible_children::PossibleChildren;
 use crate::options::Options;
 use crate::tuning::paths::tree::MIN_PROBABILITY;
 
 /// How building went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Built {
+pub(crate) struct BuildCounts {
     /// Messages from which instances were built.
     pub(crate) roots: u64,
     /// Roots with more links to try both ways than the bound.
@@ -24,9 +24,9 @@ pub(crate) struct Built {
     pub(crate) unlikely: u64,
 }
 
-impl Built {
+impl BuildCounts {
     /// Adds how other building went.
-    pub(crate) fn add(&mut self, other: Built) {
+    pub(crate) fn add_counts(&mut self, other: BuildCounts) {
         self.roots += other.roots;
         self.bounded += other.bounded;
         self.cut += other.cut;
@@ -39,12 +39,12 @@ type ParentChild = (u32, u32);
 
 /// The builder of the instances of one root after the other.
 #[derive(Default)]
-pub(crate) struct Builder {
+pub(crate) struct InstanceBuilder {
     most_tried: usize,
     most_messages: usize,
     /// The messages that this walk has met, and what they are to it; and where among them each
     /// message may be.
-    met: Vec<(u32, State)>,
+    met: Vec<(u32, WalkState)>,
     slots: Vec<u32>,
     ambiguous: Vec<(f64, ParentChild)>,
     /// The links of the root that are tried both ways, sorted.
@@ -56,45 +56,45 @@ pub(crate) struct Builder {
     tree: Vec<(u32, u32)>,
     /// The likeliest tree of the root while all of them are unlikely.
     unlikely: Vec<(u32, u32)>,
-    pub(crate) built: Built,
+    pub(crate) built: BuildCounts,
 }
 
 /// State of a message in a walk.
 #[derive(Clone, Copy)]
-enum State {
+enum WalkState {
     /// In the tree.
     Taken,
     /// Not in it so far: the probability of the causes that were not left out yet.
     Open(f64),
 }
 
-impl Builder {
+impl InstanceBuilder {
     /// A builder with the bounds of `options`.
-    pub(crate) fn new(options: &Options) -> Builder {
-        Builder {
+    pub(crate) fn new(options: &Options) -> InstanceBuilder {
+        InstanceBuilder {
             most_tried: options.try_both_limit.min(usize::BITS as usize / 2),
             most_messages: options.path_limit.max(1),
-            ..Builder::default()
+            ..InstanceBuilder::default()
         }
     }
 
     /// Builds all instances of `root`, which is spontaneous with that probability, and hands each
     /// to `instance`: its messages with their depths, depth first, and how likely it is.
-    pub(crate) fn build<E>(
+    pub(crate) fn build_instances<E>(
         &mut self,
-        children: &Children,
+        children: &PossibleChildren,
         root: u32,
         spontaneous: f64,
         mut instance: impl FnMut(&[(u32, u32)], f64) -> Result<(), E>,
     ) -> Result<(), E> {
         self.built.roots += 1;
         // The place of a message is checked against the messages met, so old values do not matter.
-        self.slots.resize(children.messages(), 0);
+        self.slots.resize(children.message_count(), 0);
         self.choose_tried(children, root);
         self.choices.clear();
         let (mut has_likely, mut best, mut best_is_cut) = (false, 0.0, false);
         loop {
-            let (probability, cut) = self.grow(children, root);
+            let (probability, cut) = self.grow_tree(children, root);
             if probability > 0.0 {
                 // However many factors it has, what was built is not impossible.
                 let probability = (spontaneous * probability).max(f64::MIN_POSITIVE);
@@ -133,22 +133,22 @@ impl Builder {
 
     /// Chooses which links below `root` are tried both ways: those nearest to a half, up to the
     /// bound on k.
-    fn choose_tried(&mut self, children: &Children, root: u32) {
-        self.begin(root);
+    fn choose_tried(&mut self, children: &PossibleChildren, root: u32) {
+        self.begin_walk(root);
         self.ambiguous.clear();
         let mut messages = 1;
         while let Some((message, _)) = self.stack.pop() {
             for child in children.of_parent(message) {
                 match child.decision {
-                    Decision::False => continue,
-                    Decision::True => {}
-                    Decision::TryBoth { .. } => {
+                    LinkDecision::False => continue,
+                    LinkDecision::True => {}
+                    LinkDecision::TryBoth { .. } => {
                         let link = (message, child.message);
                         self.ambiguous.push(((child.probability - 0.5).abs(), link));
                     }
                 }
-                if messages < self.most_messages && self.open(child.message).is_some() {
-                    self.set(child.message, State::Taken);
+                if messages < self.most_messages && self.open_probability(child.message).is_some() {
+                    self.set_state(child.message, WalkState::Taken);
                     self.stack.push((child.message, 0));
                     messages += 1;
                 }
@@ -168,8 +168,8 @@ impl Builder {
     /// Grows the tree of `root` by the choices made so far, taking every tried link that is new.
     /// Returns the product of the factors, and whether the tree was cut off at the bound on its
     /// size.
-    fn grow(&mut self, children: &Children, root: u32) -> (f64, bool) {
-        self.begin(root);
+    fn grow_tree(&mut self, children: &PossibleChildren, root: u32) -> (f64, bool) {
+        self.begin_walk(root);
         self.tree.clear();
         let (mut probability, mut messages, mut tried) = (1.0, 1, 0);
         let mut cut = false;
@@ -180,16 +180,16 @@ impl Builder {
                 if cut {
                     break;
                 }
-                let Some(open) = self.open(child.message) else { continue };
+                let Some(open) = self.open_probability(child.message) else { continue };
                 let taken = match child.decision {
-                    Decision::True => true,
-                    Decision::False => false,
-                    Decision::TryBoth { likely }
+                    LinkDecision::True => true,
+                    LinkDecision::False => false,
+                    LinkDecision::TryBoth { likely }
                         if self.tried.binary_search(&(message, child.message)).is_err() =>
                     {
                         likely
                     }
-                    Decision::TryBoth { .. } => {
+                    LinkDecision::TryBoth { .. } => {
                         if tried == self.choices.len() {
                             self.choices.push(true);
                         }
@@ -200,13 +200,16 @@ impl Builder {
                 let share = (child.probability / open).min(1.0);
                 if !taken {
                     probability *= 1.0 - share;
-                    self.set(child.message, State::Open((open - child.probability).max(0.0)));
+                    self.set_state(
+                        child.message,
+                        WalkState::Open((open - child.probability).max(0.0)),
+                    );
                 } else if messages == self.most_messages {
                     cut = true;
                 } else {
                     probability *= share;
                     messages += 1;
-                    self.set(child.message, State::Taken);
+                    self.set_state(child.message, WalkState::Taken);
                     self.stack.push((child.message, depth + 1));
                 }
             }
@@ -216,30 +219,30 @@ impl Builder {
     }
 
     /// Begins a walk at `root`, on which no other message was met yet.
-    fn begin(&mut self, root: u32) {
+    fn begin_walk(&mut self, root: u32) {
         self.met.clear();
         self.stack.clear();
         self.stack.push((root, 0));
-        self.set(root, State::Taken);
+        self.set_state(root, WalkState::Taken);
     }
 
     /// Place of `message` among those that were met.
-    fn slot(&self, message: u32) -> Option<usize> {
+    fn slot_of(&self, message: u32) -> Option<usize> {
         let slot = self.slots[message as usize] as usize;
         self.met.get(slot).is_some_and(|(met, _)| *met == message).then_some(slot)
     }
 
     /// Probability left of the causes of `message`; none if it is in the tree.
-    fn open(&self, message: u32) -> Option<f64> {
-        match self.slot(message).map(|slot| self.met[slot].1) {
+    fn open_probability(&self, message: u32) -> Option<f64> {
+        match self.slot_of(message).map(|slot| self.met[slot].1) {
             None => Some(1.0),
-            Some(State::Taken) => None,
-            Some(State::Open(probability)) => Some(probability),
+            Some(WalkState::Taken) => None,
+            Some(WalkState::Open(probability)) => Some(probability),
         }
     }
 
-    fn set(&mut self, message: u32, state: State) {
-        match self.slot(message) {
+    fn set_state(&mut self, message: u32, state: WalkState) {
+        match self.slot_of(message) {
             Some(slot) => self.met[slot].1 = state,
             None => {
                 self.slots[message as usize] = self.met.len() as u32;

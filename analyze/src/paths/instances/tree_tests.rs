@@ -8,8 +8,8 @@ use crate::paths::reference;
 
 /// The instances of `root`: its probability and its messages with their depths.
 fn instances(links: &Links, options: &Options, root: u32) -> Vec<(f64, Vec<(u32, u32)>)> {
-    let (instances, _) = reference::instances(links, options);
-    let tree = |instance: crate::paths::Instance<'_>| {
+    let (instances, _) = reference::build_instances(links, options);
+    let tree = |instance: crate::paths::PathInstance<'_>| {
         instance.messages.iter().copied().zip(instance.depths.iter().copied()).collect()
     };
     instances
@@ -27,12 +27,12 @@ fn assert_close(one: f64, other: f64) {
 /// (5).
 fn figure_4() -> Links {
     let mut links = Links::spontaneous_only(7);
-    links.set(1, &[(0, 0.8)], 0.2);
+    links.set_parents(1, &[(0, 0.8)], 0.2);
     // D's and E's more likely cause is another message, 6.
-    links.set(2, &[(6, 0.8), (0, 0.2)], 0.0);
-    links.set(3, &[(6, 0.9), (0, 0.1)], 0.0);
-    links.set(4, &[(6, 0.52), (0, 0.48)], 0.0);
-    links.set(5, &[(1, 0.9)], 0.1);
+    links.set_parents(2, &[(6, 0.8), (0, 0.2)], 0.0);
+    links.set_parents(3, &[(6, 0.9), (0, 0.1)], 0.0);
+    links.set_parents(4, &[(6, 0.52), (0, 0.48)], 0.0);
+    links.set_parents(5, &[(1, 0.9)], 0.1);
     links
 }
 
@@ -52,7 +52,7 @@ fn figure_4_one_link_tried_both_ways_makes_two_instances() {
 fn a_likely_cause_is_tried_even_though_it_is_improbable() {
     let mut links = figure_4();
     // Now no other cause of B -> D is as likely as A -> B, and the instances are four.
-    links.set(2, &[(0, 0.2), (6, 0.1)], 0.15);
+    links.set_parents(2, &[(0, 0.2), (6, 0.1)], 0.15);
     let found = instances(&links, &Options::default(), 0);
     assert_eq!(found.len(), 4);
     assert_eq!(found.iter().filter(|(_, tree)| tree.contains(&(2, 1))).count(), 2);
@@ -61,9 +61,9 @@ fn a_likely_cause_is_tried_even_though_it_is_improbable() {
 #[test]
 fn the_root_brings_the_probability_that_it_is_spontaneous() {
     let mut links = Links::spontaneous_only(4);
-    links.set(1, &[(0, 0.55)], 0.45);
-    links.set(2, &[(0, 0.7)], 0.3);
-    links.set(3, &[(0, 0.3), (1, 0.3)], 0.35);
+    links.set_parents(1, &[(0, 0.55)], 0.45);
+    links.set_parents(2, &[(0, 0.7)], 0.3);
+    links.set_parents(3, &[(0, 0.3), (1, 0.3)], 0.35);
     let options = Options::default();
     assert_close(instances(&links, &options, 1)[0].0, 0.45 * 0.7);
     assert!(instances(&links, &options, 2).is_empty());
@@ -73,10 +73,10 @@ fn the_root_brings_the_probability_that_it_is_spontaneous() {
 #[test]
 fn beyond_the_bound_the_least_ambiguous_links_are_decided() {
     let mut links = Links::spontaneous_only(5);
-    links.set(1, &[(0, 0.5)], 0.5);
-    links.set(2, &[(0, 0.45)], 0.55);
-    links.set(3, &[(0, 0.58)], 0.42);
-    links.set(4, &[(0, 0.51)], 0.49);
+    links.set_parents(1, &[(0, 0.5)], 0.5);
+    links.set_parents(2, &[(0, 0.45)], 0.55);
+    links.set_parents(3, &[(0, 0.58)], 0.42);
+    links.set_parents(4, &[(0, 0.51)], 0.49);
     let of = |limit| instances(&links, &Options { try_both_limit: limit, ..Options::default() }, 0);
     assert_eq!(of(4).len(), 16);
     let found = of(2);
@@ -91,7 +91,7 @@ fn beyond_the_bound_the_least_ambiguous_links_are_decided() {
     assert_eq!(of(0).len(), 1);
     let bounded = |limit| {
         let options = Options { try_both_limit: limit, ..Options::default() };
-        reference::instances(&links, &options).1.bounded
+        reference::build_instances(&links, &options).1.bounded
     };
     assert_eq!((bounded(4), bounded(3)), (0, 1));
 }
@@ -100,8 +100,8 @@ fn beyond_the_bound_the_least_ambiguous_links_are_decided() {
 fn a_message_that_two_links_lead_to_is_in_an_instance_once() {
     // 0 caused 1; both may have caused 2.
     let mut links = Links::spontaneous_only(3);
-    links.set(1, &[(0, 0.9)], 0.1);
-    links.set(2, &[(1, 0.64), (0, 0.24)], 0.12);
+    links.set_parents(1, &[(0, 0.9)], 0.1);
+    links.set_parents(2, &[(1, 0.64), (0, 0.24)], 0.12);
     let found = instances(&links, &Options::default(), 0);
     // Not caused by 0, with 1 - 0.24; given that, by 1 with 0.64 / 0.76: by 1 with 0.64, as should
     // be.
@@ -109,7 +109,7 @@ fn a_message_that_two_links_lead_to_is_in_an_instance_once() {
     assert_eq!(found[0].1, [(0, 0), (1, 1), (2, 2)]);
     assert_close(found[0].0, 0.9 * 0.64);
     // Tried both ways the three outcomes have the probabilities of the three causes.
-    links.set(2, &[(1, 0.5), (0, 0.4)], 0.1);
+    links.set_parents(2, &[(1, 0.5), (0, 0.4)], 0.1);
     let found = instances(&links, &Options::default(), 0);
     let probabilities: Vec<f64> = found.iter().map(|(probability, _)| *probability).collect();
     assert_eq!(probabilities.len(), 3);
@@ -122,8 +122,8 @@ fn a_message_that_two_links_lead_to_is_in_an_instance_once() {
 fn messages_that_seem_to_have_caused_each_other_end() {
     // Clocks that are off make 1 and 2 each other's cause.
     let mut links = Links::spontaneous_only(3);
-    links.set(1, &[(0, 0.5), (2, 0.5)], 0.0);
-    links.set(2, &[(1, 1.0)], 0.0);
+    links.set_parents(1, &[(0, 0.5), (2, 0.5)], 0.0);
+    links.set_parents(2, &[(1, 1.0)], 0.0);
     let found = instances(&links, &Options::default(), 0);
     assert_eq!(found[0].1, [(0, 0), (1, 1), (2, 2)]);
 }
@@ -132,14 +132,14 @@ fn messages_that_seem_to_have_caused_each_other_end() {
 fn a_chain_of_a_hundred_thousand_messages_is_cut_and_counted() {
     let mut links = Links::spontaneous_only(100_000);
     for message in 1..100_000 {
-        links.set(message, &[(message as u32 - 1, 0.95)], 0.05);
+        links.set_parents(message, &[(message as u32 - 1, 0.95)], 0.05);
     }
-    let (instances, built) = reference::instances(&links, &Options::default());
+    let (instances, built) = reference::build_instances(&links, &Options::default());
     assert_eq!((instances.len(), instances.get(0).messages.len()), (1, 1000));
-    assert_eq!(built, Built { roots: 1, bounded: 0, cut: 1, unlikely: 0 });
+    assert_eq!(built, BuildCounts { roots: 1, bounded: 0, cut: 1, unlikely: 0 });
     // Without the bound it neither overflows the stack nor becomes impossible.
     let options = Options { path_limit: usize::MAX, ..Options::default() };
-    let (instances, built) = reference::instances(&links, &options);
+    let (instances, built) = reference::build_instances(&links, &options);
     assert_eq!((instances.get(0).messages.len(), built.cut), (100_000, 0));
     assert!(instances.get(0).probability > 0.0);
 }
@@ -160,7 +160,7 @@ pub(crate) fn some_links() -> impl Strategy<Value = Links> {
             let spontaneous = if parents.is_empty() { 1.0 } else { f64::from(spontaneous) };
             let total = spontaneous + parents.iter().map(|(_, weight)| weight).sum::<f64>();
             parents.iter_mut().for_each(|(_, weight)| *weight /= total);
-            links.set(child, &parents, spontaneous / total);
+            links.set_parents(child, &parents, spontaneous / total);
         }
         links
     })
@@ -176,8 +176,8 @@ proptest! {
         path_limit in 1usize..30,
     ) {
         let options = Options { try_both_limit: limit, path_limit, ..Options::default() };
-        let (instances, _) = reference::instances(&links, &options);
-        let mut totals = vec![(0, 0.0); links.messages()];
+        let (instances, _) = reference::build_instances(&links, &options);
+        let mut totals = vec![(0, 0.0); links.message_count()];
         for instance in instances.iter() {
             prop_assert!(instance.probability > 0.0 && instance.probability <= 1.0);
             prop_assert!(instance.messages.len() <= path_limit);
@@ -198,20 +198,20 @@ proptest! {
         for (message, (count, total)) in totals.into_iter().enumerate() {
             prop_assert!(count <= 1 << limit);
             // A cut takes factors away, and so may leave more than there is.
-            prop_assert!(path_limit < links.messages() || total <= links.spontaneous(message) + 1e-9);
+            prop_assert!(path_limit < links.message_count() || total <= links.spontaneous_probability(message) + 1e-9);
         }
     }
 
     #[test]
     fn with_every_link_tried_the_instances_of_a_root_are_all_that_can_happen(links in some_links()) {
         let options = Options { try_both: [0.0, 1.0], try_both_limit: 12, ..Options::default() };
-        let (instances, built) = reference::instances(&links, &options);
+        let (instances, built) = reference::build_instances(&links, &options);
         prop_assume!(built.bounded == 0);
-        for message in (0..links.messages()).filter(|message| links.spontaneous(*message) > 0.0) {
+        for message in (0..links.message_count()).filter(|message| links.spontaneous_probability(*message) > 0.0) {
             let of_root = instances.iter().filter(|instance| instance.messages[0] as usize == message);
             let total: f64 = of_root.map(|instance| instance.probability).sum();
             // What is too unlikely is not kept.
-            let missing = links.spontaneous(message) - total;
+            let missing = links.spontaneous_probability(message) - total;
             prop_assert!((-1e-9..built.unlikely as f64 * MIN_PROBABILITY + 1e-9).contains(&missing), "{missing}");
         }
     }
@@ -223,16 +223,16 @@ fn what_is_too_unlikely_is_counted_and_not_kept_but_for_the_likeliest() {
     // as not.
     let links = |others: u32| {
         let mut links = Links::spontaneous_only(3 + 2 * others as usize);
-        links.set(1, &[(0, 0.55)], 0.45);
-        links.set(2, &[(0, 0.58)], 0.42);
+        links.set_parents(1, &[(0, 0.55)], 0.45);
+        links.set_parents(2, &[(0, 0.58)], 0.42);
         for other in (3..).take(others as usize) {
-            links.set(other as usize, &[(other + others, 0.62), (0, 0.38)], 0.0);
+            links.set_parents(other as usize, &[(other + others, 0.62), (0, 0.38)], 0.0);
         }
         links
     };
     let built = |others: u32| {
         let links = links(others);
-        let (instances, built) = reference::instances(&links, &Options::default());
+        let (instances, built) = reference::build_instances(&links, &Options::default());
         let of_root = instances.iter().filter(|instance| instance.messages[0] == 0);
         (of_root.map(|instance| instance.messages.to_vec()).collect::<Vec<_>>(), built.unlikely)
     };

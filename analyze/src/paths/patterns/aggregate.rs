@@ -6,20 +6,20 @@
 use std::path::Path;
 
 use message_trace::{PathError, Progress};
-use out_of_core::workers::in_order;
+use out_of_core::workers::run_in_order;
 use out_of_core::{MemoryBudget, PartitionStore};
 use rustc_hash::FxHashMap;
 
-use super::described::{Describer, ShapeHops};
-use super::ranking::{Ranked, Ranking};
-use super::record::Recorded;
-use crate::paths::storage::bytes::{Reader, put_slice};
+use super::description::{PatternDescriber, ShapeHops};
+use super::ranking::{PatternRanking, RankedPattern};
+use super::record::RecordedInstance;
+use crate::paths::storage::bytes::{PathByteReader, put_slice};
 use crate::tuning::paths::aggregate::BLOCK_BYTES;
 
 /// All patterns once they are described.
-pub(crate) struct Aggregated {
+pub(crate) struct DescribedPatterns {
     /// The patterns, as they were described, partition by partition.
-    patterns: Vec<Ranked>,
+    patterns: Vec<RankedPattern>,
     /// Number of patterns before those of each partition.
     before: Vec<u32>,
     /// The pattern of each instance, as a place among all patterns.
@@ -27,66 +27,74 @@ pub(crate) struct Aggregated {
 }
 
 /// The patterns of one partition.
-struct Partition {
-    patterns: Vec<Ranked>,
+struct PatternPartition {
+    patterns: Vec<RankedPattern>,
     /// Each instance with its pattern.
     members: Vec<(u64, u32)>,
 }
 
-impl Aggregated {
+impl DescribedPatterns {
     /// Describes the patterns of the instances that are dealt `by_shape`, and puts them into the
     /// same partitions of `described`. `before` is how many instances come before those of each
     /// piece of work; in all there are that many `instances`.
-    pub(crate) fn of(
+    pub(crate) fn describe_all(
         by_shape: &PartitionStore<'_, u8>,
         described: &PartitionStore<'_, u8>,
         before: &[u64],
         instances: u64,
         threads: usize,
         progress: &dyn Progress,
-    ) -> Result<Aggregated, PathError> {
-        let mut all = Aggregated {
+    ) -> Result<DescribedPatterns, PathError> {
+        let mut all = DescribedPatterns {
             patterns: Vec::new(),
             before: Vec::new(),
             of_instance: vec![0; instances as usize],
         };
         let work = |partition: usize| {
-            let blocks = by_shape.take(partition)?;
-            describe(&blocks, before, |block, bytes| described.push(partition, block, bytes))
+            let blocks = by_shape.take_blocks(partition)?;
+            describe_partition(&blocks, before, |block, bytes| {
+                described.push_block(partition, block, bytes)
+            })
         };
-        in_order(threads, by_shape.partitions(), work, |_, partition: Partition| {
-            let before = all.patterns.len() as u32;
-            all.before.push(before);
-            all.patterns
-                .extend((before..).zip(partition.patterns).map(|(id, of)| Ranked { id, ..of }));
-            for (instance, pattern) in &partition.members {
-                if let Some(slot) = all.of_instance.get_mut(*instance as usize) {
-                    *slot = before + pattern;
+        run_in_order(
+            threads,
+            by_shape.partition_count(),
+            work,
+            |_, partition: PatternPartition| {
+                let before = all.patterns.len() as u32;
+                all.before.push(before);
+                all.patterns.extend(
+                    (before..).zip(partition.patterns).map(|(id, of)| RankedPattern { id, ..of }),
+                );
+                for (instance, pattern) in &partition.members {
+                    if let Some(slot) = all.of_instance.get_mut(*instance as usize) {
+                        *slot = before + pattern;
+                    }
                 }
-            }
-            progress.advance(partition.members.len() as u64);
-            Ok(())
-        })?;
+                progress.advance_step(partition.members.len() as u64);
+                Ok(())
+            },
+        )?;
         Ok(all)
     }
 
     /// Number of patterns.
-    pub(crate) fn patterns(&self) -> u64 {
+    pub(crate) fn pattern_count(&self) -> u64 {
         self.patterns.len() as u64
     }
 
     /// The patterns by their numbers, in groups of that many `rows`, and the number of the pattern
     /// of each instance.
-    pub(crate) fn ranked<'a>(
+    pub(crate) fn into_ranking<'a>(
         self,
         budget: &'a MemoryBudget,
         directory: &Path,
         described: PartitionStore<'a, u8>,
         threads: usize,
         rows: usize,
-    ) -> Result<(Ranking<'a>, Vec<u32>), PathError> {
-        let Aggregated { patterns, before, mut of_instance } = self;
-        let (ranking, numbers) = Ranking::of(
+    ) -> Result<(PatternRanking<'a>, Vec<u32>), PathError> {
+        let DescribedPatterns { patterns, before, mut of_instance } = self;
+        let (ranking, numbers) = PatternRanking::rank_patterns(
             patterns,
             &before,
             PartitionStore::new(budget, directory, 0),
@@ -101,19 +109,19 @@ impl Aggregated {
 
 /// Describes the patterns of the instances in `blocks`; the patterns go to `write` in blocks, by
 /// the order of their first instances.
-fn describe(
+fn describe_partition(
     blocks: &[Vec<u8>],
     before: &[u64],
     write: impl Fn(u64, Vec<u8>) -> Result<(), PathError>,
-) -> Result<Partition, PathError> {
+) -> Result<PatternPartition, PathError> {
     let mut numbers: FxHashMap<&[u8], u32> = FxHashMap::default();
     let mut shapes: Vec<(&[u8], u32)> = Vec::new();
     let mut members: Vec<(u64, u32)> = Vec::new();
-    let mut instances: Vec<Recorded<'_>> = Vec::new();
+    let mut instances: Vec<RecordedInstance<'_>> = Vec::new();
     for block in blocks {
-        let mut reader = Reader(block);
+        let mut reader = PathByteReader(block);
         while !reader.is_empty() {
-            let (shape, instance) = Recorded::next(&mut reader);
+            let (shape, instance) = RecordedInstance::read_with_shape(&mut reader);
             let number = *numbers.entry(shape).or_insert_with(|| {
                 shapes.push((shape, 0));
                 shapes.len() as u32 - 1
@@ -139,7 +147,7 @@ fn describe(
         order[*next] = place as u32;
         *next += 1;
     }
-    let mut describer = Describer::default();
+    let mut describer = PatternDescriber::default();
     let (mut of_shape, mut pattern, mut block) = (Vec::new(), Vec::new(), Vec::new());
     let mut written = 0;
     let mut patterns = Vec::with_capacity(shapes.len());
@@ -148,13 +156,13 @@ fn describe(
         of_shape.clear();
         of_shape.extend(places.iter().map(|place| instances[*place as usize]));
         pattern.clear();
-        let total_time = describer.describe(shape, &mut of_shape, &mut pattern);
+        let total_time = describer.describe_pattern(shape, &mut of_shape, &mut pattern);
         put_slice(&mut block, &pattern);
         let first = places.first().map_or(0, |place| members[*place as usize].0);
-        patterns.push(Ranked {
+        patterns.push(RankedPattern {
             total_time,
             first,
-            rows: ShapeHops::of(shape).count() as u32,
+            rows: ShapeHops::from_bytes(shape).count() as u32,
             id: 0,
         });
         if block.len() >= BLOCK_BYTES {
@@ -164,7 +172,7 @@ fn describe(
         }
     }
     write(written + 1, block)?;
-    Ok(Partition { patterns, members })
+    Ok(PatternPartition { patterns, members })
 }
 
 #[cfg(test)]

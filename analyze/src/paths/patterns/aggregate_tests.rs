@@ -6,21 +6,27 @@ use super::*;
 use crate::fixture::Fixture;
 use crate::naming::Naming;
 use crate::options::Options;
-use crate::paths::collector::Collector;
-use crate::paths::{Instances, PathPattern};
+use crate::paths::collector::PathCollector;
+use crate::paths::{PathInstances, PathPattern};
 
 const OPTIONS: fn() -> Options = || Options { clients_start_paths: false, ..Options::default() };
 
 /// The patterns of trees of messages, given with their probabilities.
-fn patterns(trace: &MessageTrace, trees: &[(f64, &[(u32, u32)])]) -> (Vec<PathPattern>, Instances) {
+fn patterns(
+    trace: &MessageTrace,
+    trees: &[(f64, &[(u32, u32)])],
+) -> (Vec<PathPattern>, PathInstances) {
     let (options, naming) = (OPTIONS(), Naming::new(trace, &OPTIONS()));
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
     let budget = MemoryBudget::new(options.resources.memory);
-    let mut collector = Collector::new(&options, &budget, dir.path());
+    let mut collector = PathCollector::new(&options, &budget, dir.path());
     collector.add_trees(&trace.into(), &naming, trees);
     collector.finish(&naming, None, &dir, &()).unwrap();
-    (PathPattern::read_all(dir.patterns()).unwrap(), Instances::read(dir.paths()).unwrap())
+    (
+        PathPattern::read_all(dir.patterns_path()).unwrap(),
+        PathInstances::read(dir.paths_path()).unwrap(),
+    )
 }
 
 /// Requests a -> b, b -> c, answered by c -> b, one after the other; b takes 5, 15, 25 before it

@@ -2,25 +2,25 @@
 //! rows share them.
 
 use arrow_array::{ArrayRef, Int32Array, StringArray};
-use message_trace::table::columns::keyed;
+use message_trace::table::columns::keyed_array;
 use rustc_hash::FxHashMap;
 
 use super::shape_labels::ShapeLabels;
-use crate::naming::{ByRole, Naming};
+use crate::naming::{Naming, RoleLabels};
 
 /// The labels of hops, by columns: sender, receiver, their ports, protocol.
 pub(crate) struct HopTexts {
-    src: Texts,
-    dst: Texts,
-    src_port: Texts,
-    dst_port: Texts,
-    protocol: Texts,
+    src: LabelColumn,
+    dst: LabelColumn,
+    src_port: LabelColumn,
+    dst_port: LabelColumn,
+    protocol: LabelColumn,
     /// Names of operations by number, where it is known what messages do.
     operations: Option<StringArray>,
 }
 
 /// A column of labels.
-struct Texts {
+struct LabelColumn {
     texts: StringArray,
     /// The place of each hop's label among them. Of a role, those of its further nodes follow the
     /// first.
@@ -29,46 +29,54 @@ struct Texts {
 
 impl HopTexts {
     /// All labels of `naming`, by roles if it has them; and the names of operations.
-    pub(crate) fn of(naming: &Naming, operations: Option<&[String]>) -> HopTexts {
-        let hops = match naming.by_role() {
-            Some(by_role) => (0..by_role.hops() as u32).map(|hop| by_role.hop_name(hop)).collect(),
-            None => (0..naming.hops() as u32).map(|hop| naming.hop_name(hop)).collect::<Vec<_>>(),
+    pub(crate) fn from_naming(naming: &Naming, operations: Option<&[String]>) -> HopTexts {
+        let hops = match naming.role_labels() {
+            Some(by_role) => {
+                (0..by_role.hop_count() as u32).map(|hop| by_role.hop_name(hop)).collect()
+            }
+            None => {
+                (0..naming.hop_count() as u32).map(|hop| naming.hop_name(hop)).collect::<Vec<_>>()
+            }
         };
-        let ends = |ends: Vec<u32>| match naming.by_role() {
-            Some(by_role) => Texts::of_roles(ends, by_role),
-            None => Texts::of(ends.into_iter().map(|name| naming.text(name))),
+        let ends = |ends: Vec<u32>| match naming.role_labels() {
+            Some(by_role) => LabelColumn::from_roles(ends, by_role),
+            None => LabelColumn::from_texts(ends.into_iter().map(|name| naming.label_text(name))),
         };
         HopTexts {
             src: ends(hops.iter().map(|hop| hop.src).collect()),
             dst: ends(hops.iter().map(|hop| hop.dst).collect()),
-            src_port: Texts::of(hops.iter().map(|hop| naming.text(hop.src_port))),
-            dst_port: Texts::of(hops.iter().map(|hop| naming.text(hop.dst_port))),
-            protocol: Texts::of(hops.iter().map(|hop| hop.protocol.name())),
+            src_port: LabelColumn::from_texts(
+                hops.iter().map(|hop| naming.label_text(hop.src_port)),
+            ),
+            dst_port: LabelColumn::from_texts(
+                hops.iter().map(|hop| naming.label_text(hop.dst_port)),
+            ),
+            protocol: LabelColumn::from_texts(hops.iter().map(|hop| hop.protocol.name())),
             operations: operations.map(StringArray::from_iter_values),
         }
     }
 
     /// The columns of messages with these labels, in the order of the table.
-    pub(crate) fn columns(&self, labels: &[ShapeLabels]) -> [ArrayRef; 5] {
+    pub(crate) fn label_columns(&self, labels: &[ShapeLabels]) -> [ArrayRef; 5] {
         let HopTexts { src, dst, src_port, dst_port, protocol, .. } = self;
         [
-            src.column(labels, |label| label.src),
-            dst.column(labels, |label| label.dst),
-            src_port.column(labels, |_| 0),
-            dst_port.column(labels, |_| 0),
-            protocol.column(labels, |_| 0),
+            src.label_column(labels, |label| label.src),
+            dst.label_column(labels, |label| label.dst),
+            src_port.label_column(labels, |_| 0),
+            dst_port.label_column(labels, |_| 0),
+            protocol.label_column(labels, |_| 0),
         ]
     }
 
     /// The column of their operations, where it is known what messages do.
-    pub(crate) fn operations(&self, labels: &[ShapeLabels]) -> Option<ArrayRef> {
+    pub(crate) fn operation_column(&self, labels: &[ShapeLabels]) -> Option<ArrayRef> {
         let keys = labels.iter().map(|label| label.operation.map(|operation| operation as i32));
-        Some(keyed(keys.collect(), self.operations.clone()?))
+        Some(keyed_array(keys.collect(), self.operations.clone()?))
     }
 }
 
-impl Texts {
-    fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Texts {
+impl LabelColumn {
+    fn from_texts<'a>(texts: impl Iterator<Item = &'a str>) -> LabelColumn {
         let mut places: FxHashMap<&str, i32> = FxHashMap::default();
         let mut distinct = Vec::new();
         let keys = texts.map(|text| {
@@ -78,30 +86,34 @@ impl Texts {
             })
         });
         let keys = keys.collect();
-        Texts { texts: StringArray::from_iter_values(distinct), keys }
+        LabelColumn { texts: StringArray::from_iter_values(distinct), keys }
     }
 
     /// Names of the nodes of these roles, as many as there may be in a path.
-    fn of_roles(roles: Vec<u32>, by_role: &ByRole) -> Texts {
+    fn from_roles(roles: Vec<u32>, by_role: &RoleLabels) -> LabelColumn {
         let mut places: FxHashMap<u32, i32> = FxHashMap::default();
         let mut distinct: Vec<String> = Vec::new();
         let keys = roles.into_iter().map(|role| {
             *places.entry(role).or_insert_with(|| {
                 let first = distinct.len() as i32;
-                let names = by_role.names(role).min(1 << u16::BITS);
-                distinct.extend((0..names).map(|number| by_role.role(role).text(number)));
+                let names = by_role.name_count(role).min(1 << u16::BITS);
+                distinct.extend((0..names).map(|number| by_role.role(role).numbered_name(number)));
                 first
             })
         });
         let keys = keys.collect();
-        Texts { texts: StringArray::from_iter_values(distinct), keys }
+        LabelColumn { texts: StringArray::from_iter_values(distinct), keys }
     }
 
-    fn column(&self, labels: &[ShapeLabels], number: impl Fn(&ShapeLabels) -> u16) -> ArrayRef {
+    fn label_column(
+        &self,
+        labels: &[ShapeLabels],
+        number: impl Fn(&ShapeLabels) -> u16,
+    ) -> ArrayRef {
         let key = |label: &ShapeLabels| {
             self.keys.get(label.hop as usize).copied().unwrap_or_default()
                 + i32::from(number(label))
         };
-        keyed(Int32Array::from_iter_values(labels.iter().map(key)), self.texts.clone())
+        keyed_array(Int32Array::from_iter_values(labels.iter().map(key)), self.texts.clone())
     }
 }

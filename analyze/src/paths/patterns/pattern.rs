@@ -1,8 +1,8 @@
 //! Path patterns: path instances of the same shape, counted and summarised (WAP5 sections 5.1 and
 //! 6.6).
 
-use message_trace::Protocol;
-use message_trace::stats::Summary;
+use message_trace::TransportProtocol;
+use message_trace::stats::DelaySummary;
 
 /// A tree of hops that was seen at least once, with how often and how long. Times are in
 /// nanoseconds, and every summary is weighted by the probability of the instances.
@@ -20,7 +20,7 @@ pub struct PathPattern {
     /// The probability of the most certain instance.
     pub max_probability: f64,
     /// From the sending of the root to the last event of the tree.
-    pub duration: Summary,
+    pub duration: DelaySummary,
     /// The sum over the instances of duration times probability.
     pub total_time: f64,
 }
@@ -56,7 +56,7 @@ pub struct Hop {
     /// The receiver's port, `*` for an ephemeral one, or the name of another kind of endpoint.
     pub dst_port: String,
     /// The protocol that the message goes over.
-    pub protocol: Protocol,
+    pub protocol: TransportProtocol,
     /// Whether the sender was traced.
     pub src_traced: bool,
     /// Whether the receiver was traced.
@@ -65,26 +65,26 @@ pub struct Hop {
     pub bytes: f64,
     /// The node latency: from the receipt of the parent to the sending of this message, by one
     /// clock. None for the root and for an untraced sender.
-    pub node: Option<Summary>,
+    pub node: Option<DelaySummary>,
     /// The network latency: from the sending of this message to its receipt. None where an end was
     /// not traced.
-    pub network: Option<Summary>,
+    pub network: Option<DelaySummary>,
     /// For an untraced sender: from the parent's sending to this message's receipt, which is the
     /// time of that node and of its network on both ways (WAP5 section 6.1).
-    pub untraced: Option<Summary>,
+    pub untraced: Option<DelaySummary>,
     /// Time for which the sender waited for the connection, in those instances in which this is the
     /// first message on it. None where it never is.
-    pub connect: Option<Connects>,
+    pub connect: Option<ConnectTimes>,
     /// What the message asks for or tells, by the name that it says without literals: `GET
     /// /cart/{}`. None where it says nothing, and for an answer.
     pub operation: Option<String>,
     /// How the calls ended that it is the answer of. None where it is not told to be an answer.
-    pub outcomes: Option<Outcomes>,
+    pub outcomes: Option<CallOutcomes>,
 }
 
 impl Hop {
     /// Whether it goes back the way that `call` came.
-    pub fn answers(&self, call: &Hop) -> bool {
+    pub fn is_response_to(&self, call: &Hop) -> bool {
         self.src == call.dst
             && self.dst == call.src
             && self.src_port == call.dst_port
@@ -95,7 +95,7 @@ impl Hop {
 
 /// How calls ended, of those instances in which the message is told to be an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcomes {
+pub struct CallOutcomes {
     /// Number of instances in which that is told.
     pub answers: i64,
     /// Number of these in which the answering side failed.
@@ -107,7 +107,7 @@ pub struct Outcomes {
 /// The time for which connections were made, of those instances or messages that made one. It is
 /// part of no other delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Connects {
+pub struct ConnectTimes {
     /// Number of samples.
     pub count: i64,
     /// Expected number of real ones.
@@ -115,20 +115,20 @@ pub struct Connects {
     /// Share of them among all instances or messages, by what is expected, from 0 to 1.
     pub share: f64,
     /// Times of waiting.
-    pub delay: Summary,
+    pub delay: DelaySummary,
 }
 
-impl Connects {
+impl ConnectTimes {
     /// The time connecting of these samples, each a time in nanoseconds and a probability. `all` is
     /// the expected number of real instances or messages, with and without a connection made.
-    pub(crate) fn of(samples: &mut [(i64, f64)], all: f64) -> Option<Connects> {
+    pub(crate) fn from_samples(samples: &mut [(i64, f64)], all: f64) -> Option<ConnectTimes> {
         let expected = samples.iter().fold(0.0, |sum, (_, probability)| sum + probability);
-        let delay = Summary::of(samples)?;
-        Some(Connects { count: samples.len() as i64, expected, share: expected / all, delay })
+        let delay = DelaySummary::from_samples(samples)?;
+        Some(ConnectTimes { count: samples.len() as i64, expected, share: expected / all, delay })
     }
 
     /// The mean over all, also those that made none.
-    pub fn average(&self) -> f64 {
+    pub fn mean_over_all(&self) -> f64 {
         self.delay.mean * self.share
     }
 }

@@ -4,18 +4,18 @@
 
 use message_trace::table::{RowGroup, RowGroupWriter};
 use message_trace::{DataPath, PathError, Progress};
-use out_of_core::workers::in_order;
+use out_of_core::workers::run_in_order;
 use out_of_core::{PartitionStore, PartitionWriter};
 
 use super::hop_texts::HopTexts;
 use super::rows::PatternRows;
 use super::{rows, table};
 use crate::naming::Naming;
-use crate::paths::storage::bytes::{Reader, put, put_slice};
+use crate::paths::storage::bytes::{PathByteReader, put_number, put_slice};
 
 /// Properties of a pattern that decide its number.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ranked {
+pub(crate) struct RankedPattern {
     /// In nanoseconds.
     pub(crate) total_time: f64,
     /// The number of its first instance.
@@ -27,24 +27,24 @@ pub(crate) struct Ranked {
 }
 
 /// Described patterns in the groups of rows of their table.
-pub(crate) struct Ranking<'a> {
+pub(crate) struct PatternRanking<'a> {
     groups: PartitionStore<'a, u8>,
     /// The number of the first pattern of each group, and how many there are in all.
     firsts: Vec<u32>,
 }
 
-impl<'a> Ranking<'a> {
+impl<'a> PatternRanking<'a> {
     /// Numbers the `patterns`, and returns the number of each as well. `before` is how many of them
     /// come before those of each partition of `described`. They are dealt into `groups`, of at
     /// least that many `rows` each.
-    pub(crate) fn of(
-        mut patterns: Vec<Ranked>,
+    pub(crate) fn rank_patterns(
+        mut patterns: Vec<RankedPattern>,
         before: &[u32],
         mut groups: PartitionStore<'a, u8>,
         described: PartitionStore<'a, u8>,
         threads: usize,
         rows: usize,
-    ) -> Result<(Ranking<'a>, Vec<u32>), PathError> {
+    ) -> Result<(PatternRanking<'a>, Vec<u32>), PathError> {
         patterns.sort_unstable_by(|one, other| {
             other.total_time.total_cmp(&one.total_time).then(one.first.cmp(&other.first))
         });
@@ -59,34 +59,34 @@ impl<'a> Ranking<'a> {
             }
             rows += pattern.rows as usize;
         }
-        groups.grow(firsts.len());
+        groups.add_partitions(firsts.len());
         firsts.push(patterns.len() as u32);
         drop(patterns);
         let work = |partition: usize| {
             let mut dealer = PartitionWriter::new(&groups, partition);
             let mut id = before.get(partition).copied().unwrap_or_default() as usize;
             let mut record = Vec::new();
-            for block in described.blocks(partition) {
+            for block in described.take_each_block(partition) {
                 let block = block?;
-                let mut reader = Reader(&block);
+                let mut reader = PathByteReader(&block);
                 while !reader.is_empty() {
                     let number = numbers.get(id).copied().unwrap_or_default();
                     let group = firsts.partition_point(|first| *first <= number) - 1;
                     record.clear();
-                    put(&mut record, u64::from(number));
-                    put_slice(&mut record, reader.slice());
-                    dealer.deal_together(group, &record)?;
+                    put_number(&mut record, u64::from(number));
+                    put_slice(&mut record, reader.read_slice());
+                    dealer.partition_records(group, &record)?;
                     id += 1;
                 }
             }
             dealer.finish()
         };
-        in_order(threads, described.partitions(), work, |_, ()| Ok(()))?;
-        Ok((Ranking { groups, firsts }, numbers))
+        run_in_order(threads, described.partition_count(), work, |_, ()| Ok(()))?;
+        Ok((PatternRanking { groups, firsts }, numbers))
     }
 
     /// Writes the table of patterns, with the names of `operations` where these are known.
-    pub(crate) fn write(
+    pub(crate) fn write_table(
         self,
         naming: &Naming,
         operations: Option<&[String]>,
@@ -94,34 +94,34 @@ impl<'a> Ranking<'a> {
         threads: usize,
         progress: &dyn Progress,
     ) -> Result<(), PathError> {
-        let texts = HopTexts::of(naming, operations);
-        let schema = table::schema(operations.is_some());
-        let mut writer = RowGroupWriter::create(path, schema, rows::stored)?;
+        let texts = HopTexts::from_naming(naming, operations);
+        let schema = table::pattern_schema(operations.is_some());
+        let mut writer = RowGroupWriter::create(path, schema, rows::column_encoding)?;
         let encoder = writer.encoder();
         let work = |group: usize| {
-            let blocks = self.groups.take(group)?;
+            let blocks = self.groups.take_blocks(group)?;
             let range = self.firsts[group]..self.firsts[group + 1];
             let mut patterns: Vec<&[u8]> = vec![&[]; range.len()];
             for block in &blocks {
-                let mut reader = Reader(block);
+                let mut reader = PathByteReader(block);
                 while !reader.is_empty() {
-                    let number = reader.number() as u32;
+                    let number = reader.read_number() as u32;
                     if let Some(slot) =
                         patterns.get_mut(number.saturating_sub(range.start) as usize)
                     {
-                        *slot = reader.slice();
+                        *slot = reader.read_slice();
                     }
                 }
             }
             let mut rows = PatternRows::new(&texts, &encoder)?;
             for (number, pattern) in range.zip(patterns) {
-                rows.push(number, pattern)?;
+                rows.push_pattern(number, pattern)?;
             }
             rows.finish()
         };
-        in_order(threads, self.groups.partitions(), work, |group, encoded: RowGroup| {
-            progress.advance(u64::from(self.firsts[group + 1] - self.firsts[group]));
-            writer.append(encoded)
+        run_in_order(threads, self.groups.partition_count(), work, |group, encoded: RowGroup| {
+            progress.advance_step(u64::from(self.firsts[group + 1] - self.firsts[group]));
+            writer.append_group(encoded)
         })?;
         writer.finish()
     }

@@ -9,12 +9,12 @@ use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
 
-use super::shape_labels::{Labeler, ShapeLabels};
+use super::shape_labels::{PathLabeler, ShapeLabels};
 use crate::naming::Naming;
-use crate::paths::instances::connecting::Tree;
+use crate::paths::instances::connect_time::MessageTree;
 use crate::paths::instances::messages::PathMessages;
-use crate::paths::storage::bytes::{Reader, put, put_float, put_signed, put_slice};
-use crate::receipt::Receipt;
+use crate::paths::storage::bytes::{PathByteReader, put_float, put_number, put_signed, put_slice};
+use crate::receipt::MessageReceipt;
 
 /// Known properties of a message of an instance, as bits of a byte.
 const SRC_TRACED: u8 = 1;
@@ -42,7 +42,7 @@ pub(crate) struct HopMeasures<T, B, C, O> {
 
 impl<T, B, C, O> HopMeasures<T, B, C, O> {
     /// Bits of the known properties.
-    pub(crate) fn flags(&self) -> u8 {
+    pub(crate) fn flag_bits(&self) -> u8 {
         let bit = |is, bit| if is { bit } else { 0 };
         bit(self.src_traced, SRC_TRACED)
             | bit(self.dst_traced, DST_TRACED)
@@ -53,17 +53,17 @@ impl<T, B, C, O> HopMeasures<T, B, C, O> {
             | bit(self.outcome.is_some(), OUTCOME)
     }
 
-    /// Reads what was written by [`HopMeasures::flags`] and then as the known delays, the size and
-    /// the outcome.
+    /// Reads what was written by [`HopMeasures::flag_bits`] and then as the known delays, the size
+    /// and the outcome.
     #[inline]
-    pub(crate) fn read<'bytes>(
-        reader: &mut Reader<'bytes>,
-        delay: impl Fn(&mut Reader<'bytes>) -> T,
-        connect: impl Fn(&mut Reader<'bytes>) -> C,
-        bytes: impl Fn(&mut Reader<'bytes>) -> B,
-        outcome: impl Fn(&mut Reader<'bytes>) -> O,
+    pub(crate) fn read_measures<'bytes>(
+        reader: &mut PathByteReader<'bytes>,
+        delay: impl Fn(&mut PathByteReader<'bytes>) -> T,
+        connect: impl Fn(&mut PathByteReader<'bytes>) -> C,
+        bytes: impl Fn(&mut PathByteReader<'bytes>) -> B,
+        outcome: impl Fn(&mut PathByteReader<'bytes>) -> O,
     ) -> HopMeasures<T, B, C, O> {
-        let flags = reader.byte();
+        let flags = reader.read_byte();
         let mut known = |bit| (flags & bit != 0).then(|| delay(reader));
         let (network, node, untraced) = (known(NETWORK), known(NODE), known(UNTRACED));
         let connect = (flags & CONNECT != 0).then(|| connect(reader));
@@ -83,7 +83,7 @@ impl<T, B, C, O> HopMeasures<T, B, C, O> {
 
 impl<T, B, C, O> HopMeasures<T, B, C, O> {
     /// The same with other delays, sizes, times of connecting, and outcomes.
-    pub(crate) fn map<T2, B2, C2, O2>(
+    pub(crate) fn map_measures<T2, B2, C2, O2>(
         self,
         delay: impl Fn(T) -> T2,
         bytes: impl Fn(B) -> B2,
@@ -109,8 +109,8 @@ pub(crate) type InstanceHop = HopMeasures<i64, i64, i64, bool>;
 impl InstanceHop {
     /// Appends it as bytes.
     #[inline]
-    pub(crate) fn put(&self, out: &mut Vec<u8>) {
-        out.push(self.flags());
+    pub(crate) fn write_to(&self, out: &mut Vec<u8>) {
+        out.push(self.flag_bits());
         for delay in [self.network, self.node, self.untraced, self.connect].into_iter().flatten() {
             put_signed(out, delay);
         }
@@ -120,22 +120,28 @@ impl InstanceHop {
 
     /// The next message of an instance.
     #[inline]
-    pub(crate) fn next(reader: &mut Reader<'_>) -> InstanceHop {
-        let is_error = |reader: &mut Reader<'_>| reader.byte() != 0;
-        HopMeasures::read(reader, Reader::signed, Reader::signed, Reader::signed, is_error)
+    pub(crate) fn read_from(reader: &mut PathByteReader<'_>) -> InstanceHop {
+        let is_error = |reader: &mut PathByteReader<'_>| reader.read_byte() != 0;
+        HopMeasures::read_measures(
+            reader,
+            PathByteReader::read_signed,
+            PathByteReader::read_signed,
+            PathByteReader::read_signed,
+            is_error,
+        )
     }
 }
 
 /// Writes instances as bytes, one after the other.
-pub(crate) struct Recorder<'trace> {
+pub(crate) struct InstanceRecorder<'trace> {
     messages: &'trace PathMessages,
     naming: &'trace Naming,
-    labeler: Labeler<'trace>,
+    labeler: PathLabeler<'trace>,
     /// The places of the messages above the one that is looked at.
     above: Vec<u32>,
     /// The place of each message's cause.
     causes: Vec<Option<u32>>,
-    receipts: Vec<Receipt>,
+    receipts: Vec<MessageReceipt>,
     /// Time for which the sender of each message waited for its connection.
     connecting: Vec<i64>,
     shape: Vec<u8>,
@@ -144,12 +150,15 @@ pub(crate) struct Recorder<'trace> {
     record: Vec<u8>,
 }
 
-impl<'trace> Recorder<'trace> {
-    pub(crate) fn new(messages: &'trace PathMessages, naming: &'trace Naming) -> Recorder<'trace> {
-        Recorder {
+impl<'trace> InstanceRecorder<'trace> {
+    pub(crate) fn new(
+        messages: &'trace PathMessages,
+        naming: &'trace Naming,
+    ) -> InstanceRecorder<'trace> {
+        InstanceRecorder {
             messages,
             naming,
-            labeler: Labeler::new(naming),
+            labeler: PathLabeler::new(naming),
             above: Vec::new(),
             causes: Vec::new(),
             receipts: Vec::new(),
@@ -163,7 +172,7 @@ impl<'trace> Recorder<'trace> {
 
     /// The bytes of a tree of messages with their depths, which is that instance of that piece of
     /// the work; and a number that is the same for all instances of its shape.
-    pub(crate) fn record(
+    pub(crate) fn record_tree(
         &mut self,
         (piece, instance): (u64, u64),
         tree: &[(u32, u32)],
@@ -172,8 +181,8 @@ impl<'trace> Recorder<'trace> {
         self.shape.clear();
         self.delays.clear();
         self.connecting.clear();
-        self.labeler.begin();
-        self.receive(tree);
+        self.labeler.begin_path();
+        self.find_receipts(tree);
         let mut first = None;
         let mut last = None;
         for (place, (message, depth)) in tree.iter().enumerate() {
@@ -181,21 +190,23 @@ impl<'trace> Recorder<'trace> {
             let (sent, received) = (self.messages.send_ts(message), self.receipts[place].at);
             first = first.or_else(|| Some(sent.or(received)));
             last = last.max(sent).max(received);
-            let operation = self.messages.told(message).operation;
-            ShapeLabels { operation, ..self.labeler.label(message) }.put(*depth, &mut self.shape);
+            let operation = self.messages.operations(message).operation;
+            ShapeLabels { operation, ..self.labeler.label_message(message) }
+                .write_to(*depth, &mut self.shape);
             let cause = self.causes[place]
                 .map(|cause| (tree[cause as usize].0, self.receipts[cause as usize]));
-            let connect = Tree { messages: tree, causes: &self.causes, receipts: &self.receipts }
-                .connecting(place, self.messages, self.naming);
+            let connect =
+                MessageTree { messages: tree, causes: &self.causes, receipts: &self.receipts }
+                    .connect_time(place, self.messages, self.naming);
             self.connecting.push(connect.unwrap_or(0));
-            self.measures(message, cause, [sent, received], connect).put(&mut self.delays);
+            self.measure_hop(message, cause, [sent, received], connect).write_to(&mut self.delays);
         }
         // From the first event of the root to the last event of the tree.
         let duration =
             last.zip(first.flatten()).map_or(0, |(last, first)| last.saturating_sub(first));
         self.once.clear();
-        put(&mut self.once, piece);
-        put(&mut self.once, instance);
+        put_number(&mut self.once, piece);
+        put_number(&mut self.once, instance);
         put_float(&mut self.once, probability);
         put_signed(&mut self.once, duration);
         self.once.extend_from_slice(&self.delays);
@@ -209,12 +220,12 @@ impl<'trace> Recorder<'trace> {
 
     /// For how many nanoseconds the sender of each message of the last tree waited for its
     /// connection.
-    pub(crate) fn connecting(&self) -> &[i64] {
+    pub(crate) fn connect_times(&self) -> &[i64] {
         &self.connecting
     }
 
     /// Finds the cause of each message of a tree, and when each was received.
-    fn receive(&mut self, tree: &[(u32, u32)]) {
+    fn find_receipts(&mut self, tree: &[(u32, u32)]) {
         self.above.clear();
         self.causes.clear();
         self.receipts.clear();
@@ -225,16 +236,16 @@ impl<'trace> Recorder<'trace> {
             self.causes.push(cause);
             self.receipts.push(self.messages.receipt(*message as usize));
             if let Some(cause) = cause {
-                self.receipts[cause as usize].caused(self.messages.send_ts(*message as usize));
+                self.receipts[cause as usize].note_effect(self.messages.send_ts(*message as usize));
             }
         }
     }
 
     #[inline]
-    fn measures(
+    fn measure_hop(
         &self,
         message: usize,
-        cause: Option<(u32, Receipt)>,
+        cause: Option<(u32, MessageReceipt)>,
         [sent, received]: [Option<i64>; 2],
         connect: Option<i64>,
     ) -> InstanceHop {
@@ -252,41 +263,43 @@ impl<'trace> Recorder<'trace> {
                 .filter(|_| sent.is_none())
                 .and_then(|(cause, _)| since(received, self.messages.send_ts(cause as usize))),
             bytes: self.messages.bytes(message),
-            outcome: self.messages.told(message).is_error,
+            outcome: self.messages.operations(message).is_error,
         }
     }
 }
 
 /// An instance as it was recorded, without its shape.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Recorded<'bytes> {
+pub(crate) struct RecordedInstance<'bytes> {
     /// The piece of the work that built it, and its number there.
     pub(crate) place: (u64, u64),
     pub(crate) probability: f64,
     /// In nanoseconds.
     pub(crate) duration: i64,
-    /// Its messages, for [`InstanceHop::next`].
-    pub(crate) messages: Reader<'bytes>,
+    /// Its messages, for [`InstanceHop::read_from`].
+    pub(crate) messages: PathByteReader<'bytes>,
     /// All from the probability on.
     pub(crate) bytes: &'bytes [u8],
 }
 
-impl<'bytes> Recorded<'bytes> {
+impl<'bytes> RecordedInstance<'bytes> {
     /// The shape and the rest of the next record.
     #[inline]
-    pub(crate) fn next(reader: &mut Reader<'bytes>) -> (&'bytes [u8], Recorded<'bytes>) {
-        let shape = reader.slice();
-        let mut once = Reader(reader.slice());
-        let place = (once.number(), once.number());
+    pub(crate) fn read_with_shape(
+        reader: &mut PathByteReader<'bytes>,
+    ) -> (&'bytes [u8], RecordedInstance<'bytes>) {
+        let shape = reader.read_slice();
+        let mut once = PathByteReader(reader.read_slice());
+        let place = (once.read_number(), once.read_number());
         let bytes = once.0;
-        (shape, Recorded { place, ..Recorded::of(bytes) })
+        (shape, RecordedInstance { place, ..RecordedInstance::from_bytes(bytes) })
     }
 
     /// Reads a record from the probability on.
     #[inline]
-    pub(crate) fn of(bytes: &'bytes [u8]) -> Recorded<'bytes> {
-        let mut reader = Reader(bytes);
-        let (probability, duration) = (reader.float(), reader.signed());
-        Recorded { place: (0, 0), probability, duration, messages: reader, bytes }
+    pub(crate) fn from_bytes(bytes: &'bytes [u8]) -> RecordedInstance<'bytes> {
+        let mut reader = PathByteReader(bytes);
+        let (probability, duration) = (reader.read_float(), reader.read_signed());
+        RecordedInstance { place: (0, 0), probability, duration, messages: reader, bytes }
     }
 }

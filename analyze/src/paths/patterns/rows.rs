@@ -4,32 +4,32 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array};
 use message_trace::PathError;
-use message_trace::stats::Summary;
+use message_trace::stats::DelaySummary;
 use message_trace::table::columns;
-use message_trace::table::{RowGroup, RowGroupBuilder, RowGroupEncoder, Stored};
+use message_trace::table::{ColumnEncoding, RowGroup, RowGroupBuilder, RowGroupEncoder};
 
-use super::described::{Described, PatternHop, PatternTotals};
+use super::description::{DescribedHops, PatternHop, PatternTotals};
 use super::hop_texts::HopTexts;
-use super::pattern::Outcomes;
+use super::pattern::CallOutcomes;
 use super::shape_labels::ShapeLabels;
 use crate::tuning::paths::rows::ROWS_AT_ONCE;
 
 /// Encodings of the columns. Totals of a pattern are the same in many rows.
-pub(crate) fn stored(column: &str) -> Stored {
+pub(crate) fn column_encoding(column: &str) -> ColumnEncoding {
     match column {
-        "pattern" | "hop" | "parent" | "depth" | "count" => Stored::Differences,
-        "src_traced" | "dst_traced" => Stored::Plain,
-        "bytes" => Stored::Once,
-        "connect_count" | "answer_count" | "error_count" => Stored::Differences,
-        "error_share" => Stored::Plain,
+        "pattern" | "hop" | "parent" | "depth" | "count" => ColumnEncoding::Differences,
+        "src_traced" | "dst_traced" => ColumnEncoding::Plain,
+        "bytes" => ColumnEncoding::Once,
+        "connect_count" | "answer_count" | "error_count" => ColumnEncoding::Differences,
+        "error_share" => ColumnEncoding::Plain,
         delay
             if ["node_", "network_", "untraced_", "connect_"]
                 .iter()
                 .any(|name| delay.starts_with(name)) =>
         {
-            Stored::Plain
+            ColumnEncoding::Plain
         }
-        _ => Stored::Once,
+        _ => ColumnEncoding::Once,
     }
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn stored(column: &str) -> Stored {
 pub(crate) struct PatternRows<'a> {
     texts: &'a HopTexts,
     group: RowGroupBuilder<'a>,
-    step: Step,
+    step: HopRowColumns,
     /// The places of the messages above the one that is looked at.
     above: Vec<i32>,
 }
@@ -47,39 +47,44 @@ impl<'a> PatternRows<'a> {
         texts: &'a HopTexts,
         encoder: &'a RowGroupEncoder,
     ) -> Result<PatternRows<'a>, PathError> {
-        Ok(PatternRows { texts, group: encoder.begin()?, step: Step::default(), above: Vec::new() })
+        Ok(PatternRows {
+            texts,
+            group: encoder.begin_group()?,
+            step: HopRowColumns::default(),
+            above: Vec::new(),
+        })
     }
 
     /// Appends a described pattern.
-    pub(crate) fn push(&mut self, number: u32, described: &[u8]) -> Result<(), PathError> {
-        let pattern = Described::of(described);
+    pub(crate) fn push_pattern(&mut self, number: u32, described: &[u8]) -> Result<(), PathError> {
+        let pattern = DescribedHops::from_bytes(described);
         let whole = pattern.whole;
         self.above.clear();
         for (place, (depth, labels, seen)) in (0..).zip(pattern) {
             self.above.truncate(depth as usize);
             let parent = self.above.last().copied();
             self.above.push(place);
-            self.step.push(place, parent, depth, labels, seen);
+            self.step.push_hop(place, parent, depth, labels, seen);
         }
-        self.step.repeat(number, &whole);
+        self.step.repeat_totals(number, &whole);
         if self.step.labels.len() >= ROWS_AT_ONCE { self.flush() } else { Ok(()) }
     }
 
     /// Encodes the rows that are left.
     pub(crate) fn finish(mut self) -> Result<RowGroup, PathError> {
         self.flush()?;
-        self.group.finish()
+        self.group.finish_group()
     }
 
     fn flush(&mut self) -> Result<(), PathError> {
         let step = std::mem::take(&mut self.step);
-        self.group.write(&step.arrays(self.texts))
+        self.group.write_rows(&step.into_arrays(self.texts))
     }
 }
 
 /// Some rows, by columns.
 #[derive(Default)]
-struct Step {
+struct HopRowColumns {
     pattern: Vec<i64>,
     place: Vec<i32>,
     parent: Vec<i32>,
@@ -89,21 +94,21 @@ struct Step {
     src_traced: Vec<bool>,
     dst_traced: Vec<bool>,
     bytes: Vec<f64>,
-    node: Delays,
-    network: Delays,
-    untraced: Delays,
-    connect: Delays,
+    node: SummaryColumns,
+    network: SummaryColumns,
+    untraced: SummaryColumns,
+    connect: SummaryColumns,
     connect_count: Vec<Option<i64>>,
     connect_expected: Vec<Option<f64>>,
-    outcomes: Vec<Option<Outcomes>>,
+    outcomes: Vec<Option<CallOutcomes>>,
     count: Vec<i64>,
     /// Expected, maximum probability, duration in three, total time.
     whole: [Vec<f64>; 6],
 }
 
-impl Step {
+impl HopRowColumns {
     #[inline]
-    fn push(
+    fn push_hop(
         &mut self,
         place: i32,
         parent: Option<i32>,
@@ -129,41 +134,44 @@ impl Step {
     }
 
     /// The rest of the rows are of pattern `number`.
-    fn repeat(&mut self, number: u32, whole: &PatternTotals) {
+    fn repeat_totals(&mut self, number: u32, whole: &PatternTotals) {
         let end = self.place.len();
         self.pattern.resize(end, i64::from(number));
         self.count.resize(end, whole.count);
-        let Summary { mean, p50, p99 } = whole.duration;
+        let DelaySummary { mean, p50, p99 } = whole.duration;
         let of_pattern = [whole.expected, whole.max_probability, mean, p50, p99, whole.total_time];
         for (column, value) in self.whole.iter_mut().zip(of_pattern) {
             column.resize(end, value);
         }
     }
 
-    fn arrays(self, texts: &HopTexts) -> Vec<ArrayRef> {
+    fn into_arrays(self, texts: &HopTexts) -> Vec<ArrayRef> {
         let mut arrays: Vec<ArrayRef> = vec![
             Arc::new(Int64Array::from(self.pattern)),
             Arc::new(Int32Array::from(self.place)),
             Arc::new(Int32Array::new(self.parent.into(), Some(self.has_parent.into()))),
             Arc::new(Int32Array::from(self.depth)),
         ];
-        arrays.extend(texts.columns(&self.labels));
+        arrays.extend(texts.label_columns(&self.labels));
         arrays.push(Arc::new(BooleanArray::from(self.src_traced)));
         arrays.push(Arc::new(BooleanArray::from(self.dst_traced)));
         arrays.push(Arc::new(Float64Array::from(self.bytes)));
-        arrays
-            .extend([self.node, self.network, self.untraced].into_iter().flat_map(Delays::arrays));
+        arrays.extend(
+            [self.node, self.network, self.untraced]
+                .into_iter()
+                .flat_map(SummaryColumns::into_arrays),
+        );
         arrays.push(Arc::new(Int64Array::from(self.count)));
         arrays.extend(self.whole.map(|column| Arc::new(Float64Array::from(column)) as ArrayRef));
         arrays.push(Arc::new(Int64Array::from(self.connect_count)));
         arrays.push(Arc::new(Float64Array::from(self.connect_expected)));
-        arrays.extend(self.connect.arrays());
-        if let Some(operations) = texts.operations(&self.labels) {
+        arrays.extend(self.connect.into_arrays());
+        if let Some(operations) = texts.operation_column(&self.labels) {
             let outcomes = || self.outcomes.iter().copied();
             arrays.push(operations);
-            arrays.push(columns::int64(outcomes().map(|of| of.map(|of| of.answers))));
-            arrays.push(columns::int64(outcomes().map(|of| of.map(|of| of.errors))));
-            arrays.push(columns::float64(outcomes().map(|of| of.map(|of| of.error_share))));
+            arrays.push(columns::int64_array(outcomes().map(|of| of.map(|of| of.answers))));
+            arrays.push(columns::int64_array(outcomes().map(|of| of.map(|of| of.errors))));
+            arrays.push(columns::float64_array(outcomes().map(|of| of.map(|of| of.error_share))));
         }
         arrays
     }
@@ -171,24 +179,24 @@ impl Step {
 
 /// Summaries, by columns.
 #[derive(Default)]
-struct Delays {
+struct SummaryColumns {
     known: Vec<bool>,
-    parts: [Vec<f64>; 3],
+    columns: [Vec<f64>; 3],
 }
 
-impl Delays {
+impl SummaryColumns {
     #[inline]
-    fn push(&mut self, delay: Option<Summary>) {
+    fn push(&mut self, delay: Option<DelaySummary>) {
         self.known.push(delay.is_some());
-        let Summary { mean, p50, p99 } = delay.unwrap_or_default();
-        for (column, part) in self.parts.iter_mut().zip([mean, p50, p99]) {
+        let DelaySummary { mean, p50, p99 } = delay.unwrap_or_default();
+        for (column, part) in self.columns.iter_mut().zip([mean, p50, p99]) {
             column.push(part);
         }
     }
 
-    fn arrays(self) -> [ArrayRef; 3] {
+    fn into_arrays(self) -> [ArrayRef; 3] {
         let known = BooleanArray::from(self.known);
         let nulls = || Some(known.values().clone().into());
-        self.parts.map(|column| Arc::new(Float64Array::new(column.into(), nulls())) as ArrayRef)
+        self.columns.map(|column| Arc::new(Float64Array::new(column.into(), nulls())) as ArrayRef)
     }
 }

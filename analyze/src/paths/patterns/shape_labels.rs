@@ -6,8 +6,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::naming::{ByRole, Naming};
-use crate::paths::storage::bytes::{Reader, put};
+use crate::naming::{Naming, RoleLabels};
+use crate::paths::storage::bytes::{PathByteReader, put_number};
 
 /// The labels of a message within a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -25,42 +25,45 @@ pub(crate) struct ShapeLabels {
 impl ShapeLabels {
     /// Appends the labels of a message of that depth: as numbers, which are small where these are.
     #[inline]
-    pub(crate) fn put(self, depth: u32, out: &mut Vec<u8>) {
-        put(out, u64::from(depth) << 1 | u64::from(self.operation.is_some()));
-        put(out, u64::from(self.hop) | u64::from(self.src) << 32 | u64::from(self.dst) << 48);
+    pub(crate) fn write_to(self, depth: u32, out: &mut Vec<u8>) {
+        put_number(out, u64::from(depth) << 1 | u64::from(self.operation.is_some()));
+        put_number(
+            out,
+            u64::from(self.hop) | u64::from(self.src) << 32 | u64::from(self.dst) << 48,
+        );
         if let Some(operation) = self.operation {
-            put(out, u64::from(operation));
+            put_number(out, u64::from(operation));
         }
     }
 
     /// The next depth and its labels.
     #[inline]
-    pub(crate) fn next(reader: &mut Reader<'_>) -> (u32, ShapeLabels) {
-        let (depth, number) = (reader.number(), reader.number());
-        let operation = (depth & 1 != 0).then(|| reader.number() as u32);
+    pub(crate) fn read_from(reader: &mut PathByteReader<'_>) -> (u32, ShapeLabels) {
+        let (depth, number) = (reader.read_number(), reader.read_number());
+        let operation = (depth & 1 != 0).then(|| reader.read_number() as u32);
         let (src, dst) = ((number >> 32) as u16, (number >> 48) as u16);
         ((depth >> 1) as u32, ShapeLabels { hop: number as u32, src, dst, operation })
     }
 }
 
 /// Labels the messages of one path after the other.
-pub(crate) struct Labeler<'trace> {
+pub(crate) struct PathLabeler<'trace> {
     naming: &'trace Naming,
-    by_role: Option<&'trace ByRole>,
+    by_role: Option<&'trace RoleLabels>,
     /// Numbers of the nodes of this path within their roles, by name, and number of nodes by role.
     numbers: FxHashMap<u32, u16>,
     of_role: FxHashMap<u32, u16>,
 }
 
-impl<'trace> Labeler<'trace> {
-    pub(crate) fn new(naming: &'trace Naming) -> Labeler<'trace> {
+impl<'trace> PathLabeler<'trace> {
+    pub(crate) fn new(naming: &'trace Naming) -> PathLabeler<'trace> {
         let (numbers, of_role) = (FxHashMap::default(), FxHashMap::default());
-        Labeler { naming, by_role: naming.by_role(), numbers, of_role }
+        PathLabeler { naming, by_role: naming.role_labels(), numbers, of_role }
     }
 
     /// A path begins.
     #[inline]
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn begin_path(&mut self) {
         if self.by_role.is_some() {
             self.numbers.clear();
             self.of_role.clear();
@@ -69,25 +72,25 @@ impl<'trace> Labeler<'trace> {
 
     /// The labels of the next message of the path, in depth-first order, but for its operation.
     #[inline]
-    pub(crate) fn label(&mut self, message: usize) -> ShapeLabels {
+    pub(crate) fn label_message(&mut self, message: usize) -> ShapeLabels {
         let hop = self.naming.hop(message);
         match self.by_role {
             None => ShapeLabels { hop, ..ShapeLabels::default() },
-            Some(by_role) => self.by_role(by_role, hop),
+            Some(by_role) => self.label_by_role(by_role, hop),
         }
     }
 
-    fn by_role(&mut self, by_role: &ByRole, hop: u32) -> ShapeLabels {
+    fn label_by_role(&mut self, by_role: &RoleLabels, hop: u32) -> ShapeLabels {
         let names = self.naming.hop_name(hop);
         let hop = by_role.hop(hop);
         let roles = by_role.hop_name(hop);
-        let src = self.number(names.src, roles.src);
-        let dst = self.number(names.dst, roles.dst);
+        let src = self.node_number(names.src, roles.src);
+        let dst = self.node_number(names.dst, roles.dst);
         ShapeLabels { hop, src, dst, operation: None }
     }
 
     /// The number of the node of that name among those of its role.
-    fn number(&mut self, name: u32, role: u32) -> u16 {
+    fn node_number(&mut self, name: u32, role: u32) -> u16 {
         *self.numbers.entry(name).or_insert_with(|| {
             let next = self.of_role.entry(role).or_default();
             let number = *next;

@@ -16,12 +16,16 @@ fn numbers(servers: &[String]) -> Vec<(u16, u16)> {
     }
     let trace = trace.trace();
     let naming = Naming::new(&trace, &Options { roles: true, ..Options::default() });
-    let mut labeler = Labeler::new(&naming);
-    labeler.begin();
+    let mut labeler = PathLabeler::new(&naming);
+    labeler.begin_path();
     let labels: Vec<ShapeLabels> =
-        (0..servers.len() - 1).map(|message| labeler.label(message)).collect();
-    labeler.begin();
-    assert_eq!(labeler.label(servers.len() - 2).src, 0, "nothing is left of the path before");
+        (0..servers.len() - 1).map(|message| labeler.label_message(message)).collect();
+    labeler.begin_path();
+    assert_eq!(
+        labeler.label_message(servers.len() - 2).src,
+        0,
+        "nothing is left of the path before"
+    );
     labels.iter().map(|label| (label.src, label.dst)).collect()
 }
 
@@ -38,11 +42,11 @@ proptest! {
     ) {
         let labels = ShapeLabels { hop, src, dst, operation };
         let mut bytes = Vec::new();
-        labels.put(depth, &mut bytes);
-        labels.put(depth, &mut bytes);
-        let mut reader = Reader(&bytes);
-        prop_assert_eq!(ShapeLabels::next(&mut reader), (depth, labels));
-        prop_assert_eq!(ShapeLabels::next(&mut reader), (depth, labels));
+        labels.write_to(depth, &mut bytes);
+        labels.write_to(depth, &mut bytes);
+        let mut reader = PathByteReader(&bytes);
+        prop_assert_eq!(ShapeLabels::read_from(&mut reader), (depth, labels));
+        prop_assert_eq!(ShapeLabels::read_from(&mut reader), (depth, labels));
         prop_assert!(reader.is_empty());
     }
 

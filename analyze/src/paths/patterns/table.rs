@@ -4,12 +4,14 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, SchemaRef};
-use message_trace::stats::Summary;
+use message_trace::stats::DelaySummary;
 use message_trace::table;
-use message_trace::table::columns::{self, Columns, dictionary, nullable, required};
-use message_trace::{DataPath, PathError, Protocol};
+use message_trace::table::columns::{
+    self, BatchColumns, dictionary_type, nullable_field, required_field,
+};
+use message_trace::{DataPath, PathError, TransportProtocol};
 
-use super::pattern::{Connects, Hop, Outcomes, PathPattern};
+use super::pattern::{CallOutcomes, ConnectTimes, Hop, PathPattern};
 
 impl PathPattern {
     /// Reads the patterns of the table at `path`, in the order of the table.
@@ -19,93 +21,106 @@ impl PathPattern {
     pub fn read_all(path: impl Into<DataPath>) -> Result<Vec<PathPattern>, PathError> {
         let path = &path.into();
         let mut patterns: Vec<PathPattern> = Vec::new();
-        for batch in table::read(path)? {
-            append(path, &batch?, &mut patterns, |_| true)?;
+        for batch in table::read_batches(path)? {
+            append_hops(path, &batch?, &mut patterns, |_| true)?;
         }
         Ok(patterns)
     }
 }
 
 /// The columns, those of operations among them where it is known what messages do.
-pub(crate) fn schema(with_operations: bool) -> SchemaRef {
+pub(crate) fn pattern_schema(with_operations: bool) -> SchemaRef {
     let delay = |name: &str, column: fn(&str, DataType) -> Field| {
         ["mean", "p50", "p99"].map(|part| column(&format!("{name}_{part}"), DataType::Float64))
     };
     let mut fields = vec![
-        required("pattern", DataType::Int64),
-        required("hop", DataType::Int32),
-        nullable("parent", DataType::Int32),
-        required("depth", DataType::Int32),
-        required("src", dictionary()),
-        required("dst", dictionary()),
-        required("src_port", dictionary()),
-        required("dst_port", dictionary()),
-        required("protocol", dictionary()),
-        required("src_traced", DataType::Boolean),
-        required("dst_traced", DataType::Boolean),
-        required("bytes", DataType::Float64),
+        required_field("pattern", DataType::Int64),
+        required_field("hop", DataType::Int32),
+        nullable_field("parent", DataType::Int32),
+        required_field("depth", DataType::Int32),
+        required_field("src", dictionary_type()),
+        required_field("dst", dictionary_type()),
+        required_field("src_port", dictionary_type()),
+        required_field("dst_port", dictionary_type()),
+        required_field("protocol", dictionary_type()),
+        required_field("src_traced", DataType::Boolean),
+        required_field("dst_traced", DataType::Boolean),
+        required_field("bytes", DataType::Float64),
     ];
-    fields
-        .extend(["node", "network", "untraced"].into_iter().flat_map(|name| delay(name, nullable)));
+    fields.extend(
+        ["node", "network", "untraced"].into_iter().flat_map(|name| delay(name, nullable_field)),
+    );
     fields.extend([
-        required("count", DataType::Int64),
-        required("expected", DataType::Float64),
-        required("max_probability", DataType::Float64),
+        required_field("count", DataType::Int64),
+        required_field("expected", DataType::Float64),
+        required_field("max_probability", DataType::Float64),
     ]);
-    fields.extend(delay("duration", required));
-    fields.push(required("total_time", DataType::Float64));
+    fields.extend(delay("duration", required_field));
+    fields.push(required_field("total_time", DataType::Float64));
     fields.extend([
-        nullable("connect_count", DataType::Int64),
-        nullable("connect_expected", DataType::Float64),
+        nullable_field("connect_count", DataType::Int64),
+        nullable_field("connect_expected", DataType::Float64),
     ]);
-    fields.extend(delay("connect", nullable));
+    fields.extend(delay("connect", nullable_field));
     if with_operations {
         fields.extend([
-            nullable("operation", dictionary()),
-            nullable("answer_count", DataType::Int64),
-            nullable("error_count", DataType::Int64),
-            nullable("error_share", DataType::Float64),
+            nullable_field("operation", dictionary_type()),
+            nullable_field("answer_count", DataType::Int64),
+            nullable_field("error_count", DataType::Int64),
+            nullable_field("error_share", DataType::Float64),
         ]);
     }
-    columns::schema(fields)
+    columns::build_schema(fields)
 }
 
 /// Three columns as summaries; a row is none where its mean is null.
-fn summaries(table: &Columns<'_>, name: &str) -> Result<Vec<Option<Summary>>, PathError> {
+fn read_summaries(
+    table: &BatchColumns<'_>,
+    name: &str,
+) -> Result<Vec<Option<DelaySummary>>, PathError> {
     let [mean, p50, p99] =
-        ["mean", "p50", "p99"].map(|part| table.float64(&format!("{name}_{part}")));
+        ["mean", "p50", "p99"].map(|part| table.float64_column(&format!("{name}_{part}")));
     let rows = mean?.into_iter().zip(p50?).zip(p99?);
-    Ok(rows.map(|((mean, p50), p99)| Some(Summary { mean: mean?, p50: p50?, p99: p99? })).collect())
+    Ok(rows
+        .map(|((mean, p50), p99)| Some(DelaySummary { mean: mean?, p50: p50?, p99: p99? }))
+        .collect())
 }
 
 /// Columns of the time connecting, of patterns with an `expected` number of instances. A table of
 /// an older version has none.
-fn connects(
-    table: &Columns<'_>,
+fn read_connect_times(
+    table: &BatchColumns<'_>,
     expected: &[Option<f64>],
-) -> Result<Option<Vec<Option<Connects>>>, PathError> {
+) -> Result<Option<Vec<Option<ConnectTimes>>>, PathError> {
     let Some(counts) = table.int64_if_any("connect_count")? else { return Ok(None) };
-    let (connecting, delays) = (table.float64("connect_expected")?, summaries(table, "connect")?);
+    let (connecting, delays) =
+        (table.float64_column("connect_expected")?, read_summaries(table, "connect")?);
     let connects = |row: usize| {
         let (of, all) = (connecting[row]?, expected[row]?);
-        Some(Connects { count: counts[row]?, expected: of, share: of / all, delay: delays[row]? })
+        Some(ConnectTimes {
+            count: counts[row]?,
+            expected: of,
+            share: of / all,
+            delay: delays[row]?,
+        })
     };
     Ok(Some((0..counts.len()).map(connects).collect()))
 }
 
 /// Columns of how calls ended. A table without operations has none.
-fn outcomes(table: &Columns<'_>) -> Result<Option<Vec<Option<Outcomes>>>, PathError> {
+fn read_outcomes(table: &BatchColumns<'_>) -> Result<Option<Vec<Option<CallOutcomes>>>, PathError> {
     let Some(answers) = table.int64_if_any("answer_count")? else { return Ok(None) };
-    let (errors, shares) = (table.int64("error_count")?, table.float64("error_share")?);
+    let (errors, shares) =
+        (table.int64_column("error_count")?, table.float64_column("error_share")?);
     let rows = answers.into_iter().zip(errors).zip(shares);
     let outcomes = rows.map(|((answers, errors), error_share)| {
-        Some(Outcomes { answers: answers?, errors: errors?, error_share: error_share? })
+        Some(CallOutcomes { answers: answers?, errors: errors?, error_share: error_share? })
     });
     Ok(Some(outcomes.collect()))
 }
 
 /// Reads the totals of each pattern of the table at `path`, pattern by pattern, without hops.
-pub(crate) fn whole_patterns(
+pub(crate) fn for_each_pattern(
     path: &DataPath,
     mut pattern: impl FnMut(PathPattern),
 ) -> Result<(), PathError> {
@@ -122,10 +137,10 @@ pub(crate) fn whole_patterns(
     ];
     for batch in table::read_columns(path, &COLUMNS)? {
         let batch = batch?;
-        let totals_columns = TotalsColumns::of(Columns::new(path, &batch))?;
+        let totals_columns = TotalsColumns::new(BatchColumns::new(path, &batch))?;
         for row in 0..batch.num_rows() {
             if totals_columns.places[row] == Some(0) {
-                pattern(totals_columns.get(row)?);
+                pattern(totals_columns.pattern_of_row(row)?);
             }
         }
     }
@@ -134,77 +149,84 @@ pub(crate) fn whole_patterns(
 
 /// Columns of the totals of a pattern.
 struct TotalsColumns<'batch> {
-    table: Columns<'batch>,
+    table: BatchColumns<'batch>,
     ids: Vec<Option<i64>>,
     places: Vec<Option<i32>>,
     counts: Vec<Option<i64>>,
     expected: Vec<Option<f64>>,
     most: Vec<Option<f64>>,
-    durations: Vec<Option<Summary>>,
+    durations: Vec<Option<DelaySummary>>,
     totals: Vec<Option<f64>>,
 }
 
 impl<'batch> TotalsColumns<'batch> {
-    fn of(table: Columns<'batch>) -> Result<TotalsColumns<'batch>, PathError> {
+    fn new(table: BatchColumns<'batch>) -> Result<TotalsColumns<'batch>, PathError> {
         Ok(TotalsColumns {
-            ids: table.int64("pattern")?,
-            places: table.int32("hop")?,
-            counts: table.int64("count")?,
-            expected: table.float64("expected")?,
-            most: table.float64("max_probability")?,
-            durations: summaries(&table, "duration")?,
-            totals: table.float64("total_time")?,
+            ids: table.int64_column("pattern")?,
+            places: table.int32_column("hop")?,
+            counts: table.int64_column("count")?,
+            expected: table.float64_column("expected")?,
+            most: table.float64_column("max_probability")?,
+            durations: read_summaries(&table, "duration")?,
+            totals: table.float64_column("total_time")?,
             table,
         })
     }
 
     /// The pattern of that row, without hops.
-    fn get(&self, row: usize) -> Result<PathPattern, PathError> {
+    fn pattern_of_row(&self, row: usize) -> Result<PathPattern, PathError> {
         let table = &self.table;
         Ok(PathPattern {
-            id: table.some("pattern", self.ids[row])?,
+            id: table.required_value("pattern", self.ids[row])?,
             hops: Vec::new(),
-            count: table.some("count", self.counts[row])?,
-            expected: table.some("expected", self.expected[row])?,
-            max_probability: table.some("max_probability", self.most[row])?,
-            duration: table.some("duration_mean", self.durations[row])?,
-            total_time: table.some("total_time", self.totals[row])?,
+            count: table.required_value("count", self.counts[row])?,
+            expected: table.required_value("expected", self.expected[row])?,
+            max_probability: table.required_value("max_probability", self.most[row])?,
+            duration: table.required_value("duration_mean", self.durations[row])?,
+            total_time: table.required_value("total_time", self.totals[row])?,
         })
     }
 }
 
 /// Appends the hops of `batch` whose patterns are `wanted` to `patterns`. The last pattern there
 /// may have hops already. Returns the pattern of the last row.
-pub(crate) fn append(
+pub(crate) fn append_hops(
     path: &DataPath,
     batch: &RecordBatch,
     patterns: &mut Vec<PathPattern>,
     wanted: impl Fn(i64) -> bool,
 ) -> Result<Option<i64>, PathError> {
-    let totals_columns = TotalsColumns::of(Columns::new(path, batch))?;
-    let table = Columns::new(path, batch);
-    let (parents, depths) = (table.int32("parent")?, table.int32("depth")?);
-    let (src, dst) = (table.texts("src")?, table.texts("dst")?);
-    let (src_port, dst_port) = (table.texts("src_port")?, table.texts("dst_port")?);
-    let (src_traced, dst_traced) = (table.boolean("src_traced")?, table.boolean("dst_traced")?);
-    let (protocols, bytes) = (table.texts("protocol")?, table.float64("bytes")?);
-    let (node, network) = (summaries(&table, "node")?, summaries(&table, "network")?);
-    let (untraced, connect) =
-        (summaries(&table, "untraced")?, connects(&table, &totals_columns.expected)?);
-    let (operations, outcomes) = (table.texts_if_any("operation")?, outcomes(&table)?);
+    let totals_columns = TotalsColumns::new(BatchColumns::new(path, batch))?;
+    let table = BatchColumns::new(path, batch);
+    let (parents, depths) = (table.int32_column("parent")?, table.int32_column("depth")?);
+    let (src, dst) = (table.text_column("src")?, table.text_column("dst")?);
+    let (src_port, dst_port) = (table.text_column("src_port")?, table.text_column("dst_port")?);
+    let (src_traced, dst_traced) =
+        (table.boolean_column("src_traced")?, table.boolean_column("dst_traced")?);
+    let (protocols, bytes) = (table.text_column("protocol")?, table.float64_column("bytes")?);
+    let (node, network) = (read_summaries(&table, "node")?, read_summaries(&table, "network")?);
+    let (untraced, connect) = (
+        read_summaries(&table, "untraced")?,
+        read_connect_times(&table, &totals_columns.expected)?,
+    );
+    let (operations, outcomes) = (table.texts_if_any("operation")?, read_outcomes(&table)?);
     let (ids, places) = (&totals_columns.ids, &totals_columns.places);
     for row in 0..batch.num_rows() {
-        if !wanted(table.some("pattern", ids[row])?) {
+        if !wanted(table.required_value("pattern", ids[row])?) {
             continue;
         }
-        let text = |name, column: &[Option<&str>]| table.some(name, column[row]).map(str::to_owned);
+        let text = |name, column: &[Option<&str>]| {
+            table.required_value(name, column[row]).map(str::to_owned)
+        };
         let index = |name, value: Option<i32>| {
-            usize::try_from(table.some(name, value)?).map_err(|why| PathError::malformed(path, why))
+            usize::try_from(table.required_value(name, value)?)
+                .map_err(|why| PathError::malformed(path, why))
         };
         if index("hop", places[row])? == 0 {
-            patterns.push(totals_columns.get(row)?);
+            patterns.push(totals_columns.pattern_of_row(row)?);
         }
-        let Ok(protocol) = table.some("protocol", protocols[row])?.parse::<Protocol>();
+        let Ok(protocol) =
+            table.required_value("protocol", protocols[row])?.parse::<TransportProtocol>();
         let hop = Hop {
             parent: parents[row].map(|parent| index("parent", Some(parent))).transpose()?,
             depth: index("depth", depths[row])?,
@@ -215,7 +237,7 @@ pub(crate) fn append(
             protocol,
             src_traced: src_traced[row],
             dst_traced: dst_traced[row],
-            bytes: table.some("bytes", bytes[row])?,
+            bytes: table.required_value("bytes", bytes[row])?,
             node: node[row],
             network: network[row],
             untraced: untraced[row],
@@ -238,73 +260,82 @@ pub(crate) fn append(
 
 #[cfg(test)]
 mod tests {
-    use message_trace::table::columns::{float64, int32, int64, text, texts};
+    use message_trace::table::columns::{
+        dictionary_array, float64_array, int32_array, int64_array, string_array,
+    };
 
     use super::*;
 
     /// A table of two hops of one pattern. The second has the place `place`.
     fn table(place: i32) -> RecordBatch {
-        let both = |value| float64([Some(value), Some(value)]);
+        let both = |value| float64_array([Some(value), Some(value)]);
         let mut arrays = vec![
-            int64([Some(0), Some(0)]),
-            int32([Some(0), Some(place)]),
-            int32([None, Some(0)]),
-            int32([Some(0), Some(1)]),
+            int64_array([Some(0), Some(0)]),
+            int32_array([Some(0), Some(place)]),
+            int32_array([None, Some(0)]),
+            int32_array([Some(0), Some(1)]),
         ];
         arrays.extend(
             ["CLIENT", "web", "*", "unix:/run/x", "tcp"]
-                .map(|name| texts([Some(name), Some(name)])),
+                .map(|name| dictionary_array([Some(name), Some(name)])),
         );
         arrays.extend([
-            columns::boolean([false, true]),
-            columns::boolean([true, true]),
+            columns::boolean_array([false, true]),
+            columns::boolean_array([true, true]),
             both(12.5),
         ]);
         arrays.extend([
-            float64([None, Some(1.5)]),
-            float64([None, Some(2.0)]),
-            float64([None, Some(3.0)]),
+            float64_array([None, Some(1.5)]),
+            float64_array([None, Some(2.0)]),
+            float64_array([None, Some(3.0)]),
         ]);
-        arrays.extend((0..6).map(|_| float64([None, None])));
-        arrays.extend([int64([Some(3), Some(3)])]);
+        arrays.extend((0..6).map(|_| float64_array([None, None])));
+        arrays.extend([int64_array([Some(3), Some(3)])]);
         arrays.extend([2.25, 0.9, 7.0, 6.0, 9.0, 15.75].map(both));
-        arrays.push(int64([None, Some(2)]));
-        arrays.extend([1.125, 4.0, 3.0, 8.0].map(|value| float64([None, Some(value)])));
-        columns::batch("patterns", &schema(false), arrays).unwrap()
+        arrays.push(int64_array([None, Some(2)]));
+        arrays.extend([1.125, 4.0, 3.0, 8.0].map(|value| float64_array([None, Some(value)])));
+        columns::build_batch("patterns", &pattern_schema(false), arrays).unwrap()
     }
 
     #[test]
     fn patterns_are_read_and_a_table_out_of_order_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("patterns.parquet");
-        table::write(&path, schema(false), [table(1)]).unwrap();
+        table::write_batches(&path, pattern_schema(false), [table(1)]).unwrap();
         let patterns = PathPattern::read_all(&path).unwrap();
         let [pattern] = &patterns[..] else { panic!("{patterns:?}") };
         assert_eq!((pattern.id, pattern.count, pattern.expected), (0, 3, 2.25));
         assert_eq!((pattern.max_probability, pattern.total_time), (0.9, 15.75));
-        assert_eq!(pattern.duration, Summary { mean: 7.0, p50: 6.0, p99: 9.0 });
+        assert_eq!(pattern.duration, DelaySummary { mean: 7.0, p50: 6.0, p99: 9.0 });
         let [root, hop] = &pattern.hops[..] else { panic!("{patterns:?}") };
         assert_eq!((root.parent, hop.parent, hop.depth), (None, Some(0), 1));
-        assert_eq!((root.node, hop.node), (None, Some(Summary { mean: 1.5, p50: 2.0, p99: 3.0 })));
+        assert_eq!(
+            (root.node, hop.node),
+            (None, Some(DelaySummary { mean: 1.5, p50: 2.0, p99: 3.0 }))
+        );
         assert_eq!(
             (hop.src.as_str(), hop.dst_port.as_str(), hop.protocol),
-            ("CLIENT", "unix:/run/x", Protocol::Tcp)
+            ("CLIENT", "unix:/run/x", TransportProtocol::Tcp)
         );
         assert_eq!(
             (root.src_traced, root.dst_traced, hop.bytes, hop.network),
             (false, true, 12.5, None)
         );
-        let delay = Summary { mean: 4.0, p50: 3.0, p99: 8.0 };
-        let connects = Connects { count: 2, expected: 1.125, share: 0.5, delay };
+        let delay = DelaySummary { mean: 4.0, p50: 3.0, p99: 8.0 };
+        let connects = ConnectTimes { count: 2, expected: 1.125, share: 0.5, delay };
         assert_eq!((root.connect, hop.connect), (None, Some(connects)));
-        table::write(&path, schema(false), []).unwrap();
+        table::write_batches(&path, pattern_schema(false), []).unwrap();
         assert_eq!(PathPattern::read_all(&path).unwrap(), []);
-        table::write(&path, schema(false), [table(2)]).unwrap();
+        table::write_batches(&path, pattern_schema(false), [table(2)]).unwrap();
         assert!(PathPattern::read_all(&path).unwrap_err().to_string().contains("out of order"));
-        let texts = text([Some("a")]);
-        let other = columns::schema([required("pattern", DataType::Utf8)]);
-        table::write(&path, other.clone(), [columns::batch(&path, &other, vec![texts]).unwrap()])
-            .unwrap();
+        let texts = string_array([Some("a")]);
+        let other = columns::build_schema([required_field("pattern", DataType::Utf8)]);
+        table::write_batches(
+            &path,
+            other.clone(),
+            [columns::build_batch(&path, &other, vec![texts]).unwrap()],
+        )
+        .unwrap();
         assert!(PathPattern::read_all(&path).unwrap_err().to_string().contains("pattern"));
     }
 }

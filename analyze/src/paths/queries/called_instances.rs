@@ -7,14 +7,14 @@ use message_trace::table::OperationIndex;
 use message_trace::table::operations::OperationRow;
 use message_trace::{DataDir, PathError};
 
-use super::hop_ends::{End, Hop, HopEnds};
+use super::hop_ends::{EndLabels, HopEnd, HopEnds};
 use super::message_ends::{MessageEnd, MessageEnds};
-use super::timed_instance::{TimedInstance, WhichInstance};
+use super::timed_instance::{InstanceRow, TimedInstance};
 use super::timed_instances::TimedInstances;
+use crate::batches::TraceOverview;
 use crate::naming::{NodeFacts, facts_of_all};
 use crate::options::Options;
 use crate::paths::call_tree::CallTree;
-use crate::stretches::Overview;
 
 /// The tables of paths, patterns, messages and nodes, open for being read together, and that of
 /// operations, whose rows are in memory or in a temporary file.
@@ -38,14 +38,14 @@ pub struct HopLabels<'a> {
     /// The receiver's port, `*` for an ephemeral one, or the name of another kind of endpoint.
     pub dst_port: &'a str,
     /// The protocol.
-    pub protocol: message_trace::Protocol,
+    pub protocol: message_trace::TransportProtocol,
     /// What the message asks for or tells, by the name that it says; `None` where it says nothing.
     pub operation: Option<&'a str>,
 }
 
 /// The receiver of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Receiver<'a> {
+pub struct MessageReceiver<'a> {
     /// The thread that received it.
     pub tid: Option<i32>,
     /// The endpoint at which it came.
@@ -56,7 +56,7 @@ pub struct Receiver<'a> {
 
 /// The threads that a message went from and to, each with its process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ThreadsOfMessage {
+pub struct MessageThreads {
     /// Process of the sender.
     pub from_process: Option<i32>,
     /// Thread that sent its first part.
@@ -84,12 +84,12 @@ impl CalledInstances {
     /// # Errors
     /// When a table cannot be read.
     pub fn open(dir: &DataDir, options: &Options) -> Result<CalledInstances, PathError> {
-        let whole = Overview::of(dir, options.resources.threads(), false)?;
-        let labels = HopEnds::read(&dir.patterns(), End::Both)?;
+        let whole = TraceOverview::read(dir, options.resources.thread_count(), false)?;
+        let labels = HopEnds::read(&dir.patterns_path(), HopEnd::Both)?;
         Ok(CalledInstances {
             timed: TimedInstances::open(dir)?,
-            ends: MessageEnds::open(&dir.messages())?,
-            answers: labels.answers(),
+            ends: MessageEnds::open(&dir.messages_path())?,
+            answers: labels.reverse_labels(),
             labels,
             nodes: facts_of_all(&whole.outline, options),
             operations: OperationIndex::read(dir)?,
@@ -97,8 +97,8 @@ impl CalledInstances {
     }
 
     /// Number of pieces.
-    pub fn pieces(&self) -> usize {
-        self.timed.pieces()
+    pub fn group_count(&self) -> usize {
+        self.timed.group_count()
     }
 
     /// Hands the instances of a piece to `each`, by number. The pieces one after the other have all
@@ -107,26 +107,26 @@ impl CalledInstances {
     /// # Errors
     /// When a table cannot be read, or they do not fit each other; and what `each` gives, which
     /// ends it.
-    pub fn read(
+    pub fn read_group(
         &self,
         piece: usize,
         mut each: impl FnMut(&CalledInstance<'_>) -> Result<(), PathError>,
     ) -> Result<(), PathError> {
-        let messages = self.timed.messages(piece)?;
-        let read = self.ends.read(&messages).map_err(|why| self.timed.unfilled(why))?;
+        let messages = self.timed.messages_of_group(piece)?;
+        let read = self.ends.read_ends(&messages).map_err(|why| self.timed.lookup_error(why))?;
         let mut rest = read.ends.as_slice();
         let mut calls = CallTree::default();
-        self.timed.read(
+        self.timed.read_group(
             piece,
             |_| true,
             |instance| {
                 let (ends, behind) = rest.split_at(instance.hops.len().min(rest.len()));
                 rest = behind;
-                let WhichInstance { pattern, .. } = instance.which;
+                let InstanceRow { pattern, .. } = instance.which;
                 let hops = instance.hops;
                 let parent = |hop: usize| hops[hop].parent.map(|parent| parent as usize);
-                calls.find(hops.len(), parent, |hop, call| {
-                    let label = |hop| self.labels.key(pattern, hop);
+                calls.find_calls(hops.len(), parent, |hop, call| {
+                    let label = |hop| self.labels.labels_number(pattern, hop);
                     let answer = label(call).and_then(|label| self.answers.get(label as usize));
                     answer.is_some_and(|answer| answer.is_some() && *answer == label(hop))
                 });
@@ -141,43 +141,44 @@ impl CalledInstances {
         )
     }
 
-    fn node(&self, node: message_trace::NodeId) -> Option<&NodeFacts> {
+    fn node_facts(&self, node: message_trace::NodeId) -> Option<&NodeFacts> {
         usize::try_from(node).ok().and_then(|node| self.nodes.get(node))
     }
 }
 
 impl CalledInstance<'_> {
     /// The labels of a hop; `None` where the table of patterns has no such hop.
-    pub fn labels(&self, hop: usize) -> Option<HopLabels<'_>> {
-        let key = self.all.labels.key(self.timed.which.pattern, hop)?;
-        let (Hop { src, dst, dst_port, protocol, .. }, _) = self.all.labels.hop(key)?;
-        let operation = self.all.labels.operation(self.timed.which.pattern, hop);
+    pub fn hop_labels(&self, hop: usize) -> Option<HopLabels<'_>> {
+        let key = self.all.labels.labels_number(self.timed.which.pattern, hop)?;
+        let (EndLabels { src, dst, dst_port, protocol, .. }, _) =
+            self.all.labels.labels_and_traced(key)?;
+        let operation = self.all.labels.operation_name(self.timed.which.pattern, hop);
         Some(HopLabels { src, dst, dst_port, protocol: *protocol, operation })
     }
 
     /// What a message says it does; `None` where that was not recorded.
-    pub fn said(&self, hop: usize) -> Option<OperationRow<'_>> {
+    pub fn operation(&self, hop: usize) -> Option<OperationRow<'_>> {
         let message = self.timed.hops.get(hop)?.message;
-        self.all.operations.of_message(u64::try_from(message).ok()?)
+        self.all.operations.operation_of_message(u64::try_from(message).ok()?)
     }
 
     /// The sender of a message; `None` where the table of nodes has no such node.
     pub fn sender(&self, hop: usize) -> Option<&NodeFacts> {
-        self.all.node(self.ends.get(hop)?.src)
+        self.all.node_facts(self.ends.get(hop)?.src)
     }
 
     /// The receiver of a message; `None` where the table of nodes has no such node.
-    pub fn receiver(&self, hop: usize) -> Option<Receiver<'_>> {
+    pub fn receiver(&self, hop: usize) -> Option<MessageReceiver<'_>> {
         let end = self.ends.get(hop)?;
         let endpoint = self.endpoints.get(end.dst_endpoint as usize).map_or("", String::as_str);
-        Some(Receiver { tid: end.dst_tid, endpoint, node: self.all.node(end.dst)? })
+        Some(MessageReceiver { tid: end.dst_tid, endpoint, node: self.all.node_facts(end.dst)? })
     }
 
     /// The threads that sent and received a message.
-    pub fn threads(&self, hop: usize) -> ThreadsOfMessage {
-        let Some(end) = self.ends.get(hop) else { return ThreadsOfMessage::default() };
-        let process = |node| self.all.node(node).and_then(|node| node.pid);
-        ThreadsOfMessage {
+    pub fn threads(&self, hop: usize) -> MessageThreads {
+        let Some(end) = self.ends.get(hop) else { return MessageThreads::default() };
+        let process = |node| self.all.node_facts(node).and_then(|node| node.pid);
+        MessageThreads {
             from_process: process(end.src),
             from: end.src_tid,
             to_process: process(end.dst),
@@ -201,16 +202,16 @@ mod tests {
         let trace = trace.trace();
         let (_directory, dir) =
             collected(&trace, &[(0.5, &[(0, 0), (1, 1), (2, 2), (3, 3)]), (1.0, &[(1, 0)])]);
-        trace.write(dir.messages(), dir.nodes()).unwrap();
+        trace.write(dir.messages_path(), dir.nodes_path()).unwrap();
         let called = CalledInstances::open(&dir, &Options::default()).unwrap();
         let mut seen = Vec::new();
-        for piece in 0..called.pieces() {
+        for piece in 0..called.group_count() {
             called
-                .read(piece, |instance| {
+                .read_group(piece, |instance| {
                     let calls = instance.calls.calls.iter();
                     let calls: Vec<_> =
                         calls.map(|call| (call.request, call.response, call.parent)).collect();
-                    let labels = instance.labels(0).unwrap();
+                    let labels = instance.hop_labels(0).unwrap();
                     let receiver = instance.receiver(0).unwrap();
                     seen.push((
                         instance.timed.which.probability,

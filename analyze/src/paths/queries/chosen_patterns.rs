@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use message_trace::{DataPath, PathError, table};
 
 use crate::paths::patterns::pattern::PathPattern;
-use crate::paths::patterns::table::{append, whole_patterns};
+use crate::paths::patterns::table::{append_hops, for_each_pattern};
 
 /// Some patterns, and how much all are: all of the table, or all that a filter leaves.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,14 +36,14 @@ impl ChosenPatterns {
         order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
     ) -> Result<ChosenPatterns, PathError> {
         let path = &path.into();
-        ChosenPatterns::read_those(path, most, order, |_| true)
+        ChosenPatterns::read_wanted(path, most, order, |_| true)
     }
 
     /// The same for the patterns that are `wanted`, by their numbers.
     ///
     /// # Errors
     /// As for [`ChosenPatterns::read`].
-    pub(crate) fn read_those(
+    pub(crate) fn read_wanted(
         path: &DataPath,
         most: usize,
         order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
@@ -51,24 +51,24 @@ impl ChosenPatterns {
     ) -> Result<ChosenPatterns, PathError> {
         let mut chosen = ChosenPatterns::default();
         let mut best: Vec<PathPattern> = Vec::new();
-        whole_patterns(path, |pattern| {
+        for_each_pattern(path, |pattern| {
             if wanted(pattern.id) {
-                chosen.count(&pattern);
+                chosen.count_pattern(&pattern);
                 best.push(pattern);
                 if best.len() >= most.saturating_mul(2).max(64 * 1024) {
-                    prune(&mut best, most, &order);
+                    prune_patterns(&mut best, most, &order);
                 }
             }
         })?;
-        prune(&mut best, most, &order);
+        prune_patterns(&mut best, most, &order);
         let mut wanted: Vec<i64> = best.into_iter().map(|pattern| pattern.id).collect();
         wanted.sort_unstable();
-        chosen.patterns = with_hops(path, &wanted)?;
+        chosen.patterns = read_with_hops(path, &wanted)?;
         Ok(chosen)
     }
 
     /// Counts a pattern as one of all.
-    pub(crate) fn count(&mut self, pattern: &PathPattern) {
+    pub(crate) fn count_pattern(&mut self, pattern: &PathPattern) {
         self.all += 1;
         self.instances = self.instances.saturating_add(pattern.count);
         self.expected += pattern.expected;
@@ -78,7 +78,7 @@ impl ChosenPatterns {
 
 /// Leaves of `patterns` no more than `most`, those that come first by `order`; of equal ones the
 /// first.
-pub(crate) fn prune(
+pub(crate) fn prune_patterns(
     patterns: &mut Vec<PathPattern>,
     most: usize,
     order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
@@ -89,12 +89,15 @@ pub(crate) fn prune(
 }
 
 /// The patterns of the table at `path` that have these numbers, which ascend.
-pub(crate) fn with_hops(path: &DataPath, wanted: &[i64]) -> Result<Vec<PathPattern>, PathError> {
+pub(crate) fn read_with_hops(
+    path: &DataPath,
+    wanted: &[i64],
+) -> Result<Vec<PathPattern>, PathError> {
     let mut patterns = Vec::new();
     let Some(last) = wanted.last() else { return Ok(patterns) };
-    for batch in table::read(path)? {
+    for batch in table::read_batches(path)? {
         let is_wanted = |id: i64| wanted.binary_search(&id).is_ok();
-        if append(path, &batch?, &mut patterns, is_wanted)? > Some(*last) {
+        if append_hops(path, &batch?, &mut patterns, is_wanted)? > Some(*last) {
             break;
         }
     }
@@ -130,11 +133,11 @@ mod tests {
             let trees: Vec<(f64, &[(u32, u32)])> = trees.iter().map(|(p, tree)| (*p, tree.as_slice())).collect();
             let (_directory, dir) = collected(&trace.trace(), &trees);
 
-            let mut all = PathPattern::read_all(dir.patterns()).unwrap();
+            let mut all = PathPattern::read_all(dir.patterns_path()).unwrap();
             let order = |one: &PathPattern, other: &PathPattern| {
                 if by_count { other.count.cmp(&one.count) } else { other.total_time.total_cmp(&one.total_time) }
             };
-            let chosen = ChosenPatterns::read(dir.patterns(), most, order).unwrap();
+            let chosen = ChosenPatterns::read(dir.patterns_path(), most, order).unwrap();
             prop_assert_eq!(chosen.all, all.len() as u64);
             prop_assert_eq!(chosen.instances as usize, trees.len());
             prop_assert_eq!(chosen.expected, all.iter().fold(0.0, |sum, one| sum + one.expected));

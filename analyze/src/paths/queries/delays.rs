@@ -7,35 +7,35 @@
 //! data directory beyond it. Each thread summarises one partition at a time. Beside them four bytes
 //! are in memory for each hop of all patterns.
 
-use message_trace::stats::Summary;
-use message_trace::{DataDir, PathError, Progress, Protocol};
-use out_of_core::workers::in_order;
+use message_trace::stats::DelaySummary;
+use message_trace::{DataDir, PathError, Progress, TransportProtocol};
+use out_of_core::workers::run_in_order;
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 use rustc_hash::FxHashMap;
 
 use super::filter::PathFilter;
-use super::hop_ends::{End, Hop, HopEnds};
-use super::left_instances::LeftInstances;
+use super::filtered_instances::FilteredInstances;
+use super::hop_ends::{EndLabels, HopEnd, HopEnds};
 use super::timed_instance::TimedInstance;
-use crate::options::Resources;
-use crate::paths::patterns::pattern::Connects;
-use crate::paths::storage::bytes::{Reader, put, put_float, put_signed};
+use crate::options::AnalysisResources;
+use crate::paths::patterns::pattern::ConnectTimes;
+use crate::paths::storage::bytes::{PathByteReader, put_float, put_number, put_signed};
 
 /// Delays of one node or hop, in nanoseconds, weighted by the probability of their instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Delays {
+pub struct DelayStatistics {
     /// Number of messages of instances; one of several instances counts in each of them.
     pub count: u64,
     /// Expected number of real ones: the sum of their instances' probabilities.
     pub expected: f64,
     /// Mean, median and 99th percentile; `None` where no delay could be measured.
-    pub delay: Option<Summary>,
+    pub delay: Option<DelaySummary>,
     /// The sum of delay times probability.
     pub total_time: f64,
     /// The mean size of the messages.
     pub bytes: f64,
     /// Times for which the senders waited for connections; `None` where none was made.
-    pub connect: Option<Connects>,
+    pub connect: Option<ConnectTimes>,
 }
 
 /// The latency of a node: from the receipt of a message to the sending of the one that it causes.
@@ -47,7 +47,7 @@ pub struct NodeDelays {
     /// on both ways.
     pub traced: bool,
     /// The delays, one for each message that was caused at the node.
-    pub delays: Delays,
+    pub delays: DelayStatistics,
 }
 
 /// The latency of the network between two nodes: from the sending of a message to its receipt.
@@ -62,13 +62,13 @@ pub struct HopDelays {
     /// The receiver's port, likewise.
     pub dst_port: String,
     /// The protocol that the messages go over.
-    pub protocol: Protocol,
+    pub protocol: TransportProtocol,
     /// Whether the sender was traced.
     pub src_traced: bool,
     /// Whether the receiver was traced.
     pub dst_traced: bool,
     /// Delays of the messages with known times at both ends, and sizes of all messages.
-    pub delays: Delays,
+    pub delays: DelayStatistics,
 }
 
 /// Delays by node or by hop, in the order in which the table of patterns first has them.
@@ -90,23 +90,23 @@ impl DelayTable<NodeDelays> {
     /// # Errors
     /// When a table cannot be read or they do not fit each other, or a temporary file cannot be
     /// written.
-    pub fn of_nodes(
+    pub fn for_nodes(
         dir: &DataDir,
         filter: &PathFilter,
-        resources: &Resources,
+        resources: &AnalysisResources,
         progress: &dyn Progress,
     ) -> Result<DelayTable<NodeDelays>, PathError> {
-        let ends = HopEnds::read(&dir.patterns(), End::Sender)?;
+        let ends = HopEnds::read(&dir.patterns_path(), HopEnd::Sender)?;
         let of = |instance: &TimedInstance<'_>, hop: usize, key: u64| {
             let traced = instance.node_latency(hop).map(|delay| (2 * key, Some(delay)));
             traced
                 .or_else(|| instance.untraced_latency(hop).map(|delay| (2 * key + 1, Some(delay))))
         };
         let row = |key: u64, delays| {
-            let (Hop { src, .. }, _) = ends.hop((key / 2) as u32)?;
+            let (EndLabels { src, .. }, _) = ends.labels_and_traced((key / 2) as u32)?;
             Some(NodeDelays { node: src.clone(), traced: key.is_multiple_of(2), delays })
         };
-        table(dir, filter, &ends, of, row, resources, progress)
+        build_delay_table(dir, filter, &ends, of, row, resources, progress)
     }
 }
 
@@ -114,20 +114,20 @@ impl DelayTable<HopDelays> {
     /// The latency of the network in the paths of `dir` that `filter` leaves.
     ///
     /// # Errors
-    /// As for [`DelayTable::of_nodes`].
-    pub fn of_hops(
+    /// As for [`DelayTable::for_nodes`].
+    pub fn for_hops(
         dir: &DataDir,
         filter: &PathFilter,
-        resources: &Resources,
+        resources: &AnalysisResources,
         progress: &dyn Progress,
     ) -> Result<DelayTable<HopDelays>, PathError> {
-        let ends = HopEnds::read(&dir.patterns(), End::Both)?;
+        let ends = HopEnds::read(&dir.patterns_path(), HopEnd::Both)?;
         let of = |instance: &TimedInstance<'_>, hop: usize, key: u64| {
             Some((key, instance.network_latency(hop)))
         };
         let row = |key: u64, delays| {
-            let (hop, [src_traced, dst_traced]) = ends.hop(key as u32)?;
-            let Hop { src, dst, src_port, dst_port, protocol } = hop.clone();
+            let (hop, [src_traced, dst_traced]) = ends.labels_and_traced(key as u32)?;
+            let EndLabels { src, dst, src_port, dst_port, protocol } = hop.clone();
             Some(HopDelays {
                 src,
                 dst,
@@ -139,77 +139,77 @@ impl DelayTable<HopDelays> {
                 delays,
             })
         };
-        table(dir, filter, &ends, of, row, resources, progress)
+        build_delay_table(dir, filter, &ends, of, row, resources, progress)
     }
 }
 
 /// Totals of all instances that are left of one piece.
 #[derive(Default)]
-struct LeftTotals {
+struct FilteredTotals {
     instances: u64,
     expected: f64,
     total_time: f64,
 }
 
 /// The rows of all keys that `of` gives for a message of an instance, by its hop's own key.
-fn table<T: Send>(
+fn build_delay_table<T: Send>(
     dir: &DataDir,
     filter: &PathFilter,
     ends: &HopEnds,
     of: impl Fn(&TimedInstance<'_>, usize, u64) -> Option<(u64, Option<i64>)> + Sync,
-    row: impl Fn(u64, Delays) -> Option<T>,
-    resources: &Resources,
+    row: impl Fn(u64, DelayStatistics) -> Option<T>,
+    resources: &AnalysisResources,
     progress: &dyn Progress,
 ) -> Result<DelayTable<T>, PathError> {
-    let threads = resources.threads();
+    let threads = resources.thread_count();
     let budget = MemoryBudget::new(resources.memory);
     let store: PartitionStore<'_, u8> =
-        PartitionStore::new(&budget, dir.path(), resources.pieces.partitions.max(1));
-    let instances = LeftInstances::open(dir, filter)?;
-    progress.step("gathering delays", instances.pieces() as u64);
+        PartitionStore::new(&budget, dir.path(), resources.division.partitions.max(1));
+    let instances = FilteredInstances::open(dir, filter)?;
+    progress.begin_step("gathering delays", instances.group_count() as u64);
     let unfit = || {
         PathError::malformed(
-            dir.paths(),
+            dir.paths_path(),
             "its patterns are not those of the table of patterns; run 'sockcap analyze' again",
         )
     };
     let work = |piece| {
         let mut dealer = PartitionWriter::new(&store, piece);
-        let mut left = LeftTotals::default();
+        let mut left = FilteredTotals::default();
         let mut record = Vec::new();
-        instances.read(piece, |instance| {
+        instances.read_group(piece, |instance| {
             let probability = instance.which.probability;
             left.instances += 1;
             left.expected += probability;
             left.total_time += instance.duration() as f64 * probability;
             for (place, hop) in instance.hops.iter().enumerate() {
-                let key = ends.key(instance.which.pattern, place).ok_or_else(unfit)?;
+                let key = ends.labels_number(instance.which.pattern, place).ok_or_else(unfit)?;
                 let Some((key, delay)) = of(instance, place, u64::from(key)) else { continue };
                 record.clear();
-                put(&mut record, key);
+                put_number(&mut record, key);
                 put_float(&mut record, probability);
                 put_signed(&mut record, hop.bytes);
                 record.push(u8::from(delay.is_some()));
                 put_signed(&mut record, delay.unwrap_or_default());
                 put_signed(&mut record, hop.connecting);
-                dealer.deal_together(key as usize % store.partitions(), &record)?;
+                dealer.partition_records(key as usize % store.partition_count(), &record)?;
             }
             Ok(())
         })?;
         dealer.finish()?;
         Ok(left)
     };
-    let mut all = LeftTotals::default();
-    in_order(threads, instances.pieces(), work, |_, left: LeftTotals| {
+    let mut all = FilteredTotals::default();
+    run_in_order(threads, instances.group_count(), work, |_, left: FilteredTotals| {
         all.instances += left.instances;
         all.expected += left.expected;
         all.total_time += left.total_time;
-        progress.advance(1);
+        progress.advance_step(1);
         Ok(())
     })?;
-    let mut keys: Vec<(u64, Delays)> = Vec::new();
-    let work = |partition| Ok::<_, PathError>(summarised(&store.take(partition)?));
-    in_order(threads, store.partitions(), work, |_, of: Vec<(u64, Delays)>| {
+    let mut keys: Vec<(u64, DelayStatistics)> = Vec::new();
+    let work = |partition| Ok::<_, PathError>(summarise_delays(&store.take_blocks(partition)?));
+    run_in_order(threads, store.partition_count(), work, |_, of: Vec<(u64, DelayStatistics)>| {
         keys.extend(of);
         Ok(())
     })?;
@@ -225,7 +225,7 @@ fn table<T: Send>(
 
 /// The delays of one key until they are summarised.
 #[derive(Default)]
-struct Gathered {
+struct KeyDelays {
     count: u64,
     expected: f64,
     bytes: f64,
@@ -235,15 +235,15 @@ struct Gathered {
 }
 
 /// The delays of each key in `blocks`.
-fn summarised(blocks: &[Vec<u8>]) -> Vec<(u64, Delays)> {
-    let mut keys: FxHashMap<u64, Gathered> = FxHashMap::default();
+fn summarise_delays(blocks: &[Vec<u8>]) -> Vec<(u64, DelayStatistics)> {
+    let mut keys: FxHashMap<u64, KeyDelays> = FxHashMap::default();
     for block in blocks {
-        let mut reader = Reader(block);
+        let mut reader = PathByteReader(block);
         while !reader.is_empty() {
-            let of = keys.entry(reader.number()).or_default();
-            let (probability, bytes) = (reader.float(), reader.signed());
+            let of = keys.entry(reader.read_number()).or_default();
+            let (probability, bytes) = (reader.read_float(), reader.read_signed());
             let (is_known, delay, connecting) =
-                (reader.byte() != 0, reader.signed(), reader.signed());
+                (reader.read_byte() != 0, reader.read_signed(), reader.read_signed());
             if connecting > 0 {
                 of.connects.push((connecting, probability));
             }
@@ -256,11 +256,23 @@ fn summarised(blocks: &[Vec<u8>]) -> Vec<(u64, Delays)> {
             }
         }
     }
-    let summarise = |(key, mut of): (u64, Gathered)| {
-        let Gathered { count, expected, bytes, total_time, .. } = of;
-        let (delay, connect) =
-            (Summary::of(&mut of.delays), Connects::of(&mut of.connects, expected));
-        (key, Delays { count, expected, delay, total_time, bytes: bytes / expected, connect })
+    let summarise = |(key, mut of): (u64, KeyDelays)| {
+        let KeyDelays { count, expected, bytes, total_time, .. } = of;
+        let (delay, connect) = (
+            DelaySummary::from_samples(&mut of.delays),
+            ConnectTimes::from_samples(&mut of.connects, expected),
+        );
+        (
+            key,
+            DelayStatistics {
+                count,
+                expected,
+                delay,
+                total_time,
+                bytes: bytes / expected,
+                connect,
+            },
+        )
     };
     keys.into_iter().map(summarise).collect()
 }

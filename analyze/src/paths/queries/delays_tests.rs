@@ -8,11 +8,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fixture::{Fixture, analyzed, some_trace};
-use crate::options::Pieces;
-use crate::paths::{Instances, PathPattern, TimedInstances};
+use crate::options::WorkDivision;
+use crate::paths::{PathInstances, PathPattern, TimedInstances};
 
 /// How many messages there are, and the delays that are known with their weights.
-type Plain = (u64, Vec<(i64, f64)>);
+type DelaySamples = (u64, Vec<(i64, f64)>);
 
 fn close(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs().max(other.abs()).max(1.0)
@@ -37,17 +37,17 @@ fn requests() -> MessageTrace {
 #[test]
 fn by_hand() {
     let (_directory, dir) = analyzed(&requests());
-    let patterns = PathPattern::read_all(dir.patterns()).unwrap();
+    let patterns = PathPattern::read_all(dir.patterns_path()).unwrap();
     let whole = patterns.iter().find(|pattern| pattern.hops.len() == 4).unwrap();
     let only = PathFilter { patterns: vec![whole.id], ..PathFilter::default() };
-    let nodes = DelayTable::of_nodes(&dir, &only, &Resources::default(), &()).unwrap();
+    let nodes = DelayTable::for_nodes(&dir, &only, &AnalysisResources::default(), &()).unwrap();
     assert_eq!((nodes.instances, nodes.expected), (3, whole.expected));
     assert!(close(nodes.total_time, whole.total_time));
     let [b, dns] = &nodes.rows[..] else { panic!("{nodes:?}") };
     assert_eq!((b.node.as_str(), b.traced, b.delays.count), ("b", true, 6));
     // 5, 5, 5, 10, 20, 60 (the 99th percentile), each with the probability of
     // its request.
-    let instances = Instances::read(dir.paths()).unwrap();
+    let instances = PathInstances::read(dir.paths_path()).unwrap();
     let of = instances.iter().filter(|instance| i64::from(instance.pattern) == whole.id);
     let p: Vec<f64> = of.map(|instance| instance.probability).collect();
     let weighted = |delays: [f64; 3]| p[0] * delays[0] + p[1] * delays[1] + p[2] * delays[2];
@@ -65,7 +65,7 @@ fn by_hand() {
     assert!(close(delay.mean, weighted([100.0, 100.0, 400.0]) / p.iter().sum::<f64>()), "{dns:?}");
     assert_eq!((delay.p50, delay.p99), (100.0, 400.0));
 
-    let hops = DelayTable::of_hops(&dir, &only, &Resources::default(), &()).unwrap();
+    let hops = DelayTable::for_hops(&dir, &only, &AnalysisResources::default(), &()).unwrap();
     let told = |hop: &HopDelays| {
         (hop.src.clone(), hop.dst.clone(), hop.delays.delay.map(|delay| delay.p50))
     };
@@ -78,7 +78,7 @@ fn by_hand() {
 
     // The second request alone.
     let second = PathFilter { from: Some(100_000), to: Some(200_000), ..only };
-    let nodes = DelayTable::of_nodes(&dir, &second, &Resources::default(), &()).unwrap();
+    let nodes = DelayTable::for_nodes(&dir, &second, &AnalysisResources::default(), &()).unwrap();
     assert_eq!(nodes.rows.iter().map(|node| node.delays.count).collect::<Vec<_>>(), [2, 1]);
     assert_eq!(nodes.rows[0].delays.delay.unwrap().p99, 20.0);
 }
@@ -94,15 +94,15 @@ proptest! {
         from in prop::option::of(0i64..400),
     ) {
         let (_directory, dir) = analyzed(&trace);
-        let patterns = PathPattern::read_all(dir.patterns()).unwrap();
+        let patterns = PathPattern::read_all(dir.patterns_path()).unwrap();
         let filter = PathFilter { from, ..PathFilter::default() };
         // Several hops in a partition.
-        let pieces = Pieces { partitions: 2, ..Resources::default().pieces };
-        let resources = Resources { memory, threads: NonZeroUsize::new(threads), pieces };
-        let mut nodes: BTreeMap<(String, bool), Plain> = BTreeMap::new();
-        let mut hops: BTreeMap<[String; 4], Plain> = BTreeMap::new();
+        let pieces = WorkDivision { partitions: 2, ..AnalysisResources::default().division };
+        let resources = AnalysisResources { memory, threads: NonZeroUsize::new(threads), division: pieces };
+        let mut nodes: BTreeMap<(String, bool), DelaySamples> = BTreeMap::new();
+        let mut hops: BTreeMap<[String; 4], DelaySamples> = BTreeMap::new();
         let timed = TimedInstances::open(&dir).unwrap();
-        for piece in 0..timed.pieces() {
+        for piece in 0..timed.group_count() {
             let each = |instance: &TimedInstance<'_>| {
                 if !filter.is_in_time(instance) {
                     return Ok(());
@@ -122,20 +122,20 @@ proptest! {
                 }
                 Ok(())
             };
-            timed.read(piece, |_| true, each).unwrap();
+            timed.read_group(piece, |_| true, each).unwrap();
         }
-        let found = DelayTable::of_nodes(&dir, &filter, &resources, &()).unwrap();
+        let found = DelayTable::for_nodes(&dir, &filter, &resources, &()).unwrap();
         prop_assert_eq!(found.rows.len(), nodes.len());
         for row in &found.rows {
             let (count, delays) = nodes.get_mut(&(row.node.clone(), row.traced)).unwrap();
-            prop_assert_eq!((row.delays.count, row.delays.delay), (*count, Summary::of(delays)));
+            prop_assert_eq!((row.delays.count, row.delays.delay), (*count, DelaySummary::from_samples(delays)));
         }
-        let found = DelayTable::of_hops(&dir, &filter, &resources, &()).unwrap();
+        let found = DelayTable::for_hops(&dir, &filter, &resources, &()).unwrap();
         prop_assert_eq!(found.rows.len(), hops.len());
         for row in &found.rows {
             let key = [&row.src, &row.dst, &row.src_port, &row.dst_port].map(String::clone);
             let (count, delays) = hops.get_mut(&key).unwrap();
-            prop_assert_eq!((row.delays.count, row.delays.delay), (*count, Summary::of(delays)));
+            prop_assert_eq!((row.delays.count, row.delays.delay), (*count, DelaySummary::from_samples(delays)));
         }
         // Rows are in the order of the patterns.
         let first = |row: &HopDelays| {

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use message_trace::table::columns::Columns;
+use message_trace::table::columns::BatchColumns;
 use message_trace::{DataDir, DataPath, PathError, table};
 
-use super::timed_instance::{TimedInstance, WhichInstance};
+use super::timed_instance::{InstanceRow, TimedInstance};
 
 /// A filter of paths; without any condition, all pass.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,22 +31,24 @@ impl PathFilter {
     /// Whether it leaves everything.
     pub fn is_empty(&self) -> bool {
         let names = [&self.through, &self.operations];
-        names.into_iter().all(Vec::is_empty) && self.patterns.is_empty() && !self.is_of_instances()
+        names.into_iter().all(Vec::is_empty)
+            && self.patterns.is_empty()
+            && !self.selects_instances()
     }
 
     /// Whether it may leave a part of a pattern's instances, so that the pattern's figures are
     /// others than in the table.
-    pub(crate) fn is_of_instances(&self) -> bool {
+    pub(crate) fn selects_instances(&self) -> bool {
         self.from.is_some() || self.to.is_some() || self.min_confidence.is_some() || self.errors
     }
 
     /// Whether an instance is likely enough.
-    pub(crate) fn is_likely(&self, which: &WhichInstance) -> bool {
+    pub(crate) fn is_likely(&self, which: &InstanceRow) -> bool {
         self.min_confidence.is_none_or(|least| which.probability >= least)
     }
 
     /// Whether an instance has the errors that are asked for.
-    pub(crate) fn has_ended_so(&self, instance: &TimedInstance<'_>) -> bool {
+    pub(crate) fn matches_outcome(&self, instance: &TimedInstance<'_>) -> bool {
         !self.errors || instance.has_error()
     }
 
@@ -56,7 +58,7 @@ impl PathFilter {
         if self.from.is_none() && self.to.is_none() {
             return true;
         }
-        instance.begin().is_some_and(|begin| {
+        instance.begin_time().is_some_and(|begin| {
             self.from.is_none_or(|from| from <= begin) && self.to.is_none_or(|to| begin < to)
         })
     }
@@ -65,7 +67,7 @@ impl PathFilter {
     ///
     /// # Errors
     /// When the table cannot be read, or is not one of patterns.
-    pub(crate) fn patterns(&self, dir: &DataDir) -> Result<WantedPatterns, PathError> {
+    pub(crate) fn wanted_patterns(&self, dir: &DataDir) -> Result<WantedPatterns, PathError> {
         let mut wanted = WantedPatterns { all: false, bits: Vec::new() };
         if self.through.is_empty() && self.operations.is_empty() {
             wanted.all = self.patterns.is_empty();
@@ -75,7 +77,7 @@ impl PathFilter {
         // How many patterns pass each of the names is of no interest, only whether one does all.
         let mut met = vec![false; self.through.len() + self.operations.len()];
         let mut last = None;
-        each_hop(&dir.patterns(), &self.through, &self.operations, |pattern, names| {
+        for_each_hop(&dir.patterns_path(), &self.through, &self.operations, |pattern, names| {
             if last != Some(pattern) {
                 met.fill(false);
                 last = Some(pattern);
@@ -101,7 +103,7 @@ pub(crate) struct WantedPatterns {
 impl WantedPatterns {
     /// Whether the pattern of that number is one of them.
     #[inline]
-    pub(crate) fn has(&self, pattern: i64) -> bool {
+    pub(crate) fn contains(&self, pattern: i64) -> bool {
         self.all
             || usize::try_from(pattern / 64).is_ok_and(|word| {
                 self.bits.get(word).is_some_and(|bits| bits >> (pattern % 64) & 1 == 1)
@@ -133,7 +135,7 @@ pub fn operation_names(path: impl Into<DataPath>) -> Result<Option<BTreeSet<Stri
             break;
         }
         let names: &mut BTreeSet<String> = names.get_or_insert_default();
-        let (numbers, texts) = Columns::new(path, &batch).numbered_texts("operation")?;
+        let (numbers, texts) = BatchColumns::new(path, &batch).numbered_texts("operation")?;
         let met: BTreeSet<u32> = numbers.into_iter().flatten().collect();
         let met = met.into_iter().filter_map(|number| texts.get(number as usize));
         names.extend(met.map(|name| (*name).to_owned()));
@@ -150,7 +152,7 @@ pub fn node_names(path: impl Into<DataPath>) -> Result<BTreeSet<String>, PathErr
     let mut names = BTreeSet::new();
     for batch in table::read_columns(path, &["src", "dst"])? {
         let batch = batch?;
-        let table = Columns::new(path, &batch);
+        let table = BatchColumns::new(path, &batch);
         for column in ["src", "dst"] {
             let (_, texts) = table.numbered_texts(column)?;
             for text in texts {
@@ -165,7 +167,7 @@ pub fn node_names(path: impl Into<DataPath>) -> Result<BTreeSet<String>, PathErr
 
 /// Calls `row` with the pattern of each row of the table at `path`, and which of `parts` the names
 /// of its two ends have, and behind these which of the `operations` its own is.
-fn each_hop(
+fn for_each_hop(
     path: &DataPath,
     parts: &[String],
     operations: &[String],
@@ -173,8 +175,8 @@ fn each_hop(
 ) -> Result<(), PathError> {
     for batch in table::read_columns(path, &["pattern", "src", "dst", "operation"])? {
         let batch = batch?;
-        let table = Columns::new(path, &batch);
-        let patterns = table.int64("pattern")?;
+        let table = BatchColumns::new(path, &batch);
+        let patterns = table.int64_column("pattern")?;
         let mut columns = Vec::new();
         for column in ["src", "dst", "operation"] {
             let is_operation = column == "operation";
@@ -198,7 +200,7 @@ fn each_hop(
                     *either |= has;
                 }
             }
-            row(table.some("pattern", *pattern)?, &either);
+            row(table.required_value("pattern", *pattern)?, &either);
         }
     }
     Ok(())

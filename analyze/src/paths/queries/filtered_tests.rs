@@ -8,15 +8,15 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fixture::{Fixture, analyzed, operation, some_trace, write_operations};
-use crate::options::Pieces;
-use crate::paths::patterns::pattern::Outcomes;
+use crate::options::WorkDivision;
+use crate::paths::patterns::pattern::CallOutcomes;
 use crate::paths::queries::filter::operation_names;
 use crate::{Options, analyze};
 
-fn resources(memory: u64, threads: usize) -> Resources {
+fn resources(memory: u64, threads: usize) -> AnalysisResources {
     // Several patterns in a partition.
-    let pieces = Pieces { partitions: 2, ..Resources::default().pieces };
-    Resources { memory, threads: NonZeroUsize::new(threads), pieces }
+    let pieces = WorkDivision { partitions: 2, ..AnalysisResources::default().division };
+    AnalysisResources { memory, threads: NonZeroUsize::new(threads), division: pieces }
 }
 
 fn by_total(one: &PathPattern, other: &PathPattern) -> Ordering {
@@ -24,7 +24,15 @@ fn by_total(one: &PathPattern, other: &PathPattern) -> Ordering {
 }
 
 fn left(dir: &DataDir, filter: &PathFilter) -> ChosenPatterns {
-    ChosenPatterns::filtered(dir, filter, usize::MAX, by_total, &Resources::default(), &()).unwrap()
+    ChosenPatterns::read_filtered(
+        dir,
+        filter,
+        usize::MAX,
+        by_total,
+        &AnalysisResources::default(),
+        &(),
+    )
+    .unwrap()
 }
 
 fn close(one: f64, other: f64) -> bool {
@@ -43,13 +51,13 @@ proptest! {
     ) {
         let (_directory, dir) = analyzed(&trace);
         let filter = PathFilter { min_confidence: Some(0.0), ..PathFilter::default() };
-        let table = ChosenPatterns::read(dir.patterns(), most, by_total).unwrap();
+        let table = ChosenPatterns::read(dir.patterns_path(), most, by_total).unwrap();
         let again =
-            ChosenPatterns::filtered(&dir, &filter, most, by_total, &resources(memory, threads), &()).unwrap();
+            ChosenPatterns::read_filtered(&dir, &filter, most, by_total, &resources(memory, threads), &()).unwrap();
         prop_assert_eq!(&again.patterns, &table.patterns);
         prop_assert_eq!((again.all, again.instances), (table.all, table.instances));
         prop_assert!(close(again.expected, table.expected) && close(again.total_time, table.total_time));
-        let none = ChosenPatterns::filtered(&dir, &PathFilter::default(), most, by_total, &resources(0, 1), &());
+        let none = ChosenPatterns::read_filtered(&dir, &PathFilter::default(), most, by_total, &resources(0, 1), &());
         prop_assert_eq!(none.unwrap(), table);
     }
 
@@ -91,7 +99,7 @@ proptest! {
         patterns in prop::collection::vec(0i64..200, 0..9),
     ) {
         let (_directory, dir) = analyzed(&trace);
-        let table = PathPattern::read_all(dir.patterns()).unwrap();
+        let table = PathPattern::read_all(dir.patterns_path()).unwrap();
         let least = table.first().filter(|_| is_exact).map_or(least, |pattern| pattern.max_probability);
         let likely = left(&dir, &PathFilter { min_confidence: Some(least), ..PathFilter::default() });
         for pattern in &table {
@@ -125,7 +133,7 @@ fn requests() -> MessageTrace {
 #[test]
 fn by_hand() {
     let (_directory, dir) = analyzed(&requests());
-    let table = PathPattern::read_all(dir.patterns()).unwrap();
+    let table = PathPattern::read_all(dir.patterns_path()).unwrap();
     let long = table.iter().find(|pattern| pattern.hops.len() == 2).unwrap();
     assert_eq!(long.count, 3);
     let of = |from, to| {
@@ -194,7 +202,7 @@ fn shop() -> (tempfile::TempDir, DataDir) {
     }
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
-    trace.trace().write(dir.messages(), dir.nodes()).unwrap();
+    trace.trace().write(dir.messages_path(), dir.nodes_path()).unwrap();
     let [asks, answers, _] = OperationRole::ALL;
     let operations = (0..6).flat_map(|request| {
         let route = ["GET /cart/{}", "POST /order"][request as usize / 4];
@@ -216,7 +224,7 @@ fn shop() -> (tempfile::TempDir, DataDir) {
 #[test]
 fn what_is_asked_for_makes_patterns_and_errors_do_not() {
     let (_directory, dir) = shop();
-    let patterns = PathPattern::read_all(dir.patterns()).unwrap();
+    let patterns = PathPattern::read_all(dir.patterns_path()).unwrap();
     let seen: Vec<_> = patterns
         .iter()
         .map(|pattern| {
@@ -227,7 +235,7 @@ fn what_is_asked_for_makes_patterns_and_errors_do_not() {
         .collect();
     let ended = |answers, errors| {
         let error_share = errors as f64 / answers as f64;
-        Some(Outcomes { answers, errors, error_share })
+        Some(CallOutcomes { answers, errors, error_share })
     };
     let books = Some("SELECT books");
     assert_eq!(
@@ -245,7 +253,7 @@ fn what_is_asked_for_makes_patterns_and_errors_do_not() {
             ),
         ]
     );
-    let names = operation_names(dir.patterns()).unwrap().unwrap();
+    let names = operation_names(dir.patterns_path()).unwrap().unwrap();
     assert_eq!(
         names.into_iter().collect::<Vec<_>>(),
         ["GET /cart/{}", "POST /order", "SELECT books"]
@@ -274,7 +282,7 @@ fn operations_choose_patterns_and_errors_choose_instances() {
     assert_eq!(counts(errors.clone()), [(0, 1), (1, 1)]);
     assert_eq!(counts(PathFilter { errors: true, ..of(&["GET /cart/{}"]) }), [(0, 1)]);
     let failed = left(&dir, &errors).patterns;
-    let all_failed = Outcomes { answers: 1, errors: 1, error_share: 1.0 };
+    let all_failed = CallOutcomes { answers: 1, errors: 1, error_share: 1.0 };
     assert_eq!(failed[0].hops[3].outcomes, Some(all_failed));
     assert!(!errors.is_empty() && !of(&["x"]).is_empty());
 }

@@ -1,27 +1,27 @@
 //! Ends of the hops of all patterns, as small numbers by which the delays of many patterns are put
 //! together.
 
-use message_trace::table::columns::Columns;
-use message_trace::{DataPath, PathError, Protocol, table};
+use message_trace::table::columns::BatchColumns;
+use message_trace::{DataPath, PathError, TransportProtocol, table};
 use rustc_hash::FxHashMap;
 
 /// Parts that two hops must share to be the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum HopEnd {
     /// The node that sends.
     Sender,
     /// The nodes at both ends, their ports and the protocol.
     Both,
 }
 
-/// A hop by its labels; of [`End::Sender`] only the sender is told.
+/// A hop by its labels; of [`HopEnd::Sender`] only the sender is told.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Hop {
+pub(crate) struct EndLabels {
     pub(crate) src: String,
     pub(crate) dst: String,
     pub(crate) src_port: String,
     pub(crate) dst_port: String,
-    pub(crate) protocol: Protocol,
+    pub(crate) protocol: TransportProtocol,
 }
 
 /// The columns of labels.
@@ -36,14 +36,14 @@ pub(crate) struct HopEnds {
     /// By hop: the number of its operation, where the table has any; else empty.
     operations: Vec<Option<u32>>,
     names: Vec<String>,
-    hops: Vec<Hop>,
+    hops: Vec<EndLabels>,
     /// Whether the ends of each hop were ever traced.
     traced: Vec<[bool; 2]>,
 }
 
 impl HopEnds {
     /// Hops of the table at `path`, numbered in the order in which they are first there.
-    pub(crate) fn read(path: &DataPath, end: End) -> Result<HopEnds, PathError> {
+    pub(crate) fn read(path: &DataPath, end: HopEnd) -> Result<HopEnds, PathError> {
         const COLUMNS: [&str; 9] = [
             "pattern",
             "src",
@@ -57,15 +57,16 @@ impl HopEnds {
         ];
         let mut ends = HopEnds::default();
         let mut of_name: FxHashMap<String, u32> = FxHashMap::default();
-        let mut numbers: FxHashMap<Hop, u32> = FxHashMap::default();
+        let mut numbers: FxHashMap<EndLabels, u32> = FxHashMap::default();
         for batch in table::read_columns(path, &COLUMNS)? {
             let batch = batch?;
-            let table = Columns::new(path, &batch);
-            let patterns = table.int64("pattern")?;
+            let table = BatchColumns::new(path, &batch);
+            let patterns = table.int64_column("pattern")?;
             let [src, dst, src_port, dst_port, protocol] =
                 LABELS.map(|name| table.numbered_texts(name));
             let columns = [src?, dst?, src_port?, dst_port?, protocol?];
-            if let Some(operations) = table.texts_if_any("operation")?.filter(|_| end == End::Both)
+            if let Some(operations) =
+                table.texts_if_any("operation")?.filter(|_| end == HopEnd::Both)
             {
                 // Those before have none.
                 ends.operations.resize(ends.keys.len(), None);
@@ -83,26 +84,26 @@ impl HopEnds {
                 }
             }
             let (src_traced, dst_traced) =
-                (table.boolean("src_traced")?, table.boolean("dst_traced")?);
+                (table.boolean_column("src_traced")?, table.boolean_column("dst_traced")?);
             // Most rows have the labels of an earlier row of the batch, which is seen by the
             // numbers of the texts.
             let mut known: FxHashMap<[u32; 5], u32> = FxHashMap::default();
             for (row, pattern) in patterns.iter().enumerate() {
-                let pattern = table.some("pattern", *pattern)?;
+                let pattern = table.required_value("pattern", *pattern)?;
                 // Patterns are numbered without gaps, in the order of the table.
                 let last = ends.bounds.len() as i64 - 1;
                 if pattern == last + 1 {
                     ends.bounds.push(ends.keys.len() as u32);
                 } else if pattern != last {
                     return Err(
-                        table.malformed(format!("pattern {pattern} follows pattern {last}"))
+                        table.malformed_error(format!("pattern {pattern} follows pattern {last}"))
                     );
                 }
                 let mut places = [0; 5];
                 for ((place, name), (numbers, _)) in places.iter_mut().zip(LABELS).zip(&columns) {
-                    *place = table.some(name, numbers[row])?;
+                    *place = table.required_value(name, numbers[row])?;
                 }
-                if end == End::Sender {
+                if end == HopEnd::Sender {
                     places = [places[0], 0, 0, 0, 0];
                 }
                 let key = *known.entry(places).or_insert_with(|| {
@@ -112,10 +113,11 @@ impl HopEnds {
                             .get(places[column] as usize)
                             .map_or_else(String::new, |text| (*text).to_owned())
                     };
-                    let of_both =
-                        |column: usize| if end == End::Both { text(column) } else { String::new() };
-                    let Ok(protocol) = of_both(4).parse::<Protocol>();
-                    let hop = Hop {
+                    let of_both = |column: usize| {
+                        if end == HopEnd::Both { text(column) } else { String::new() }
+                    };
+                    let Ok(protocol) = of_both(4).parse::<TransportProtocol>();
+                    let hop = EndLabels {
                         src: text(0),
                         dst: of_both(1),
                         src_port: of_both(2),
@@ -140,19 +142,19 @@ impl HopEnds {
 
     /// The number of the labels of a pattern's hop, if there is such a hop.
     #[inline]
-    pub(crate) fn key(&self, pattern: i64, hop: usize) -> Option<u32> {
-        self.keys.get(self.place(pattern, hop)?).copied()
+    pub(crate) fn labels_number(&self, pattern: i64, hop: usize) -> Option<u32> {
+        self.keys.get(self.hop_index(pattern, hop)?).copied()
     }
 
     /// The name of what a pattern's hop asks for or tells, where it says so.
-    pub(crate) fn operation(&self, pattern: i64, hop: usize) -> Option<&str> {
-        let number = (*self.operations.get(self.place(pattern, hop)?)?)?;
+    pub(crate) fn operation_name(&self, pattern: i64, hop: usize) -> Option<&str> {
+        let number = (*self.operations.get(self.hop_index(pattern, hop)?)?)?;
         self.names.get(number as usize).map(String::as_str)
     }
 
     /// The place of a pattern's hop among those of all, if there is such a hop.
     #[inline]
-    fn place(&self, pattern: i64, hop: usize) -> Option<usize> {
+    fn hop_index(&self, pattern: i64, hop: usize) -> Option<usize> {
         let pattern = usize::try_from(pattern).ok()?;
         let (begin, end) = (*self.bounds.get(pattern)?, *self.bounds.get(pattern + 1)?);
         Some(begin as usize + hop).filter(|place| *place < end as usize)
@@ -160,9 +162,9 @@ impl HopEnds {
 
     /// By number of labels: the number of those that go back the way that they came, if there are
     /// such.
-    pub(crate) fn answers(&self) -> Vec<Option<u32>> {
-        let numbers: FxHashMap<&Hop, u32> = self.hops.iter().zip(0..).collect();
-        let back = |hop: &Hop| Hop {
+    pub(crate) fn reverse_labels(&self) -> Vec<Option<u32>> {
+        let numbers: FxHashMap<&EndLabels, u32> = self.hops.iter().zip(0..).collect();
+        let back = |hop: &EndLabels| EndLabels {
             src: hop.dst.clone(),
             dst: hop.src.clone(),
             src_port: hop.dst_port.clone(),
@@ -173,7 +175,7 @@ impl HopEnds {
     }
 
     /// The labels of that number, and whether the two ends were ever traced.
-    pub(crate) fn hop(&self, key: u32) -> Option<(&Hop, [bool; 2])> {
+    pub(crate) fn labels_and_traced(&self, key: u32) -> Option<(&EndLabels, [bool; 2])> {
         self.hops.get(key as usize).zip(self.traced.get(key as usize).copied())
     }
 }

@@ -1,11 +1,11 @@
 //! The ends of the messages of instances, out of `messages.parquet`: nodes, threads and endpoints.
 
 use message_trace::table::RowGroups;
-use message_trace::table::columns::Columns;
+use message_trace::table::columns::BatchColumns;
 use message_trace::{DataPath, NodeId, PathError};
 use rustc_hash::FxHashMap;
 
-use super::message_times::Unfilled;
+use super::message_times::LookupFailure;
 
 /// The columns of `messages.parquet` that ends are in.
 pub(super) struct MessageEnds {
@@ -22,13 +22,13 @@ pub(super) struct MessageEnd {
     pub(super) src_tid: Option<i32>,
     /// The thread that received it.
     pub(super) dst_tid: Option<i32>,
-    /// The receiver's endpoint, as a number of [`ReadEnds::endpoints`].
+    /// The receiver's endpoint, as a number of [`EndsOfMessages::endpoints`].
     pub(super) dst_endpoint: u32,
 }
 
 /// The ends of some messages.
 #[derive(Default)]
-pub(super) struct ReadEnds {
+pub(super) struct EndsOfMessages {
     pub(super) ends: Vec<MessageEnd>,
     /// Texts of the endpoints.
     pub(super) endpoints: Vec<String>,
@@ -41,9 +41,11 @@ impl MessageEnds {
     }
 
     /// Ends of these messages, each given by its row.
-    pub(super) fn read(&self, messages: &[i64]) -> Result<ReadEnds, Unfilled> {
-        let mut read =
-            ReadEnds { ends: vec![MessageEnd::default(); messages.len()], ..ReadEnds::default() };
+    pub(super) fn read_ends(&self, messages: &[i64]) -> Result<EndsOfMessages, LookupFailure> {
+        let mut read = EndsOfMessages {
+            ends: vec![MessageEnd::default(); messages.len()],
+            ..EndsOfMessages::default()
+        };
         // Sorted by message. That is nearly their order, which a stable sort makes use of.
         let mut order: Vec<u32> = (0..messages.len() as u32).collect();
         order.sort_by_key(|place| messages[*place as usize]);
@@ -51,21 +53,22 @@ impl MessageEnds {
         let (Some(first), Some(last)) = (message(0), message(order.len().saturating_sub(1))) else {
             return Ok(read);
         };
-        let begin = u64::try_from(first).map_err(|_| Unfilled::NoMessage(first))?;
+        let begin = u64::try_from(first).map_err(|_| LookupFailure::NoMessage(first))?;
         let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
         let (mut before, mut place) = (first, 0);
-        for batch in self.groups.rows(begin..(last as u64).saturating_add(1))? {
+        for batch in self.groups.read_rows(begin..(last as u64).saturating_add(1))? {
             let batch = batch?;
-            let table = Columns::new(&self.path, &batch);
-            let (src, dst) = (table.int32("src")?, table.int32("dst")?);
-            let (senders, receivers) = (table.int32("src_tid")?, table.int32("dst_tid")?);
+            let table = BatchColumns::new(&self.path, &batch);
+            let (src, dst) = (table.int32_column("src")?, table.int32_column("dst")?);
+            let (senders, receivers) =
+                (table.int32_column("src_tid")?, table.int32_column("dst_tid")?);
             let (texts_of, texts) = table.numbered_texts("dst_endpoint")?;
             // The number of each text of the batch, once it was asked for.
             let mut known: Vec<Option<u32>> = vec![None; texts.len()];
             let end = before + batch.num_rows() as i64;
             while let Some(message) = message(place).filter(|message| *message < end) {
                 let row = (message - before) as usize;
-                let text = table.some("dst_endpoint", texts_of[row])? as usize;
+                let text = table.required_value("dst_endpoint", texts_of[row])? as usize;
                 let dst_endpoint = *known[text].get_or_insert_with(|| {
                     let next = numbers.len() as u32;
                     *numbers.entry(texts[text].to_owned()).or_insert_with_key(|text| {
@@ -74,8 +77,8 @@ impl MessageEnds {
                     })
                 });
                 read.ends[order[place] as usize] = MessageEnd {
-                    src: table.some("src", src[row])?,
-                    dst: table.some("dst", dst[row])?,
+                    src: table.required_value("src", src[row])?,
+                    dst: table.required_value("dst", dst[row])?,
                     src_tid: senders[row],
                     dst_tid: receivers[row],
                     dst_endpoint,
@@ -85,7 +88,7 @@ impl MessageEnds {
             before = end;
         }
         match message(place) {
-            Some(missing) => Err(Unfilled::NoMessage(missing)),
+            Some(missing) => Err(LookupFailure::NoMessage(missing)),
             None => Ok(read),
         }
     }

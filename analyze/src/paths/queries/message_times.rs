@@ -1,11 +1,11 @@
 //! The times of the messages of instances, out of `messages.parquet`.
 
 use message_trace::table::RowGroups;
-use message_trace::table::columns::Columns;
-use message_trace::{DataPath, PathError, arrival};
+use message_trace::table::columns::BatchColumns;
+use message_trace::{DataPath, PathError, arrival_of_times};
 
 use super::timed_instance::TimedHop;
-use crate::receipt::Receipt;
+use crate::receipt::MessageReceipt;
 
 /// The columns of `messages.parquet` that times and sizes are in.
 pub(super) struct MessageTimes {
@@ -14,14 +14,14 @@ pub(super) struct MessageTimes {
 }
 
 /// Why messages could not be looked up.
-pub(super) enum Unfilled {
+pub(super) enum LookupFailure {
     Table(PathError),
     NoMessage(i64),
 }
 
-impl From<PathError> for Unfilled {
-    fn from(error: PathError) -> Unfilled {
-        Unfilled::Table(error)
+impl From<PathError> for LookupFailure {
+    fn from(error: PathError) -> LookupFailure {
+        LookupFailure::Table(error)
     }
 }
 
@@ -33,8 +33,11 @@ impl MessageTimes {
     }
 
     /// Looks up when these messages were sent, and their sizes; and gives when each was received.
-    pub(super) fn fill(&self, hops: &mut [TimedHop]) -> Result<Vec<Receipt>, Unfilled> {
-        let mut receipts = vec![Receipt::default(); hops.len()];
+    pub(super) fn fill_times(
+        &self,
+        hops: &mut [TimedHop],
+    ) -> Result<Vec<MessageReceipt>, LookupFailure> {
+        let mut receipts = vec![MessageReceipt::default(); hops.len()];
         // Sorted by message. That is nearly their order, which a stable sort makes use of.
         let mut order: Vec<u32> = (0..hops.len() as u32).collect();
         order.sort_by_key(|hop| hops[*hop as usize].message);
@@ -46,29 +49,30 @@ impl MessageTimes {
         else {
             return Ok(receipts);
         };
-        let begin = u64::try_from(first).map_err(|_| Unfilled::NoMessage(first))?;
+        let begin = u64::try_from(first).map_err(|_| LookupFailure::NoMessage(first))?;
         let mut before = first;
         let mut place = 0;
-        for batch in self.groups.rows(begin..(last as u64).saturating_add(1))? {
+        for batch in self.groups.read_rows(begin..(last as u64).saturating_add(1))? {
             let batch = batch?;
-            let table = Columns::new(&self.path, &batch);
-            let (sent, received) = (table.int64("send_ts")?, table.int64("recv_ts")?);
-            let (own_first, own_last) = (table.int64("recv_first")?, table.int64("recv_last")?);
-            let bytes = table.int64("bytes")?;
+            let table = BatchColumns::new(&self.path, &batch);
+            let (sent, received) = (table.int64_column("send_ts")?, table.int64_column("recv_ts")?);
+            let (own_first, own_last) =
+                (table.int64_column("recv_first")?, table.int64_column("recv_last")?);
+            let bytes = table.int64_column("bytes")?;
             let end = before + batch.num_rows() as i64;
             while let Some(message) = message(hops, place).filter(|message| *message < end) {
                 let row = (message - before) as usize;
                 let hop = &mut hops[order[place] as usize];
                 hop.sent = sent[row];
-                let arrival = arrival(received[row], own_first[row], own_last[row]);
-                receipts[order[place] as usize] = Receipt::new(arrival, received[row]);
-                hop.bytes = table.some("bytes", bytes[row])?;
+                let arrival = arrival_of_times(received[row], own_first[row], own_last[row]);
+                receipts[order[place] as usize] = MessageReceipt::new(arrival, received[row]);
+                hop.bytes = table.required_value("bytes", bytes[row])?;
                 place += 1;
             }
             before = end;
         }
         match message(hops, place) {
-            Some(missing) => Err(Unfilled::NoMessage(missing)),
+            Some(missing) => Err(LookupFailure::NoMessage(missing)),
             None => Ok(receipts),
         }
     }

@@ -1,7 +1,7 @@
 //! The roots of one pattern's instances, out of `paths.parquet`: with them the traces that show a
 //! pattern are found among all, and no other instance is ever in memory.
 
-use message_trace::table::columns::Columns;
+use message_trace::table::columns::BatchColumns;
 use message_trace::{DataPath, PathError, table};
 use rustc_hash::FxHashSet;
 
@@ -14,12 +14,12 @@ pub fn pattern_roots(path: impl Into<DataPath>, pattern: i64) -> Result<FxHashSe
     let mut roots = FxHashSet::default();
     for batch in table::read_columns(path, &["pattern", "message", "depth"])? {
         let batch = batch?;
-        let table = Columns::new(path, &batch);
-        let (patterns, messages) = (table.int64("pattern")?, table.int64("message")?);
-        let depths = table.int32("depth")?;
+        let table = BatchColumns::new(path, &batch);
+        let (patterns, messages) = (table.int64_column("pattern")?, table.int64_column("message")?);
+        let depths = table.int32_column("depth")?;
         for row in 0..batch.num_rows() {
             if patterns[row] == Some(pattern) && depths[row] == Some(0) {
-                let message = table.some("message", messages[row])?;
+                let message = table.required_value("message", messages[row])?;
                 roots
                     .insert(u64::try_from(message).map_err(|why| PathError::malformed(path, why))?);
             }
@@ -33,7 +33,7 @@ mod tests {
 
     use super::*;
     use crate::fixture::{Fixture, collected};
-    use crate::paths::Instances;
+    use crate::paths::PathInstances;
 
     #[test]
     fn they_are_the_first_messages_of_its_instances() {
@@ -48,15 +48,15 @@ mod tests {
             (0.25, &[(8, 0)]),
         ];
         let (_directory, dir) = collected(&trace.trace(), &trees);
-        let instances = Instances::read(dir.paths()).unwrap();
+        let instances = PathInstances::read(dir.paths_path()).unwrap();
         let all: FxHashSet<u32> = instances.iter().map(|instance| instance.pattern).collect();
         assert_eq!(all.len(), 3);
         for pattern in all {
             let of = instances.iter().filter(|instance| instance.pattern == pattern);
             let expected: FxHashSet<u64> =
                 of.map(|instance| u64::from(instance.messages[0])).collect();
-            assert_eq!(pattern_roots(dir.paths(), i64::from(pattern)).unwrap(), expected);
+            assert_eq!(pattern_roots(dir.paths_path(), i64::from(pattern)).unwrap(), expected);
         }
-        assert!(pattern_roots(dir.paths(), 9).unwrap().is_empty());
+        assert!(pattern_roots(dir.paths_path(), 9).unwrap().is_empty());
     }
 }

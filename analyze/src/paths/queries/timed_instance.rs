@@ -2,7 +2,7 @@
 
 /// An instance of the table of paths.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WhichInstance {
+pub struct InstanceRow {
     /// Its number, from 0, in the order of the roots.
     pub path: i64,
     /// The number of its pattern ([`PathPattern::id`](crate::paths::PathPattern::id)).
@@ -15,7 +15,7 @@ pub struct WhichInstance {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimedInstance<'piece> {
     /// The instance.
-    pub which: WhichInstance,
+    pub which: InstanceRow,
     /// Its messages in depth-first order, as in
     /// [`PathPattern::hops`](crate::paths::PathPattern::hops); at least one, the root.
     pub hops: &'piece [TimedHop],
@@ -47,7 +47,7 @@ pub struct TimedHop {
 
 impl TimedInstance<'_> {
     /// When it begins: the sending of its root or, where that is not known, its receipt.
-    pub fn begin(&self) -> Option<i64> {
+    pub fn begin_time(&self) -> Option<i64> {
         let root = self.hops.first()?;
         root.sent.or(root.received)
     }
@@ -60,7 +60,7 @@ impl TimedInstance<'_> {
     /// From the beginning to the last event of the tree, in nanoseconds; 0 where no time is known.
     pub fn duration(&self) -> i64 {
         let last = self.hops.iter().map(|hop| hop.sent.max(hop.received)).max().flatten();
-        since(last, self.begin()).unwrap_or(0)
+        time_since(last, self.begin_time()).unwrap_or(0)
     }
 
     /// The node latency of a message, in nanoseconds: from the receipt of its cause to its own
@@ -70,7 +70,7 @@ impl TimedInstance<'_> {
     /// # Panics
     /// When it has no such message, as an index out of bounds does; as for the other delays.
     pub fn node_latency(&self, hop: usize) -> Option<i64> {
-        let latency = since(self.hops[hop].sent, self.parent(hop)?.received)?;
+        let latency = time_since(self.hops[hop].sent, self.parent_hop(hop)?.received)?;
         Some(latency.saturating_sub(self.hops[hop].connecting))
     }
 
@@ -80,13 +80,13 @@ impl TimedInstance<'_> {
     /// # Panics
     ///
     /// As for [`TimedInstance::node_latency`].
-    pub fn connecting(&self, hop: usize) -> Option<i64> {
+    pub fn connect_time(&self, hop: usize) -> Option<i64> {
         Some(self.hops[hop].connecting).filter(|time| *time > 0)
     }
 
     /// The network latency of a message, in nanoseconds: from its sending to its receipt.
     pub fn network_latency(&self, hop: usize) -> Option<i64> {
-        since(self.hops[hop].received, self.hops[hop].sent)
+        time_since(self.hops[hop].received, self.hops[hop].sent)
     }
 
     /// Time from the sending of the cause to the message's own receipt, in nanoseconds, where its
@@ -95,16 +95,16 @@ impl TimedInstance<'_> {
     pub fn untraced_latency(&self, hop: usize) -> Option<i64> {
         match self.hops[hop].sent {
             Some(_) => None,
-            None => since(self.hops[hop].received, self.parent(hop)?.sent),
+            None => time_since(self.hops[hop].received, self.parent_hop(hop)?.sent),
         }
     }
 
-    fn parent(&self, hop: usize) -> Option<&TimedHop> {
+    fn parent_hop(&self, hop: usize) -> Option<&TimedHop> {
         self.hops.get(self.hops[hop].parent? as usize)
     }
 }
 
 /// The time between two events, if both are known.
-fn since(end: Option<i64>, begin: Option<i64>) -> Option<i64> {
+fn time_since(end: Option<i64>, begin: Option<i64>) -> Option<i64> {
     Some(end?.saturating_sub(begin?))
 }

@@ -12,11 +12,11 @@
 use std::ops::Range;
 
 use message_trace::table::RowGroups;
-use message_trace::table::columns::Columns;
+use message_trace::table::columns::BatchColumns;
 use message_trace::{DataDir, DataPath, PathError};
 
-use super::message_times::{MessageTimes, Unfilled};
-use super::timed_instance::{TimedHop, TimedInstance, WhichInstance};
+use super::message_times::{LookupFailure, MessageTimes};
+use super::timed_instance::{InstanceRow, TimedHop, TimedInstance};
 
 /// The tables of paths and messages, open for being read together.
 pub(crate) struct TimedInstances {
@@ -33,17 +33,17 @@ impl TimedInstances {
     pub(crate) fn open(dir: &DataDir) -> Result<TimedInstances, PathError> {
         const COLUMNS: [&str; 7] =
             ["path", "pattern", "probability", "depth", "message", "connecting", "is_error"];
-        let groups = RowGroups::open(dir.paths(), &COLUMNS)?;
+        let groups = RowGroups::open(dir.paths_path(), &COLUMNS)?;
         Ok(TimedInstances {
-            paths: dir.paths(),
+            paths: dir.paths_path(),
             groups,
-            messages: MessageTimes::open(&dir.messages())?,
+            messages: MessageTimes::open(&dir.messages_path())?,
         })
     }
 
     /// Number of pieces.
-    pub(crate) fn pieces(&self) -> usize {
-        self.groups.count()
+    pub(crate) fn group_count(&self) -> usize {
+        self.groups.group_count()
     }
 
     /// Hands the instances of a piece to `each`, those that are `wanted`, by number. The pieces one
@@ -52,19 +52,20 @@ impl TimedInstances {
     /// # Errors
     /// When a table cannot be read, or the two do not fit each other; and what `each` gives, which
     /// ends it.
-    pub(crate) fn read(
+    pub(crate) fn read_group(
         &self,
         piece: usize,
-        wanted: impl Fn(&WhichInstance) -> bool,
+        wanted: impl Fn(&InstanceRow) -> bool,
         mut each: impl FnMut(&TimedInstance<'_>) -> Result<(), PathError>,
     ) -> Result<(), PathError> {
-        let Piece { instances, mut hops } = self.untimed(piece, wanted)?;
-        let mut receipts = self.messages.fill(&mut hops).map_err(|why| self.unfilled(why))?;
+        let UntimedInstances { instances, mut hops } = self.read_untimed(piece, wanted)?;
+        let mut receipts =
+            self.messages.fill_times(&mut hops).map_err(|why| self.lookup_error(why))?;
         for (which, range) in instances {
             let (hops, receipts) = (&mut hops[range.clone()], &mut receipts[range]);
             for hop in hops.iter() {
                 if let Some(cause) = hop.parent {
-                    receipts[cause as usize].caused(hop.sent);
+                    receipts[cause as usize].note_effect(hop.sent);
                 }
             }
             hops.iter_mut().zip(receipts).for_each(|(hop, receipt)| hop.received = receipt.at);
@@ -74,23 +75,23 @@ impl TimedInstances {
     }
 
     /// Messages of all instances of a piece, one instance behind the other.
-    pub(super) fn messages(&self, piece: usize) -> Result<Vec<i64>, PathError> {
+    pub(super) fn messages_of_group(&self, piece: usize) -> Result<Vec<i64>, PathError> {
         let mut messages = Vec::new();
-        for batch in self.groups.read(piece)? {
+        for batch in self.groups.read_group(piece)? {
             let batch = batch?;
-            let table = Columns::new(&self.paths, &batch);
-            for message in table.int64("message")? {
-                messages.push(table.some("message", message)?);
+            let table = BatchColumns::new(&self.paths, &batch);
+            for message in table.int64_column("message")? {
+                messages.push(table.required_value("message", message)?);
             }
         }
         Ok(messages)
     }
 
     /// The error that messages of the table of paths could not be looked up.
-    pub(super) fn unfilled(&self, why: Unfilled) -> PathError {
+    pub(super) fn lookup_error(&self, why: LookupFailure) -> PathError {
         match why {
-            Unfilled::Table(error) => error,
-            Unfilled::NoMessage(message) => PathError::malformed(
+            LookupFailure::Table(error) => error,
+            LookupFailure::NoMessage(message) => PathError::malformed(
                 &self.paths,
                 format!("there is no message {message}; run 'sockcap analyze' again"),
             ),
@@ -98,38 +99,39 @@ impl TimedInstances {
     }
 
     /// The instances of a piece that are wanted, without times.
-    fn untimed(
+    fn read_untimed(
         &self,
         piece: usize,
-        wanted: impl Fn(&WhichInstance) -> bool,
-    ) -> Result<Piece, PathError> {
-        let mut read = Piece::default();
+        wanted: impl Fn(&InstanceRow) -> bool,
+    ) -> Result<UntimedInstances, PathError> {
+        let mut read = UntimedInstances::default();
         let mut last: Option<(i64, bool)> = None;
         // The messages above the next one.
         let mut above: Vec<u32> = Vec::new();
-        for batch in self.groups.read(piece)? {
+        for batch in self.groups.read_group(piece)? {
             let batch = batch?;
-            let table = Columns::new(&self.paths, &batch);
-            let (paths, patterns) = (table.int64("path")?, table.int64("pattern")?);
-            let (probabilities, depths) = (table.float64("probability")?, table.int32("depth")?);
+            let table = BatchColumns::new(&self.paths, &batch);
+            let (paths, patterns) = (table.int64_column("path")?, table.int64_column("pattern")?);
+            let (probabilities, depths) =
+                (table.float64_column("probability")?, table.int32_column("depth")?);
             let (messages, connecting) =
-                (table.int64("message")?, table.int64_if_any("connecting")?);
-            let errors = table.truths_if_any("is_error")?;
+                (table.int64_column("message")?, table.int64_if_any("connecting")?);
+            let errors = table.nullable_booleans_if_any("is_error")?;
             for row in 0..batch.num_rows() {
-                let path = table.some("path", paths[row])?;
-                let depth = table.some("depth", depths[row])?;
+                let path = table.required_value("path", paths[row])?;
+                let depth = table.required_value("depth", depths[row])?;
                 let is_wanted = match last.filter(|(last, _)| *last == path) {
                     Some((_, is_wanted)) => is_wanted,
                     None if depth != 0 => {
-                        return Err(table.malformed(format!(
+                        return Err(table.malformed_error(format!(
                             "path {path} does not begin with its root; run 'sockcap analyze' again"
                         )));
                     }
                     None => {
-                        let which = WhichInstance {
+                        let which = InstanceRow {
                             path,
-                            pattern: table.some("pattern", patterns[row])?,
-                            probability: table.some("probability", probabilities[row])?,
+                            pattern: table.required_value("pattern", patterns[row])?,
+                            probability: table.required_value("probability", probabilities[row])?,
                         };
                         let is_wanted = wanted(&which);
                         if is_wanted {
@@ -144,11 +146,11 @@ impl TimedInstances {
                     continue;
                 };
                 let depth = u32::try_from(depth)
-                    .map_err(|why| table.malformed(format!("its column 'depth': {why}")))?;
+                    .map_err(|why| table.malformed_error(format!("its column 'depth': {why}")))?;
                 above.truncate(depth as usize);
                 let parent = above.last().copied();
                 above.push(range.len() as u32);
-                let message = table.some("message", messages[row])?;
+                let message = table.required_value("message", messages[row])?;
                 let connecting = connecting.as_ref().and_then(|all| all[row]).unwrap_or(0);
                 let hop = TimedHop {
                     parent,
@@ -170,8 +172,8 @@ impl TimedInstances {
 
 /// Instances without times yet, each with the range of its messages.
 #[derive(Default)]
-struct Piece {
-    instances: Vec<(WhichInstance, Range<usize>)>,
+struct UntimedInstances {
+    instances: Vec<(InstanceRow, Range<usize>)>,
     hops: Vec<TimedHop>,
 }
 

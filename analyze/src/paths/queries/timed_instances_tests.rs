@@ -3,16 +3,16 @@
 use std::num::NonZeroUsize;
 
 use message_trace::MessageTrace;
-use message_trace::stats::Summary;
+use message_trace::stats::DelaySummary;
 use message_trace::table::{self, columns};
 use proptest::prelude::*;
 
 use super::*;
 use crate::analyze;
 use crate::fixture::{Fixture, collected};
-use crate::options::{Options, Pieces, Resources};
-use crate::paths::reference::received;
-use crate::paths::{Hop, Instances, PathPattern};
+use crate::options::{AnalysisResources, Options, WorkDivision};
+use crate::paths::reference::receipt_time;
+use crate::paths::{Hop, PathInstances, PathPattern};
 
 /// Requests that go one way and back, over a node that was not traced, with a few that are lost.
 fn some_trace() -> impl Strategy<Value = MessageTrace> {
@@ -39,9 +39,13 @@ fn some_trace() -> impl Strategy<Value = MessageTrace> {
 fn written(trace: &MessageTrace, rows: usize) -> (tempfile::TempDir, DataDir) {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
-    trace.write(dir.messages(), dir.nodes()).unwrap();
-    let pieces = Pieces { messages: 3, partitions: 2, rows };
-    let resources = Resources { pieces, threads: NonZeroUsize::new(2), ..Resources::default() };
+    trace.write(dir.messages_path(), dir.nodes_path()).unwrap();
+    let pieces = WorkDivision { messages: 3, partitions: 2, rows };
+    let resources = AnalysisResources {
+        division: pieces,
+        threads: NonZeroUsize::new(2),
+        ..AnalysisResources::default()
+    };
     analyze(&dir, &Options { resources, clients_start_paths: false, ..Options::default() }, &())
         .unwrap();
     (directory, dir)
@@ -57,13 +61,13 @@ proptest! {
         odd in any::<bool>(),
     ) {
         let (_directory, dir) = written(&trace, rows);
-        let expected = Instances::read(dir.paths()).unwrap();
+        let expected = PathInstances::read(dir.paths_path()).unwrap();
         let timed = TimedInstances::open(&dir).unwrap();
-        let wanted = |which: &WhichInstance| !odd || which.path % 2 == 1;
+        let wanted = |which: &InstanceRow| !odd || which.path % 2 == 1;
         let mut next = if odd { 1 } else { 0 };
-        for piece in 0..timed.pieces() {
+        for piece in 0..timed.group_count() {
             let mut wrong = Vec::new();
-            let read = timed.read(piece, wanted, |instance| {
+            let read = timed.read_group(piece, wanted, |instance| {
                 let of = expected.get(next);
                 let which = instance.which;
                 let same = which.path == next as i64
@@ -73,7 +77,7 @@ proptest! {
                     && instance.hops.iter().enumerate().all(|(place, hop)| {
                         let row = hop.message as usize;
                         hop.sent == trace.send_ts(row)
-                            && hop.received == received(&trace, of.messages, of.depths, place)
+                            && hop.received == receipt_time(&trace, of.messages, of.depths, place)
                             && hop.bytes == trace.bytes(row)
                     })
                     && instance.hops.iter().all(|hop| match hop.parent {
@@ -101,11 +105,15 @@ fn a_large_table_has_several_pieces() {
     }
     let (_directory, dir) = written(&trace.trace(), 5);
     let timed = TimedInstances::open(&dir).unwrap();
-    assert_eq!(timed.pieces(), 6, "three messages each, and the last two that are five together");
+    assert_eq!(
+        timed.group_count(),
+        6,
+        "three messages each, and the last two that are five together"
+    );
 }
 
 /// A client's request that a server passes on to a node that was not traced.
-fn passed_on() -> TimedInstance<'static> {
+fn forwarded_instance() -> TimedInstance<'static> {
     let hop = |parent, depth, sent, received| TimedHop {
         parent,
         depth,
@@ -122,13 +130,13 @@ fn passed_on() -> TimedInstance<'static> {
         hop(Some(0), 1, Some(10), None),
         hop(Some(1), 2, None, Some(90)),
     ]));
-    TimedInstance { which: WhichInstance { path: 0, pattern: 0, probability: 1.0 }, hops }
+    TimedInstance { which: InstanceRow { path: 0, pattern: 0, probability: 1.0 }, hops }
 }
 
 #[test]
 fn delays_are_those_of_the_paper() {
-    let instance = passed_on();
-    assert_eq!((instance.begin(), instance.duration()), (Some(5), 85));
+    let instance = forwarded_instance();
+    assert_eq!((instance.begin_time(), instance.duration()), (Some(5), 85));
     let delays = |hop| {
         (instance.node_latency(hop), instance.network_latency(hop), instance.untraced_latency(hop))
     };
@@ -150,9 +158,9 @@ fn what_is_read_to_its_end_after_it_was_acted_on_is_not_waited_for() {
     let trees: &[(f64, &[(u32, u32)])] = &[(1.0, &[(0, 0), (1, 1), (2, 2), (3, 3)])];
     let trace = trace.trace();
     let (_directory, dir) = collected(&trace, trees);
-    trace.write(dir.messages(), dir.nodes()).unwrap();
-    let patterns = PathPattern::read_all(dir.patterns()).unwrap();
-    let latencies = |of: fn(&Hop) -> &Option<Summary>| {
+    trace.write(dir.messages_path(), dir.nodes_path()).unwrap();
+    let patterns = PathPattern::read_all(dir.patterns_path()).unwrap();
+    let latencies = |of: fn(&Hop) -> &Option<DelaySummary>| {
         patterns[0]
             .hops
             .iter()
@@ -165,7 +173,7 @@ fn what_is_read_to_its_end_after_it_was_acted_on_is_not_waited_for() {
     let mut seen = 0;
     let timed = TimedInstances::open(&dir).unwrap();
     timed
-        .read(
+        .read_group(
             0,
             |_| true,
             |instance| {
@@ -186,7 +194,7 @@ fn what_is_read_to_its_end_after_it_was_acted_on_is_not_waited_for() {
     waits.send("a", "b", 0, 500).arrives(10);
     waits.send("b", "c", 510, 520);
     let (_directory, dir) = collected(&waits.trace(), &[(1.0, &[(0, 0), (1, 1)])]);
-    let hops = &PathPattern::read_all(dir.patterns()).unwrap()[0].hops;
+    let hops = &PathPattern::read_all(dir.patterns_path()).unwrap()[0].hops;
     assert_eq!(hops[0].network.as_ref().map(|delay| delay.mean), Some(500.0));
 }
 
@@ -196,20 +204,21 @@ fn tables_that_do_not_fit_are_refused_with_their_name() {
     trace.send("a", "b", 0, 10);
     trace.send("b", "c", 20, 30);
     let (_directory, dir) = written(&trace.trace(), 10);
-    let read = || TimedInstances::open(&dir).and_then(|timed| timed.read(0, |_| true, |_| Ok(())));
+    let read =
+        || TimedInstances::open(&dir).and_then(|timed| timed.read_group(0, |_| true, |_| Ok(())));
     assert!(read().is_ok());
     let rewrite = |depth: i32, message: i64| {
-        let schema = table::read(dir.paths()).unwrap().schema();
+        let schema = table::read_batches(dir.paths_path()).unwrap().schema();
         let arrays = vec![
-            columns::int64([Some(0)]),
-            columns::int64([Some(0)]),
-            columns::float64([Some(1.0)]),
-            columns::int32([Some(depth)]),
-            columns::int64([Some(message)]),
-            columns::int64([None]),
+            columns::int64_array([Some(0)]),
+            columns::int64_array([Some(0)]),
+            columns::float64_array([Some(1.0)]),
+            columns::int32_array([Some(depth)]),
+            columns::int64_array([Some(message)]),
+            columns::int64_array([None]),
         ];
-        let batch = columns::batch(dir.paths(), &schema, arrays).unwrap();
-        table::write(dir.paths(), schema, [batch]).unwrap();
+        let batch = columns::build_batch(dir.paths_path(), &schema, arrays).unwrap();
+        table::write_batches(dir.paths_path(), schema, [batch]).unwrap();
         read().map_err(|error| error.to_string())
     };
     assert_eq!(rewrite(0, 1), Ok(()));

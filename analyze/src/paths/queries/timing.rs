@@ -6,7 +6,7 @@ use crate::paths::patterns::pattern::{Hop, PathPattern};
 
 /// The parts of the time of a hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum DelayKind {
     /// The time at the sending node.
     Node,
     /// The time on the network.
@@ -20,16 +20,16 @@ pub enum Part {
 /// The delay that matters most: the one with the largest mean among those that make the path as
 /// long as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Critical {
+pub struct CriticalDelay {
     /// The hop, as an index of the pattern's hops.
     pub hop: usize,
     /// The part of the time of the hop.
-    pub part: Part,
+    pub kind: DelayKind,
 }
 
 /// The mean times of a pattern, in nanoseconds since the sending of its root.
 #[derive(Debug)]
-pub struct Timing {
+pub struct PatternTiming {
     /// By hop: the time of sending.
     pub sent: Vec<f64>,
     /// By hop: the time of receipt.
@@ -43,15 +43,15 @@ pub struct Timing {
     /// The last receipt of all.
     pub end: f64,
     /// The delay that matters most.
-    pub critical: Option<Critical>,
+    pub critical: Option<CriticalDelay>,
 }
 
-impl Timing {
+impl PatternTiming {
     /// Adds up the mean delays of `pattern`. A delay below zero, as bad clocks can make it, takes
     /// no time here. A parent that does not come before its child is no parent.
-    pub fn of(pattern: &PathPattern) -> Timing {
+    pub fn from_pattern(pattern: &PathPattern) -> PatternTiming {
         let hops = &pattern.hops;
-        let mut timing = Timing {
+        let mut timing = PatternTiming {
             sent: Vec::with_capacity(hops.len()),
             received: Vec::with_capacity(hops.len()),
             subtree_end: Vec::new(),
@@ -61,7 +61,7 @@ impl Timing {
             critical: None,
         };
         for (index, hop) in hops.iter().enumerate() {
-            let parent = parent(hop, index);
+            let parent = parent_hop(hop, index);
             match parent {
                 Some(parent) => timing.children[parent].push(index),
                 None => timing.roots.push(index),
@@ -77,7 +77,7 @@ impl Timing {
                 }
                 None => {
                     let node = hop.node.map_or(0.0, |node| node.mean.max(0.0));
-                    let sent = parent_received + node + connecting(hop);
+                    let sent = parent_received + node + mean_connect_time(hop);
                     (sent, sent + hop.network.map_or(0.0, |network| network.mean.max(0.0)))
                 }
             };
@@ -86,7 +86,7 @@ impl Timing {
         }
         timing.subtree_end = timing.received.clone();
         for index in (0..hops.len()).rev() {
-            if let Some(parent) = parent(&hops[index], index) {
+            if let Some(parent) = parent_hop(&hops[index], index) {
                 timing.subtree_end[parent] =
                     timing.subtree_end[parent].max(timing.subtree_end[index]);
             }
@@ -107,13 +107,13 @@ impl Timing {
         })
     }
 
-    fn find_critical(&self, hops: &[Hop]) -> Option<Critical> {
-        let mut best: Option<(f64, Critical)> = None;
+    fn find_critical(&self, hops: &[Hop]) -> Option<CriticalDelay> {
+        let mut best: Option<(f64, CriticalDelay)> = None;
         let mut next = self.last_to_end(&self.roots);
         while let Some(index) = next {
-            for (part, delay) in delays(&hops[index]) {
+            for (part, delay) in mean_delays(&hops[index]) {
                 if delay > best.map_or(0.0, |(largest, _)| largest) {
-                    best = Some((delay, Critical { hop: index, part }));
+                    best = Some((delay, CriticalDelay { hop: index, kind: part }));
                 }
             }
             next = self.main_child(index);
@@ -123,48 +123,52 @@ impl Timing {
 }
 
 /// The parent of the hop at `index`; `None` if it does not come before the hop.
-pub fn parent(hop: &Hop, index: usize) -> Option<usize> {
+pub fn parent_hop(hop: &Hop, index: usize) -> Option<usize> {
     hop.parent.filter(|parent| *parent < index)
 }
 
 /// The mean delays of `hop`, by part.
-pub fn delays(hop: &Hop) -> impl Iterator<Item = (Part, f64)> {
-    [(Part::Node, &hop.node), (Part::Network, &hop.network), (Part::Untraced, &hop.untraced)]
-        .into_iter()
-        .filter_map(|(part, summary)| summary.map(|summary| (part, summary.mean)))
-        .chain(hop.connect.map(|connect| (Part::Connect, connect.average())))
+pub fn mean_delays(hop: &Hop) -> impl Iterator<Item = (DelayKind, f64)> {
+    [
+        (DelayKind::Node, &hop.node),
+        (DelayKind::Network, &hop.network),
+        (DelayKind::Untraced, &hop.untraced),
+    ]
+    .into_iter()
+    .filter_map(|(part, summary)| summary.map(|summary| (part, summary.mean)))
+    .chain(hop.connect.map(|connect| (DelayKind::Connect, connect.mean_over_all())))
 }
 
 /// The mean time for which the sender waits for a connection, also over instances in which it does
 /// not wait.
-pub fn connecting(hop: &Hop) -> f64 {
-    hop.connect.map_or(0.0, |connect| connect.average())
+pub fn mean_connect_time(hop: &Hop) -> f64 {
+    hop.connect.map_or(0.0, |connect| connect.mean_over_all())
 }
 
 /// Whether the time for which `hop` waits for its connection is worth showing: at least a hundredth
 /// of the time of its `pattern`.
 pub fn is_noticeable(hop: &Hop, pattern: &PathPattern) -> bool {
-    connecting(hop) >= 0.01 * pattern.duration.mean && connecting(hop) > 0.0
+    mean_connect_time(hop) >= 0.01 * pattern.duration.mean && mean_connect_time(hop) > 0.0
 }
 
 /// The sum of the mean delays of `hop`.
 pub fn hop_time(hop: &Hop) -> f64 {
-    delays(hop).map(|(_, mean)| mean.max(0.0)).sum()
+    mean_delays(hop).map(|(_, mean)| mean.max(0.0)).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paths::Connects;
-    use message_trace::Protocol;
-    use message_trace::stats::Summary;
+    use crate::paths::ConnectTimes;
+    use message_trace::TransportProtocol;
+    use message_trace::stats::DelaySummary;
 
     /// A millisecond in nanoseconds.
     const MS: f64 = 1e6;
 
-    fn delay(milliseconds: f64) -> Option<Summary> {
+    fn delay(milliseconds: f64) -> Option<DelaySummary> {
         let mean = milliseconds * MS;
-        Some(Summary { mean, p50: mean, p99: mean })
+        Some(DelaySummary { mean, p50: mean, p99: mean })
     }
 
     /// A pattern of hops with these parents, node latencies and network latencies, the latter two
@@ -177,7 +181,7 @@ mod tests {
             dst: String::new(),
             src_port: String::new(),
             dst_port: String::new(),
-            protocol: Protocol::Tcp,
+            protocol: TransportProtocol::Tcp,
             src_traced: true,
             dst_traced: true,
             bytes: 0.0,
@@ -194,7 +198,7 @@ mod tests {
             count: 1,
             expected: 1.0,
             max_probability: 1.0,
-            duration: Summary { mean: 3.252 * MS, ..Summary::default() },
+            duration: DelaySummary { mean: 3.252 * MS, ..DelaySummary::default() },
             total_time: 0.0,
         }
     }
@@ -214,14 +218,14 @@ mod tests {
     #[test]
     fn delays_add_up_along_a_chain() {
         let pattern = chain();
-        let timing = Timing::of(&pattern);
+        let timing = PatternTiming::from_pattern(&pattern);
         assert_eq!(timing.sent[0], 0.0);
         for (index, hop) in pattern.hops.iter().enumerate().skip(1) {
             let node = hop.node.map_or(0.0, |node| node.mean);
             assert!((timing.sent[index] - timing.received[index - 1] - node).abs() < 1e-6);
         }
         assert!((timing.end - 3.252 * MS).abs() < 1.0);
-        assert_eq!(timing.critical, Some(Critical { hop: 4, part: Part::Node }));
+        assert_eq!(timing.critical, Some(CriticalDelay { hop: 4, kind: DelayKind::Node }));
     }
 
     #[test]
@@ -229,12 +233,13 @@ mod tests {
         let (plain, mut connecting) = (chain(), chain());
         let delay = delay(40.0).unwrap();
         connecting.hops[2].connect =
-            Some(Connects { count: 53, expected: 51.0, share: 0.25, delay });
-        let (before, after) = (Timing::of(&plain), Timing::of(&connecting));
+            Some(ConnectTimes { count: 53, expected: 51.0, share: 0.25, delay });
+        let (before, after) =
+            (PatternTiming::from_pattern(&plain), PatternTiming::from_pattern(&connecting));
         // 40 ms in a quarter of the instances.
         assert!((after.sent[2] - before.sent[2] - 10.0 * MS).abs() < 1e-6);
         assert!((after.end - before.end - 10.0 * MS).abs() < 1e-6);
-        assert_eq!(after.critical, Some(Critical { hop: 2, part: Part::Connect }));
+        assert_eq!(after.critical, Some(CriticalDelay { hop: 2, kind: DelayKind::Connect }));
         assert!(is_noticeable(&connecting.hops[2], &connecting));
         assert!(!is_noticeable(&connecting.hops[1], &connecting));
     }
@@ -246,9 +251,9 @@ mod tests {
         pattern.hops[2].network = None;
         let answer = &mut pattern.hops[3];
         (answer.node, answer.network, answer.untraced) = (None, None, delay(2.2));
-        let timing = Timing::of(&pattern);
+        let timing = PatternTiming::from_pattern(&pattern);
         assert!((timing.received[3] - timing.sent[2] - 2.2 * MS).abs() < 1e-6);
-        assert_eq!(timing.critical, Some(Critical { hop: 3, part: Part::Untraced }));
+        assert_eq!(timing.critical, Some(CriticalDelay { hop: 3, kind: DelayKind::Untraced }));
     }
 
     #[test]
@@ -262,8 +267,8 @@ mod tests {
             (Some(4), 2.4, 0.0),
             (Some(4), 2.9, 0.19),
         ]);
-        let timing = Timing::of(&pattern);
-        assert_eq!(timing.critical, Some(Critical { hop: 4, part: Part::Node }));
+        let timing = PatternTiming::from_pattern(&pattern);
+        assert_eq!(timing.critical, Some(CriticalDelay { hop: 4, kind: DelayKind::Node }));
         // The other branch gets the larger delay, but not the later end.
         let critical = timing.critical.unwrap().hop;
         assert!(pattern.hops[critical].node.unwrap().mean < 40.0 * MS);
@@ -271,7 +276,10 @@ mod tests {
         pattern.hops[3].node = delay(1.0);
         pattern.hops[4].node = delay(29.0);
         pattern.hops[5].node = delay(8.0);
-        assert_eq!(Timing::of(&pattern).critical, Some(Critical { hop: 4, part: Part::Node }));
+        assert_eq!(
+            PatternTiming::from_pattern(&pattern).critical,
+            Some(CriticalDelay { hop: 4, kind: DelayKind::Node })
+        );
     }
 
     #[test]
@@ -279,7 +287,7 @@ mod tests {
         let mut pattern = chain();
         pattern.hops[1].parent = Some(5);
         pattern.hops[2].parent = Some(2);
-        let timing = Timing::of(&pattern);
+        let timing = PatternTiming::from_pattern(&pattern);
         assert_eq!(timing.roots, [0, 1, 2]);
     }
 }

@@ -3,7 +3,7 @@
 
 /// Appends `number`, seven bits a byte.
 #[inline]
-pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -14,7 +14,7 @@ pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
 /// Appends `number`, small ones of either sign as few bytes.
 #[inline]
 pub(crate) fn put_signed(out: &mut Vec<u8>, number: i64) {
-    put(out, (number << 1 ^ number >> 63) as u64);
+    put_number(out, (number << 1 ^ number >> 63) as u64);
 }
 
 /// Appends `number` as it is in memory.
@@ -26,24 +26,24 @@ pub(crate) fn put_float(out: &mut Vec<u8>, number: f64) {
 /// Appends `bytes` with their number before them.
 #[inline]
 pub(crate) fn put_slice(out: &mut Vec<u8>, bytes: &[u8]) {
-    put(out, bytes.len() as u64);
+    put_number(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
 /// Reads what was put, in the same order. Beyond the end everything is zero.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reader<'bytes>(pub(crate) &'bytes [u8]);
+pub(crate) struct PathByteReader<'bytes>(pub(crate) &'bytes [u8]);
 
-impl<'bytes> Reader<'bytes> {
+impl<'bytes> PathByteReader<'bytes> {
     /// Whether all was read.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Reads what [`put`] wrote.
+    /// Reads what [`put_number`] wrote.
     #[inline]
-    pub(crate) fn number(&mut self) -> u64 {
+    pub(crate) fn read_number(&mut self) -> u64 {
         let (mut number, mut shift) = (0, 0);
         while let Some((byte, rest)) = self.0.split_first() {
             self.0 = rest;
@@ -58,14 +58,14 @@ impl<'bytes> Reader<'bytes> {
 
     /// Reads what [`put_signed`] wrote.
     #[inline]
-    pub(crate) fn signed(&mut self) -> i64 {
-        let number = self.number();
+    pub(crate) fn read_signed(&mut self) -> i64 {
+        let number = self.read_number();
         (number >> 1) as i64 ^ -((number & 1) as i64)
     }
 
     /// Reads what [`put_float`] wrote.
     #[inline]
-    pub(crate) fn float(&mut self) -> f64 {
+    pub(crate) fn read_float(&mut self) -> f64 {
         match self.0.split_first_chunk() {
             Some((bytes, rest)) => {
                 self.0 = rest;
@@ -77,7 +77,7 @@ impl<'bytes> Reader<'bytes> {
 
     /// One byte.
     #[inline]
-    pub(crate) fn byte(&mut self) -> u8 {
+    pub(crate) fn read_byte(&mut self) -> u8 {
         match self.0.split_first() {
             Some((byte, rest)) => {
                 self.0 = rest;
@@ -89,8 +89,8 @@ impl<'bytes> Reader<'bytes> {
 
     /// Reads what [`put_slice`] wrote.
     #[inline]
-    pub(crate) fn slice(&mut self) -> &'bytes [u8] {
-        let length = (self.number() as usize).min(self.0.len());
+    pub(crate) fn read_slice(&mut self) -> &'bytes [u8] {
+        let length = (self.read_number() as usize).min(self.0.len());
         let (slice, rest) = self.0.split_at(length);
         self.0 = rest;
         slice
@@ -115,17 +115,17 @@ mod tests {
             slice in prop::collection::vec(any::<u8>(), 0..300),
         ) {
             let mut bytes = Vec::new();
-            put(&mut bytes, number >> shift);
+            put_number(&mut bytes, number >> shift);
             put_signed(&mut bytes, signed >> shift);
             put_slice(&mut bytes, &slice);
             put_float(&mut bytes, float);
-            let mut reader = Reader(&bytes);
-            prop_assert_eq!(reader.number(), number >> shift);
-            prop_assert_eq!(reader.signed(), signed >> shift);
-            prop_assert_eq!(reader.slice(), &slice);
-            prop_assert_eq!(reader.float(), float);
+            let mut reader = PathByteReader(&bytes);
+            prop_assert_eq!(reader.read_number(), number >> shift);
+            prop_assert_eq!(reader.read_signed(), signed >> shift);
+            prop_assert_eq!(reader.read_slice(), &slice);
+            prop_assert_eq!(reader.read_float(), float);
             prop_assert!(reader.is_empty());
-            prop_assert_eq!((reader.number(), reader.float(), reader.byte(), reader.slice().len()), (0, 0.0, 0, 0));
+            prop_assert_eq!((reader.read_number(), reader.read_float(), reader.read_byte(), reader.read_slice().len()), (0, 0.0, 0, 0));
         }
     }
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array};
 use message_trace::table::{RowGroup, RowGroupEncoder, RowGroupWriter};
 use message_trace::{DataPath, PathError, Progress};
-use out_of_core::workers::in_order;
+use out_of_core::workers::run_in_order;
 use out_of_core::{MemoryBudget, PartitionStore};
 
-use super::bytes::{Reader, put, put_float, put_signed};
+use super::bytes::{PathByteReader, put_float, put_number, put_signed};
 use super::path_table;
 use crate::tuning::paths::path_log::{BLOCK_BYTES, ROWS_AT_ONCE};
 
@@ -47,7 +47,7 @@ impl PathLogger {
     /// Adds a tree of messages with their depths. `connecting` is the time for which each sender
     /// waited for its connection, and `is_error` whether what a message answers failed, where that
     /// is known.
-    pub(crate) fn push(
+    pub(crate) fn push_tree(
         &mut self,
         tree: &[(u32, u32)],
         connecting: &[i64],
@@ -55,7 +55,7 @@ impl PathLogger {
         probability: f64,
     ) {
         let PathBlock { bytes, instances, rows, root } = &mut self.block;
-        put(bytes, tree.len() as u64);
+        put_number(bytes, tree.len() as u64);
         put_float(bytes, probability);
         let mut last = *root;
         for (place, ((message, depth), connecting)) in tree.iter().zip(connecting).enumerate() {
@@ -65,7 +65,7 @@ impl PathLogger {
             };
             let message = self.before + i64::from(*message);
             let flags = outcome | if *connecting > 0 { CONNECTING } else { 0 };
-            put(bytes, u64::from(*depth) << FLAGS | flags);
+            put_number(bytes, u64::from(*depth) << FLAGS | flags);
             if *connecting > 0 {
                 put_signed(bytes, *connecting);
             }
@@ -105,14 +105,14 @@ impl<'a> PathLog<'a> {
     }
 
     /// Appends a block.
-    pub(crate) fn push(&mut self, block: PathBlock) -> Result<(), PathError> {
+    pub(crate) fn push_block(&mut self, block: PathBlock) -> Result<(), PathError> {
         self.sizes.push((block.instances, block.rows));
         self.store.push_partition(block.bytes.as_slice().to_vec())
     }
 
     /// Writes the table of paths, with the number of each instance's pattern, in groups of about
     /// that many `rows`. `told` is whether it is known of any message what it does.
-    pub(crate) fn write(
+    pub(crate) fn write_table(
         self,
         patterns: &[u32],
         told: bool,
@@ -121,22 +121,25 @@ impl<'a> PathLog<'a> {
         rows: usize,
         progress: &dyn Progress,
     ) -> Result<(), PathError> {
-        let groups = self.groups(rows);
-        let mut writer =
-            RowGroupWriter::create(path, path_table::schema(told), path_table::stored)?;
+        let groups = self.row_groups(rows);
+        let mut writer = RowGroupWriter::create(
+            path,
+            path_table::path_schema(told),
+            path_table::column_encoding,
+        )?;
         let encoder = writer.encoder();
-        let work = |group: usize| self.encode(&groups[group], patterns, told, &encoder);
-        in_order(threads, groups.len(), work, |group, encoded: RowGroup| {
-            progress.advance(groups[group].instances);
-            writer.append(encoded)
+        let work = |group: usize| self.encode_group(&groups[group], patterns, told, &encoder);
+        run_in_order(threads, groups.len(), work, |group, encoded: RowGroup| {
+            progress.advance_step(groups[group].instances);
+            writer.append_group(encoded)
         })?;
         writer.finish()
     }
 
     /// Blocks of each group of rows of the table. A group of several blocks has at most `most`
     /// rows.
-    fn groups(&self, most: usize) -> Vec<Group> {
-        let mut groups: Vec<Group> = Vec::new();
+    fn row_groups(&self, most: usize) -> Vec<BlockGroup> {
+        let mut groups: Vec<BlockGroup> = Vec::new();
         let mut before = 0;
         for (block, (instances, rows)) in self.sizes.iter().enumerate() {
             match groups.last_mut().filter(|group| group.rows + rows <= most) {
@@ -145,7 +148,7 @@ impl<'a> PathLog<'a> {
                     group.instances += instances;
                     group.rows += rows;
                 }
-                None => groups.push(Group {
+                None => groups.push(BlockGroup {
                     first: block,
                     end: block + 1,
                     before,
@@ -158,32 +161,32 @@ impl<'a> PathLog<'a> {
         groups
     }
 
-    fn encode(
+    fn encode_group(
         &self,
-        group: &Group,
+        group: &BlockGroup,
         patterns: &[u32],
         told: bool,
         encoder: &RowGroupEncoder,
     ) -> Result<RowGroup, PathError> {
-        let mut builder = encoder.begin()?;
-        let mut rows = Rows::default();
+        let mut builder = encoder.begin_group()?;
+        let mut rows = PathRows::default();
         let mut number = group.before;
         for block in group.first..group.end {
             let mut root = 0;
-            for bytes in self.store.take(block)? {
-                let mut reader = Reader(&bytes);
+            for bytes in self.store.take_blocks(block)? {
+                let mut reader = PathByteReader(&bytes);
                 while !reader.is_empty() {
-                    let messages = reader.number();
-                    let probability = reader.float();
+                    let messages = reader.read_number();
+                    let probability = reader.read_float();
                     let pattern = patterns.get(number as usize).copied().unwrap_or_default();
                     let mut last = root;
                     for place in 0..messages {
-                        let depth = reader.number();
+                        let depth = reader.read_number();
                         let has = |flag: u64| depth & flag != 0;
                         rows.depth.push((depth >> FLAGS) as i32);
-                        rows.connecting.push(has(CONNECTING).then(|| reader.signed()));
+                        rows.connecting.push(has(CONNECTING).then(|| reader.read_signed()));
                         rows.is_error.push(has(OUTCOME).then(|| has(ERROR)));
-                        last += reader.signed();
+                        last += reader.read_signed();
                         rows.message.push(last);
                         if place == 0 {
                             root = last;
@@ -195,18 +198,18 @@ impl<'a> PathLog<'a> {
                     rows.probability.resize(end, probability);
                     number += 1;
                     if end >= ROWS_AT_ONCE {
-                        builder.write(&rows.arrays(told))?;
+                        builder.write_rows(&rows.take_arrays(told))?;
                     }
                 }
             }
         }
-        builder.write(&rows.arrays(told))?;
-        builder.finish()
+        builder.write_rows(&rows.take_arrays(told))?;
+        builder.finish_group()
     }
 }
 
 /// Some blocks that follow each other.
-struct Group {
+struct BlockGroup {
     first: usize,
     end: usize,
     /// Number of instances before.
@@ -217,7 +220,7 @@ struct Group {
 
 /// Some rows.
 #[derive(Default)]
-struct Rows {
+struct PathRows {
     path: Vec<i64>,
     pattern: Vec<i64>,
     probability: Vec<f64>,
@@ -227,10 +230,10 @@ struct Rows {
     is_error: Vec<Option<bool>>,
 }
 
-impl Rows {
+impl PathRows {
     /// The rows as columns; none are left.
-    fn arrays(&mut self, told: bool) -> Vec<ArrayRef> {
-        let Rows { path, pattern, probability, depth, message, connecting, is_error } =
+    fn take_arrays(&mut self, told: bool) -> Vec<ArrayRef> {
+        let PathRows { path, pattern, probability, depth, message, connecting, is_error } =
             std::mem::take(self);
         let mut arrays: Vec<ArrayRef> = vec![
             Arc::new(Int64Array::from(path)),

@@ -2,13 +2,13 @@
 //! read from `paths.parquet`, one row a message of an instance, in depth-first order.
 
 use arrow_schema::{DataType, SchemaRef};
-use message_trace::table::columns::{self, Columns, nullable, required};
-use message_trace::table::{self, Stored};
+use message_trace::table::columns::{self, BatchColumns, nullable_field, required_field};
+use message_trace::table::{self, ColumnEncoding};
 use message_trace::{DataPath, PathError};
 
 /// The path instances of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Instances {
+pub struct PathInstances {
     ends: Vec<usize>,
     probability: Vec<f64>,
     pattern: Vec<u32>,
@@ -19,7 +19,7 @@ pub struct Instances {
 /// A path instance: a tree of messages, each caused by the last one before it that is one less
 /// deep.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Instance<'instances> {
+pub struct PathInstance<'instances> {
     /// Probability that it happened so (WAP5 section 5.1, step 3).
     pub probability: f64,
     /// The number of its pattern.
@@ -31,7 +31,7 @@ pub struct Instance<'instances> {
     pub depths: &'instances [u32],
 }
 
-impl Instances {
+impl PathInstances {
     /// Number of instances.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -43,10 +43,10 @@ impl Instances {
     }
 
     /// The instance of that number.
-    pub fn get(&self, instance: usize) -> Instance<'_> {
+    pub fn get(&self, instance: usize) -> PathInstance<'_> {
         let first = if instance == 0 { 0 } else { self.ends[instance - 1] };
         let range = first..self.ends[instance];
-        Instance {
+        PathInstance {
             probability: self.probability[instance],
             pattern: self.pattern[instance],
             messages: &self.message[range.clone()],
@@ -55,7 +55,7 @@ impl Instances {
     }
 
     /// All of them, by number.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Instance<'_>> + '_ {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = PathInstance<'_>> + '_ {
         (0..self.len()).map(|instance| self.get(instance))
     }
 
@@ -63,26 +63,33 @@ impl Instances {
     ///
     /// # Errors
     /// When it cannot be read, or is not such a table.
-    pub fn read(path: impl Into<DataPath>) -> Result<Instances, PathError> {
+    pub fn read(path: impl Into<DataPath>) -> Result<PathInstances, PathError> {
         let path = &path.into();
-        let mut instances = Instances::default();
+        let mut instances = PathInstances::default();
         let mut last = None;
-        for batch in table::read(path)? {
+        for batch in table::read_batches(path)? {
             let batch = batch?;
-            let table = Columns::new(path, &batch);
-            let (paths, patterns) = (table.int64("path")?, table.int64("pattern")?);
-            let (probability, depth) = (table.float64("probability")?, table.int32("depth")?);
-            let message = table.int64("message")?;
+            let table = BatchColumns::new(path, &batch);
+            let (paths, patterns) = (table.int64_column("path")?, table.int64_column("pattern")?);
+            let (probability, depth) =
+                (table.float64_column("probability")?, table.int32_column("depth")?);
+            let message = table.int64_column("message")?;
             for row in 0..batch.num_rows() {
-                let instance = table.some("path", paths[row])?;
+                let instance = table.required_value("path", paths[row])?;
                 if last != Some(instance) {
-                    instances.probability.push(table.some("probability", probability[row])?);
-                    instances.pattern.push(index(path, table.some("pattern", patterns[row])?)?);
+                    instances
+                        .probability
+                        .push(table.required_value("probability", probability[row])?);
+                    instances
+                        .pattern
+                        .push(to_index(path, table.required_value("pattern", patterns[row])?)?);
                     instances.ends.push(instances.message.len());
                     last = Some(instance);
                 }
-                instances.message.push(index(path, table.some("message", message[row])?)?);
-                instances.depth.push(index(path, table.some("depth", depth[row])?)?);
+                instances
+                    .message
+                    .push(to_index(path, table.required_value("message", message[row])?)?);
+                instances.depth.push(to_index(path, table.required_value("depth", depth[row])?)?);
                 if let Some(end) = instances.ends.last_mut() {
                     *end = instances.message.len();
                 }
@@ -93,9 +100,9 @@ impl Instances {
 }
 
 #[cfg(test)]
-impl Instances {
+impl PathInstances {
     /// Adds a tree of messages with their depths; its pattern is not known yet.
-    pub(crate) fn push(&mut self, tree: &[(u32, u32)], probability: f64) {
+    pub(crate) fn push_tree(&mut self, tree: &[(u32, u32)], probability: f64) {
         self.message.extend(tree.iter().map(|(message, _)| *message));
         self.depth.extend(tree.iter().map(|(_, depth)| *depth));
         self.ends.push(self.message.len());
@@ -104,7 +111,7 @@ impl Instances {
     }
 
     /// Adds all of `others` after these.
-    pub(crate) fn append(&mut self, others: &Instances) {
+    pub(crate) fn append_instances(&mut self, others: &PathInstances) {
         let before = self.message.len();
         self.ends.extend(others.ends.iter().map(|end| before + end));
         self.probability.extend_from_slice(&others.probability);
@@ -119,7 +126,7 @@ impl Instances {
     }
 
     /// Adds `by` to the messages after each `each` instances, once more each time.
-    pub(crate) fn move_messages(&mut self, each: usize, by: u32) {
+    pub(crate) fn shift_messages(&mut self, each: usize, by: u32) {
         let mut first = 0;
         for (instance, end) in self.ends.iter().enumerate() {
             self.message[first..*end]
@@ -130,7 +137,7 @@ impl Instances {
     }
 }
 
-fn index<T: TryInto<u32, Error = std::num::TryFromIntError>>(
+fn to_index<T: TryInto<u32, Error = std::num::TryFromIntError>>(
     path: &DataPath,
     value: T,
 ) -> Result<u32, PathError> {
@@ -138,24 +145,24 @@ fn index<T: TryInto<u32, Error = std::num::TryFromIntError>>(
 }
 
 /// The columns; how calls ended among them where it is known what messages do.
-pub(crate) fn schema(told: bool) -> SchemaRef {
+pub(crate) fn path_schema(told: bool) -> SchemaRef {
     let mut fields = vec![
-        required("path", DataType::Int64),
-        required("pattern", DataType::Int64),
-        required("probability", DataType::Float64),
-        required("depth", DataType::Int32),
-        required("message", DataType::Int64),
-        nullable("connecting", DataType::Int64),
+        required_field("path", DataType::Int64),
+        required_field("pattern", DataType::Int64),
+        required_field("probability", DataType::Float64),
+        required_field("depth", DataType::Int32),
+        required_field("message", DataType::Int64),
+        nullable_field("connecting", DataType::Int64),
     ];
-    fields.extend(told.then(|| nullable("is_error", DataType::Boolean)));
-    columns::schema(fields)
+    fields.extend(told.then(|| nullable_field("is_error", DataType::Boolean)));
+    columns::build_schema(fields)
 }
 
 /// How the columns are stored.
-pub(crate) fn stored(column: &str) -> Stored {
+pub(crate) fn column_encoding(column: &str) -> ColumnEncoding {
     match column {
         // The same for all messages of an instance.
-        "probability" | "is_error" => Stored::Plain,
-        _ => Stored::Differences,
+        "probability" | "is_error" => ColumnEncoding::Plain,
+        _ => ColumnEncoding::Differences,
     }
 }

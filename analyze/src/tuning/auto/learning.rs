@@ -27,10 +27,10 @@ pub(crate) mod beginnings {
     /// Number of requests, about, that a beginning is tried on.
     pub(crate) const REQUESTS: usize = 800;
     /// Number of rounds of learning.
-    pub(crate) const ROUNDS: usize = 4;
+    pub(crate) const RESTART_ITERATIONS: usize = 4;
     /// Number of further rounds, in which calls are taken to be nobody's only as often as they are
     /// while no request is open.
-    pub(crate) const LAST_ROUNDS: usize = 2;
+    pub(crate) const LAST_ITERATIONS: usize = 2;
     /// Minimum number of requests to learn from alone: those that shared the service with the
     /// fewest others.
     pub(crate) const MIN_SOLO: usize = 30;
@@ -46,7 +46,7 @@ pub(crate) mod beginnings {
     /// make one count by a factor of e less. docs/decisions/0438 has what less costs.
     pub(crate) const WORSE_NATS: f64 = 0.3;
     /// Fit of a call for which nobody has a request, in nats, as if the model said so.
-    pub(crate) const NOBODY: f64 = -30.0;
+    pub(crate) const BACKGROUND_LOG_LIKELIHOOD: f64 = -30.0;
 }
 
 /// Learning of a service, over stretches and in rounds.
@@ -71,7 +71,7 @@ pub(crate) mod rounds {
     /// Number of hypotheses that are kept while a model is learned.
     pub(crate) const WIDTH: usize = 24;
     /// Maximum number of rounds of learning.
-    pub(crate) const MAX_ROUNDS: usize = 16;
+    pub(crate) const MAX_ITERATIONS: usize = 16;
     /// Number of calls among which one may still change when learning is over.
     pub(crate) const CALLS_PER_CHANGE: usize = 500;
     /// Number of rounds without fewer changes after which learning is over.

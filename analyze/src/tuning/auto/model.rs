@@ -137,7 +137,7 @@ pub(crate) mod shapes {
 /// What threads prove.
 pub(crate) mod threads {
     /// Number of rounds in which the weights of the relations are found.
-    pub(crate) const ROUNDS: usize = 30;
+    pub(crate) const EM_ITERATIONS: usize = 30;
     /// Weight of each relation taken as seen beforehand.
     pub(crate) const PRIOR: f64 = 0.05;
     /// Weight of no relation taken as seen beforehand.

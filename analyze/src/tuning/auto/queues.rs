@@ -76,7 +76,7 @@ pub(crate) mod backlog {
     pub(crate) const NEARLY_ALL: f64 = 0.9;
     /// Number of parts of a wait. A push ends the wait only if it came in the last of them: in the
     /// last twentieth.
-    pub(crate) const PART_DIVISOR: i64 = 20;
+    pub(crate) const WAIT_DIVISOR: i64 = 20;
     /// Smallest share of the times that the queue was found empty, or was waited for, that must
     /// agree.
     pub(crate) const AGREED_SHARE: f64 = 0.9;
@@ -86,7 +86,7 @@ pub(crate) mod backlog {
     pub(crate) const SURE: f64 = 0.93;
     /// Probability that a delivery is that of a push beside the one in its turn. Chosen, not
     /// measured.
-    pub(crate) const BESIDE: f64 = 0.03;
+    pub(crate) const NEIGHBOUR: f64 = 0.03;
 }
 
 /// What a broker receives and sends.

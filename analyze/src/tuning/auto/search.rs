@@ -8,7 +8,7 @@ pub(crate) mod doubted {
     pub(crate) const GUESSED_SHARE: f64 = 0.5;
     /// Largest share of a link's probability that a doubt takes: what is most likely stays so, and
     /// no more than that is said of it.
-    pub(crate) const MAX_DOUBT: f64 = 0.45;
+    pub(crate) const MAX_AMBIGUITY: f64 = 0.45;
     /// Share of the way to where the likeliest parent would be no likelier than none.
     pub(crate) const MARGIN_SHARE: f64 = 0.9;
 }
@@ -36,13 +36,13 @@ pub(crate) mod hypotheses {
     /// Smallest share of a call that is kept, as a probability.
     pub(crate) const MIN_SHARE: f64 = 0.001;
     /// Maximum number of parts of a service's events.
-    pub(crate) const MAX_PARTS: usize = 64;
+    pub(crate) const MAX_IDLE_RANGES: usize = 64;
     /// Minimum number of events of a part.
-    pub(crate) const MIN_EVENTS_OF_PART: usize = 2048;
+    pub(crate) const MIN_EVENTS_OF_RANGE: usize = 2048;
     /// Minimum number of events of a piece of what is never idle.
-    pub(crate) const MIN_EVENTS_OF_PIECE: usize = 1 << 14;
+    pub(crate) const MIN_EVENTS_OF_FRAGMENT: usize = 1 << 14;
     /// Minimum number of events of a piece, over the number that is searched twice.
-    pub(crate) const PIECE_FACTOR: usize = 12;
+    pub(crate) const FRAGMENT_FACTOR: usize = 12;
     /// Number of events before a cut that are searched with what is behind it, for each open
     /// request. A request with one call has three.
     pub(crate) const EVENTS_BEFORE_CUT: usize = 6;
@@ -104,7 +104,7 @@ pub(crate) mod nearly_in_turn {
     pub(crate) const TRIES: usize = 20;
     /// Number of rounds before what is seen counts, and of those that count. With 80 each, and half
     /// as many tries, 10 to 14 of 400 second calls fewer were right.
-    pub(crate) const ROUNDS: [usize; 2] = [100, 100];
+    pub(crate) const SAMPLING_SWEEPS: [usize; 2] = [100, 100];
     /// Largest number of exchanges that are tried for one service, in all rounds.
     pub(crate) const MAX_TRIES: usize = 30_000_000;
     /// How far apart calls are that are exchanged: one half of them a few places, as neighbours

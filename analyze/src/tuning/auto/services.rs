@@ -48,7 +48,7 @@ pub(crate) mod middle {
 /// What a service sees.
 pub(crate) mod observe {
     /// Largest doubt about a call's answer; with more it may have ended at any time.
-    pub(crate) const MAX_DOUBT: f64 = 0.1;
+    pub(crate) const MAX_MISPAIRING: f64 = 0.1;
 }
 
 /// Clocks that differ.

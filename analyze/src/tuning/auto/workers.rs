@@ -20,7 +20,7 @@ pub(crate) const MAX_FIRST: f64 = 0.1;
 pub(crate) const REQUESTS_PER_EXCEPTION: usize = 20;
 /// Maximum number of objects by whose signals runs are told apart, tried one after the other.
 /// Chosen, not measured: a queue has two.
-pub(crate) const MAX_WAYS: usize = 4;
+pub(crate) const MAX_OBJECTS: usize = 4;
 /// Largest share of the runs whose request may be received before that of the run before, as the
 /// order of answers tells it. Of pools whose queues are in order 0 to 7% are; of runs that are put
 /// beside any request half.
@@ -49,7 +49,7 @@ pub(crate) const MIN_SHOWN: usize = 20;
 /// its interpreter's lock on, 87%.
 pub(crate) const SHOWN_SHARE: f64 = 0.95;
 /// Smallest probability of another request for a run that is told.
-pub(crate) const TOLD_SHARE: f64 = 0.05;
+pub(crate) const MIN_RIVAL_SHARE: f64 = 0.05;
 /// Maximum number of goroutines from the one that makes a call to the one that holds its request. A
 /// worker that calls by HTTP is two away for each of its calls. Chosen, not measured.
 pub(crate) const MAX_STEPS: usize = 16;

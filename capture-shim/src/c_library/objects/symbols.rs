@@ -9,16 +9,16 @@ use libc::{Elf64_Ehdr, Elf64_Phdr, Elf64_Sym};
 
 /// Object in memory.
 #[derive(Clone, Copy)]
-pub(crate) struct Object {
+pub(crate) struct LoadedObject {
     /// What is added to an address of the file.
     pub(super) base: usize,
-    pub(super) dynamic: *const Dynamic,
+    pub(super) dynamic: *const DynamicEntry,
     /// File of the object, as the linker lists it; null where it lists none.
     pub(super) file: *const c_char,
 }
 
 /// Entry of an object's dynamic section: kind and value.
-pub(super) type Dynamic = [usize; 2];
+pub(super) type DynamicEntry = [usize; 2];
 
 /// Kinds of entries of a dynamic section.
 pub(super) mod kind {
@@ -53,9 +53,9 @@ pub(super) unsafe fn program_headers(
     })
 }
 
-impl Object {
+impl LoadedObject {
     /// Object that the kernel has mapped by itself, at `address`; `None` where that is 0.
-    pub(crate) fn of_kernel(address: usize) -> Option<Object> {
+    pub(crate) fn kernel_object(address: usize) -> Option<LoadedObject> {
         let header: *const Elf64_Ehdr = ptr::with_exposed_provenance(address);
         // SAFETY: null, or an object as the format says, mapped as a whole.
         let (table, count) = unsafe {
@@ -76,13 +76,13 @@ impl Object {
         }
         let base = base?;
         let dynamic = ptr::with_exposed_provenance(base.wrapping_add(dynamic?));
-        Some(Object { base, dynamic, file: ptr::null() })
+        Some(LoadedObject { base, dynamic, file: ptr::null() })
     }
 
     /// Header of the object, where its first segment begins with that, as in every library that is
     /// not linked to a place of its own.
     #[cfg(not(feature = "injected"))]
-    pub(crate) fn header(&self) -> *const Elf64_Ehdr {
+    pub(crate) fn elf_header(&self) -> *const Elf64_Ehdr {
         ptr::with_exposed_provenance(self.base)
     }
 
@@ -91,9 +91,10 @@ impl Object {
     /// # Safety
     /// The object begins with its header, and is mapped.
     #[cfg(not(feature = "injected"))]
-    pub(crate) unsafe fn constants(&self) -> Option<[usize; 2]> {
+    pub(crate) unsafe fn constants_range(&self) -> Option<[usize; 2]> {
         // SAFETY: as the caller says.
-        let (offset, count) = unsafe { ((*self.header()).e_phoff, (*self.header()).e_phnum) };
+        let (offset, count) =
+            unsafe { ((*self.elf_header()).e_phoff, (*self.elf_header()).e_phnum) };
         let table = self.base.wrapping_add(offset as usize);
         // SAFETY: as the caller says.
         let mut headers = unsafe { program_headers(table, count.into()) };
@@ -103,7 +104,7 @@ impl Object {
     }
 
     /// Value of the dynamic section's entry of this kind; 0 for none.
-    pub(super) fn value(&self, wanted: usize) -> usize {
+    pub(super) fn dynamic_value(&self, wanted: usize) -> usize {
         let mut entry = self.dynamic;
         loop {
             // SAFETY: the section ends with an entry of kind 0.
@@ -118,8 +119,8 @@ impl Object {
     }
 
     /// Table that the dynamic section names; null for none.
-    fn table<T>(&self, wanted: usize) -> *const T {
-        let value = self.value(wanted);
+    fn dynamic_table<T>(&self, wanted: usize) -> *const T {
+        let value = self.dynamic_value(wanted);
         // Some linkers have put addresses in the place of offsets.
         let is_offset = value != 0 && value < self.base;
         ptr::with_exposed_provenance(if is_offset { self.base + value } else { value })
@@ -127,15 +128,15 @@ impl Object {
 
     /// Address of the symbol `name`, of the version that programs get which are linked now; null
     /// where the object does not define it.
-    pub(crate) fn find(&self, name: &CStr) -> *mut c_void {
-        let symbols: *const Elf64_Sym = self.table(kind::SYMBOLS);
-        let strings: *const c_char = self.table(kind::STRINGS);
-        let versions: *const u16 = self.table(kind::VERSIONS);
+    pub(crate) fn find_symbol(&self, name: &CStr) -> *mut c_void {
+        let symbols: *const Elf64_Sym = self.dynamic_table(kind::SYMBOLS);
+        let strings: *const c_char = self.dynamic_table(kind::STRINGS);
+        let versions: *const u16 = self.dynamic_table(kind::VERSIONS);
         if symbols.is_null() || strings.is_null() {
             return ptr::null_mut();
         }
         let mut found = ptr::null_mut();
-        self.each_candidate(name, |index| {
+        self.for_each_candidate(name, |index| {
             // SAFETY: indices of the object's own table, whose names end with a zero byte.
             let symbol = unsafe { &*symbols.add(index) };
             // SAFETY: as above.
@@ -164,10 +165,10 @@ impl Object {
     }
 
     /// Calls `look` with the indices of symbols that may have this name, until it is content.
-    fn each_candidate(&self, name: &CStr, mut look: impl FnMut(usize) -> bool) {
-        let table: *const u32 = self.table(kind::GNU_HASH);
+    fn for_each_candidate(&self, name: &CStr, mut look: impl FnMut(usize) -> bool) {
+        let table: *const u32 = self.dynamic_table(kind::GNU_HASH);
         if table.is_null() {
-            return self.each_candidate_of_old(name, look);
+            return self.for_each_sysv_candidate(name, look);
         }
         let hash = name
             .to_bytes()
@@ -194,8 +195,8 @@ impl Object {
     }
 
     /// The same, by the older kind of table.
-    fn each_candidate_of_old(&self, name: &CStr, mut look: impl FnMut(usize) -> bool) {
-        let table: *const u32 = self.table(kind::HASH);
+    fn for_each_sysv_candidate(&self, name: &CStr, mut look: impl FnMut(usize) -> bool) {
+        let table: *const u32 = self.dynamic_table(kind::HASH);
         if table.is_null() {
             return;
         }

@@ -8,7 +8,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use socket_log::layout::lost;
 
 use super::frame::Frame;
-use super::{goroutines, leave, slots};
+use super::{goroutines, hook_exit, slots};
 use crate::c_library::errno;
 use crate::hooks::syscall::ByNumber;
 use crate::hooks::{processes, rights, syscall, threads, unseen};
@@ -37,7 +37,7 @@ pub(super) unsafe extern "C" fn enter_from_goroutine(frame: &mut Frame) -> ! {
     let [_, r14, ..] = frame.registers;
     // SAFETY: the register holds a goroutine; and as the caller says.
     unsafe {
-        frame.goroutine = goroutines::at(r14 as usize);
+        frame.goroutine = goroutines::goroutine_at(r14 as usize);
         enter_of(frame)
     }
 }
@@ -45,30 +45,30 @@ pub(super) unsafe extern "C" fn enter_from_goroutine(frame: &mut Frame) -> ! {
 /// Runs the hook of a system call of the frame's goroutine.
 #[inline(never)]
 unsafe extern "C" fn enter_of(frame: &mut Frame) -> ! {
-    let result = run(frame);
+    let result = run_hook(frame);
     // SAFETY: the frame is where `sockcap_before` made it, and nothing on the stack below is used
     // any more.
-    unsafe { leave::finish_with(frame, result) }
+    unsafe { hook_exit::finish_with(frame, result) }
 }
 
 /// Runs the hook of a system call.
 #[inline(always)]
-fn run(frame: &mut Frame) -> i64 {
-    let slot = slot::current();
-    slot.say_goroutine(frame.goroutine);
+fn run_hook(frame: &mut Frame) -> i64 {
+    let slot = slot::current_slot();
+    slot.set_goroutine(frame.goroutine);
     slot.replenish_ready();
     frame.has_left = 0;
     frame.before = ptr::null_mut();
     let number = frame.number;
     let start = slot.stack_end.load(Relaxed) - slot.stack_length.load(Relaxed);
-    tell_skipped(slot);
+    record_skipped(slot);
     if ptr::from_ref(frame).addr() < start + ROOM {
         slot.skipped.fetch_add(1, Relaxed);
         return number;
     }
     let [f, e, d, c, b, a] = frame.arguments;
     if is_plain(number, a) {
-        prepare(slot, frame, number, a);
+        prepare_call(slot, frame, number, a);
         return number;
     }
     slot.running.store(ptr::from_mut(frame).cast(), Relaxed);
@@ -87,11 +87,11 @@ fn run(frame: &mut Frame) -> i64 {
                 slots::take_over(slot);
                 let result = own_call(number, a, b, c, d, e, f);
                 if result == 0 {
-                    learn_alternate(slot, a);
+                    learn_alternate_stack(slot, a);
                 }
                 result
             }
-            _ => syscall::made::<Own>(number, a, b, c, d, e, f),
+            _ => syscall::dispatch_call::<ProgramRoute>(number, a, b, c, d, e, f),
         }
     };
     if frame.has_left == 0 {
@@ -100,15 +100,15 @@ fn run(frame: &mut Frame) -> i64 {
         frame.has_left = 1;
         let words = [number, -1, -1, -1, -1, -1, -1];
         // SAFETY: this hook's frame, which has not left.
-        unsafe { leave::leave(frame, &words) };
+        unsafe { hook_exit::leave(frame, &words) };
     }
-    if result == -1 { i64::from(-errno::get()) } else { result }
+    if result == -1 { i64::from(-errno::get_errno()) } else { result }
 }
 
 /// Writes down how many calls no hook could look at, of those that may have moved bytes of a
 /// socket.
 #[inline(always)]
-pub(super) fn tell_skipped(slot: &Slot) {
+pub(super) fn record_skipped(slot: &Slot) {
     if slot.skipped.load(Relaxed) != 0 || slots::UNATTENDED.load(Relaxed) != 0 {
         count_skipped(slot);
     }
@@ -117,9 +117,9 @@ pub(super) fn tell_skipped(slot: &Slot) {
 #[cold]
 fn count_skipped(slot: &Slot) {
     // Only where there is a log: what came before it is no loss.
-    let Some(writer) = log::existing() else { return };
+    let Some(writer) = log::existing_writer() else { return };
     let count = slot.skipped.swap(0, Relaxed) + slots::UNATTENDED.swap(0, Relaxed);
-    writer.lose_some(lost::BUSY, count);
+    writer.count_lost_records(lost::BUSY, count);
 }
 
 /// Whether the program makes the call without a hook around it, as it does not come back in the
@@ -133,9 +133,9 @@ fn is_plain(number: c_long, flags: i64) -> bool {
 }
 
 /// Does what must be done before such a call. `first` is its first argument.
-fn prepare(slot: &Slot, frame: &Frame, number: c_long, first: i64) {
+fn prepare_call(slot: &Slot, frame: &Frame, number: c_long, first: i64) {
     let flags = match number {
-        libc::SYS_exit => return threads::ends(),
+        libc::SYS_exit => return threads::thread_ends(),
         libc::SYS_vfork => libc::CLONE_VM | libc::CLONE_VFORK,
         // SAFETY: the program's own arguments; the kernel reads the same.
         libc::SYS_clone3 => unsafe { processes::clone3_flags(first) },
@@ -151,7 +151,7 @@ fn prepare(slot: &Slot, frame: &Frame, number: c_long, first: i64) {
         slots::give_up(slot);
         return;
     }
-    unseen::collect();
+    unseen::collect_notes();
     // The child runs on this thread's memory, and has its slot.
     log::set_aside();
     slot.vfork_waiting.store(slot.waiting.load(Relaxed), Relaxed);
@@ -161,7 +161,7 @@ fn prepare(slot: &Slot, frame: &Frame, number: c_long, first: i64) {
 
 /// Keeps where the alternate stack for signals is, which a call has just set from the description
 /// at `address`.
-fn learn_alternate(slot: &Slot, address: i64) {
+fn learn_alternate_stack(slot: &Slot, address: i64) {
     // SAFETY: null, or what the kernel has just read.
     let Some(new) =
         (unsafe { ptr::with_exposed_provenance::<libc::stack_t>(address as usize).as_ref() })
@@ -176,12 +176,12 @@ fn learn_alternate(slot: &Slot, address: i64) {
 
 /// The program's own call. An error is -1 and in `errno`. Of several calls that a hook makes, the
 /// first is made by the program.
-struct Own;
+struct ProgramRoute;
 
-impl ByNumber for Own {
+impl ByNumber for ProgramRoute {
     #[inline(always)]
     unsafe fn call(number: i64, a: i64, b: i64, c: i64, d: i64, e: i64, f: i64) -> i64 {
-        let slot = slot::current();
+        let slot = slot::current_slot();
         let running: *mut Frame = slot.running.load(Relaxed).cast();
         // SAFETY: the frame of the hook that has called this.
         let result = unsafe {
@@ -189,19 +189,19 @@ impl ByNumber for Own {
                 (*running).has_left = 1;
                 let words = [number, a, b, c, d, e, f];
                 let result = match number {
-                    libc::SYS_fork | libc::SYS_clone => leave::leave_twice(running, &words),
-                    _ => leave::leave(running, &words),
+                    libc::SYS_fork | libc::SYS_clone => hook_exit::leave_twice(running, &words),
+                    _ => hook_exit::leave(running, &words),
                 };
                 // A handler may have had hooks meanwhile.
                 slot.running.store(running.cast(), Relaxed);
-                slot.say_goroutine((*running).goroutine);
+                slot.set_goroutine((*running).goroutine);
                 result
             } else {
-                crate::platform::raw::again(number, [a, b, c, d, e, f])
+                crate::platform::raw::repeat_call(number, [a, b, c, d, e, f])
             }
         };
         if (FIRST_ERROR..0).contains(&result) {
-            errno::set(-result as i32);
+            errno::set_errno(-result as i32);
             -1
         } else {
             result
@@ -223,5 +223,5 @@ pub(super) unsafe extern "C" fn own_call(
     f: i64,
 ) -> i64 {
     // SAFETY: the caller's call.
-    unsafe { Own::call(number, a, b, c, d, e, f) }
+    unsafe { ProgramRoute::call(number, a, b, c, d, e, f) }
 }

@@ -10,7 +10,7 @@ use core::mem::offset_of;
 use super::frame::{
     Frame, load_vectors, pop_all, pop_arguments, push_arguments, push_kept, store_vectors,
 };
-use super::short::{LAST_TRANSFER, TRANSFERS, short_way, short_way_apart};
+use super::short_path::{LAST_TRANSFER, TRANSFERS, short_way, short_way_apart};
 use super::streams::{
     self, go_on_with_transfer, go_on_with_transfer_apart, leave_for_transfer,
     leave_for_transfer_apart,

@@ -17,7 +17,7 @@ use crate::state::slot;
 /// Offsets of the fields, in bytes, in the order in which the patcher (crate `injector`) knows
 /// them.
 #[repr(C)]
-struct Offsets {
+struct FieldOffsets {
     /// In a goroutine, its number (`goid`); 0 where no field is known.
     number: AtomicU64,
     /// In a goroutine, the number of the one that started it (`parentGoid`).
@@ -28,9 +28,9 @@ struct Offsets {
     current: AtomicU64,
 }
 
-impl Offsets {
-    const fn none() -> Offsets {
-        Offsets {
+impl FieldOffsets {
+    const fn none() -> FieldOffsets {
+        FieldOffsets {
             number: AtomicU64::new(0),
             creator: AtomicU64::new(0),
             thread: AtomicU64::new(0),
@@ -41,12 +41,12 @@ impl Offsets {
 
 /// Offsets of the program. The patcher writes them before the library begins.
 #[unsafe(no_mangle)]
-static sockcap_goroutines: Offsets = Offsets::none();
+static sockcap_goroutines: FieldOffsets = FieldOffsets::none();
 
 /// The same, where hooks read them: beside what else they read, and without a look at where a
 /// symbol that others see is.
 #[unsafe(link_section = ".data.often_read")]
-static FIELDS: Offsets = Offsets::none();
+static FIELDS: FieldOffsets = FieldOffsets::none();
 
 /// Address of the main goroutine; [`UNKNOWN`] before its first call, [`WRONG`] where there is none.
 #[unsafe(link_section = ".data.often_read")]
@@ -72,7 +72,7 @@ const CREATOR_TO_FUNCTION: usize = 24;
 /// # Safety
 /// The structure is there, and the word lies within it.
 #[inline(always)]
-unsafe fn word_beyond(structure: usize, offset: &AtomicU64, beyond: usize) -> u64 {
+unsafe fn read_bounded_word(structure: usize, offset: &AtomicU64, beyond: usize) -> u64 {
     let address = structure.wrapping_add(offset.load(Relaxed) as usize).wrapping_add(beyond);
     // SAFETY: as above.
     unsafe { ptr::with_exposed_provenance::<u64>(address).read_volatile() }
@@ -83,13 +83,13 @@ unsafe fn word_beyond(structure: usize, offset: &AtomicU64, beyond: usize) -> u6
 /// # Safety
 /// As [`word_beyond`].
 #[inline(always)]
-unsafe fn word(structure: usize, offset: &AtomicU64) -> u64 {
+unsafe fn read_word(structure: usize, offset: &AtomicU64) -> u64 {
     // SAFETY: as above.
-    unsafe { word_beyond(structure, offset, 0) }
+    unsafe { read_bounded_word(structure, offset, 0) }
 }
 
 /// Prepares what is read here: without fields there are no goroutines.
-pub(super) fn begin() {
+pub(super) fn find_fields() {
     let written = &sockcap_goroutines;
     for (field, written) in [
         (&FIELDS.number, &written.number),
@@ -110,16 +110,16 @@ pub(super) fn begin() {
 /// # Safety
 /// A goroutine is there.
 #[inline(always)]
-pub(super) unsafe fn at(address: usize) -> Goroutine {
+pub(super) unsafe fn goroutine_at(address: usize) -> Goroutine {
     if is_known(MAIN.load(Relaxed)) {
         // SAFETY: the program's own, by offsets of its version.
-        let found = unsafe { read(address) };
+        let found = unsafe { read_goroutine(address) };
         if found.number > 1 {
             return found;
         }
     }
     // SAFETY: as the caller says.
-    unsafe { at_with_care(address) }
+    unsafe { goroutine_at_slow(address) }
 }
 
 /// Whether this is the address of the main goroutine.
@@ -134,10 +134,10 @@ fn is_known(main: usize) -> bool {
 /// # Safety
 /// A goroutine is there, and the fields are known.
 #[inline(always)]
-unsafe fn read(address: usize) -> Goroutine {
+unsafe fn read_goroutine(address: usize) -> Goroutine {
     // SAFETY: as above.
     let [number, creator] =
-        unsafe { [&FIELDS.number, &FIELDS.creator].map(|field| word(address, field)) };
+        unsafe { [&FIELDS.number, &FIELDS.creator].map(|field| read_word(address, field)) };
     Goroutine { number, creator }
 }
 
@@ -148,16 +148,16 @@ unsafe fn read(address: usize) -> Goroutine {
 /// A goroutine is there.
 #[cold]
 #[inline(never)]
-unsafe fn at_with_care(address: usize) -> Goroutine {
+unsafe fn goroutine_at_slow(address: usize) -> Goroutine {
     let main = MAIN.load(Relaxed);
     if main == WRONG {
         return NONE;
     }
     // SAFETY: the program's own, by offsets of its version.
-    let found = unsafe { read(address) };
+    let found = unsafe { read_goroutine(address) };
     match found.number {
         0 => NONE,
-        1 => main_at(address, found.creator),
+        1 => main_goroutine(address, found.creator),
         _ if main == UNKNOWN => NONE,
         _ => found,
     }
@@ -165,7 +165,7 @@ unsafe fn at_with_care(address: usize) -> Goroutine {
 
 /// Main goroutine, which is at an address. It is none, and all others are no more, where it was
 /// elsewhere before.
-fn main_at(address: usize, creator: u64) -> Goroutine {
+fn main_goroutine(address: usize, creator: u64) -> Goroutine {
     let before = MAIN.compare_exchange(UNKNOWN, address, Relaxed, Relaxed);
     if before.is_err_and(|main| main != address) {
         MAIN.store(WRONG, Relaxed);
@@ -179,28 +179,28 @@ fn main_at(address: usize, creator: u64) -> Goroutine {
 #[unsafe(link_section = ".text.often_run")]
 pub(super) extern "C" fn ready(caller: usize, woken: usize) {
     let main = MAIN.load(Relaxed);
-    let slot = slot::current();
-    if !is_known(main) || !slot.may_tell_of_ready() {
+    let slot = slot::current_slot();
+    if !is_known(main) || !slot.may_record_ready() {
         return;
     }
     // SAFETY: the runtime's own, by offsets of the program's version. The caller is run by a
     // thread, and a goroutine that is not run yet does not go away.
     let (current, woken, is_new) = unsafe {
-        let thread = word(caller, &FIELDS.thread) as usize;
-        let current = word(thread, &FIELDS.current) as usize;
+        let thread = read_word(caller, &FIELDS.thread) as usize;
+        let current = read_word(thread, &FIELDS.current) as usize;
         // A timer, or what else comes from outside; and who only lets others go first.
         if current == 0 {
             return;
         }
         // One that was never run begins with its function.
-        let next = word_beyond(woken, &FIELDS.thread, THREAD_TO_NEXT);
-        let function = word_beyond(woken, &FIELDS.creator, CREATOR_TO_FUNCTION);
-        (at(current), at(woken), next == function)
+        let next = read_bounded_word(woken, &FIELDS.thread, THREAD_TO_NEXT);
+        let function = read_bounded_word(woken, &FIELDS.creator, CREATOR_TO_FUNCTION);
+        (goroutine_at(current), goroutine_at(woken), next == function)
     };
     if current == NONE || woken == NONE {
         return;
     }
-    slot.tells_of_ready();
-    slot.say_goroutine(current);
-    log::made_ready(clock::now(), woken.number, is_new);
+    slot.count_ready();
+    slot.set_goroutine(current);
+    log::record_ready(clock::current_ticks(), woken.number, is_new);
 }

@@ -5,9 +5,9 @@
 //! the library needs no other one (`scripts/build` checks that).
 
 /// Entry of the dynamic section: kind and value.
-type Dynamic = [usize; 2];
+type DynamicWords = [usize; 2];
 /// Entry of the list: place, kind, and the word to add the library's address to.
-type Relocation = [usize; 3];
+type RelocationWords = [usize; 3];
 
 /// Kind of the entry that ends the dynamic section.
 const NULL: usize = 0;
@@ -22,7 +22,7 @@ const RELATIVE: usize = 8;
 ///
 /// # Safety
 /// To be called once, before all else. Both arguments are the linker's.
-pub(super) unsafe extern "C" fn relocate(base: usize, dynamic: *const Dynamic) {
+pub(super) unsafe extern "C" fn relocate(base: usize, dynamic: *const DynamicWords) {
     let (mut list, mut length) = (0, 0);
     let mut entry = dynamic;
     // SAFETY: the linker ends the section so.
@@ -36,8 +36,8 @@ pub(super) unsafe extern "C" fn relocate(base: usize, dynamic: *const Dynamic) {
             entry = entry.add(1);
         }
     }
-    let list = core::ptr::with_exposed_provenance::<Relocation>(base.wrapping_add(list));
-    for place in 0..length / size_of::<Relocation>() {
+    let list = core::ptr::with_exposed_provenance::<RelocationWords>(base.wrapping_add(list));
+    for place in 0..length / size_of::<RelocationWords>() {
         // SAFETY: within the linker's list, which names words of the library's data.
         unsafe {
             let [offset, kind, word] = *list.add(place);

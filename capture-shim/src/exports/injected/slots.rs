@@ -11,7 +11,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
-use crate::platform::{identity, mapped, raw};
+use crate::platform::{identity, mapped_memory, raw};
 use crate::state::private_to_process;
 use crate::state::slot::{NOBODY, Slot};
 
@@ -39,10 +39,10 @@ pub(super) static IN_USE: AtomicU64 = AtomicU64::new(0);
 pub(super) static UNATTENDED: AtomicU64 = AtomicU64::new(0);
 
 /// Table of slots by their owners; null before the library has begun.
-static TABLE: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
+static TABLE: AtomicPtr<SlotEntry> = AtomicPtr::new(ptr::null_mut());
 
 /// Entry of the table. Free while its owner is 0.
-struct Entry {
+struct SlotEntry {
     owner: AtomicUsize,
     slot: AtomicPtr<Slot>,
 }
@@ -59,26 +59,26 @@ const FSGSBASE: u64 = 1 << 1;
 
 /// Makes ready what threads need. Returns 0, or `ENOTSUP` for a kernel that lets no program set its
 /// GS base (before 5.9), or `ENOMEM`.
-pub(super) fn begin() -> c_int {
+pub(super) fn begin_slots() -> c_int {
     // SAFETY: asks for a number.
     if unsafe { libc::getauxval(libc::AT_HWCAP2) } & FSGSBASE == 0 {
         return libc::ENOTSUP;
     }
     let shared = raw::map_anonymous(STACKS << STACK_BITS);
-    let table = private_to_process(MAX_THREADS * size_of::<Entry>());
+    let table = private_to_process(MAX_THREADS * size_of::<SlotEntry>());
     let (Some(shared), Some(table)) = (shared, table) else { return libc::ENOMEM };
-    mapped::note(shared, STACKS << STACK_BITS);
+    mapped_memory::note_mapping(shared, STACKS << STACK_BITS);
     SHARED.store(shared.addr(), Relaxed);
     TABLE.store(table.cast(), Release);
     let null = &raw const sockcap_null_slot;
     sockcap_null_slot.own.store(null.expose_provenance(), Relaxed);
     sockcap_null_slot.owner.store(NOBODY, Relaxed);
-    set_base(null);
+    set_gs_base(null);
     0
 }
 
 /// Sets the GS base of the calling thread.
-fn set_base(slot: *const Slot) {
+fn set_gs_base(slot: *const Slot) {
     // SAFETY: the kernel allows the instruction, and nothing else uses GS.
     unsafe { core::arch::asm!("wrgsbase {0}", in(reg) slot.addr(), options(nostack)) };
 }
@@ -96,7 +96,7 @@ pub(super) fn is_wiped() -> bool {
 }
 
 /// FS base of the calling thread.
-fn own_base() -> usize {
+fn own_gs_base() -> usize {
     let base: usize;
     // SAFETY: the kernel allows the instruction.
     unsafe { core::arch::asm!("rdfsbase {0}", out(reg) base, options(nostack, nomem)) };
@@ -108,12 +108,12 @@ fn own_base() -> usize {
 /// Two threads never have the same owner, so each has its own entry; only a new entry must be taken
 /// by one alone.
 pub(super) extern "C" fn arrive() {
-    let owner = own_base();
+    let owner = own_gs_base();
     // Before it has a control block, a thread is known by nothing.
     if owner <= NOBODY {
         return;
     }
-    let Some(entry) = find(owner) else { return };
+    let Some(entry) = find_entry(owner) else { return };
     let mut slot = entry.slot.load(Relaxed);
     if slot.is_null() {
         let Some(memory) = private_to_process(LENGTH) else { return };
@@ -125,7 +125,7 @@ pub(super) extern "C" fn arrive() {
     // SAFETY: mapped above or before; the slot of a thread that has ended, or of one that a `fork`
     // has not copied.
     unsafe { begin_slot(slot, owner) };
-    set_base(slot);
+    set_gs_base(slot);
 }
 
 /// Makes a slot that of the calling thread, whose FS base is `owner`.
@@ -163,7 +163,7 @@ unsafe fn begin_slot(slot: *mut Slot, owner: usize) {
 pub(super) fn take_over(slot: &Slot) {
     let known = slot.thread.tid.load(Relaxed);
     // The child of a `vfork` runs on its parent's slot.
-    if known == 0 || known == identity::tid() || slot.vfork_stack.load(Relaxed) != 0 {
+    if known == 0 || known == identity::thread_id() || slot.vfork_stack.load(Relaxed) != 0 {
         return;
     }
     let running = slot.running.load(Relaxed);
@@ -177,7 +177,7 @@ pub(super) fn take_over(slot: &Slot) {
 /// base, and so its slot. The calls of both are counted as lost.
 pub(super) fn give_up(slot: &Slot) {
     let owner = slot.owner.swap(NOBODY, Relaxed);
-    if let Some(entry) = find(owner) {
+    if let Some(entry) = find_entry(owner) {
         entry.slot.store((&raw const sockcap_null_slot).cast_mut(), Release);
     }
 }
@@ -202,7 +202,7 @@ pub(super) fn take_skipped() -> u64 {
 }
 
 /// Entry of the table for an owner, made if there is none.
-fn find(owner: usize) -> Option<&'static Entry> {
+fn find_entry(owner: usize) -> Option<&'static SlotEntry> {
     let table = TABLE.load(Acquire);
     // Control blocks are aligned to 64 bytes at least.
     let hash = (owner >> 6).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48;

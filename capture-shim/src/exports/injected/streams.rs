@@ -14,24 +14,24 @@ use libc::iovec;
 use socket_log::encode::Direction;
 
 use super::frame::Frame;
-use super::{coroutine, goroutines, short};
+use super::{coroutine, goroutines, short_path};
 use crate::c_library::errno;
-use crate::descriptors::table::Entry;
-use crate::flows::{Buffers, transfer};
+use crate::descriptors::table::DescriptorWord;
+use crate::flows::{CallBuffers, transfer};
 use crate::hooks::read_write;
-use crate::log::{self, Writer};
+use crate::log::{self, RecordWriter};
 use crate::platform::clock;
 use crate::state::goroutine::Goroutine;
 use crate::state::slot;
 
 /// Calls that send, a bit each.
-const SENDS: u64 = short::bits([libc::SYS_write, libc::SYS_writev, libc::SYS_sendto]);
+const SENDS: u64 = short_path::bit_set([libc::SYS_write, libc::SYS_writev, libc::SYS_sendto]);
 
 /// Calls that receive.
-const RECEIVES: u64 = short::bits([libc::SYS_read, libc::SYS_readv, libc::SYS_recvfrom]);
+const RECEIVES: u64 = short_path::bit_set([libc::SYS_read, libc::SYS_readv, libc::SYS_recvfrom]);
 
 /// Calls whose buffers are a vector.
-const VECTORS: u64 = short::bits([libc::SYS_readv, libc::SYS_writev]);
+const VECTORS: u64 = short_path::bit_set([libc::SYS_readv, libc::SYS_writev]);
 
 /// Flags with which `sendto` and `recvfrom` do on a stream what `write` and `read` do.
 pub(super) const USUAL_FLAGS: c_int =
@@ -46,7 +46,7 @@ pub(super) const OF_THREAD: u64 = 1;
 pub(super) const OF_GOROUTINE: u64 = 2;
 
 /// Begins to let them go this way, once the clock is chosen.
-pub(super) fn begin() {
+pub(super) fn allow_transfers() {
     if clock::counts_cycles() {
         CALLS.store(SENDS | RECEIVES, Relaxed);
     }
@@ -156,7 +156,7 @@ pub(super) use go_on_with_transfer_apart;
 #[unsafe(link_section = ".text.often_run")]
 pub(super) unsafe extern "C" fn ended(frame: &mut Frame, result: i64) -> i64 {
     // SAFETY: as the caller says.
-    unsafe { log(frame, result, Goroutine { number: 0, creator: 0 }) }
+    unsafe { log_transfer(frame, result, Goroutine { number: 0, creator: 0 }) }
 }
 
 /// The same, where the frame has the goroutine.
@@ -164,7 +164,7 @@ pub(super) unsafe extern "C" fn ended(frame: &mut Frame, result: i64) -> i64 {
 pub(super) unsafe extern "C" fn ended_in_goroutine(frame: &mut Frame, result: i64) -> i64 {
     let [_, r14, ..] = frame.registers;
     // SAFETY: the register holds a goroutine; and as the caller says.
-    unsafe { log(frame, result, goroutines::at(r14 as usize)) }
+    unsafe { log_transfer(frame, result, goroutines::goroutine_at(r14 as usize)) }
 }
 
 /// Logs a transfer of a goroutine. Nearly all are written at once, by as few instructions as that
@@ -173,23 +173,23 @@ pub(super) unsafe extern "C" fn ended_in_goroutine(frame: &mut Frame, result: i6
 /// # Safety
 /// The frame is that of a transfer of the program, which has just ended with this result.
 #[inline(always)]
-unsafe fn log(frame: &mut Frame, result: i64, goroutine: Goroutine) -> i64 {
-    let end = clock::now_by_counter();
-    let slot = slot::current();
+unsafe fn log_transfer(frame: &mut Frame, result: i64, goroutine: Goroutine) -> i64 {
+    let end = clock::ticks_by_counter();
+    let slot = slot::current_slot();
     slot.running.store(ptr::from_mut(frame).cast(), Relaxed);
-    slot.say_goroutine(goroutine);
+    slot.set_goroutine(goroutine);
     slot.replenish_ready();
-    coroutine::tell_skipped(slot);
-    let Some(writer) = log::writer() else { return result };
-    let begin = clock::of_counter(frame.begin);
+    coroutine::record_skipped(slot);
+    let Some(writer) = log::current_writer() else { return result };
+    let begin = clock::ticks_of_counter(frame.begin);
     let (direction, ticks) = match is_in(SENDS, frame) {
         true => (Direction::Send, begin),
         false => (Direction::Receive, end),
     };
-    let flow = Entry::of_word(frame.entry).flow();
-    if result <= 0 || !writer.transfer_at_once(direction, flow, ticks, result as u64, end - begin) {
+    let flow = DescriptorWord::from_word(frame.entry).flow();
+    if result <= 0 || !writer.transfer_fast(direction, flow, ticks, result as u64, end - begin) {
         // SAFETY: as the caller says.
-        unsafe { log_with_care(writer, frame, result, end) };
+        unsafe { log_transfer_slow(writer, frame, result, end) };
     }
     result
 }
@@ -200,26 +200,26 @@ unsafe fn log(frame: &mut Frame, result: i64, goroutine: Goroutine) -> i64 {
 /// As [`log`].
 #[cold]
 #[inline(never)]
-unsafe fn log_with_care(writer: Writer, frame: &Frame, result: i64, end: u64) {
+unsafe fn log_transfer_slow(writer: RecordWriter, frame: &Frame, result: i64, end: u64) {
     if result < 0 {
-        errno::set(-result as i32);
+        errno::set_errno(-result as i32);
     }
-    let begin = clock::of_counter(frame.begin);
+    let begin = clock::ticks_of_counter(frame.begin);
     let [.., size, start, fd] = frame.arguments;
-    let (fd, entry) = (fd as c_int, Entry::of_word(frame.entry));
+    let (fd, entry) = (fd as c_int, DescriptorWord::from_word(frame.entry));
     let start = ptr::with_exposed_provenance_mut(start as usize);
     let single = iovec { iov_base: start, iov_len: size as usize };
     let buffers = match is_in(VECTORS, frame) {
-        true => read_write::buffers(start.cast_const().cast(), size as c_int),
-        false => Buffers { first: &raw const single, count: 1 },
+        true => read_write::call_buffers(start.cast_const().cast(), size as c_int),
+        false => CallBuffers { first: &raw const single, count: 1 },
     };
     let moved = result as isize;
     // SAFETY: the buffers were just used by the call.
     unsafe {
         if is_in(SENDS, frame) {
-            transfer::sent(writer, fd, entry, moved, || buffers, begin, end);
+            transfer::log_sent(writer, fd, entry, moved, || buffers, begin, end);
         } else {
-            transfer::received(writer, fd, entry, moved, buffers, begin, end);
+            transfer::log_received(writer, fd, entry, moved, buffers, begin, end);
         }
     }
 }

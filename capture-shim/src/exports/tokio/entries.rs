@@ -19,13 +19,13 @@ const ENTRY: usize = 16;
 
 /// Address that stands in a table for the function that polls kind `number` of tasks, one of
 /// [`MAX_TASK_KINDS`].
-pub(super) fn of_poll(number: usize) -> usize {
+pub(super) fn poll_entry(number: usize) -> usize {
     polls as unsafe extern "C" fn() as usize + number * ENTRY
 }
 
 /// Address that stands in a table for function `number` that lets tasks go on, one of
 /// [`MAX_TASK_WAKES`].
-pub(super) fn of_wake(number: usize) -> usize {
+pub(super) fn wake_entry(number: usize) -> usize {
     wakes as unsafe extern "C" fn() as usize + number * ENTRY
 }
 

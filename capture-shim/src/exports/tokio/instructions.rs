@@ -5,7 +5,7 @@ pub(super) const NEAR: usize = 5;
 
 /// Number of bytes of the first instructions that together have room for a jump, if all of them may
 /// run elsewhere: they neither jump nor tell where they are.
-pub(super) fn movable(code: &[u8]) -> Option<usize> {
+pub(super) fn movable_length(code: &[u8]) -> Option<usize> {
     let mut length = 0;
     while length < NEAR {
         length += match code.get(length..)? {

@@ -5,7 +5,7 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::platform::raw;
-use crate::platform::symbols::Constants;
+use crate::platform::symbols::ConstantsRange;
 
 /// First address of what the dynamic linker has written, where all tables are.
 static START: AtomicUsize = AtomicUsize::new(0);
@@ -28,7 +28,7 @@ const NOTIFIED: usize = 1 << 2;
 pub(super) const WORD: usize = size_of::<usize>();
 
 /// Notes where the tables are.
-pub(super) fn note(constants: Constants) {
+pub(super) fn note_constants(constants: ConstantsRange) {
     START.store(constants.start, Relaxed);
     END.store(constants.end, Relaxed);
 }
@@ -36,16 +36,16 @@ pub(super) fn note(constants: Constants) {
 /// How far the number of a task is behind its beginning, in bytes, as its table says it. The
 /// scheduler before it is one word. That of blocking tasks is not; a thread runs such a task alone,
 /// and the loop that runs others is one, too.
-pub(super) fn offset_of_number(table: usize) -> Option<usize> {
+pub(super) fn number_offset(table: usize) -> Option<usize> {
     let [trailer, scheduler, number] = [SCHEDULER - 1, SCHEDULER, SCHEDULER + 1]
-        .map(|place| word(table.wrapping_add(place * WORD)));
+        .map(|place| constant_word(table.wrapping_add(place * WORD)));
     let (trailer, scheduler, number) = (trailer?, scheduler?, number?);
     let is_known = number == scheduler.wrapping_add(WORD) && number < trailer && trailer < 1 << 32;
     (is_known && number < FURTHEST && number.is_multiple_of(WORD)).then_some(number)
 }
 
 /// Word of the range that the dynamic linker has written.
-pub(super) fn word(address: usize) -> Option<usize> {
+pub(super) fn constant_word(address: usize) -> Option<usize> {
     let is_within = address >= START.load(Relaxed)
         && address.checked_add(WORD)? <= END.load(Relaxed)
         && address.is_multiple_of(WORD);
@@ -61,18 +61,18 @@ pub(super) fn is_task(address: usize) -> bool {
     }
     // SAFETY: it is readable, and any bytes are a number.
     let table = unsafe { header.cast::<usize>().add(TABLE).read_volatile() };
-    offset_of_number(table).is_some()
+    number_offset(table).is_some()
 }
 
 /// Number of a task; 0 if it is not known.
 ///
 /// # Safety
 /// A task of Tokio is there.
-pub(super) unsafe fn number_of(task: usize) -> u64 {
+pub(super) unsafe fn task_number(task: usize) -> u64 {
     // SAFETY: a task begins with four words, and its table says where its number is.
     unsafe {
         let words = ptr::with_exposed_provenance::<usize>(task);
-        let Some(offset) = offset_of_number(words.add(TABLE).read()) else { return 0 };
+        let Some(offset) = number_offset(words.add(TABLE).read()) else { return 0 };
         words.byte_add(offset).cast::<u64>().read()
     }
 }
@@ -81,7 +81,7 @@ pub(super) unsafe fn number_of(task: usize) -> u64 {
 ///
 /// # Safety
 /// A task of Tokio is there.
-pub(super) unsafe fn waits(task: usize) -> bool {
+pub(super) unsafe fn is_waiting(task: usize) -> bool {
     // SAFETY: the first word of a task is its state, which is an atomic number of that size.
     let state = unsafe { &*ptr::with_exposed_provenance::<AtomicUsize>(task) };
     state.load(Relaxed) & (COMPLETE | NOTIFIED) == 0

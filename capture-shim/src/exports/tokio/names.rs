@@ -3,17 +3,17 @@
 use crate::tuning::{MAX_TASK_KINDS, MAX_TASK_STARTERS, MAX_TASK_WAKES};
 
 /// Addresses of functions of one kind, up to `N`.
-pub(super) struct Functions<const N: usize> {
+pub(super) struct FunctionAddresses<const N: usize> {
     addresses: [usize; N],
     count: usize,
 }
 
-impl<const N: usize> Functions<N> {
-    const NONE: Functions<N> = Functions { addresses: [0; N], count: 0 };
+impl<const N: usize> FunctionAddresses<N> {
+    const NONE: FunctionAddresses<N> = FunctionAddresses { addresses: [0; N], count: 0 };
 
     /// Adds one. Functions that are alike may have been made one, with several names.
-    fn add(&mut self, address: usize) {
-        if !self.all().contains(&address)
+    fn add_address(&mut self, address: usize) {
+        if !self.addresses().contains(&address)
             && let Some(place) = self.addresses.get_mut(self.count)
         {
             *place = address;
@@ -22,41 +22,45 @@ impl<const N: usize> Functions<N> {
     }
 
     /// All of them.
-    pub(super) fn all(&self) -> &[usize] {
+    pub(super) fn addresses(&self) -> &[usize] {
         self.addresses.get(..self.count).unwrap_or(&[])
     }
 }
 
 /// Functions that were found.
-pub(super) struct Found {
+pub(super) struct TokioFunctions {
     /// Functions that poll a task, one for each kind of task.
-    pub(super) polls: Functions<MAX_TASK_KINDS>,
+    pub(super) polls: FunctionAddresses<MAX_TASK_KINDS>,
     /// Functions that let a task go on: what wakes it may keep the waker, or not.
-    pub(super) wakes: Functions<MAX_TASK_WAKES>,
+    pub(super) wakes: FunctionAddresses<MAX_TASK_WAKES>,
     /// Functions that take up a task which is started, one for each kind of scheduler.
-    pub(super) starters: Functions<MAX_TASK_STARTERS>,
+    pub(super) starters: FunctionAddresses<MAX_TASK_STARTERS>,
 }
 
-impl Found {
+impl TokioFunctions {
     /// None.
-    pub(super) fn new() -> Found {
-        Found { polls: Functions::NONE, wakes: Functions::NONE, starters: Functions::NONE }
+    pub(super) fn new() -> TokioFunctions {
+        TokioFunctions {
+            polls: FunctionAddresses::NONE,
+            wakes: FunctionAddresses::NONE,
+            starters: FunctionAddresses::NONE,
+        }
     }
 
     /// Adds a function if it is one of those that are changed. `name` may have other names behind
     /// it, each ended by a zero byte.
-    pub(super) fn look_at(&mut self, name: &[u8], address: usize) {
+    pub(super) fn match_name(&mut self, name: &[u8], address: usize) {
         let is_legacy = name.starts_with(b"_ZN5tokio7runtime4task");
         if !is_legacy && !name.starts_with(b"_R") {
             return;
         }
         let name = name.split(|byte| *byte == 0).next().unwrap_or(name);
         if is_poll(name, is_legacy) {
-            self.polls.add(address);
+            self.polls.add_address(address);
         } else if is_wake(name, is_legacy) {
-            self.wakes.add(address);
+            self.wakes.add_address(address);
         } else if is_starter(name, is_legacy) {
-            self.starters.add(address);
+            self.starters.add_address(address);
         }
     }
 }
@@ -65,7 +69,9 @@ impl Found {
 fn is_poll(name: &[u8], is_legacy: bool) -> bool {
     match is_legacy {
         true => name.starts_with(b"_ZN5tokio7runtime4task3raw4poll17h"),
-        false => name.starts_with(b"_RINv") && contains(name, b"_5tokio7runtime4task3raw4poll"),
+        false => {
+            name.starts_with(b"_RINv") && contains_text(name, b"_5tokio7runtime4task3raw4poll")
+        }
     }
 }
 
@@ -77,7 +83,8 @@ fn is_wake(name: &[u8], is_legacy: bool) -> bool {
                 || name.starts_with(b"_ZN5tokio7runtime4task5waker11wake_by_ref17h")
         }
         false => {
-            name.starts_with(b"_RNvNt") && contains(name, b"_5tokio7runtime4task5waker11wake_by_")
+            name.starts_with(b"_RNvNt")
+                && contains_text(name, b"_5tokio7runtime4task5waker11wake_by_")
         }
     }
 }
@@ -88,18 +95,18 @@ fn is_starter(name: &[u8], is_legacy: bool) -> bool {
     match is_legacy {
         true => {
             name.starts_with(b"_ZN5tokio7runtime4task4list")
-                && contains(name, b"OwnedTasks$LT$S$GT$10bind_inner17h")
+                && contains_text(name, b"OwnedTasks$LT$S$GT$10bind_inner17h")
         }
         false => {
             name.starts_with(b"_RNvM")
-                && contains(name, b"_5tokio7runtime4task4list")
-                && contains(name, b"OwnedTasks")
-                && contains(name, b"10bind_inner")
+                && contains_text(name, b"_5tokio7runtime4task4list")
+                && contains_text(name, b"OwnedTasks")
+                && contains_text(name, b"10bind_inner")
         }
     }
 }
 
 /// Whether `text` has `part` within it.
-fn contains(text: &[u8], part: &[u8]) -> bool {
+fn contains_text(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }

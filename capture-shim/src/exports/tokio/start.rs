@@ -11,7 +11,7 @@
 use core::ptr;
 
 use super::entries;
-use super::instructions::{NEAR, movable};
+use super::instructions::{NEAR, movable_length};
 use crate::platform::raw::{self, PAGE};
 
 /// Length of a jump to any place, in bytes.
@@ -24,17 +24,17 @@ const STEP: usize = 1 << 20;
 
 /// Puts a jump at the beginning of the function at `address`, if its first instructions may run
 /// elsewhere. `extent` is the memory of the program.
-pub(super) fn change(address: usize, extent: [usize; 2]) {
+pub(super) fn hook_starter(address: usize, extent: [usize; 2]) {
     let mut code = [0; 2 * FAR];
     // SAFETY: a function of the program; none is shorter with what it is for.
     let begins = unsafe { ptr::with_exposed_provenance::<[u8; 2 * FAR]>(address).read() };
-    let Some(replaced) = movable(&begins) else { return };
-    let Some(page) = page_near(extent) else { return };
+    let Some(replaced) = movable_length(&begins) else { return };
+    let Some(page) = map_page_near(extent) else { return };
     let base = page.addr();
     // `lea r11, [rip + FAR]`: what was replaced is behind the far jump.
     code[..7].copy_from_slice(&[0x4c, 0x8d, 0x1d, FAR as u8, 0, 0, 0]);
-    code[7..7 + FAR].copy_from_slice(&far(entries::start as unsafe extern "C" fn() as usize));
-    let back = far(address + replaced);
+    code[7..7 + FAR].copy_from_slice(&far_jump(entries::start as unsafe extern "C" fn() as usize));
+    let back = far_jump(address + replaced);
     let distance = (base as i64 - (address + NEAR) as i64) as i32;
     let mut jump = [0xe9, 0, 0, 0, 0];
     jump[1..].copy_from_slice(&distance.to_le_bytes());
@@ -46,23 +46,23 @@ pub(super) fn change(address: usize, extent: [usize; 2]) {
         ptr::copy_nonoverlapping(code.as_ptr(), page, 7 + FAR);
         ptr::copy_nonoverlapping(begins.as_ptr(), page.add(7 + FAR), replaced);
         ptr::copy_nonoverlapping(back.as_ptr(), page.add(7 + FAR + replaced), FAR);
-        if !raw::protect(base, PAGE, run) || !raw::protect(first, length, code_of) {
+        if !raw::protect_pages(base, PAGE, run) || !raw::protect_pages(first, length, code_of) {
             return;
         }
         ptr::copy_nonoverlapping(jump.as_ptr(), ptr::with_exposed_provenance_mut(address), NEAR);
-        raw::protect(first, length, run);
+        raw::protect_pages(first, length, run);
     }
 }
 
 /// Jump to any place: `jmp [rip]`, and the address.
-fn far(to: usize) -> [u8; FAR] {
+fn far_jump(to: usize) -> [u8; FAR] {
     let mut code = [0xff, 0x25, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     code[6..].copy_from_slice(&to.to_le_bytes());
     code
 }
 
 /// Page near the program.
-fn page_near(extent: [usize; 2]) -> Option<*mut u8> {
+fn map_page_near(extent: [usize; 2]) -> Option<*mut u8> {
     let [start, end] = [extent[0] & !(PAGE - 1), extent[1].next_multiple_of(PAGE)];
     let below = (1..REACH / STEP).filter_map(|step| start.checked_sub(step * STEP));
     let above = (1..REACH / STEP).filter_map(|step| end.checked_add(step * STEP));

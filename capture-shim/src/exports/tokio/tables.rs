@@ -5,23 +5,23 @@ use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
 use super::entries::{self, POLLS, WAKES};
-use super::layout::{self, WORD, offset_of_number, word};
-use super::names::Found;
+use super::layout::{self, WORD, constant_word, number_offset};
+use super::names::TokioFunctions;
 use crate::platform::raw::{self, PAGE};
-use crate::platform::symbols::Constants;
+use crate::platform::symbols::ConstantsRange;
 
 /// Replaces what polls and what lets go on, in the tables that are as they are known. Tells whether
 /// there is one of tasks.
-pub(super) fn change(found: &Found, constants: Constants) -> bool {
-    layout::note(constants);
-    let has_changed = change_each(found.polls.all(), constants, |table, number, poll| {
-        POLLS.get(number).filter(|_| offset_of_number(table).is_some())?.store(poll, Relaxed);
-        Some(entries::of_poll(number))
+pub(super) fn hook_tables(found: &TokioFunctions, constants: ConstantsRange) -> bool {
+    layout::note_constants(constants);
+    let has_changed = replace_each(found.polls.addresses(), constants, |table, number, poll| {
+        POLLS.get(number).filter(|_| number_offset(table).is_some())?.store(poll, Relaxed);
+        Some(entries::poll_entry(number))
     });
     if has_changed {
-        change_each(found.wakes.all(), constants, |_, number, wake| {
+        replace_each(found.wakes.addresses(), constants, |_, number, wake| {
             WAKES.get(number)?.store(wake, Relaxed);
-            Some(entries::of_wake(number))
+            Some(entries::wake_entry(number))
         });
     }
     has_changed
@@ -29,9 +29,9 @@ pub(super) fn change(found: &Found, constants: Constants) -> bool {
 
 /// Replaces each word that is the address of one of the `functions` by what `entry` gives for its
 /// place, the number of the function, and the address. Tells whether there was one.
-fn change_each(
+fn replace_each(
     functions: &[usize],
-    constants: Constants,
+    constants: ConstantsRange,
     entry: impl Fn(usize, usize, usize) -> Option<usize>,
 ) -> bool {
     let (Some(first), Some(last)) = (functions.iter().min(), functions.iter().max()) else {
@@ -40,13 +40,13 @@ fn change_each(
     let mut has_changed = false;
     let start = constants.start.next_multiple_of(WORD);
     for place in (start..constants.end).step_by(WORD) {
-        let Some(function) = word(place) else { return has_changed };
+        let Some(function) = constant_word(place) else { return has_changed };
         if !(first..=last).contains(&&function) {
             continue;
         }
         let number = functions.iter().position(|known| *known == function);
         if let Some(entry) = number.and_then(|number| entry(place, number, function)) {
-            has_changed |= write(place, entry, constants.protected_end);
+            has_changed |= write_constant(place, entry, constants.protected_end);
         }
     }
     has_changed
@@ -54,17 +54,17 @@ fn change_each(
 
 /// Writes a word of what the dynamic linker has written, which is read-only again afterwards where
 /// it was.
-fn write(address: usize, word: usize, protected_end: usize) -> bool {
+fn write_constant(address: usize, word: usize, protected_end: usize) -> bool {
     let page = address & !(PAGE - 1);
     let is_protected = address < protected_end;
     // SAFETY: the program has one thread, which is here, and the page is its own.
     unsafe {
-        if is_protected && !raw::protect(page, PAGE, libc::PROT_READ | libc::PROT_WRITE) {
+        if is_protected && !raw::protect_pages(page, PAGE, libc::PROT_READ | libc::PROT_WRITE) {
             return false;
         }
         ptr::with_exposed_provenance_mut::<usize>(address).write(word);
         if is_protected {
-            raw::protect(page, PAGE, libc::PROT_READ);
+            raw::protect_pages(page, PAGE, libc::PROT_READ);
         }
     }
     true

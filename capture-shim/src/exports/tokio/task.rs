@@ -3,10 +3,10 @@
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::layout::{is_task, number_of, waits};
+use super::layout::{is_task, is_waiting, task_number};
 use crate::log;
 use crate::platform::clock;
-use crate::state::thread::{self, Thread};
+use crate::state::thread::{self, ThreadLogState};
 use crate::tuning::{MAX_IN_A_ROW, MAX_TASK_STARTERS};
 
 /// Makes records to come those of a task, and returns the number of the one before.
@@ -15,13 +15,13 @@ use crate::tuning::{MAX_IN_A_ROW, MAX_TASK_STARTERS};
 /// A task of Tokio is there.
 pub(super) unsafe extern "C" fn begin(task: usize) -> u32 {
     // SAFETY: as the caller says.
-    let number = unsafe { number_of(task) };
-    thread::current().task.swap(number as u32, Relaxed)
+    let number = unsafe { task_number(task) };
+    thread::current_thread().task.swap(number as u32, Relaxed)
 }
 
 /// Makes records to come those of the task that ran before.
 pub(super) extern "C" fn end(before: u32) {
-    thread::current().task.store(before, Relaxed);
+    thread::current_thread().task.store(before, Relaxed);
 }
 
 /// Writes that the thread's task lets another one go on, if that one would not without it. One that
@@ -32,8 +32,8 @@ pub(super) extern "C" fn end(before: u32) {
 pub(super) unsafe extern "C" fn woken(task: usize) {
     // SAFETY: as the caller says.
     unsafe {
-        if waits(task) {
-            made_ready(number_of(task), false);
+        if is_waiting(task) {
+            record_ready(task_number(task), false);
         }
     }
 }
@@ -43,7 +43,7 @@ pub(super) unsafe extern "C" fn woken(task: usize) {
 pub(super) extern "C" fn started(task: usize, function: usize) {
     if hands_over_tasks(function, task) {
         // SAFETY: the function hands over a task.
-        made_ready(unsafe { number_of(task) }, true);
+        record_ready(unsafe { task_number(task) }, true);
     }
 }
 
@@ -73,19 +73,19 @@ fn hands_over_tasks(function: usize, task: usize) -> bool {
 }
 
 /// Writes that the thread's task lets the one of this number go on, or starts it.
-fn made_ready(number: u64, is_started: bool) {
-    let thread = thread::current();
+fn record_ready(number: u64, is_started: bool) {
+    let thread = thread::current_thread();
     let current = thread.task.load(Relaxed);
-    if number == 0 || current == 0 || current == number as u32 || !may_tell(thread) {
+    if number == 0 || current == 0 || current == number as u32 || !may_record(thread) {
         return;
     }
-    log::made_ready(clock::now(), number, is_started);
+    log::record_ready(clock::current_ticks(), number, is_started);
     thread.behind.store(thread.cursor.load(Relaxed) as u32, Relaxed);
 }
 
 /// Whether one more record may be written of a task that can go on. A program that mostly computes
 /// writes nothing else for long, and that tells nothing of messages.
-fn may_tell(thread: &Thread) -> bool {
+fn may_record(thread: &ThreadLogState) -> bool {
     let is_next = thread.behind.load(Relaxed) == thread.cursor.load(Relaxed) as u32;
     let in_a_row = if is_next { thread.in_a_row.load(Relaxed) + 1 } else { 0 };
     thread.in_a_row.store(in_a_row.min(MAX_IN_A_ROW), Relaxed);

@@ -12,9 +12,9 @@ use crate::hooks::unseen;
 use crate::log;
 use crate::platform::clock;
 use crate::platform::machine_code::{REACH, own_calls};
-use crate::platform::mappings::{self, Mapping};
-use crate::platform::raw::{self, Descriptor, PAGE};
-use crate::platform::text::{PATH, Scratch, Text};
+use crate::platform::mappings::{self, FileMapping};
+use crate::platform::raw::{self, OwnDescriptor, PAGE};
+use crate::platform::text::{BoundedText, PATH, PathScratch};
 use crate::tuning::{
     CODE_PIECE_BYTES, MAX_CODE_BYTES, MAX_SMALL_PROGRAM_BYTES, MIN_LIFE_NANOSECONDS,
     NANOSECONDS_OF_LIFE_FOR_BYTE, PROGRAM_HEAD_BYTES,
@@ -29,20 +29,20 @@ const PRESENT: u8 = 1 << 7;
 
 /// Memory for the search.
 #[repr(C)]
-struct Room {
+struct SearchMemory {
     /// Path of the object whose mappings are being read.
-    path: Text<PATH>,
+    path: BoundedText<PATH>,
     /// Piece of code.
     piece: [u8; REACH + CODE_PIECE_BYTES],
 }
 
-/// Search through the code of the process.
-struct Search<'a> {
+/// CodeSearch through the code of the process.
+struct CodeSearch<'a> {
     /// The process's memory. It is read as a file: another thread may unmap a library meanwhile.
-    memory: &'a Descriptor,
+    memory: &'a OwnDescriptor,
     /// Words about its pages; none where the kernel refuses them.
-    pages: Option<&'a Descriptor>,
-    room: &'a mut Room,
+    pages: Option<&'a OwnDescriptor>,
+    room: &'a mut SearchMemory,
     /// Number of bytes that may still be looked through.
     left: usize,
     /// Calls of the object whose mappings are being read.
@@ -62,16 +62,16 @@ static IS_SMALL: AtomicBool = AtomicBool::new(false);
 /// that has lived for `lived` nanoseconds. To look for them takes a small part of that time.
 #[cold]
 #[inline(never)]
-pub(super) fn tell(lived: u64) {
+pub(super) fn log_objects(lived: u64) {
     if let Ok(lived) = usize::try_from(lived)
         && lived >= MIN_LIFE_NANOSECONDS
     {
-        search(MAX_CODE_BYTES.min(lived / NANOSECONDS_OF_LIFE_FOR_BYTE));
+        search_mappings(MAX_CODE_BYTES.min(lived / NANOSECONDS_OF_LIFE_FOR_BYTE));
     }
 }
 
 /// Logs that the program makes such calls, as it begins, if it is small.
-pub(super) fn tell_small_program() {
+pub(super) fn log_objects_of_small_program() {
     let Some([start, end]) = objects::program_code() else { return };
     if end - start > MAX_SMALL_PROGRAM_BYTES {
         return;
@@ -83,29 +83,29 @@ pub(super) fn tell_small_program() {
     };
     let calls = own_calls(code);
     if calls != 0
-        && let Some(mut memory) = Scratch::new()
-        && let Some(writer) = log::writer()
+        && let Some(mut memory) = PathScratch::new()
+        && let Some(writer) = log::current_writer()
     {
-        let path = memory.text();
+        let path = memory.as_text();
         path.push_with(|buffer| raw::readlink(c"/proc/self/exe", buffer));
-        let now = clock::now();
-        writer.record(&encode::uncaptured_object(now, calls, path.as_bytes()), now);
+        let now = clock::current_ticks();
+        writer.record(&encode::uncaptured_object_record(now, calls, path.as_bytes()), now);
     }
 }
 
 /// Logs the objects that make such calls. At most `left` bytes of code are looked through; what is
 /// larger is passed over.
-fn search(left: usize) {
+fn search_mappings(left: usize) {
     let flags = libc::O_RDONLY | libc::O_CLOEXEC;
     let Ok(memory) = raw::open(MEMORY, flags, 0) else { return };
     // It has a word for each of the kernel's pages, which are larger on some machines.
     // SAFETY: takes a number only.
     let is_usual = unsafe { libc::getauxval(libc::AT_PAGESZ) } as usize == PAGE;
     let pages = is_usual.then(|| raw::open(PAGES, flags, 0)).and_then(Result::ok);
-    let Some(place) = raw::map_anonymous(size_of::<Room>()) else { return };
+    let Some(place) = raw::map_anonymous(size_of::<SearchMemory>()) else { return };
     // SAFETY: the mapping is as large as that and nobody else has it; zeros are valid.
-    let room = unsafe { &mut *place.cast::<Room>() };
-    let mut search = Search {
+    let room = unsafe { &mut *place.cast::<SearchMemory>() };
+    let mut search = CodeSearch {
         memory: &memory,
         pages: pages.as_ref(),
         room,
@@ -115,14 +115,14 @@ fn search(left: usize) {
         is_program: false,
         is_passed_over: false,
     };
-    mappings::each(|mapping| search.look_at(mapping));
+    mappings::for_each_mapping(|mapping| search.look_at(mapping));
     search.end_object();
     // SAFETY: nobody has it any more.
-    unsafe { raw::unmap(place, size_of::<Room>()) };
+    unsafe { raw::unmap_memory(place, size_of::<SearchMemory>()) };
 }
 
 /// Whether a mapping is of libc or of the dynamic linker: calls of their functions are seen.
-fn is_expected(mapping: &Mapping) -> bool {
+fn is_expected(mapping: &FileMapping) -> bool {
     let [start, end] = mapping.range;
     [
         functions::syscall.known_address().addr(),
@@ -135,10 +135,10 @@ fn is_expected(mapping: &Mapping) -> bool {
     .any(|address| (start..end).contains(address))
 }
 
-impl Search<'_> {
+impl CodeSearch<'_> {
     /// Looks at the next mapping. Those of one object lie behind each other. Devices are not read,
     /// and of files only what programs and libraries are mapped like.
-    fn look_at(&mut self, mapping: &Mapping) {
+    fn look_at(&mut self, mapping: &FileMapping) {
         const DEVICES: [&[u8]; 2] = [b"/dev/", b"/sys/"];
         if !mapping.is_private || DEVICES.iter().any(|of| mapping.path.starts_with(of)) {
             return;
@@ -175,11 +175,11 @@ impl Search<'_> {
     fn end_object(&mut self) {
         if self.calls != 0
             && !self.is_passed_over
-            && let Some(writer) = log::writer()
+            && let Some(writer) = log::current_writer()
         {
-            let now = clock::now();
+            let now = clock::current_ticks();
             let path = self.room.path.as_bytes();
-            writer.record(&encode::uncaptured_object(now, self.calls, path), now);
+            writer.record(&encode::uncaptured_object_record(now, self.calls, path), now);
         }
         (self.calls, self.is_passed_over) = (0, false);
         (self.head, self.is_program) = (0, false);
@@ -193,7 +193,7 @@ impl Search<'_> {
     }
 
     /// Calls of the code that was used: pages of it that are there.
-    fn calls_of(&mut self, mapping: &Mapping) -> u32 {
+    fn calls_of(&mut self, mapping: &FileMapping) -> u32 {
         let [start, end] = mapping.range;
         if end - start > self.left {
             return 0;
@@ -201,7 +201,7 @@ impl Search<'_> {
         let mut calls = 0;
         for first in (start..end).step_by(CODE_PIECE_BYTES) {
             let last = end.min(first + CODE_PIECE_BYTES);
-            let present = self.present(first, (last - first) / PAGE);
+            let present = self.present_pages(first, (last - first) / PAGE);
             let is_there = |page: usize| present >> page & 1 != 0;
             let mut page = 0;
             while page < (last - first) / PAGE {
@@ -217,7 +217,7 @@ impl Search<'_> {
 
     /// A bit for each of the `count` pages from `address` on that is there. Where the kernel does
     /// not tell, all are.
-    fn present(&self, address: usize, count: usize) -> u64 {
+    fn present_pages(&self, address: usize, count: usize) -> u64 {
         const { assert!(CODE_PIECE_BYTES / PAGE < u64::BITS as usize) };
         let all = (1 << count) - 1;
         let Some(pages) = self.pages else { return all };

@@ -29,7 +29,7 @@ const WIDE: u8 = 2;
 static WIDTH: AtomicU8 = AtomicU8::new(NONE);
 
 /// Asks the processor for its instructions, and the system whether it keeps the wide registers.
-pub(super) fn choose() {
+pub(super) fn choose_folding() {
     const PCLMULQDQ: u32 = 1 << 1;
     const SSSE3: u32 = 1 << 9;
     const SSE41: u32 = 1 << 19;
@@ -62,7 +62,7 @@ pub(super) fn choose() {
 /// CRC-32 of the bytes behind `so_far` and of `bytes` behind those; `None` where the table is to be
 /// taken.
 #[inline(always)]
-pub(super) fn update(so_far: u32, bytes: &[u8]) -> Option<u32> {
+pub(super) fn update_folded(so_far: u32, bytes: &[u8]) -> Option<u32> {
     let width = WIDTH.load(Relaxed);
     if width == NONE || bytes.len() < SHORTEST {
         return None;
@@ -71,15 +71,15 @@ pub(super) fn update(so_far: u32, bytes: &[u8]) -> Option<u32> {
     // takes.
     Some(unsafe {
         if width == WIDE && bytes.len() >= LONG {
-            wide(so_far, bytes)
+            fold_by_256(so_far, bytes)
         } else {
-            narrow(so_far, bytes)
+            fold_narrow(so_far, bytes)
         }
     })
 }
 
 /// x^`n` modulo the polynomial, its highest power in bit 0.
-const fn power(n: u32) -> u32 {
+const fn power_modulo(n: u32) -> u32 {
     let (mut value, mut index) = (1u32 << 31, 0);
     while index < n {
         value = (value >> 1) ^ ((value & 1) * 0xedb8_8320);
@@ -91,23 +91,23 @@ const fn power(n: u32) -> u32 {
 /// Two factors, for a block's first 8 bytes and its last, that move a block `bits` further on. The
 /// product of two reversed numbers comes out one bit low, and 32 bits of these are below the
 /// factor: hence the shift and the powers.
-const fn factors(bits: u32) -> (i64, i64) {
-    ((power(bits + 32) as i64) << 1, (power(bits - 32) as i64) << 1)
+const fn folding_factors(bits: u32) -> (i64, i64) {
+    ((power_modulo(bits + 32) as i64) << 1, (power_modulo(bits - 32) as i64) << 1)
 }
 
-const BY_1: (i64, i64) = factors(128);
-const BY_2: (i64, i64) = factors(256);
-const BY_3: (i64, i64) = factors(384);
-const BY_4: (i64, i64) = factors(512);
-const BY_6: (i64, i64) = factors(768);
-const BY_8: (i64, i64) = factors(1024);
+const BY_1: (i64, i64) = folding_factors(128);
+const BY_2: (i64, i64) = folding_factors(256);
+const BY_3: (i64, i64) = folding_factors(384);
+const BY_4: (i64, i64) = folding_factors(512);
+const BY_6: (i64, i64) = folding_factors(768);
+const BY_8: (i64, i64) = folding_factors(1024);
 
 /// Polynomial, and the quotient of x^64 by it, both of 33 bits with the highest power in bit 0.
 const POLYNOMIAL: i64 = 0x1_db71_0641;
-const QUOTIENT: i64 = quotient();
+const QUOTIENT: i64 = barrett_quotient();
 
 /// Quotient of x^64 by the polynomial, by long division.
-const fn quotient() -> i64 {
+const fn barrett_quotient() -> i64 {
     // The highest power is at the top here, as on paper.
     let divisor = (POLYNOMIAL as u64).reverse_bits() >> 31;
     let (mut rest, mut result, mut index) = (1u128 << 64, 0u64, 33);
@@ -138,7 +138,7 @@ static SHUFFLE: [u8; 48] = {
 /// They are readable.
 #[inline]
 #[target_feature(enable = "sse2")]
-unsafe fn load(at: *const u8) -> __m128i {
+unsafe fn load_block(at: *const u8) -> __m128i {
     // SAFETY: as the caller says; they need not be aligned.
     unsafe { _mm_loadu_si128(at.cast()) }
 }
@@ -146,7 +146,7 @@ unsafe fn load(at: *const u8) -> __m128i {
 /// Moves `block` by `factors` and adds it to `onto`.
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse2")]
-fn fold(block: __m128i, onto: __m128i, factors: (i64, i64)) -> __m128i {
+fn fold_block(block: __m128i, onto: __m128i, factors: (i64, i64)) -> __m128i {
     let factors = _mm_set_epi64x(factors.1, factors.0);
     let first = _mm_clmulepi64_si128::<0x00>(block, factors);
     let last = _mm_clmulepi64_si128::<0x11>(block, factors);
@@ -155,7 +155,7 @@ fn fold(block: __m128i, onto: __m128i, factors: (i64, i64)) -> __m128i {
 
 /// State of a message: all before `at` is folded into `block`, a multiple of 16 bytes are `left`,
 /// and `carry` is to be added to the first of them.
-struct Folded {
+struct FoldState {
     block: __m128i,
     carry: __m128i,
     at: *const u8,
@@ -170,17 +170,17 @@ struct Folded {
 /// There are 16 bytes or more.
 #[inline]
 #[target_feature(enable = "ssse3")]
-unsafe fn begin(so_far: u32, bytes: &[u8]) -> Folded {
+unsafe fn begin_folding(so_far: u32, bytes: &[u8]) -> FoldState {
     let before = _mm_cvtsi32_si128(!so_far as i32);
     let odd = (bytes.len() - 1) % 16 + 1;
     let at = bytes.as_ptr();
     // SAFETY: 16 bytes of the message; the tables' 48 have 16 behind every place up to 32, and
     // `odd` is at most 16.
     unsafe {
-        let first = _mm_xor_si128(load(at), before);
-        let up = load(SHUFFLE.as_ptr().add(odd));
-        let down = load(SHUFFLE.as_ptr().add(16 + odd));
-        Folded {
+        let first = _mm_xor_si128(load_block(at), before);
+        let up = load_block(SHUFFLE.as_ptr().add(odd));
+        let down = load_block(SHUFFLE.as_ptr().add(16 + odd));
+        FoldState {
             block: _mm_shuffle_epi8(first, up),
             carry: _mm_shuffle_epi8(before, down),
             at: at.add(odd),
@@ -191,9 +191,9 @@ unsafe fn begin(so_far: u32, bytes: &[u8]) -> Folded {
 
 /// CRC-32 by folding 128 bits at a time.
 #[target_feature(enable = "pclmulqdq,ssse3,sse4.1")]
-unsafe fn narrow(so_far: u32, bytes: &[u8]) -> u32 {
+unsafe fn fold_narrow(so_far: u32, bytes: &[u8]) -> u32 {
     // SAFETY: as many bytes as it takes, as the caller says.
-    unsafe { finish(begin(so_far, bytes)) }
+    unsafe { finish_folding(begin_folding(so_far, bytes)) }
 }
 
 /// Checksum of the whole message from its state.
@@ -202,41 +202,49 @@ unsafe fn narrow(so_far: u32, bytes: &[u8]) -> u32 {
 /// What is left is readable.
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
-unsafe fn finish(folded: Folded) -> u32 {
-    let Folded { mut block, mut carry, mut at, mut left } = folded;
+unsafe fn finish_folding(folded: FoldState) -> u32 {
+    let FoldState { mut block, mut carry, mut at, mut left } = folded;
     // SAFETY: each load is within what is left.
     unsafe {
         if left >= 128 {
-            let mut lanes =
-                [block, _mm_xor_si128(load(at), carry), load(at.add(16)), load(at.add(32))];
+            let mut lanes = [
+                block,
+                _mm_xor_si128(load_block(at), carry),
+                load_block(at.add(16)),
+                load_block(at.add(32)),
+            ];
             carry = _mm_set_epi64x(0, 0);
             (at, left) = (at.add(48), left - 48);
             while left >= 64 {
                 for (index, lane) in lanes.iter_mut().enumerate() {
-                    *lane = fold(*lane, load(at.add(16 * index)), BY_4);
+                    *lane = fold_block(*lane, load_block(at.add(16 * index)), BY_4);
                 }
                 (at, left) = (at.add(64), left - 64);
             }
             let [a, b, c, d] = lanes;
-            block = fold(a, fold(b, fold(c, d, BY_1), BY_2), BY_3);
+            block = fold_block(a, fold_block(b, fold_block(c, d, BY_1), BY_2), BY_3);
         }
         while left >= 48 {
-            let first = _mm_xor_si128(load(at), carry);
+            let first = _mm_xor_si128(load_block(at), carry);
             carry = _mm_set_epi64x(0, 0);
-            block = fold(
+            block = fold_block(
                 block,
-                fold(first, fold(load(at.add(16)), load(at.add(32)), BY_1), BY_2),
+                fold_block(
+                    first,
+                    fold_block(load_block(at.add(16)), load_block(at.add(32)), BY_1),
+                    BY_2,
+                ),
                 BY_3,
             );
             (at, left) = (at.add(48), left - 48);
         }
         while left > 0 {
-            block = fold(block, _mm_xor_si128(load(at), carry), BY_1);
+            block = fold_block(block, _mm_xor_si128(load_block(at), carry), BY_1);
             carry = _mm_set_epi64x(0, 0);
             (at, left) = (at.add(16), left - 16);
         }
     }
-    reduce(block)
+    reduce_block(block)
 }
 
 /// Remainder of the message that `block` stands for, times x^32 as the CRC wants it. Its first 8
@@ -244,12 +252,12 @@ unsafe fn finish(folded: Folded) -> u32 {
 /// divided by the polynomial (Barrett).
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
-fn reduce(block: __m128i) -> u32 {
+fn reduce_block(block: __m128i) -> u32 {
     /// Factor in the upper half of its 8 bytes, where it leaves the product as short as it can be.
-    const fn upper(n: u32) -> i64 {
-        ((power(n - 1) as u64) << 32) as i64
+    const fn upper_factor(n: u32) -> i64 {
+        ((power_modulo(n - 1) as u64) << 32) as i64
     }
-    let moves = _mm_set_epi64x(upper(64), upper(96));
+    let moves = _mm_set_epi64x(upper_factor(64), upper_factor(96));
     let rest = _mm_slli_si128::<4>(_mm_srli_si128::<8>(block));
     let rest = _mm_xor_si128(rest, _mm_clmulepi64_si128::<0x00>(block, moves));
     let rest = _mm_srli_si128::<8>(_mm_xor_si128(rest, _mm_clmulepi64_si128::<0x10>(rest, moves)));
@@ -273,14 +281,14 @@ fn fold_wide(blocks: __m256i, onto: __m256i, factors: (i64, i64)) -> __m256i {
 
 /// CRC-32 by folding 256 bits at a time.
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
-unsafe fn wide(so_far: u32, bytes: &[u8]) -> u32 {
+unsafe fn fold_by_256(so_far: u32, bytes: &[u8]) -> u32 {
     // SAFETY: each load is within what is left, which is long, as the caller says.
     unsafe {
-        let Folded { block, carry, mut at, mut left } = begin(so_far, bytes);
+        let FoldState { block, carry, mut at, mut left } = begin_folding(so_far, bytes);
         let two = |at: *const u8| _mm256_loadu_si256(at.cast());
         let first = _mm256_inserti128_si256::<1>(
             _mm256_inserti128_si256::<0>(_mm256_set_epi64x(0, 0, 0, 0), block),
-            _mm_xor_si128(load(at), carry),
+            _mm_xor_si128(load_block(at), carry),
         );
         let mut lanes = [first, two(at.add(16)), two(at.add(48)), two(at.add(80))];
         (at, left) = (at.add(112), left - 112);
@@ -292,7 +300,8 @@ unsafe fn wide(so_far: u32, bytes: &[u8]) -> u32 {
         }
         let [a, b, c, d] = lanes;
         let both = fold_wide(a, fold_wide(b, fold_wide(c, d, BY_2), BY_4), BY_6);
-        let block = fold(_mm256_castsi256_si128(both), _mm256_extracti128_si256::<1>(both), BY_1);
-        finish(Folded { block, carry: _mm_set_epi64x(0, 0), at, left })
+        let block =
+            fold_block(_mm256_castsi256_si128(both), _mm256_extracti128_si256::<1>(both), BY_1);
+        finish_folding(FoldState { block, carry: _mm_set_epi64x(0, 0), at, left })
     }
 }

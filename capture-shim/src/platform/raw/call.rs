@@ -2,7 +2,7 @@
 
 use core::ffi::c_long;
 
-use crate::platform::permitted;
+use crate::platform::permitted_syscalls;
 
 /// Size of the smallest page that Linux has, in bytes.
 pub(crate) const PAGE: usize = 4096;
@@ -13,12 +13,14 @@ pub(crate) const PAGE: usize = 4096;
 /// # Safety
 /// As the system call demands.
 #[inline]
-pub(super) unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
-    if permitted::is_active() && !permitted::permits(number as usize, &arguments) {
+pub(super) unsafe fn system_call(number: c_long, arguments: [usize; 6]) -> isize {
+    if permitted_syscalls::is_active()
+        && !permitted_syscalls::permits_call(number as usize, &arguments)
+    {
         return -libc::EPERM as isize;
     }
     // SAFETY: as the caller says.
-    unsafe { direct(number, arguments) }
+    unsafe { direct_call(number, arguments) }
 }
 
 /// Makes a system call of the program's, one more than the program itself makes at that place.
@@ -26,9 +28,9 @@ pub(super) unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
 /// # Safety
 /// As the system call demands.
 #[cfg(feature = "injected")]
-pub(crate) unsafe fn again(number: c_long, arguments: [c_long; 6]) -> i64 {
+pub(crate) unsafe fn repeat_call(number: c_long, arguments: [c_long; 6]) -> i64 {
     // SAFETY: as the caller says.
-    unsafe { direct(number, arguments.map(|word| word as usize)) as i64 }
+    unsafe { direct_call(number, arguments.map(|word| word as usize)) as i64 }
 }
 
 /// Makes system call `number`.
@@ -37,7 +39,7 @@ pub(crate) unsafe fn again(number: c_long, arguments: [c_long; 6]) -> i64 {
 /// As the system call demands.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn direct(number: c_long, arguments: [usize; 6]) -> isize {
+unsafe fn direct_call(number: c_long, arguments: [usize; 6]) -> isize {
     let result: isize;
     // SAFETY: the x86-64 convention of the Linux kernel; the caller answers for the call itself.
     unsafe {
@@ -64,7 +66,7 @@ unsafe fn direct(number: c_long, arguments: [usize; 6]) -> isize {
 /// As the system call demands.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
-unsafe fn direct(number: c_long, arguments: [usize; 6]) -> isize {
+unsafe fn direct_call(number: c_long, arguments: [usize; 6]) -> isize {
     let result: isize;
     // SAFETY: the AArch64 convention of the Linux kernel; the caller answers for the call itself.
     unsafe {
@@ -85,12 +87,12 @@ unsafe fn direct(number: c_long, arguments: [usize; 6]) -> isize {
 
 socket_log::without_std! {
     /// Ends the process at once: for the case that the library itself is wrong.
-    pub(crate) fn abort() -> ! {
+    pub(crate) fn abort_process() -> ! {
         loop {
             // SAFETY: signals the process itself.
             unsafe {
-                direct(libc::SYS_kill, [direct(libc::SYS_getpid, [0; 6]) as usize, libc::SIGABRT as usize, 0, 0, 0, 0]);
-                direct(libc::SYS_exit_group, [127, 0, 0, 0, 0, 0]);
+                direct_call(libc::SYS_kill, [direct_call(libc::SYS_getpid, [0; 6]) as usize, libc::SIGABRT as usize, 0, 0, 0, 0]);
+                direct_call(libc::SYS_exit_group, [127, 0, 0, 0, 0, 0]);
             }
         }
     }

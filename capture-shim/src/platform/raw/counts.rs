@@ -4,7 +4,7 @@ use core::ffi::c_int;
 use core::mem::offset_of;
 use core::ptr;
 
-use super::call::call;
+use super::call::system_call;
 
 /// Beginning of the kernel's `tcp_info`, as far as Linux 4.19 has it.
 #[repr(C)]
@@ -35,7 +35,7 @@ const ATTEMPTS: usize = 16;
 impl TcpInfo {
     /// Facts of the connection `fd`; `None` of other sockets, and of a kernel that knows less than
     /// the first `known` bytes of them.
-    fn of(fd: c_int, known: usize) -> Option<TcpInfo> {
+    fn of_socket(fd: c_int, known: usize) -> Option<TcpInfo> {
         // SAFETY: a struct of numbers may be all zeros.
         let mut info: TcpInfo = unsafe { core::mem::zeroed() };
         let mut length = size_of::<TcpInfo>() as u32;
@@ -48,7 +48,7 @@ impl TcpInfo {
             0,
         ];
         // SAFETY: the kernel writes at most the length told.
-        let asked = unsafe { call(libc::SYS_getsockopt, arguments) } == 0;
+        let asked = unsafe { system_call(libc::SYS_getsockopt, arguments) } == 0;
         (asked && length as usize >= known).then_some(info)
     }
 
@@ -58,30 +58,30 @@ impl TcpInfo {
     }
 
     /// Bytes that came, without the other side's last packet, which the kernel counts as a byte.
-    fn received(&self) -> u64 {
+    fn received_bytes(&self) -> u64 {
         self.bytes_received.saturating_sub(u64::from(self.state == CLOSE_WAIT))
     }
 }
 
 /// Asks for a number of bytes in a queue of the socket.
-fn queued(fd: c_int, request: u64) -> Option<u64> {
+fn queued_bytes(fd: c_int, request: u64) -> Option<u64> {
     let mut count = 0u32;
     // The third argument of `ioctl` is the address of the number.
     let arguments = [fd as usize, request as usize, ptr::from_mut(&mut count) as usize, 0, 0, 0];
     // SAFETY: the kernel writes one number.
-    (unsafe { call(libc::SYS_ioctl, arguments) } == 0).then_some(u64::from(count))
+    (unsafe { system_call(libc::SYS_ioctl, arguments) } == 0).then_some(u64::from(count))
 }
 
 /// Number of bytes that the receive queue of the unix stream `fd` holds.
 pub(crate) fn bytes_unread(fd: c_int) -> Option<u32> {
-    queued(fd, libc::FIONREAD).and_then(|bytes| u32::try_from(bytes).ok())
+    queued_bytes(fd, libc::FIONREAD).and_then(|bytes| u32::try_from(bytes).ok())
 }
 
 /// Whether nothing was sent yet on a stream, and whether no program received anything from it. Only
 /// TCP can tell, since Linux 4.1.
 pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {
-    let info = TcpInfo::of(fd, offset_of!(TcpInfo, segments));
-    let queues = [libc::FIONREAD, libc::TIOCOUTQ].map(|request| queued(fd, request));
+    let info = TcpInfo::of_socket(fd, offset_of!(TcpInfo, segments));
+    let queues = [libc::FIONREAD, libc::TIOCOUTQ].map(|request| queued_bytes(fd, request));
     let (Some(info), [Some(unread), Some(unsent)]) = (info, queues) else { return (false, false) };
     // The kernel counts the connecting side's first packet as a byte.
     (info.bytes_acknowledged <= 1 && unsent == 0, info.bytes_received == unread)
@@ -89,15 +89,15 @@ pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {
 
 /// Number of bytes that programs have received from the open TCP connection `fd`.
 pub(crate) fn bytes_received(fd: c_int) -> Option<u64> {
-    between(fd, libc::FIONREAD, TcpInfo::received)
-        .and_then(|(info, unread)| info.received().checked_sub(unread))
+    read_consistently(fd, libc::FIONREAD, TcpInfo::received_bytes)
+        .and_then(|(info, unread)| info.received_bytes().checked_sub(unread))
 }
 
 /// Number of bytes that programs have handed to the open TCP connection `fd`. The kernel tells it
 /// in two ways. They differ by the first packet of the side that connected, which counts as a byte
 /// in one of them; where they differ by more, neither is believed.
 pub(crate) fn bytes_sent(fd: c_int) -> Option<u64> {
-    let (info, queued) = between(fd, libc::TIOCOUTQ, |info| info.bytes_acknowledged)?;
+    let (info, queued) = read_consistently(fd, libc::TIOCOUTQ, |info| info.bytes_acknowledged)?;
     let sent = info.bytes_sent.checked_sub(info.bytes_sent_again)?;
     let sent = sent.checked_add(u64::from(info.bytes_not_sent))?;
     let acknowledged = info.bytes_acknowledged.checked_add(queued)?;
@@ -106,11 +106,15 @@ pub(crate) fn bytes_sent(fd: c_int) -> Option<u64> {
 
 /// Facts of the connection and the answer to `request`, asked while `count` of the facts stayed the
 /// same.
-fn between(fd: c_int, request: u64, count: impl Fn(&TcpInfo) -> u64) -> Option<(TcpInfo, u64)> {
-    let facts = || TcpInfo::of(fd, size_of::<TcpInfo>());
+fn read_consistently(
+    fd: c_int,
+    request: u64,
+    count: impl Fn(&TcpInfo) -> u64,
+) -> Option<(TcpInfo, u64)> {
+    let facts = || TcpInfo::of_socket(fd, size_of::<TcpInfo>());
     let mut before = facts()?;
     for _ in 0..ATTEMPTS {
-        let queued = queued(fd, request)?;
+        let queued = queued_bytes(fd, request)?;
         let after = facts()?;
         if !after.is_open() {
             return None;

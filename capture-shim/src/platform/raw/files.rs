@@ -3,34 +3,34 @@
 use core::ffi::{CStr, c_int};
 use core::ptr;
 
-use super::call::{PAGE, call};
-use super::memory::{USABLE, map};
+use super::call::{PAGE, system_call};
+use super::memory::{USABLE, map_memory};
 
 /// Opens `path`.
-pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> Result<Descriptor, isize> {
+pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> Result<OwnDescriptor, isize> {
     let arguments =
         [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0];
     // SAFETY: the path ends with a zero byte, as its type says.
-    let result = unsafe { call(libc::SYS_openat, arguments) };
-    if result < 0 { Err(result) } else { Ok(Descriptor::owned(result as c_int)) }
+    let result = unsafe { system_call(libc::SYS_openat, arguments) };
+    if result < 0 { Err(result) } else { Ok(OwnDescriptor::owned(result as c_int)) }
 }
 
 /// Open descriptor of the library's own, closed when dropped unless `log/keep.rs` keeps it.
 /// The library keeps hardly any, because daemons close descriptors that they do not know.
-pub(crate) struct Descriptor {
+pub(crate) struct OwnDescriptor {
     number: c_int,
     is_kept: bool,
 }
 
-impl Descriptor {
+impl OwnDescriptor {
     /// Descriptor that is closed when dropped.
-    pub(crate) fn owned(number: c_int) -> Descriptor {
-        Descriptor { number, is_kept: false }
+    pub(crate) fn owned(number: c_int) -> OwnDescriptor {
+        OwnDescriptor { number, is_kept: false }
     }
 
     /// Descriptor that stays open.
-    pub(crate) fn kept(number: c_int) -> Descriptor {
-        Descriptor { number, is_kept: true }
+    pub(crate) fn never_closed(number: c_int) -> OwnDescriptor {
+        OwnDescriptor { number, is_kept: true }
     }
 
     /// The descriptor as a system call takes it.
@@ -39,37 +39,44 @@ impl Descriptor {
     }
 
     /// Opens the file `name` of this directory.
-    pub(crate) fn open(&self, name: &CStr, flags: c_int, mode: u32) -> Result<Descriptor, isize> {
+    pub(crate) fn open_file(
+        &self,
+        name: &CStr,
+        flags: c_int,
+        mode: u32,
+    ) -> Result<OwnDescriptor, isize> {
         let arguments = [self.word(), name.as_ptr() as usize, flags as usize, mode as usize, 0, 0];
         // SAFETY: the name ends with a zero byte, as its type says.
-        let result = unsafe { call(libc::SYS_openat, arguments) };
-        if result < 0 { Err(result) } else { Ok(Descriptor::owned(result as c_int)) }
+        let result = unsafe { system_call(libc::SYS_openat, arguments) };
+        if result < 0 { Err(result) } else { Ok(OwnDescriptor::owned(result as c_int)) }
     }
 
     /// Makes the directory `name` in this one.
     pub(crate) fn make_directory(&self, name: &CStr, mode: u32) -> isize {
         let arguments = [self.word(), name.as_ptr() as usize, mode as usize, 0, 0, 0];
         // SAFETY: the name ends with a zero byte, as its type says.
-        unsafe { call(libc::SYS_mkdirat, arguments) }
+        unsafe { system_call(libc::SYS_mkdirat, arguments) }
     }
 
     /// Sets the mode of the file.
     pub(crate) fn set_mode(&self, mode: u32) {
         // SAFETY: takes numbers only.
-        unsafe { call(libc::SYS_fchmod, [self.word(), mode as usize, 0, 0, 0, 0]) };
+        unsafe { system_call(libc::SYS_fchmod, [self.word(), mode as usize, 0, 0, 0, 0]) };
     }
 
     /// Gives the file to another user. This may be refused.
     pub(crate) fn give_to(&self, uid: u32) -> bool {
         let group = u32::MAX as usize; // As it is.
         // SAFETY: takes numbers only.
-        unsafe { call(libc::SYS_fchown, [self.word(), uid as usize, group, 0, 0, 0]) == 0 }
+        unsafe { system_call(libc::SYS_fchown, [self.word(), uid as usize, group, 0, 0, 0]) == 0 }
     }
 
     /// Removes the file `name` of this directory.
-    pub(crate) fn unlink(&self, name: &CStr) {
+    pub(crate) fn unlink_file(&self, name: &CStr) {
         // SAFETY: the name ends with a zero byte.
-        unsafe { call(libc::SYS_unlinkat, [self.word(), name.as_ptr() as usize, 0, 0, 0, 0]) };
+        unsafe {
+            system_call(libc::SYS_unlinkat, [self.word(), name.as_ptr() as usize, 0, 0, 0, 0])
+        };
     }
 
     /// Duplicates the descriptor to the first free number from `first` on, which no other program
@@ -77,7 +84,7 @@ impl Descriptor {
     pub(crate) fn duplicate(&self, first: c_int) -> Result<c_int, isize> {
         let arguments = [self.word(), libc::F_DUPFD_CLOEXEC as usize, first as usize, 0, 0, 0];
         // SAFETY: takes numbers only.
-        let result = unsafe { call(libc::SYS_fcntl, arguments) };
+        let result = unsafe { system_call(libc::SYS_fcntl, arguments) };
         if result < 0 { Err(result) } else { Ok(result as c_int) }
     }
 
@@ -97,7 +104,7 @@ impl Descriptor {
         let flags = libc::AT_EMPTY_PATH as usize;
         let arguments = [self.word(), c"".as_ptr() as usize, place, flags, 0, 0];
         // SAFETY: the path ends with a zero byte, and the kernel fills the struct.
-        let result = unsafe { call(libc::SYS_newfstatat, arguments) };
+        let result = unsafe { system_call(libc::SYS_newfstatat, arguments) };
         // Into the same struct: the program may have left little stack.
         (result == 0 || self.ask_status(&mut status)).then_some(status)
     }
@@ -110,21 +117,21 @@ impl Descriptor {
         let flags = libc::AT_EMPTY_PATH as usize;
         let arguments = [fd as usize, c"".as_ptr() as usize, place, flags, 0, 0];
         // SAFETY: the path ends with a zero byte, and the kernel fills the struct.
-        let result = unsafe { call(libc::SYS_newfstatat, arguments) };
+        let result = unsafe { system_call(libc::SYS_newfstatat, arguments) };
         (result == 0).then_some(status)
     }
 
     fn ask_status(&self, status: &mut libc::stat) -> bool {
         let arguments = [self.word(), ptr::from_mut(status) as usize, 0, 0, 0, 0];
         // SAFETY: the kernel fills the struct.
-        unsafe { call(libc::SYS_fstat, arguments) == 0 }
+        unsafe { system_call(libc::SYS_fstat, arguments) == 0 }
     }
 
     /// Reads once into `buffer` and returns the number of bytes that came; 0 on an error.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> usize {
         let arguments = [self.word(), buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0];
         // SAFETY: the buffer is as long as told.
-        unsafe { call(libc::SYS_read, arguments).max(0) as usize }
+        unsafe { system_call(libc::SYS_read, arguments).max(0) as usize }
     }
 
     /// Reads once into `buffer` from `offset` on, and returns the number of bytes that came; 0 on
@@ -132,13 +139,13 @@ impl Descriptor {
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: usize) -> usize {
         let arguments = [self.word(), buffer.as_mut_ptr() as usize, buffer.len(), offset, 0, 0];
         // SAFETY: the buffer is as long as told.
-        unsafe { call(libc::SYS_pread64, arguments).max(0) as usize }
+        unsafe { system_call(libc::SYS_pread64, arguments).max(0) as usize }
     }
 
     /// Gives the file room on the disk, so that storing through a mapping cannot fail later.
     pub(crate) fn allocate(&self, offset: usize, length: usize) -> isize {
         // SAFETY: takes numbers only.
-        unsafe { call(libc::SYS_fallocate, [self.word(), 0, offset, length, 0, 0]) }
+        unsafe { system_call(libc::SYS_fallocate, [self.word(), 0, offset, length, 0, 0]) }
     }
 
     /// Has a new file's blocks written in their place, on file systems that else write a copy, for
@@ -158,7 +165,9 @@ impl Descriptor {
         let call = |request: u64, flags: &mut u64| {
             let flags = ptr::from_mut(flags) as usize;
             // SAFETY: the kernel reads or writes one word.
-            unsafe { call(libc::SYS_ioctl, [self.word(), request as usize, flags, 0, 0, 0]) == 0 }
+            unsafe {
+                system_call(libc::SYS_ioctl, [self.word(), request as usize, flags, 0, 0, 0]) == 0
+            }
         };
         if call(libc::FS_IOC_GETFLAGS, &mut flags) {
             let compression = COMPRESSED | NEVER_COMPRESSED;
@@ -179,34 +188,36 @@ impl Descriptor {
         let mut about: libc::statfs = unsafe { core::mem::zeroed() };
         let place = ptr::from_mut(&mut about) as usize;
         // SAFETY: the kernel fills the struct.
-        let result = unsafe { call(libc::SYS_fstatfs, [self.word(), place, 0, 0, 0, 0]) };
+        let result = unsafe { system_call(libc::SYS_fstatfs, [self.word(), place, 0, 0, 0, 0]) };
         if result == 0 { about.f_type as i64 } else { 0 }
     }
 
     /// Maps a part of the file, shared.
     pub(crate) fn map(&self, offset: usize, length: usize) -> Result<*mut u8, isize> {
-        map(length, USABLE, libc::MAP_SHARED, self.number, offset)
+        map_memory(length, USABLE, libc::MAP_SHARED, self.number, offset)
     }
 
     /// Maps the beginning of the file privately, to be read only.
     #[cfg(all(feature = "resources", target_arch = "x86_64"))]
     pub(crate) fn map_to_read(&self, length: usize) -> Option<*mut u8> {
-        map(length, libc::PROT_READ, libc::MAP_PRIVATE, self.number, 0).ok()
+        map_memory(length, libc::PROT_READ, libc::MAP_PRIVATE, self.number, 0).ok()
     }
 
     /// Maps the beginning of the file, shared, holes included. Holes get no room by this, even if
     /// the program has all its memory locked.
     pub(crate) fn map_sparse(&self, length: usize) -> Result<*mut u8, isize> {
-        let memory = map(length, libc::PROT_NONE, libc::MAP_SHARED, self.number, 0)?;
+        let memory = map_memory(length, libc::PROT_NONE, libc::MAP_SHARED, self.number, 0)?;
         // SAFETY: the mapping is new.
         unsafe {
             // Nothing is to be read ahead.
-            super::memory::advise(memory, length, libc::MADV_RANDOM);
-            call(libc::SYS_munlock, [memory as usize, length, 0, 0, 0, 0]);
-            let result =
-                call(libc::SYS_mprotect, [memory as usize, length, USABLE as usize, 0, 0, 0]);
+            super::memory::advise_mapping(memory, length, libc::MADV_RANDOM);
+            system_call(libc::SYS_munlock, [memory as usize, length, 0, 0, 0, 0]);
+            let result = system_call(
+                libc::SYS_mprotect,
+                [memory as usize, length, USABLE as usize, 0, 0, 0],
+            );
             if result < 0 {
-                super::memory::unmap(memory, length);
+                super::memory::unmap_memory(memory, length);
                 return Err(result);
             }
         }
@@ -221,7 +232,10 @@ impl Descriptor {
         while self.size() < size {
             // SAFETY: as long as told.
             let result = unsafe {
-                call(libc::SYS_write, [self.word(), ZEROS.as_ptr() as usize, ZEROS.len(), 0, 0, 0])
+                system_call(
+                    libc::SYS_write,
+                    [self.word(), ZEROS.as_ptr() as usize, ZEROS.len(), 0, 0, 0],
+                )
             };
             if result <= 0 {
                 return if result == 0 { -libc::ENOSPC as isize } else { result };
@@ -234,7 +248,7 @@ impl Descriptor {
     pub(crate) fn size(&self) -> usize {
         // SAFETY: takes numbers only.
         unsafe {
-            call(libc::SYS_lseek, [self.word(), 0, libc::SEEK_END as usize, 0, 0, 0]).max(0)
+            system_call(libc::SYS_lseek, [self.word(), 0, libc::SEEK_END as usize, 0, 0, 0]).max(0)
                 as usize
         }
     }
@@ -242,36 +256,36 @@ impl Descriptor {
     /// Sets the size of the file, in bytes.
     pub(crate) fn resize(&self, size: usize) -> isize {
         // SAFETY: takes numbers only.
-        unsafe { call(libc::SYS_ftruncate, [self.word(), size, 0, 0, 0, 0]) }
+        unsafe { system_call(libc::SYS_ftruncate, [self.word(), size, 0, 0, 0, 0]) }
     }
 }
 
-impl Drop for Descriptor {
+impl Drop for OwnDescriptor {
     fn drop(&mut self) {
         if self.is_kept {
             return;
         }
         // SAFETY: the descriptor is ours and is not used again.
-        unsafe { call(libc::SYS_close, [self.word(), 0, 0, 0, 0, 0]) };
+        unsafe { system_call(libc::SYS_close, [self.word(), 0, 0, 0, 0, 0]) };
     }
 }
 
 /// Closes a descriptor of the program.
-pub(crate) fn close(fd: c_int) {
-    drop(Descriptor::owned(fd));
+pub(crate) fn close_descriptor(fd: c_int) {
+    drop(OwnDescriptor::owned(fd));
 }
 
 /// Closes all descriptors of the program from `first` to `last`, where the kernel knows how.
 pub(crate) fn close_range(first: u32, last: u32) -> isize {
     // SAFETY: takes numbers only.
-    unsafe { call(libc::SYS_close_range, [first as usize, last as usize, 0, 0, 0, 0]) }
+    unsafe { system_call(libc::SYS_close_range, [first as usize, last as usize, 0, 0, 0, 0]) }
 }
 
 /// Makes one directory.
 pub(crate) fn mkdir(path: &CStr, mode: u32) -> isize {
     let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, mode as usize, 0, 0, 0];
     // SAFETY: the path ends with a zero byte.
-    unsafe { call(libc::SYS_mkdirat, arguments) }
+    unsafe { system_call(libc::SYS_mkdirat, arguments) }
 }
 
 /// Sets the mode of a directory. A link in its place is not followed.
@@ -286,7 +300,7 @@ pub(crate) fn chmod(path: &CStr, mode: u32) {
 pub(crate) fn unlink(path: &CStr) {
     let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0];
     // SAFETY: the path ends with a zero byte.
-    unsafe { call(libc::SYS_unlinkat, arguments) };
+    unsafe { system_call(libc::SYS_unlinkat, arguments) };
 }
 
 /// Reads a symbolic link into `buffer` and returns its length; 0 on an error.
@@ -300,12 +314,12 @@ pub(crate) fn readlink(path: &CStr, buffer: &mut [u8]) -> usize {
         0,
     ];
     // SAFETY: the path ends with a zero byte, the buffer is as long as told.
-    unsafe { call(libc::SYS_readlinkat, arguments).max(0) as usize }
+    unsafe { system_call(libc::SYS_readlinkat, arguments).max(0) as usize }
 }
 
 /// Inode of the file that `path` leads to.
-pub(crate) fn inode(path: &CStr) -> Option<u64> {
-    status(path).map(|status| status.st_ino)
+pub(crate) fn inode_of(path: &CStr) -> Option<u64> {
+    status_of(path).map(|status| status.st_ino)
 }
 
 /// Whether the file that `path` leads to has capabilities.
@@ -313,7 +327,10 @@ pub(crate) fn has_capabilities(path: &CStr) -> bool {
     let name = c"security.capability";
     // SAFETY: both end with a zero byte; without room the kernel only says how much it would need.
     unsafe {
-        call(libc::SYS_getxattr, [path.as_ptr() as usize, name.as_ptr() as usize, 0, 0, 0, 0]) > 0
+        system_call(
+            libc::SYS_getxattr,
+            [path.as_ptr() as usize, name.as_ptr() as usize, 0, 0, 0, 0],
+        ) > 0
     }
 }
 
@@ -324,11 +341,11 @@ pub(crate) fn is_denied(path: &CStr) -> bool {
     let arguments =
         [libc::AT_FDCWD as usize, path.as_ptr() as usize, wanted, libc::AT_EACCESS as usize, 0, 0];
     // SAFETY: the path ends with a zero byte.
-    unsafe { call(libc::SYS_faccessat2, arguments) == -libc::EACCES as isize }
+    unsafe { system_call(libc::SYS_faccessat2, arguments) == -libc::EACCES as isize }
 }
 
 /// Status of the file that `path` leads to, as the kernel tells it.
-pub(crate) fn status(path: &CStr) -> Option<libc::stat> {
+pub(crate) fn status_of(path: &CStr) -> Option<libc::stat> {
     // SAFETY: a struct of numbers may be all zeros.
     let mut status: libc::stat = unsafe { core::mem::zeroed() };
     let arguments = [
@@ -340,7 +357,7 @@ pub(crate) fn status(path: &CStr) -> Option<libc::stat> {
         0,
     ];
     // SAFETY: the path ends with a zero byte, and the kernel fills the struct.
-    let result = unsafe { call(libc::SYS_newfstatat, arguments) };
+    let result = unsafe { system_call(libc::SYS_newfstatat, arguments) };
     (result == 0).then_some(status)
 }
 
@@ -348,7 +365,7 @@ pub(crate) fn status(path: &CStr) -> Option<libc::stat> {
 pub(crate) fn getcwd(buffer: &mut [u8]) -> usize {
     // SAFETY: the buffer is as long as told.
     unsafe {
-        call(libc::SYS_getcwd, [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0]).max(0)
-            as usize
+        system_call(libc::SYS_getcwd, [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0])
+            .max(0) as usize
     }
 }

@@ -6,10 +6,10 @@ use core::ptr;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::call::{PAGE, call};
+use super::call::{PAGE, system_call};
 
 /// Maps memory or a part of a file.
-pub(super) fn map(
+pub(super) fn map_memory(
     length: usize,
     protection: c_int,
     flags: c_int,
@@ -18,7 +18,7 @@ pub(super) fn map(
 ) -> Result<*mut u8, isize> {
     // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
     let result = unsafe {
-        call(
+        system_call(
             libc::SYS_mmap,
             [0, length, protection as usize, flags as usize, fd as isize as usize, offset],
         )
@@ -32,12 +32,13 @@ pub(super) const USABLE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
 /// Maps private memory that begins as zeros and takes room only where it is touched.
 pub(crate) fn map_anonymous(length: usize) -> Option<*mut u8> {
-    map(length, USABLE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0).ok()
+    map_memory(length, USABLE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)
+        .ok()
 }
 
 /// Maps memory that begins as zeros and that a process shares with its children.
 pub(crate) fn map_shared(length: usize) -> Option<*mut u8> {
-    map(length, USABLE, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0).ok()
+    map_memory(length, USABLE, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0).ok()
 }
 
 const MADV_POPULATE_WRITE: usize = 23;
@@ -47,25 +48,27 @@ const MADV_POPULATE_WRITE: usize = 23;
 ///
 /// # Safety
 /// The mapping is the caller's own.
-pub(crate) unsafe fn populate(address: *mut u8, length: usize) -> isize {
+pub(crate) unsafe fn populate_pages(address: *mut u8, length: usize) -> isize {
     // SAFETY: changes nothing that a store would not.
-    unsafe { call(libc::SYS_madvise, [address as usize, length, MADV_POPULATE_WRITE, 0, 0, 0]) }
+    unsafe {
+        system_call(libc::SYS_madvise, [address as usize, length, MADV_POPULATE_WRITE, 0, 0, 0])
+    }
 }
 
 /// Whether the kernel knows [`populate`], which Linux has from 5.14 on.
 pub(crate) fn can_populate() -> bool {
     // SAFETY: no page.
-    unsafe { populate(ptr::without_provenance_mut(PAGE), 0) == 0 }
+    unsafe { populate_pages(ptr::without_provenance_mut(PAGE), 0) == 0 }
 }
 
 /// Arguments of [`populate`], for asking a filter.
-pub(crate) fn of_population() -> [usize; 6] {
+pub(crate) fn populate_arguments() -> [usize; 6] {
     [PAGE, PAGE, MADV_POPULATE_WRITE, 0, 0, 0]
 }
 
 /// Arguments of the two system calls that make a new log, to open and to map it, for asking a
 /// filter.
-pub(crate) fn of_new_log() -> [[usize; 6]; 2] {
+pub(crate) fn new_log_arguments() -> [[usize; 6]; 2] {
     let flags = libc::O_RDWR
         | libc::O_APPEND
         | libc::O_CREAT
@@ -85,7 +88,7 @@ pub(crate) fn are_readable<T>(first: *const T, count: usize) -> bool {
     let length = last.wrapping_add(1).addr().wrapping_sub(begin);
     let arguments = [begin, length, MADV_POPULATE_READ, 0, 0, 0];
     // SAFETY: changes nothing that a load would not.
-    if length > PAGE && unsafe { call(libc::SYS_madvise, arguments) } == 0 {
+    if length > PAGE && unsafe { system_call(libc::SYS_madvise, arguments) } == 0 {
         return true;
     }
     let mut pages = (begin..=last.addr()).step_by(PAGE);
@@ -98,9 +101,11 @@ pub(crate) fn are_readable<T>(first: *const T, count: usize) -> bool {
 ///
 /// # Safety
 /// The mapping is the caller's own, and the advice loses nothing that is still needed.
-pub(crate) unsafe fn advise(address: *mut u8, length: usize, advice: c_int) -> bool {
+pub(crate) unsafe fn advise_mapping(address: *mut u8, length: usize, advice: c_int) -> bool {
     // SAFETY: the caller answers for the mapping.
-    unsafe { call(libc::SYS_madvise, [address as usize, length, advice as usize, 0, 0, 0]) == 0 }
+    unsafe {
+        system_call(libc::SYS_madvise, [address as usize, length, advice as usize, 0, 0, 0]) == 0
+    }
 }
 
 /// Puts private memory into the place of a mapping: stores into it lead nowhere from now on.
@@ -108,7 +113,7 @@ pub(crate) fn replace_by_nothing(address: *mut u8, length: usize) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
     let arguments = [address as usize, length, USABLE as usize, flags as usize, usize::MAX, 0];
     // SAFETY: a mapping of the library's own, which stays one.
-    unsafe { call(libc::SYS_mmap, arguments) == address as isize }
+    unsafe { system_call(libc::SYS_mmap, arguments) == address as isize }
 }
 
 /// Changes what may be done with pages of the program.
@@ -116,9 +121,9 @@ pub(crate) fn replace_by_nothing(address: *mut u8, length: usize) -> bool {
 /// # Safety
 /// What uses the pages meanwhile may do so, before and after.
 #[cfg(not(feature = "injected"))]
-pub(crate) unsafe fn protect(page: usize, length: usize, protection: c_int) -> bool {
+pub(crate) unsafe fn protect_pages(page: usize, length: usize, protection: c_int) -> bool {
     // SAFETY: the caller answers for the pages.
-    unsafe { call(libc::SYS_mprotect, [page, length, protection as usize, 0, 0, 0]) == 0 }
+    unsafe { system_call(libc::SYS_mprotect, [page, length, protection as usize, 0, 0, 0]) == 0 }
 }
 
 /// Maps a page of private memory at an address where nothing is mapped.
@@ -127,14 +132,14 @@ pub(crate) fn map_page_at(address: usize) -> Option<*mut u8> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
     let arguments = [address, PAGE, USABLE as usize, flags as usize, usize::MAX, 0];
     // SAFETY: no other mapping is replaced.
-    let result = unsafe { call(libc::SYS_mmap, arguments) };
+    let result = unsafe { system_call(libc::SYS_mmap, arguments) };
     if (-4095..0).contains(&result) {
         return None;
     }
     // A kernel that does not know the flag chooses an address of its own.
     if result as usize != address {
         // SAFETY: nobody knows it.
-        unsafe { unmap(result as *mut u8, PAGE) };
+        unsafe { unmap_memory(result as *mut u8, PAGE) };
         return None;
     }
     Some(ptr::with_exposed_provenance_mut(address))
@@ -144,9 +149,9 @@ pub(crate) fn map_page_at(address: usize) -> Option<*mut u8> {
 ///
 /// # Safety
 /// Nothing uses the mapping any more.
-pub(crate) unsafe fn unmap(address: *mut u8, length: usize) {
+pub(crate) unsafe fn unmap_memory(address: *mut u8, length: usize) {
     // SAFETY: the caller answers for the mapping.
-    unsafe { call(libc::SYS_munmap, [address as usize, length, 0, 0, 0, 0]) };
+    unsafe { system_call(libc::SYS_munmap, [address as usize, length, 0, 0, 0, 0]) };
 }
 
 /// Whether the program's memory at `address` can be read. An address that the program hands to the
@@ -171,7 +176,8 @@ pub(crate) fn is_readable<T>(address: *const T) -> bool {
         let within = address.min((address | (PAGE - 1)) - (WORD - 1));
         // The kernel reads the set of signals before it finds that `how` makes no sense.
         // SAFETY: changes nothing, since there is no such thing to do.
-        let result = unsafe { call(libc::SYS_rt_sigprocmask, [usize::MAX, within, 0, WORD, 0, 0]) };
+        let result =
+            unsafe { system_call(libc::SYS_rt_sigprocmask, [usize::MAX, within, 0, WORD, 0, 0]) };
         result != -libc::EFAULT as isize
     };
     let readable = can_read(first) && (first / PAGE == last / PAGE || can_read(last));

@@ -3,24 +3,24 @@
 use core::ffi::c_long;
 use core::ptr;
 
-use super::call::call;
+use super::call::system_call;
 
 /// Id of the process (`SYS_getpid`), its parent, the thread, or the user. `None` where the program
 /// has given up asking for it.
-pub(crate) fn id(number: c_long) -> Option<u32> {
+pub(crate) fn kernel_id(number: c_long) -> Option<u32> {
     // SAFETY: takes nothing.
-    u32::try_from(unsafe { call(number, [0; 6]) }).ok()
+    u32::try_from(unsafe { system_call(number, [0; 6]) }).ok()
 }
 
 /// Id of the user whose rights the process has.
 pub(crate) fn geteuid() -> u32 {
-    id(libc::SYS_geteuid).unwrap_or(u32::MAX)
+    kernel_id(libc::SYS_geteuid).unwrap_or(u32::MAX)
 }
 
 /// Lets another thread run.
 pub(crate) fn sched_yield() {
     // SAFETY: takes nothing and cannot fail.
-    unsafe { call(libc::SYS_sched_yield, [0; 6]) };
+    unsafe { system_call(libc::SYS_sched_yield, [0; 6]) };
 }
 
 /// Path that the kernel was given for the program; of a script the script's.
@@ -33,7 +33,7 @@ pub(crate) fn started_as() -> &'static [u8] {
 
 /// Time of a clock by the system call; zeros where the process may not ask.
 #[cold]
-pub(crate) fn time(clock: libc::clockid_t) -> libc::timespec {
+pub(crate) fn system_time(clock: libc::clockid_t) -> libc::timespec {
     clock_time(clock).unwrap_or(libc::timespec { tv_sec: 0, tv_nsec: 0 })
 }
 
@@ -48,16 +48,18 @@ fn clock_time(clock: libc::clockid_t) -> Option<libc::timespec> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let arguments = [clock as usize, ptr::from_mut(&mut time) as usize, 0, 0, 0, 0];
     // SAFETY: the kernel fills the struct.
-    let result = unsafe { call(libc::SYS_clock_gettime, arguments) };
+    let result = unsafe { system_call(libc::SYS_clock_gettime, arguments) };
     (result == 0).then_some(time)
 }
 
 /// Writes the host's name into `buffer` and returns its length.
-pub(crate) fn nodename(buffer: &mut [u8]) -> usize {
+pub(crate) fn node_name(buffer: &mut [u8]) -> usize {
     // SAFETY: a struct of byte arrays may be all zeros.
     let mut names: libc::utsname = unsafe { core::mem::zeroed() };
     // SAFETY: the kernel fills the struct.
-    if unsafe { call(libc::SYS_uname, [ptr::from_mut(&mut names) as usize, 0, 0, 0, 0, 0]) } < 0 {
+    if unsafe { system_call(libc::SYS_uname, [ptr::from_mut(&mut names) as usize, 0, 0, 0, 0, 0]) }
+        < 0
+    {
         return 0;
     }
     let mut length = 0;
@@ -73,27 +75,27 @@ pub(crate) fn nodename(buffer: &mut [u8]) -> usize {
 }
 
 /// Limit of the process for `resource`; 0 where it cannot be asked for.
-fn limit(resource: u32) -> u64 {
+fn resource_limit(resource: u32) -> u64 {
     let mut limit = [0; 2];
     let arguments = [0, resource as usize, 0, limit.as_mut_ptr() as usize, 0, 0];
     // SAFETY: the kernel writes two 64-bit numbers.
-    unsafe { call(libc::SYS_prlimit64, arguments) };
+    unsafe { system_call(libc::SYS_prlimit64, arguments) };
     limit[0]
 }
 
 /// Largest size to which the process may let a file grow, in bytes.
 pub(crate) fn file_size_limit() -> u64 {
-    limit(libc::RLIMIT_FSIZE)
+    resource_limit(libc::RLIMIT_FSIZE)
 }
 
 /// Maximum number of descriptors of the process.
 pub(crate) fn descriptor_limit() -> u64 {
-    limit(libc::RLIMIT_NOFILE)
+    resource_limit(libc::RLIMIT_NOFILE)
 }
 
 /// Whether the process may use as much of its address space as it likes.
 pub(crate) fn has_boundless_space() -> bool {
-    limit(libc::RLIMIT_AS) == u64::MAX
+    resource_limit(libc::RLIMIT_AS) == u64::MAX
 }
 
 /// Stack of the calling thread for its handlers of signals, if it has set one.
@@ -103,7 +105,10 @@ pub(crate) fn alternate_stack() -> Option<libc::stack_t> {
     let mut stack: libc::stack_t = unsafe { core::mem::zeroed() };
     // SAFETY: the kernel fills the struct; a null pointer sets nothing.
     let result = unsafe {
-        call(libc::SYS_sigaltstack, [0, core::ptr::from_mut(&mut stack) as usize, 0, 0, 0, 0])
+        system_call(
+            libc::SYS_sigaltstack,
+            [0, core::ptr::from_mut(&mut stack) as usize, 0, 0, 0, 0],
+        )
     };
     (result == 0 && stack.ss_flags & libc::SS_DISABLE == 0).then_some(stack)
 }

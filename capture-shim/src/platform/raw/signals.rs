@@ -3,12 +3,12 @@
 use core::ffi::c_int;
 use core::ptr;
 
-use super::call::call;
+use super::call::system_call;
 
 /// What is to happen at a signal, as the kernel has it.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(crate) struct Action {
+pub(crate) struct SignalAction {
     /// Function, [`libc::SIG_DFL`] or [`libc::SIG_IGN`].
     pub(crate) handler: usize,
     pub(crate) flags: u64,
@@ -21,35 +21,35 @@ pub(crate) struct Action {
 const SET: usize = size_of::<u64>();
 
 /// Bit of a signal in a set.
-pub(crate) const fn bit(signal: c_int) -> u64 {
+pub(crate) const fn signal_bit(signal: c_int) -> u64 {
     1 << (signal - 1)
 }
 
 /// Action on a signal; `None` where the process may not ask.
-pub(crate) fn action(signal: c_int) -> Option<Action> {
-    let mut action = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
+pub(crate) fn signal_action(signal: c_int) -> Option<SignalAction> {
+    let mut action = SignalAction { handler: 0, flags: 0, restorer: 0, mask: 0 };
     let arguments = [signal as usize, 0, ptr::from_mut(&mut action) as usize, SET, 0, 0];
     // SAFETY: the kernel fills the struct.
-    (unsafe { call(libc::SYS_rt_sigaction, arguments) } == 0).then_some(action)
+    (unsafe { system_call(libc::SYS_rt_sigaction, arguments) } == 0).then_some(action)
 }
 
 /// Sets the action on a signal, and returns the one before; `None` where that is refused.
 ///
 /// # Safety
 /// The handler is one.
-pub(crate) unsafe fn replace_action(signal: c_int, action: &Action) -> Option<Action> {
-    let mut old = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
+pub(crate) unsafe fn replace_action(signal: c_int, action: &SignalAction) -> Option<SignalAction> {
+    let mut old = SignalAction { handler: 0, flags: 0, restorer: 0, mask: 0 };
     let (new, old_place) = (ptr::from_ref(action) as usize, ptr::from_mut(&mut old) as usize);
     let arguments = [signal as usize, new, old_place, SET, 0, 0];
     // SAFETY: the kernel reads one struct and fills the other; the caller answers for the handler.
-    (unsafe { call(libc::SYS_rt_sigaction, arguments) } == 0).then_some(old)
+    (unsafe { system_call(libc::SYS_rt_sigaction, arguments) } == 0).then_some(old)
 }
 
 /// Sets the action on a signal, where that is not refused.
 ///
 /// # Safety
 /// The handler is one.
-pub(crate) unsafe fn set_action(signal: c_int, action: &Action) {
+pub(crate) unsafe fn set_action(signal: c_int, action: &SignalAction) {
     // SAFETY: as the caller says.
     unsafe { replace_action(signal, action) };
 }
@@ -60,7 +60,7 @@ pub(crate) fn change_mask(how: c_int, set: u64) -> u64 {
     let mut old = 0u64;
     let (new, old_place) = (ptr::from_ref(&set) as usize, ptr::from_mut(&mut old) as usize);
     // SAFETY: the kernel reads one set and writes the other.
-    unsafe { call(libc::SYS_rt_sigprocmask, [how as usize, new, old_place, SET, 0, 0]) };
+    unsafe { system_call(libc::SYS_rt_sigprocmask, [how as usize, new, old_place, SET, 0, 0]) };
     old
 }
 
@@ -70,17 +70,17 @@ pub(crate) fn change_mask(how: c_int, set: u64) -> u64 {
 /// `about` is what the kernel gave to a handler.
 pub(crate) unsafe fn send_again(signal: c_int, about: *const libc::siginfo_t) {
     // SAFETY: take nothing.
-    let [process, thread] =
-        [libc::SYS_getpid, libc::SYS_gettid].map(|number| unsafe { call(number, [0; 6]) } as usize);
+    let [process, thread] = [libc::SYS_getpid, libc::SYS_gettid]
+        .map(|number| unsafe { system_call(number, [0; 6]) } as usize);
     let arguments = [process, thread, signal as usize, about as usize, 0, 0];
     // SAFETY: the kernel reads what it has written.
-    unsafe { call(libc::SYS_rt_tgsigqueueinfo, arguments) };
+    unsafe { system_call(libc::SYS_rt_tgsigqueueinfo, arguments) };
 }
 
 /// Flag and function by which the kernel is told how a handler returns, as this processor needs
 /// them. Debuggers and unwinders know the function by its bytes.
 #[cfg(target_arch = "x86_64")]
-pub(crate) fn way_back() -> (u64, usize) {
+pub(crate) fn signal_restorer() -> (u64, usize) {
     /// Instructions by which libc's handlers return: `mov rax, 15; syscall`.
     #[unsafe(naked)]
     unsafe extern "C" fn restore() {
@@ -92,6 +92,6 @@ pub(crate) fn way_back() -> (u64, usize) {
 
 /// Flag and function by which the kernel is told how a handler returns: it knows by itself.
 #[cfg(target_arch = "aarch64")]
-pub(crate) fn way_back() -> (u64, usize) {
+pub(crate) fn signal_restorer() -> (u64, usize) {
     (0, 0)
 }

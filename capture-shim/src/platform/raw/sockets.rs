@@ -3,10 +3,10 @@
 use core::ffi::{c_int, c_long};
 use core::ptr;
 
-use super::call::call;
+use super::call::system_call;
 
 /// Asks for the events of each of these descriptors at present. False where the kernel refuses.
-pub(crate) fn poll(descriptors: &mut [libc::pollfd]) -> bool {
+pub(crate) fn poll_descriptors(descriptors: &mut [libc::pollfd]) -> bool {
     const AT_ONCE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let mut timeout = AT_ONCE;
     let arguments = [
@@ -18,16 +18,20 @@ pub(crate) fn poll(descriptors: &mut [libc::pollfd]) -> bool {
         0,
     ];
     // SAFETY: as long as told; no time passes.
-    unsafe { call(libc::SYS_ppoll, arguments) >= 0 }
+    unsafe { system_call(libc::SYS_ppoll, arguments) >= 0 }
 }
 
 /// Value of an option that all sockets have, and that is a number.
 pub(crate) fn socket_option<T: Copy + Default>(fd: c_int, name: c_int) -> Result<T, isize> {
-    option(fd, libc::SOL_SOCKET, name)
+    protocol_option(fd, libc::SOL_SOCKET, name)
 }
 
 /// Value of a socket's option that is a number, of the protocol `level`.
-pub(crate) fn option<T: Copy + Default>(fd: c_int, level: c_int, name: c_int) -> Result<T, isize> {
+pub(crate) fn protocol_option<T: Copy + Default>(
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+) -> Result<T, isize> {
     let mut value = T::default();
     let mut length = size_of::<T>() as u32;
     let arguments = [
@@ -39,7 +43,7 @@ pub(crate) fn option<T: Copy + Default>(fd: c_int, level: c_int, name: c_int) ->
         0,
     ];
     // SAFETY: the kernel writes at most the length told.
-    let result = unsafe { call(libc::SYS_getsockopt, arguments) };
+    let result = unsafe { system_call(libc::SYS_getsockopt, arguments) };
     if result < 0 { Err(result) } else { Ok(value) }
 }
 
@@ -50,6 +54,6 @@ pub(crate) fn socket_name(number: c_long, fd: c_int, buffer: &mut [u8]) -> Optio
     let arguments =
         [fd as usize, buffer.as_mut_ptr() as usize, ptr::from_mut(&mut length) as usize, 0, 0, 0];
     // SAFETY: the kernel writes at most the length told.
-    let result = unsafe { call(number, arguments) };
+    let result = unsafe { system_call(number, arguments) };
     (result == 0).then_some(length as usize)
 }

@@ -4,23 +4,23 @@
 use core::ffi::c_int;
 use core::ptr;
 
-use super::call::call;
-use super::files::Descriptor;
+use super::call::system_call;
+use super::files::OwnDescriptor;
 use super::sockets::socket_option;
 
 /// Connects to the socket at `path`. What is sent and received there waits for at most `seconds`.
-pub(crate) fn connect(path: &[u8], seconds: i64) -> Option<Descriptor> {
+pub(crate) fn connect_unix(path: &[u8], seconds: i64) -> Option<OwnDescriptor> {
     connect_as(libc::SOCK_STREAM, path, b"", seconds)
 }
 
 /// Connects to the socket of datagrams at `path` and `behind` it. What is sent there waits for at
 /// most `seconds`.
-pub(crate) fn connect_datagrams(path: &[u8], behind: &[u8], seconds: i64) -> Option<Descriptor> {
+pub(crate) fn connect_datagrams(path: &[u8], behind: &[u8], seconds: i64) -> Option<OwnDescriptor> {
     connect_as(libc::SOCK_DGRAM, path, behind, seconds)
 }
 
 #[inline(never)]
-fn connect_as(kind: c_int, path: &[u8], behind: &[u8], seconds: i64) -> Option<Descriptor> {
+fn connect_as(kind: c_int, path: &[u8], behind: &[u8], seconds: i64) -> Option<OwnDescriptor> {
     // SAFETY: a struct of numbers may be all zeros.
     let mut address: libc::sockaddr_un = unsafe { core::mem::zeroed() };
     address.sun_family = libc::AF_UNIX as u16;
@@ -30,28 +30,29 @@ fn connect_as(kind: c_int, path: &[u8], behind: &[u8], seconds: i64) -> Option<D
     room.iter_mut().zip(path.iter().chain(behind)).for_each(|(place, byte)| *place = *byte as _);
     let kind = kind | libc::SOCK_CLOEXEC;
     // SAFETY: takes numbers only.
-    let made =
-        unsafe { call(libc::SYS_socket, [libc::AF_UNIX as usize, kind as usize, 0, 0, 0, 0]) };
-    let socket = Descriptor::owned(c_int::try_from(made).ok().filter(|made| *made >= 0)?);
+    let made = unsafe {
+        system_call(libc::SYS_socket, [libc::AF_UNIX as usize, kind as usize, 0, 0, 0, 0])
+    };
+    let socket = OwnDescriptor::owned(c_int::try_from(made).ok().filter(|made| *made >= 0)?);
     socket.wait_at_most(seconds);
     let place = [socket.word(), ptr::from_ref(&address) as usize, size_of_val(&address), 0, 0, 0];
     // SAFETY: the kernel reads the struct.
-    (unsafe { call(libc::SYS_connect, place) } == 0).then_some(socket)
+    (unsafe { system_call(libc::SYS_connect, place) } == 0).then_some(socket)
 }
 
 /// Makes a stream, gives its other end to the process that takes the datagrams of `to`, and returns
 /// this one. What is sent and received there waits for at most `seconds`.
 #[inline(never)]
-pub(crate) fn hand_stream(to: &Descriptor, seconds: i64) -> Option<Descriptor> {
+pub(crate) fn hand_stream(to: &OwnDescriptor, seconds: i64) -> Option<OwnDescriptor> {
     let mut pair: [c_int; 2] = [0; 2];
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
     let arguments =
         [libc::AF_UNIX as usize, kind as usize, 0, ptr::from_mut(&mut pair) as usize, 0, 0];
     // SAFETY: room for two numbers.
-    if unsafe { call(libc::SYS_socketpair, arguments) } != 0 {
+    if unsafe { system_call(libc::SYS_socketpair, arguments) } != 0 {
         return None;
     }
-    let [ours, theirs] = pair.map(Descriptor::owned);
+    let [ours, theirs] = pair.map(OwnDescriptor::owned);
     ours.wait_at_most(seconds);
     to.send_descriptor(&theirs).then_some(ours)
 }
@@ -64,7 +65,7 @@ struct OneDescriptor {
     padding: c_int,
 }
 
-impl Descriptor {
+impl OwnDescriptor {
     /// Sets for how long what is sent and received there waits at most.
     fn wait_at_most(&self, seconds: i64) {
         let limit = libc::timeval { tv_sec: seconds, tv_usec: 0 };
@@ -78,12 +79,12 @@ impl Descriptor {
                 0,
             ];
             // SAFETY: the kernel reads the struct.
-            unsafe { call(libc::SYS_setsockopt, arguments) };
+            unsafe { system_call(libc::SYS_setsockopt, arguments) };
         }
     }
 
     /// Sends a datagram of one byte with a descriptor. False where that fails.
-    fn send_descriptor(&self, given: &Descriptor) -> bool {
+    fn send_descriptor(&self, given: &OwnDescriptor) -> bool {
         let byte = 0u8;
         let mut bytes =
             libc::iovec { iov_base: ptr::from_ref(&byte).cast_mut().cast(), iov_len: 1 };
@@ -105,26 +106,26 @@ impl Descriptor {
         let place = ptr::from_ref(&message) as usize;
         let arguments = [self.word(), place, libc::MSG_NOSIGNAL as usize, 0, 0, 0];
         // SAFETY: the structs and what they lead to live until the call has ended.
-        unsafe { call(libc::SYS_sendmsg, arguments) == 1 }
+        unsafe { system_call(libc::SYS_sendmsg, arguments) == 1 }
     }
 
     /// Sends all of `bytes`, as one piece. False where that fails; no signal comes of it.
-    pub(crate) fn send(&self, bytes: &[u8]) -> bool {
+    pub(crate) fn send_all(&self, bytes: &[u8]) -> bool {
         let arguments =
             [self.word(), bytes.as_ptr() as usize, bytes.len(), libc::MSG_NOSIGNAL as usize, 0, 0];
         // SAFETY: as long as told.
-        unsafe { call(libc::SYS_sendto, arguments) == bytes.len() as isize }
+        unsafe { system_call(libc::SYS_sendto, arguments) == bytes.len() as isize }
     }
 
     /// Receives one byte, and waits for it again where a signal came in between; `None` where none
     /// comes.
-    pub(crate) fn receive(&self) -> Option<u8> {
+    pub(crate) fn receive_byte(&self) -> Option<u8> {
         const MAX_INTERRUPTIONS: usize = 100;
         let mut byte = 0u8;
         let arguments = [self.word(), ptr::from_mut(&mut byte) as usize, 1, 0, 0, 0];
         for _ in 0..MAX_INTERRUPTIONS {
             // SAFETY: room for one byte.
-            match unsafe { call(libc::SYS_read, arguments) } {
+            match unsafe { system_call(libc::SYS_read, arguments) } {
                 1 => return Some(byte),
                 interrupted if interrupted == -libc::EINTR as isize => {}
                 _ => return None,
@@ -134,7 +135,7 @@ impl Descriptor {
     }
 
     /// Lets the process at the other end trace this one, where the kernel asks for leave (Yama).
-    pub(crate) fn let_it_trace(&self) {
+    pub(crate) fn allow_tracing(&self) {
         let Ok([process, _, _]) =
             socket_option::<[u32; 3]>(self.word() as c_int, libc::SO_PEERCRED)
         else {
@@ -142,6 +143,6 @@ impl Descriptor {
         };
         let arguments = [libc::PR_SET_PTRACER as usize, process as usize, 0, 0, 0, 0];
         // SAFETY: takes numbers only; a kernel without Yama refuses.
-        unsafe { call(libc::SYS_prctl, arguments) };
+        unsafe { system_call(libc::SYS_prctl, arguments) };
     }
 }

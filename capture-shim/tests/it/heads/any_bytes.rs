@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::fuzz;
-use super::sink::Class;
+use super::sink::SnippetClass;
 use super::talk::{By, Kept, Talk};
 use crate::tuning::{MAX_KEPT_FRAME_BYTES, MAX_KEPT_LINES_BYTES, MAX_KEPT_TURN_BYTES};
 
@@ -44,11 +44,11 @@ fn transfers() -> impl Strategy<Value = Vec<(By, Vec<u8>)>> {
 }
 
 /// Longest head of each class that may be kept.
-fn longest(class: Class) -> usize {
+fn longest(class: SnippetClass) -> usize {
     match class {
-        Class::Http1 => MAX_KEPT_LINES_BYTES,
-        Class::Http2 => MAX_KEPT_FRAME_BYTES + 9,
-        Class::Other => MAX_KEPT_TURN_BYTES,
+        SnippetClass::Http1 => MAX_KEPT_LINES_BYTES,
+        SnippetClass::Http2 => MAX_KEPT_FRAME_BYTES + 9,
+        SnippetClass::Other => MAX_KEPT_TURN_BYTES,
     }
 }
 

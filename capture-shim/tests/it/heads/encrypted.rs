@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::records::{Moment, Records};
-use super::sink::Class;
+use super::records::{CallTime, TlsRecords};
+use super::sink::SnippetClass;
 use super::talk::{By, Talk};
 
 /// A record of application data with this many bytes.
@@ -14,22 +14,22 @@ fn record(length: u16) -> Vec<u8> {
     record
 }
 
-fn moment(time: u64) -> Moment {
-    Moment { begin: time, end: time + 1 }
+fn moment(time: u64) -> CallTime {
+    CallTime { begin: time, end: time + 1 }
 }
 
 /// Receives bytes in calls of their own, at the times 10, 20 and so on.
-fn received(calls: &[&[u8]]) -> Records {
-    let mut records = Records::NOTHING;
+fn received(calls: &[&[u8]]) -> TlsRecords {
+    let mut records = TlsRecords::NOTHING;
     for (number, bytes) in calls.iter().enumerate() {
-        records.received(moment(10 * (number as u64 + 1)), bytes);
+        records.note_received(moment(10 * (number as u64 + 1)), bytes);
     }
     records
 }
 
 /// Begin of the call and the offset in it of a byte of plain text that is given out now.
-fn place(records: &mut Records, offset: usize) -> (u64, u32) {
-    let (moment, at) = records.give(0, 9).unwrap().place(offset);
+fn place(records: &mut TlsRecords, offset: usize) -> (u64, u32) {
+    let (moment, at) = records.take_plaintext(0, 9).unwrap().position_of(offset);
     (moment.begin, at)
 }
 
@@ -39,15 +39,16 @@ fn a_record_whose_head_comes_alone_begins_with_it() {
     let mut records = received(&[&whole[..5], &whole[5..30], &whole[30..]]);
     assert_eq!(place(&mut records, 0), (10, 0));
     assert_eq!(place(&mut records, 7), (20, 7), "what is behind the first byte came with the rest");
-    records.give(40, 40);
+    records.take_plaintext(40, 40);
     assert_eq!(place(&mut records, 0), (20, 40));
     // The next one.
-    records.received(moment(90), &whole[..5]);
-    records.received(moment(100), &whole[5..]);
+    records.note_received(moment(90), &whole[..5]);
+    records.note_received(moment(100), &whole[5..]);
     assert_eq!(place(&mut records, 0), (90, 0));
     // More records than are told apart keep their order.
     let mut records = received(&[&record(30).repeat(20)]);
-    let places: Vec<_> = (0..20).map(|_| records.give(13, 100).unwrap().place(0).1).collect();
+    let places: Vec<_> =
+        (0..20).map(|_| records.take_plaintext(13, 100).unwrap().position_of(0).1).collect();
     assert!(places.is_sorted_by(|a, b| a < b), "{places:?}");
 }
 
@@ -61,28 +62,28 @@ fn the_latest_record_is_the_one_whose_text_is_given() {
     let both = [ticket.clone(), answer.clone()].concat();
     let mut records = received(&[&both]);
     assert_eq!(place(&mut records, 3), (10, 8));
-    records.give(100, 100);
-    records.give(133, 9000);
+    records.take_plaintext(100, 100);
+    records.take_plaintext(133, 9000);
     assert_eq!(place(&mut records, 0), (10, 255), "where the next one begins");
     assert_eq!(place(&mut records, 3), (10, 263));
     // One that ends in another call belongs to where it began.
     let (begun, rest) = both.split_at(300);
     let mut records = received(&[begun]);
-    records.give(233, 233);
-    records.received(moment(20), rest);
+    records.take_plaintext(233, 233);
+    records.note_received(moment(20), rest);
     assert_eq!(place(&mut records, 0), (10, 255));
 }
 
 #[test]
 fn what_was_not_seen_has_no_place() {
-    let mut records = Records::NOTHING;
-    assert!(records.give(10, 10).is_none());
-    records.sent(moment(5));
-    records.sent(moment(7));
+    let mut records = TlsRecords::NOTHING;
+    assert!(records.take_plaintext(10, 10).is_none());
+    records.note_sent(moment(5));
+    records.note_sent(moment(7));
     assert_eq!(place(&mut records, 0), (5, 0), "the first send begins it");
     assert_eq!(place(&mut records, 2), (5, 7));
     records.forget();
-    assert!(records.give(10, 10).is_none());
+    assert!(records.take_plaintext(10, 10).is_none());
 }
 
 proptest! {
@@ -97,17 +98,17 @@ proptest! {
     ) {
         let stream: Vec<u8> = lengths.iter().flat_map(|length| record(*length)).collect();
         let mut stream = stream.as_slice();
-        let (mut records, mut times) = (Records::NOTHING, vec![0]);
+        let (mut records, mut times) = (TlsRecords::NOTHING, vec![0]);
         for (number, (bytes, given)) in calls.iter().enumerate() {
             let (next, rest) = stream.split_at(stream.len().min(bytes.len()));
             stream = rest;
             let time = 10 * (number as u64 + 1);
             times.push(time);
-            records.received(moment(time), if damage { bytes } else { next });
-            if let Some(origin) = records.give(*given, 29) {
+            records.note_received(moment(time), if damage { bytes } else { next });
+            if let Some(origin) = records.take_plaintext(*given, 29) {
                 let mut latest = None;
                 for offset in [0, 1, given / 2 + 1, given + 1] {
-                    let (moment, at) = origin.place(offset);
+                    let (moment, at) = origin.position_of(offset);
                     prop_assert!(times.contains(&moment.begin));
                     prop_assert!(latest.is_none_or(|latest| latest <= (moment.begin, at)));
                     latest = Some((moment.begin, at));
@@ -133,7 +134,7 @@ fn plain_text_is_of_one_session_and_begins_anew() {
     assert!(talk.decrypt(16));
     assert_eq!(talk.http1(By::Client), [GET, GET]);
     assert_eq!(talk.http1(By::Server).len(), 1);
-    assert_eq!(talk.heads(By::Client)[0].0, Class::Other, "what was said before");
+    assert_eq!(talk.heads(By::Client)[0].0, SnippetClass::Other, "what was said before");
 }
 
 #[test]
@@ -156,23 +157,23 @@ fn places(text: &[u8], records: &[usize], reads: &[usize]) -> [Vec<u64>; 2] {
     let mut sizes = records.iter().cycle();
     let mut reads = reads.iter().cycle();
     let mut rest = text;
-    let (mut begin, mut sent, mut received) = (0, Records::NOTHING, Records::NOTHING);
+    let (mut begin, mut sent, mut received) = (0, TlsRecords::NOTHING, TlsRecords::NOTHING);
     let mut talks = [Talk::new(), Talk::new()];
     while !rest.is_empty() {
         let (part, behind) = rest.split_at(rest.len().min(*sizes.next().unwrap()));
         rest = behind;
         let encrypted = record(part.len() as u16 + 17);
         // The time of a call is the place of its first byte, from 1 on.
-        sent.sent(moment(begin + 1));
-        talks[0].give(sent.give(part.len(), part.len()).unwrap(), part);
+        sent.note_sent(moment(begin + 1));
+        talks[0].give(sent.take_plaintext(part.len(), part.len()).unwrap(), part);
         sent.forget();
-        received.received(moment(begin + 1), &encrypted[..5]);
-        received.received(moment(begin + 6), &encrypted[5..]);
+        received.note_received(moment(begin + 1), &encrypted[..5]);
+        received.note_received(moment(begin + 6), &encrypted[5..]);
         let mut left = part;
         while !left.is_empty() {
             let most = *reads.next().unwrap();
             let (given, behind) = left.split_at(left.len().min(most));
-            talks[1].give(received.give(given.len(), most).unwrap(), given);
+            talks[1].give(received.take_plaintext(given.len(), most).unwrap(), given);
             left = behind;
         }
         begin += encrypted.len() as u64;

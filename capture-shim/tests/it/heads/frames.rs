@@ -5,8 +5,8 @@ use std::mem::MaybeUninit;
 use proptest::prelude::*;
 
 use super::fuzz;
-use super::hpack::{Blocks, Query};
-use super::sink::{Class, Run, Sink};
+use super::hpack::{HeaderBlocks, QueryBlanker};
+use super::sink::{SnippetClass, SnippetRun, SnippetSink};
 use super::talk::By::{Client, Server};
 use super::talk::{By, Talk};
 use crate::tuning::MAX_KEPT_FRAME_BYTES;
@@ -46,14 +46,14 @@ fn hex(text: &str) -> Vec<u8> {
 
 struct Whole(Vec<u8>);
 
-impl Sink for Whole {
-    fn begin(&mut self, _: Run) {}
+impl SnippetSink for Whole {
+    fn begin_run(&mut self, _: SnippetRun) {}
 
-    fn put(&mut self, bytes: &[u8]) {
+    fn put_bytes(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);
     }
 
-    fn blank(&mut self, count: usize) {
+    fn put_blanks(&mut self, count: usize) {
         self.0.resize(self.0.len() + count, b'*');
     }
 }
@@ -61,12 +61,12 @@ impl Sink for Whole {
 /// What becomes of blocks, one after another, each given in parts of `size` bytes.
 fn blanked(blocks: &[Vec<u8>], size: usize) -> Vec<Vec<u8>> {
     // SAFETY: may be all zeros.
-    let mut walk = unsafe { MaybeUninit::<Blocks>::zeroed().assume_init() };
-    let mut query = Query::default();
+    let mut walk = unsafe { MaybeUninit::<HeaderBlocks>::zeroed().assume_init() };
+    let mut query = QueryBlanker::default();
     let mut each = |block: &Vec<u8>| {
         let mut whole = Whole(Vec::new());
-        walk.begin();
-        block.chunks(size).for_each(|part| walk.walk(part, &mut query, &mut whole));
+        walk.begin_block();
+        block.chunks(size).for_each(|part| walk.walk_block(part, &mut query, &mut whole));
         assert_eq!(whole.0.len(), block.len());
         whole.0
     };
@@ -89,7 +89,9 @@ fn frames_that_name_messages_are_kept() {
         let mut talk = Talk::new();
         talk.say_parts(Client, &said, size);
         assert_eq!(kept(&talk, Client), expected, "in transfers of {size} bytes");
-        assert!(talk.kept.iter().all(|kept| kept.run.class == Class::Http2 && !kept.run.cut));
+        assert!(
+            talk.kept.iter().all(|kept| kept.run.class == SnippetClass::Http2 && !kept.run.cut)
+        );
         let mut talk = Talk::new();
         talk.say_in(Client, &said.chunks(size).collect::<Vec<_>>());
         assert_eq!(kept(&talk, Client), expected, "in buffers of {size} bytes");
@@ -124,7 +126,7 @@ fn a_server_is_known_by_its_settings() {
         let mut talk = Talk::new();
         talk.say_parts(Server, &said, size);
         assert_eq!(kept(&talk, Server), said, "{size}");
-        assert!(talk.kept.iter().all(|kept| kept.run.class == Class::Http2));
+        assert!(talk.kept.iter().all(|kept| kept.run.class == SnippetClass::Http2));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The walkers on any bytes in any parts, for fuzzing and property tests. Panics where they break
 //! their word: what is kept are bytes that were said where the run says, and lines that are chosen.
 
-use super::sink::Class;
+use super::sink::SnippetClass;
 use super::talk::{By, Kept, Talk};
 use crate::tuning::{MAX_KEPT_FRAME_BYTES, MAX_KEPT_LINES_BYTES, MAX_KEPT_TURN_BYTES};
 
@@ -116,14 +116,16 @@ fn check(kept: &[Kept], streams: &[Stream; 2]) {
             assert_eq!(kept.run.length, kept.bytes.len(), "{kept:?}");
             stream.check_place(kept);
             match kept.run.class {
-                Class::Other => verbatim(kept, &kept.bytes, stream, |said, kept| said == kept),
+                SnippetClass::Other => {
+                    verbatim(kept, &kept.bytes, stream, |said, kept| said == kept)
+                }
                 // Values may be blanked, and queries in Huffman's code bit by bit.
-                Class::Http2 => {
+                SnippetClass::Http2 => {
                     let known = if kept.run.continues { 0 } else { kept.bytes.len().min(9) };
                     verbatim(kept, &kept.bytes[..known], stream, |said, kept| said == kept);
                 }
                 // Lines may be left out behind the first one, and a query within that.
-                Class::Http1 => {
+                SnippetClass::Http1 => {
                     let first = kept.bytes.get(..1).unwrap_or(&[]);
                     verbatim(kept, first, stream, |said, kept| said == kept);
                 }
@@ -156,12 +158,12 @@ fn check_head(head: &[&Kept], stream: &Stream) {
     let Some(first) = head.first() else { return };
     let bytes: Vec<u8> = head.iter().flat_map(|kept| kept.bytes.iter().copied()).collect();
     let most = match first.run.class {
-        Class::Http1 => MAX_KEPT_LINES_BYTES,
-        Class::Http2 => MAX_KEPT_FRAME_BYTES + 9,
-        Class::Other => MAX_KEPT_TURN_BYTES,
+        SnippetClass::Http1 => MAX_KEPT_LINES_BYTES,
+        SnippetClass::Http2 => MAX_KEPT_FRAME_BYTES + 9,
+        SnippetClass::Other => MAX_KEPT_TURN_BYTES,
     };
     assert!(bytes.len() <= most, "{head:?} is too long");
-    if first.run.class != Class::Http1 {
+    if first.run.class != SnippetClass::Http1 {
         return;
     }
     let mut from = first.place;
@@ -204,7 +206,7 @@ pub(super) fn frames(bytes: &[u8]) {
     let of = |size: usize| {
         let mut talk = Talk::new();
         talk.say_parts(By::Client, &said, size);
-        let kept = talk.kept.iter().filter(|kept| kept.run.class == Class::Http2);
+        let kept = talk.kept.iter().filter(|kept| kept.run.class == SnippetClass::Http2);
         kept.flat_map(|kept| kept.bytes.clone()).collect::<Vec<u8>>()
     };
     let size = usize::from(*size).max(1);

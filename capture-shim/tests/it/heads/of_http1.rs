@@ -1,6 +1,6 @@
 //! Heads of HTTP/1, whole and in parts, usual and strange.
 
-use super::sink::Class;
+use super::sink::SnippetClass;
 use super::talk::By::{Client, Server};
 use super::talk::Talk;
 use crate::tuning::{MAX_KEPT_LINES_BYTES, MAX_KEPT_UNFINISHED_BYTES};
@@ -19,7 +19,7 @@ const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 fn the_first_line_and_chosen_lines_are_kept() {
     let mut talk = Talk::new();
     talk.say(Client, format!("{REQUEST}SECRET body"));
-    assert_eq!(talk.heads(Client), [(Class::Http1, KEPT.into())]);
+    assert_eq!(talk.heads(Client), [(SnippetClass::Http1, KEPT.into())]);
     let answer = "HTTP/1.1 404 Not Found\r\nServer: x\r\nSet-Cookie: SECRET\r\nb3: 0\r\n\
         x-request-id: 5\r\nContent-Length: 6\r\n\r\nSECRET";
     talk.say(Server, answer);
@@ -169,7 +169,11 @@ fn strange_heads() {
         for size in [said.len(), 1, 7, 16, 100] {
             let mut talk = Talk::new();
             talk.say_parts(Client, said.as_bytes(), size);
-            assert_eq!(talk.heads(Client), [(Class::Http1, kept.into())], "{size}: {said:.100?}");
+            assert_eq!(
+                talk.heads(Client),
+                [(SnippetClass::Http1, kept.into())],
+                "{size}: {said:.100?}"
+            );
         }
     }
 }
@@ -323,5 +327,5 @@ fn who_joins_in_the_midst_keeps_nothing_of_what_was_under_way() {
     let mut talk = Talk::joined();
     talk.say(Client, "oken: SECRET\r\nCookie: SECRET\r\n\r\n").say(Server, OK);
     talk.say(Client, REQUEST);
-    assert_eq!(talk.heads(Client), [(Class::Http1, KEPT.into())]);
+    assert_eq!(talk.heads(Client), [(SnippetClass::Http1, KEPT.into())]);
 }

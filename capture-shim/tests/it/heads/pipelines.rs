@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::sink::Class;
+use super::sink::SnippetClass;
 use super::talk::By::{self, Client, Server};
 use super::talk::Talk;
 use crate::tuning::{MAX_KEPT_REDIS_BYTES, MAX_KEPT_TURN_BYTES};
@@ -19,7 +19,7 @@ fn command(words: &[&str]) -> String {
 fn messages(talk: &Talk, by: By) -> Vec<(String, usize, bool)> {
     let mut messages: Vec<(Vec<u8>, usize, bool)> = Vec::new();
     for kept in talk.kept.iter().filter(|kept| kept.by == by) {
-        assert_eq!(kept.run.class, Class::Other);
+        assert_eq!(kept.run.class, SnippetClass::Other);
         match messages.last_mut() {
             Some((bytes, _, cut)) if kept.run.continues => {
                 assert!(!*cut, "{kept:?} goes on behind what was left out");

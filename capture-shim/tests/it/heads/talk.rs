@@ -5,11 +5,11 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::slice;
 
-use super::conversation::Conversation;
-use super::direction::{Direction, HeldAt};
-use super::form::Form;
-use super::records::{Moment, Origin};
-use super::sink::{Class, Run, Sink};
+use super::conversation::FlowConversation;
+use super::direction::{DirectionState, TransferPosition};
+use super::form::TransferForm;
+use super::records::{CallTime, PlaintextOrigin};
+use super::sink::{SnippetClass, SnippetRun, SnippetSink};
 
 /// One who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) enum By {
 pub(super) struct Kept {
     pub(super) by: By,
     pub(super) transfer: usize,
-    pub(super) run: Run,
+    pub(super) run: SnippetRun,
     pub(super) bytes: Vec<u8>,
     pub(super) place: usize,
 }
@@ -37,8 +37,8 @@ impl Kept {
 
 /// A conversation. All states are zeros at first, as in the library.
 pub(super) struct Talk {
-    conversation: Box<Conversation>,
-    directions: [Box<Direction>; 2],
+    conversation: Box<FlowConversation>,
+    directions: [Box<DirectionState>; 2],
     pub(super) kept: Vec<Kept>,
     /// Number of heads of HTTP/1 that were passed as a whole.
     pub(super) whole: usize,
@@ -71,8 +71,8 @@ impl Taker<'_> {
     }
 }
 
-impl Sink for Taker<'_> {
-    fn begin(&mut self, run: Run) {
+impl SnippetSink for Taker<'_> {
+    fn begin_run(&mut self, run: SnippetRun) {
         let (by, transfer) = (self.by, self.transfer);
         if let Some(last) = self.kept.last() {
             assert_eq!(last.run.length, last.bytes.len(), "a run has as many bytes as it said");
@@ -81,18 +81,18 @@ impl Sink for Taker<'_> {
         self.kept.push(Kept { by, transfer, run, bytes: Vec::new(), place });
     }
 
-    fn put(&mut self, bytes: &[u8]) {
+    fn put_bytes(&mut self, bytes: &[u8]) {
         self.take(bytes);
     }
 
     /// Heads that are passed line by line are put bit by bit.
-    fn pieces(&mut self, run: Run, bytes: &[u8], pieces: &[Range<usize>]) {
-        *self.whole += usize::from(run.class == Class::Http1);
-        self.begin(run);
-        pieces.iter().for_each(|piece| self.put(&bytes[piece.clone()]));
+    fn put_ranges(&mut self, run: SnippetRun, bytes: &[u8], pieces: &[Range<usize>]) {
+        *self.whole += usize::from(run.class == SnippetClass::Http1);
+        self.begin_run(run);
+        pieces.iter().for_each(|piece| self.put_bytes(&bytes[piece.clone()]));
     }
 
-    fn blank(&mut self, count: usize) {
+    fn put_blanks(&mut self, count: usize) {
         self.take(&vec![b'*'; count]);
     }
 }
@@ -100,9 +100,10 @@ impl Sink for Taker<'_> {
 impl Talk {
     pub(super) fn new() -> Talk {
         // SAFETY: states may be all zeros, which is how the library maps them.
-        let direction = || Box::new(unsafe { MaybeUninit::<Direction>::zeroed().assume_init() });
+        let direction =
+            || Box::new(unsafe { MaybeUninit::<DirectionState>::zeroed().assume_init() });
         // SAFETY: as above.
-        let conversation = unsafe { MaybeUninit::<Conversation>::zeroed().assume_init() };
+        let conversation = unsafe { MaybeUninit::<FlowConversation>::zeroed().assume_init() };
         let conversation = Box::new(conversation);
         let directions = [direction(), direction()];
         Talk {
@@ -122,7 +123,7 @@ impl Talk {
     /// Joins the conversation in its midst.
     pub(super) fn joined() -> Talk {
         let mut talk = Talk::new();
-        talk.directions.iter_mut().for_each(|direction| direction.begin(true));
+        talk.directions.iter_mut().for_each(|direction| direction.begin_walk(true));
         talk
     }
 
@@ -141,11 +142,11 @@ impl Talk {
         is_of
     }
 
-    fn call(&mut self, by: By, begin: u64, end: u64) -> &mut Direction {
+    fn call(&mut self, by: By, begin: u64, end: u64) -> &mut DirectionState {
         let index = usize::from(by == By::Server);
         let direction = &mut self.directions[index];
-        let turns = self.conversation.turns(index as u8);
-        direction.call(begin, end, turns, &self.conversation);
+        let turns = self.conversation.begins_turn(index as u8);
+        direction.note_call(begin, end, turns, &self.conversation);
         direction
     }
 
@@ -167,28 +168,37 @@ impl Talk {
         let mut taker = Taker { by, transfer, begin, held: 0, kept, whole };
         let mut at = 0;
         for buffer in buffers {
-            let held = direction.held().map(|held| self.begins[&held.ticks] + held.offset as usize);
+            let held = direction
+                .unfinished_position()
+                .map(|held| self.begins[&held.ticks] + held.offset as usize);
             taker.held = held.unwrap_or(usize::MAX);
             match self.passes_whole {
                 true => {
-                    let is_usual = direction.form(buffer, at, &self.conversation) == Form::Frames;
+                    let is_usual =
+                        direction.form_of(buffer, at, &self.conversation) == TransferForm::Frames;
                     let passed = match is_usual && at == 0 {
                         true => direction.pass_frames(buffer, |run, bytes| {
-                            taker.pieces(run, bytes, slice::from_ref(&(0..run.length)));
+                            taker.put_ranges(run, bytes, slice::from_ref(&(0..run.length)));
                         }),
                         false => 0,
                     };
-                    direction.walk(&buffer[passed..], passed + at, &self.conversation, &mut taker);
+                    direction.walk_transfer(
+                        &buffer[passed..],
+                        passed + at,
+                        &self.conversation,
+                        &mut taker,
+                    );
                 }
                 false => {
                     let mut from = 0;
                     while let Some(rest) = buffer.get(from..).filter(|rest| !rest.is_empty()) {
-                        from += direction.step(rest, at + from, &self.conversation, &mut taker);
+                        from +=
+                            direction.step_slow(rest, at + from, &self.conversation, &mut taker);
                     }
                 }
             }
             at += buffer.len();
-            direction.note_held(at, |offset| HeldAt::new(end, offset));
+            direction.note_unfinished_position(at, |offset| TransferPosition::new(end, offset));
         }
         *said += at;
         self.transfers += 1;
@@ -196,17 +206,17 @@ impl Talk {
     }
 
     /// Speaks plain text from `origin`, whose calls last for one tick.
-    pub(super) fn give(&mut self, origin: Origin, text: &[u8]) {
+    pub(super) fn give(&mut self, origin: PlaintextOrigin, text: &[u8]) {
         let known = self.kept.len();
         let direction = &mut self.directions[0];
-        let place = |offset| origin.held_at(socket_log::encode::Direction::Send, offset);
+        let place = |offset| origin.transfer_position(socket_log::encode::Direction::Send, offset);
         let (transfer, kept, whole) = (self.transfers, &mut self.kept, &mut self.whole);
         let mut taker = Taker { by: By::Client, transfer, begin: 0, held: 0, kept, whole };
-        let Moment { begin, end } = origin.moment();
-        direction.call(begin, end, false, &self.conversation);
-        let held = direction.held();
-        direction.walk(text, 0, &self.conversation, &mut taker);
-        direction.note_held(text.len(), place);
+        let CallTime { begin, end } = origin.call_time();
+        direction.note_call(begin, end, false, &self.conversation);
+        let held = direction.unfinished_position();
+        direction.walk_transfer(text, 0, &self.conversation, &mut taker);
+        direction.note_unfinished_position(text.len(), place);
         let begun = self.kept.iter().skip(known).filter(|kept| !kept.run.continues);
         self.given.extend(begun.map(|kept| {
             let at = held.filter(|_| kept.run.held).unwrap_or_else(|| place(kept.run.offset));
@@ -233,7 +243,7 @@ impl Talk {
         self.now += 2;
         let now = self.now;
         self.call(by, now - 1, now);
-        self.directions[usize::from(by == By::Server)].pass(bytes, &self.conversation);
+        self.directions[usize::from(by == By::Server)].pass_bytes(bytes, &self.conversation);
         self.said[usize::from(by == By::Server)] += bytes as usize;
         self.transfers += 1;
         self
@@ -245,8 +255,8 @@ impl Talk {
     }
 
     /// What was kept of `by`, the parts of a head joined, with the class of each.
-    pub(super) fn heads(&self, by: By) -> Vec<(Class, String)> {
-        let mut heads: Vec<(Class, Vec<u8>)> = Vec::new();
+    pub(super) fn heads(&self, by: By) -> Vec<(SnippetClass, String)> {
+        let mut heads: Vec<(SnippetClass, Vec<u8>)> = Vec::new();
         for kept in self.kept.iter().filter(|kept| kept.by == by) {
             match heads.last_mut() {
                 Some((class, bytes)) if kept.run.continues => {
@@ -265,6 +275,6 @@ impl Talk {
     /// The heads of HTTP/1 of `by`.
     pub(super) fn http1(&self, by: By) -> Vec<String> {
         let heads = self.heads(by).into_iter();
-        heads.filter(|(class, _)| *class == Class::Http1).map(|(_, text)| text).collect()
+        heads.filter(|(class, _)| *class == SnippetClass::Http1).map(|(_, text)| text).collect()
     }
 }

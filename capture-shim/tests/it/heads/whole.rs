@@ -3,9 +3,11 @@
 
 use proptest::prelude::*;
 
-use super::fields::{Begins, Choice, FIELDS, begins, choice, is_left_out, word};
-use super::lines::{View, first_line};
-use super::newlines::{Newlines, in_words};
+use super::fields::{
+    FIELDS, FieldChoice, LineStart, choose_field, classify_line, is_left_out, word_at,
+};
+use super::lines::{LineView, parse_first_line};
+use super::newlines::{LineEnds, in_words};
 use super::talk::By::{Client, Server};
 use super::talk::Talk;
 use super::usual::usual_first_line;
@@ -181,7 +183,7 @@ proptest! {
     #[test]
     fn first_lines_are_what_the_plain_way_says(line in first()) {
         if let Some(usual) = usual_first_line(line.as_bytes()) {
-            prop_assert_eq!(Some(usual), first_line(View::of(line.as_bytes())));
+            prop_assert_eq!(Some(usual), parse_first_line(LineView::of_whole(line.as_bytes())));
         }
     }
 
@@ -192,14 +194,14 @@ proptest! {
     ) {
         let text = [line.as_bytes(), &behind].concat();
         let line = &text[..text.iter().position(|byte| *byte == b'\n').unwrap()];
-        let expected = match choice(line) {
-            _ if matches!(line, b"" | b"\r") => Begins::End,
-            Choice::Keep(field) => Begins::Field(field),
-            Choice::Skip | Choice::Undecided => Begins::Other,
+        let expected = match choose_field(line) {
+            _ if matches!(line, b"" | b"\r") => LineStart::End,
+            FieldChoice::Keep(field) => LineStart::Field(field),
+            FieldChoice::Skip | FieldChoice::Undecided => LineStart::Other,
         };
-        let first = word(&text, 0);
-        prop_assert_eq!(begins(&text, 0, first), expected);
-        prop_assert!(!is_left_out(first) || expected == Begins::Other);
+        let first = word_at(&text, 0);
+        prop_assert_eq!(classify_line(&text, 0, first), expected);
+        prop_assert!(!is_left_out(first) || expected == LineStart::Other);
     }
 
     #[test]
@@ -213,7 +215,7 @@ proptest! {
         let text = &bytes[from.min(bytes.len())..];
         let is_one = |index: &usize| text[*index] == b'\n';
         let ends: Vec<usize> = (0..text.len()).filter(is_one).map(|index| index + 1).collect();
-        prop_assert_eq!(Newlines::of(text).collect::<Vec<_>>(), ends);
+        prop_assert_eq!(LineEnds::in_text(text).collect::<Vec<_>>(), ends);
         for part in text.as_chunks().0 {
             let bits = part.iter().enumerate().map(|(at, byte)| u16::from(*byte == b'\n') << at);
             prop_assert_eq!(in_words(part), bits.sum::<u16>());
@@ -257,7 +259,7 @@ fn usual_first_lines_are_nothing_else() {
         for (index, byte) in (0..line.len()).flat_map(|index| (0..=255).map(move |b| (index, b))) {
             let mut line = line.as_bytes().to_vec();
             line[index] = byte;
-            let expected = first_line(View::of(&line));
+            let expected = parse_first_line(LineView::of_whole(&line));
             assert!(
                 usual_first_line(&line).is_none_or(|usual| Some(usual) == expected),
                 "{line:?}"
@@ -273,13 +275,17 @@ fn names_that_are_kept_are_known_however_they_are_written() {
         for written in [small.clone(), small.to_uppercase()] {
             let line = format!("{written} 1\r\n");
             let text = line.as_bytes();
-            assert_eq!(begins(text, 0, word(text, 0)), Begins::Field(field), "{line:?}");
+            assert_eq!(
+                classify_line(text, 0, word_at(text, 0)),
+                LineStart::Field(field),
+                "{line:?}"
+            );
             for index in 0..name.len() {
                 let mut other = line.clone().into_bytes();
                 other[index] ^= 1;
                 assert_ne!(
-                    begins(&other, 0, word(&other, 0)),
-                    Begins::Field(field),
+                    classify_line(&other, 0, word_at(&other, 0)),
+                    LineStart::Field(field),
                     "{index} of {line:?}"
                 );
             }

@@ -1,6 +1,6 @@
 //! What is kept of anything that is no HTTP, and of what is encrypted.
 
-use super::sink::Class;
+use super::sink::SnippetClass;
 use super::talk::By::{Client, Server};
 use super::talk::Talk;
 use crate::tuning::MAX_KEPT_TURN_BYTES;
@@ -15,7 +15,9 @@ fn the_first_bytes_of_a_turn_are_kept() {
     let expected: [&[u8]; 4] =
         [b"*1\r\n$4\r\nPING\r\n", b"+PONG\r\n", &long[..MAX_KEPT_TURN_BYTES], b"+OK\r\n"];
     assert_eq!(heads, expected);
-    assert!(talk.kept.iter().all(|kept| kept.run.class == Class::Other && !kept.run.continues));
+    assert!(
+        talk.kept.iter().all(|kept| kept.run.class == SnippetClass::Other && !kept.run.continues)
+    );
     assert_eq!(
         talk.kept.iter().map(|kept| kept.run.cut).collect::<Vec<_>>(),
         [false, false, true, false]
@@ -44,12 +46,12 @@ fn a_turn_may_come_in_parts() {
 fn words_that_begin_like_a_method_are_kept_once_they_are_known() {
     let mut talk = Talk::new();
     talk.say(Client, "P").say(Client, "ING\r\n");
-    assert_eq!(talk.heads(Client), [(Class::Other, "PING\r\n".into())]);
+    assert_eq!(talk.heads(Client), [(SnippetClass::Other, "PING\r\n".into())]);
     assert_eq!((talk.kept[0].transfer, talk.kept[0].run.offset), (1, 0));
     // A method alone makes no request.
     let mut talk = Talk::new();
     talk.say(Client, "DELETE FROM users\r\n");
-    assert_eq!(talk.heads(Client), [(Class::Other, "DELETE FROM users\r\n".into())]);
+    assert_eq!(talk.heads(Client), [(SnippetClass::Other, "DELETE FROM users\r\n".into())]);
 }
 
 #[test]
@@ -57,7 +59,7 @@ fn bytes_that_nobody_sees_end_a_turn() {
     let mut talk = Talk::new();
     talk.say(Client, "begins").pass(Client, 10).say(Client, "goes on");
     talk.say(Server, "answers").say(Client, "asks");
-    let kept = ["begins", "asks"].map(|text| (Class::Other, text.to_owned()));
+    let kept = ["begins", "asks"].map(|text| (SnippetClass::Other, text.to_owned()));
     assert_eq!(talk.heads(Client), kept);
 }
 
@@ -85,7 +87,7 @@ fn a_proxy_s_header_is_passed_over() {
     let header = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x7f\0\0\x01\x7f\0\0\x01\0\x50\0\x51";
     let mut talk = Talk::new();
     talk.say(Client, [&header[..], b"GET / HTTP/1.1\r\nCookie: SECRET\r\n\r\n"].concat());
-    assert_eq!(talk.heads(Client), [(Class::Http1, "GET / HTTP/1.1\r\n\r\n".into())]);
+    assert_eq!(talk.heads(Client), [(SnippetClass::Http1, "GET / HTTP/1.1\r\n\r\n".into())]);
 }
 
 #[test]

@@ -5,55 +5,55 @@ use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
-use socket_log::Log;
+use socket_log::SocketLog;
 use socket_log::layout::HEADER_BYTES;
 use tracing::debug;
 
-use super::end::End;
+use super::end::SessionEnd;
 use crate::clock;
-use crate::collect::event::{Cause, Event, Gained, Held};
+use crate::collect::event::{CollectEvent, ReceivedBytes, RefusalCause, StoredFiles};
 use crate::collect::hints;
-use crate::collect::shared::Shared;
+use crate::collect::shared::SharedState;
 use crate::collect::store::HostStore;
 use crate::collect::violation::Violation;
-use crate::identity::Identity;
+use crate::identity::LogIdentity;
 use crate::tuning::MAX_MISNAMED_TOLD;
-use crate::wire::{self, ASK_LIMIT, Answer, EXTENT_LIMIT, FrameReader, Request};
+use crate::wire::{self, ASK_LIMIT, CollectorAnswer, EXTENT_LIMIT, FrameReader, ShipperRequest};
 use socket_log::names::HOST_NAME_LENGTH;
 
 /// Requests of a connection that was let in.
-pub(super) struct Gathering<'a> {
-    pub(super) shared: &'a Shared<'a>,
+pub(super) struct RequestHandler<'a> {
+    pub(super) shared: &'a SharedState<'a>,
     host: &'a str,
     boot: [u8; 16],
     store: &'a mut HostStore,
     extent: Vec<u8>,
     decompressor: Option<zstd::bulk::Decompressor<'static>>,
-    gained: Gained,
+    gained: ReceivedBytes,
     /// Number of all received bytes when the last flush was told.
     received: u64,
     flush: u64,
-    /// Times in the last answer to [`Request::Time`], until the host has sent the exchange.
+    /// Times in the last answer to [`ShipperRequest::Time`], until the host has sent the exchange.
     told: Option<[i64; 2]>,
     /// Files about which it was told that they name another host.
-    misnamed: HashSet<Identity>,
+    misnamed: HashSet<LogIdentity>,
 }
 
-impl<'a> Gathering<'a> {
+impl<'a> RequestHandler<'a> {
     pub(super) fn new(
-        shared: &'a Shared<'a>,
+        shared: &'a SharedState<'a>,
         host: &'a str,
         boot: [u8; 16],
         store: &'a mut HostStore,
-    ) -> Gathering<'a> {
-        Gathering {
+    ) -> RequestHandler<'a> {
+        RequestHandler {
             shared,
             host,
             boot,
             store,
             extent: Vec::new(),
             decompressor: None,
-            gained: Gained::default(),
+            gained: ReceivedBytes::default(),
             received: 0,
             flush: 0,
             told: None,
@@ -62,83 +62,83 @@ impl<'a> Gathering<'a> {
     }
 
     /// Does one request. `received` is the number of bytes of the connection so far.
-    pub(super) fn request(
+    pub(super) fn handle_request(
         &mut self,
-        request: Request<'_>,
+        request: ShipperRequest<'_>,
         rest: &[u8],
         received: u64,
-    ) -> Result<Option<Answer>, End> {
-        let violation = |error: Violation| End::Refused(Cause::Violation, error.to_string());
-        let protocol = |why: &str| End::Refused(Cause::Protocol, why.to_owned());
+    ) -> Result<Option<CollectorAnswer>, SessionEnd> {
+        let violation =
+            |error: Violation| SessionEnd::Refused(RefusalCause::Violation, error.to_string());
+        let protocol = |why: &str| SessionEnd::Refused(RefusalCause::Protocol, why.to_owned());
         Ok(match request {
-            Request::Hello { .. } => return Err(protocol("it greeted twice")),
-            Request::File { name, identity } => {
-                self.store.select(name, identity).map_err(violation)?;
+            ShipperRequest::Hello { .. } => return Err(protocol("it greeted twice")),
+            ShipperRequest::File { name, identity } => {
+                self.store.select_file(name, identity).map_err(violation)?;
                 None
             }
-            Request::Ask { page, pages } => {
+            ShipperRequest::Ask { page, pages } => {
                 if pages > ASK_LIMIT {
                     return Err(protocol("it asked for too many checksums at once"));
                 }
-                let (length, sums) = self
-                    .store
-                    .have(page, pages)
-                    .map_err(violation)?
-                    .map_err(|error| End::Refused(Cause::Internal, error.to_string()))?;
-                Some(Answer::Have { length, sums })
+                let (length, sums) =
+                    self.store.page_checksums(page, pages).map_err(violation)?.map_err(
+                        |error| SessionEnd::Refused(RefusalCause::Internal, error.to_string()),
+                    )?;
+                Some(CollectorAnswer::Have { length, sums })
             }
-            Request::Extent { offset, length } => {
+            ShipperRequest::Extent { offset, length } => {
                 if length as usize > EXTENT_LIMIT {
                     return Err(protocol("it sent an extent that is longer than any may be"));
                 }
-                let bytes = self.decompress(rest, length as usize)?;
-                self.store.write(offset, &self.extent[..bytes]).map_err(violation)?;
+                let bytes = self.decompress_extent(rest, length as usize)?;
+                self.store.write_extent(offset, &self.extent[..bytes]).map_err(violation)?;
                 if offset == 0 {
-                    self.look_at_header(bytes);
+                    self.check_header(bytes);
                 }
                 self.gained.stored += bytes as u64;
                 None
             }
-            Request::Length { length } => {
+            ShipperRequest::Length { length } => {
                 self.store.set_length(length).map_err(violation)?;
                 None
             }
-            Request::Flush { number, left } => {
+            ShipperRequest::Flush { number, left } => {
                 if number != self.flush + 1 {
                     return Err(protocol("its flushes are not counted one by one"));
                 }
                 self.flush = number;
-                Some(self.flush(number, left, received))
+                Some(self.flush_store(number, left, received))
             }
-            Request::Time => {
-                let (received, sent) = (clock::now(), clock::now());
+            ShipperRequest::Time => {
+                let (received, sent) = (clock::unix_nanoseconds(), clock::unix_nanoseconds());
                 self.told = Some([received, sent]);
-                Some(Answer::Time { received, sent })
+                Some(CollectorAnswer::Time { received, sent })
             }
-            Request::Hint(exchange) => {
+            ShipperRequest::Hint(exchange) => {
                 // A host may claim anything about its own clock, and nothing about the collector's.
                 if self.told.take() != Some([exchange.collector_received, exchange.collector_sent])
                 {
                     let why = "it told of an exchange of times that there was not";
-                    return Err(End::Refused(Cause::Violation, why.to_owned()));
+                    return Err(SessionEnd::Refused(RefusalCause::Violation, why.to_owned()));
                 }
-                let path = self.shared.data.clock_hints(self.host);
+                let path = self.shared.data.clock_hints_path(self.host);
                 // A hint that cannot be kept is no loss; whatever is wrong with the disk, a flush
                 // will tell.
-                let _ = hints::add(&path, self.boot, &exchange);
-                self.shared.events.event(&Event::Hint { host: self.host, exchange });
+                let _ = hints::append_hint(&path, self.boot, &exchange);
+                self.shared.events.on_event(&CollectEvent::Hint { host: self.host, exchange });
                 None
             }
-            Request::Bye => Some(Answer::Bye),
+            ShipperRequest::Bye => Some(CollectorAnswer::Bye),
         })
     }
 
     /// Tells of a log that names another host. Later stages take it for a log of this host all the
     /// same.
-    fn look_at_header(&mut self, bytes: usize) {
+    fn check_header(&mut self, bytes: usize) {
         let page = self.extent.get(..bytes.min(HEADER_BYTES)).unwrap_or(&[]);
-        let Some((identity, name)) = self.store.current() else { return };
-        let Ok(log) = Log::from_bytes(Path::new(name), page.to_vec()) else { return };
+        let Some((identity, name)) = self.store.current_file() else { return };
+        let Ok(log) = SocketLog::from_bytes(Path::new(name), page.to_vec()) else { return };
         let says = log.header().host.as_str();
         // The header has the name cut to its length; in names of directories a slash becomes '_'.
         let says = says.replace('/', "_");
@@ -151,13 +151,18 @@ impl<'a> Gathering<'a> {
         if self.misnamed.len() < MAX_MISNAMED_TOLD && self.misnamed.insert(identity) {
             let says = says.escape_debug().to_string();
             debug!(host = self.host, name, says = says.as_str(), "a log names another host");
-            self.shared.events.event(&Event::Misnamed { host: self.host, name, says: &says });
+            self.shared.events.on_event(&CollectEvent::Misnamed {
+                host: self.host,
+                name,
+                says: &says,
+            });
         }
     }
 
     /// Decompresses an extent into its buffer; it must have the length that was announced.
-    fn decompress(&mut self, compressed: &[u8], length: usize) -> Result<usize, End> {
-        let internal = |error: io::Error| End::Refused(Cause::Internal, error.to_string());
+    fn decompress_extent(&mut self, compressed: &[u8], length: usize) -> Result<usize, SessionEnd> {
+        let internal =
+            |error: io::Error| SessionEnd::Refused(RefusalCause::Internal, error.to_string());
         if self.extent.len() < length {
             self.extent.resize(length, 0);
         }
@@ -169,42 +174,49 @@ impl<'a> Gathering<'a> {
             Ok(bytes) if bytes == length => Ok(bytes),
             _ => {
                 let why = "it sent an extent that is not what was announced";
-                Err(End::Refused(Cause::Protocol, why.to_owned()))
+                Err(SessionEnd::Refused(RefusalCause::Protocol, why.to_owned()))
             }
         }
     }
 
-    fn flush(&mut self, number: u64, left: u64, received: u64) -> Answer {
+    fn flush_store(&mut self, number: u64, left: u64, received: u64) -> CollectorAnswer {
         let result = self.store.flush();
-        let gained = Gained { wire: received - self.received, ..std::mem::take(&mut self.gained) };
+        let gained =
+            ReceivedBytes { wire: received - self.received, ..std::mem::take(&mut self.gained) };
         self.received = received;
-        let has = Held { files: self.store.files(), bytes: self.store.used() };
+        let has = StoredFiles { files: self.store.file_count(), bytes: self.store.used_bytes() };
         let host = self.host;
         match result {
             Ok(()) => {
-                self.shared.events.event(&Event::Stored { host, gained, has, left: Some(left) });
-                Answer::Durable { number }
+                self.shared.events.on_event(&CollectEvent::Stored {
+                    host,
+                    gained,
+                    has,
+                    left: Some(left),
+                });
+                CollectorAnswer::Durable { number }
             }
             Err((shortage, error)) => {
-                self.shared.events.event(&Event::NotStored { host, shortage, error });
-                Answer::NotStored { number, shortage }
+                self.shared.events.on_event(&CollectEvent::NotStored { host, shortage, error });
+                CollectorAnswer::NotStored { number, shortage }
             }
         }
     }
 }
 
 /// Answers a stream of frames as that of a host that was let in, until the first that is refused.
-pub(in crate::collect) fn answer_all(mut bytes: &[u8], shared: &Shared<'_>, host: &str) {
-    let Ok(mut store) = HostStore::open(shared.data.hosts().join(host), shared.limits, None) else {
+pub(in crate::collect) fn answer_all(mut bytes: &[u8], shared: &SharedState<'_>, host: &str) {
+    let Ok(mut store) = HostStore::open(shared.data.hosts_dir().join(host), shared.limits, None)
+    else {
         return;
     };
-    let mut gathering = Gathering::new(shared, host, [0; 16], &mut store);
+    let mut gathering = RequestHandler::new(shared, host, [0; 16], &mut store);
     let mut reader = FrameReader::default();
-    while let Ok(frame) = reader.next(&mut bytes) {
+    while let Ok(frame) = reader.next_frame(&mut bytes) {
         let Ok((request, rest)) = wire::decode_request(frame) else { break };
-        let Ok(answer) = gathering.request(request, rest, 0) else { break };
+        let Ok(answer) = gathering.handle_request(request, rest, 0) else { break };
         // Every answer fits a frame.
-        debug_assert!(answer.is_none_or(|answer| wire::frame(&answer).is_ok()));
+        debug_assert!(answer.is_none_or(|answer| wire::encode_frame(&answer).is_ok()));
     }
     let _ = store.flush();
 }

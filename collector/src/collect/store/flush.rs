@@ -11,7 +11,7 @@ use message_trace::DataPath;
 
 use crate::collect::stored_file::{disk_use, forget_cached, is_at};
 use crate::tuning::RECOUNT_PAUSE;
-use crate::wire::Shortage;
+use crate::wire::StorageShortage;
 
 impl HostStore {
     /// Puts everything on the disk that came since the last flush.
@@ -19,11 +19,11 @@ impl HostStore {
     /// # Errors
     /// When some of it could not be stored: the shortage, and the disk's own error where there was
     /// one.
-    pub(in crate::collect) fn flush(&mut self) -> Result<(), (Shortage, Option<io::Error>)> {
-        self.close();
-        self.sync();
+    pub(in crate::collect) fn flush(&mut self) -> Result<(), (StorageShortage, Option<io::Error>)> {
+        self.close_current_file();
+        self.sync_dirty();
         self.recounted = false;
-        let too_many = std::mem::take(&mut self.too_many).then_some(Shortage::Files);
+        let too_many = std::mem::take(&mut self.too_many).then_some(StorageShortage::Files);
         match self.short.take().or(too_many) {
             None => Ok(()),
             Some(shortage) => Err((shortage, self.failure.take())),
@@ -32,7 +32,7 @@ impl HostStore {
 
     /// Closes the current file. If it was written to, it waits for a flush. It is opened again when
     /// more of it comes.
-    pub(super) fn close(&mut self) {
+    pub(super) fn close_current_file(&mut self) {
         if let Some(current) = &mut self.current
             && let Some(open) = current.open.take()
             && std::mem::take(&mut current.dirty)
@@ -42,16 +42,16 @@ impl HostStore {
     }
 
     /// Puts the files on the disk that wait for it.
-    pub(super) fn sync(&mut self) {
+    pub(super) fn sync_dirty(&mut self) {
         for open in std::mem::take(&mut self.dirty) {
             let used = open.file.sync_data().and_then(|()| disk_use(&open.file));
             let is_there = is_at(&open.file, &self.inventory.directory().join(&open.name));
             match used.and_then(|used| Ok((used, is_there?))) {
-                Ok((_, false)) => self.is_gone(&open.name),
-                Ok((used, true)) => self.inventory.measured(&open.name, used),
+                Ok((_, false)) => self.note_removed(&open.name),
+                Ok((used, true)) => self.inventory.set_used(&open.name, used),
                 Err(error) => {
                     forget_cached(&open.file);
-                    self.fail(error);
+                    self.note_failure(error);
                 }
             }
         }
@@ -66,19 +66,19 @@ impl HostStore {
                 // The directory was removed with all its files.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     self.entries = false;
-                    self.short.get_or_insert(Shortage::Removed);
+                    self.short.get_or_insert(StorageShortage::Removed);
                 }
-                Err(error) => self.fail(error),
+                Err(error) => self.note_failure(error),
             }
         }
     }
 
     /// Remembers a failure until the next flush is answered.
-    pub(super) fn fail(&mut self, error: io::Error) {
+    pub(super) fn note_failure(&mut self, error: io::Error) {
         let shortage = match Errno::from_io_error(&error) {
-            Some(Errno::NOSPC) => Shortage::Disk,
-            Some(Errno::DQUOT) => Shortage::Quota,
-            _ => Shortage::Failure,
+            Some(Errno::NOSPC) => StorageShortage::Disk,
+            Some(Errno::DQUOT) => StorageShortage::Quota,
+            _ => StorageShortage::Failure,
         };
         self.short.get_or_insert(shortage);
         self.failure.get_or_insert(error);
@@ -87,30 +87,30 @@ impl HostStore {
     /// Counts the files anew before the host is told that there is no room. This is done once
     /// between two flushes, and not before a pause that is as long as it takes, so that a host
     /// without room does not have its directory read over and over.
-    pub(super) fn recount(&mut self) {
+    pub(super) fn recount_files(&mut self) {
         let began = Instant::now();
         if std::mem::replace(&mut self.recounted, true) || began < self.next_recount {
             return;
         }
-        self.close();
-        self.sync();
-        self.count_anew();
+        self.close_current_file();
+        self.sync_dirty();
+        self.recount_now();
         self.next_recount = Instant::now() + RECOUNT_PAUSE * began.elapsed();
     }
 
-    fn count_anew(&mut self) {
+    fn recount_now(&mut self) {
         match self.inventory.recount() {
             Ok(false) => {}
             Ok(true) => {
-                self.short.get_or_insert(Shortage::Removed);
+                self.short.get_or_insert(StorageShortage::Removed);
             }
-            Err(error) => self.fail(error),
+            Err(error) => self.note_failure(error),
         }
     }
 
     /// A file was removed by somebody: the shipper is told to look what it has to send again.
-    pub(super) fn is_gone(&mut self, name: &str) {
-        self.inventory.remove(name);
-        self.short.get_or_insert(Shortage::Removed);
+    pub(super) fn note_removed(&mut self, name: &str) {
+        self.inventory.remove_file(name);
+        self.short.get_or_insert(StorageShortage::Removed);
     }
 }

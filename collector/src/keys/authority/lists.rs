@@ -7,11 +7,11 @@ use rustls_pki_types::CertificateDer;
 use time::OffsetDateTime;
 
 use super::Authority;
-use crate::keys::bundle::{Bundle, Contents, Role};
+use crate::keys::bundle::{KeyBundle, KeyContents, KeyRole};
 use crate::keys::issued::ISSUED_FILE;
-use crate::keys::revoked::{REVOKED_FILE, Revoked};
-use crate::keys::validity::{DAY, Validity};
-use crate::keys::{Error, certificate, files, issued, revoked};
+use crate::keys::revoked::{REVOKED_FILE, RevocationList};
+use crate::keys::validity::{DAY, KeyValidity};
+use crate::keys::{KeyError, certificate, files, issued, revoked};
 
 impl Authority {
     /// Notes that a key was issued, so that it can be revoked without its file. It is called before
@@ -19,36 +19,39 @@ impl Authority {
     ///
     /// # Errors
     /// It cannot be noted.
-    pub fn note(&self, bundle: &Bundle) -> Result<(), Error> {
-        issued::add(&self.directory, &format!("{}\n", bundle.certificate_pem()))
+    pub fn record_issued(&self, bundle: &KeyBundle) -> Result<(), KeyError> {
+        issued::append_certificates(&self.directory, &format!("{}\n", bundle.certificate_pem()))
     }
 
     /// The certificates of all keys that were noted, in that order.
     ///
     /// # Errors
     /// The list of them cannot be read.
-    pub fn issued(&self) -> Result<Vec<Contents>, Error> {
+    pub fn issued_certificates(&self) -> Result<Vec<KeyContents>, KeyError> {
         let path = self.directory.join(ISSUED_FILE);
-        let unread = |error| Error::Damaged {
+        let unread = |error| KeyError::Damaged {
             path: path.clone(),
             why: format!("a certificate cannot be read ({error})"),
         };
         let contents = |certificate: CertificateDer<'static>| {
-            let names = certificate::names(&certificate).map_err(unread)?;
-            let role =
-                if certificate::collector_name(&names) { Role::Collector } else { Role::Host };
-            let valid = certificate::validity(&certificate).map_err(unread)?;
-            Ok(Contents { role: Some(role), names, valid, certificate })
+            let names = certificate::dns_names(&certificate).map_err(unread)?;
+            let role = if certificate::is_collector_name(&names) {
+                KeyRole::Collector
+            } else {
+                KeyRole::Host
+            };
+            let valid = certificate::certificate_validity(&certificate).map_err(unread)?;
+            Ok(KeyContents { role: Some(role), names, valid, certificate })
         };
-        issued::all(&self.directory)?.into_iter().map(contents).collect()
+        issued::read_certificates(&self.directory)?.into_iter().map(contents).collect()
     }
 
     /// The list of revoked keys, if any was ever revoked.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn revoked(&self) -> Result<Option<Revoked>, Error> {
-        Revoked::read(&self.directory.join(REVOKED_FILE))
+    pub fn revocation_list(&self) -> Result<Option<RevocationList>, KeyError> {
+        RevocationList::read(&self.directory.join(REVOKED_FILE))
     }
 
     /// Revokes these certificates: writes a new list, which also has all entries of the former one.
@@ -56,20 +59,24 @@ impl Authority {
     ///
     /// # Errors
     /// The former list cannot be read, or the new one not be written.
-    pub fn revoke(&self, certificates: &[CertificateDer<'static>]) -> Result<PathBuf, Error> {
+    pub fn revoke_certificates(
+        &self,
+        certificates: &[CertificateDer<'static>],
+    ) -> Result<PathBuf, KeyError> {
         let path = self.directory.join(REVOKED_FILE);
-        let now = Validity::days(0).until;
-        let mut entries = revoked::entries(&path)?;
+        let now = KeyValidity::for_days(0).until;
+        let mut entries = revoked::revoked_serials(&path)?;
         for certificate in certificates {
-            let serial = certificate::serial(certificate).map_err(|error| Error::Damaged {
-                path: path.clone(),
-                why: format!("a certificate cannot be read ({error})"),
-            })?;
+            let serial =
+                certificate::serial_number(certificate).map_err(|error| KeyError::Damaged {
+                    path: path.clone(),
+                    why: format!("a certificate cannot be read ({error})"),
+                })?;
             if entries.iter().all(|(known, _)| *known != serial) {
                 entries.push((serial, now));
             }
         }
-        let [_, last] = self.valid()?;
+        let [_, last] = self.validity()?;
         let time = |seconds| {
             OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH)
         };

@@ -9,11 +9,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use collector::collect::{self, Cause, Deadlines, Limits};
-use collector::identity::Identity;
-use collector::keys::{Authority, Bundle};
-use collector::link::{Link, Socket, Stop};
-use collector::wire::{self, Answer, Exchange, FrameReader, Request, VERSION};
+use collector::collect::{self, Deadlines, HostLimits, RefusalCause};
+use collector::identity::LogIdentity;
+use collector::keys::{Authority, KeyBundle};
+use collector::link::{DeadlineSocket, StopFlag, WireLink};
+use collector::wire::{self, CollectorAnswer, FrameReader, ShipperRequest, TimeExchange, VERSION};
 use collector::{ship, tls};
 use message_trace::DataDir;
 use rustls::pki_types::pem::PemObject;
@@ -22,18 +22,18 @@ use rustls::{ClientConfig, RootCertStore};
 use socket_log::write::LogWriter;
 /// What was refused: by what cause, in which words.
 #[derive(Default)]
-pub(super) struct Refusals(pub(super) Mutex<Vec<(Cause, Option<String>, String)>>);
+pub(super) struct Refusals(pub(super) Mutex<Vec<(RefusalCause, Option<String>, String)>>);
 
-impl collect::Events for Refusals {
-    fn event(&self, event: &collect::Event<'_>) {
-        if let collect::Event::Refused { host, cause, why, .. } = event {
+impl collect::CollectListener for Refusals {
+    fn on_event(&self, event: &collect::CollectEvent<'_>) {
+        if let collect::CollectEvent::Refused { host, cause, why, .. } = event {
             self.0.lock().unwrap().push((*cause, host.map(str::to_owned), (*why).to_owned()));
         }
     }
 }
 
-impl ship::Events for Refusals {
-    fn event(&self, _: &ship::Event<'_>) {}
+impl ship::ShipListener for Refusals {
+    fn on_event(&self, _: &ship::ShipEvent<'_>) {}
 }
 
 /// A collector, its authority, and a host `good` that has logs.
@@ -66,18 +66,19 @@ pub(super) fn with_patient_collector(deadlines: Deadlines, work: impl FnOnce(&Sy
     let authority = Authority::create(&directory.path().join("keys"), 10).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let options = collect::Options {
+    let options = collect::CollectOptions {
         data: DataDir::new(directory.path().join("gathered")),
-        tls: Some(tls::server(&authority.collector(10).unwrap()).unwrap()),
+        tls: Some(tls::server_config(&authority.issue_collector(10).unwrap()).unwrap()),
         revoked: None,
-        limits: Limits { bytes: 1 << 30, files: 100 },
+        limits: HostLimits { bytes: 1 << 30, files: 100 },
         deadlines,
     };
-    let (refusals, stop) = (Refusals::default(), Stop::default());
+    let (refusals, stop) = (Refusals::default(), StopFlag::default());
     let system =
         System { address, authority: &authority, refusals: &refusals, directory: directory.path() };
     std::thread::scope(|scope| {
-        let collector = scope.spawn(|| collect::run(&options, &listener, &refusals, &stop));
+        let collector =
+            scope.spawn(|| collect::run_collector(&options, &listener, &refusals, &stop));
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             work(&system);
             system.good_host_gets_through();
@@ -105,19 +106,19 @@ impl System<'_> {
         let host = data.join("hosts/good");
         fs::create_dir_all(&host).unwrap();
         let pid = number as u32;
-        fs::write(host.join(&name), LogWriter::new("good", pid, "/bin/x").bytes()).unwrap();
-        let options = self.options(&data, "good", self.authority.host(&["good"], 1).unwrap());
-        ship::run(&options, self.refusals, &Stop::default()).unwrap();
+        fs::write(host.join(&name), LogWriter::new("good", pid, "/bin/x").to_bytes()).unwrap();
+        let options = self.options(&data, "good", self.authority.issue_host(&["good"], 1).unwrap());
+        ship::run_shipper(&options, self.refusals, &StopFlag::default()).unwrap();
         let gathered = self.directory.join("gathered/hosts/good").join(&name);
         assert_eq!(fs::read(gathered).unwrap(), fs::read(host.join(&name)).unwrap());
     }
 
-    pub(super) fn options(&self, data: &Path, host: &str, key: Bundle) -> ship::Options {
-        ship::Options {
+    pub(super) fn options(&self, data: &Path, host: &str, key: KeyBundle) -> ship::ShipOptions {
+        ship::ShipOptions {
             data: DataDir::new(data),
             host: host.into(),
             to: self.address.to_string(),
-            tls: Some(tls::client(&key).unwrap()),
+            tls: Some(tls::client_config(&key).unwrap()),
             follow: false,
             interval: Duration::from_millis(50),
             remove: false,
@@ -127,16 +128,16 @@ impl System<'_> {
     }
 
     /// What a shipper is told that has this key and wants to write as `host`.
-    pub(super) fn ship_as(&self, host: &str, key: Bundle) -> String {
+    pub(super) fn ship_as(&self, host: &str, key: KeyBundle) -> String {
         let options = self.options(&self.directory.join("other"), host, key);
-        ship::run(&options, self.refusals, &Stop::default()).unwrap_err().to_string()
+        ship::run_shipper(&options, self.refusals, &StopFlag::default()).unwrap_err().to_string()
     }
 
     /// What a shipper does that has a key of another authority, and takes this collector for the
     /// right one.
     pub(super) fn trusting(&self, other: &Authority) -> Arc<ClientConfig> {
         let path = self.directory.join("other.pem");
-        other.host(&["web-1"], 1).unwrap().write(&path, false).unwrap();
+        other.issue_host(&["web-1"], 1).unwrap().write(&path, false).unwrap();
         let certificate = CertificateDer::from_pem_file(&path).unwrap();
         let mut roots = RootCertStore::empty();
         roots.add(self.authority.certificate().clone()).unwrap();
@@ -154,7 +155,7 @@ impl System<'_> {
     }
 
     /// Waits until a connection was refused for this cause, in words that have these in them.
-    pub(super) fn refused(&self, cause: Cause, words: &str) {
+    pub(super) fn refused(&self, cause: RefusalCause, words: &str) {
         let deadline = Instant::now() + PATIENCE;
         let found = || {
             let refusals = self.refusals.0.lock().unwrap();
@@ -172,36 +173,36 @@ impl System<'_> {
 
     /// A connection with a good key of `web-1`, on which anything can be sent.
     pub(super) fn raw(&self) -> Raw {
-        self.raw_with(&self.authority.host(&["web-1"], 1).unwrap())
+        self.raw_with(&self.authority.issue_host(&["web-1"], 1).unwrap())
     }
 
     /// The same, with another key.
-    pub(super) fn raw_with(&self, key: &Bundle) -> Raw {
+    pub(super) fn raw_with(&self, key: &KeyBundle) -> Raw {
         let stream = TcpStream::connect(self.address).unwrap();
-        let socket = Socket::new(stream, Stop::default(), PATIENCE).unwrap();
-        let connection = tls::connect(tls::client(key).unwrap()).unwrap();
-        Raw { link: Link::client(socket, connection).unwrap(), reader: FrameReader::default() }
+        let socket = DeadlineSocket::new(stream, StopFlag::default(), PATIENCE).unwrap();
+        let connection = tls::connect_client(tls::client_config(key).unwrap()).unwrap();
+        Raw { link: WireLink::connect(socket, connection).unwrap(), reader: FrameReader::default() }
     }
 
     /// The same, let in.
     pub(super) fn welcomed(&self) -> Raw {
         let mut raw = self.raw();
-        raw.send(&wire::frame(&HELLO).unwrap());
-        assert!(matches!(raw.answer(), Answer::Welcome { .. }));
+        raw.send(&wire::encode_frame(&HELLO).unwrap());
+        assert!(matches!(raw.answer(), CollectorAnswer::Welcome { .. }));
         raw
     }
 }
 
-pub(super) const HELLO: Request<'_> =
-    Request::Hello { version: VERSION, host: "web-1", boot: [1; 16] };
-pub(super) const FILE: Request<'_> = Request::File {
+pub(super) const HELLO: ShipperRequest<'_> =
+    ShipperRequest::Hello { version: VERSION, host: "web-1", boot: [1; 16] };
+pub(super) const FILE: ShipperRequest<'_> = ShipperRequest::File {
     name: "1-1.sclog",
-    identity: Identity { boot: [1; 16], pid: 1, ticks: 2, start: 3, name: 0 },
+    identity: LogIdentity { boot: [1; 16], pid: 1, ticks: 2, start: 3, name: 0 },
 };
 
 /// A shipper of the test's own.
 pub(super) struct Raw {
-    pub(super) link: Link,
+    pub(super) link: WireLink,
     pub(super) reader: FrameReader,
 }
 
@@ -210,32 +211,32 @@ impl Raw {
         self.link.write_all(bytes).and_then(|()| self.link.flush()).unwrap();
     }
 
-    pub(super) fn request(&mut self, request: &Request<'_>, behind: &[u8]) {
-        self.send(&wire::frame_with(request, behind).unwrap());
+    pub(super) fn request(&mut self, request: &ShipperRequest<'_>, behind: &[u8]) {
+        self.send(&wire::encode_frame_with(request, behind).unwrap());
     }
 
-    pub(super) fn answer(&mut self) -> Answer {
-        wire::decode_answer(self.reader.next(&mut self.link).unwrap()).unwrap()
+    pub(super) fn answer(&mut self) -> CollectorAnswer {
+        wire::decode_answer(self.reader.next_frame(&mut self.link).unwrap()).unwrap()
     }
 
     /// Asks for the time, and says that it was as the collector said.
-    pub(super) fn exchange(&mut self) -> Exchange {
-        self.request(&Request::Time, &[]);
-        let Answer::Time { received, sent } = self.answer() else { panic!("no time") };
-        let exchange = Exchange {
+    pub(super) fn exchange(&mut self) -> TimeExchange {
+        self.request(&ShipperRequest::Time, &[]);
+        let CollectorAnswer::Time { received, sent } = self.answer() else { panic!("no time") };
+        let exchange = TimeExchange {
             host_sent: 1,
             collector_received: received,
             collector_sent: sent,
             host_received: 9,
         };
-        self.request(&Request::Hint(exchange), &[]);
+        self.request(&ShipperRequest::Hint(exchange), &[]);
         exchange
     }
 
     /// The last word.
     pub(super) fn why(&mut self) -> String {
         match self.answer() {
-            Answer::Refused { why } => why,
+            CollectorAnswer::Refused { why } => why,
             answer => panic!("{answer:?}"),
         }
     }

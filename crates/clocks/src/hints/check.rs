@@ -7,25 +7,26 @@
 //! corrected by that, but whom the most agree with is believed, and where nobody has a majority,
 //! none is.
 
-use crate::hints::grouped::{Grouped, solved};
-use crate::hints::majority::majority;
-use crate::model::{Clocks, HintCheck, HostClock};
+use crate::hints::clock_groups::{ClockGroups, solve_star};
+use crate::hints::majority::find_majority;
+use crate::model::{ClockModel, HintCheck, HostClock};
 use crate::tuning::MISFIT_NS;
 
 /// Holds the exchanges of each group with two clocks or more against its messages.
-pub(crate) fn check(grouped: &Grouped, clocks: &mut Clocks) {
+pub(crate) fn check_hints(grouped: &ClockGroups, clocks: &mut ClockModel) {
     let hinted: Vec<usize> =
-        (0..grouped.hosts.len()).filter(|host| grouped.exchanges(*host) > 0).collect();
-    let mut groups: Vec<usize> = hinted.iter().filter_map(|host| grouped.group(*host)).collect();
+        (0..grouped.hosts.len()).filter(|host| grouped.exchange_count(*host) > 0).collect();
+    let mut groups: Vec<usize> =
+        hinted.iter().filter_map(|host| grouped.group_root(*host)).collect();
     groups.sort_unstable();
     groups.dedup();
     for group in groups {
-        let mut members: Vec<Member> = Vec::new();
-        for host in hinted.iter().filter(|host| grouped.group(**host) == Some(group)) {
+        let mut members: Vec<GroupMember> = Vec::new();
+        for host in hinted.iter().filter(|host| grouped.group_root(**host) == Some(group)) {
             let clock = grouped.clock_of[*host];
             match members.iter_mut().find(|member| member.clock == clock) {
                 Some(member) => member.hosts.push(*host),
-                None => members.push(Member { clock, hosts: vec![*host] }),
+                None => members.push(GroupMember { clock, hosts: vec![*host] }),
             }
         }
         check_group(grouped, clocks, &members);
@@ -33,30 +34,30 @@ pub(crate) fn check(grouped: &Grouped, clocks: &mut Clocks) {
 }
 
 /// A clock of a group, and those hosts with exchanges that it is the clock of.
-struct Member {
+struct GroupMember {
     clock: usize,
     hosts: Vec<usize>,
 }
 
-impl Member {
+impl GroupMember {
     /// How far it may be off by messages.
-    fn off(&self, grouped: &Grouped, clocks: &Clocks) -> Option<i64> {
-        grouped.off(clocks, *self.hosts.first()?)
+    fn uncertainty(&self, grouped: &ClockGroups, clocks: &ClockModel) -> Option<i64> {
+        grouped.host_uncertainty(clocks, *self.hosts.first()?)
     }
 }
 
-fn check_group(grouped: &Grouped, clocks: &mut Clocks, members: &[Member]) {
+fn check_group(grouped: &ClockGroups, clocks: &mut ClockModel, members: &[GroupMember]) {
     // The surest is what the others are held against: that which the group is compared with, if it
     // has exchanges.
     let sureness =
-        |place: &usize| members[*place].off(grouped, clocks).map_or((1, 0), |off| (0, off));
+        |place: &usize| members[*place].uncertainty(grouped, clocks).map_or((1, 0), |off| (0, off));
     let Some(surest) = (0..members.len()).min_by_key(sureness).filter(|_| members.len() > 1) else {
         return;
     };
-    let mut checks = held_against(surest, grouped, clocks, members);
+    let mut checks = compare_members(surest, grouped, clocks, members);
     if !is_majority(&checks) {
         // It may be the surest that is wrong, or lies: then what most others say is right.
-        let told = |check: &Option<HintCheck>| check.as_ref().map(within);
+        let told = |check: &Option<HintCheck>| check.as_ref().map(difference_range);
         let known: Vec<(usize, [i64; 2])> = checks
             .iter()
             .enumerate()
@@ -64,10 +65,10 @@ fn check_group(grouped: &Grouped, clocks: &mut Clocks, members: &[Member]) {
             .collect();
         let statements: Vec<[i64; 2]> =
             known.iter().map(|(_, bounds)| *bounds).chain([[0, 0]]).collect();
-        let agreeing = majority(&statements).unwrap_or_default();
+        let agreeing = find_majority(&statements).unwrap_or_default();
         let agreeing = agreeing.iter().filter_map(|place| Some(known.get(*place)?.0));
         match agreeing.min_by_key(sureness) {
-            Some(base) => checks = held_against(base, grouped, clocks, members),
+            Some(base) => checks = compare_members(base, grouped, clocks, members),
             // That they disagree does not say who is wrong, so none is believed.
             None => {
                 let of_surest = checks
@@ -75,7 +76,7 @@ fn check_group(grouped: &Grouped, clocks: &mut Clocks, members: &[Member]) {
                     .flatten()
                     .max_by_key(|check| check.difference_ns.saturating_abs());
                 let of_surest = of_surest.cloned().map(|check| HintCheck {
-                    against: name(clocks, members, &check, &checks),
+                    against: member_name(clocks, members, &check, &checks),
                     difference_ns: check.difference_ns.saturating_neg(),
                     ..check
                 });
@@ -95,9 +96,9 @@ fn check_group(grouped: &Grouped, clocks: &mut Clocks, members: &[Member]) {
 }
 
 /// The name of a host of the member that this check is of.
-fn name(
-    clocks: &Clocks,
-    members: &[Member],
+fn member_name(
+    clocks: &ClockModel,
+    members: &[GroupMember],
     of: &HintCheck,
     checks: &[Option<HintCheck>],
 ) -> String {
@@ -114,39 +115,41 @@ fn is_majority(checks: &[Option<HintCheck>]) -> bool {
 }
 
 /// Between what the difference lies.
-fn within(check: &HintCheck) -> [i64; 2] {
+fn difference_range(check: &HintCheck) -> [i64; 2] {
     let HintCheck { difference_ns, within_ns, .. } = check;
     [difference_ns.saturating_sub(*within_ns), difference_ns.saturating_add(*within_ns)]
 }
 
 /// What each member's exchanges say of its clock, held against those of the member at `base`;
 /// nothing where that is not known, and of that one.
-fn held_against(
+fn compare_members(
     base: usize,
-    grouped: &Grouped,
-    clocks: &Clocks,
-    members: &[Member],
+    grouped: &ClockGroups,
+    clocks: &ClockModel,
+    members: &[GroupMember],
 ) -> Vec<Option<HintCheck>> {
     let mut checks = vec![None; members.len()];
-    let Some(root_off) = members[base].off(grouped, clocks) else { return checks };
+    let Some(root_off) = members[base].uncertainty(grouped, clocks) else { return checks };
     let node = |host: usize| members.iter().position(|member| member.hosts.contains(&host));
-    let star = grouped.star(clocks, members.len(), |host| Some((node(host)? + 1, 0)));
+    let star = grouped.star_samples(clocks, members.len(), |host| Some((node(host)? + 1, 0)));
     let mut spans = vec![None; members.len() + 1];
     for (span, member) in spans.iter_mut().skip(1).zip(members) {
         *span = common_span(grouped, clocks, member);
     }
-    let found = solved(&star, base + 1, &spans);
+    let found = solve_star(&star, base + 1, &spans);
     for (place, member) in members.iter().enumerate().filter(|(place, _)| *place != base) {
-        let (Some(Some(line)), Some(off)) = (found.get(place + 1), member.off(grouped, clocks))
+        let (Some(Some(line)), Some(off)) =
+            (found.get(place + 1), member.uncertainty(grouped, clocks))
         else {
             continue;
         };
         let (Some(span), Some(uncertainty)) = (spans[place + 1], line.uncertainty_ns) else {
             continue;
         };
-        let difference_ns = greatest(line, span);
-        let floor =
-            grouped.floor(&member.hosts).saturating_add(grouped.floor(&members[base].hosts));
+        let difference_ns = max_deviation(line, span);
+        let floor = grouped
+            .min_half_trip(&member.hosts)
+            .saturating_add(grouped.min_half_trip(&members[base].hosts));
         // Either line may be bent by as much.
         let within_ns = uncertainty
             .max(floor)
@@ -162,22 +165,26 @@ fn held_against(
 
 /// When there were both messages and exchanges of a clock, on the common clock of its group; or
 /// else the moment of its messages that is nearest to the exchanges.
-fn common_span(grouped: &Grouped, clocks: &Clocks, member: &Member) -> Option<[i64; 2]> {
-    let spans = member.hosts.iter().filter_map(|host| grouped.span(clocks, *host));
+fn common_span(
+    grouped: &ClockGroups,
+    clocks: &ClockModel,
+    member: &GroupMember,
+) -> Option<[i64; 2]> {
+    let spans = member.hosts.iter().filter_map(|host| grouped.host_span(clocks, *host));
     let [first, last] = spans.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])?;
-    let hinted = member.hosts.iter().filter_map(|host| grouped.hinted(clocks, *host));
+    let hinted = member.hosts.iter().filter_map(|host| grouped.hinted_span(clocks, *host));
     let [begin, end] = hinted.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])?;
     let [begin, end] = [begin, end].map(|time| time.clamp(first, last));
     Some([begin, end])
 }
 
 /// By how much `line` is off from nothing at most, within `span`.
-fn greatest(line: &HostClock, [first, last]: [i64; 2]) -> i64 {
+fn max_deviation(line: &HostClock, [first, last]: [i64; 2]) -> i64 {
     let inside = |at: &i64| (first..=last).contains(at);
     let steps = line.steps.iter().flat_map(|step| [step.at.saturating_sub(1), step.at]);
     let times = [first, last].into_iter().chain(steps.filter(inside));
     times
-        .map(|at| line.shows(at).saturating_sub(at))
+        .map(|at| line.shown_time(at).saturating_sub(at))
         .max_by_key(|off| off.saturating_abs())
         .unwrap_or(0)
 }

@@ -8,29 +8,33 @@
 //! group with one common time. Exchanges only tell how the times of groups differ, and whether they
 //! agree with the messages.
 
-use crate::model::Hinted;
-use crate::samples::Samples;
+use crate::model::HintSummary;
+use crate::samples::ClockSamples;
 
 /// The exchanges of all hosts, in bounded memory however many were added.
 #[derive(Clone, Debug, Default)]
-pub struct Hints {
+pub struct ClockHints {
     hosts: usize,
     /// The collector has the number behind the last host's.
-    pub(crate) samples: Samples,
+    pub(crate) samples: ClockSamples,
     /// Of each host; what there is to say of agreement is not known yet.
-    pub(crate) of_host: Vec<Hinted>,
+    pub(crate) of_host: Vec<HintSummary>,
 }
 
-impl Hints {
+impl ClockHints {
     /// None yet, of hosts with the numbers below `hosts`.
-    pub fn new(hosts: usize) -> Hints {
-        Hints { hosts, samples: Samples::new(hosts + 1), of_host: vec![Hinted::default(); hosts] }
+    pub fn new(hosts: usize) -> ClockHints {
+        ClockHints {
+            hosts,
+            samples: ClockSamples::new(hosts + 1),
+            of_host: vec![HintSummary::default(); hosts],
+        }
     }
 
     /// Adds an exchange of the host number `host`: when it sent, when the collector received and
     /// sent, and when it received. What cannot be, as the round trip would be less than nothing, is
     /// counted as damaged.
-    pub fn add(&mut self, host: u32, [sent, received, answered, back]: [i64; 4]) {
+    pub fn add_exchange(&mut self, host: u32, [sent, received, answered, back]: [i64; 4]) {
         let Some(of_host) = self.of_host.get_mut(host as usize) else { return };
         let round_trip = (|| {
             let waited = answered.checked_sub(received).filter(|waited| *waited >= 0)?;
@@ -44,12 +48,12 @@ impl Hints {
         of_host.round_trip_ns = if is_less { round_trip } else { of_host.round_trip_ns };
         of_host.exchanges += 1;
         let collector = self.hosts as u32;
-        self.samples.add(host, collector, sent, received);
-        self.samples.add(collector, host, answered, back);
+        self.samples.add_message(host, collector, sent, received);
+        self.samples.add_message(collector, host, answered, back);
     }
 
     /// Counts lines of a host that are no exchange.
-    pub fn damaged(&mut self, host: u32, lines: u64) {
+    pub fn add_damaged(&mut self, host: u32, lines: u64) {
         self.of_host
             .get_mut(host as usize)
             .into_iter()
@@ -57,13 +61,13 @@ impl Hints {
     }
 
     /// Counts an exchange that is not to be used.
-    pub fn left_out(&mut self, host: u32) {
+    pub fn add_skipped(&mut self, host: u32) {
         self.of_host.get_mut(host as usize).into_iter().for_each(|of_host| of_host.left_out += 1);
     }
 
     /// Adds what `other` holds. The order in which hints are merged makes no difference.
-    pub fn merge(&mut self, other: Hints) {
-        self.samples.merge(other.samples);
+    pub fn merge_hints(&mut self, other: ClockHints) {
+        self.samples.merge_samples(other.samples);
         for (mine, theirs) in self.of_host.iter_mut().zip(other.of_host) {
             let is_less = mine.exchanges == 0
                 || theirs.exchanges > 0 && theirs.round_trip_ns < mine.round_trip_ns;

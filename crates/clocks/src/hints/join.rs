@@ -5,12 +5,12 @@
 //! its hosts are exchanges between that and the collector's clock, each as much less sure as its
 //! host's time on the common clock is. What messages say within a group stays as it is.
 
-use crate::hints::grouped::{Grouped, solved};
-use crate::hints::through::through;
-use crate::model::{Clocks, HostClock, Source};
+use crate::hints::clock_groups::{ClockGroups, solve_star};
+use crate::hints::compose::compose_clocks;
+use crate::model::{ClockModel, ClockSource, HostClock};
 
 /// Hosts that messages connect.
-struct Group {
+struct HostGroup {
     /// The clock that they are compared with.
     root: usize,
     hosts: Vec<usize>,
@@ -20,23 +20,23 @@ struct Group {
     is_bounded: bool,
 }
 
-impl Group {
-    fn exchanges(&self, grouped: &Grouped) -> u64 {
-        self.used.iter().map(|host| grouped.exchanges(*host)).sum()
+impl HostGroup {
+    fn exchange_count(&self, grouped: &ClockGroups) -> u64 {
+        self.used.iter().map(|host| grouped.exchange_count(*host)).sum()
     }
 }
 
 /// Puts all groups with exchanges on the common clock of one of them: the reference's or, where
 /// that has none, the one with most hosts.
-pub(crate) fn join(grouped: &Grouped, clocks: &mut Clocks) {
-    let groups = groups(grouped, clocks);
-    let hinted = |group: &Group| !group.used.is_empty();
+pub(crate) fn join_groups(grouped: &ClockGroups, clocks: &mut ClockModel) {
+    let groups = host_groups(grouped, clocks);
+    let hinted = |group: &HostGroup| !group.used.is_empty();
     let rank = |place: &usize| {
         let group = &groups[*place];
         (
             group.root == grouped.reference,
             group.hosts.len(),
-            group.exchanges(grouped),
+            group.exchange_count(grouped),
             std::cmp::Reverse(group.root),
         )
     };
@@ -48,15 +48,15 @@ pub(crate) fn join(grouped: &Grouped, clocks: &mut Clocks) {
         return;
     }
     let group_of = |host: usize| groups.iter().position(|group| group.used.contains(&host));
-    let star = grouped.star(clocks, groups.len(), |host| {
-        Some((group_of(host)? + 1, grouped.off(clocks, host).unwrap_or(0)))
+    let star = grouped.star_samples(clocks, groups.len(), |host| {
+        Some((group_of(host)? + 1, grouped.host_uncertainty(clocks, host).unwrap_or(0)))
     });
     let mut spans = vec![None; groups.len() + 1];
     for (span, group) in spans.iter_mut().skip(1).zip(&groups) {
-        let of_hosts = group.hosts.iter().filter_map(|host| grouped.span(clocks, *host));
+        let of_hosts = group.hosts.iter().filter_map(|host| grouped.host_span(clocks, *host));
         *span = of_hosts.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)]);
     }
-    let found = solved(&star, chosen + 1, &spans);
+    let found = solve_star(&star, chosen + 1, &spans);
     let against = groups[chosen].hosts.first().map(|host| clocks.hosts[*host].against.clone());
     // When offsets are told: when the others' are, or, where no message tells of the clock that all
     // is compared with, when that was first seen.
@@ -68,10 +68,12 @@ pub(crate) fn join(grouped: &Grouped, clocks: &mut Clocks) {
     for (place, group) in groups.iter().enumerate().filter(|(place, _)| *place != chosen) {
         let Some(Some(line)) = found.get(place + 1) else { continue };
         let line = HostClock { against: against.clone().unwrap_or_default(), ..line.clone() };
-        let floor = grouped.floor(&group.used).saturating_add(grouped.floor(&groups[chosen].used));
+        let floor = grouped
+            .min_half_trip(&group.used)
+            .saturating_add(grouped.min_half_trip(&groups[chosen].used));
         let off = line.uncertainty_ns.filter(|_| group.is_bounded && groups[chosen].is_bounded);
         for host in &group.hosts {
-            let own = grouped.off(clocks, *host);
+            let own = grouped.host_uncertainty(clocks, *host);
             let clock = &clocks.hosts[*host];
             let skew = if grouped.is_root(*host) { Some(0.0) } else { clock.skew_uncertainty_ppm };
             clocks.hosts[*host] = HostClock {
@@ -80,9 +82,13 @@ pub(crate) fn join(grouped: &Grouped, clocks: &mut Clocks) {
                     .skew_uncertainty_ppm
                     .zip(skew)
                     .map(|(line, own)| line + own),
-                source: if clock.source == Source::OneWay { Source::OneWay } else { Source::Hints },
+                source: if clock.source == ClockSource::OneWay {
+                    ClockSource::OneWay
+                } else {
+                    ClockSource::Hints
+                },
                 hints: clock.hints.clone(),
-                ..through(clock, &line, at)
+                ..compose_clocks(clock, &line, at)
             };
         }
         on_common_clock(grouped, clocks, group, &line);
@@ -90,15 +96,18 @@ pub(crate) fn join(grouped: &Grouped, clocks: &mut Clocks) {
 }
 
 /// All groups, in the order of their clocks.
-fn groups(grouped: &Grouped, clocks: &Clocks) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+fn host_groups(grouped: &ClockGroups, clocks: &ClockModel) -> Vec<HostGroup> {
+    let mut groups: Vec<HostGroup> = Vec::new();
     for host in 0..grouped.hosts.len().min(clocks.hosts.len()) {
-        let Some(root) = grouped.group(host) else { continue };
+        let Some(root) = grouped.group_root(host) else { continue };
         match groups.iter_mut().find(|group| group.root == root) {
             Some(group) => group.hosts.push(host),
-            None => {
-                groups.push(Group { root, hosts: vec![host], used: Vec::new(), is_bounded: true })
-            }
+            None => groups.push(HostGroup {
+                root,
+                hosts: vec![host],
+                used: Vec::new(),
+                is_bounded: true,
+            }),
         }
     }
     for group in &mut groups {
@@ -107,8 +116,8 @@ fn groups(grouped: &Grouped, clocks: &Clocks) -> Vec<Group> {
             let check = clocks.hosts[host].hints.as_ref().and_then(|hinted| hinted.check.as_ref());
             check.is_some_and(|check| check.contradicts)
         };
-        let hinted = |host: &&usize| grouped.exchanges(**host) > 0 && !contradicts(**host);
-        let bounded = |host: &&usize| grouped.off(clocks, **host).is_some();
+        let hinted = |host: &&usize| grouped.exchange_count(**host) > 0 && !contradicts(**host);
+        let bounded = |host: &&usize| grouped.host_uncertainty(clocks, **host).is_some();
         group.used = group.hosts.iter().filter(hinted).filter(bounded).copied().collect();
         if group.used.is_empty() {
             // Better by what is known of one side only than not at all.
@@ -121,10 +130,15 @@ fn groups(grouped: &Grouped, clocks: &Clocks) -> Vec<Group> {
 
 /// Puts the times of the messages that a group's clocks rest on, on the clock that it is compared
 /// with now.
-fn on_common_clock(grouped: &Grouped, clocks: &mut Clocks, group: &Group, line: &HostClock) {
+fn on_common_clock(
+    grouped: &ClockGroups,
+    clocks: &mut ClockModel,
+    group: &HostGroup,
+    line: &HostClock,
+) {
     let is_of_group =
         |name: &String| group.hosts.iter().any(|host| grouped.hosts[*host].name == *name);
     for link in clocks.links.iter_mut().filter(|link| is_of_group(&link.hosts[0])) {
-        link.least.iter_mut().flatten().for_each(|[sent, _]| *sent = line.common(*sent));
+        link.least.iter_mut().flatten().for_each(|[sent, _]| *sent = line.common_time(*sent));
     }
 }

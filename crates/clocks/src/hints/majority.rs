@@ -4,7 +4,7 @@
 
 /// The places of the statements that agree, where they are more than half. Each statement is
 /// `[least, greatest]`.
-pub(crate) fn majority(statements: &[[i64; 2]]) -> Option<Vec<usize>> {
+pub(crate) fn find_majority(statements: &[[i64; 2]]) -> Option<Vec<usize>> {
     // Bounds in order; where one begins where another ends, both hold there.
     let mut bounds: Vec<(i64, bool)> = Vec::with_capacity(2 * statements.len());
     bounds.extend(
@@ -32,12 +32,12 @@ mod tests {
 
     #[test]
     fn more_than_half_have_to_agree() {
-        assert_eq!(majority(&[[0, 0]]), Some(vec![0]));
-        assert_eq!(majority(&[[0, 0], [5, 9]]), None);
-        assert_eq!(majority(&[[0, 5], [5, 9]]), Some(vec![0, 1]));
-        assert_eq!(majority(&[[-9, -9], [3, 6], [5, 9]]), Some(vec![1, 2]));
-        assert_eq!(majority(&[[0, 1], [0, 1], [5, 6], [5, 6]]), None);
-        assert_eq!(majority(&[[0, 1], [0, 1], [5, 6], [5, 6], [-7, 5]]), Some(vec![0, 1, 4]));
-        assert_eq!(majority(&[]), None);
+        assert_eq!(find_majority(&[[0, 0]]), Some(vec![0]));
+        assert_eq!(find_majority(&[[0, 0], [5, 9]]), None);
+        assert_eq!(find_majority(&[[0, 5], [5, 9]]), Some(vec![0, 1]));
+        assert_eq!(find_majority(&[[-9, -9], [3, 6], [5, 9]]), Some(vec![1, 2]));
+        assert_eq!(find_majority(&[[0, 1], [0, 1], [5, 6], [5, 6]]), None);
+        assert_eq!(find_majority(&[[0, 1], [0, 1], [5, 6], [5, 6], [-7, 5]]), Some(vec![0, 1, 4]));
+        assert_eq!(find_majority(&[]), None);
     }
 }

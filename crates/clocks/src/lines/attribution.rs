@@ -9,14 +9,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::lines::pieces::{Pieces, StepTime};
+use crate::lines::pieces::{ClockPieces, StepTime};
 use crate::pairs::pair::ClockPair;
-use crate::pairs::segments::Segments;
+use crate::pairs::segments::DifferenceSegments;
 use crate::tuning::{MISFIT_NS, SAME_STEP_NS};
 
 /// A change of one pair, as it would be if one of its clocks had made it.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct StepCandidate {
     /// Which change: pair and place.
     change: (usize, usize),
     /// The clock that would have made it.
@@ -35,7 +35,7 @@ struct Candidate {
 
 /// What makes one candidate better than another, the most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank {
+struct CandidateRank {
     /// The number of partners whose changes it explains, less those that saw nothing.
     support: i64,
     /// Whether the time axis speaks for this clock.
@@ -49,24 +49,28 @@ struct Rank {
 }
 
 /// The pieces of each of `clocks` clocks.
-pub(crate) fn attribute(
+pub(crate) fn attribute_changes(
     pairs: &[ClockPair],
-    segments: &[Segments],
+    segments: &[DifferenceSegments],
     clocks: usize,
     reference: usize,
-) -> Vec<Pieces> {
-    let mut of_clock: Vec<Vec<Candidate>> = vec![Vec::new(); clocks];
+) -> Vec<ClockPieces> {
+    let mut of_clock: Vec<Vec<StepCandidate>> = vec![Vec::new(); clocks];
     let mut shown = vec![[i64::MAX, i64::MIN]; clocks];
     let mut talks = vec![Vec::new(); clocks];
     for (number, (pair, segments)) in pairs.iter().zip(segments).enumerate() {
-        for candidate in candidates(number, pair, segments) {
+        for candidate in step_candidates(number, pair, segments) {
             of_clock[candidate.clock].push(candidate);
         }
-        let between = both_ways(pair, segments);
-        talks[pair.a]
-            .push(Talk { pair: number, between: between.map(|at| on_clock(segments, false, at)) });
-        talks[pair.b]
-            .push(Talk { pair: number, between: between.map(|at| on_clock(segments, true, at)) });
+        let between = two_way_span(pair, segments);
+        talks[pair.a].push(ContactTimes {
+            pair: number,
+            between: between.map(|at| on_clock(segments, false, at)),
+        });
+        talks[pair.b].push(ContactTimes {
+            pair: number,
+            between: between.map(|at| on_clock(segments, true, at)),
+        });
         let (Some([before, _]), Some([_, behind])) =
             (segments.breaks.first(), segments.breaks.last())
         else {
@@ -74,8 +78,8 @@ pub(crate) fn attribute(
         };
         // The first times before a change and the last behind one, by which the pieces are told
         // apart.
-        for (place, mark) in pair.marks.iter().enumerate() {
-            let at = mark.point(segments.second, segments.origin).at;
+        for (place, mark) in pair.timestamps.iter().enumerate() {
+            let at = mark.as_bound(segments.second, segments.origin).at;
             if segments.strays.binary_search(&place).is_ok() {
                 continue;
             }
@@ -87,16 +91,17 @@ pub(crate) fn attribute(
         }
     }
     for (all, talks) in of_clock.iter_mut().zip(&talks) {
-        let missed: Vec<i64> = all.iter().map(|candidate| candidate.missed(talks, all)).collect();
+        let missed: Vec<i64> =
+            all.iter().map(|candidate| candidate.missed_pairs(talks, all)).collect();
         all.iter_mut().zip(missed).for_each(|(candidate, missed)| candidate.missed = missed);
     }
-    let rank = |seed: &Candidate, left: &[Vec<Candidate>]| -> Rank {
+    let rank = |seed: &StepCandidate, left: &[Vec<StepCandidate>]| -> CandidateRank {
         let all = left[seed.clock].iter();
         let mut saw: Vec<usize> =
             all.filter(|other| seed.is_same(other)).map(|other| other.partner).collect();
         saw.sort_unstable();
         saw.dedup();
-        Rank {
+        CandidateRank {
             support: saw.len() as i64 - seed.missed,
             is_likely: seed.is_likely,
             is_no_reference: seed.clock != reference,
@@ -104,8 +109,8 @@ pub(crate) fn attribute(
             change: Reverse(seed.change),
         }
     };
-    let mut queue: BinaryHeap<(Rank, usize)> = BinaryHeap::new();
-    let seeds: Vec<Candidate> = of_clock.iter().flatten().copied().collect();
+    let mut queue: BinaryHeap<(CandidateRank, usize)> = BinaryHeap::new();
+    let seeds: Vec<StepCandidate> = of_clock.iter().flatten().copied().collect();
     queue.extend(seeds.iter().enumerate().map(|(number, seed)| (rank(seed, &of_clock), number)));
     let mut steps: Vec<Vec<StepTime>> = vec![Vec::new(); clocks];
     while let Some((old, number)) = queue.pop() {
@@ -119,20 +124,20 @@ pub(crate) fn attribute(
             queue.push((now, number));
             continue;
         }
-        let same: Vec<Candidate> =
+        let same: Vec<StepCandidate> =
             of_clock[best.clock].iter().filter(|other| best.is_same(other)).copied().collect();
-        steps[best.clock].push(together(&best, &same));
+        steps[best.clock].push(merge_steps(&best, &same));
         for one in &same {
             for clock in [one.clock, one.partner] {
                 of_clock[clock].retain(|other| other.change != one.change);
             }
         }
     }
-    steps.into_iter().zip(shown).map(|(steps, shown)| Pieces::new(shown, steps)).collect()
+    steps.into_iter().zip(shown).map(|(steps, shown)| ClockPieces::new(shown, steps)).collect()
 }
 
 /// The step that all of `same` saw.
-fn together(best: &Candidate, same: &[Candidate]) -> StepTime {
+fn merge_steps(best: &StepCandidate, same: &[StepCandidate]) -> StepTime {
     let latest = same.iter().map(|candidate| candidate.between[0]).max().unwrap_or(best.between[0]);
     let earliest =
         same.iter().map(|candidate| candidate.between[1]).min().unwrap_or(best.between[1]);
@@ -143,14 +148,18 @@ fn together(best: &Candidate, same: &[Candidate]) -> StepTime {
 }
 
 /// Both ways to explain each change of a pair.
-fn candidates(number: usize, pair: &ClockPair, segments: &Segments) -> Vec<Candidate> {
+fn step_candidates(
+    number: usize,
+    pair: &ClockPair,
+    segments: &DifferenceSegments,
+) -> Vec<StepCandidate> {
     let mut all = Vec::new();
-    for (place, (between, jump)) in segments.breaks.iter().zip(segments.jumps()).enumerate() {
+    for (place, (between, jump)) in segments.breaks.iter().zip(segments.jump_sizes()).enumerate() {
         // The second clock minus the first.
         let jump = jump as i64;
         for (clock, partner, is_second) in [(pair.a, pair.b, false), (pair.b, pair.a, true)] {
             let is_axis = is_second == segments.second;
-            all.push(Candidate {
+            all.push(StepCandidate {
                 change: (number, place),
                 clock,
                 partner,
@@ -164,9 +173,9 @@ fn candidates(number: usize, pair: &ClockPair, segments: &Segments) -> Vec<Candi
     all
 }
 
-impl Candidate {
+impl StepCandidate {
     /// Whether one setting of the clock explains both.
-    fn is_same(&self, other: &Candidate) -> bool {
+    fn is_same(&self, other: &StepCandidate) -> bool {
         let tolerance = (2.0 * MISFIT_NS) as i64 + (self.jump / 10).saturating_abs();
         self.clock == other.clock
             && self.between[0] <= other.between[1].saturating_add(SAME_STEP_NS)
@@ -176,9 +185,9 @@ impl Candidate {
 
     /// How many pairs of this clock had messages before and behind and no change, whatever its
     /// size.
-    fn missed(&self, talks: &[Talk], all: &[Candidate]) -> i64 {
+    fn missed_pairs(&self, talks: &[ContactTimes], all: &[StepCandidate]) -> i64 {
         let [before, behind] = self.between;
-        let is_quiet = |talk: &&Talk| {
+        let is_quiet = |talk: &&ContactTimes| {
             let mut of_pair = all.iter().filter(|other| other.change.0 == talk.pair);
             talk.between[0] < before
                 && behind < talk.between[1]
@@ -190,11 +199,13 @@ impl Candidate {
 
 /// What the first or the second clock of a pair would show at a time on the pair's axis, if it had
 /// never been set.
-fn on_clock(segments: &Segments, is_second: bool, at: f64) -> i64 {
-    let Segments { second, origin, ref lines, .. } = *segments;
+fn on_clock(segments: &DifferenceSegments, is_second: bool, at: f64) -> i64 {
+    let DifferenceSegments { second, origin, ref lines, .. } = *segments;
     let axis = origin.at.saturating_add(at as i64);
-    let difference =
-        lines.first().map_or(0, |first| first.value(at) as i64).saturating_add(origin.difference);
+    let difference = lines
+        .first()
+        .map_or(0, |first| first.value_at(at) as i64)
+        .saturating_add(origin.difference);
     match (is_second == second, is_second) {
         (true, _) => axis,
         (false, true) => axis.saturating_add(difference),
@@ -203,10 +214,10 @@ fn on_clock(segments: &Segments, is_second: bool, at: f64) -> i64 {
 }
 
 /// From when to when, on its axis, a pair had messages in both directions.
-fn both_ways(pair: &ClockPair, segments: &Segments) -> [f64; 2] {
+fn two_way_span(pair: &ClockPair, segments: &DifferenceSegments) -> [f64; 2] {
     let mut times = [[f64::MAX, f64::MIN]; 2];
-    for mark in &pair.marks {
-        let at = mark.point(segments.second, segments.origin).at;
+    for mark in &pair.timestamps {
+        let at = mark.as_bound(segments.second, segments.origin).at;
         let [first, last] = &mut times[usize::from(mark.above)];
         (*first, *last) = (first.min(at), last.max(at));
     }
@@ -215,7 +226,7 @@ fn both_ways(pair: &ClockPair, segments: &Segments) -> [f64; 2] {
 
 /// When a clock was talked to, on its time as if it had never been set.
 #[derive(Clone, Copy, Debug)]
-struct Talk {
+struct ContactTimes {
     pair: usize,
     between: [i64; 2],
 }

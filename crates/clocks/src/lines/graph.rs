@@ -8,32 +8,32 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::lines::pieces::Pieces;
-use crate::pairs::pair::{ClockPair, Mark, Origin, fit};
-use crate::pairs::region::Line;
-use crate::pairs::segments::Segments;
+use crate::lines::pieces::ClockPieces;
+use crate::pairs::pair::{AxisOrigin, ClockPair, TimestampPair, fit_marks};
+use crate::pairs::region::StraightLine;
+use crate::pairs::segments::DifferenceSegments;
 use crate::tuning::ONE_WAY_UNCERTAINTY_NS;
 
 /// One piece of a clock, between two of its steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Node {
+pub(crate) struct PieceNode {
     pub(crate) clock: usize,
     pub(crate) piece: usize,
 }
 
 /// The messages between two nodes.
 #[derive(Clone, Debug)]
-pub(crate) struct Edge {
+pub(crate) struct PieceEdge {
     /// The nodes whose times are the marks' `a` and `b`.
     pub(crate) nodes: [usize; 2],
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) timestamps: Vec<TimestampPair>,
 }
 
 /// The graph.
 #[derive(Clone, Debug)]
-pub(crate) struct Graph {
-    pub(crate) nodes: Vec<Node>,
-    pub(crate) edges: Vec<Edge>,
+pub(crate) struct ClockGraph {
+    pub(crate) nodes: Vec<PieceNode>,
+    pub(crate) edges: Vec<PieceEdge>,
     /// The edges of each node.
     pub(crate) of_node: Vec<Vec<usize>>,
     /// Amount by which the clock was set forward before each node's piece, since its first piece.
@@ -45,87 +45,94 @@ pub(crate) struct Graph {
 /// How a clock runs: `t` nanoseconds behind the graph's origin it shows `origin + t + offset + rest
 /// + skew * t`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Rate {
+pub(crate) struct ClockRate {
     pub(crate) offset: i64,
     pub(crate) rest: f64,
     pub(crate) skew: f64,
 }
 
-impl Rate {
+impl ClockRate {
     /// The common time, since `origin`, at which the clock shows `time`.
-    pub(crate) fn common(&self, origin: i64, time: i64) -> f64 {
+    pub(crate) fn common_time(&self, origin: i64, time: i64) -> f64 {
         let shown = time.saturating_sub(origin).saturating_sub(self.offset);
         (shown as f64 - self.rest) / (1.0 + self.skew)
     }
 
     /// What the clock shows at a common time.
-    pub(crate) fn shows(&self, origin: i64, at: i64) -> i64 {
+    pub(crate) fn shown_time(&self, origin: i64, at: i64) -> i64 {
         let elapsed = at.saturating_sub(origin);
         let gained = (self.rest + self.skew * elapsed as f64).round() as i64;
         at.saturating_add(self.offset).saturating_add(gained)
     }
 
     /// By how much more the clock shows than `other`, at a common time since the origin.
-    pub(crate) fn ahead(&self, at: f64, other: &Rate) -> f64 {
+    pub(crate) fn ahead_of(&self, at: f64, other: &ClockRate) -> f64 {
         let offset = self.offset.saturating_sub(other.offset) as f64;
         offset + self.rest - other.rest + (self.skew - other.skew) * at
     }
 
     /// The clock that runs ahead of this one by a line over common time.
-    pub(crate) fn plus(&self, line: Line) -> Rate {
-        Rate {
+    pub(crate) fn plus_line(&self, line: StraightLine) -> ClockRate {
+        ClockRate {
             offset: self.offset,
-            rest: self.rest + line.value(0.0),
+            rest: self.rest + line.value_at(0.0),
             skew: self.skew + line.slope,
         }
-        .whole()
+        .round_offset()
     }
 
     /// With whole nanoseconds in the offset, so that the rest stays small.
-    fn whole(self) -> Rate {
+    fn round_offset(self) -> ClockRate {
         let whole = self.rest.round();
-        Rate { offset: self.offset.saturating_add(whole as i64), rest: self.rest - whole, ..self }
+        ClockRate {
+            offset: self.offset.saturating_add(whole as i64),
+            rest: self.rest - whole,
+            ..self
+        }
     }
 }
 
-impl Graph {
+impl ClockGraph {
     /// The graph of `pieces` (those of each clock) and `pairs`. `origin` is a time of the reference
     /// clock.
     pub(crate) fn new(
         pairs: &[ClockPair],
-        segments: &[Segments],
-        pieces: &[Pieces],
+        segments: &[DifferenceSegments],
+        pieces: &[ClockPieces],
         origin: i64,
-    ) -> Graph {
+    ) -> ClockGraph {
         let mut nodes = Vec::new();
         let mut jumps = Vec::new();
         let mut first = Vec::new();
         for (clock, pieces) in pieces.iter().enumerate() {
             first.push(nodes.len());
-            nodes.extend((0..pieces.len()).map(|piece| Node { clock, piece }));
+            nodes.extend((0..pieces.len()).map(|piece| PieceNode { clock, piece }));
             jumps.push(0);
             jumps.extend(pieces.steps.iter().scan(0_i64, |sum, step| {
                 *sum = sum.saturating_add(step.jump);
                 Some(*sum)
             }));
         }
-        let mut edges: Vec<Edge> = Vec::new();
+        let mut edges: Vec<PieceEdge> = Vec::new();
         for (pair, segments) in pairs.iter().zip(segments) {
             let [a, b] = [pair.a, pair.b];
-            if pieces[a].len() == 1 && pieces[b].len() == 1 && !segments.holding.is_empty() {
-                edges.push(Edge { nodes: [first[a], first[b]], marks: segments.holding.clone() });
+            if pieces[a].len() == 1 && pieces[b].len() == 1 && !segments.binding.is_empty() {
+                edges.push(PieceEdge {
+                    nodes: [first[a], first[b]],
+                    timestamps: segments.binding.clone(),
+                });
                 continue;
             }
             let begin = edges.len();
-            for (place, mark) in pair.marks.iter().enumerate() {
-                let piece = |clock: usize, time| Some(first[clock] + pieces[clock].piece(time)?);
+            for (place, mark) in pair.timestamps.iter().enumerate() {
+                let piece = |clock: usize, time| Some(first[clock] + pieces[clock].piece_at(time)?);
                 let (Some(a), Some(b)) = (piece(a, mark.a), piece(b, mark.b)) else { continue };
                 if segments.strays.binary_search(&place).is_ok() {
                     continue;
                 }
                 match edges[begin..].iter_mut().find(|edge| edge.nodes == [a, b]) {
-                    Some(edge) => edge.marks.push(*mark),
-                    None => edges.push(Edge { nodes: [a, b], marks: vec![*mark] }),
+                    Some(edge) => edge.timestamps.push(*mark),
+                    None => edges.push(PieceEdge { nodes: [a, b], timestamps: vec![*mark] }),
                 }
             }
         }
@@ -133,32 +140,33 @@ impl Graph {
         for (number, edge) in edges.iter().enumerate() {
             edge.nodes.iter().for_each(|node| of_node[*node].push(number));
         }
-        Graph { nodes, edges, of_node, jumps, origin }
+        ClockGraph { nodes, edges, of_node, jumps, origin }
     }
 
     /// A first rate for each node that there is a way to from the node `reference`, and the order
     /// in which they were reached.
-    pub(crate) fn align(&self, reference: usize) -> (Vec<Option<Rate>>, Vec<usize>) {
-        let lines: Vec<Option<(f64, Origin, Line)>> = self.edges.iter().map(Edge::line).collect();
-        let mut rates: Vec<Option<Rate>> = vec![None; self.nodes.len()];
+    pub(crate) fn align_nodes(&self, reference: usize) -> (Vec<Option<ClockRate>>, Vec<usize>) {
+        let lines: Vec<Option<(f64, AxisOrigin, StraightLine)>> =
+            self.edges.iter().map(PieceEdge::edge_line).collect();
+        let mut rates: Vec<Option<ClockRate>> = vec![None; self.nodes.len()];
         let mut order = Vec::new();
         let mut queue = BinaryHeap::new();
-        queue.push((Reverse(0), Reverse(reference), Rate::default().into_bits()));
+        queue.push((Reverse(0), Reverse(reference), ClockRate::default().into_bits()));
         loop {
             while let Some((Reverse(uncertainty), Reverse(node), bits)) = queue.pop() {
                 if rates[node].is_some() {
                     continue;
                 }
-                let rate = Rate::from_bits(bits);
+                let rate = ClockRate::from_bits(bits);
                 rates[node] = Some(rate);
                 order.push(node);
                 for edge in &self.of_node[node] {
                     let Some((width, origin, line)) = &lines[*edge] else { continue };
                     let [a, b] = self.edges[*edge].nodes;
                     let (next, to) = if node == a {
-                        (b, self.forward(rate, *origin, line))
+                        (b, self.second_rate(rate, *origin, line))
                     } else {
-                        (a, self.backward(rate, *origin, line))
+                        (a, self.first_rate(rate, *origin, line))
                     };
                     if rates[next].is_none() {
                         let sum = (uncertainty as f64 + width).min(1e18) as u64;
@@ -174,7 +182,7 @@ impl Graph {
                         .filter_map(|other| Some((other, rates[other]?)));
                     let (other, rate) = siblings.min_by_key(|(other, _)| other.abs_diff(node))?;
                     let jump = self.jumps[node].saturating_sub(self.jumps[other]);
-                    Some((node, Rate { offset: rate.offset.saturating_add(jump), ..rate }))
+                    Some((node, ClockRate { offset: rate.offset.saturating_add(jump), ..rate }))
                 });
             let Some((node, rate)) = lost else { break };
             queue.push((Reverse(ONE_WAY_UNCERTAINTY_NS as u64), Reverse(node), rate.into_bits()));
@@ -183,26 +191,26 @@ impl Graph {
     }
 
     /// The rate of an edge's second clock from its first one's.
-    fn forward(&self, first: Rate, origin: Origin, line: &Line) -> Rate {
+    fn second_rate(&self, first: ClockRate, origin: AxisOrigin, line: &StraightLine) -> ClockRate {
         // Where on the edge's axis the common origin is.
         let shown = self.origin.saturating_add(first.offset).saturating_sub(origin.at);
-        Rate {
+        ClockRate {
             offset: first.offset.saturating_add(origin.difference),
-            rest: first.rest + line.value(shown as f64 + first.rest),
+            rest: first.rest + line.value_at(shown as f64 + first.rest),
             skew: first.skew + line.slope + first.skew * line.slope,
         }
-        .whole()
+        .round_offset()
     }
 
     /// The rate of an edge's first clock from its second one's.
-    fn backward(&self, second: Rate, origin: Origin, line: &Line) -> Rate {
+    fn first_rate(&self, second: ClockRate, origin: AxisOrigin, line: &StraightLine) -> ClockRate {
         // The first clock shows `origin.at + w`, the second `origin.at + origin.difference + w +
         // line(w)`.
         let shown = self.origin.saturating_add(second.offset);
         let shown = shown.saturating_sub(origin.at).saturating_sub(origin.difference);
-        let w = (shown as f64 + second.rest - line.value(0.0)) / (1.0 + line.slope);
+        let w = (shown as f64 + second.rest - line.value_at(0.0)) / (1.0 + line.slope);
         let whole = w.round();
-        Rate {
+        ClockRate {
             offset: origin.at.saturating_sub(self.origin).saturating_add(whole as i64),
             rest: w - whole,
             skew: (1.0 + second.skew) / (1.0 + line.slope) - 1.0,
@@ -210,15 +218,15 @@ impl Graph {
     }
 }
 
-impl Edge {
+impl PieceEdge {
     /// The line of this edge alone, over the first node's clock, and how uncertain it is.
-    fn line(&self) -> Option<(f64, Origin, Line)> {
-        let origin = Origin::of(&self.marks, false);
-        let fit = fit(self.marks.iter(), false, origin)?;
-        let times = || self.marks.iter().map(|mark| mark.point(false, origin).at);
+    fn edge_line(&self) -> Option<(f64, AxisOrigin, StraightLine)> {
+        let origin = AxisOrigin::from_marks(&self.timestamps, false);
+        let fit = fit_marks(self.timestamps.iter(), false, origin)?;
+        let times = || self.timestamps.iter().map(|mark| mark.as_bound(false, origin).at);
         let ends = [times().fold(f64::MAX, f64::min), times().fold(f64::MIN, f64::max)];
         let width = |at: f64| {
-            let [low, high] = fit.range(at);
+            let [low, high] = fit.range_at(at);
             0.5 * (high - low)
         };
         let width = if fit.is_two_sided() {
@@ -231,14 +239,14 @@ impl Edge {
 }
 
 /// Rates in an order, any order, for the queue.
-type Bits = (i64, u64, u64);
+type RateBits = (i64, u64, u64);
 
-impl Rate {
-    fn into_bits(self) -> Bits {
+impl ClockRate {
+    fn into_bits(self) -> RateBits {
         (self.offset, self.rest.to_bits(), self.skew.to_bits())
     }
 
-    fn from_bits((offset, rest, skew): Bits) -> Rate {
-        Rate { offset, rest: f64::from_bits(rest), skew: f64::from_bits(skew) }
+    fn from_bits((offset, rest, skew): RateBits) -> ClockRate {
+        ClockRate { offset, rest: f64::from_bits(rest), skew: f64::from_bits(skew) }
     }
 }

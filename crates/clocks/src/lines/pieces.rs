@@ -17,7 +17,7 @@ pub(crate) struct StepTime {
 
 /// The pieces of one clock: one more than there are steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pieces {
+pub(crate) struct ClockPieces {
     /// The first time that the clock showed.
     pub(crate) since: i64,
     /// The last time that it showed.
@@ -26,11 +26,11 @@ pub(crate) struct Pieces {
     pub(crate) steps: Vec<StepTime>,
 }
 
-impl Pieces {
+impl ClockPieces {
     /// A clock with these steps, that showed first the one and last the other time of `shown`.
-    pub(crate) fn new(shown: [i64; 2], mut steps: Vec<StepTime>) -> Pieces {
+    pub(crate) fn new(shown: [i64; 2], mut steps: Vec<StepTime>) -> ClockPieces {
         steps.sort_by_key(|step| (step.between, step.jump));
-        Pieces { since: shown[0], until: shown[1], steps }
+        ClockPieces { since: shown[0], until: shown[1], steps }
     }
 
     /// How many there are.
@@ -39,25 +39,25 @@ impl Pieces {
     }
 
     /// By how much the clock was set forward before a piece, all in all.
-    pub(crate) fn shift(&self, piece: usize) -> i64 {
+    pub(crate) fn shift_before(&self, piece: usize) -> i64 {
         self.steps.iter().take(piece).fold(0, |sum, step| sum.saturating_add(step.jump))
     }
 
     /// The piece of a time that the clock showed; `None` where it may be in several, or is too near
     /// a step.
-    pub(crate) fn piece(&self, time: i64) -> Option<usize> {
+    pub(crate) fn piece_at(&self, time: i64) -> Option<usize> {
         if self.steps.is_empty() {
             return Some(0);
         }
         let is_in = |[begin, end]: &[i64; 2]| *begin <= time && time <= *end;
-        let mut found = self.ranges().enumerate().filter(|(_, range)| is_in(range));
+        let mut found = self.piece_ranges().enumerate().filter(|(_, range)| is_in(range));
         match (found.next(), found.next()) {
             (Some((piece, _)), None) => return Some(piece),
             (Some(_), Some(_)) => return None,
             _ => {}
         }
         // Before or behind all that is known of it.
-        let [begins, ends] = [0, 1].map(|end| self.ranges().map(move |range| range[end]));
+        let [begins, ends] = [0, 1].map(|end| self.piece_ranges().map(move |range| range[end]));
         if begins.min().is_some_and(|begin| time < begin && begin == self.since) {
             return Some(0);
         }
@@ -65,7 +65,7 @@ impl Pieces {
     }
 
     /// The first and the last time that the clock showed in each piece.
-    fn ranges(&self) -> impl Iterator<Item = [i64; 2]> {
+    fn piece_ranges(&self) -> impl Iterator<Item = [i64; 2]> {
         let mut shift = 0_i64;
         let mut begin = self.since;
         (0..self.len()).map(move |piece| {
@@ -83,7 +83,7 @@ impl Pieces {
 mod tests {
     use super::*;
 
-    fn step(at: i64, jump: i64) -> StepTime {
+    fn make_step(at: i64, jump: i64) -> StepTime {
         StepTime { between: [at - 10, at + 10], jump }
     }
 
@@ -91,27 +91,32 @@ mod tests {
     fn times_are_told_apart_by_the_pieces_they_are_in() {
         let (second, none) = (1_000_000_000, None);
         // Set forward by an hour at 30 s: 30 s to 3630 s were never shown.
-        let forward = Pieces::new([0, 3_660 * second], vec![step(30 * second, 3_600 * second)]);
+        let forward =
+            ClockPieces::new([0, 3_660 * second], vec![make_step(30 * second, 3_600 * second)]);
         assert_eq!(
-            [10, 29, 1_000, 3_631].map(|time| forward.piece(time * second)),
+            [10, 29, 1_000, 3_631].map(|time| forward.piece_at(time * second)),
             [Some(0), Some(0), none, Some(1)]
         );
         // Set back by an hour: the times behind come before all others.
-        let back = Pieces::new([0, -3_540 * second], vec![step(30 * second, -3_600 * second)]);
+        let back =
+            ClockPieces::new([0, -3_540 * second], vec![make_step(30 * second, -3_600 * second)]);
         assert_eq!(
-            [10, -3_569, -3_550].map(|time| back.piece(time * second)),
+            [10, -3_569, -3_550].map(|time| back.piece_at(time * second)),
             [Some(0), Some(1), Some(1)]
         );
         // Set back by ten seconds: 20 s to 30 s were shown twice.
-        let twice = Pieces::new([0, 50 * second], vec![step(30 * second, -10 * second)]);
-        assert_eq!([10, 25, 31].map(|time| twice.piece(time * second)), [Some(0), none, Some(1)]);
+        let twice = ClockPieces::new([0, 50 * second], vec![make_step(30 * second, -10 * second)]);
+        assert_eq!(
+            [10, 25, 31].map(|time| twice.piece_at(time * second)),
+            [Some(0), none, Some(1)]
+        );
         // Only the rate changed. Before the first time there is still the first piece, behind the
         // last the last.
-        let slewed = Pieces::new([0, 60 * second], vec![step(30 * second, 0)]);
+        let slewed = ClockPieces::new([0, 60 * second], vec![make_step(30 * second, 0)]);
         assert_eq!(
-            [-5, 10, 30, 31, 70].map(|time| slewed.piece(time * second)),
+            [-5, 10, 30, 31, 70].map(|time| slewed.piece_at(time * second)),
             [Some(0), Some(0), none, Some(1), Some(1)]
         );
-        assert_eq!(Pieces::new([0, 1], Vec::new()).piece(5), Some(0));
+        assert_eq!(ClockPieces::new([0, 1], Vec::new()).piece_at(5), Some(0));
     }
 }

@@ -4,74 +4,86 @@
 //! Nodes that messages lead to and from, whatever the way, are bounded on both sides. The others
 //! are only known from one; they are placed by the former and have no say in where these are.
 
-use crate::lines::graph::{Edge, Graph, Rate};
-use crate::pairs::region::{Bounds, Fit, Line, Point, hull};
-use crate::tuning::{MAX_SKEW, MAX_SWEEPS, MISFIT_NS, REFINE_ROUNDS, SAME_RATE, STILL_NS};
+use crate::lines::graph::{ClockGraph, ClockRate, PieceEdge};
+use crate::pairs::region::{BoundPoint, FittedLine, LineBounds, StraightLine, convex_hull};
+use crate::tuning::{MAX_SKEW, MAX_SWEEPS, MISFIT_NS, REFINE_PASSES, SAME_RATE, STILL_NS};
 
 /// An edge's messages in common time, as bounds on how much more the second node's line must be
 /// corrected than the first's.
 #[derive(Clone, Debug)]
-pub(crate) struct Common {
+pub(crate) struct EdgeBounds {
     pub(crate) nodes: [usize; 2],
-    pub(crate) above: Vec<Point>,
-    pub(crate) below: Vec<Point>,
+    pub(crate) above: Vec<BoundPoint>,
+    pub(crate) below: Vec<BoundPoint>,
     /// Of all its messages, when the first and the last was sent.
     pub(crate) times: [f64; 2],
 }
 
-impl Common {
+impl EdgeBounds {
     /// The bounds of an edge whose nodes run at `rates`; `None` where they are not known.
-    pub(crate) fn of(edge: &Edge, rates: &[Option<Rate>], origin: i64) -> Option<Common> {
+    pub(crate) fn from_edge(
+        edge: &PieceEdge,
+        rates: &[Option<ClockRate>],
+        origin: i64,
+    ) -> Option<EdgeBounds> {
         let [first, second] = [rates[edge.nodes[0]]?, rates[edge.nodes[1]]?];
         let relative = second.skew - first.skew;
         let slopes = [-MAX_SKEW - relative, MAX_SKEW - relative];
         let (mut above, mut below) = (Vec::new(), Vec::new());
         let mut times = [f64::MAX, f64::MIN];
-        for mark in &edge.marks {
-            let (a, b) = (first.common(origin, mark.a), second.common(origin, mark.b));
+        for mark in &edge.timestamps {
+            let (a, b) = (first.common_time(origin, mark.a), second.common_time(origin, mark.b));
             let at = if mark.above { a } else { b };
             times = [times[0].min(at), times[1].max(at)];
             if mark.above {
-                above.push(Point { at, value: b - a });
+                above.push(BoundPoint { at, value: b - a });
             } else {
-                below.push(Point { at, value: a - b });
+                below.push(BoundPoint { at, value: a - b });
             }
         }
-        hull(&mut above, slopes);
-        hull(&mut below, [-slopes[1], -slopes[0]]);
+        convex_hull(&mut above, slopes);
+        convex_hull(&mut below, [-slopes[1], -slopes[0]]);
         below.iter_mut().for_each(|point| point.value = -point.value);
-        Some(Common { nodes: edge.nodes, above, below, times })
+        Some(EdgeBounds { nodes: edge.nodes, above, below, times })
     }
 
     /// All corrections that the edge leaves.
-    pub(crate) fn fit(&self, rates: &[Option<Rate>]) -> Option<Fit> {
+    pub(crate) fn fit_corrections(&self, rates: &[Option<ClockRate>]) -> Option<FittedLine> {
         let [first, second] = [rates[self.nodes[0]]?, rates[self.nodes[1]]?];
         let relative = second.skew - first.skew;
-        Bounds::new(
+        LineBounds::new(
             self.above.clone(),
             self.below.clone(),
             [-MAX_SKEW - relative, MAX_SKEW - relative],
         )
-        .fit()
+        .fit_line()
     }
 }
 
 /// Corrects `rates` so that they explain all messages. `order` is the order of going through the
 /// nodes; the first is the reference and stays as it is; `bounded` are those that are
 /// bounded on both sides.
-pub(crate) fn refine(graph: &Graph, rates: &mut [Option<Rate>], order: &[usize], bounded: &[bool]) {
-    for _ in 0..REFINE_ROUNDS {
-        let edges: Vec<Option<Common>> =
-            graph.edges.iter().map(|edge| Common::of(edge, rates, graph.origin)).collect();
-        let mut corrections = vec![Line::default(); graph.nodes.len()];
+pub(crate) fn refine_rates(
+    graph: &ClockGraph,
+    rates: &mut [Option<ClockRate>],
+    order: &[usize],
+    bounded: &[bool],
+) {
+    for _ in 0..REFINE_PASSES {
+        let edges: Vec<Option<EdgeBounds>> = graph
+            .edges
+            .iter()
+            .map(|edge| EdgeBounds::from_edge(edge, rates, graph.origin))
+            .collect();
+        let mut corrections = vec![StraightLine::default(); graph.nodes.len()];
         for sweep in 0..MAX_SWEEPS {
             let mut moved = 0.0_f64;
             for node in order.iter().skip(1) {
-                let Some(fit) = node_fit(graph, rates, &edges, &corrections, *node, bounded) else {
+                let Some(fit) = fit_node(graph, rates, &edges, &corrections, *node, bounded) else {
                     continue;
                 };
                 let old = corrections[*node];
-                let ends = fit.1.map(|at| (fit.0.value(at) - old.value(at)).abs());
+                let ends = fit.1.map(|at| (fit.0.value_at(at) - old.value_at(at)).abs());
                 moved = moved.max(ends[0]).max(ends[1]);
                 corrections[*node] = fit.0;
             }
@@ -80,20 +92,20 @@ pub(crate) fn refine(graph: &Graph, rates: &mut [Option<Rate>], order: &[usize],
             }
         }
         for (rate, line) in rates.iter_mut().zip(&corrections) {
-            *rate = rate.map(|rate| rate.plus(*line));
+            *rate = rate.map(|rate| rate.plus_line(*line));
         }
     }
 }
 
 /// The middle of what its neighbours leave a node, and over which time.
-fn node_fit(
-    graph: &Graph,
-    rates: &[Option<Rate>],
-    edges: &[Option<Common>],
-    corrections: &[Line],
+fn fit_node(
+    graph: &ClockGraph,
+    rates: &[Option<ClockRate>],
+    edges: &[Option<EdgeBounds>],
+    corrections: &[StraightLine],
     node: usize,
     bounded: &[bool],
-) -> Option<(Line, [f64; 2])> {
+) -> Option<(StraightLine, [f64; 2])> {
     let (mut above, mut below) = (Vec::new(), Vec::new());
     let mut times = [f64::MAX, f64::MIN];
     for edge in graph.of_node[node].iter().filter_map(|edge| edges[*edge].as_ref()) {
@@ -103,10 +115,10 @@ fn node_fit(
             continue;
         }
         times = [times[0].min(edge.times[0]), times[1].max(edge.times[1])];
-        let shifted = |points: &[Point], into: &mut Vec<Point>, sign: f64| {
-            into.extend(points.iter().map(|point| Point {
+        let shifted = |points: &[BoundPoint], into: &mut Vec<BoundPoint>, sign: f64| {
+            into.extend(points.iter().map(|point| BoundPoint {
                 at: point.at,
-                value: corrections[other].value(point.at) + sign * point.value,
+                value: corrections[other].value_at(point.at) + sign * point.value,
             }));
         };
         if is_second {
@@ -119,8 +131,8 @@ fn node_fit(
     }
     let skew = rates[node]?.skew;
     let slopes = [-MAX_SKEW - skew, MAX_SKEW - skew];
-    let fit = Bounds::new(above.clone(), below.clone(), slopes).fit()?;
-    let [least, greatest] = fit.slopes();
+    let fit = LineBounds::new(above.clone(), below.clone(), slopes).fit_line()?;
+    let [least, greatest] = fit.slope_range();
     if greatest - least > SAME_RATE {
         // What the clock's other pieces tell of its rate.
         let clock = graph.nodes[node].clock;
@@ -132,7 +144,7 @@ fn node_fit(
         if let Some((other, _)) = siblings.max_by_key(|(_, edges)| *edges) {
             let near = [other - skew - SAME_RATE, other - skew + SAME_RATE];
             let near = [near[0].max(slopes[0]), near[1].min(slopes[1])];
-            let alike = Bounds::new(above, below, near).fit()?;
+            let alike = LineBounds::new(above, below, near).fit_line()?;
             if alike.slack <= fit.slack + 0.01 * MISFIT_NS {
                 return Some((alike.line, times));
             }

@@ -1,17 +1,17 @@
 //! From the pairs between clocks to a line for each piece of each clock, one connected part of the
 //! graph at a time.
 
-use crate::lines::attribution::attribute;
-use crate::lines::graph::{Graph, Rate};
-use crate::lines::pieces::Pieces;
-use crate::lines::refine::refine;
-use crate::lines::uncertainty::{Uncertainty, bounded, uncertainties};
+use crate::lines::attribution::attribute_changes;
+use crate::lines::graph::{ClockGraph, ClockRate};
+use crate::lines::pieces::ClockPieces;
+use crate::lines::refine::refine_rates;
+use crate::lines::uncertainty::{LineUncertainty, find_bounded, line_uncertainties};
 use crate::pairs::pair::ClockPair;
-use crate::pairs::segments::{Segments, segments};
+use crate::pairs::segments::{DifferenceSegments, find_segments};
 
 /// All clocks, solved.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Solved {
+pub(crate) struct SolvedClocks {
     /// The clock that is the common one.
     pub(crate) reference: usize,
     /// Each clock; `None` where it had no message to any other.
@@ -28,46 +28,49 @@ pub(crate) struct SolvedClock {
     /// The common time that the rates are relative to.
     pub(crate) origin: i64,
     /// The pieces between its steps.
-    pub(crate) pieces: Pieces,
+    pub(crate) pieces: ClockPieces,
     /// How it runs in each piece.
-    pub(crate) rates: Vec<Rate>,
+    pub(crate) rates: Vec<ClockRate>,
     /// How far the worst of its lines may be off.
-    pub(crate) uncertainty: Uncertainty,
+    pub(crate) uncertainty: LineUncertainty,
 }
 
 impl SolvedClock {
     /// A time that the clock showed, in nanoseconds since the origin on the common clock; `None`
     /// near a step.
-    pub(crate) fn common(&self, time: i64) -> Option<f64> {
-        let piece = self.pieces.piece(time)?;
-        Some(self.rates.get(piece)?.common(self.origin, time))
+    pub(crate) fn common_time(&self, time: i64) -> Option<f64> {
+        let piece = self.pieces.piece_at(time)?;
+        Some(self.rates.get(piece)?.common_time(self.origin, time))
     }
 }
 
 /// Solves `clocks` clocks by their `pairs`. The reference is the one given, or else the best
 /// connected. How far a clock may be off is told for the time in which it had messages or, where
 /// `spans` has one for it, for that time of the clock.
-pub(crate) fn solve(
+pub(crate) fn solve_clocks(
     pairs: &[ClockPair],
     clocks: usize,
     reference: Option<usize>,
     spans: &[Option<[i64; 2]>],
-) -> Solved {
-    let ranks = ranks(pairs, clocks);
+) -> SolvedClocks {
+    let ranks = connectivity_ranks(pairs, clocks);
     let best = |members: &mut dyn Iterator<Item = usize>| {
         members.max_by_key(|clock| (ranks[*clock], std::cmp::Reverse(*clock)))
     };
     let reference = reference.or_else(|| best(&mut (0..clocks))).unwrap_or(0);
-    let mut solved =
-        Solved { reference, clocks: vec![None; clocks], strays: vec![Vec::new(); pairs.len()] };
-    for part in parts(pairs, clocks) {
+    let mut solved = SolvedClocks {
+        reference,
+        clocks: vec![None; clocks],
+        strays: vec![Vec::new(); pairs.len()],
+    };
+    for part in connected_components(pairs, clocks) {
         let root = if part.contains(&reference) {
             Some(reference)
         } else {
             best(&mut part.iter().copied())
         };
         if let Some(root) = root.filter(|_| part.len() > 1) {
-            solve_part(pairs, &part, root, spans, &mut solved);
+            solve_component(pairs, &part, root, spans, &mut solved);
         }
     }
     solved
@@ -75,7 +78,7 @@ pub(crate) fn solve(
 
 /// How well each clock is connected: with how many others it exchanged messages in both directions,
 /// and how many.
-fn ranks(pairs: &[ClockPair], clocks: usize) -> Vec<(usize, u64)> {
+fn connectivity_ranks(pairs: &[ClockPair], clocks: usize) -> Vec<(usize, u64)> {
     let mut ranks = vec![(0, 0); clocks];
     for pair in pairs {
         for clock in [pair.a, pair.b] {
@@ -88,9 +91,9 @@ fn ranks(pairs: &[ClockPair], clocks: usize) -> Vec<(usize, u64)> {
 }
 
 /// The connected parts of the graph of clocks, each in order.
-fn parts(pairs: &[ClockPair], clocks: usize) -> Vec<Vec<usize>> {
+fn connected_components(pairs: &[ClockPair], clocks: usize) -> Vec<Vec<usize>> {
     let mut neighbours = vec![Vec::new(); clocks];
-    for pair in pairs.iter().filter(|pair| !pair.marks.is_empty()) {
+    for pair in pairs.iter().filter(|pair| !pair.timestamps.is_empty()) {
         neighbours[pair.a].push(pair.b);
         neighbours[pair.b].push(pair.a);
     }
@@ -114,12 +117,12 @@ fn parts(pairs: &[ClockPair], clocks: usize) -> Vec<Vec<usize>> {
 }
 
 /// Solves the clocks of one connected part, against its clock `root`.
-fn solve_part(
+fn solve_component(
     pairs: &[ClockPair],
     part: &[usize],
     root: usize,
     spans: &[Option<[i64; 2]>],
-    solved: &mut Solved,
+    solved: &mut SolvedClocks,
 ) {
     let place = |clock: usize| part.binary_search(&clock).ok();
     let mut numbers = Vec::new();
@@ -131,12 +134,14 @@ fn solve_part(
         }
     }
     let Some(reference) = place(root) else { return };
-    let segments: Vec<Segments> = own.iter().map(segments).collect();
-    let pieces = attribute(&own, &segments, part.len(), reference);
+    let segments: Vec<DifferenceSegments> = own.iter().map(find_segments).collect();
+    let pieces = attribute_changes(&own, &segments, part.len(), reference);
     let times = own.iter().flat_map(|pair| {
         let second = (pair.b == reference).then_some(true);
         let second = second.or_else(|| (pair.a == reference).then_some(false));
-        pair.marks.iter().filter_map(move |mark| second.map(|second| mark.at(second)))
+        pair.timestamps
+            .iter()
+            .filter_map(move |mark| second.map(|second| mark.time_on_axis(second)))
     });
     // In its first piece, where the reference itself was set.
     let origin = if pieces[reference].steps.is_empty() {
@@ -144,21 +149,22 @@ fn solve_part(
     } else {
         Some(pieces[reference].since)
     };
-    let graph = Graph::new(&own, &segments, &pieces, origin.unwrap_or(0));
+    let graph = ClockGraph::new(&own, &segments, &pieces, origin.unwrap_or(0));
     let root_node =
         graph.nodes.iter().position(|node| node.clock == reference && node.piece == 0).unwrap_or(0);
-    let (mut rates, order) = graph.align(root_node);
-    let bounded = bounded(&graph, root_node);
-    refine(&graph, &mut rates, &order, &bounded);
+    let (mut rates, order) = graph.align_nodes(root_node);
+    let bounded = find_bounded(&graph, root_node);
+    refine_rates(&graph, &mut rates, &order, &bounded);
     let spans: Vec<_> = part.iter().map(|clock| spans.get(*clock).copied().flatten()).collect();
-    let uncertain = uncertainties(&graph, &rates, root_node, &spans);
+    let uncertain = line_uncertainties(&graph, &rates, root_node, &spans);
     for (number, segments) in numbers.iter().zip(segments) {
         solved.strays[*number] = segments.strays;
     }
     for ((clock, pieces), member) in pieces.into_iter().enumerate().zip(part) {
         let nodes = (0..graph.nodes.len()).filter(|node| graph.nodes[*node].clock == clock);
         let rates = nodes.clone().map(|node| rates[node].unwrap_or_default()).collect();
-        let uncertainty = nodes.clone().map(|node| uncertain[node]).reduce(Uncertainty::worst);
+        let uncertainty =
+            nodes.clone().map(|node| uncertain[node]).reduce(LineUncertainty::combine_worst);
         let Some(uncertainty) = uncertainty else { continue };
         solved.clocks[*member] =
             Some(SolvedClock { against: root, origin: graph.origin, pieces, rates, uncertainty });

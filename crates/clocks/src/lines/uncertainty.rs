@@ -9,14 +9,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::lines::graph::{Graph, Rate};
-use crate::lines::refine::Common;
-use crate::pairs::region::Fit;
+use crate::lines::graph::{ClockGraph, ClockRate};
+use crate::lines::refine::EdgeBounds;
+use crate::pairs::region::FittedLine;
 use crate::tuning::UNCERTAINTY_TIMES;
 
 /// How far a node's line may be off.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Uncertainty {
+pub(crate) struct LineUncertainty {
     /// In nanoseconds, while it had messages; infinite where it is bounded on one side only.
     pub(crate) offset: f64,
     /// In parts.
@@ -25,10 +25,10 @@ pub(crate) struct Uncertainty {
     pub(crate) times: [f64; 2],
 }
 
-impl Uncertainty {
+impl LineUncertainty {
     /// That of two pieces of a clock together.
-    pub(crate) fn worst(self, other: Uncertainty) -> Uncertainty {
-        Uncertainty {
+    pub(crate) fn combine_worst(self, other: LineUncertainty) -> LineUncertainty {
+        LineUncertainty {
             offset: self.offset.max(other.offset),
             skew: self.skew.max(other.skew),
             times: [self.times[0].min(other.times[0]), self.times[1].max(other.times[1])],
@@ -38,7 +38,7 @@ impl Uncertainty {
 
 /// Nodes to which messages lead from `reference`, and from which messages lead to it, whatever the
 /// way.
-pub(crate) fn bounded(graph: &Graph, reference: usize) -> Vec<bool> {
+pub(crate) fn find_bounded(graph: &ClockGraph, reference: usize) -> Vec<bool> {
     let mut both = vec![true; graph.nodes.len()];
     for there in [true, false] {
         let mut reached = vec![false; graph.nodes.len()];
@@ -48,7 +48,8 @@ pub(crate) fn bounded(graph: &Graph, reference: usize) -> Vec<bool> {
             for edge in graph.of_node[node].iter().map(|edge| &graph.edges[*edge]) {
                 let is_first = edge.nodes[0] == node;
                 let next = edge.nodes[usize::from(is_first)];
-                if !reached[next] && edge.marks.iter().any(|mark| mark.above == (is_first == there))
+                if !reached[next]
+                    && edge.timestamps.iter().any(|mark| mark.above == (is_first == there))
                 {
                     reached[next] = true;
                     todo.push(next);
@@ -62,18 +63,18 @@ pub(crate) fn bounded(graph: &Graph, reference: usize) -> Vec<bool> {
 
 /// How far the lines `rates` may be off, relative to the node `reference`, while they had messages
 /// or, of clocks that have one, in their own of `spans`.
-pub(crate) fn uncertainties(
-    graph: &Graph,
-    rates: &[Option<Rate>],
+pub(crate) fn line_uncertainties(
+    graph: &ClockGraph,
+    rates: &[Option<ClockRate>],
     reference: usize,
     spans: &[Option<[i64; 2]>],
-) -> Vec<Uncertainty> {
-    let edges: Vec<(Common, Fit)> = graph
+) -> Vec<LineUncertainty> {
+    let edges: Vec<(EdgeBounds, FittedLine)> = graph
         .edges
         .iter()
         .filter_map(|edge| {
-            let common = Common::of(edge, rates, graph.origin)?;
-            let fit = common.fit(rates)?;
+            let common = EdgeBounds::from_edge(edge, rates, graph.origin)?;
+            let fit = common.fit_corrections(rates)?;
             Some((common, fit))
         })
         .collect();
@@ -87,7 +88,7 @@ pub(crate) fn uncertainties(
         let (Some(Some(span)), Some(rate)) = (spans.get(node.clock), rates[number]) else {
             continue;
         };
-        let span = span.map(|time| rate.common(graph.origin, time));
+        let span = span.map(|time| rate.common_time(graph.origin, time));
         let is_last = graph.nodes.get(number + 1).is_none_or(|next| next.clock != node.clock);
         times[number] = match (node.piece == 0, is_last) {
             (true, true) => span,
@@ -97,13 +98,13 @@ pub(crate) fn uncertainties(
             (false, false) => times[number],
         };
     }
-    let nothing = Uncertainty { offset: 0.0, skew: 0.0, times: [0.0; 2] };
+    let nothing = LineUncertainty { offset: 0.0, skew: 0.0, times: [0.0; 2] };
     let mut all = vec![nothing; graph.nodes.len()];
-    let ends = ends(&times);
+    let ends = sample_times(&times);
     // How far off at the beginning and at the end.
     let mut off = vec![[0.0_f64; 2]; graph.nodes.len()];
     for (place, at) in ends.iter().enumerate() {
-        let farthest = farthest(graph, &edges, reference, |fit| fit.range(*at));
+        let farthest = farthest_distances(graph, &edges, reference, |fit| fit.range_at(*at));
         for (node, uncertainty) in all.iter_mut().enumerate() {
             // The uncertainty is a convex function of time, so it is greatest at the ends.
             let [first, last] = times[node];
@@ -123,20 +124,20 @@ pub(crate) fn uncertainties(
             uncertainty.times = times[node];
         }
     }
-    let skews = farthest(graph, &edges, reference, Fit::slopes);
+    let skews = farthest_distances(graph, &edges, reference, FittedLine::slope_range);
     for ((uncertainty, skew), [before, behind]) in all.iter_mut().zip(skews).zip(off) {
         // What the edges leave to the slope, or what the ends do.
         let [first, last] = uncertainty.times;
         uncertainty.skew =
             if last > first { skew.min((before + behind) / (last - first)) } else { skew };
     }
-    cover(&edges, reference, &mut all);
+    cover_violations(&edges, reference, &mut all);
     all
 }
 
 /// The times at which lines are looked at: all ends, or [`UNCERTAINTY_TIMES`] between the first and
 /// the last.
-fn ends(times: &[[f64; 2]]) -> Vec<f64> {
+fn sample_times(times: &[[f64; 2]]) -> Vec<f64> {
     let known = times.iter().filter(|[first, last]| first <= last);
     let mut ends: Vec<f64> = known.flatten().copied().collect();
     ends.sort_unstable_by(f64::total_cmp);
@@ -153,11 +154,11 @@ fn ends(times: &[[f64; 2]]) -> Vec<f64> {
 
 /// For each node the greatest distance from the reference, up or down, where each edge leaves the
 /// room that `room` says: the least sum over all paths.
-fn farthest(
-    graph: &Graph,
-    edges: &[(Common, Fit)],
+fn farthest_distances(
+    graph: &ClockGraph,
+    edges: &[(EdgeBounds, FittedLine)],
     reference: usize,
-    room: impl Fn(&Fit) -> [f64; 2],
+    room: impl Fn(&FittedLine) -> [f64; 2],
 ) -> Vec<f64> {
     let mut ways: Vec<Vec<(usize, [f64; 2])>> = vec![Vec::new(); graph.nodes.len()];
     for (edge, fit) in edges {
@@ -193,7 +194,11 @@ fn farthest(
 
 /// Where a message still arrives before it was sent by more than its two nodes' uncertainties,
 /// these are too small.
-fn cover(edges: &[(Common, Fit)], reference: usize, all: &mut [Uncertainty]) {
+fn cover_violations(
+    edges: &[(EdgeBounds, FittedLine)],
+    reference: usize,
+    all: &mut [LineUncertainty],
+) {
     for (edge, _) in edges {
         let early = edge
             .above

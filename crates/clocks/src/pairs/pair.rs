@@ -7,13 +7,13 @@
 //! clock is taken for the time axis makes no difference to that, and none to the lines; it does
 //! where one of the clocks is set.
 
-use crate::pairs::region::{Bounds, Fit, Point};
-use crate::samples::Minima;
+use crate::pairs::region::{BoundPoint, FittedLine, LineBounds};
+use crate::samples::DelayMinima;
 use crate::tuning::MAX_SKEW;
 
 /// A message between two clocks: what they showed when it was sent and received, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Mark {
+pub(crate) struct TimestampPair {
     /// The first clock.
     pub(crate) a: i64,
     /// The second clock.
@@ -33,78 +33,82 @@ pub(crate) struct ClockPair {
     /// How many messages there were from the first to the second, and back.
     pub(crate) messages: [u64; 2],
     /// The messages with least delay.
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) timestamps: Vec<TimestampPair>,
 }
 
-impl Mark {
+impl TimestampPair {
     /// The time on an axis: the first clock's or the second's.
-    pub(crate) fn at(&self, second: bool) -> i64 {
+    pub(crate) fn time_on_axis(&self, second: bool) -> i64 {
         if second { self.b } else { self.a }
     }
 
     /// As a bound on the difference of the clocks, relative to an origin in time and in difference.
-    pub(crate) fn point(&self, second: bool, origin: Origin) -> Point {
-        let at = self.at(second).saturating_sub(origin.at);
+    pub(crate) fn as_bound(&self, second: bool, origin: AxisOrigin) -> BoundPoint {
+        let at = self.time_on_axis(second).saturating_sub(origin.at);
         let value = self.b.saturating_sub(self.a).saturating_sub(origin.difference);
-        Point { at: at as f64, value: value as f64 }
+        BoundPoint { at: at as f64, value: value as f64 }
     }
 }
 
-impl Mark {
+impl TimestampPair {
     /// The mark whose point that is, on the first clock's axis. Both are whole nanoseconds.
-    fn of(point: Point, above: bool, origin: Origin) -> Mark {
+    fn from_point(point: BoundPoint, above: bool, origin: AxisOrigin) -> TimestampPair {
         let a = origin.at.saturating_add(point.at as i64);
         let difference = origin.difference.saturating_add(point.value as i64);
-        Mark { a, b: a.saturating_add(difference), above }
+        TimestampPair { a, b: a.saturating_add(difference), above }
     }
 }
 
 /// The marks that hold a line in its place; the line is over the first clock's time.
-pub(crate) fn holding(fit: &Fit, origin: Origin) -> Vec<Mark> {
-    let [above, below] = fit.holding();
-    let above = above.iter().map(|point| Mark::of(*point, true, origin));
-    above.chain(below.iter().map(|point| Mark::of(*point, false, origin))).collect()
+pub(crate) fn binding_marks(fit: &FittedLine, origin: AxisOrigin) -> Vec<TimestampPair> {
+    let [above, below] = fit.binding_points();
+    let above = above.iter().map(|point| TimestampPair::from_point(*point, true, origin));
+    above
+        .chain(below.iter().map(|point| TimestampPair::from_point(*point, false, origin)))
+        .collect()
 }
 
 /// What times and differences are relative to, so that they fit into an `f64`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub(crate) struct AxisOrigin {
     /// A time on the axis.
     pub(crate) at: i64,
     /// A difference of the clocks.
     pub(crate) difference: i64,
 }
 
-impl Origin {
+impl AxisOrigin {
     /// That of some marks.
-    pub(crate) fn of(marks: &[Mark], second: bool) -> Origin {
-        marks.first().map_or(Origin::default(), |mark| Origin {
-            at: mark.at(second),
+    pub(crate) fn from_marks(marks: &[TimestampPair], second: bool) -> AxisOrigin {
+        marks.first().map_or(AxisOrigin::default(), |mark| AxisOrigin {
+            at: mark.time_on_axis(second),
             difference: mark.b.saturating_sub(mark.a),
         })
     }
 }
 
 /// The line that the difference of the clocks follows over the time of one of them.
-pub(crate) fn fit<'a>(
-    marks: impl Iterator<Item = &'a Mark>,
+pub(crate) fn fit_marks<'a>(
+    marks: impl Iterator<Item = &'a TimestampPair>,
     second: bool,
-    origin: Origin,
-) -> Option<Fit> {
+    origin: AxisOrigin,
+) -> Option<FittedLine> {
     let (above, below): (Vec<_>, Vec<_>) = marks.partition(|mark| mark.above);
-    let points = |marks: Vec<&Mark>| marks.iter().map(|mark| mark.point(second, origin)).collect();
-    Bounds::new(points(above), points(below), [-MAX_SKEW, MAX_SKEW]).fit()
+    let points = |marks: Vec<&TimestampPair>| {
+        marks.iter().map(|mark| mark.as_bound(second, origin)).collect()
+    };
+    LineBounds::new(points(above), points(below), [-MAX_SKEW, MAX_SKEW]).fit_line()
 }
 
 /// All pairs of clocks with messages. `clock_of` gives each host's clock, and `on_clock` its own
 /// time on that one, where it can be told.
-pub(crate) fn pairs(
-    minima: &[&Minima],
+pub(crate) fn clock_pairs(
+    minima: &[&DelayMinima],
     clock_of: &[usize],
     on_clock: impl Fn(usize, i64) -> Option<i64>,
 ) -> Vec<ClockPair> {
     let mut pairs: Vec<ClockPair> = Vec::new();
-    let mut halves: Vec<(usize, usize, bool, &Minima)> = minima
+    let mut halves: Vec<(usize, usize, bool, &DelayMinima)> = minima
         .iter()
         .filter_map(|minima| {
             let (from, to) =
@@ -115,15 +119,15 @@ pub(crate) fn pairs(
     halves.sort_by_key(|(a, b, _, minima)| (*a, *b, minima.from, minima.to));
     for (a, b, above, minima) in halves {
         if pairs.last().is_none_or(|pair| (pair.a, pair.b) != (a, b)) {
-            pairs.push(ClockPair { a, b, messages: [0; 2], marks: Vec::new() });
+            pairs.push(ClockPair { a, b, messages: [0; 2], timestamps: Vec::new() });
         }
         let Some(pair) = pairs.last_mut() else { continue };
         pair.messages[usize::from(!above)] += minima.messages;
-        pair.marks.extend(minima.points.iter().filter_map(|sample| {
+        pair.timestamps.extend(minima.points.iter().filter_map(|sample| {
             let sent = on_clock(minima.from as usize, sample.sent)?;
             let received = on_clock(minima.to as usize, sample.received)?;
             let (a, b) = if above { (sent, received) } else { (received, sent) };
-            Some(Mark { a, b, above })
+            Some(TimestampPair { a, b, above })
         }));
     }
     pairs

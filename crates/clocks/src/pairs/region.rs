@@ -13,22 +13,22 @@
 
 /// A moment, and a bound on the difference of two clocks at it. Both in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Point {
+pub(crate) struct BoundPoint {
     pub(crate) at: f64,
     pub(crate) value: f64,
 }
 
 /// A straight line: its value at a time, and how much it rises a nanosecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Line {
+pub(crate) struct StraightLine {
     pub(crate) at: f64,
     pub(crate) value: f64,
     pub(crate) slope: f64,
 }
 
-impl Line {
+impl StraightLine {
     /// The line's value at a time.
-    pub(crate) fn value(&self, at: f64) -> f64 {
+    pub(crate) fn value_at(&self, at: f64) -> f64 {
         self.value + self.slope * (at - self.at)
     }
 }
@@ -36,45 +36,49 @@ impl Line {
 /// What messages in both directions tell of a line. `above` are the points that it lies under,
 /// `below` those that it lies over; either may be empty.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bounds {
-    above: Vec<Point>,
-    below: Vec<Point>,
+pub(crate) struct LineBounds {
+    above: Vec<BoundPoint>,
+    below: Vec<BoundPoint>,
     slopes: [f64; 2],
 }
 
 /// A line, and all that could be instead of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Fit {
+pub(crate) struct FittedLine {
     /// The middle of the region.
-    pub(crate) line: Line,
+    pub(crate) line: StraightLine,
     /// By how much each bound had to be moved so that there is a line.
     pub(crate) slack: f64,
     /// Corners of the region, as pairs of value at `line.at` and slope. Empty where there are
     /// bounds on one side only.
     corners: Vec<[f64; 2]>,
-    bounds: Bounds,
+    bounds: LineBounds,
 }
 
-impl Bounds {
+impl LineBounds {
     /// Bounds of a line whose slope lies within `slopes`. Points may be in any order.
-    pub(crate) fn new(mut above: Vec<Point>, below: Vec<Point>, slopes: [f64; 2]) -> Bounds {
-        let flip = |points: &mut Vec<Point>| {
+    pub(crate) fn new(
+        mut above: Vec<BoundPoint>,
+        below: Vec<BoundPoint>,
+        slopes: [f64; 2],
+    ) -> LineBounds {
+        let flip = |points: &mut Vec<BoundPoint>| {
             points.iter_mut().for_each(|point| point.value = -point.value)
         };
-        hull(&mut above, slopes);
+        convex_hull(&mut above, slopes);
         let mut below = below;
         flip(&mut below);
-        hull(&mut below, [-slopes[1], -slopes[0]]);
+        convex_hull(&mut below, [-slopes[1], -slopes[0]]);
         flip(&mut below);
-        Bounds { above, below, slopes }
+        LineBounds { above, below, slopes }
     }
 
     /// The line in the middle and the region around it; `None` where there is no bound at all.
-    pub(crate) fn fit(self) -> Option<Fit> {
+    pub(crate) fn fit_line(self) -> Option<FittedLine> {
         if self.above.is_empty() || self.below.is_empty() {
-            return self.touching();
+            return self.touching_line();
         }
-        let (gap, slope) = self.widest();
+        let (gap, slope) = self.widest_slope();
         // A hair more than needed, or rounding would leave nothing.
         let slack = if gap > 0.0 { 0.0 } else { 0.5 - 0.5 * gap };
         let times = || self.above.iter().chain(&self.below).map(|point| point.at);
@@ -83,7 +87,7 @@ impl Bounds {
         let at = 0.5 * (first + last);
         // Slopes in units that make both parameters alike.
         let half = (0.5 * (last - first)).max(1e6);
-        let [value, _] = self.sides(slope, at);
+        let [value, _] = self.slack_at(slope, at);
         let reach = half * (self.slopes[1] - self.slopes[0]) + gap.abs() + 1.0;
         let mut corners = vec![
             [value - reach, self.slopes[0] * half],
@@ -92,25 +96,30 @@ impl Bounds {
             [value - reach, self.slopes[1] * half],
         ];
         for point in &self.above {
-            cut(&mut corners, [1.0, (point.at - at) / half], point.value + slack);
+            cut_polygon(&mut corners, [1.0, (point.at - at) / half], point.value + slack);
         }
         for point in &self.below {
-            cut(&mut corners, [-1.0, -(point.at - at) / half], slack - point.value);
+            cut_polygon(&mut corners, [-1.0, -(point.at - at) / half], slack - point.value);
         }
-        let [value, rise] = centre(&corners).unwrap_or_else(|| {
-            let [low, high] = self.sides(slope, at);
+        let [value, rise] = polygon_centre(&corners).unwrap_or_else(|| {
+            let [low, high] = self.slack_at(slope, at);
             [0.5 * (low + high), slope * half]
         });
         if corners.is_empty() {
             corners.push([value, rise]);
         }
         corners.iter_mut().for_each(|corner| corner[1] /= half);
-        Some(Fit { line: Line { at, value, slope: rise / half }, slack, corners, bounds: self })
+        Some(FittedLine {
+            line: StraightLine { at, value, slope: rise / half },
+            slack,
+            corners,
+            bounds: self,
+        })
     }
 
     /// With bounds on one side only: the line that touches them where most of them are on either
     /// side of it (Moon et al.), as if the fastest messages had taken no time.
-    fn touching(self) -> Option<Fit> {
+    fn touching_line(self) -> Option<FittedLine> {
         let (points, sign) =
             if self.below.is_empty() { (&self.above, 1.0) } else { (&self.below, -1.0) };
         let (first, last) = (points.first()?, points.last()?);
@@ -127,12 +136,17 @@ impl Bounds {
         let slope = slope.clamp(self.slopes[0], self.slopes[1]);
         let under = points.iter().map(|point| sign * (point.value - slope * (point.at - at)));
         let value = sign * under.fold(f64::MAX, f64::min);
-        Some(Fit { line: Line { at, value, slope }, slack: 0.0, corners: Vec::new(), bounds: self })
+        Some(FittedLine {
+            line: StraightLine { at, value, slope },
+            slack: 0.0,
+            corners: Vec::new(),
+            bounds: self,
+        })
     }
 
     /// The room between the bounds at `at` for lines of that slope: below it and above it.
-    fn sides(&self, slope: f64, at: f64) -> [f64; 2] {
-        let shifted = |point: &Point| point.value - slope * (point.at - at);
+    fn slack_at(&self, slope: f64, at: f64) -> [f64; 2] {
+        let shifted = |point: &BoundPoint| point.value - slope * (point.at - at);
         let low = self.below.iter().map(shifted).fold(f64::MIN, f64::max);
         let high = self.above.iter().map(shifted).fold(f64::MAX, f64::min);
         [low, high]
@@ -141,7 +155,7 @@ impl Bounds {
     /// The greatest room that lines of one slope have, and that slope. The room is a concave
     /// function of the slope which bends where the slope is that of an edge, so its maximum is at
     /// one.
-    fn widest(&self) -> (f64, f64) {
+    fn widest_slope(&self) -> (f64, f64) {
         let at = self.above.first().map_or(0.0, |point| point.at);
         let edges = [&self.above, &self.below].into_iter().flat_map(|points| {
             points
@@ -152,7 +166,7 @@ impl Bounds {
         // The flattest of equals.
         for slope in edges.chain(self.slopes).chain([0.0]) {
             let slope = slope.clamp(self.slopes[0], self.slopes[1]);
-            let [low, high] = self.sides(slope, at);
+            let [low, high] = self.slack_at(slope, at);
             let gap = high - low;
             if gap > best.0 || gap == best.0 && slope.abs() < f64::abs(best.1) {
                 best = (gap, slope);
@@ -162,15 +176,15 @@ impl Bounds {
     }
 }
 
-impl Fit {
+impl FittedLine {
     /// The lowest and the highest value that a line of the region has at a time; infinite where
     /// nothing bounds it.
-    pub(crate) fn range(&self, at: f64) -> [f64; 2] {
+    pub(crate) fn range_at(&self, at: f64) -> [f64; 2] {
         if self.corners.is_empty() {
             // The highest of the lines below the points passes over or under `at` with one of their
             // slopes.
-            let Bounds { above, below, slopes } = &self.bounds;
-            let reach = |points: &[Point], sign: f64| {
+            let LineBounds { above, below, slopes } = &self.bounds;
+            let reach = |points: &[BoundPoint], sign: f64| {
                 let edges = points
                     .windows(2)
                     .map(|pair| (pair[1].value - pair[0].value) / (pair[1].at - pair[0].at))
@@ -193,7 +207,7 @@ impl Fit {
     }
 
     /// The least and the greatest slope of a line of the region.
-    pub(crate) fn slopes(&self) -> [f64; 2] {
+    pub(crate) fn slope_range(&self) -> [f64; 2] {
         if self.corners.is_empty() {
             return self.bounds.slopes;
         }
@@ -204,7 +218,7 @@ impl Fit {
 
     /// The points that hold the line where it is: no others matter. First those above, then those
     /// below.
-    pub(crate) fn holding(&self) -> [&[Point]; 2] {
+    pub(crate) fn binding_points(&self) -> [&[BoundPoint]; 2] {
         [&self.bounds.above, &self.bounds.below]
     }
 
@@ -216,9 +230,9 @@ impl Fit {
 
 /// Keeps of `points` the corners of their lower convex hull that a line with a slope within
 /// `slopes` can touch.
-pub(crate) fn hull(points: &mut Vec<Point>, slopes: [f64; 2]) {
+pub(crate) fn convex_hull(points: &mut Vec<BoundPoint>, slopes: [f64; 2]) {
     points.sort_unstable_by(|a, b| a.at.total_cmp(&b.at).then(a.value.total_cmp(&b.value)));
-    let slope = |a: Point, b: Point| (b.value - a.value) / (b.at - a.at);
+    let slope = |a: BoundPoint, b: BoundPoint| (b.value - a.value) / (b.at - a.at);
     let mut kept = 0;
     for place in 0..points.len() {
         let new = points[place];
@@ -241,7 +255,7 @@ pub(crate) fn hull(points: &mut Vec<Point>, slopes: [f64; 2]) {
 }
 
 /// Cuts off what of a convex polygon is not in the half-plane `normal` * corner <= `most`.
-pub(crate) fn cut(corners: &mut Vec<[f64; 2]>, normal: [f64; 2], most: f64) {
+pub(crate) fn cut_polygon(corners: &mut Vec<[f64; 2]>, normal: [f64; 2], most: f64) {
     let over = |corner: &[f64; 2]| normal[0] * corner[0] + normal[1] * corner[1] - most;
     if corners.iter().all(|corner| over(corner) <= 0.0) {
         return;
@@ -265,7 +279,7 @@ pub(crate) fn cut(corners: &mut Vec<[f64; 2]>, normal: [f64; 2], most: f64) {
 }
 
 /// The centre of area of a convex polygon, or of its corners where it has no area.
-fn centre(corners: &[[f64; 2]]) -> Option<[f64; 2]> {
+fn polygon_centre(corners: &[[f64; 2]]) -> Option<[f64; 2]> {
     let origin = corners.first()?;
     let (mut area, mut sum) = (0.0, [0.0; 2]);
     for pair in corners.windows(2).skip(1) {

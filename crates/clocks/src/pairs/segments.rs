@@ -9,11 +9,11 @@
 //! A clock that is set makes its own time jump, so the marks are put in order by the clock of the
 //! two on which they fall into the fewest pieces and, of equals, the least time.
 
-use crate::pairs::belief::believed;
-use crate::pairs::pair::{ClockPair, Mark, Origin, fit, holding};
-use crate::pairs::region::{Line, cut};
+use crate::pairs::credibility::credible_pieces;
+use crate::pairs::pair::{AxisOrigin, ClockPair, TimestampPair, binding_marks, fit_marks};
+use crate::pairs::region::{StraightLine, cut_polygon};
 use crate::tuning::{
-    CONFIRMING_MARKS, LOOK_AHEAD, MAX_SKEW, MISFIT_NS, NOTABLE_STEP_NS, STRAY_ROUNDS,
+    CONFIRMING_MARKS, LOOK_AHEAD, MAX_SKEW, MISFIT_NS, NOTABLE_STEP_NS, STRAY_PASSES,
 };
 
 /// More than any two clocks differ by, relative to their first difference: about four months.
@@ -21,80 +21,83 @@ const FAR: f64 = 1e16;
 
 /// The difference of two clocks, piece by piece.
 #[derive(Clone, Debug)]
-pub(crate) struct Segments {
+pub(crate) struct DifferenceSegments {
     /// Whether the time axis is the second clock's.
     pub(crate) second: bool,
     /// The other clock would have been a worse axis, so it is the one that was set.
     pub(crate) is_sure: bool,
     /// What times and differences are relative to.
-    pub(crate) origin: Origin,
+    pub(crate) origin: AxisOrigin,
     /// The lines.
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<StraightLine>,
     /// Between the lines: the latest mark that is surely before the change and the first that is
     /// surely behind it.
     pub(crate) breaks: Vec<[f64; 2]>,
     /// Marks that contradict the others, by their place in the pair.
     pub(crate) strays: Vec<usize>,
     /// Where there is one line only, the marks that hold it in its place; else empty.
-    pub(crate) holding: Vec<Mark>,
+    pub(crate) binding: Vec<TimestampPair>,
     /// From the first to the last mark.
     span: f64,
 }
 
 /// The pieces of a pair.
-pub(crate) fn segments(pair: &ClockPair) -> Segments {
-    let origin = Origin::of(&pair.marks, false);
-    if let Some(fit) = fit(pair.marks.iter(), false, origin).filter(|fit| fit.slack <= MISFIT_NS) {
-        return Segments {
+pub(crate) fn find_segments(pair: &ClockPair) -> DifferenceSegments {
+    let origin = AxisOrigin::from_marks(&pair.timestamps, false);
+    if let Some(fit) =
+        fit_marks(pair.timestamps.iter(), false, origin).filter(|fit| fit.slack <= MISFIT_NS)
+    {
+        return DifferenceSegments {
             second: false,
             is_sure: false,
             origin,
             lines: vec![fit.line],
             breaks: Vec::new(),
             strays: Vec::new(),
-            holding: holding(&fit, origin),
+            binding: binding_marks(&fit, origin),
             span: 0.0,
         };
     }
-    let [first, second] = [false, true].map(|second| by_axis(&pair.marks, second));
+    let [first, second] = [false, true].map(|second| by_axis(&pair.timestamps, second));
     let [one, other] = [&first, &second].map(|axis| axis.lines.len() + axis.strays.len());
     // All that it was set by, which is what the axis of a clock that was set is too long or too
     // short by.
-    let set: f64 = first.jumps().map(f64::abs).sum();
+    let set: f64 = first.jump_sizes().map(f64::abs).sum();
     let longer = first.span - second.span;
     let is_second = one > other || one == other && set > NOTABLE_STEP_NS && longer > 0.25 * set;
     let is_sure = one != other || set > NOTABLE_STEP_NS && longer.abs() > 0.25 * set;
-    Segments { is_sure, ..if is_second { second } else { first } }
+    DifferenceSegments { is_sure, ..if is_second { second } else { first } }
 }
 
-impl Segments {
+impl DifferenceSegments {
     /// By how much the difference of the clocks jumps at each break.
-    pub(crate) fn jumps(&self) -> impl Iterator<Item = f64> {
+    pub(crate) fn jump_sizes(&self) -> impl Iterator<Item = f64> {
         self.breaks.iter().zip(self.lines.windows(2)).map(|(between, lines)| {
             let middle = 0.5 * (between[0] + between[1]);
-            lines[1].value(middle) - lines[0].value(middle)
+            lines[1].value_at(middle) - lines[0].value_at(middle)
         })
     }
 }
 
-fn by_axis(marks: &[Mark], second: bool) -> Segments {
-    let origin = Origin::of(marks, second);
+fn by_axis(marks: &[TimestampPair], second: bool) -> DifferenceSegments {
+    let origin = AxisOrigin::from_marks(marks, second);
     let mut order: Vec<usize> = (0..marks.len()).collect();
-    order.sort_by_key(|place| (marks[*place].at(second), marks[*place].above));
+    order.sort_by_key(|place| (marks[*place].time_on_axis(second), marks[*place].above));
     let mut strays = Vec::new();
-    let at = |place: usize| marks[place].point(second, origin).at;
+    let at = |place: usize| marks[place].as_bound(second, origin).at;
     let span =
         order.last().map_or(0.0, |last| at(*last)) - order.first().map_or(0.0, |first| at(*first));
     // Each round leaves out what contradicts, and pieces that are not to be believed.
-    for _ in 0..STRAY_ROUNDS {
-        let (begins, mut useless) = pieces(marks, &order, second, origin);
+    for _ in 0..STRAY_PASSES {
+        let (begins, mut useless) = split_pieces(marks, &order, second, origin);
         let cuts: Vec<usize> = [0].into_iter().chain(begins).chain([order.len()]).collect();
         let of_piece = |cut: &[usize]| -> Vec<usize> {
             order[cut[0]..cut[1]].iter().filter(|place| !useless.contains(place)).copied().collect()
         };
         let of_pieces: Vec<Vec<usize>> = cuts.windows(2).map(of_piece).collect();
         let piece = |places: &Vec<usize>| places.iter().map(|place| marks[*place]).collect();
-        let believed = believed(&of_pieces.iter().map(piece).collect::<Vec<_>>(), second, origin);
+        let believed =
+            credible_pieces(&of_pieces.iter().map(piece).collect::<Vec<_>>(), second, origin);
         useless.extend(
             of_pieces
                 .iter()
@@ -108,10 +111,10 @@ fn by_axis(marks: &[Mark], second: bool) -> Segments {
         order.retain(|place| !useless.contains(place));
         strays.extend(useless);
     }
-    let (ends, _) = pieces(marks, &order, second, origin);
+    let (ends, _) = split_pieces(marks, &order, second, origin);
     // From the other end: how early each change can have been.
     let reversed: Vec<usize> = order.iter().rev().copied().collect();
-    let (mut starts, _) = pieces(marks, &reversed, second, origin);
+    let (mut starts, _) = split_pieces(marks, &reversed, second, origin);
     starts.reverse();
     let starts: Vec<usize> = starts.iter().map(|start| order.len() - start).collect();
     // `starts` are the first marks behind the earliest place, `ends` those behind the latest.
@@ -127,11 +130,22 @@ fn by_axis(marks: &[Mark], second: bool) -> Segments {
         // Where the surest part is empty, the whole of what is possible.
         let range = if begin < end { begin..end } else { piece_range(&breaks, piece, order.len()) };
         let of_piece = order[range].iter().map(|place| &marks[*place]);
-        lines.push(fit(of_piece, second, origin).map_or(Line::default(), |fit| fit.line));
+        lines.push(
+            fit_marks(of_piece, second, origin).map_or(StraightLine::default(), |fit| fit.line),
+        );
     }
     let breaks = breaks.iter().map(|places| places.map(|place| at(order[place]))).collect();
     strays.sort_unstable();
-    Segments { second, is_sure: false, origin, lines, breaks, strays, holding: Vec::new(), span }
+    DifferenceSegments {
+        second,
+        is_sure: false,
+        origin,
+        lines,
+        breaks,
+        strays,
+        binding: Vec::new(),
+        span,
+    }
 }
 
 fn piece_range(breaks: &[[usize; 2]], piece: usize, all: usize) -> std::ops::Range<usize> {
@@ -141,15 +155,15 @@ fn piece_range(breaks: &[[usize; 2]], piece: usize, all: usize) -> std::ops::Ran
 
 /// Where new pieces begin (places in `order`), taking as much into each as one line explains, and
 /// marks that contradict.
-fn pieces(
-    marks: &[Mark],
+fn split_pieces(
+    marks: &[TimestampPair],
     order: &[usize],
     second: bool,
-    origin: Origin,
+    origin: AxisOrigin,
 ) -> (Vec<usize>, Vec<usize>) {
     let (mut begins, mut strays) = (Vec::new(), Vec::new());
     let Some(first) = order.first() else { return (begins, strays) };
-    let point = |place: usize| marks[place].point(second, origin);
+    let point = |place: usize| marks[place].as_bound(second, origin);
     let (start, end) = (point(*first).at, point(order[order.len() - 1]).at);
     let half = (0.5 * (end - start).abs()).max(1e6);
     let centre = 0.5 * (start + end);
@@ -161,7 +175,7 @@ fn pieces(
         let point = point(place);
         let sign = if marks[place].above { 1.0 } else { -1.0 };
         let normal = [sign, sign * (point.at - centre) / half];
-        cut(region, normal, sign * point.value + MISFIT_NS);
+        cut_polygon(region, normal, sign * point.value + MISFIT_NS);
         !region.is_empty()
     };
     let mut region = fresh();

@@ -6,42 +6,45 @@ use super::*;
 
 #[test]
 fn a_hundred_and_fifteen_hosts() {
-    let mut random = Random(13);
-    let clocks: Vec<True> = (0..115)
+    let mut random = RandomSource(13);
+    let clocks: Vec<TrueClock> = (0..115)
         .map(|host| {
-            True::new(
-                if host == 0 { 0 } else { random.below(7_200 * SECOND) - 3_600 * SECOND },
+            TrueClock::new(
+                if host == 0 { 0 } else { random.next_below(7_200 * SECOND) - 3_600 * SECOND },
                 400.0 * random.next() - 200.0,
             )
         })
         .collect();
     // Each talks to some before it, so that there is a path, seldom and far away.
-    let traffic: Vec<Traffic> = (1..115)
+    let traffic: Vec<HostTraffic> = (1..115)
         .flat_map(|host| (0..3).map(move |_| host))
-        .map(|host| Traffic {
-            hosts: [host, random.below(host as i64) as usize],
-            least: [5_000_000 + random.below(40_000_000), 5_000_000 + random.below(40_000_000)],
+        .map(|host| HostTraffic {
+            hosts: [host, random.next_below(host as i64) as usize],
+            least: [
+                5_000_000 + random.next_below(40_000_000),
+                5_000_000 + random.next_below(40_000_000),
+            ],
             messages: [30, 30],
             between: [0, 600 * SECOND],
         })
         .collect();
-    let messages = messages(&traffic, 14);
-    let estimated = solve(&clocks, &messages);
+    let messages = random_messages(&traffic, 14);
+    let estimated = solve_samples(&clocks, &messages);
     assert!(estimated.hosts.iter().all(|host| host.against == "h0" && host.steps.is_empty()));
     assert!(too_early(&clocks, &estimated, &messages) <= 1);
     for number in 0..115 {
-        let off = worst(&clocks, &estimated, number, [10 * SECOND, 590 * SECOND]);
+        let off = worst_error(&clocks, &estimated, number, [10 * SECOND, 590 * SECOND]);
         assert!(off <= estimated.hosts[number].uncertainty_ns.unwrap(), "{number} {off}");
     }
 }
 
 /// Any system of hosts: clocks, and who talks to whom how.
-fn systems() -> impl Strategy<Value = (Vec<True>, Vec<Traffic>, u64)> {
+fn any_systems() -> impl Strategy<Value = (Vec<TrueClock>, Vec<HostTraffic>, u64)> {
     let clock = (-10_000 * SECOND..10_000 * SECOND, -200.0..200.0)
-        .prop_map(|(offset, skew)| True::new(offset, skew));
+        .prop_map(|(offset, skew)| TrueClock::new(offset, skew));
     let clocks = proptest::collection::vec(clock, 2..7);
     clocks.prop_flat_map(|mut clocks| {
-        clocks[0] = True::new(0, 0.0);
+        clocks[0] = TrueClock::new(0, 0.0);
         let count = clocks.len();
         let traffic = (
             0..count,
@@ -53,7 +56,7 @@ fn systems() -> impl Strategy<Value = (Vec<True>, Vec<Traffic>, u64)> {
             0..50_i64,
             5..60_i64,
         )
-            .prop_map(|(a, b, there, back, many, more, begin, long)| Traffic {
+            .prop_map(|(a, b, there, back, many, more, begin, long)| HostTraffic {
                 hosts: [a, b],
                 least: [there, back],
                 messages: [many, more],
@@ -70,10 +73,10 @@ proptest! {
     /// Whatever the clocks, the delays and who talks to whom: the truth is within what is stated,
     /// and no message arrives before it was sent by more than that.
     #[test]
-    fn the_truth_is_within_the_stated_uncertainty((clocks, traffic, seed) in systems()) {
-        let messages = messages(&traffic, seed);
+    fn the_truth_is_within_the_stated_uncertainty((clocks, traffic, seed) in any_systems()) {
+        let messages = random_messages(&traffic, seed);
         prop_assume!(!messages.is_empty());
-        let estimated = solve(&clocks, &messages);
+        let estimated = solve_samples(&clocks, &messages);
         prop_assert!(too_early(&clocks, &estimated, &messages) <= 1, "{:#?}", estimated.hosts);
         for (number, host) in estimated.hosts.iter().enumerate() {
             prop_assert!(host.steps.is_empty(), "{:#?}", host);
@@ -82,7 +85,7 @@ proptest! {
             let times: Vec<i64> = times.map(|(_, _, sent, _)| *sent).collect();
             let (first, last) = (times.iter().min().copied(), times.iter().max().copied());
             let (Some(first), Some(last)) = (first, last) else { continue };
-            let off = worst(&clocks, &estimated, number, [first, last]);
+            let off = worst_error(&clocks, &estimated, number, [first, last]);
             prop_assert!(off <= uncertainty + 2, "{} off by {} {:#?}", number, off, host);
             let skew = clocks[number].skew - host.skew_ppm;
             prop_assert!(skew.abs() <= host.skew_uncertainty_ppm.unwrap() * 1.001 + 0.01, "{} {:#?}", number, host);
@@ -96,8 +99,8 @@ proptest! {
         untraced in proptest::collection::vec(any::<bool>(), 9),
         seed in any::<u64>(),
     ) {
-        let mut clocks: Vec<True> = clocks.into_iter().map(|(offset, skew)| True::new(offset, skew)).collect();
-        clocks[0] = True::new(0, 0.0);
+        let mut clocks: Vec<TrueClock> = clocks.into_iter().map(|(offset, skew)| TrueClock::new(offset, skew)).collect();
+        clocks[0] = TrueClock::new(0, 0.0);
         let mut left = clocks.len() / 3;
         let mut is_traced = vec![true; clocks.len()];
         for host in (1..clocks.len()).filter(|host| untraced[*host]) {
@@ -105,19 +108,19 @@ proptest! {
             left = left.saturating_sub(1);
         }
         // All talk to all, at 30 to 90 us.
-        let mut random = Random(seed);
+        let mut random = RandomSource(seed);
         let mut traffic = Vec::new();
         for (a, b) in (0..clocks.len()).flat_map(|a| (0..a).map(move |b| (a, b))) {
-            let least = [30_000 + random.below(60_000), 30_000 + random.below(60_000)];
+            let least = [30_000 + random.next_below(60_000), 30_000 + random.next_below(60_000)];
             if is_traced[a] && is_traced[b] {
-                traffic.push(Traffic { least, messages: [100; 2], ..Traffic::lan(a, b) });
+                traffic.push(HostTraffic { least, messages: [100; 2], ..HostTraffic::lan_minute(a, b) });
             }
         }
-        let messages = messages(&traffic, seed);
-        let estimated = solve(&clocks, &messages);
+        let messages = random_messages(&traffic, seed);
+        let estimated = solve_samples(&clocks, &messages);
         for number in (1..clocks.len()).filter(|host| is_traced[*host]) {
             let host = &estimated.hosts[number];
-            let off = worst(&clocks, &estimated, number, [0, 60 * SECOND]);
+            let off = worst_error(&clocks, &estimated, number, [0, 60 * SECOND]);
             prop_assert!(off < 100_000 && off <= host.uncertainty_ns.unwrap(), "{} {:#?}", off, host);
             prop_assert!(host.uncertainty_ns.unwrap() < 250_000, "{:#?}", host);
             prop_assert!((host.skew_ppm - clocks[number].skew).abs() < 5.0, "{:#?}", host);

@@ -1,12 +1,12 @@
 //! What a category is like in both periods.
 
-use super::hop::{Hop, HopKind};
-use super::sample::Sample;
-use crate::category::{CategoryKey, Structure};
-use crate::observations::Observation;
-use crate::statistics::scales;
-use crate::stretches::Stretches;
-use crate::tuning::STRETCHES;
+use super::hop::{CategoryHop, HopKind};
+use super::period_sample::PeriodSample;
+use crate::category::{CategoryKey, CategoryStructure};
+use crate::observations::RequestObservation;
+use crate::period_windows::PeriodWindows;
+use crate::statistics::period_scales;
+use crate::tuning::WINDOWS;
 
 /// A category in both periods.
 #[derive(Clone, Debug)]
@@ -14,56 +14,58 @@ pub struct CategoryStats {
     /// By what it is known.
     pub key: CategoryKey,
     /// What its requests have in common.
-    pub structure: Structure,
+    pub structure: CategoryStructure,
     /// Number of its requests in each period, as the sum of their probabilities.
     pub counts: [f64; 2],
     /// The same in each stretch of each period's time.
-    pub stretches: [[f64; STRETCHES]; 2],
+    pub windows: [[f64; WINDOWS]; 2],
     /// Response times.
-    pub response: [Sample; 2],
+    pub response: [PeriodSample; 2],
     /// The hops whose time on the critical path is known and ever more than 0.
-    pub hops: Vec<Hop>,
+    pub hops: Vec<CategoryHop>,
 }
 
 impl CategoryStats {
     /// The category of these observations.
-    pub fn of(
+    pub fn from_observations(
         key: CategoryKey,
-        structure: Structure,
-        mut observations: [Vec<Observation>; 2],
-        stretches_of: &[Stretches; 2],
+        structure: CategoryStructure,
+        mut observations: [Vec<RequestObservation>; 2],
+        stretches_of: &[PeriodWindows; 2],
     ) -> CategoryStats {
         let mut counts = [0.0; 2];
-        let mut stretches = [[0.0; STRETCHES]; 2];
+        let mut stretches = [[0.0; WINDOWS]; 2];
         for (side, of_side) in observations.iter_mut().enumerate() {
             // Stable: those that begin together stay in the order of the table.
             of_side.sort_by_key(|observation| observation.begin);
             for observation in of_side.iter() {
                 let weight = f64::from(observation.weight);
                 counts[side] += weight;
-                stretches[side][stretches_of[side].at(observation.begin)] += weight;
+                stretches[side][stretches_of[side].window_of_time(observation.begin)] += weight;
             }
             of_side.retain(|observation| !observation.response.is_nan());
         }
-        let lengths = stretches_of.each_ref().map(Stretches::length);
-        let sample = |side: usize, value: &dyn Fn(&Observation) -> f32| {
+        let lengths = stretches_of.each_ref().map(PeriodWindows::length);
+        let sample = |side: usize, value: &dyn Fn(&RequestObservation) -> f32| {
             let of = observations[side].iter().map(|observation| {
-                let stretch = stretches_of[side].at(observation.begin);
+                let stretch = stretches_of[side].window_of_time(observation.begin);
                 (value(observation), observation.weight, stretch)
             });
-            Sample::of(of, scales(lengths[side], lengths[1 - side]))
+            PeriodSample::from_observations(of, period_scales(lengths[side], lengths[1 - side]))
         };
-        let both = |value: &dyn Fn(&Observation) -> f32| [sample(0, value), sample(1, value)];
+        let both =
+            |value: &dyn Fn(&RequestObservation) -> f32| [sample(0, value), sample(1, value)];
         let response = both(&|observation| observation.response);
         let mut hops = Vec::new();
         for place in 0..2 * structure.places.len() {
-            let of =
-                |observation: &Observation| observation.shares.get(place).copied().unwrap_or(0.0);
+            let of = |observation: &RequestObservation| {
+                observation.shares.get(place).copied().unwrap_or(0.0)
+            };
             if observations.iter().flatten().any(|observation| of(observation) > 0.0) {
                 let kind = if place % 2 == 0 { HopKind::Own } else { HopKind::Network };
-                hops.push(Hop { place: (place / 2) as u32, kind, samples: both(&of) });
+                hops.push(CategoryHop { place: (place / 2) as u32, kind, samples: both(&of) });
             }
         }
-        CategoryStats { key, structure, counts, stretches, response, hops }
+        CategoryStats { key, structure, counts, windows: stretches, response, hops }
     }
 }

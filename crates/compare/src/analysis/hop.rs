@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::sample::Sample;
+use super::period_sample::PeriodSample;
 
 /// What a hop's time is spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -16,16 +16,16 @@ pub enum HopKind {
 
 /// A hop of the requests of a category: its time on the critical path in both periods.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Hop {
+pub struct CategoryHop {
     /// The place in the structure.
     pub place: u32,
     /// What the time is spent on.
     pub kind: HopKind,
     /// Its samples in both periods.
-    pub samples: [Sample; 2],
+    pub samples: [PeriodSample; 2],
 }
 
-impl Hop {
+impl CategoryHop {
     /// By how much its mean is greater in the second period, in nanoseconds.
     pub fn change(&self) -> f64 {
         self.samples[1].moments.mean - self.samples[0].moments.mean

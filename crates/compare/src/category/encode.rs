@@ -2,20 +2,20 @@
 
 use std::cmp::Reverse;
 
-use request_flow::{Names, Overlaps, Request, Step};
+use request_flow::{NameInterner, OverlapTracker, Request, Step};
 
-use super::hashes::{NameHashes, hash};
-use super::structure::{CategoryKey, Place, Structure, Symbol};
-use super::zoom::{Shown, Zoom};
+use super::name_hashes::{NameHashes, hash_words};
+use super::structure::{CategoryKey, CategoryPlace, CategoryStructure, StepSymbol};
+use super::zoom::{ShownSteps, ZoomLevel};
 
 /// No step.
 const NONE: u32 = u32::MAX;
 
 /// An encoder of one request after the other, whose names have the same numbers.
 #[derive(Debug)]
-pub struct Encoder<'n> {
+pub struct CategoryEncoder<'n> {
     hashes: &'n NameHashes,
-    shown: Shown,
+    shown: ShownSteps,
     loops: bool,
     races: bool,
     steps: Vec<EncodedStep>,
@@ -42,26 +42,30 @@ struct EncodedStep {
     is_repetition: bool,
     repeated: bool,
     place: u32,
-    overlaps: Overlaps,
+    overlaps: OverlapTracker,
     groups: u32,
     children: u32,
 }
 
 /// A request's category and places, until the next one is encoded.
 #[derive(Debug)]
-pub struct Encoded<'e> {
+pub struct EncodedRequest<'e> {
     /// The category.
     pub key: CategoryKey,
     steps: &'e [EncodedStep],
     order: &'e [u32],
 }
 
-impl<'n> Encoder<'n> {
+impl<'n> CategoryEncoder<'n> {
     /// An encoder at that level of detail; `hashes` are those of `names`.
-    pub fn new(zoom: &Zoom, names: &Names, hashes: &'n NameHashes) -> Encoder<'n> {
-        Encoder {
+    pub fn new(
+        zoom: &ZoomLevel,
+        names: &NameInterner,
+        hashes: &'n NameHashes,
+    ) -> CategoryEncoder<'n> {
+        CategoryEncoder {
             hashes,
-            shown: Shown::of(zoom, names),
+            shown: ShownSteps::from_zoom(zoom, names),
             loops: zoom.loops,
             races: zoom.races,
             steps: Vec::new(),
@@ -76,20 +80,20 @@ impl<'n> Encoder<'n> {
     }
 
     /// Encodes a request.
-    pub fn encode(&mut self, request: &Request) -> Encoded<'_> {
+    pub fn encode(&mut self, request: &Request) -> EncodedRequest<'_> {
         self.find_parents(&request.steps);
         self.list_children();
         for step in (0..self.steps.len()).rev() {
             if self.steps[step].is_shown {
                 self.order_children(step, &request.steps);
-                self.steps[step].hash = self.hash_of(step, &request.steps[step]);
+                self.steps[step].hash = self.hash_step(step, &request.steps[step]);
             }
         }
         let root = self.steps.first().map_or(0, |root| root.hash);
         let words = [root, self.hashes.get(request.caller), u128::from(request.torn)];
-        let key = hash(&words, &mut self.bytes);
+        let key = hash_words(&words, &mut self.bytes);
         self.number_places();
-        Encoded { key, steps: &self.steps, order: &self.order }
+        EncodedRequest { key, steps: &self.steps, order: &self.order }
     }
 
     /// Finds which steps are shown, the nearest one above each, and which run at once.
@@ -97,7 +101,7 @@ impl<'n> Encoder<'n> {
         self.steps.clear();
         for (place, step) in (0_u32..).zip(steps) {
             let above = step.parent.filter(|parent| *parent < place);
-            let is_shown = self.shown.shows(step, above.and_then(|of| steps.get(of as usize)));
+            let is_shown = self.shown.shows_step(step, above.and_then(|of| steps.get(of as usize)));
             let parent =
                 match above.and_then(|above| Some((above, self.steps.get(above as usize)?))) {
                     Some((above, known)) => {
@@ -111,7 +115,7 @@ impl<'n> Encoder<'n> {
                 };
             let mut of = EncodedStep { parent, is_shown, place: NONE, ..EncodedStep::default() };
             if is_shown && let Some(above) = self.steps.get_mut(parent as usize) {
-                let overlaps = above.overlaps.with(step) && !self.races;
+                let overlaps = above.overlaps.joins_previous(step) && !self.races;
                 if !overlaps && above.children > 0 {
                     above.groups += 1;
                 }
@@ -123,7 +127,7 @@ impl<'n> Encoder<'n> {
     }
 
     fn list_children(&mut self) {
-        let Encoder { steps, children, begins, next, .. } = self;
+        let CategoryEncoder { steps, children, begins, next, .. } = self;
         begins.clear();
         let mut begin = 0;
         for step in steps.iter() {
@@ -180,8 +184,8 @@ impl<'n> Encoder<'n> {
         }
     }
 
-    fn hash_of(&mut self, step: usize, of: &Step) -> u128 {
-        let Encoder { words, steps, children, begins, .. } = self;
+    fn hash_step(&mut self, step: usize, of: &Step) -> u128 {
+        let CategoryEncoder { words, steps, children, begins, .. } = self;
         words.clear();
         words.extend([
             self.hashes.get(of.node),
@@ -199,12 +203,12 @@ impl<'n> Encoder<'n> {
                 group = child.group;
             }
         }
-        hash(words, &mut self.bytes)
+        hash_words(words, &mut self.bytes)
     }
 
     /// Numbers the places, depth first.
     fn number_places(&mut self) {
-        let Encoder { steps, children, begins, open, order, .. } = self;
+        let CategoryEncoder { steps, children, begins, open, order, .. } = self;
         open.clear();
         order.clear();
         open.extend((!steps.is_empty()).then_some(0));
@@ -266,14 +270,14 @@ fn copy_places(
     }
 }
 
-impl Encoded<'_> {
+impl EncodedRequest<'_> {
     /// Number of places.
-    pub fn places(&self) -> usize {
+    pub fn place_count(&self) -> usize {
         self.order.len()
     }
 
     /// The place of a step; a hidden one has that of the step above it.
-    pub fn place(&self, step: usize) -> u32 {
+    pub fn place_of_step(&self, step: usize) -> u32 {
         self.steps.get(step).map_or(0, |step| step.place.min(self.order.len() as u32))
     }
 
@@ -283,15 +287,15 @@ impl Encoded<'_> {
     }
 
     /// The structure, with the names' numbers of the request.
-    pub fn structure(&self, request: &Request) -> Structure {
-        let mut places: Vec<Place> = Vec::with_capacity(self.order.len());
+    pub fn build_structure(&self, request: &Request) -> CategoryStructure {
+        let mut places: Vec<CategoryPlace> = Vec::with_capacity(self.order.len());
         let mut last_child: Vec<Option<usize>> = vec![None; self.order.len()];
         for step in self.order {
             let (of, step) = (&self.steps[*step as usize], &request.steps[*step as usize]);
             let parent = self.steps.get(of.parent as usize).map(|above| above.place);
             let above = parent.and_then(|parent| places.get(parent as usize));
-            let depth = above.map_or(0, |above: &Place| above.depth + 1);
-            let symbol = Symbol {
+            let depth = above.map_or(0, |above: &CategoryPlace| above.depth + 1);
+            let symbol = StepSymbol {
                 node: step.node,
                 operation: step.operation,
                 failed: step.failed,
@@ -304,8 +308,8 @@ impl Encoded<'_> {
                 let sibling = self.order.get(at).and_then(|step| self.steps.get(*step as usize));
                 sibling.is_some_and(|sibling| sibling.group == of.group)
             });
-            places.push(Place { parent, symbol, with_previous, depth });
+            places.push(CategoryPlace { parent, symbol, with_previous, depth });
         }
-        Structure { caller: request.caller, torn: request.torn, places }
+        CategoryStructure { caller: request.caller, torn: request.torn, places }
     }
 }

@@ -7,7 +7,7 @@ pub type CategoryKey = u128;
 
 /// What is executed at a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Symbol {
+pub struct StepSymbol {
     /// The node.
     pub node: NameId,
     /// The operation.
@@ -20,11 +20,11 @@ pub struct Symbol {
 
 /// A step of all requests of a category.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct CategoryPlace {
     /// Place of the step that calls it; `None` for the root.
     pub parent: Option<u32>,
     /// What is executed.
-    pub symbol: Symbol,
+    pub symbol: StepSymbol,
     /// Whether it runs at the same time as the place before it among its siblings.
     pub with_previous: bool,
     /// Depth in the tree: 0 for the root.
@@ -33,26 +33,26 @@ pub struct Place {
 
 /// The steps of a category, depth first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Structure {
-    /// The node that sends the root's call; [`Names::UNKNOWN`](request_flow::Names::UNKNOWN) where
+pub struct CategoryStructure {
+    /// The node that sends the root's call; `out_of_core::NameInterner::UNKNOWN` where
     /// it is not known.
     pub caller: NameId,
     /// Whether the requests are torn.
     pub torn: bool,
     /// The steps.
-    pub places: Vec<Place>,
+    pub places: Vec<CategoryPlace>,
 }
 
-impl Structure {
+impl CategoryStructure {
     /// The kind of the requests: caller, node and operation of the root, whether or not it fails.
-    pub fn kind(&self) -> [NameId; 3] {
+    pub fn request_kind(&self) -> [NameId; 3] {
         let root = self.places.first().map(|place| place.symbol).unwrap_or_default();
         [self.caller, root.node, root.operation]
     }
 
     /// The string of the depth-first walk: each step when it begins and when its last call has
     /// ended, as a trace has a point for both.
-    pub fn symbols(&self) -> Vec<Option<Symbol>> {
+    pub fn walk_symbols(&self) -> Vec<Option<StepSymbol>> {
         let mut symbols = Vec::with_capacity(2 * self.places.len());
         let mut depth = 0;
         for place in &self.places {
@@ -65,7 +65,7 @@ impl Structure {
     }
 
     /// Replaces the number of each name by what `number` says.
-    pub fn rename(&mut self, mut number: impl FnMut(NameId) -> NameId) {
+    pub fn map_names(&mut self, mut number: impl FnMut(NameId) -> NameId) {
         self.caller = number(self.caller);
         for place in &mut self.places {
             place.symbol.node = number(place.symbol.node);

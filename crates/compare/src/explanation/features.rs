@@ -1,10 +1,10 @@
 //! Features: what is asked of a request, each a number or a text.
 
-use request_flow::{Request, Resource};
+use request_flow::{Request, StepResource};
 
 /// What a feature is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Feature {
+pub(super) enum RequestFeature {
     /// Number of requests that are open when this one begins.
     OpenRequests,
     /// Number of requests that began in the second before this one.
@@ -14,18 +14,18 @@ pub(super) enum Feature {
     /// Host of the node that calls the root.
     CallerHost,
     /// Of the step at a place.
-    Step(u32, OfStep),
+    Step(u32, StepFeature),
 }
 
 /// What of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum OfStep {
+pub(super) enum StepFeature {
     /// Size of the call.
     BytesIn,
     /// Size of the answer.
     BytesOut,
     /// Time that was spent in one way.
-    Spent(Resource),
+    Spent(StepResource),
     /// Bytes read from and written to files.
     DiskBytes,
     /// The host.
@@ -36,33 +36,33 @@ pub(super) enum OfStep {
 
 /// The value of a feature.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(super) enum FeatureValue {
     Number(f64),
     Text(String),
 }
 
-impl Feature {
+impl RequestFeature {
     /// The name that it is left out by.
     pub(super) fn name(&self) -> &str {
         match self {
-            Feature::OpenRequests => "open_requests",
-            Feature::RecentRequests => "recent_requests",
-            Feature::TimeOfDay => "time_of_day",
-            Feature::CallerHost => "caller_host",
-            Feature::Step(_, OfStep::BytesIn) => "bytes_in",
-            Feature::Step(_, OfStep::BytesOut) => "bytes_out",
-            Feature::Step(_, OfStep::Spent(resource)) => resource.column(),
-            Feature::Step(_, OfStep::DiskBytes) => "disk_bytes",
-            Feature::Step(_, OfStep::Host) => "host",
-            Feature::Step(_, OfStep::Parameter(name)) => name,
+            RequestFeature::OpenRequests => "open_requests",
+            RequestFeature::RecentRequests => "recent_requests",
+            RequestFeature::TimeOfDay => "time_of_day",
+            RequestFeature::CallerHost => "caller_host",
+            RequestFeature::Step(_, StepFeature::BytesIn) => "bytes_in",
+            RequestFeature::Step(_, StepFeature::BytesOut) => "bytes_out",
+            RequestFeature::Step(_, StepFeature::Spent(resource)) => resource.column_name(),
+            RequestFeature::Step(_, StepFeature::DiskBytes) => "disk_bytes",
+            RequestFeature::Step(_, StepFeature::Host) => "host",
+            RequestFeature::Step(_, StepFeature::Parameter(name)) => name,
         }
     }
 }
 
-impl Feature {
+impl RequestFeature {
     /// Whether its texts are identifiers.
     pub(super) fn is_identifier(&self) -> bool {
-        matches!(self, Feature::Step(_, OfStep::Parameter(name)) if is_name(name))
+        matches!(self, RequestFeature::Step(_, StepFeature::Parameter(name)) if is_name(name))
     }
 }
 
@@ -81,36 +81,37 @@ fn is_code(parameter: &str) -> bool {
 }
 
 /// The features of the step of a request that is at a place.
-pub(super) fn of_step(
+pub(super) fn for_each_step_feature(
     request: &Request,
     step: usize,
     place: u32,
     name_of: &dyn Fn(u32) -> String,
-    each: &mut dyn FnMut(Feature, Value),
+    each: &mut dyn FnMut(RequestFeature, FeatureValue),
 ) {
     let Some(of) = request.steps.get(step) else { return };
     let sizes = [
-        (OfStep::BytesIn, of.bytes_in),
-        (OfStep::BytesOut, of.bytes_out),
-        (OfStep::DiskBytes, of.disk_bytes),
+        (StepFeature::BytesIn, of.bytes_in),
+        (StepFeature::BytesOut, of.bytes_out),
+        (StepFeature::DiskBytes, of.disk_bytes),
     ];
-    let spent = Resource::ALL.map(|resource| (OfStep::Spent(resource), resource.of(of)));
+    let spent =
+        StepResource::ALL.map(|resource| (StepFeature::Spent(resource), resource.time_in_step(of)));
     for (what, size) in sizes.into_iter().chain(spent) {
         if let Some(size) = size {
-            each(Feature::Step(place, what), Value::Number(size as f64));
+            each(RequestFeature::Step(place, what), FeatureValue::Number(size as f64));
         }
     }
-    if of.host != request_flow::Names::UNKNOWN {
-        each(Feature::Step(place, OfStep::Host), Value::Text(name_of(of.host)));
+    if of.host != request_flow::NameInterner::UNKNOWN {
+        each(RequestFeature::Step(place, StepFeature::Host), FeatureValue::Text(name_of(of.host)));
     }
-    for (name, value) in request.parameters.of(step) {
+    for (name, value) in request.parameters.of_step(step) {
         let name = name_of(name);
         let number = value.parse().ok().filter(|number: &f64| number.is_finite());
         let value = match number {
-            Some(number) if !is_name(&name) && !is_code(&name) => Value::Number(number),
-            _ => Value::Text(value.to_owned()),
+            Some(number) if !is_name(&name) && !is_code(&name) => FeatureValue::Number(number),
+            _ => FeatureValue::Text(value.to_owned()),
         };
-        each(Feature::Step(place, OfStep::Parameter(name)), value);
+        each(RequestFeature::Step(place, StepFeature::Parameter(name)), value);
     }
 }
 

@@ -1,12 +1,12 @@
 //! Question: which two classes of requests an explanation tells apart.
 
-use crate::category::{CategoryKey, Structure};
+use crate::category::{CategoryKey, CategoryStructure};
 use crate::comparison::Comparison;
 use crate::mutations::{Mutation, MutationKind};
-use crate::period::Side;
+use crate::period::PeriodSide;
 
 /// Two classes of requests that are told apart, for one mutation.
-pub(super) struct Question {
+pub(super) struct ClassQuestion {
     /// Place of the mutation among all.
     pub(super) mutation: usize,
     /// Category of the first class, and of the second.
@@ -17,16 +17,16 @@ pub(super) struct Question {
     pub(super) by_period: bool,
 }
 
-impl Question {
+impl ClassQuestion {
     /// The question about one of the mutations; `None` where there is nothing to compare with.
-    pub(super) fn of(
+    pub(super) fn from_mutation(
         comparison: &Comparison,
         number: usize,
         mutation: &Mutation,
-    ) -> Option<Question> {
+    ) -> Option<ClassQuestion> {
         let category = comparison.categories.get(mutation.category)?;
         match &mutation.kind {
-            MutationKind::ResponseTime { .. } => Some(Question {
+            MutationKind::ResponseTime { .. } => Some(ClassQuestion {
                 mutation: number,
                 categories: [category.key; 2],
                 shared: category.structure.places.len() as u32,
@@ -35,10 +35,10 @@ impl Question {
             MutationKind::Structural { originators, .. } => {
                 let originator = originators.first()?;
                 let other = comparison.categories.get(originator.category)?;
-                Some(Question {
+                Some(ClassQuestion {
                     mutation: number,
                     categories: [other.key, category.key],
-                    shared: shared(&other.structure, &category.structure),
+                    shared: common_prefix(&other.structure, &category.structure),
                     by_period: false,
                 })
             }
@@ -46,7 +46,11 @@ impl Question {
     }
 
     /// The class of a request of a category in a period: 0 or 1.
-    pub(super) fn class(&self, category: CategoryKey, side: Side) -> Option<usize> {
+    pub(super) fn class_of_request(
+        &self,
+        category: CategoryKey,
+        side: PeriodSide,
+    ) -> Option<usize> {
         if self.by_period {
             return (category == self.categories[0]).then_some(side as usize);
         }
@@ -55,7 +59,7 @@ impl Question {
 }
 
 /// Number of places at the beginning of both that are the same.
-fn shared(one: &Structure, other: &Structure) -> u32 {
+fn common_prefix(one: &CategoryStructure, other: &CategoryStructure) -> u32 {
     let same = one.places.iter().zip(&other.places).take_while(|(one, other)| one == other);
     same.count() as u32
 }

@@ -8,11 +8,11 @@ use message_trace::PathError;
 use request_flow::Request;
 use rustc_hash::FxHashMap;
 
-use super::features::{Feature, Value, of_step};
-use super::question::Question;
-use crate::category::{Encoder, NameHashes};
+use super::features::{FeatureValue, RequestFeature, for_each_step_feature};
+use super::question::ClassQuestion;
+use crate::category::{CategoryEncoder, NameHashes};
 use crate::options::Options;
-use crate::period::{Period, Side};
+use crate::period::{Period, PeriodSide};
 use crate::tuning::{EXPLAINED_GROUPS, EXPLAINED_ROWS};
 
 /// Nanoseconds of a second.
@@ -23,17 +23,17 @@ const DAY_NS: i64 = 86_400_000_000_000;
 
 /// Rows of one question.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Samples {
+pub(super) struct FeatureSamples {
     /// Class and weight of each row.
     pub(super) rows: Vec<(usize, f64)>,
     /// The period of each row.
-    sides: Vec<Side>,
+    sides: Vec<PeriodSide>,
     /// Each feature's values, as row and value.
-    pub(super) features: BTreeMap<Feature, Vec<(u32, Value)>>,
+    pub(super) features: BTreeMap<RequestFeature, Vec<(u32, FeatureValue)>>,
 }
 
-impl Samples {
-    fn push(&mut self, class: usize, weight: f64, side: Side) -> Option<u32> {
+impl FeatureSamples {
+    fn push_row(&mut self, class: usize, weight: f64, side: PeriodSide) -> Option<u32> {
         let of_class = self.rows.iter().filter(|(of, _)| *of == class).count();
         (of_class < EXPLAINED_ROWS).then(|| {
             self.rows.push((class, weight));
@@ -45,21 +45,21 @@ impl Samples {
     /// Leaves out features whose texts name a period: processes, threads and pods have other names
     /// in each recording, which explains nothing. Of identifiers half have to be in both periods,
     /// of other texts any.
-    pub(super) fn leave_out_identities(&mut self) {
+    pub(super) fn drop_identities(&mut self) {
         let sides = &self.sides;
-        let of_side = |side: Side| sides.iter().filter(|of| **of == side).count() as f64;
-        let all = [of_side(Side::Before), of_side(Side::After)];
+        let of_side = |side: PeriodSide| sides.iter().filter(|of| **of == side).count() as f64;
+        let all = [of_side(PeriodSide::Before), of_side(PeriodSide::After)];
         if all.contains(&0.0) {
             return;
         }
         self.features.retain(|feature, values| {
-            if *feature == Feature::TimeOfDay {
+            if *feature == RequestFeature::TimeOfDay {
                 return is_shared(values, sides);
             }
             let mut counts: FxHashMap<&str, [f64; 2]> = FxHashMap::default();
             for (row, value) in values.iter() {
                 match (value, sides.get(*row as usize)) {
-                    (Value::Text(text), Some(side)) => {
+                    (FeatureValue::Text(text), Some(side)) => {
                         counts.entry(text).or_default()[*side as usize] += 1.0;
                     }
                     _ => return true,
@@ -72,7 +72,7 @@ impl Samples {
     }
 
     /// Adds the rows of another part.
-    pub(super) fn merge(&mut self, other: Samples) {
+    pub(super) fn merge(&mut self, other: FeatureSamples) {
         let before = self.rows.len() as u32;
         self.rows.extend(other.rows);
         self.sides.extend(other.sides);
@@ -84,10 +84,10 @@ impl Samples {
 }
 
 /// Whether numbers of either period lie among those of the other.
-fn is_shared(values: &[(u32, Value)], sides: &[Side]) -> bool {
+fn is_shared(values: &[(u32, FeatureValue)], sides: &[PeriodSide]) -> bool {
     let mut ranges = [(f64::INFINITY, f64::NEG_INFINITY); 2];
     for (row, value) in values {
-        if let (Value::Number(number), Some(side)) = (value, sides.get(*row as usize)) {
+        if let (FeatureValue::Number(number), Some(side)) = (value, sides.get(*row as usize)) {
             let (least, most) = &mut ranges[*side as usize];
             (*least, *most) = (least.min(*number), most.max(*number));
         }
@@ -96,41 +96,44 @@ fn is_shared(values: &[(u32, Value)], sides: &[Side]) -> bool {
 }
 
 /// The groups that are read, of that many.
-pub(super) fn groups(count: usize) -> Vec<usize> {
+pub(super) fn sampled_groups(count: usize) -> Vec<usize> {
     let read = count.min(EXPLAINED_GROUPS);
     (0..read).map(|number| number * count / read).collect()
 }
 
 /// The pass over one period.
-pub(super) struct Pass<'p> {
+pub(super) struct SamplePass<'p> {
     pub(super) period: &'p Period<'p>,
-    pub(super) side: Side,
+    pub(super) side: PeriodSide,
     pub(super) options: &'p Options,
-    pub(super) questions: &'p [Question],
+    pub(super) questions: &'p [ClassQuestion],
     pub(super) without: &'p [String],
 }
 
-impl Pass<'_> {
+impl SamplePass<'_> {
     /// Reads a group of requests: rows for each question.
-    pub(super) fn read(&self, group: usize) -> Result<Vec<Samples>, PathError> {
-        let (names, requests) = self.period.tables.group(group)?;
-        let hashes = NameHashes::of(&names);
-        let mut encoder = Encoder::new(&self.options.zoom, &names, &hashes);
-        let mut all: Vec<Samples> = self.questions.iter().map(|_| Samples::default()).collect();
-        let name_of = |name: u32| names.text(name).to_owned();
+    pub(super) fn read_group(&self, group: usize) -> Result<Vec<FeatureSamples>, PathError> {
+        let (names, requests) = self.period.tables.read_group(group)?;
+        let hashes = NameHashes::from_names(&names);
+        let mut encoder = CategoryEncoder::new(&self.options.zoom, &names, &hashes);
+        let mut all: Vec<FeatureSamples> =
+            self.questions.iter().map(|_| FeatureSamples::default()).collect();
+        let name_of = |name: u32| names.name_of(name).to_owned();
         let (mut open, mut recent) = (OpenRequests::default(), RecentRequests::default());
         for request in &requests {
-            if request.steps.is_empty() || !self.period.has(request.begin()) {
+            if request.steps.is_empty() || !self.period.contains(request.begin()) {
                 continue;
             }
-            let (open, recent) = (open.at(request), recent.at(request));
+            let (open, recent) = (open.count_at(request), recent.count_at(request));
             let encoded = encoder.encode(request);
             for (question, samples) in self.questions.iter().zip(&mut all) {
-                let Some(class) = question.class(encoded.key, self.side) else { continue };
-                let Some(row) = samples.push(class, request.probability, self.side) else {
+                let Some(class) = question.class_of_request(encoded.key, self.side) else {
                     continue;
                 };
-                let mut add = |feature: Feature, value: Value| {
+                let Some(row) = samples.push_row(class, request.probability, self.side) else {
+                    continue;
+                };
+                let mut add = |feature: RequestFeature, value: FeatureValue| {
                     if !self.without.iter().any(|name| name == feature.name()) {
                         samples.features.entry(feature).or_default().push((row, value));
                     }
@@ -138,25 +141,28 @@ impl Pass<'_> {
                 // Where requests take longer, more are open, and who waits for them asks less
                 // often, whatever it comes from.
                 if !question.by_period {
-                    add(Feature::RecentRequests, Value::Number(recent as f64));
-                    add(Feature::OpenRequests, Value::Number(open as f64));
+                    add(RequestFeature::RecentRequests, FeatureValue::Number(recent as f64));
+                    add(RequestFeature::OpenRequests, FeatureValue::Number(open as f64));
                 }
                 // Of two periods each has a time of its own, which explains nothing.
                 if let Some(begin) = request.begin().filter(|_| !question.by_period) {
                     let second = begin.rem_euclid(DAY_NS) as f64 / 1e9;
-                    add(Feature::TimeOfDay, Value::Number(second));
+                    add(RequestFeature::TimeOfDay, FeatureValue::Number(second));
                 }
-                if request.caller_host != request_flow::Names::UNKNOWN {
-                    add(Feature::CallerHost, Value::Text(name_of(request.caller_host)));
+                if request.caller_host != request_flow::NameInterner::UNKNOWN {
+                    add(
+                        RequestFeature::CallerHost,
+                        FeatureValue::Text(name_of(request.caller_host)),
+                    );
                 }
                 let mut known = u32::MAX;
                 for step in 0..request.steps.len() {
-                    let place = encoded.place(step);
+                    let place = encoded.place_of_step(step);
                     // Of a loop the first run stands for all.
                     let is_first = known == u32::MAX || place > known;
                     if encoded.is_shown(step) && place < question.shared && is_first {
                         known = place;
-                        of_step(request, step, place, &name_of, &mut add);
+                        for_each_step_feature(request, step, place, &name_of, &mut add);
                     }
                 }
             }
@@ -171,7 +177,7 @@ struct OpenRequests(BinaryHeap<Reverse<i64>>);
 
 impl OpenRequests {
     /// How many are open when this one begins.
-    fn at(&mut self, request: &Request) -> usize {
+    fn count_at(&mut self, request: &Request) -> usize {
         let begin = request.begin().unwrap_or(i64::MIN);
         while self.0.peek().is_some_and(|Reverse(end)| *end <= begin) {
             self.0.pop();
@@ -188,7 +194,7 @@ struct RecentRequests(VecDeque<i64>);
 
 impl RecentRequests {
     /// How many began in the second before this one.
-    fn at(&mut self, request: &Request) -> usize {
+    fn count_at(&mut self, request: &Request) -> usize {
         let Some(begin) = request.begin() else { return self.0.len() };
         while self.0.front().is_some_and(|first| *first < begin - SECOND_NS) {
             self.0.pop_front();
@@ -210,8 +216,8 @@ mod tests {
         let mut open = OpenRequests::default();
         let mut at = |begin: i64, end: i64| {
             let mut request = Request::default();
-            request.push(Step { begin: Some(begin), end: Some(end), ..Step::of(1, 1) }, []);
-            open.at(&request)
+            request.push_step(Step { begin: Some(begin), end: Some(end), ..Step::new(1, 1) }, []);
+            open.count_at(&request)
         };
         assert_eq!([at(0, 10), at(1, 5), at(5, 7), at(6, 20), at(10, 11)], [0, 1, 1, 2, 1]);
     }
@@ -221,8 +227,8 @@ mod tests {
         let mut recent = RecentRequests::default();
         let mut at = |begin: i64| {
             let mut request = Request::default();
-            request.push(Step { begin: Some(begin), ..Step::of(1, 1) }, []);
-            recent.at(&request)
+            request.push_step(Step { begin: Some(begin), ..Step::new(1, 1) }, []);
+            recent.count_at(&request)
         };
         let times = [0, 1, SECOND_NS, SECOND_NS + 1, SECOND_NS + 2, 9 * SECOND_NS];
         assert_eq!(times.map(&mut at), [0, 1, 2, 2, 2, 0]);
@@ -230,29 +236,32 @@ mod tests {
 
     #[test]
     fn what_only_one_class_has_is_left_out() {
-        let mut samples = Samples::default();
+        let mut samples = FeatureSamples::default();
         for number in 0..8_u32 {
             let class = (number % 2) as usize;
             samples.rows.push((class, 1.0));
-            samples.sides.push(if class == 0 { Side::Before } else { Side::After });
+            samples.sides.push(if class == 0 { PeriodSide::Before } else { PeriodSide::After });
             let pod = ["one", "two"][class].to_owned();
             let host = if number < 4 { "a" } else { "b" }.to_owned();
             let mut add =
                 |feature, value| samples.features.entry(feature).or_default().push((number, value));
-            add(Feature::CallerHost, Value::Text(host));
-            add(Feature::Step(0, super::super::features::OfStep::Host), Value::Text(pod));
-            add(Feature::OpenRequests, Value::Number(class as f64));
+            add(RequestFeature::CallerHost, FeatureValue::Text(host));
+            add(
+                RequestFeature::Step(0, super::super::features::StepFeature::Host),
+                FeatureValue::Text(pod),
+            );
+            add(RequestFeature::OpenRequests, FeatureValue::Number(class as f64));
         }
-        samples.leave_out_identities();
-        let left: Vec<&str> = samples.features.keys().map(Feature::name).collect();
+        samples.drop_identities();
+        let left: Vec<&str> = samples.features.keys().map(RequestFeature::name).collect();
         assert_eq!(left, ["open_requests", "caller_host"]);
     }
 
     #[test]
     fn groups_are_spread() {
-        assert_eq!(groups(3), [0, 1, 2]);
-        let many = groups(160);
+        assert_eq!(sampled_groups(3), [0, 1, 2]);
+        let many = sampled_groups(160);
         assert_eq!((many.len(), many[1]), (EXPLAINED_GROUPS, 160 / EXPLAINED_GROUPS));
-        assert_eq!(groups(0), [0; 0]);
+        assert_eq!(sampled_groups(0), [0; 0]);
     }
 }

@@ -1,27 +1,27 @@
 //! Sentences: each path from the root of the tree to a leaf that is mostly of the mutation.
 
-use message_trace::units::{bytes, duration, printable, whole_percent};
-use request_flow::Names;
+use message_trace::units::{format_bytes, format_duration, format_whole_percent, to_printable};
+use request_flow::NameInterner;
 use serde::Serialize;
 
-use super::features::{Feature, OfStep};
-use super::samples::Samples;
-use super::tree::{Test, Tree};
-use crate::category::Structure;
-use crate::wording::operation;
+use super::features::{RequestFeature, StepFeature};
+use super::samples::FeatureSamples;
+use super::tree::{DecisionTree, SplitTest};
+use crate::category::CategoryStructure;
+use crate::wording::operation_text;
 
 /// What tells a mutation's requests from others.
 #[derive(Clone, Debug, Serialize)]
-pub struct Explanation {
+pub struct MutationExplanation {
     /// Requests of both classes that were looked at.
     pub requests: [usize; 2],
     /// One for each path of the tree that leads to mostly the mutation's requests.
-    pub sentences: Vec<Sentence>,
+    pub sentences: Vec<ExplanationSentence>,
 }
 
 /// One path from the root of the tree.
 #[derive(Clone, Debug, Serialize)]
-pub struct Sentence {
+pub struct ExplanationSentence {
     /// What holds of these requests.
     pub conditions: Vec<String>,
     /// Parameters that these are about, by the names that leave them out.
@@ -33,12 +33,12 @@ pub struct Sentence {
 }
 
 /// The explanation of a tree; `None` where nothing tells both apart.
-pub(super) fn of(
-    tree: &Tree,
-    samples: &Samples,
-    structure: &Structure,
-    names: &Names,
-) -> Option<Explanation> {
+pub(super) fn explain_tree(
+    tree: &DecisionTree,
+    samples: &FeatureSamples,
+    structure: &CategoryStructure,
+    names: &NameInterner,
+) -> Option<MutationExplanation> {
     let mut requests = [0; 2];
     let mut all = [0.0; 2];
     for (class, weight) in &samples.rows {
@@ -46,88 +46,106 @@ pub(super) fn of(
         all[*class & 1] += weight;
     }
     let mut sentences = Vec::new();
-    walk(tree, &mut Vec::new(), &mut |path, weights| {
+    walk_paths(tree, &mut Vec::new(), &mut |path, weights| {
         let shares = [0, 1].map(|class| weights[class] / all[class]);
         if path.is_empty() || shares[1] <= shares[0] {
             return;
         }
-        let conditions: Vec<String> =
-            path.iter().map(|(test, holds)| condition(test, *holds, structure, names)).collect();
-        let [others, here] = shares.map(whole_percent);
+        let conditions: Vec<String> = path
+            .iter()
+            .map(|(test, holds)| condition_phrase(test, *holds, structure, names))
+            .collect();
+        let [others, here] = shares.map(format_whole_percent);
         let text =
             format!("{}: {here} of these requests, {others} of those", conditions.join(" and "));
         let parameters = path.iter().map(|(test, _)| match test {
-            Test::Above(feature, _) | Test::Is(feature, _) => feature.name().to_owned(),
+            SplitTest::Above(feature, _) | SplitTest::Is(feature, _) => feature.name().to_owned(),
         });
         let parameters = parameters.collect();
-        sentences.push(Sentence { conditions, parameters, shares, text });
+        sentences.push(ExplanationSentence { conditions, parameters, shares, text });
     });
     sentences.sort_by(|one, other| other.shares[1].total_cmp(&one.shares[1]));
-    (!sentences.is_empty()).then_some(Explanation { requests, sentences })
+    (!sentences.is_empty()).then_some(MutationExplanation { requests, sentences })
 }
 
 /// A question on a path, and whether it is answered by yes.
-type Answered<'t> = (&'t Test, bool);
+type AnsweredTest<'t> = (&'t SplitTest, bool);
 
-fn walk<'t>(
-    tree: &'t Tree,
-    path: &mut Vec<Answered<'t>>,
-    leaf: &mut dyn FnMut(&[Answered<'t>], [f64; 2]),
+fn walk_paths<'t>(
+    tree: &'t DecisionTree,
+    path: &mut Vec<AnsweredTest<'t>>,
+    leaf: &mut dyn FnMut(&[AnsweredTest<'t>], [f64; 2]),
 ) {
     match tree {
-        Tree::Leaf(weights) => leaf(path, *weights),
-        Tree::Split { test, yes, no } => {
+        DecisionTree::Leaf(weights) => leaf(path, *weights),
+        DecisionTree::Split { test, yes, no } => {
             for (holds, below) in [(true, yes), (false, no)] {
                 path.push((test, holds));
-                walk(below, path, leaf);
+                walk_paths(below, path, leaf);
                 path.pop();
             }
         }
     }
 }
 
-fn condition(test: &Test, holds: bool, structure: &Structure, names: &Names) -> String {
+fn condition_phrase(
+    test: &SplitTest,
+    holds: bool,
+    structure: &CategoryStructure,
+    names: &NameInterner,
+) -> String {
     match test {
-        Test::Above(feature, threshold) => {
+        SplitTest::Above(feature, threshold) => {
             let than = if holds { "above" } else { "at most" };
-            format!("{} {than} {}", subject(feature, structure, names), number(feature, *threshold))
+            format!(
+                "{} {than} {}",
+                subject_phrase(feature, structure, names),
+                format_number(feature, *threshold)
+            )
         }
-        Test::Is(feature, text) => {
+        SplitTest::Is(feature, text) => {
             let is = if holds { "is" } else { "is not" };
-            format!("{} {is} {}", subject(feature, structure, names), printable(text))
+            format!("{} {is} {}", subject_phrase(feature, structure, names), to_printable(text))
         }
     }
 }
 
-fn number(feature: &Feature, value: f64) -> String {
+fn format_number(feature: &RequestFeature, value: f64) -> String {
     match feature {
-        Feature::TimeOfDay => {
+        RequestFeature::TimeOfDay => {
             let second = value as u64;
             format!("{:02}:{:02}:{:02} UTC", second / 3600, second / 60 % 60, second % 60)
         }
-        Feature::Step(_, OfStep::BytesIn | OfStep::BytesOut | OfStep::DiskBytes) => bytes(value),
-        Feature::Step(_, OfStep::Spent(_)) => duration(value).to_string(),
+        RequestFeature::Step(
+            _,
+            StepFeature::BytesIn | StepFeature::BytesOut | StepFeature::DiskBytes,
+        ) => format_bytes(value),
+        RequestFeature::Step(_, StepFeature::Spent(_)) => format_duration(value).to_string(),
         _ => format!("{}", (value * 100.0).round() / 100.0),
     }
 }
 
-fn subject(feature: &Feature, structure: &Structure, names: &Names) -> String {
+fn subject_phrase(
+    feature: &RequestFeature,
+    structure: &CategoryStructure,
+    names: &NameInterner,
+) -> String {
     match feature {
-        Feature::OpenRequests => "number of open requests".to_owned(),
-        Feature::RecentRequests => "number of requests in the second before".to_owned(),
-        Feature::TimeOfDay => "time of day".to_owned(),
-        Feature::CallerHost => "host of the caller".to_owned(),
-        Feature::Step(place, what) => {
+        RequestFeature::OpenRequests => "number of open requests".to_owned(),
+        RequestFeature::RecentRequests => "number of requests in the second before".to_owned(),
+        RequestFeature::TimeOfDay => "time of day".to_owned(),
+        RequestFeature::CallerHost => "host of the caller".to_owned(),
+        RequestFeature::Step(place, what) => {
             let symbol = structure.places.get(*place as usize).map(|place| place.symbol);
             let symbol = symbol.unwrap_or_default();
-            let step = operation(names, symbol.node, symbol.operation);
+            let step = operation_text(names, symbol.node, symbol.operation);
             match what {
-                OfStep::BytesIn => format!("size of the call to {step}"),
-                OfStep::BytesOut => format!("size of the answer of {step}"),
-                OfStep::Spent(resource) => format!("{} of {step}", resource.words()),
-                OfStep::DiskBytes => format!("bytes of files of {step}"),
-                OfStep::Host => format!("host of {step}"),
-                OfStep::Parameter(name) => format!("{} of {step}", printable(name)),
+                StepFeature::BytesIn => format!("size of the call to {step}"),
+                StepFeature::BytesOut => format!("size of the answer of {step}"),
+                StepFeature::Spent(resource) => format!("{} of {step}", resource.sentence_words()),
+                StepFeature::DiskBytes => format!("bytes of files of {step}"),
+                StepFeature::Host => format!("host of {step}"),
+                StepFeature::Parameter(name) => format!("{} of {step}", to_printable(name)),
             }
         }
     }

@@ -6,28 +6,28 @@ use std::collections::BTreeMap;
 
 use statrs::function::erf::erfc;
 
-use super::features::{Feature, Value};
-use super::samples::Samples;
+use super::features::{FeatureValue, RequestFeature};
+use super::samples::FeatureSamples;
 use crate::statistics::{best_threshold, gain_ratio};
 use crate::tuning::{MAX_DEPTH, MAX_TEXTS, MIN_LEAF, SPLIT_LEVEL};
 
 /// A question.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Test {
-    Above(Feature, f64),
-    Is(Feature, String),
+pub(super) enum SplitTest {
+    Above(RequestFeature, f64),
+    Is(RequestFeature, String),
 }
 
 /// A node of the tree, with the weights of both classes in it.
 #[derive(Clone, Debug)]
-pub(super) enum Tree {
+pub(super) enum DecisionTree {
     Leaf([f64; 2]),
-    Split { test: Test, yes: Box<Tree>, no: Box<Tree> },
+    Split { test: SplitTest, yes: Box<DecisionTree>, no: Box<DecisionTree> },
 }
 
 /// A question with what it is worth.
-struct Candidate {
-    test: Test,
+struct SplitCandidate {
+    test: SplitTest,
     gain: f64,
     ratio: f64,
     /// For each row whether it answers yes.
@@ -35,12 +35,12 @@ struct Candidate {
 }
 
 /// Grows the tree of all rows.
-pub(super) fn grow(samples: &Samples) -> Tree {
+pub(super) fn grow_tree(samples: &FeatureSamples) -> DecisionTree {
     let rows: Vec<u32> = (0..samples.rows.len() as u32).collect();
-    split(samples, rows, MAX_DEPTH)
+    split_rows(samples, rows, MAX_DEPTH)
 }
 
-fn weights(samples: &Samples, rows: &[u32]) -> [f64; 2] {
+fn class_weights(samples: &FeatureSamples, rows: &[u32]) -> [f64; 2] {
     let mut weights = [0.0; 2];
     for row in rows {
         if let Some((class, weight)) = samples.rows.get(*row as usize) {
@@ -50,18 +50,18 @@ fn weights(samples: &Samples, rows: &[u32]) -> [f64; 2] {
     weights
 }
 
-fn split(samples: &Samples, rows: Vec<u32>, depth: usize) -> Tree {
-    let all = weights(samples, &rows);
-    let leaf = Tree::Leaf(all);
+fn split_rows(samples: &FeatureSamples, rows: Vec<u32>, depth: usize) -> DecisionTree {
+    let all = class_weights(samples, &rows);
+    let leaf = DecisionTree::Leaf(all);
     if depth == 0 || all.iter().any(|weight| *weight < MIN_LEAF) {
         return leaf;
     }
     let mut is_here = vec![false; samples.rows.len()];
     rows.iter().for_each(|row| is_here[*row as usize] = true);
-    let candidates: Vec<Candidate> = samples
+    let candidates: Vec<SplitCandidate> = samples
         .features
         .iter()
-        .flat_map(|(feature, values)| candidates(samples, feature, values, (&rows, &is_here)))
+        .flat_map(|(feature, values)| best_candidates(samples, feature, values, (&rows, &is_here)))
         .collect();
     // As in C4.5, a question has to gain as much as the mean one: the ratio alone favours those
     // that hardly divide.
@@ -79,32 +79,32 @@ fn split(samples: &Samples, rows: Vec<u32>, depth: usize) -> Tree {
         return leaf;
     };
     let (yes, no): (Vec<u32>, Vec<u32>) = rows.iter().partition(|row| best.answers[**row as usize]);
-    Tree::Split {
+    DecisionTree::Split {
         test: best.test.clone(),
-        yes: Box::new(split(samples, yes, depth - 1)),
-        no: Box::new(split(samples, no, depth - 1)),
+        yes: Box::new(split_rows(samples, yes, depth - 1)),
+        no: Box::new(split_rows(samples, no, depth - 1)),
     }
 }
 
 /// The best questions about one feature: one about its numbers, one about its texts.
-fn candidates(
-    samples: &Samples,
-    feature: &Feature,
-    values: &[(u32, Value)],
+fn best_candidates(
+    samples: &FeatureSamples,
+    feature: &RequestFeature,
+    values: &[(u32, FeatureValue)],
     (rows, is_here): (&[u32], &[bool]),
-) -> Vec<Candidate> {
+) -> Vec<SplitCandidate> {
     let mut numbers: Vec<(f64, usize, f64)> = Vec::new();
     let mut texts: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
     for (row, value) in values.iter().filter(|(row, _)| is_here[*row as usize]) {
         let Some((class, weight)) = samples.rows.get(*row as usize) else { continue };
         match value {
-            Value::Number(number) => numbers.push((*number, *class, *weight)),
-            Value::Text(text) => texts.entry(text).or_default()[*class & 1] += weight,
+            FeatureValue::Number(number) => numbers.push((*number, *class, *weight)),
+            FeatureValue::Text(text) => texts.entry(text).or_default()[*class & 1] += weight,
         }
     }
-    let all = weights(samples, rows);
+    let all = class_weights(samples, rows);
     let mut found = Vec::new();
-    let answers = |is: &dyn Fn(&Value) -> bool| {
+    let answers = |is: &dyn Fn(&FeatureValue) -> bool| {
         let mut answers = vec![false; is_here.len()];
         for (row, value) in values {
             answers[*row as usize] = is(value);
@@ -119,9 +119,9 @@ fn candidates(
             above[*class & 1] += weight;
         }
         let (gain, ratio) = gain_ratio(&[above, [all[0] - above[0], all[1] - above[1]]]);
-        let is = |value: &Value| matches!(value, Value::Number(number) if *number > threshold);
-        let test = Test::Above(feature.clone(), threshold);
-        found.push(Candidate { test, gain, ratio, answers: answers(&is) });
+        let is = |value: &FeatureValue| matches!(value, FeatureValue::Number(number) if *number > threshold);
+        let test = SplitTest::Above(feature.clone(), threshold);
+        found.push(SplitCandidate { test, gain, ratio, answers: answers(&is) });
     }
     if texts.len() <= MAX_TEXTS {
         let each = texts.iter().map(|(text, of)| {
@@ -131,9 +131,9 @@ fn candidates(
         });
         let large = each.filter(|(_, of, ..)| of[0] + of[1] >= MIN_LEAF);
         if let Some((text, _, gain, ratio)) = large.max_by(|one, other| one.2.total_cmp(&other.2)) {
-            let is = |value: &Value| matches!(value, Value::Text(of) if of == text);
-            let test = Test::Is(feature.clone(), (*text).to_owned());
-            found.push(Candidate { test, gain, ratio, answers: answers(&is) });
+            let is = |value: &FeatureValue| matches!(value, FeatureValue::Text(of) if of == text);
+            let test = SplitTest::Is(feature.clone(), (*text).to_owned());
+            found.push(SplitCandidate { test, gain, ratio, answers: answers(&is) });
         }
     }
     found
@@ -144,14 +144,14 @@ mod tests {
     use super::*;
 
     /// Rows of two classes: the second has sizes above 100 and is mostly on one host.
-    fn samples() -> Samples {
-        let mut samples = Samples::default();
+    fn samples() -> FeatureSamples {
+        let mut samples = FeatureSamples::default();
         for number in 0..200_u32 {
             let class = (number % 2) as usize;
             samples.rows.push((class, 1.0));
             let size = if class == 1 { 101 + number % 50 } else { number % 90 };
-            let noise = (message_trace::mixed(u64::from(number)) % 1_000) as f64;
-            let host = if message_trace::mixed(u64::from(number) + 7).is_multiple_of(3) {
+            let noise = (message_trace::mix_bits(u64::from(number)) % 1_000) as f64;
+            let host = if message_trace::mix_bits(u64::from(number) + 7).is_multiple_of(3) {
                 "a"
             } else {
                 "b"
@@ -159,12 +159,12 @@ mod tests {
             let mut add = |feature, value| {
                 samples.features.entry(feature).or_default().push((number, value));
             };
-            add(Feature::OpenRequests, Value::Number(noise));
+            add(RequestFeature::OpenRequests, FeatureValue::Number(noise));
             add(
-                Feature::Step(1, super::super::features::OfStep::BytesIn),
-                Value::Number(size.into()),
+                RequestFeature::Step(1, super::super::features::StepFeature::BytesIn),
+                FeatureValue::Number(size.into()),
             );
-            add(Feature::CallerHost, Value::Text(host.to_owned()));
+            add(RequestFeature::CallerHost, FeatureValue::Text(host.to_owned()));
         }
         samples
     }
@@ -172,16 +172,19 @@ mod tests {
     #[test]
     fn the_parameter_that_divides_is_found_and_noise_is_not() {
         let all = samples();
-        let Tree::Split { test: Test::Above(feature, threshold), yes, no } = grow(&all) else {
+        let DecisionTree::Split { test: SplitTest::Above(feature, threshold), yes, no } =
+            grow_tree(&all)
+        else {
             panic!("no split")
         };
         assert_eq!(feature.name(), "bytes_in");
         assert!((89.0..101.0).contains(&threshold), "{threshold}");
         assert!(
-            matches!(*yes, Tree::Leaf([0.0, 100.0])) && matches!(*no, Tree::Leaf([100.0, 0.0]))
+            matches!(*yes, DecisionTree::Leaf([0.0, 100.0]))
+                && matches!(*no, DecisionTree::Leaf([100.0, 0.0]))
         );
         let mut rest = all;
         rest.features.retain(|feature, _| feature.name() != "bytes_in");
-        assert!(matches!(grow(&rest), Tree::Leaf(_)));
+        assert!(matches!(grow_tree(&rest), DecisionTree::Leaf(_)));
     }
 }

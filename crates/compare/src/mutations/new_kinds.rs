@@ -1,11 +1,11 @@
 //! New kinds of requests, and kinds that are gone: one period has them and the other has not
 //! (beyond Spectroscope, which compares categories of kinds that both have).
 
-use crate::kinds::Kind;
 use crate::options::Options;
+use crate::period_windows::{degrees_of_counts, effect_of_counts};
+use crate::request_kinds::RequestKind;
 use crate::statistics::{rates_differ, with_estimated_variance};
-use crate::stretches::{degrees_of_counts, effect_of_counts};
-use crate::tuning::STRETCHES;
+use crate::tuning::WINDOWS;
 
 /// A kind that only one period has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,10 +21,10 @@ pub struct KindChange {
 }
 
 /// The kinds that only one period has, tested, in their order. Nothing is chosen yet.
-pub fn kind_tests(kinds: &[Kind]) -> Vec<KindChange> {
-    let mut all = [[0.0; STRETCHES]; 2];
+pub fn kind_tests(kinds: &[RequestKind]) -> Vec<KindChange> {
+    let mut all = [[0.0; WINDOWS]; 2];
     for kind in kinds {
-        for (sums, counts) in all.iter_mut().zip(&kind.stretches) {
+        for (sums, counts) in all.iter_mut().zip(&kind.windows) {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
     }
@@ -34,7 +34,7 @@ pub fn kind_tests(kinds: &[Kind]) -> Vec<KindChange> {
     }
     let only = kinds.iter().enumerate().filter(|(_, kind)| kind.counts.contains(&0.0));
     only.map(|(number, kind)| {
-        let effect = [0, 1].map(|side| effect_of_counts(&kind.stretches[side], &all[side]));
+        let effect = [0, 1].map(|side| effect_of_counts(&kind.windows[side], &all[side]));
         let p_value = rates_differ(kind.counts, totals, effect[0].max(effect[1]));
         let p_value = with_estimated_variance(p_value, degrees_of_counts(&all));
         let shares = [0, 1].map(|side| kind.counts[side] / totals[side]);

@@ -3,7 +3,7 @@
 
 use super::structural::RateChange;
 use crate::analysis::CategoryStats;
-use crate::category::Structure;
+use crate::category::CategoryStructure;
 use crate::options::Options;
 use crate::statistics::normalized_edit_distance;
 use crate::tuning::MAX_ORIGINATORS;
@@ -22,7 +22,7 @@ pub struct Originator {
 /// The originators of a mutation, the most similar one first: of the same kind, less frequent now
 /// and, unless that is waived, by at least as much as the mutation is more frequent. Where none is
 /// by as much, several together may be, and all that are less frequent are originators.
-pub fn originators(
+pub fn find_originators(
     mutation: &RateChange,
     changes: &[RateChange],
     categories: &[CategoryStats],
@@ -34,15 +34,15 @@ pub fn originators(
     let waived = !options.one_to_many || !changes.iter().any(|of| is_less(of) && is_enough(of));
     let fits = |change: &&RateChange| is_less(change) && (waived || is_enough(change));
     let of_mutation = &categories[mutation.category].structure;
-    let symbols = of_mutation.symbols();
+    let symbols = of_mutation.walk_symbols();
     let mut found: Vec<Originator> = Vec::new();
     for change in changes.iter().filter(fits) {
         let other = &categories[change.category].structure;
         // Nothing further off than those that are kept is worth a whole distance.
         let farthest = found.get(MAX_ORIGINATORS - 1).map_or(1.0, |last| last.distance);
-        let distance = normalized_edit_distance(&symbols, &other.symbols(), farthest);
+        let distance = normalized_edit_distance(&symbols, &other.walk_symbols(), farthest);
         let Some(distance) = distance else { continue };
-        let parting = diverge(of_mutation, other);
+        let parting = first_divergence(of_mutation, other);
         found.push(Originator { category: change.category, distance, parting });
         found.sort_by(|a, b| a.distance.total_cmp(&b.distance).then(a.category.cmp(&b.category)));
         found.truncate(MAX_ORIGINATORS);
@@ -52,9 +52,9 @@ pub fn originators(
 
 /// The places of both structures at which they first differ, in the order of the depth-first walk;
 /// where one ends, its last place.
-pub fn diverge(one: &Structure, other: &Structure) -> [u32; 2] {
+pub fn first_divergence(one: &CategoryStructure, other: &CategoryStructure) -> [u32; 2] {
     let same = one.places.iter().zip(&other.places).take_while(|(one, other)| one == other);
     let same = same.count() as u32;
-    let last = |structure: &Structure| (structure.places.len() as u32).saturating_sub(1);
+    let last = |structure: &CategoryStructure| (structure.places.len() as u32).saturating_sub(1);
     [same.min(last(one)), same.min(last(other))]
 }

@@ -1,13 +1,13 @@
 //! Ranking: mutations by how much they contribute to the change (Spectroscope, 4.2.3). A category
 //! that takes another time and is more frequent, too, is there twice, as two virtual categories.
 
-use super::originators::{Originator, originators};
+use super::originators::{Originator, find_originators};
 use super::response_time::{HopChange, TimeChange};
 use super::structural::RateChange;
 use crate::analysis::CategoryStats;
-use crate::kinds::Kind;
 use crate::options::Options;
-use crate::statistics::Moments;
+use crate::request_kinds::RequestKind;
+use crate::statistics::WeightedMoments;
 
 /// What changed of a category.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,9 +41,9 @@ pub struct Mutation {
 }
 
 /// All mutations, the one that contributes most first.
-pub fn mutations(
+pub fn rank_mutations(
     categories: &[CategoryStats],
-    kinds: &[Kind],
+    kinds: &[RequestKind],
     times: &[TimeChange],
     rates: &[RateChange],
     options: &Options,
@@ -67,9 +67,9 @@ pub fn mutations(
         })
         .collect();
     for change in rates.iter().filter(|change| change.change() > 0.0) {
-        let originators = originators(change, rates, categories, options);
-        let before = before_it(&originators, categories)
-            .or_else(|| rest_of(&kinds[change.kind], change.category, categories));
+        let originators = find_originators(change, rates, categories, options);
+        let before = mean_of_originators(&originators, categories)
+            .or_else(|| mean_of_rest(&kinds[change.kind], change.category, categories));
         // What has no end has no time to compare.
         let is_timed = categories[change.category].response[1].moments.count > 0;
         let here = if is_timed { mean(change.category, 1) } else { 0.0 };
@@ -88,8 +88,8 @@ pub fn mutations(
 }
 
 /// The mean response time of the other requests of a kind in both periods.
-fn rest_of(kind: &Kind, category: usize, categories: &[CategoryStats]) -> Option<f64> {
-    let mut all = Moments::default();
+fn mean_of_rest(kind: &RequestKind, category: usize, categories: &[CategoryStats]) -> Option<f64> {
+    let mut all = WeightedMoments::default();
     for other in kind.categories.iter().filter(|other| **other != category) {
         categories[*other].response.iter().for_each(|sample| all.merge(&sample.moments));
     }
@@ -98,7 +98,7 @@ fn rest_of(kind: &Kind, category: usize, categories: &[CategoryStats]) -> Option
 
 /// The mean response time of originators, weighted by their similarity: in the second period or,
 /// where one has no requests there, in the first.
-fn before_it(originators: &[Originator], categories: &[CategoryStats]) -> Option<f64> {
+fn mean_of_originators(originators: &[Originator], categories: &[CategoryStats]) -> Option<f64> {
     let (mut sum, mut weights) = (0.0, 0.0);
     for originator in originators {
         let [before, after] = &categories[originator.category].response;

@@ -1,10 +1,10 @@
 //! Response-time mutations (Spectroscope, 4.2.1): categories whose requests take another time, and
 //! the hops of the critical path that make it.
 
-use crate::analysis::{CategoryStats, Sample};
+use crate::analysis::{CategoryStats, PeriodSample};
 use crate::options::Options;
 use crate::statistics::{
-    adjusted, batch_means, combined, kolmogorov_smirnov, with_estimated_variance,
+    adjust_p_values, batch_means, combine_p_values, kolmogorov_smirnov, with_estimated_variance,
 };
 use crate::tuning::{MIN_SPREAD, MIN_TESTED, PAPER_LEVEL, PAPER_ROUNDS_NS};
 
@@ -56,7 +56,7 @@ pub fn time_changes(
     let level = if options.paper { PAPER_LEVEL } else { options.false_discoveries };
     let is_changed = |change: &TimeChange| {
         change.adjusted <= level
-            && (options.paper || matters(&categories[change.category].response, options))
+            && (options.paper || is_large_change(&categories[change.category].response, options))
     };
     let mut changed: Vec<TimeChange> = tested.into_iter().filter(is_changed).collect();
     for change in &mut changed {
@@ -79,7 +79,7 @@ fn hop_changes(
         .filter_map(|(place, hop)| Some((place, p_value(&hop.samples, lengths, options)?)))
         .collect();
     let p_values: Vec<f64> = tested.iter().map(|(_, p_value)| *p_value).collect();
-    let all = if options.paper { p_values } else { adjusted(&p_values) };
+    let all = if options.paper { p_values } else { adjust_p_values(&p_values) };
     // A hop matters by what it does to the whole.
     let whole = (category.response[1].moments.mean - category.response[0].moments.mean).abs();
     let mut changes: Vec<HopChange> = tested
@@ -98,21 +98,21 @@ fn hop_changes(
 }
 
 /// The p-value of two samples; `None` where one is too small to be tested.
-fn p_value(samples: &[Sample; 2], lengths: [f64; 2], options: &Options) -> Option<f64> {
+fn p_value(samples: &[PeriodSample; 2], lengths: [f64; 2], options: &Options) -> Option<f64> {
     let [before, after] = samples;
     if before.sorted.len().min(after.sorted.len()) < MIN_TESTED {
         return None;
     }
-    let (Some(first), Some(second)) = (&before.in_stretches, &after.in_stretches) else {
+    let (Some(first), Some(second)) = (&before.windowed_values, &after.windowed_values) else {
         return None;
     };
-    let spread = [first.spread(), second.spread()];
+    let spread = [first.effective_windows(), second.effective_windows()];
     // What all came at about one time tells nothing of how the system is at others.
     if !options.paper && spread[0].min(spread[1]) < MIN_SPREAD {
         return None;
     }
     let test = if options.paper {
-        let rounded = |sample: &Sample| -> Vec<f32> {
+        let rounded = |sample: &PeriodSample| -> Vec<f32> {
             sample.sorted.iter().map(|time| (time / PAPER_ROUNDS_NS).round()).collect()
         };
         kolmogorov_smirnov(&rounded(before), &rounded(after), [1.0; 2])
@@ -122,13 +122,13 @@ fn p_value(samples: &[Sample; 2], lengths: [f64; 2], options: &Options) -> Optio
         let degrees = spread[0] + spread[1] - 2.0;
         let unlike = with_estimated_variance(test.p_value, degrees);
         let shift = batch_means([&**first, &**second], lengths);
-        return Some(combined([(unlike, 0.5), (shift, 0.5)]));
+        return Some(combine_p_values([(unlike, 0.5), (shift, 0.5)]));
     };
     test.map(|test| test.p_value)
 }
 
 /// Whether a change of the mean, or of the middle and the upper quarter, is large enough to matter.
-pub(crate) fn matters(samples: &[Sample; 2], options: &Options) -> bool {
+pub(crate) fn is_large_change(samples: &[PeriodSample; 2], options: &Options) -> bool {
     let [before, after] = samples;
     let is_large = |before: f64, after: f64| {
         let change = (after - before).abs();

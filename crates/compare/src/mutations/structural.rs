@@ -5,10 +5,10 @@
 //! and how it was sampled, shares do not.
 
 use crate::analysis::CategoryStats;
-use crate::kinds::Kind;
 use crate::options::Options;
+use crate::period_windows::{degrees_of_counts, effect_of_counts};
+use crate::request_kinds::RequestKind;
 use crate::statistics::{rates_differ, with_estimated_variance};
-use crate::stretches::{degrees_of_counts, effect_of_counts};
 use crate::tuning::PAPER_THRESHOLD;
 
 /// A category whose share of its kind changed.
@@ -35,7 +35,7 @@ impl RateChange {
 
 /// The shares of all categories of kinds that both periods have, tested, in the order of kinds.
 /// Nothing is chosen yet.
-pub fn rate_tests(categories: &[CategoryStats], kinds: &[Kind]) -> Vec<RateChange> {
+pub fn rate_tests(categories: &[CategoryStats], kinds: &[RequestKind]) -> Vec<RateChange> {
     let mut tested = Vec::new();
     for (number, kind) in kinds.iter().enumerate() {
         // A kind that is in one period only has no shares to compare: the kind is new, or gone.
@@ -45,9 +45,9 @@ pub fn rate_tests(categories: &[CategoryStats], kinds: &[Kind]) -> Vec<RateChang
         for category in &kind.categories {
             let of = &categories[*category];
             let effect =
-                [0, 1].map(|side| effect_of_counts(&of.stretches[side], &kind.stretches[side]));
+                [0, 1].map(|side| effect_of_counts(&of.windows[side], &kind.windows[side]));
             let p_value = rates_differ(of.counts, kind.counts, effect[0].max(effect[1]));
-            let p_value = with_estimated_variance(p_value, degrees_of_counts(&kind.stretches));
+            let p_value = with_estimated_variance(p_value, degrees_of_counts(&kind.windows));
             let shares = [0, 1].map(|side| of.counts[side] / kind.counts[side]);
             tested.push(RateChange {
                 category: *category,

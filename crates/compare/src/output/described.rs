@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 
+use super::category_tree::CategoryTree;
 use super::sentences;
-use super::tree::Tree;
 use crate::analysis::HopKind;
 use crate::collect::PeriodTotals;
 use crate::comparison::Comparison;
-use crate::explanation::Explanation;
+use crate::explanation::MutationExplanation;
 use crate::mutations::{KindChange, Mutation, MutationKind};
-use crate::suspects::{Evidence, EvidenceKind, Suspect};
+use crate::suspects::{EvidenceKind, SiteEvidence, SuspectNode};
 
 /// A period.
 #[derive(Clone, Debug, Serialize)]
@@ -29,7 +29,7 @@ pub struct DescribedPeriod {
 }
 
 impl DescribedPeriod {
-    pub(super) fn of(name: &str, totals: &PeriodTotals) -> DescribedPeriod {
+    pub(super) fn from_totals(name: &str, totals: &PeriodTotals) -> DescribedPeriod {
         DescribedPeriod {
             name: name.to_owned(),
             requests: totals.requests,
@@ -69,7 +69,7 @@ pub struct DescribedEvidence {
 }
 
 impl DescribedEvidence {
-    fn of(comparison: &Comparison, of: &Evidence, weight: f64) -> DescribedEvidence {
+    fn from_evidence(comparison: &Comparison, of: &SiteEvidence, weight: f64) -> DescribedEvidence {
         let names = &comparison.names;
         DescribedEvidence {
             what: match of.kind {
@@ -78,16 +78,16 @@ impl DescribedEvidence {
                 EvidenceKind::Calls(_) => "calls",
                 EvidenceKind::Failures => "failures",
             },
-            caller: names.text(of.site.caller).to_owned(),
-            node: names.text(of.site.node).to_owned(),
-            operation: names.text(of.site.operation).to_owned(),
+            caller: names.name_of(of.site.caller).to_owned(),
+            node: names.name_of(of.site.node).to_owned(),
+            operation: names.name_of(of.site.operation).to_owned(),
             values: of.values,
             executions: of.executions,
             of_mean_ns: of.of_mean,
             weight,
             adjusted: of.adjusted,
             is_sure: of.is_sure,
-            sentence: sentences::evidence(names, of),
+            sentence: sentences::evidence_sentence(names, of),
         }
     }
 }
@@ -106,10 +106,13 @@ pub struct DescribedSuspect {
 }
 
 impl DescribedSuspect {
-    pub(super) fn all(comparison: &Comparison, suspects: &[Suspect]) -> Vec<DescribedSuspect> {
+    pub(super) fn from_suspects(
+        comparison: &Comparison,
+        suspects: &[SuspectNode],
+    ) -> Vec<DescribedSuspect> {
         let whole: f64 = suspects.iter().map(|suspect| suspect.weight).sum();
-        let one = |suspect: &Suspect| DescribedSuspect {
-            node: comparison.names.text(suspect.node).to_owned(),
+        let one = |suspect: &SuspectNode| DescribedSuspect {
+            node: comparison.names.name_of(suspect.node).to_owned(),
             weight: suspect.weight,
             share: if whole > 0.0 { suspect.weight / whole } else { 0.0 },
             evidence: suspect
@@ -117,7 +120,7 @@ impl DescribedSuspect {
                 .iter()
                 .filter_map(|(place, weight)| {
                     let of = comparison.evidence.get(*place)?;
-                    Some(DescribedEvidence::of(comparison, of, *weight))
+                    Some(DescribedEvidence::from_evidence(comparison, of, *weight))
                 })
                 .collect(),
         };
@@ -141,11 +144,11 @@ pub struct DescribedKind {
 }
 
 impl DescribedKind {
-    pub(super) fn all(comparison: &Comparison) -> Vec<DescribedKind> {
+    pub(super) fn from_comparison(comparison: &Comparison) -> Vec<DescribedKind> {
         let one = |change: &KindChange| {
             let names = comparison.kinds.get(change.kind)?.names;
             let [caller, node, operation] =
-                names.map(|name| comparison.names.text(name).to_owned());
+                names.map(|name| comparison.names.name_of(name).to_owned());
             let KindChange { shares, adjusted, .. } = *change;
             Some(DescribedKind { caller, node, operation, shares, adjusted })
         };
@@ -170,7 +173,7 @@ pub struct DescribedHop {
 #[derive(Clone, Debug, Serialize)]
 pub struct DescribedOriginator {
     /// The category.
-    pub tree: Tree,
+    pub tree: CategoryTree,
     /// Normalized edit distance, from 0 to 1.
     pub distance: f64,
     /// The places at which mutation and originator part.
@@ -191,25 +194,28 @@ pub struct DescribedMutation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shares: Option<[f64; 2]>,
     /// The category.
-    pub tree: Tree,
+    pub tree: CategoryTree,
     /// The hops that take another time, the one that changed most first.
     pub hops: Vec<DescribedHop>,
     /// Originators, the most similar first.
     pub originators: Vec<DescribedOriginator>,
     /// What tells its requests from those of the first originator, or from its own before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub explanation: Option<Explanation>,
+    pub explanation: Option<MutationExplanation>,
 }
 
 impl DescribedMutation {
-    pub(super) fn of(comparison: &Comparison, of: &Mutation) -> Option<DescribedMutation> {
+    pub(super) fn from_mutation(
+        comparison: &Comparison,
+        of: &Mutation,
+    ) -> Option<DescribedMutation> {
         let category = comparison.categories.get(of.category)?;
         let mut described = DescribedMutation {
             kind: "response_time",
             contribution_ns: of.contribution,
             adjusted: of.adjusted,
             shares: None,
-            tree: Tree::of(comparison, category),
+            tree: CategoryTree::from_category(comparison, category),
             hops: Vec::new(),
             originators: Vec::new(),
             explanation: None,
@@ -232,7 +238,10 @@ impl DescribedMutation {
                 described.shares = Some(*shares);
                 let one = |of: &crate::mutations::Originator| {
                     Some(DescribedOriginator {
-                        tree: Tree::of(comparison, comparison.categories.get(of.category)?),
+                        tree: CategoryTree::from_category(
+                            comparison,
+                            comparison.categories.get(of.category)?,
+                        ),
                         distance: of.distance,
                         parting: of.parting,
                     })

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use crate::analysis::Sample;
+use crate::analysis::PeriodSample;
 use crate::tuning::DISTRIBUTION_BUCKETS;
 
 /// Two distributions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Distribution {
+pub struct DistributionPair {
     /// Bounds of the buckets in nanoseconds, each a constant factor above the one before it; one
     /// more than there are buckets.
     pub bounds_ns: Vec<f64>,
@@ -15,9 +15,9 @@ pub struct Distribution {
     pub shares: [Vec<f64>; 2],
 }
 
-impl Distribution {
+impl DistributionPair {
     /// The distributions of two samples; empty where both are.
-    pub fn of(samples: &[Sample; 2]) -> Distribution {
+    pub fn from_samples(samples: &[PeriodSample; 2]) -> DistributionPair {
         let ends = |side: usize| {
             let sorted = &samples[side].sorted;
             Some((f64::from(*sorted.first()?), f64::from(*sorted.last()?)))
@@ -28,7 +28,7 @@ impl Distribution {
             (least, most) = (least.min(first), most.max(last));
         }
         if !least.is_finite() {
-            return Distribution::default();
+            return DistributionPair::default();
         }
         // From 1 ns on, as logarithms have no 0.
         let (least, most) = (least.max(1.0), most.max(2.0) * 1.001);
@@ -51,7 +51,7 @@ impl Distribution {
             });
             counts.collect()
         });
-        Distribution { bounds_ns, shares }
+        DistributionPair { bounds_ns, shares }
     }
 }
 
@@ -61,15 +61,20 @@ mod tests {
 
     #[test]
     fn all_requests_are_in_a_bucket() {
-        let sample =
-            |values: &[f32]| Sample::of(values.iter().map(|value| (*value, 1.0, 0)), [1; 4]);
+        let sample = |values: &[f32]| {
+            PeriodSample::from_observations(values.iter().map(|value| (*value, 1.0, 0)), [1; 4])
+        };
         let both = [sample(&[0.0, 5.0, 7.0, 1e6]), sample(&[20.0])];
-        let Distribution { bounds_ns, shares } = Distribution::of(&both);
+        let DistributionPair { bounds_ns, shares } = DistributionPair::from_samples(&both);
         assert_eq!(bounds_ns.len(), DISTRIBUTION_BUCKETS + 1);
         for of in &shares {
             assert!((of.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{of:?}");
         }
         assert_eq!(shares[0].last(), Some(&0.25));
-        assert_eq!(Distribution::of(&[Sample::default(), Sample::default()]).bounds_ns, [0.0; 0]);
+        assert_eq!(
+            DistributionPair::from_samples(&[PeriodSample::default(), PeriodSample::default()])
+                .bounds_ns,
+            [0.0; 0]
+        );
     }
 }

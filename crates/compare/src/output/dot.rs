@@ -3,34 +3,34 @@
 
 use std::io::{self, Write};
 
-use message_trace::units::{duration, expected, printable};
+use message_trace::units::{format_duration, format_expected, to_printable};
 
-use super::answer::Answer;
+use super::category_tree::CategoryTree;
+use super::comparison_report::ComparisonReport;
 use super::described::DescribedMutation;
-use super::trace_events::sides;
-use super::tree::Tree;
+use super::trace_events::mutation_sides;
 
 /// Writes the first `limit` mutations.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write_dot(answer: &Answer, limit: usize, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_dot(answer: &ComparisonReport, limit: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "digraph diff {{")?;
     writeln!(out, "  graph [rankdir=LR, fontname=\"sans-serif\"];")?;
     writeln!(out, "  node [shape=box, fontname=\"sans-serif\", fontsize=10];")?;
     writeln!(out, "  edge [fontname=\"sans-serif\", fontsize=9];")?;
     for (number, mutation) in answer.mutations.iter().take(limit).enumerate() {
-        for (side, (title, tree, period)) in sides(mutation).into_iter().enumerate() {
+        for (side, (title, tree, period)) in mutation_sides(mutation).into_iter().enumerate() {
             let name = format!("m{number}s{side}");
-            cluster(mutation, tree, (&name, number, title), period, out)?;
+            write_cluster(mutation, tree, (&name, number, title), period, out)?;
         }
     }
     writeln!(out, "}}")
 }
 
-fn cluster(
+fn write_cluster(
     mutation: &DescribedMutation,
-    tree: &Tree,
+    tree: &CategoryTree,
     (name, number, title): (&str, usize, &str),
     period: usize,
     out: &mut dyn Write,
@@ -38,11 +38,11 @@ fn cluster(
     let label = format!(
         "#{} {title}: {} requests, mean {}",
         number + 1,
-        expected(tree.counts[period]),
-        duration(tree.mean_ns[period])
+        format_expected(tree.counts[period]),
+        format_duration(tree.mean_ns[period])
     );
     writeln!(out, "  subgraph cluster_{name} {{")?;
-    writeln!(out, "    label={};", text(&[&label]))?;
+    writeln!(out, "    label={};", quote_lines(&[&label]))?;
     let parting = mutation.originators.first().map(|originator| {
         if title == "originator" { originator.parting[1] } else { originator.parting[0] }
     });
@@ -58,13 +58,13 @@ fn cluster(
         let color = |is: bool| if is { red } else { "" };
         let repeated = if of.repeated { " (several times)" } else { "" };
         let failed = if of.failed { " (fails)" } else { "" };
-        let operation = format!("{}{repeated}{failed}", printable(&of.operation));
-        let own = duration(of.own_ns[period]).to_string();
-        let lines = text(&[&printable(&of.node), &operation, &own]);
+        let operation = format!("{}{repeated}{failed}", to_printable(&of.operation));
+        let own = format_duration(of.own_ns[period]).to_string();
+        let lines = quote_lines(&[&to_printable(&of.node), &operation, &own]);
         writeln!(out, "    {name}p{place} [label={lines}{}];", color(changed(false)))?;
         if let Some(parent) = of.parent {
             let way = match of.network_ns[period] {
-                way if way > 0.0 => duration(way).to_string(),
+                way if way > 0.0 => format_duration(way).to_string(),
                 _ => String::new(),
             };
             let style = if of.concurrent { ", style=dashed" } else { "" };
@@ -72,7 +72,7 @@ fn cluster(
             writeln!(
                 out,
                 "    {name}p{parent} -> {name}p{place} [label={}{style}{color}];",
-                text(&[&way])
+                quote_lines(&[&way])
             )?;
         }
     }
@@ -80,7 +80,7 @@ fn cluster(
 }
 
 /// Lines as a text of Graphviz.
-fn text(lines: &[&str]) -> String {
+fn quote_lines(lines: &[&str]) -> String {
     let quoted = |line: &&str| line.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", lines.iter().map(quoted).collect::<Vec<_>>().join("\\n"))
 }

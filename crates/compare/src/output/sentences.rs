@@ -1,16 +1,16 @@
 //! Sentences: evidence in words.
 
-use message_trace::units::{duration, whole_percent};
-use request_flow::Names;
+use message_trace::units::{format_duration, format_whole_percent};
+use request_flow::NameInterner;
 
-use crate::suspects::{CallChange, Evidence, EvidenceKind};
-use crate::wording::{operation, text};
+use crate::suspects::{CallChange, EvidenceKind, SiteEvidence};
+use crate::wording::{name_text, operation_text};
 
 /// Maximum number of calls that a sentence names.
 const MAX_CALLS: usize = 3;
 
 /// By how many times it is longer, or shorter.
-fn times(values: [f64; 2]) -> String {
+fn times_phrase(values: [f64; 2]) -> String {
     // From nearly nothing to something is no number of times.
     if values.iter().any(|value| *value < 1_000.0) {
         return String::new();
@@ -26,12 +26,12 @@ fn times(values: [f64; 2]) -> String {
 }
 
 /// What is called more or less often, with about how often each execution does it.
-fn calls(names: &Names, changes: &[CallChange]) -> String {
+fn calls_phrase(names: &NameInterner, changes: &[CallChange]) -> String {
     let one = |change: &CallChange| {
-        let what = operation(names, change.node, change.operation);
+        let what = operation_text(names, change.node, change.operation);
         let [before, after] = change.calls;
         let how = if after > before { "more" } else { "less" };
-        format!("{what} {how} often, {} → {} times", number(before), number(after))
+        format!("{what} {how} often, {} → {} times", format_calls(before), format_calls(after))
     };
     let list: Vec<String> = changes.iter().take(MAX_CALLS).map(one).collect();
     let more = changes.len().saturating_sub(MAX_CALLS);
@@ -43,7 +43,7 @@ fn calls(names: &Names, changes: &[CallChange]) -> String {
 }
 
 /// A number of calls: with as many digits as tell it from none.
-fn number(calls: f64) -> String {
+fn format_calls(calls: f64) -> String {
     match calls {
         0.0 => "0".to_owned(),
         ..0.1 => format!("{calls:.3}"),
@@ -53,29 +53,34 @@ fn number(calls: f64) -> String {
 }
 
 /// Evidence, in a sentence.
-pub(super) fn evidence(names: &Names, of: &Evidence) -> String {
-    let what = operation(names, of.site.node, of.site.operation);
+pub(super) fn evidence_sentence(names: &NameInterner, of: &SiteEvidence) -> String {
+    let what = operation_text(names, of.site.node, of.site.operation);
     let [before, after] = of.values;
-    let shares =
-        || format!("{} → {} of its executions", whole_percent(before), whole_percent(after));
+    let shares = || {
+        format!(
+            "{} → {} of its executions",
+            format_whole_percent(before),
+            format_whole_percent(after)
+        )
+    };
     let maybe = if of.is_sure { "" } else { " (may be chance)" };
     let words = match &of.kind {
         EvidenceKind::Own => {
-            let means = format!("{} → {}", duration(before), duration(after));
+            let means = format!("{} → {}", format_duration(before), format_duration(after));
             let resource = of.resource.map_or_else(String::new, |(resource, [before, after])| {
-                let words = resource.words();
-                format!(": {words} {} → {}", duration(before), duration(after))
+                let words = resource.sentence_words();
+                format!(": {words} {} → {}", format_duration(before), format_duration(after))
             });
-            format!("{what} takes {means} itself{}{resource}", times(of.values))
+            format!("{what} takes {means} itself{}{resource}", times_phrase(of.values))
         }
         EvidenceKind::Network => {
-            let means = format!("{} → {}", duration(before), duration(after));
-            let caller = text(names, of.site.caller);
-            let between = times(of.values);
+            let means = format!("{} → {}", format_duration(before), format_duration(after));
+            let caller = name_text(names, of.site.caller);
+            let between = times_phrase(of.values);
             format!("between {caller} and {what}: {means} on the way{between}")
         }
         EvidenceKind::Calls(changes) => {
-            format!("{what} calls {}", calls(names, changes))
+            format!("{what} calls {}", calls_phrase(names, changes))
         }
         EvidenceKind::Failures => format!("{what} fails: {}", shares()),
     };

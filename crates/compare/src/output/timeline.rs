@@ -1,10 +1,10 @@
 //! Timeline: a typical request of a category, laid out from the mean times of its places.
 
-use super::tree::Tree;
+use super::category_tree::CategoryTree;
 
 /// When a place begins and ends, in nanoseconds after the request's begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Span {
+pub(super) struct PlaceSpan {
     pub(super) begin: f64,
     pub(super) end: f64,
 }
@@ -12,7 +12,7 @@ pub(super) struct Span {
 /// The span of each place in a period. A step's own time lies before, between and behind its calls
 /// in equal parts, and half of the time on the way before and behind each call. Calls that run at
 /// once begin together.
-pub(super) fn spans(tree: &Tree, side: usize) -> Vec<Span> {
+pub(super) fn layout_spans(tree: &CategoryTree, side: usize) -> Vec<PlaceSpan> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); tree.places.len()];
     for (place, of) in tree.places.iter().enumerate() {
         if let Some(of) = of.parent.and_then(|parent| children.get_mut(parent as usize)) {
@@ -22,12 +22,14 @@ pub(super) fn spans(tree: &Tree, side: usize) -> Vec<Span> {
     // How long each place takes for its caller, from the last one on, as children are behind.
     let mut takes = vec![0.0_f64; tree.places.len()];
     for place in (0..tree.places.len()).rev() {
-        let waits: f64 =
-            groups(tree, &children[place]).iter().map(|group| longest(group, &takes)).sum();
+        let waits: f64 = concurrent_groups(tree, &children[place])
+            .iter()
+            .map(|group| longest_time(group, &takes))
+            .sum();
         let of = &tree.places[place];
         takes[place] = of.own_ns[side] + of.network_ns[side] + waits;
     }
-    let mut spans = vec![Span::default(); tree.places.len()];
+    let mut spans = vec![PlaceSpan::default(); tree.places.len()];
     if let Some(root) = spans.first_mut() {
         root.end = takes[0];
     }
@@ -36,22 +38,22 @@ pub(super) fn spans(tree: &Tree, side: usize) -> Vec<Span> {
         let way = of.network_ns[side] / 2.0;
         let span = &mut spans[place];
         (span.begin, span.end) = (span.begin + way, span.end - way);
-        let groups = groups(tree, &children[place]);
+        let groups = concurrent_groups(tree, &children[place]);
         let gap = of.own_ns[side] / (groups.len() + 1) as f64;
         let mut time = span.begin;
         for group in &groups {
             time += gap;
             for child in group {
-                spans[*child] = Span { begin: time, end: time + takes[*child] };
+                spans[*child] = PlaceSpan { begin: time, end: time + takes[*child] };
             }
-            time += longest(group, &takes);
+            time += longest_time(group, &takes);
         }
     }
     spans
 }
 
 /// Children that run at once, together.
-fn groups(tree: &Tree, children: &[usize]) -> Vec<Vec<usize>> {
+fn concurrent_groups(tree: &CategoryTree, children: &[usize]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for child in children {
         match groups.last_mut() {
@@ -62,6 +64,6 @@ fn groups(tree: &Tree, children: &[usize]) -> Vec<Vec<usize>> {
     groups
 }
 
-fn longest(group: &[usize], takes: &[f64]) -> f64 {
+fn longest_time(group: &[usize], takes: &[f64]) -> f64 {
     group.iter().map(|child| takes[*child]).fold(0.0, f64::max)
 }

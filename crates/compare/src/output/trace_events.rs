@@ -5,20 +5,24 @@ use std::io::{self, Write};
 
 use serde_json::json;
 
-use super::answer::Answer;
+use super::category_tree::CategoryTree;
+use super::comparison_report::ComparisonReport;
 use super::described::DescribedMutation;
-use super::timeline::spans;
-use super::tree::Tree;
+use super::timeline::layout_spans;
 
 /// Writes the first `limit` mutations, one behind the other.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write_trace_events(answer: &Answer, limit: usize, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_trace_events(
+    answer: &ComparisonReport,
+    limit: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut events = Vec::new();
     let mut begin = 0.0;
     for (number, mutation) in answer.mutations.iter().take(limit).enumerate() {
-        let sides = sides(mutation);
+        let sides = mutation_sides(mutation);
         let mut longest = 0.0_f64;
         for (side, (title, tree, period)) in sides.into_iter().enumerate() {
             let process = 2 * number + side + 1;
@@ -32,7 +36,7 @@ pub fn write_trace_events(answer: &Answer, limit: usize, out: &mut dyn Write) ->
                 events.push(json!({"ph": "M", "pid": process, "tid": thread + 1,
                     "name": "thread_name", "args": {"name": node}}));
             }
-            for (place, span) in tree.places.iter().zip(spans(tree, period)) {
+            for (place, span) in tree.places.iter().zip(layout_spans(tree, period)) {
                 let thread = nodes.binary_search(&place.node.as_str()).map_or(0, |at| at + 1);
                 longest = longest.max(span.end);
                 events.push(json!({"ph": "X", "pid": process, "tid": thread,
@@ -49,7 +53,9 @@ pub fn write_trace_events(answer: &Answer, limit: usize, out: &mut dyn Write) ->
 }
 
 /// What is shown of a mutation: the first side with its title, category and period, and the second.
-pub(super) fn sides(mutation: &DescribedMutation) -> [(&'static str, &Tree, usize); 2] {
+pub(super) fn mutation_sides(
+    mutation: &DescribedMutation,
+) -> [(&'static str, &CategoryTree, usize); 2] {
     match mutation.originators.first() {
         // The originator as it was, or as it is where it was not there.
         Some(originator) => {

@@ -1,18 +1,18 @@
 //! Collector of call sites: takes the requests of one group after the other.
 
-use request_flow::{NameId, Names, Request, Resource};
+use request_flow::{NameId, NameInterner, Request, StepResource};
 
-use super::pattern::CallPattern;
-use super::site::{SiteKey, Sites};
-use crate::critical_path::Share;
+use super::call_pattern::CallPattern;
+use super::call_site::{CallSites, SiteKey};
+use crate::critical_path::StepShare;
 use crate::exclusive_times::ExclusiveTimes;
-use crate::period::Side;
+use crate::period::PeriodSide;
 
 /// Collector of the call sites of requests whose names have the same numbers.
 #[derive(Debug, Default)]
 pub struct SiteCollector {
     /// What was collected.
-    pub sites: Sites,
+    pub sites: CallSites,
     times: ExclusiveTimes,
     /// Calls of each step, as the step and what it calls.
     calls: Vec<(u32, [NameId; 2])>,
@@ -22,7 +22,13 @@ pub struct SiteCollector {
 
 impl SiteCollector {
     /// Adds a request of a stretch of a period, with the shares of its steps in its response time.
-    pub fn add(&mut self, request: &Request, side: Side, stretch: usize, shares: &[Share]) {
+    pub fn add_request(
+        &mut self,
+        request: &Request,
+        side: PeriodSide,
+        stretch: usize,
+        shares: &[StepShare],
+    ) {
         let SiteCollector { sites, times, calls, failed_below, pattern } = self;
         let steps = &request.steps;
         calls.clear();
@@ -37,29 +43,29 @@ impl SiteCollector {
         calls.sort_unstable();
         let mut next = 0;
         let weight = request.probability;
-        let all = steps.iter().zip(times.of(request)).zip(0_u32..);
+        let all = steps.iter().zip(times.times_of_request(request)).zip(0_u32..);
         for ((step, (own, network)), place) in all {
             let above = step.parent.and_then(|parent| steps.get(parent as usize));
             let key = SiteKey {
                 caller: above.map_or(request.caller, |above| above.node),
-                calling: above.map_or(Names::UNKNOWN, |above| above.operation),
+                calling: above.map_or(NameInterner::UNKNOWN, |above| above.operation),
                 node: step.node,
                 operation: step.operation,
             };
             let site = sites.entry(key).or_default();
             site.all.add(side, stretch, weight);
             if let Some(own) = own {
-                site.own.add(side, stretch, *own, weight);
+                site.own.add_time(side, stretch, *own, weight);
             }
             if step.waits.is_some() {
                 let (known, sums) = &mut site.resources[side as usize];
                 *known += weight;
-                for (sum, resource) in sums.iter_mut().zip(Resource::ALL) {
-                    *sum += weight * resource.of(step).unwrap_or(0) as f64;
+                for (sum, resource) in sums.iter_mut().zip(StepResource::ALL) {
+                    *sum += weight * resource.time_in_step(step).unwrap_or(0) as f64;
                 }
             }
             if let Some(network) = network {
-                site.network.add(side, stretch, *network, weight);
+                site.network.add_time(side, stretch, *network, weight);
             }
             if let Some(share) = shares.get(place as usize) {
                 let critical = &mut site.critical[side as usize];
@@ -79,14 +85,14 @@ impl SiteCollector {
                 if step.failed {
                     site.failures.add(side, stretch, weight);
                 }
-                let counts = site.of_pattern(CallPattern::of(pattern));
+                let counts = site.pattern_weights_mut(CallPattern::from_calls(pattern));
                 counts.into_iter().for_each(|counts| counts.add(side, stretch, weight));
             }
         }
     }
 
     /// Adds what another collector has, whose names have the numbers that `number` gives.
-    pub fn merge(&mut self, other: Sites, number: impl Fn(NameId) -> NameId) {
+    pub fn merge_sites(&mut self, other: CallSites, number: impl Fn(NameId) -> NameId) {
         for (key, site) in other {
             let key = SiteKey {
                 caller: number(key.caller),

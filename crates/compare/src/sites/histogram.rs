@@ -2,11 +2,11 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::period::Side;
+use crate::period::PeriodSide;
 use crate::statistics::{
-    InStretches, batch_means, grouped_kolmogorov_smirnov, scales, with_estimated_variance,
+    WindowedValues, batch_means, grouped_kolmogorov_smirnov, period_scales, with_estimated_variance,
 };
-use crate::tuning::{FAR_OCTAVES, MIN_EXECUTIONS, MIN_SPREAD, STRETCHES};
+use crate::tuning::{FAR_OCTAVES, MIN_EXECUTIONS, MIN_SPREAD, WINDOWS};
 
 /// Bits of the mantissa that tell two buckets apart: 16 buckets for each power of two.
 const MANTISSA_BITS: u32 = 4;
@@ -16,16 +16,16 @@ const PER_OCTAVE: u32 = 1 << MANTISSA_BITS;
 
 /// Times in both periods, in buckets that are 4 to 6% wide.
 #[derive(Clone, Debug, Default)]
-pub struct Histogram {
+pub struct SiteHistogram {
     /// Weight of the times in each bucket of each stretch of each period.
     cells: FxHashMap<u32, f64>,
     /// Sums over each period, exact.
-    sums: [Sums; 2],
+    sums: [PeriodSums; 2],
 }
 
 /// Sums over one period.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct PeriodSums {
     count: u64,
     weight: f64,
     total: f64,
@@ -50,10 +50,10 @@ pub struct TimeTest {
 const BUCKET_WIDTH: f64 = std::f64::consts::LN_2 / PER_OCTAVE as f64;
 
 /// The bucket of the median, where times are shares of that.
-const RELATIVE_MIDDLE: u32 = 1 << 11;
+const RELATIVE_MEDIAN: u32 = 1 << 11;
 
 /// The bucket of a time in nanoseconds.
-fn bucket(ns: i64) -> u32 {
+fn bucket_of_time(ns: i64) -> u32 {
     let ns = ns.max(0) as u64;
     if ns < u64::from(PER_OCTAVE) {
         return ns as u32;
@@ -63,22 +63,22 @@ fn bucket(ns: i64) -> u32 {
     (octave - MANTISSA_BITS + 1) * PER_OCTAVE + mantissa
 }
 
-fn cell(side: Side, stretch: usize, bucket: u32) -> u32 {
-    (bucket * STRETCHES as u32 + stretch as u32) * 2 + side as u32
+fn cell_index(side: PeriodSide, stretch: usize, bucket: u32) -> u32 {
+    (bucket * WINDOWS as u32 + stretch as u32) * 2 + side as u32
 }
 
-impl Histogram {
+impl SiteHistogram {
     /// Adds a time in nanoseconds.
-    pub fn add(&mut self, side: Side, stretch: usize, ns: i64, weight: f64) {
+    pub fn add_time(&mut self, side: PeriodSide, stretch: usize, ns: i64, weight: f64) {
         let sums = &mut self.sums[side as usize];
         sums.count += 1;
         sums.weight += weight;
         sums.total += weight * ns as f64;
-        *self.cells.entry(cell(side, stretch, bucket(ns))).or_default() += weight;
+        *self.cells.entry(cell_index(side, stretch, bucket_of_time(ns))).or_default() += weight;
     }
 
     /// Adds those of another part of the periods.
-    pub fn merge(&mut self, other: &Histogram) {
+    pub fn merge(&mut self, other: &SiteHistogram) {
         for (sums, of) in self.sums.iter_mut().zip(&other.sums) {
             sums.count += of.count;
             sums.weight += of.weight;
@@ -107,16 +107,16 @@ impl Histogram {
 
     /// Adds the times of a histogram as shares of their median in both periods, so that operations
     /// that take long and others are one sample. One that a period lacks is left out.
-    pub fn merge_relative(&mut self, other: &Histogram) {
+    pub fn merge_relative(&mut self, other: &SiteHistogram) {
         if other.sums.iter().any(|sums| sums.count == 0) {
             return;
         }
-        let rows = other.rows();
-        let middle = middle(&rows);
+        let rows = other.sorted_rows();
+        let middle = median_bucket(&rows);
         for (bucket, side, stretch, weight) in rows {
-            let bucket = (bucket + RELATIVE_MIDDLE).saturating_sub(middle);
-            let side = if side == 0 { Side::Before } else { Side::After };
-            *self.cells.entry(cell(side, stretch, bucket)).or_default() += weight;
+            let bucket = (bucket + RELATIVE_MEDIAN).saturating_sub(middle);
+            let side = if side == 0 { PeriodSide::Before } else { PeriodSide::After };
+            *self.cells.entry(cell_index(side, stretch, bucket)).or_default() += weight;
         }
         for (sums, of) in self.sums.iter_mut().zip(&other.sums) {
             sums.count += of.count;
@@ -125,13 +125,13 @@ impl Histogram {
     }
 
     /// Its rows, by bucket.
-    fn rows(&self) -> Vec<Row> {
-        let mut rows: Vec<Row> = self
+    fn sorted_rows(&self) -> Vec<HistogramRow> {
+        let mut rows: Vec<HistogramRow> = self
             .cells
             .iter()
             .map(|(cell, weight)| {
                 let (rest, side) = (cell / 2, (cell % 2) as usize);
-                (rest / STRETCHES as u32, side, (rest % STRETCHES as u32) as usize, *weight)
+                (rest / WINDOWS as u32, side, (rest % WINDOWS as u32) as usize, *weight)
             })
             .collect();
         rows.sort_unstable_by_key(|(bucket, side, stretch, _)| (*bucket, *side, *stretch));
@@ -141,36 +141,36 @@ impl Histogram {
     /// Tests whether times changed; `None` where a period has too few, or all at about one time,
     /// which tell nothing of how the system is at others. `lengths` are how long both periods are,
     /// in any unit.
-    pub fn test(&self, lengths: [f64; 2]) -> Option<TimeTest> {
+    pub fn test_change(&self, lengths: [f64; 2]) -> Option<TimeTest> {
         if self.sums.iter().any(|sums| sums.count < MIN_EXECUTIONS) {
             return None;
         }
-        let rows = self.rows();
-        let mut of = [InStretches::default(); 2];
+        let rows = self.sorted_rows();
+        let mut of = [WindowedValues::default(); 2];
         for (bucket, side, stretch, weight) in &rows {
-            of[*side].add(*stretch, f64::from(*bucket) * BUCKET_WIDTH, *weight);
+            of[*side].add_value(*stretch, f64::from(*bucket) * BUCKET_WIDTH, *weight);
         }
-        if of.iter().any(|of| of.spread() < MIN_SPREAD) {
+        if of.iter().any(|of| of.effective_windows() < MIN_SPREAD) {
             return None;
         }
-        let effects =
-            [0, 1].map(|side| of[side].design_effect(scales(lengths[side], lengths[1 - side])));
+        let effects = [0, 1]
+            .map(|side| of[side].design_effect(period_scales(lengths[side], lengths[1 - side])));
         let effect = effects[0].max(effects[1]);
         let sizes = [0, 1].map(|side| (self.sums[side].weight, effect));
         let by_bucket = rows.iter().map(|(bucket, side, _, weight)| (*bucket, *side, *weight));
-        let degrees = of[0].spread() + of[1].spread() - 2.0;
+        let degrees = of[0].effective_windows() + of[1].effective_windows() - 2.0;
         let p_value = grouped_kolmogorov_smirnov(by_bucket, sizes);
         let p_value = with_estimated_variance(p_value, degrees);
         let shift = batch_means([&of[0], &of[1]], lengths);
-        Some(TimeTest { p_value, shift, effect, far: far(&rows) })
+        Some(TimeTest { p_value, shift, effect, far: far_counts(&rows) })
     }
 }
 
 /// A row of a histogram: bucket, side, stretch and weight.
-type Row = (u32, usize, usize, f64);
+type HistogramRow = (u32, usize, usize, f64);
 
 /// The weight of each period.
-fn weights(rows: &[Row]) -> [f64; 2] {
+fn period_weights(rows: &[HistogramRow]) -> [f64; 2] {
     [0, 1].map(|side| {
         rows.iter().filter(|row| row.1 == side).map(|row| row.3).sum::<f64>().max(f64::MIN_POSITIVE)
     })
@@ -178,8 +178,8 @@ fn weights(rows: &[Row]) -> [f64; 2] {
 
 /// The bucket of the median of both periods. Each period counts the same, however many executions
 /// it has.
-fn middle(rows: &[Row]) -> u32 {
-    let weights = weights(rows);
+fn median_bucket(rows: &[HistogramRow]) -> u32 {
+    let weights = period_weights(rows);
     let mut sum = 0.0;
     for (bucket, side, _, weight) in rows {
         sum += weight / weights[*side];
@@ -192,12 +192,12 @@ fn middle(rows: &[Row]) -> u32 {
 
 /// For each level and period the number of stretches with a time as far above the median of both,
 /// and of all stretches with a time. What is slow comes in bunches, so a stretch counts once.
-fn far(rows: &[Row]) -> [[[f64; 2]; 2]; FAR_OCTAVES.len()] {
-    let middle = middle(rows);
-    let weights = weights(rows);
+fn far_counts(rows: &[HistogramRow]) -> [[[f64; 2]; 2]; FAR_OCTAVES.len()] {
+    let middle = median_bucket(rows);
+    let weights = period_weights(rows);
     FAR_OCTAVES.map(|octaves| {
         let least = middle + octaves * PER_OCTAVE;
-        let mut of = [[(0.0, 0.0); STRETCHES]; 2];
+        let mut of = [[(0.0, 0.0); WINDOWS]; 2];
         for (bucket, side, stretch, weight) in rows {
             let (all, far) = &mut of[*side][*stretch];
             *all += weight;
@@ -225,19 +225,19 @@ mod tests {
     fn buckets_ascend_and_are_narrow() {
         let mut last = 0;
         for ns in 1..100_000 {
-            let here = bucket(ns);
+            let here = bucket_of_time(ns);
             assert!(here == last || here == last + 1, "{ns}");
             last = here;
         }
-        assert_eq!(bucket(1 << 20) - bucket(1 << 19), PER_OCTAVE);
-        assert_eq!(bucket(-5), 0);
+        assert_eq!(bucket_of_time(1 << 20) - bucket_of_time(1 << 19), PER_OCTAVE);
+        assert_eq!(bucket_of_time(-5), 0);
     }
 
-    fn filled(times: [&dyn Fn(u64) -> i64; 2]) -> Histogram {
-        let mut histogram = Histogram::default();
-        for (side, time) in Side::BOTH.into_iter().zip(times) {
+    fn filled(times: [&dyn Fn(u64) -> i64; 2]) -> SiteHistogram {
+        let mut histogram = SiteHistogram::default();
+        for (side, time) in PeriodSide::BOTH.into_iter().zip(times) {
             for number in 0..400 {
-                histogram.add(side, number as usize / 20, time(number), 1.0);
+                histogram.add_time(side, number as usize / 20, time(number), 1.0);
             }
         }
         histogram
@@ -245,27 +245,28 @@ mod tests {
 
     #[test]
     fn a_shift_is_found_and_none_is_not() {
-        let drawn = |number: u64| 1_000_000 + (message_trace::mixed(number) % 500_000) as i64;
-        let other = |number: u64| 1_000_000 + (message_trace::mixed(number + 999) % 500_000) as i64;
+        let drawn = |number: u64| 1_000_000 + (message_trace::mix_bits(number) % 500_000) as i64;
+        let other =
+            |number: u64| 1_000_000 + (message_trace::mix_bits(number + 999) % 500_000) as i64;
         let same = filled([&drawn, &other]);
-        assert!(same.test([1.0; 2]).unwrap().p_value > 0.05);
+        assert!(same.test_change([1.0; 2]).unwrap().p_value > 0.05);
         let slower = filled([&drawn, &|number| other(number) + 200_000]);
-        assert!(slower.test([1.0; 2]).unwrap().p_value < 1e-6);
+        assert!(slower.test_change([1.0; 2]).unwrap().p_value < 1e-6);
         assert!((slower.mean(1) - slower.mean(0) - 200_000.0).abs() < 30_000.0);
     }
 
     #[test]
     fn what_is_far_is_counted_once_a_stretch() {
         let far = |number: u64| if number < 40 { 50_000_000 } else { 1_000_000 };
-        let test = filled([&|_| 1_000_000, &far]).test([1.0; 2]).unwrap();
+        let test = filled([&|_| 1_000_000, &far]).test_change([1.0; 2]).unwrap();
         assert_eq!(test.far[0], [[0.0, 20.0], [2.0, 20.0]]);
         assert_eq!(test.far[2], [[0.0, 20.0], [0.0, 20.0]]);
     }
 
     #[test]
     fn few_times_are_not_tested() {
-        let mut histogram = Histogram::default();
-        histogram.add(Side::Before, 0, 1, 1.0);
-        assert_eq!(histogram.test([1.0; 2]), None);
+        let mut histogram = SiteHistogram::default();
+        histogram.add_time(PeriodSide::Before, 0, 1, 1.0);
+        assert_eq!(histogram.test_change([1.0; 2]), None);
     }
 }

@@ -7,8 +7,8 @@
 
 use statrs::function::beta::beta_reg;
 
-use super::effective_size::InStretches;
-use crate::tuning::STRETCHES;
+use super::effective_size::WindowedValues;
+use crate::tuning::WINDOWS;
 
 /// Numbers of stretches that are one batch.
 const BATCHES: [usize; 3] = [1, 2, 4];
@@ -16,44 +16,48 @@ const BATCHES: [usize; 3] = [1, 2, 4];
 /// The p-value of equal means, two-sided. Batches of several lengths are looked at, and the least
 /// certain one counts, as what drifts slowly differs most between long ones. `lengths` are how long
 /// both periods are: where one is much longer, its batches as long as the other period count, too.
-pub fn batch_means(periods: [&InStretches; 2], lengths: [f64; 2]) -> f64 {
+pub fn batch_means(periods: [&WindowedValues; 2], lengths: [f64; 2]) -> f64 {
     let mut p_value = 0.0_f64;
     for together in BATCHES {
-        let [a, b] = periods.map(|period| Batches::of(period, together));
-        p_value = p_value.max(welch(&a, &b));
+        let [a, b] = periods.map(|period| BatchMeans::from_period(period, together));
+        p_value = p_value.max(welch_p_value(&a, &b));
     }
     for (long, short) in [(0, 1), (1, 0)] {
-        let together = (STRETCHES as f64 * lengths[short] / lengths[long].max(1.0)).round();
-        let batches = Batches::of(periods[long], (together as usize).max(1));
+        let together = (WINDOWS as f64 * lengths[short] / lengths[long].max(1.0)).round();
+        let batches = BatchMeans::from_period(periods[long], (together as usize).max(1));
         if batches.count >= 3.0 && together > 4.0 {
             // The short period is one more such batch.
-            let one = Batches { count: 1.0, ..Batches::of(periods[short], STRETCHES) };
+            let one = BatchMeans { count: 1.0, ..BatchMeans::from_period(periods[short], WINDOWS) };
             let deviation = (batches.variance * (1.0 + 1.0 / batches.count)).sqrt();
-            p_value = p_value.max(student(one.mean - batches.mean, deviation, batches.count - 1.0));
+            p_value = p_value.max(student_p_value(
+                one.mean - batches.mean,
+                deviation,
+                batches.count - 1.0,
+            ));
         }
     }
     p_value
 }
 
 /// The means of batches.
-struct Batches {
+struct BatchMeans {
     count: f64,
     mean: f64,
     /// Variance of one batch's mean.
     variance: f64,
 }
 
-impl Batches {
-    fn of(period: &InStretches, together: usize) -> Batches {
-        let means = period.means(together);
+impl BatchMeans {
+    fn from_period(period: &WindowedValues, together: usize) -> BatchMeans {
+        let means = period.means_of_batches(together);
         let count = means.len() as f64;
         let mean = means.iter().sum::<f64>() / count.max(1.0);
         let squares: f64 = means.iter().map(|of| (of - mean).powi(2)).sum();
-        Batches { count, mean, variance: squares / (count - 1.0).max(1.0) }
+        BatchMeans { count, mean, variance: squares / (count - 1.0).max(1.0) }
     }
 }
 
-fn welch(a: &Batches, b: &Batches) -> f64 {
+fn welch_p_value(a: &BatchMeans, b: &BatchMeans) -> f64 {
     if a.count < 2.0 || b.count < 2.0 {
         return 1.0;
     }
@@ -62,11 +66,11 @@ fn welch(a: &Batches, b: &Batches) -> f64 {
         true => (x + y).powi(2) / (x * x / (a.count - 1.0) + y * y / (b.count - 1.0)),
         false => a.count + b.count - 2.0,
     };
-    student(b.mean - a.mean, (x + y).sqrt(), degrees)
+    student_p_value(b.mean - a.mean, (x + y).sqrt(), degrees)
 }
 
 /// Two-sided p-value of a difference with this standard deviation.
-fn student(difference: f64, deviation: f64, degrees: f64) -> f64 {
+fn student_p_value(difference: f64, deviation: f64, degrees: f64) -> f64 {
     if difference == 0.0 {
         return 1.0;
     }
@@ -83,11 +87,11 @@ const MIN_DEVIATION: f64 = 0.002;
 mod tests {
     use super::*;
 
-    fn period(mean: impl Fn(usize) -> f64) -> InStretches {
-        let mut period = InStretches::default();
+    fn period(mean: impl Fn(usize) -> f64) -> WindowedValues {
+        let mut period = WindowedValues::default();
         for number in 0..400_usize {
-            let noise = (message_trace::mixed(number as u64) % 1_000) as f64 / 1e5;
-            period.add(number / 20, mean(number / 20) + noise, 1.0);
+            let noise = (message_trace::mix_bits(number as u64) % 1_000) as f64 / 1e5;
+            period.add_value(number / 20, mean(number / 20) + noise, 1.0);
         }
         period
     }
@@ -97,7 +101,7 @@ mod tests {
         let drifting = period(|stretch| if stretch < 10 { 1.0 } else { 1.02 });
         let other = period(|stretch| if stretch < 5 { 1.0 } else { 1.02 });
         let shifted = period(|stretch| if stretch < 10 { 1.4 } else { 1.42 });
-        let of = |a: &InStretches, b: &InStretches| batch_means([a, b], [1.0; 2]);
+        let of = |a: &WindowedValues, b: &WindowedValues| batch_means([a, b], [1.0; 2]);
         assert!(of(&drifting, &shifted) < 1e-6, "{}", of(&drifting, &shifted));
         assert!(of(&drifting, &other) > 0.05, "{}", of(&drifting, &other));
         assert_eq!(of(&drifting, &drifting), 1.0);

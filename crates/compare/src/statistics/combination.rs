@@ -6,7 +6,7 @@ use std::f64::consts::PI;
 
 /// The p-value of several with their weights, which add up to 1. What is above one half speaks for
 /// nothing and counts as one half.
-pub fn combined(tests: impl IntoIterator<Item = (f64, f64)>) -> f64 {
+pub fn combine_p_values(tests: impl IntoIterator<Item = (f64, f64)>) -> f64 {
     let variates = tests.into_iter().map(|(p_value, weight)| {
         // Below that the tangent is 1 / (pi p) to the last digit, and its argument is not.
         let variate = match p_value {
@@ -27,11 +27,11 @@ mod tests {
     #[test]
     fn equal_p_values_stay_and_one_alone_pays_for_the_others() {
         for p_value in [0.3, 0.01, 1e-9, 1e-40] {
-            let same = combined([(p_value, 0.5), (p_value, 0.5)]);
+            let same = combine_p_values([(p_value, 0.5), (p_value, 0.5)]);
             assert!((same / p_value - 1.0).abs() < 1e-6, "{p_value} {same}");
-            let alone = combined([(p_value, 0.25), (1.0, 0.75)]);
+            let alone = combine_p_values([(p_value, 0.25), (1.0, 0.75)]);
             assert!(alone <= 4.0 * p_value + 1e-12 && alone > p_value, "{p_value} {alone}");
         }
-        assert!((combined([(1.0, 1.0)]) - 0.5).abs() < 1e-12);
+        assert!((combine_p_values([(1.0, 1.0)]) - 0.5).abs() < 1e-12);
     }
 }

@@ -6,26 +6,26 @@
 //! differ by the variance of one observation over the number in a stretch. By as much as they
 //! differ more, there are fewer observations than it seems (Kish 1965).
 
-use crate::tuning::STRETCHES;
+use crate::tuning::WINDOWS;
 
 /// Weighted observations in stretches of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InStretches {
+pub struct WindowedValues {
     /// Weight and weighted sum of the observations of each stretch.
-    of: [(f64, f64); STRETCHES],
+    of: [(f64, f64); WINDOWS],
     squares: f64,
 }
 
-impl Default for InStretches {
-    fn default() -> InStretches {
-        InStretches { of: [(0.0, 0.0); STRETCHES], squares: 0.0 }
+impl Default for WindowedValues {
+    fn default() -> WindowedValues {
+        WindowedValues { of: [(0.0, 0.0); WINDOWS], squares: 0.0 }
     }
 }
 
-impl InStretches {
+impl WindowedValues {
     /// Adds observations of one value. Values should be logarithms or such, so that one of them
     /// alone does not decide.
-    pub fn add(&mut self, stretch: usize, value: f64, weight: f64) {
+    pub fn add_value(&mut self, stretch: usize, value: f64, weight: f64) {
         if let Some((weights, sum)) = self.of.get_mut(stretch) {
             *weights += weight;
             *sum += weight * value;
@@ -34,7 +34,7 @@ impl InStretches {
     }
 
     /// About how many stretches the observations are spread over: all in one is 1.
-    pub fn spread(&self) -> f64 {
+    pub fn effective_windows(&self) -> f64 {
         let (sum, squares) = self.of.iter().fold((0.0, 0.0), |(sum, squares), (weight, _)| {
             (sum + weight, squares + weight * weight)
         });
@@ -42,7 +42,7 @@ impl InStretches {
     }
 
     /// The mean of each batch of `together` stretches that has observations.
-    pub(super) fn means(&self, together: usize) -> Vec<f64> {
+    pub(super) fn means_of_batches(&self, together: usize) -> Vec<f64> {
         let parts = self
             .of
             .chunks(together.max(1))
@@ -82,9 +82,9 @@ impl InStretches {
 /// The scales of a period that is `length` long, beside another one. Both are of one system: what
 /// the longer one shows of its slow drift is there in the shorter one, which is too short to show
 /// it.
-pub fn scales(length: f64, other: f64) -> [usize; 4] {
-    let together = (STRETCHES as f64 * other / length.max(1.0)).round();
-    [1, 2, 4, (together as usize).clamp(1, STRETCHES / 2)]
+pub fn period_scales(length: f64, other: f64) -> [usize; 4] {
+    let together = (WINDOWS as f64 * other / length.max(1.0)).round();
+    [1, 2, 4, (together as usize).clamp(1, WINDOWS / 2)]
 }
 
 #[cfg(test)]
@@ -92,17 +92,17 @@ mod tests {
     use super::*;
 
     fn effect(value: impl Fn(u64) -> f64) -> f64 {
-        let mut all = InStretches::default();
+        let mut all = WindowedValues::default();
         for number in 0..6_400_u64 {
-            all.add(number as usize * STRETCHES / 6_400, value(number), 1.0);
+            all.add_value(number as usize * WINDOWS / 6_400, value(number), 1.0);
         }
-        assert!((all.spread() - STRETCHES as f64).abs() < 1e-9);
+        assert!((all.effective_windows() - WINDOWS as f64).abs() < 1e-9);
         all.design_effect([1, 2, 4])
     }
 
     #[test]
     fn independent_observations_count_once_and_repeated_ones_together() {
-        let drawn = |number: u64| (message_trace::mixed(number + 1) % 1_000) as f64;
+        let drawn = |number: u64| (message_trace::mix_bits(number + 1) % 1_000) as f64;
         let alone = effect(drawn);
         assert!((1.0..3.0).contains(&alone), "{alone}");
         // Each 40 times, one after the other: 40 have the information of one.
@@ -111,14 +111,14 @@ mod tests {
         // A slow drift is seen best in long stretches.
         let drifting = effect(|number| drawn(number) + number as f64 / 10.0);
         assert!(drifting > 100.0, "{drifting}");
-        assert_eq!(InStretches::default().design_effect([1]), 1.0);
+        assert_eq!(WindowedValues::default().design_effect([1]), 1.0);
         assert_eq!(effect(|_| 3.0), 1.0);
     }
 
     #[test]
     fn a_longer_period_shows_its_drift_over_the_length_of_the_other() {
-        assert_eq!(scales(60.0, 60.0), [1, 2, 4, 10]);
-        assert_eq!(scales(60.0, 15.0), [1, 2, 4, 5]);
-        assert_eq!(scales(15.0, 60.0), [1, 2, 4, 10]);
+        assert_eq!(period_scales(60.0, 60.0), [1, 2, 4, 10]);
+        assert_eq!(period_scales(60.0, 15.0), [1, 2, 4, 5]);
+        assert_eq!(period_scales(15.0, 60.0), [1, 2, 4, 10]);
     }
 }

@@ -2,26 +2,26 @@
 //! classes apart, by how much the question itself divides.
 
 /// Counts of both classes on one side of a split: before and after, or originator and mutation.
-pub type Split = [f64; 2];
+pub type SplitCounts = [f64; 2];
 
 /// Entropy of counts, in bits.
-fn entropy(counts: impl IntoIterator<Item = f64> + Clone) -> f64 {
+fn entropy_bits(counts: impl IntoIterator<Item = f64> + Clone) -> f64 {
     let all: f64 = counts.clone().into_iter().sum();
     let of = |count: f64| if count > 0.0 { -(count / all) * (count / all).log2() } else { 0.0 };
     if all > 0.0 { counts.into_iter().map(of).sum() } else { 0.0 }
 }
 
 /// Information gain and gain ratio of a split into parts, in bits; 0 where it does not divide.
-pub fn gain_ratio(parts: &[Split]) -> (f64, f64) {
-    let size = |part: &Split| part[0] + part[1];
+pub fn gain_ratio(parts: &[SplitCounts]) -> (f64, f64) {
+    let size = |part: &SplitCounts| part[0] + part[1];
     let all: f64 = parts.iter().map(size).sum();
     if all <= 0.0 {
         return (0.0, 0.0);
     }
     let whole = [0, 1].map(|class| parts.iter().map(|part| part[class]).sum::<f64>());
-    let left: f64 = parts.iter().map(|part| size(part) / all * entropy(*part)).sum();
-    let gain = (entropy(whole) - left).max(0.0);
-    let split = entropy(parts.iter().map(size).collect::<Vec<_>>());
+    let left: f64 = parts.iter().map(|part| size(part) / all * entropy_bits(*part)).sum();
+    let gain = (entropy_bits(whole) - left).max(0.0);
+    let split = entropy_bits(parts.iter().map(size).collect::<Vec<_>>());
     (gain, if split > 0.0 { gain / split } else { 0.0 })
 }
 

@@ -15,8 +15,8 @@ pub struct KolmogorovSmirnov {
 }
 
 /// Tests two samples in ascending order. `effects` are the design effects of both: how many
-/// observations have the information of one ([`InStretches`](crate::statistics::InStretches)).
-/// `None` where a sample is empty.
+/// observations have the information of one
+/// ([`WindowedValues`](crate::statistics::WindowedValues)). `None` where a sample is empty.
 ///
 /// Small samples of independent observations have an exact p-value, which is that of the samples'
 /// sizes, with ties counted as they are. All others have the asymptotic one, of the effective
@@ -30,10 +30,10 @@ pub fn kolmogorov_smirnov(a: &[f32], b: &[f32], effects: [f64; 2]) -> Option<Kol
     let statistic = difference as f64 / (n as f64 * m as f64);
     let is_independent = effects.iter().all(|effect| *effect <= 1.0);
     let p_value = if is_independent && n.saturating_mul(m) <= EXACT_SIZES {
-        exact(n, m, difference)
+        exact_p_value(n, m, difference)
     } else {
         let [n, m] = [n as f64 / effects[0].max(1.0), m as f64 / effects[1].max(1.0)];
-        asymptotic((n * m / (n + m)).sqrt() * statistic)
+        asymptotic_p_value((n * m / (n + m)).sqrt() * statistic)
     };
     Some(KolmogorovSmirnov { statistic, p_value })
 }
@@ -60,7 +60,7 @@ pub fn grouped_kolmogorov_smirnov(
     }
     let [n, m] = [a / a_effect.max(1.0), b / b_effect.max(1.0)];
     let size = (n * m / (n + m)).sqrt();
-    asymptotic((size + 0.12 + 0.11 / size) * statistic)
+    asymptotic_p_value((size + 0.12 + 0.11 / size) * statistic)
 }
 
 /// Greatest difference of the distribution functions, times the sizes of both samples.
@@ -79,7 +79,7 @@ fn greatest_difference(a: &[f32], b: &[f32]) -> u64 {
 
 /// The probability that the greatest difference is `difference` or more, by counting the paths from
 /// (0, 0) to (n, m) on which the difference stays below (Hodges 1958). `difference` is times n m.
-fn exact(n: usize, m: usize, difference: u64) -> f64 {
+fn exact_p_value(n: usize, m: usize, difference: u64) -> f64 {
     if difference == 0 {
         return 1.0;
     }
@@ -107,7 +107,7 @@ fn exact(n: usize, m: usize, difference: u64) -> f64 {
 }
 
 /// Kolmogorov's limiting distribution: the probability of a value of `t` or more.
-fn asymptotic(t: f64) -> f64 {
+fn asymptotic_p_value(t: f64) -> f64 {
     if t < 0.2 {
         return 1.0;
     }
@@ -154,11 +154,11 @@ mod tests {
     #[test]
     fn both_series_are_one_function() {
         // Values of the limiting distribution from tables.
-        near(asymptotic(1.358_098_639), 0.05);
-        near(asymptotic(1.627_623_612), 0.01);
-        near(asymptotic(0.827_573_555), 0.5);
-        assert_eq!(asymptotic(0.0), 1.0);
-        near(asymptotic(1.199_999_9), asymptotic(1.200_000_1));
+        near(asymptotic_p_value(1.358_098_639), 0.05);
+        near(asymptotic_p_value(1.627_623_612), 0.01);
+        near(asymptotic_p_value(0.827_573_555), 0.5);
+        assert_eq!(asymptotic_p_value(0.0), 1.0);
+        near(asymptotic_p_value(1.199_999_9), asymptotic_p_value(1.200_000_1));
     }
 
     #[test]

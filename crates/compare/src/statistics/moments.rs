@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// Sums over observations (Welford 1962; West 1979 for weights).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Moments {
+pub struct WeightedMoments {
     /// Number of observations.
     pub count: u64,
     /// Sum of their weights.
@@ -15,7 +15,7 @@ pub struct Moments {
     squares: f64,
 }
 
-impl Moments {
+impl WeightedMoments {
     /// Adds an observation.
     pub fn add(&mut self, value: f64, weight: f64) {
         if weight <= 0.0 {
@@ -29,14 +29,14 @@ impl Moments {
     }
 
     /// The moments of observations with weight 1.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Moments {
-        let mut moments = Moments::default();
+    pub fn from_values(values: impl IntoIterator<Item = f64>) -> WeightedMoments {
+        let mut moments = WeightedMoments::default();
         values.into_iter().for_each(|value| moments.add(value, 1.0));
         moments
     }
 
     /// Adds those of other observations (Chan, Golub and LeVeque 1979).
-    pub fn merge(&mut self, other: &Moments) {
+    pub fn merge(&mut self, other: &WeightedMoments) {
         if other.weight <= 0.0 {
             return;
         }
@@ -66,19 +66,19 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        let moments = Moments::of([2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
+        let moments = WeightedMoments::from_values([2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
         assert_eq!((moments.count, moments.mean), (8, 5.0));
         assert!((moments.variance() - 4.0).abs() < 1e-12);
         assert!((moments.squared_variation().unwrap() - 4.0 / 25.0).abs() < 1e-12);
-        let mut weighted = Moments::default();
+        let mut weighted = WeightedMoments::default();
         weighted.add(1.0, 3.0);
         weighted.add(5.0, 1.0);
         weighted.add(100.0, 0.0);
         assert_eq!((weighted.count, weighted.weight, weighted.mean), (2, 4.0, 2.0));
         assert!((weighted.variance() - 3.0).abs() < 1e-12, "(3 * 1 + 1 * 9) / 4");
-        assert_eq!(Moments::default().squared_variation(), None);
-        let mut merged = Moments::of([2.0, 4.0, 4.0]);
-        merged.merge(&Moments::of([4.0, 5.0, 5.0, 7.0, 9.0]));
+        assert_eq!(WeightedMoments::default().squared_variation(), None);
+        let mut merged = WeightedMoments::from_values([2.0, 4.0, 4.0]);
+        merged.merge(&WeightedMoments::from_values([4.0, 5.0, 5.0, 7.0, 9.0]));
         assert!((merged.mean - 5.0).abs() < 1e-12 && (merged.variance() - 4.0).abs() < 1e-12);
     }
 }

@@ -9,7 +9,7 @@
 
 use statrs::function::gamma::ln_gamma;
 
-use super::combination::combined;
+use super::combination::combine_p_values;
 
 /// Candidates of the mean of the rates, as powers of ten from 1/10,000 to 1.
 const MEANS: i32 = 24;
@@ -28,7 +28,7 @@ pub struct RatePrior {
 
 impl RatePrior {
     /// The prior that makes the events of all sites likeliest, each given as events and executions.
-    pub fn fit(sites: &[[f64; 2]]) -> RatePrior {
+    pub fn fit_prior(sites: &[[f64; 2]]) -> RatePrior {
         // Where no site has an event, one more that has keeps the prior from being certain.
         let sites = sites.iter().chain(&[[1.0, 2.0]]);
         let mut best = (f64::NEG_INFINITY, RatePrior { events: 0.5, others: 0.5 });
@@ -37,7 +37,7 @@ impl RatePrior {
             for strength in STRENGTHS {
                 let prior = RatePrior { events: mean * strength, others: (1.0 - mean) * strength };
                 let likelihood: f64 =
-                    sites.clone().map(|[events, of]| prior.ln(*events, *of)).sum();
+                    sites.clone().map(|[events, of]| prior.ln_probability(*events, *of)).sum();
                 if likelihood > best.0 {
                     best = (likelihood, prior);
                 }
@@ -48,7 +48,7 @@ impl RatePrior {
 
     /// Logarithm of the probability of as many events of as many executions, in one of the orders
     /// that they may come in.
-    fn ln(&self, events: f64, of: f64) -> f64 {
+    fn ln_probability(&self, events: f64, of: f64) -> f64 {
         ln_beta(self.events + events, self.others + of - events) - ln_beta(self.events, self.others)
     }
 
@@ -56,8 +56,11 @@ impl RatePrior {
     /// from the other, on two sides, and both count. All numbers are rounded.
     pub fn p_value(&self, periods: [[f64; 2]; 2]) -> f64 {
         let [first, second] = periods;
-        let both = [self.predicted(first, second), self.predicted(second, first)];
-        combined(both.map(|tail| ((2.0 * tail).min(1.0), 0.5)))
+        let both = [
+            self.predictive_probability(first, second),
+            self.predictive_probability(second, first),
+        ];
+        combine_p_values(both.map(|tail| ((2.0 * tail).min(1.0), 0.5)))
     }
 
     /// Probability of as many events as `seen` has, or more, where the rate is what the prior and
@@ -67,13 +70,13 @@ impl RatePrior {
         let all = after + self.others + (known[1] - known[0]).round().max(0.0);
         match seen[0].round() < seen[1].round() * after / all {
             true => 1.0,
-            false => self.predicted(known, seen),
+            false => self.predictive_probability(known, seen),
         }
     }
 
     /// Probability of as many events as `seen` has, or a number further off, where the rate is what
     /// the prior and `known` say.
-    fn predicted(&self, known: [f64; 2], seen: [f64; 2]) -> f64 {
+    fn predictive_probability(&self, known: [f64; 2], seen: [f64; 2]) -> f64 {
         let [known, [events, of]] = [known, seen].map(|[events, of]| [events.round(), of.round()]);
         let of = of.max(events);
         let after = RatePrior {
@@ -83,7 +86,7 @@ impl RatePrior {
         let expected = of * after.events / (after.events + after.others);
         let probability = |events: f64| {
             let ways = ln_gamma(of + 1.0) - ln_gamma(events + 1.0) - ln_gamma(of - events + 1.0);
-            (ways + after.ln(events, of)).exp()
+            (ways + after.ln_probability(events, of)).exp()
         };
         let numbers =
             if events >= expected { events as u64..=of as u64 } else { 0..=events as u64 };
@@ -104,8 +107,8 @@ mod tests {
         // Uniform: after 0 of 1, rate is Beta(1, 2); 2 of 2 have the probability 1/6, and after 2
         // of 2, Beta(3, 1), none of 1 has 1/4, which is the greater one.
         let flat = RatePrior { events: 1.0, others: 1.0 };
-        assert!((flat.predicted([0.0, 1.0], [2.0, 2.0]) - 1.0 / 6.0).abs() < 1e-9);
-        assert!((flat.predicted([2.0, 2.0], [0.0, 1.0]) - 1.0 / 4.0).abs() < 1e-9);
+        assert!((flat.predictive_probability([0.0, 1.0], [2.0, 2.0]) - 1.0 / 6.0).abs() < 1e-9);
+        assert!((flat.predictive_probability([2.0, 2.0], [0.0, 1.0]) - 1.0 / 4.0).abs() < 1e-9);
         // Twice each is 1/3 and 1/2; the tangents of 1/6 and 0 of pi have the mean 0.2887.
         let both = flat.p_value([[0.0, 1.0], [2.0, 2.0]]);
         assert!((both - (0.5 - 0.288_675_f64.atan() / std::f64::consts::PI)).abs() < 1e-6);
@@ -117,7 +120,7 @@ mod tests {
         let quiet: Vec<[f64; 2]> = (0..60).map(|site| [f64::from(site % 30 == 0), 15.0]).collect();
         let noisy: Vec<[f64; 2]> = (0..60).map(|site| [f64::from(site % 6), 15.0]).collect();
         let seen = [[0.0, 18.0], [5.0, 18.0]];
-        let priors = [quiet, noisy].map(|sites| RatePrior::fit(&sites));
+        let priors = [quiet, noisy].map(|sites| RatePrior::fit_prior(&sites));
         let [quiet, noisy] = priors.map(|prior| prior.p_value(seen));
         assert!(quiet < 1e-3 && noisy > 0.02, "{quiet} {noisy}");
         let [quiet, noisy] = priors.map(|prior| prior.p_value_of_more(seen[0], seen[1]));

@@ -27,7 +27,7 @@ pub fn rates_differ(counts: [f64; 2], totals: [f64; 2], effect: f64) -> f64 {
     }
     let [first_total, second_total] = totals.map(|total| (total / effect.max(1.0)).round());
     if first_total.min(second_total) <= EXACT_COUNTS || n <= EXACT_COUNTS {
-        return fisher([a.round(), b.round()], [first_total, second_total]);
+        return fisher_exact([a.round(), b.round()], [first_total, second_total]);
     }
     // Pearson's test of both proportions, in which what is not of this kind counts, too.
     let [x, y] = [a / (totals[0] / effect.max(1.0)), b / (totals[1] / effect.max(1.0))];
@@ -42,7 +42,7 @@ pub fn rates_differ(counts: [f64; 2], totals: [f64; 2], effect: f64) -> f64 {
 
 /// Fisher's exact test (1922), two-sided: given how many there are in both periods together, the
 /// probability of all divisions among them that are no likelier than this one.
-fn fisher(counts: [f64; 2], totals: [f64; 2]) -> f64 {
+fn fisher_exact(counts: [f64; 2], totals: [f64; 2]) -> f64 {
     let ln_ways = |n: f64, k: f64| ln_gamma(n + 1.0) - ln_gamma(k + 1.0) - ln_gamma(n - k + 1.0);
     let totals = [totals[0].max(counts[0]), totals[1].max(counts[1])];
     let both = counts[0] + counts[1];

@@ -2,17 +2,17 @@
 
 use std::cmp::Ordering;
 
-use request_flow::{NameId, Names};
+use request_flow::{NameId, NameInterner};
 use rustc_hash::FxHashMap;
 
-use super::evidence::{Direction, Evidence, EvidenceKind};
+use super::evidence::{ChangeDirection, EvidenceKind, SiteEvidence};
 use crate::options::Ablation;
-use crate::sites::{SiteKey, Sites};
+use crate::sites::{CallSites, SiteKey};
 use crate::tuning::EDGE_POWER;
 
 /// A node that a change comes from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Suspect {
+pub struct SuspectNode {
     /// The node.
     pub node: NameId,
     /// How much all its evidence weighs together.
@@ -22,24 +22,24 @@ pub struct Suspect {
 }
 
 /// A node that calls, and the node that it calls.
-type Edge = [NameId; 2];
+type NodeEdge = [NameId; 2];
 
 /// The nodes that this evidence speaks against, the heaviest first. `worse` asks for what became
 /// slower or fails, otherwise for what became faster. What is done in another way is in both.
-pub fn suspects(
-    evidence: &[Evidence],
-    sites: &Sites,
-    names: &Names,
+pub fn rank_suspects(
+    evidence: &[SiteEvidence],
+    sites: &CallSites,
+    names: &NameInterner,
     worse: bool,
     without: Ablation,
-) -> Vec<Suspect> {
-    let direction = if worse { Direction::Worse } else { Direction::Better };
-    let counts = |of: &Evidence| [Direction::Other, direction].contains(&of.direction());
-    let edges = Edges::of(evidence, sites, &counts);
-    let mut nodes: FxHashMap<NameId, Suspect> = FxHashMap::default();
+) -> Vec<SuspectNode> {
+    let direction = if worse { ChangeDirection::Worse } else { ChangeDirection::Better };
+    let counts = |of: &SiteEvidence| [ChangeDirection::Other, direction].contains(&of.direction());
+    let edges = EdgeChanges::from_evidence(evidence, sites, &counts);
+    let mut nodes: FxHashMap<NameId, SuspectNode> = FxHashMap::default();
     let mut blame = |node: NameId, place: usize, weight: f64| {
-        if weight > 0.0 && node != Names::UNKNOWN {
-            let empty = Suspect { node, weight: 0.0, evidence: Vec::new() };
+        if weight > 0.0 && node != NameInterner::UNKNOWN {
+            let empty = SuspectNode { node, weight: 0.0, evidence: Vec::new() };
             let suspect = nodes.entry(node).or_insert(empty);
             suspect.weight += weight;
             suspect.evidence.push((place, weight));
@@ -55,20 +55,20 @@ pub fn suspects(
         } else if is_explained(of, evidence) {
             // The caller is to blame, and has evidence of its own.
         } else if matches!(of.kind, EvidenceKind::Network) && of.site.is_between_nodes() {
-            let shares = edges.shares(edge);
+            let shares = edges.edge_shares(edge);
             blame(edge[0], place, likely * shares[0]);
             blame(edge[1], place, likely * shares[1]);
         } else {
             blame(of.site.node, place, likely);
         }
     }
-    let mut suspects: Vec<Suspect> = nodes.into_values().collect();
+    let mut suspects: Vec<SuspectNode> = nodes.into_values().collect();
     let heavier = |one: f64, other: f64| other.partial_cmp(&one).unwrap_or(Ordering::Equal);
     for suspect in &mut suspects {
         suspect.evidence.sort_by(|one, other| heavier(one.1, other.1).then(one.0.cmp(&other.0)));
     }
     suspects.sort_by(|one, other| {
-        let by_name = || names.text(one.node).cmp(names.text(other.node));
+        let by_name = || names.name_of(one.node).cmp(names.name_of(other.node));
         heavier(one.weight, other.weight).then_with(by_name)
     });
     suspects
@@ -76,8 +76,8 @@ pub fn suspects(
 
 /// Whether an operation calls others than before because its caller calls it more or less often:
 /// then it is asked other things.
-fn is_explained(of: &Evidence, evidence: &[Evidence]) -> bool {
-    let is_called = |caller: &Evidence| match &caller.kind {
+fn is_explained(of: &SiteEvidence, evidence: &[SiteEvidence]) -> bool {
+    let is_called = |caller: &SiteEvidence| match &caller.kind {
         EvidenceKind::Calls(changes) => {
             (caller.site.node, caller.site.operation) == (of.site.caller, of.site.calling)
                 && changes.iter().any(|change| {
@@ -89,20 +89,24 @@ fn is_explained(of: &Evidence, evidence: &[Evidence]) -> bool {
     matches!(of.kind, EvidenceKind::Calls(_)) && evidence.iter().any(is_called)
 }
 
-fn edge_of(site: &SiteKey) -> Edge {
+fn edge_of(site: &SiteKey) -> NodeEdge {
     [site.caller, site.node]
 }
 
 /// All edges between nodes, with by how much the time on each changed.
-struct Edges {
+struct EdgeChanges {
     /// The greatest change of each edge, as a logarithm; 0 where none was found.
-    changes: FxHashMap<Edge, f64>,
-    of_node: FxHashMap<NameId, Vec<Edge>>,
+    changes: FxHashMap<NodeEdge, f64>,
+    of_node: FxHashMap<NameId, Vec<NodeEdge>>,
 }
 
-impl Edges {
-    fn of(evidence: &[Evidence], sites: &Sites, counts: &dyn Fn(&Evidence) -> bool) -> Edges {
-        let mut changes: FxHashMap<Edge, f64> = FxHashMap::default();
+impl EdgeChanges {
+    fn from_evidence(
+        evidence: &[SiteEvidence],
+        sites: &CallSites,
+        counts: &dyn Fn(&SiteEvidence) -> bool,
+    ) -> EdgeChanges {
+        let mut changes: FxHashMap<NodeEdge, f64> = FxHashMap::default();
         for (key, site) in sites {
             let has_network = site.network.count(0) + site.network.count(1) > 0;
             if key.is_between_nodes() && has_network {
@@ -116,22 +120,22 @@ impl Edges {
                 *change = change.max(of.ln_ratio().abs());
             }
         }
-        let mut of_node: FxHashMap<NameId, Vec<Edge>> = FxHashMap::default();
-        let mut all: Vec<Edge> = changes.keys().copied().collect();
+        let mut of_node: FxHashMap<NameId, Vec<NodeEdge>> = FxHashMap::default();
+        let mut all: Vec<NodeEdge> = changes.keys().copied().collect();
         all.sort_unstable();
         for edge in all {
             edge.iter().for_each(|node| of_node.entry(*node).or_default().push(edge));
         }
-        Edges { changes, of_node }
+        EdgeChanges { changes, of_node }
     }
 
     /// How the change of an edge is divided among its ends: by how many of each end's edges changed
     /// as much. A node that is slow to send and to receive is so on all of them.
-    fn shares(&self, edge: Edge) -> [f64; 2] {
-        let change = |edge: &Edge| self.changes.get(edge).copied().unwrap_or(0.0);
+    fn edge_shares(&self, edge: NodeEdge) -> [f64; 2] {
+        let change = |edge: &NodeEdge| self.changes.get(edge).copied().unwrap_or(0.0);
         let here = change(&edge);
         let alike = edge.map(|node| {
-            if node == Names::UNKNOWN {
+            if node == NameInterner::UNKNOWN {
                 return 0.0;
             }
             let edges = self.of_node.get(&node).map(Vec::as_slice).unwrap_or_default();

@@ -4,10 +4,10 @@ use request_flow::NameId;
 use rustc_hash::FxHashMap;
 
 use super::evidence::CallChange;
-use crate::sites::{CallPattern, Counts, Site};
+use crate::period_windows::{degrees_of_counts, effect_of_counts};
+use crate::sites::{CallPattern, CallSite, ExecutionWeights};
 use crate::statistics::{RatePrior, rates_differ, with_estimated_variance};
-use crate::stretches::{degrees_of_counts, effect_of_counts};
-use crate::tuning::{STRETCHES, TESTED_PATTERNS};
+use crate::tuning::{TESTED_PATTERNS, WINDOWS};
 
 /// How the calls of a site changed.
 #[derive(Clone, Debug)]
@@ -21,9 +21,9 @@ pub(super) struct PatternChange {
 }
 
 /// Executions of each half of a period whose pattern the other half has not, and all of them.
-pub(super) fn novel_halves(site: &Site, side: usize) -> [f64; 2] {
-    let half = |counts: &Counts, second: bool| -> f64 {
-        let (first_half, second_half) = counts.0[side].split_at(STRETCHES / 2);
+pub(super) fn novel_halves(site: &CallSite, side: usize) -> [f64; 2] {
+    let half = |counts: &ExecutionWeights, second: bool| -> f64 {
+        let (first_half, second_half) = counts.0[side].split_at(WINDOWS / 2);
         if second { second_half.iter().sum() } else { first_half.iter().sum() }
     };
     let novel: f64 = site
@@ -33,51 +33,51 @@ pub(super) fn novel_halves(site: &Site, side: usize) -> [f64; 2] {
         .filter(|halves| halves.contains(&0.0))
         .map(|halves| halves.iter().sum::<f64>())
         .sum();
-    [novel, site.executions.of(side)]
+    [novel, site.executions.period_sum(side)]
 }
 
 /// How the calls of a site changed; `None` where it makes the same ones in all executions, or has
 /// none in a period.
-pub(super) fn pattern_change(site: &Site, novelty: &RatePrior) -> Option<PatternChange> {
-    let all = [0, 1].map(|side| site.executions.of(side));
+pub(super) fn pattern_change(site: &CallSite, novelty: &RatePrior) -> Option<PatternChange> {
+    let all = [0, 1].map(|side| site.executions.period_sum(side));
     let is_one = site.patterns.len() < 2;
     if is_one || site.has_more_patterns || all.iter().any(|all| *all <= 0.0) {
         return None;
     }
-    let mut patterns: Vec<(&CallPattern, &Counts)> = site.patterns.iter().collect();
+    let mut patterns: Vec<(&CallPattern, &ExecutionWeights)> = site.patterns.iter().collect();
     patterns.sort_unstable_by(|one, other| one.0.cmp(other.0));
     let degrees = degrees_of_counts(&site.executions.0);
     let (mut least, mut tests) = (1.0_f64, 0.0);
     let mut best = ([0.0; 2], 0.0);
-    let mut novel = [Counts::default(); 2];
+    let mut novel = [ExecutionWeights::default(); 2];
     for (_, counts) in &patterns {
-        for side in (0..2).filter(|side| counts.of(1 - side) <= 0.0) {
+        for side in (0..2).filter(|side| counts.period_sum(1 - side) <= 0.0) {
             let sums = novel[side].0[side].iter_mut().zip(&counts.0[side]);
             sums.for_each(|(sum, count)| *sum += count);
         }
     }
-    for counts in &tested(&patterns, all) {
-        let of = [0, 1].map(|side| counts.of(side));
-        let effect = effect(counts, site);
+    for counts in &tested_patterns(&patterns, all) {
+        let of = [0, 1].map(|side| counts.period_sum(side));
+        let effect = bunching_effect(counts, site);
         let p_value = rates_differ(of, all, effect);
         least = least.min(with_estimated_variance(p_value, degrees));
         tests += 1.0;
-        weigh(of, all, &mut best);
+        keep_heaviest(of, all, &mut best);
     }
     // What only one of the two has is judged by how often that happens between halves of a period.
     for side in 0..2 {
-        let of = novel[side].of(side);
+        let of = novel[side].period_sum(side);
         if of <= 0.0 {
             continue;
         }
-        let effect = effect(&novel[side], site);
+        let effect = bunching_effect(&novel[side], site);
         let known = novel_halves(site, 1 - side).map(|count| count / effect);
         let seen = [of / effect, all[side] / effect];
         least = least.min(novelty.p_value_of_more(known, seen));
         tests += 1.0;
         let mut counts = [0.0; 2];
         counts[side] = of;
-        weigh(counts, all, &mut best);
+        keep_heaviest(counts, all, &mut best);
     }
     let (shares, weight) = best;
     Some(PatternChange {
@@ -90,13 +90,17 @@ pub(super) fn pattern_change(site: &Site, novelty: &RatePrior) -> Option<Pattern
 
 /// The counts of the most frequent patterns, and of all others together. Each period counts the
 /// same, however many executions it has.
-fn tested(patterns: &[(&CallPattern, &Counts)], all: [f64; 2]) -> Vec<Counts> {
-    let share = |counts: &Counts| counts.of(0) / all[0] + counts.of(1) / all[1];
+fn tested_patterns(
+    patterns: &[(&CallPattern, &ExecutionWeights)],
+    all: [f64; 2],
+) -> Vec<ExecutionWeights> {
+    let share =
+        |counts: &ExecutionWeights| counts.period_sum(0) / all[0] + counts.period_sum(1) / all[1];
     // Stable: of equal ones, those that come first by their calls.
-    let mut counts: Vec<Counts> = patterns.iter().map(|(_, counts)| **counts).collect();
+    let mut counts: Vec<ExecutionWeights> = patterns.iter().map(|(_, counts)| **counts).collect();
     counts.sort_by(|one, other| share(other).total_cmp(&share(one)));
     let rest = counts.split_off(counts.len().min(TESTED_PATTERNS));
-    let mut others = Counts::default();
+    let mut others = ExecutionWeights::default();
     for of in &rest {
         for (sums, counts) in others.0.iter_mut().zip(&of.0) {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
@@ -107,14 +111,14 @@ fn tested(patterns: &[(&CallPattern, &Counts)], all: [f64; 2]) -> Vec<Counts> {
 }
 
 /// By how much executions come in bunches.
-fn effect(counts: &Counts, site: &Site) -> f64 {
+fn bunching_effect(counts: &ExecutionWeights, site: &CallSite) -> f64 {
     let of = [0, 1].map(|side| effect_of_counts(&counts.0[side], &site.executions.0[side]));
     of[0].max(of[1])
 }
 
 /// Keeps what weighs most: the change of a share times the logarithm of by how many times its odds
 /// changed.
-fn weigh(counts: [f64; 2], all: [f64; 2], best: &mut ([f64; 2], f64)) {
+fn keep_heaviest(counts: [f64; 2], all: [f64; 2], best: &mut ([f64; 2], f64)) {
     let shares = [0, 1].map(|side| counts[side] / all[side]);
     let weight = (shares[1] - shares[0]).abs() * ln_odds_ratio(counts, all).abs();
     if weight > best.1 {
@@ -131,13 +135,13 @@ pub(super) fn ln_odds_ratio(counts: [f64; 2], all: [f64; 2]) -> f64 {
 }
 
 /// The operations that are called more or less often, the greatest change first.
-fn call_changes(patterns: &[(&CallPattern, &Counts)], all: [f64; 2]) -> Vec<CallChange> {
+fn call_changes(patterns: &[(&CallPattern, &ExecutionWeights)], all: [f64; 2]) -> Vec<CallChange> {
     let mut calls: FxHashMap<[NameId; 2], [f64; 2]> = FxHashMap::default();
     for (pattern, counts) in patterns {
         for call in &pattern.0 {
             let sums = calls.entry([call.node, call.operation]).or_default();
             for side in 0..2 {
-                sums[side] += counts.of(side) / all[side] * call.about();
+                sums[side] += counts.period_sum(side) / all[side] * call.typical_count();
             }
         }
     }

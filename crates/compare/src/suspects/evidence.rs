@@ -1,6 +1,6 @@
 //! Evidence: what changed at a call site.
 
-use request_flow::{NameId, Resource};
+use request_flow::{NameId, StepResource};
 
 use crate::options::Options;
 use crate::sites::SiteKey;
@@ -8,7 +8,7 @@ use crate::tuning::MIN_RATIO_NS;
 
 /// Which way something changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum ChangeDirection {
     /// It takes longer, or fails more often.
     Worse,
     /// It takes less time, or fails less often.
@@ -43,7 +43,7 @@ pub enum EvidenceKind {
 
 /// What changed at a call site.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Evidence {
+pub struct SiteEvidence {
     /// The call site.
     pub site: SiteKey,
     /// What changed.
@@ -54,7 +54,7 @@ pub struct Evidence {
     pub values: [f64; 2],
     /// Of own time, what changed most of it, with means in nanoseconds; `None` where resources were
     /// not recorded in both periods.
-    pub resource: Option<(Resource, [f64; 2])>,
+    pub resource: Option<(StepResource, [f64; 2])>,
     /// Number of executions in both periods.
     pub executions: [f64; 2],
     /// By how much it alone changes the mean response time of all requests, in nanoseconds; 0 where
@@ -71,19 +71,19 @@ pub struct Evidence {
     pub is_sure: bool,
 }
 
-impl Evidence {
+impl SiteEvidence {
     /// Which way it changed.
-    pub fn direction(&self) -> Direction {
+    pub fn direction(&self) -> ChangeDirection {
         match self.kind {
-            EvidenceKind::Calls(_) => Direction::Other,
-            _ if self.values[1] > self.values[0] => Direction::Worse,
-            _ => Direction::Better,
+            EvidenceKind::Calls(_) => ChangeDirection::Other,
+            _ if self.values[1] > self.values[0] => ChangeDirection::Worse,
+            _ => ChangeDirection::Better,
         }
     }
 
     /// Whether it is large enough to matter, where the mean response time of all requests is at
     /// least `response` nanoseconds in both periods.
-    pub fn matters(&self, options: &Options, response: f64) -> bool {
+    pub fn is_large(&self, options: &Options, response: f64) -> bool {
         let change = (self.values[1] - self.values[0]).abs();
         match self.kind {
             EvidenceKind::Own | EvidenceKind::Network => {

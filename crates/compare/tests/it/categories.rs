@@ -1,46 +1,46 @@
 //! Categories: which requests are of one structure.
 
-use compare::category::{CategoryKey, Encoder, NameHashes, Structure, Zoom};
+use compare::category::{CategoryEncoder, CategoryKey, CategoryStructure, NameHashes, ZoomLevel};
 use proptest::prelude::*;
-use request_flow::{Names, Request, Step};
+use request_flow::{NameInterner, Request, Step};
 
 /// Names `a`, `b`, `c` and so on, with the numbers 1, 2, 3.
-fn names() -> Names {
-    let mut names = Names::default();
+fn names() -> NameInterner {
+    let mut names = NameInterner::default();
     ["a", "b", "c", "d"].iter().for_each(|name| {
-        names.number(name);
+        names.intern(name);
     });
     names
 }
 
 /// A step: its parent, node, and when it begins and ends. Its operation is called as its node.
 fn step(parent: Option<u32>, node: u32, begin: i64, end: i64) -> Step {
-    Step { parent, begin: Some(begin), end: Some(end), ..Step::of(node, node) }
+    Step { parent, begin: Some(begin), end: Some(end), ..Step::new(node, node) }
 }
 
 fn request(steps: impl IntoIterator<Item = Step>) -> Request {
     let mut request = Request { probability: 1.0, ..Request::default() };
-    steps.into_iter().for_each(|step| request.push(step, []));
+    steps.into_iter().for_each(|step| request.push_step(step, []));
     request
 }
 
 /// Category, structure, and the place of each step.
-fn encoded(request: &Request, zoom: &Zoom) -> (CategoryKey, Structure, Vec<u32>) {
+fn encoded(request: &Request, zoom: &ZoomLevel) -> (CategoryKey, CategoryStructure, Vec<u32>) {
     let names = names();
-    let hashes = NameHashes::of(&names);
-    let mut encoder = Encoder::new(zoom, &names, &hashes);
+    let hashes = NameHashes::from_names(&names);
+    let mut encoder = CategoryEncoder::new(zoom, &names, &hashes);
     let encoded = encoder.encode(request);
-    let places = (0..request.steps.len()).map(|step| encoded.place(step)).collect();
-    (encoded.key, encoded.structure(request), places)
+    let places = (0..request.steps.len()).map(|step| encoded.place_of_step(step)).collect();
+    (encoded.key, encoded.build_structure(request), places)
 }
 
-fn key(request: &Request, zoom: &Zoom) -> CategoryKey {
+fn key(request: &Request, zoom: &ZoomLevel) -> CategoryKey {
     encoded(request, zoom).0
 }
 
 #[test]
 fn races_make_no_category_and_order_does() {
-    let all = Zoom::default();
+    let all = ZoomLevel::default();
     let one = request([step(None, 1, 0, 99), step(Some(0), 2, 10, 30), step(Some(0), 3, 20, 40)]);
     let other = request([step(None, 1, 0, 99), step(Some(0), 3, 10, 30), step(Some(0), 2, 20, 40)]);
     assert_eq!(key(&one, &all), key(&other, &all));
@@ -54,13 +54,13 @@ fn races_make_no_category_and_order_does() {
     assert_ne!(key(&turn, &all), key(&back, &all));
     assert_ne!(key(&turn, &all), key(&one, &all));
     // Without concurrency the race is told apart.
-    let races = Zoom { races: true, ..Zoom::default() };
+    let races = ZoomLevel { races: true, ..ZoomLevel::default() };
     assert_ne!(key(&one, &races), key(&other, &races));
 }
 
 #[test]
 fn failures_callers_and_names_make_a_category() {
-    let all = Zoom::default();
+    let all = ZoomLevel::default();
     let plain = request([step(None, 1, 0, 99), step(Some(0), 2, 10, 30)]);
     let mut failed = plain.clone();
     failed.steps[1].failed = true;
@@ -87,7 +87,7 @@ fn repeated_calls_are_one_where_loops_are() {
         });
         request(std::iter::once(step(None, 1, 0, 500)).chain(below))
     };
-    let (all, loops) = (Zoom::default(), Zoom { loops: true, ..Zoom::default() });
+    let (all, loops) = (ZoomLevel::default(), ZoomLevel { loops: true, ..ZoomLevel::default() });
     assert_ne!(key(&calls(2), &all), key(&calls(3), &all));
     assert_eq!(key(&calls(2), &loops), key(&calls(9), &loops));
     assert_ne!(key(&calls(1), &loops), key(&calls(2), &loops), "a loop is told from one call");
@@ -103,14 +103,14 @@ fn what_a_node_calls_within_itself_can_be_hidden_and_opened() {
         let inner = Step { operation: inner, ..step(Some(0), 1, 5, 60) };
         request([step(None, 1, 0, 99), inner, step(Some(1), 2, 10, 30)])
     };
-    let components = Zoom { components: true, ..Zoom::default() };
-    assert_ne!(key(&within(3), &Zoom::default()), key(&within(4), &Zoom::default()));
+    let components = ZoomLevel { components: true, ..ZoomLevel::default() };
+    assert_ne!(key(&within(3), &ZoomLevel::default()), key(&within(4), &ZoomLevel::default()));
     assert_eq!(key(&within(3), &components), key(&within(4), &components));
     let (_, structure, places) = encoded(&within(3), &components);
     assert_eq!((places, structure.places.len()), (vec![0, 0, 1], 2));
     assert_eq!(structure.places[1].parent, Some(0), "b is called by what is shown above it");
-    let opened = Zoom { opened: vec!["a".to_owned()], ..components };
-    assert_eq!(key(&within(3), &opened), key(&within(3), &Zoom::default()));
+    let opened = ZoomLevel { opened: vec!["a".to_owned()], ..components };
+    assert_eq!(key(&within(3), &opened), key(&within(3), &ZoomLevel::default()));
 }
 
 /// Any tree in depth-first order, whose siblings follow each other or run at once.
@@ -120,11 +120,11 @@ fn trees() -> impl Strategy<Value = Vec<(usize, u32, bool)>> {
 
 fn tree(raw: &[(usize, u32, bool)]) -> Request {
     let mut builder = request_flow::RequestBuilder::default();
-    builder.add(step(None, 1, 0, 10_000), None, []);
+    builder.add_step(step(None, 1, 0, 10_000), None, []);
     for (number, (parent, node, at_once)) in raw.iter().enumerate() {
         let begin = 10 + 100 * number as i64;
         let end = if *at_once { begin + 150 } else { begin + 50 };
-        builder.add(step(Some((*parent).min(number) as u32), *node, begin, end), None, []);
+        builder.add_step(step(Some((*parent).min(number) as u32), *node, begin, end), None, []);
     }
     let mut request = Request { probability: 1.0, ..Request::default() };
     builder.build(&mut request);
@@ -135,9 +135,9 @@ proptest! {
     #[test]
     fn equal_categories_have_equal_structures(one in trees(), other in trees()) {
         for zoom in [
-            Zoom::default(),
-            Zoom { loops: true, ..Zoom::default() },
-            Zoom { components: true, loops: true, ..Zoom::default() },
+            ZoomLevel::default(),
+            ZoomLevel { loops: true, ..ZoomLevel::default() },
+            ZoomLevel { components: true, loops: true, ..ZoomLevel::default() },
         ] {
             let [one, other] = [tree(&one), tree(&other)].map(|of| encoded(&of, &zoom));
             prop_assert_eq!(one.0 == other.0, one.1 == other.1);

@@ -1,18 +1,19 @@
 //! Explanations: the parameter that tells slow requests from others.
 
-use compare::explanation::explain;
+use compare::explanation::explain_mutations;
 use compare::{Options, Period};
 
-use crate::support::{World, Worlds};
+use crate::support::{TestWorld, WorldTables};
 
 #[test]
 fn large_carts_are_named_and_can_be_left_out() {
-    let worlds = Worlds::new(World::WELL, World { large: 40, ..World::WELL.again() });
+    let worlds =
+        WorldTables::new(TestWorld::WELL, TestWorld { large: 40, ..TestWorld::WELL.again() });
     let options = Options::default();
     let found = worlds.compared(&options);
-    let periods = worlds.tables.each_ref().map(Period::all);
+    let periods = worlds.tables.each_ref().map(Period::from_tables);
     let explained = |without: &[String]| {
-        explain(periods.each_ref(), &found, &options, (10, without), &()).unwrap()
+        explain_mutations(periods.each_ref(), &found, &options, (10, without), &()).unwrap()
     };
     let first = explained(&[]).into_iter().flatten().next().unwrap();
     let sentence = &first.sentences[0];
@@ -26,11 +27,13 @@ fn large_carts_are_named_and_can_be_left_out() {
 
 #[test]
 fn a_status_that_comes_late_is_named() {
-    let worlds = Worlds::new(World::WELL, World { missing: 70, ..World::WELL.again() });
+    let worlds =
+        WorldTables::new(TestWorld::WELL, TestWorld { missing: 70, ..TestWorld::WELL.again() });
     let options = Options::default();
     let found = worlds.compared(&options);
-    let periods = worlds.tables.each_ref().map(Period::all);
-    let explained = explain(periods.each_ref(), &found, &options, (10, &[]), &()).unwrap();
+    let periods = worlds.tables.each_ref().map(Period::from_tables);
+    let explained =
+        explain_mutations(periods.each_ref(), &found, &options, (10, &[]), &()).unwrap();
     let first = explained.into_iter().flatten().next().unwrap();
     let sentence = &first.sentences[0];
     assert_eq!(sentence.parameters[0], "http.response.status_code");

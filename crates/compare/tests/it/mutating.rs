@@ -1,13 +1,14 @@
 //! Mutations, their originators and contributions, and shares that add up.
 
 use compare::mutations::MutationKind;
-use compare::{Options, Period, compare};
+use compare::{Options, Period, compare_periods};
 
-use crate::support::{MS, World, Worlds, changed};
+use crate::support::{MS, TestWorld, WorldTables, compare_worlds};
 
 #[test]
 fn a_structural_mutation_has_the_cache_hit_as_its_originator() {
-    let found = changed(World::WELL, World { cached: 30, ..World::WELL.again() });
+    let found =
+        compare_worlds(TestWorld::WELL, TestWorld { cached: 30, ..TestWorld::WELL.again() });
     let structural = found.mutations.iter().find_map(|of| match &of.kind {
         MutationKind::Structural { originators, shares } => Some((of, originators, shares)),
         MutationKind::ResponseTime { .. } => None,
@@ -27,8 +28,8 @@ fn a_structural_mutation_has_the_cache_hit_as_its_originator() {
 
 #[test]
 fn a_response_time_mutation_contributes_its_requests_times_their_change() {
-    let before = World { requests: 300, ..World::WELL };
-    let found = changed(before, World { cart: 6 * MS, requests: 600, ..before.again() });
+    let before = TestWorld { requests: 300, ..TestWorld::WELL };
+    let found = compare_worlds(before, TestWorld { cart: 6 * MS, requests: 600, ..before.again() });
     for mutation in &found.mutations {
         let MutationKind::ResponseTime { hops } = &mutation.kind else { continue };
         let category = &found.categories[mutation.category];
@@ -38,24 +39,24 @@ fn a_response_time_mutation_contributes_its_requests_times_their_change() {
         assert!((mutation.contribution - expected).abs() < 1.0, "{mutation:?}");
         let hop = &category.hops[hops[0].hop];
         let place = category.structure.places[hop.place as usize];
-        assert_eq!(found.names.text(place.symbol.node), "cart");
+        assert_eq!(found.names.name_of(place.symbol.node), "cart");
     }
     assert!(!found.mutations.is_empty());
 }
 
 #[test]
 fn shares_of_the_mean_and_of_quantiles_add_up() {
-    let after = World { cart: 4 * MS, cached: 20, failing: 5, ..World::WELL.again() };
-    let found = changed(World::WELL, after);
+    let after = TestWorld { cart: 4 * MS, cached: 20, failing: 5, ..TestWorld::WELL.again() };
+    let found = compare_worlds(TestWorld::WELL, after);
     let [before, after] = found.overall.mean;
-    let mean = compare::shares::of_mean(&found.categories, &found.kinds);
-    let sum = |shares: &compare::shares::Shares| -> f64 {
+    let mean = compare::shares::shares_of_mean(&found.categories, &found.kinds);
+    let sum = |shares: &compare::shares::ChangeShares| -> f64 {
         [&shares.slower, &shares.paths, &shares.mix].into_iter().flatten().sum()
     };
     assert!((mean.total - (after - before)).abs() < 1e-3 * (after - before).abs());
     assert!((sum(&mean) - mean.total).abs() < 1e-6 * mean.total.abs(), "{mean:?}");
     for values in found.overall.quantiles.into_iter().flatten() {
-        let parts = compare::shares::of_quantile(&found.categories, &found.kinds, values);
+        let parts = compare::shares::shares_of_quantile(&found.categories, &found.kinds, values);
         assert!((parts.total - (values[1] - values[0])).abs() < 1e-6);
         assert!((sum(&parts) - parts.total).abs() < 1e-6 * parts.total.abs().max(1.0));
     }
@@ -63,19 +64,22 @@ fn shares_of_the_mean_and_of_quantiles_add_up() {
 
 #[test]
 fn a_period_that_was_recorded_longer_is_no_change() {
-    let found = changed(World::WELL, World { requests: 2_400, ..World::WELL.again() });
+    let found =
+        compare_worlds(TestWorld::WELL, TestWorld { requests: 2_400, ..TestWorld::WELL.again() });
     assert!(!found.is_changed, "{:?} {:?}", found.mutations, found.evidence);
 }
 
 #[test]
 fn one_recording_is_cut_by_time() {
-    let worlds = Worlds::new(World { requests: 1_200, ..World::WELL }, World::WELL);
+    let worlds =
+        WorldTables::new(TestWorld { requests: 1_200, ..TestWorld::WELL }, TestWorld::WELL);
     let middle = 600 * 100 * MS;
-    let whole = Period::all(&worlds.tables[0]);
+    let whole = Period::from_tables(&worlds.tables[0]);
     let periods = [Period { until: Some(middle), ..whole }, Period { from: Some(middle), ..whole }];
     let directory = tempfile::tempdir().unwrap();
     let options = Options::default();
-    let found = compare(periods.each_ref(), &options, 1 << 26, directory.path(), &()).unwrap();
+    let found =
+        compare_periods(periods.each_ref(), &options, 1 << 26, directory.path(), &()).unwrap();
     assert_eq!(found.totals.map(|totals| totals.requests), [600, 600]);
     assert!(!found.is_changed);
 }

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use compare::{Comparison, Options, Period, compare};
-use request_flow::tables::{Columns, RequestTables, RequestWriter};
-use request_flow::{Names, Request, Step};
+use compare::{Comparison, Options, Period, compare_periods};
+use request_flow::tables::{ColumnSelection, RequestTables, RequestWriter};
+use request_flow::{NameInterner, Request, Step};
 use tempfile::TempDir;
 
 /// One millisecond in nanoseconds.
@@ -13,7 +13,7 @@ pub(crate) const MS: i64 = 1_000_000;
 
 /// What a period is like.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct World {
+pub(crate) struct TestWorld {
     pub(crate) seed: u64,
     pub(crate) requests: u64,
     /// Time that the cart takes itself, in nanoseconds.
@@ -40,9 +40,9 @@ pub(crate) struct World {
     pub(crate) prefix: &'static str,
 }
 
-impl World {
+impl TestWorld {
     /// A period in which all is well.
-    pub(crate) const WELL: World = World {
+    pub(crate) const WELL: TestWorld = TestWorld {
         seed: 1,
         requests: 600,
         cart: 2 * MS,
@@ -59,12 +59,12 @@ impl World {
     };
 
     /// The same with other requests.
-    pub(crate) fn again(self) -> World {
-        World { seed: self.seed + 1_000, ..self }
+    pub(crate) fn again(self) -> TestWorld {
+        TestWorld { seed: self.seed + 1_000, ..self }
     }
 
     fn drawn(&self, request: u64, what: u64) -> u64 {
-        message_trace::mixed(self.seed << 40 | request << 8 | what)
+        message_trace::mix_bits(self.seed << 40 | request << 8 | what)
     }
 
     /// A time that varies around `mean` by up to a half.
@@ -73,8 +73,8 @@ impl World {
         mean / 2 + (self.drawn(request, what) % (mean.max(1) as u64)) as i64
     }
 
-    fn request(&self, number: u64, names: &mut Names) -> Request {
-        let mut name = |text: &str| names.number(&format!("{}{text}", self.prefix));
+    fn request(&self, number: u64, names: &mut NameInterner) -> Request {
+        let mut name = |text: &str| names.intern(&format!("{}{text}", self.prefix));
         let [client, front, cart, cache, store] =
             ["client", "front", "cart", "cache", "store"].map(&mut name);
         let [page, look, read] = ["page", "look", "read"].map(&mut name);
@@ -82,7 +82,7 @@ impl World {
             0 => name("get"),
             which => name(&format!("get {which}")),
         };
-        let of_cart = ["items", "http.response.status_code"].map(|name| names.number(name));
+        let of_cart = ["items", "http.response.status_code"].map(|name| names.intern(name));
         let of = |what, mean| self.around(number, what, mean);
         let hit = self.drawn(number, 90) % 100 < self.cached;
         let fails = self.drawn(number, 91) % 100 < self.failing;
@@ -99,7 +99,7 @@ impl World {
             begin: Some(at + way / 2),
             end: Some(at + way / 2 + takes),
             caller_end: Some(at + way + takes),
-            ..Step::of(node, operation)
+            ..Step::new(node, operation)
         };
         let more = if is_large || is_missing { 20 * MS } else { 0 };
         let (own, way) = (of(2, self.cart) + more, of(3, MS / 4));
@@ -124,12 +124,12 @@ impl World {
         }
         time = steps[cache_at as usize - 1].caller_end.unwrap() + of(11, MS / 2);
         let is_other = self.drawn(number, 93) % 100 < self.other_kind;
-        let page = if is_other { names.number(&format!("{}other", self.prefix)) } else { page };
-        let root = Step { begin: Some(begin), end: Some(time), ..Step::of(front, page) };
-        request.push(root, []);
+        let page = if is_other { names.intern(&format!("{}other", self.prefix)) } else { page };
+        let root = Step { begin: Some(begin), end: Some(time), ..Step::new(front, page) };
+        request.push_step(root, []);
         for (number, step) in steps.into_iter().enumerate() {
             let parameters = of_cart.into_iter().zip(said).filter(|_| number == 0);
-            request.push(step, parameters);
+            request.push_step(step, parameters);
         }
         request
     }
@@ -138,7 +138,7 @@ impl World {
     fn write(&self, directory: &Path) -> RequestTables {
         std::fs::create_dir_all(directory).unwrap();
         let paths = [directory.join("requests.parquet"), directory.join("steps.parquet")];
-        let mut names = Names::default();
+        let mut names = NameInterner::default();
         let mut writer = RequestWriter::create(&paths[0], &paths[1]).unwrap();
         let mut numbers: Vec<u64> = (0..self.requests).collect();
         if self.reversed {
@@ -146,35 +146,35 @@ impl World {
         }
         for number in numbers {
             let request = self.request(number, &mut names);
-            writer.push(request, &names).unwrap();
+            writer.push_request(request, &names).unwrap();
         }
         writer.finish(&names).unwrap();
-        RequestTables::open(&paths[0], &paths[1], Columns::ALL).unwrap()
+        RequestTables::open(&paths[0], &paths[1], ColumnSelection::ALL).unwrap()
     }
 }
 
 /// Two periods, and where they lie.
-pub(crate) struct Worlds {
+pub(crate) struct WorldTables {
     pub(crate) tables: [RequestTables; 2],
     directory: TempDir,
 }
 
-impl Worlds {
-    pub(crate) fn new(before: World, after: World) -> Worlds {
+impl WorldTables {
+    pub(crate) fn new(before: TestWorld, after: TestWorld) -> WorldTables {
         let directory = tempfile::tempdir().unwrap();
         let tables = [("before", before), ("after", after)]
             .map(|(name, world)| world.write(&directory.path().join(name)));
-        Worlds { tables, directory }
+        WorldTables { tables, directory }
     }
 
     /// Compares them.
     pub(crate) fn compared(&self, options: &Options) -> Comparison {
-        let periods = self.tables.each_ref().map(Period::all);
-        compare(periods.each_ref(), options, 1 << 26, self.directory.path(), &()).unwrap()
+        let periods = self.tables.each_ref().map(Period::from_tables);
+        compare_periods(periods.each_ref(), options, 1 << 26, self.directory.path(), &()).unwrap()
     }
 }
 
 /// What changed from one period to the other.
-pub(crate) fn changed(before: World, after: World) -> Comparison {
-    Worlds::new(before, after).compared(&Options::default())
+pub(crate) fn compare_worlds(before: TestWorld, after: TestWorld) -> Comparison {
+    WorldTables::new(before, after).compared(&Options::default())
 }

@@ -1,5 +1,5 @@
 //! Trace-contexts by kind: classes that differ only in which of some concurrent calls had ended
-//! before another began become one. [`Concurrency`] says which calls those are.
+//! before another began become one. [`ConcurrencyByKind`] says which calls those are.
 //!
 //! It works on classes, not on requests: their trees say which calls were at once, and how often.
 
@@ -7,11 +7,11 @@ use rustc_hash::FxHashSet;
 
 use super::stack_context::StackId;
 use super::trace_context::TraceContexts;
-use crate::traces::{CallNode, Class, Concurrency, NO_PARENT, PositionId};
+use crate::traces::{CallNode, ConcurrencyByKind, NO_PARENT, PositionId, TraceClass};
 
 /// Contexts that became fewer.
 #[derive(Clone, Debug)]
-pub struct ByKind {
+pub struct ContextsByKind {
     /// The contexts.
     pub contexts: TraceContexts,
     /// The new class of each old one.
@@ -20,44 +20,47 @@ pub struct ByKind {
     pub position_of: Vec<PositionId>,
 }
 
-impl ByKind {
+impl ContextsByKind {
     /// The contexts by kind of `contexts`, whose classes have `requests`; `None` where they are the
     /// same.
-    pub fn of(contexts: &TraceContexts, requests: &[u64]) -> Option<ByKind> {
+    pub fn from_trace_contexts(
+        contexts: &TraceContexts,
+        requests: &[u64],
+    ) -> Option<ContextsByKind> {
         let classes = contexts.classes.classes();
         let concurrent = concurrent_callers(contexts);
         if concurrent.is_empty() {
             return None;
         }
-        let mut concurrency = Concurrency::default();
+        let mut concurrency = ConcurrencyByKind::default();
         for (class, requests) in classes.iter().zip(requests) {
-            let tree = contexts.classes.tree(class);
-            let executions = executions(tree, *requests);
-            for (caller, calls) in callers(contexts, class, &concurrent) {
+            let tree = contexts.classes.tree_of_class(class);
+            let executions = execution_counts(tree, *requests);
+            for (caller, calls) in calls_of_executions(contexts, class, &concurrent) {
                 let of_caller = executions.get(caller as usize).copied().unwrap_or(0);
                 let stack = contexts.stack_of(class.first + caller);
-                concurrency.add(stack, &each(tree, &calls), of_caller);
+                concurrency.add_executions(stack, &repeat_calls(tree, &calls), of_caller);
             }
         }
-        concurrency.settle();
-        let mut by_kind = ByKind {
+        concurrency.find_concurrent();
+        let mut by_kind = ContextsByKind {
             contexts: TraceContexts::default(),
             class_of: Vec::with_capacity(classes.len()),
             position_of: Vec::with_capacity(contexts.len()),
         };
         let mut is_same = true;
         for class in classes {
-            let mut tree = contexts.classes.tree(class).to_vec();
-            for (caller, calls) in callers(contexts, class, &concurrent) {
+            let mut tree = contexts.classes.tree_of_class(class).to_vec();
+            for (caller, calls) in calls_of_executions(contexts, class, &concurrent) {
                 let stack = contexts.stack_of(class.first + caller);
-                let joined = concurrency.joined(stack, &each(&tree, &calls));
-                is_same &= !join(&mut tree, &calls, &joined);
+                let joined = concurrency.joined_calls(stack, &repeat_calls(&tree, &calls));
+                is_same &= !join_groups(&mut tree, &calls, &joined);
             }
-            let number = by_kind.contexts.class(&tree, class.caller);
+            let number = by_kind.contexts.class_of_trace(&tree, class.caller);
             by_kind.class_of.push(number);
             let classes = &by_kind.contexts.classes;
             let first = classes.classes().get(number as usize).map_or(0, |class| class.first);
-            by_kind.position_of.extend(classes.places().iter().map(|place| first + place));
+            by_kind.position_of.extend(classes.places_of_nodes().iter().map(|place| first + place));
         }
         (!is_same).then_some(by_kind)
     }
@@ -68,17 +71,17 @@ fn concurrent_callers(contexts: &TraceContexts) -> FxHashSet<StackId> {
     let all = contexts.classes.positions().iter().zip(0..);
     let concurrent = all.filter(|(node, _)| node.is_concurrent);
     concurrent
-        .filter_map(|(_, position)| contexts.stacks.parent(contexts.stack_of(position)))
+        .filter_map(|(_, position)| contexts.stacks.caller_stack(contexts.stack_of(position)))
         .collect()
 }
 
 /// The executions of a class with such a stack, and the calls that they make, as places.
-fn callers(
+fn calls_of_executions(
     contexts: &TraceContexts,
-    class: &Class,
+    class: &TraceClass,
     stacks: &FxHashSet<StackId>,
 ) -> Vec<(u32, Vec<u32>)> {
-    let tree = contexts.classes.tree(class);
+    let tree = contexts.classes.tree_of_class(class);
     let mut calls: Vec<Vec<u32>> = vec![Vec::new(); tree.len()];
     for (place, node) in (0..).zip(tree) {
         let is_asked = stacks.contains(&contexts.stack_of(class.first + node.parent.min(place)));
@@ -98,7 +101,7 @@ fn is_several(tree: &[CallNode], calls: &[u32]) -> bool {
 }
 
 /// The operation and the group of each call. One that stands for several is there as often.
-fn each(tree: &[CallNode], calls: &[u32]) -> Vec<(u32, u32)> {
+fn repeat_calls(tree: &[CallNode], calls: &[u32]) -> Vec<(u32, u32)> {
     let nodes = calls.iter().filter_map(|call| tree.get(*call as usize));
     nodes
         .flat_map(|node| std::iter::repeat_n((node.operation, node.group), node.times as usize))
@@ -106,7 +109,7 @@ fn each(tree: &[CallNode], calls: &[u32]) -> Vec<(u32, u32)> {
 }
 
 /// How often each node of a tree was executed in that many requests.
-fn executions(tree: &[CallNode], requests: u64) -> Vec<u64> {
+fn execution_counts(tree: &[CallNode], requests: u64) -> Vec<u64> {
     let mut executions: Vec<u64> = Vec::with_capacity(tree.len());
     for node in tree {
         let above = executions.get(node.parent as usize).copied().unwrap_or(requests);
@@ -116,7 +119,7 @@ fn executions(tree: &[CallNode], requests: u64) -> Vec<u64> {
 }
 
 /// Puts calls into the group before them where they are joined with it. Whether there is any such.
-fn join(tree: &mut [CallNode], calls: &[u32], joined: &[bool]) -> bool {
+fn join_groups(tree: &mut [CallNode], calls: &[u32], joined: &[bool]) -> bool {
     let mut joined = joined.iter();
     // The group of the call before, as it was and as it is now.
     let (mut before, mut now) = (NO_PARENT, NO_PARENT);
@@ -159,16 +162,22 @@ mod tests {
         // The same calls for another caller, who always makes them one after the other.
         let mut contexts = TraceContexts::default();
         let trees = [&at_once, &one_first, &other_first];
-        assert_eq!(trees.map(|tree| contexts.class(tree, 0)), [0, 1, 2]);
-        assert_eq!(contexts.class(&one_first, 9), 3);
-        let by_kind = ByKind::of(&contexts, &[17, 2, 1, 5]).unwrap();
+        assert_eq!(trees.map(|tree| contexts.class_of_trace(tree, 0)), [0, 1, 2]);
+        assert_eq!(contexts.class_of_trace(&one_first, 9), 3);
+        let by_kind = ContextsByKind::from_trace_contexts(&contexts, &[17, 2, 1, 5]).unwrap();
         assert_eq!(by_kind.class_of, [0, 0, 0, 1]);
         assert_eq!(by_kind.contexts.len(), 8);
         for (position, new) in (0..).zip(&by_kind.position_of) {
             let (old, new) = (contexts.stack_of(position), by_kind.contexts.stack_of(*new));
-            assert_eq!(contexts.stacks.path(old), by_kind.contexts.stacks.path(new));
+            assert_eq!(
+                contexts.stacks.path_of_stack(old),
+                by_kind.contexts.stacks.path_of_stack(new)
+            );
         }
-        assert!(ByKind::of(&contexts, &[3, 2, 1, 5]).is_none(), "half of them are not enough");
+        assert!(
+            ContextsByKind::from_trace_contexts(&contexts, &[3, 2, 1, 5]).is_none(),
+            "half of them are not enough"
+        );
     }
 
     #[test]
@@ -177,8 +186,8 @@ mod tests {
         let at_once = [root, node(0, 2, 1, true), node(0, 2, 1, true)];
         let one_by_one = [root, node(0, 2, 1, false), node(0, 2, 2, false)];
         let mut contexts = TraceContexts::default();
-        assert_eq!([&at_once, &one_by_one].map(|tree| contexts.class(tree, 0)), [0, 1]);
-        let by_kind = ByKind::of(&contexts, &[9, 1]).unwrap();
+        assert_eq!([&at_once, &one_by_one].map(|tree| contexts.class_of_trace(tree, 0)), [0, 1]);
+        let by_kind = ContextsByKind::from_trace_contexts(&contexts, &[9, 1]).unwrap();
         assert_eq!((by_kind.class_of, by_kind.position_of), (vec![0, 0], vec![0, 1, 0, 1, 1]));
         assert_eq!(by_kind.contexts.classes.positions()[1].times, 2);
     }

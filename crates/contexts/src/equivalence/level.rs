@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// How much of the calling context tells executions apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum ContextLevel {
     /// Nothing but the operation.
     Operation,
     /// The operation that calls it.
@@ -19,18 +19,19 @@ pub enum Level {
     Trace,
 }
 
-impl Level {
+impl ContextLevel {
     /// The three levels of contexts.
-    pub const CONTEXTS: [Level; 3] = [Level::Caller, Level::Stack, Level::Trace];
+    pub const CONTEXTS: [ContextLevel; 3] =
+        [ContextLevel::Caller, ContextLevel::Stack, ContextLevel::Trace];
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for ContextLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Level::Operation => "operation",
-            Level::Caller => "caller",
-            Level::Stack => "stack",
-            Level::Trace => "trace",
+            ContextLevel::Operation => "operation",
+            ContextLevel::Caller => "caller",
+            ContextLevel::Stack => "stack",
+            ContextLevel::Trace => "trace",
         })
     }
 }

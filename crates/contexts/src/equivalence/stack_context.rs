@@ -24,16 +24,16 @@ impl StackContexts {
     }
 
     /// The stack of the caller of a trace.
-    pub fn caller(&mut self, caller: OperationId) -> StackId {
-        self.number(None, caller)
+    pub fn root_stack(&mut self, caller: OperationId) -> StackId {
+        self.intern_stack(None, caller)
     }
 
     /// The stack of an execution that one with the stack `caller` called.
-    pub fn call(&mut self, caller: StackId, operation: OperationId) -> StackId {
-        self.number(Some(caller), operation)
+    pub fn callee_stack(&mut self, caller: StackId, operation: OperationId) -> StackId {
+        self.intern_stack(Some(caller), operation)
     }
 
-    fn number(&mut self, caller: Option<StackId>, operation: OperationId) -> StackId {
+    fn intern_stack(&mut self, caller: Option<StackId>, operation: OperationId) -> StackId {
         let next = self.stacks.len() as StackId;
         *self.numbers.entry((caller, operation)).or_insert_with(|| {
             self.stacks.push((caller, operation));
@@ -42,25 +42,25 @@ impl StackContexts {
     }
 
     /// The operation at the end of a stack.
-    pub fn operation(&self, stack: StackId) -> OperationId {
+    pub fn last_operation(&self, stack: StackId) -> OperationId {
         self.stacks.get(stack as usize).map_or(0, |(_, operation)| *operation)
     }
 
     /// The stack of the caller; `None` for the caller of a trace itself.
-    pub fn parent(&self, stack: StackId) -> Option<StackId> {
+    pub fn caller_stack(&self, stack: StackId) -> Option<StackId> {
         self.stacks.get(stack as usize).and_then(|(caller, _)| *caller)
     }
 
     /// The caller-context of an execution with this stack: the operation that called it, and its
     /// own. `None` for the caller of a trace.
     pub fn caller_context(&self, stack: StackId) -> Option<(OperationId, OperationId)> {
-        Some((self.operation(self.parent(stack)?), self.operation(stack)))
+        Some((self.last_operation(self.caller_stack(stack)?), self.last_operation(stack)))
     }
 
     /// The operations of a stack, the caller of the trace first.
-    pub fn path(&self, stack: StackId) -> Vec<OperationId> {
-        let callers = std::iter::successors(Some(stack), |stack| self.parent(*stack));
-        let mut path: Vec<OperationId> = callers.map(|stack| self.operation(stack)).collect();
+    pub fn path_of_stack(&self, stack: StackId) -> Vec<OperationId> {
+        let callers = std::iter::successors(Some(stack), |stack| self.caller_stack(*stack));
+        let mut path: Vec<OperationId> = callers.map(|stack| self.last_operation(stack)).collect();
         path.reverse();
         path
     }
@@ -83,14 +83,14 @@ mod tests {
     #[test]
     fn equal_paths_have_one_number() {
         let mut stacks = StackContexts::default();
-        let external = stacks.caller(0);
-        let a = stacks.call(external, 1);
-        let b = stacks.call(a, 2);
-        assert_eq!((stacks.call(a, 2), stacks.path(b)), (b, vec![0, 1, 2]));
+        let external = stacks.root_stack(0);
+        let a = stacks.callee_stack(external, 1);
+        let b = stacks.callee_stack(a, 2);
+        assert_eq!((stacks.callee_stack(a, 2), stacks.path_of_stack(b)), (b, vec![0, 1, 2]));
         // The same caller-context on another path.
-        let c = stacks.call(external, 3);
-        let inner = stacks.call(c, 1);
-        let other = stacks.call(inner, 2);
+        let c = stacks.callee_stack(external, 3);
+        let inner = stacks.callee_stack(c, 1);
+        let other = stacks.callee_stack(inner, 2);
         assert_ne!(other, b);
         assert_eq!(stacks.caller_context(other), stacks.caller_context(b));
         assert_eq!(

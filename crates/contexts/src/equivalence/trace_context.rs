@@ -17,18 +17,18 @@ pub struct TraceContexts {
 
 impl TraceContexts {
     /// The class of a trace. The position of each of its nodes is the first of the class plus that
-    /// node's of [`TraceClasses::places`].
-    pub fn class(&mut self, tree: &[CallNode], caller: OperationId) -> u32 {
-        let class = self.classes.class(tree, caller);
+    /// node's of [`TraceClasses::places_of_nodes`].
+    pub fn class_of_trace(&mut self, tree: &[CallNode], caller: OperationId) -> u32 {
+        let class = self.classes.class_of_trace(tree, caller);
         let TraceContexts { classes, stacks, stack_of } = self;
         if let Some(new) = classes.classes().get(class as usize)
             && new.first as usize == stack_of.len()
         {
-            let root = stacks.caller(new.caller);
-            for node in classes.tree(new) {
+            let root = stacks.root_stack(new.caller);
+            for node in classes.tree_of_class(new) {
                 let parent = (new.first as usize).checked_add(node.parent as usize);
                 let above = parent.and_then(|parent| stack_of.get(parent)).copied().unwrap_or(root);
-                stack_of.push(stacks.call(above, node.operation));
+                stack_of.push(stacks.callee_stack(above, node.operation));
             }
         }
         class
@@ -84,9 +84,10 @@ mod tests {
         let mut contexts = TraceContexts::default();
         let one = [node(NO_PARENT, 1, 0), node(0, 2, 1), node(0, 2, 2)];
         let other = [node(NO_PARENT, 1, 0), node(0, 2, 1), node(1, 2, 2)];
-        assert_eq!([&one, &other, &one].map(|tree| contexts.class(tree, 0)), [0, 1, 0]);
-        let paths: Vec<Vec<u32>> =
-            (0..6).map(|position| contexts.stacks.path(contexts.stack_of(position))).collect();
+        assert_eq!([&one, &other, &one].map(|tree| contexts.class_of_trace(tree, 0)), [0, 1, 0]);
+        let paths: Vec<Vec<u32>> = (0..6)
+            .map(|position| contexts.stacks.path_of_stack(contexts.stack_of(position)))
+            .collect();
         assert_eq!(paths[1..3], [vec![0, 1, 2], vec![0, 1, 2]]);
         assert_eq!(paths[4..], [vec![0, 1, 2], vec![0, 1, 2, 2]]);
         assert_eq!((contexts.len(), contexts.stacks.len()), (6, 4));

@@ -1,79 +1,83 @@
 //! Evidence that contexts make an operation slow, and the choice of the kind of context.
 
-use super::sentence::sentence;
-use super::spent::spent;
-use super::split::{Candidate, slow};
-use crate::equivalence::Level;
-use crate::result::{ContextProfile, Measure, OperationProfile, PerLevel, Reason};
-use crate::statistics::{Moments, Sample, quartiles};
+use super::sentence::reason_sentence;
+use super::spent::compare_spent;
+use super::split::{SlowCandidate, find_slow};
+use crate::equivalence::ContextLevel;
+use crate::result::{ContextProfile, OperationProfile, PerLevel, ReasonMeasure, SlowReason};
+use crate::statistics::{TimeMoments, TimeSample, sample_quartiles};
 use crate::tuning::{
     MIN_DEVIATION_EXPLAINED, MIN_RANKS_EXPLAINED, MIN_SLOW_CALLS, MIN_SLOWER, MIN_SURENESS,
     NEARLY_AS_MUCH,
 };
 
 /// What is known of an operation when it is explained.
-pub(crate) struct Evidence<'a> {
+pub(crate) struct OperationEvidence<'a> {
     /// Its profile. The ids of its contexts are their numbers among those of their kind.
     pub(crate) operation: &'a OperationProfile,
     /// Number of contexts of each kind.
     pub(crate) contexts: PerLevel<usize>,
     /// All response times, sorted.
-    pub(crate) sorted: &'a [Sample],
+    pub(crate) sorted: &'a [TimeSample],
     /// The context of each of them, on each level.
-    pub(crate) context: &'a dyn Fn(Level, usize) -> usize,
+    pub(crate) context: &'a dyn Fn(ContextLevel, usize) -> usize,
 }
 
 /// Why the operation is slow at times; `None` where no context tells.
-pub(crate) fn reason(evidence: &Evidence<'_>) -> Option<Reason> {
+pub(crate) fn find_reason(evidence: &OperationEvidence<'_>) -> Option<SlowReason> {
     let by = |measure| {
-        levels(evidence.operation, measure)
+        explaining_levels(evidence.operation, measure)
             .into_iter()
-            .find_map(|level| split(evidence, level, measure))
+            .find_map(|level| split_contexts(evidence, level, measure))
     };
-    by(Measure::Deviation).or_else(|| by(Measure::Ranks))
+    by(ReasonMeasure::Deviation).or_else(|| by(ReasonMeasure::Ranks))
 }
 
 /// The kinds of context that explain enough, the coarsest that explains nearly as much as the best
 /// one first.
-fn levels(operation: &OperationProfile, measure: Measure) -> Vec<Level> {
-    let explained = |level: Level| {
-        let decrease = operation.decrease.of(level);
+fn explaining_levels(operation: &OperationProfile, measure: ReasonMeasure) -> Vec<ContextLevel> {
+    let explained = |level: ContextLevel| {
+        let decrease = operation.decrease.get(level);
         let (share, least) = match measure {
-            Measure::Deviation => (decrease.beyond_chance, MIN_DEVIATION_EXPLAINED),
-            Measure::Ranks => (decrease.rank_share, MIN_RANKS_EXPLAINED),
+            ReasonMeasure::Deviation => (decrease.beyond_chance, MIN_DEVIATION_EXPLAINED),
+            ReasonMeasure::Ranks => (decrease.rank_share, MIN_RANKS_EXPLAINED),
         };
         if decrease.sureness >= MIN_SURENESS && share >= least { share } else { 0.0 }
     };
-    let best = Level::CONTEXTS.map(explained).into_iter().fold(0.0, f64::max);
-    let enough = |level: &Level| best > 0.0 && explained(*level) >= NEARLY_AS_MUCH * best;
-    Level::CONTEXTS.into_iter().filter(enough).collect()
+    let best = ContextLevel::CONTEXTS.map(explained).into_iter().fold(0.0, f64::max);
+    let enough = |level: &ContextLevel| best > 0.0 && explained(*level) >= NEARLY_AS_MUCH * best;
+    ContextLevel::CONTEXTS.into_iter().filter(enough).collect()
 }
 
 /// The contexts of that kind in two, where the slow ones are clearly slower.
-fn split(evidence: &Evidence<'_>, level: Level, measure: Measure) -> Option<Reason> {
+fn split_contexts(
+    evidence: &OperationEvidence<'_>,
+    level: ContextLevel,
+    measure: ReasonMeasure,
+) -> Option<SlowReason> {
     let operation = evidence.operation;
     let of_level: Vec<&ContextProfile> =
-        operation.all().filter(|context| context.level == level).collect();
-    let candidates: Vec<Candidate> = of_level
+        operation.all_contexts().filter(|context| context.level == level).collect();
+    let candidates: Vec<SlowCandidate> = of_level
         .iter()
         .filter_map(|context| {
             let times = context.summary.times.as_ref()?;
             let value = match measure {
-                Measure::Deviation => times.mean,
-                Measure::Ranks => times.median,
+                ReasonMeasure::Deviation => times.mean,
+                ReasonMeasure::Ranks => times.median,
             };
             let calls = times.weight;
-            (calls >= MIN_SLOW_CALLS).then_some(Candidate { context: context.id, value, calls })
+            (calls >= MIN_SLOW_CALLS).then_some(SlowCandidate { context: context.id, value, calls })
         })
         .collect();
-    let slow = slow(&candidates)?;
-    let mut is_slow = vec![false; *evidence.contexts.of(level)];
+    let slow = find_slow(&candidates)?;
+    let mut is_slow = vec![false; *evidence.contexts.get(level)];
     for context in &slow {
         if let Some(is_slow) = is_slow.get_mut(*context as usize) {
             *is_slow = true;
         }
     }
-    let mut parts = [(Moments::default(), Vec::new()), (Moments::default(), Vec::new())];
+    let mut parts = [(TimeMoments::default(), Vec::new()), (TimeMoments::default(), Vec::new())];
     for (place, sample) in evidence.sorted.iter().enumerate() {
         let context = (evidence.context)(level, place);
         let part = usize::from(!is_slow.get(context).copied().unwrap_or(false));
@@ -83,18 +87,18 @@ fn split(evidence: &Evidence<'_>, level: Level, measure: Measure) -> Option<Reas
         }
     }
     let [(slow_moments, slow_samples), (rest_moments, rest_samples)] = parts;
-    let median = |samples: &[Sample]| quartiles(samples).map(|[_, median, _]| median);
+    let median = |samples: &[TimeSample]| sample_quartiles(samples).map(|[_, median, _]| median);
     let (slow_median, rest_median) = (median(&slow_samples)?, median(&rest_samples)?);
     let is_slower = match measure {
-        Measure::Deviation => slow_moments.mean >= MIN_SLOWER * rest_moments.mean,
-        Measure::Ranks => slow_median >= MIN_SLOWER * rest_median,
+        ReasonMeasure::Deviation => slow_moments.mean >= MIN_SLOWER * rest_moments.mean,
+        ReasonMeasure::Ranks => slow_median >= MIN_SLOWER * rest_median,
     };
-    let mut reason = Reason {
+    let mut reason = SlowReason {
         level,
         measure,
-        spent: spent(&of_level, &slow),
+        spent: compare_spent(&of_level, &slow),
         slow,
-        contexts: *evidence.contexts.of(level) as u64,
+        contexts: *evidence.contexts.get(level) as u64,
         slow_calls: slow_moments.weight,
         calls: slow_moments.weight + rest_moments.weight,
         slow_mean: slow_moments.mean,
@@ -103,6 +107,6 @@ fn split(evidence: &Evidence<'_>, level: Level, measure: Measure) -> Option<Reas
         rest_median,
         sentence: String::new(),
     };
-    reason.sentence = sentence(operation, &reason, &of_level);
+    reason.sentence = reason_sentence(operation, &reason, &of_level);
     is_slower.then_some(reason)
 }

@@ -1,59 +1,59 @@
 //! The reason in a sentence.
 
-use message_trace::units::{count, duration, expected, whole_percent};
+use message_trace::units::{format_count, format_duration, format_expected, format_whole_percent};
 
 use super::spent;
-use crate::equivalence::Level;
-use crate::result::{ContextProfile, Measure, OperationProfile, Reason};
+use crate::equivalence::ContextLevel;
+use crate::result::{ContextProfile, OperationProfile, ReasonMeasure, SlowReason};
 use crate::tuning::{MAX_MINORITY, MAX_NAMED};
 
 /// Which contexts make the operation slow. `of_level` are its contexts of the reason's kind, by
 /// their ids.
-pub(super) fn sentence(
+pub(super) fn reason_sentence(
     operation: &OperationProfile,
-    reason: &Reason,
+    reason: &SlowReason,
     of_level: &[&ContextProfile],
 ) -> String {
-    let named = Named::of(reason, of_level);
+    let named = SentenceSubject::from_reason(reason, of_level);
     let when = match named.contexts.as_slice() {
         [] => format!(
             "in {} of its {} {}-contexts",
-            count(named.number),
-            count(reason.contexts),
+            format_count(named.number),
+            format_count(reason.contexts),
             reason.level
         ),
-        few => when(reason.level, few, of_level),
+        few => contexts_phrase(reason.level, few, of_level),
     };
-    let decrease = operation.decrease.of(reason.level);
+    let decrease = operation.decrease.get(reason.level);
     let explains = match reason.measure {
-        Measure::Deviation => {
-            format!("explains {} of its standard deviation", whole_percent(decrease.share))
+        ReasonMeasure::Deviation => {
+            format!("explains {} of its standard deviation", format_whole_percent(decrease.share))
         }
-        Measure::Ranks => format!(
+        ReasonMeasure::Ranks => format!(
             "explains {} of the variance of its ranks; its standard deviation is that of few very long calls",
-            whole_percent(decrease.rank_share)
+            format_whole_percent(decrease.rank_share)
         ),
     };
     let (what, slow, rest) = match reason.measure {
-        Measure::Deviation => ("mean", reason.slow_mean, reason.rest_mean),
-        Measure::Ranks => ("median", reason.slow_median, reason.rest_median),
+        ReasonMeasure::Deviation => ("mean", reason.slow_mean, reason.rest_mean),
+        ReasonMeasure::Ranks => ("median", reason.slow_median, reason.rest_median),
     };
     let (time, otherwise) = if named.is_slow { (slow, rest) } else { (rest, slow) };
     format!(
         "{} is {} {when}: {what} {} in {} of {} calls, {} otherwise; {}-context {explains}{}",
         operation.name,
-        named.how(),
-        duration(time),
+        named.speed_phrase(),
+        format_duration(time),
         calls_in_words(named.calls),
         calls_in_words(reason.calls),
-        duration(otherwise),
+        format_duration(otherwise),
         reason.level,
-        spent::in_words(reason),
+        spent::spent_phrase(reason),
     )
 }
 
 /// The contexts that a sentence is about: the slow ones, or the rest.
-struct Named<'a> {
+struct SentenceSubject<'a> {
     is_slow: bool,
     /// Whether few calls are in them, so that all others are as is usual.
     is_minority: bool,
@@ -63,15 +63,15 @@ struct Named<'a> {
     contexts: Vec<&'a ContextProfile>,
 }
 
-impl<'a> Named<'a> {
+impl<'a> SentenceSubject<'a> {
     /// The side that is best told: a minority that can be named, else a side that can be, else the
     /// minority as a number. Of two that are equally good it is the slow one.
-    fn of(reason: &Reason, of_level: &[&'a ContextProfile]) -> Named<'a> {
+    fn from_reason(reason: &SlowReason, of_level: &[&'a ContextProfile]) -> SentenceSubject<'a> {
         let (slow, rest): (Vec<&ContextProfile>, Vec<&ContextProfile>) =
             of_level.iter().partition(|context| reason.slow.contains(&context.id));
         let side = |is_slow, calls: f64, number, contexts: Vec<&'a ContextProfile>| {
             let is_known = contexts.len() as u64 == number && contexts.len() <= MAX_NAMED;
-            Named {
+            SentenceSubject {
                 is_slow,
                 is_minority: calls <= MAX_MINORITY * reason.calls,
                 calls,
@@ -83,11 +83,11 @@ impl<'a> Named<'a> {
         let slow = side(true, reason.slow_calls, number, slow);
         let others = reason.contexts.saturating_sub(number);
         let rest = side(false, reason.calls - reason.slow_calls, others, rest);
-        let rank = |one: &Named<'_>| (one.contexts.is_empty(), !one.is_minority);
+        let rank = |one: &SentenceSubject<'_>| (one.contexts.is_empty(), !one.is_minority);
         if rank(&rest) < rank(&slow) { rest } else { slow }
     }
 
-    fn how(&self) -> &'static str {
+    fn speed_phrase(&self) -> &'static str {
         match (self.is_slow, self.is_minority) {
             (true, true) => "slow only",
             (false, true) => "fast only",
@@ -98,16 +98,20 @@ impl<'a> Named<'a> {
 }
 
 /// A few contexts in words.
-fn when(level: Level, contexts: &[&ContextProfile], of_level: &[&ContextProfile]) -> String {
+fn contexts_phrase(
+    level: ContextLevel,
+    contexts: &[&ContextProfile],
+    of_level: &[&ContextProfile],
+) -> String {
     let names = contexts.iter().map(|context| match context.name.as_str() {
         "$" => "an external caller".to_owned(),
         name => name.to_owned(),
     });
     match level {
-        Level::Operation => "whatever calls it".to_owned(),
-        Level::Caller => format!("when {} calls it", either(names)),
-        Level::Stack => format!("on the path {}", either(names)),
-        Level::Trace => {
+        ContextLevel::Operation => "whatever calls it".to_owned(),
+        ContextLevel::Caller => format!("when {} calls it", join_with_or(names)),
+        ContextLevel::Stack => format!("on the path {}", join_with_or(names)),
+        ContextLevel::Trace => {
             // Where the operation is slow in all traces of a class, the step does not matter.
             let is_of = |class: Option<u32>| move |other: &&&ContextProfile| other.class == class;
             let whole = |class: Option<u32>| {
@@ -120,7 +124,7 @@ fn when(level: Level, contexts: &[&ContextProfile], of_level: &[&ContextProfile]
             classes.dedup();
             if classes.iter().all(|class| whole(*class)) {
                 let classes = classes.iter().flatten().map(u32::to_string);
-                return format!("in traces of class {}", either(classes));
+                return format!("in traces of class {}", join_with_or(classes));
             }
             let steps = contexts.iter().map(|context| {
                 let number = |of: Option<u32>| of.map_or(String::new(), |of| of.to_string());
@@ -130,13 +134,13 @@ fn when(level: Level, contexts: &[&ContextProfile], of_level: &[&ContextProfile]
                     number(context.class)
                 )
             });
-            format!("as {}", either(steps))
+            format!("as {}", join_with_or(steps))
         }
     }
 }
 
 /// `a`, `a or b`, `a, b or c`.
-fn either(words: impl Iterator<Item = String>) -> String {
+fn join_with_or(words: impl Iterator<Item = String>) -> String {
     let words: Vec<String> = words.collect();
     match words.split_last() {
         Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
@@ -146,27 +150,27 @@ fn either(words: impl Iterator<Item = String>) -> String {
 
 /// An expected number of calls, without a decimal where that would be 0.
 fn calls_in_words(calls: f64) -> String {
-    let words = expected(calls);
+    let words = format_expected(calls);
     words.strip_suffix(".0").map(str::to_owned).unwrap_or(words)
 }
 
 /// What is said of an operation whose contexts do not make it slow.
-pub fn without_reason(operation: &OperationProfile) -> String {
+pub fn sentence_without_reason(operation: &OperationProfile) -> String {
     let name = &operation.name;
     let Some(times) = &operation.summary.times else {
         return format!(
             "{name} has no response time in any of its {} calls",
-            count(operation.summary.count)
+            format_count(operation.summary.count)
         );
     };
-    let share = |level| whole_percent(operation.decrease.of(level).share.max(0.0));
-    let [caller, stack, trace] = Level::CONTEXTS.map(share);
+    let share = |level| format_whole_percent(operation.decrease.get(level).share.max(0.0));
+    let [caller, stack, trace] = ContextLevel::CONTEXTS.map(share);
     format!(
         "no context makes {name} slow: mean {} and standard deviation {} in {} calls; caller-, stack- \
          and trace-contexts take away {caller}, {stack} and {trace} of it, which is little or chance, \
          or differ in nothing but how much times vary",
-        duration(times.mean),
-        duration(times.deviation),
+        format_duration(times.mean),
+        format_duration(times.deviation),
         calls_in_words(times.weight),
     )
 }

@@ -1,17 +1,17 @@
 //! Sentences by hand: which side is told, and in which words.
 
 use super::*;
-use crate::result::{Decrease, PerLevel, Summary};
+use crate::result::{ContextSummary, DeviationDecrease, PerLevel};
 
 /// A context of that kind with this number and name, of a class and step if there are any.
-fn context(level: Level, id: u32, name: &str, of: Option<(u32, u32)>) -> ContextProfile {
+fn context(level: ContextLevel, id: u32, name: &str, of: Option<(u32, u32)>) -> ContextProfile {
     ContextProfile {
         id,
         level,
         name: name.to_owned(),
         class: of.map(|(class, _)| class),
         step: of.map(|(_, step)| step),
-        summary: Summary::default(),
+        summary: ContextSummary::default(),
         decrease: PerLevel::default(),
         contexts: Vec::new(),
         further: None,
@@ -21,14 +21,19 @@ fn context(level: Level, id: u32, name: &str, of: Option<(u32, u32)>) -> Context
 /// Callers `a`, `b`, `c` and so on, as many as there are in `all`.
 fn callers(all: u32) -> Vec<ContextProfile> {
     let name = |id: u32| char::from_u32(u32::from('a') + id).unwrap().to_string();
-    (0..all).map(|id| context(Level::Caller, id, &name(id), None)).collect()
+    (0..all).map(|id| context(ContextLevel::Caller, id, &name(id), None)).collect()
 }
 
 /// What is said where the contexts `slow` are, with `slow_calls` of 1,000 calls: 10 ms on average,
 /// and 1 ms otherwise; medians are 8 and 2 ms.
-fn said(contexts: &[ContextProfile], slow: &[u32], slow_calls: f64, measure: Measure) -> String {
+fn sentence_of(
+    contexts: &[ContextProfile],
+    slow: &[u32],
+    slow_calls: f64,
+    measure: ReasonMeasure,
+) -> String {
     let level = contexts[0].level;
-    let reason = Reason {
+    let reason = SlowReason {
         level,
         measure,
         slow: slow.to_vec(),
@@ -42,30 +47,31 @@ fn said(contexts: &[ContextProfile], slow: &[u32], slow_calls: f64, measure: Mea
         spent: Vec::new(),
         sentence: String::new(),
     };
-    let decrease = Decrease { share: 0.684, rank_share: 0.75, ..Decrease::default() };
+    let decrease =
+        DeviationDecrease { share: 0.684, rank_share: 0.75, ..DeviationDecrease::default() };
     let operation = OperationProfile {
         id: 100,
         name: "redis GET".to_owned(),
-        names: crate::identity::Operation::default(),
-        summary: Summary::default(),
+        names: crate::identity::OperationLabel::default(),
+        summary: ContextSummary::default(),
         bins: None,
-        decrease: PerLevel::each(|_| decrease),
+        decrease: PerLevel::from_fn(|_| decrease),
         reason: None,
         contexts: Vec::new(),
     };
-    sentence(&operation, &reason, &contexts.iter().collect::<Vec<_>>())
+    reason_sentence(&operation, &reason, &contexts.iter().collect::<Vec<_>>())
 }
 
 /// The sentence of callers up to the colon.
 fn begins(all: u32, slow: &[u32], slow_calls: f64) -> String {
-    let said = said(&callers(all), slow, slow_calls, Measure::Deviation);
+    let said = sentence_of(&callers(all), slow, slow_calls, ReasonMeasure::Deviation);
     said.split(':').next().unwrap().to_owned()
 }
 
 #[test]
 fn a_slow_minority_is_named() {
     assert_eq!(
-        said(&callers(5), &[1], 218.0, Measure::Deviation),
+        sentence_of(&callers(5), &[1], 218.0, ReasonMeasure::Deviation),
         "redis GET is slow only when b calls it: mean 10.0 ms in 218 of 1,000 calls, 1.00 ms \
          otherwise; caller-context explains 68% of its standard deviation"
     );
@@ -79,7 +85,7 @@ fn a_slow_minority_is_named() {
 #[test]
 fn a_fast_minority_is_named_where_most_calls_are_slow() {
     assert_eq!(
-        said(&callers(2), &[0], 790.0, Measure::Deviation),
+        sentence_of(&callers(2), &[0], 790.0, ReasonMeasure::Deviation),
         "redis GET is fast only when b calls it: mean 1.00 ms in 210 of 1,000 calls, 10.0 ms \
          otherwise; caller-context explains 68% of its standard deviation"
     );
@@ -103,7 +109,7 @@ fn nothing_is_only_so_where_both_have_many_calls() {
 #[test]
 fn medians_are_told_where_ranks_are_compared() {
     assert_eq!(
-        said(&callers(3), &[2], 100.0, Measure::Ranks),
+        sentence_of(&callers(3), &[2], 100.0, ReasonMeasure::Ranks),
         "redis GET is slow only when c calls it: median 8.00 ms in 100 of 1,000 calls, 2.00 ms \
          otherwise; caller-context explains 75% of the variance of its ranks; its standard \
          deviation is that of few very long calls"
@@ -113,19 +119,22 @@ fn medians_are_told_where_ranks_are_compared() {
 #[test]
 fn paths_steps_and_classes_are_named() {
     let begin = |contexts: &[ContextProfile], slow: &[u32]| {
-        let said = said(contexts, slow, 100.0, Measure::Deviation);
+        let said = sentence_of(contexts, slow, 100.0, ReasonMeasure::Deviation);
         said.split(':').next().unwrap().to_owned()
     };
     let stacks = ["$ > shop", "$ > cart"];
     let stacks: Vec<ContextProfile> =
-        (0..).zip(stacks).map(|(id, name)| context(Level::Stack, id, name, None)).collect();
+        (0..).zip(stacks).map(|(id, name)| context(ContextLevel::Stack, id, name, None)).collect();
     assert_eq!(begin(&stacks, &[1]), "redis GET is slow only on the path $ > cart");
     let of = [(0, 1), (0, 2), (1, 1), (1, 2)];
     let traces: Vec<ContextProfile> =
-        (0..).zip(of).map(|(id, of)| context(Level::Trace, id, "", Some(of))).collect();
+        (0..).zip(of).map(|(id, of)| context(ContextLevel::Trace, id, "", Some(of))).collect();
     assert_eq!(begin(&traces, &[2, 3]), "redis GET is slow only in traces of class 1");
     assert_eq!(begin(&traces, &[2]), "redis GET is slow only as step 1 of traces of class 1");
-    let external = [context(Level::Caller, 0, "$", None), context(Level::Caller, 1, "cron", None)];
+    let external = [
+        context(ContextLevel::Caller, 0, "$", None),
+        context(ContextLevel::Caller, 1, "cron", None),
+    ];
     assert_eq!(begin(&external, &[0]), "redis GET is slow only when an external caller calls it");
 }
 
@@ -134,9 +143,9 @@ fn rare_contexts_that_are_not_told_one_by_one_are_not_named() {
     // Two of ten contexts are known: of the fast ones only one.
     let known = callers(2);
     let all: Vec<&ContextProfile> = known.iter().collect();
-    let reason = Reason {
-        level: Level::Caller,
-        measure: Measure::Deviation,
+    let reason = SlowReason {
+        level: ContextLevel::Caller,
+        measure: ReasonMeasure::Deviation,
         slow: vec![0],
         contexts: 10,
         slow_calls: 700.0,
@@ -148,13 +157,13 @@ fn rare_contexts_that_are_not_told_one_by_one_are_not_named() {
         spent: Vec::new(),
         sentence: String::new(),
     };
-    let named = Named::of(&reason, &all);
-    assert_eq!((named.how(), named.contexts.len(), named.number), ("slower", 1, 1));
+    let named = SentenceSubject::from_reason(&reason, &all);
+    assert_eq!((named.speed_phrase(), named.contexts.len(), named.number), ("slower", 1, 1));
 }
 
 #[test]
 fn words_are_joined_and_counts_are_whole_where_they_can_be() {
-    let of = |words: &[&str]| either(words.iter().map(|word| (*word).to_owned()));
+    let of = |words: &[&str]| join_with_or(words.iter().map(|word| (*word).to_owned()));
     assert_eq!([of(&["a"]), of(&["a", "b"]), of(&["a", "b", "c"])], ["a", "a or b", "a, b or c"]);
     let shown = [5_003.0, 7.25, 7.0, 4.98, 0.0].map(calls_in_words);
     assert_eq!(shown, ["5,003", "7.2", "7", "5", "0"]);

@@ -1,15 +1,15 @@
 //! What the time of slow contexts is spent on, beside that of the others.
 
-use message_trace::units::duration;
-use request_flow::Resource;
+use message_trace::units::format_duration;
+use request_flow::StepResource;
 
-use crate::result::{ContextProfile, Reason, SpentMore};
+use crate::result::{ContextProfile, SlowReason, SpentMore};
 use crate::statistics::SpentSums;
 use crate::tuning::{MAX_SPENT_NAMED, MIN_SPENT_SHARE};
 
 /// The means of both sides in each way, what is most of the difference first. Empty where one side
 /// has no resources.
-pub(super) fn spent(of_level: &[&ContextProfile], slow: &[u32]) -> Vec<SpentMore> {
+pub(super) fn compare_spent(of_level: &[&ContextProfile], slow: &[u32]) -> Vec<SpentMore> {
     let side = |is_slow: bool| {
         let of = of_level.iter().filter(|context| slow.contains(&context.id) == is_slow);
         let mut sums = SpentSums::default();
@@ -17,23 +17,25 @@ pub(super) fn spent(of_level: &[&ContextProfile], slow: &[u32]) -> Vec<SpentMore
         sums.means()
     };
     let (Some(slow), Some(rest)) = (side(true), side(false)) else { return Vec::new() };
-    let mut all = Resource::ALL.map(|resource| SpentMore {
+    let mut all = StepResource::ALL.map(|resource| SpentMore {
         resource,
-        slow: slow.of(resource),
-        rest: rest.of(resource),
+        slow: slow.mean_of(resource),
+        rest: rest.mean_of(resource),
     });
-    all.sort_by(|a, b| b.more().total_cmp(&a.more()));
+    all.sort_by(|a, b| b.extra_time().total_cmp(&a.extra_time()));
     all.to_vec()
 }
 
 /// What most of the difference of the means is, behind a semicolon; empty where no way has much of
 /// it.
-pub(super) fn in_words(reason: &Reason) -> String {
+pub(super) fn spent_phrase(reason: &SlowReason) -> String {
     let more = reason.slow_mean - reason.rest_mean;
-    let named = reason.spent.iter().filter(|of| of.more() >= MIN_SPENT_SHARE * more);
+    let named = reason.spent.iter().filter(|of| of.extra_time() >= MIN_SPENT_SHARE * more);
     let named: Vec<String> = named
         .take(MAX_SPENT_NAMED)
-        .map(|of| format!("{} more {}", duration(of.more()), of.resource.words()))
+        .map(|of| {
+            format!("{} more {}", format_duration(of.extra_time()), of.resource.sentence_words())
+        })
         .collect();
     match named.is_empty() || more <= 0.0 {
         true => String::new(),
@@ -44,28 +46,28 @@ pub(super) fn in_words(reason: &Reason) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::equivalence::Level;
-    use crate::result::{Measure, PerLevel, Summary};
+    use crate::equivalence::ContextLevel;
+    use crate::result::{ContextSummary, PerLevel, ReasonMeasure};
     use crate::statistics::MeanSpent;
 
     fn context(id: u32, spent: Option<MeanSpent>) -> ContextProfile {
         ContextProfile {
             id,
-            level: Level::Caller,
+            level: ContextLevel::Caller,
             name: String::new(),
             class: None,
             step: None,
-            summary: Summary { spent, ..Summary::default() },
+            summary: ContextSummary { spent, ..ContextSummary::default() },
             decrease: PerLevel::default(),
             contexts: Vec::new(),
             further: None,
         }
     }
 
-    fn reason(slow_mean: f64, rest_mean: f64, spent: Vec<SpentMore>) -> Reason {
-        Reason {
-            level: Level::Caller,
-            measure: Measure::Deviation,
+    fn reason(slow_mean: f64, rest_mean: f64, spent: Vec<SpentMore>) -> SlowReason {
+        SlowReason {
+            level: ContextLevel::Caller,
+            measure: ReasonMeasure::Deviation,
             slow: vec![0],
             contexts: 3,
             slow_calls: 1.0,
@@ -88,13 +90,13 @@ mod tests {
         let all = [context(0, of(5.0, 9e6, 1e6)), context(1, of(1.0, 0.0, 1e6))];
         let last = context(2, of(2.0, 0.0, 2.5e6));
         let refs: Vec<&ContextProfile> = all.iter().chain([&last]).collect();
-        let found = spent(&refs, &[0]);
-        assert_eq!((found.len(), found[0].resource), (7, Resource::Lock));
-        assert_eq!((found[0].slow, found[0].rest, found[6].more()), (9e6, 0.0, -1e6));
-        let said = in_words(&reason(10e6, 2e6, found));
+        let found = compare_spent(&refs, &[0]);
+        assert_eq!((found.len(), found[0].resource), (7, StepResource::Lock));
+        assert_eq!((found[0].slow, found[0].rest, found[6].extra_time()), (9e6, 0.0, -1e6));
+        let said = spent_phrase(&reason(10e6, 2e6, found));
         assert_eq!(said, "; slow calls have 9.00 ms more wait for locks and threads");
         // One side was not recorded so, or nothing has much of the difference.
-        assert_eq!(spent(&[&all[0], &context(1, None)], &[0]), []);
-        assert_eq!(in_words(&reason(10e6, 2e6, spent(&[&all[1], &last], &[1]))), "");
+        assert_eq!(compare_spent(&[&all[0], &context(1, None)], &[0]), []);
+        assert_eq!(spent_phrase(&reason(10e6, 2e6, compare_spent(&[&all[1], &last], &[1]))), "");
     }
 }

@@ -4,7 +4,7 @@
 
 /// A context that may be slow.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Candidate {
+pub(super) struct SlowCandidate {
     pub(super) context: u32,
     /// What is compared: its mean or its median.
     pub(super) value: f64,
@@ -12,7 +12,7 @@ pub(super) struct Candidate {
 }
 
 /// The slow contexts, the slowest first; `None` where there are not two to tell apart.
-pub(super) fn slow(candidates: &[Candidate]) -> Option<Vec<u32>> {
+pub(super) fn find_slow(candidates: &[SlowCandidate]) -> Option<Vec<u32>> {
     let mut order = candidates.to_vec();
     order.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.context.cmp(&b.context)));
     let calls: f64 = order.iter().map(|one| one.calls).sum();
@@ -37,19 +37,25 @@ pub(super) fn slow(candidates: &[Candidate]) -> Option<Vec<u32>> {
 mod tests {
     use super::*;
 
-    fn of(values: &[(f64, f64)]) -> Option<Vec<u32>> {
-        let candidate = |(context, (value, calls)): (u32, &(f64, f64))| Candidate {
+    fn slow_among(values: &[(f64, f64)]) -> Option<Vec<u32>> {
+        let candidate = |(context, (value, calls)): (u32, &(f64, f64))| SlowCandidate {
             context,
             value: *value,
             calls: *calls,
         };
-        slow(&(0..).zip(values).map(candidate).collect::<Vec<_>>())
+        find_slow(&(0..).zip(values).map(candidate).collect::<Vec<_>>())
     }
 
     #[test]
     fn the_best_cut_is_taken() {
-        assert_eq!(of(&[(1.0, 10.0), (9.0, 10.0), (2.0, 10.0), (8.0, 10.0)]), Some(vec![1, 3]));
-        assert_eq!(of(&[(1.0, 10.0), (1.2, 10.0), (7.0, 1.0)]), Some(vec![2]));
-        assert_eq!((of(&[(1.0, 5.0)]), of(&[(1.0, 5.0), (1.0, 9.0)]), of(&[])), (None, None, None));
+        assert_eq!(
+            slow_among(&[(1.0, 10.0), (9.0, 10.0), (2.0, 10.0), (8.0, 10.0)]),
+            Some(vec![1, 3])
+        );
+        assert_eq!(slow_among(&[(1.0, 10.0), (1.2, 10.0), (7.0, 1.0)]), Some(vec![2]));
+        assert_eq!(
+            (slow_among(&[(1.0, 5.0)]), slow_among(&[(1.0, 5.0), (1.0, 9.0)]), slow_among(&[])),
+            (None, None, None)
+        );
     }
 }

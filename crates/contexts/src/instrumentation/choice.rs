@@ -7,15 +7,15 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// The operations that instrumentation number `number` monitors, of `operations`: at least one, and
 /// not all where there are several. The same seed and number always give the same.
-pub(super) fn choose(operations: usize, seed: u64, number: u64) -> Vec<usize> {
+pub(super) fn choose_operations(operations: usize, seed: u64, number: u64) -> Vec<usize> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(number);
     let most = operations.saturating_sub(1).max(1);
-    let count = 1 + below(&mut random, most as u64) as usize;
+    let count = 1 + random_below(&mut random, most as u64) as usize;
     let mut all: Vec<usize> = (0..operations).collect();
     // The first steps of a shuffle.
     for place in 0..count.min(operations) {
-        let other = place + below(&mut random, (operations - place) as u64) as usize;
+        let other = place + random_below(&mut random, (operations - place) as u64) as usize;
         all.swap(place, other);
     }
     all.truncate(count);
@@ -24,7 +24,7 @@ pub(super) fn choose(operations: usize, seed: u64, number: u64) -> Vec<usize> {
 }
 
 /// A number below `bound`. That the low ones are likelier by less than 2^-32 does not matter.
-fn below(random: &mut ChaCha8Rng, bound: u64) -> u64 {
+fn random_below(random: &mut ChaCha8Rng, bound: u64) -> u64 {
     ((u128::from(random.next_u64()) * u128::from(bound)) >> 64) as u64
 }
 
@@ -34,7 +34,8 @@ mod tests {
 
     #[test]
     fn all_numbers_and_all_operations_come_up() {
-        let chosen: Vec<Vec<usize>> = (0..2_000).map(|number| choose(20, 7, number)).collect();
+        let chosen: Vec<Vec<usize>> =
+            (0..2_000).map(|number| choose_operations(20, 7, number)).collect();
         let mut sizes = [0; 20];
         let mut operations = [0; 20];
         for one in &chosen {
@@ -47,8 +48,8 @@ mod tests {
             "{sizes:?}"
         );
         assert!(operations.iter().all(|count| (900..1_100).contains(count)), "{operations:?}");
-        assert_eq!(chosen[5], choose(20, 7, 5));
-        assert_ne!(chosen[5], choose(20, 8, 5));
-        assert_eq!(choose(1, 7, 0), [0]);
+        assert_eq!(chosen[5], choose_operations(20, 7, 5));
+        assert_ne!(chosen[5], choose_operations(20, 8, 5));
+        assert_eq!(choose_operations(1, 7, 0), [0]);
     }
 }

@@ -6,35 +6,35 @@ use message_trace::Progress;
 use out_of_core::workers;
 use rustc_hash::FxHashMap;
 
-use super::choice::choose;
-use super::instrumented::{Instrumentation, Instrumented};
-use crate::collect::Collected;
+use super::choice::choose_operations;
+use super::results::{InstrumentationPoint, InstrumentationResults};
+use crate::collect::CollectedContexts;
 use crate::equivalence::{StackContexts, StackId};
-use crate::identity::{Operation, OperationId};
+use crate::identity::{OperationId, OperationLabel};
 use crate::result::PerLevel;
-use crate::statistics::{AverageDeviation, Moments, decrease};
-use crate::traces::Canonical;
+use crate::statistics::{AverageDeviation, TimeMoments, relative_decrease};
+use crate::traces::TreeCanonicalizer;
 use crate::tuning::INSTRUMENTATIONS_AT_ONCE;
 
 /// Evaluates the full instrumentation and `count` random ones. `moments` are those of each
 /// trace-context.
-pub fn evaluate(
-    collected: &Collected<'_>,
-    moments: &[Moments],
+pub fn evaluate_random(
+    collected: &CollectedContexts<'_>,
+    moments: &[TimeMoments],
     count: u64,
     seed: u64,
     progress: &dyn Progress,
-) -> Instrumented {
-    let system = System::of(collected, moments);
-    progress.step("evaluating instrumentations", count);
+) -> InstrumentationResults {
+    let system = EvaluatedSystem::from_collected(collected, moments);
+    progress.begin_step("evaluating instrumentations", count);
     let pieces = (count as usize).div_ceil(INSTRUMENTATIONS_AT_ONCE);
     let piece = |piece: usize| {
-        let mut work = Work::default();
+        let mut work = EvaluationBuffers::default();
         let first = (piece * INSTRUMENTATIONS_AT_ONCE) as u64;
         let numbers = first..count.min(first + INSTRUMENTATIONS_AT_ONCE as u64);
-        let done: Vec<Instrumentation> = numbers
+        let done: Vec<InstrumentationPoint> = numbers
             .map(|number| {
-                let chosen = choose(system.operations.len(), seed, number);
+                let chosen = choose_operations(system.operations.len(), seed, number);
                 let chosen = chosen.iter().filter_map(|place| system.operations.get(*place));
                 let mut is_seen = vec![false; collected.operations.len()];
                 for operation in chosen {
@@ -42,56 +42,61 @@ pub fn evaluate(
                         *is_seen = true;
                     }
                 }
-                Instrumentation { number, ..system.evaluate(&is_seen, &mut work) }
+                InstrumentationPoint { number, ..system.evaluate(&is_seen, &mut work) }
             })
             .collect();
-        progress.advance(done.len() as u64);
+        progress.advance_step(done.len() as u64);
         done
     };
-    let full = system.evaluate(&vec![true; collected.operations.len()], &mut Work::default());
-    let random = workers::one_by_one(pieces, piece).into_iter().flatten().collect();
-    Instrumented { seed, full, random }
+    let full =
+        system.evaluate(&vec![true; collected.operations.len()], &mut EvaluationBuffers::default());
+    let random = workers::map_items(pieces, piece).into_iter().flatten().collect();
+    InstrumentationResults { seed, full, random }
 }
 
 /// Evaluates the instrumentation of those operations for which `is_monitored` holds.
 pub fn evaluate_one(
-    collected: &Collected<'_>,
-    moments: &[Moments],
-    is_monitored: impl Fn(&Operation) -> bool,
-) -> Instrumentation {
+    collected: &CollectedContexts<'_>,
+    moments: &[TimeMoments],
+    is_monitored: impl Fn(&OperationLabel) -> bool,
+) -> InstrumentationPoint {
     let is_seen: Vec<bool> = collected.operations.iter().map(is_monitored).collect();
-    System::of(collected, moments).evaluate(&is_seen, &mut Work::default())
+    EvaluatedSystem::from_collected(collected, moments)
+        .evaluate(&is_seen, &mut EvaluationBuffers::default())
 }
 
 /// What is the same for all instrumentations.
-struct System<'a> {
-    collected: &'a Collected<'a>,
-    moments: &'a [Moments],
+struct EvaluatedSystem<'a> {
+    collected: &'a CollectedContexts<'a>,
+    moments: &'a [TimeMoments],
     /// The operations that have steps.
     operations: Vec<OperationId>,
     /// Of each stack-context, the moments and the number of its steps.
-    of_stack: Vec<(Moments, u64)>,
+    of_stack: Vec<(TimeMoments, u64)>,
 }
 
 /// Buffers of one thread.
 #[derive(Default)]
-struct Work {
-    canonical: Canonical,
+struct EvaluationBuffers {
+    canonical: TreeCanonicalizer,
     /// First place of each class in `traces`, by its shape.
     classes: FxHashMap<u32, usize>,
-    traces: Vec<Moments>,
+    traces: Vec<TimeMoments>,
     stacks: StackContexts,
-    of_stack: Vec<Moments>,
+    of_stack: Vec<TimeMoments>,
     /// What is left of each stack.
     left: Vec<StackId>,
-    callers: FxHashMap<(OperationId, OperationId), Moments>,
-    operations: Vec<Moments>,
+    callers: FxHashMap<(OperationId, OperationId), TimeMoments>,
+    operations: Vec<TimeMoments>,
 }
 
-impl<'a> System<'a> {
-    fn of(collected: &'a Collected<'_>, moments: &'a [Moments]) -> System<'a> {
+impl<'a> EvaluatedSystem<'a> {
+    fn from_collected(
+        collected: &'a CollectedContexts<'_>,
+        moments: &'a [TimeMoments],
+    ) -> EvaluatedSystem<'a> {
         let contexts = &collected.contexts;
-        let mut of_stack = vec![(Moments::default(), 0); contexts.stacks.len()];
+        let mut of_stack = vec![(TimeMoments::default(), 0); contexts.stacks.len()];
         let mut has_steps = vec![false; collected.operations.len()];
         for ((position, moments), counts) in (0..).zip(moments).zip(&collected.counts) {
             if let Some((merged, steps)) = of_stack.get_mut(contexts.stack_of(position) as usize) {
@@ -104,27 +109,27 @@ impl<'a> System<'a> {
         }
         let operations = (0..).zip(has_steps).filter(|(_, has_steps)| *has_steps);
         let operations = operations.map(|(operation, _)| operation).collect();
-        System { collected, moments, operations, of_stack }
+        EvaluatedSystem { collected, moments, operations, of_stack }
     }
 
-    fn evaluate(&self, is_seen: &[bool], work: &mut Work) -> Instrumentation {
+    fn evaluate(&self, is_seen: &[bool], work: &mut EvaluationBuffers) -> InstrumentationPoint {
         let sees =
             |operation: OperationId| is_seen.get(operation as usize).is_some_and(|seen| *seen);
-        let mut shown = Instrumentation {
+        let mut shown = InstrumentationPoint {
             monitoring_points: self.operations.iter().filter(|one| sees(**one)).count() as u64,
-            ..Instrumentation::default()
+            ..InstrumentationPoint::default()
         };
         self.merge_stacks(sees, work, &mut shown);
         self.merge_traces(sees, work, &mut shown);
-        let without = AverageDeviation::of(&work.operations);
-        let by_caller = AverageDeviation::of(work.callers.values());
-        let by_stack = AverageDeviation::of(&work.of_stack);
-        let by_trace = AverageDeviation::of(&work.traces);
+        let without = AverageDeviation::from_contexts(&work.operations);
+        let by_caller = AverageDeviation::from_contexts(work.callers.values());
+        let by_stack = AverageDeviation::from_contexts(&work.of_stack);
+        let by_trace = AverageDeviation::from_contexts(&work.traces);
         shown.deviation = without.mean();
         shown.decrease = PerLevel {
-            caller: decrease(&without, &by_caller),
-            stack: decrease(&without, &by_stack),
-            trace: decrease(&without, &by_trace),
+            caller: relative_decrease(&without, &by_caller),
+            stack: relative_decrease(&without, &by_stack),
+            trace: relative_decrease(&without, &by_trace),
         };
         shown
     }
@@ -133,8 +138,8 @@ impl<'a> System<'a> {
     fn merge_stacks(
         &self,
         sees: impl Fn(OperationId) -> bool,
-        work: &mut Work,
-        shown: &mut Instrumentation,
+        work: &mut EvaluationBuffers,
+        shown: &mut InstrumentationPoint,
     ) {
         let full = &self.collected.contexts.stacks;
         work.stacks.clear();
@@ -142,11 +147,11 @@ impl<'a> System<'a> {
         work.of_stack.clear();
         work.callers.clear();
         work.operations.clear();
-        work.operations.resize(self.collected.operations.len(), Moments::default());
+        work.operations.resize(self.collected.operations.len(), TimeMoments::default());
         for (stack, (moments, steps)) in (0..).zip(&self.of_stack) {
-            let operation = full.operation(stack);
-            let Some(caller) = full.parent(stack) else {
-                let root = work.stacks.caller(operation);
+            let operation = full.last_operation(stack);
+            let Some(caller) = full.caller_stack(stack) else {
+                let root = work.stacks.root_stack(operation);
                 work.left.push(root);
                 continue;
             };
@@ -155,9 +160,9 @@ impl<'a> System<'a> {
                 work.left.push(above);
                 continue;
             }
-            let own = work.stacks.call(above, operation);
+            let own = work.stacks.callee_stack(above, operation);
             work.left.push(own);
-            work.of_stack.resize(work.stacks.len(), Moments::default());
+            work.of_stack.resize(work.stacks.len(), TimeMoments::default());
             if let Some(merged) = work.of_stack.get_mut(own as usize) {
                 merged.merge(moments);
             }
@@ -172,24 +177,24 @@ impl<'a> System<'a> {
         let stacks = 0..work.stacks.len() as StackId;
         shown.contexts.caller = work.callers.len() as u64;
         shown.contexts.stack =
-            stacks.filter(|stack| work.stacks.parent(*stack).is_some()).count() as u64;
+            stacks.filter(|stack| work.stacks.caller_stack(*stack).is_some()).count() as u64;
     }
 
     /// Trace-contexts: what is left of each class.
     fn merge_traces(
         &self,
         sees: impl Fn(OperationId) -> bool,
-        work: &mut Work,
-        shown: &mut Instrumentation,
+        work: &mut EvaluationBuffers,
+        shown: &mut InstrumentationPoint,
     ) {
         let classes = &self.collected.contexts.classes;
         work.canonical.clear();
         work.classes.clear();
         work.traces.clear();
         for (class, counts) in classes.classes().iter().zip(&self.collected.classes) {
-            let tree = classes.tree(class);
-            let shape = work.canonical.fold(tree, class.caller, &sees);
-            let size = work.canonical.size(shape) as usize;
+            let tree = classes.tree_of_class(class);
+            let shape = work.canonical.fold_tree(tree, class.caller, &sees);
+            let size = work.canonical.shape_size(shape) as usize;
             if size == 0 {
                 continue;
             }
@@ -198,12 +203,14 @@ impl<'a> System<'a> {
                 Entry::Occupied(known) => *known.get(),
                 Entry::Vacant(new) => {
                     let first = work.traces.len();
-                    work.traces.resize(first + size, Moments::default());
+                    work.traces.resize(first + size, TimeMoments::default());
                     *new.insert(first)
                 }
             };
             let own = self.moments.get(class.first as usize..).unwrap_or_default();
-            for ((node, place), moments) in tree.iter().zip(work.canonical.places()).zip(own) {
+            for ((node, place), moments) in
+                tree.iter().zip(work.canonical.places_of_nodes()).zip(own)
+            {
                 if sees(node.operation)
                     && let Some(merged) = work.traces.get_mut(first + *place as usize)
                 {

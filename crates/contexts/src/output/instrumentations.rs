@@ -7,12 +7,13 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 use message_trace::PathError;
 use message_trace::table::columns::{
-    batch as batch_of, float64, int64, nullable, required, schema,
+    build_batch as batch_of, build_schema, float64_array, int64_array, nullable_field,
+    required_field,
 };
 
-use crate::instrumentation::{Instrumentation, Instrumented};
+use crate::instrumentation::{InstrumentationPoint, InstrumentationResults};
 
-fn columns() -> SchemaRef {
+fn table_columns() -> SchemaRef {
     let counts = [
         "monitoring_points",
         "executions",
@@ -23,11 +24,11 @@ fn columns() -> SchemaRef {
         "trace_contexts",
     ];
     let shares = ["deviation", "caller_decrease", "stack_decrease", "trace_decrease"];
-    let number = std::iter::once(nullable("number", DataType::Int64));
-    schema(
+    let number = std::iter::once(nullable_field("number", DataType::Int64));
+    build_schema(
         number
-            .chain(counts.map(|name| required(name, DataType::Int64)))
-            .chain(shares.map(|name| required(name, DataType::Float64))),
+            .chain(counts.map(|name| required_field(name, DataType::Int64)))
+            .chain(shares.map(|name| required_field(name, DataType::Float64))),
     )
 }
 
@@ -35,17 +36,21 @@ fn columns() -> SchemaRef {
 ///
 /// # Errors
 /// When the columns do not fit, which would be a mistake here.
-pub fn batch(instrumented: &Instrumented, name: &Path) -> Result<RecordBatch, PathError> {
+pub fn instrumentation_batch(
+    instrumented: &InstrumentationResults,
+    name: &Path,
+) -> Result<RecordBatch, PathError> {
     let full = std::iter::once((None, &instrumented.full));
     let random = instrumented.random.iter().map(|one| (Some(one.number as i64), one));
-    let all: Vec<(Option<i64>, &Instrumentation)> = full.chain(random).collect();
-    let count = |of: fn(&Instrumentation) -> u64| {
-        int64(all.iter().map(move |(_, one)| Some(of(one) as i64)))
+    let all: Vec<(Option<i64>, &InstrumentationPoint)> = full.chain(random).collect();
+    let count = |of: fn(&InstrumentationPoint) -> u64| {
+        int64_array(all.iter().map(move |(_, one)| Some(of(one) as i64)))
     };
-    let share =
-        |of: fn(&Instrumentation) -> f64| float64(all.iter().map(move |(_, one)| Some(of(one))));
+    let share = |of: fn(&InstrumentationPoint) -> f64| {
+        float64_array(all.iter().map(move |(_, one)| Some(of(one))))
+    };
     let columns_of = vec![
-        int64(all.iter().map(|(number, _)| *number)),
+        int64_array(all.iter().map(|(number, _)| *number)),
         count(|one| one.monitoring_points),
         count(|one| one.executions),
         count(|one| one.traces),
@@ -58,5 +63,5 @@ pub fn batch(instrumented: &Instrumented, name: &Path) -> Result<RecordBatch, Pa
         share(|one| one.decrease.stack),
         share(|one| one.decrease.trace),
     ];
-    batch_of(name, &columns(), columns_of)
+    batch_of(name, &table_columns(), columns_of)
 }

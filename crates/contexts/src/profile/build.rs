@@ -8,20 +8,20 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::classes::ClassNumbers;
 use super::operation;
-use crate::collect::{Collected, Counts};
-use crate::equivalence::Level;
+use crate::collect::{CollectedContexts, ExecutionCounts};
+use crate::equivalence::ContextLevel;
 use crate::identity::OperationId;
-use crate::result::{ContextProfile, OperationProfile, PerLevel, Profile, Totals};
-use crate::statistics::{AverageDeviation, Moments, decrease};
+use crate::result::{ContextProfile, OperationProfile, PerLevel, Profile, ProfileTotals};
+use crate::statistics::{AverageDeviation, TimeMoments, relative_decrease};
 use crate::traces::PositionId;
 
 /// A profile, and what else can be made of it.
 #[derive(Debug)]
-pub struct Profiled {
+pub struct ProfileResult {
     /// The profile.
     pub profile: Profile,
     /// Mean and deviation of the response times of each trace-context.
-    pub moments: Vec<Moments>,
+    pub moments: Vec<TimeMoments>,
     /// The trace-contexts in the order of the calling-context tree.
     pub by_context: Vec<PositionId>,
     /// Items of each node of that tree, as places in that order, by the node's number.
@@ -32,11 +32,11 @@ pub struct Profiled {
 ///
 /// # Errors
 /// When a temporary file cannot be read or written.
-pub fn profile(
-    collected: &Collected<'_>,
+pub fn profile_contexts(
+    collected: &CollectedContexts<'_>,
     budget: &MemoryBudget,
     progress: &dyn Progress,
-) -> Result<Profiled, PathError> {
+) -> Result<ProfileResult, PathError> {
     let by_context = collected.contexts.by_context();
     let mut rank = vec![0_u32; by_context.len()];
     for (place, position) in (0..).zip(&by_context) {
@@ -44,11 +44,11 @@ pub fn profile(
             *rank = place;
         }
     }
-    let classes = ClassNumbers::of(collected);
-    let parts = parts(collected, &by_context);
-    progress.step("profiling operations", parts.len() as u64);
+    let classes = ClassNumbers::from_collected(collected);
+    let parts = positions_by_partition(collected, &by_context);
+    progress.begin_step("profiling operations", parts.len() as u64);
     let work = |partition: usize| {
-        let mut observations = collected.take(partition)?;
+        let mut observations = collected.take_observations(partition)?;
         observations.sort_unstable_by_key(|one| {
             (rank.get(one.position as usize).copied(), one.time, one.request)
         });
@@ -62,14 +62,17 @@ pub fn profile(
             });
             let (of, others) = rest.split_at(count);
             rest = others;
-            profiled.push((range.clone(), operation::profile(collected, &classes, positions, of)));
+            profiled.push((
+                range.clone(),
+                operation::profile_operation(collected, &classes, positions, of),
+            ));
         }
-        collected.give(partition, observations)?;
+        collected.return_observations(partition, observations)?;
         Ok(profiled)
     };
-    let mut moments = vec![Moments::default(); by_context.len()];
-    let mut operations: Vec<Found> = Vec::new();
-    workers::in_order(workers::threads(), parts.len(), work, |_, profiled| {
+    let mut moments = vec![TimeMoments::default(); by_context.len()];
+    let mut operations: Vec<ProfiledOperation> = Vec::new();
+    workers::run_in_order(workers::thread_count(), parts.len(), work, |_, profiled| {
         for (range, one) in profiled {
             let positions = by_context.get(range.clone()).unwrap_or_default();
             for (position, of) in positions.iter().zip(one.moments) {
@@ -77,16 +80,20 @@ pub fn profile(
                     *moments = of;
                 }
             }
-            operations.push(Found { range, operation: one.operation, ranges: one.ranges });
+            operations.push(ProfiledOperation {
+                range,
+                operation: one.operation,
+                ranges: one.ranges,
+            });
         }
-        progress.advance(1);
+        progress.advance_step(1);
         Ok::<(), PathError>(())
     })?;
     rank_by_what_context_explains(&mut operations);
     let mut of_node = Vec::new();
     of_node.push(0..by_context.len());
-    operations.iter_mut().for_each(|found| number(found, &mut of_node));
-    let operation_of = |found: &Found| {
+    operations.iter_mut().for_each(|found| number_contexts(found, &mut of_node));
+    let operation_of = |found: &ProfiledOperation| {
         let first = by_context.get(found.range.start);
         first.map(|first| collected.contexts.operation_of(*first))
     };
@@ -94,25 +101,30 @@ pub fn profile(
         .zip(&operations)
         .filter_map(|(place, found)| Some((operation_of(found)?, place)))
         .collect();
-    let classes = classes.profiles(collected, &places);
+    let classes = classes.class_profiles(collected, &places);
     let operations: Vec<OperationProfile> =
         operations.into_iter().map(|found| found.operation).collect();
-    let without = AverageDeviation::of(
+    let without = AverageDeviation::from_contexts(
         &operations.iter().map(|operation| operation.summary.moments()).collect::<Vec<_>>(),
     );
     let profile = Profile {
         by: collected.by,
-        totals: Totals { spilled: budget.spilled(), ..totals(collected, operations.len()) },
+        totals: ProfileTotals {
+            spilled: budget.bytes_spilled(),
+            ..count_totals(collected, operations.len())
+        },
         deviation: without.mean(),
-        decrease: PerLevel::each(|level| decrease(&without, &within(&operations, level))),
+        decrease: PerLevel::from_fn(|level| {
+            relative_decrease(&without, &deviation_within(&operations, level))
+        }),
         operations,
         classes,
     };
-    Ok(Profiled { profile, moments, by_context, of_node })
+    Ok(ProfileResult { profile, moments, by_context, of_node })
 }
 
 /// An operation that was profiled.
-struct Found {
+struct ProfiledOperation {
     /// Its trace-contexts, as places among all.
     range: Range<usize>,
     operation: OperationProfile,
@@ -122,8 +134,11 @@ struct Found {
 
 /// The trace-contexts of each operation, as places in `by_context`, by the part that its response
 /// times are in.
-fn parts(collected: &Collected<'_>, by_context: &[PositionId]) -> Vec<Vec<Range<usize>>> {
-    let mut parts = vec![Vec::new(); collected.partitions()];
+fn positions_by_partition(
+    collected: &CollectedContexts<'_>,
+    by_context: &[PositionId],
+) -> Vec<Vec<Range<usize>>> {
+    let mut parts = vec![Vec::new(); collected.partition_count()];
     let operation = |position: &PositionId| collected.contexts.operation_of(*position);
     let mut begin = 0;
     for of in by_context.chunk_by(|a, b| operation(a) == operation(b)) {
@@ -138,10 +153,10 @@ fn parts(collected: &Collected<'_>, by_context: &[PositionId]) -> Vec<Vec<Range<
 
 /// Puts the operations first whose context takes the most standard deviation away: beyond
 /// chance, times the number of calls.
-fn rank_by_what_context_explains(operations: &mut [Found]) {
+fn rank_by_what_context_explains(operations: &mut [ProfiledOperation]) {
     let explained = |operation: &OperationProfile| {
         let moments = operation.summary.moments();
-        let share = Level::CONTEXTS.map(|level| operation.decrease.of(level).beyond_chance);
+        let share = ContextLevel::CONTEXTS.map(|level| operation.decrease.get(level).beyond_chance);
         moments.weight * moments.deviation() * share.into_iter().fold(0.0, f64::max)
     };
     operations.sort_by(|a, b| {
@@ -153,31 +168,31 @@ fn rank_by_what_context_explains(operations: &mut [Found]) {
 
 /// Gives an operation and its contexts their numbers in the calling-context tree, and adds the
 /// trace-contexts of each to `of_node`.
-fn number(found: &mut Found, of_node: &mut Vec<Range<usize>>) {
-    fn each(
+fn number_contexts(found: &mut ProfiledOperation, of_node: &mut Vec<Range<usize>>) {
+    fn number_nested(
         contexts: &mut [ContextProfile],
-        range: &impl Fn(Level, u32) -> Range<usize>,
+        range: &impl Fn(ContextLevel, u32) -> Range<usize>,
         of_node: &mut Vec<Range<usize>>,
-        numbers: &mut FxHashMap<(Level, u32), u32>,
+        numbers: &mut FxHashMap<(ContextLevel, u32), u32>,
     ) {
         for context in contexts {
             let id = of_node.len() as u32;
             numbers.insert((context.level, context.id), id);
             of_node.push(range(context.level, context.id));
             context.id = id;
-            each(&mut context.contexts, range, of_node, numbers);
+            number_nested(&mut context.contexts, range, of_node, numbers);
         }
     }
-    let Found { range, operation, ranges } = found;
+    let ProfiledOperation { range, operation, ranges } = found;
     operation.id = of_node.len() as u32;
     of_node.push(range.clone());
     let begin = range.start;
-    let range = |level: Level, number: u32| {
-        let of = ranges.of(level).get(number as usize).cloned().unwrap_or_default();
+    let range = |level: ContextLevel, number: u32| {
+        let of = ranges.get(level).get(number as usize).cloned().unwrap_or_default();
         begin + of.start..begin + of.end
     };
     let mut numbers = FxHashMap::default();
-    each(&mut operation.contexts, &range, of_node, &mut numbers);
+    number_nested(&mut operation.contexts, &range, of_node, &mut numbers);
     if let Some(reason) = &mut operation.reason {
         let number = |of: &u32| numbers.get(&(reason.level, *of)).copied();
         reason.slow = reason.slow.iter().filter_map(number).collect();
@@ -185,22 +200,26 @@ fn number(found: &mut Found, of_node: &mut Vec<Range<usize>>) {
 }
 
 /// Average deviation within the contexts of a kind.
-fn within(operations: &[OperationProfile], level: Level) -> AverageDeviation {
+fn deviation_within(operations: &[OperationProfile], level: ContextLevel) -> AverageDeviation {
     let mut average = AverageDeviation::default();
     for operation in operations {
         let weight = operation.summary.moments().weight;
-        average.add(&Moments::known(weight, 0.0, operation.decrease.of(level).deviation));
+        average.add(&TimeMoments::from_figures(
+            weight,
+            0.0,
+            operation.decrease.get(level).deviation,
+        ));
     }
     average
 }
 
-fn totals(collected: &Collected<'_>, operations: usize) -> Totals {
-    let mut all = Counts::default();
+fn count_totals(collected: &CollectedContexts<'_>, operations: usize) -> ProfileTotals {
+    let mut all = ExecutionCounts::default();
     collected.counts.iter().for_each(|counts| all.add(counts));
     let stacks = &collected.contexts.stacks;
     let callers: Vec<(OperationId, OperationId)> =
         (0..stacks.len() as u32).filter_map(|stack| stacks.caller_context(stack)).collect();
-    Totals {
+    ProfileTotals {
         requests: collected.classes.iter().map(|class| class.requests).sum(),
         torn: collected.torn,
         classes: collected.classes.len() as u64,

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 
-use crate::collect::Collected;
-use crate::identity::{Operation, OperationId};
+use crate::collect::CollectedContexts;
+use crate::identity::{OperationId, OperationLabel};
 use crate::result::{ClassProfile, ClassStep};
 use crate::traces::{CallNode, NO_PARENT, PositionId};
-use crate::tuning::MAX_TOLD;
+use crate::tuning::MAX_LISTED;
 
 /// The order of classes.
 pub(super) struct ClassNumbers {
@@ -19,7 +19,7 @@ pub(super) struct ClassNumbers {
 }
 
 impl ClassNumbers {
-    pub(super) fn of(collected: &Collected<'_>) -> ClassNumbers {
+    pub(super) fn from_collected(collected: &CollectedContexts<'_>) -> ClassNumbers {
         let mut order: Vec<u32> = (0..collected.classes.len() as u32).collect();
         order.sort_by_key(|class| {
             let counts = collected.classes.get(*class as usize).copied().unwrap_or_default();
@@ -35,7 +35,11 @@ impl ClassNumbers {
     }
 
     /// The number of the class that a position is of, and the number of the step in it.
-    pub(super) fn step(&self, collected: &Collected<'_>, position: PositionId) -> (u32, u32) {
+    pub(super) fn class_and_step(
+        &self,
+        collected: &CollectedContexts<'_>,
+        position: PositionId,
+    ) -> (u32, u32) {
         let classes = &collected.contexts.classes;
         let class = classes.class_of(position) as usize;
         let first = classes.classes().get(class).map_or(0, |class| class.first);
@@ -44,13 +48,13 @@ impl ClassNumbers {
 
     /// The classes in order, as long as their trees are not too many steps; `places` has the place
     /// of each operation among those of the result.
-    pub(super) fn profiles(
+    pub(super) fn class_profiles(
         &self,
-        collected: &Collected<'_>,
+        collected: &CollectedContexts<'_>,
         places: &FxHashMap<OperationId, u32>,
     ) -> Vec<ClassProfile> {
         let classes = &collected.contexts.classes;
-        let mut left = MAX_TOLD;
+        let mut left = MAX_LISTED;
         let profile = |class: &u32| {
             let counts = collected.classes.get(*class as usize)?;
             let class = classes.classes().get(*class as usize)?;
@@ -62,15 +66,15 @@ impl ClassNumbers {
                 caller: collected
                     .operations
                     .get(class.caller as usize)
-                    .map_or(String::new(), Operation::to_string),
-                steps: steps(classes.tree(class), places),
+                    .map_or(String::new(), OperationLabel::to_string),
+                steps: class_steps(classes.tree_of_class(class), places),
             })
         };
         self.order.iter().map_while(profile).collect()
     }
 }
 
-fn steps(tree: &[CallNode], places: &FxHashMap<OperationId, u32>) -> Vec<ClassStep> {
+fn class_steps(tree: &[CallNode], places: &FxHashMap<OperationId, u32>) -> Vec<ClassStep> {
     let mut steps: Vec<ClassStep> = Vec::with_capacity(tree.len());
     for node in tree {
         let above = (node.parent != NO_PARENT).then(|| steps.get(node.parent as usize)).flatten();

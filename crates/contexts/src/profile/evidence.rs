@@ -1,22 +1,24 @@
 //! Evidence: how much of an operation's standard deviation a kind of context takes away, how much
 //! of that chance would, and how sure it is that contexts differ.
 
-use crate::result::Decrease;
-use crate::statistics::{AverageDeviation, Moments, RankSums, Sample, decrease, kruskal_wallis};
+use crate::result::DeviationDecrease;
+use crate::statistics::{
+    AverageDeviation, RankSums, TimeMoments, TimeSample, kruskal_wallis, relative_decrease,
+};
 
 /// The decrease from `whole` to its `contexts`. `context` tells the one of each of the sorted
 /// samples.
-pub(super) fn evidence(
-    whole: &Moments,
-    contexts: &[Moments],
-    sorted: &[Sample],
+pub(super) fn measure_decrease(
+    whole: &TimeMoments,
+    contexts: &[TimeMoments],
+    sorted: &[TimeSample],
     context: impl Fn(usize) -> usize,
-) -> Decrease {
-    let within = AverageDeviation::of(contexts);
-    let test = kruskal_wallis(&RankSums::of(sorted, contexts.len(), context));
-    Decrease {
+) -> DeviationDecrease {
+    let within = AverageDeviation::from_contexts(contexts);
+    let test = kruskal_wallis(&RankSums::from_samples(sorted, contexts.len(), context));
+    DeviationDecrease {
         deviation: within.mean(),
-        share: share(whole, contexts),
+        share: decrease_share(whole, contexts),
         beyond_chance: beyond_chance(whole, contexts),
         sureness: test.sureness,
         rank_share: test.share,
@@ -24,20 +26,23 @@ pub(super) fn evidence(
 }
 
 /// The share of the standard deviation that is gone (section 3.3).
-pub(super) fn share(whole: &Moments, contexts: &[Moments]) -> f64 {
-    decrease(&AverageDeviation::of([whole]), &AverageDeviation::of(contexts))
+pub(super) fn decrease_share(whole: &TimeMoments, contexts: &[TimeMoments]) -> f64 {
+    relative_decrease(
+        &AverageDeviation::from_contexts([whole]),
+        &AverageDeviation::from_contexts(contexts),
+    )
 }
 
 /// The share that is gone beyond chance. Of n response times in k contexts that do not differ, the
 /// sum of squares within contexts is on average (n - k) / (n - 1) of the whole one.
-fn beyond_chance(whole: &Moments, contexts: &[Moments]) -> f64 {
+fn beyond_chance(whole: &TimeMoments, contexts: &[TimeMoments]) -> f64 {
     let contexts = contexts.iter().filter(|context| context.weight > 0.0);
     let free = whole.weight - contexts.clone().count() as f64;
-    if free <= 0.0 || whole.squares() <= 0.0 {
+    if free <= 0.0 || whole.squared_distances() <= 0.0 {
         return 0.0;
     }
-    let within: f64 = contexts.map(Moments::squares).sum();
-    let ratio = (within / free) / (whole.squares() / (whole.weight - 1.0));
+    let within: f64 = contexts.map(TimeMoments::squared_distances).sum();
+    let ratio = (within / free) / (whole.squared_distances() / (whole.weight - 1.0));
     (1.0 - ratio.sqrt()).max(0.0)
 }
 
@@ -45,8 +50,8 @@ fn beyond_chance(whole: &Moments, contexts: &[Moments]) -> f64 {
 mod tests {
     use super::*;
 
-    fn moments(values: &[f64]) -> Moments {
-        let mut moments = Moments::default();
+    fn moments(values: &[f64]) -> TimeMoments {
+        let mut moments = TimeMoments::default();
         values.iter().for_each(|value| moments.add(*value, 1.0));
         moments
     }
@@ -55,7 +60,7 @@ mod tests {
     fn contexts_with_one_execution_explain_nothing() {
         let whole = moments(&[1.0, 5.0, 9.0]);
         let alone = [1.0, 5.0, 9.0].map(|value| moments(&[value]));
-        assert_eq!((share(&whole, &alone), beyond_chance(&whole, &alone)), (1.0, 0.0));
+        assert_eq!((decrease_share(&whole, &alone), beyond_chance(&whole, &alone)), (1.0, 0.0));
     }
 
     /// Sums of squares: 2 + 2 within, 2 + 2 + 4 * 16 = 68 in all. (4 / 2) / (68 / 3) = 3 / 34.
@@ -66,6 +71,6 @@ mod tests {
         whole.merge(&parts[1]);
         let expected = 1.0 - (3.0_f64 / 34.0).sqrt();
         assert!((beyond_chance(&whole, &parts) - expected).abs() < 1e-12);
-        assert!((share(&whole, &parts) - (1.0 - 1.0 / 17f64.sqrt())).abs() < 1e-12);
+        assert!((decrease_share(&whole, &parts) - (1.0 - 1.0 / 17f64.sqrt())).abs() < 1e-12);
     }
 }

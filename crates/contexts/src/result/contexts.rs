@@ -3,15 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::per_level::PerLevel;
-use super::reason::Reason;
-use super::summary::Summary;
-use crate::equivalence::Level;
-use crate::identity::Operation;
-use crate::statistics::Bins;
+use super::reason::SlowReason;
+use super::summary::ContextSummary;
+use crate::equivalence::ContextLevel;
+use crate::identity::OperationLabel;
+use crate::statistics::LogBins;
 
 /// How much of a standard deviation is gone within contexts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Decrease {
+pub struct DeviationDecrease {
     /// Average standard deviation within the contexts, weighted by frequency, in nanoseconds.
     pub deviation: f64,
     /// The share of the standard deviation that is gone (section 3.3), from 0 to 1.
@@ -35,16 +35,16 @@ pub struct OperationProfile {
     pub name: String,
     /// Its names.
     #[serde(flatten)]
-    pub names: Operation,
+    pub names: OperationLabel,
     /// Its steps and their response times, whatever the context.
     #[serde(flatten)]
-    pub summary: Summary,
+    pub summary: ContextSummary,
     /// The bins of all its histograms; none where it has no response times.
-    pub bins: Option<Bins>,
+    pub bins: Option<LogBins>,
     /// How much contexts explain.
-    pub decrease: PerLevel<Decrease>,
+    pub decrease: PerLevel<DeviationDecrease>,
     /// The contexts that make it slow, where contexts do.
-    pub reason: Option<Reason>,
+    pub reason: Option<SlowReason>,
     /// Its caller-contexts.
     pub contexts: Vec<ContextProfile>,
 }
@@ -55,7 +55,7 @@ pub struct ContextProfile {
     /// Number of it as a node of the calling-context tree.
     pub id: u32,
     /// What kind of context it is.
-    pub level: Level,
+    pub level: ContextLevel,
     /// What it is called: the caller; the path from the caller of the trace; or the class of traces
     /// and the number of the step in it.
     pub name: String,
@@ -67,7 +67,7 @@ pub struct ContextProfile {
     pub step: Option<u32>,
     /// Its steps and their response times.
     #[serde(flatten)]
-    pub summary: Summary,
+    pub summary: ContextSummary,
     /// The share of its standard deviation that is gone within each finer kind of context; `None`
     /// for kinds that are not finer.
     pub decrease: PerLevel<Option<f64>>,
@@ -76,12 +76,12 @@ pub struct ContextProfile {
     pub contexts: Vec<ContextProfile>,
     /// What else it is made of: trace-contexts that are too many to be told one by one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub further: Option<Further>,
+    pub further: Option<CountedContexts>,
 }
 
 /// Trace-contexts that are only counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Further {
+pub struct CountedContexts {
     /// Number of contexts.
     pub contexts: u64,
     /// Number of their steps.
@@ -90,14 +90,17 @@ pub struct Further {
 
 impl ContextProfile {
     /// It and all contexts that it is made of, in depth-first order.
-    pub fn all(&self) -> Box<dyn Iterator<Item = &ContextProfile> + '_> {
-        Box::new(std::iter::once(self).chain(self.contexts.iter().flat_map(|inner| inner.all())))
+    pub fn all_contexts(&self) -> Box<dyn Iterator<Item = &ContextProfile> + '_> {
+        Box::new(
+            std::iter::once(self)
+                .chain(self.contexts.iter().flat_map(|inner| inner.all_contexts())),
+        )
     }
 }
 
 impl OperationProfile {
     /// All its contexts, in depth-first order.
-    pub fn all(&self) -> impl Iterator<Item = &ContextProfile> {
-        self.contexts.iter().flat_map(ContextProfile::all)
+    pub fn all_contexts(&self) -> impl Iterator<Item = &ContextProfile> {
+        self.contexts.iter().flat_map(ContextProfile::all_contexts)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::equivalence::Level;
+use crate::equivalence::ContextLevel;
 
 /// A value for each kind of context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,16 +17,20 @@ pub struct PerLevel<T> {
 
 impl<T> PerLevel<T> {
     /// The values that `of` gives.
-    pub fn each(mut of: impl FnMut(Level) -> T) -> PerLevel<T> {
-        PerLevel { caller: of(Level::Caller), stack: of(Level::Stack), trace: of(Level::Trace) }
+    pub fn from_fn(mut of: impl FnMut(ContextLevel) -> T) -> PerLevel<T> {
+        PerLevel {
+            caller: of(ContextLevel::Caller),
+            stack: of(ContextLevel::Stack),
+            trace: of(ContextLevel::Trace),
+        }
     }
 
     /// The value of a kind; that of trace-contexts for operations, which are no contexts.
-    pub fn of(&self, level: Level) -> &T {
+    pub fn get(&self, level: ContextLevel) -> &T {
         match level {
-            Level::Caller => &self.caller,
-            Level::Stack => &self.stack,
-            Level::Operation | Level::Trace => &self.trace,
+            ContextLevel::Caller => &self.caller,
+            ContextLevel::Stack => &self.stack,
+            ContextLevel::Operation | ContextLevel::Trace => &self.trace,
         }
     }
 }

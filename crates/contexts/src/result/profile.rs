@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 use super::classes::ClassProfile;
 use super::contexts::OperationProfile;
 use super::per_level::PerLevel;
-use crate::identity::By;
+use crate::identity::OperationIdentity;
 
 /// The profile of all requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// What identifies an operation.
-    pub by: By,
+    pub by: OperationIdentity,
     /// How much there is of what.
-    pub totals: Totals,
+    pub totals: ProfileTotals,
     /// Average standard deviation of the response times of an operation, weighted by how often each
     /// is called, in nanoseconds.
     pub deviation: f64,
@@ -28,7 +28,7 @@ pub struct Profile {
 
 /// Numbers of a profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Totals {
+pub struct ProfileTotals {
     /// Number of requests.
     pub requests: u64,
     /// Number of requests whose root was lost.

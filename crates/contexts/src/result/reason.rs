@@ -1,14 +1,14 @@
 //! The reason why an operation is slow at times.
 
-use request_flow::Resource;
+use request_flow::StepResource;
 use serde::{Deserialize, Serialize};
 
-use crate::equivalence::Level;
+use crate::equivalence::ContextLevel;
 
 /// What tells that contexts make an operation slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Measure {
+pub enum ReasonMeasure {
     /// They take away much of the standard deviation: means are compared.
     Deviation,
     /// They take away much of the variance of the ranks, while a few very long times, in all
@@ -18,11 +18,11 @@ pub enum Measure {
 
 /// The contexts that make an operation slow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Reason {
+pub struct SlowReason {
     /// The coarsest kind of context that tells nearly as much as the finest.
-    pub level: Level,
+    pub level: ContextLevel,
     /// What is compared.
-    pub measure: Measure,
+    pub measure: ReasonMeasure,
     /// The contexts of that kind in which it is slow, the slowest first, by their numbers.
     pub slow: Vec<u32>,
     /// Number of contexts of that kind.
@@ -51,7 +51,7 @@ pub struct Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpentMore {
     /// The way.
-    pub resource: Resource,
+    pub resource: StepResource,
     /// In the slow contexts.
     pub slow: f64,
     /// Otherwise.
@@ -60,7 +60,7 @@ pub struct SpentMore {
 
 impl SpentMore {
     /// How much more is spent in slow contexts.
-    pub fn more(&self) -> f64 {
+    pub fn extra_time(&self) -> f64 {
         self.slow - self.rest
     }
 }

@@ -3,11 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::{MeanSpent, Moments};
+use crate::statistics::{MeanSpent, TimeMoments};
 
 /// The executions in a context.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct ContextSummary {
     /// Number of steps, with and without a response time.
     pub count: u64,
     /// Sum of the probabilities of their requests.
@@ -20,7 +20,7 @@ pub struct Summary {
     pub outliving: u64,
     /// Their response times; `None` where no step has one.
     #[serde(flatten)]
-    pub times: Option<Times>,
+    pub times: Option<ResponseTimes>,
     /// What the steps did with their time; `None` where that was not recorded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spent: Option<MeanSpent>,
@@ -28,7 +28,7 @@ pub struct Summary {
 
 /// Response times, in nanoseconds, each weighted by the probability of its request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Times {
+pub struct ResponseTimes {
     /// Sum of the weights.
     pub weight: f64,
     /// The mean.
@@ -51,27 +51,29 @@ pub struct Times {
     pub histogram: Vec<f32>,
     /// Some of the requests, from the slowest to the fastest, evenly spread over the response
     /// times.
-    pub examples: Vec<Example>,
+    pub examples: Vec<ExampleExecution>,
 }
 
 /// A request with an execution in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Example {
+pub struct ExampleExecution {
     /// Number of the request.
     pub request: i64,
     /// The response time of the execution, in nanoseconds.
     pub time: i64,
 }
 
-impl Summary {
+impl ContextSummary {
     /// Mean and deviation of the response times.
-    pub(crate) fn moments(&self) -> Moments {
+    pub(crate) fn moments(&self) -> TimeMoments {
         let times = self.times.as_ref();
-        times.map_or(Moments::default(), |t| Moments::known(t.weight, t.mean, t.deviation))
+        times.map_or(TimeMoments::default(), |t| {
+            TimeMoments::from_figures(t.weight, t.mean, t.deviation)
+        })
     }
 }
 
-impl Times {
+impl ResponseTimes {
     /// The interquartile range.
     pub fn interquartile_range(&self) -> f64 {
         self.q3 - self.q1

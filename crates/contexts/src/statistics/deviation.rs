@@ -1,7 +1,7 @@
 //! Average deviation: the standard deviation that is left within contexts, weighted by how often
 //! each is called, and how much less that is than without contexts (sections 3.3 and 5.2).
 
-use super::moments::Moments;
+use super::moments::TimeMoments;
 
 /// Average of the standard deviations of some contexts, each weighted by its frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -12,13 +12,15 @@ pub struct AverageDeviation {
 
 impl AverageDeviation {
     /// Adds a context.
-    pub fn add(&mut self, context: &Moments) {
+    pub fn add(&mut self, context: &TimeMoments) {
         self.weight += context.weight;
         self.sum += context.weight * context.deviation();
     }
 
     /// That of these contexts.
-    pub fn of<'a>(contexts: impl IntoIterator<Item = &'a Moments>) -> AverageDeviation {
+    pub fn from_contexts<'a>(
+        contexts: impl IntoIterator<Item = &'a TimeMoments>,
+    ) -> AverageDeviation {
         let mut average = AverageDeviation::default();
         contexts.into_iter().for_each(|context| average.add(context));
         average
@@ -32,7 +34,7 @@ impl AverageDeviation {
 
 /// The share of the average deviation `without` contexts that is gone `within` them: 0.12 for 12%
 /// less. Where there is no deviation, nothing can be gone.
-pub fn decrease(without: &AverageDeviation, within: &AverageDeviation) -> f64 {
+pub fn relative_decrease(without: &AverageDeviation, within: &AverageDeviation) -> f64 {
     let before = without.mean();
     if before > 0.0 { 1.0 - within.mean() / before } else { 0.0 }
 }
@@ -48,24 +50,24 @@ mod tests {
     fn the_example_of_the_paper() {
         let rounded = |value: f64| (value * 100.0).round() / 100.0;
         let of = |contexts: &[(f64, f64)]| {
-            let contexts: Vec<Moments> = contexts
+            let contexts: Vec<TimeMoments> = contexts
                 .iter()
-                .map(|(calls, deviation)| Moments::known(*calls, 0.0, *deviation))
+                .map(|(calls, deviation)| TimeMoments::from_figures(*calls, 0.0, *deviation))
                 .collect();
-            AverageDeviation::of(&contexts)
+            AverageDeviation::from_contexts(&contexts)
         };
         let without = of(&[(10_000.0, 136.47)]);
         let stack = of(&[(6_653.0, 155.54), (3_347.0, 49.74)]);
         assert_eq!(rounded(stack.mean()), 120.13);
-        assert_eq!(rounded(100.0 * decrease(&without, &stack)), 11.97);
+        assert_eq!(rounded(100.0 * relative_decrease(&without, &stack)), 11.97);
         let trace = of(&[(3_453.0, 53.83), (3_200.0, 2.20), (3_347.0, 49.74)]);
         assert_eq!(rounded(trace.mean()), 35.94);
-        assert_eq!(rounded(100.0 * decrease(&without, &trace)), 73.66);
+        assert_eq!(rounded(100.0 * relative_decrease(&without, &trace)), 73.66);
     }
 
     #[test]
     fn nothing_can_be_gone_where_nothing_is() {
         let none = AverageDeviation::default();
-        assert_eq!((none.mean(), decrease(&none, &none)), (0.0, 0.0));
+        assert_eq!((none.mean(), relative_decrease(&none, &none)), (0.0, 0.0));
     }
 }

@@ -21,24 +21,24 @@
 
 use crate::tuning::{MIN_FOR_FIFTH, MIN_FOR_MODES, MIN_PEAK_ERRORS, MIN_PEAK_SHARE, VALLEY};
 
-use super::sample::Sample;
+use super::sample::TimeSample;
 
 /// Bandwidths from the middle of a kernel to where it is cut off.
-const REACH: f64 = 4.0;
+const KERNEL_CUTOFF: f64 = 4.0;
 /// Places of the grid for each bandwidth.
 const FINENESS: f64 = 4.0;
 
 /// Number of modes of sorted samples that a clock with this tick told; `None` where they are too
 /// few to tell.
-pub fn modes(sorted: &[Sample], tick: i64) -> Option<u32> {
-    let values = spread(sorted, tick);
+pub fn count_modes(sorted: &[TimeSample], tick: i64) -> Option<u32> {
+    let values = spread_over_tick(sorted, tick);
     let whole: f64 = values.iter().map(|value| value.weight).sum();
     let squares: f64 = values.iter().map(|value| value.weight * value.weight).sum();
     let number = whole * whole / squares;
     if number.is_nan() || number < MIN_FOR_MODES {
         return None;
     }
-    let scales = scales(&values, whole, number);
+    let scales = distribution_widths(&values, whole, number);
     let (Some(least), Some(most)) =
         (scales.clone().min_by(f64::total_cmp), scales.max_by(f64::total_cmp))
     else {
@@ -50,10 +50,10 @@ pub fn modes(sorted: &[Sample], tick: i64) -> Option<u32> {
     let peaks = bandwidths.map(|scale| {
         let bandwidth = rule * scale;
         let error = 1.0 / (2.0 * number * bandwidth * std::f64::consts::PI.sqrt());
-        let landscape = Landscape::of(&values, whole, bandwidth);
+        let landscape = DensityLandscape::from_values(&values, whole, bandwidth);
         let chance = 2.0 * landscape.bandwidths.max(1.0).ln().sqrt();
         let errors = chance.max(MIN_PEAK_ERRORS);
-        landscape.peaks(|peak, valley, mass| {
+        landscape.count_peaks(|peak, valley, mass| {
             valley <= VALLEY * peak
                 && peak - valley >= errors * (error * (peak + valley)).sqrt()
                 && mass >= MIN_PEAK_SHARE
@@ -64,13 +64,13 @@ pub fn modes(sorted: &[Sample], tick: i64) -> Option<u32> {
 
 /// A time on the logarithmic scale.
 #[derive(Clone, Copy)]
-struct Value {
+struct LogTime {
     at: f64,
     weight: f64,
 }
 
 /// Logarithms of the times, those of a tick spread over it.
-fn spread(sorted: &[Sample], tick: i64) -> Vec<Value> {
+fn spread_over_tick(sorted: &[TimeSample], tick: i64) -> Vec<LogTime> {
     let tick = tick.max(1) as f64;
     let mut values = Vec::with_capacity(sorted.len());
     for tie in sorted.chunk_by(|a, b| a.time == b.time) {
@@ -79,14 +79,18 @@ fn spread(sorted: &[Sample], tick: i64) -> Vec<Value> {
             let within = (number as f64 + 0.5) * step - tick / 2.0;
             // A time of 0 may be anything below a tick.
             let at = (sample.time.max(0) as f64 + tick + within).ln();
-            values.push(Value { at, weight: f64::from(sample.weight) });
+            values.push(LogTime { at, weight: f64::from(sample.weight) });
         }
     }
     values
 }
 
 /// The three measures of how wide the distribution is, but for those that are 0.
-fn scales(values: &[Value], whole: f64, number: f64) -> impl Iterator<Item = f64> + Clone + use<> {
+fn distribution_widths(
+    values: &[LogTime],
+    whole: f64,
+    number: f64,
+) -> impl Iterator<Item = f64> + Clone + use<> {
     let mean = values.iter().map(|value| value.at * value.weight).sum::<f64>() / whole;
     let squares = values.iter().map(|value| (value.at - mean).powi(2) * value.weight).sum::<f64>();
     let cumulated = |share: f64| {
@@ -101,14 +105,14 @@ fn scales(values: &[Value], whole: f64, number: f64) -> impl Iterator<Item = f64
     let scales = [
         (squares / whole).sqrt(),
         (cumulated(0.75) - cumulated(0.25)) / 1.349,
-        shortest(values, share * whole) / normal,
+        shortest_interval(values, share * whole) / normal,
     ];
     let least = 1e-12 * mean.abs();
     scales.into_iter().filter(move |scale| *scale > least && scale.is_finite())
 }
 
 /// Length of the shortest interval that has `weight`.
-fn shortest(values: &[Value], weight: f64) -> f64 {
+fn shortest_interval(values: &[LogTime], weight: f64) -> f64 {
     let (mut shortest, mut within, mut first) = (f64::INFINITY, 0.0, 0);
     for value in values {
         within += value.weight;
@@ -125,7 +129,7 @@ fn shortest(values: &[Value], weight: f64) -> f64 {
 
 /// The estimate as an alternation of peaks and valleys.
 #[derive(Default)]
-struct Landscape {
+struct DensityLandscape {
     /// Height of each peak, and the share of all weight between the valleys around it.
     peaks: Vec<(f64, f64)>,
     /// Height of the valley behind each peak but the last.
@@ -137,18 +141,18 @@ struct Landscape {
     mass: f64,
 }
 
-impl Landscape {
-    fn of(values: &[Value], whole: f64, bandwidth: f64) -> Landscape {
+impl DensityLandscape {
+    fn from_values(values: &[LogTime], whole: f64, bandwidth: f64) -> DensityLandscape {
         let step = bandwidth / FINENESS;
-        let reach = (REACH * FINENESS) as usize;
+        let reach = (KERNEL_CUTOFF * FINENESS) as usize;
         let kernel: Vec<f64> = (0..=2 * reach)
             .map(|place| (-0.5 * ((place as f64 - reach as f64) / FINENESS).powi(2)).exp())
             .map(|height| height / (bandwidth * (2.0 * std::f64::consts::PI).sqrt()))
             .collect();
-        let mut landscape = Landscape { rising: true, ..Landscape::default() };
+        let mut landscape = DensityLandscape { rising: true, ..DensityLandscape::default() };
         let mut grid: Vec<f64> = Vec::new();
         // Values that are too far apart to share a kernel are on islands of their own.
-        for island in values.chunk_by(|a, b| b.at - a.at < 2.0 * REACH * bandwidth) {
+        for island in values.chunk_by(|a, b| b.at - a.at < 2.0 * KERNEL_CUTOFF * bandwidth) {
             let (Some(first), Some(last)) = (island.first(), island.last()) else { continue };
             let places = ((last.at - first.at) / step) as usize + 2;
             landscape.bandwidths += 1.0 + (last.at - first.at) / bandwidth;
@@ -173,15 +177,15 @@ impl Landscape {
                     .map(|(weight, kernel)| weight * kernel)
                     .sum();
                 let mass = middle.checked_sub(reach).and_then(|place| grid.get(place));
-                landscape.next(height, mass.copied().unwrap_or(0.0));
+                landscape.add_height(height, mass.copied().unwrap_or(0.0));
             }
-            landscape.next(0.0, 0.0);
+            landscape.add_height(0.0, 0.0);
         }
         landscape
     }
 
     /// Goes on to the next place. A level stretch belongs to what comes before it.
-    fn next(&mut self, height: f64, mass: f64) {
+    fn add_height(&mut self, height: f64, mass: f64) {
         if self.rising && height < self.height {
             self.rising = false;
             self.peaks.push((self.height, 0.0));
@@ -202,14 +206,14 @@ impl Landscape {
     /// Number of peaks for which `counts` holds, by height, height of the highest valley on the way
     /// to a higher peak, and mass; and the highest peak. As if water sank: a peak that counts not
     /// when its land meets that of a higher one is a part of that.
-    fn peaks(&self, counts: impl Fn(f64, f64, f64) -> bool) -> u32 {
+    fn count_peaks(&self, counts: impl Fn(f64, f64, f64) -> bool) -> u32 {
         let mut lands: Vec<(f64, f64)> = self.peaks.clone();
         let mut of: Vec<usize> = (0..lands.len()).collect();
         let mut order: Vec<usize> = (0..self.valleys.len()).collect();
         order.sort_by(|a, b| self.valleys[*b].total_cmp(&self.valleys[*a]));
         let mut count = 1;
         for valley in order {
-            let [left, right] = [valley, valley + 1].map(|peak| land_of(&mut of, peak));
+            let [left, right] = [valley, valley + 1].map(|peak| land_root(&mut of, peak));
             let (low, high) =
                 if lands[left].0 < lands[right].0 { (left, right) } else { (right, left) };
             count += u32::from(counts(lands[low].0, self.valleys[valley], lands[low].1));
@@ -221,7 +225,7 @@ impl Landscape {
 }
 
 /// The land that a peak is part of.
-fn land_of(of: &mut [usize], mut peak: usize) -> usize {
+fn land_root(of: &mut [usize], mut peak: usize) -> usize {
     while of[peak] != peak {
         of[peak] = of[of[peak]];
         peak = of[peak];

@@ -3,7 +3,7 @@
 
 /// Sum of weights, mean, and sum of the squared distances from the mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Moments {
+pub struct TimeMoments {
     /// Sum of the weights.
     pub weight: f64,
     /// The weighted mean, in nanoseconds.
@@ -12,24 +12,24 @@ pub struct Moments {
     squares: f64,
 }
 
-impl Moments {
+impl TimeMoments {
     /// Moments of one value.
-    pub fn of(value: f64, weight: f64) -> Moments {
-        Moments { weight, mean: value, squares: 0.0 }
+    pub fn from_value(value: f64, weight: f64) -> TimeMoments {
+        TimeMoments { weight, mean: value, squares: 0.0 }
     }
 
     /// Moments of a context whose figures are known.
-    pub fn known(weight: f64, mean: f64, deviation: f64) -> Moments {
-        Moments { weight, mean, squares: deviation * deviation * weight }
+    pub fn from_figures(weight: f64, mean: f64, deviation: f64) -> TimeMoments {
+        TimeMoments { weight, mean, squares: deviation * deviation * weight }
     }
 
     /// Adds a value.
     pub fn add(&mut self, value: f64, weight: f64) {
-        self.merge(&Moments::of(value, weight));
+        self.merge(&TimeMoments::from_value(value, weight));
     }
 
     /// Adds all that `other` is of.
-    pub fn merge(&mut self, other: &Moments) {
+    pub fn merge(&mut self, other: &TimeMoments) {
         let weight = self.weight + other.weight;
         if weight <= 0.0 {
             return;
@@ -41,15 +41,15 @@ impl Moments {
     }
 
     /// What is left without `other`, which is a part of it.
-    pub fn without(&self, other: &Moments) -> Moments {
+    pub fn excluding(&self, other: &TimeMoments) -> TimeMoments {
         let weight = self.weight - other.weight;
         if weight <= 1e-9 * self.weight {
-            return Moments::default();
+            return TimeMoments::default();
         }
         let mean = self.mean + (self.mean - other.mean) * (other.weight / weight);
         let apart = other.mean - mean;
         let between = apart * apart * (weight * other.weight / self.weight);
-        Moments { weight, mean, squares: (self.squares - other.squares - between).max(0.0) }
+        TimeMoments { weight, mean, squares: (self.squares - other.squares - between).max(0.0) }
     }
 
     /// The variance of the population.
@@ -63,7 +63,7 @@ impl Moments {
     }
 
     /// Weighted sum of the squared distances from the mean.
-    pub fn squares(&self) -> f64 {
+    pub fn squared_distances(&self) -> f64 {
         self.squares
     }
 }
@@ -75,13 +75,13 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        let mut moments = Moments::default();
+        let mut moments = TimeMoments::default();
         for value in [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0] {
             moments.add(value, 1.0);
         }
         assert_eq!((moments.mean, moments.deviation(), moments.weight), (5.0, 2.0, 8.0));
-        assert_eq!(Moments::of(3.0, 0.5).deviation(), 0.0);
-        assert_eq!(Moments::default().deviation(), 0.0);
+        assert_eq!(TimeMoments::from_value(3.0, 0.5).deviation(), 0.0);
+        assert_eq!(TimeMoments::default().deviation(), 0.0);
     }
 
     proptest! {
@@ -92,7 +92,7 @@ mod tests {
         fn parts_merge_to_the_whole(values in proptest::collection::vec((0.0..1e9, 0.01..1.0), 1..50), cut in 0..50_usize) {
             let cut = cut.min(values.len());
             let of = |part: &[(f64, f64)]| {
-                let mut moments = Moments::default();
+                let mut moments = TimeMoments::default();
                 part.iter().for_each(|(value, weight)| moments.add(*value, *weight));
                 moments
             };
@@ -103,7 +103,7 @@ mod tests {
             let variance = values.iter().map(|(value, weight)| (value - mean).powi(2) * weight).sum::<f64>() / weight;
             prop_assert!((merged.mean - mean).abs() <= 1e-6 * mean.max(1.0));
             prop_assert!((merged.deviation() - variance.sqrt()).abs() <= 1e-6 * variance.sqrt().max(1.0));
-            let (left, rest) = (merged.without(&of(&values[..cut])), of(&values[cut..]));
+            let (left, rest) = (merged.excluding(&of(&values[..cut])), of(&values[cut..]));
             prop_assert!((left.mean - rest.mean).abs() <= 1e-3 * mean.max(1.0));
             prop_assert!((left.deviation() - rest.deviation()).abs() <= 1e-3 * mean.max(1.0));
         }

@@ -1,7 +1,7 @@
 //! Quartiles, interpolated between the samples next to them: the default of R and NumPy (type 7),
 //! here with weights.
 
-use super::sample::Sample;
+use super::sample::TimeSample;
 
 const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
@@ -12,10 +12,10 @@ const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 /// the sum of the weights divided by the sum of their squares; a quartile is then the mean of the
 /// samples from the share (n - 1) p / n of the whole weight on, over one n-th of it. With equal
 /// weights this is the same.
-pub fn quartiles(sorted: &[Sample]) -> Option<[f64; 3]> {
+pub fn sample_quartiles(sorted: &[TimeSample]) -> Option<[f64; 3]> {
     let (first, last) = (sorted.first()?, sorted.last()?);
     if sorted.iter().any(|sample| sample.weight != first.weight) {
-        return Some(weighted(sorted));
+        return Some(weighted_quartiles(sorted));
     }
     let apart = (sorted.len() - 1) as f64;
     Some(SHARES.map(|share| {
@@ -27,7 +27,7 @@ pub fn quartiles(sorted: &[Sample]) -> Option<[f64; 3]> {
     }))
 }
 
-fn weighted(sorted: &[Sample]) -> [f64; 3] {
+fn weighted_quartiles(sorted: &[TimeSample]) -> [f64; 3] {
     let weights = || sorted.iter().map(|sample| f64::from(sample.weight));
     let whole: f64 = weights().sum();
     let number = whole * whole / weights().map(|weight| weight * weight).sum::<f64>();
@@ -50,10 +50,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(samples: &[(i64, f32)]) -> Option<[f64; 3]> {
-        let samples: Vec<Sample> =
-            samples.iter().map(|(time, weight)| Sample { time: *time, weight: *weight }).collect();
-        quartiles(&samples)
+    fn quartiles_of(samples: &[(i64, f32)]) -> Option<[f64; 3]> {
+        let samples: Vec<TimeSample> = samples
+            .iter()
+            .map(|(time, weight)| TimeSample { time: *time, weight: *weight })
+            .collect();
+        sample_quartiles(&samples)
     }
 
     fn are_close(found: Option<[f64; 3]>, expected: [f64; 3], by: f64) -> bool {
@@ -62,13 +64,13 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        assert_eq!(of(&[]), None);
-        assert_eq!(of(&[(7, 1.0)]), Some([7.0; 3]));
+        assert_eq!(quartiles_of(&[]), None);
+        assert_eq!(quartiles_of(&[(7, 1.0)]), Some([7.0; 3]));
         // numpy.quantile([10, 20, 40, 80], [.25, .5, .75])
         let four = [(10, 1.0), (20, 1.0), (40, 1.0), (80, 1.0)];
-        assert_eq!(of(&four), Some([17.5, 30.0, 50.0]));
-        assert_eq!(of(&four.map(|(time, _)| (time, 0.25))), of(&four));
-        assert_eq!(of(&[(1, 1.0), (2, 1.0), (3, 1.0)]), Some([1.5, 2.0, 2.5]));
+        assert_eq!(quartiles_of(&four), Some([17.5, 30.0, 50.0]));
+        assert_eq!(quartiles_of(&four.map(|(time, _)| (time, 0.25))), quartiles_of(&four));
+        assert_eq!(quartiles_of(&[(1, 1.0), (2, 1.0), (3, 1.0)]), Some([1.5, 2.0, 2.5]));
     }
 
     /// Weights 1 and 3 are as good as n = 16 / 10 samples, each 4 / 1.6 = 2.5 of the weight. The
@@ -76,10 +78,10 @@ mod tests {
     /// other.
     #[test]
     fn weights_count() {
-        let median = of(&[(10, 1.0), (20, 3.0)]).unwrap()[1];
+        let median = quartiles_of(&[(10, 1.0), (20, 3.0)]).unwrap()[1];
         assert!((median - (0.25 * 10.0 + 2.25 * 20.0) / 2.5).abs() < 1e-9, "{median}");
         // What hardly counts hardly moves them.
-        let nearly = of(&[(10, 1.0), (20, 1.0), (30, 1.0), (99, 1e-6)]);
+        let nearly = quartiles_of(&[(10, 1.0), (20, 1.0), (30, 1.0), (99, 1e-6)]);
         assert!(are_close(nearly, [15.0, 20.0, 25.0], 1e-3), "{nearly:?}");
     }
 
@@ -90,9 +92,9 @@ mod tests {
         #[test]
         fn both_ways_agree(mut times in proptest::collection::vec(0..1_000_000_i64, 1..60)) {
             times.sort_unstable();
-            let samples: Vec<Sample> = times.into_iter().map(Sample::certain).collect();
-            let one = quartiles(&samples);
-            prop_assert!(are_close(one, weighted(&samples), 1e-3), "{:?} {:?}", one, weighted(&samples));
+            let samples: Vec<TimeSample> = times.into_iter().map(TimeSample::certain).collect();
+            let one = sample_quartiles(&samples);
+            prop_assert!(are_close(one, weighted_quartiles(&samples), 1e-3), "{:?} {:?}", one, weighted_quartiles(&samples));
         }
     }
 }

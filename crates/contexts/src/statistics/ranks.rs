@@ -1,7 +1,7 @@
 //! The test of Kruskal and Wallis: whether contexts differ in their response times, told by ranks,
 //! so that a few very long times count no more than others.
 
-use super::sample::Sample;
+use super::sample::TimeSample;
 
 /// Sums of the ranks of some contexts.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,11 @@ pub struct RankSums {
 impl RankSums {
     /// The ranks of samples, sorted by time, of `contexts` contexts; `context` tells the one of the
     /// sample at each place.
-    pub fn of(sorted: &[Sample], contexts: usize, context: impl Fn(usize) -> usize) -> RankSums {
+    pub fn from_samples(
+        sorted: &[TimeSample],
+        contexts: usize,
+        context: impl Fn(usize) -> usize,
+    ) -> RankSums {
         let mut ranks = RankSums { sums: vec![(0.0, 0.0); contexts], before: 0.0, ties: 0.0 };
         let mut begin = 0;
         for tie in sorted.chunk_by(|a, b| a.time == b.time) {
@@ -70,18 +74,19 @@ pub fn kruskal_wallis(ranks: &RankSums) -> KruskalWallis {
 mod tests {
     use super::*;
 
-    fn of(times: &[(i64, usize)]) -> KruskalWallis {
+    fn test_ranks(times: &[(i64, usize)]) -> KruskalWallis {
         let mut times = times.to_vec();
         times.sort_unstable();
-        let samples: Vec<Sample> = times.iter().map(|(time, _)| Sample::certain(*time)).collect();
+        let samples: Vec<TimeSample> =
+            times.iter().map(|(time, _)| TimeSample::certain(*time)).collect();
         let contexts = times.iter().map(|(_, context)| context + 1).max().unwrap_or(0);
-        kruskal_wallis(&RankSums::of(&samples, contexts, |place| times[place].1))
+        kruskal_wallis(&RankSums::from_samples(&samples, contexts, |place| times[place].1))
     }
 
     /// Ranks 1 to 6: the sums are 6 and 15, H = 12 / 42 * (36 / 3 + 225 / 3) - 21 = 3.857.
     #[test]
     fn by_hand() {
-        let found = of(&[(1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (6, 1)]);
+        let found = test_ranks(&[(1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (6, 1)]);
         let statistic = found.sureness * 2f64.sqrt() + 1.0;
         assert!((statistic - 27.0 / 7.0).abs() < 1e-9, "{statistic}");
         assert!((found.share - (27.0 / 7.0 - 1.0) / 4.0).abs() < 1e-9);
@@ -90,12 +95,16 @@ mod tests {
     #[test]
     fn contexts_that_do_not_differ_are_not_told_apart() {
         let alike: Vec<(i64, usize)> = (0..300).map(|n| (n * 7919 % 300, n as usize % 3)).collect();
-        assert!(of(&alike).sureness < 3.0, "{:?}", of(&alike));
+        assert!(test_ranks(&alike).sureness < 3.0, "{:?}", test_ranks(&alike));
         let apart: Vec<(i64, usize)> =
             (0..300).map(|n| (n * 7919 % 300 + 150 * (n % 3), n as usize % 3)).collect();
-        assert!(of(&apart).sureness > 20.0 && of(&apart).share > 0.3, "{:?}", of(&apart));
+        assert!(
+            test_ranks(&apart).sureness > 20.0 && test_ranks(&apart).share > 0.3,
+            "{:?}",
+            test_ranks(&apart)
+        );
         // One context, or equal times, tell nothing.
-        assert_eq!(of(&[(1, 0), (2, 0)]), KruskalWallis::default());
-        assert_eq!(of(&[(1, 0), (1, 1), (1, 0)]), KruskalWallis::default());
+        assert_eq!(test_ranks(&[(1, 0), (2, 0)]), KruskalWallis::default());
+        assert_eq!(test_ranks(&[(1, 0), (1, 1), (1, 0)]), KruskalWallis::default());
     }
 }

@@ -3,23 +3,23 @@
 /// A response time and the weight that it counts with. Functions of samples take them sorted by
 /// time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
+pub struct TimeSample {
     /// The response time in nanoseconds.
     pub time: i64,
     /// The probability of the request, above 0 and at most 1.
     pub weight: f32,
 }
 
-impl Sample {
+impl TimeSample {
     /// A sample that is certain.
-    pub fn certain(time: i64) -> Sample {
-        Sample { time, weight: 1.0 }
+    pub fn certain(time: i64) -> TimeSample {
+        TimeSample { time, weight: 1.0 }
     }
 }
 
 /// The tick of the clock that the times were read from: the largest power of ten that divides all
 /// of them, from 1 ns to 1 s.
-pub fn tick(samples: &[Sample]) -> i64 {
+pub fn clock_tick(samples: &[TimeSample]) -> i64 {
     let mut tick = 1_000_000_000;
     for sample in samples {
         while tick > 1 && sample.time % tick != 0 {
@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn a_tick_divides_all_times() {
         let of = |times: &[i64]| {
-            tick(&times.iter().map(|time| Sample::certain(*time)).collect::<Vec<_>>())
+            clock_tick(&times.iter().map(|time| TimeSample::certain(*time)).collect::<Vec<_>>())
         };
         assert_eq!(of(&[15_000_000, 2_000_000, 0]), 1_000_000);
         assert_eq!((of(&[1_000, 20]), of(&[1_000, 7])), (10, 1));

@@ -1,6 +1,6 @@
 //! What executions did with their time: sums of the resources of steps.
 
-use request_flow::{Resource, Step};
+use request_flow::{Step, StepResource};
 use serde::{Deserialize, Serialize};
 
 /// Mean times that steps spent in each way, in nanoseconds. What they leave of the response time is
@@ -27,15 +27,15 @@ pub struct MeanSpent {
 
 impl MeanSpent {
     /// The mean time of a resource.
-    pub fn of(&self, resource: Resource) -> f64 {
+    pub fn mean_of(&self, resource: StepResource) -> f64 {
         match resource {
-            Resource::Processor => self.processor,
-            Resource::Runnable => self.runnable,
-            Resource::Disk => self.disk,
-            Resource::Lock => self.lock,
-            Resource::Peer => self.peer,
-            Resource::Asleep => self.asleep,
-            Resource::Unknown => self.unknown,
+            StepResource::Processor => self.processor,
+            StepResource::Runnable => self.runnable,
+            StepResource::Disk => self.disk,
+            StepResource::Lock => self.lock,
+            StepResource::Peer => self.peer,
+            StepResource::Asleep => self.asleep,
+            StepResource::Unknown => self.unknown,
         }
     }
 }
@@ -45,19 +45,19 @@ impl MeanSpent {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpentSums {
     weight: f64,
-    /// In nanoseconds, in the order of [`Resource::ALL`].
-    times: [f64; Resource::ALL.len()],
+    /// In nanoseconds, in the order of [`StepResource::ALL`].
+    times: [f64; StepResource::ALL.len()],
 }
 
 impl SpentSums {
     /// Adds a step, if its resources were recorded.
-    pub fn add(&mut self, step: &Step, weight: f64) {
-        if Resource::ALL.iter().any(|resource| resource.of(step).is_none()) {
+    pub fn add_step(&mut self, step: &Step, weight: f64) {
+        if StepResource::ALL.iter().any(|resource| resource.time_in_step(step).is_none()) {
             return;
         }
         self.weight += weight;
-        for (sum, resource) in self.times.iter_mut().zip(Resource::ALL) {
-            *sum += weight * resource.of(step).unwrap_or(0) as f64;
+        for (sum, resource) in self.times.iter_mut().zip(StepResource::ALL) {
+            *sum += weight * resource.time_in_step(step).unwrap_or(0) as f64;
         }
     }
 
@@ -70,8 +70,8 @@ impl SpentSums {
     /// Adds steps whose means are known.
     pub fn add_means(&mut self, means: &MeanSpent) {
         self.weight += means.weight;
-        for (sum, resource) in self.times.iter_mut().zip(Resource::ALL) {
-            *sum += means.weight * means.of(resource);
+        for (sum, resource) in self.times.iter_mut().zip(StepResource::ALL) {
+            *sum += means.weight * means.mean_of(resource);
         }
     }
 
@@ -88,21 +88,21 @@ impl SpentSums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use request_flow::Waits;
+    use request_flow::WaitTimes;
 
     #[test]
     fn means_are_of_those_that_have_resources() {
         let mut sums = SpentSums::default();
-        sums.add(&Step::of(1, 2), 1.0);
+        sums.add_step(&Step::new(1, 2), 1.0);
         assert_eq!(sums.means(), None);
         let of = |processor_ns, lock_ns| Step {
             processor_ns: Some(processor_ns),
-            waits: Some(Waits { lock_ns, ..Waits::default() }),
-            ..Step::of(1, 2)
+            waits: Some(WaitTimes { lock_ns, ..WaitTimes::default() }),
+            ..Step::new(1, 2)
         };
-        sums.add(&of(10, 0), 1.0);
+        sums.add_step(&of(10, 0), 1.0);
         let mut others = SpentSums::default();
-        others.add(&of(50, 40), 0.5);
+        others.add_step(&of(50, 40), 0.5);
         sums.merge(&others);
         let means = sums.means().unwrap();
         assert_eq!((means.weight, means.processor, means.lock), (1.5, 35.0 / 1.5, 20.0 / 1.5));

@@ -1,7 +1,7 @@
 //! Dynamic call tree of a trace: a node for each execution, with its operation, its caller, and the
 //! calls that it is concurrent with.
 
-use request_flow::{Overlaps, Step};
+use request_flow::{OverlapTracker, Step};
 
 use crate::identity::OperationId;
 
@@ -25,34 +25,34 @@ pub struct CallNode {
 
 /// The call tree of a request. Its buffers are used again for the next one.
 #[derive(Clone, Debug, Default)]
-pub struct CallTree {
+pub struct DynamicCallTree {
     nodes: Vec<CallNode>,
     /// For each node, the state of its children so far.
-    children: Vec<Children>,
+    children: Vec<ChildList>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Children {
-    overlaps: Overlaps,
+struct ChildList {
+    overlaps: OverlapTracker,
     /// Place of the first call of the group that the last child is of.
     group: u32,
 }
 
-impl CallTree {
+impl DynamicCallTree {
     /// The tree of these steps, which are in depth-first order.
-    pub fn of(
+    pub fn build_tree(
         &mut self,
         steps: &[Step],
         mut operation: impl FnMut(&Step) -> OperationId,
     ) -> &[CallNode] {
         self.nodes.clear();
         self.children.clear();
-        self.children.resize(steps.len(), Children::default());
+        self.children.resize(steps.len(), ChildList::default());
         for (place, step) in (0..).zip(steps) {
             let (mut group, mut is_concurrent) = (place, false);
             let parent = step.parent.filter(|parent| *parent < place);
             if let Some(of) = parent.and_then(|parent| self.children.get_mut(parent as usize)) {
-                if of.overlaps.with(step) {
+                if of.overlaps.joins_previous(step) {
                     (group, is_concurrent) = (of.group, true);
                     if let Some(first) = self.nodes.get_mut(group as usize) {
                         first.is_concurrent = true;
@@ -82,7 +82,7 @@ mod tests {
             parent,
             begin: Some(begin),
             end: Some(end),
-            ..Step::of(0, operation)
+            ..Step::new(0, operation)
         };
         // The second call has one of its own; the third begins while the second runs.
         let steps = [
@@ -93,8 +93,8 @@ mod tests {
             step(Some(0), 2, 50, 70),
             step(Some(0), 2, 80, 90),
         ];
-        let mut tree = CallTree::default();
-        let nodes = tree.of(&steps, |step| step.operation);
+        let mut tree = DynamicCallTree::default();
+        let nodes = tree.build_tree(&steps, |step| step.operation);
         let shown: Vec<(u32, bool)> =
             nodes.iter().map(|node| (node.group, node.is_concurrent)).collect();
         let alone = |place| (place, false);

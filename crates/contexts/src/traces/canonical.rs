@@ -8,7 +8,7 @@
 //! others, its calls join their group.
 
 use super::call_tree::{CallNode, NO_PARENT};
-use super::shapes::{ShapeId, Shapes};
+use super::shapes::{ShapeId, ShapeInterner};
 use crate::identity::OperationId;
 
 /// First word of the shape of a whole trace, where that of a subtree has its operation.
@@ -16,9 +16,9 @@ const TRACE: u32 = u32::MAX;
 
 /// The canonical form of one tree after the other, with all shapes so far.
 #[derive(Clone, Debug, Default)]
-pub struct Canonical {
-    shapes: Shapes,
-    stack: Vec<Call>,
+pub struct TreeCanonicalizer {
+    shapes: ShapeInterner,
+    stack: Vec<PendingCall>,
     /// Number of calls on the stack for each node that was not reached yet.
     waiting: Vec<u32>,
     /// Place of each node in its caller's shape, the caller being at 0.
@@ -30,21 +30,21 @@ pub struct Canonical {
 
 /// A call whose caller was not reached yet.
 #[derive(Clone, Copy, Debug)]
-struct Call {
+struct PendingCall {
     node: u32,
     shape: ShapeId,
     group: u32,
     times: u32,
 }
 
-impl Canonical {
+impl TreeCanonicalizer {
     /// Forgets all shapes, and keeps the room for them.
     pub fn clear(&mut self) {
         self.shapes.clear();
     }
 
     /// The shape of a trace that `caller` began. `is_seen` tells which operations are instrumented.
-    pub fn fold(
+    pub fn fold_tree(
         &mut self,
         tree: &[CallNode],
         caller: OperationId,
@@ -61,16 +61,16 @@ impl Canonical {
             let mut below = self.stack.len() - calls;
             if is_seen {
                 let shape = match calls {
-                    0 => self.shapes.leaf(node.operation),
+                    0 => self.shapes.intern_leaf(node.operation),
                     _ => {
                         self.words.clear();
                         self.words.push(node.operation);
-                        self.shape(below, 1)
+                        self.close_shape(below, 1)
                     }
                 };
                 self.stack.truncate(below);
                 let group = place as u32;
-                self.stack.push(Call { node: place as u32, shape, group, times: 1 });
+                self.stack.push(PendingCall { node: place as u32, shape, group, times: 1 });
                 below = self.stack.len() - 1;
             }
             if node.is_concurrent {
@@ -87,15 +87,15 @@ impl Canonical {
         }
         self.words.clear();
         self.words.extend([TRACE, caller]);
-        let shape = self.shape(0, 0);
+        let shape = self.close_shape(0, 0);
         self.set_places(tree, is_seen);
         shape
     }
 
     /// The shape that begins with the words so far and whose calls are on the stack from `below`
     /// on. The first of its places is that of the first call where `first` is 0, else of its root.
-    fn shape(&mut self, below: usize, first: u32) -> ShapeId {
-        let Canonical { stack, words, shapes, offsets, times, .. } = self;
+    fn close_shape(&mut self, below: usize, first: u32) -> ShapeId {
+        let TreeCanonicalizer { stack, words, shapes, offsets, times, .. } = self;
         let calls = stack.get_mut(below..).unwrap_or_default();
         // The topmost call is the first.
         calls.reverse();
@@ -107,7 +107,7 @@ impl Canonical {
             let mut begins = 1;
             for equal in group.chunk_by(|a, b| a.shape == b.shape) {
                 let together: u32 = equal.iter().map(|call| call.times).sum();
-                let Some(Call { shape, .. }) = equal.first() else { continue };
+                let Some(PendingCall { shape, .. }) = equal.first() else { continue };
                 words.extend([*shape, together << 1 | begins]);
                 begins = 0;
                 for call in equal {
@@ -118,15 +118,15 @@ impl Canonical {
                         (*offset, *times) = (next, together);
                     }
                 }
-                next += shapes.size(*shape);
+                next += shapes.shape_size(*shape);
             }
         }
-        shapes.number(words, next)
+        shapes.intern_words(words, next)
     }
 
     /// Adds up the offsets from the root down.
     fn set_places(&mut self, tree: &[CallNode], is_seen: impl Fn(OperationId) -> bool) {
-        let Canonical { places, offsets, .. } = self;
+        let TreeCanonicalizer { places, offsets, .. } = self;
         places.clear();
         for (node, offset) in tree.iter().zip(offsets) {
             let above = places.get(node.parent as usize).copied().unwrap_or(0);
@@ -136,18 +136,18 @@ impl Canonical {
 
     /// The place of each node of the last tree in its shape, in canonical order; meaningless for
     /// what is not instrumented.
-    pub fn places(&self) -> &[u32] {
+    pub fn places_of_nodes(&self) -> &[u32] {
         &self.places
     }
 
     /// How many equal concurrent calls each node of the last tree was one of.
-    pub fn times(&self) -> &[u32] {
+    pub fn repetitions(&self) -> &[u32] {
         &self.times
     }
 
     /// Number of places in traces of a shape.
-    pub fn size(&self, shape: ShapeId) -> u32 {
-        self.shapes.size(shape)
+    pub fn shape_size(&self, shape: ShapeId) -> u32 {
+        self.shapes.shape_size(shape)
     }
 }
 

@@ -6,29 +6,35 @@ use super::*;
 
 /// A tree as it is drawn: an operation, and groups of concurrent calls, in order.
 #[derive(Clone, Debug)]
-struct Drawn {
+struct DrawnTree {
     operation: OperationId,
-    groups: Vec<Vec<Drawn>>,
+    groups: Vec<Vec<DrawnTree>>,
 }
 
-fn drawn() -> impl Strategy<Value = Drawn> {
-    let leaf = (1..5_u32).prop_map(|operation| Drawn { operation, groups: vec![] });
+fn any_tree() -> impl Strategy<Value = DrawnTree> {
+    let leaf = (1..5_u32).prop_map(|operation| DrawnTree { operation, groups: vec![] });
     leaf.prop_recursive(4, 24, 4, |inner| {
         let group = proptest::collection::vec(inner, 1..4);
         (1..5_u32, proptest::collection::vec(group, 0..3))
-            .prop_map(|(operation, groups)| Drawn { operation, groups })
+            .prop_map(|(operation, groups)| DrawnTree { operation, groups })
     })
 }
 
 /// The nodes of a tree; calls of a group in the order that `turn` makes of them.
-fn nodes(drawn: &Drawn, turn: usize) -> Vec<CallNode> {
-    fn add(drawn: &Drawn, parent: u32, group: Option<u32>, turn: usize, nodes: &mut Vec<CallNode>) {
+fn nodes(drawn: &DrawnTree, turn: usize) -> Vec<CallNode> {
+    fn add(
+        drawn: &DrawnTree,
+        parent: u32,
+        group: Option<u32>,
+        turn: usize,
+        nodes: &mut Vec<CallNode>,
+    ) {
         let place = nodes.len() as u32;
         let is_concurrent = group.is_some();
         let (operation, group) = (drawn.operation, group.unwrap_or(place));
         nodes.push(CallNode { parent, operation, group, is_concurrent, times: 1 });
         for group in &drawn.groups {
-            let mut calls: Vec<&Drawn> = group.iter().collect();
+            let mut calls: Vec<&DrawnTree> = group.iter().collect();
             let by = turn % calls.len();
             calls.rotate_left(by);
             let first = nodes.len() as u32;
@@ -44,8 +50,8 @@ fn nodes(drawn: &Drawn, turn: usize) -> Vec<CallNode> {
 
 /// What is left of a tree: its groups of instrumented calls. What vanishes in a group of several
 /// leaves all its calls to that group.
-fn left(drawn: &Drawn, seen: &[bool]) -> Vec<Vec<Drawn>> {
-    let mut groups: Vec<Vec<Drawn>> = Vec::new();
+fn left(drawn: &DrawnTree, seen: &[bool]) -> Vec<Vec<DrawnTree>> {
+    let mut groups: Vec<Vec<DrawnTree>> = Vec::new();
     for group in &drawn.groups {
         match group.as_slice() {
             [only] if !seen[only.operation as usize] => groups.extend(left(only, seen)),
@@ -53,7 +59,9 @@ fn left(drawn: &Drawn, seen: &[bool]) -> Vec<Vec<Drawn>> {
                 calls
                     .iter()
                     .flat_map(|call| match seen[call.operation as usize] {
-                        true => vec![Drawn { operation: call.operation, groups: left(call, seen) }],
+                        true => {
+                            vec![DrawnTree { operation: call.operation, groups: left(call, seen) }]
+                        }
                         false => left(call, seen).concat(),
                     })
                     .collect(),
@@ -64,8 +72,8 @@ fn left(drawn: &Drawn, seen: &[bool]) -> Vec<Vec<Drawn>> {
 }
 
 /// The tree as a text, which is the same where trees are equal.
-fn text(groups: &[Vec<Drawn>]) -> String {
-    let group = |calls: &Vec<Drawn>| {
+fn text(groups: &[Vec<DrawnTree>]) -> String {
+    let group = |calls: &Vec<DrawnTree>| {
         let mut calls: Vec<String> = calls
             .iter()
             .map(|call| format!("{}({})", call.operation, text(&call.groups)))
@@ -76,8 +84,8 @@ fn text(groups: &[Vec<Drawn>]) -> String {
     groups.iter().map(group).collect::<Vec<_>>().join(" ")
 }
 
-fn whole(drawn: &Drawn) -> Drawn {
-    Drawn { operation: 0, groups: vec![vec![drawn.clone()]] }
+fn whole(drawn: &DrawnTree) -> DrawnTree {
+    DrawnTree { operation: 0, groups: vec![vec![drawn.clone()]] }
 }
 
 proptest! {
@@ -86,13 +94,13 @@ proptest! {
     /// Trees have one shape exactly where their texts are equal, whatever came first in a group and
     /// whatever is instrumented.
     #[test]
-    fn shapes_are_equal_where_trees_are(trees in proptest::collection::vec(drawn(), 1..6), seen in proptest::collection::vec(any::<bool>(), 5), turn in 0..3_usize) {
-        let mut canonical = Canonical::default();
+    fn shapes_are_equal_where_trees_are(trees in proptest::collection::vec(any_tree(), 1..6), seen in proptest::collection::vec(any::<bool>(), 5), turn in 0..3_usize) {
+        let mut canonical = TreeCanonicalizer::default();
         let mut all: Vec<(ShapeId, String)> = Vec::new();
         for tree in &trees {
             for turn in [0, turn] {
                 let is_seen = |operation: OperationId| seen[operation as usize];
-                let shape = canonical.fold(&nodes(tree, turn), 0, is_seen);
+                let shape = canonical.fold_tree(&nodes(tree, turn), 0, is_seen);
                 all.push((shape, text(&left(&whole(tree), &seen))));
             }
         }
@@ -106,13 +114,13 @@ proptest! {
     /// Places are dense, in depth-first order, and nodes at one place are equal: the same
     /// operation, with callers at one place.
     #[test]
-    fn places_are_those_of_a_tree(tree in drawn(), seen in proptest::collection::vec(any::<bool>(), 5)) {
+    fn places_are_those_of_a_tree(tree in any_tree(), seen in proptest::collection::vec(any::<bool>(), 5)) {
         let nodes = nodes(&tree, 1);
-        let mut canonical = Canonical::default();
-        let shape = canonical.fold(&nodes, 0, |operation| seen[operation as usize]);
-        let size = canonical.size(shape) as usize;
+        let mut canonical = TreeCanonicalizer::default();
+        let shape = canonical.fold_tree(&nodes, 0, |operation| seen[operation as usize]);
+        let size = canonical.shape_size(shape) as usize;
         let mut at: Vec<Option<(OperationId, Option<u32>)>> = vec![None; size];
-        for (node, place) in nodes.iter().zip(canonical.places()) {
+        for (node, place) in nodes.iter().zip(canonical.places_of_nodes()) {
             if !seen[node.operation as usize] {
                 continue;
             }
@@ -120,7 +128,7 @@ proptest! {
             while caller != NO_PARENT && !seen[nodes[caller as usize].operation as usize] {
                 caller = nodes[caller as usize].parent;
             }
-            let caller = (caller != NO_PARENT).then(|| canonical.places()[caller as usize]);
+            let caller = (caller != NO_PARENT).then(|| canonical.places_of_nodes()[caller as usize]);
             prop_assert!(caller.is_none_or(|caller| caller < *place));
             let here = (node.operation, caller);
             prop_assert!(at[*place as usize].is_none_or(|other| other == here));
@@ -140,20 +148,21 @@ fn a_class_folds_like_its_traces() {
         ..ProptestConfig::default()
     });
     let seen = proptest::collection::vec(any::<bool>(), 5);
-    let result = runner.run(&(drawn(), seen), |(tree, seen)| {
+    let result = runner.run(&(any_tree(), seen), |(tree, seen)| {
         let is_seen = |operation: OperationId| seen[operation as usize];
         let nodes = nodes(&tree, 1);
         let mut classes = TraceClasses::default();
-        let number = classes.class(&nodes, 0) as usize;
-        let places = classes.places().to_vec();
-        let mut canonical = Canonical::default();
-        let of_trace = canonical.fold(&nodes, 0, is_seen);
-        let expected: Vec<u32> = canonical.places().to_vec();
-        let of_class = canonical.fold(classes.tree(&classes.classes()[number]), 0, is_seen);
+        let number = classes.class_of_trace(&nodes, 0) as usize;
+        let places = classes.places_of_nodes().to_vec();
+        let mut canonical = TreeCanonicalizer::default();
+        let of_trace = canonical.fold_tree(&nodes, 0, is_seen);
+        let expected: Vec<u32> = canonical.places_of_nodes().to_vec();
+        let of_class =
+            canonical.fold_tree(classes.tree_of_class(&classes.classes()[number]), 0, is_seen);
         prop_assert_eq!(of_trace, of_class);
         for ((node, place), expected) in nodes.iter().zip(&places).zip(&expected) {
             if is_seen(node.operation) {
-                prop_assert_eq!(canonical.places()[*place as usize], *expected);
+                prop_assert_eq!(canonical.places_of_nodes()[*place as usize], *expected);
             }
         }
         Ok(())

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::call_tree::{CallNode, NO_PARENT};
-use super::canonical::Canonical;
+use super::canonical::TreeCanonicalizer;
 use super::shapes::ShapeId;
 use crate::identity::OperationId;
 
@@ -14,7 +14,7 @@ pub type PositionId = u32;
 
 /// A class of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Class {
+pub struct TraceClass {
     /// What began its traces.
     pub caller: OperationId,
     /// Its first position.
@@ -26,44 +26,44 @@ pub struct Class {
 /// All classes so far.
 #[derive(Clone, Debug, Default)]
 pub struct TraceClasses {
-    canonical: Canonical,
+    canonical: TreeCanonicalizer,
     numbers: FxHashMap<ShapeId, u32>,
-    classes: Vec<Class>,
+    classes: Vec<TraceClass>,
     /// The tree of each class, one behind the other, parents and groups as places in the class.
     positions: Vec<CallNode>,
 }
 
 impl TraceClasses {
-    /// The class of a trace. The positions of its nodes are those of [`TraceClasses::places`],
-    /// counted from the first of the class.
-    pub fn class(&mut self, tree: &[CallNode], caller: OperationId) -> u32 {
-        let shape = self.canonical.fold(tree, caller, |_| true);
+    /// The class of a trace. The positions of its nodes are those of
+    /// [`TraceClasses::places_of_nodes`], counted from the first of the class.
+    pub fn class_of_trace(&mut self, tree: &[CallNode], caller: OperationId) -> u32 {
+        let shape = self.canonical.fold_tree(tree, caller, |_| true);
         if let Some(class) = self.numbers.get(&shape) {
             return *class;
         }
         let class = self.classes.len() as u32;
         self.numbers.insert(shape, class);
-        self.add(tree, caller, self.canonical.size(shape));
+        self.add_class(tree, caller, self.canonical.shape_size(shape));
         class
     }
 
     /// The place of each node of the last trace in its class.
-    pub fn places(&self) -> &[u32] {
-        self.canonical.places()
+    pub fn places_of_nodes(&self) -> &[u32] {
+        self.canonical.places_of_nodes()
     }
 
     /// All classes, by number.
-    pub fn classes(&self) -> &[Class] {
+    pub fn classes(&self) -> &[TraceClass] {
         &self.classes
     }
 
-    /// All positions, by number; see [`TraceClasses::tree`].
+    /// All positions, by number; see [`TraceClasses::tree_of_class`].
     pub fn positions(&self) -> &[CallNode] {
         &self.positions
     }
 
     /// The tree of a class, with parents and groups as places in it.
-    pub fn tree(&self, class: &Class) -> &[CallNode] {
+    pub fn tree_of_class(&self, class: &TraceClass) -> &[CallNode] {
         let first = class.first as usize;
         self.positions.get(first..first + class.size as usize).unwrap_or_default()
     }
@@ -73,10 +73,10 @@ impl TraceClasses {
         (self.classes.partition_point(|class| class.first <= position) as u32).saturating_sub(1)
     }
 
-    fn add(&mut self, tree: &[CallNode], caller: OperationId, size: u32) {
+    fn add_class(&mut self, tree: &[CallNode], caller: OperationId, size: u32) {
         let first = self.positions.len();
-        self.classes.push(Class { caller, first: first as PositionId, size });
-        let places = self.canonical.places();
+        self.classes.push(TraceClass { caller, first: first as PositionId, size });
+        let places = self.canonical.places_of_nodes();
         let place = |node: u32| places.get(node as usize).copied();
         // The first place of each group, by its first node.
         let mut groups: Vec<u32> = vec![u32::MAX; tree.len()];
@@ -93,7 +93,7 @@ impl TraceClasses {
             times: 1,
         };
         self.positions.resize(first + size as usize, blank);
-        for ((node, at), times) in tree.iter().zip(places).zip(self.canonical.times()) {
+        for ((node, at), times) in tree.iter().zip(places).zip(self.canonical.repetitions()) {
             if let Some(position) = self.positions.get_mut(first + *at as usize) {
                 *position = CallNode {
                     parent: place(node.parent).unwrap_or(NO_PARENT),
@@ -135,13 +135,13 @@ mod tests {
             node(0, 5, 1, true),
             node(0, 4, 5, false),
         ];
-        assert_eq!(classes.class(&one, 0), 0);
-        let places = classes.places().to_vec();
+        assert_eq!(classes.class_of_trace(&one, 0), 0);
+        let places = classes.places_of_nodes().to_vec();
         assert_eq!(places[1], places[4], "equal concurrent calls have one place");
-        assert_eq!(classes.class(&other, 0), 0);
-        assert_eq!(classes.places()[1..3], places[2..4]);
-        assert_eq!(classes.class(&other, 9), 1, "another caller");
-        let tree = classes.tree(&classes.classes()[0]);
+        assert_eq!(classes.class_of_trace(&other, 0), 0);
+        assert_eq!(classes.places_of_nodes()[1..3], places[2..4]);
+        assert_eq!(classes.class_of_trace(&other, 9), 1, "another caller");
+        let tree = classes.tree_of_class(&classes.classes()[0]);
         assert_eq!(tree.len(), 5);
         let fives = &tree[places[1] as usize];
         assert_eq!((fives.operation, fives.times, fives.is_concurrent), (5, 2, true));

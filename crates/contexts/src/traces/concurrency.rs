@@ -19,54 +19,54 @@ use rustc_hash::FxHashMap;
 
 use crate::tuning::{CONCURRENT_SHARE, MAX_COMPARED_CALLS};
 
-/// What separates groups in [`Groups`]; no operation has this number.
+/// What separates groups in [`CallGroups`]; no operation has this number.
 const END: u32 = u32::MAX;
 
 /// The calls of one execution: for each group of concurrent ones the operations in their order, and
 /// [`END`] behind each group.
-type Groups = Box<[u32]>;
+type CallGroups = Box<[u32]>;
 
 /// The calls of executions in many contexts.
 #[derive(Clone, Debug, Default)]
-pub struct Concurrency {
+pub struct ConcurrencyByKind {
     /// By context and the operations that are called, in their order.
-    structures: FxHashMap<(u32, Box<[u32]>), Structure>,
+    structures: FxHashMap<(u32, Box<[u32]>), CallStructure>,
 }
 
 /// Executions in one context that make the same calls.
 #[derive(Clone, Debug, Default)]
-struct Structure {
+struct CallStructure {
     /// How often the calls were made in these groups.
-    executions: BTreeMap<Groups, u64>,
+    executions: BTreeMap<CallGroups, u64>,
     /// Whether each call and each other are concurrent by kind, row by row.
     is_concurrent: Vec<bool>,
 }
 
-impl Concurrency {
+impl ConcurrencyByKind {
     /// Adds as many executions in a context. `calls` has the operation and the group of each call,
     /// in the order of groups.
-    pub fn add(&mut self, context: u32, calls: &[(u32, u32)], executions: u64) {
-        let (called, groups) = words(calls);
+    pub fn add_executions(&mut self, context: u32, calls: &[(u32, u32)], executions: u64) {
+        let (called, groups) = operations_and_groups(calls);
         let structure = self.structures.entry((context, called)).or_default();
         *structure.executions.entry(groups).or_default() += executions;
     }
 
     /// Finds which calls are concurrent by kind, when all executions were added.
-    pub fn settle(&mut self) {
+    pub fn find_concurrent(&mut self) {
         for ((_, called), structure) in &mut self.structures {
-            structure.settle(called);
+            structure.find_concurrent(called);
         }
     }
 
     /// For each of these calls, whether it is concurrent by kind with the calls of the group before
     /// it, so that both groups are one. It is the same for all calls of a group.
-    pub fn joined(&self, context: u32, calls: &[(u32, u32)]) -> Vec<bool> {
-        let (called, _) = words(calls);
+    pub fn joined_calls(&self, context: u32, calls: &[(u32, u32)]) -> Vec<bool> {
+        let (called, _) = operations_and_groups(calls);
         let structure = self.structures.get(&(context, called.clone()));
         let Some(structure) = structure.filter(|of| !of.is_concurrent.is_empty()) else {
             return vec![false; calls.len()];
         };
-        let numbers = numbers(&called, calls.iter().map(|(operation, _)| *operation));
+        let numbers = call_numbers(&called, calls.iter().map(|(operation, _)| *operation));
         let all: Vec<((u32, u32), usize)> = calls.iter().copied().zip(numbers).collect();
         let (mut joined, mut block) = (Vec::with_capacity(calls.len()), Vec::new());
         for group in all.chunk_by(|((_, one), _), ((_, other), _)| one == other) {
@@ -83,12 +83,12 @@ impl Concurrency {
     }
 }
 
-impl Structure {
+impl CallStructure {
     fn is_concurrent(&self, calls: usize, one: usize, other: usize) -> bool {
         self.is_concurrent.get(one * calls + other).copied().unwrap_or(false)
     }
 
-    fn settle(&mut self, called: &[u32]) {
+    fn find_concurrent(&mut self, called: &[u32]) {
         // Where all are alike there is nothing to join.
         if self.executions.len() < 2 || called.len() > MAX_COMPARED_CALLS {
             return;
@@ -96,7 +96,7 @@ impl Structure {
         let mut at_once = vec![0_u64; called.len() * called.len()];
         for (groups, executions) in &self.executions {
             let operations = groups.iter().copied().filter(|word| *word != END);
-            let mut numbers = numbers(called, operations).into_iter();
+            let mut numbers = call_numbers(called, operations).into_iter();
             for group in groups.split(|word| *word == END) {
                 let calls: Vec<usize> = numbers.by_ref().take(group.len()).collect();
                 for one in &calls {
@@ -115,7 +115,7 @@ impl Structure {
 }
 
 /// The operations of calls in their order, and their groups.
-fn words(calls: &[(u32, u32)]) -> (Box<[u32]>, Groups) {
+fn operations_and_groups(calls: &[(u32, u32)]) -> (Box<[u32]>, CallGroups) {
     let mut called: Vec<u32> = calls.iter().map(|(operation, _)| *operation).collect();
     called.sort_unstable();
     let mut groups: Vec<u32> = Vec::with_capacity(2 * calls.len());
@@ -130,7 +130,7 @@ fn words(calls: &[(u32, u32)]) -> (Box<[u32]>, Groups) {
 
 /// The place of each call among `called`, which are in order: the first call of an operation has
 /// the first place of that, the second the second.
-fn numbers(called: &[u32], operations: impl Iterator<Item = u32>) -> Vec<usize> {
+fn call_numbers(called: &[u32], operations: impl Iterator<Item = u32>) -> Vec<usize> {
     let mut made: FxHashMap<u32, usize> = FxHashMap::default();
     operations
         .map(|operation| {
@@ -158,19 +158,19 @@ mod tests {
         (0..).zip(groups).flat_map(of).collect()
     }
 
-    fn settled(executions: &[(&[&[u32]], u64)]) -> Concurrency {
-        let mut concurrency = Concurrency::default();
+    fn settled(executions: &[(&[&[u32]], u64)]) -> ConcurrencyByKind {
+        let mut concurrency = ConcurrencyByKind::default();
         for (groups, count) in executions {
-            concurrency.add(7, &calls(groups), *count);
+            concurrency.add_executions(7, &calls(groups), *count);
         }
-        concurrency.settle();
+        concurrency.find_concurrent();
         concurrency
     }
 
     /// The number of groups that are left of these.
-    fn left(concurrency: &Concurrency, groups: &[&[u32]]) -> usize {
+    fn left(concurrency: &ConcurrencyByKind, groups: &[&[u32]]) -> usize {
         let calls = calls(groups);
-        let joined = concurrency.joined(7, &calls);
+        let joined = concurrency.joined_calls(7, &calls);
         let begins = |place: usize| place == 0 || calls[place].1 != calls[place - 1].1;
         (0..calls.len()).filter(|place| begins(*place) && !joined[*place]).count()
     }
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(left(&found, &[&[A], &[B]]), 1);
         assert_eq!(left(&found, &[&[B], &[A]]), 1);
         // Another context, and other calls, tell nothing of these.
-        assert_eq!(found.joined(8, &calls(&[&[A], &[B]])), [false, false]);
+        assert_eq!(found.joined_calls(8, &calls(&[&[A], &[B]])), [false, false]);
         assert_eq!(left(&found, &[&[A], &[B], &[C]]), 3);
     }
 

@@ -13,7 +13,7 @@ pub type ShapeId = u32;
 /// Every shape so far. A shape is known by its words: what is executed, and then two for each
 /// child, as [`super::canonical`] writes them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shapes {
+pub(super) struct ShapeInterner {
     table: HashTable<ShapeId>,
     words: Vec<u32>,
     /// Where the words of each shape end.
@@ -24,7 +24,7 @@ pub(super) struct Shapes {
     leaves: Vec<ShapeId>,
 }
 
-impl Shapes {
+impl ShapeInterner {
     /// Forgets all shapes, and keeps the room for them.
     pub(super) fn clear(&mut self) {
         self.table.clear();
@@ -35,17 +35,17 @@ impl Shapes {
     }
 
     /// Number of places in a tree of this shape.
-    pub(super) fn size(&self, shape: ShapeId) -> u32 {
+    pub(super) fn shape_size(&self, shape: ShapeId) -> u32 {
         self.sizes.get(shape as usize).copied().unwrap_or(0)
     }
 
     /// The shape of an operation that calls nothing.
-    pub(super) fn leaf(&mut self, operation: u32) -> ShapeId {
+    pub(super) fn intern_leaf(&mut self, operation: u32) -> ShapeId {
         let place = operation as usize;
         if let Some(known @ 1..) = self.leaves.get(place) {
             return known - 1;
         }
-        let shape = self.number(&[operation], 1);
+        let shape = self.intern_words(&[operation], 1);
         self.leaves.resize(self.leaves.len().max(place + 1), 0);
         if let Some(known) = self.leaves.get_mut(place) {
             *known = shape + 1;
@@ -54,10 +54,10 @@ impl Shapes {
     }
 
     /// The shape with these words, whose trees have `size` places.
-    pub(super) fn number(&mut self, words: &[u32], size: u32) -> ShapeId {
-        let hash = hash(words);
+    pub(super) fn intern_words(&mut self, words: &[u32], size: u32) -> ShapeId {
+        let hash = hash_words(words);
         let (all, ends) = (&self.words, &self.ends);
-        let found = self.table.find(hash, |shape| of(all, ends, *shape) == words);
+        let found = self.table.find(hash, |shape| words_of_shape(all, ends, *shape) == words);
         if let Some(shape) = found {
             return *shape;
         }
@@ -66,18 +66,20 @@ impl Shapes {
         self.ends.push(self.words.len());
         self.sizes.push(size);
         let (all, ends) = (&self.words, &self.ends);
-        self.table.insert_unique(hash, shape, |shape| self::hash(of(all, ends, *shape)));
+        self.table.insert_unique(hash, shape, |shape| {
+            self::hash_words(words_of_shape(all, ends, *shape))
+        });
         shape
     }
 }
 
-fn of<'a>(words: &'a [u32], ends: &[usize], shape: ShapeId) -> &'a [u32] {
+fn words_of_shape<'a>(words: &'a [u32], ends: &[usize], shape: ShapeId) -> &'a [u32] {
     let end = |place: usize| ends.get(place).copied().unwrap_or(0);
     let place = shape as usize;
     words.get(place.checked_sub(1).map_or(0, end)..end(place)).unwrap_or_default()
 }
 
-fn hash(words: &[u32]) -> u64 {
+fn hash_words(words: &[u32]) -> u64 {
     let mut hasher = FxHasher::default();
     words.iter().for_each(|word| hasher.write_u32(*word));
     hasher.finish()
@@ -89,16 +91,18 @@ mod tests {
 
     #[test]
     fn equal_shapes_have_one_number() {
-        let mut shapes = Shapes::default();
-        let leaf = shapes.leaf(7);
-        assert_eq!((shapes.leaf(7), shapes.number(&[7], 1)), (leaf, leaf));
+        let mut shapes = ShapeInterner::default();
+        let leaf = shapes.intern_leaf(7);
+        assert_eq!((shapes.intern_leaf(7), shapes.intern_words(&[7], 1)), (leaf, leaf));
         let others: Vec<ShapeId> =
-            (0..1000).map(|word| shapes.number(&[8, word, 2], word)).collect();
+            (0..1000).map(|word| shapes.intern_words(&[8, word, 2], word)).collect();
         assert_eq!(others[999], 1000);
-        assert!((0..1000).all(|word| shapes.number(&[8, word, 2], word) == others[word as usize]));
-        assert_eq!((shapes.size(leaf), shapes.size(others[5])), (1, 5));
-        assert_ne!(shapes.leaf(3), shapes.leaf(4));
+        assert!(
+            (0..1000).all(|word| shapes.intern_words(&[8, word, 2], word) == others[word as usize])
+        );
+        assert_eq!((shapes.shape_size(leaf), shapes.shape_size(others[5])), (1, 5));
+        assert_ne!(shapes.intern_leaf(3), shapes.intern_leaf(4));
         shapes.clear();
-        assert_eq!(shapes.leaf(3), 0);
+        assert_eq!(shapes.intern_leaf(3), 0);
     }
 }

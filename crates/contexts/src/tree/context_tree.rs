@@ -1,15 +1,15 @@
 //! The tree while operators are applied to it. A node never changes its number.
 
-use super::similarity::Spread;
-use crate::equivalence::Level;
-use crate::result::{ContextProfile, Profile, Summary};
+use super::similarity::TimeSpread;
+use crate::equivalence::ContextLevel;
+use crate::result::{ContextProfile, ContextSummary, Profile};
 
 /// Number of a node: that of its operation or context in the profile; 0 for the root.
 pub(super) type NodeId = u32;
 
 /// What became of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum NodeState {
     /// It is in the tree.
     There,
     /// Its parent stands for it.
@@ -22,15 +22,15 @@ pub(super) enum State {
 
 /// A node of the tree.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(super) struct TreeNode {
     pub(super) parent: NodeId,
     /// `None` for the root.
-    pub(super) level: Option<Level>,
+    pub(super) level: Option<ContextLevel>,
     /// Expected number of executions that have a response time.
     pub(super) calls: f64,
     /// How the response times are distributed, where there is any.
-    pub(super) spread: Option<Spread>,
-    pub(super) state: State,
+    pub(super) spread: Option<TimeSpread>,
+    pub(super) state: NodeState,
     /// The children that are in the tree.
     pub(super) children: Vec<NodeId>,
     /// The siblings that were merged into it.
@@ -40,42 +40,47 @@ pub(super) struct Node {
 /// The tree.
 #[derive(Clone, Debug)]
 pub(super) struct ContextTree {
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<TreeNode>,
 }
 
 impl ContextTree {
     /// The whole tree of a profile (section 4.2).
-    pub(super) fn of(profile: &Profile) -> ContextTree {
-        let root = Node {
+    pub(super) fn from_profile(profile: &Profile) -> ContextTree {
+        let root = TreeNode {
             parent: 0,
             level: None,
             calls: f64::INFINITY,
             spread: None,
-            state: State::There,
+            state: NodeState::There,
             children: Vec::new(),
             merged: Vec::new(),
         };
         let mut tree = ContextTree { nodes: vec![root] };
         for operation in &profile.operations {
-            let id = tree.add(0, Level::Operation, &operation.summary);
+            let id = tree.add_node(0, ContextLevel::Operation, &operation.summary);
             operation.contexts.iter().for_each(|context| tree.add_all(id, context));
         }
         tree
     }
 
     fn add_all(&mut self, parent: NodeId, context: &ContextProfile) {
-        let id = self.add(parent, context.level, &context.summary);
+        let id = self.add_node(parent, context.level, &context.summary);
         context.contexts.iter().for_each(|inner| self.add_all(id, inner));
     }
 
-    fn add(&mut self, parent: NodeId, level: Level, summary: &Summary) -> NodeId {
+    fn add_node(
+        &mut self,
+        parent: NodeId,
+        level: ContextLevel,
+        summary: &ContextSummary,
+    ) -> NodeId {
         let id = self.nodes.len() as NodeId;
-        self.nodes.push(Node {
+        self.nodes.push(TreeNode {
             parent,
             level: Some(level),
             calls: summary.moments().weight,
-            spread: summary.times.as_ref().map(Spread::of),
-            state: State::There,
+            spread: summary.times.as_ref().map(TimeSpread::from_times),
+            state: NodeState::There,
             children: Vec::new(),
             merged: Vec::new(),
         });
@@ -85,24 +90,24 @@ impl ContextTree {
         id
     }
 
-    pub(super) fn node(&self, id: NodeId) -> &Node {
+    pub(super) fn get(&self, id: NodeId) -> &TreeNode {
         &self.nodes[id as usize]
     }
 
     /// Whether a node is a leaf of the tree.
     pub(super) fn is_leaf(&self, id: NodeId) -> bool {
-        let node = self.node(id);
-        node.state == State::There && node.children.is_empty() && node.level.is_some()
+        let node = self.get(id);
+        node.state == NodeState::There && node.children.is_empty() && node.level.is_some()
     }
 
     /// Whether operators may take a node out of the tree: a leaf below an operation.
     pub(super) fn is_context_leaf(&self, id: NodeId) -> bool {
-        self.is_leaf(id) && self.node(id).level != Some(Level::Operation)
+        self.is_leaf(id) && self.get(id).level != Some(ContextLevel::Operation)
     }
 
     /// Takes a leaf out of its parent's children.
-    pub(super) fn take_out(&mut self, id: NodeId, state: State) {
-        let parent = self.node(id).parent as usize;
+    pub(super) fn take_out(&mut self, id: NodeId, state: NodeState) {
+        let parent = self.get(id).parent as usize;
         self.nodes[parent].children.retain(|child| *child != id);
         self.nodes[id as usize].state = state;
     }
@@ -110,10 +115,10 @@ impl ContextTree {
     /// The node that stands for `id`: a leaf, or an inner node that it was linked to.
     pub(super) fn stands_for(&self, mut id: NodeId) -> NodeId {
         loop {
-            id = match self.node(id).state {
-                State::There => return id,
-                State::Removed => self.node(id).parent,
-                State::Merged(other) | State::Linked(other) => other,
+            id = match self.get(id).state {
+                NodeState::There => return id,
+                NodeState::Removed => self.get(id).parent,
+                NodeState::Merged(other) | NodeState::Linked(other) => other,
             };
         }
     }
@@ -121,20 +126,20 @@ impl ContextTree {
     /// Whether response times of nodes that were linked to an inner node are used there: then it is
     /// part of the model beside its children.
     pub(super) fn has_links(&self, id: NodeId) -> bool {
-        let node = self.node(id);
-        if node.state != State::There || node.children.is_empty() || node.level.is_none() {
+        let node = self.get(id);
+        if node.state != NodeState::There || node.children.is_empty() || node.level.is_none() {
             return false;
         }
         let below = node
             .children
             .iter()
-            .flat_map(|child| std::iter::once(child).chain(&self.node(*child).merged));
-        let kept: f64 = below.map(|child| self.node(*child).calls).sum();
+            .flat_map(|child| std::iter::once(child).chain(&self.get(*child).merged));
+        let kept: f64 = below.map(|child| self.get(*child).calls).sum();
         node.calls - kept > 1e-9 * node.calls
     }
 
     /// Number of parts of the model: leaves, and inner nodes that others are linked to.
-    pub(super) fn parts(&self) -> usize {
+    pub(super) fn part_count(&self) -> usize {
         let all = 0..self.nodes.len() as NodeId;
         all.filter(|id| self.is_leaf(*id) || self.has_links(*id)).count()
     }

@@ -2,22 +2,23 @@
 
 use proptest::prelude::*;
 
-use super::super::context_tree::{Node, State};
-use super::super::similarity::Spread;
+use super::super::context_tree::{NodeState, TreeNode};
+use super::super::similarity::TimeSpread;
 use super::*;
-use crate::equivalence::Level;
+use crate::equivalence::ContextLevel;
 
-const LEVELS: [Level; 4] = [Level::Operation, Level::Caller, Level::Stack, Level::Trace];
+const LEVELS: [ContextLevel; 4] =
+    [ContextLevel::Operation, ContextLevel::Caller, ContextLevel::Stack, ContextLevel::Trace];
 
 /// A tree of leaves: for each trace-context its place on each level (as numbers that name a child),
 /// its calls, and its median and range.
 fn tree(leaves: &[([u8; 4], u16, u8, u8)]) -> ContextTree {
-    let node = |parent, level, calls, spread| Node {
+    let node = |parent, level, calls, spread| TreeNode {
         parent,
         level,
         calls,
         spread,
-        state: State::There,
+        state: NodeState::There,
         children: Vec::new(),
         merged: Vec::new(),
     };
@@ -39,7 +40,7 @@ fn tree(leaves: &[([u8; 4], u16, u8, u8)]) -> ContextTree {
         let mean = |of: fn(&([u8; 4], u16, u8, u8)) -> u8| {
             below().map(|leaf| f64::from(of(leaf))).sum::<f64>() / below().count() as f64
         };
-        let spread = Spread { median: 100.0 + mean(|leaf| leaf.2), range: mean(|leaf| leaf.3) };
+        let spread = TimeSpread { median: 100.0 + mean(|leaf| leaf.2), range: mean(|leaf| leaf.3) };
         let level = path.len().checked_sub(1).map(|depth| LEVELS[depth]);
         let above = path.len().checked_sub(1).map(|depth| &path[..depth]);
         let parent = above.and_then(|above| paths.iter().position(|other| other == above));
@@ -65,31 +66,32 @@ fn in_any_order(tree: &mut ContextTree, min_calls: f64, bound: f64, choices: &[u
         let all = 0..tree.nodes.len() as NodeId;
         let mut apply: Vec<Operator> = Vec::new();
         for id in all.clone() {
-            if remove::applies(tree, id) {
+            if remove::removal_applies(tree, id) {
                 apply.push(Operator::Remove(id));
             }
-            if link::applies(tree, id, min_calls) {
+            if link::link_applies(tree, id, min_calls) {
                 apply.push(Operator::Link(id));
             }
-            let others =
-                all.clone().filter(|other| merge::applies(tree, id, *other, min_calls, bound));
+            let others = all
+                .clone()
+                .filter(|other| merge::merge_applies(tree, id, *other, min_calls, bound));
             apply.extend(others.map(|other| Operator::Merge(id, other)));
         }
         if apply.is_empty() {
             return;
         }
         match apply[choices.next().unwrap() % apply.len()] {
-            Operator::Remove(id) => remove::apply(tree, id),
-            Operator::Link(id) => link::apply(tree, id, min_calls),
-            Operator::Merge(one, other) => merge::apply(tree, one, other),
+            Operator::Remove(id) => remove::apply_removal(tree, id),
+            Operator::Link(id) => link::apply_link(tree, id, min_calls),
+            Operator::Merge(one, other) => merge::apply_merge(tree, one, other),
         }
     }
 }
 
 /// For each trace-context the lowest number of those that the same part of the model stands for.
 fn partition(tree: &ContextTree) -> Vec<usize> {
-    let leaves =
-        (0..tree.nodes.len() as NodeId).filter(|id| tree.node(*id).level == Some(Level::Trace));
+    let leaves = (0..tree.nodes.len() as NodeId)
+        .filter(|id| tree.get(*id).level == Some(ContextLevel::Trace));
     let parts: Vec<NodeId> = leaves.map(|id| tree.stands_for(id)).collect();
     parts.iter().map(|part| parts.iter().position(|other| other == part).unwrap()).collect()
 }
@@ -114,7 +116,7 @@ proptest! {
         apply_all(&mut one, 30.0, bound);
         in_any_order(&mut other, 30.0, bound, &choices);
         prop_assert_eq!(partition(&one), partition(&other));
-        prop_assert_eq!(one.parts(), other.parts());
+        prop_assert_eq!(one.part_count(), other.part_count());
     }
 
     /// Where the model is at its end, its properties hold: enough calls for each leaf below an
@@ -123,15 +125,15 @@ proptest! {
     fn nothing_applies_at_the_end(leaves in leaves(), most in 1..12_usize) {
         let whole = tree(&leaves);
         let options = ModelOptions { min_calls: 30.0, similar: 0.25, max_leaves: Some(most) };
-        let (end, bound) = fixpoint(&whole, &options);
+        let (end, bound) = apply_until_fixpoint(&whole, &options);
         let all = 0..end.nodes.len() as NodeId;
         for id in all.clone() {
-            prop_assert!(!remove::applies(&end, id) && !link::applies(&end, id, 30.0));
+            prop_assert!(!remove::removal_applies(&end, id) && !link::link_applies(&end, id, 30.0));
             for other in all.clone() {
-                prop_assert!(!merge::applies(&end, id, other, 30.0, bound));
+                prop_assert!(!merge::merge_applies(&end, id, other, 30.0, bound));
             }
         }
-        prop_assert!(end.parts() <= most || bound == f64::MAX);
+        prop_assert!(end.part_count() <= most || bound == f64::MAX);
         prop_assert!(bound >= options.similar);
     }
 }
@@ -149,18 +151,19 @@ fn by_hand() {
         ([1, 0, 0, 0], 2, 0, 5),
     ]);
     let options = ModelOptions { min_calls: 30.0, similar: 0.25, max_leaves: None };
-    let (end, bound) = fixpoint(&whole, &options);
+    let (end, bound) = apply_until_fixpoint(&whole, &options);
     assert_eq!(bound, 0.25);
     // Root 0, operation 1, caller 2, stack 3, traces 4 and 5, caller 6, stacks 7 and 9, traces 8
     // and 10, caller 11, stack 12, trace 13; operation 14 and one below the other 15 to 17.
     let stands: Vec<NodeId> = [4, 5, 8, 10, 13, 17].map(|id| end.stands_for(id)).to_vec();
     assert_eq!(stands, [4, 5, 6, 6, 1, 14]);
     assert!(end.has_links(1) && !end.has_links(2));
-    assert_eq!(end.parts(), 5);
+    assert_eq!(end.part_count(), 5);
     // One less: nothing is nearer than the two traces, and then callers 0 and 1 are left.
-    let (fewer, bound) = fixpoint(&whole, &ModelOptions { max_leaves: Some(4), ..options });
-    assert_eq!((fewer.parts(), fewer.stands_for(4), fewer.stands_for(5)), (2, 1, 1));
+    let (fewer, bound) =
+        apply_until_fixpoint(&whole, &ModelOptions { max_leaves: Some(4), ..options });
+    assert_eq!((fewer.part_count(), fewer.stands_for(4), fewer.stands_for(5)), (2, 1, 1));
     assert!(bound > 0.25);
-    let fewest = fixpoint(&whole, &ModelOptions { max_leaves: Some(1), ..options });
-    assert_eq!((fewest.0.parts(), fewest.1), (2, f64::MAX), "operations are never merged");
+    let fewest = apply_until_fixpoint(&whole, &ModelOptions { max_leaves: Some(1), ..options });
+    assert_eq!((fewest.0.part_count(), fewest.1), (2, f64::MAX), "operations are never merged");
 }

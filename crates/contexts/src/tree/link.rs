@@ -4,22 +4,22 @@
 //! An operation with too few of its own stays as it is: the paper would link it to the root, whose
 //! response times are those of other operations.
 
-use super::context_tree::{ContextTree, NodeId, State};
-use crate::equivalence::Level;
+use super::context_tree::{ContextTree, NodeId, NodeState};
+use crate::equivalence::ContextLevel;
 
 /// Whether the operator applies to a node.
-pub(super) fn applies(tree: &ContextTree, id: NodeId, min_calls: f64) -> bool {
-    tree.is_context_leaf(id) && tree.node(id).calls < min_calls
+pub(super) fn link_applies(tree: &ContextTree, id: NodeId, min_calls: f64) -> bool {
+    tree.is_context_leaf(id) && tree.get(id).calls < min_calls
 }
 
 /// Applies it.
-pub(super) fn apply(tree: &mut ContextTree, id: NodeId, min_calls: f64) {
+pub(super) fn apply_link(tree: &mut ContextTree, id: NodeId, min_calls: f64) {
     let ancestors =
-        std::iter::successors(Some(tree.node(id).parent), |of| Some(tree.node(*of).parent));
+        std::iter::successors(Some(tree.get(id).parent), |of| Some(tree.get(*of).parent));
     let has_enough = |of: &NodeId| {
-        let node = tree.node(*of);
-        node.calls >= min_calls || node.level.is_none_or(|level| level == Level::Operation)
+        let node = tree.get(*of);
+        node.calls >= min_calls || node.level.is_none_or(|level| level == ContextLevel::Operation)
     };
     let to = ancestors.into_iter().find(has_enough).unwrap_or(0);
-    tree.take_out(id, State::Linked(to));
+    tree.take_out(id, NodeState::Linked(to));
 }

@@ -5,35 +5,35 @@
 //! own response times and not by those of what was merged before. So it does not matter which are
 //! merged first.
 
-use super::context_tree::{ContextTree, NodeId, State};
-use super::similarity::Spread;
+use super::context_tree::{ContextTree, NodeId, NodeState};
+use super::similarity::TimeSpread;
 use crate::tuning::MIN_SCALE;
 
 /// Whether the operator applies to two nodes.
 #[cfg(test)]
-pub(super) fn applies(
+pub(super) fn merge_applies(
     tree: &ContextTree,
     one: NodeId,
     other: NodeId,
     min_calls: f64,
     bound: f64,
 ) -> bool {
-    let is_candidate = |id| tree.is_context_leaf(id) && tree.node(id).calls >= min_calls;
-    let are_siblings = one != other && tree.node(one).parent == tree.node(other).parent;
+    let is_candidate = |id| tree.is_context_leaf(id) && tree.get(id).calls >= min_calls;
+    let are_siblings = one != other && tree.get(one).parent == tree.get(other).parent;
     if !are_siblings || !is_candidate(one) || !is_candidate(other) {
         return false;
     }
     let spreads = |id: NodeId| {
-        let all = std::iter::once(id).chain(tree.node(id).merged.iter().copied());
-        all.filter_map(|id| tree.node(id).spread)
+        let all = std::iter::once(id).chain(tree.get(id).merged.iter().copied());
+        all.filter_map(|id| tree.get(id).spread)
     };
     spreads(one).any(|a| spreads(other).any(|b| a.distance(&b) <= bound))
 }
 
 /// Applies it: the first stands for both.
-pub(super) fn apply(tree: &mut ContextTree, one: NodeId, other: NodeId) {
+pub(super) fn apply_merge(tree: &mut ContextTree, one: NodeId, other: NodeId) {
     let merged = std::mem::take(&mut tree.nodes[other as usize].merged);
-    tree.take_out(other, State::Merged(one));
+    tree.take_out(other, NodeState::Merged(one));
     tree.nodes[one as usize].merged.extend(std::iter::once(other).chain(merged));
 }
 
@@ -41,12 +41,12 @@ pub(super) fn apply(tree: &mut ContextTree, one: NodeId, other: NodeId) {
 /// others. Nodes are looked at in the order of their medians, each with those after it that are not
 /// too far for any of them.
 pub(super) fn merge_children(tree: &mut ContextTree, parent: NodeId, min_calls: f64, bound: f64) {
-    let mut leaves: Vec<(NodeId, Spread)> = tree
-        .node(parent)
+    let mut leaves: Vec<(NodeId, TimeSpread)> = tree
+        .get(parent)
         .children
         .iter()
-        .filter(|child| tree.is_context_leaf(**child) && tree.node(**child).calls >= min_calls)
-        .filter_map(|child| Some((*child, tree.node(*child).spread?)))
+        .filter(|child| tree.is_context_leaf(**child) && tree.get(**child).calls >= min_calls)
+        .filter_map(|child| Some((*child, tree.get(*child).spread?)))
         .collect();
     leaves.sort_by(|(a, one), (b, other)| one.median.total_cmp(&other.median).then(a.cmp(b)));
     let widest = leaves.iter().map(|(_, spread)| spread.range).fold(0.0, f64::max);
@@ -59,7 +59,7 @@ pub(super) fn merge_children(tree: &mut ContextTree, parent: NodeId, min_calls: 
             if high.median - low.median > bound * widest.max(MIN_SCALE * high.median) {
                 break;
             }
-            let [a, b] = [one, other].map(|place| first_of(&mut group, place));
+            let [a, b] = [one, other].map(|place| group_root(&mut group, place));
             if a != b && low.distance(&high) <= bound {
                 group[a.max(b)] = a.min(b);
             }
@@ -67,19 +67,19 @@ pub(super) fn merge_children(tree: &mut ContextTree, parent: NodeId, min_calls: 
     }
     let mut lowest: Vec<NodeId> = leaves.iter().map(|(id, _)| *id).collect();
     for (place, (id, _)) in leaves.iter().enumerate() {
-        let first = first_of(&mut group, place);
+        let first = group_root(&mut group, place);
         lowest[first] = lowest[first].min(*id);
     }
     for (place, (id, _)) in leaves.iter().enumerate() {
-        let into = lowest[first_of(&mut group, place)];
+        let into = lowest[group_root(&mut group, place)];
         if into != *id {
-            apply(tree, into, *id);
+            apply_merge(tree, into, *id);
         }
     }
 }
 
 /// The first place of the group that a place is in.
-fn first_of(group: &mut [usize], mut place: usize) -> usize {
+fn group_root(group: &mut [usize], mut place: usize) -> usize {
     while group[place] != place {
         group[place] = group[group[place]];
         place = group[place];

@@ -4,46 +4,46 @@ use std::ops::Range;
 
 use message_trace::PathError;
 
-use super::context_tree::{ContextTree, Node, NodeId, State};
-use super::fixpoint::fixpoint;
-use super::timing_model::{Leaf, LeafKind, ModelOptions, TimingModel};
-use crate::collect::Collected;
-use crate::equivalence::Level;
-use crate::profile::Profiled;
-use crate::result::{OperationProfile, Summary, Times};
-use crate::statistics::{AverageDeviation, Moments, decrease, tick};
-use crate::summarise::{Scale, samples, times};
+use super::context_tree::{ContextTree, NodeId, NodeState, TreeNode};
+use super::fixpoint::apply_until_fixpoint;
+use super::timing_model::{LeafKind, ModelLeaf, ModelOptions, TimingModel};
+use crate::collect::CollectedContexts;
+use crate::equivalence::ContextLevel;
+use crate::profile::ProfileResult;
+use crate::result::{ContextSummary, OperationProfile, ResponseTimes};
+use crate::statistics::{AverageDeviation, TimeMoments, clock_tick, relative_decrease};
+use crate::summarise::{SummaryScale, response_times, time_samples};
 
 /// The timing model of a profile.
 ///
 /// # Errors
 /// When the response times of merged contexts cannot be read from the temporary file.
-pub fn model(
-    profiled: &Profiled,
-    collected: &Collected<'_>,
+pub fn build_model(
+    profiled: &ProfileResult,
+    collected: &CollectedContexts<'_>,
     options: &ModelOptions,
 ) -> Result<TimingModel, PathError> {
     let profile = &profiled.profile;
-    let (tree, bound) = fixpoint(&ContextTree::of(profile), options);
+    let (tree, bound) = apply_until_fixpoint(&ContextTree::from_profile(profile), options);
     let (mut leaves, mut parts) = (Vec::new(), AverageDeviation::default());
     let mut part_of: Vec<Option<u32>> = vec![None; tree.nodes.len()];
     for (place, operation) in (0..).zip(&profile.operations) {
-        let summaries = summaries(operation);
+        let summaries = summaries_by_number(operation);
         for (id, summary) in (operation.id..).zip(&summaries) {
-            let node = tree.node(id);
+            let node = tree.get(id);
             let (kind, moments) = match (tree.is_leaf(id), node.merged.is_empty()) {
                 (true, true) => (LeafKind::Context, summary.moments()),
                 (true, false) => {
                     let merged = std::iter::once(&id).chain(&node.merged);
-                    (LeafKind::Merged, sum(merged, operation.id, &summaries))
+                    (LeafKind::Merged, sum_moments(merged, operation.id, &summaries))
                 }
                 (false, _) if tree.has_links(id) => {
                     let kept = node
                         .children
                         .iter()
-                        .flat_map(|child| std::iter::once(child).chain(&tree.node(*child).merged));
-                    let kept = sum(kept, operation.id, &summaries);
-                    (LeafKind::Linked, summary.moments().without(&kept))
+                        .flat_map(|child| std::iter::once(child).chain(&tree.get(*child).merged));
+                    let kept = sum_moments(kept, operation.id, &summaries);
+                    (LeafKind::Linked, summary.moments().excluding(&kept))
                 }
                 (false, _) => continue,
             };
@@ -52,36 +52,36 @@ pub fn model(
             let mut contexts: Vec<NodeId> = std::iter::once(id).collect();
             contexts.extend(&node.merged);
             contexts.sort_unstable();
-            leaves.push(Leaf {
+            leaves.push(ModelLeaf {
                 kind,
                 operation: place,
-                level: node.level.unwrap_or(Level::Operation),
+                level: node.level.unwrap_or(ContextLevel::Operation),
                 contexts,
                 calls: moments.weight,
                 times: summary.times.clone(),
             });
         }
     }
-    pool(profiled, collected, &mut leaves)?;
+    pool_leaves(profiled, collected, &mut leaves)?;
     // An inner node that others are linked to is a part only for those.
     let leaf_of = (0..).zip(&tree.nodes).map(|(id, node)| {
-        let is_inner = node.state == State::There && !tree.is_leaf(id);
+        let is_inner = node.state == NodeState::There && !tree.is_leaf(id);
         if is_inner { None } else { part_of[tree.stands_for(id) as usize] }
     });
     let leaf_of = leaf_of.collect();
-    let without = AverageDeviation::of(
+    let without = AverageDeviation::from_contexts(
         &profile.operations.iter().map(|one| one.summary.moments()).collect::<Vec<_>>(),
     );
-    let count = |is: &dyn Fn(&Node) -> bool| tree.nodes.iter().filter(|node| is(node)).count();
+    let count = |is: &dyn Fn(&TreeNode) -> bool| tree.nodes.iter().filter(|node| is(node)).count();
     // What is below a node that was linked went with it.
-    let is_linked = |node: &Node| matches!(node.state, State::Linked(_));
-    let goes_along = |node: &Node| is_linked(node) && is_linked(tree.node(node.parent));
+    let is_linked = |node: &TreeNode| matches!(node.state, NodeState::Linked(_));
+    let goes_along = |node: &TreeNode| is_linked(node) && is_linked(tree.get(node.parent));
     Ok(TimingModel {
         options: *options,
         bound: (bound < f64::MAX).then_some(bound),
         nodes: tree.nodes.len() as u64 - 1,
-        removed: count(&|node| node.state == State::Removed || goes_along(node)) as u64,
-        merged: count(&|node| matches!(node.state, State::Merged(_))) as u64,
+        removed: count(&|node| node.state == NodeState::Removed || goes_along(node)) as u64,
+        merged: count(&|node| matches!(node.state, NodeState::Merged(_))) as u64,
         linked: count(&|node| is_linked(node) && !goes_along(node)) as u64,
         too_few: profile
             .operations
@@ -89,43 +89,43 @@ pub fn model(
             .filter(|operation| operation.summary.moments().weight < options.min_calls)
             .count() as u64,
         deviation: parts.mean(),
-        decrease: decrease(&without, &parts),
+        decrease: relative_decrease(&without, &parts),
         leaves,
         leaf_of,
     })
 }
 
 /// The summaries of an operation and its contexts, by their numbers from that of the operation on.
-fn summaries(operation: &OperationProfile) -> Vec<&Summary> {
-    let contexts = operation.all().map(|context| &context.summary);
+fn summaries_by_number(operation: &OperationProfile) -> Vec<&ContextSummary> {
+    let contexts = operation.all_contexts().map(|context| &context.summary);
     std::iter::once(&operation.summary).chain(contexts).collect()
 }
 
-fn sum<'a>(
+fn sum_moments<'a>(
     nodes: impl Iterator<Item = &'a NodeId>,
     first: NodeId,
-    summaries: &[&Summary],
-) -> Moments {
-    let mut sum = Moments::default();
+    summaries: &[&ContextSummary],
+) -> TimeMoments {
+    let mut sum = TimeMoments::default();
     for node in nodes {
         let summary = summaries.get((node - first) as usize);
-        sum.merge(&summary.map_or(Moments::default(), |summary| summary.moments()));
+        sum.merge(&summary.map_or(TimeMoments::default(), |summary| summary.moments()));
     }
     sum
 }
 
 /// Gives merged leaves the response times of all their contexts.
-fn pool(
-    profiled: &Profiled,
-    collected: &Collected<'_>,
-    leaves: &mut [Leaf],
+fn pool_leaves(
+    profiled: &ProfileResult,
+    collected: &CollectedContexts<'_>,
+    leaves: &mut [ModelLeaf],
 ) -> Result<(), PathError> {
-    let operation_of = |leaf: &Leaf| {
+    let operation_of = |leaf: &ModelLeaf| {
         let node = leaf.contexts.first().and_then(|node| profiled.of_node.get(*node as usize));
         let position = node.and_then(|range| profiled.by_context.get(range.start));
         position.map(|position| collected.contexts.operation_of(*position))
     };
-    let mut merged: Vec<(usize, &mut Leaf)> = leaves
+    let mut merged: Vec<(usize, &mut ModelLeaf)> = leaves
         .iter_mut()
         .filter(|leaf| leaf.kind == LeafKind::Merged)
         .filter_map(|leaf| Some((collected.partition_of(operation_of(leaf)?), leaf)))
@@ -140,7 +140,7 @@ fn pool(
             continue;
         };
         // They are in the order of the trace-contexts.
-        let all = collected.take(partition)?;
+        let all = collected.take_observations(partition)?;
         let among = |range: &Range<usize>| {
             let begin = |bound| all.partition_point(|one| place[one.position as usize] < bound);
             &all[begin(range.start)..begin(range.end)]
@@ -150,21 +150,21 @@ fn pool(
                 leaf.contexts.iter().filter_map(|node| profiled.of_node.get(*node as usize));
             let mut observations = ranges.map(among).collect::<Vec<_>>().concat();
             observations.sort_by_key(|one| (one.time, one.request));
-            leaf.times = pooled(profiled, leaf, &observations);
+            leaf.times = pooled_times(profiled, leaf, &observations);
         }
-        collected.give(partition, all)?;
+        collected.return_observations(partition, all)?;
     }
     Ok(())
 }
 
-fn pooled(
-    profiled: &Profiled,
-    leaf: &Leaf,
-    sorted: &[crate::collect::Observation],
-) -> Option<Times> {
+fn pooled_times(
+    profiled: &ProfileResult,
+    leaf: &ModelLeaf,
+    sorted: &[crate::collect::ResponseObservation],
+) -> Option<ResponseTimes> {
     let operation = profiled.profile.operations.get(leaf.operation as usize)?;
-    let scale = Scale { bins: operation.bins?, tick: tick(&samples(sorted)) };
-    let mut moments = Moments::default();
+    let scale = SummaryScale { bins: operation.bins?, tick: clock_tick(&time_samples(sorted)) };
+    let mut moments = TimeMoments::default();
     sorted.iter().for_each(|one| moments.add(one.time as f64, f64::from(one.weight)));
-    times(&moments, sorted, &scale)
+    response_times(&moments, sorted, &scale)
 }

@@ -1,14 +1,14 @@
 //! Removing (section 4.3, operator 1): a leaf without siblings tells nothing that its parent does
 //! not, and costs more to be told. An operation is never removed.
 
-use super::context_tree::{ContextTree, NodeId, State};
+use super::context_tree::{ContextTree, NodeId, NodeState};
 
 /// Whether the operator applies to a node.
-pub(super) fn applies(tree: &ContextTree, id: NodeId) -> bool {
-    tree.is_context_leaf(id) && tree.node(tree.node(id).parent).children.len() == 1
+pub(super) fn removal_applies(tree: &ContextTree, id: NodeId) -> bool {
+    tree.is_context_leaf(id) && tree.get(tree.get(id).parent).children.len() == 1
 }
 
 /// Applies it.
-pub(super) fn apply(tree: &mut ContextTree, id: NodeId) {
-    tree.take_out(id, State::Removed);
+pub(super) fn apply_removal(tree: &mut ContextTree, id: NodeId) {
+    tree.take_out(id, NodeState::Removed);
 }

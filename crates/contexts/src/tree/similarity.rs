@@ -1,26 +1,26 @@
 //! Similarity of two distributions of response times: by median and interquartile range, which the
 //! paper prefers to mean and deviation, as few very long times hardly move them (section 4.3).
 
-use crate::result::Times;
+use crate::result::ResponseTimes;
 use crate::tuning::MIN_SCALE;
 
 /// Median and interquartile range of response times, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Spread {
+pub(super) struct TimeSpread {
     pub(super) median: f64,
     pub(super) range: f64,
 }
 
-impl Spread {
-    pub(super) fn of(times: &Times) -> Spread {
-        Spread { median: times.median, range: times.interquartile_range() }
+impl TimeSpread {
+    pub(super) fn from_times(times: &ResponseTimes) -> TimeSpread {
+        TimeSpread { median: times.median, range: times.interquartile_range() }
     }
 
     /// The distance of two distributions: how far their medians are apart, or their interquartile
     /// ranges if that is more, in units of the mean interquartile range. That unit is at least
     /// [`MIN_SCALE`] of the mean median, so that distributions without any spread are similar
     /// where they are nearly the same.
-    pub(super) fn distance(&self, other: &Spread) -> f64 {
+    pub(super) fn distance(&self, other: &TimeSpread) -> f64 {
         let apart = (self.median - other.median).abs().max((self.range - other.range).abs());
         if apart == 0.0 {
             return 0.0;
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     fn distance(one: (f64, f64), other: (f64, f64)) -> f64 {
-        let spread = |(median, range)| Spread { median, range };
+        let spread = |(median, range)| TimeSpread { median, range };
         let there = spread(one).distance(&spread(other));
         assert_eq!(there, spread(other).distance(&spread(one)));
         there

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::equivalence::Level;
-use crate::result::Times;
+use crate::equivalence::ContextLevel;
+use crate::result::ResponseTimes;
 use crate::tuning::{MIN_CALLS, SIMILAR};
 
 /// What decides which operators apply.
@@ -46,7 +46,7 @@ pub struct TimingModel {
     /// The share of the average standard deviation of operations that is gone within the parts.
     pub decrease: f64,
     /// The parts.
-    pub leaves: Vec<Leaf>,
+    pub leaves: Vec<ModelLeaf>,
     /// For each node of the whole tree, by its number, the place of the part that stands for all
     /// its executions; `None` where several do.
     pub leaf_of: Vec<Option<u32>>,
@@ -66,18 +66,18 @@ pub enum LeafKind {
 
 /// A part of the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Leaf {
+pub struct ModelLeaf {
     /// What it is.
     pub kind: LeafKind,
     /// Place of its operation among those of the profile.
     pub operation: u32,
     /// The level of its nodes.
-    pub level: Level,
+    pub level: ContextLevel,
     /// The numbers of its nodes in the profile. Of [`LeafKind::Linked`] it is the one whose
     /// response times are used.
     pub contexts: Vec<u32>,
     /// Expected number of executions that it stands for and that have a response time.
     pub calls: f64,
     /// Their response times, or those that are used for them.
-    pub times: Option<Times>,
+    pub times: Option<ResponseTimes>,
 }

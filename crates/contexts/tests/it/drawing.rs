@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use contexts::Analysis;
-use contexts::identity::By;
+use contexts::ContextAnalysis;
+use contexts::identity::OperationIdentity;
 use contexts::output::write_dot;
-use contexts::tree::{LeafKind, ModelOptions, model};
+use contexts::tree::{LeafKind, ModelOptions, build_model};
 
-use crate::support::{Made, call};
+use crate::support::{RequestSet, call};
 
 /// A graph as it is written: nodes with their texts by line and their other attributes, and edges
 /// with theirs.
@@ -64,8 +64,8 @@ const NAME: &str = "say \"50% & more\" \\n";
 
 /// An operation with a name that needs care is called by four callers: one is slow, two are alike,
 /// one is rare. All are called by the same page.
-fn analysis(memory: u64) -> Analysis {
-    let mut made = Made::new();
+fn analysis(memory: u64) -> ContextAnalysis {
+    let mut made = RequestSet::new();
     for round in 0..300 {
         let (caller, base) = match round % 3 {
             0 => ("checkout", 10_000),
@@ -76,15 +76,15 @@ fn analysis(memory: u64) -> Analysis {
         let say = call(NAME, base + (round * 37) % 101, vec![]);
         made.add(&call("page", 1, vec![call(caller, 1, vec![say])]));
     }
-    made.with(By::Operation, memory, |collected, profiled| Analysis {
+    made.with(OperationIdentity::Operation, memory, |collected, profiled| ContextAnalysis {
         spent: None,
         profile: profiled.profile.clone(),
-        model: model(profiled, collected, &ModelOptions::default()).unwrap(),
+        model: build_model(profiled, collected, &ModelOptions::default()).unwrap(),
         instrumentations: None,
     })
 }
 
-fn drawn(analysis: &Analysis, limit: usize) -> Graph {
+fn drawn(analysis: &ContextAnalysis, limit: usize) -> Graph {
     let mut out = Vec::new();
     write_dot(analysis, limit, &mut out).unwrap();
     parsed(&String::from_utf8(out).unwrap())

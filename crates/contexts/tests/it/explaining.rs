@@ -1,10 +1,10 @@
 //! Sentences about what makes an operation slow, and silence where nothing does.
 
-use contexts::equivalence::Level;
-use contexts::explain::without_reason;
-use contexts::result::{Measure, OperationProfile, Profile};
+use contexts::equivalence::ContextLevel;
+use contexts::explain::sentence_without_reason;
+use contexts::result::{OperationProfile, Profile, ReasonMeasure};
 
-use crate::support::{Made, call};
+use crate::support::{RequestSet, call};
 
 /// A number from 0 to 1 that looks like chance.
 fn chance(seed: i64) -> f64 {
@@ -25,7 +25,7 @@ fn get(profile: &Profile) -> &OperationProfile {
 
 #[test]
 fn the_caller_that_makes_it_slow_is_named() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for round in 0..5_003 {
         let (caller, mean) = match round % 23 {
             0 => ("checkout", 12_100_000.0),
@@ -43,7 +43,7 @@ fn the_caller_that_makes_it_slow_is_named() {
     let reason = get(&profile).reason.as_ref().unwrap();
     assert_eq!(
         (reason.level, reason.measure, reason.slow.len()),
-        (Level::Caller, Measure::Deviation, 1)
+        (ContextLevel::Caller, ReasonMeasure::Deviation, 1)
     );
     assert_eq!((reason.slow_calls, reason.calls), (218.0, 5_003.0));
     let id = get(&profile).contexts.iter().find(|c| c.name == "n checkout").unwrap().id;
@@ -56,7 +56,7 @@ fn the_caller_that_makes_it_slow_is_named() {
 
 #[test]
 fn nothing_is_said_where_nothing_tells() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for round in 0..3_000 {
         // Many callers and classes, and a few very long times that are nobody's.
         let mean = if round % 500 == 7 { 1e9 } else { 1e6 };
@@ -68,13 +68,13 @@ fn nothing_is_said_where_nothing_tells() {
     let profile = made.profile();
     let operation = get(&profile);
     assert_eq!(operation.reason, None);
-    let sentence = without_reason(operation);
+    let sentence = sentence_without_reason(operation);
     assert!(sentence.starts_with("no context makes n GET slow: mean "), "{sentence}");
 }
 
 #[test]
 fn a_difference_that_is_small_beside_the_spread_is_not_told() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for round in 0..20_000 {
         let (caller, mean) = if round % 2 == 0 { ("a", 1.05e6) } else { ("b", 1e6) };
         made.add(&call(caller, 10, vec![call("GET", around(mean, round), vec![])]));
@@ -84,7 +84,7 @@ fn a_difference_that_is_small_beside_the_spread_is_not_told() {
 
 #[test]
 fn the_position_in_a_trace_is_told_where_callers_do_not_differ() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for round in 0..500 {
         // The first call of two fills a cache.
         let [first, second] = [around(9e6, round), around(1e6, round + 7_000)];
@@ -93,14 +93,14 @@ fn the_position_in_a_trace_is_told_where_callers_do_not_differ() {
     }
     let profile = made.profile();
     let reason = get(&profile).reason.as_ref().unwrap();
-    assert_eq!(reason.level, Level::Trace);
+    assert_eq!(reason.level, ContextLevel::Trace);
     let begin = "n GET is slower as step 1 of traces of class 0: mean ";
     assert!(reason.sentence.starts_with(begin), "{}", reason.sentence);
 }
 
 #[test]
 fn a_class_is_told_where_all_its_calls_are_slow() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for round in 0..600 {
         let is_slow = round % 3 == 0;
         let mut calls = vec![call("GET", around(if is_slow { 9e6 } else { 1e6 }, round), vec![])];
@@ -117,7 +117,7 @@ fn a_class_is_told_where_all_its_calls_are_slow() {
 
 #[test]
 fn what_is_usual_is_told_by_medians_where_few_long_times_hide_it() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for round in 0..4_000 {
         let (caller, mean) = if round % 2 == 0 { ("slow", 10e6) } else { ("fast", 1e6) };
         let time = if chance(round + 77) < 0.002 { 20_000_000_000 } else { around(mean, round) };
@@ -125,13 +125,13 @@ fn what_is_usual_is_told_by_medians_where_few_long_times_hide_it() {
     }
     let profile = made.profile();
     let reason = get(&profile).reason.as_ref().unwrap();
-    assert_eq!((reason.level, reason.measure), (Level::Caller, Measure::Ranks));
+    assert_eq!((reason.level, reason.measure), (ContextLevel::Caller, ReasonMeasure::Ranks));
     assert!(reason.sentence.contains("median "), "{}", reason.sentence);
 }
 
 #[test]
 fn fast_contexts_are_named_where_they_are_fewer() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for round in 0..2_000 {
         let number = round % 10;
         let (caller, mean) = match number {

@@ -1,19 +1,19 @@
 //! Partial instrumentations, against profiles of requests from which the steps were taken away.
 
-use contexts::identity::By;
-use contexts::instrumentation::{evaluate, evaluate_one};
+use contexts::identity::OperationIdentity;
+use contexts::instrumentation::{evaluate_one, evaluate_random};
 use contexts::result::Profile;
-use request_flow::{Names, Request, RequestBuilder, Step};
+use request_flow::{NameInterner, Request, RequestBuilder, Step};
 
-use crate::support::{Call, Made, call};
+use crate::support::{CallSpec, RequestSet, call};
 
 /// Some requests of different shapes, times by `seed`.
-fn requests(made: &mut Made) {
+fn requests(made: &mut RequestSet) {
     let leaf = |name: &str, time: i64| call(name, time, vec![]);
     for round in 0..60 {
         let time = |by: i64| 10 + (round * by) % 53;
         let b = |by| call("b", time(by), vec![leaf("c", time(7)), leaf("d", time(5))]);
-        let root: Call = match round % 4 {
+        let root: CallSpec = match round % 4 {
             0 => call("a", 1, vec![b(3), leaf("c", time(11))]),
             1 => call("a", 1, vec![leaf("e", time(2))]).at_once(vec![b(3), leaf("c", time(13))]),
             2 => call("f", 1, vec![b(17), b(19)]),
@@ -25,7 +25,7 @@ fn requests(made: &mut Made) {
 
 /// The requests with only those steps that are seen: their calls are those of the nearest caller
 /// that is. `None` where a request falls into several.
-fn only(made: &Made, is_seen: impl Fn(&Names, u32) -> bool) -> Option<Made> {
+fn only(made: &RequestSet, is_seen: impl Fn(&NameInterner, u32) -> bool) -> Option<RequestSet> {
     let left = |request: &Request| {
         let mut builder = RequestBuilder::default();
         let mut places: Vec<Option<u32>> = Vec::new();
@@ -33,7 +33,7 @@ fn only(made: &Made, is_seen: impl Fn(&Names, u32) -> bool) -> Option<Made> {
         for step in &request.steps {
             let parent = step.parent.and_then(|parent| places[parent as usize]);
             if is_seen(&made.names, step.operation) {
-                builder.add(Step { parent, ..*step }, None, []);
+                builder.add_step(Step { parent, ..*step }, None, []);
                 roots += u32::from(parent.is_none());
                 places.push(Some(count));
                 count += 1;
@@ -47,15 +47,15 @@ fn only(made: &Made, is_seen: impl Fn(&Names, u32) -> bool) -> Option<Made> {
     };
     let requests: Option<Vec<Request>> = made.requests.iter().map(left).collect();
     let requests = requests?.into_iter().filter(|request| !request.steps.is_empty()).collect();
-    Some(Made { names: made.names.clone(), requests })
+    Some(RequestSet { names: made.names.clone(), requests })
 }
 
 #[test]
 fn the_full_instrumentation_is_the_profile() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     requests(&mut made);
-    made.with(By::Operation, u64::MAX, |collected, profiled| {
-        let found = evaluate(collected, &profiled.moments, 0, 1, &()).full;
+    made.with(OperationIdentity::Operation, u64::MAX, |collected, profiled| {
+        let found = evaluate_random(collected, &profiled.moments, 0, 1, &()).full;
         let Profile { totals, deviation, decrease, .. } = &profiled.profile;
         assert_eq!((found.executions, found.traces), (totals.steps, totals.requests));
         assert_eq!((found.monitoring_points, found.classes), (totals.operations, totals.classes));
@@ -70,10 +70,10 @@ fn the_full_instrumentation_is_the_profile() {
 
 #[test]
 fn what_is_worked_out_on_classes_is_what_executions_would_show() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     requests(&mut made);
     let operations = ["a", "b", "c", "d", "e", "f"];
-    let compared = made.with(By::Operation, u64::MAX, |collected, profiled| {
+    let compared = made.with(OperationIdentity::Operation, u64::MAX, |collected, profiled| {
         let mut compared = 0;
         // b has calls and is concurrent with c: without b, times decide how these overlap, and
         // classes do not know them.
@@ -82,15 +82,16 @@ fn what_is_worked_out_on_classes_is_what_executions_would_show() {
                 let place = operations.iter().position(|operation| *operation == name);
                 place.is_some_and(|place| set >> place & 1 > 0)
             };
-            let Some(other) = only(&made, |names, name| is_seen(names.text(name))) else {
+            let Some(other) = only(&made, |names, name| is_seen(names.name_of(name))) else {
                 continue;
             };
             let found =
                 evaluate_one(collected, &profiled.moments, |names| is_seen(&names.operation));
-            let expected = other.with(By::Operation, u64::MAX, |collected, profiled| {
-                evaluate(collected, &profiled.moments, 0, 1, &()).full
-            });
-            let counts = |of: &contexts::instrumentation::Instrumentation| {
+            let expected =
+                other.with(OperationIdentity::Operation, u64::MAX, |collected, profiled| {
+                    evaluate_random(collected, &profiled.moments, 0, 1, &()).full
+                });
+            let counts = |of: &contexts::instrumentation::InstrumentationPoint| {
                 (of.executions, of.traces, of.classes, of.contexts, of.monitoring_points)
             };
             assert_eq!(counts(&found), counts(&expected), "{set:b}");
@@ -111,10 +112,10 @@ fn what_is_worked_out_on_classes_is_what_executions_would_show() {
 
 #[test]
 fn a_trace_stays_one_where_its_root_vanishes() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     made.add(&call("a", 1, vec![call("b", 1, vec![]), call("c", 2, vec![]), call("b", 3, vec![])]));
     made.add(&call("b", 4, vec![]));
-    made.with(By::Operation, u64::MAX, |collected, profiled| {
+    made.with(OperationIdentity::Operation, u64::MAX, |collected, profiled| {
         let found = evaluate_one(collected, &profiled.moments, |names| names.operation == "b");
         assert_eq!((found.traces, found.classes, found.executions), (2, 2, 3));
         let contexts = found.contexts;
@@ -128,10 +129,11 @@ fn a_trace_stays_one_where_its_root_vanishes() {
 
 #[test]
 fn instrumentations_are_the_same_again_and_differ_by_seed() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     requests(&mut made);
-    made.with(By::Operation, u64::MAX, |collected, profiled| {
-        let of = |count, seed| evaluate(collected, &profiled.moments, count, seed, &()).random;
+    made.with(OperationIdentity::Operation, u64::MAX, |collected, profiled| {
+        let of =
+            |count, seed| evaluate_random(collected, &profiled.moments, count, seed, &()).random;
         let some = of(40, 7);
         assert_eq!(some[..20], of(20, 7));
         assert_ne!(some, of(40, 8));

@@ -1,23 +1,23 @@
 //! Timing models of requests made by hand.
 
-use contexts::identity::By;
-use contexts::tree::{Leaf, LeafKind, ModelOptions, TimingModel, model};
+use contexts::identity::OperationIdentity;
+use contexts::tree::{LeafKind, ModelLeaf, ModelOptions, TimingModel, build_model};
 
-use crate::support::{Made, call};
+use crate::support::{RequestSet, call};
 
-fn modelled(made: &Made, memory: u64, options: &ModelOptions) -> (TimingModel, Vec<String>) {
-    made.with(By::Operation, memory, |collected, profiled| {
-        let model = model(profiled, collected, options).unwrap();
+fn modelled(made: &RequestSet, memory: u64, options: &ModelOptions) -> (TimingModel, Vec<String>) {
+    made.with(OperationIdentity::Operation, memory, |collected, profiled| {
+        let model = build_model(profiled, collected, options).unwrap();
         let operations = &profiled.profile.operations;
-        let name = |leaf: &Leaf| operations[leaf.operation as usize].names.operation.clone();
+        let name = |leaf: &ModelLeaf| operations[leaf.operation as usize].names.operation.clone();
         let names = model.leaves.iter().map(name).collect();
         (model, names)
     })
 }
 
 /// GET is called by three callers: two are alike, one is slow; and twice by a rare one.
-fn shop() -> Made {
-    let mut made = Made::new();
+fn shop() -> RequestSet {
+    let mut made = RequestSet::new();
     for round in 0..400 {
         let (caller, base) = match round % 4 {
             0 => ("checkout", 10_000),
@@ -35,7 +35,7 @@ fn shop() -> Made {
 fn leaves_are_a_partition_and_merged_ones_have_the_times_of_all() {
     for memory in [u64::MAX, 0] {
         let (model, names) = modelled(&shop(), memory, &ModelOptions::default());
-        let of_get: Vec<&Leaf> = model
+        let of_get: Vec<&ModelLeaf> = model
             .leaves
             .iter()
             .zip(&names)

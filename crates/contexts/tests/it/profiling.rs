@@ -1,9 +1,9 @@
 //! Contexts, counts and figures of requests made by hand.
 
-use contexts::identity::By;
+use contexts::identity::OperationIdentity;
 use contexts::result::{ContextProfile, OperationProfile, Profile};
 
-use crate::support::{Call, Made, call};
+use crate::support::{CallSpec, RequestSet, call};
 
 fn contexts(profile: &Profile) -> (u64, u64, u64, u64) {
     let of = profile.totals.contexts;
@@ -16,14 +16,14 @@ fn operation<'a>(profile: &'a Profile, name: &str) -> &'a OperationProfile {
 
 /// A search in a book shop: it looks a book up, asks for offers, and that looks one up, too. The
 /// hosts of the two programs behind it change, as with the logs of Kieker's book shop.
-fn search(catalog: &str, offers: &str) -> Call {
+fn search(catalog: &str, offers: &str) -> CallSpec {
     let book = || call("getBook", 5, vec![]).on(catalog);
     call("search", 1, vec![book(), call("offers", 2, vec![book()]).on(offers)]).on("SRV0")
 }
 
 #[test]
 fn a_book_shop_has_one_class_by_operations_and_four_by_hosts() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for (count, catalog, offers) in
         [(706, "SRV0", "SRV0"), (386, "SRV0", "SRV1"), (356, "SRV1", "SRV0"), (187, "SRV1", "SRV1")]
     {
@@ -35,7 +35,8 @@ fn a_book_shop_has_one_class_by_operations_and_four_by_hosts() {
     assert_eq!((profile.totals.requests, profile.totals.steps), (1_635, 6_540));
     assert_eq!(contexts(&profile), (3, 4, 4, 4));
     assert_eq!(profile.classes.iter().map(|class| class.requests).collect::<Vec<_>>(), [1_635]);
-    let by_host = made.with(By::Host, u64::MAX, |_, profiled| profiled.profile.clone());
+    let by_host =
+        made.with(OperationIdentity::Host, u64::MAX, |_, profiled| profiled.profile.clone());
     let classes: Vec<u64> = by_host.classes.iter().map(|class| class.requests).collect();
     assert_eq!(classes, [706, 386, 356, 187]);
     assert_eq!(by_host.classes[1].example, 706);
@@ -49,9 +50,9 @@ fn calls_that_by_chance_do_not_overlap_are_no_class_of_their_own() {
     let cart = || call("cart", 10, vec![]);
     let prices = || call("prices", 20, vec![call("lookup", 5, vec![])]);
     let page = || call("page", 1, vec![]);
-    let in_order = |calls: Vec<Call>| call("page", 1, calls);
+    let in_order = |calls: Vec<CallSpec>| call("page", 1, calls);
     for memory in [0, u64::MAX] {
-        let mut made = Made::new();
+        let mut made = RequestSet::new();
         for number in 0..20 {
             made.add(&match number {
                 3 | 7 => in_order(vec![cart(), prices()]),
@@ -64,13 +65,14 @@ fn calls_that_by_chance_do_not_overlap_are_no_class_of_their_own() {
         (0..5).for_each(|_| {
             made.add(&call("other", 1, vec![cart(), prices()]));
         });
-        let profile = made.with(By::Operation, memory, |_, profiled| profiled.profile.clone());
+        let profile =
+            made.with(OperationIdentity::Operation, memory, |_, profiled| profiled.profile.clone());
         let classes: Vec<(u64, u64)> =
             profile.classes.iter().map(|class| (class.requests, class.example)).collect();
         assert_eq!(classes, [(20, 0), (5, 20)]);
         assert_eq!(contexts(&profile), (5, 7, 8, 8));
         let lookup = operation(&profile, "lookup");
-        let of_page: Vec<u64> = (lookup.all())
+        let of_page: Vec<u64> = (lookup.all_contexts())
             .filter(|context| context.level.to_string() == "trace")
             .map(|context| context.summary.timed)
             .collect();
@@ -81,7 +83,7 @@ fn calls_that_by_chance_do_not_overlap_are_no_class_of_their_own() {
 /// Trees of Figures 2 and 3: f is called twice by a in traces of the one kind, and alone in others.
 #[test]
 fn the_example_of_the_paper_has_its_contexts() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for round in 0..10 {
         let a = call("a", 1, vec![call("f", 100 + round, vec![]), call("f", 10, vec![])]);
         made.add(&call("d", 1, vec![a]));
@@ -90,7 +92,7 @@ fn the_example_of_the_paper_has_its_contexts() {
     let profile = made.profile();
     let f = operation(&profile, "f");
     let levels = |level: &str| {
-        f.all().filter(|context| context.level.to_string() == level).collect::<Vec<_>>()
+        f.all_contexts().filter(|context| context.level.to_string() == level).collect::<Vec<_>>()
     };
     assert_eq!(["caller", "stack", "trace"].map(|level| levels(level).len()), [2, 2, 3]);
     let names: Vec<&str> = levels("stack").iter().map(|context| context.name.as_str()).collect();
@@ -119,7 +121,7 @@ fn the_example_of_the_paper_has_its_contexts() {
 
 #[test]
 fn the_average_decrease_is_over_all_operations() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for (caller, time) in [("x", 10), ("x", 10), ("y", 90), ("y", 90)] {
         made.add(&call(caller, 0, vec![call("f", time, vec![])]));
     }
@@ -131,7 +133,7 @@ fn the_average_decrease_is_over_all_operations() {
 
 #[test]
 fn what_came_first_of_concurrent_calls_makes_no_class() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     let [b, c] = ["b", "c"].map(|name| call(name, 50, vec![]));
     let a = || call("a", 1, vec![]);
     made.add(&a().at_once(vec![b.clone(), c.clone(), b.clone()]));
@@ -153,7 +155,7 @@ fn what_came_first_of_concurrent_calls_makes_no_class() {
 
 #[test]
 fn steps_without_an_end_are_counted_and_have_no_response_time() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for round in 0..4 {
         let request = made.add(&call("a", 10, vec![call("b", 20, vec![])]));
         let end = request.steps[0].end;
@@ -175,7 +177,7 @@ fn steps_without_an_end_are_counted_and_have_no_response_time() {
 
 #[test]
 fn requests_count_by_their_probabilities() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for (probability, time) in [(1.0, 100), (0.25, 500), (0.0, 9_000)] {
         made.add(&call("a", time, vec![])).probability = probability;
     }
@@ -189,7 +191,7 @@ fn requests_count_by_their_probabilities() {
 
 #[test]
 fn a_known_caller_is_a_context() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     let [web, batch] = ["web", "batch"].map(|name| made.name(name));
     for caller in [web, web, batch, 0] {
         made.add(&call("a", 1, vec![])).caller = caller;
@@ -203,13 +205,14 @@ fn a_known_caller_is_a_context() {
 
 #[test]
 fn memory_changes_nothing_but_where_response_times_are() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for round in 0..3_000 {
         let f = |by: i64| call("f", 50 + (round * by) % 97, vec![]);
         made.add(&call("a", round % 10, vec![f(7), call("b", 5, vec![f(5)])]));
     }
     let whole = made.profile();
-    let spilled = made.with(By::Operation, 0, |_, profiled| profiled.profile.clone());
+    let spilled =
+        made.with(OperationIdentity::Operation, 0, |_, profiled| profiled.profile.clone());
     assert!(spilled.totals.spilled > 0 && whole.totals.spilled == 0);
     let mut same = spilled;
     same.totals.spilled = 0;
@@ -218,7 +221,7 @@ fn memory_changes_nothing_but_where_response_times_are() {
 
 #[test]
 fn a_profile_is_read_back_from_json() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for round in 0..40 {
         made.add(&call("a", round, vec![call("b", 3 * round, vec![]), call("c", 1, vec![])]))
             .steps[2]
@@ -233,7 +236,7 @@ fn a_profile_is_read_back_from_json() {
 
 #[test]
 fn contexts_have_examples_numbers_and_histograms() {
-    let mut made = Made::new();
+    let mut made = RequestSet::new();
     for round in 0..100 {
         made.add(&call("a", 1, vec![call("b", 10 * round, vec![])]));
     }
@@ -241,7 +244,9 @@ fn contexts_have_examples_numbers_and_histograms() {
     let ids: Vec<u32> = profile
         .operations
         .iter()
-        .flat_map(|operation| std::iter::once(operation.id).chain(operation.all().map(|c| c.id)))
+        .flat_map(|operation| {
+            std::iter::once(operation.id).chain(operation.all_contexts().map(|c| c.id))
+        })
         .collect();
     assert_eq!(ids, (1..=8).collect::<Vec<u32>>());
     let b = operation(&profile, "b");

@@ -2,38 +2,38 @@
 
 use std::path::Path;
 
-use contexts::collect::Collected;
-use contexts::identity::By;
-use contexts::profile::{Profiled, profile};
+use contexts::collect::CollectedContexts;
+use contexts::identity::OperationIdentity;
+use contexts::profile::{ProfileResult, profile_contexts};
 use out_of_core::MemoryBudget;
-use request_flow::tables::{Columns, RequestTables, RequestWriter};
-use request_flow::{Names, Request, Step};
+use request_flow::tables::{ColumnSelection, RequestTables, RequestWriter};
+use request_flow::{NameInterner, Request, Step};
 
 /// A call: an operation at a node on a host, how long it takes itself, and groups of concurrent
 /// calls that it makes one after the other.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+pub(crate) struct CallSpec {
     pub(crate) node: String,
     pub(crate) operation: String,
     pub(crate) host: String,
     pub(crate) own: i64,
-    pub(crate) groups: Vec<Vec<Call>>,
+    pub(crate) groups: Vec<Vec<CallSpec>>,
 }
 
 /// A call of `operation` that makes these calls one after the other.
-pub(crate) fn call(operation: &str, own: i64, calls: Vec<Call>) -> Call {
+pub(crate) fn call(operation: &str, own: i64, calls: Vec<CallSpec>) -> CallSpec {
     let groups = calls.into_iter().map(|call| vec![call]).collect();
     let text = |text: &str| text.to_owned();
-    Call { node: text("n"), operation: text(operation), host: text("h"), own, groups }
+    CallSpec { node: text("n"), operation: text(operation), host: text("h"), own, groups }
 }
 
-impl Call {
-    pub(crate) fn on(self, host: &str) -> Call {
-        Call { host: host.to_owned(), ..self }
+impl CallSpec {
+    pub(crate) fn on(self, host: &str) -> CallSpec {
+        CallSpec { host: host.to_owned(), ..self }
     }
 
     /// Makes these calls at once, after the others.
-    pub(crate) fn at_once(mut self, calls: Vec<Call>) -> Call {
+    pub(crate) fn at_once(mut self, calls: Vec<CallSpec>) -> CallSpec {
         self.groups.push(calls);
         self
     }
@@ -44,13 +44,13 @@ impl Call {
         parent: Option<u32>,
         begin: i64,
         request: &mut Request,
-        names: &mut Names,
+        names: &mut NameInterner,
     ) -> i64 {
         let place = request.steps.len();
         let [node, operation, host] =
-            [&self.node, &self.operation, &self.host].map(|name| names.number(name));
-        let step = Step { parent, host, begin: Some(begin), ..Step::of(node, operation) };
-        request.push(step, []);
+            [&self.node, &self.operation, &self.host].map(|name| names.intern(name));
+        let step = Step { parent, host, begin: Some(begin), ..Step::new(node, operation) };
+        request.push_step(step, []);
         let mut now = begin;
         for group in &self.groups {
             // They begin one after the other, and all end after the last has begun.
@@ -65,18 +65,18 @@ impl Call {
 }
 
 /// Tables in a directory of their own.
-pub(crate) struct Made {
-    pub(crate) names: Names,
+pub(crate) struct RequestSet {
+    pub(crate) names: NameInterner,
     pub(crate) requests: Vec<Request>,
 }
 
-impl Made {
-    pub(crate) fn new() -> Made {
-        Made { names: Names::default(), requests: Vec::new() }
+impl RequestSet {
+    pub(crate) fn new() -> RequestSet {
+        RequestSet { names: NameInterner::default(), requests: Vec::new() }
     }
 
     /// Adds a request, and returns it for changes.
-    pub(crate) fn add(&mut self, root: &Call) -> &mut Request {
+    pub(crate) fn add(&mut self, root: &CallSpec) -> &mut Request {
         let mut request = Request { probability: 1.0, ..Request::default() };
         root.add(None, 1_000_000 * self.requests.len() as i64, &mut request, &mut self.names);
         self.requests.push(request);
@@ -84,37 +84,42 @@ impl Made {
     }
 
     pub(crate) fn name(&mut self, name: &str) -> u32 {
-        self.names.number(name)
+        self.names.intern(name)
     }
 
     fn write(&self, directory: &Path) -> RequestTables {
         let paths = ["requests.parquet", "steps.parquet"].map(|name| directory.join(name));
         let mut writer = RequestWriter::create(&paths[0], &paths[1]).unwrap();
         for request in &self.requests {
-            writer.push(request.clone(), &self.names).unwrap();
+            writer.push_request(request.clone(), &self.names).unwrap();
         }
         writer.finish(&self.names).unwrap();
-        RequestTables::open(&paths[0], &paths[1], Columns { hosts: true, ..Columns::default() })
-            .unwrap()
+        RequestTables::open(
+            &paths[0],
+            &paths[1],
+            ColumnSelection { hosts: true, ..ColumnSelection::default() },
+        )
+        .unwrap()
     }
 
     /// Profiles the requests with so much memory for response times, and hands on what there is.
     pub(crate) fn with<T>(
         &self,
-        by: By,
+        by: OperationIdentity,
         memory: u64,
-        then: impl FnOnce(&Collected<'_>, &Profiled) -> T,
+        then: impl FnOnce(&CollectedContexts<'_>, &ProfileResult) -> T,
     ) -> T {
         let directory = tempfile::tempdir().unwrap();
         let tables = self.write(directory.path());
         let budget = MemoryBudget::new(memory);
         let collected =
-            Collected::read(&tables, (by, None), &budget, directory.path(), &()).unwrap();
-        let profiled = profile(&collected, &budget, &()).unwrap();
+            CollectedContexts::read_requests(&tables, (by, None), &budget, directory.path(), &())
+                .unwrap();
+        let profiled = profile_contexts(&collected, &budget, &()).unwrap();
         then(&collected, &profiled)
     }
 
     pub(crate) fn profile(&self) -> contexts::result::Profile {
-        self.with(By::Operation, u64::MAX, |_, profiled| profiled.profile.clone())
+        self.with(OperationIdentity::Operation, u64::MAX, |_, profiled| profiled.profile.clone())
     }
 }

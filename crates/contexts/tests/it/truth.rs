@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use contexts::result::ContextProfile;
-use contexts::{Options, analyze};
+use contexts::{Options, analyze_contexts};
 use message_trace::DataDir;
-use request_flow::tables::{Columns, RequestTables};
-use synth::operations::{Config, make};
+use request_flow::tables::{ColumnSelection, RequestTables};
+use synth::operations::{OperationsConfig, make_operations};
 
 const SHOP: &str = r#"
 [operations]
@@ -30,16 +30,17 @@ by_trace = 0.8
 fn every_trace_context_has_the_mean_and_the_deviation_that_it_was_made_with() {
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
-    let config = Config::parse(Path::new("shop"), SHOP).unwrap().unwrap();
-    let made = make(&config, &data, &()).unwrap();
+    let config = OperationsConfig::parse(Path::new("shop"), SHOP).unwrap().unwrap();
+    let made = make_operations(&config, &data, &()).unwrap();
     assert_eq!((made.requests, made.executions), (4_000, 60_000));
     let tables = RequestTables::open(
-        data.requests(),
-        data.steps(),
-        Columns { hosts: true, ..Columns::default() },
+        data.requests_path(),
+        data.steps_path(),
+        ColumnSelection { hosts: true, ..ColumnSelection::default() },
     )
     .unwrap();
-    let profile = analyze(&tables, &Options::default(), directory.path(), &()).unwrap().profile;
+    let profile =
+        analyze_contexts(&tables, &Options::default(), directory.path(), &()).unwrap().profile;
     let contexts = profile.totals.contexts;
     assert_eq!((profile.totals.requests, profile.totals.steps), (4_000, 60_000));
     assert_eq!(profile.totals.classes, made.classes);
@@ -50,7 +51,7 @@ fn every_trace_context_has_the_mean_and_the_deviation_that_it_was_made_with() {
     let mut compared = 0;
     for operation in &profile.operations {
         for caller in &operation.contexts {
-            let traces = caller.all().filter(|context| context.class.is_some());
+            let traces = caller.all_contexts().filter(|context| context.class.is_some());
             for context in traces {
                 let place = (context.class.unwrap() as usize, context.step.unwrap() as usize);
                 let truth = made.truth.iter().find(|truth| (truth.class, truth.step) == place);
@@ -59,7 +60,7 @@ fn every_trace_context_has_the_mean_and_the_deviation_that_it_was_made_with() {
                     (&truth.operation, &truth.caller),
                     (&operation.names.operation, &caller.name)
                 );
-                is_as_made(context, truth.count, truth.mean, truth.deviation);
+                is_as_generated(context, truth.count, truth.mean, truth.deviation);
                 compared += 1;
             }
         }
@@ -69,7 +70,7 @@ fn every_trace_context_has_the_mean_and_the_deviation_that_it_was_made_with() {
 
 /// Within five standard errors; those of a deviation are taken as if the distribution had a
 /// kurtosis of 5.
-fn is_as_made(context: &ContextProfile, count: u64, mean: f64, deviation: f64) {
+fn is_as_generated(context: &ContextProfile, count: u64, mean: f64, deviation: f64) {
     let times = context.summary.times.as_ref().unwrap();
     assert_eq!(context.summary.count, count);
     let of = count as f64;

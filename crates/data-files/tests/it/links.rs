@@ -28,7 +28,7 @@ fn fifo(path: &Path) {
 fn is_refused(path: &DataPath) -> bool {
     [path.open(), path.open_to_write(), path.open_to_append(0o600), path.open_or_make(0o600)]
         .into_iter()
-        .all(|opened| LinkError::is(&opened.unwrap_err()))
+        .all(|opened| LinkError::is_link_error(&opened.unwrap_err()))
         && path.read().is_err()
 }
 
@@ -70,7 +70,7 @@ fn a_fifo_is_refused_and_never_waited_for() {
     fifo(&place.path().join("data/hosts/web2"));
     let path = data.join("hosts/web1/1-2.sclog");
     assert!(is_refused(&path));
-    assert_eq!(path.kind(), Some(FileKind::Special));
+    assert_eq!(path.file_kind(), Some(FileKind::Special));
     assert!(data.join("hosts/web2/x").open().is_err());
     assert!(data.join("hosts/web2").entries().is_err());
 }
@@ -93,7 +93,7 @@ fn a_file_with_a_name_elsewhere_is_read_and_not_changed() {
     fs::hard_link(place.path().join("elsewhere/secret"), &path).unwrap();
     assert_eq!(path.read().unwrap(), b"secret");
     for opened in [path.open_to_write(), path.open_to_append(0o600), path.open_or_make(0o600)] {
-        assert!(LinkError::is(&opened.unwrap_err()));
+        assert!(LinkError::is_link_error(&opened.unwrap_err()));
     }
 }
 
@@ -157,7 +157,7 @@ fn directories_are_made_below_and_never_through_links() {
     data.join("a/b/c").create_dir_all_as(0o700).unwrap();
     assert_eq!(fs::metadata(place.path().join("data/a/b")).unwrap().mode() & 0o777, 0o700);
     symlink(place.path().join("elsewhere"), place.path().join("data/events")).unwrap();
-    assert!(LinkError::is(&data.join("events/x").create_dir_all().unwrap_err()));
+    assert!(LinkError::is_link_error(&data.join("events/x").create_dir_all().unwrap_err()));
     assert!(data.join("../x").create_dir_all().is_err());
     assert!(!place.path().join("x").exists());
     DataPath::trusted(place.path().join("new/data")).create_dir_all().unwrap();

@@ -31,7 +31,7 @@ fn the_second_is_told_of_the_first_and_has_its_turn() {
     let (held, has_held) = mpsc::channel();
     let waiting = thread::spawn(move || {
         begun.send(()).unwrap();
-        let lock = DirectoryLock::wait(&DataPath::trusted(place.path())).unwrap();
+        let lock = DirectoryLock::wait_for(&DataPath::trusted(place.path())).unwrap();
         held.send(()).unwrap();
         drop(lock);
         place

@@ -1,6 +1,6 @@
 //! Names of the values of a list as one text, and back.
 
-use out_of_core::{NameId, Names};
+use out_of_core::{NameId, NameInterner};
 use rustc_hash::FxHashMap;
 
 /// What stands between two names. A name that has it gets [`INSTEAD`] in its place.
@@ -20,7 +20,7 @@ pub(super) struct NameLists {
 
 impl NameLists {
     /// The place of the text of that list among [`NameLists::texts`]; `None` of an empty list.
-    pub(super) fn place(&mut self, list: &[NameId], names: &Names) -> Option<i32> {
+    pub(super) fn intern_list(&mut self, list: &[NameId], names: &NameInterner) -> Option<i32> {
         if self.last.0 == list {
             return self.last.1;
         }
@@ -29,7 +29,7 @@ impl NameLists {
             None => {
                 let place = self.texts.len() as i32;
                 self.places.insert(list.into(), place);
-                self.texts.push(joined(list, names));
+                self.texts.push(join_names(list, names));
                 place
             }
         });
@@ -45,20 +45,20 @@ impl NameLists {
     }
 }
 
-fn joined(list: &[NameId], names: &Names) -> String {
+fn join_names(list: &[NameId], names: &NameInterner) -> String {
     let mut text = String::new();
     for (place, name) in list.iter().enumerate() {
         if place > 0 {
             text.push(BETWEEN);
         }
-        text.push_str(&names.text(*name).replace(BETWEEN, INSTEAD));
+        text.push_str(&names.name_of(*name).replace(BETWEEN, INSTEAD));
     }
     text
 }
 
 /// The names that stand in `text`.
-pub(super) fn parted(text: &str, names: &mut Names) -> Vec<NameId> {
-    text.split(BETWEEN).map(|name| names.number(name)).collect()
+pub(super) fn split_names(text: &str, names: &mut NameInterner) -> Vec<NameId> {
+    text.split(BETWEEN).map(|name| names.intern(name)).collect()
 }
 
 #[cfg(test)]
@@ -67,16 +67,19 @@ mod tests {
 
     #[test]
     fn lists_are_read_back_and_stand_once() {
-        let mut names = Names::default();
-        let [bytes, odd] = ["bytes", "a,b"].map(|name| names.number(name));
+        let mut names = NameInterner::default();
+        let [bytes, odd] = ["bytes", "a,b"].map(|name| names.intern(name));
         let mut lists = NameLists::default();
-        let mut place = |list: &[NameId]| lists.place(list, &names);
+        let mut place = |list: &[NameId]| lists.intern_list(list, &names);
         assert_eq!(place(&[]), None);
         assert_eq!(place(&[bytes]), Some(0));
         assert_eq!(place(&[bytes, odd]), Some(1));
         assert_eq!((place(&[bytes]), place(&[]), place(&[bytes])), (Some(0), None, Some(0)));
         assert_eq!(lists.texts(), ["bytes", "bytes,a;b"]);
-        let read = parted("bytes,a;b", &mut names);
-        assert_eq!(read.iter().map(|name| names.text(*name)).collect::<Vec<_>>(), ["bytes", "a;b"]);
+        let read = split_names("bytes,a;b", &mut names);
+        assert_eq!(
+            read.iter().map(|name| names.name_of(*name)).collect::<Vec<_>>(),
+            ["bytes", "a;b"]
+        );
     }
 }

@@ -7,29 +7,29 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Int32Array, ListArray, PrimitiveArray, RecordBatch};
 use message_trace::PathError;
-use out_of_core::{NameId, Names};
+use out_of_core::{NameId, NameInterner};
 
-use super::attribute_names::parted;
+use super::attribute_names::split_names;
 use super::schema;
 use crate::event::Event;
-use crate::piece::{Piece, Stored};
+use crate::event_batch::{EventBatch, StoredValue};
 
 /// What was made of the texts of a dictionary, for as long as batches share it.
 #[derive(Debug)]
-struct Known<T> {
+struct DictionaryCache<T> {
     of: Option<ArrayRef>,
     all: Vec<T>,
 }
 
-impl<T> Default for Known<T> {
-    fn default() -> Known<T> {
-        Known { of: None, all: Vec::new() }
+impl<T> Default for DictionaryCache<T> {
+    fn default() -> DictionaryCache<T> {
+        DictionaryCache { of: None, all: Vec::new() }
     }
 }
 
-impl<T> Known<T> {
+impl<T> DictionaryCache<T> {
     /// Makes anew what is known where the texts are others.
-    fn renew(&mut self, texts: &ArrayRef, mut make: impl FnMut(&str) -> T) -> Option<()> {
+    fn refresh_texts(&mut self, texts: &ArrayRef, mut make: impl FnMut(&str) -> T) -> Option<()> {
         if self.of.as_ref().is_none_or(|of| !Arc::ptr_eq(of, texts)) {
             self.all.clear();
             let of = texts.as_string_opt::<i32>()?;
@@ -42,28 +42,28 @@ impl<T> Known<T> {
 
 /// Reads batches of one table after the other.
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
-    hosts: Known<NameId>,
-    kinds: Known<NameId>,
-    int_names: Known<Vec<NameId>>,
-    real_names: Known<Vec<NameId>>,
-    text_names: Known<Vec<NameId>>,
-    texts: Known<()>,
+pub(super) struct BatchDecoder {
+    hosts: DictionaryCache<NameId>,
+    kinds: DictionaryCache<NameId>,
+    int_names: DictionaryCache<Vec<NameId>>,
+    real_names: DictionaryCache<Vec<NameId>>,
+    text_names: DictionaryCache<Vec<NameId>>,
+    texts: DictionaryCache<()>,
     /// Where each text of the dictionary is in the piece, and in which piece that was.
-    places: Vec<(Stored, u64)>,
-    pieces: u64,
+    places: Vec<(StoredValue, u64)>,
+    batches: u64,
     numbers: [Vec<i32>; 3],
 }
 
 /// One list of each event: its values' names, and where they begin and end.
-struct Lists<'batch> {
+struct AttributeLists<'batch> {
     keys: &'batch [i32],
     ends: &'batch [i32],
 }
 
-impl Lists<'_> {
+impl AttributeLists<'_> {
     /// The names and the places of the values of an event.
-    fn of<'known>(
+    fn list_of_event<'known>(
         &self,
         event: usize,
         names: &'known [Vec<NameId>],
@@ -77,43 +77,51 @@ impl Lists<'_> {
     }
 }
 
-impl Decoder {
+impl BatchDecoder {
     /// Adds the events of `batch`, which was read from `path`, to `piece`, which has none.
     ///
     /// # Errors
     /// When the columns are not those of a table of events, or do not fit each other.
-    pub(super) fn decode(
+    pub(super) fn decode_batch(
         &mut self,
         batch: &RecordBatch,
-        names: &mut Names,
-        piece: &mut Piece,
+        names: &mut NameInterner,
+        piece: &mut EventBatch,
         path: impl AsRef<Path>,
     ) -> Result<(), PathError> {
         let path = path.as_ref();
-        self.fill(batch, names, piece).ok_or_else(|| {
+        self.fill_batch(batch, names, piece).ok_or_else(|| {
             PathError::malformed(path, "the columns of its events do not fit each other")
         })
     }
 
-    fn fill(&mut self, batch: &RecordBatch, names: &mut Names, piece: &mut Piece) -> Option<()> {
-        self.pieces += 1;
+    fn fill_batch(
+        &mut self,
+        batch: &RecordBatch,
+        names: &mut NameInterner,
+        piece: &mut EventBatch,
+    ) -> Option<()> {
+        self.batches += 1;
         let column = |place: usize| batch.columns().get(place);
         let times = column(schema::TIME)?.as_primitive_opt::<Int64Type>()?.values();
         let numbered = [schema::PROCESSOR, schema::PROCESS, schema::THREAD];
         let unknown = [Event::NO_PROCESSOR, 0, 0];
         for ((place, unknown), numbers) in numbered.into_iter().zip(unknown).zip(&mut self.numbers)
         {
-            known_or(column(place)?.as_primitive_opt()?, unknown, numbers);
+            values_or(column(place)?.as_primitive_opt()?, unknown, numbers);
         }
         let hosts = column(schema::HOST)?.as_dictionary_opt::<Int32Type>()?;
-        self.hosts.renew(hosts.values(), |host| names.number(host))?;
+        self.hosts.refresh_texts(hosts.values(), |host| names.intern(host))?;
         let kinds = column(schema::EVENT)?.as_dictionary_opt::<Int32Type>()?;
-        self.kinds.renew(kinds.values(), |kind| names.number(kind))?;
-        let mut lists = |keys: usize, known: &mut Known<Vec<NameId>>, ends: usize| {
+        self.kinds.refresh_texts(kinds.values(), |kind| names.intern(kind))?;
+        let mut lists = |keys: usize, known: &mut DictionaryCache<Vec<NameId>>, ends: usize| {
             let keys = column(keys)?.as_dictionary_opt::<Int32Type>()?;
-            known.renew(keys.values(), |text| parted(text, names))?;
+            known.refresh_texts(keys.values(), |text| split_names(text, names))?;
             let list: &ListArray = column(ends)?.as_list_opt()?;
-            Some((Lists { keys: keys.keys().values(), ends: list.value_offsets() }, list.values()))
+            Some((
+                AttributeLists { keys: keys.keys().values(), ends: list.value_offsets() },
+                list.values(),
+            ))
         };
         let (ints, int_values) = lists(schema::INT_NAMES, &mut self.int_names, schema::INTS)?;
         let (reals, real_values) = lists(schema::REAL_NAMES, &mut self.real_names, schema::REALS)?;
@@ -121,39 +129,39 @@ impl Decoder {
         let int_values = int_values.as_primitive_opt::<Int64Type>()?.values();
         let real_values = real_values.as_primitive_opt::<Float64Type>()?.values();
         let text_values = text_values.as_dictionary_opt::<Int32Type>()?;
-        self.texts.renew(text_values.values(), |_| ())?;
+        self.texts.refresh_texts(text_values.values(), |_| ())?;
         let dictionary = text_values.values().as_string_opt::<i32>()?;
         let text_keys = text_values.keys().values();
-        self.places.resize(dictionary.len().max(self.places.len()), (Stored::Int(0), 0));
+        self.places.resize(dictionary.len().max(self.places.len()), (StoredValue::Int(0), 0));
         let attributes = int_values.len() + real_values.len() + text_keys.len();
         piece.reserve(times.len(), attributes);
         let [processors, processes, threads] = &self.numbers;
         let (host_keys, kind_keys) = (hosts.keys(), kinds.keys().values());
         for (place, time) in times.iter().enumerate() {
-            let (names, values) = ints.of(place, &self.int_names.all)?;
+            let (names, values) = ints.list_of_event(place, &self.int_names.all)?;
             for (name, value) in names.iter().zip(int_values.get(values)?) {
-                piece.stored(*name, Stored::Int(*value));
+                piece.push_stored(*name, StoredValue::Int(*value));
             }
-            let (names, values) = reals.of(place, &self.real_names.all)?;
+            let (names, values) = reals.list_of_event(place, &self.real_names.all)?;
             for (name, value) in names.iter().zip(real_values.get(values)?) {
-                piece.stored(*name, Stored::Real(*value));
+                piece.push_stored(*name, StoredValue::Real(*value));
             }
-            let (names, values) = texts.of(place, &self.text_names.all)?;
+            let (names, values) = texts.list_of_event(place, &self.text_names.all)?;
             for (name, key) in names.iter().zip(text_keys.get(values)?) {
                 let known = self.places.get_mut(*key as usize)?;
-                if known.1 != self.pieces {
+                if known.1 != self.batches {
                     let text = (*key as usize) < dictionary.len();
                     let text = text.then(|| dictionary.value(*key as usize))?;
-                    *known = (piece.text(text), self.pieces);
+                    *known = (piece.store_text(text), self.batches);
                 }
-                piece.stored(*name, known.0);
+                piece.push_stored(*name, known.0);
             }
             let host = if host_keys.is_valid(place) {
                 *self.hosts.all.get(*host_keys.values().get(place)? as usize)?
             } else {
-                Names::UNKNOWN
+                NameInterner::UNKNOWN
             };
-            piece.end(Event {
+            piece.end_event(Event {
                 time: *time,
                 kind: *self.kinds.all.get(*kind_keys.get(place)? as usize)?,
                 host,
@@ -167,7 +175,7 @@ impl Decoder {
 }
 
 /// The values of a column, with `unknown` for null.
-fn known_or(column: &PrimitiveArray<Int32Type>, unknown: i32, into: &mut Vec<i32>) {
+fn values_or(column: &PrimitiveArray<Int32Type>, unknown: i32, into: &mut Vec<i32>) {
     let column: &Int32Array = column;
     into.clear();
     into.extend_from_slice(column.values());

@@ -9,25 +9,25 @@ use arrow_array::{
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, SchemaRef};
 use message_trace::PathError;
-use message_trace::table::columns::{batch, int32, keyed};
-use out_of_core::{NameId, Names};
+use message_trace::table::columns::{build_batch, int32_array, keyed_array};
+use out_of_core::{NameId, NameInterner};
 use rustc_hash::FxHashMap;
 
 use super::attribute_names::NameLists;
 use super::schema;
 use crate::event::Event;
-use crate::piece::Piece;
-use crate::value::Value;
+use crate::event_batch::EventBatch;
+use crate::value::AttributeValue;
 
 /// Places of different texts, each once.
 #[derive(Debug, Default)]
-struct Once<'piece> {
+struct TextPlaces<'piece> {
     places: FxHashMap<&'piece str, i32>,
     texts: Vec<&'piece str>,
 }
 
-impl<'piece> Once<'piece> {
-    fn place(&mut self, text: &'piece str) -> i32 {
+impl<'piece> TextPlaces<'piece> {
+    fn place_of_text(&mut self, text: &'piece str) -> i32 {
         *self.places.entry(text).or_insert_with(|| {
             self.texts.push(text);
             self.texts.len() as i32 - 1
@@ -37,36 +37,41 @@ impl<'piece> Once<'piece> {
 
 /// Names of values of one type, their places by event, and where each event's values end.
 #[derive(Debug, Default)]
-struct OneType {
+struct TypedColumn {
     lists: NameLists,
     keys: Vec<Option<i32>>,
     ends: Vec<i32>,
     of_event: Vec<NameId>,
 }
 
-impl OneType {
-    fn new(events: usize) -> OneType {
+impl TypedColumn {
+    fn new(events: usize) -> TypedColumn {
         let mut ends = Vec::with_capacity(events + 1);
         ends.push(0);
-        OneType { ends, keys: Vec::with_capacity(events), ..OneType::default() }
+        TypedColumn { ends, keys: Vec::with_capacity(events), ..TypedColumn::default() }
     }
 
-    fn end_event(&mut self, names: &Names) {
-        self.keys.push(self.lists.place(&self.of_event, names));
+    fn end_event(&mut self, names: &NameInterner) {
+        self.keys.push(self.lists.intern_list(&self.of_event, names));
         self.ends.push(self.ends.last().copied().unwrap_or(0) + self.of_event.len() as i32);
         self.of_event.clear();
     }
 
     /// The column of names.
-    fn names(&mut self) -> ArrayRef {
+    fn name_column(&mut self) -> ArrayRef {
         let keys = Int32Array::from(std::mem::take(&mut self.keys));
-        keyed(keys, StringArray::from_iter_values(self.lists.texts()))
+        keyed_array(keys, StringArray::from_iter_values(self.lists.texts()))
     }
 
     /// The column of lists of `values`.
-    fn list(self, kind: DataType, values: ArrayRef, path: &Path) -> Result<ArrayRef, PathError> {
+    fn list_column(
+        self,
+        kind: DataType,
+        values: ArrayRef,
+        path: &Path,
+    ) -> Result<ArrayRef, PathError> {
         let ends = OffsetBuffer::new(ScalarBuffer::from(self.ends));
-        let list = ListArray::try_new(schema::item(kind), ends, values, None);
+        let list = ListArray::try_new(schema::list_item(kind), ends, values, None);
         Ok(Arc::new(list.map_err(|error| PathError::malformed(path, error))?))
     }
 }
@@ -75,32 +80,32 @@ impl OneType {
 ///
 /// # Errors
 /// Never, unless the columns do not fit `columns`: a mistake of this file.
-pub(super) fn encode(
-    piece: &Piece,
+pub(super) fn encode_columns(
+    piece: &EventBatch,
     places: &[usize],
-    names: &Names,
+    names: &NameInterner,
     columns: &SchemaRef,
     path: impl AsRef<Path>,
 ) -> Result<RecordBatch, PathError> {
     let path = path.as_ref();
-    let events: Vec<Event> = places.iter().map(|place| piece.event(*place)).collect();
-    let [mut ints, mut reals, mut texts] = [(); 3].map(|()| OneType::new(events.len()));
+    let events: Vec<Event> = places.iter().map(|place| piece.event_at(*place)).collect();
+    let [mut ints, mut reals, mut texts] = [(); 3].map(|()| TypedColumn::new(events.len()));
     let (mut int_values, mut real_values) = (Vec::new(), Vec::new());
-    let (mut once, mut text_keys) = (Once::default(), Vec::new());
+    let (mut once, mut text_keys) = (TextPlaces::default(), Vec::new());
     for place in places {
-        for (name, value) in piece.attributes(*place) {
+        for (name, value) in piece.attributes_of_event(*place) {
             match value {
-                Value::Int(number) => {
+                AttributeValue::Int(number) => {
                     ints.of_event.push(name);
                     int_values.push(number);
                 }
-                Value::Real(number) => {
+                AttributeValue::Real(number) => {
                     reals.of_event.push(name);
                     real_values.push(number);
                 }
-                Value::Text(text) => {
+                AttributeValue::Text(text) => {
                     texts.of_event.push(name);
-                    text_keys.push(once.place(text));
+                    text_keys.push(once.place_of_text(text));
                 }
             }
         }
@@ -108,50 +113,58 @@ pub(super) fn encode(
             one.end_event(names);
         }
     }
-    let text_values = keyed(Int32Array::from(text_keys), StringArray::from(once.texts));
+    let text_values = keyed_array(Int32Array::from(text_keys), StringArray::from(once.texts));
     let text_kind = text_values.data_type().clone();
     let arrays = vec![
         Arc::new(events.iter().map(|event| event.time).collect::<Int64Array>()),
-        numbered(events.iter().map(|event| event.host), names),
-        int32(events.iter().map(|event| known(event.processor, Event::NO_PROCESSOR))),
-        int32(events.iter().map(|event| known(event.process, 0))),
-        int32(events.iter().map(|event| known(event.thread, 0))),
-        required(events.iter().map(|event| event.kind), names),
-        ints.names(),
-        ints.list(DataType::Int64, Arc::new(Int64Array::from(int_values)), path)?,
-        reals.names(),
-        reals.list(DataType::Float64, Arc::new(Float64Array::from(real_values)), path)?,
-        texts.names(),
-        texts.list(text_kind, text_values, path)?,
+        nullable_names(events.iter().map(|event| event.host), names),
+        int32_array(
+            events.iter().map(|event| null_if_unknown(event.processor, Event::NO_PROCESSOR)),
+        ),
+        int32_array(events.iter().map(|event| null_if_unknown(event.process, 0))),
+        int32_array(events.iter().map(|event| null_if_unknown(event.thread, 0))),
+        required_names(events.iter().map(|event| event.kind), names),
+        ints.name_column(),
+        ints.list_column(DataType::Int64, Arc::new(Int64Array::from(int_values)), path)?,
+        reals.name_column(),
+        reals.list_column(DataType::Float64, Arc::new(Float64Array::from(real_values)), path)?,
+        texts.name_column(),
+        texts.list_column(text_kind, text_values, path)?,
     ];
-    batch(path, columns, arrays)
+    build_batch(path, columns, arrays)
 }
 
-fn known(value: i32, unknown: i32) -> Option<i32> {
+fn null_if_unknown(value: i32, unknown: i32) -> Option<i32> {
     (value != unknown).then_some(value)
 }
 
 /// A dictionary column of names; the unknown one is null.
-fn numbered(numbers: impl Iterator<Item = NameId>, names: &Names) -> ArrayRef {
-    dictionary(numbers.map(|number| (number != Names::UNKNOWN).then_some(number)), names)
+fn nullable_names(numbers: impl Iterator<Item = NameId>, names: &NameInterner) -> ArrayRef {
+    dictionary_column(
+        numbers.map(|number| (number != NameInterner::UNKNOWN).then_some(number)),
+        names,
+    )
 }
 
 /// A dictionary column of names; the unknown one is an empty text.
-fn required(numbers: impl Iterator<Item = NameId>, names: &Names) -> ArrayRef {
-    dictionary(numbers.map(Some), names)
+fn required_names(numbers: impl Iterator<Item = NameId>, names: &NameInterner) -> ArrayRef {
+    dictionary_column(numbers.map(Some), names)
 }
 
-fn dictionary(numbers: impl Iterator<Item = Option<NameId>>, names: &Names) -> ArrayRef {
+fn dictionary_column(
+    numbers: impl Iterator<Item = Option<NameId>>,
+    names: &NameInterner,
+) -> ArrayRef {
     let mut places: FxHashMap<NameId, i32> = FxHashMap::default();
     let mut distinct: Vec<&str> = Vec::new();
     let keys = numbers.map(|number| {
         number.map(|number| {
             *places.entry(number).or_insert_with(|| {
-                distinct.push(names.text(number));
+                distinct.push(names.name_of(number));
                 distinct.len() as i32 - 1
             })
         })
     });
     let keys: Int32Array = keys.collect();
-    keyed(keys, StringArray::from(distinct))
+    keyed_array(keys, StringArray::from(distinct))
 }

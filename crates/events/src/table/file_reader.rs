@@ -3,15 +3,15 @@
 use std::fs::File;
 
 use message_trace::{DataPath, PathError};
-use out_of_core::Names;
+use out_of_core::NameInterner;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 
-use super::decode::Decoder;
+use super::decode::BatchDecoder;
 use super::schema;
-use crate::piece::Piece;
-use crate::tuning::PIECE_EVENTS;
+use crate::event_batch::EventBatch;
+use crate::tuning::BATCH_EVENTS;
 
 /// A table that is being read. A dictionary is shared by the batches of a row group only, so each
 /// group is read by itself.
@@ -21,7 +21,7 @@ pub(crate) struct TableReader {
     metadata: ArrowReaderMetadata,
     next_group: usize,
     batches: Option<ParquetRecordBatchReader>,
-    decoder: Decoder,
+    decoder: BatchDecoder,
 }
 
 impl TableReader {
@@ -32,17 +32,17 @@ impl TableReader {
     pub(crate) fn open(path: impl Into<DataPath>) -> Result<TableReader, PathError> {
         let path = &path.into();
         let file = path.open().map_err(|error| PathError::io(path, error))?;
-        TableReader::of_file(path, file)
+        TableReader::from_file(path, file)
     }
 
     /// The table in an open file, which is or will be called `path`.
     ///
     /// # Errors
     /// When it cannot be read, or is no table of events.
-    pub(crate) fn of_file(path: &DataPath, file: File) -> Result<TableReader, PathError> {
+    pub(crate) fn from_file(path: &DataPath, file: File) -> Result<TableReader, PathError> {
         let metadata = ArrowReaderMetadata::load(&file, Default::default())
             .map_err(|error| PathError::malformed(path, error))?;
-        let (own, wanted) = (metadata.schema(), schema::columns());
+        let (own, wanted) = (metadata.schema(), schema::event_columns());
         let same = own.fields().len() == wanted.fields().len()
             && own.fields().iter().zip(wanted.fields()).all(|(own, wanted)| {
                 own.name() == wanted.name() && own.data_type() == wanted.data_type()
@@ -57,12 +57,12 @@ impl TableReader {
             metadata,
             next_group: 0,
             batches: None,
-            decoder: Decoder::default(),
+            decoder: BatchDecoder::default(),
         })
     }
 
     /// Number of its events.
-    pub(crate) fn events(&self) -> u64 {
+    pub(crate) fn event_count(&self) -> u64 {
         self.metadata.metadata().file_metadata().num_rows().max(0) as u64
     }
 
@@ -70,12 +70,16 @@ impl TableReader {
     ///
     /// # Errors
     /// When the file cannot be read or is damaged.
-    pub(crate) fn next(&mut self, names: &mut Names, piece: &mut Piece) -> Result<bool, PathError> {
+    pub(crate) fn read_next(
+        &mut self,
+        names: &mut NameInterner,
+        piece: &mut EventBatch,
+    ) -> Result<bool, PathError> {
         piece.clear();
         loop {
             if let Some(batch) = self.batches.as_mut().and_then(Iterator::next) {
                 let batch = batch.map_err(|error| PathError::malformed(&self.path, error))?;
-                self.decoder.decode(&batch, names, piece, &self.path)?;
+                self.decoder.decode_batch(&batch, names, piece, &self.path)?;
                 return Ok(true);
             }
             if self.next_group >= self.metadata.metadata().num_row_groups() {
@@ -86,7 +90,7 @@ impl TableReader {
             let reader =
                 ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
                     .with_row_groups(vec![self.next_group])
-                    .with_batch_size(PIECE_EVENTS)
+                    .with_batch_size(BATCH_EVENTS)
                     .build();
             self.next_group += 1;
             self.batches = Some(reader.map_err(|error| PathError::malformed(&self.path, error))?);

@@ -5,16 +5,16 @@ use std::path::Path;
 
 use arrow_schema::SchemaRef;
 use message_trace::{DataPath, NewFile, PathError};
-use out_of_core::Names;
+use out_of_core::NameInterner;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
-use super::encode::encode;
+use super::encode::encode_columns;
 use super::schema;
-use crate::piece::Piece;
+use crate::event_batch::EventBatch;
 use crate::tuning::{DICTIONARY_BYTES, GROUP_EVENTS, PAGE_BYTES, PAGE_EVENTS};
 
 /// A table in the making. It has its name from [`TableWriter::finish`] on; one that is given up
@@ -37,9 +37,9 @@ impl TableWriter {
     pub(crate) fn create(path: impl Into<DataPath>) -> Result<TableWriter, PathError> {
         let path = &path.into();
         let file = path.create().map_err(|error| PathError::io(path, error))?;
-        let columns = schema::columns();
-        let writer = ArrowWriter::try_new(file, columns.clone(), Some(properties()))
-            .map_err(|error| wrong(path, error))?;
+        let columns = schema::event_columns();
+        let writer = ArrowWriter::try_new(file, columns.clone(), Some(writer_properties()))
+            .map_err(|error| parquet_error(path, error))?;
         let path = path.to_owned();
         Ok(TableWriter { path, columns, writer: Some(writer), ended: None, events: 0 })
     }
@@ -49,20 +49,20 @@ impl TableWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn write(
+    pub(crate) fn write_batch(
         &mut self,
-        piece: &Piece,
+        piece: &EventBatch,
         places: &[usize],
-        names: &Names,
+        names: &NameInterner,
     ) -> Result<(), PathError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         self.events += places.len() as u64;
-        let batch = encode(piece, places, names, &self.columns, &self.path)?;
-        writer.write(&batch).map_err(|error| wrong(&self.path, error))
+        let batch = encode_columns(piece, places, names, &self.columns, &self.path)?;
+        writer.write(&batch).map_err(|error| parquet_error(&self.path, error))
     }
 
     /// Number of events so far.
-    pub(crate) fn events(&self) -> u64 {
+    pub(crate) fn event_count(&self) -> u64 {
         self.events
     }
 
@@ -71,9 +71,10 @@ impl TableWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn end(&mut self) -> Result<File, PathError> {
+    pub(crate) fn end_table(&mut self) -> Result<File, PathError> {
         if let Some(writer) = self.writer.take() {
-            self.ended = Some(writer.into_inner().map_err(|error| wrong(&self.path, error))?);
+            self.ended =
+                Some(writer.into_inner().map_err(|error| parquet_error(&self.path, error))?);
         }
         let ended = self.ended.as_ref().map_or_else(
             || Err(std::io::Error::other("it was ended before")),
@@ -87,7 +88,7 @@ impl TableWriter {
     /// # Errors
     /// When the file cannot be written.
     pub(crate) fn finish(mut self) -> Result<(), PathError> {
-        self.end()?;
+        self.end_table()?;
         let named = self.ended.take().map_or(Ok(()), NewFile::commit);
         named.map_err(|error| PathError::io(&self.path, error))
     }
@@ -95,7 +96,7 @@ impl TableWriter {
 
 /// Times as differences, everything else each value once: tracing repeats itself. The bounds of
 /// times are kept for each group, those of other columns are of no use.
-fn properties() -> WriterProperties {
+fn writer_properties() -> WriterProperties {
     let time = ColumnPath::from("time");
     WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -111,7 +112,7 @@ fn properties() -> WriterProperties {
         .build()
 }
 
-fn wrong(path: impl AsRef<Path>, error: ParquetError) -> PathError {
+fn parquet_error(path: impl AsRef<Path>, error: ParquetError) -> PathError {
     let path = path.as_ref();
     PathError::io(path, std::io::Error::other(error))
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, SchemaRef};
-use message_trace::table::columns::{dictionary, nullable, required, schema};
+use message_trace::table::columns::{
+    build_schema, dictionary_type, nullable_field, required_field,
+};
 
 /// Columns of the table, by their places.
 pub(super) const TIME: usize = 0;
@@ -20,25 +22,25 @@ pub(super) const TEXT_NAMES: usize = 10;
 pub(super) const TEXTS: usize = 11;
 
 /// Type of the items of each list.
-pub(super) fn item(kind: DataType) -> Arc<Field> {
+pub(super) fn list_item(kind: DataType) -> Arc<Field> {
     Arc::new(Field::new("item", kind, false))
 }
 
 /// All columns.
-pub(crate) fn columns() -> SchemaRef {
-    let list = |kind| DataType::List(item(kind));
-    schema([
-        required("time", DataType::Int64),
-        nullable("host", dictionary()),
-        nullable("processor", DataType::Int32),
-        nullable("process", DataType::Int32),
-        nullable("thread", DataType::Int32),
-        required("event", dictionary()),
-        nullable("int_names", dictionary()),
-        required("ints", list(DataType::Int64)),
-        nullable("real_names", dictionary()),
-        required("reals", list(DataType::Float64)),
-        nullable("text_names", dictionary()),
-        required("texts", list(dictionary())),
+pub(crate) fn event_columns() -> SchemaRef {
+    let list = |kind| DataType::List(list_item(kind));
+    build_schema([
+        required_field("time", DataType::Int64),
+        nullable_field("host", dictionary_type()),
+        nullable_field("processor", DataType::Int32),
+        nullable_field("process", DataType::Int32),
+        nullable_field("thread", DataType::Int32),
+        required_field("event", dictionary_type()),
+        nullable_field("int_names", dictionary_type()),
+        required_field("ints", list(DataType::Int64)),
+        nullable_field("real_names", dictionary_type()),
+        required_field("reals", list(DataType::Float64)),
+        nullable_field("text_names", dictionary_type()),
+        required_field("texts", list(dictionary_type())),
     ])
 }

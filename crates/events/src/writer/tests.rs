@@ -7,35 +7,35 @@ use super::*;
 use crate::EventReader;
 
 /// An event of a test: time, host, numbers that may be unknown, kind, and attributes.
-type Row = (i64, u8, [i32; 3], u8, Vec<(u8, Own)>);
+type WrittenRow = (i64, u8, [i32; 3], u8, Vec<(u8, OwnValue)>);
 
 /// A value that is nobody's.
 #[derive(Clone, Debug, PartialEq)]
-enum Own {
+enum OwnValue {
     Int(i64),
     Real(f64),
     Text(String),
 }
 
-fn own() -> impl Strategy<Value = Own> {
+fn any_value() -> impl Strategy<Value = OwnValue> {
     prop_oneof![
-        any::<i64>().prop_map(Own::Int),
-        (-1e9..1e9).prop_map(Own::Real),
-        "[a-c\"\n,]{0,3}".prop_map(Own::Text),
+        any::<i64>().prop_map(OwnValue::Int),
+        (-1e9..1e9).prop_map(OwnValue::Real),
+        "[a-c\"\n,]{0,3}".prop_map(OwnValue::Text),
     ]
 }
 
-fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
+fn rows(most: usize) -> impl Strategy<Value = Vec<WrittenRow>> {
     let numbers = [-1..3, 0..4, 0..4];
-    let attributes = prop::collection::vec((0u8..4, own()), 0..4);
+    let attributes = prop::collection::vec((0u8..4, any_value()), 0..4);
     prop::collection::vec((-50i64..50, 0u8..3, numbers, 0u8..3, attributes), 0..most)
 }
 
-fn value(own: &Own) -> Value<'_> {
+fn value(own: &OwnValue) -> AttributeValue<'_> {
     match own {
-        Own::Int(number) => Value::Int(*number),
-        Own::Real(number) => Value::Real(*number),
-        Own::Text(text) => Value::Text(text),
+        OwnValue::Int(number) => AttributeValue::Int(*number),
+        OwnValue::Real(number) => AttributeValue::Real(*number),
+        OwnValue::Text(text) => AttributeValue::Text(text),
     }
 }
 
@@ -44,73 +44,73 @@ fn name(kind: &str, number: u8) -> String {
 }
 
 /// Writes rows as the table of that name, with that many bytes of memory.
-fn write(rows: &[Row], limit: usize, at: &Path) -> (EventWriter, Names) {
+fn write(rows: &[WrittenRow], limit: usize, at: &Path) -> (EventWriter, NameInterner) {
     let mut writer = EventWriter::create(at).unwrap();
     writer.limit = limit;
-    let mut names = Names::default();
+    let mut names = NameInterner::default();
     for (time, host, [processor, process, thread], kind, attributes) in rows {
         let event = Event {
             time: *time,
-            host: names.number(&name("host", *host)),
-            kind: names.number(&name("kind", *kind)),
+            host: names.intern(&name("host", *host)),
+            kind: names.intern(&name("kind", *kind)),
             processor: *processor,
             process: *process,
             thread: *thread,
         };
         let attributes: Vec<_> = attributes
             .iter()
-            .map(|(of, own)| (names.number(&name("name", *of)), value(own)))
+            .map(|(of, own)| (names.intern(&name("name", *of)), value(own)))
             .collect();
-        writer.push(event, attributes, &names).unwrap();
+        writer.push_event(event, attributes, &names).unwrap();
     }
     (writer, names)
 }
 
-fn finish((writer, names): (EventWriter, Names)) -> u64 {
+fn finish((writer, names): (EventWriter, NameInterner)) -> u64 {
     writer.finish(&names).unwrap()
 }
 
 /// All rows of the tables, in their order, with the attributes of each by their types.
-fn read(paths: &[PathBuf]) -> Vec<Row> {
+fn read(paths: &[PathBuf]) -> Vec<WrittenRow> {
     let mut reader = EventReader::open(paths).unwrap();
-    let (mut names, mut piece) = (Names::default(), Piece::default());
+    let (mut names, mut piece) = (NameInterner::default(), EventBatch::default());
     let mut rows = Vec::new();
-    while reader.next(&mut names, &mut piece).unwrap() {
-        assert!((1..=PIECE_EVENTS).contains(&piece.len()));
+    while reader.read_next(&mut names, &mut piece).unwrap() {
+        assert!((1..=BATCH_EVENTS).contains(&piece.len()));
         for (place, event) in piece.events().iter().enumerate() {
             let number = |name: &str| {
                 name.rsplit('/').next().and_then(|number| number.parse().ok()).unwrap_or(0)
             };
-            let attributes = piece.attributes(place).map(|(name, value)| {
+            let attributes = piece.attributes_of_event(place).map(|(name, value)| {
                 let own = match value {
-                    Value::Int(number) => Own::Int(number),
-                    Value::Real(number) => Own::Real(number),
-                    Value::Text(text) => Own::Text(text.to_owned()),
+                    AttributeValue::Int(number) => OwnValue::Int(number),
+                    AttributeValue::Real(number) => OwnValue::Real(number),
+                    AttributeValue::Text(text) => OwnValue::Text(text.to_owned()),
                 };
-                (number(names.text(name)), own)
+                (number(names.name_of(name)), own)
             });
             rows.push((
                 event.time,
-                number(names.text(event.host)),
+                number(names.name_of(event.host)),
                 [event.processor, event.process, event.thread],
-                number(names.text(event.kind)),
+                number(names.name_of(event.kind)),
                 attributes.collect(),
             ));
         }
     }
-    assert_eq!(reader.events(), rows.len() as u64);
+    assert_eq!(reader.event_count(), rows.len() as u64);
     rows
 }
 
 /// Rows as they should be read: in the order of time, attributes in that of their types.
-fn expected(rows: &[Row]) -> Vec<Row> {
+fn expected(rows: &[WrittenRow]) -> Vec<WrittenRow> {
     let mut rows = rows.to_vec();
     rows.sort_by_key(|row| row.0);
     for row in &mut rows {
         row.4.sort_by_key(|(_, own)| match own {
-            Own::Int(_) => 0,
-            Own::Real(_) => 1,
-            Own::Text(_) => 2,
+            OwnValue::Int(_) => 0,
+            OwnValue::Real(_) => 1,
+            OwnValue::Text(_) => 2,
         });
     }
     rows
@@ -135,7 +135,7 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let path = path(&directory, "a.parquet");
         let writer = write(&rows, limit, &path);
-        prop_assert_eq!(writer.0.events(), rows.len() as u64);
+        prop_assert_eq!(writer.0.event_count(), rows.len() as u64);
         prop_assert_eq!(finish(writer), rows.len() as u64);
         prop_assert_eq!(read(&[path]), expected(&rows));
         prop_assert_eq!(files(&directory), 1);
@@ -150,35 +150,37 @@ proptest! {
             finish(write(rows, 1 << 20, &paths[number]));
         }
         prop_assert_eq!(read(&paths), expected(&tables.concat()));
-        let found = crate::tables(directory.path()).unwrap();
+        let found = crate::find_tables(directory.path()).unwrap();
         prop_assert_eq!(found, paths.iter().map(DataPath::from).collect::<Vec<_>>());
     }
 }
 
-fn row(time: i64, number: i32) -> Row {
-    (time, 0, [number % 3, number, 7], 1, vec![(1, Own::Int(i64::from(number)))])
+fn row(time: i64, number: i32) -> WrittenRow {
+    (time, 0, [number % 3, number, 7], 1, vec![(1, OwnValue::Int(i64::from(number)))])
 }
 
 #[test]
 fn events_in_order_make_no_runs_and_late_ones_do() {
     let directory = tempfile::tempdir().unwrap();
     let table = path(&directory, "a.parquet");
-    let ordered: Vec<Row> = (0..10_000).map(|number| row(i64::from(number / 3), number)).collect();
+    let ordered: Vec<WrittenRow> =
+        (0..10_000).map(|number| row(i64::from(number / 3), number)).collect();
     let writer = write(&ordered, 4000, &table);
-    assert_eq!((writer.0.runs.len(), writer.0.table.events() > 9_000), (0, true));
+    assert_eq!((writer.0.runs.len(), writer.0.table.event_count() > 9_000), (0, true));
     finish(writer);
     assert_eq!(read(std::slice::from_ref(&table)), ordered);
 
     // Nearly in order: each at most ten places late.
     let mut nearly = ordered.clone();
-    nearly.chunks_mut(10).for_each(<[Row]>::reverse);
+    nearly.chunks_mut(10).for_each(<[WrittenRow]>::reverse);
     let writer = write(&nearly, 8000, &table);
     assert_eq!(writer.0.runs.len(), 0);
     finish(writer);
     assert_eq!(read(std::slice::from_ref(&table)), expected(&nearly));
 
     // Eight streams one behind the other: each but the first is a run, or two at its begin.
-    let streams: Vec<Row> = (0..8).flat_map(|_| ordered.iter().take(1000).cloned()).collect();
+    let streams: Vec<WrittenRow> =
+        (0..8).flat_map(|_| ordered.iter().take(1000).cloned()).collect();
     let writer = write(&streams, 4000, &table);
     assert!((7..=14).contains(&writer.0.runs.len()), "{}", writer.0.runs.len());
     finish(writer);
@@ -189,7 +191,8 @@ fn events_in_order_make_no_runs_and_late_ones_do() {
 fn many_runs_are_merged_before_they_are_too_many() {
     let directory = tempfile::tempdir().unwrap();
     let table = path(&directory, "a.parquet");
-    let backwards: Vec<Row> = (0..20_000).rev().map(|number| row(number.into(), number)).collect();
+    let backwards: Vec<WrittenRow> =
+        (0..20_000).rev().map(|number| row(number.into(), number)).collect();
     let writer = write(&backwards, 4000, &table);
     assert!((2..=MAX_RUNS).contains(&writer.0.runs.len()), "{}", writer.0.runs.len());
     finish(writer);
@@ -209,7 +212,7 @@ fn what_is_given_up_leaves_the_former_table() {
 fn damaged_tables_and_other_tables_are_errors_that_name_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let table = path(&directory, "a.parquet");
-    let rows: Vec<Row> = (0..5000).map(|number| row(number.into(), number)).collect();
+    let rows: Vec<WrittenRow> = (0..5000).map(|number| row(number.into(), number)).collect();
     finish(write(&rows, 1 << 20, &table));
     let whole = std::fs::read(&table).unwrap();
     let outcome = |bytes: &[u8]| {
@@ -218,9 +221,9 @@ fn damaged_tables_and_other_tables_are_errors_that_name_the_file() {
             Ok(reader) => reader,
             Err(error) => return Some(error.to_string()),
         };
-        let (mut names, mut piece) = (Names::default(), Piece::default());
+        let (mut names, mut piece) = (NameInterner::default(), EventBatch::default());
         loop {
-            match reader.next(&mut names, &mut piece) {
+            match reader.read_next(&mut names, &mut piece) {
                 Ok(true) => {}
                 Ok(false) => return None,
                 Err(error) => return Some(error.to_string()),
@@ -239,7 +242,7 @@ fn damaged_tables_and_other_tables_are_errors_that_name_the_file() {
             assert!(error.contains("a.parquet"), "{error}");
         }
     }
-    message_trace::Nodes::default().write(&table).unwrap();
+    message_trace::NodeList::default().write(&table).unwrap();
     let other = std::fs::read(&table).unwrap();
     assert!(outcome(&other).unwrap().contains("its columns are not those of events"));
 }

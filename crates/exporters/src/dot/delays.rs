@@ -6,34 +6,39 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::io;
 
 use analyze::infer::convolution::{DelayEdge, DelayGraph};
-use message_trace::units::{count, duration};
+use message_trace::units::{format_count, format_duration};
 
-use super::text::{begin, text};
+use super::text::{quote_lines, write_preamble};
 /// Draws the `limit` edges of `graph` that are reached first from the roots, always by the edge
 /// with the most messages.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub(super) fn draw(graph: &DelayGraph, limit: usize, out: &mut dyn io::Write) -> io::Result<()> {
-    let edges = chosen(graph, limit);
-    begin(out, "delays by convolution")?;
+pub(super) fn draw_delays(
+    graph: &DelayGraph,
+    limit: usize,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let edges = choose_edges(graph, limit);
+    write_preamble(out, "delays by convolution")?;
     for (place, node) in graph.nodes.iter().enumerate() {
         if edges.iter().any(|edge| edge.from == place || edge.to == place) {
-            writeln!(out, "  n{place} [label={}];", text(&[node]))?;
+            writeln!(out, "  n{place} [label={}];", quote_lines(&[node]))?;
         }
     }
     for edge in &edges {
         let known = edge.delays.iter().filter_map(|(delay, _)| *delay);
-        let delays: Vec<String> = known.map(|delay| duration(delay as f64).to_string()).collect();
-        let messages = format!("({})", count(edge.messages() as u64));
-        let label = text(&[&delays.join(", "), &messages]);
+        let delays: Vec<String> =
+            known.map(|delay| format_duration(delay as f64).to_string()).collect();
+        let messages = format!("({})", format_count(edge.message_count() as u64));
+        let label = quote_lines(&[&delays.join(", "), &messages]);
         writeln!(out, "  n{} -> n{} [label={label}];", edge.from, edge.to)?;
     }
     writeln!(out, "}}")
 }
 
 /// The edges that are drawn, in the order of the graph.
-fn chosen(graph: &DelayGraph, limit: usize) -> Vec<&DelayEdge> {
+fn choose_edges(graph: &DelayGraph, limit: usize) -> Vec<&DelayEdge> {
     if graph.edges.len() <= limit {
         return graph.edges.iter().collect();
     }
@@ -47,7 +52,9 @@ fn chosen(graph: &DelayGraph, limit: usize) -> Vec<&DelayEdge> {
     let mut next: BinaryHeap<(usize, std::cmp::Reverse<usize>)> = BinaryHeap::new();
     let reach = |next: &mut BinaryHeap<_>, vertex: usize| {
         let edges = behind.get(&vertex).into_iter().flatten();
-        next.extend(edges.map(|place| (graph.edges[*place].messages(), std::cmp::Reverse(*place))));
+        next.extend(
+            edges.map(|place| (graph.edges[*place].message_count(), std::cmp::Reverse(*place))),
+        );
     };
     (0..graph.nodes.len())
         .filter(|vertex| is_root[*vertex])
@@ -81,7 +88,7 @@ mod tests {
             ],
         };
         let mut out = Vec::new();
-        draw(&graph, 100, &mut out).unwrap();
+        draw_delays(&graph, 100, &mut out).unwrap();
         assert_golden!("figure9.dot", &String::from_utf8(out).unwrap());
     }
 
@@ -93,7 +100,7 @@ mod tests {
             edges: vec![edge(0, 1, 5), edge(1, 2, 1), edge(1, 3, 9), edge(4, 5, 7)],
         };
         let drawn = |limit| {
-            chosen(&graph, limit).iter().map(|edge| (edge.from, edge.to)).collect::<Vec<_>>()
+            choose_edges(&graph, limit).iter().map(|edge| (edge.from, edge.to)).collect::<Vec<_>>()
         };
         assert_eq!(drawn(0), []);
         assert_eq!(drawn(1), [(4, 5)]);

@@ -4,34 +4,42 @@
 
 use std::io;
 
-use analyze::paths::timing::{Part, Timing, is_noticeable, parent};
+use analyze::paths::timing::{DelayKind, PatternTiming, is_noticeable, parent_hop};
 use analyze::paths::{Hop, PathPattern};
-use message_trace::Protocol;
-use message_trace::stats::Summary;
-use message_trace::units::{Duration, duration, expected, plural, whole_percent};
+use message_trace::TransportProtocol;
+use message_trace::stats::DelaySummary;
+use message_trace::units::{
+    FormattedDuration, count_noun, format_duration, format_expected, format_whole_percent,
+};
 
-use super::text::{begin, shape, text};
+use super::text::{node_shape, quote_lines, write_preamble};
 
 /// The looks of the message whose delay matters most.
 const CRITICAL_STYLE: &str = ", style=bold, color=\"#b00020\", fontcolor=\"#b00020\"";
 
 /// Draws the messages of `pattern`.
-pub(super) fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
-    let timing = Timing::of(pattern);
-    begin(out, &title(pattern))?;
+pub(super) fn draw_pattern(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
+    let timing = PatternTiming::from_pattern(pattern);
+    write_preamble(out, &pattern_title(pattern))?;
     for root in &timing.roots {
         let hop = &pattern.hops[*root];
-        writeln!(out, "  r{root} [label={}, shape={}];", text(&[&hop.src]), shape(hop.src_traced))?;
+        writeln!(
+            out,
+            "  r{root} [label={}, shape={}];",
+            quote_lines(&[&hop.src]),
+            node_shape(hop.src_traced)
+        )?;
     }
     for (index, hop) in pattern.hops.iter().enumerate() {
-        let (label, shape) = (text(&[&hop.dst]), shape(hop.dst_traced));
+        let (label, shape) = (quote_lines(&[&hop.dst]), node_shape(hop.dst_traced));
         writeln!(out, "  n{index} [label={label}, shape={shape}];")?;
     }
     for (index, hop) in pattern.hops.iter().enumerate() {
-        let from = parent(hop, index).map_or(format!("r{index}"), |parent| format!("n{parent}"));
+        let from =
+            parent_hop(hop, index).map_or(format!("r{index}"), |parent| format!("n{parent}"));
         let critical = timing.critical.filter(|critical| critical.hop == index);
-        let part = critical.map(|critical| critical.part);
-        let label = label(hop, part, is_noticeable(hop, pattern));
+        let part = critical.map(|critical| critical.kind);
+        let label = hop_label(hop, part, is_noticeable(hop, pattern));
         let style = if critical.is_some() { CRITICAL_STYLE } else { "" };
         writeln!(out, "  {from} -> n{index} [label={label}{style}];")?;
     }
@@ -39,27 +47,27 @@ pub(super) fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result
 }
 
 /// The figures of the whole pattern.
-fn title(pattern: &PathPattern) -> String {
+fn pattern_title(pattern: &PathPattern) -> String {
     format!(
         "pattern #{}: {}, {} expected, mean {}, p99 {}",
         pattern.id,
-        plural(pattern.count.max(0) as u64, "instance", "instances"),
-        expected(pattern.expected),
-        duration(pattern.duration.mean),
-        duration(pattern.duration.p99)
+        count_noun(pattern.count.max(0) as u64, "instance", "instances"),
+        format_expected(pattern.expected),
+        format_duration(pattern.duration.mean),
+        format_duration(pattern.duration.p99)
     )
 }
 
 /// The label of a message: the port it goes to, its delays, with the wait for its connection if
 /// `connects` says so, and which of them matters most, if it is one of these.
-fn label(hop: &Hop, critical: Option<Part>, connects: bool) -> String {
-    let protocol = if hop.protocol == Protocol::Other { "" } else { hop.protocol.name() };
+fn hop_label(hop: &Hop, critical: Option<DelayKind>, connects: bool) -> String {
+    let protocol = if hop.protocol == TransportProtocol::Other { "" } else { hop.protocol.name() };
     let port = match hop.dst_port.as_str() {
         "" | "*" => String::new(),
         port => format!("{protocol} {port}"),
     };
-    let delay = |delay: Option<Summary>, text: &dyn Fn(Duration) -> String| {
-        delay.map_or(String::new(), |delay| text(duration(delay.mean)))
+    let delay = |delay: Option<DelaySummary>, text: &dyn Fn(FormattedDuration) -> String| {
+        delay.map_or(String::new(), |delay| text(format_duration(delay.mean)))
     };
     let node = delay(hop.node, &|time| format!("after {time}"));
     // A step within a node is on no way.
@@ -68,17 +76,18 @@ fn label(hop: &Hop, critical: Option<Part>, connects: bool) -> String {
     let network = delay(network, &|time| format!("{time} on the way"));
     let untraced = delay(hop.untraced, &|time| format!("{time} there and back"));
     let connect = hop.connect.filter(|_| connects).map_or(String::new(), |connect| {
-        let (time, share) = (duration(connect.delay.mean), whole_percent(connect.share));
+        let (time, share) =
+            (format_duration(connect.delay.mean), format_whole_percent(connect.share));
         format!("connecting {time} in {share}")
     });
     let said = match critical {
-        Some(Part::Node) => "most of the time: at the sender",
-        Some(Part::Network) => "most of the time: on the way",
-        Some(Part::Untraced) => "most of the time: there",
-        Some(Part::Connect) => "most of the time: connecting",
+        Some(DelayKind::Node) => "most of the time: at the sender",
+        Some(DelayKind::Network) => "most of the time: on the way",
+        Some(DelayKind::Untraced) => "most of the time: there",
+        Some(DelayKind::Connect) => "most of the time: connecting",
         None => "",
     };
-    text(&[port.trim(), &node, &connect, &network, &untraced, said])
+    quote_lines(&[port.trim(), &node, &connect, &network, &untraced, said])
 }
 
 #[cfg(test)]
@@ -88,20 +97,20 @@ mod tests {
 
     #[test]
     fn a_step_within_a_node_is_on_no_way() {
-        let mut hop = patterns::lookup().hops[1].clone();
+        let mut hop = patterns::lookup_pattern().hops[1].clone();
         hop.src.clone_from(&hop.dst);
-        assert!(label(&hop, None, false).contains("on the way"));
+        assert!(hop_label(&hop, None, false).contains("on the way"));
         hop.network = hop.network.map(|_| Default::default());
-        assert!(!label(&hop, None, false).contains("on the way"));
+        assert!(!hop_label(&hop, None, false).contains("on the way"));
     }
 
     #[test]
     fn the_graph_of_a_fork_and_of_names_that_would_be_markup() {
         let mut out = Vec::new();
-        draw(&patterns::forked(), &mut out).unwrap();
+        draw_pattern(&patterns::forked_pattern(), &mut out).unwrap();
         assert_golden!("pattern.dot", &String::from_utf8(out).unwrap());
         let mut out = Vec::new();
-        draw(&patterns::hostile(), &mut out).unwrap();
+        draw_pattern(&patterns::hostile_pattern(), &mut out).unwrap();
         assert_golden!("hostile.dot", &String::from_utf8(out).unwrap());
     }
 }

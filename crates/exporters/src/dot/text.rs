@@ -3,24 +3,28 @@
 
 use std::io;
 
-use message_trace::units::printable;
+use message_trace::units::to_printable;
 
 /// Writes the first lines of a graph.
-pub(super) fn begin(out: &mut dyn io::Write, label: &str) -> io::Result<()> {
+pub(super) fn write_preamble(out: &mut dyn io::Write, label: &str) -> io::Result<()> {
     writeln!(out, "digraph sockcap {{")?;
-    writeln!(out, "  graph [label={}, labelloc=t, fontname=\"sans-serif\"];", text(&[label]))?;
+    writeln!(
+        out,
+        "  graph [label={}, labelloc=t, fontname=\"sans-serif\"];",
+        quote_lines(&[label])
+    )?;
     writeln!(out, "  node [shape=ellipse, fontname=\"sans-serif\"];")?;
     writeln!(out, "  edge [fontname=\"sans-serif\", fontsize=10];")
 }
 
 /// These lines as one quoted text. Empty lines are left out.
-pub(super) fn text(lines: &[&str]) -> String {
+pub(super) fn quote_lines(lines: &[&str]) -> String {
     let mut quoted = String::from("\"");
     for (index, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
         if index > 0 {
             quoted.push_str("\\n");
         }
-        for c in printable(line).chars() {
+        for c in to_printable(line).chars() {
             match c {
                 '"' => quoted.push_str("\\\""),
                 '\\' => quoted.push_str("\\\\"),
@@ -35,7 +39,7 @@ pub(super) fn text(lines: &[&str]) -> String {
 }
 
 /// The shape of a node: a diamond, as in WAP5, for one that was not traced.
-pub(super) fn shape(traced: bool) -> &'static str {
+pub(super) fn node_shape(traced: bool) -> &'static str {
     if traced { "ellipse" } else { "diamond" }
 }
 
@@ -67,8 +71,8 @@ mod tests {
 
         #[test]
         fn a_text_is_read_as_it_is(one in any::<String>(), other in "[\\\\\"nN&#;<>{}|\n]{0,9}") {
-            let lines: Vec<String> = [one, other].iter().map(|line| printable(line)).filter(|line| !line.is_empty()).collect();
-            let quoted = text(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+            let lines: Vec<String> = [one, other].iter().map(|line| to_printable(line)).filter(|line| !line.is_empty()).collect();
+            let quoted = quote_lines(&lines.iter().map(String::as_str).collect::<Vec<_>>());
             prop_assert_eq!(read(&quoted), Some(lines.join("\n")), "{}", quoted);
         }
     }

@@ -9,23 +9,23 @@ use std::mem;
 
 use rustc_hash::FxHashMap;
 
-use crate::traces::{Context, Operations, Span};
+use crate::traces::{ExportedSpan, OperationLookup, TracerContext};
 
 /// Where spans belong, window by window.
-pub(super) struct Contexts<'a> {
-    operations: &'a Operations,
+pub(super) struct TracerContexts<'a> {
+    operations: &'a OperationLookup,
     /// Of the calls of this window and of the one before, by their numbers; the parent of a call is
     /// among these.
-    calls: [FxHashMap<u64, Of>; 2],
+    calls: [FxHashMap<u64, CallContext>; 2],
     /// The traces of roots whose own number is not known, likewise.
     roots: [FxHashMap<u64, u128>; 2],
 }
 
 /// What is known of a call.
 #[derive(Clone, Copy, Debug)]
-struct Of {
+struct CallContext {
     /// What its own request says.
-    own: Option<Context>,
+    own: Option<TracerContext>,
     parent: Option<u64>,
     root: u64,
     /// Its trace, once that is known; `None` is one that we number.
@@ -34,20 +34,20 @@ struct Of {
 
 /// The numbers of a span's trace and parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SpanPlace {
     pub(super) trace: u128,
     pub(super) parent: Option<u64>,
 }
 
-impl<'a> Contexts<'a> {
+impl<'a> TracerContexts<'a> {
     /// Contexts that `operations` know of.
-    pub(super) fn new(operations: &'a Operations) -> Contexts<'a> {
-        Contexts { operations, calls: Default::default(), roots: Default::default() }
+    pub(super) fn new(operations: &'a OperationLookup) -> TracerContexts<'a> {
+        TracerContexts { operations, calls: Default::default(), roots: Default::default() }
     }
 
     /// Begins a window, whose spans are these.
-    pub(super) fn begin(&mut self, spans: &[Span<'_>]) {
-        if !self.operations.have_traces() {
+    pub(super) fn begin_window(&mut self, spans: &[ExportedSpan<'_>]) {
+        if !self.operations.has_traces() {
             return;
         }
         self.calls = [FxHashMap::default(), mem::take(&mut self.calls[0])];
@@ -55,8 +55,8 @@ impl<'a> Contexts<'a> {
         for span in spans {
             let call = span.call;
             let root = call.root.call;
-            let of = self.calls[0].entry(call.number).or_insert_with(|| Of {
-                own: self.operations.of(call).context(),
+            let of = self.calls[0].entry(call.number).or_insert_with(|| CallContext {
+                own: self.operations.operation_of_call(call).request_context(),
                 parent: call.parent.map(|parent| parent.call),
                 root,
                 trace: None,
@@ -70,17 +70,17 @@ impl<'a> Contexts<'a> {
         }
         let mut walk = Vec::new();
         for span in spans {
-            self.resolve(span.call.number, &mut walk);
+            self.resolve_trace(span.call.number, &mut walk);
         }
     }
 
     /// Finds out the trace of a call by going up to the first that is known.
-    fn resolve(&mut self, call: u64, walk: &mut Vec<u64>) {
+    fn resolve_trace(&mut self, call: u64, walk: &mut Vec<u64>) {
         walk.clear();
         let mut at = call;
         let mut root = None;
         let trace = loop {
-            let Some(of) = self.of(at) else { break None };
+            let Some(of) = self.context_of_call(at) else { break None };
             if let Some(trace) = of.trace.or_else(|| of.own.map(|own| Some(own.trace))) {
                 break Some(trace);
             }
@@ -93,7 +93,7 @@ impl<'a> Contexts<'a> {
         };
         let of_root = || {
             let root = root?;
-            let own = self.operations.context(root).map(|context| context.trace);
+            let own = self.operations.context_of_message(root).map(|context| context.trace);
             own.or_else(|| self.roots[0].get(&root).copied())
         };
         let trace = trace.unwrap_or_else(of_root);
@@ -104,29 +104,30 @@ impl<'a> Contexts<'a> {
         }
     }
 
-    fn of(&self, call: u64) -> Option<&Of> {
+    fn context_of_call(&self, call: u64) -> Option<&CallContext> {
         self.calls.iter().find_map(|calls| calls.get(&call))
     }
 
     /// Where a span of the window belongs.
-    pub(super) fn place(&self, span: &Span<'_>) -> Place {
-        let inferred = Place { trace: span.trace(), parent: span.parent };
-        let Some(of) = self.of(span.call.number) else { return inferred };
+    pub(super) fn place_of_span(&self, span: &ExportedSpan<'_>) -> SpanPlace {
+        let inferred = SpanPlace { trace: span.trace_number(), parent: span.parent };
+        let Some(of) = self.context_of_call(span.call.number) else { return inferred };
         let trace = of.trace.flatten().unwrap_or(inferred.trace);
-        let above = of.parent.and_then(|parent| self.of(parent)).and_then(|above| above.own);
+        let above =
+            of.parent.and_then(|parent| self.context_of_call(parent)).and_then(|above| above.own);
         let parent = match of.own {
             // A proxy passes on what it was told, and its call is a part of what it does for that.
             Some(own) if span.is_outer && above != Some(own) => Some(own.span),
             _ => span.parent,
         };
-        Place { trace, parent }
+        SpanPlace { trace, parent }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traces::{Side, spans, testing};
+    use crate::traces::{SpanSide, spans, testing};
     use analyze::calls::windows::TracedCall;
 
     /// Where each span of these calls belongs, by call and side. `numbered` says which messages
@@ -134,58 +135,69 @@ mod tests {
     fn places(
         calls: &[TracedCall<'_>],
         numbered: &[(u64, u128, u64)],
-    ) -> Vec<((u64, Side), Place, Place)> {
-        let operations = testing::operations(numbered.iter().map(|(message, trace, span)| {
-            let own = (Some(*trace), Some(*span));
-            testing::request(*message, "http", "GET /", own)
-        }));
-        let spans = spans::of_calls(calls);
-        let mut contexts = Contexts::new(&operations);
-        contexts.begin(&spans);
-        let inferred = |span: &Span<'_>| Place { trace: span.trace(), parent: span.parent };
+    ) -> Vec<((u64, SpanSide), SpanPlace, SpanPlace)> {
+        let operations =
+            testing::operation_lookup(numbered.iter().map(|(message, trace, span)| {
+                let own = (Some(*trace), Some(*span));
+                testing::request(*message, "http", "GET /", own)
+            }));
+        let spans = spans::spans_of_calls(calls);
+        let mut contexts = TracerContexts::new(&operations);
+        contexts.begin_window(&spans);
+        let inferred =
+            |span: &ExportedSpan<'_>| SpanPlace { trace: span.trace_number(), parent: span.parent };
         spans
             .iter()
-            .map(|span| ((span.call.number, span.side), contexts.place(span), inferred(span)))
+            .map(|span| {
+                ((span.call.number, span.side), contexts.place_of_span(span), inferred(span))
+            })
             .collect()
     }
 
-    fn of(places: &[((u64, Side), Place, Place)], call: u64, side: Side) -> Place {
+    fn place_in(
+        places: &[((u64, SpanSide), SpanPlace, SpanPlace)],
+        call: u64,
+        side: SpanSide,
+    ) -> SpanPlace {
         places.iter().find(|(of, ..)| *of == (call, side)).unwrap().1
     }
 
     #[test]
     fn a_request_with_a_number_is_below_the_span_that_made_it() {
-        use Side::{Callee, Caller};
+        use SpanSide::{Callee, Caller};
         let calls = testing::calls();
         let places = places(&calls, &[(1, 0xaa, 0xbb)]);
-        let client = of(&places, 1, Caller);
-        assert_eq!(client, Place { trace: 0xaa, parent: Some(0xbb) });
+        let client = place_in(&places, 1, Caller);
+        assert_eq!(client, SpanPlace { trace: 0xaa, parent: Some(0xbb) });
         let inferred = |call, side| places.iter().find(|(of, ..)| *of == (call, side)).unwrap().2;
         // The server's span is a part of the client's, and what is above and beside has the trace.
         for (call, side) in [(1, Callee), (0, Callee), (2, Caller), (2, Callee), (3, Caller)] {
-            let expected = Place { trace: 0xaa, parent: inferred(call, side).parent };
-            assert_eq!(of(&places, call, side), expected, "{call} {side:?}");
+            let expected = SpanPlace { trace: 0xaa, parent: inferred(call, side).parent };
+            assert_eq!(place_in(&places, call, side), expected, "{call} {side:?}");
         }
         // Another trace stays as it is.
-        assert_eq!(of(&places, 4, Caller), inferred(4, Caller));
+        assert_eq!(place_in(&places, 4, Caller), inferred(4, Caller));
     }
 
     #[test]
     fn where_the_client_was_not_recorded_the_server_is_below_it() {
         let places = places(&testing::calls(), &[(0, 0xaa, 0xbb), (2, 0xcc, 0xdd)]);
-        let root = of(&places, 0, Side::Callee);
-        assert_eq!(root, Place { trace: 0xaa, parent: Some(0xbb) });
-        assert_eq!(of(&places, 1, Side::Caller).trace, 0xaa);
-        let other = of(&places, 2, Side::Caller);
-        assert_eq!(other, Place { trace: 0xcc, parent: Some(0xdd) });
-        assert_eq!(of(&places, 2, Side::Callee).trace, 0xcc);
+        let root = place_in(&places, 0, SpanSide::Callee);
+        assert_eq!(root, SpanPlace { trace: 0xaa, parent: Some(0xbb) });
+        assert_eq!(place_in(&places, 1, SpanSide::Caller).trace, 0xaa);
+        let other = place_in(&places, 2, SpanSide::Caller);
+        assert_eq!(other, SpanPlace { trace: 0xcc, parent: Some(0xdd) });
+        assert_eq!(place_in(&places, 2, SpanSide::Callee).trace, 0xcc);
     }
 
     #[test]
     fn what_a_proxy_passes_on_stays_below_the_proxy() {
         let all = places(&testing::calls(), &[(0, 0xaa, 0xbb), (1, 0xaa, 0xbb)]);
-        let inferred = all.iter().find(|(of, ..)| *of == (1, Side::Caller)).unwrap().2;
-        assert_eq!(of(&all, 1, Side::Caller), Place { trace: 0xaa, parent: inferred.parent });
+        let inferred = all.iter().find(|(of, ..)| *of == (1, SpanSide::Caller)).unwrap().2;
+        assert_eq!(
+            place_in(&all, 1, SpanSide::Caller),
+            SpanPlace { trace: 0xaa, parent: inferred.parent }
+        );
         assert!(
             places(&testing::calls(), &[]).iter().all(|(_, place, inferred)| place == inferred)
         );
@@ -194,12 +206,16 @@ mod tests {
     #[test]
     fn a_later_window_knows_the_trace_of_its_parents() {
         let calls = testing::calls();
-        let operations =
-            testing::operations([testing::request(1, "http", "GET /", (Some(0xaa), Some(0xbb)))]);
-        let mut contexts = Contexts::new(&operations);
-        contexts.begin(&spans::of_calls(&calls[..2]));
-        let later = spans::of_calls(&calls[2..4]);
-        contexts.begin(&later);
-        assert!(later.iter().all(|span| contexts.place(span).trace == 0xaa));
+        let operations = testing::operation_lookup([testing::request(
+            1,
+            "http",
+            "GET /",
+            (Some(0xaa), Some(0xbb)),
+        )]);
+        let mut contexts = TracerContexts::new(&operations);
+        contexts.begin_window(&spans::spans_of_calls(&calls[..2]));
+        let later = spans::spans_of_calls(&calls[2..4]);
+        contexts.begin_window(&later);
+        assert!(later.iter().all(|span| contexts.place_of_span(span).trace == 0xaa));
     }
 }

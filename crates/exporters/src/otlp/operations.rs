@@ -6,13 +6,13 @@
 
 use message_trace::table::operations::OperationRow;
 
-use super::attributes::Attributes;
+use super::attributes::OtlpAttributes;
 use super::messages::{KeyValue, Status, StatusCode};
-use crate::traces::{Said, Side};
+use crate::traces::{CallOperation, SpanSide};
 
 /// What a protocol is to OpenTelemetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum SemanticKind {
     Http,
     Rpc,
     /// A database whose requests are statements.
@@ -44,96 +44,99 @@ const GRPC_CODES: [&str; 17] = [
     "UNAUTHENTICATED",
 ];
 
-fn kind(protocol: &str) -> Kind {
+fn semantic_kind(protocol: &str) -> SemanticKind {
     match protocol {
-        "http" | "http2" | "websocket" | "fastcgi" => Kind::Http,
-        "grpc" => Kind::Rpc,
-        "postgresql" | "mysql" => Kind::Statements,
-        "redis" | "memcached" | "mongodb" => Kind::Commands,
-        "kafka" => Kind::Messaging("kafka"),
+        "http" | "http2" | "websocket" | "fastcgi" => SemanticKind::Http,
+        "grpc" => SemanticKind::Rpc,
+        "postgresql" | "mysql" => SemanticKind::Statements,
+        "redis" | "memcached" | "mongodb" => SemanticKind::Commands,
+        "kafka" => SemanticKind::Messaging("kafka"),
         // The one broker of AMQP 0-9-1 that the conventions know.
-        "amqp" => Kind::Messaging("rabbitmq"),
-        _ => Kind::Other,
+        "amqp" => SemanticKind::Messaging("rabbitmq"),
+        _ => SemanticKind::Other,
     }
 }
 
 /// What a call says that it does, as the node on that side sees it.
-pub(super) fn attributes(said: &Said<'_>, side: Side) -> Vec<KeyValue> {
-    let mut all = Attributes::default();
+pub(super) fn operation_attributes(said: &CallOperation<'_>, side: SpanSide) -> Vec<KeyValue> {
+    let mut all = OtlpAttributes::default();
     let (protocol, name, status) = (said.protocol(), said.name(), said.status());
     if protocol.is_empty() {
         return Vec::new();
     }
-    let kind = kind(protocol);
+    let kind = semantic_kind(protocol);
     let (spoken, version) = match protocol {
         "http2" | "grpc" => ("http", "2"),
         other => (other, ""),
     };
-    all.text("network.protocol.name", spoken);
-    all.text("network.protocol.version", version);
+    all.add_text("network.protocol.name", spoken);
+    all.add_text("network.protocol.version", version);
     let (first, rest) = name.split_once(' ').unwrap_or((name, ""));
     match kind {
-        Kind::Http if rest.starts_with('/') => {
-            all.text("http.request.method", first);
+        SemanticKind::Http if rest.starts_with('/') => {
+            all.add_text("http.request.method", first);
             // What the client asked for is no route to it.
-            all.text(if side == Side::Callee { "http.route" } else { "url.template" }, rest);
+            all.add_text(
+                if side == SpanSide::Callee { "http.route" } else { "url.template" },
+                rest,
+            );
         }
-        Kind::Rpc => {
+        SemanticKind::Rpc => {
             for key in ["rpc.system.name", "rpc.system"] {
-                all.text(key, "grpc");
+                all.add_text(key, "grpc");
             }
-            all.text("rpc.method", name);
-            all.text("rpc.service", name.rsplit_once('/').map_or("", |(service, _)| service));
+            all.add_text("rpc.method", name);
+            all.add_text("rpc.service", name.rsplit_once('/').map_or("", |(service, _)| service));
         }
-        Kind::Statements => {
-            all.text("db.system.name", protocol);
-            all.text("db.query.summary", name);
-            all.text("db.query.text", said.request.map_or("", |request| request.detail));
+        SemanticKind::Statements => {
+            all.add_text("db.system.name", protocol);
+            all.add_text("db.query.summary", name);
+            all.add_text("db.query.text", said.request.map_or("", |request| request.detail));
         }
-        Kind::Commands => {
-            all.text("db.system.name", protocol);
-            all.text("db.operation.name", first);
-            all.text("db.collection.name", rest);
+        SemanticKind::Commands => {
+            all.add_text("db.system.name", protocol);
+            all.add_text("db.operation.name", first);
+            all.add_text("db.collection.name", rest);
         }
-        Kind::Messaging(system) => {
-            all.text("messaging.system", system);
-            all.text("messaging.operation.name", first);
-            all.text("messaging.operation.type", transferred(first));
-            all.text("messaging.destination.name", rest);
+        SemanticKind::Messaging(system) => {
+            all.add_text("messaging.system", system);
+            all.add_text("messaging.operation.name", first);
+            all.add_text("messaging.operation.type", messaging_operation(first));
+            all.add_text("messaging.destination.name", rest);
         }
-        Kind::Http | Kind::Other => all.text("sockcap.operation", name),
+        SemanticKind::Http | SemanticKind::Other => all.add_text("sockcap.operation", name),
     }
     let key = OperationRow::status_attribute(protocol);
     match kind {
-        Kind::Http => match status.parse() {
-            Ok(code) => all.number(key, Some(code)),
-            Err(_) => all.text("sockcap.status", status),
+        SemanticKind::Http => match status.parse() {
+            Ok(code) => all.add_number(key, Some(code)),
+            Err(_) => all.add_text("sockcap.status", status),
         },
-        Kind::Rpc => {
-            all.text(key, status);
+        SemanticKind::Rpc => {
+            all.add_text(key, status);
             let code = GRPC_CODES.iter().position(|code| *code == status);
-            all.number("rpc.grpc.status_code", code.and_then(|code| i64::try_from(code).ok()));
+            all.add_number("rpc.grpc.status_code", code.and_then(|code| i64::try_from(code).ok()));
         }
-        Kind::Statements | Kind::Commands if said.is_error(side) => {
-            all.text(key, status);
+        SemanticKind::Statements | SemanticKind::Commands if said.is_error(side) => {
+            all.add_text(key, status);
         }
-        _ => all.text("sockcap.status", status),
+        _ => all.add_text("sockcap.status", status),
     }
     if said.is_error(side) {
         let other = if status.is_empty() { "_OTHER" } else { status };
-        all.text("error.type", other);
+        all.add_text("error.type", other);
     }
     all.into_list()
 }
 
 /// The status of a call's span: an error, or not set, as the conventions want it of servers and
 /// clients that know of none.
-pub(super) fn status(said: &Said<'_>, side: Side) -> Option<Status> {
+pub(super) fn span_status(said: &CallOperation<'_>, side: SpanSide) -> Option<Status> {
     said.is_error(side).then_some(Status { code: StatusCode::Error as i32 })
 }
 
 /// OpenTelemetry's word for an operation that moves messages; empty for others.
-fn transferred(operation: &str) -> &'static str {
+fn messaging_operation(operation: &str) -> &'static str {
     match operation {
         "Produce" | "basic.publish" => "send",
         "Fetch" | "basic.get" => "receive",
@@ -150,7 +153,11 @@ mod tests {
     use message_trace::table::operations::{OperationRole, OperationRow};
 
     /// A call of a protocol with this name, detail and status, which may be the server's error.
-    fn said<'a>(protocol: &'a str, [name, detail, status]: [&'a str; 3], failed: bool) -> Said<'a> {
+    fn said<'a>(
+        protocol: &'a str,
+        [name, detail, status]: [&'a str; 3],
+        failed: bool,
+    ) -> CallOperation<'a> {
         let request = OperationRow {
             message: 0,
             role: OperationRole::Request,
@@ -164,17 +171,17 @@ mod tests {
             parent_id: None,
         };
         let response = OperationRow { name: "", detail: "", status, is_error: failed, ..request };
-        Said { request: Some(request), response: Some(response) }
+        CallOperation { request: Some(request), response: Some(response) }
     }
 
     /// Its attributes, each as `key=value`.
-    fn told(said: &Said<'_>, side: Side) -> Vec<String> {
+    fn attributes_in_words(said: &CallOperation<'_>, side: SpanSide) -> Vec<String> {
         let value = |value: Value| match value {
             Value::StringValue(text) => text,
             Value::IntValue(number) => number.to_string(),
             Value::DoubleValue(number) => number.to_string(),
         };
-        attributes(said, side)
+        operation_attributes(said, side)
             .into_iter()
             .map(|of| format!("{}={}", of.key, value(of.value.unwrap().value.unwrap())))
             .collect()
@@ -187,19 +194,21 @@ mod tests {
             ["network.protocol.name=http", "network.protocol.version=2", "http.request.method=GET"];
         let code = "http.response.status_code=404";
         let server = [&begin[..], &["http.route=/cart/{}", code]].concat();
-        assert_eq!(told(&not_found, Side::Callee), server);
+        assert_eq!(attributes_in_words(&not_found, SpanSide::Callee), server);
         let client = [&begin[..], &["url.template=/cart/{}", code, "error.type=404"]].concat();
-        assert_eq!(told(&not_found, Side::Caller), client);
-        assert_eq!(status(&not_found, Side::Callee), None);
+        assert_eq!(attributes_in_words(&not_found, SpanSide::Caller), client);
+        assert_eq!(span_status(&not_found, SpanSide::Callee), None);
         let error = Some(Status { code: 2 });
-        assert_eq!(status(&not_found, Side::Caller), error);
+        assert_eq!(span_status(&not_found, SpanSide::Caller), error);
         let failed = said("http", ["GET /cart/{}", "", "500"], true);
-        assert_eq!(status(&failed, Side::Callee), error);
+        assert_eq!(span_status(&failed, SpanSide::Callee), error);
     }
 
     #[test]
     fn other_systems() {
-        let of = |protocol, texts, failed| told(&said(protocol, texts, failed), Side::Callee);
+        let of = |protocol, texts, failed| {
+            attributes_in_words(&said(protocol, texts, failed), SpanSide::Callee)
+        };
         assert_eq!(
             of("grpc", ["shop.Cart/GetCart", "", "UNAVAILABLE"], true),
             [

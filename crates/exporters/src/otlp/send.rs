@@ -8,7 +8,7 @@ use prost::Message;
 use ureq::Agent;
 
 use super::messages::{ExportTraceServiceRequest, ExportTraceServiceResponse};
-use super::requests::Requests;
+use super::request_sink::RequestSink;
 use crate::error::{Error, SendError};
 use crate::tuning::{
     FIRST_WAIT, MAX_ANSWER_BYTES, MAX_ANSWER_SHOWN, MAX_WAIT, REQUEST_TIMEOUT, TRIES,
@@ -19,40 +19,40 @@ const TRACES: &str = "/v1/traces";
 /// The number of tries for a request, and the waits between them. Each wait is twice as long as the
 /// last.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Retries {
+pub(super) struct RetryPolicy {
     /// Maximum number of tries, at least 1.
     pub(super) tries: u32,
     /// The wait before the second try.
     pub(super) wait: Duration,
 }
 
-impl Retries {
+impl RetryPolicy {
     /// The wait after that many tries. `asked` is the wait that the collector asked for in its last
     /// answer.
-    fn pause(&self, tries: u32, asked: Option<Duration>) -> Duration {
+    fn wait_time(&self, tries: u32, asked: Option<Duration>) -> Duration {
         let doubled = || self.wait.saturating_mul(2_u32.saturating_pow(tries.saturating_sub(1)));
         asked.unwrap_or_else(doubled).min(MAX_WAIT)
     }
 }
 
-impl Default for Retries {
-    fn default() -> Retries {
-        Retries { tries: TRIES, wait: FIRST_WAIT }
+impl Default for RetryPolicy {
+    fn default() -> RetryPolicy {
+        RetryPolicy { tries: TRIES, wait: FIRST_WAIT }
     }
 }
 
 /// A collector that spans are sent to.
 #[derive(Debug)]
-pub(super) struct Collector {
+pub(super) struct CollectorClient {
     agent: Agent,
     url: String,
     headers: Vec<(String, String)>,
-    retries: Retries,
+    retries: RetryPolicy,
     /// The number of spans that the collector took but did not want, and the reason that it gave.
     pub(super) rejected: (i64, String),
 }
 
-impl Collector {
+impl CollectorClient {
     /// The collector at `address`. The path of traces may be left out; each of `headers` is
     /// `KEY=VALUE`.
     ///
@@ -61,8 +61,8 @@ impl Collector {
     pub(super) fn new(
         address: &str,
         headers: &[String],
-        retries: Retries,
-    ) -> Result<Collector, SendError> {
+        retries: RetryPolicy,
+    ) -> Result<CollectorClient, SendError> {
         let wrong = || SendError::Address(address.to_owned());
         let uri: ureq::http::Uri = address.parse().map_err(|_| wrong())?;
         if !matches!(uri.scheme_str(), Some("http" | "https"))
@@ -91,12 +91,18 @@ impl Collector {
             .user_agent(concat!("sockcap/", env!("CARGO_PKG_VERSION")))
             .build();
         let headers = headers.iter().map(header).collect::<Result<_, _>>()?;
-        Ok(Collector { agent: config.into(), url, headers, retries, rejected: (0, String::new()) })
+        Ok(CollectorClient {
+            agent: config.into(),
+            url,
+            headers,
+            retries,
+            rejected: (0, String::new()),
+        })
     }
 
     /// Sends a request once. `None` means that it was taken; else the result is the wait that the
     /// collector asked for and why the request may be tried again. An error will not pass.
-    fn send(
+    fn send_once(
         &mut self,
         body: &[u8],
         tries: u32,
@@ -146,14 +152,14 @@ impl Collector {
             _ => Err(SendError::Refused {
                 url: self.url.clone(),
                 status,
-                said: shown(&said),
-                hint: hint(status),
+                said: answer_line(&said),
+                hint: status_hint(status),
             }),
         }
     }
 }
 
-impl Collector {
+impl CollectorClient {
     /// Checks that the collector wanted all spans that it took. `url` is the address as the user
     /// wrote it.
     ///
@@ -170,16 +176,16 @@ impl Collector {
     }
 }
 
-impl Requests for Collector {
-    fn take(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error> {
+impl RequestSink for CollectorClient {
+    fn take_request(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error> {
         let body = request.encode_to_vec();
         let mut tries = 1;
         loop {
-            let Some((after, why)) = self.send(&body, tries)? else { return Ok(()) };
+            let Some((after, why)) = self.send_once(&body, tries)? else { return Ok(()) };
             if tries >= self.retries.tries {
                 return Err(SendError::Unreachable { url: self.url.clone(), why, tries }.into());
             }
-            std::thread::sleep(self.retries.pause(tries, after));
+            std::thread::sleep(self.retries.wait_time(tries, after));
             tries += 1;
         }
     }
@@ -191,7 +197,7 @@ impl Requests for Collector {
 
 /// The answer of a collector on one line. It may be a page, or a protobuf with a text for people in
 /// it.
-fn shown(said: &[u8]) -> String {
+fn answer_line(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
     let words: Vec<&str> = text.split(|c: char| c.is_control() || c.is_whitespace()).collect();
     let line: String = words
@@ -205,7 +211,7 @@ fn shown(said: &[u8]) -> String {
     if line.is_empty() { line } else { format!(": {line}") }
 }
 
-fn hint(status: u16) -> &'static str {
+fn status_hint(status: u16) -> &'static str {
     match status {
         401 | 403 => "give what it asks for with --header, such as 'authorization=Bearer TOKEN'",
         404 | 405 => "name the whole path if its traces do not go to /v1/traces",

@@ -9,16 +9,16 @@ use opentelemetry_proto::tonic::collector::trace::v1::{
 };
 
 use super::*;
-use crate::otlp::writer::{Known, RequestWriter};
-use crate::traces::{Operations, SpanWriter, spans, testing};
+use crate::otlp::writer::{CallDetails, OtlpWriter};
+use crate::traces::{OperationLookup, SpanWriter, spans, testing};
 
-const QUICK: Retries = Retries { tries: 3, wait: Duration::from_millis(1) };
+const QUICK: RetryPolicy = RetryPolicy { tries: 3, wait: Duration::from_millis(1) };
 
 /// A request: its first line and headers, and its body.
-type Request = (String, Vec<u8>);
+type ReceivedRequest = (String, Vec<u8>);
 
 /// A collector that gives these answers, each on a connection of its own.
-fn collector(answers: Vec<(&'static str, Vec<u8>)>) -> (String, JoinHandle<Vec<Request>>) {
+fn collector(answers: Vec<(&'static str, Vec<u8>)>) -> (String, JoinHandle<Vec<ReceivedRequest>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let thread = std::thread::spawn(move || {
@@ -48,13 +48,13 @@ fn collector(answers: Vec<(&'static str, Vec<u8>)>) -> (String, JoinHandle<Vec<R
     (address, thread)
 }
 
-fn send(address: &str, headers: &[&str]) -> Result<Collector, Error> {
+fn send(address: &str, headers: &[&str]) -> Result<CollectorClient, Error> {
     let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
-    let operations = Operations::default();
-    let known = Known { spent: None, operations: &operations };
-    let mut otlp = RequestWriter::new(Collector::new(address, &headers, QUICK)?, known);
+    let operations = OperationLookup::default();
+    let known = CallDetails { spent: None, operations: &operations };
+    let mut otlp = OtlpWriter::new(CollectorClient::new(address, &headers, QUICK)?, known);
     let calls = testing::calls();
-    otlp.write(&spans::of_calls(&calls), &testing::parties("web"))?;
+    otlp.write_spans(&spans::spans_of_calls(&calls), &testing::parties("web"))?;
     otlp.finish()?;
     Ok(otlp.into_requests())
 }
@@ -90,15 +90,15 @@ fn what_it_rejects_of_all_requests_is_known() {
         ExportTracePartialSuccess { rejected_spans: 3, error_message: "too old".to_owned() };
     let answer = ExportTraceServiceResponse { partial_success: Some(partial) }.encode_to_vec();
     let (address, thread) = collector(vec![("200 OK", answer); 2]);
-    let operations = Operations::default();
-    let known = Known { spent: None, operations: &operations };
-    let mut otlp = RequestWriter::new(
-        Collector::new(&format!("{address}/custom"), &[], QUICK).unwrap(),
+    let operations = OperationLookup::default();
+    let known = CallDetails { spent: None, operations: &operations };
+    let mut otlp = OtlpWriter::new(
+        CollectorClient::new(&format!("{address}/custom"), &[], QUICK).unwrap(),
         known,
     );
     let (calls, parties) = (testing::calls(), testing::parties("web"));
     for _ in 0..2 {
-        otlp.write(&spans::of_calls(&calls), &parties).unwrap();
+        otlp.write_spans(&spans::spans_of_calls(&calls), &parties).unwrap();
     }
     assert_eq!(otlp.into_requests().rejected, (6, "too old".to_owned()));
     assert!(thread.join().unwrap()[0].0.starts_with("POST /custom HTTP/1.1\r\n"));
@@ -115,9 +115,9 @@ fn an_address_with_a_path_or_a_question_stays_as_it_is() {
 
 #[test]
 fn each_wait_is_twice_the_last_unless_another_is_asked_for() {
-    let retries = Retries { tries: 6, wait: Duration::from_millis(500) };
+    let retries = RetryPolicy { tries: 6, wait: Duration::from_millis(500) };
     let milliseconds = |tries, asked: Option<u64>| {
-        retries.pause(tries, asked.map(Duration::from_secs)).as_millis()
+        retries.wait_time(tries, asked.map(Duration::from_secs)).as_millis()
     };
     assert_eq!([1, 2, 3, 5].map(|tries| milliseconds(tries, None)), [500, 1000, 2000, 8000]);
     assert_eq!([0, 7].map(|asked| milliseconds(1, Some(asked))), [0, 7000]);

@@ -3,55 +3,60 @@
 
 use message_trace::DataDir;
 use out_of_core::{MemoryPool, SpillableVec};
-use request_flow::tables::{Columns, RequestTables};
-use request_flow::{Names, Resource, Step};
+use request_flow::tables::{ColumnSelection, RequestTables};
+use request_flow::{NameInterner, Step, StepResource};
 
-use super::attributes::named;
+use super::attributes::named_attribute;
 use super::messages::{KeyValue, Value};
 use crate::error::Error;
-use crate::traces::{Side, Span};
+use crate::traces::{ExportedSpan, SpanSide};
 use crate::tuning::STEPS_IN_MEMORY_BYTES;
 
 /// Resources of the steps that have some, in the order of their keys.
-pub(super) struct Spent(SpillableVec<Spending>);
+pub(super) struct SpentTimes(SpillableVec<StepSpending>);
 
 /// What a step did with its time.
 #[derive(Clone, Copy, Debug)]
-struct Spending {
-    key: Key,
-    /// In nanoseconds, in the order of [`Resource::ALL`].
-    times: [i64; Resource::ALL.len()],
+struct StepSpending {
+    key: SpendingKey,
+    /// In nanoseconds, in the order of [`StepResource::ALL`].
+    times: [i64; StepResource::ALL.len()],
     disk_bytes: i64,
 }
 
 /// What tells the steps of a recording apart: begin, end, process, and the thread that had the
 /// call.
-type Key = (i64, i64, i32, i32);
+type SpendingKey = (i64, i64, i32, i32);
 
-impl Spent {
+impl SpentTimes {
     /// Resources of the requests in `data`; empty where there are none.
     ///
     /// # Errors
     /// When the tables cannot be read, or a temporary file cannot be written.
-    pub(super) fn read(data: &DataDir) -> Result<Spent, Error> {
+    pub(super) fn read_spent(data: &DataDir) -> Result<SpentTimes, Error> {
         let pool = MemoryPool::new(STEPS_IN_MEMORY_BYTES, data.path());
         let mut spent = SpillableVec::new(&pool);
-        if data.own_events().is_file() && data.steps().is_file() {
-            let columns = Columns { sizes: true, threads: true, ..Columns::default() };
-            let tables = RequestTables::open(data.requests(), data.steps(), columns)?;
-            tables.for_each(&mut Names::default(), |_, request, _| {
+        if data.own_events_path().is_file() && data.steps_path().is_file() {
+            let columns =
+                ColumnSelection { sizes: true, threads: true, ..ColumnSelection::default() };
+            let tables = RequestTables::open(data.requests_path(), data.steps_path(), columns)?;
+            tables.for_each(&mut NameInterner::default(), |_, request, _| {
                 let steps = request.steps.iter();
-                spent.extend(steps.filter_map(Spending::of))?;
+                spent.extend(steps.filter_map(StepSpending::from_step))?;
                 Ok::<(), Error>(())
             })?;
             spent.sort_by_key(|of| of.key)?;
         }
-        Ok(Spent(spent))
+        Ok(SpentTimes(spent))
     }
 
     /// The attributes of a span of the process `pid`. A call is a step at the node that serves it.
-    pub(super) fn attributes(&self, span: &Span<'_>, pid: Option<i32>) -> Vec<KeyValue> {
-        let key = (span.side == Side::Callee)
+    pub(super) fn attributes_of_span(
+        &self,
+        span: &ExportedSpan<'_>,
+        pid: Option<i32>,
+    ) -> Vec<KeyValue> {
+        let key = (span.side == SpanSide::Callee)
             .then(|| Some((span.start, span.end, pid?, span.thread()?)))
             .flatten();
         // Of a step that is in several requests, one of them says it.
@@ -59,27 +64,30 @@ impl Spent {
             let place = self.0.partition_point(0..self.0.len(), |of| of.key < key);
             self.0.get(place).filter(|of| of.key == key)
         });
-        found.map(Spending::attributes).unwrap_or_default()
+        found.map(StepSpending::to_attributes).unwrap_or_default()
     }
 }
 
-impl Spending {
+impl StepSpending {
     /// What `step` did; `None` where that was not recorded.
-    fn of(step: &Step) -> Option<Spending> {
-        let mut times = [0; Resource::ALL.len()];
-        for (time, resource) in times.iter_mut().zip(Resource::ALL) {
-            *time = resource.of(step)?;
+    fn from_step(step: &Step) -> Option<StepSpending> {
+        let mut times = [0; StepResource::ALL.len()];
+        for (time, resource) in times.iter_mut().zip(StepResource::ALL) {
+            *time = resource.time_in_step(step)?;
         }
         let key = (step.begin?, step.end?, step.threads.process?, step.threads.begin?);
-        Some(Spending { key, times, disk_bytes: step.disk_bytes.unwrap_or(0) })
+        Some(StepSpending { key, times, disk_bytes: step.disk_bytes.unwrap_or(0) })
     }
 
     /// Times are in seconds, as those of OpenTelemetry's conventions are.
-    fn attributes(&self) -> Vec<KeyValue> {
-        let times = Resource::ALL.into_iter().zip(self.times).map(|(resource, time)| {
-            named(&format!("sockcap.{resource}.time"), Value::DoubleValue(time as f64 / 1e9))
+    fn to_attributes(&self) -> Vec<KeyValue> {
+        let times = StepResource::ALL.into_iter().zip(self.times).map(|(resource, time)| {
+            named_attribute(
+                &format!("sockcap.{resource}.time"),
+                Value::DoubleValue(time as f64 / 1e9),
+            )
         });
-        let bytes = named("sockcap.disk.bytes", Value::IntValue(self.disk_bytes));
+        let bytes = named_attribute("sockcap.disk.bytes", Value::IntValue(self.disk_bytes));
         times.chain([bytes]).collect()
     }
 }
@@ -89,42 +97,42 @@ mod tests {
     use super::*;
     use crate::traces::{spans, testing};
     use request_flow::tables::RequestWriter;
-    use request_flow::{Request, StepThreads, Waits};
+    use request_flow::{Request, StepThreads, WaitTimes};
 
     #[test]
     fn the_span_of_a_step_says_what_the_step_did() {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        assert!(Spent::read(&data).unwrap().0.is_empty());
+        assert!(SpentTimes::read_spent(&data).unwrap().0.is_empty());
         std::fs::create_dir_all(data.events_dir()).unwrap();
-        std::fs::write(data.own_events(), "").unwrap();
-        let mut names = Names::default();
-        let mut writer = RequestWriter::create(data.requests(), data.steps()).unwrap();
+        std::fs::write(data.own_events_path(), "").unwrap();
+        let mut names = NameInterner::default();
+        let mut writer = RequestWriter::create(data.requests_path(), data.steps_path()).unwrap();
         // The call to the database, and one that looks the same in another thread.
         for (thread, lock_ns) in [(22, 1_500), (23, 7)] {
-            let name = names.number("db:5432");
+            let name = names.intern("db:5432");
             let mut request = Request { probability: 1.0, ..Request::default() };
             let threads =
                 StepThreads { process: Some(12), begin: Some(thread), ..Default::default() };
-            let waits = Some(Waits { lock_ns, ..Waits::default() });
+            let waits = Some(WaitTimes { lock_ns, ..WaitTimes::default() });
             let times = (Some(3_000), Some(6_000));
             let step =
-                Step { begin: times.0, end: times.1, threads, waits, ..Step::of(name, name) };
-            request.push(Step { processor_ns: Some(500), disk_bytes: Some(9), ..step }, []);
-            request.push(Step { parent: Some(0), waits: None, ..step }, []);
-            writer.push(request, &names).unwrap();
+                Step { begin: times.0, end: times.1, threads, waits, ..Step::new(name, name) };
+            request.push_step(Step { processor_ns: Some(500), disk_bytes: Some(9), ..step }, []);
+            request.push_step(Step { parent: Some(0), waits: None, ..step }, []);
+            writer.push_request(request, &names).unwrap();
         }
         writer.finish(&names).unwrap();
 
-        let spent = Spent::read(&data).unwrap();
+        let spent = SpentTimes::read_spent(&data).unwrap();
         assert_eq!(spent.0.len(), 2);
         let calls = testing::calls();
-        let spans = spans::of_calls(&calls);
-        let of = |call: u64, side: Side, pid| {
+        let spans = spans::spans_of_calls(&calls);
+        let of = |call: u64, side: SpanSide, pid| {
             let span = spans.iter().find(|span| span.call.number == call && span.side == side);
-            spent.attributes(span.unwrap(), pid)
+            spent.attributes_of_span(span.unwrap(), pid)
         };
-        let found = of(1, Side::Callee, Some(12));
+        let found = of(1, SpanSide::Callee, Some(12));
         let value = |key: &str| {
             let found = found.iter().find(|attribute| attribute.key == key);
             found.unwrap().value.clone().unwrap().value.unwrap()
@@ -134,10 +142,10 @@ mod tests {
         assert_eq!(value("sockcap.lock.time"), Value::DoubleValue(1.5e-6));
         assert_eq!(value("sockcap.disk.bytes"), Value::IntValue(9));
         for (call, side, pid) in [
-            (1, Side::Caller, 12),
-            (1, Side::Callee, 13),
-            (2, Side::Callee, 12),
-            (0, Side::Callee, 11),
+            (1, SpanSide::Caller, 12),
+            (1, SpanSide::Callee, 13),
+            (2, SpanSide::Callee, 12),
+            (0, SpanSide::Callee, 11),
         ] {
             assert_eq!(of(call, side, Some(pid)), [], "{call} {side:?} {pid}");
         }

@@ -4,39 +4,39 @@ use analyze::calls::windows::Party;
 use rustc_hash::FxHashMap;
 
 use super::attributes;
-use super::contexts::Contexts;
+use super::contexts::TracerContexts;
 use super::messages::{
     ExportTraceServiceRequest, InstrumentationScope, Resource, ResourceSpans, ScopeSpans,
     Span as OtlpSpan, SpanKind,
 };
 use super::operations;
-use super::requests::Requests;
-use super::spent::Spent;
+use super::request_sink::RequestSink;
+use super::spent::SpentTimes;
 use crate::error::Error;
-use crate::traces::names::operation;
-use crate::traces::{Operations, Side, Span, SpanWriter};
+use crate::traces::names::call_name;
+use crate::traces::{ExportedSpan, OperationLookup, SpanSide, SpanWriter};
 use crate::tuning::SPANS_PER_REQUEST;
 
 /// What is known of calls beside their messages.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct CallDetails<'a> {
     /// What was done meanwhile.
-    pub(super) spent: Option<&'a Spent>,
+    pub(super) spent: Option<&'a SpentTimes>,
     /// What messages say.
-    pub(super) operations: &'a Operations,
+    pub(super) operations: &'a OperationLookup,
 }
 
 /// A writer of spans as requests of OTLP.
-pub(super) struct RequestWriter<'a, R> {
+pub(super) struct OtlpWriter<'a, R> {
     requests: R,
-    known: Known<'a>,
-    contexts: Contexts<'a>,
+    known: CallDetails<'a>,
+    contexts: TracerContexts<'a>,
 }
 
-impl<'a, R: Requests> RequestWriter<'a, R> {
+impl<'a, R: RequestSink> OtlpWriter<'a, R> {
     /// A writer that gives its requests to `requests`. Spans say what is `known` of them.
-    pub(super) fn new(requests: R, known: Known<'a>) -> RequestWriter<'a, R> {
-        RequestWriter { requests, known, contexts: Contexts::new(known.operations) }
+    pub(super) fn new(requests: R, known: CallDetails<'a>) -> OtlpWriter<'a, R> {
+        OtlpWriter { requests, known, contexts: TracerContexts::new(known.operations) }
     }
 
     /// The receiver of the requests.
@@ -45,57 +45,62 @@ impl<'a, R: Requests> RequestWriter<'a, R> {
     }
 
     /// A request with these spans, by the nodes at which they were seen.
-    fn request(&self, spans: &[Span<'_>], parties: &[Party]) -> ExportTraceServiceRequest {
+    fn build_request(
+        &self,
+        spans: &[ExportedSpan<'_>],
+        parties: &[Party],
+    ) -> ExportTraceServiceRequest {
         let mut places: FxHashMap<usize, usize> = FxHashMap::default();
         let mut of_nodes: Vec<ResourceSpans> = Vec::new();
         for span in spans {
-            let place = *places.entry(span.party()).or_insert_with(|| {
-                of_nodes.push(of_node(parties.get(span.party())));
+            let place = *places.entry(span.party_index()).or_insert_with(|| {
+                of_nodes.push(spans_of_node(parties.get(span.party_index())));
                 of_nodes.len() - 1
             });
             let scope = of_nodes.get_mut(place).and_then(|node| node.scope_spans.first_mut());
-            scope.into_iter().for_each(|scope| scope.spans.push(self.otlp(span, parties)));
+            scope.into_iter().for_each(|scope| scope.spans.push(self.build_span(span, parties)));
         }
         ExportTraceServiceRequest { resource_spans: of_nodes }
     }
 
-    fn otlp(&self, span: &Span<'_>, parties: &[Party]) -> OtlpSpan {
-        let pid = parties.get(span.party()).and_then(|party| party.pid);
-        let said = self.known.operations.of(span.call);
-        let mut attributes = operations::attributes(&said, span.side);
-        attributes.extend(attributes::of_span(span, parties));
-        attributes.extend(self.known.spent.iter().flat_map(|spent| spent.attributes(span, pid)));
+    fn build_span(&self, span: &ExportedSpan<'_>, parties: &[Party]) -> OtlpSpan {
+        let pid = parties.get(span.party_index()).and_then(|party| party.pid);
+        let said = self.known.operations.operation_of_call(span.call);
+        let mut attributes = operations::operation_attributes(&said, span.side);
+        attributes.extend(attributes::span_attributes(span, parties));
+        attributes
+            .extend(self.known.spent.iter().flat_map(|spent| spent.attributes_of_span(span, pid)));
         // Producer and consumer are OpenTelemetry's words for the ends of a message without a
         // response.
         let answered = span.call.response.is_some();
         let kind = match (span.side, answered) {
-            (Side::Caller, true) => SpanKind::Client,
-            (Side::Callee, true) => SpanKind::Server,
-            (Side::Caller, false) => SpanKind::Producer,
-            (Side::Callee, false) => SpanKind::Consumer,
+            (SpanSide::Caller, true) => SpanKind::Client,
+            (SpanSide::Callee, true) => SpanKind::Server,
+            (SpanSide::Caller, false) => SpanKind::Producer,
+            (SpanSide::Callee, false) => SpanKind::Consumer,
         };
-        let place = self.contexts.place(span);
+        let place = self.contexts.place_of_span(span);
         let parent = place.parent.map(|parent| parent.to_be_bytes().to_vec());
         OtlpSpan {
             trace_id: place.trace.to_be_bytes().to_vec(),
             span_id: span.id.to_be_bytes().to_vec(),
             parent_span_id: parent.unwrap_or_default(),
-            name: operation(span.call, parties, &said),
+            name: call_name(span.call, parties, &said),
             kind: kind as i32,
             start_time_unix_nano: span.start.max(0) as u64,
             end_time_unix_nano: span.end.max(0) as u64,
             attributes,
-            status: operations::status(&said, span.side),
+            status: operations::span_status(&said, span.side),
         }
     }
 }
 
-impl<R: Requests> SpanWriter for RequestWriter<'_, R> {
-    fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
-        self.contexts.begin(spans);
+impl<R: RequestSink> SpanWriter for OtlpWriter<'_, R> {
+    fn write_spans(&mut self, spans: &[ExportedSpan<'_>], parties: &[Party]) -> Result<(), Error> {
+        self.contexts.begin_window(spans);
         spans.chunks(SPANS_PER_REQUEST).try_for_each(|batch| {
-            let request = self.request(batch, parties);
-            self.requests.take(&request)
+            let request = self.build_request(batch, parties);
+            self.requests.take_request(&request)
         })
     }
 
@@ -105,8 +110,8 @@ impl<R: Requests> SpanWriter for RequestWriter<'_, R> {
 }
 
 /// The entry of a node, without spans yet.
-fn of_node(party: Option<&Party>) -> ResourceSpans {
-    let attributes = party.map(attributes::of_party).unwrap_or_default();
+fn spans_of_node(party: Option<&Party>) -> ResourceSpans {
+    let attributes = party.map(attributes::party_attributes).unwrap_or_default();
     let scope = InstrumentationScope {
         name: "sockcap".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -120,7 +125,7 @@ fn of_node(party: Option<&Party>) -> ResourceSpans {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::otlp::requests::{JsonLines, Protobuf};
+    use crate::otlp::request_sink::{JsonLines, ProtobufFile};
     use crate::traces::{spans, testing};
     use opentelemetry_proto::tonic::collector::trace::v1 as published;
     use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, Span, TracesData};
@@ -128,36 +133,36 @@ mod tests {
     use prost::Message;
     use test_support::assert_golden;
 
-    fn json(web: &str, operations: &Operations) -> String {
+    fn json(web: &str, operations: &OperationLookup) -> String {
         let (calls, mut out) = (testing::calls(), Vec::new());
-        let known = Known { spent: None, operations };
-        let mut otlp = RequestWriter::new(JsonLines(&mut out), known);
-        otlp.write(&spans::of_calls(&calls), &testing::parties(web)).unwrap();
+        let known = CallDetails { spent: None, operations };
+        let mut otlp = OtlpWriter::new(JsonLines(&mut out), known);
+        otlp.write_spans(&spans::spans_of_calls(&calls), &testing::parties(web)).unwrap();
         otlp.finish().unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn the_json_of_a_small_trace() {
-        assert_golden!("otlp.json", &json("web", &Operations::default()));
+        assert_golden!("otlp.json", &json("web", &OperationLookup::default()));
     }
 
     #[test]
     fn the_json_of_calls_that_say_what_they_do() {
-        let operations = testing::operations(testing::said());
+        let operations = testing::operation_lookup(testing::operation_rows());
         assert_golden!("otlp-operations.json", &json("web", &operations));
     }
 
     #[test]
     fn batches_one_after_the_other_are_one_message_and_json_is_read_back() {
         let calls = testing::calls();
-        let (spans, parties) = (spans::of_calls(&calls), testing::parties("web"));
+        let (spans, parties) = (spans::spans_of_calls(&calls), testing::parties("web"));
         let mut out = Vec::new();
-        let operations = testing::operations(testing::said());
-        let known = Known { spent: None, operations: &operations };
-        let mut otlp = RequestWriter::new(Protobuf(&mut out), known);
-        otlp.write(&spans[..3], &parties).unwrap();
-        otlp.write(&spans[3..], &parties).unwrap();
+        let operations = testing::operation_lookup(testing::operation_rows());
+        let known = CallDetails { spent: None, operations: &operations };
+        let mut otlp = OtlpWriter::new(ProtobufFile(&mut out), known);
+        otlp.write_spans(&spans[..3], &parties).unwrap();
+        otlp.write_spans(&spans[3..], &parties).unwrap();
         otlp.finish().unwrap();
         // The published schema has all fields: what it reads and writes again is the same.
         let read = TracesData::decode(&out[..]).unwrap();
@@ -187,8 +192,8 @@ mod tests {
     #[test]
     fn a_request_has_no_more_spans_than_collectors_take() {
         struct Sizes(Vec<usize>);
-        impl Requests for Sizes {
-            fn take(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error> {
+        impl RequestSink for Sizes {
+            fn take_request(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error> {
                 let of_nodes = request.resource_spans.iter().flat_map(|node| &node.scope_spans);
                 self.0.push(of_nodes.map(|scope| scope.spans.len()).sum());
                 Ok(())
@@ -199,10 +204,10 @@ mod tests {
             }
         }
         let calls = testing::calls();
-        let spans = vec![spans::of_calls(&calls)[0]; 2 * SPANS_PER_REQUEST + 1];
-        let known = Known { spent: None, operations: &Operations::default() };
-        let mut otlp = RequestWriter::new(Sizes(Vec::new()), known);
-        otlp.write(&spans, &testing::parties("web")).unwrap();
+        let spans = vec![spans::spans_of_calls(&calls)[0]; 2 * SPANS_PER_REQUEST + 1];
+        let known = CallDetails { spent: None, operations: &OperationLookup::default() };
+        let mut otlp = OtlpWriter::new(Sizes(Vec::new()), known);
+        otlp.write_spans(&spans, &testing::parties("web")).unwrap();
         assert_eq!(otlp.into_requests().0, [SPANS_PER_REQUEST, SPANS_PER_REQUEST, 1]);
     }
 
@@ -212,7 +217,7 @@ mod tests {
         #[test]
         fn names_come_back_whatever_they_hold(name in any::<String>()) {
             for name in [name.as_str(), testing::HOSTILE] {
-                let text = json(name, &Operations::default());
+                let text = json(name, &OperationLookup::default());
                 prop_assert_eq!(text.lines().count(), 1);
                 let read: published::ExportTraceServiceRequest = serde_json::from_str(&text).unwrap();
                 let names: Vec<&str> = read.resource_spans.iter()

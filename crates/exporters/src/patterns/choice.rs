@@ -11,7 +11,7 @@ use crate::error::{Error, no_pattern};
 ///
 /// # Errors
 /// When there is no such pattern, or the table cannot be read.
-pub(crate) fn patterns(
+pub(crate) fn read_patterns(
     data: &DataDir,
     pattern: Option<i64>,
     limit: usize,
@@ -19,7 +19,9 @@ pub(crate) fn patterns(
     match pattern {
         Some(pattern) => one_pattern(data, pattern),
         // The table has the patterns with the largest total time first.
-        None => Ok(ChosenPatterns::read(data.patterns(), limit, |_, _| Ordering::Equal)?.patterns),
+        None => {
+            Ok(ChosenPatterns::read(data.patterns_path(), limit, |_, _| Ordering::Equal)?.patterns)
+        }
     }
 }
 
@@ -30,7 +32,7 @@ pub(crate) fn patterns(
 pub(crate) fn one_pattern(data: &DataDir, wanted: i64) -> Result<Vec<PathPattern>, Error> {
     let first =
         |one: &PathPattern, other: &PathPattern| (other.id == wanted).cmp(&(one.id == wanted));
-    let chosen = ChosenPatterns::read(data.patterns(), 1, first)?;
+    let chosen = ChosenPatterns::read(data.patterns_path(), 1, first)?;
     match chosen.patterns.first() {
         Some(pattern) if pattern.id == wanted => Ok(chosen.patterns),
         _ => Err(no_pattern(data.path(), wanted, chosen.all)),

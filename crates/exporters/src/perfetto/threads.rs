@@ -1,8 +1,8 @@
 //! Threads as tracks: what each did or waited for, and an arrow from whoever let it go on.
 
-use message_trace::{DataDir, mixed};
+use message_trace::{DataDir, mix_bits};
 use rustc_hash::FxHashMap;
-use workload::resources::{ThreadName, Threads};
+use workload::resources::{RecordedThreads, ThreadName};
 
 use super::messages::{
     Data, NOT_MERGED, SLICE_BEGIN, SLICE_END, SLICE_INSTANT, TrackDescriptor, TrackEvent,
@@ -19,14 +19,15 @@ const PROCESS: u64 = 1 << 62;
 ///
 /// # Errors
 /// When their events cannot be read, and what `packet` gives.
-pub(super) fn write(
+pub(super) fn write_threads(
     data: &DataDir,
     packet: &mut dyn FnMut(Option<i64>, Data) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let threads = Threads::read(data.own_events(), THREADS_IN_MEMORY_BYTES, data.path())?;
+    let threads =
+        RecordedThreads::read_events(data.own_events_path(), THREADS_IN_MEMORY_BYTES, data.path())?;
     let mut processes: FxHashMap<(&str, i32), u64> = FxHashMap::default();
     let mut flow = 0;
-    for (place, ThreadName { host, process, thread }) in threads.names().enumerate() {
+    for (place, ThreadName { host, process, thread }) in threads.thread_names().enumerate() {
         let track = THREAD | place as u64;
         let next = PROCESS | processes.len() as u64;
         let known = processes.insert((host, process), next);
@@ -34,15 +35,15 @@ pub(super) fn write(
         if known.is_some() {
             processes.insert((host, process), above);
         } else {
-            packet(None, described(above, format!("threads of {process} ({host})"), None))?;
+            packet(None, track_descriptor(above, format!("threads of {process} ({host})"), None))?;
         }
-        packet(None, described(track, format!("thread {thread}"), Some(above)))?;
-        for slice in threads.slices(place) {
+        packet(None, track_descriptor(track, format!("thread {thread}"), Some(above)))?;
+        for slice in threads.slices_of_thread(place) {
             let begin = TrackEvent {
                 r#type: Some(SLICE_BEGIN),
                 track_uuid: Some(track),
                 categories: vec!["thread".to_owned()],
-                name: Some(slice.what.words().to_owned()),
+                name: Some(slice.what.sentence_words().to_owned()),
                 ..TrackEvent::default()
             };
             packet(Some(slice.from), Data::Event(begin))?;
@@ -53,10 +54,10 @@ pub(super) fn write(
             };
             packet(Some(slice.to), Data::Event(end))?;
         }
-        for wake in threads.wakes(place) {
+        for wake in threads.wakes_of_thread(place) {
             flow += 1;
             // Numbers of flows are those of spans, too: mixed, they hardly ever meet.
-            let number = mixed(u64::MAX - flow);
+            let number = mix_bits(u64::MAX - flow);
             let moment = |track: u64, name: &str, begins: bool| TrackEvent {
                 r#type: Some(SLICE_INSTANT),
                 track_uuid: Some(track),
@@ -74,7 +75,7 @@ pub(super) fn write(
     Ok(())
 }
 
-fn described(uuid: u64, name: String, parent: Option<u64>) -> Data {
+fn track_descriptor(uuid: u64, name: String, parent: Option<u64>) -> Data {
     Data::Track(TrackDescriptor {
         uuid: Some(uuid),
         name: Some(name),
@@ -87,7 +88,7 @@ fn described(uuid: u64, name: String, parent: Option<u64>) -> Data {
 mod tests {
     use std::collections::BTreeSet;
 
-    use events::{Event, EventWriter, Value};
+    use events::{AttributeValue, Event, EventWriter};
 
     use super::*;
 
@@ -96,23 +97,23 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
         std::fs::create_dir_all(data.events_dir()).unwrap();
-        let mut names = out_of_core::Names::default();
-        let mut number = |name: &str| names.number(name);
+        let mut names = out_of_core::NameInterner::default();
+        let mut number = |name: &str| names.intern(name);
         let (host, going, coming) = (number("h"), number("sched/Out"), number("sched/In"));
         let (wake, by, signalled) = (number("sockcap/Wake"), number("by"), number("signalled"));
         let event =
             |time, thread, kind| Event { time, kind, host, process: 7, thread, ..Event::default() };
-        let mut writer = EventWriter::create(data.own_events()).unwrap();
+        let mut writer = EventWriter::create(data.own_events_path()).unwrap();
         for (time, thread, kind) in [(10, 8, coming), (15, 9, coming), (20, 8, going)] {
-            writer.push(event(time, thread, kind), [], &names).unwrap();
+            writer.push_event(event(time, thread, kind), [], &names).unwrap();
         }
-        let of = [(by, Value::Int(8)), (signalled, Value::Int(14))];
-        writer.push(event(25, 9, wake), of, &names).unwrap();
-        writer.push(event(30, 9, going), [], &names).unwrap();
+        let of = [(by, AttributeValue::Int(8)), (signalled, AttributeValue::Int(14))];
+        writer.push_event(event(25, 9, wake), of, &names).unwrap();
+        writer.push_event(event(30, 9, going), [], &names).unwrap();
         writer.finish(&names).unwrap();
 
         let (mut tracks, mut slices, mut flows) = (Vec::new(), Vec::new(), Vec::new());
-        write(&data, &mut |time, data| {
+        write_threads(&data, &mut |time, data| {
             match data {
                 Data::Track(track) => tracks.push(track),
                 Data::Event(event) if event.r#type == Some(SLICE_INSTANT) => {

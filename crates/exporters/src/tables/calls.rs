@@ -3,50 +3,51 @@
 use analyze::calls::CallTable;
 use analyze::infer::Links;
 use message_trace::MessageTrace;
-use message_trace::table::export::{Format, export_batches};
-use registry::About;
+use message_trace::table::export::{TableFormat, export_batches};
+use registry::EntryHelp;
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::{FORMAT, table_format};
-use crate::kind::Kind;
 
 /// The entry in the registry.
-pub(crate) static CALLS: Kind = Kind {
-    about: About {
+pub(crate) static CALLS: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "calls",
         summary: "Table: who called whom, with the times at both ends, the call it was made for, and the \
               probability of that",
         examples: &["sockcap export calls --format parquet -o calls.parquet"],
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(Calls { format: table_format(given)? })),
+    make: |given| Ok(Box::new(CallsExporter { format: table_format(given)? })),
 };
 
 /// An exporter of the table of calls, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Calls {
+pub(super) struct CallsExporter {
     /// The format of the table.
-    pub format: Format,
+    pub format: TableFormat,
 }
 
-impl Exporter for Calls {
-    fn needs(&self) -> Needs {
-        Needs::Analysis
+impl Exporter for CallsExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Analysis
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        let path = source.data.messages();
-        let mut trace = MessageTrace::read(&path, source.data.nodes())?;
-        let (options, links) = (source.analysis()?.options, Links::read(source.data.links())?);
+        let path = source.data.messages_path();
+        let mut trace = MessageTrace::read(&path, source.data.nodes_path())?;
+        let (options, links) =
+            (source.read_analysis()?.options, Links::read(source.data.links_path())?);
         // The calls are those that the analysis found, which pairs by the ids of operations.
-        analyze::tell(&mut trace, source.data, &options)?;
+        analyze::attach_operations(&mut trace, source.data, &options)?;
         let calls = CallTable::new(&trace, &links, &options, path.as_path());
         let schema = CallTable::schema();
         export_batches(schema, calls, self.format, &mut *output.writer, output.name)?;
@@ -59,14 +60,15 @@ mod tests {
     use analyze::Options;
     use message_trace::table::operations::{OperationRole, OperationRow, OperationWriter};
     use message_trace::{
-        DataDir, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Node, Nodes, Protocol,
+        DataDir, EndPair, FROM_ACCEPTING, FROM_CONNECTING, Message, Node, NodeEnd, NodeList,
+        TransportProtocol,
     };
 
     use super::*;
 
     /// Two calls on one connection that are open together. The later one is answered first.
     fn recorded(data: &DataDir) {
-        let mut nodes = Nodes::default();
+        let mut nodes = NodeList::default();
         let node = |command: &str| Node {
             host: "h".into(),
             command: command.into(),
@@ -77,14 +79,19 @@ mod tests {
         let mut trace = MessageTrace::new(nodes);
         let [asks, answers] = [OperationRole::Request, OperationRole::Response];
         let said = [(10, asks, 1), (20, asks, 3), (40, answers, 3), (60, answers, 1)];
-        let mut writer = OperationWriter::create(data.operations()).unwrap();
+        let mut writer = OperationWriter::create(data.operations_path()).unwrap();
         for (message, (time, role, call)) in (0..).zip(said) {
             let (from, to, direction) = match role {
                 OperationRole::Response => (back, web, FROM_ACCEPTING),
                 _ => (web, back, FROM_CONNECTING),
             };
-            let ends = Ends { src: End::of(from, 0), dst: End::of(to, 0), protocol: Protocol::Tcp };
-            let sent = Message::between(ends, 0, direction).at(Some(time), Some(time + 5));
+            let ends = EndPair {
+                src: NodeEnd::new(from, 0),
+                dst: NodeEnd::new(to, 0),
+                protocol: TransportProtocol::Tcp,
+            };
+            let sent =
+                Message::between_ends(ends, 0, direction).with_times(Some(time), Some(time + 5));
             trace.push(&Message { bytes: 100, ..sent }, None);
             let row = OperationRow {
                 message,
@@ -101,7 +108,7 @@ mod tests {
             writer.push(&row).unwrap();
         }
         writer.finish().unwrap();
-        trace.write(data.messages(), data.nodes()).unwrap();
+        trace.write(data.messages_path(), data.nodes_path()).unwrap();
         analyze::analyze(data, &Options::default(), &()).unwrap();
     }
 
@@ -111,10 +118,10 @@ mod tests {
         let data = DataDir::new(directory.path());
         recorded(&data);
         let aliases = Options::default().aliases;
-        let source = Source { data: &data, aliases: &aliases, progress: &() };
+        let source = ExportSource { data: &data, aliases: &aliases, progress: &() };
         let mut written = Vec::new();
-        let mut output = Output { writer: &mut written, name: "calls".as_ref() };
-        Calls::default().write(&source, &mut output).unwrap();
+        let mut output = ExportOutput { writer: &mut written, name: "calls".as_ref() };
+        CallsExporter::default().write_export(&source, &mut output).unwrap();
         let text = String::from_utf8(written).unwrap();
         let times = |line: &str| {
             let fields: Vec<String> = line.split(',').map(str::to_owned).collect();

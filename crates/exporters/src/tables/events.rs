@@ -1,47 +1,47 @@
 //! The tables of events, as one.
 
-use message_trace::table::export::Format;
-use registry::About;
+use message_trace::table::export::TableFormat;
+use registry::EntryHelp;
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::{FORMAT, table_format};
-use crate::kind::Kind;
 
 /// The entry in the registry.
-pub(crate) static EVENTS: Kind = Kind {
-    about: About {
+pub(crate) static EVENTS: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "events",
         summary: "Table: the events of all imports and recordings, in the order of time",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(Events { format: table_format(given)? })),
+    make: |given| Ok(Box::new(EventsExporter { format: table_format(given)? })),
 };
 
 /// An exporter of the tables of events, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Events {
+pub(super) struct EventsExporter {
     /// The format of the table.
-    pub format: Format,
+    pub format: TableFormat,
 }
 
-impl Exporter for Events {
-    fn needs(&self) -> Needs {
-        Needs::Events
+impl Exporter for EventsExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Events
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        let tables = ::events::tables(source.data.events_dir())?;
+        let tables = ::events::find_tables(source.data.events_dir())?;
         if tables.is_empty() {
             return Err(Error::NoEvents(source.data.path().to_owned()));
         }
-        ::events::export(&tables, self.format, &mut *output.writer, output.name)?;
+        ::events::export_events(&tables, self.format, &mut *output.writer, output.name)?;
         Ok(None)
     }
 }

@@ -1,43 +1,43 @@
 //! The table of links.
 
-use message_trace::table::export::{Format, export};
-use registry::About;
+use message_trace::table::export::{TableFormat, export_table};
+use registry::EntryHelp;
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::{FORMAT, table_format};
-use crate::kind::Kind;
 
 /// The entry in the registry.
-pub(crate) static LINKS: Kind = Kind {
-    about: About {
+pub(crate) static LINKS: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "links",
         summary: "Table: which message caused which, with a probability",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(Links { format: table_format(given)? })),
+    make: |given| Ok(Box::new(LinksExporter { format: table_format(given)? })),
 };
 
 /// An exporter of the table of links, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Links {
+pub(super) struct LinksExporter {
     /// The format of the table.
-    pub format: Format,
+    pub format: TableFormat,
 }
 
-impl Exporter for Links {
-    fn needs(&self) -> Needs {
-        Needs::Analysis
+impl Exporter for LinksExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Analysis
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        export(source.data.links(), self.format, &mut *output.writer, output.name)?;
+        export_table(source.data.links_path(), self.format, &mut *output.writer, output.name)?;
         Ok(None)
     }
 }

@@ -1,46 +1,46 @@
 //! The table of messages, with the names that the user gives to endpoints.
 
-use message_trace::table::export::{Format, export, export_renamed};
-use registry::About;
+use message_trace::table::export::{TableFormat, export_renamed, export_table};
+use registry::EntryHelp;
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::{FORMAT, table_format};
-use crate::kind::Kind;
 
 /// The entry in the registry.
-pub(crate) static MESSAGES: Kind = Kind {
-    about: About {
+pub(crate) static MESSAGES: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "messages",
         summary: "Table: who sent what to whom, with the time at both ends",
         examples: &["sockcap export messages > messages.csv"],
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(Messages { format: table_format(given)? })),
+    make: |given| Ok(Box::new(MessagesExporter { format: table_format(given)? })),
 };
 
 /// An exporter of the table of messages, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Messages {
+pub(super) struct MessagesExporter {
     /// The format of the table.
-    pub format: Format,
+    pub format: TableFormat,
 }
 
-impl Exporter for Messages {
-    fn needs(&self) -> Needs {
-        Needs::Messages
+impl Exporter for MessagesExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Messages
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        let (table, aliases) = (source.data.messages(), source.aliases);
+        let (table, aliases) = (source.data.messages_path(), source.aliases);
         if aliases.is_empty() {
-            export(&table, self.format, &mut *output.writer, output.name)?;
+            export_table(&table, self.format, &mut *output.writer, output.name)?;
         } else {
             let call = |endpoint: &str| aliases.endpoint_text(endpoint);
             let columns = ["src_endpoint", "dst_endpoint"];

@@ -1,51 +1,51 @@
 //! The table of nodes, with the names that the user gives to them.
 
-use analyze::naming::called;
+use analyze::naming::apply_aliases;
 use message_trace::MessageTrace;
-use message_trace::table::export::{Format, export, export_nodes};
-use registry::About;
+use message_trace::table::export::{TableFormat, export_nodes, export_table};
+use registry::EntryHelp;
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::{FORMAT, table_format};
-use crate::kind::Kind;
 
 /// The entry in the registry.
-pub(crate) static NODES: Kind = Kind {
-    about: About {
+pub(crate) static NODES: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "nodes",
         summary: "Table: who the messages went between",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(Nodes { format: table_format(given)? })),
+    make: |given| Ok(Box::new(NodesExporter { format: table_format(given)? })),
 };
 
 /// An exporter of the table of nodes, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Nodes {
+pub(super) struct NodesExporter {
     /// The format of the table.
-    pub format: Format,
+    pub format: TableFormat,
 }
 
-impl Exporter for Nodes {
-    fn needs(&self) -> Needs {
-        Needs::Messages
+impl Exporter for NodesExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Messages
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        let (table, aliases) = (source.data.nodes(), source.aliases);
+        let (table, aliases) = (source.data.nodes_path(), source.aliases);
         if aliases.is_empty() {
-            export(&table, self.format, &mut *output.writer, output.name)?;
+            export_table(&table, self.format, &mut *output.writer, output.name)?;
         } else {
             // Only the messages tell which node accepts at which endpoint and has which address.
-            let trace = MessageTrace::read(source.data.messages(), &table)?;
-            let nodes = called(&trace, aliases);
+            let trace = MessageTrace::read(source.data.messages_path(), &table)?;
+            let nodes = apply_aliases(&trace, aliases);
             export_nodes(&nodes, &table, self.format, &mut *output.writer, output.name)?;
         }
         Ok(None)

@@ -1,47 +1,47 @@
 //! The table of operations: what messages say they do.
 
-use message_trace::table::export::{Format, export};
-use registry::About;
+use message_trace::table::export::{TableFormat, export_table};
+use registry::EntryHelp;
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::{FORMAT, table_format};
-use crate::kind::Kind;
 
 /// The entry in the registry.
-pub(crate) static OPERATIONS: Kind = Kind {
-    about: About {
+pub(crate) static OPERATIONS: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "operations",
         summary: "Table: what messages say they do, where that was recorded",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(Operations { format: table_format(given)? })),
+    make: |given| Ok(Box::new(OperationsExporter { format: table_format(given)? })),
 };
 
 /// An exporter of the table of operations, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Operations {
+pub(super) struct OperationsExporter {
     /// The format of the table.
-    pub format: Format,
+    pub format: TableFormat,
 }
 
-impl Exporter for Operations {
-    fn needs(&self) -> Needs {
-        Needs::Messages
+impl Exporter for OperationsExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Messages
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        let table = source.data.operations();
+        let table = source.data.operations_path();
         if !table.exists() {
             return Err(Error::NoOperations(source.data.path().to_owned()));
         }
-        export(&table, self.format, &mut *output.writer, output.name)?;
+        export_table(&table, self.format, &mut *output.writer, output.name)?;
         Ok(None)
     }
 }

@@ -1,43 +1,43 @@
 //! The table of path instances.
 
-use message_trace::table::export::{Format, export};
-use registry::About;
+use message_trace::table::export::{TableFormat, export_table};
+use registry::EntryHelp;
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::{FORMAT, table_format};
-use crate::kind::Kind;
 
 /// The entry in the registry.
-pub(crate) static PATHS: Kind = Kind {
-    about: About {
+pub(crate) static PATHS: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "paths",
         summary: "Table: the path instances, a row a message",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(Paths { format: table_format(given)? })),
+    make: |given| Ok(Box::new(PathsExporter { format: table_format(given)? })),
 };
 
 /// An exporter of the table of paths, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Paths {
+pub(super) struct PathsExporter {
     /// The format of the table.
-    pub format: Format,
+    pub format: TableFormat,
 }
 
-impl Exporter for Paths {
-    fn needs(&self) -> Needs {
-        Needs::Analysis
+impl Exporter for PathsExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Analysis
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        export(source.data.paths(), self.format, &mut *output.writer, output.name)?;
+        export_table(source.data.paths_path(), self.format, &mut *output.writer, output.name)?;
         Ok(None)
     }
 }

@@ -1,44 +1,44 @@
 //! The table of path patterns.
 
-use message_trace::table::export::{Format, export};
-use registry::About;
+use message_trace::table::export::{TableFormat, export_table};
+use registry::EntryHelp;
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::{FORMAT, table_format};
-use crate::kind::Kind;
 
 /// The entry in the registry.
-pub(crate) static PATTERNS: Kind = Kind {
-    about: About {
+pub(crate) static PATTERNS: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "patterns",
         summary: "Table: the path patterns, a row a hop",
         examples: &["sockcap export patterns --format json -o patterns.jsonl"],
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(Patterns { format: table_format(given)? })),
+    make: |given| Ok(Box::new(PatternsExporter { format: table_format(given)? })),
 };
 
 /// An exporter of the table of patterns, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Patterns {
+pub(super) struct PatternsExporter {
     /// The format of the table.
-    pub format: Format,
+    pub format: TableFormat,
 }
 
-impl Exporter for Patterns {
-    fn needs(&self) -> Needs {
-        Needs::Analysis
+impl Exporter for PatternsExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Analysis
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        export(source.data.patterns(), self.format, &mut *output.writer, output.name)?;
+        export_table(source.data.patterns_path(), self.format, &mut *output.writer, output.name)?;
         Ok(None)
     }
 }

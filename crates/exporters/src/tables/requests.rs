@@ -1,39 +1,43 @@
 //! The table of requests.
 
-use message_trace::table::export::{Format, export};
-use registry::About;
+use message_trace::table::export::{TableFormat, export_table};
+use registry::EntryHelp;
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::{FORMAT, table_format};
-use crate::kind::Kind;
 
 /// The entry in the registry.
-pub(crate) static REQUESTS: Kind = Kind {
-    about: About { name: "requests", summary: "Table: the requests, a row each", ..About::NOTHING },
+pub(crate) static REQUESTS: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
+        name: "requests",
+        summary: "Table: the requests, a row each",
+        ..EntryHelp::NOTHING
+    },
     opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(Requests { format: table_format(given)? })),
+    make: |given| Ok(Box::new(RequestsExporter { format: table_format(given)? })),
 };
 
 /// An exporter of the table of requests, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Requests {
+pub(super) struct RequestsExporter {
     /// The format of the table.
-    pub format: Format,
+    pub format: TableFormat,
 }
 
-impl Exporter for Requests {
-    fn needs(&self) -> Needs {
-        Needs::Requests
+impl Exporter for RequestsExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Requests
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        export(source.data.requests(), self.format, &mut *output.writer, output.name)?;
+        export_table(source.data.requests_path(), self.format, &mut *output.writer, output.name)?;
         Ok(None)
     }
 }

@@ -1,43 +1,43 @@
 //! The table of steps.
 
-use message_trace::table::export::{Format, export};
-use registry::About;
+use message_trace::table::export::{TableFormat, export_table};
+use registry::EntryHelp;
 
 use crate::error::Error;
-use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
+use crate::exporter_spec::ExporterSpec;
 use crate::flags::{FORMAT, table_format};
-use crate::kind::Kind;
 
 /// The entry in the registry.
-pub(crate) static STEPS: Kind = Kind {
-    about: About {
+pub(crate) static STEPS: ExporterSpec = ExporterSpec {
+    about: EntryHelp {
         name: "steps",
         summary: "Table: the steps of the requests, what was called where, with its times",
-        ..About::NOTHING
+        ..EntryHelp::NOTHING
     },
     opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(Steps { format: table_format(given)? })),
+    make: |given| Ok(Box::new(StepsExporter { format: table_format(given)? })),
 };
 
 /// An exporter of the table of steps, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Steps {
+pub(super) struct StepsExporter {
     /// The format of the table.
-    pub format: Format,
+    pub format: TableFormat,
 }
 
-impl Exporter for Steps {
-    fn needs(&self) -> Needs {
-        Needs::Requests
+impl Exporter for StepsExporter {
+    fn required_stage(&self) -> RequiredStage {
+        RequiredStage::Requests
     }
 
-    fn write(
+    fn write_export(
         &self,
-        source: &Source<'_>,
-        output: &mut Output<'_>,
+        source: &ExportSource<'_>,
+        output: &mut ExportOutput<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        export(source.data.steps(), self.format, &mut *output.writer, output.name)?;
+        export_table(source.data.steps_path(), self.format, &mut *output.writer, output.name)?;
         Ok(None)
     }
 }

@@ -1,13 +1,13 @@
 //! The traces that a user wants, and writing them in any format.
 
-use analyze::calls::windows::in_windows;
+use analyze::calls::windows::for_each_window;
 use analyze::paths::pattern_roots;
-use registry::Given;
+use registry::FlagValues;
 
-use super::selection::{Selection, TraceExport};
+use super::selection::{TraceExport, TraceSelection};
 use super::writer::SpanWriter;
 use crate::error::{Error, no_pattern};
-use crate::exporter::{Source, TraceCount};
+use crate::exporter::{ExportSource, TraceCount};
 use crate::flags::{LIMIT, PATTERN};
 
 /// The traces that a user wants. The default is all.
@@ -22,7 +22,7 @@ pub(crate) struct TraceChoice {
 
 impl TraceChoice {
     /// The traces that a user wants, by the flags.
-    pub(crate) fn of(given: &Given) -> TraceChoice {
+    pub(crate) fn from_flags(given: &FlagValues) -> TraceChoice {
         TraceChoice { pattern: given.get(&PATTERN), limit: given.get(&LIMIT) }
     }
 }
@@ -32,21 +32,22 @@ impl TraceChoice {
 /// # Errors
 /// When the pattern is not there, a table cannot be read, or the writer fails.
 pub(crate) fn write_traces(
-    source: &Source<'_>,
+    source: &ExportSource<'_>,
     choice: TraceChoice,
     writer: &mut dyn SpanWriter,
 ) -> Result<TraceCount, Error> {
-    let (data, analysis) = (source.data, source.analysis()?);
-    let roots = choice.pattern.map(|pattern| pattern_roots(data.paths(), pattern)).transpose()?;
+    let (data, analysis) = (source.data, source.read_analysis()?);
+    let roots =
+        choice.pattern.map(|pattern| pattern_roots(data.paths_path(), pattern)).transpose()?;
     if let (Some(pattern), true) = (choice.pattern, roots.as_ref().is_some_and(|r| r.is_empty())) {
         return Err(no_pattern(data.path(), pattern, analysis.totals.patterns));
     }
-    source.progress.step("writing spans", analysis.totals.messages);
+    source.progress.begin_step("writing spans", analysis.totals.messages);
     let limit = choice.limit.map(|limit| limit as u64);
-    let mut export = TraceExport::new(writer, Selection { roots, limit });
-    in_windows::<Error>(data, &analysis.options, |window| {
-        let goes_on = export.window(window)?;
-        source.progress.advance(window.messages() as u64);
+    let mut export = TraceExport::new(writer, TraceSelection { roots, limit });
+    for_each_window::<Error>(data, &analysis.options, |window| {
+        let goes_on = export.write_window(window)?;
+        source.progress.advance_step(window.message_count() as u64);
         Ok(goes_on)
     })?;
     export.finish()

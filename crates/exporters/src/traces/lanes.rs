@@ -3,42 +3,42 @@
 
 use rustc_hash::FxHashMap;
 
-use super::spans::{Side, Span};
+use super::spans::{ExportedSpan, SpanSide};
 
 /// The lanes of all nodes, with the time at which each is free.
 #[derive(Debug, Default)]
-pub(crate) struct Lanes {
-    free: FxHashMap<(usize, Side), Vec<i64>>,
+pub(crate) struct SpanLanes {
+    free: FxHashMap<(usize, SpanSide), Vec<i64>>,
 }
 
 /// The lane of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lane {
+pub(crate) struct SpanLane {
     /// The number among the lanes of the node and side.
     pub(crate) number: usize,
     /// Whether this is the first span in the lane.
     pub(crate) is_new: bool,
 }
 
-impl Lanes {
+impl SpanLanes {
     /// Puts a span into the first lane of its node and side that is free when it begins.
-    pub(crate) fn place(&mut self, span: &Span<'_>) -> Lane {
-        let lanes = self.free.entry((span.party(), span.side)).or_default();
+    pub(crate) fn place_span(&mut self, span: &ExportedSpan<'_>) -> SpanLane {
+        let lanes = self.free.entry((span.party_index(), span.side)).or_default();
         let free = lanes.iter().position(|free| *free <= span.start);
         let number = free.unwrap_or(lanes.len());
         match lanes.get_mut(number) {
             Some(lane) => *lane = span.end,
             None => lanes.push(span.end),
         }
-        Lane { number, is_new: free.is_none() }
+        SpanLane { number, is_new: free.is_none() }
     }
 }
 
 /// The name of a lane.
-pub(crate) fn name(side: Side, number: usize) -> String {
+pub(crate) fn lane_name(side: SpanSide, number: usize) -> String {
     let what = match side {
-        Side::Caller => "calls",
-        Side::Callee => "serves",
+        SpanSide::Caller => "calls",
+        SpanSide::Callee => "serves",
     };
     format!("{what} {}", number + 1)
 }
@@ -51,15 +51,15 @@ mod tests {
     #[test]
     fn spans_at_once_are_in_lanes_of_their_own() {
         let calls = testing::calls();
-        let mut lanes = Lanes::default();
-        let placed: Vec<(u64, Side, usize, bool)> = spans::of_calls(&calls)
+        let mut lanes = SpanLanes::default();
+        let placed: Vec<(u64, SpanSide, usize, bool)> = spans::spans_of_calls(&calls)
             .iter()
             .map(|span| {
-                let lane = lanes.place(span);
+                let lane = lanes.place_span(span);
                 (span.call.number, span.side, lane.number, lane.is_new)
             })
             .collect();
-        use Side::{Callee, Caller};
+        use SpanSide::{Callee, Caller};
         let expected = [
             (0, Callee, 0, true),
             (1, Caller, 0, true),
@@ -75,10 +75,10 @@ mod tests {
 
     #[test]
     fn a_lane_is_free_as_soon_as_a_span_ends() {
-        let (calls, mut lanes) = (testing::calls(), Lanes::default());
-        let first = spans::of_calls(&calls)[0];
-        let next = Span { start: first.end, end: first.end + 1, ..first };
-        let at_once = Span { start: first.end, end: first.end + 2, ..first };
-        assert_eq!([first, next, at_once].map(|span| lanes.place(&span).number), [0, 0, 1]);
+        let (calls, mut lanes) = (testing::calls(), SpanLanes::default());
+        let first = spans::spans_of_calls(&calls)[0];
+        let next = ExportedSpan { start: first.end, end: first.end + 1, ..first };
+        let at_once = ExportedSpan { start: first.end, end: first.end + 2, ..first };
+        assert_eq!([first, next, at_once].map(|span| lanes.place_span(&span).number), [0, 0, 1]);
     }
 }

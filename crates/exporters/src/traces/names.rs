@@ -2,12 +2,16 @@
 
 use analyze::calls::windows::{Party, TracedCall};
 
-use super::operations::Said;
+use super::operations::CallOperation;
 
 /// The name of a call: what it says that it does. Where that is not known, that of the callee and,
 /// if the callee accepted the connection, its port or other endpoint. There are few names, however
 /// many calls there are.
-pub(crate) fn operation(call: &TracedCall<'_>, parties: &[Party], said: &Said<'_>) -> String {
+pub(crate) fn call_name(
+    call: &TracedCall<'_>,
+    parties: &[Party],
+    said: &CallOperation<'_>,
+) -> String {
     if !said.name().is_empty() {
         return said.name().to_owned();
     }
@@ -26,7 +30,7 @@ pub(crate) fn operation(call: &TracedCall<'_>, parties: &[Party], said: &Said<'_
 }
 
 /// The name of a node with its host and process, which tell it from other nodes of the same name.
-pub(crate) fn described(party: &Party) -> String {
+pub(crate) fn node_description(party: &Party) -> String {
     match party.pid {
         Some(pid) => format!("{} ({}, {pid})", party.name, party.host),
         None => party.name.clone(),
@@ -44,15 +48,18 @@ mod tests {
         let [call, .., lookup] = testing::calls()[..] else { panic!("there are calls") };
         let name = |dst_endpoint: Option<&'static str>, from_connecting| {
             let call = TracedCall { dst_endpoint, from_connecting, ..call };
-            operation(&call, &parties, &Said::default())
+            call_name(&call, &parties, &CallOperation::default())
         };
         assert_eq!(name(Some("[::1]:80"), true), "web:80");
         assert_eq!(name(Some("[::1]:80"), false), "web");
         assert_eq!(name(Some("unix:/run/web"), true), "web unix:/run/web");
         assert_eq!(name(Some("unix:#17"), true), "web");
         assert_eq!(name(None, true), "web");
-        assert_eq!(operation(&lookup, &parties, &Said::default()), "10.0.0.2:53");
-        let operations = testing::operations(testing::said());
-        assert_eq!(operation(&call, &parties, &operations.of(&call)), "GET /cart/{}");
+        assert_eq!(call_name(&lookup, &parties, &CallOperation::default()), "10.0.0.2:53");
+        let operations = testing::operation_lookup(testing::operation_rows());
+        assert_eq!(
+            call_name(&call, &parties, &operations.operation_of_call(&call)),
+            "GET /cart/{}"
+        );
     }
 }

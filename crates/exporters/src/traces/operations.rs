@@ -6,15 +6,15 @@ use message_trace::table::OperationIndex;
 use message_trace::table::operations::OperationRow;
 use message_trace::{DataDir, PathError};
 
-use super::spans::Side;
+use super::spans::SpanSide;
 
 /// The operations of a recording; none where it has none.
 #[derive(Debug, Default)]
-pub(crate) struct Operations(OperationIndex);
+pub(crate) struct OperationLookup(OperationIndex);
 
 /// What the two messages of a call say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Said<'a> {
+pub(crate) struct CallOperation<'a> {
     /// What the request says.
     pub(crate) request: Option<OperationRow<'a>>,
     /// What the response says.
@@ -23,53 +23,57 @@ pub(crate) struct Said<'a> {
 
 /// The span of a tracer that made a request: the number of its trace, and its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Context {
+pub(crate) struct TracerContext {
     pub(crate) trace: u128,
     pub(crate) span: u64,
 }
 
-impl Operations {
+impl OperationLookup {
     /// The operations of the recording in `data`.
     ///
     /// # Errors
     /// When the table cannot be read, or a temporary file cannot be written.
-    pub(crate) fn read(data: &DataDir) -> Result<Operations, PathError> {
-        OperationIndex::read(data).map(Operations)
+    pub(crate) fn read_operations(data: &DataDir) -> Result<OperationLookup, PathError> {
+        OperationIndex::read(data).map(OperationLookup)
     }
 
     /// These operations, in the order of their messages.
     #[cfg(test)]
-    pub(super) fn of_rows<'a>(rows: impl IntoIterator<Item = OperationRow<'a>>) -> Operations {
+    pub(super) fn from_rows<'a>(
+        rows: impl IntoIterator<Item = OperationRow<'a>>,
+    ) -> OperationLookup {
         let mut index = OperationIndex::default();
         rows.into_iter().for_each(|row| index.push(&row).unwrap());
-        Operations(index)
+        OperationLookup(index)
     }
 
     /// Whether any operation belongs to a trace of a tracer.
-    pub(crate) fn have_traces(&self) -> bool {
+    pub(crate) fn has_traces(&self) -> bool {
         self.0.has_traces()
     }
 
     /// What the messages of a call say.
-    pub(crate) fn of(&self, call: &TracedCall<'_>) -> Said<'_> {
-        let of = |number| self.0.of_message(number);
-        Said {
+    pub(crate) fn operation_of_call(&self, call: &TracedCall<'_>) -> CallOperation<'_> {
+        let of = |number| self.0.operation_of_message(number);
+        CallOperation {
             request: call.request.and_then(|request| of(request.number)),
             response: call.response.and_then(|response| of(response.number)),
         }
     }
 
     /// The span of a tracer that made the message of that number.
-    pub(crate) fn context(&self, message: u64) -> Option<Context> {
-        self.0.of_message(message).and_then(|said| context(said.trace_id, said.parent_id))
+    pub(crate) fn context_of_message(&self, message: u64) -> Option<TracerContext> {
+        self.0
+            .operation_of_message(message)
+            .and_then(|said| tracer_context(said.trace_id, said.parent_id))
     }
 }
 
-fn context(trace: Option<u128>, span: Option<u64>) -> Option<Context> {
-    trace.zip(span).map(|(trace, span)| Context { trace, span })
+fn tracer_context(trace: Option<u128>, span: Option<u64>) -> Option<TracerContext> {
+    trace.zip(span).map(|(trace, span)| TracerContext { trace, span })
 }
 
-impl<'a> Said<'a> {
+impl<'a> CallOperation<'a> {
     /// What the call does; empty where that is not known.
     pub(crate) fn name(&self) -> &'a str {
         self.request.map_or("", |request| request.name)
@@ -86,16 +90,16 @@ impl<'a> Said<'a> {
     }
 
     /// Whether it failed, as the node on that side sees it.
-    pub(crate) fn is_error(&self, side: Side) -> bool {
+    pub(crate) fn is_error(&self, side: SpanSide) -> bool {
         self.response.or(self.request).is_some_and(|said| match side {
-            Side::Caller => said.is_error_to_caller(),
-            Side::Callee => said.is_error,
+            SpanSide::Caller => said.is_error_to_caller(),
+            SpanSide::Callee => said.is_error,
         })
     }
 
     /// The span of a tracer that made the request.
-    pub(crate) fn context(&self) -> Option<Context> {
-        self.request.and_then(|request| context(request.trace_id, request.parent_id))
+    pub(crate) fn request_context(&self) -> Option<TracerContext> {
+        self.request.and_then(|request| tracer_context(request.trace_id, request.parent_id))
     }
 }
 
@@ -110,15 +114,18 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
         let calls = testing::calls();
-        assert_eq!(Operations::read(&data).unwrap().of(&calls[0]), Said::default());
-        let mut writer = OperationWriter::create(data.operations()).unwrap();
-        testing::said().iter().for_each(|row| writer.push(row).unwrap());
+        assert_eq!(
+            OperationLookup::read_operations(&data).unwrap().operation_of_call(&calls[0]),
+            CallOperation::default()
+        );
+        let mut writer = OperationWriter::create(data.operations_path()).unwrap();
+        testing::operation_rows().iter().for_each(|row| writer.push(row).unwrap());
         writer.finish().unwrap();
 
-        let operations = Operations::read(&data).unwrap();
+        let operations = OperationLookup::read_operations(&data).unwrap();
         let said: Vec<(&str, &str, &str)> = calls
             .iter()
-            .map(|call| operations.of(call))
+            .map(|call| operations.operation_of_call(call))
             .map(|said| (said.protocol(), said.name(), said.status()))
             .collect();
         let expected = [
@@ -129,10 +136,13 @@ mod tests {
             ("", "", ""),
         ];
         assert_eq!(said, expected);
-        let not_found = operations.of(&calls[0]);
-        assert!(not_found.is_error(Side::Caller) && !not_found.is_error(Side::Callee));
-        assert!(operations.of(&calls[1]).is_error(Side::Callee));
-        assert_eq!(operations.context(0), Some(Context { trace: 0xaa, span: 0xbb }));
-        assert_eq!((operations.context(1), operations.have_traces()), (None, true));
+        let not_found = operations.operation_of_call(&calls[0]);
+        assert!(not_found.is_error(SpanSide::Caller) && !not_found.is_error(SpanSide::Callee));
+        assert!(operations.operation_of_call(&calls[1]).is_error(SpanSide::Callee));
+        assert_eq!(
+            operations.context_of_message(0),
+            Some(TracerContext { trace: 0xaa, span: 0xbb })
+        );
+        assert_eq!((operations.context_of_message(1), operations.has_traces()), (None, true));
     }
 }

@@ -13,7 +13,7 @@ use crate::exporter::TraceCount;
 
 /// The wanted traces.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Selection {
+pub(super) struct TraceSelection {
     /// The first messages of the wanted traces; `None` for those of all.
     pub(super) roots: Option<FxHashSet<u64>>,
     /// Maximum number of traces; the first ones by the order of their roots are written.
@@ -23,7 +23,7 @@ pub(super) struct Selection {
 /// An export of traces that is being written.
 pub(super) struct TraceExport<'writer> {
     writer: &'writer mut dyn SpanWriter,
-    selection: Selection,
+    selection: TraceSelection,
     /// The roots of the traces that are being written: later calls may belong to them.
     chosen: FxHashSet<u64>,
     written: TraceCount,
@@ -31,7 +31,7 @@ pub(super) struct TraceExport<'writer> {
 
 impl TraceExport<'_> {
     /// An export of the traces of `selection` with `writer`.
-    pub(super) fn new(writer: &mut dyn SpanWriter, selection: Selection) -> TraceExport<'_> {
+    pub(super) fn new(writer: &mut dyn SpanWriter, selection: TraceSelection) -> TraceExport<'_> {
         TraceExport {
             writer,
             selection,
@@ -45,7 +45,10 @@ impl TraceExport<'_> {
     ///
     /// # Errors
     /// When the writer fails.
-    pub(super) fn window(&mut self, window: &CallWindow<'_>) -> Result<ControlFlow<()>, Error> {
+    pub(super) fn write_window(
+        &mut self,
+        window: &CallWindow<'_>,
+    ) -> Result<ControlFlow<()>, Error> {
         let all = self.selection.roots.is_none() && self.selection.limit.is_none();
         let calls: Vec<TracedCall<'_>> =
             window.calls().filter(|call| all || self.is_wanted(call)).collect();
@@ -53,9 +56,9 @@ impl TraceExport<'_> {
             self.written.traces +=
                 calls.iter().filter(|call| call.root.call == call.number).count() as u64;
         }
-        let spans = spans::of_calls(&calls);
+        let spans = spans::spans_of_calls(&calls);
         self.written.spans += spans.len() as u64;
-        self.writer.write(&spans, window.parties)?;
+        self.writer.write_spans(&spans, window.parties)?;
         // A trace that goes on has a call in this window: only such a call can be the parent of a
         // later one.
         let none_goes_on = calls.is_empty() && !window.is_empty();

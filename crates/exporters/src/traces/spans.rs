@@ -8,11 +8,11 @@
 use std::ops::Range;
 
 use analyze::calls::windows::TracedCall;
-use message_trace::mixed;
+use message_trace::mix_bits;
 
 /// One of the two nodes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Side {
+pub(crate) enum SpanSide {
     /// The node that makes the call.
     Caller,
     /// The node that serves the call.
@@ -21,11 +21,11 @@ pub(crate) enum Side {
 
 /// A call at one of its nodes. Times are nanoseconds since the Unix epoch on the common clock.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Span<'call> {
+pub(crate) struct ExportedSpan<'call> {
     /// The call that the span is a view of.
     pub(crate) call: &'call TracedCall<'call>,
     /// The node of the call at which it was seen.
-    pub(crate) side: Side,
+    pub(crate) side: SpanSide,
     /// The number of the span, unique in the trace; never 0.
     pub(crate) id: u64,
     /// The number of the parent span.
@@ -38,20 +38,20 @@ pub(crate) struct Span<'call> {
     pub(crate) end: i64,
 }
 
-impl Span<'_> {
+impl ExportedSpan<'_> {
     /// The node: a place among the parties.
-    pub(crate) fn party(&self) -> usize {
+    pub(crate) fn party_index(&self) -> usize {
         match self.side {
-            Side::Caller => self.call.caller,
-            Side::Callee => self.call.callee,
+            SpanSide::Caller => self.call.caller,
+            SpanSide::Callee => self.call.callee,
         }
     }
 
     /// The other node of the call: an index of the parties.
-    pub(crate) fn peer(&self) -> usize {
+    pub(crate) fn peer_index(&self) -> usize {
         match self.side {
-            Side::Caller => self.call.callee,
-            Side::Callee => self.call.caller,
+            SpanSide::Caller => self.call.callee,
+            SpanSide::Callee => self.call.caller,
         }
     }
 
@@ -61,30 +61,34 @@ impl Span<'_> {
     }
 
     /// The number of the trace, unique over all traces of all recordings; never 0.
-    pub(crate) fn trace(&self) -> u128 {
+    pub(crate) fn trace_number(&self) -> u128 {
         let root = self.call.root;
-        u128::from(mixed(root.time as u64)) << 64 | u128::from(span_id(root.call, Side::Caller))
+        u128::from(mix_bits(root.time as u64)) << 64
+            | u128::from(span_id(root.call, SpanSide::Caller))
     }
 }
 
 /// The spans of `calls`, in the order of their beginnings.
-pub(crate) fn of_calls<'calls>(calls: &'calls [TracedCall<'calls>]) -> Vec<Span<'calls>> {
+pub(crate) fn spans_of_calls<'calls>(
+    calls: &'calls [TracedCall<'calls>],
+) -> Vec<ExportedSpan<'calls>> {
     let mut spans = Vec::with_capacity(2 * calls.len());
     for call in calls {
         let above = call.parent.and_then(|parent| {
-            let side = if parent.at_callee { Some(Side::Callee) } else { None };
-            side.or(parent.at_caller.then_some(Side::Caller)).map(|side| span_id(parent.call, side))
+            let side = if parent.at_callee { Some(SpanSide::Callee) } else { None };
+            side.or(parent.at_caller.then_some(SpanSide::Caller))
+                .map(|side| span_id(parent.call, side))
         });
         let at_caller = at_caller(call);
-        let of_caller = at_caller.clone().map(|_| span_id(call.number, Side::Caller));
+        let of_caller = at_caller.clone().map(|_| span_id(call.number, SpanSide::Caller));
         let sides = [
-            (Side::Caller, at_caller, above, true),
-            (Side::Callee, at_callee(call), of_caller.or(above), of_caller.is_none()),
+            (SpanSide::Caller, at_caller, above, true),
+            (SpanSide::Callee, at_callee(call), of_caller.or(above), of_caller.is_none()),
         ];
         for (side, times, parent, is_outer) in sides {
             let Some(Range { start, end }) = times else { continue };
             let id = span_id(call.number, side);
-            spans.push(Span { call, side, id, parent, is_outer, start, end });
+            spans.push(ExportedSpan { call, side, id, parent, is_outer, start, end });
         }
     }
     spans.sort_by_key(|span| (span.start, span.call.number, span.side));
@@ -99,29 +103,29 @@ fn at_caller(call: &TracedCall<'_>) -> Option<Range<i64>> {
         (Some(request), None) => request.sent.and(request.received),
         (None, None) => None,
     };
-    times(call.request.and_then(|request| request.sent), end)
+    time_range(call.request.and_then(|request| request.sent), end)
 }
 
 /// The time at the callee: from the receipt of the request to the sending of the response. Without
 /// a response it is a moment.
 fn at_callee(call: &TracedCall<'_>) -> Option<Range<i64>> {
-    times(
+    time_range(
         call.request.and_then(|request| request.received),
         call.response.and_then(|response| response.sent),
     )
 }
 
 /// The range between two times, a moment if only one is known, and none if neither is.
-fn times(start: Option<i64>, end: Option<i64>) -> Option<Range<i64>> {
+fn time_range(start: Option<i64>, end: Option<i64>) -> Option<Range<i64>> {
     let start = start.or(end)?;
     Some(start..end.unwrap_or(start).max(start))
 }
 
 /// The number of the span of a call at one side.
-fn span_id(call: u64, side: Side) -> u64 {
+fn span_id(call: u64, side: SpanSide) -> u64 {
     // Back ends sample and shard by some of the bits only. Mixing is one to one, and leaves only 0
     // unchanged.
-    mixed((call << 1 | side as u64).wrapping_add(1)).max(1)
+    mix_bits((call << 1 | side as u64).wrapping_add(1)).max(1)
 }
 
 #[cfg(test)]
@@ -133,7 +137,7 @@ mod tests {
     #[test]
     fn each_side_that_saw_something_has_a_span_within_that_of_the_other() {
         let calls = testing::calls();
-        let spans = of_calls(&calls);
+        let spans = spans_of_calls(&calls);
         let of = |call: u64| {
             spans.iter().filter(move |span| span.call.number == call).collect::<Vec<_>>()
         };
@@ -141,22 +145,22 @@ mod tests {
         let [root] = of(0)[..] else { panic!("{spans:?}") };
         assert_eq!(
             (root.side, root.parent, root.start, root.end),
-            (Side::Callee, None, 1_000, 9_000)
+            (SpanSide::Callee, None, 1_000, 9_000)
         );
         let [client, server] = of(1)[..] else { panic!("{spans:?}") };
         assert_eq!((client.parent, client.start, client.end), (Some(root.id), 2_000, 7_000));
         assert_eq!((server.parent, server.start, server.end), (Some(client.id), 3_000, 6_000));
-        assert_eq!((client.party(), client.peer(), server.party()), (1, 2, 2));
+        assert_eq!((client.party_index(), client.peer_index(), server.party_index()), (1, 2, 2));
         assert!(root.is_outer && client.is_outer && !server.is_outer);
-        assert_eq!(client.trace(), root.trace());
+        assert_eq!(client.trace_number(), root.trace_number());
         // A message without a response: a span while on the network, a moment at the receiver.
         let [client, server] = of(3)[..] else { panic!("{spans:?}") };
         assert_eq!((client.parent, client.start, client.end), (Some(root.id), 7_500, 7_900));
         assert_eq!((server.start, server.end), (7_900, 7_900));
         // The server of this one was not traced.
         let [client] = of(4)[..] else { panic!("{spans:?}") };
-        assert_eq!((client.side, client.start, client.end), (Side::Caller, 20_000, 24_000));
-        assert_ne!(client.trace(), root.trace());
+        assert_eq!((client.side, client.start, client.end), (SpanSide::Caller, 20_000, 24_000));
+        assert_ne!(client.trace_number(), root.trace_number());
         assert!(spans.is_sorted_by_key(|span| span.start));
     }
 
@@ -171,23 +175,23 @@ mod tests {
             TracedCall { parent: parent(true, false), response: early, ..to_db },
             TracedCall { number: 7, parent: parent(false, false), ..to_db },
         ];
-        let spans = of_calls(&calls);
+        let spans = spans_of_calls(&calls);
         assert!(spans.iter().all(|span| span.start <= span.end), "{spans:?}");
         let of_caller = |call: u64| {
             spans
                 .iter()
-                .find(|span| span.call.number == call && span.side == Side::Caller)
+                .find(|span| span.call.number == call && span.side == SpanSide::Caller)
                 .unwrap()
                 .parent
         };
-        assert_eq!(of_caller(1), Some(span_id(0, Side::Caller)));
+        assert_eq!(of_caller(1), Some(span_id(0, SpanSide::Caller)));
         assert_eq!(of_caller(7), None);
     }
 
     #[test]
     fn numbers_are_one_to_one_and_never_none() {
         let mut ids: Vec<u64> = (0..1000)
-            .flat_map(|call| [Side::Caller, Side::Callee].map(|side| span_id(call, side)))
+            .flat_map(|call| [SpanSide::Caller, SpanSide::Callee].map(|side| span_id(call, side)))
             .collect();
         ids.sort_unstable();
         ids.dedup();

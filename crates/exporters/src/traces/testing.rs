@@ -1,10 +1,10 @@
 //! Calls made by hand, for the tests of all formats.
 
-use analyze::calls::windows::{CallMessage, ParentCall, Party, Root, TracedCall};
-use message_trace::Protocol;
+use analyze::calls::windows::{CallMessage, ParentCall, Party, TraceRoot, TracedCall};
+use message_trace::TransportProtocol;
 use message_trace::table::operations::{OperationRole, OperationRow};
 
-use super::operations::Operations;
+use super::operations::OperationLookup;
 
 /// Names that would be markup, a separator or the end of a line in some format.
 pub(crate) const HOSTILE: &str = "w\"e;b\\ <b>\n#1|{x}\u{1f600}\u{7}]%%-->";
@@ -37,14 +37,14 @@ pub(crate) fn calls() -> Vec<TracedCall<'static>> {
         number: 0,
         parent: None,
         probability: Some(1.0),
-        root: Root { call: 0, time: 1_000 },
+        root: TraceRoot { call: 0, time: 1_000 },
         caller: 0,
         callee: 1,
         threads: [None, Some(21)],
         src_endpoint: Some("10.0.0.9:40000"),
         dst_endpoint: Some("10.0.0.1:80"),
         from_connecting: true,
-        protocol: Protocol::Tcp,
+        protocol: TransportProtocol::Tcp,
         request: seen(0, None, Some(1_000), 100),
         response: seen(10, Some(9_000), None, 2_000),
         id: None,
@@ -71,7 +71,7 @@ pub(crate) fn calls() -> Vec<TracedCall<'static>> {
     let to_log = TracedCall {
         number: 3,
         callee: 3,
-        protocol: Protocol::UnixDatagram,
+        protocol: TransportProtocol::UnixDatagram,
         src_endpoint: None,
         dst_endpoint: Some("unix:/run/log"),
         request: seen(3, Some(7_500), Some(7_900), 50),
@@ -83,11 +83,11 @@ pub(crate) fn calls() -> Vec<TracedCall<'static>> {
         number: 4,
         parent: None,
         probability: None,
-        root: Root { call: 4, time: 20_000 },
+        root: TraceRoot { call: 4, time: 20_000 },
         caller: 2,
         callee: 4,
         threads: [Some(22), None],
-        protocol: Protocol::Udp,
+        protocol: TransportProtocol::Udp,
         src_endpoint: Some("10.0.0.5:999"),
         dst_endpoint: Some("10.0.0.2:53"),
         request: seen(4, Some(20_000), None, 30),
@@ -120,7 +120,7 @@ pub(crate) fn request(
 
 /// What the messages of [`calls`] say: web is asked for a page that is not there, and the first
 /// question to db fails.
-pub(crate) fn said() -> Vec<OperationRow<'static>> {
+pub(crate) fn operation_rows() -> Vec<OperationRow<'static>> {
     let none = (None, None);
     let answer = |message, protocol, status, is_error| OperationRow {
         role: OperationRole::Response,
@@ -146,6 +146,8 @@ pub(crate) fn said() -> Vec<OperationRow<'static>> {
 }
 
 /// These operations, in the order of their messages.
-pub(crate) fn operations(rows: impl IntoIterator<Item = OperationRow<'static>>) -> Operations {
-    Operations::of_rows(rows)
+pub(crate) fn operation_lookup(
+    rows: impl IntoIterator<Item = OperationRow<'static>>,
+) -> OperationLookup {
+    OperationLookup::from_rows(rows)
 }

@@ -2,7 +2,7 @@
 
 use analyze::calls::windows::Party;
 
-use super::spans::Span;
+use super::spans::ExportedSpan;
 use crate::error::Error;
 
 /// A format of traces.
@@ -12,11 +12,11 @@ pub(crate) trait SpanWriter {
     ///
     /// # Errors
     /// When the output cannot be written or sent.
-    fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error>;
+    fn write_spans(&mut self, spans: &[ExportedSpan<'_>], parties: &[Party]) -> Result<(), Error>;
 
     /// Writes what a file needs after the last window, and flushes the output.
     ///
     /// # Errors
-    /// As for [`SpanWriter::write`].
+    /// As for [`SpanWriter::write_spans`].
     fn finish(&mut self) -> Result<(), Error>;
 }

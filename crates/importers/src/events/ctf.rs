@@ -3,9 +3,9 @@
 
 mod child;
 mod fields;
-mod kind;
 mod line;
-mod mend;
+mod repair;
+mod spec;
 mod streams;
 
-pub(crate) use kind::CTF;
+pub(crate) use spec::CTF;

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use message_trace::{DataDir, Progress};
 
-use super::format::Format;
+use super::format::EventFormat;
 use super::sink::EventSink;
-use super::source::Source;
+use super::source::EventSource;
 use crate::error::Error;
 use crate::importer::Importer;
-use crate::summary::Summary;
-use crate::unfinished::name_of;
+use crate::summary::ImportSummary;
+use crate::unfinished::name_of_files;
 
 /// The importer of events in one format.
 #[derive(Clone, Debug)]
@@ -21,32 +21,36 @@ pub(super) struct EventImporter<F> {
     pub(super) format: F,
 }
 
-impl<F: Format> Importer for EventImporter<F> {
-    fn reads(&self) -> [&'static str; 2] {
+impl<F: EventFormat> Importer for EventImporter<F> {
+    fn input_nouns(&self) -> [&'static str; 2] {
         ["record", "records"]
     }
 
-    fn makes(&self) -> [&'static str; 2] {
+    fn output_nouns(&self) -> [&'static str; 2] {
         ["event", "events"]
     }
 
-    fn next(&self) -> &'static str {
+    fn next_command(&self) -> &'static str {
         "requests"
     }
 
-    fn import(
+    fn import_files(
         &self,
         files: &[PathBuf],
         data: &DataDir,
         progress: &dyn Progress,
-    ) -> Result<Summary, Error> {
-        let name = self.name.clone().unwrap_or_else(|| name_of(files));
+    ) -> Result<ImportSummary, Error> {
+        let name = self.name.clone().unwrap_or_else(|| name_of_files(files));
         loop {
             let mut sink = EventSink::create(data, &name)?;
-            let mut summary = Summary::default();
+            let mut summary = ImportSummary::default();
             for file in files {
-                summary.begin(file, progress);
-                self.format.read(&Source::File(file, progress), &mut sink, &mut summary)?;
+                summary.begin_file(file, progress);
+                self.format.read_source(
+                    &EventSource::File(file, progress),
+                    &mut sink,
+                    &mut summary,
+                )?;
             }
             if !self.format.begins_anew() {
                 sink.finish(files, F::NONE, &mut summary)?;
@@ -58,11 +62,11 @@ impl<F: Format> Importer for EventImporter<F> {
 
 /// Has `format` read `bytes` as one file. It panics where the format breaks its word: every record
 /// that is read is an event or counted as skipped.
-pub(super) fn fuzz(format: &impl Format, bytes: &[u8]) {
-    let (mut sink, mut summary) = (EventSink::dry(), Summary::default());
-    match format.read(&Source::Bytes(bytes), &mut sink, &mut summary) {
+pub(super) fn fuzz_format(format: &impl EventFormat, bytes: &[u8]) {
+    let (mut sink, mut summary) = (EventSink::without_output(), ImportSummary::default());
+    match format.read_source(&EventSource::Bytes(bytes), &mut sink, &mut summary) {
         Ok(()) => {
-            let (read, made, skipped) = (summary.read, sink.made(), summary.skipped.total());
+            let (read, made, skipped) = (summary.read, sink.event_count(), summary.skipped.total());
             assert!(made <= read, "{made} events of {read} records");
             assert!(made + skipped >= read, "{read} records, {made} events, {skipped} skipped");
         }

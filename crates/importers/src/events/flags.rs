@@ -15,11 +15,11 @@ pub(super) static HOST: Flag<String> = Flag::text(
 pub(super) static CLOCK_OFFSET: Flag<i64> = Flag::text(
     "clock-offset",
     "NS",
-    nanoseconds,
+    parse_nanoseconds,
     "What is added to each time, in nanoseconds, so that it counts from 1970 [default: what the \
      file says of its clock; nothing where it says nothing]",
 );
 
-fn nanoseconds(text: &str) -> Result<i64, String> {
+fn parse_nanoseconds(text: &str) -> Result<i64, String> {
     text.parse().map_err(|_| format!("'{text}' is no whole number of nanoseconds"))
 }

@@ -1,12 +1,12 @@
 //! What each kind of events has of its own: how its files are read.
 
 use super::sink::EventSink;
-use super::source::Source;
+use super::source::EventSource;
 use crate::error::Error;
-use crate::summary::Summary;
+use crate::summary::ImportSummary;
 
 /// A way to write events down.
-pub(super) trait Format {
+pub(super) trait EventFormat {
     /// What is said of files in which there is no event: what was looked for.
     const NONE: &str;
 
@@ -14,11 +14,11 @@ pub(super) trait Format {
     ///
     /// # Errors
     /// When the file is of another kind, or what was read cannot be kept.
-    fn read(
+    fn read_source(
         &self,
-        source: &Source<'_>,
+        source: &EventSource<'_>,
         sink: &mut EventSink,
-        summary: &mut Summary,
+        summary: &mut ImportSummary,
     ) -> Result<(), Error>;
 
     /// Whether all files have to be read once more, and what was read of them is of no use: it was

@@ -4,9 +4,9 @@
 mod column;
 mod csv;
 mod json;
-mod kind;
 mod log;
 mod moment;
 mod row;
+mod spec;
 
-pub(crate) use kind::EVENTS;
+pub(crate) use spec::EVENTS;

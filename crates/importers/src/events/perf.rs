@@ -1,17 +1,17 @@
 //! `import perf`: the text that `perf script` writes, and `perf.data` itself. Which of them a file
 //! is, its first bytes tell.
 
-mod asked;
 mod data;
 mod fields;
 mod header;
-mod kind;
 mod line;
+mod perf_import;
 mod reader;
 mod script;
+mod spec;
 mod text;
 mod tracepoint;
 
-pub(crate) use kind::PERF;
 pub use reader::PerfTextReader;
-pub use text::{PerfText, Taken};
+pub(crate) use spec::PERF;
+pub use text::{PerfLineOutcome, PerfText};

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use ::events::{EventWriter, Piece};
+use ::events::{EventBatch, EventWriter};
 use message_trace::{DataDir, DataPath, PathError};
-use out_of_core::Names;
+use out_of_core::NameInterner;
 
 use crate::error::Error;
-use crate::summary::{At, Summary};
+use crate::summary::{FilePosition, ImportSummary};
 use crate::tuning::{EVENT_PIECE_BYTES, MAX_NAMES};
-use crate::unfinished::{check_name, nothing};
+use crate::unfinished::{check_name, nothing_imported};
 
 /// The table that reconcile writes.
 const OWN: &str = "sockcap";
@@ -19,9 +19,9 @@ pub(super) struct EventSink {
     /// `None`: what would be written is only counted.
     writer: Option<(EventWriter, DataPath)>,
     /// Names of all events.
-    pub(super) names: Names,
-    /// Where events are added; [`EventSink::taken`] is called after each.
-    pub(super) piece: Piece,
+    pub(super) names: NameInterner,
+    /// Where events are added; [`EventSink::flush_if_full`] is called after each.
+    pub(super) piece: EventBatch,
     made: u64,
 }
 
@@ -34,22 +34,27 @@ impl EventSink {
         check_name(name)?;
         if name == OWN {
             let why = "this is the name of what sockcap recorded; give another with --name";
-            return Err(Error::malformed(Path::new(name), At::File, why));
+            return Err(Error::malformed_at(Path::new(name), FilePosition::File, why));
         }
         let directory = data.events_dir();
-        directory.create_dir_all().map_err(|error| Error::io(&directory, error))?;
+        directory.create_dir_all().map_err(|error| Error::from_io(&directory, error))?;
         let path = directory.join(format!("{name}.parquet"));
         let writer = EventWriter::create(&path)?;
-        Ok(EventSink { writer: Some((writer, path)), ..EventSink::dry() })
+        Ok(EventSink { writer: Some((writer, path)), ..EventSink::without_output() })
     }
 
     /// A sink that writes nothing.
-    pub(super) fn dry() -> EventSink {
-        EventSink { writer: None, names: Names::default(), piece: Piece::default(), made: 0 }
+    pub(super) fn without_output() -> EventSink {
+        EventSink {
+            writer: None,
+            names: NameInterner::default(),
+            piece: EventBatch::default(),
+            made: 0,
+        }
     }
 
     /// Number of events so far.
-    pub(super) fn made(&self) -> u64 {
+    pub(super) fn event_count(&self) -> u64 {
         self.made + self.piece.len() as u64
     }
 
@@ -57,7 +62,7 @@ impl EventSink {
     ///
     /// # Errors
     /// When they cannot be written, or there are too many different names in `file`.
-    pub(super) fn taken(&mut self, file: &Path) -> Result<(), Error> {
+    pub(super) fn flush_if_full(&mut self, file: &Path) -> Result<(), Error> {
         if self.piece.bytes() < EVENT_PIECE_BYTES {
             return Ok(());
         }
@@ -66,14 +71,14 @@ impl EventSink {
                 "it has more than {MAX_NAMES} different names of events, attributes and hosts; are \
                  values taken for names?"
             );
-            return Err(Error::malformed(file, At::File, why));
+            return Err(Error::malformed_at(file, FilePosition::File, why));
         }
-        Ok(self.hand_on()?)
+        Ok(self.write_events()?)
     }
 
-    fn hand_on(&mut self) -> Result<(), PathError> {
+    fn write_events(&mut self) -> Result<(), PathError> {
         if let Some((writer, _)) = &mut self.writer {
-            writer.push_piece(&self.piece, &self.names)?;
+            writer.push_batch(&self.piece, &self.names)?;
         }
         self.made += self.piece.len() as u64;
         self.piece.clear();
@@ -89,12 +94,12 @@ impl EventSink {
         mut self,
         files: &[PathBuf],
         none: &str,
-        summary: &mut Summary,
+        summary: &mut ImportSummary,
     ) -> Result<(), Error> {
-        self.hand_on()?;
+        self.write_events()?;
         summary.made = self.made;
         if self.made == 0 {
-            return Err(nothing(files, none, summary));
+            return Err(nothing_imported(files, none, summary));
         }
         let Some((writer, path)) = self.writer else { return Ok(()) };
         summary.replaced = path.exists();

@@ -2,39 +2,40 @@
 
 use std::borrow::Cow;
 
-use ::events::Value;
+use ::events::AttributeValue;
 
 /// A value of the text `text`.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::events) enum Read<'t> {
+pub(in crate::events) enum ParsedValue<'t> {
     Int(i64),
     Real(f64),
     Text(Cow<'t, str>),
 }
 
-impl Read<'_> {
-    pub(in crate::events) fn as_value(&self) -> Value<'_> {
+impl ParsedValue<'_> {
+    pub(in crate::events) fn as_value(&self) -> AttributeValue<'_> {
         match self {
-            Read::Int(number) => Value::Int(*number),
-            Read::Real(number) => Value::Real(*number),
-            Read::Text(text) => Value::Text(text),
+            ParsedValue::Int(number) => AttributeValue::Int(*number),
+            ParsedValue::Real(number) => AttributeValue::Real(*number),
+            ParsedValue::Text(text) => AttributeValue::Text(text),
         }
     }
 }
 
 /// The value of a field called `name`: a number where it is one, but that commands are texts.
-pub(in crate::events) fn value<'t>(name: &[u8], text: &'t [u8]) -> Read<'t> {
+pub(in crate::events) fn parse_value<'t>(name: &[u8], text: &'t [u8]) -> ParsedValue<'t> {
     if name.ends_with(b"comm") {
-        return Read::Text(String::from_utf8_lossy(text));
+        return ParsedValue::Text(String::from_utf8_lossy(text));
     }
-    if let Some(number) = int(text) {
-        return Read::Int(number);
+    if let Some(number) = parse_int(text) {
+        return ParsedValue::Int(number);
     }
-    real(text).map_or_else(|| Read::Text(String::from_utf8_lossy(text)), Read::Real)
+    parse_real(text)
+        .map_or_else(|| ParsedValue::Text(String::from_utf8_lossy(text)), ParsedValue::Real)
 }
 
 /// A whole number: decimal, or hexadecimal with `0x`. Unsigned ones beyond `i64` have its bits.
-fn int(text: &[u8]) -> Option<i64> {
+fn parse_int(text: &[u8]) -> Option<i64> {
     if let Some(digits) = text.strip_prefix(b"0x") {
         if digits.is_empty() || digits.len() > 16 {
             return None;
@@ -67,7 +68,7 @@ fn int(text: &[u8]) -> Option<i64> {
 }
 
 /// A number with decimals: digits, a point, and digits.
-fn real(text: &[u8]) -> Option<f64> {
+fn parse_real(text: &[u8]) -> Option<f64> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let point = digits.iter().position(|byte| *byte == b'.')?;
     let (whole, decimals) = (digits.get(..point)?, digits.get(point + 1..)?);
@@ -84,19 +85,19 @@ mod tests {
 
     #[test]
     fn numbers_are_told_from_texts() {
-        let text = |text: &'static str| Read::Text(Cow::Borrowed(text));
+        let text = |text: &'static str| ParsedValue::Text(Cow::Borrowed(text));
         for (written, expected) in [
-            ("12", Read::Int(12)),
-            ("-12", Read::Int(-12)),
-            ("007", Read::Int(7)),
-            ("0x1F", Read::Int(31)),
-            ("0xffffffffffffffff", Read::Int(-1)),
-            ("18446744073709551615", Read::Int(-1)),
-            ("-9223372036854775808", Read::Int(i64::MIN)),
+            ("12", ParsedValue::Int(12)),
+            ("-12", ParsedValue::Int(-12)),
+            ("007", ParsedValue::Int(7)),
+            ("0x1F", ParsedValue::Int(31)),
+            ("0xffffffffffffffff", ParsedValue::Int(-1)),
+            ("18446744073709551615", ParsedValue::Int(-1)),
+            ("-9223372036854775808", ParsedValue::Int(i64::MIN)),
             ("-9223372036854775809", text("-9223372036854775809")),
             ("18446744073709551616", text("18446744073709551616")),
-            ("0.25", Read::Real(0.25)),
-            ("-0.5", Read::Real(-0.5)),
+            ("0.25", ParsedValue::Real(0.25)),
+            ("-0.5", ParsedValue::Real(-0.5)),
             ("1.", text("1.")),
             ("1.2.3", text("1.2.3")),
             ("", text("")),
@@ -104,8 +105,8 @@ mod tests {
             ("-", text("-")),
             ("R+", text("R+")),
         ] {
-            assert_eq!(value(b"x", written.as_bytes()), expected, "{written}");
+            assert_eq!(parse_value(b"x", written.as_bytes()), expected, "{written}");
         }
-        assert_eq!(value(b"prev_comm", b"12"), text("12"));
+        assert_eq!(parse_value(b"prev_comm", b"12"), text("12"));
     }
 }

@@ -31,14 +31,14 @@ pub(crate) enum FrameDirection {
 
 /// A frame as it was captured.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame<'a> {
+pub(crate) struct CapturedFrame<'a> {
     /// When, in nanoseconds since the Unix epoch by the sniffer's clock.
     pub(crate) time: i64,
     /// The type of the link, one of tcpdump's `LINKTYPE_` numbers.
     pub(crate) link: i32,
     /// The interface, by its place in the section.
     pub(crate) interface: u32,
-    pub(crate) way: FrameDirection,
+    pub(crate) direction: FrameDirection,
     /// Its size on the wire.
     pub(crate) original: u32,
     /// Its bytes, as far as they were captured.
@@ -47,7 +47,7 @@ pub(crate) struct Frame<'a> {
 
 /// Something wrong with a file. Reading goes on behind it where it can.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Damage {
+pub(crate) struct CaptureDamage {
     /// Bytes from the beginning; of a compressed file, of what it holds.
     pub(crate) offset: u64,
     /// For counting.
@@ -57,39 +57,39 @@ pub(crate) struct Damage {
 }
 
 /// A capture file being read.
-pub(crate) struct Container<'a> {
+pub(crate) struct CaptureFile<'a> {
     input: Box<dyn Read + 'a>,
     /// Bytes read so far.
     position: u64,
-    format: Format,
+    format: CaptureFormat,
     record: Vec<u8>,
     /// The frame that was read last, but for its data.
-    head: Option<Head>,
-    damage: Vec<Damage>,
+    head: Option<FrameHeader>,
+    damage: Vec<CaptureDamage>,
     more_damage: BTreeMap<&'static str, u64>,
     ended: bool,
 }
 
 #[derive(Clone, Copy)]
-struct Head {
+struct FrameHeader {
     time: i64,
     link: i32,
     interface: u32,
-    way: FrameDirection,
+    direction: FrameDirection,
     original: u32,
     begin: usize,
     end: usize,
 }
 
-enum Format {
+enum CaptureFormat {
     /// The old format.
     Pcap { big_endian: bool, unit: i64, link: i32, head: usize },
     /// The new one.
-    PcapNg { big_endian: bool, interfaces: Vec<Interface> },
+    PcapNg { big_endian: bool, interfaces: Vec<CaptureInterface> },
 }
 
 #[derive(Clone, Copy)]
-struct Interface {
+struct CaptureInterface {
     link: i32,
     /// Units of time in a second.
     units: u64,
@@ -109,20 +109,20 @@ pub(crate) enum NotACapture {
     Other,
 }
 
-impl<'a> Container<'a> {
+impl<'a> CaptureFile<'a> {
     /// Reads the file's header.
-    pub(crate) fn open(input: Box<dyn Read + 'a>) -> Result<Container<'a>, NotACapture> {
-        let mut this = Container {
+    pub(crate) fn open(input: Box<dyn Read + 'a>) -> Result<CaptureFile<'a>, NotACapture> {
+        let mut this = CaptureFile {
             input,
             position: 0,
-            format: Format::PcapNg { big_endian: false, interfaces: Vec::new() },
+            format: CaptureFormat::PcapNg { big_endian: false, interfaces: Vec::new() },
             record: Vec::new(),
             head: None,
             damage: Vec::new(),
             more_damage: BTreeMap::new(),
             ended: false,
         };
-        match this.fill(0, 4).map_err(NotACapture::Io)? {
+        match this.fill_buffer(0, 4).map_err(NotACapture::Io)? {
             0 => return Err(NotACapture::Empty),
             4 => {}
             _ => return Err(NotACapture::Other),
@@ -136,13 +136,13 @@ impl<'a> Container<'a> {
     }
 
     fn pcap_header(&mut self) -> Result<(), NotACapture> {
-        if self.fill(4, 20).map_err(NotACapture::Io)? < 20 {
+        if self.fill_buffer(4, 20).map_err(NotACapture::Io)? < 20 {
             return Err(NotACapture::Other);
         }
         let Ok((_, header)) = pcap_parser::parse_pcap_header(&self.record) else {
             return Err(NotACapture::Other);
         };
-        self.format = Format::Pcap {
+        self.format = CaptureFormat::Pcap {
             big_endian: header.is_bigendian(),
             unit: if header.is_nanosecond_precision() { 1 } else { 1000 },
             // The upper bits tell of frame check sequences.
@@ -154,7 +154,7 @@ impl<'a> Container<'a> {
 
     /// The first section's header. Its block type has been read already.
     fn section_header(&mut self) -> Result<(), NotACapture> {
-        match self.block(4) {
+        match self.read_block(4) {
             Ok(true) if self.damage.is_empty() => Ok(()),
             Ok(_) => Err(NotACapture::Other),
             Err(error) => Err(NotACapture::Io(error)),
@@ -167,13 +167,13 @@ impl<'a> Container<'a> {
         while !self.ended && self.head.is_none() {
             let begin = self.position;
             let more = match self.format {
-                Format::Pcap { .. } => self.pcap_record(),
-                Format::PcapNg { .. } => self.block(0),
+                CaptureFormat::Pcap { .. } => self.pcap_record(),
+                CaptureFormat::PcapNg { .. } => self.read_block(0),
             };
             match more {
                 Ok(more) => self.ended |= !more,
                 Err(error) => {
-                    self.damaged(
+                    self.add_damage(
                         begin,
                         "cannot be read further",
                         format!("it cannot be read: {error}"),
@@ -185,11 +185,12 @@ impl<'a> Container<'a> {
         self.head.is_some()
     }
 
-    /// The frame that [`Container::advance`] went to.
-    pub(crate) fn frame(&self) -> Option<Frame<'_>> {
-        let Head { time, link, interface, way, original, begin, end } = self.head?;
+    /// The frame that `CaptureFile::advance` went to.
+    pub(crate) fn frame(&self) -> Option<CapturedFrame<'_>> {
+        let FrameHeader { time, link, interface, direction: way, original, begin, end } =
+            self.head?;
         let data = self.record.get(begin..end)?;
-        Some(Frame { time, link, interface, way, original, data })
+        Some(CapturedFrame { time, link, interface, direction: way, original, data })
     }
 
     /// The time of that frame.
@@ -198,7 +199,7 @@ impl<'a> Container<'a> {
     }
 
     /// What was wrong since this was last called.
-    pub(crate) fn take_damage(&mut self) -> Vec<Damage> {
+    pub(crate) fn take_damage(&mut self) -> Vec<CaptureDamage> {
         std::mem::take(&mut self.damage)
     }
 
@@ -208,57 +209,59 @@ impl<'a> Container<'a> {
     }
 
     /// Reads `more` bytes behind the first `have` of the record; says how many there were.
-    fn fill(&mut self, have: usize, more: usize) -> io::Result<usize> {
+    fn fill_buffer(&mut self, have: usize, more: usize) -> io::Result<usize> {
         self.record.resize(have, 0);
         let read = self.input.by_ref().take(more as u64).read_to_end(&mut self.record)?;
         self.position += read as u64;
         Ok(read)
     }
 
-    fn damaged(&mut self, offset: u64, cause: &'static str, why: String) {
+    fn add_damage(&mut self, offset: u64, cause: &'static str, why: String) {
         if self.damage.len() < MAX_HELD_DAMAGE {
-            self.damage.push(Damage { offset, cause, why });
+            self.damage.push(CaptureDamage { offset, cause, why });
         } else {
             *self.more_damage.entry(cause).or_default() += 1;
         }
     }
 
     fn cut_off(&mut self, begin: u64) -> io::Result<bool> {
-        self.damaged(begin, "cut off", "the file ends inside a record".into());
+        self.add_damage(begin, "cut off", "the file ends inside a record".into());
         Ok(false)
     }
 
     fn pcap_record(&mut self) -> io::Result<bool> {
-        let Format::Pcap { big_endian, unit, link, head } = self.format else { return Ok(false) };
+        let CaptureFormat::Pcap { big_endian, unit, link, head } = self.format else {
+            return Ok(false);
+        };
         let begin = self.position;
-        match self.fill(0, head)? {
+        match self.fill_buffer(0, head)? {
             0 => return Ok(false),
             read if read < head => return self.cut_off(begin),
             _ => {}
         }
-        let word = |at: usize| number(&self.record, at, big_endian);
+        let word = |at: usize| u32_at(&self.record, at, big_endian);
         let [seconds, fraction, captured, original] = [word(0), word(4), word(8), word(12)];
         if captured as usize > MAX_RECORD_BYTES {
             let why = format!("a packet of {captured} bytes; the rest of the file is not read");
-            self.damaged(begin, "impossible length", why);
+            self.add_damage(begin, "impossible length", why);
             return Ok(false);
         }
-        if self.fill(head, captured as usize)? < captured as usize {
+        if self.fill_buffer(head, captured as usize)? < captured as usize {
             return self.cut_off(begin);
         }
         let fraction = i64::from(fraction) * unit;
         if fraction >= SECOND {
-            self.damaged(begin, "impossible time", "a fraction of more than a second".into());
+            self.add_damage(begin, "impossible time", "a fraction of more than a second".into());
             return Ok(true);
         }
         let end = head + captured as usize;
         let time = i64::from(seconds) * SECOND + fraction;
         let original = original.max(captured);
-        self.head = Some(Head {
+        self.head = Some(FrameHeader {
             time,
             link,
             interface: 0,
-            way: FrameDirection::Unknown,
+            direction: FrameDirection::Unknown,
             original,
             begin: head,
             end,
@@ -268,34 +271,36 @@ impl<'a> Container<'a> {
 
     /// Reads a block of pcapng. Its first `have` bytes have been read already. `false`: there is
     /// none.
-    fn block(&mut self, have: usize) -> io::Result<bool> {
+    fn read_block(&mut self, have: usize) -> io::Result<bool> {
         const HEAD: usize = 12;
         let begin = self.position - have as u64;
-        let read = have + self.fill(have, HEAD - have)?;
+        let read = have + self.fill_buffer(have, HEAD - have)?;
         if read < HEAD {
             return if read == 0 { Ok(false) } else { self.cut_off(begin) };
         }
-        let Format::PcapNg { big_endian, interfaces } = &mut self.format else { return Ok(false) };
+        let CaptureFormat::PcapNg { big_endian, interfaces } = &mut self.format else {
+            return Ok(false);
+        };
         if self.record.starts_with(&SECTION) {
             *big_endian = match self.record.get(8..12) {
                 Some([0x1a, 0x2b, 0x3c, 0x4d]) => true,
                 Some([0x4d, 0x3c, 0x2b, 0x1a]) => false,
                 _ => {
                     let why = "a section of no byte order; the rest of the file is not read";
-                    self.damaged(begin, "damaged block", why.into());
+                    self.add_damage(begin, "damaged block", why.into());
                     return Ok(false);
                 }
             };
             interfaces.clear();
         }
         let big_endian = *big_endian;
-        let length = number(&self.record, 4, big_endian) as usize;
+        let length = u32_at(&self.record, 4, big_endian) as usize;
         if length < HEAD || !length.is_multiple_of(4) || length > MAX_RECORD_BYTES {
             let why = format!("a block of {length} bytes; the rest of the file is not read");
-            self.damaged(begin, "impossible length", why);
+            self.add_damage(begin, "impossible length", why);
             return Ok(false);
         }
-        if self.fill(HEAD, length - HEAD)? < length - HEAD {
+        if self.fill_buffer(HEAD, length - HEAD)? < length - HEAD {
             return self.cut_off(begin);
         }
         let parse = if big_endian { parse_block_be } else { parse_block_le };
@@ -306,25 +311,30 @@ impl<'a> Container<'a> {
         };
         self.record = record;
         if let Some((cause, why)) = damage {
-            self.damaged(begin, cause, why);
+            self.add_damage(begin, cause, why);
         }
         Ok(true)
     }
 
-    fn use_block(&mut self, block: &Block, record: &[u8], big_endian: bool) -> Result<(), Fault> {
-        let Format::PcapNg { interfaces, .. } = &mut self.format else { return Ok(()) };
+    fn use_block(
+        &mut self,
+        block: &Block,
+        record: &[u8],
+        big_endian: bool,
+    ) -> Result<(), BlockFault> {
+        let CaptureFormat::PcapNg { interfaces, .. } = &mut self.format else { return Ok(()) };
         match block {
             Block::InterfaceDescription(described) => {
                 if interfaces.len() >= MAX_INTERFACES {
                     return Err(("damaged block", "too many interfaces".into()));
                 }
-                interfaces.push(Interface {
+                interfaces.push(CaptureInterface {
                     link: described.linktype.0 & 0xffff,
-                    units: units(described.if_tsresol).ok_or((
+                    units: units_per_second(described.if_tsresol).ok_or((
                         "damaged block",
                         "a resolution of time that cannot be".to_owned(),
                     ))?,
-                    offset: seconds(&described.options, big_endian),
+                    offset: timestamp_offset(&described.options, big_endian),
                     snap: described.snaplen,
                 });
             }
@@ -336,15 +346,15 @@ impl<'a> Container<'a> {
                 ))?;
                 let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
                 let time = interface
-                    .time(ticks)
+                    .ticks_to_time(ticks)
                     .ok_or(("impossible time", "a time beyond all".to_owned()))?;
-                let way = flags(&packet.options, big_endian);
+                let way = direction_of_flags(&packet.options, big_endian);
                 let (begin, length) = (28, packet.packet_data().len());
-                self.head = Some(Head {
+                self.head = Some(FrameHeader {
                     time,
                     link: interface.link,
                     interface: packet.if_id,
-                    way,
+                    direction: way,
                     original: packet.origlen.max(length as u32),
                     begin,
                     end: (begin + length).min(record.len()),
@@ -363,13 +373,13 @@ impl<'a> Container<'a> {
     }
 }
 
-type Fault = (&'static str, String);
+type BlockFault = (&'static str, String);
 
 /// The type of a section header: the same in both byte orders.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-impl Interface {
-    fn time(&self, ticks: u64) -> Option<i64> {
+impl CaptureInterface {
+    fn ticks_to_time(&self, ticks: u64) -> Option<i64> {
         let (whole, rest) = (ticks / self.units, ticks % self.units);
         let nanoseconds = u128::from(rest) * SECOND as u128 / u128::from(self.units);
         let seconds = i64::try_from(whole).ok()?.checked_add(self.offset)?;
@@ -379,13 +389,13 @@ impl Interface {
 
 /// Units in a second by the option `if_tsresol`: a negative power of ten or, with the top bit, of
 /// two.
-fn units(resolution: u8) -> Option<u64> {
+fn units_per_second(resolution: u8) -> Option<u64> {
     let power = u32::from(resolution & 0x7f);
     if resolution & 0x80 == 0 { 10u64.checked_pow(power) } else { 1u64.checked_shl(power) }
 }
 
 /// The option `if_tsoffset`.
-fn seconds(options: &[PcapNGOption], big_endian: bool) -> i64 {
+fn timestamp_offset(options: &[PcapNGOption], big_endian: bool) -> i64 {
     let value = options.iter().find(|option| option.code == OptionCode::IfTsoffset);
     let bytes = value.and_then(|option| <[u8; 8]>::try_from(option.value().get(..8)?).ok());
     bytes.map_or(
@@ -395,12 +405,12 @@ fn seconds(options: &[PcapNGOption], big_endian: bool) -> i64 {
 }
 
 /// The way that the option `epb_flags` tells.
-fn flags(options: &[PcapNGOption], big_endian: bool) -> FrameDirection {
+fn direction_of_flags(options: &[PcapNGOption], big_endian: bool) -> FrameDirection {
     const FLAGS: OptionCode = OptionCode(2);
     let Some(option) = options.iter().find(|option| option.code == FLAGS) else {
         return FrameDirection::Unknown;
     };
-    match number(option.value(), 0, big_endian) & 3 {
+    match u32_at(option.value(), 0, big_endian) & 3 {
         1 => FrameDirection::In,
         2 => FrameDirection::Out,
         _ => FrameDirection::Unknown,
@@ -408,7 +418,7 @@ fn flags(options: &[PcapNGOption], big_endian: bool) -> FrameDirection {
 }
 
 /// The 32-bit number at `at`; 0 where there is none.
-fn number(bytes: &[u8], at: usize, big_endian: bool) -> u32 {
+fn u32_at(bytes: &[u8], at: usize, big_endian: bool) -> u32 {
     let bytes =
         bytes.get(at..at + 4).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok()).unwrap_or_default();
     if big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }

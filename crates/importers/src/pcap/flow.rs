@@ -6,43 +6,43 @@ use std::net::IpAddr;
 use rustc_hash::FxHasher;
 
 use super::container::FrameDirection;
-use super::headers::{End, Packet, Transport};
+use super::headers::{Packet, PacketEnd, Transport};
 use crate::tuning::{COMPARED_BODY_BYTES, COPY_SLOTS, COPY_WITHIN_NS, DATAGRAM_HEAD_BYTES};
 
 /// Both ends of a flow in a fixed order, whichever way a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Key {
-    pub(crate) ends: [End; 2],
+pub(crate) struct PacketFlowKey {
+    pub(crate) ends: [PacketEnd; 2],
     pub(crate) udp: bool,
 }
 
-impl Key {
+impl PacketFlowKey {
     /// The flow of a packet, and which of its ends sent it.
-    pub(crate) fn of(packet: &Packet) -> (Key, usize) {
+    pub(crate) fn from_packet(packet: &Packet) -> (PacketFlowKey, usize) {
         let udp = packet.transport == Transport::Udp;
         let (source, destination) = (packet.source, packet.destination);
         if source <= destination {
-            (Key { ends: [source, destination], udp }, 0)
+            (PacketFlowKey { ends: [source, destination], udp }, 0)
         } else {
-            (Key { ends: [destination, source], udp }, 1)
+            (PacketFlowKey { ends: [destination, source], udp }, 1)
         }
     }
 }
 
 /// Whether packets to `ip` may reach many.
-pub(crate) fn is_for_many(ip: IpAddr) -> bool {
+pub(crate) fn is_group_address(ip: IpAddr) -> bool {
     ip.is_multicast() || matches!(ip, IpAddr::V4(ip) if ip.is_broadcast() || ip.octets()[3] == 255)
 }
 
 /// Remembers the packets of the last second, by their hashes, as far as room allows: a sniffer that
 /// listens on several interfaces, or on both directions of a switch's port, sees one packet several
 /// times.
-pub(crate) struct Copies {
-    slots: Vec<Slot>,
+pub(crate) struct RecentPackets {
+    slots: Vec<RecentPacket>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Slot {
+struct RecentPacket {
     hash: u64,
     time: i64,
     interface: u32,
@@ -50,9 +50,9 @@ struct Slot {
     used: bool,
 }
 
-impl Copies {
-    pub(crate) fn new() -> Copies {
-        Copies { slots: vec![Slot::default(); COPY_SLOTS] }
+impl RecentPackets {
+    pub(crate) fn new() -> RecentPackets {
+        RecentPackets { slots: vec![RecentPacket::default(); COPY_SLOTS] }
     }
 
     /// Whether `packet` is a copy of one that was seen just now. Without a number of its own from
@@ -68,13 +68,13 @@ impl Copies {
         let Some(slot) = self.slots.get_mut((hash >> 32) as usize % COPY_SLOTS) else {
             return false;
         };
-        let (interface, out) = (packet.interface, packet.way == FrameDirection::Out);
+        let (interface, out) = (packet.interface, packet.direction == FrameDirection::Out);
         let elsewhere = slot.interface != interface || slot.out != out;
         let close = packet.time.saturating_sub(slot.time).abs() <= COPY_WITHIN_NS;
         if slot.used && slot.hash == hash && close && (elsewhere || packet.id != 0) {
             return true;
         }
-        *slot = Slot { hash, time: packet.time, interface, out, used: true };
+        *slot = RecentPacket { hash, time: packet.time, interface, out, used: true };
         false
     }
 }
@@ -94,14 +94,17 @@ pub(crate) fn head_signature(packet: &Packet) -> Option<u64> {
 /// A packet's fields as they stay on the whole way, so that copies of it have equal values wherever
 /// they are seen and whatever their addresses are. `None`: there is too little in it to tell it
 /// from others.
-pub(crate) fn signature(packet: &Packet, checksum: u32) -> Option<u64> {
-    use super::headers::Tcp;
+pub(crate) fn packet_signature(packet: &Packet, checksum: u32) -> Option<u64> {
+    use super::headers::TcpHeader;
     let mut hasher = FxHasher::default();
     match packet.transport {
         // The two numbers are as good as random. Of the body the beginning is compared, which all
         // have that cut packets.
-        Transport::Tcp(tcp) if tcp.has(Tcp::ACK) && (tcp.has(Tcp::SYN) || packet.bytes > 0) => {
-            let flags = tcp.flags & (Tcp::SYN | Tcp::FIN);
+        Transport::Tcp(tcp)
+            if tcp.has_flag(TcpHeader::ACK)
+                && (tcp.has_flag(TcpHeader::SYN) || packet.bytes > 0) =>
+        {
+            let flags = tcp.flags & (TcpHeader::SYN | TcpHeader::FIN);
             let body = packet.payload.get(..packet.bytes.min(COMPARED_BODY_BYTES) as usize)?;
             (6u8, tcp.sequence, tcp.acknowledged, flags, packet.bytes, body).hash(&mut hasher);
         }

@@ -6,19 +6,19 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
-use super::headers::Fragment;
+use super::headers::IpFragment;
 use crate::tuning::{MAX_HELD_PACKETS, MAX_PIECES};
 
 /// IP cannot count further.
 const LONGEST: u32 = 65_535;
 
-type Key = (IpAddr, IpAddr, u8, u32);
+type FragmentKey = (IpAddr, IpAddr, u8, u32);
 
 /// The parts of packets that are not whole yet.
 #[derive(Debug, Default)]
-pub(crate) struct Fragments {
-    held: FxHashMap<Key, Partial>,
-    order: VecDeque<Key>,
+pub(crate) struct FragmentReassembler {
+    partial_packets: FxHashMap<FragmentKey, PartialPacket>,
+    order: VecDeque<FragmentKey>,
     /// Packets that never became whole.
     pub(crate) incomplete: u64,
     /// Fragments seen.
@@ -26,16 +26,16 @@ pub(crate) struct Fragments {
 }
 
 #[derive(Debug, Default)]
-struct Partial {
+struct PartialPacket {
     bytes: Vec<u8>,
     /// Which of them are there: in order, apart.
     there: Vec<(u32, u32)>,
     total: Option<u32>,
 }
 
-impl Fragments {
+impl FragmentReassembler {
     /// Takes a fragment; gives the payload of the packet if it is whole now.
-    pub(crate) fn add(&mut self, fragment: &Fragment) -> Option<Vec<u8>> {
+    pub(crate) fn add_fragment(&mut self, fragment: &IpFragment) -> Option<Vec<u8>> {
         self.seen += 1;
         let end = fragment.offset.saturating_add(fragment.bytes);
         // What the sniffer cut off cannot be put together.
@@ -43,31 +43,31 @@ impl Fragments {
             return None;
         }
         let key = (fragment.source, fragment.destination, fragment.protocol, fragment.id);
-        if !self.held.contains_key(&key) {
+        if !self.partial_packets.contains_key(&key) {
             if self.order.len() >= MAX_HELD_PACKETS {
                 let oldest = self.order.pop_front()?;
-                self.incomplete += u64::from(self.held.remove(&oldest).is_some());
+                self.incomplete += u64::from(self.partial_packets.remove(&oldest).is_some());
             }
             self.order.push_back(key);
         }
-        let partial = self.held.entry(key).or_default();
-        partial.add(fragment, end);
+        let partial = self.partial_packets.entry(key).or_default();
+        partial.add_fragment(fragment, end);
         if !partial.is_whole() {
             return None;
         }
-        let whole = self.held.remove(&key)?;
+        let whole = self.partial_packets.remove(&key)?;
         self.order.retain(|held| *held != key);
         Some(whole.bytes)
     }
 
     /// How many packets did not become whole.
-    pub(crate) fn lost(&self) -> u64 {
-        self.incomplete + self.held.len() as u64
+    pub(crate) fn lost_packets(&self) -> u64 {
+        self.incomplete + self.partial_packets.len() as u64
     }
 }
 
-impl Partial {
-    fn add(&mut self, fragment: &Fragment, end: u32) {
+impl PartialPacket {
+    fn add_fragment(&mut self, fragment: &IpFragment, end: u32) {
         if !fragment.more {
             self.total = Some(end);
         }
@@ -102,10 +102,10 @@ mod tests {
     use proptest::prelude::*;
     use std::net::Ipv4Addr;
 
-    fn fragment(id: u32, offset: u32, more: bool, data: &[u8]) -> Fragment<'_> {
+    fn fragment(id: u32, offset: u32, more: bool, data: &[u8]) -> IpFragment<'_> {
         let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let bytes = data.len() as u32;
-        Fragment {
+        IpFragment {
             source: ip,
             destination: ip,
             ttl: 64,
@@ -120,24 +120,28 @@ mod tests {
 
     #[test]
     fn what_was_cut_off_is_no_packet() {
-        let mut fragments = Fragments::default();
-        let cut = Fragment { bytes: 100, ..fragment(1, 0, false, b"abc") };
-        assert!(fragments.add(&cut).is_none());
-        assert!(fragments.add(&fragment(1, 65_000, false, &[0; 1000])).is_none());
-        assert_eq!((fragments.seen, fragments.lost()), (2, 0));
+        let mut fragments = FragmentReassembler::default();
+        let cut = IpFragment { bytes: 100, ..fragment(1, 0, false, b"abc") };
+        assert!(fragments.add_fragment(&cut).is_none());
+        assert!(fragments.add_fragment(&fragment(1, 65_000, false, &[0; 1000])).is_none());
+        assert_eq!((fragments.seen, fragments.lost_packets()), (2, 0));
     }
 
     #[test]
     fn few_are_held_at_once() {
-        let mut fragments = Fragments::default();
+        let mut fragments = FragmentReassembler::default();
         for id in 0..MAX_HELD_PACKETS as u32 + 10 {
-            assert!(fragments.add(&fragment(id, 0, true, b"abcdefgh")).is_none());
+            assert!(fragments.add_fragment(&fragment(id, 0, true, b"abcdefgh")).is_none());
         }
-        assert_eq!(fragments.held.len(), MAX_HELD_PACKETS);
-        assert_eq!(fragments.lost(), MAX_HELD_PACKETS as u64 + 10);
+        assert_eq!(fragments.partial_packets.len(), MAX_HELD_PACKETS);
+        assert_eq!(fragments.lost_packets(), MAX_HELD_PACKETS as u64 + 10);
         // The oldest is forgotten, the latest is not.
-        assert!(fragments.add(&fragment(0, 8, false, b"x")).is_none());
-        assert!(fragments.add(&fragment(MAX_HELD_PACKETS as u32 + 9, 8, false, b"x")).is_some());
+        assert!(fragments.add_fragment(&fragment(0, 8, false, b"x")).is_none());
+        assert!(
+            fragments
+                .add_fragment(&fragment(MAX_HELD_PACKETS as u32 + 9, 8, false, b"x"))
+                .is_some()
+        );
     }
 
     proptest! {
@@ -153,7 +157,7 @@ mod tests {
             twice in any::<prop::sample::Index>(),
         ) {
             let pieces: Vec<_> = whole.chunks(cut * 8).collect();
-            let mut fragments = Fragments::default();
+            let mut fragments = FragmentReassembler::default();
             let mut places: Vec<usize> = (0..pieces.len()).collect();
             places.rotate_left(order.index(pieces.len()));
             places.insert(0, twice.index(pieces.len()));
@@ -163,7 +167,7 @@ mod tests {
             for (step, place) in places.iter().enumerate() {
                 let more = place + 1 < pieces.len();
                 let piece = fragment(7, (place * cut * 8) as u32, more, pieces[*place]);
-                let whole = fragments.add(&piece);
+                let whole = fragments.add_fragment(&piece);
                 prop_assert!(whole.is_none() || got.is_none() || pieces.len() == 1);
                 prop_assert!(whole.is_none() || step + 1 == places.len() || twice_is_last || pieces.len() == 1);
                 got = got.or(whole);

@@ -10,23 +10,23 @@ use etherparse::{
     IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6HeaderSlice, UdpHeaderSlice,
 };
 
-use super::container::{Frame, FrameDirection};
+use super::container::{CapturedFrame, FrameDirection};
 
 /// One end of a flow.
-pub(crate) type End = (IpAddr, u16);
+pub(crate) type PacketEnd = (IpAddr, u16);
 
 /// A TCP segment or a datagram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet<'a> {
     pub(crate) time: i64,
-    pub(crate) source: End,
-    pub(crate) destination: End,
+    pub(crate) source: PacketEnd,
+    pub(crate) destination: PacketEnd,
     /// How many hops it may still go.
     pub(crate) ttl: u8,
     /// IPv4's number of the packet, 0 for none.
     pub(crate) id: u16,
     pub(crate) interface: u32,
-    pub(crate) way: FrameDirection,
+    pub(crate) direction: FrameDirection,
     /// It was captured on a loopback interface.
     pub(crate) loopback: bool,
     pub(crate) transport: Transport,
@@ -38,33 +38,33 @@ pub(crate) struct Packet<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
-    Tcp(Tcp),
+    Tcp(TcpHeader),
     Udp,
 }
 
 /// What a TCP header says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tcp {
+pub(crate) struct TcpHeader {
     pub(crate) sequence: u32,
     pub(crate) acknowledged: u32,
     pub(crate) flags: u8,
 }
 
-impl Tcp {
+impl TcpHeader {
     pub(crate) const FIN: u8 = 1;
     pub(crate) const SYN: u8 = 2;
     pub(crate) const RST: u8 = 4;
     pub(crate) const PUSH: u8 = 8;
     pub(crate) const ACK: u8 = 16;
 
-    pub(crate) fn has(&self, flag: u8) -> bool {
+    pub(crate) fn has_flag(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 }
 
 /// A piece of a packet that was sent in fragments.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fragment<'a> {
+pub(crate) struct IpFragment<'a> {
     pub(crate) source: IpAddr,
     pub(crate) destination: IpAddr,
     pub(crate) ttl: u8,
@@ -80,9 +80,9 @@ pub(crate) struct Fragment<'a> {
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Decoded<'a> {
+pub(crate) enum DecodedFrame<'a> {
     Packet(Packet<'a>),
-    Fragment(Fragment<'a>),
+    Fragment(IpFragment<'a>),
     /// Nothing that carries messages, and what it is.
     Other(&'static str),
 }
@@ -106,10 +106,10 @@ const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const ARPHRD_LOOPBACK: u16 = 772;
-const CUT: Decoded = Decoded::Other("headers cut off");
+const CUT: DecodedFrame = DecodedFrame::Other("headers cut off");
 
 /// Where the payload of IP begins, and all that the headers before it say.
-struct Network<'a> {
+struct IpPayload<'a> {
     source: IpAddr,
     destination: IpAddr,
     ttl: u8,
@@ -120,28 +120,32 @@ struct Network<'a> {
 }
 
 /// Takes `frame` apart.
-pub(crate) fn decode<'a>(frame: &Frame<'a>) -> Decoded<'a> {
-    let Link { ip, way, loopback } = match strip_link(frame) {
+pub(crate) fn decode_frame<'a>(frame: &CapturedFrame<'a>) -> DecodedFrame<'a> {
+    let LinkPayload { ip, direction: way, loopback } = match strip_link(frame) {
         Ok(link) => link,
         Err(other) => return other,
     };
     let wire = frame.original.saturating_sub((frame.data.len() - ip.len()) as u32);
     let network = match ip.first().map(|first| first >> 4) {
-        Some(4) => ipv4(ip, wire),
-        Some(6) => ipv6(ip, wire),
+        Some(4) => decode_ipv4(ip, wire),
+        Some(6) => decode_ipv6(ip, wire),
         None => Err(CUT),
-        _ => Err(Decoded::Other("not IP")),
+        _ => Err(DecodedFrame::Other("not IP")),
     };
-    match network.and_then(|network| transport(&network, frame, way, loopback)) {
-        Ok(packet) => Decoded::Packet(packet),
+    match network.and_then(|network| decode_transport(&network, frame, way, loopback)) {
+        Ok(packet) => DecodedFrame::Packet(packet),
         Err(other) => other,
     }
 }
 
 /// Takes the payload of IP apart, which was put together from fragments; `last` is the frame with
 /// the last of them.
-pub(crate) fn reassembled<'a>(fragment: &Fragment, whole: &'a [u8], last: &Frame) -> Decoded<'a> {
-    let network = Network {
+pub(crate) fn decode_reassembled<'a>(
+    fragment: &IpFragment,
+    whole: &'a [u8],
+    last: &CapturedFrame,
+) -> DecodedFrame<'a> {
+    let network = IpPayload {
         source: fragment.source,
         destination: fragment.destination,
         ttl: fragment.ttl,
@@ -150,52 +154,52 @@ pub(crate) fn reassembled<'a>(fragment: &Fragment, whole: &'a [u8], last: &Frame
         bytes: whole.len() as u32,
         data: whole,
     };
-    match transport(&network, last, last.way, false) {
-        Ok(packet) => Decoded::Packet(packet),
+    match decode_transport(&network, last, last.direction, false) {
+        Ok(packet) => DecodedFrame::Packet(packet),
         Err(other) => other,
     }
 }
 
-struct Link<'a> {
+struct LinkPayload<'a> {
     ip: &'a [u8],
-    way: FrameDirection,
+    direction: FrameDirection,
     loopback: bool,
 }
 
-fn strip_link<'a>(frame: &Frame<'a>) -> Result<Link<'a>, Decoded<'a>> {
+fn strip_link<'a>(frame: &CapturedFrame<'a>) -> Result<LinkPayload<'a>, DecodedFrame<'a>> {
     let data = frame.data;
-    let plain = |ip| Link { ip, way: frame.way, loopback: false };
+    let plain = |ip| LinkPayload { ip, direction: frame.direction, loopback: false };
     match frame.link {
-        link::ETHERNET => Ok(plain(ethertype(data, 12)?)),
+        link::ETHERNET => Ok(plain(skip_vlan_tags(data, 12)?)),
         link::RAW | link::IPV4 | link::IPV6 => Ok(plain(data)),
         raw if link::RAW_BSD.contains(&raw) => Ok(plain(data)),
         link::NULL | link::LOOP => data.get(4..).map(plain).ok_or(CUT),
         link::SLL => {
-            let way = cooked(word(data, 0), frame.way);
-            Ok(Link {
-                ip: ethertype(data, 14)?,
-                way,
-                loopback: word(data, 2) == Some(ARPHRD_LOOPBACK),
+            let way = cooked_direction(u16_at(data, 0), frame.direction);
+            Ok(LinkPayload {
+                ip: skip_vlan_tags(data, 14)?,
+                direction: way,
+                loopback: u16_at(data, 2) == Some(ARPHRD_LOOPBACK),
             })
         }
         link::SLL2 => {
-            let way = cooked(data.get(10).map(|kind| u16::from(*kind)), frame.way);
-            let loopback = word(data, 8) == Some(ARPHRD_LOOPBACK);
+            let way = cooked_direction(data.get(10).map(|kind| u16::from(*kind)), frame.direction);
+            let loopback = u16_at(data, 8) == Some(ARPHRD_LOOPBACK);
             let ip = data.get(20..).ok_or(CUT)?;
-            let ip = match word(data, 0) {
+            let ip = match u16_at(data, 0) {
                 Some(IPV4 | IPV6) => ip,
-                Some(tag) if VLAN.contains(&tag) => ethertype(ip, 2)?,
-                _ => return Err(Decoded::Other("not IP")),
+                Some(tag) if VLAN.contains(&tag) => skip_vlan_tags(ip, 2)?,
+                _ => return Err(DecodedFrame::Other("not IP")),
             };
-            Ok(Link { ip, way, loopback })
+            Ok(LinkPayload { ip, direction: way, loopback })
         }
-        _ => Err(Decoded::Other(UNKNOWN_LINK)),
+        _ => Err(DecodedFrame::Other(UNKNOWN_LINK)),
     }
 }
 
 /// What the kernel calls the packet in a cooked capture: for this host, for all, for some, for
 /// another host, or from this host.
-fn cooked(kind: Option<u16>, otherwise: FrameDirection) -> FrameDirection {
+fn cooked_direction(kind: Option<u16>, otherwise: FrameDirection) -> FrameDirection {
     match kind {
         Some(0..=2) => FrameDirection::In,
         Some(4) => FrameDirection::Out,
@@ -205,19 +209,19 @@ fn cooked(kind: Option<u16>, otherwise: FrameDirection) -> FrameDirection {
 
 /// What is behind the type of the payload, which is at `at`, and behind the tags of virtual
 /// networks.
-fn ethertype(data: &[u8], mut at: usize) -> Result<&[u8], Decoded<'static>> {
+fn skip_vlan_tags(data: &[u8], mut at: usize) -> Result<&[u8], DecodedFrame<'static>> {
     // A frame has at most two tags; a few more do no harm.
     for _ in 0..4 {
-        match word(data, at).ok_or(CUT)? {
+        match u16_at(data, at).ok_or(CUT)? {
             IPV4 | IPV6 => return data.get(at + 2..).ok_or(CUT),
             tag if VLAN.contains(&tag) => at += 4,
-            _ => return Err(Decoded::Other("not IP")),
+            _ => return Err(DecodedFrame::Other("not IP")),
         }
     }
-    Err(Decoded::Other("not IP"))
+    Err(DecodedFrame::Other("not IP"))
 }
 
-fn ipv4(ip: &[u8], wire: u32) -> Result<Network<'_>, Decoded<'_>> {
+fn decode_ipv4(ip: &[u8], wire: u32) -> Result<IpPayload<'_>, DecodedFrame<'_>> {
     let header = Ipv4HeaderSlice::from_slice(ip).map_err(|_| CUT)?;
     let head = header.slice().len();
     // Packets that the network card is to cut may be longer than the field can tell.
@@ -230,7 +234,7 @@ fn ipv4(ip: &[u8], wire: u32) -> Result<Network<'_>, Decoded<'_>> {
     let data = data.get(..bytes as usize).unwrap_or(data);
     let (source, destination) = (header.source_addr().into(), header.destination_addr().into());
     if header.is_fragmenting_payload() {
-        return Err(Decoded::Fragment(Fragment {
+        return Err(DecodedFrame::Fragment(IpFragment {
             source,
             destination,
             ttl: header.ttl(),
@@ -243,10 +247,10 @@ fn ipv4(ip: &[u8], wire: u32) -> Result<Network<'_>, Decoded<'_>> {
         }));
     }
     let (ttl, id) = (header.ttl(), header.identification());
-    Ok(Network { source, destination, ttl, id, protocol: header.protocol().0, bytes, data })
+    Ok(IpPayload { source, destination, ttl, id, protocol: header.protocol().0, bytes, data })
 }
 
-fn ipv6(ip: &[u8], wire: u32) -> Result<Network<'_>, Decoded<'_>> {
+fn decode_ipv6(ip: &[u8], wire: u32) -> Result<IpPayload<'_>, DecodedFrame<'_>> {
     let header = Ipv6HeaderSlice::from_slice(ip).map_err(|_| CUT)?;
     let head = header.slice().len();
     let payload = match header.payload_length() {
@@ -255,12 +259,12 @@ fn ipv6(ip: &[u8], wire: u32) -> Result<Network<'_>, Decoded<'_>> {
     };
     let data = ip.get(head..).unwrap_or_default();
     let data = data.get(..payload as usize).unwrap_or(data);
-    let Extensions { protocol, rest, fragment } = extensions(header.next_header().0, data)?;
+    let ExtensionsEnd { protocol, rest, fragment } = skip_extensions(header.next_header().0, data)?;
     let bytes = payload.saturating_sub((data.len() - rest.len()) as u32);
     let (source, destination, ttl) =
         (header.source_addr().into(), header.destination_addr().into(), header.hop_limit());
     if let Some(fragment) = fragment {
-        return Err(Decoded::Fragment(Fragment {
+        return Err(DecodedFrame::Fragment(IpFragment {
             source,
             destination,
             ttl,
@@ -272,11 +276,11 @@ fn ipv6(ip: &[u8], wire: u32) -> Result<Network<'_>, Decoded<'_>> {
             data: rest,
         }));
     }
-    Ok(Network { source, destination, ttl, id: 0, protocol, bytes, data: rest })
+    Ok(IpPayload { source, destination, ttl, id: 0, protocol, bytes, data: rest })
 }
 
 /// What is behind the extension headers of IPv6.
-struct Extensions<'a> {
+struct ExtensionsEnd<'a> {
     protocol: u8,
     rest: &'a [u8],
     /// The header that says that only a part follows.
@@ -285,7 +289,7 @@ struct Extensions<'a> {
 
 /// Steps over the extension headers. Each tells its length and what is next; they are walked here,
 /// as etherparse's own walk reads beyond headers that were cut off.
-fn extensions(mut next: u8, mut data: &[u8]) -> Result<Extensions<'_>, Decoded<'_>> {
+fn skip_extensions(mut next: u8, mut data: &[u8]) -> Result<ExtensionsEnd<'_>, DecodedFrame<'_>> {
     // Nobody makes more; each is taken off, so it ends anyway.
     for _ in 0..16 {
         let length = match IpNumber(next) {
@@ -294,7 +298,7 @@ fn extensions(mut next: u8, mut data: &[u8]) -> Result<Extensions<'_>, Decoded<'
                 let (protocol, rest) =
                     (fragment.next_header().0, data.get(8..).unwrap_or_default());
                 if fragment.is_fragmenting_payload() {
-                    return Ok(Extensions { protocol, rest, fragment: Some(fragment) });
+                    return Ok(ExtensionsEnd { protocol, rest, fragment: Some(fragment) });
                 }
                 8
             }
@@ -310,16 +314,16 @@ fn extensions(mut next: u8, mut data: &[u8]) -> Result<Extensions<'_>, Decoded<'
         next = *data.first().ok_or(CUT)?;
         data = data.get(length..).ok_or(CUT)?;
     }
-    Ok(Extensions { protocol: next, rest: data, fragment: None })
+    Ok(ExtensionsEnd { protocol: next, rest: data, fragment: None })
 }
 
-fn transport<'a>(
-    network: &Network<'a>,
-    frame: &Frame,
+fn decode_transport<'a>(
+    network: &IpPayload<'a>,
+    frame: &CapturedFrame,
     way: FrameDirection,
     loopback: bool,
-) -> Result<Packet<'a>, Decoded<'a>> {
-    let &Network { source, destination, ttl, id, protocol, bytes, data } = network;
+) -> Result<Packet<'a>, DecodedFrame<'a>> {
+    let &IpPayload { source, destination, ttl, id, protocol, bytes, data } = network;
     let packet = |ports: [u16; 2], transport, head: usize, bytes: u32| {
         let payload = data.get(head..).unwrap_or_default();
         Packet {
@@ -329,7 +333,7 @@ fn transport<'a>(
             ttl,
             id,
             interface: frame.interface,
-            way,
+            direction: way,
             loopback,
             transport,
             bytes,
@@ -342,9 +346,9 @@ fn transport<'a>(
             let [s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, offset, flags, ..] = *header;
             let head = usize::from(offset >> 4) * 4;
             if head < header.len() || head as u32 > bytes {
-                return Err(Decoded::Other("damaged TCP header"));
+                return Err(DecodedFrame::Other("damaged TCP header"));
             }
-            let tcp = Tcp {
+            let tcp = TcpHeader {
                 sequence: u32::from_be_bytes([q0, q1, q2, q3]),
                 acknowledged: u32::from_be_bytes([a0, a1, a2, a3]),
                 flags,
@@ -359,19 +363,19 @@ fn transport<'a>(
                 // A jumbogram, or one that the network card is to cut.
                 0 => bytes.saturating_sub(head as u32),
                 length if u32::from(length) < head as u32 => {
-                    return Err(Decoded::Other("damaged UDP header"));
+                    return Err(DecodedFrame::Other("damaged UDP header"));
                 }
                 length => u32::from(length) - head as u32,
             };
             let ports = [header.source_port(), header.destination_port()];
             Ok(packet(ports, Transport::Udp, head, bytes))
         }
-        IpNumber::ICMP | IpNumber::IPV6_ICMP => Err(Decoded::Other("ICMP")),
-        _ => Err(Decoded::Other("other protocol than TCP and UDP")),
+        IpNumber::ICMP | IpNumber::IPV6_ICMP => Err(DecodedFrame::Other("ICMP")),
+        _ => Err(DecodedFrame::Other("other protocol than TCP and UDP")),
     }
 }
 
-fn word(data: &[u8], at: usize) -> Option<u16> {
+fn u16_at(data: &[u8], at: usize) -> Option<u16> {
     let bytes = data.get(at..at + 2)?;
     Some(u16::from_be_bytes(bytes.try_into().ok()?))
 }

@@ -33,7 +33,7 @@ const NAMES: &[(i32, &str)] = &[
 ];
 
 /// Says that frames of the link type `number` are not read, and which are.
-pub(super) fn not_read(number: i32) -> String {
+pub(super) fn unsupported_link_name(number: i32) -> String {
     let name = NAMES.iter().find(|(known, _)| *known == number);
     let name = name.map_or_else(String::new, |(_, name)| format!(" ({name})"));
     format!(

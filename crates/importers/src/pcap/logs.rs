@@ -10,17 +10,17 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use message_trace::{DataDir, DataPath};
 use rustc_hash::{FxHashMap, FxHashSet};
-use socket_log::encode::{Datagram, Direction, Origin, Role, datagram_flag};
+use socket_log::encode::{DatagramRecord, Direction, FlowOrigin, FlowRole, datagram_flag};
 use socket_log::layout::{source, state};
-use socket_log::write::{LogWriter, Socket, TCP, TCP6, UDP, inet};
+use socket_log::write::{LogWriter, SocketParameters, TCP, TCP6, UDP, inet_address};
 
-use super::headers::End;
-use super::plan::Host;
+use super::headers::PacketEnd;
+use super::plan::PlannedHost;
 use crate::error::Error;
 use crate::tuning::{MAX_HELD_CHUNKS, NEW_FILE_MODE};
 
 /// A UDP socket of the IPv6 family.
-const UDP6: Socket = Socket { domain: 10, ..UDP };
+const UDP6: SocketParameters = SocketParameters { domain: 10, ..UDP };
 
 /// A socket in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +30,11 @@ pub(crate) struct FlowRef {
 }
 
 /// The logs that one sniffer makes.
-pub(crate) struct Logs {
+pub(crate) struct SnifferLogs {
     /// `None`: what would be written is only counted.
     hosts: Option<DataPath>,
     sniffer: String,
-    logs: Vec<Log>,
+    logs: Vec<NodeLog>,
     by_node: FxHashMap<(u32, Option<u16>), u32>,
     /// Ports that a log says a socket listens on.
     listening: FxHashSet<(u32, u16)>,
@@ -42,7 +42,7 @@ pub(crate) struct Logs {
     pub(crate) records: u64,
 }
 
-struct Log {
+struct NodeLog {
     writer: LogWriter,
     path: DataPath,
     /// Its path while it is written.
@@ -51,11 +51,11 @@ struct Log {
     begun: bool,
 }
 
-impl Logs {
+impl SnifferLogs {
     /// The logs of `sniffer` in `data`; without, nothing is written.
-    pub(crate) fn new(data: Option<&DataDir>, sniffer: &str) -> Logs {
-        Logs {
-            hosts: data.map(DataDir::hosts),
+    pub(crate) fn new(data: Option<&DataDir>, sniffer: &str) -> SnifferLogs {
+        SnifferLogs {
+            hosts: data.map(DataDir::hosts_dir),
             sniffer: sniffer.to_owned(),
             logs: Vec::new(),
             by_node: FxHashMap::default(),
@@ -65,27 +65,29 @@ impl Logs {
     }
 
     /// A connection of `own`, which is on the host number `number`.
-    pub(crate) fn connection(
+    pub(crate) fn open_connection(
         &mut self,
-        (number, host): (u32, &Host),
-        [own, peer]: [End; 2],
-        role: Role,
+        (number, host): (u32, &PlannedHost),
+        [own, peer]: [PacketEnd; 2],
+        role: FlowRole,
         time: i64,
     ) -> FlowRef {
-        let log = self.log(number, host, own, time);
+        let log = self.log_of_end(number, host, own, time);
         let origin = match role {
-            Role::Connect => Origin::Socket,
-            Role::Accept => Origin::Accept,
-            _ => Origin::Found,
+            FlowRole::Connect => FlowOrigin::Socket,
+            FlowRole::Accept => FlowOrigin::Accept,
+            _ => FlowOrigin::Found,
         };
         let socket = if own.0.is_ipv6() { TCP6 } else { TCP };
-        let reference = self.flow(log, socket, origin, time);
-        let (own, peer) = (name(own), name(peer));
-        self.write(reference, |writer, flow| {
+        let reference = self.begin_flow(log, socket, origin, time);
+        let (own, peer) = (encode_end(own), encode_end(peer));
+        self.write_record(reference, |writer, flow| {
             match role {
                 // The connection's first packet is what the call to connect sends.
-                Role::Connect => writer.connecting(ticks(time), flow, 0, [&own, &peer], 0),
-                _ => writer.endpoints(ticks(time), flow, role, &own, &peer, 0),
+                FlowRole::Connect => {
+                    writer.endpoints_connecting(ticks_of_time(time), flow, 0, [&own, &peer], 0)
+                }
+                _ => writer.endpoints(ticks_of_time(time), flow, role, &own, &peer, 0),
             };
         });
         reference
@@ -93,8 +95,13 @@ impl Logs {
 
     /// A socket that listens on the port of `own`, whatever the address, as connections to it are
     /// older than the capture; once for each log.
-    pub(crate) fn listening(&mut self, (number, host): (u32, &Host), own: End, time: i64) {
-        let log = self.log(number, host, own, time);
+    pub(crate) fn open_listener(
+        &mut self,
+        (number, host): (u32, &PlannedHost),
+        own: PacketEnd,
+        time: i64,
+    ) {
+        let log = self.log_of_end(number, host, own, time);
         if !self.listening.insert((log, own.1)) {
             return;
         }
@@ -102,54 +109,59 @@ impl Logs {
             IpAddr::V4(_) => (TCP, Ipv4Addr::UNSPECIFIED.into()),
             IpAddr::V6(_) => (TCP6, Ipv6Addr::UNSPECIFIED.into()),
         };
-        let reference = self.flow(log, socket, Origin::Found, time);
-        let own = name((any, own.1));
-        self.write(reference, |writer, flow| {
-            writer.endpoints(ticks(time), flow, Role::Listen, &own, &[], 0);
+        let reference = self.begin_flow(log, socket, FlowOrigin::Found, time);
+        let own = encode_end((any, own.1));
+        self.write_record(reference, |writer, flow| {
+            writer.endpoints(ticks_of_time(time), flow, FlowRole::Listen, &own, &[], 0);
         });
     }
 
     /// A socket for datagrams, bound to `own`.
-    pub(crate) fn socket(&mut self, (number, host): (u32, &Host), own: End, time: i64) -> FlowRef {
-        let log = self.log(number, host, own, time);
+    pub(crate) fn open_datagram_socket(
+        &mut self,
+        (number, host): (u32, &PlannedHost),
+        own: PacketEnd,
+        time: i64,
+    ) -> FlowRef {
+        let log = self.log_of_end(number, host, own, time);
         let socket = if own.0.is_ipv6() { UDP6 } else { UDP };
-        let reference = self.flow(log, socket, Origin::Socket, time);
-        let own = name(own);
-        self.write(reference, |writer, flow| {
-            writer.endpoints(ticks(time), flow, Role::Bind, &own, &[], 0);
+        let reference = self.begin_flow(log, socket, FlowOrigin::Socket, time);
+        let own = encode_end(own);
+        self.write_record(reference, |writer, flow| {
+            writer.endpoints(ticks_of_time(time), flow, FlowRole::Bind, &own, &[], 0);
         });
         reference
     }
 
     /// Bytes of a stream.
-    pub(crate) fn transfer(
+    pub(crate) fn write_transfer(
         &mut self,
         to: FlowRef,
         direction: Direction,
         time: i64,
         bytes: u64,
     ) -> Result<(), Error> {
-        self.write(to, |writer, flow| {
-            writer.transfer(ticks(time), flow, direction, bytes);
+        self.write_record(to, |writer, flow| {
+            writer.transfer(ticks_of_time(time), flow, direction, bytes);
         });
         self.make_room(to)
     }
 
     /// A datagram.
-    pub(crate) fn datagram(
+    pub(crate) fn write_datagram(
         &mut self,
         to: FlowRef,
         direction: Direction,
         time: i64,
-        peer: End,
+        peer: PacketEnd,
         (bytes, checksum, whole): (u32, u32, bool),
     ) -> Result<(), Error> {
-        let peer = name(peer);
-        self.write(to, |writer, flow| {
-            writer.datagram(&Datagram {
+        let peer = encode_end(peer);
+        self.write_record(to, |writer, flow| {
+            writer.datagram(&DatagramRecord {
                 direction,
                 flow,
-                ticks: ticks(time),
+                ticks: ticks_of_time(time),
                 duration: 0,
                 bytes: u64::from(bytes),
                 checksum,
@@ -161,9 +173,9 @@ impl Logs {
     }
 
     /// The socket is closed.
-    pub(crate) fn close(&mut self, of: FlowRef, time: i64) {
-        self.write(of, |writer, flow| {
-            writer.close(ticks(time), flow);
+    pub(crate) fn close_socket(&mut self, of: FlowRef, time: i64) {
+        self.write_record(of, |writer, flow| {
+            writer.close(ticks_of_time(time), flow);
         });
     }
 
@@ -171,8 +183,10 @@ impl Logs {
     pub(crate) fn finish(mut self) -> Result<Vec<DataPath>, Error> {
         let mut paths = Vec::new();
         for log in self.logs.iter_mut().filter(|_| self.hosts.is_some()) {
-            log.put(|writer, file| writer.finish(file))?;
-            log.unfinished.rename_to(&log.path).map_err(|error| Error::io(&log.path, error))?;
+            log.write_with(|writer, file| writer.finish_file(file))?;
+            log.unfinished
+                .rename_to(&log.path)
+                .map_err(|error| Error::from_io(&log.path, error))?;
             paths.push(log.path.clone());
         }
         self.logs.clear();
@@ -180,42 +194,48 @@ impl Logs {
     }
 
     /// The log of the node that `own` belongs to.
-    fn log(&mut self, number: u32, host: &Host, own: End, time: i64) -> u32 {
+    fn log_of_end(&mut self, number: u32, host: &PlannedHost, own: PacketEnd, time: i64) -> u32 {
         let service = Some(own.1).filter(|port| host.services.contains(port));
         let next = self.logs.len() as u32;
         let log = *self.by_node.entry((number, service)).or_insert(next);
         if log == next {
             let command = match service.or(host.service) {
-                Some(port) => format!("{}:{port}", bracketed(&host.name)),
+                Some(port) => format!("{}:{port}", bracket_name(&host.name)),
                 None => host.name.clone(),
             };
             let mut writer = LogWriter::new(&host.name, 0, "");
             writer.set_arguments(&[&command]).set_boot_id([0; 16]).set_source(source::PACKETS);
-            writer.set_state(state::EXITED).set_epoch(0).set_start(ticks(time));
+            writer.set_state(state::EXITED).set_epoch(0).set_start(ticks_of_time(time));
             let service = service.map_or_else(|| "all".to_owned(), |port| port.to_string());
-            let file = format!("{}{service}.sclog", prefix(&self.sniffer));
+            let file = format!("{}{service}.sclog", log_prefix(&self.sniffer));
             // Without a data directory it is never opened.
             let nowhere = || DataPath::trusted("");
             let path = self.hosts.clone().unwrap_or_else(nowhere).join(&host.name).join(file);
-            let unfinished = path.unfinished();
-            self.logs.push(Log { writer, path, unfinished, flows: 0, begun: false });
+            let unfinished = path.unfinished_path();
+            self.logs.push(NodeLog { writer, path, unfinished, flows: 0, begun: false });
         }
         log
     }
 
-    fn flow(&mut self, log: u32, socket: Socket, origin: Origin, time: i64) -> FlowRef {
+    fn begin_flow(
+        &mut self,
+        log: u32,
+        socket: SocketParameters,
+        origin: FlowOrigin,
+        time: i64,
+    ) -> FlowRef {
         let mut reference = FlowRef { log, flow: 0 };
         if let Some(log) = self.logs.get_mut(log as usize) {
             log.flows += 1;
             reference.flow = log.flows;
         }
-        self.write(reference, |writer, flow| {
-            writer.flow(ticks(time), flow, socket, origin, 0);
+        self.write_record(reference, |writer, flow| {
+            writer.flow(ticks_of_time(time), flow, socket, origin, 0);
         });
         reference
     }
 
-    fn write(&mut self, to: FlowRef, record: impl FnOnce(&mut LogWriter, u32)) {
+    fn write_record(&mut self, to: FlowRef, record: impl FnOnce(&mut LogWriter, u32)) {
         if let Some(log) = self.logs.get_mut(to.log as usize) {
             record(&mut log.writer, to.flow);
             self.records += 1;
@@ -225,14 +245,14 @@ impl Logs {
     fn make_room(&mut self, of: FlowRef) -> Result<(), Error> {
         match self.logs.get_mut(of.log as usize) {
             Some(log) if log.writer.full_chunks() >= MAX_HELD_CHUNKS && self.hosts.is_some() => {
-                log.put(|writer, file| writer.spill(file))
+                log.write_with(|writer, file| writer.spill_full_chunks(file))
             }
             _ => Ok(()),
         }
     }
 }
 
-impl Drop for Logs {
+impl Drop for SnifferLogs {
     /// Logs that were not finished are not wanted.
     fn drop(&mut self) {
         for log in self.logs.iter().filter(|log| log.begun) {
@@ -242,8 +262,8 @@ impl Drop for Logs {
     }
 }
 
-impl Log {
-    fn put(
+impl NodeLog {
+    fn write_with(
         &mut self,
         write: impl FnOnce(&mut LogWriter, &File) -> io::Result<()>,
     ) -> Result<(), Error> {
@@ -259,35 +279,35 @@ impl Log {
             self.begun = true;
             write(&mut self.writer, &file)
         });
-        written.map_err(|error| Error::io(&self.unfinished, error))
+        written.map_err(|error| Error::from_io(&self.unfinished, error))
     }
 }
 
 /// What the logs' names begin with that `sniffer` made.
-fn prefix(sniffer: &str) -> String {
+fn log_prefix(sniffer: &str) -> String {
     format!("packets-{sniffer}-")
 }
 
 /// The logs that an earlier import of `sniffer` made in `data`.
-pub(crate) fn earlier(data: &DataDir, sniffer: &str) -> Result<Vec<DataPath>, Error> {
-    let prefix = prefix(sniffer);
+pub(crate) fn earlier_logs(data: &DataDir, sniffer: &str) -> Result<Vec<DataPath>, Error> {
+    let prefix = log_prefix(sniffer);
     let is_ours = |path: &DataPath| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let service = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(".sclog"));
         service.is_some_and(|service| service == "all" || service.parse::<u16>().is_ok())
     };
-    Ok(data.logs()?.into_iter().filter(|path| is_ours(path)).collect())
+    Ok(data.log_paths()?.into_iter().filter(|path| is_ours(path)).collect())
 }
 
-fn bracketed(name: &str) -> String {
+fn bracket_name(name: &str) -> String {
     if name.contains(':') { format!("[{name}]") } else { name.to_owned() }
 }
 
-fn name(end: End) -> Vec<u8> {
-    inet(SocketAddr::new(end.0, end.1))
+fn encode_end(end: PacketEnd) -> Vec<u8> {
+    inet_address(SocketAddr::new(end.0, end.1))
 }
 
 /// Times as ticks: nanoseconds since the Unix epoch.
-fn ticks(time: i64) -> u64 {
+fn ticks_of_time(time: i64) -> u64 {
     u64::try_from(time).unwrap_or(0)
 }

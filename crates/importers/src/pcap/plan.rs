@@ -11,33 +11,33 @@ use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::flow::{Key, is_for_many};
-use super::headers::End;
-use super::roles::{self, Decided};
+use super::flow::{PacketFlowKey, is_group_address};
+use super::headers::PacketEnd;
+use super::index_pass::{AddressPackets, MidstreamConnection, SnifferIndex};
+use super::roles::{self, InferredService};
 use super::sniffer::Sniffer;
-use super::survey::{Joined, Seenness, Survey};
-use super::translation::{CopiesTell, Delay, Translations};
+use super::translation::{AddressTranslations, CopyEvidence, SnifferDelay};
 use crate::tuning::{AS_MUCH_SHARE, MAX_HOSTS, MAX_SERVICES};
 
 /// What was decided.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
-    pub(crate) hosts: Vec<Host>,
+pub(crate) struct CapturePlan {
+    pub(crate) hosts: Vec<PlannedHost>,
     /// The host of each address but loopback ones.
     addresses: FxHashMap<IpAddr, u32>,
     /// The host that each sniffer is on, which has its loopback addresses.
     own: Vec<u32>,
-    pub(crate) translations: Translations,
+    pub(crate) translations: AddressTranslations,
     /// Where connections begin for both ends, by the sequence numbers of each, where a sniffer
     /// joined them late.
-    pub(crate) starts: FxHashMap<Key, [Option<u32>; 2]>,
+    pub(crate) starts: FxHashMap<PacketFlowKey, [Option<u32>; 2]>,
     /// Addresses that have no host, as there are too many.
     pub(crate) left_out: u64,
 }
 
 /// A host: one clock, and one or several nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Host {
+pub(crate) struct PlannedHost {
     pub(crate) name: String,
     /// By whose clock its packets are timed.
     pub(crate) sniffer: u32,
@@ -51,7 +51,7 @@ pub(crate) struct Host {
     pub(crate) listening: Vec<u16>,
 }
 
-impl Plan {
+impl CapturePlan {
     /// The host of `address` as the sniffer number `sniffer` sees it.
     pub(crate) fn host_of(&self, address: IpAddr, sniffer: u32) -> Option<u32> {
         if address.is_loopback() {
@@ -61,7 +61,7 @@ impl Plan {
     }
 
     /// That host, if it is timed by that sniffer.
-    pub(crate) fn timed_by(&self, address: IpAddr, sniffer: u32) -> Option<(u32, &Host)> {
+    pub(crate) fn timed_by(&self, address: IpAddr, sniffer: u32) -> Option<(u32, &PlannedHost)> {
         let host = self.host_of(address, sniffer)?;
         self.hosts
             .get(host as usize)
@@ -71,15 +71,15 @@ impl Plan {
 }
 
 /// Decides. `named` gives names to addresses that the user knows.
-pub(crate) fn plan(
+pub(crate) fn plan_hosts(
     sniffers: &[Sniffer],
-    surveys: &[Survey],
-    found: CopiesTell,
+    surveys: &[SnifferIndex],
+    found: CopyEvidence,
     named: &[(String, IpAddr)],
-) -> Plan {
-    let chooser = Chooser::new(surveys, &found.delays);
-    let mut plan = Plan { translations: found.translations, ..Plan::default() };
-    let host = |name: &str, sniffer, near| Host {
+) -> CapturePlan {
+    let chooser = SnifferChooser::new(surveys, &found.delays);
+    let mut plan = CapturePlan { translations: found.translations, ..CapturePlan::default() };
+    let host = |name: &str, sniffer, near| PlannedHost {
         name: name.to_owned(),
         sniffer,
         near,
@@ -91,15 +91,15 @@ pub(crate) fn plan(
         plan.own.push(number);
         plan.hosts.push(host(&sniffer.name, number, true));
     }
-    let mut addresses: Vec<(u64, IpAddr)> = chooser.addresses();
+    let mut addresses: Vec<(u64, IpAddr)> = chooser.packets_by_address();
     addresses.sort_by_key(|(bytes, address)| (std::cmp::Reverse(*bytes), *address));
     let names: FxHashMap<IpAddr, &str> =
         named.iter().map(|(name, ip)| (*ip, name.as_str())).collect();
     let mut by_name: FxHashMap<String, u32> =
         (0..).zip(sniffers).map(|(number, sniffer)| (sniffer.name.clone(), number)).collect();
-    let choices: Vec<(IpAddr, Choice)> = addresses
+    let choices: Vec<(IpAddr, SnifferChoice)> = addresses
         .iter()
-        .filter_map(|(_, address)| Some((*address, chooser.choose(*address)?)))
+        .filter_map(|(_, address)| Some((*address, chooser.choose_sniffer(*address)?)))
         .collect();
     let own = own_addresses(&chooser, &choices, &plan.translations);
     for (address, choice) in &choices {
@@ -125,14 +125,14 @@ pub(crate) fn plan(
         };
         plan.addresses.insert(*address, number);
     }
-    services(&mut plan, surveys);
-    starts(&mut plan, surveys);
+    find_services(&mut plan, surveys);
+    find_starts(&mut plan, surveys);
     plan
 }
 
 /// The sniffer of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Choice {
+struct SnifferChoice {
     sniffer: u32,
     /// Its frames say that the address is this sniffer's own.
     certain: bool,
@@ -142,17 +142,17 @@ struct Choice {
 /// The addresses that are those of the very hosts that sniffers are on: their frames say so or,
 /// where they say nothing, all packets of a family are one address's, which has no nearer sniffer.
 fn own_addresses(
-    chooser: &Chooser,
-    choices: &[(IpAddr, Choice)],
-    translations: &Translations,
+    chooser: &SnifferChooser,
+    choices: &[(IpAddr, SnifferChoice)],
+    translations: &AddressTranslations,
 ) -> FxHashSet<IpAddr> {
-    let aliases = translations.aliases();
+    let aliases = translations.alias_addresses();
     let mut own: FxHashSet<IpAddr> =
         choices.iter().filter(|(_, choice)| choice.certain).map(|(address, _)| *address).collect();
-    for sniffer in 0..chooser.surveys.len() as u32 {
-        let mine = |choice: &Choice| choice.sniffer == sniffer;
+    for sniffer in 0..chooser.indexes.len() as u32 {
+        let mine = |choice: &SnifferChoice| choice.sniffer == sniffer;
         let certain = choices.iter().any(|(_, choice)| mine(choice) && choice.certain);
-        if certain || chooser.tells_ways(sniffer) || translations.is_between(sniffer) {
+        if certain || chooser.knows_directions(sniffer) || translations.is_between_hosts(sniffer) {
             continue;
         }
         for v6 in [false, true] {
@@ -160,7 +160,7 @@ fn own_addresses(
                 .iter()
                 .filter(|(address, choice)| mine(choice) && address.is_ipv6() == v6)
                 .filter(|(address, _)| !aliases.contains(address))
-                .filter(|(address, _)| chooser.share(*address, sniffer) >= AS_MUCH_SHARE)
+                .filter(|(address, _)| chooser.packet_share(*address, sniffer) >= AS_MUCH_SHARE)
                 .map(|(address, _)| *address);
             if let (Some(only), None) = (everywhere.next(), everywhere.next()) {
                 own.insert(only);
@@ -171,24 +171,27 @@ fn own_addresses(
 }
 
 /// What the choice of sniffers is made from.
-struct Chooser<'a> {
-    surveys: &'a [Survey],
+struct SnifferChooser<'a> {
+    indexes: &'a [SnifferIndex],
     /// By address and two sniffers: for how much of what both saw the first is nearer, less the
     /// contrary.
     nearer: FxHashMap<(IpAddr, u32, u32), i64>,
 }
 
-impl Chooser<'_> {
-    fn new<'a>(surveys: &'a [Survey], delays: &[Delay]) -> Chooser<'a> {
-        Chooser { surveys, nearer: nearer(delays) }
+impl SnifferChooser<'_> {
+    fn new<'a>(surveys: &'a [SnifferIndex], delays: &[SnifferDelay]) -> SnifferChooser<'a> {
+        SnifferChooser { indexes: surveys, nearer: vote_for_nearer(delays) }
     }
 
     /// All addresses, with their bytes.
-    fn addresses(&self) -> Vec<(u64, IpAddr)> {
+    fn packets_by_address(&self) -> Vec<(u64, IpAddr)> {
         let mut all: FxHashMap<IpAddr, u64> = FxHashMap::default();
-        for survey in self.surveys {
+        for survey in self.indexes {
             for (address, seen) in &survey.addresses {
-                if !address.is_loopback() && !address.is_unspecified() && !is_for_many(*address) {
+                if !address.is_loopback()
+                    && !address.is_unspecified()
+                    && !is_group_address(*address)
+                {
                     *all.entry(*address).or_default() += seen.bytes;
                 }
             }
@@ -196,30 +199,30 @@ impl Chooser<'_> {
         all.into_iter().map(|(address, bytes)| (bytes, address)).collect()
     }
 
-    fn seen(&self, address: IpAddr, sniffer: u32) -> Seenness {
-        let survey = self.surveys.get(sniffer as usize);
+    fn packets_at(&self, address: IpAddr, sniffer: u32) -> AddressPackets {
+        let survey = self.indexes.get(sniffer as usize);
         survey.and_then(|survey| survey.addresses.get(&address).copied()).unwrap_or_default()
     }
 
     /// Whether the sniffer's frames say which way they went.
-    fn tells_ways(&self, sniffer: u32) -> bool {
-        let survey = self.surveys.get(sniffer as usize);
+    fn knows_directions(&self, sniffer: u32) -> bool {
+        let survey = self.indexes.get(sniffer as usize);
         survey.is_some_and(|survey| survey.addresses.values().any(|seen| seen.own + seen.other > 0))
     }
 
     /// How much of the sniffer's bytes, of the address's family, are the address's.
-    fn share(&self, address: IpAddr, sniffer: u32) -> f64 {
-        let survey = self.surveys.get(sniffer as usize);
+    fn packet_share(&self, address: IpAddr, sniffer: u32) -> f64 {
+        let survey = self.indexes.get(sniffer as usize);
         let all = survey.map_or(0, |survey| survey.bytes[usize::from(address.is_ipv6())]);
-        self.seen(address, sniffer).bytes as f64 / all.max(1) as f64
+        self.packets_at(address, sniffer).bytes as f64 / all.max(1) as f64
     }
 
-    fn choose(&self, address: IpAddr) -> Option<Choice> {
-        let sniffers = 0..self.surveys.len() as u32;
-        let with = |sniffer: u32| (sniffer, self.seen(address, sniffer));
-        let mut all: Vec<(u32, Seenness)> =
+    fn choose_sniffer(&self, address: IpAddr) -> Option<SnifferChoice> {
+        let sniffers = 0..self.indexes.len() as u32;
+        let with = |sniffer: u32| (sniffer, self.packets_at(address, sniffer));
+        let mut all: Vec<(u32, AddressPackets)> =
             sniffers.map(with).filter(|(_, seen)| seen.bytes > 0).collect();
-        let is_own = |seen: &Seenness| seen.own > 0 && seen.other == 0;
+        let is_own = |seen: &AddressPackets| seen.own > 0 && seen.other == 0;
         let certain = all.iter().any(|(_, seen)| is_own(seen));
         if certain {
             all.retain(|(_, seen)| is_own(seen));
@@ -231,7 +234,7 @@ impl Chooser<'_> {
         for (sniffer, _) in all.iter().skip(1) {
             let votes = self.nearer.get(&(address, best, *sniffer)).copied().unwrap_or(0);
             let better = match votes {
-                0 => self.share(address, *sniffer) > self.share(address, best),
+                0 => self.packet_share(address, *sniffer) > self.packet_share(address, best),
                 votes => votes < 0,
             };
             if better {
@@ -239,8 +242,8 @@ impl Chooser<'_> {
             }
         }
         // All of its packets are the node's, so it is at the node, or would see others as well.
-        near |= self.share(address, best) >= AS_MUCH_SHARE && self.surveys.len() > 1;
-        Some(Choice { sniffer: best, certain, near })
+        near |= self.packet_share(address, best) >= AS_MUCH_SHARE && self.indexes.len() > 1;
+        Some(SnifferChoice { sniffer: best, certain, near })
     }
 }
 
@@ -248,13 +251,13 @@ impl Chooser<'_> {
 /// nearer sniffer first, so by the second's clock it is later by the difference of clocks and the
 /// way between; what it receives is later by the difference less the way. Only neighbours in time
 /// are compared, as clocks drift.
-fn nearer(delays: &[Delay]) -> FxHashMap<(IpAddr, u32, u32), i64> {
+fn vote_for_nearer(delays: &[SnifferDelay]) -> FxHashMap<(IpAddr, u32, u32), i64> {
     /// When the first sniffer saw a packet, how much later the second, whether the address sent it,
     /// and how many hops more it had been at the second.
-    type Crossing = (i64, i64, bool, i64);
-    let mut by_pair: FxHashMap<(IpAddr, u32, u32), Vec<Crossing>> = FxHashMap::default();
+    type PacketCrossing = (i64, i64, bool, i64);
+    let mut by_pair: FxHashMap<(IpAddr, u32, u32), Vec<PacketCrossing>> = FxHashMap::default();
     for delay in delays {
-        let Delay { source, destination, sniffers: [one, other], times, ttls } = *delay;
+        let SnifferDelay { source, destination, sniffers: [one, other], times, ttls } = *delay;
         let later = times[1].saturating_sub(times[0]);
         // With fewer hops left it is further from where it came from.
         let hops = (i64::from(ttls[0]) - i64::from(ttls[1])).signum();
@@ -281,10 +284,10 @@ fn nearer(delays: &[Delay]) -> FxHashMap<(IpAddr, u32, u32), i64> {
 /// Finds the services of the hosts. Where a host also connects to others, packets do not say which
 /// of its services did, so they are one node: to take them apart would cut every path through it.
 /// But a service that the host itself connects to is another program than the one that does.
-fn services(plan: &mut Plan, surveys: &[Survey]) {
+fn find_services(plan: &mut CapturePlan, surveys: &[SnifferIndex]) {
     let mut ports: Vec<FxHashMap<u16, bool>> = vec![FxHashMap::default(); plan.hosts.len()];
     let mut connects = vec![false; plan.hosts.len()];
-    let mut call = |client: IpAddr, (address, port): End, sniffer: u32| {
+    let mut call = |client: IpAddr, (address, port): PacketEnd, sniffer: u32| {
         let host = plan.host_of(address, sniffer);
         let from = plan.host_of(client, sniffer);
         // Whatever addresses of its own a host takes, it speaks to itself.
@@ -300,8 +303,9 @@ fn services(plan: &mut Plan, surveys: &[Survey]) {
         survey.calls.iter().for_each(|of| call(of.client, of.server, sniffer));
     }
     let mut listening: Vec<(u32, u16)> = Vec::new();
-    for decided in roles::decide(surveys, |address, sniffer| plan.host_of(address, sniffer)) {
-        let Decided { sniffer, service, client, both_fixed } = decided;
+    for decided in roles::infer_services(surveys, |address, sniffer| plan.host_of(address, sniffer))
+    {
+        let InferredService { sniffer, service, client, both_fixed } = decided;
         call(client.0, service, sniffer);
         let host = plan.host_of(service.0, sniffer);
         if both_fixed && host == plan.host_of(client.0, sniffer) {
@@ -326,12 +330,12 @@ fn services(plan: &mut Plan, surveys: &[Survey]) {
 
 /// Where connections begin that a sniffer joined in their middle: at the byte from which on both
 /// ends' sniffers have them, so that the bytes of both ends can be counted together.
-fn starts(plan: &mut Plan, surveys: &[Survey]) {
-    let mut starts: FxHashMap<Key, [Option<u32>; 2]> = FxHashMap::default();
+fn find_starts(plan: &mut CapturePlan, surveys: &[SnifferIndex]) {
+    let mut starts: FxHashMap<PacketFlowKey, [Option<u32>; 2]> = FxHashMap::default();
     for (sniffer, survey) in (0..).zip(surveys) {
-        for (key, Joined { first, .. }) in &survey.joined {
+        for (key, MidstreamConnection { first, .. }) in &survey.joined {
             let [one, other] = key.ends;
-            let names = plan.translations.of(&(one, other, key.udp)).unwrap_or((one, other));
+            let names = plan.translations.own_ends(&(one, other, key.udp)).unwrap_or((one, other));
             let swapped = names.0 > names.1;
             let (ends, first) = match swapped {
                 true => ([names.1, names.0], [first[1], first[0]]),
@@ -347,7 +351,7 @@ fn starts(plan: &mut Plan, surveys: &[Survey]) {
             if !apart || !timed.contains(&sniffer) || ends.iter().any(|end| end.0.is_loopback()) {
                 continue;
             }
-            let known = starts.entry(Key { ends, udp: false }).or_default();
+            let known = starts.entry(PacketFlowKey { ends, udp: false }).or_default();
             for (known, first) in known.iter_mut().zip(first) {
                 *known = match (*known, first) {
                     (Some(one), Some(other)) if (other.wrapping_sub(one) as i32) < 0 => Some(one),

@@ -12,13 +12,13 @@ use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::headers::End;
-use super::survey::Survey;
+use super::headers::PacketEnd;
+use super::index_pass::SnifferIndex;
 use crate::tuning::{PORT_CLASS_WEIGHT, SHARED_BY_MANY, SPEAKS_FIRST_WEIGHT};
 
 /// A port of a host, or of an address that is of no host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Place {
+struct PortPlace {
     host: Option<u32>,
     address: Option<IpAddr>,
     port: u16,
@@ -26,18 +26,18 @@ struct Place {
 
 /// A connection that was joined in its middle, with its service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Decided {
+pub(crate) struct InferredService {
     /// By which sniffer it was seen.
     pub(crate) sniffer: u32,
-    pub(crate) service: End,
-    pub(crate) client: End,
+    pub(crate) service: PacketEnd,
+    pub(crate) client: PacketEnd,
     /// The client's port is a fixed one, too, so that it tells who the client is.
     pub(crate) both_fixed: bool,
 }
 
 /// What is known of a place by all connections that were joined in their middle.
 #[derive(Clone, Copy, Debug, Default)]
-struct Standing {
+struct PortEvidence {
     /// Number of places that it speaks to.
     peers: u32,
     /// Connections in which the other end was seen speaking first, less those in which it was.
@@ -47,17 +47,17 @@ struct Standing {
 
 /// Decides for all connections that a survey has joined in their middle and that data was seen of.
 /// `host_of` says which host has an address as a sniffer sees it.
-pub(crate) fn decide(
-    surveys: &[Survey],
+pub(crate) fn infer_services(
+    surveys: &[SnifferIndex],
     host_of: impl Fn(IpAddr, u32) -> Option<u32>,
-) -> Vec<Decided> {
-    let place = |(address, port): End, sniffer| match host_of(address, sniffer) {
-        Some(host) => Place { host: Some(host), address: None, port },
-        None => Place { host: None, address: Some(address), port },
+) -> Vec<InferredService> {
+    let place = |(address, port): PacketEnd, sniffer| match host_of(address, sniffer) {
+        Some(host) => PortPlace { host: Some(host), address: None, port },
+        None => PortPlace { host: None, address: Some(address), port },
     };
-    let mut known: FxHashSet<Place> = FxHashSet::default();
-    let mut standings: FxHashMap<Place, Standing> = FxHashMap::default();
-    let mut pairs: FxHashSet<[Place; 2]> = FxHashSet::default();
+    let mut known: FxHashSet<PortPlace> = FxHashSet::default();
+    let mut standings: FxHashMap<PortPlace, PortEvidence> = FxHashMap::default();
+    let mut pairs: FxHashSet<[PortPlace; 2]> = FxHashSet::default();
     let mut joined = Vec::new();
     for (sniffer, survey) in (0..).zip(surveys) {
         let tcp = survey.calls.iter().filter(|call| !call.udp);
@@ -75,7 +75,7 @@ pub(crate) fn decide(
             }
         }
     }
-    let decide = |(sniffer, ends, places): (u32, [End; 2], [Place; 2])| {
+    let decide = |(sniffer, ends, places): (u32, [PacketEnd; 2], [PortPlace; 2])| {
         let of = places.map(|place| standings.get(&place).copied().unwrap_or_default());
         let is_known = places.map(|place| known.contains(&place));
         let first = match is_known {
@@ -84,20 +84,20 @@ pub(crate) fn decide(
             _ => is_first(ends, of),
         };
         let [service, client] = if first { ends } else { [ends[1], ends[0]] };
-        let fixed = |port: u16| class(port) > 0.0;
+        let fixed = |port: u16| port_class(port) > 0.0;
         let many = of.iter().all(|standing| standing.peers >= SHARED_BY_MANY);
         let both_fixed = many || (fixed(service.1) && fixed(client.1));
-        Decided { sniffer, service, client, both_fixed }
+        InferredService { sniffer, service, client, both_fixed }
     };
     joined.into_iter().map(decide).collect()
 }
 
 /// Whether the first of two ends is rather the service.
-fn is_first(ends: [End; 2], of: [Standing; 2]) -> bool {
-    let score = |end: End, of: Standing| {
+fn is_first(ends: [PacketEnd; 2], of: [PortEvidence; 2]) -> bool {
+    let score = |end: PacketEnd, of: PortEvidence| {
         let asked = f64::from(of.asked) / f64::from(of.connections.max(1));
         f64::from(of.peers.max(1)).ln()
-            + PORT_CLASS_WEIGHT * class(end.1)
+            + PORT_CLASS_WEIGHT * port_class(end.1)
             + SPEAKS_FIRST_WEIGHT * asked
     };
     let [one, other] = [score(ends[0], of[0]), score(ends[1], of[1])];
@@ -107,7 +107,7 @@ fn is_first(ends: [End; 2], of: [Standing; 2]) -> bool {
 
 /// What a port says by itself: those up to 1023 are services' (2), those from 32768 on are given to
 /// who connects (0; by Linux, and of the later ones by all systems).
-fn class(port: u16) -> f64 {
+fn port_class(port: u16) -> f64 {
     match port {
         ..1024 => 2.0,
         1024..32_768 => 1.0,

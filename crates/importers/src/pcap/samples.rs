@@ -70,7 +70,7 @@ fn capture(new: bool) -> Vec<u8> {
 #[test]
 fn captures_are_whole_before_they_are_damaged() {
     for new in [false, true] {
-        let (read, made) = super::dry(&capture(new)).unwrap();
+        let (read, made) = super::import_dry(&capture(new)).unwrap();
         // Two flows of TCP and two of UDP with their names, three messages sent and three
         // arrivals, a datagram at each end, and what is closed.
         assert_eq!((read, made), (9, 4 * 2 + 2 + 3 + 2 + 2), "{new}");

@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 
 use message_trace::Progress;
 
-use super::container::{Container, Frame, NotACapture};
-use super::flow::Copies;
-use super::fragments::Fragments;
-use super::headers::{Decoded, Packet, Transport, UNKNOWN_LINK, decode, reassembled};
-use super::link_types::not_read;
+use super::container::{CaptureFile, CapturedFrame, NotACapture};
+use super::flow::RecentPackets;
+use super::fragments::FragmentReassembler;
+use super::headers::{
+    DecodedFrame, Packet, Transport, UNKNOWN_LINK, decode_frame, decode_reassembled,
+};
+use super::link_types::unsupported_link_name;
 use crate::error::Error;
-use crate::reading::Input;
-use crate::summary::{At, Place, Skip, Skipped};
+use crate::import_input::ImportInput;
+use crate::summary::{FilePlace, FilePosition, SkipCounts, SkippedItem};
 use crate::tuning::LINKS_NAMED;
 
 /// The files of one sniffer, and what it is called.
@@ -30,14 +32,14 @@ pub struct Sniffer {
 
 /// What was read, and what of it could not be used.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct SnifferCounts {
     /// Frames read.
     pub(crate) frames: u64,
     /// Segments and datagrams.
     pub(crate) packets: u64,
     /// Number of packets that were captured in part.
     pub(crate) truncated: u64,
-    pub(crate) skipped: Skipped,
+    pub(crate) skipped: SkipCounts,
     /// The first link types that are not read, which are named once each.
     links: BTreeSet<i32>,
 }
@@ -54,14 +56,14 @@ pub(crate) struct Sighting<'a, 'p> {
 ///
 /// # Errors
 /// When a file cannot be opened, or none is a capture.
-pub(crate) fn read(
+pub(crate) fn read_sniffer(
     sniffer: &Sniffer,
     progress: &dyn Progress,
     mut each: impl FnMut(&Sighting) -> Result<(), Error>,
-) -> Result<Counts, Error> {
-    let mut counts = Counts::default();
-    let mut open = open(sniffer, progress, &mut counts)?;
-    let mut fragments = Fragments::default();
+) -> Result<SnifferCounts, Error> {
+    let mut counts = SnifferCounts::default();
+    let mut open = open_captures(sniffer, progress, &mut counts)?;
+    let mut fragments = FragmentReassembler::default();
     loop {
         let next = (0..open.len())
             .min_by_key(|at| open.get(*at).map_or(i64::MAX, |file| file.container.time()));
@@ -69,27 +71,28 @@ pub(crate) fn read(
         let number = file.number;
         if let Some(frame) = file.container.frame() {
             counts.frames += 1;
-            let frame = Frame { interface: frame.interface | number << 16, ..frame };
-            take(&frame, file.path, &mut fragments, &mut counts, &mut each)?;
+            let frame = CapturedFrame { interface: frame.interface | number << 16, ..frame };
+            decode_and_emit(&frame, file.path, &mut fragments, &mut counts, &mut each)?;
         }
-        if !file.advance(&mut counts) {
+        if !file.advance_frame(&mut counts) {
             open.retain(|file| file.number != number);
         }
     }
-    count(&mut counts, "fragments that did not become whole", fragments.lost());
+    add_count(&mut counts, "fragments that did not become whole", fragments.lost_packets());
     Ok(counts)
 }
 
-/// As [`read`], without what was seen just before: copies of one packet on another interface.
-pub(crate) fn read_once(
+/// As [`read_sniffer`], without what was seen just before: copies of one packet on another
+/// interface.
+pub(crate) fn read_without_copies(
     sniffer: &Sniffer,
     progress: &dyn Progress,
     mut canonical: impl FnMut(&mut Packet),
     mut each: impl FnMut(&Sighting) -> Result<(), Error>,
-) -> Result<Counts, Error> {
-    let mut copies = Copies::new();
+) -> Result<SnifferCounts, Error> {
+    let mut copies = RecentPackets::new();
     let mut copied = 0;
-    let mut counts = read(sniffer, progress, |seen| {
+    let mut counts = read_sniffer(sniffer, progress, |seen| {
         let mut packet = *seen.packet;
         canonical(&mut packet);
         if copies.is_copy(&packet, seen.checksum) {
@@ -98,36 +101,36 @@ pub(crate) fn read_once(
         }
         each(&Sighting { packet: &packet, checksum: seen.checksum })
     })?;
-    count(&mut counts, "copies of a packet", copied);
+    add_count(&mut counts, "copies of a packet", copied);
     Ok(counts)
 }
 
-fn count(counts: &mut Counts, cause: &'static str, number: u64) {
+fn add_count(counts: &mut SnifferCounts, cause: &'static str, number: u64) {
     if number > 0 {
         *counts.skipped.causes.entry(cause).or_default() += number;
     }
 }
 
-fn take(
-    frame: &Frame,
+fn decode_and_emit(
+    frame: &CapturedFrame,
     path: &Path,
-    fragments: &mut Fragments,
-    counts: &mut Counts,
+    fragments: &mut FragmentReassembler,
+    counts: &mut SnifferCounts,
     each: &mut impl FnMut(&Sighting) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let whole;
-    let decoded = match decode(frame) {
-        Decoded::Fragment(fragment) => match fragments.add(&fragment) {
+    let decoded = match decode_frame(frame) {
+        DecodedFrame::Fragment(fragment) => match fragments.add_fragment(&fragment) {
             Some(bytes) => {
                 whole = bytes;
-                reassembled(&fragment, &whole, frame)
+                decode_reassembled(&fragment, &whole, frame)
             }
             None => return Ok(()),
         },
         decoded => decoded,
     };
     match decoded {
-        Decoded::Packet(packet) => {
+        DecodedFrame::Packet(packet) => {
             counts.packets += 1;
             let cut = (packet.payload.len() as u32) < packet.bytes;
             counts.truncated += u64::from(cut && packet.transport == Transport::Udp);
@@ -137,34 +140,37 @@ fn take(
             };
             each(&Sighting { packet: &packet, checksum })
         }
-        Decoded::Other(UNKNOWN_LINK)
+        DecodedFrame::Other(UNKNOWN_LINK)
             if counts.links.len() < LINKS_NAMED && counts.links.insert(frame.link) =>
         {
-            let skip = || Skip { place: Place::new(path, At::File), why: not_read(frame.link) };
+            let skip = || SkippedItem {
+                place: FilePlace::new(path, FilePosition::File),
+                why: unsupported_link_name(frame.link),
+            };
             counts.skipped.add(UNKNOWN_LINK, skip);
             Ok(())
         }
-        Decoded::Other(cause) => {
-            count(counts, cause, 1);
+        DecodedFrame::Other(cause) => {
+            add_count(counts, cause, 1);
             Ok(())
         }
-        Decoded::Fragment(_) => Ok(()),
+        DecodedFrame::Fragment(_) => Ok(()),
     }
 }
 
-struct OpenFile<'a> {
+struct OpenCapture<'a> {
     path: &'a Path,
     number: u32,
-    container: Container<'a>,
+    container: CaptureFile<'a>,
 }
 
-impl OpenFile<'_> {
+impl OpenCapture<'_> {
     /// Goes on to the next frame, and counts what was wrong on the way.
-    fn advance(&mut self, counts: &mut Counts) -> bool {
+    fn advance_frame(&mut self, counts: &mut SnifferCounts) -> bool {
         let more = self.container.advance();
         for damage in self.container.take_damage() {
-            let place = Place::new(self.path, At::Offset(damage.offset));
-            counts.skipped.add(damage.cause, || Skip { place, why: damage.why });
+            let place = FilePlace::new(self.path, FilePosition::Offset(damage.offset));
+            counts.skipped.add(damage.cause, || SkippedItem { place, why: damage.why });
         }
         for (cause, count) in self.container.take_more_damage() {
             *counts.skipped.causes.entry(cause).or_default() += count;
@@ -173,33 +179,33 @@ impl OpenFile<'_> {
     }
 }
 
-fn open<'a>(
+fn open_captures<'a>(
     sniffer: &'a Sniffer,
     progress: &'a dyn Progress,
-    counts: &mut Counts,
-) -> Result<Vec<OpenFile<'a>>, Error> {
+    counts: &mut SnifferCounts,
+) -> Result<Vec<OpenCapture<'a>>, Error> {
     let mut open = Vec::new();
     for (path, number) in sniffer.files.iter().zip(0..) {
         let input: Box<dyn Read + 'a> = match &sniffer.held {
             Some(held) => Box::new(held.as_slice()),
-            None => Input::open(path, progress)?.bytes,
+            None => ImportInput::open(path, progress)?.bytes,
         };
-        let container = match Container::open(input) {
+        let container = match CaptureFile::open(input) {
             Ok(container) => container,
-            Err(NotACapture::Io(error)) => return Err(Error::io(path, error)),
+            Err(NotACapture::Io(error)) => return Err(Error::from_io(path, error)),
             Err(NotACapture::Empty) => {
                 let why = "it is empty: the capture was not written, or not yet";
-                let place = Place::new(path, At::File);
-                counts.skipped.add("empty file", || Skip { place, why: why.into() });
+                let place = FilePlace::new(path, FilePosition::File);
+                counts.skipped.add("empty file", || SkippedItem { place, why: why.into() });
                 continue;
             }
             Err(NotACapture::Other) => {
                 let why = "this is neither pcap nor pcapng; captures are made by 'tcpdump -w FILE' and its like";
-                return Err(Error::malformed(path, At::Offset(0), why));
+                return Err(Error::malformed_at(path, FilePosition::Offset(0), why));
             }
         };
-        let mut file = OpenFile { path, number, container };
-        if file.advance(counts) {
+        let mut file = OpenCapture { path, number, container };
+        if file.advance_frame(counts) {
             open.push(file);
         }
     }

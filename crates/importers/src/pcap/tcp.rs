@@ -15,7 +15,7 @@ const FARTHEST: i64 = 1 << 30;
 
 /// What became known of the stream. Times are nanoseconds by the sniffer's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum StreamEvent {
     /// The sender sent a message, with its size in bytes.
     Sent { time: i64, bytes: u64 },
     /// Bytes arrived; their number.
@@ -24,7 +24,7 @@ pub(crate) enum Event {
 
 /// What was odd, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Oddities {
+pub(crate) struct StreamOddities {
     /// Seen more than once.
     pub(crate) repeated: u64,
     /// Not seen, though acknowledged.
@@ -38,28 +38,28 @@ pub(crate) struct Oddities {
 /// One direction of a connection. Offsets count the stream's bytes from the first one that is
 /// known.
 #[derive(Debug, Default)]
-pub(crate) struct Half {
+pub(crate) struct HalfStream {
     /// The sequence number at offset 0.
     origin: Option<u32>,
     /// All bytes before it have been seen, or were given up.
     next: u64,
     /// What was seen beyond, in order, without overlaps.
-    ahead: Vec<Piece>,
+    ahead: Vec<SegmentRange>,
     /// The receiver has all bytes before it.
     acknowledged: u64,
     /// Since when bytes are acknowledged that have not been seen.
-    gap: Option<Gap>,
+    gap: Option<StreamGap>,
     /// Where the stream ends.
     end: Option<u64>,
     /// The message that is being sent.
-    open: Option<Message>,
+    open: Option<StreamMessage>,
     /// What has arrived and is not acknowledged yet.
-    arrivals: VecDeque<Arrival>,
-    pub(crate) odd: Oddities,
+    arrivals: VecDeque<StreamArrival>,
+    pub(crate) odd: StreamOddities,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct SegmentRange {
     start: u64,
     end: u64,
     time: i64,
@@ -67,20 +67,20 @@ struct Piece {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Gap {
+struct StreamGap {
     since: i64,
     packets: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Message {
+struct StreamMessage {
     first: i64,
     last: i64,
     bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Arrival {
+struct StreamArrival {
     bytes: u64,
     end: u64,
     time: i64,
@@ -88,7 +88,7 @@ struct Arrival {
 
 /// A segment with data.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
+pub(crate) struct DataSegment {
     pub(crate) time: i64,
     pub(crate) sequence: u32,
     pub(crate) bytes: u32,
@@ -98,10 +98,10 @@ pub(crate) struct Segment {
     pub(crate) near: bool,
 }
 
-impl Half {
+impl HalfStream {
     /// The stream begins at `sequence`; what came before is not looked at. Only the first call
     /// counts.
-    pub(crate) fn begin(&mut self, sequence: u32) {
+    pub(crate) fn begin_at(&mut self, sequence: u32) {
         self.origin.get_or_insert(sequence);
     }
 
@@ -116,28 +116,32 @@ impl Half {
     }
 
     /// A segment with data was seen. Says whether it brought anything new in order.
-    pub(crate) fn segment(&mut self, segment: &Segment, out: &mut Vec<Event>) -> bool {
-        self.begin(segment.sequence);
-        let Some(start) = self.offset(segment.sequence) else {
+    pub(crate) fn add_segment(
+        &mut self,
+        segment: &DataSegment,
+        out: &mut Vec<StreamEvent>,
+    ) -> bool {
+        self.begin_at(segment.sequence);
+        let Some(start) = self.offset_of_sequence(segment.sequence) else {
             self.odd.impossible += u64::from(segment.bytes);
             return false;
         };
         let (next, end) = (self.next as i64, start + i64::from(segment.bytes));
         if start < next {
-            self.repeated(start, end.min(next), segment);
+            self.add_retransmission(start, end.min(next), segment);
         }
         if end <= next {
             return false;
         }
         let (start, end) = (start.max(next) as u64, end as u64);
-        let Segment { time, push, near, .. } = *segment;
+        let DataSegment { time, push, near, .. } = *segment;
         if start == self.next {
             let sent = self.first_sight(0).min(time);
-            self.deliver(Piece { start, end, time: sent, push }, time, near, out);
-            self.absorb(time, near, out);
+            self.deliver_range(SegmentRange { start, end, time: sent, push }, time, near, out);
+            self.absorb_buffered(time, near, out);
             return true;
         }
-        self.hold(Piece { start, end, time, push });
+        self.buffer_range(SegmentRange { start, end, time, push });
         if self.ahead.len() > MAX_AHEAD {
             self.give_up(u64::MAX, time, near, out);
         }
@@ -145,9 +149,15 @@ impl Half {
     }
 
     /// The receiver acknowledged all bytes before `sequence`.
-    pub(crate) fn acknowledge(&mut self, sequence: u32, time: i64, out: &mut Vec<Event>) {
-        self.begin(sequence);
-        let Some(offset) = self.offset(sequence).and_then(|offset| u64::try_from(offset).ok())
+    pub(crate) fn acknowledge_until(
+        &mut self,
+        sequence: u32,
+        time: i64,
+        out: &mut Vec<StreamEvent>,
+    ) {
+        self.begin_at(sequence);
+        let Some(offset) =
+            self.offset_of_sequence(sequence).and_then(|offset| u64::try_from(offset).ok())
         else {
             return;
         };
@@ -158,16 +168,16 @@ impl Half {
         }
         self.acknowledged = offset;
         if offset > self.next && self.gap.is_none() {
-            self.gap = Some(Gap { since: time, packets: 0 });
+            self.gap = Some(StreamGap { since: time, packets: 0 });
         }
-        self.release(out);
+        self.release_acknowledged(out);
     }
 
     /// Any packet of the connection was seen: time goes on.
-    pub(crate) fn tick(&mut self, time: i64, near: bool, out: &mut Vec<Event>) {
+    pub(crate) fn advance_time(&mut self, time: i64, near: bool, out: &mut Vec<StreamEvent>) {
         let Some(gap) = &mut self.gap else { return };
         gap.packets += 1;
-        let Gap { since, packets } = *gap;
+        let StreamGap { since, packets } = *gap;
         if self.next >= self.acknowledged {
             self.gap = None;
         } else if packets > PATIENCE_PACKETS || time.saturating_sub(since) > PATIENCE_NS {
@@ -176,25 +186,26 @@ impl Half {
     }
 
     /// The stream ends behind the segment that ends with `sequence`.
-    pub(crate) fn finish(&mut self, sequence: u32) {
-        self.begin(sequence);
-        if let Some(end) = self.offset(sequence).and_then(|end| u64::try_from(end).ok()) {
+    pub(crate) fn finish_at(&mut self, sequence: u32) {
+        self.begin_at(sequence);
+        if let Some(end) = self.offset_of_sequence(sequence).and_then(|end| u64::try_from(end).ok())
+        {
             self.end.get_or_insert(end);
             self.acknowledged = self.acknowledged.min(end.max(self.next));
         }
     }
 
     /// The other direction has its turn: what is being sent is a message.
-    pub(crate) fn turn(&mut self, out: &mut Vec<Event>) {
+    pub(crate) fn end_message(&mut self, out: &mut Vec<StreamEvent>) {
         if let Some(message) = self.open.take() {
-            out.push(Event::Sent { time: message.first, bytes: message.bytes });
+            out.push(StreamEvent::Sent { time: message.first, bytes: message.bytes });
         }
     }
 
     /// No more will be seen. `answered`: packets of the other direction were seen, which
     /// acknowledge.
-    pub(crate) fn close(&mut self, near: bool, answered: bool, out: &mut Vec<Event>) {
-        if let Some(Gap { since, .. }) = self.gap {
+    pub(crate) fn close_stream(&mut self, near: bool, answered: bool, out: &mut Vec<StreamEvent>) {
+        if let Some(StreamGap { since, .. }) = self.gap {
             self.fill_gaps(since, near, out);
         }
         // Pieces behind a gap that was never acknowledged were sent all the same.
@@ -204,12 +215,12 @@ impl Half {
                 self.give_up(start, time, near, out);
             }
         }
-        self.turn(out);
+        self.end_message(out);
         for arrival in std::mem::take(&mut self.arrivals) {
             if answered {
                 self.odd.unacknowledged += arrival.bytes;
             } else {
-                out.push(Event::Arrived { time: arrival.time, bytes: arrival.bytes });
+                out.push(StreamEvent::Arrived { time: arrival.time, bytes: arrival.bytes });
             }
         }
         self.odd.unacknowledged +=
@@ -219,7 +230,7 @@ impl Half {
 
     /// Where `sequence` is; the nearest such place to what comes next. `None`: too far from it to
     /// be true.
-    fn offset(&self, sequence: u32) -> Option<i64> {
+    fn offset_of_sequence(&self, sequence: u32) -> Option<i64> {
         let next = self.origin?.wrapping_add(self.next as u32);
         let distance = i64::from(sequence.wrapping_sub(next) as i32);
         (distance.abs() <= FARTHEST).then(|| self.next as i64 + distance)
@@ -228,7 +239,7 @@ impl Half {
     /// The bytes from `start` to `end` were seen once more. Where the sniffer is not at the
     /// receiver, the first copy may not have got there: as long as nothing is acknowledged, the
     /// latest counts, for all that waited for it.
-    fn repeated(&mut self, start: i64, end: i64, segment: &Segment) {
+    fn add_retransmission(&mut self, start: i64, end: i64, segment: &DataSegment) {
         self.odd.repeated += u64::try_from(end - start).unwrap_or(0);
         let first = self.arrivals.iter().position(|arrival| arrival.end as i64 > start);
         if let Some(first) = first.filter(|_| start < end && end > self.acknowledged as i64) {
@@ -244,7 +255,7 @@ impl Half {
     }
 
     /// Holds a piece that lies ahead, but for what is held already.
-    fn hold(&mut self, mut piece: Piece) {
+    fn buffer_range(&mut self, mut piece: SegmentRange) {
         let mut at = self.ahead.partition_point(|held| held.end <= piece.start);
         while piece.start < piece.end {
             match self.ahead.get(at).copied() {
@@ -253,7 +264,7 @@ impl Half {
                     piece.start = held.end;
                 }
                 Some(held) if held.start < piece.end => {
-                    self.ahead.insert(at, Piece { end: held.start, push: false, ..piece });
+                    self.ahead.insert(at, SegmentRange { end: held.start, push: false, ..piece });
                     piece.start = held.start;
                 }
                 _ => {
@@ -267,7 +278,7 @@ impl Half {
 
     /// Takes what was held and is in order now. It has arrived at `time`, when what was missing
     /// came.
-    fn absorb(&mut self, time: i64, near: bool, out: &mut Vec<Event>) {
+    fn absorb_buffered(&mut self, time: i64, near: bool, out: &mut Vec<StreamEvent>) {
         let mut taken = 0;
         while let Some(piece) =
             self.ahead.get(taken).copied().filter(|piece| piece.start <= self.next)
@@ -275,15 +286,21 @@ impl Half {
             let sent = self.first_sight(taken);
             taken += 1;
             if piece.end > self.next {
-                let rest = Piece { start: self.next, time: sent, ..piece };
-                self.deliver(rest, time.max(piece.time), near, out);
+                let rest = SegmentRange { start: self.next, time: sent, ..piece };
+                self.deliver_range(rest, time.max(piece.time), near, out);
             }
         }
         self.ahead.drain(..taken);
     }
 
     /// The next bytes of the stream: sent at the piece's time, arrived at `arrived`.
-    fn deliver(&mut self, piece: Piece, arrived: i64, near: bool, out: &mut Vec<Event>) {
+    fn deliver_range(
+        &mut self,
+        piece: SegmentRange,
+        arrived: i64,
+        near: bool,
+        out: &mut Vec<StreamEvent>,
+    ) {
         let bytes = piece.end - piece.start;
         self.next = piece.end;
         match &mut self.open {
@@ -292,35 +309,35 @@ impl Half {
                 message.last = piece.time;
             }
             _ => {
-                self.turn(out);
-                self.open = Some(Message { first: piece.time, last: piece.time, bytes });
+                self.end_message(out);
+                self.open = Some(StreamMessage { first: piece.time, last: piece.time, bytes });
             }
         }
         if piece.push {
-            self.turn(out);
+            self.end_message(out);
         }
         if near {
-            out.push(Event::Arrived { time: arrived, bytes });
+            out.push(StreamEvent::Arrived { time: arrived, bytes });
         } else {
-            self.arrivals.push_back(Arrival { bytes, end: piece.end, time: arrived });
-            self.release(out);
+            self.arrivals.push_back(StreamArrival { bytes, end: piece.end, time: arrived });
+            self.release_acknowledged(out);
         }
     }
 
     /// Passes on what is acknowledged of what has arrived.
-    fn release(&mut self, out: &mut Vec<Event>) {
+    fn release_acknowledged(&mut self, out: &mut Vec<StreamEvent>) {
         while let Some(arrival) = self.arrivals.front() {
             if arrival.end > self.acknowledged && self.arrivals.len() <= MAX_ARRIVALS {
                 break;
             }
-            out.push(Event::Arrived { time: arrival.time, bytes: arrival.bytes });
+            out.push(StreamEvent::Arrived { time: arrival.time, bytes: arrival.bytes });
             self.arrivals.pop_front();
         }
     }
 
     /// Gives up waiting for what was acknowledged and not seen: by `since` it had been sent, and
     /// had arrived.
-    fn fill_gaps(&mut self, since: i64, near: bool, out: &mut Vec<Event>) {
+    fn fill_gaps(&mut self, since: i64, near: bool, out: &mut Vec<StreamEvent>) {
         while self.next < self.acknowledged {
             // A single byte with nothing behind it is the end of the stream, which counts as one,
             // unless that is known.
@@ -334,14 +351,19 @@ impl Half {
 
     /// Takes the bytes up to `limit`, or to the first piece that is held, for sent and arrived at
     /// `time`.
-    fn give_up(&mut self, limit: u64, time: i64, near: bool, out: &mut Vec<Event>) {
+    fn give_up(&mut self, limit: u64, time: i64, near: bool, out: &mut Vec<StreamEvent>) {
         let end = self.ahead.first().map_or(limit, |piece| piece.start.min(limit));
         if end > self.next && end != u64::MAX {
             self.odd.missed += end - self.next;
             let sent = self.first_sight(0).min(time);
-            self.deliver(Piece { start: self.next, end, time: sent, push: false }, time, near, out);
+            self.deliver_range(
+                SegmentRange { start: self.next, end, time: sent, push: false },
+                time,
+                near,
+                out,
+            );
         }
-        self.absorb(time, near, out);
+        self.absorb_buffered(time, near, out);
     }
 }
 

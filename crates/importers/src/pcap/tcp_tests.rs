@@ -5,31 +5,31 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn data(time: i64, sequence: u32, bytes: u32, push: bool) -> Segment {
-    Segment { time, sequence, bytes, push, near: true }
+fn data(time: i64, sequence: u32, bytes: u32, push: bool) -> DataSegment {
+    DataSegment { time, sequence, bytes, push, near: true }
 }
 
-fn sent(out: &[Event]) -> Vec<(i64, u64)> {
-    let sent = |event: &Event| match event {
-        Event::Sent { time, bytes } => Some((*time, *bytes)),
-        Event::Arrived { .. } => None,
+fn sent(out: &[StreamEvent]) -> Vec<(i64, u64)> {
+    let sent = |event: &StreamEvent| match event {
+        StreamEvent::Sent { time, bytes } => Some((*time, *bytes)),
+        StreamEvent::Arrived { .. } => None,
     };
     out.iter().filter_map(sent).collect()
 }
 
-fn arrived(out: &[Event]) -> Vec<(i64, u64)> {
-    let arrived = |event: &Event| match event {
-        Event::Arrived { time, bytes } => Some((*time, *bytes)),
-        Event::Sent { .. } => None,
+fn arrived(out: &[StreamEvent]) -> Vec<(i64, u64)> {
+    let arrived = |event: &StreamEvent| match event {
+        StreamEvent::Arrived { time, bytes } => Some((*time, *bytes)),
+        StreamEvent::Sent { .. } => None,
     };
     out.iter().filter_map(arrived).collect()
 }
 
-fn run(origin: u32, segments: &[Segment]) -> (Half, Vec<Event>) {
-    let (mut half, mut out) = (Half::default(), Vec::new());
-    half.begin(origin);
+fn run(origin: u32, segments: &[DataSegment]) -> (HalfStream, Vec<StreamEvent>) {
+    let (mut half, mut out) = (HalfStream::default(), Vec::new());
+    half.begin_at(origin);
     for segment in segments {
-        half.segment(segment, &mut out);
+        half.add_segment(segment, &mut out);
     }
     (half, out)
 }
@@ -45,7 +45,7 @@ fn segments_up_to_a_push_are_a_message() {
             data(4, 167, 5, false),
         ],
     );
-    half.close(true, true, &mut out);
+    half.close_stream(true, true, &mut out);
     assert_eq!(sent(&out), [(1, 150), (3, 10), (4, 5)]);
     assert_eq!(arrived(&out), [(1, 100), (2, 50), (3, 10), (4, 5)]);
 }
@@ -54,9 +54,9 @@ fn segments_up_to_a_push_are_a_message() {
 fn a_pause_and_a_turn_end_a_message() {
     let (mut half, mut out) =
         run(0, &[data(0, 0, 10, false), data(MESSAGE_PAUSE_NS + 1, 10, 10, false)]);
-    half.turn(&mut out);
-    half.segment(&data(MESSAGE_PAUSE_NS + 2, 20, 10, false), &mut out);
-    half.close(true, true, &mut out);
+    half.end_message(&mut out);
+    half.add_segment(&data(MESSAGE_PAUSE_NS + 2, 20, 10, false), &mut out);
+    half.close_stream(true, true, &mut out);
     assert_eq!(sent(&out), [(0, 10), (MESSAGE_PAUSE_NS + 1, 10), (MESSAGE_PAUSE_NS + 2, 10)]);
 }
 
@@ -82,15 +82,15 @@ fn what_is_ahead_of_the_wrap_or_behind_it_is_in_its_place() {
 
 #[test]
 fn more_than_four_gigabytes_are_one_stream() {
-    let (mut half, mut out) = (Half::default(), Vec::new());
-    half.begin(5);
+    let (mut half, mut out) = (HalfStream::default(), Vec::new());
+    half.begin_at(5);
     let mut sequence = 5u32;
     for _ in 0..5 {
-        half.segment(&data(1, sequence, 1 << 30, true), &mut out);
+        half.add_segment(&data(1, sequence, 1 << 30, true), &mut out);
         sequence = sequence.wrapping_add(1 << 30);
     }
     assert_eq!(half.next, 5 << 30);
-    assert_eq!(half.odd, Oddities::default());
+    assert_eq!(half.odd, StreamOddities::default());
 }
 
 #[test]
@@ -132,11 +132,11 @@ fn keep_alives_and_old_probes_are_no_data() {
 #[test]
 fn what_the_sniffer_dropped_is_known_from_the_acknowledgement() {
     let (mut half, mut out) = run(0, &[data(1, 0, 10, true)]);
-    half.segment(&data(8, 30, 10, true), &mut out);
-    half.acknowledge(40, 9, &mut out);
-    half.tick(9 + PATIENCE_NS, true, &mut out);
+    half.add_segment(&data(8, 30, 10, true), &mut out);
+    half.acknowledge_until(40, 9, &mut out);
+    half.advance_time(9 + PATIENCE_NS, true, &mut out);
     assert_eq!(sent(&out), [(1, 10)]);
-    half.tick(10 + PATIENCE_NS, true, &mut out);
+    half.advance_time(10 + PATIENCE_NS, true, &mut out);
     // What was lost went out before what came behind it, and in one message with it, as nothing
     // else is known.
     assert_eq!(sent(&out), [(1, 10), (8, 30)]);
@@ -147,10 +147,10 @@ fn what_the_sniffer_dropped_is_known_from_the_acknowledgement() {
 #[test]
 fn an_acknowledgement_that_overtakes_its_data_drops_nothing() {
     let (mut half, mut out) = run(0, &[]);
-    half.acknowledge(10, 1, &mut out);
-    half.tick(2, true, &mut out);
-    half.segment(&data(2, 0, 10, true), &mut out);
-    half.tick(PATIENCE_NS * 2, true, &mut out);
+    half.acknowledge_until(10, 1, &mut out);
+    half.advance_time(2, true, &mut out);
+    half.add_segment(&data(2, 0, 10, true), &mut out);
+    half.advance_time(PATIENCE_NS * 2, true, &mut out);
     assert_eq!((sent(&out), half.odd.missed), (vec![(2, 10)], 0));
 }
 
@@ -159,11 +159,11 @@ fn the_end_of_a_stream_is_no_byte_of_it() {
     for fin_seen in [true, false] {
         let (mut half, mut out) = run(0, &[data(1, 0, 10, true)]);
         if fin_seen {
-            half.finish(10);
+            half.finish_at(10);
         }
-        half.acknowledge(11, 2, &mut out);
-        half.tick(PATIENCE_NS * 2, true, &mut out);
-        half.close(true, true, &mut out);
+        half.acknowledge_until(11, 2, &mut out);
+        half.advance_time(PATIENCE_NS * 2, true, &mut out);
+        half.close_stream(true, true, &mut out);
         assert_eq!((sent(&out), half.odd.missed), (vec![(1, 10)], 0), "{fin_seen}");
         assert_eq!(half.is_finished(), fin_seen);
     }
@@ -171,24 +171,25 @@ fn the_end_of_a_stream_is_no_byte_of_it() {
 
 #[test]
 fn away_from_the_receiver_a_lost_segment_arrives_with_its_repetition() {
-    let far = |time, sequence, bytes| Segment { near: false, ..data(time, sequence, bytes, true) };
+    let far =
+        |time, sequence, bytes| DataSegment { near: false, ..data(time, sequence, bytes, true) };
     let (mut half, mut out) = run(0, &[far(1, 0, 10), far(2, 10, 10), far(3, 20, 10)]);
-    half.acknowledge(10, 4, &mut out);
+    half.acknowledge_until(10, 4, &mut out);
     // The second was lost behind the sniffer; the third waits for it at the receiver.
-    half.segment(&far(9, 10, 10), &mut out);
-    half.acknowledge(30, 10, &mut out);
+    half.add_segment(&far(9, 10, 10), &mut out);
+    half.acknowledge_until(30, 10, &mut out);
     // A needless repetition changes nothing any more.
-    half.segment(&far(12, 20, 10), &mut out);
+    half.add_segment(&far(12, 20, 10), &mut out);
     assert_eq!(sent(&out), [(1, 10), (2, 10), (3, 10)]);
     assert_eq!(arrived(&out), [(1, 10), (9, 10), (9, 10)]);
 }
 
 #[test]
 fn away_from_the_receiver_what_is_never_acknowledged_has_not_arrived() {
-    let far = |time, sequence| Segment { near: false, ..data(time, sequence, 10, true) };
+    let far = |time, sequence| DataSegment { near: false, ..data(time, sequence, 10, true) };
     for (answered, arrivals) in [(true, vec![]), (false, vec![(1, 10)])] {
         let (mut half, mut out) = run(0, &[far(1, 0)]);
-        half.close(false, answered, &mut out);
+        half.close_stream(false, answered, &mut out);
         assert_eq!(sent(&out), [(1, 10)]);
         assert_eq!(arrived(&out), arrivals);
         assert_eq!(half.odd.unacknowledged, if answered { 10 } else { 0 });
@@ -197,10 +198,10 @@ fn away_from_the_receiver_what_is_never_acknowledged_has_not_arrived() {
 
 #[test]
 fn a_stream_joined_in_its_middle_begins_with_what_is_seen_first() {
-    let (mut half, mut out) = (Half::default(), Vec::new());
-    half.segment(&data(1, 5000, 10, true), &mut out);
-    half.segment(&data(2, 4000, 10, true), &mut out);
-    half.segment(&data(3, 4990, 30, true), &mut out);
+    let (mut half, mut out) = (HalfStream::default(), Vec::new());
+    half.add_segment(&data(1, 5000, 10, true), &mut out);
+    half.add_segment(&data(2, 4000, 10, true), &mut out);
+    half.add_segment(&data(3, 4990, 30, true), &mut out);
     assert_eq!(sent(&out), [(1, 10), (3, 10)]);
 }
 
@@ -271,8 +272,8 @@ proptest! {
     fn any_segments_give_the_messages_of_the_stream(wire in wire()) {
         let ends = ends(&wire);
         let total = *ends.last().unwrap() as usize;
-        let (mut half, mut out) = (Half::default(), Vec::new());
-        half.begin(wire.origin);
+        let (mut half, mut out) = (HalfStream::default(), Vec::new());
+        half.begin_at(wire.origin);
         let (mut first, mut whole) = (vec![i64::MAX; total], vec![i64::MAX; total]);
         for (time, (start, bytes, _)) in wire.segments.iter().enumerate() {
             let time = time as i64;
@@ -281,9 +282,9 @@ proptest! {
             let missing = first.iter().position(|seen| *seen == i64::MAX).unwrap_or(total);
             whole[..missing].iter_mut().for_each(|seen| *seen = time.min(*seen));
             let push = ends.contains(&(to as u64));
-            half.segment(&data(time, wire.origin.wrapping_add(*start), *bytes, push), &mut out);
+            half.add_segment(&data(time, wire.origin.wrapping_add(*start), *bytes, push), &mut out);
         }
-        half.close(true, true, &mut out);
+        half.close_stream(true, true, &mut out);
         prop_assert_eq!(half.odd.missed, 0);
         // A border that a segment hides which was seen first, as of a repetition that holds two
         // messages, is not seen.
@@ -315,20 +316,20 @@ proptest! {
     #[test]
     fn losses_of_the_sniffer_are_made_up_for(wire in wire(), dropped in prop::collection::vec(any::<bool>(), 60)) {
         let total = *ends(&wire).last().unwrap();
-        let (mut half, mut out) = (Half::default(), Vec::new());
-        half.begin(wire.origin);
+        let (mut half, mut out) = (HalfStream::default(), Vec::new());
+        half.begin_at(wire.origin);
         let mut seen = vec![false; total as usize];
         let mut time = 0;
         for ((start, bytes, _), dropped) in wire.segments.iter().zip(dropped.into_iter().cycle()) {
             time += 1;
             if !dropped {
                 seen[*start as usize..(start + bytes) as usize].fill(true);
-                half.segment(&data(time, wire.origin.wrapping_add(*start), *bytes, true), &mut out);
+                half.add_segment(&data(time, wire.origin.wrapping_add(*start), *bytes, true), &mut out);
             }
         }
-        half.finish(wire.origin.wrapping_add(total as u32));
-        half.acknowledge(wire.origin.wrapping_add(total as u32).wrapping_add(1), time, &mut out);
-        half.close(true, true, &mut out);
+        half.finish_at(wire.origin.wrapping_add(total as u32));
+        half.acknowledge_until(wire.origin.wrapping_add(total as u32).wrapping_add(1), time, &mut out);
+        half.close_stream(true, true, &mut out);
         let sum = |calls: Vec<(i64, u64)>| calls.iter().map(|(_, bytes)| bytes).sum::<u64>();
         prop_assert_eq!(sum(sent(&out)), total);
         prop_assert_eq!(sum(arrived(&out)), total);
@@ -342,17 +343,17 @@ proptest! {
     fn wild_segments_do_no_harm(
         packets in prop::collection::vec((any::<u32>(), 0u32..100_000, any::<u32>(), any::<bool>(), 0u8..8), 0..60),
     ) {
-        let (mut half, mut out) = (Half::default(), Vec::new());
+        let (mut half, mut out) = (HalfStream::default(), Vec::new());
         for (time, (sequence, bytes, acknowledged, near, what)) in packets.into_iter().enumerate() {
             let time = time as i64 * 3_000_000;
-            half.tick(time, near, &mut out);
+            half.advance_time(time, near, &mut out);
             match what {
-                0 => half.finish(sequence),
-                1 => half.acknowledge(acknowledged, time, &mut out),
-                _ => { half.segment(&Segment { near, ..data(time, sequence, bytes, true) }, &mut out); }
+                0 => half.finish_at(sequence),
+                1 => half.acknowledge_until(acknowledged, time, &mut out),
+                _ => { half.add_segment(&DataSegment { near, ..data(time, sequence, bytes, true) }, &mut out); }
             }
         }
-        half.close(true, true, &mut out);
+        half.close_stream(true, true, &mut out);
         let sum = |calls: Vec<(i64, u64)>| calls.iter().map(|(_, bytes)| bytes).sum::<u64>();
         prop_assert!(sum(sent(&out)) >= sum(arrived(&out)));
         prop_assert_eq!(sum(sent(&out)), half.next);

@@ -12,25 +12,25 @@ use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::headers::End;
-use super::survey::{Sample, Survey};
+use super::headers::PacketEnd;
+use super::index_pass::{PacketSample, SnifferIndex};
 use crate::tuning::{MAX_ALIKE, MAX_DELAYS, MIN_DATAGRAMS};
 
 /// A packet's ends, from sender to receiver, and whether it is a datagram.
-pub(crate) type Names = (End, End, bool);
+pub(crate) type PacketNames = (PacketEnd, PacketEnd, bool);
 
 /// What the flows are called whose names are translated: by the names of their packets, the ends'
 /// own names.
 #[derive(Debug, Default)]
-pub(crate) struct Translations {
-    canonical: FxHashMap<Names, (End, End)>,
+pub(crate) struct AddressTranslations {
+    canonical: FxHashMap<PacketNames, (PacketEnd, PacketEnd)>,
     /// The sniffers that saw packets both before and behind a translation.
     both_sides: FxHashSet<u32>,
 }
 
 /// When two sniffers saw the same packet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Delay {
+pub(crate) struct SnifferDelay {
     pub(crate) source: IpAddr,
     pub(crate) destination: IpAddr,
     /// The sniffers by their numbers, the smaller first.
@@ -41,14 +41,14 @@ pub(crate) struct Delay {
 
 /// What copies of packets tell.
 #[derive(Debug, Default)]
-pub(crate) struct CopiesTell {
-    pub(crate) translations: Translations,
-    pub(crate) delays: Vec<Delay>,
+pub(crate) struct CopyEvidence {
+    pub(crate) translations: AddressTranslations,
+    pub(crate) delays: Vec<SnifferDelay>,
 }
 
 #[derive(Clone, Copy)]
-struct Evidence {
-    canonical: (End, End),
+struct TranslationEvidence {
+    canonical: (PacketEnd, PacketEnd),
     /// By how many hops the copies differ.
     hops: u8,
     /// How many different packets say so, and the latest of them.
@@ -56,20 +56,20 @@ struct Evidence {
     latest: u64,
 }
 
-impl Translations {
+impl AddressTranslations {
     /// The ends' own names of a packet between these.
-    pub(crate) fn of(&self, names: &Names) -> Option<(End, End)> {
+    pub(crate) fn own_ends(&self, names: &PacketNames) -> Option<(PacketEnd, PacketEnd)> {
         self.canonical.get(names).copied()
     }
 
     /// Whether that sniffer is where names are translated: what it sees is mostly not its own
     /// host's.
-    pub(crate) fn is_between(&self, sniffer: u32) -> bool {
+    pub(crate) fn is_between_hosts(&self, sniffer: u32) -> bool {
         self.both_sides.contains(&sniffer)
     }
 
     /// The addresses that stand for others, and are nobody's own.
-    pub(crate) fn aliases(&self) -> FxHashSet<IpAddr> {
+    pub(crate) fn alias_addresses(&self) -> FxHashSet<IpAddr> {
         let (mut all, mut own) = (FxHashSet::default(), FxHashSet::default());
         for ((source, destination, _), (from, to)) in &self.canonical {
             all.extend([source.0, destination.0]);
@@ -79,23 +79,23 @@ impl Translations {
     }
 
     /// How many flows go by other names than those of their packets.
-    pub(crate) fn flows(&self) -> usize {
-        let ends: FxHashSet<(End, End)> =
+    pub(crate) fn flow_count(&self) -> usize {
+        let ends: FxHashSet<(PacketEnd, PacketEnd)> =
             self.canonical.values().map(|(from, to)| (*from.min(to), *from.max(to))).collect();
         ends.len()
     }
 }
 
 /// Compares the samples of all sniffers.
-pub(crate) fn find(surveys: &[Survey]) -> CopiesTell {
-    let mut samples: Vec<(u32, Sample)> = Vec::new();
+pub(crate) fn compare_samples(surveys: &[SnifferIndex]) -> CopyEvidence {
+    let mut samples: Vec<(u32, PacketSample)> = Vec::new();
     for (sniffer, survey) in (0..).zip(surveys) {
         samples.extend(survey.samples.all.iter().map(|sample| (sniffer, *sample)));
     }
     samples.sort_unstable_by_key(|(sniffer, sample)| (sample.signature, *sniffer, sample.time));
-    let mut found = CopiesTell::default();
-    let mut evidence: FxHashMap<Names, Evidence> = FxHashMap::default();
-    let passed = Passed::of(&samples);
+    let mut found = CopyEvidence::default();
+    let mut evidence: FxHashMap<PacketNames, TranslationEvidence> = FxHashMap::default();
+    let passed = DatagramPassages::from_samples(&samples);
     for alike in samples.chunk_by(|(_, one), (_, other)| one.signature == other.signature) {
         if alike.len() < 2 || alike.len() > MAX_ALIKE {
             continue;
@@ -103,11 +103,11 @@ pub(crate) fn find(surveys: &[Survey]) -> CopiesTell {
         if alike.iter().any(|(_, sample)| sample.head) {
             // Others may begin alike: only two tell something.
             if alike.len() == 2 && found.delays.len() < MAX_DELAYS {
-                delays(alike, &mut found.delays);
+                add_delays(alike, &mut found.delays);
             }
             continue;
         }
-        translated(alike, &passed, &mut evidence);
+        add_translations(alike, &passed, &mut evidence);
         for two in alike.windows(2) {
             if let [(one, first), (other, second)] = two
                 && one == other
@@ -117,7 +117,7 @@ pub(crate) fn find(surveys: &[Survey]) -> CopiesTell {
             }
         }
         if found.delays.len() < MAX_DELAYS {
-            delays(alike, &mut found.delays);
+            add_delays(alike, &mut found.delays);
         }
     }
     // Both directions of a flow have the same names, whichever of them packets proved.
@@ -133,25 +133,26 @@ pub(crate) fn find(surveys: &[Survey]) -> CopiesTell {
 }
 
 /// When each sniffer saw the datagrams of each flow.
-struct Passed(FxHashMap<(u32, Names), Vec<i64>>);
+struct DatagramPassages(FxHashMap<(u32, PacketNames), Vec<i64>>);
 
-impl Passed {
-    fn of(samples: &[(u32, Sample)]) -> Passed {
+impl DatagramPassages {
+    fn from_samples(samples: &[(u32, PacketSample)]) -> DatagramPassages {
         let mut times: FxHashMap<_, Vec<i64>> = FxHashMap::default();
         for (sniffer, sample) in samples.iter().filter(|(_, sample)| sample.udp && !sample.head) {
-            times.entry((*sniffer, names(sample))).or_default().push(sample.time);
+            times.entry((*sniffer, names_of_packet(sample))).or_default().push(sample.time);
         }
         times.values_mut().for_each(|times| times.sort_unstable());
-        Passed(times)
+        DatagramPassages(times)
     }
 
     /// Whether one of these datagrams can be the other behind a translation. Of two sniffers the
     /// clocks are not compared.
-    fn can_be_copies(&self, one: &(u32, Sample), other: &(u32, Sample)) -> bool {
+    fn can_be_copies(&self, one: &(u32, PacketSample), other: &(u32, PacketSample)) -> bool {
         let ((sniffer, one), (of, other)) = (one, other);
         let (from, to) = (one.time.min(other.time), one.time.max(other.time));
-        let goes_between = |sample: &Sample| {
-            let times = self.0.get(&(*sniffer, names(sample))).map_or(&[][..], Vec::as_slice);
+        let goes_between = |sample: &PacketSample| {
+            let times =
+                self.0.get(&(*sniffer, names_of_packet(sample))).map_or(&[][..], Vec::as_slice);
             let behind = times.partition_point(|time| *time <= from);
             times.get(behind).is_some_and(|time| *time < to)
         };
@@ -159,20 +160,24 @@ impl Passed {
     }
 }
 
-fn names(sample: &Sample) -> Names {
+fn names_of_packet(sample: &PacketSample) -> PacketNames {
     (sample.source, sample.destination, sample.udp)
 }
 
 /// Notes the own names of both ends of a packet that was seen under several.
-fn translated(alike: &[(u32, Sample)], passed: &Passed, evidence: &mut FxHashMap<Names, Evidence>) {
+fn add_translations(
+    alike: &[(u32, PacketSample)],
+    passed: &DatagramPassages,
+    evidence: &mut FxHashMap<PacketNames, TranslationEvidence>,
+) {
     let Some((first_sniffer, first)) = alike.first() else { return };
-    if alike.iter().all(|(_, sample)| names(sample) == names(first)) {
+    if alike.iter().all(|(_, sample)| names_of_packet(sample) == names_of_packet(first)) {
         return;
     }
     if !alike.windows(2).all(|two| passed.can_be_copies(&two[0], &two[1])) {
         return;
     }
-    let ttl = |sample: &Sample| sample.ttl;
+    let ttl = |sample: &PacketSample| sample.ttl;
     let (Some(most), Some(least)) =
         (alike.iter().map(|(_, s)| ttl(s)).max(), alike.iter().map(|(_, s)| ttl(s)).min())
     else {
@@ -185,7 +190,7 @@ fn translated(alike: &[(u32, Sample)], passed: &Passed, evidence: &mut FxHashMap
         (with(most), with(least))
     } else if alike.iter().all(|(sniffer, _)| sniffer == first_sniffer) {
         // One clock: it goes from the earlier to the later.
-        let by_time = |(_, sample): &&(u32, Sample)| sample.time;
+        let by_time = |(_, sample): &&(u32, PacketSample)| sample.time;
         let samples = || alike.iter();
         (
             samples().min_by_key(by_time).map(|(_, s)| s),
@@ -197,8 +202,8 @@ fn translated(alike: &[(u32, Sample)], passed: &Passed, evidence: &mut FxHashMap
     let (Some(before), Some(behind)) = (before, behind) else { return };
     let (canonical, hops) = ((before.source, behind.destination), most - least);
     for (_, sample) in alike {
-        let none = Evidence { canonical, hops, packets: 0, latest: !sample.signature };
-        let known = evidence.entry(names(sample)).or_insert(none);
+        let none = TranslationEvidence { canonical, hops, packets: 0, latest: !sample.signature };
+        let known = evidence.entry(names_of_packet(sample)).or_insert(none);
         if hops > known.hops {
             (known.canonical, known.hops) = (canonical, hops);
         }
@@ -208,14 +213,14 @@ fn translated(alike: &[(u32, Sample)], passed: &Passed, evidence: &mut FxHashMap
 }
 
 /// Notes when each two sniffers saw a packet under the same names.
-fn delays(alike: &[(u32, Sample)], delays: &mut Vec<Delay>) {
+fn add_delays(alike: &[(u32, PacketSample)], delays: &mut Vec<SnifferDelay>) {
     for (place, (one, first)) in alike.iter().enumerate() {
         for (other, second) in alike.iter().skip(place + 1) {
             let same = first.source == second.source && first.destination == second.destination;
             if one == other || !same {
                 continue;
             }
-            delays.push(Delay {
+            delays.push(SnifferDelay {
                 source: first.source.0,
                 destination: first.destination.0,
                 sniffers: [*one, *other],
@@ -230,7 +235,7 @@ fn delays(alike: &[(u32, Sample)], delays: &mut Vec<Delay>) {
 mod tests {
     use super::*;
 
-    fn end(text: &str) -> End {
+    fn end(text: &str) -> PacketEnd {
         let address: std::net::SocketAddr = text.parse().unwrap();
         (address.ip(), address.port())
     }
@@ -242,8 +247,8 @@ mod tests {
         destination: &str,
         ttl: u8,
         udp: bool,
-    ) -> Sample {
-        Sample {
+    ) -> PacketSample {
+        PacketSample {
             signature,
             time,
             source: end(source),
@@ -254,8 +259,8 @@ mod tests {
         }
     }
 
-    fn seen(samples: &[Sample]) -> Survey {
-        let mut survey = Survey::default();
+    fn seen(samples: &[PacketSample]) -> SnifferIndex {
+        let mut survey = SnifferIndex::default();
         survey.samples.all = samples.to_vec();
         survey
     }
@@ -265,13 +270,13 @@ mod tests {
     const GATEWAY: &str = "10.1.0.1:50000";
     const SERVER: &str = "10.1.0.2:8080";
 
-    fn assert_canonical(found: &CopiesTell) {
+    fn assert_canonical(found: &CopyEvidence) {
         let canonical = Some((end(CLIENT), end(SERVER)));
-        assert_eq!(found.translations.of(&(end(CLIENT), end(VIRTUAL), false)), canonical);
-        assert_eq!(found.translations.of(&(end(GATEWAY), end(SERVER), false)), canonical);
+        assert_eq!(found.translations.own_ends(&(end(CLIENT), end(VIRTUAL), false)), canonical);
+        assert_eq!(found.translations.own_ends(&(end(GATEWAY), end(SERVER), false)), canonical);
         let back = canonical.map(|(client, server)| (server, client));
-        assert_eq!(found.translations.of(&(end(VIRTUAL), end(CLIENT), false)), back);
-        assert_eq!(found.translations.of(&(end(SERVER), end(GATEWAY), false)), back);
+        assert_eq!(found.translations.own_ends(&(end(VIRTUAL), end(CLIENT), false)), back);
+        assert_eq!(found.translations.own_ends(&(end(SERVER), end(GATEWAY), false)), back);
     }
 
     #[test]
@@ -281,20 +286,20 @@ mod tests {
             [sample(1, 100, CLIENT, VIRTUAL, 64, false), sample(1, 5, GATEWAY, SERVER, 63, false)];
         let answers =
             [sample(2, 110, VIRTUAL, CLIENT, 63, false), sample(2, 7, SERVER, GATEWAY, 64, false)];
-        assert_canonical(&find(&[seen(&requests[..1]), seen(&requests[1..])]));
-        assert_canonical(&find(&[seen(&answers[..1]), seen(&answers[1..])]));
+        assert_canonical(&compare_samples(&[seen(&requests[..1]), seen(&requests[1..])]));
+        assert_canonical(&compare_samples(&[seen(&answers[..1]), seen(&answers[1..])]));
         let both = [0, 1].map(|side| seen(&[requests[side], answers[side]]));
-        assert_canonical(&find(&both));
+        assert_canonical(&compare_samples(&both));
     }
 
     #[test]
     fn of_one_sniffer_times_tell_where_hops_do_not() {
         let of_one =
             [sample(1, 5, CLIENT, VIRTUAL, 64, false), sample(1, 6, GATEWAY, SERVER, 64, false)];
-        assert_canonical(&find(&[seen(&of_one)]));
+        assert_canonical(&compare_samples(&[seen(&of_one)]));
         // The clocks of two are not compared.
-        let found = find(&[seen(&of_one[..1]), seen(&of_one[1..])]);
-        assert_eq!(found.translations.flows(), 0);
+        let found = compare_samples(&[seen(&of_one[..1]), seen(&of_one[1..])]);
+        assert_eq!(found.translations.flow_count(), 0);
     }
 
     #[test]
@@ -304,10 +309,10 @@ mod tests {
             sample(1, 6, "10.5.0.1:6000", "10.5.0.2:6001", 63, false),
             sample(1, 7, GATEWAY, SERVER, 62, false),
         ];
-        let found = find(&[seen(&samples)]);
+        let found = compare_samples(&[seen(&samples)]);
         assert_canonical(&found);
         let middle = (end("10.5.0.1:6000"), end("10.5.0.2:6001"), false);
-        assert_eq!(found.translations.of(&middle), Some((end(CLIENT), end(SERVER))));
+        assert_eq!(found.translations.own_ends(&middle), Some((end(CLIENT), end(SERVER))));
     }
 
     #[test]
@@ -318,11 +323,11 @@ mod tests {
                 sample(signature, 2, CLIENT, SERVER, 63, true),
             ]
         };
-        let few: Vec<Sample> = (1..3).flat_map(pair).collect();
-        assert_eq!(find(&[seen(&few)]).translations.flows(), 0);
-        let enough: Vec<Sample> = (1..4).flat_map(pair).collect();
-        let found = find(&[seen(&enough)]);
-        let canonical = found.translations.of(&(end(CLIENT), end(VIRTUAL), true));
+        let few: Vec<PacketSample> = (1..3).flat_map(pair).collect();
+        assert_eq!(compare_samples(&[seen(&few)]).translations.flow_count(), 0);
+        let enough: Vec<PacketSample> = (1..4).flat_map(pair).collect();
+        let found = compare_samples(&[seen(&enough)]);
+        let canonical = found.translations.own_ends(&(end(CLIENT), end(VIRTUAL), true));
         assert_eq!(canonical, Some((end(CLIENT), end(SERVER))));
     }
 
@@ -331,27 +336,27 @@ mod tests {
     fn equal_datagrams_with_others_between_are_an_accident() {
         let asks =
             |from: &str, time: i64, signature: u64| sample(signature, time, from, SERVER, 64, true);
-        let one_by_one: Vec<Sample> = (0..9)
+        let one_by_one: Vec<PacketSample> = (0..9)
             .flat_map(|turn| {
                 [asks(CLIENT, turn, turn as u64), asks(GATEWAY, 100 + turn, turn as u64)]
             })
             .collect();
-        assert_eq!(find(&[seen(&one_by_one)]).translations.flows(), 0);
-        let forwarded: Vec<Sample> = (0..9)
+        assert_eq!(compare_samples(&[seen(&one_by_one)]).translations.flow_count(), 0);
+        let forwarded: Vec<PacketSample> = (0..9)
             .flat_map(|turn| {
                 let at = 10 * turn;
                 [asks(CLIENT, at, turn as u64), asks(GATEWAY, at + 1, turn as u64)]
             })
             .collect();
-        assert_eq!(find(&[seen(&forwarded)]).translations.flows(), 1);
+        assert_eq!(compare_samples(&[seen(&forwarded)]).translations.flow_count(), 1);
     }
 
     #[test]
     fn copies_under_one_name_are_delays() {
         let one = [sample(1, 100, CLIENT, VIRTUAL, 64, false)];
         let other = [sample(1, 5, CLIENT, VIRTUAL, 64, false)];
-        let found = find(&[seen(&one), seen(&other)]);
-        assert_eq!(found.translations.flows(), 0);
+        let found = compare_samples(&[seen(&one), seen(&other)]);
+        assert_eq!(found.translations.flow_count(), 0);
         assert_eq!(found.delays.len(), 1);
         assert_eq!(found.delays[0].times, [100, 5]);
     }

@@ -3,14 +3,14 @@
 
 use std::borrow::Cow;
 
-use request_flow::spans::Resource;
+use request_flow::spans::SpanResource;
 
 /// Names and values as they were written down.
-pub(super) type Attributes<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
+pub(super) type SpanAttributes<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
 
 /// What the attributes of a span tell beside its parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Told<'t> {
+pub(super) struct AttributeFacts<'t> {
     pub(super) bytes_in: Option<i64>,
     pub(super) bytes_out: Option<i64>,
     pub(super) probability: Option<f64>,
@@ -19,22 +19,22 @@ pub(super) struct Told<'t> {
     ports: [Option<&'t str>; 2],
 }
 
-impl<'t> Told<'t> {
+impl<'t> AttributeFacts<'t> {
     /// Takes in an attribute; says whether it needs to be a parameter as well.
-    pub(super) fn take(&mut self, name: &str, value: &'t str) -> bool {
+    pub(super) fn take_attribute(&mut self, name: &str, value: &'t str) -> bool {
         let slot = match name {
-            "sockcap.probability" => return first(&mut self.probability, value),
+            "sockcap.probability" => return set_once(&mut self.probability, value),
             "sockcap.request.bytes"
             | "http.request.body.size"
             | "http.request.size"
             | "http.request_content_length"
             | "messaging.message.body.size"
             | "messaging.message.payload_size_bytes"
-            | "messaging.message_payload_size_bytes" => return first(&mut self.bytes_in, value),
+            | "messaging.message_payload_size_bytes" => return set_once(&mut self.bytes_in, value),
             "sockcap.response.bytes"
             | "http.response.body.size"
             | "http.response.size"
-            | "http.response_content_length" => return first(&mut self.bytes_out, value),
+            | "http.response_content_length" => return set_once(&mut self.bytes_out, value),
             "peer.service" => &mut self.peers[0],
             "server.address" => &mut self.peers[1],
             "net.peer.name" | "peer.hostname" => &mut self.peers[2],
@@ -49,12 +49,12 @@ impl<'t> Told<'t> {
     }
 
     /// The node that calls, as what it calls knows it.
-    pub(super) fn caller(&self) -> Option<Cow<'t, str>> {
+    pub(super) fn calling_node(&self) -> Option<Cow<'t, str>> {
         self.peers[0].map(Cow::Borrowed)
     }
 
     /// The node that is called, as its caller knows it.
-    pub(super) fn peer(&self) -> Option<Cow<'t, str>> {
+    pub(super) fn called_node(&self) -> Option<Cow<'t, str>> {
         let [service, server, net_peer, others @ ..] = self.peers;
         let [server_port, net_peer_port] = self.ports;
         let with_port = |name: Option<&'t str>, port: Option<&str>| match (name?, port) {
@@ -71,7 +71,7 @@ impl<'t> Told<'t> {
 }
 
 /// Sets what is not set yet; says whether the value could not be taken.
-fn first<T: std::str::FromStr>(slot: &mut Option<T>, value: &str) -> bool {
+fn set_once<T: std::str::FromStr>(slot: &mut Option<T>, value: &str) -> bool {
     match (&slot, value.parse()) {
         (None, Ok(value)) => {
             *slot = Some(value);
@@ -85,7 +85,7 @@ fn first<T: std::str::FromStr>(slot: &mut Option<T>, value: &str) -> bool {
 ///
 /// Its host is where its clock is. A pod or a container has none of its own: where its name is
 /// given for the host's, the name of its machine is the better one.
-pub(super) fn resource<'t>(attributes: &'t Attributes<'_>) -> Resource<'t> {
+pub(super) fn resource_of_attributes<'t>(attributes: &'t SpanAttributes<'_>) -> SpanResource<'t> {
     let value = |name: &'static str| {
         let found = attributes.iter().find(|(key, value)| key == name && !value.is_empty());
         found.map(|(_, value)| (name, value.as_ref()))
@@ -102,7 +102,7 @@ pub(super) fn resource<'t>(attributes: &'t Attributes<'_>) -> Resource<'t> {
         .or_else(|| value("host.id"))
         .or_else(|| value("host.name"));
     let is_used = |key: &str| [node, host].iter().flatten().any(|(name, _)| *name == key);
-    Resource {
+    SpanResource {
         node: node.map_or(UNKNOWN_SERVICE, |(_, value)| value),
         host: host.map_or("", |(_, value)| value),
         parameters: attributes
@@ -120,16 +120,18 @@ const UNKNOWN_SERVICE: &str = "unknown_service";
 mod tests {
     use super::*;
 
-    fn told<'t>(attributes: &[(&str, &'t str)]) -> (Told<'t>, Vec<&'t str>) {
-        let mut told = Told::default();
-        let parameters = attributes.iter().filter(|(name, value)| told.take(name, value));
+    fn facts_and_parameters<'t>(
+        attributes: &[(&str, &'t str)],
+    ) -> (AttributeFacts<'t>, Vec<&'t str>) {
+        let mut told = AttributeFacts::default();
+        let parameters = attributes.iter().filter(|(name, value)| told.take_attribute(name, value));
         let parameters = parameters.map(|(_, value)| *value).collect();
         (told, parameters)
     }
 
     #[test]
     fn sizes_and_probability_are_no_parameters() {
-        let (told, parameters) = told(&[
+        let (told, parameters) = facts_and_parameters(&[
             ("http.request_content_length", "12"),
             ("http.request.body.size", "13"),
             ("http.response.body.size", "many"),
@@ -146,7 +148,8 @@ mod tests {
 
     #[test]
     fn the_best_name_of_a_peer_is_taken() {
-        let peer = |attributes: &[(&str, &'static str)]| told(attributes).0.peer();
+        let peer =
+            |attributes: &[(&str, &'static str)]| facts_and_parameters(attributes).0.called_node();
         let mut all = vec![
             ("messaging.system", "kafka"),
             ("db.system", "redis"),
@@ -168,10 +171,12 @@ mod tests {
         assert_eq!(peer(&[("peer.service", ""), ("db.system.name", "mysql")]).unwrap(), "mysql");
     }
 
-    fn of(attributes: &[(&'static str, &'static str)]) -> (String, String, Vec<String>) {
-        let attributes: Attributes<'_> =
+    fn describe_resource(
+        attributes: &[(&'static str, &'static str)],
+    ) -> (String, String, Vec<String>) {
+        let attributes: SpanAttributes<'_> =
             attributes.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
-        let resource = resource(&attributes);
+        let resource = resource_of_attributes(&attributes);
         let parameters = resource.parameters.iter().map(|(key, _)| (*key).to_owned()).collect();
         (resource.node.to_owned(), resource.host.to_owned(), parameters)
     }
@@ -190,19 +195,31 @@ mod tests {
             ("k8s.pod.name", "cart-1"),
         ];
         let others = ["process.executable.name", "host.id", "k8s.pod.name"];
-        assert_eq!(of(&all), names("cart", "web1", &others));
-        assert_eq!(of(&all[..1]), names("python3", "", &[]));
-        assert_eq!(of(&[("host.id", "7f")]), names("unknown_service", "7f", &[]));
-        assert_eq!(of(&[("service.name", "")]), names("unknown_service", "", &["service.name"]));
+        assert_eq!(describe_resource(&all), names("cart", "web1", &others));
+        assert_eq!(describe_resource(&all[..1]), names("python3", "", &[]));
+        assert_eq!(describe_resource(&[("host.id", "7f")]), names("unknown_service", "7f", &[]));
+        assert_eq!(
+            describe_resource(&[("service.name", "")]),
+            names("unknown_service", "", &["service.name"])
+        );
     }
 
     #[test]
     fn a_pod_or_a_container_is_no_host_where_its_machine_is_known() {
         let pod = [("host.name", "cart-1"), ("k8s.pod.name", "cart-1"), ("k8s.node.name", "n1")];
-        assert_eq!(of(&pod), names("unknown_service", "n1", &["host.name", "k8s.pod.name"]));
-        assert_eq!(of(&pod[..2]), names("unknown_service", "cart-1", &["k8s.pod.name"]));
+        assert_eq!(
+            describe_resource(&pod),
+            names("unknown_service", "n1", &["host.name", "k8s.pod.name"])
+        );
+        assert_eq!(
+            describe_resource(&pod[..2]),
+            names("unknown_service", "cart-1", &["k8s.pod.name"])
+        );
         let container =
             [("host.name", "0123456789ab"), ("container.id", "0123456789abcdef"), ("host.id", "m")];
-        assert_eq!(of(&container), names("unknown_service", "m", &["host.name", "container.id"]));
+        assert_eq!(
+            describe_resource(&container),
+            names("unknown_service", "m", &["host.name", "container.id"])
+        );
     }
 }

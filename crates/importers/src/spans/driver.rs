@@ -3,18 +3,18 @@
 
 use std::path::PathBuf;
 
-use clocks::{Clocks, Source};
+use clocks::{ClockModel, ClockSource};
 use message_trace::{DataDir, Progress};
 use out_of_core::MemoryBudget;
-use request_flow::spans::{Joined, SpanSink};
+use request_flow::spans::{JoinSummary, SpanSink};
 
-use super::format::Format;
-use super::reading::Reading;
+use super::format::SpanFormat;
+use super::span_import::SpanImport;
 use crate::error::Error;
 use crate::importer::Importer;
-use crate::summary::Summary;
+use crate::summary::ImportSummary;
 use crate::tuning::SPANS_IN_MEMORY_BYTES;
-use crate::unfinished::{Unfinished, name_of, nothing};
+use crate::unfinished::{UnfinishedImport, name_of_files, nothing_imported};
 
 /// The importer of spans in one format.
 #[derive(Clone, Debug)]
@@ -25,45 +25,45 @@ pub(crate) struct SpanImporter<F> {
     pub(crate) format: F,
 }
 
-impl<F: Format> Importer for SpanImporter<F> {
-    fn reads(&self) -> [&'static str; 2] {
+impl<F: SpanFormat> Importer for SpanImporter<F> {
+    fn input_nouns(&self) -> [&'static str; 2] {
         ["span", "spans"]
     }
 
-    fn makes(&self) -> [&'static str; 2] {
+    fn output_nouns(&self) -> [&'static str; 2] {
         ["step", "steps"]
     }
 
-    fn import(
+    fn import_files(
         &self,
         files: &[PathBuf],
         data: &DataDir,
         progress: &dyn Progress,
-    ) -> Result<Summary, Error> {
-        let name = self.name.clone().unwrap_or_else(|| name_of(files));
-        let unfinished = Unfinished::create(&data.spans(), &name)?;
-        let mut summary = Summary::default();
+    ) -> Result<ImportSummary, Error> {
+        let name = self.name.clone().unwrap_or_else(|| name_of_files(files));
+        let unfinished = UnfinishedImport::create(&data.spans_dir(), &name)?;
+        let mut summary = ImportSummary::default();
         let budget = MemoryBudget::new(SPANS_IN_MEMORY_BYTES);
         let sink = SpanSink::new(&budget, unfinished.path().as_path());
-        let mut reading = Reading::new(&sink, progress, &mut summary);
-        self.format.read_all(files, &mut reading)?;
-        if reading.kept() == 0 {
-            return Err(nothing(files, F::NONE, &summary));
+        let mut reading = SpanImport::new(&sink, progress, &mut summary);
+        self.format.read_all_files(files, &mut reading)?;
+        if reading.span_count() == 0 {
+            return Err(nothing_imported(files, F::NONE, &summary));
         }
         let tables = DataDir::new(unfinished.path().as_path());
-        let joined = sink.finish(tables.requests(), tables.steps(), progress)?;
-        joined.clocks.write(tables.clocks())?;
+        let joined = sink.join_requests(tables.requests_path(), tables.steps_path(), progress)?;
+        joined.clocks.write(tables.clocks_path())?;
         summary.made = joined.steps;
-        summary.notes.extend(notes(&joined));
+        summary.notes.extend(request_notes(&joined));
         unfinished.finish(&mut summary)?;
         Ok(summary)
     }
 }
 
 /// What is worth knowing of the requests.
-fn notes(joined: &Joined) -> Vec<String> {
-    let Joined { traces, requests, torn, duplicates, parts, .. } = joined;
-    let Joined { broken, crowded_out, moved, late, .. } = joined;
+fn request_notes(joined: &JoinSummary) -> Vec<String> {
+    let JoinSummary { traces, requests, torn, duplicates, parts, .. } = joined;
+    let JoinSummary { broken, crowded_out, moved, late, .. } = joined;
     let mut notes = vec![format!("traces: {traces}; requests: {requests}")];
     let counted = [
         (torn, "requests whose first span is part of one that is not in the files"),
@@ -79,31 +79,31 @@ fn notes(joined: &Joined) -> Vec<String> {
     ];
     let counted = counted.iter().filter(|(count, _)| **count > 0);
     notes.extend(counted.map(|(count, what)| format!("{what}: {count}")));
-    notes.extend(of_clocks(&joined.clocks));
+    notes.extend(clock_notes(&joined.clocks));
     notes
 }
 
 /// How far each host's clock was off, where spans tell that it was.
-fn of_clocks(clocks: &Clocks) -> impl Iterator<Item = String> {
+fn clock_notes(clocks: &ClockModel) -> impl Iterator<Item = String> {
     let compared = clocks.hosts.iter().filter(|host| {
         let is_off = host.offset_ns.saturating_abs() > host.uncertainty_ns.unwrap_or(0);
-        host.host != clocks.reference && host.source != Source::None && is_off
+        host.host != clocks.reference && host.source != ClockSource::None && is_off
     });
     compared.map(|host| {
-        let within = host
-            .uncertainty_ns
-            .map_or_else(String::new, |within| format!(" (within {} us)", in_microseconds(within)));
+        let within = host.uncertainty_ns.map_or_else(String::new, |within| {
+            format!(" (within {} us)", format_microseconds(within))
+        });
         format!(
             "clock of {}: {} us {} that of {}{within}",
             host.host,
-            in_microseconds(host.offset_ns.saturating_abs()),
+            format_microseconds(host.offset_ns.saturating_abs()),
             if host.offset_ns < 0 { "behind" } else { "ahead of" },
             host.against,
         )
     })
 }
 
-fn in_microseconds(ns: i64) -> String {
+fn format_microseconds(ns: i64) -> String {
     format!("{:.1}", ns as f64 / 1e3)
 }
 
@@ -124,15 +124,15 @@ mod tests {
             ..HostClock::default()
         };
         let hosts = vec![
-            host("web", 0, Some(0), Source::Reference),
-            host("sure", -448_200, Some(396_400), Source::Messages),
-            host("within", 1_451_900, Some(6_073_200), Source::Messages),
-            host("just", 500, Some(500), Source::Messages),
-            host("one-way", 70, None, Source::OneWay),
-            host("nobody", 9_000, None, Source::None),
+            host("web", 0, Some(0), ClockSource::Reference),
+            host("sure", -448_200, Some(396_400), ClockSource::Messages),
+            host("within", 1_451_900, Some(6_073_200), ClockSource::Messages),
+            host("just", 500, Some(500), ClockSource::Messages),
+            host("one-way", 70, None, ClockSource::OneWay),
+            host("nobody", 9_000, None, ClockSource::None),
         ];
-        let clocks = Clocks { reference: "web".to_owned(), hosts, ..Clocks::default() };
-        let notes: Vec<String> = of_clocks(&clocks).collect();
+        let clocks = ClockModel { reference: "web".to_owned(), hosts, ..ClockModel::default() };
+        let notes: Vec<String> = clock_notes(&clocks).collect();
         assert_eq!(
             notes,
             [

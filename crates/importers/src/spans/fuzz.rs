@@ -6,21 +6,21 @@ use std::path::Path;
 use out_of_core::MemoryBudget;
 use request_flow::spans::SpanSink;
 
-use super::format::Format;
-use super::reading::Reading;
+use super::format::SpanFormat;
+use super::span_import::SpanImport;
 use crate::error::Error;
 use crate::fuzz::input_of;
-use crate::summary::Summary;
+use crate::summary::ImportSummary;
 
 /// Has `format` read `bytes` as one file.
-pub(crate) fn run(format: &impl Format, bytes: &[u8]) {
+pub(crate) fn fuzz_format(format: &impl SpanFormat, bytes: &[u8]) {
     let Ok(input) = input_of(bytes) else { return };
-    run_with(|reading| format.read(input, reading));
+    fuzz_reader(|reading| format.read_file(input, reading));
 }
 
 /// Has `read` read whatever it likes.
-pub(crate) fn run_with(read: impl FnOnce(&mut Reading<'_, '_>) -> Result<(), Error>) {
-    match counted(read) {
+pub(crate) fn fuzz_reader(read: impl FnOnce(&mut SpanImport<'_, '_>) -> Result<(), Error>) {
+    match count_spans(read) {
         Ok((kept, summary)) => {
             let skipped = summary.skipped.total();
             assert!(kept <= summary.read, "{kept} spans kept of {}", summary.read);
@@ -35,15 +35,15 @@ pub(crate) fn run_with(read: impl FnOnce(&mut Reading<'_, '_>) -> Result<(), Err
 }
 
 /// Has `read` read, and returns how many spans are in the sink and what is told.
-pub(super) fn counted(
-    read: impl FnOnce(&mut Reading<'_, '_>) -> Result<(), Error>,
-) -> Result<(u64, Summary), Error> {
+pub(super) fn count_spans(
+    read: impl FnOnce(&mut SpanImport<'_, '_>) -> Result<(), Error>,
+) -> Result<(u64, ImportSummary), Error> {
     // All stays in memory, so the folder is not written to.
     let budget = MemoryBudget::new(u64::MAX);
     let sink = SpanSink::new(&budget, Path::new("/nonexistent"));
-    let mut summary = Summary::default();
-    let mut reading = Reading::new(&sink, &(), &mut summary);
+    let mut summary = ImportSummary::default();
+    let mut reading = SpanImport::new(&sink, &(), &mut summary);
     read(&mut reading)?;
-    let kept = reading.kept();
+    let kept = reading.span_count();
     Ok((kept, summary))
 }

@@ -2,18 +2,18 @@
 
 use std::io::{Cursor, Read};
 
-use crate::reading::Input;
+use crate::import_input::ImportInput;
 use crate::tuning::SPANS_HEAD_BYTES;
 
 /// The beginning of a file.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(super) struct FileHead {
     pub(super) bytes: Vec<u8>,
 }
 
-impl Head {
+impl FileHead {
     /// The head of a file, and the whole file again.
-    pub(super) fn of<'i>(mut input: Input<'i>) -> (Head, Input<'i>) {
+    pub(super) fn read_head<'i>(mut input: ImportInput<'i>) -> (FileHead, ImportInput<'i>) {
         let mut bytes = Vec::new();
         let read = input.bytes.by_ref().take(SPANS_HEAD_BYTES).read_to_end(&mut bytes);
         let rest = input.bytes;
@@ -21,16 +21,16 @@ impl Head {
         let bytes_again: Box<dyn Read + Send + 'i> = match read {
             Ok(_) => Box::new(again.chain(rest)),
             // What reads on fails where this did.
-            Err(error) => Box::new(again.chain(Failed(Some(error)))),
+            Err(error) => Box::new(again.chain(FailingReader(Some(error)))),
         };
-        (Head { bytes }, Input { file: input.file, bytes: bytes_again })
+        (FileHead { bytes }, ImportInput { file: input.file, bytes: bytes_again })
     }
 }
 
 /// Fails with an error once, and is then at its end.
-struct Failed(Option<std::io::Error>);
+struct FailingReader(Option<std::io::Error>);
 
-impl Read for Failed {
+impl Read for FailingReader {
     fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
         self.0.take().map_or(Ok(0), Err)
     }
@@ -42,16 +42,19 @@ mod tests {
     use std::path::Path;
 
     /// Some bytes, and then an error.
-    fn input(bytes: &[u8]) -> Input<'_> {
+    fn input(bytes: &[u8]) -> ImportInput<'_> {
         let error = std::io::Error::other("torn");
-        Input { file: Path::new("x").into(), bytes: Box::new(bytes.chain(Failed(Some(error)))) }
+        ImportInput {
+            file: Path::new("x").into(),
+            bytes: Box::new(bytes.chain(FailingReader(Some(error)))),
+        }
     }
 
     #[test]
     fn a_file_is_whole_after_its_head_was_looked_at() {
         for length in [0, 3, SPANS_HEAD_BYTES as usize, 2 * SPANS_HEAD_BYTES as usize + 5] {
             let bytes: Vec<u8> = (0..length).map(|place| place as u8).collect();
-            let (head, mut input) = Head::of(input(&bytes));
+            let (head, mut input) = FileHead::read_head(input(&bytes));
             assert_eq!(head.bytes, bytes[..length.min(SPANS_HEAD_BYTES as usize)]);
             let mut read = Vec::new();
             assert_eq!(input.bytes.read_to_end(&mut read).unwrap_err().to_string(), "torn");

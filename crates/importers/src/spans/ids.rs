@@ -1,29 +1,29 @@
 //! Ids of traces and spans as tracers write them: hexadecimal numbers, and other texts.
 
-use request_flow::spans::Id;
+use request_flow::spans::TracingId;
 
 /// The id that `text` is: a number of 64 or 128 bits, whatever zeros are in front of it, or any
 /// other text. `None` for an empty text.
-pub(super) fn hexadecimal(text: &str) -> Option<Id<'_>> {
+pub(super) fn parse_hexadecimal_id(text: &str) -> Option<TracingId<'_>> {
     let digits = (1..=32).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_hexdigit());
     match digits.then(|| u128::from_str_radix(text, 16)) {
-        Some(Ok(number)) => Some(Id::Number(number)),
-        _ => Some(Id::Text(text)).filter(|_| !text.is_empty()),
+        Some(Ok(number)) => Some(TracingId::Number(number)),
+        _ => Some(TracingId::Text(text)).filter(|_| !text.is_empty()),
     }
 }
 
 /// The id of a parent, for tracers that write a zero or nothing where there is none.
-pub(super) fn parent(text: &str) -> Option<Id<'_>> {
-    hexadecimal(text).filter(|id| *id != Id::Number(0))
+pub(super) fn parse_parent_id(text: &str) -> Option<TracingId<'_>> {
+    parse_hexadecimal_id(text).filter(|id| *id != TracingId::Number(0))
 }
 
 /// The id that `text` is where all texts are possible: a number if it looks like one of tracers, as
 /// they write 16 or 32 hexadecimal digits in small letters. `None` for an empty text.
-pub(super) fn any(text: &str) -> Option<Id<'_>> {
+pub(super) fn parse_any_id(text: &str) -> Option<TracingId<'_>> {
     let small = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     match matches!(text.len(), 16 | 32) && text.bytes().all(small) {
-        true => hexadecimal(text),
-        false => Some(Id::Text(text)).filter(|_| !text.is_empty()),
+        true => parse_hexadecimal_id(text),
+        false => Some(TracingId::Text(text)).filter(|_| !text.is_empty()),
     }
 }
 
@@ -33,27 +33,33 @@ mod tests {
 
     #[test]
     fn zeros_in_front_make_no_difference() {
-        assert_eq!(hexadecimal("00000000000000ab"), Some(Id::Number(0xab)));
-        assert_eq!(hexadecimal("AB"), hexadecimal("ab"));
-        assert_eq!(hexadecimal("f".repeat(32).as_str()), Some(Id::Number(u128::MAX)));
+        assert_eq!(parse_hexadecimal_id("00000000000000ab"), Some(TracingId::Number(0xab)));
+        assert_eq!(parse_hexadecimal_id("AB"), parse_hexadecimal_id("ab"));
+        assert_eq!(
+            parse_hexadecimal_id("f".repeat(32).as_str()),
+            Some(TracingId::Number(u128::MAX))
+        );
         for text in ["order-7", "+1", "0123456789abcdef0123456789abcdef0"] {
-            assert_eq!(hexadecimal(text), Some(Id::Text(text)));
+            assert_eq!(parse_hexadecimal_id(text), Some(TracingId::Text(text)));
         }
-        assert_eq!(hexadecimal(""), None);
+        assert_eq!(parse_hexadecimal_id(""), None);
     }
 
     #[test]
     fn a_parent_of_zeros_is_none() {
-        assert_eq!((parent("0000000000000000"), parent("0"), parent("")), (None, None, None));
-        assert_eq!(parent("10"), Some(Id::Number(16)));
+        assert_eq!(
+            (parse_parent_id("0000000000000000"), parse_parent_id("0"), parse_parent_id("")),
+            (None, None, None)
+        );
+        assert_eq!(parse_parent_id("10"), Some(TracingId::Number(16)));
     }
 
     #[test]
     fn only_what_looks_like_a_tracers_id_is_a_number() {
-        assert_eq!(any("00000000000000ab"), Some(Id::Number(0xab)));
+        assert_eq!(parse_any_id("00000000000000ab"), Some(TracingId::Number(0xab)));
         for text in ["ab", "00000000000000AB", "7"] {
-            assert_eq!(any(text), Some(Id::Text(text)));
+            assert_eq!(parse_any_id(text), Some(TracingId::Text(text)));
         }
-        assert_eq!(any(""), None);
+        assert_eq!(parse_any_id(""), None);
     }
 }

@@ -10,34 +10,36 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use registry::About;
-use request_flow::spans::{Id, Resource, ResourceId, Span, SpanKind};
+use registry::EntryHelp;
+use request_flow::spans::{ResourceId, Span, SpanKind, SpanResource, TracingId};
 use serde::de::Error as _;
 
-use self::model::{Process, Processes, Shape, Trace, Written, text, value_of};
-use super::attributes::{self, Told};
+use self::model::{
+    JaegerProcess, JaegerProcesses, JaegerShape, JaegerSpan, JaegerTrace, text_or_empty, value_of,
+};
+use super::attributes::{self, AttributeFacts};
 use super::driver::SpanImporter;
-use super::format::Format;
-use super::fuzz::run;
-use super::head::Head;
-use super::objects::{self, Objects, Refused, Spot, Taken};
-use super::reading::Reading;
-use super::receiver::Receiver;
-use super::texts::Text;
+use super::format::SpanFormat;
+use super::fuzz::fuzz_format;
+use super::head::FileHead;
+use super::objects::{self, ObjectConsumer, ObjectOutcome, ObjectRefusal, ObjectSpot};
+use super::receiver::SpanReceiver;
+use super::span_import::SpanImport;
+use super::texts::FileText;
 use super::{ids, json};
 use crate::error::Error;
 use crate::flags::NAME;
-use crate::kind::Kind;
-use crate::reading::Input;
-use crate::summary::{At, Place, Skip};
+use crate::import_input::ImportInput;
+use crate::importer_spec::ImporterSpec;
+use crate::summary::{FilePlace, FilePosition, SkippedItem};
 
 mod model;
 #[cfg(test)]
 mod tests;
 
 /// The entry in the registry.
-pub(crate) static JAEGER: Kind = Kind {
-    about: About {
+pub(crate) static JAEGER: ImporterSpec = ImporterSpec {
+    about: EntryHelp {
         name: "jaeger",
         summary: "Traces of Jaeger: the JSON of its API and its UI",
         details: "\
@@ -56,99 +58,115 @@ Ask Jaeger for traces so:
     files: "The files, which become one import",
     files_by: None,
     flags: &[&NAME],
-    make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: Jaeger }),
-    fuzz: |bytes| run(&Jaeger, bytes),
+    make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: JaegerFormat }),
+    fuzz: |bytes| fuzz_format(&JaegerFormat, bytes),
     #[cfg(test)]
     samples: || vec![tests::ANSWER.into(), tests::ANSWER.replace('\n', "").into()],
 };
 
 /// The format.
 #[derive(Clone, Copy, Debug)]
-struct Jaeger;
+struct JaegerFormat;
 
-impl Format for Jaeger {
+impl SpanFormat for JaegerFormat {
     const NONE: &str = "it has no traces, which have 'spans'";
 
-    fn read(&self, input: Input<'_>, reading: &mut Reading<'_, '_>) -> Result<(), Error> {
-        let (head, input) = Head::of(input);
+    fn read_file(
+        &self,
+        input: ImportInput<'_>,
+        reading: &mut SpanImport<'_, '_>,
+    ) -> Result<(), Error> {
+        let (head, input) = FileHead::read_head(input);
         let file = input.file.clone();
         if !json::is_json(&head.bytes) {
-            return Err(Error::malformed(&file, At::File, "it is no JSON of Jaeger"));
+            return Err(Error::malformed_at(&file, FilePosition::File, "it is no JSON of Jaeger"));
         }
         let first = memchr::memchr2(b'{', b'[', &head.bytes).unwrap_or_default();
-        let is_answer = head.bytes.get(first..).and_then(|text| Shape::of(text).ok());
-        let keys: &[&str] = if is_answer == Some(Shape::Answer) { &["data"] } else { &[] };
-        json::each_or_damaged(input, keys, reading, |text, piece| read(text, &file, piece))
+        let is_answer = head.bytes.get(first..).and_then(|text| JaegerShape::from_text(text).ok());
+        let keys: &[&str] = if is_answer == Some(JaegerShape::Answer) { &["data"] } else { &[] };
+        json::for_each_value_or_damage(input, keys, reading, |text, piece| {
+            read_text(text, &file, piece)
+        })
     }
 }
 
 /// Reads the spans in a text of `file`.
-fn read(text: Text<'_>, file: &Path, spans: &mut impl Receiver) -> Result<(), Error> {
-    let mut traces = Traces::default();
-    objects::read(text, file, &mut traces, spans)?;
-    traces.end_waiting(&Processes::default(), spans)
+fn read_text(text: FileText<'_>, file: &Path, spans: &mut impl SpanReceiver) -> Result<(), Error> {
+    let mut traces = JaegerTraces::default();
+    objects::read_objects(text, file, &mut traces, spans)?;
+    traces.emit_waiting(&JaegerProcesses::default(), spans)
 }
 
 /// What was read and not given yet: spans of a damaged trace that wait for its processes, as they
 /// were written.
 #[derive(Default)]
-struct Traces {
+struct JaegerTraces {
     waiting: Vec<u8>,
     /// Where each ends, and where it was.
-    spans: Vec<(usize, Place)>,
+    spans: Vec<(usize, FilePlace)>,
 }
 
-impl<R: Receiver> Objects<R> for Traces {
-    fn take(&mut self, text: &[u8], spot: &Spot<'_>, spans: &mut R) -> Result<Taken, Refused> {
-        match Shape::of(text)? {
-            Shape::Answer => Ok(Taken::Wrapper),
-            Shape::Trace => {
-                let (trace, length): (Trace, usize) = objects::first(text)?;
-                self.end_waiting(&Processes::default(), spans)?;
-                let none = Processes::default();
+impl<R: SpanReceiver> ObjectConsumer<R> for JaegerTraces {
+    fn take_object(
+        &mut self,
+        text: &[u8],
+        spot: &ObjectSpot<'_>,
+        spans: &mut R,
+    ) -> Result<ObjectOutcome, ObjectRefusal> {
+        match JaegerShape::from_text(text)? {
+            JaegerShape::Answer => Ok(ObjectOutcome::Wrapper),
+            JaegerShape::Trace => {
+                let (trace, length): (JaegerTrace, usize) = objects::parse_first(text)?;
+                self.emit_waiting(&JaegerProcesses::default(), spans)?;
+                let none = JaegerProcesses::default();
                 let processes = trace.processes.as_ref().unwrap_or(&none);
                 for span in &trace.spans.0 {
-                    span.give(self::text(&trace.id), processes, || spot.place(), spans)?;
+                    span.emit_span(
+                        self::text_or_empty(&trace.id),
+                        processes,
+                        || spot.place(),
+                        spans,
+                    )?;
                 }
-                Ok(Taken::Whole(length))
+                Ok(ObjectOutcome::Whole(length))
             }
-            Shape::Span => {
-                let (span, length): (Written, usize) = objects::first(text)?;
+            JaegerShape::Span => {
+                let (span, length): (JaegerSpan, usize) = objects::parse_first(text)?;
                 if !spot.is_lost {
-                    span.give("", &Processes::default(), || spot.place(), spans)?;
-                    return Ok(Taken::Whole(length));
+                    span.emit_span("", &JaegerProcesses::default(), || spot.place(), spans)?;
+                    return Ok(ObjectOutcome::Whole(length));
                 }
                 self.waiting.extend_from_slice(text.get(..length).unwrap_or_default());
                 self.spans.push((self.waiting.len(), spot.place()));
-                Ok(Taken::Part(length))
+                Ok(ObjectOutcome::Part(length))
             }
-            Shape::Other => {
+            JaegerShape::Other => {
                 // Of a damaged trace the processes may be whole.
-                let (processes, length): (Processes, usize) = objects::first(text)?;
+                let (processes, length): (JaegerProcesses, usize) = objects::parse_first(text)?;
                 if !spot.is_lost || processes.0.is_empty() {
                     return Err(serde_json::Error::custom("it is no trace and no span").into());
                 }
-                self.end_waiting(&processes, spans)?;
-                Ok(Taken::Part(length))
+                self.emit_waiting(&processes, spans)?;
+                Ok(ObjectOutcome::Part(length))
             }
         }
     }
 }
 
-impl Traces {
+impl JaegerTraces {
     /// Gives the spans that wait to `spans`: `processes` wrote them.
-    fn end_waiting(
+    fn emit_waiting(
         &mut self,
-        processes: &Processes<'_>,
-        spans: &mut impl Receiver,
+        processes: &JaegerProcesses<'_>,
+        spans: &mut impl SpanReceiver,
     ) -> Result<(), Error> {
-        let Traces { waiting, spans: all } = std::mem::take(self);
+        let JaegerTraces { waiting, spans: all } = std::mem::take(self);
         let mut begin = 0;
         for (end, place) in all {
             let text = waiting.get(begin..end).unwrap_or_default();
             // What waits was read once, so it can be read again.
-            if let Ok((span, _)) = objects::first::<Written>(text) {
-                span.give("", processes, || place, spans)?;
+            if let Ok((span, _)) = objects::parse_first::<JaegerSpan>(text) {
+                span.emit_span("", processes, || place, spans)?;
             }
             begin = end;
         }
@@ -156,47 +174,48 @@ impl Traces {
     }
 }
 
-impl Written<'_> {
+impl JaegerSpan<'_> {
     /// Gives the span to `spans`. `trace` is the id of the trace that it is in, and `processes` are
     /// those of that trace.
-    fn give(
+    fn emit_span(
         &self,
         trace: &str,
-        processes: &Processes<'_>,
-        place: impl FnOnce() -> Place,
-        spans: &mut impl Receiver,
+        processes: &JaegerProcesses<'_>,
+        place: impl FnOnce() -> FilePlace,
+        spans: &mut impl SpanReceiver,
     ) -> Result<(), Error> {
-        let trace = ids::hexadecimal(text(&self.trace)).or(ids::hexadecimal(trace));
-        let (Some(trace), Some(id)) = (trace, ids::hexadecimal(&self.id.0)) else {
+        let trace = ids::parse_hexadecimal_id(text_or_empty(&self.trace))
+            .or(ids::parse_hexadecimal_id(trace));
+        let (Some(trace), Some(id)) = (trace, ids::parse_hexadecimal_id(&self.id.0)) else {
             let why = "neither traceID nor spanID may be empty".to_owned();
-            spans.skip("span without an id", || Skip { place: place(), why });
+            spans.count_skip("span without an id", || SkippedItem { place: place(), why });
             return Ok(());
         };
-        let named = text(&self.process_id);
+        let named = text_or_empty(&self.process_id);
         let of_trace = || processes.0.iter().find(|(name, _)| *name == named).map(|it| &it.1);
         let process = self.process.as_ref().or_else(of_trace);
         let resource = match process {
-            Some(process) => process.number(spans),
-            None => spans.resource(&Resource::default()),
+            Some(process) => process.resource_id(spans),
+            None => spans.resource_id(&SpanResource::default()),
         };
 
-        let kind = kind(value_of(&self.tags, "span.kind").unwrap_or_default());
+        let kind = span_kind(value_of(&self.tags, "span.kind").unwrap_or_default());
         let is_called = !matches!(kind, SpanKind::Server | SpanKind::Consumer);
-        let Parent { id: parent, follows, others } = parent(self, trace);
+        let ParentSpan { id: parent, follows, others } = parent_of_span(self, trace);
         let tags = self.tags.as_ref().map_or(&[][..], |tags| &tags.0);
-        let mut told = Told::default();
+        let mut told = AttributeFacts::default();
         let mut parameters: Vec<(&str, Cow<'_, str>)> = Vec::with_capacity(tags.len());
         for tag in tags {
-            if told.take(&tag.key.0, text(&tag.value)) {
-                parameters.push((&tag.key.0, Cow::Borrowed(text(&tag.value))));
+            if told.take_attribute(&tag.key.0, text_or_empty(&tag.value)) {
+                parameters.push((&tag.key.0, Cow::Borrowed(text_or_empty(&tag.value))));
             }
         }
         parameters.extend(others.into_iter().map(|other| ("references", Cow::Owned(other))));
-        let peer = told.peer().filter(|_| is_called);
+        let peer = told.called_node().filter(|_| is_called);
         let begin = self.begin.map(|time| time.0);
         let duration = self.duration.map(|time| time.0);
         let end = begin.zip(duration).map(|(begin, time)| begin.saturating_add(time));
-        spans.span(&Span {
+        spans.add_span(&Span {
             parent,
             follows,
             kind,
@@ -209,7 +228,7 @@ impl Written<'_> {
             bytes_in: told.bytes_in,
             bytes_out: told.bytes_out,
             parameters: &parameters,
-            ..Span::of(trace, id, resource, text(&self.operation))
+            ..Span::new(trace, id, resource, text_or_empty(&self.operation))
         })
     }
 
@@ -221,30 +240,31 @@ impl Written<'_> {
     }
 }
 
-impl Process<'_> {
+impl JaegerProcess<'_> {
     /// Its number as a resource. Its host is what Jaeger's or OpenTelemetry's libraries say, or
     /// else its address.
-    fn number(&self, spans: &mut impl Receiver) -> ResourceId {
+    fn resource_id(&self, spans: &mut impl SpanReceiver) -> ResourceId {
         let tags = self.tags.as_ref().map_or(&[][..], |tags| &tags.0);
-        let mut all: attributes::Attributes<'_> = Vec::with_capacity(tags.len() + 1);
+        let mut all: attributes::SpanAttributes<'_> = Vec::with_capacity(tags.len() + 1);
         all.push(("service.name".into(), Cow::Borrowed(&*self.service.0)));
         all.extend(
-            tags.iter().map(|tag| (Cow::Borrowed(&*tag.key.0), Cow::Borrowed(text(&tag.value)))),
+            tags.iter()
+                .map(|tag| (Cow::Borrowed(&*tag.key.0), Cow::Borrowed(text_or_empty(&tag.value)))),
         );
-        let resource = attributes::resource(&all);
+        let resource = attributes::resource_of_attributes(&all);
         let own = value_of(&self.tags, "hostname").map(|host| ("hostname", host));
         let address = || value_of(&self.tags, "ip").map(|host| ("ip", host));
         let other = if resource.host.is_empty() { own.or_else(address) } else { own };
-        let Some((used, host)) = other else { return spans.resource(&resource) };
+        let Some((used, host)) = other else { return spans.resource_id(&resource) };
         let mut parameters = resource.parameters;
         parameters.retain(|(name, _)| *name != used);
-        spans.resource(&Resource { host, parameters, ..resource })
+        spans.resource_id(&SpanResource { host, parameters, ..resource })
     }
 }
 
 /// The parent of a span.
-struct Parent<'a> {
-    id: Option<Id<'a>>,
+struct ParentSpan<'a> {
+    id: Option<TracingId<'a>>,
     /// Whether the span follows from it: the parent does not wait for it.
     follows: bool,
     /// In words what else the span refers to.
@@ -253,27 +273,28 @@ struct Parent<'a> {
 
 /// The parent of a span: the first of the trace that it is the child of or, without such, that it
 /// follows from.
-fn parent<'a>(written: &'a Written<'_>, trace: Id<'_>) -> Parent<'a> {
+fn parent_of_span<'a>(written: &'a JaegerSpan<'_>, trace: TracingId<'_>) -> ParentSpan<'a> {
     let references = written.references.as_ref().map_or(&[][..], |list| &list.0);
     let place = |kind: Option<&str>| {
         references.iter().position(|reference| {
-            let of = text(&reference.trace);
-            let is_here = of.is_empty() || ids::hexadecimal(of) == Some(trace);
-            is_here && kind.is_none_or(|kind| text(&reference.kind) == kind)
+            let of = text_or_empty(&reference.trace);
+            let is_here = of.is_empty() || ids::parse_hexadecimal_id(of) == Some(trace);
+            is_here && kind.is_none_or(|kind| text_or_empty(&reference.kind) == kind)
         })
     };
     let chosen = place(Some("CHILD_OF")).or_else(|| place(None));
     let parent = chosen.and_then(|place| references.get(place));
-    let follows = parent.is_some_and(|reference| text(&reference.kind) == "FOLLOWS_FROM");
-    let parent = parent.and_then(|reference| ids::parent(&reference.span.0));
+    let follows = parent.is_some_and(|reference| text_or_empty(&reference.kind) == "FOLLOWS_FROM");
+    let parent = parent.and_then(|reference| ids::parse_parent_id(&reference.span.0));
     let others = references.iter().enumerate().filter(|(place, _)| Some(*place) != chosen);
-    let others = others
-        .map(|(_, other)| format!("{} {}:{}", text(&other.kind), text(&other.trace), other.span.0));
-    let id = parent.or_else(|| ids::parent(text(&written.parent)));
-    Parent { id, follows, others: others.collect() }
+    let others = others.map(|(_, other)| {
+        format!("{} {}:{}", text_or_empty(&other.kind), text_or_empty(&other.trace), other.span.0)
+    });
+    let id = parent.or_else(|| ids::parse_parent_id(text_or_empty(&written.parent)));
+    ParentSpan { id, follows, others: others.collect() }
 }
 
-fn kind(text: &str) -> SpanKind {
+fn span_kind(text: &str) -> SpanKind {
     match text {
         "client" => SpanKind::Client,
         "server" => SpanKind::Server,

@@ -5,15 +5,15 @@
 mod elements;
 mod scan;
 
-pub(super) use scan::Scan;
+pub(super) use scan::JsonScan;
 
-use super::head::Head;
-use super::lines::Lines;
-use super::reading::{Piece, Reading};
-use super::texts::{self, Text};
+use super::head::FileHead;
+use super::lines::LineTexts;
+use super::span_import::{SpanBatch, SpanImport};
+use super::texts::{self, FileText};
 use crate::error::Error;
-use crate::reading::Input;
-use elements::Elements;
+use crate::import_input::ImportInput;
+use elements::JsonElements;
 use scan::BYTE_ORDER_MARK;
 
 /// Has `read` read each value of a file on all processors: each line of a file with a value on each
@@ -22,32 +22,37 @@ use scan::BYTE_ORDER_MARK;
 /// The elements of a document are those of an array that it is, or of an array that is below one of
 /// `keys` in an object that it is. What is below other keys is passed over. Without `keys`, an
 /// object is an element itself.
-pub(crate) fn each(
-    input: Input<'_>,
+pub(crate) fn for_each_value(
+    input: ImportInput<'_>,
     keys: &'static [&'static str],
-    reading: &mut Reading<'_, '_>,
-    read: impl Fn(Text<'_>, &mut Piece<'_, '_>) -> Result<(), Error> + Sync,
+    reading: &mut SpanImport<'_, '_>,
+    read: impl Fn(FileText<'_>, &mut SpanBatch<'_, '_>) -> Result<(), Error> + Sync,
 ) -> Result<(), Error> {
-    let (head, input) = Head::of(input);
+    let (head, input) = FileHead::read_head(input);
     if has_values_on_lines(&head) {
-        return texts::each(input, Lines::new, reading, read);
+        return texts::for_each_text(input, LineTexts::new, reading, read);
     }
-    texts::each(input, |bytes| Elements::new(bytes, keys), reading, read)
+    texts::for_each_text(input, |bytes| JsonElements::new(bytes, keys), reading, read)
 }
 
-/// As [`each`], for a `read` that finds what is whole in damaged JSON: it is given what is no JSON
-/// as well, up to where a document can begin.
-pub(crate) fn each_or_damaged(
-    input: Input<'_>,
+/// As [`for_each_value`], for a `read` that finds what is whole in damaged JSON: it is given what
+/// is no JSON as well, up to where a document can begin.
+pub(crate) fn for_each_value_or_damage(
+    input: ImportInput<'_>,
     keys: &'static [&'static str],
-    reading: &mut Reading<'_, '_>,
-    read: impl Fn(Text<'_>, &mut Piece<'_, '_>) -> Result<(), Error> + Sync,
+    reading: &mut SpanImport<'_, '_>,
+    read: impl Fn(FileText<'_>, &mut SpanBatch<'_, '_>) -> Result<(), Error> + Sync,
 ) -> Result<(), Error> {
-    let (head, input) = Head::of(input);
+    let (head, input) = FileHead::read_head(input);
     if has_values_on_lines(&head) {
-        return texts::each(input, Lines::new, reading, read);
+        return texts::for_each_text(input, LineTexts::new, reading, read);
     }
-    texts::each(input, |bytes| Elements::new(bytes, keys).with_damaged(), reading, read)
+    texts::for_each_text(
+        input,
+        |bytes| JsonElements::new(bytes, keys).with_damaged(),
+        reading,
+        read,
+    )
 }
 
 /// Whether JSON begins at `head`, as it cannot be told by chance: a brace or a bracket, and what
@@ -64,7 +69,7 @@ pub(crate) fn is_json(head: &[u8]) -> bool {
 
 /// Whether each line is a value of its own. A document that is one line is none of these: its
 /// elements are read each by itself.
-fn has_values_on_lines(head: &Head) -> bool {
+fn has_values_on_lines(head: &FileHead) -> bool {
     let lines = head.bytes.split_inclusive(|byte| *byte == b'\n');
     let mut lines = lines.map(<[u8]>::trim_ascii_start).filter(|line| !line.is_empty());
     let (Some(first), Some(second)) = (lines.next(), lines.next()) else { return false };
@@ -75,7 +80,7 @@ fn has_values_on_lines(head: &Head) -> bool {
 
 /// Whether a line is an object, all of it.
 fn is_object(line: &[u8]) -> bool {
-    let end = Scan::default().end(line);
+    let end = JsonScan::default().find_end(line);
     line.starts_with(b"{") && end.is_some_and(|end| line[end..].trim_ascii().is_empty())
 }
 
@@ -85,8 +90,8 @@ mod tests {
     use std::path::Path;
 
     fn lines(text: &str) -> bool {
-        let input = Input::of(Path::new("x"), text.as_bytes()).unwrap();
-        has_values_on_lines(&Head::of(input).0)
+        let input = ImportInput::from_reader(Path::new("x"), text.as_bytes()).unwrap();
+        has_values_on_lines(&FileHead::read_head(input).0)
     }
 
     #[test]

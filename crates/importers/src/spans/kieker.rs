@@ -1,9 +1,9 @@
 //! `import kieker`: logs of the Kieker monitoring framework, which are folders of text files.
 //!
-//! [`folders`] finds the files of a log and [`types`] its table of types. [`log`] goes through the
-//! records one by one; a record is [`fields`]. An operation is told by one record when it is over
-//! ([`executions`]), or by an event when it begins and one when it ends ([`events`]). Its node is
-//! the class that its [`signature`] names.
+//! [`folders`] finds the files of a log_of_end and [`types`] its table of types. [`log`] goes
+//! through the records one by one; a record is `fields`. An operation is told by one
+//! record when it is over ([`executions`]), or by an event when it begins and one when it ends
+//! ([`events`]). Its node is the class that its `signature` names.
 
 mod events;
 mod executions;
@@ -15,23 +15,23 @@ mod types;
 
 use std::path::{Path, PathBuf};
 
-use registry::{About, Flag};
+use registry::{EntryHelp, Flag};
 
 use super::driver::SpanImporter;
-use super::format::Format;
-use super::fuzz::run_with;
-use super::lines::Lines;
-use super::reading::{Piece, Reading};
+use super::format::SpanFormat;
+use super::fuzz::fuzz_reader;
+use super::lines::LineTexts;
+use super::span_import::{SpanBatch, SpanImport};
 use super::texts::TextSource;
 use crate::error::Error;
 use crate::flags::NAME;
 use crate::fuzz::input_of;
-use crate::kind::Kind;
-use crate::reading::Input;
-use crate::summary::{At, Place, Skip};
-use folders::{Log, logs};
-use log::Reader;
-use types::Types;
+use crate::import_input::ImportInput;
+use crate::importer_spec::ImporterSpec;
+use crate::summary::{FilePlace, FilePosition, SkippedItem};
+use folders::{KiekerLogFiles, find_named_logs};
+use log::KiekerLogReader;
+use types::RecordTypes;
 
 static EVENTS: Flag<bool> = Flag::switch(
     "events",
@@ -39,8 +39,8 @@ static EVENTS: Flag<bool> = Flag::switch(
 );
 
 /// The entry in the registry.
-pub(crate) static KIEKER: Kind = Kind {
-    about: About {
+pub(crate) static KIEKER: ImporterSpec = ImporterSpec {
+    about: EntryHelp {
         name: "kieker",
         summary: "Logs of Kieker: folders with a .map and .dat files",
         details: "\
@@ -58,47 +58,56 @@ class. Operations that did not end are steps without an end.",
     files_by: None,
     flags: &[&NAME, &EVENTS],
     make: |given| {
-        let format = Kieker { events: given.is_on(&EVENTS) };
+        let format = KiekerFormat { events: given.is_on(&EVENTS) };
         Box::new(SpanImporter { name: given.get(&NAME), format })
     },
-    fuzz,
+    fuzz: fuzz_log,
     #[cfg(test)]
     samples: tests::samples,
 };
 
 /// The format.
 #[derive(Clone, Copy, Debug)]
-struct Kieker {
+struct KiekerFormat {
     /// Whether events are taken where there are executions, too.
     events: bool,
 }
 
-impl Format for Kieker {
+impl SpanFormat for KiekerFormat {
     const NONE: &str = "there are no records of operations";
 
-    fn read(&self, input: Input<'_>, reading: &mut Reading<'_, '_>) -> Result<(), Error> {
+    fn read_file(
+        &self,
+        input: ImportInput<'_>,
+        reading: &mut SpanImport<'_, '_>,
+    ) -> Result<(), Error> {
         let named = [input.file];
-        self.read_all(&named, reading)
+        self.read_all_files(&named, reading)
     }
 
-    fn read_all(&self, files: &[PathBuf], reading: &mut Reading<'_, '_>) -> Result<(), Error> {
-        for Log { map, records, others } in logs(files)? {
+    fn read_all_files(
+        &self,
+        files: &[PathBuf],
+        reading: &mut SpanImport<'_, '_>,
+    ) -> Result<(), Error> {
+        for KiekerLogFiles { map, records, others } in find_named_logs(files)? {
             let map = reading.open(&map)?;
-            let mut piece = reading.piece();
-            let mut log = Reader::new(Types::read(map, &mut piece)?, self.events);
+            let mut piece = reading.begin_batch();
+            let mut log =
+                KiekerLogReader::new(RecordTypes::read_table(map, &mut piece)?, self.events);
             for file in &records {
                 let input = reading.open(file)?;
                 read_records(input, &mut log, &mut piece, reading)?;
             }
-            let notes = log.end(&mut piece)?;
-            reading.take(piece)?;
+            let notes = log.finish_log(&mut piece)?;
+            reading.add_batch(piece)?;
             for file in &others {
-                reading.damage("file that is no text", || Skip {
-                    place: Place::new(file, At::File),
+                reading.count_damage("file that is no text", || SkippedItem {
+                    place: FilePlace::new(file, FilePosition::File),
                     why: "only .dat files are read; have Kieker write text".to_owned(),
                 });
             }
-            notes.into_iter().for_each(|note| reading.note(note));
+            notes.into_iter().for_each(|note| reading.add_note(note));
         }
         Ok(())
     }
@@ -106,45 +115,48 @@ impl Format for Kieker {
 
 /// Reads a file of records.
 fn read_records(
-    input: Input<'_>,
-    log: &mut Reader,
-    piece: &mut Piece<'_, '_>,
-    reading: &mut Reading<'_, '_>,
+    input: ImportInput<'_>,
+    log: &mut KiekerLogReader,
+    piece: &mut SpanBatch<'_, '_>,
+    reading: &mut SpanImport<'_, '_>,
 ) -> Result<(), Error> {
-    let Input { file, bytes } = input;
-    let mut lines = Lines::new(bytes);
+    let ImportInput { file, bytes } = input;
+    let mut lines = LineTexts::new(bytes);
     loop {
         let texts = match lines.next() {
             Ok(Some(texts)) => texts,
             Ok(None) => return Ok(()),
             Err(error) => {
-                reading.cut_off(Place::new(&file, lines.at()), &error);
+                reading.cut_off(FilePlace::new(&file, lines.at()), &error);
                 return Ok(());
             }
         };
         for text in texts.iter() {
             match text {
-                Ok(text) => log.line(text, &file, piece)?,
-                Err((at, fault)) => piece.tally().damage("part of a file that is damaged", || {
-                    Skip { place: Place::new(&file, at), why: fault.to_owned() }
-                }),
+                Ok(text) => log.read_line(text, &file, piece)?,
+                Err((at, fault)) => {
+                    piece.tally().count_damage("part of a file that is damaged", || SkippedItem {
+                        place: FilePlace::new(&file, at),
+                        why: fault.to_owned(),
+                    })
+                }
             }
         }
     }
 }
 
 /// `import kieker` of a log: what comes before the first byte 0 is its table of types.
-fn fuzz(bytes: &[u8]) {
+fn fuzz_log(bytes: &[u8]) {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or_default();
     let (map, records) = bytes.split_at(end);
     let Ok(input) = input_of(records.get(1..).unwrap_or_default()) else { return };
-    run_with(|reading| {
-        let mut piece = reading.piece();
-        let types = Types::of(map, Path::new("input"), &mut piece);
-        let mut log = Reader::new(types, false);
+    fuzz_reader(|reading| {
+        let mut piece = reading.begin_batch();
+        let types = RecordTypes::from_text(map, Path::new("input"), &mut piece);
+        let mut log = KiekerLogReader::new(types, false);
         read_records(input, &mut log, &mut piece, reading)?;
-        log.end(&mut piece)?;
-        reading.take(piece)
+        log.finish_log(&mut piece)?;
+        reading.add_batch(piece)
     });
 }
 

@@ -3,13 +3,13 @@
 
 use std::io::{self, Read};
 
-use super::texts::{TextSource, Texts};
-use crate::summary::At;
+use super::texts::{TextBatch, TextSource};
+use crate::summary::FilePosition;
 use crate::tuning::{MAX_TEXT_BYTES, READ_BUFFER_BYTES, TEXTS_BYTES};
 
 /// The lines of a file.
 #[derive(Debug)]
-pub(crate) struct Lines<R> {
+pub(crate) struct LineTexts<R> {
     bytes: R,
     /// What was read of a line whose end was not.
     begun: Vec<u8>,
@@ -20,10 +20,10 @@ pub(crate) struct Lines<R> {
     error: Option<io::Error>,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> LineTexts<R> {
     /// The lines of `bytes`.
-    pub(crate) fn new(bytes: R) -> Lines<R> {
-        Lines {
+    pub(crate) fn new(bytes: R) -> LineTexts<R> {
+        LineTexts {
             bytes,
             begun: Vec::new(),
             line: 1,
@@ -34,7 +34,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// Reads on, at most until there are enough texts.
-    fn fill(&mut self, into: &mut Vec<u8>) {
+    fn fill_text(&mut self, into: &mut Vec<u8>) {
         let room = TEXTS_BYTES.saturating_sub(into.len()).max(READ_BUFFER_BYTES) as u64;
         match self.bytes.by_ref().take(room).read_to_end(into) {
             Ok(0) => self.ended = true,
@@ -44,23 +44,23 @@ impl<R: Read> Lines<R> {
     }
 
     /// Passes over the rest of a line, whose end is not in what was read.
-    fn pass_over(&mut self) -> Texts {
+    fn skip_long_line(&mut self) -> TextBatch {
         let mut bytes = Vec::new();
         while !self.ended {
             bytes.clear();
-            self.fill(&mut bytes);
+            self.fill_text(&mut bytes);
             if let Some(end) = memchr::memchr(b'\n', &bytes) {
                 self.begun = bytes.split_off(end + 1);
                 break;
             }
         }
-        let mut texts = Texts::default();
-        texts.fault(At::Line(self.line), "the line is longer than a line can be");
+        let mut texts = TextBatch::default();
+        texts.add_fault(FilePosition::Line(self.line), "the line is longer than a line can be");
         self.line += 1;
         texts
     }
 
-    fn split(&mut self, bytes: Vec<u8>) -> Texts {
+    fn split_lines(&mut self, bytes: Vec<u8>) -> TextBatch {
         let ends = memchr::memchr_iter(b'\n', &bytes).chain([bytes.len()]);
         let (mut begin, mut lines) = (0, Vec::new());
         for (number, end) in (self.line..).zip(ends) {
@@ -69,14 +69,16 @@ impl<R: Read> Lines<R> {
             }
             (begin, self.line) = (end + 1, number);
         }
-        let mut texts = Texts::within(bytes);
-        lines.into_iter().for_each(|(number, begin, end)| texts.part(At::Line(number), begin, end));
+        let mut texts = TextBatch::from_bytes(bytes);
+        lines.into_iter().for_each(|(number, begin, end)| {
+            texts.add_range(FilePosition::Line(number), begin, end)
+        });
         texts
     }
 }
 
-impl<R: Read + Send> TextSource for Lines<R> {
-    fn next(&mut self) -> io::Result<Option<Texts>> {
+impl<R: Read + Send> TextSource for LineTexts<R> {
+    fn next(&mut self) -> io::Result<Option<TextBatch>> {
         while !self.ended || !self.begun.is_empty() {
             let mut bytes = std::mem::take(&mut self.begun);
             bytes.reserve((TEXTS_BYTES + READ_BUFFER_BYTES).saturating_sub(bytes.len()));
@@ -84,17 +86,17 @@ impl<R: Read + Send> TextSource for Lines<R> {
             let mut whole = None;
             while !self.ended && (whole.is_none() || bytes.len() < TEXTS_BYTES) {
                 let from = bytes.len();
-                self.fill(&mut bytes);
+                self.fill_text(&mut bytes);
                 let read = bytes.get(from..).unwrap_or_default();
                 whole = memchr::memrchr(b'\n', read).map(|end| from + end + 1).or(whole);
                 if whole.is_none() && bytes.len() > self.longest {
-                    return Ok(Some(self.pass_over()));
+                    return Ok(Some(self.skip_long_line()));
                 }
             }
             if !self.ended {
                 self.begun = bytes.split_off(whole.unwrap_or(bytes.len()));
             }
-            let texts = self.split(bytes);
+            let texts = self.split_lines(bytes);
             if !texts.is_empty() {
                 return Ok(Some(texts));
             }
@@ -102,8 +104,8 @@ impl<R: Read + Send> TextSource for Lines<R> {
         self.error.take().map_or(Ok(None), Err)
     }
 
-    fn at(&self) -> At {
-        At::Line(self.line)
+    fn at(&self) -> FilePosition {
+        FilePosition::Line(self.line)
     }
 }
 
@@ -126,14 +128,14 @@ mod tests {
         }
     }
 
-    fn number(at: At) -> u64 {
-        let At::Line(number) = at else { panic!("{at:?}") };
+    fn number(at: FilePosition) -> u64 {
+        let FilePosition::Line(number) = at else { panic!("{at:?}") };
         number
     }
 
     type Line = (u64, Result<String, &'static str>);
 
-    fn lines(mut lines: Lines<Pieces<'_>>) -> (Vec<Line>, Option<u64>) {
+    fn lines(mut lines: LineTexts<Pieces<'_>>) -> (Vec<Line>, Option<u64>) {
         let mut all = Vec::new();
         loop {
             match lines.next() {
@@ -158,12 +160,15 @@ mod tests {
         let line = |number, text: &str| (number, Ok(text.to_owned()));
         let expected = vec![line(1, "one"), line(3, " two\r"), line(5, "five")];
         for piece in 1..=text.len() {
-            assert_eq!(lines(Lines::new(Pieces(text, piece, false))), (expected.clone(), None));
+            assert_eq!(lines(LineTexts::new(Pieces(text, piece, false))), (expected.clone(), None));
             // What was read before an error is given first.
-            assert_eq!(lines(Lines::new(Pieces(text, piece, true))), (expected.clone(), Some(5)));
+            assert_eq!(
+                lines(LineTexts::new(Pieces(text, piece, true))),
+                (expected.clone(), Some(5))
+            );
         }
-        assert_eq!(lines(Lines::new(Pieces(b"", 1, false))), (vec![], None));
-        assert_eq!(lines(Lines::new(Pieces(b"\n\n", 1, false))), (vec![], None));
+        assert_eq!(lines(LineTexts::new(Pieces(b"", 1, false))), (vec![], None));
+        assert_eq!(lines(LineTexts::new(Pieces(b"\n\n", 1, false))), (vec![], None));
     }
 
     #[test]
@@ -171,7 +176,7 @@ mod tests {
         let text: String = (1..=300_000).map(|number| format!("line {number}\n")).collect();
         assert!(text.len() > 3 * TEXTS_BYTES);
         for piece in [1000, usize::MAX] {
-            let (all, _) = lines(Lines::new(Pieces(text.as_bytes(), piece, false)));
+            let (all, _) = lines(LineTexts::new(Pieces(text.as_bytes(), piece, false)));
             assert_eq!(all.len(), 300_000);
             assert!(
                 all.iter().all(|(number, line)| *line == Ok(format!("line {number}"))),
@@ -184,7 +189,9 @@ mod tests {
     fn a_line_that_never_ends_is_passed_over() {
         let long = vec![b'x'; 3 * TEXTS_BYTES];
         let text = [b"one\n".as_slice(), &long, b"\nthree\n"].concat();
-        let read = |longest, text| lines(Lines { longest, ..Lines::new(Pieces(text, 777, false)) });
+        let read = |longest, text| {
+            lines(LineTexts { longest, ..LineTexts::new(Pieces(text, 777, false)) })
+        };
         let (all, _) = read(2 * TEXTS_BYTES, &text);
         let numbers: Vec<(u64, bool)> =
             all.iter().map(|(line, text)| (*line, text.is_ok())).collect();

@@ -10,23 +10,28 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
-use super::receiver::Receiver;
-use super::texts::Text;
+use super::receiver::SpanReceiver;
+use super::texts::FileText;
 use crate::error::Error;
-use crate::summary::{Place, Skip};
+use crate::summary::{FilePlace, SkippedItem};
 
 /// What becomes of the objects of a format.
-pub(super) trait Objects<R> {
+pub(super) trait ObjectConsumer<R> {
     /// Uses the object that `text` begins with. What follows it in `text` is none of its business.
     ///
     /// # Errors
     /// When the object is damaged or of another kind; then nothing of it was used.
-    fn take(&mut self, text: &[u8], spot: &Spot<'_>, spans: &mut R) -> Result<Taken, Refused>;
+    fn take_object(
+        &mut self,
+        text: &[u8],
+        spot: &ObjectSpot<'_>,
+        spans: &mut R,
+    ) -> Result<ObjectOutcome, ObjectRefusal>;
 }
 
 /// What was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum ObjectOutcome {
     /// A whole object of this length.
     Whole(usize),
     /// A part of an object that is damaged, of this length.
@@ -37,22 +42,22 @@ pub(super) enum Taken {
 
 /// Why nothing was taken.
 #[derive(Debug)]
-pub(super) enum Refused {
+pub(super) enum ObjectRefusal {
     /// It is damaged, or no such object.
     Json(serde_json::Error),
     /// Nothing can be taken any more.
     Failed(Error),
 }
 
-impl From<serde_json::Error> for Refused {
-    fn from(error: serde_json::Error) -> Refused {
-        Refused::Json(error)
+impl From<serde_json::Error> for ObjectRefusal {
+    fn from(error: serde_json::Error) -> ObjectRefusal {
+        ObjectRefusal::Json(error)
     }
 }
 
-impl From<Error> for Refused {
-    fn from(error: Error) -> Refused {
-        Refused::Failed(error)
+impl From<Error> for ObjectRefusal {
+    fn from(error: Error) -> ObjectRefusal {
+        ObjectRefusal::Failed(error)
     }
 }
 
@@ -60,7 +65,9 @@ impl From<Error> for Refused {
 ///
 /// # Errors
 /// When it is damaged, or no such value.
-pub(super) fn first<'a, T: Deserialize<'a>>(text: &'a [u8]) -> serde_json::Result<(T, usize)> {
+pub(super) fn parse_first<'a, T: Deserialize<'a>>(
+    text: &'a [u8],
+) -> serde_json::Result<(T, usize)> {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter();
     match values.next() {
         Some(value) => Ok((value?, values.byte_offset())),
@@ -69,19 +76,19 @@ pub(super) fn first<'a, T: Deserialize<'a>>(text: &'a [u8]) -> serde_json::Resul
 }
 
 /// Where an object is.
-pub(super) struct Spot<'a> {
+pub(super) struct ObjectSpot<'a> {
     /// Whether it is inside or behind one that is damaged.
     pub(super) is_lost: bool,
     file: &'a Path,
-    text: Text<'a>,
+    text: FileText<'a>,
     /// The line of the text, from 1.
     line: usize,
 }
 
-impl Spot<'_> {
+impl ObjectSpot<'_> {
     /// The line that it begins in.
-    pub(super) fn place(&self) -> Place {
-        Place::new(self.file, self.text.line(self.line))
+    pub(super) fn place(&self) -> FilePlace {
+        FilePlace::new(self.file, self.text.line_at(self.line))
     }
 }
 
@@ -89,20 +96,20 @@ impl Spot<'_> {
 ///
 /// # Errors
 /// When `objects` fails.
-pub(super) fn read<R: Receiver>(
-    text: Text<'_>,
+pub(super) fn read_objects<R: SpanReceiver>(
+    text: FileText<'_>,
     file: &Path,
-    objects: &mut impl Objects<R>,
+    objects: &mut impl ObjectConsumer<R>,
     spans: &mut R,
 ) -> Result<(), Error> {
-    let lost = Lost::Not;
-    Reader { file, text, at: 0, lines: (0, 1), depth: 0, lost, is_broken: false }
-        .read(objects, spans)
+    let lost = DamageState::Not;
+    ObjectScanner { file, text, at: 0, lines: (0, 1), depth: 0, lost, is_broken: false }
+        .read_all(objects, spans)
 }
 
 /// Whether what is ahead is inside or behind a damaged object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lost {
+enum DamageState {
     Not,
     /// It is, until an object is whole again.
     UntilWhole,
@@ -110,30 +117,30 @@ enum Lost {
     Until(usize),
 }
 
-struct Reader<'a> {
+struct ObjectScanner<'a> {
     file: &'a Path,
-    text: Text<'a>,
+    text: FileText<'a>,
     at: usize,
     /// How far lines were counted, and the line there. Each byte is looked at once for it, however
     /// many places are asked for.
     lines: (usize, usize),
     /// Number of arrays and wrappers that are open.
     depth: u64,
-    lost: Lost,
+    lost: DamageState,
     /// Whether there was any damage, so that brackets cannot be counted.
     is_broken: bool,
 }
 
-impl<'a> Reader<'a> {
-    fn read<R: Receiver>(
+impl<'a> ObjectScanner<'a> {
+    fn read_all<R: SpanReceiver>(
         mut self,
-        objects: &mut impl Objects<R>,
+        objects: &mut impl ObjectConsumer<R>,
         spans: &mut R,
     ) -> Result<(), Error> {
-        while let Some(byte) = self.ahead().first() {
+        while let Some(byte) = self.unread_bytes().first() {
             match byte {
-                b'{' => self.object(objects, spans)?,
-                _ if self.lost != Lost::Not => self.pass_to_next_object(),
+                b'{' => self.read_object(objects, spans)?,
+                _ if self.lost != DamageState::Not => self.skip_to_next_object(),
                 b'[' => (self.depth, self.at) = (self.depth + 1, self.at + 1),
                 b']' | b'}' if self.depth > 0 => {
                     (self.depth, self.at) = (self.depth - 1, self.at + 1);
@@ -141,64 +148,64 @@ impl<'a> Reader<'a> {
                 // Record separators stand before each text of RFC 7464.
                 b' ' | b'\t' | b'\r' | b'\n' | b',' | b':' | 0x1e => self.at += 1,
                 _ if self.depth > 0 && self.is_scalar() => {}
-                _ => self.damage("text that is no object of JSON", spans, || {
+                _ => self.begin_damage("text that is no object of JSON", spans, || {
                     format!("{:?} is no object of JSON", char::from(*byte))
                 }),
             }
         }
         if self.depth > 0 && !self.is_broken {
-            self.damage("end of a file that is cut off", spans, || {
+            self.begin_damage("end of a file that is cut off", spans, || {
                 "it ends before its last bracket; was the file cut off?".to_owned()
             });
         }
         Ok(())
     }
 
-    fn ahead(&self) -> &'a [u8] {
+    fn unread_bytes(&self) -> &'a [u8] {
         self.text.bytes.get(self.at..).unwrap_or_default()
     }
 
     /// Passes over a text, number or word of a wrapper; `false` where there is none.
     fn is_scalar(&mut self) -> bool {
-        match first::<IgnoredAny>(self.ahead()) {
+        match parse_first::<IgnoredAny>(self.unread_bytes()) {
             Ok((_, length)) => self.at += length,
             Err(_) => return false,
         }
         true
     }
 
-    fn object<R: Receiver>(
+    fn read_object<R: SpanReceiver>(
         &mut self,
-        objects: &mut impl Objects<R>,
+        objects: &mut impl ObjectConsumer<R>,
         spans: &mut R,
     ) -> Result<(), Error> {
-        if let Lost::Until(end) = self.lost
+        if let DamageState::Until(end) = self.lost
             && self.at >= end
         {
-            self.lost = Lost::Not;
+            self.lost = DamageState::Not;
         }
-        let is_lost = self.lost != Lost::Not;
-        let line = self.line();
-        let spot = Spot { is_lost, file: self.file, text: self.text, line };
-        match objects.take(self.ahead(), &spot, spans) {
-            Ok(Taken::Part(length)) => self.at += length,
-            Ok(Taken::Whole(length)) => {
+        let is_lost = self.lost != DamageState::Not;
+        let line = self.current_line();
+        let spot = ObjectSpot { is_lost, file: self.file, text: self.text, line };
+        match objects.take_object(self.unread_bytes(), &spot, spans) {
+            Ok(ObjectOutcome::Part(length)) => self.at += length,
+            Ok(ObjectOutcome::Whole(length)) => {
                 self.at += length;
-                self.found();
+                self.end_damage();
             }
-            Ok(Taken::Wrapper) => {
+            Ok(ObjectOutcome::Wrapper) => {
                 self.at += 1;
-                self.found();
+                self.end_damage();
                 self.depth += u64::from(!is_lost);
             }
-            Err(Refused::Failed(error)) => return Err(error),
-            Err(Refused::Json(error)) => self.refused(&error, spans),
+            Err(ObjectRefusal::Failed(error)) => return Err(error),
+            Err(ObjectRefusal::Json(error)) => self.refuse_object(&error, spans),
         }
         Ok(())
     }
 
     /// The line of this place, from 1.
-    fn line(&mut self) -> usize {
+    fn current_line(&mut self) -> usize {
         let (counted, line) = self.lines;
         let more = self.text.bytes.get(counted..self.at).unwrap_or_default();
         let line = line + memchr::memchr_iter(b'\n', more).count();
@@ -207,18 +214,18 @@ impl<'a> Reader<'a> {
     }
 
     /// An object is whole again.
-    fn found(&mut self) {
-        if self.lost == Lost::UntilWhole {
-            self.lost = Lost::Not;
+    fn end_damage(&mut self) {
+        if self.lost == DamageState::UntilWhole {
+            self.lost = DamageState::Not;
         }
     }
 
-    fn refused(&mut self, error: &serde_json::Error, spans: &mut impl Receiver) {
-        let whole = first::<IgnoredAny>(self.ahead()).ok().filter(|_| error.is_data());
+    fn refuse_object(&mut self, error: &serde_json::Error, spans: &mut impl SpanReceiver) {
+        let whole = parse_first::<IgnoredAny>(self.unread_bytes()).ok().filter(|_| error.is_data());
         match whole {
-            Some((_, length)) if self.lost == Lost::Not => {
-                self.count("object of another kind", spans, || told(error));
-                self.lost = Lost::Until(self.at + length);
+            Some((_, length)) if self.lost == DamageState::Not => {
+                self.count_damage("object of another kind", spans, || describe_error(error));
+                self.lost = DamageState::Until(self.at + length);
                 self.at += 1;
             }
             _ => {
@@ -226,52 +233,52 @@ impl<'a> Reader<'a> {
                     Category::Eof => "end of a file that is cut off",
                     _ => "damaged JSON",
                 };
-                self.damage(cause, spans, || told(error));
+                self.begin_damage(cause, spans, || describe_error(error));
             }
         }
     }
 
     /// Counts what is ahead as damaged, if it is not behind something that is counted already, and
     /// goes on in search of an object.
-    fn damage(
+    fn begin_damage(
         &mut self,
         cause: &'static str,
-        spans: &mut impl Receiver,
+        spans: &mut impl SpanReceiver,
         why: impl FnOnce() -> String,
     ) {
-        if self.lost == Lost::Not {
-            self.count(cause, spans, why);
-            (self.lost, self.is_broken) = (Lost::UntilWhole, true);
+        if self.lost == DamageState::Not {
+            self.count_damage(cause, spans, why);
+            (self.lost, self.is_broken) = (DamageState::UntilWhole, true);
         }
         self.at += 1;
     }
 
-    fn count(
+    fn count_damage(
         &mut self,
         cause: &'static str,
-        spans: &mut impl Receiver,
+        spans: &mut impl SpanReceiver,
         why: impl FnOnce() -> String,
     ) {
-        let line = self.line();
-        let spot = Spot { is_lost: false, file: self.file, text: self.text, line };
-        spans.damage(cause, || Skip { place: spot.place(), why: why() });
+        let line = self.current_line();
+        let spot = ObjectSpot { is_lost: false, file: self.file, text: self.text, line };
+        spans.count_damage(cause, || SkippedItem { place: spot.place(), why: why() });
     }
 
     /// Goes on to a brace, or to the end of what is known to be damaged.
-    fn pass_to_next_object(&mut self) {
-        let ahead = self.ahead();
+    fn skip_to_next_object(&mut self) {
+        let ahead = self.unread_bytes();
         let next = memchr::memchr(b'{', ahead).unwrap_or(ahead.len());
         self.at += next;
-        if let Lost::Until(end) = self.lost
+        if let DamageState::Until(end) = self.lost
             && self.at >= end
         {
-            (self.at, self.lost) = (end, Lost::Not);
+            (self.at, self.lost) = (end, DamageState::Not);
         }
     }
 }
 
 /// What is wrong with an object, and how far behind its beginning.
-fn told(error: &serde_json::Error) -> String {
+fn describe_error(error: &serde_json::Error) -> String {
     let why = error.to_string();
     let why = why.split(" at line ").next().unwrap_or_default();
     match (error.line(), error.column()) {
@@ -283,9 +290,9 @@ fn told(error: &serde_json::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kept::Kept;
+    use super::super::collected::SpanCollector;
     use super::*;
-    use crate::summary::At;
+    use crate::summary::FilePosition;
 
     /// Objects that have a number, and wrappers.
     #[derive(Deserialize)]
@@ -296,21 +303,26 @@ mod tests {
     #[derive(Default)]
     struct Numbers(Vec<u32>);
 
-    impl Objects<Kept> for Numbers {
-        fn take(&mut self, text: &[u8], _: &Spot<'_>, _: &mut Kept) -> Result<Taken, Refused> {
+    impl ObjectConsumer<SpanCollector> for Numbers {
+        fn take_object(
+            &mut self,
+            text: &[u8],
+            _: &ObjectSpot<'_>,
+            _: &mut SpanCollector,
+        ) -> Result<ObjectOutcome, ObjectRefusal> {
             if text.starts_with(br#"{"all":"#) {
-                return Ok(Taken::Wrapper);
+                return Ok(ObjectOutcome::Wrapper);
             }
-            let (object, length) = first::<Numbered>(text)?;
+            let (object, length) = parse_first::<Numbered>(text)?;
             self.0.push(object.number);
-            Ok(Taken::Whole(length))
+            Ok(ObjectOutcome::Whole(length))
         }
     }
 
     fn numbers(text: &str) -> (Vec<u32>, Vec<String>) {
-        let (mut objects, mut kept) = (Numbers::default(), Kept::default());
-        let text = Text { at: At::Line(1), bytes: text.as_bytes() };
-        read(text, Path::new("x"), &mut objects, &mut kept).unwrap();
+        let (mut objects, mut kept) = (Numbers::default(), SpanCollector::default());
+        let text = FileText { at: FilePosition::Line(1), bytes: text.as_bytes() };
+        read_objects(text, Path::new("x"), &mut objects, &mut kept).unwrap();
         (objects.0, kept.skipped)
     }
 

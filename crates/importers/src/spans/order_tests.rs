@@ -5,17 +5,17 @@ use std::path::PathBuf;
 
 use message_trace::DataDir;
 use proptest::prelude::*;
-use registry::Given;
-use request_flow::tables::{Columns, RequestTables};
-use request_flow::{Names, Step};
+use registry::FlagValues;
+use request_flow::tables::{ColumnSelection, RequestTables};
+use request_flow::{NameInterner, Step};
 use serde_json::{Value, json};
 
-use crate::kind::Kind;
+use crate::importer_spec::ImporterSpec;
 use crate::spans::{JAEGER, KIEKER, OTLP, SPANS, ZIPKIN};
 
 /// What is reported of a span at one time, as all formats can say it. Times are microseconds.
 #[derive(Clone, Debug)]
-struct Report {
+struct SpanReport {
     trace: u64,
     id: u64,
     parent: u64,
@@ -29,7 +29,7 @@ struct Report {
 /// Where all times are, so that none is 0.
 const BEGIN_US: i64 = 1_700_000_000_000_000;
 
-impl Report {
+impl SpanReport {
     fn operation(&self) -> String {
         format!("{} {}", self.node, self.id)
     }
@@ -75,10 +75,10 @@ impl Report {
             "scopeSpans": [{"spans": [span]}]}]})
     }
 
-    fn row(&self) -> String {
+    fn table_row(&self) -> String {
         let (begin, end) = self.time();
         let text = |time: Option<i64>| time.map_or(String::new(), |time| time.to_string());
-        let Report { trace, id, parent, node, kind, failed, .. } = self;
+        let SpanReport { trace, id, parent, node, kind, failed, .. } = self;
         let (begin, end, operation) = (text(begin), text(end), self.operation());
         let parent = Some(parent).filter(|parent| **parent > 0).map(u64::to_string);
         let parent = parent.unwrap_or_default();
@@ -93,20 +93,20 @@ fn hex(number: u64) -> String {
 const HEADER: &str = "trace,span,parent,service,kind,operation,begin_us,end_us,failed\n";
 
 /// A file of reports in each format.
-fn in_formats(reports: &[Report]) -> [(&'static Kind, String); 4] {
-    let lines = |line: fn(&Report) -> String| -> String {
+fn in_formats(reports: &[SpanReport]) -> [(&'static ImporterSpec, String); 4] {
+    let lines = |line: fn(&SpanReport) -> String| -> String {
         reports.iter().map(|report| line(report) + "\n").collect()
     };
     [
         (&ZIPKIN, lines(|report| report.zipkin().to_string())),
         (&JAEGER, lines(|report| report.jaeger().to_string())),
         (&OTLP, lines(|report| report.otlp().to_string())),
-        (&SPANS, HEADER.to_owned() + &lines(Report::row)),
+        (&SPANS, HEADER.to_owned() + &lines(SpanReport::table_row)),
     ]
 }
 
 /// All steps of an import of these files, in words.
-fn imported(kind: &Kind, files: &[String]) -> Vec<String> {
+fn imported(kind: &ImporterSpec, files: &[String]) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let map = directory.path().join("kieker.map");
     fs::write(map, "$1=kieker.common.record.controlflow.OperationExecutionRecord\n").unwrap();
@@ -116,21 +116,22 @@ fn imported(kind: &Kind, files: &[String]) -> Vec<String> {
         file
     };
     let files: Vec<PathBuf> = files.iter().enumerate().map(write).collect();
-    let importer = (kind.make)(&Given::default());
+    let importer = (kind.make)(&FlagValues::default());
     let data = DataDir::new(directory.path());
-    let summary = importer.import(&files, &data, &()).unwrap();
+    let summary = importer.import_files(&files, &data, &()).unwrap();
     assert_eq!(summary.skipped.total(), 0, "{}: {summary:?}", kind.about.name);
     let data = DataDir::new(&summary.written[0]);
-    let tables = RequestTables::open(data.requests(), data.steps(), Columns::ALL).unwrap();
-    let mut names = Names::default();
-    let requests = tables.all(&mut names).unwrap();
+    let tables =
+        RequestTables::open(data.requests_path(), data.steps_path(), ColumnSelection::ALL).unwrap();
+    let mut names = NameInterner::default();
+    let requests = tables.read_all(&mut names).unwrap();
     let mut all = Vec::new();
     for request in &requests {
         for (place, step) in request.steps.iter().enumerate() {
-            let parameters = request.parameters.of(place);
+            let parameters = request.parameters.of_step(place);
             let parameters: Vec<_> =
-                parameters.map(|(name, value)| (names.text(name), value)).collect();
-            let text = [step.node, step.host, step.operation].map(|name| names.text(name));
+                parameters.map(|(name, value)| (names.name_of(name), value)).collect();
+            let text = [step.node, step.host, step.operation].map(|name| names.name_of(name));
             let step = Step { node: 0, host: 0, operation: 0, ..*step };
             all.push(format!("{} {text:?} {parameters:?} {step:?}", request.trace));
         }
@@ -139,14 +140,14 @@ fn imported(kind: &Kind, files: &[String]) -> Vec<String> {
 }
 
 /// Reports of few spans, so that several are of one.
-fn reports() -> impl Strategy<Value = Vec<Report>> {
+fn reports() -> impl Strategy<Value = Vec<SpanReport>> {
     let kind = prop::sample::select(vec!["", "internal", "server", "client", "consumer"]);
     let time = || prop::option::weighted(0.8, 0..9_i64);
     let node = prop::sample::select(vec!["shop", "stock"]);
     let one = (1..3_u64, 1..5_u64, 0..5_u64, node, kind, (time(), time()), any::<bool>());
     let one = one.prop_map(|(trace, id, parent, node, kind, (begin, lasts), failed)| {
         let end = begin.zip(lasts).map(|(begin, lasts)| begin + lasts);
-        Report { trace, id, parent, node, kind, begin, end, failed }
+        SpanReport { trace, id, parent, node, kind, begin, end, failed }
     });
     prop::collection::vec(one, 1..14)
 }
@@ -158,8 +159,8 @@ fn in_three<T: Clone>(all: &[T]) -> Vec<Vec<T>> {
 
 /// A call whose server's span is there as it begins, as it ends with a later begin, and once more
 /// without kind and times, but with its failure: no report has all that the span is.
-fn call_in_parts() -> Vec<Report> {
-    let of = |id, parent, node, kind, begin, end| Report {
+fn call_in_parts() -> Vec<SpanReport> {
+    let of = |id, parent, node, kind, begin, end| SpanReport {
         trace: 1,
         id,
         parent,
@@ -174,7 +175,7 @@ fn call_in_parts() -> Vec<Report> {
         of(2, 1, "shop", "client", Some(10_000), Some(64_000)),
         of(3, 2, "stock", "server", Some(12_000), None),
         of(3, 2, "stock", "server", Some(13_000), Some(62_000)),
-        Report { failed: true, ..of(3, 2, "stock", "", None, None) },
+        SpanReport { failed: true, ..of(3, 2, "stock", "", None, None) },
     ]
 }
 

@@ -2,7 +2,7 @@
 //! others write the same messages: JSON in lines or in one document, and protobuf.
 //!
 //! [`layout`] tells how a file is laid out. [`json`] and [`frames`] with [`protobuf`] read it into
-//! what [`span`] has of a span.
+//! what `span` has of a span.
 
 mod any_value;
 mod frames;
@@ -16,28 +16,28 @@ mod wire;
 use std::io::Read;
 use std::path::Path;
 
-use registry::About;
+use registry::EntryHelp;
 
 use super::driver::SpanImporter;
-use super::format::Format;
-use super::fuzz::run;
-use super::head::Head;
-use super::reading::{Piece, Reading};
-use super::receiver::Receiver;
-use super::texts::{self, Text};
+use super::format::SpanFormat;
+use super::fuzz::fuzz_format;
+use super::head::FileHead;
+use super::receiver::SpanReceiver;
+use super::span_import::{SpanBatch, SpanImport};
+use super::texts::{self, FileText};
 use crate::error::Error;
 use crate::flags::NAME;
-use crate::kind::Kind;
-use crate::reading::Input;
-use crate::summary::At;
+use crate::import_input::ImportInput;
+use crate::importer_spec::ImporterSpec;
+use crate::summary::FilePosition;
 use crate::tuning::{MAX_TEXT_BYTES, MAX_UNPACKED_MESSAGE_BYTES, MAX_UNPACKED_TIMES};
-use frames::Frames;
-use layout::{Layout, ZSTD};
-use span::Reader;
+use frames::OtlpFrames;
+use layout::{OtlpLayout, ZSTD};
+use span::OtlpSpanReader;
 
 /// The entry in the registry.
-pub(crate) static OTLP: Kind = Kind {
-    about: About {
+pub(crate) static OTLP: ImporterSpec = ImporterSpec {
+    about: EntryHelp {
         name: "otlp",
         summary: "Spans of OpenTelemetry: OTLP as JSON or protobuf",
         details: "\
@@ -58,34 +58,41 @@ Have the collector write its spans so:
     files: "The files, which become one import",
     files_by: None,
     flags: &[&NAME],
-    make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: Otlp }),
-    fuzz: |bytes| run(&Otlp, bytes),
+    make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: OtlpFormat }),
+    fuzz: |bytes| fuzz_format(&OtlpFormat, bytes),
     #[cfg(test)]
     samples: samples::samples,
 };
 
 /// The format.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Otlp;
+pub(crate) struct OtlpFormat;
 
-impl Format for Otlp {
+impl SpanFormat for OtlpFormat {
     const NONE: &str = "it has no spans below 'resourceSpans'";
 
-    fn read(&self, input: Input<'_>, reading: &mut Reading<'_, '_>) -> Result<(), Error> {
-        let (head, input) = Head::of(input);
+    fn read_file(
+        &self,
+        input: ImportInput<'_>,
+        reading: &mut SpanImport<'_, '_>,
+    ) -> Result<(), Error> {
+        let (head, input) = FileHead::read_head(input);
         let file = input.file.clone();
-        let of_json = |text: Text<'_>, piece: &mut Piece<'_, '_>| json::read(text, &file, piece);
-        match Layout::of(&head.bytes) {
+        let of_json =
+            |text: FileText<'_>, piece: &mut SpanBatch<'_, '_>| json::read_json(text, &file, piece);
+        match OtlpLayout::from_head(&head.bytes) {
             None => {
                 let why = "it is neither JSON nor protobuf of OTLP";
-                Err(Error::malformed(&file, At::File, why))
+                Err(Error::malformed_at(&file, FilePosition::File, why))
             }
-            Some(Layout::Json) => super::json::each(input, json::KEYS, reading, of_json),
+            Some(OtlpLayout::Json) => {
+                super::json::for_each_value(input, json::KEYS, reading, of_json)
+            }
             Some(layout) => {
-                let frames = |bytes| Frames::new(bytes, layout);
-                texts::each(input, frames, reading, |text, piece| match layout {
-                    Layout::Message => protobuf::resource_spans(text, &file, piece),
-                    _ => message(text, &file, piece),
+                let frames = |bytes| OtlpFrames::new(bytes, layout);
+                texts::for_each_text(input, frames, reading, |text, piece| match layout {
+                    OtlpLayout::Message => protobuf::read_resource_spans(text, &file, piece),
+                    _ => read_message(text, &file, piece),
                 })
             }
         }
@@ -93,9 +100,13 @@ impl Format for Otlp {
 }
 
 /// Reads a message out of a frame, which may be compressed, and may be JSON.
-fn message(text: Text<'_>, file: &Path, receiver: &mut impl Receiver) -> Result<(), Error> {
+fn read_message(
+    text: FileText<'_>,
+    file: &Path,
+    receiver: &mut impl SpanReceiver,
+) -> Result<(), Error> {
     if !text.bytes.starts_with(ZSTD) {
-        return plain_message(text, file, receiver);
+        return read_plain_message(text, file, receiver);
     }
     let mut whole = Vec::new();
     let most = text.bytes.len().saturating_mul(MAX_UNPACKED_TIMES as usize);
@@ -109,16 +120,20 @@ fn message(text: Text<'_>, file: &Path, receiver: &mut impl Receiver) -> Result<
     };
     if let Some(why) = damage {
         let why = format!("a compressed message is damaged: {why}");
-        Reader { receiver, file, at: text.at }.damage(text.at, why);
+        OtlpSpanReader { receiver, file, at: text.at }.count_damage(text.at, why);
     }
-    plain_message(Text { bytes: &whole, ..text }, file, receiver)
+    read_plain_message(FileText { bytes: &whole, ..text }, file, receiver)
 }
 
-fn plain_message(text: Text<'_>, file: &Path, receiver: &mut impl Receiver) -> Result<(), Error> {
+fn read_plain_message(
+    text: FileText<'_>,
+    file: &Path,
+    receiver: &mut impl SpanReceiver,
+) -> Result<(), Error> {
     if super::json::is_json(text.bytes) {
-        return json::read(text, file, receiver);
+        return json::read_json(text, file, receiver);
     }
-    protobuf::request(text, file, receiver)
+    protobuf::read_request(text, file, receiver)
 }
 
 #[cfg(test)]

@@ -1,44 +1,44 @@
 //! Receiver: what a format gives its spans to, with what it passes over. It is a piece of the sink,
 //! and in tests a list.
 
-use request_flow::spans::{Resource, ResourceId, Span};
+use request_flow::spans::{ResourceId, Span, SpanResource};
 
-use super::reading::Piece;
+use super::span_import::SpanBatch;
 use crate::error::Error;
-use crate::summary::Skip;
+use crate::summary::SkippedItem;
 
 /// Takes spans.
-pub(super) trait Receiver {
+pub(super) trait SpanReceiver {
     /// The number of a resource.
-    fn resource(&mut self, resource: &Resource<'_>) -> ResourceId;
+    fn resource_id(&mut self, resource: &SpanResource<'_>) -> ResourceId;
 
     /// Takes a span.
     ///
     /// # Errors
     /// When it cannot be kept.
-    fn span(&mut self, span: &Span<'_>) -> Result<(), Error>;
+    fn add_span(&mut self, span: &Span<'_>) -> Result<(), Error>;
 
     /// Counts a span that is passed over.
-    fn skip(&mut self, cause: &'static str, skip: impl FnOnce() -> Skip);
+    fn count_skip(&mut self, cause: &'static str, skip: impl FnOnce() -> SkippedItem);
 
     /// Counts something that is passed over, with any number of spans in it.
-    fn damage(&mut self, cause: &'static str, skip: impl FnOnce() -> Skip);
+    fn count_damage(&mut self, cause: &'static str, skip: impl FnOnce() -> SkippedItem);
 }
 
-impl Receiver for Piece<'_, '_> {
-    fn resource(&mut self, resource: &Resource<'_>) -> ResourceId {
-        Piece::resource(self, resource)
+impl SpanReceiver for SpanBatch<'_, '_> {
+    fn resource_id(&mut self, resource: &SpanResource<'_>) -> ResourceId {
+        SpanBatch::resource_id(self, resource)
     }
 
-    fn span(&mut self, span: &Span<'_>) -> Result<(), Error> {
-        Piece::span(self, span)
+    fn add_span(&mut self, span: &Span<'_>) -> Result<(), Error> {
+        SpanBatch::add_span(self, span)
     }
 
-    fn skip(&mut self, cause: &'static str, skip: impl FnOnce() -> Skip) {
-        self.tally().skip(cause, skip);
+    fn count_skip(&mut self, cause: &'static str, skip: impl FnOnce() -> SkippedItem) {
+        self.tally().count_skip(cause, skip);
     }
 
-    fn damage(&mut self, cause: &'static str, skip: impl FnOnce() -> Skip) {
-        self.tally().damage(cause, skip);
+    fn count_damage(&mut self, cause: &'static str, skip: impl FnOnce() -> SkippedItem) {
+        self.tally().count_damage(cause, skip);
     }
 }

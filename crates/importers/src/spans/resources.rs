@@ -1,22 +1,22 @@
 //! Resources that a piece has met, so that the sink is asked once for each and not with every span.
 
-use request_flow::spans::{Resource, ResourceId};
+use request_flow::spans::{ResourceId, SpanResource};
 use rustc_hash::FxHashMap;
 
 use crate::tuning::MAX_KNOWN_RESOURCES;
 
 /// The numbers of resources by what they are.
 #[derive(Debug, Default)]
-pub(super) struct Resources {
+pub(super) struct ResourceCache {
     known: FxHashMap<Box<str>, ResourceId>,
     key: String,
 }
 
-impl Resources {
+impl ResourceCache {
     /// The number of `resource`, which `ask` gives where it is not known.
-    pub(super) fn number(
+    pub(super) fn get_or_ask(
         &mut self,
-        resource: &Resource<'_>,
+        resource: &SpanResource<'_>,
         ask: impl FnOnce() -> ResourceId,
     ) -> ResourceId {
         self.key.clear();
@@ -45,14 +45,14 @@ mod tests {
 
     #[test]
     fn each_is_asked_for_once() {
-        let of = |node, host, value: &'static str| Resource {
+        let of = |node, host, value: &'static str| SpanResource {
             node,
             host,
             parameters: vec![("name", value.into())],
         };
-        let (mut resources, mut asked) = (Resources::default(), 0);
-        let mut number = |resource: Resource<'_>| {
-            resources.number(&resource, || {
+        let (mut resources, mut asked) = (ResourceCache::default(), 0);
+        let mut number = |resource: SpanResource<'_>| {
+            resources.get_or_ask(&resource, || {
                 asked += 1;
                 asked
             })

@@ -11,102 +11,102 @@ use crate::tuning::{FARTHEST_NS, MAX_ENTRIES};
 
 /// Any value as a text: a text as it is, what is none as JSON has it, and null as an empty one.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Value<'a>(pub(super) Cow<'a, str>);
+pub(super) struct AnyText<'a>(pub(super) Cow<'a, str>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Value<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value<'a>, D::Error> {
-        deserializer.deserialize_any(ValueVisitor(PhantomData))
+impl<'de: 'a, 'a> Deserialize<'de> for AnyText<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<AnyText<'a>, D::Error> {
+        deserializer.deserialize_any(AnyTextVisitor(PhantomData))
     }
 }
 
-struct ValueVisitor<'a>(PhantomData<&'a ()>);
+struct AnyTextVisitor<'a>(PhantomData<&'a ()>);
 
-impl<'de: 'a, 'a> Visitor<'de> for ValueVisitor<'a> {
-    type Value = Value<'a>;
+impl<'de: 'a, 'a> Visitor<'de> for AnyTextVisitor<'a> {
+    type Value = AnyText<'a>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Value<'a>, E> {
-        Ok(Value(Cow::Borrowed(text)))
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<AnyText<'a>, E> {
+        Ok(AnyText(Cow::Borrowed(text)))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Value<'a>, E> {
-        Ok(Value(Cow::Owned(text.to_owned())))
+    fn visit_str<E>(self, text: &str) -> Result<AnyText<'a>, E> {
+        Ok(AnyText(Cow::Owned(text.to_owned())))
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value<'a>, E> {
-        Ok(Value(Cow::Borrowed(if value { "true" } else { "false" })))
+    fn visit_bool<E>(self, value: bool) -> Result<AnyText<'a>, E> {
+        Ok(AnyText(Cow::Borrowed(if value { "true" } else { "false" })))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Value<'a>, E> {
-        Ok(Value(Cow::Owned(value.to_string())))
+    fn visit_i64<E>(self, value: i64) -> Result<AnyText<'a>, E> {
+        Ok(AnyText(Cow::Owned(value.to_string())))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Value<'a>, E> {
-        Ok(Value(Cow::Owned(value.to_string())))
+    fn visit_u64<E>(self, value: u64) -> Result<AnyText<'a>, E> {
+        Ok(AnyText(Cow::Owned(value.to_string())))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Value<'a>, E> {
-        Ok(Value(Cow::Owned(value.to_string())))
+    fn visit_f64<E>(self, value: f64) -> Result<AnyText<'a>, E> {
+        Ok(AnyText(Cow::Owned(value.to_string())))
     }
 
-    fn visit_unit<E>(self) -> Result<Value<'a>, E> {
-        Ok(Value::default())
+    fn visit_unit<E>(self) -> Result<AnyText<'a>, E> {
+        Ok(AnyText::default())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, values: A) -> Result<Value<'a>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, values: A) -> Result<AnyText<'a>, A::Error> {
         let mut text = String::new();
         JsonText(&mut text).visit_seq(values)?;
-        Ok(Value(Cow::Owned(text)))
+        Ok(AnyText(Cow::Owned(text)))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, values: A) -> Result<Value<'a>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, values: A) -> Result<AnyText<'a>, A::Error> {
         let mut text = String::new();
         JsonText(&mut text).visit_map(values)?;
-        Ok(Value(Cow::Owned(text)))
+        Ok(AnyText(Cow::Owned(text)))
     }
 }
 
 /// A time or a duration, written in microseconds, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Time(pub(super) i64);
+pub(super) struct MicrosecondTime(pub(super) i64);
 
-impl<'de> Deserialize<'de> for Time {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
-        deserializer.deserialize_any(TimeVisitor)
+impl<'de> Deserialize<'de> for MicrosecondTime {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<MicrosecondTime, D::Error> {
+        deserializer.deserialize_any(MicrosecondTimeVisitor)
     }
 }
 
-struct TimeVisitor;
+struct MicrosecondTimeVisitor;
 
-impl Visitor<'_> for TimeVisitor {
-    type Value = Time;
+impl Visitor<'_> for MicrosecondTimeVisitor {
+    type Value = MicrosecondTime;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a number of microseconds")
     }
 
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Time, E> {
+    fn visit_i64<E: Error>(self, value: i64) -> Result<MicrosecondTime, E> {
         let time =
             value.checked_mul(1_000).filter(|time| time.unsigned_abs() <= FARTHEST_NS as u64);
-        time.map(Time).ok_or_else(|| too_far(value))
+        time.map(MicrosecondTime).ok_or_else(|| too_far(value))
     }
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Time, E> {
+    fn visit_u64<E: Error>(self, value: u64) -> Result<MicrosecondTime, E> {
         self.visit_i64(i64::try_from(value).map_err(|_| too_far(value))?)
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Time, E> {
+    fn visit_f64<E: Error>(self, value: f64) -> Result<MicrosecondTime, E> {
         let time = (value * 1e3).round();
         match time.abs() <= FARTHEST_NS as f64 {
-            true => Ok(Time(time as i64)),
+            true => Ok(MicrosecondTime(time as i64)),
             false => Err(too_far(value)),
         }
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<Time, E> {
+    fn visit_str<E: Error>(self, text: &str) -> Result<MicrosecondTime, E> {
         match (text.parse::<i64>(), text.parse::<f64>()) {
             (Ok(value), _) => self.visit_i64(value),
             (_, Ok(value)) => self.visit_f64(value),
@@ -123,7 +123,7 @@ fn too_far<E: Error>(value: impl fmt::Display) -> E {
 struct JsonText<'t>(&'t mut String);
 
 impl JsonText<'_> {
-    fn put<E: Error>(self, value: &impl serde::Serialize) -> Result<(), E> {
+    fn write_value<E: Error>(self, value: &impl serde::Serialize) -> Result<(), E> {
         self.0.push_str(&serde_json::to_string(value).map_err(E::custom)?);
         Ok(())
     }
@@ -145,27 +145,27 @@ impl<'de> Visitor<'de> for JsonText<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        self.put(&text)
+        self.write_value(&text)
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-        self.put(&value)
+        self.write_value(&value)
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
-        self.put(&value)
+        self.write_value(&value)
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
-        self.put(&value)
+        self.write_value(&value)
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
-        self.put(&value)
+        self.write_value(&value)
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {
-        self.put(&())
+        self.write_value(&())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
@@ -185,9 +185,9 @@ impl<'de> Visitor<'de> for JsonText<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut between = '{';
-        while let Some(Value(key)) = map.next_key()? {
+        while let Some(AnyText(key)) = map.next_key()? {
             self.0.push(between);
-            JsonText(self.0).put::<A::Error>(&key)?;
+            JsonText(self.0).write_value::<A::Error>(&key)?;
             self.0.push(':');
             map.next_value_seed(JsonText(self.0))?;
             between = ',';
@@ -204,22 +204,24 @@ pub(in crate::spans) fn too_many<E: Error>(most: usize) -> E {
 /// A list with at most `MAX_LENGTH` entries. One with more is damage: a short text could take a
 /// thousand times the memory.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::spans) struct List<T, const MAX_LENGTH: usize = MAX_ENTRIES>(
+pub(in crate::spans) struct BoundedList<T, const MAX_LENGTH: usize = MAX_ENTRIES>(
     pub(in crate::spans) Vec<T>,
 );
 
-impl<'de, T: Deserialize<'de>, const MAX_LENGTH: usize> Deserialize<'de> for List<T, MAX_LENGTH> {
+impl<'de, T: Deserialize<'de>, const MAX_LENGTH: usize> Deserialize<'de>
+    for BoundedList<T, MAX_LENGTH>
+{
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(ListVisitor(PhantomData))
+        deserializer.deserialize_seq(BoundedListVisitor(PhantomData))
     }
 }
 
-struct ListVisitor<T, const MAX_LENGTH: usize>(PhantomData<T>);
+struct BoundedListVisitor<T, const MAX_LENGTH: usize>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>, const MAX_LENGTH: usize> Visitor<'de>
-    for ListVisitor<T, MAX_LENGTH>
+    for BoundedListVisitor<T, MAX_LENGTH>
 {
-    type Value = List<T, MAX_LENGTH>;
+    type Value = BoundedList<T, MAX_LENGTH>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list")
@@ -233,30 +235,30 @@ impl<'de, T: Deserialize<'de>, const MAX_LENGTH: usize> Visitor<'de>
             }
             entries.push(entry);
         }
-        Ok(List(entries))
+        Ok(BoundedList(entries))
     }
 }
 
 /// The entries of a map in their order.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pairs<'a, T>(pub(super) Vec<(Cow<'a, str>, T)>);
+pub(super) struct MapEntries<'a, T>(pub(super) Vec<(Cow<'a, str>, T)>);
 
-impl<T> Default for Pairs<'_, T> {
+impl<T> Default for MapEntries<'_, T> {
     fn default() -> Self {
-        Pairs(Vec::new())
+        MapEntries(Vec::new())
     }
 }
 
-impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Pairs<'a, T> {
+impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for MapEntries<'a, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(PairsVisitor(PhantomData))
+        deserializer.deserialize_map(MapEntriesVisitor(PhantomData))
     }
 }
 
-struct PairsVisitor<'a, T>(PhantomData<(&'a (), T)>);
+struct MapEntriesVisitor<'a, T>(PhantomData<(&'a (), T)>);
 
-impl<'de: 'a, 'a, T: Deserialize<'de>> Visitor<'de> for PairsVisitor<'a, T> {
-    type Value = Pairs<'a, T>;
+impl<'de: 'a, 'a, T: Deserialize<'de>> Visitor<'de> for MapEntriesVisitor<'a, T> {
+    type Value = MapEntries<'a, T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a map")
@@ -264,13 +266,13 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Visitor<'de> for PairsVisitor<'a, T> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut pairs = Vec::new();
-        while let Some((Value(name), value)) = map.next_entry()? {
+        while let Some((AnyText(name), value)) = map.next_entry()? {
             if pairs.len() >= MAX_ENTRIES {
                 return Err(too_many(MAX_ENTRIES));
             }
             pairs.push((name, value));
         }
-        Ok(Pairs(pairs))
+        Ok(MapEntries(pairs))
     }
 }
 
@@ -281,7 +283,7 @@ mod tests {
     #[test]
     fn a_text_is_any_value() {
         let json = r#"{"a":"x","b":"\n","c":-1,"d":1.5,"e":true,"f":null,"g":[1,"y"],"h":{"i":0}}"#;
-        let pairs: Pairs<Value> = serde_json::from_str(json).unwrap();
+        let pairs: MapEntries<AnyText> = serde_json::from_str(json).unwrap();
         let texts: Vec<(&str, &str)> =
             pairs.0.iter().map(|(name, value)| (name.as_ref(), value.0.as_ref())).collect();
         let expected = [
@@ -299,7 +301,7 @@ mod tests {
 
     #[test]
     fn times_are_microseconds() {
-        let time = |json: &str| serde_json::from_str::<Time>(json).map(|time| time.0);
+        let time = |json: &str| serde_json::from_str::<MicrosecondTime>(json).map(|time| time.0);
         assert_eq!(time("1500000000000001").unwrap(), 1_500_000_000_000_001_000);
         assert_eq!((time("1.5").unwrap(), time("\"7\"").unwrap()), (1_500, 7_000));
         assert_eq!(time("\"2.5\"").unwrap(), 2_500);

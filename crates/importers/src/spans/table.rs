@@ -9,27 +9,27 @@ mod columns;
 use std::borrow::Cow;
 use std::io::Read;
 
-use registry::About;
-use request_flow::spans::{Resource, Span, SpanKind};
+use registry::EntryHelp;
+use request_flow::spans::{Span, SpanKind, SpanResource};
 
 use super::driver::SpanImporter;
-use super::format::Format;
-use super::fuzz::run;
+use super::format::SpanFormat;
+use super::fuzz::fuzz_format;
 use super::ids;
-use super::reading::Reading;
-use super::receiver::Receiver;
-use super::unused::Unused;
+use super::receiver::SpanReceiver;
+use super::span_import::SpanImport;
+use super::unused_record::UnusedRecord;
 use crate::error::Error;
 use crate::flags::NAME;
-use crate::kind::Kind;
-use crate::reading::Input;
-use crate::summary::{At, Place, Skip};
-use crate::tabular::{Next, Rows, UNIT, Unit, Wrong, unit};
-use columns::{Column, Columns, Row};
+use crate::import_input::ImportInput;
+use crate::importer_spec::ImporterSpec;
+use crate::summary::{FilePlace, FilePosition, SkippedItem};
+use crate::tabular::{CsvRows, NextRow, TimeUnit, UNIT, WrongValue, chosen_unit};
+use columns::{SpanColumn, SpanColumns, SpanRow};
 
 /// The entry in the registry.
-pub(crate) static SPANS: Kind = Kind {
-    about: About {
+pub(crate) static SPANS: ImporterSpec = ImporterSpec {
+    about: EntryHelp {
         name: "spans",
         summary: "A table of spans: CSV, plain or compressed (gzip, zstd, xz)",
         details: "\
@@ -48,27 +48,31 @@ other column is a parameter. Each time is on the clock of its host. Empty is unk
     files_by: None,
     flags: &[&NAME, &UNIT],
     make: |given| {
-        let format = Table { unit: unit(given, Unit::Nanoseconds) };
+        let format = SpanTableFormat { unit: chosen_unit(given, TimeUnit::Nanoseconds) };
         Box::new(SpanImporter { name: given.get(&NAME), format })
     },
-    fuzz: |bytes| run(&Table { unit: Unit::Nanoseconds }, bytes),
+    fuzz: |bytes| fuzz_format(&SpanTableFormat { unit: TimeUnit::Nanoseconds }, bytes),
     #[cfg(test)]
     samples: tests::samples,
 };
 
 /// The format.
 #[derive(Clone, Copy, Debug)]
-struct Table {
-    unit: Unit,
+struct SpanTableFormat {
+    unit: TimeUnit,
 }
 
-impl Format for Table {
+impl SpanFormat for SpanTableFormat {
     const NONE: &str = "there is no row with a span";
 
-    fn read(&self, input: Input<'_>, reading: &mut Reading<'_, '_>) -> Result<(), Error> {
-        let mut piece = reading.piece();
-        let cut_off = read(input, self.unit, &mut piece)?;
-        reading.take(piece)?;
+    fn read_file(
+        &self,
+        input: ImportInput<'_>,
+        reading: &mut SpanImport<'_, '_>,
+    ) -> Result<(), Error> {
+        let mut piece = reading.begin_batch();
+        let cut_off = read_table(input, self.unit, &mut piece)?;
+        reading.add_batch(piece)?;
         if let Some((place, error)) = cut_off {
             reading.cut_off(place, &error);
         }
@@ -77,32 +81,32 @@ impl Format for Table {
 }
 
 /// Reads a table; returns where and why it ends too early, if it does.
-fn read(
-    input: Input<'_>,
-    unit: Unit,
-    spans: &mut impl Receiver,
-) -> Result<Option<(Place, std::io::Error)>, Error> {
-    let Input { file, bytes } = input;
-    let mut rows = Rows::new(bytes);
-    let (_, width) = rows.next().map_err(|error| Error::io(&file, error))?;
-    let columns = Columns::of((0..width).map(|place| rows.field(place)), unit, &file)?;
+fn read_table(
+    input: ImportInput<'_>,
+    unit: TimeUnit,
+    spans: &mut impl SpanReceiver,
+) -> Result<Option<(FilePlace, std::io::Error)>, Error> {
+    let ImportInput { file, bytes } = input;
+    let mut rows = CsvRows::new(bytes);
+    let (_, width) = rows.next_row().map_err(|error| Error::from_io(&file, error))?;
+    let columns = SpanColumns::from_header((0..width).map(|place| rows.field(place)), unit, &file)?;
     loop {
-        let next = rows.next();
-        let place = || Place::new(&file, At::Line(rows.line()));
+        let next = rows.next_row();
+        let place = || FilePlace::new(&file, FilePosition::Line(rows.line()));
         match next {
-            Ok((Next::End, _)) => return Ok(None),
-            Ok((Next::Row, fields)) if fields < width => {
+            Ok((NextRow::End, _)) => return Ok(None),
+            Ok((NextRow::Row, fields)) if fields < width => {
                 let why = format!("it has {fields} of {width} columns; was the file cut off?");
-                spans.skip("row that is too short", || Skip { place: place(), why });
+                spans.count_skip("row that is too short", || SkippedItem { place: place(), why });
             }
-            Ok((Next::Row, _)) => match row(&rows, &columns, spans) {
+            Ok((NextRow::Row, _)) => match read_row(&rows, &columns, spans) {
                 Ok(()) => {}
-                Err(Unused::Failed(error)) => return Err(error),
-                Err(Unused::Skipped(Wrong { cause, why })) => {
-                    spans.skip(cause, || Skip { place: place(), why });
+                Err(UnusedRecord::Failed(error)) => return Err(error),
+                Err(UnusedRecord::Skipped(WrongValue { cause, why })) => {
+                    spans.count_skip(cause, || SkippedItem { place: place(), why });
                 }
             },
-            Ok((Next::TooLong, _)) => spans.skip("row that is too long", || Skip {
+            Ok((NextRow::TooLong, _)) => spans.count_skip("row that is too long", || SkippedItem {
                 place: place(),
                 why: "it is longer than a row can be; is a quote not closed?".to_owned(),
             }),
@@ -112,49 +116,51 @@ fn read(
 }
 
 /// Gives a row to `spans`.
-fn row<R: Read>(
-    rows: &Rows<R>,
-    columns: &Columns,
-    spans: &mut impl Receiver,
-) -> Result<(), Unused> {
-    let row = Row { columns, field: |place| rows.field(place) };
+fn read_row<R: Read>(
+    rows: &CsvRows<R>,
+    columns: &SpanColumns,
+    spans: &mut impl SpanReceiver,
+) -> Result<(), UnusedRecord> {
+    let row = SpanRow { columns, field: |place| rows.field(place) };
     let id = |column| {
         let missing = "is no id; each row must say of which trace it is, and which span";
-        ids::any(row.text(column)?).ok_or_else(|| Wrong::new("span without an id", b"", missing))
+        ids::parse_any_id(row.text(column)?)
+            .ok_or_else(|| WrongValue::new("span without an id", b"", missing))
     };
-    let (trace, id) = (id(Column::Trace)?, id(Column::Span)?);
-    let begin = row.time(Column::Begin)?;
-    let duration = row.time(Column::Duration)?;
+    let (trace, id) = (id(SpanColumn::Trace)?, id(SpanColumn::Span)?);
+    let begin = row.time(SpanColumn::Begin)?;
+    let duration = row.time(SpanColumn::Duration)?;
     let length =
         |begin: Option<i64>| begin.zip(duration).map(|(begin, it)| begin.saturating_add(it));
-    let end = row.time(Column::End)?.or_else(|| length(begin));
-    let [caller_begin, caller_end] = [row.time(Column::CallerBegin)?, row.time(Column::CallerEnd)?];
-    let [caller, caller_host] = [row.text(Column::Caller)?, row.text(Column::CallerHost)?];
+    let end = row.time(SpanColumn::End)?.or_else(|| length(begin));
+    let [caller_begin, caller_end] =
+        [row.time(SpanColumn::CallerBegin)?, row.time(SpanColumn::CallerEnd)?];
+    let [caller, caller_host] = [row.text(SpanColumn::Caller)?, row.text(SpanColumn::CallerHost)?];
     let has_caller = !caller.is_empty() || caller_begin.or(caller_end).is_some();
-    let parent = ids::any(row.text(Column::Parent)?);
+    let parent = ids::parse_any_id(row.text(SpanColumn::Parent)?);
     let mut parameters: Vec<(&str, Cow<'_, str>)> = Vec::new();
-    for (name, value) in row.others() {
+    for (name, value) in row.other_columns() {
         parameters.push((name, Cow::Borrowed(value?)));
     }
-    let peer = Some(row.text(Column::Peer)?).filter(|peer| !peer.is_empty());
-    let depth = row.number(Column::Depth)?.and_then(|depth| u32::try_from(depth).ok());
-    let [service, host] = [row.text(Column::Service)?, row.text(Column::Host)?];
+    let peer = Some(row.text(SpanColumn::Peer)?).filter(|peer| !peer.is_empty());
+    let depth = row.number(SpanColumn::Depth)?.and_then(|depth| u32::try_from(depth).ok());
+    let [service, host] = [row.text(SpanColumn::Service)?, row.text(SpanColumn::Host)?];
     let span = Span {
         parent,
         // Where there are parents, they say it.
-        depth: depth.filter(|_| !columns.has(Column::Parent)),
-        order: row.number(Column::Order)?,
-        kind: if has_caller { SpanKind::Server } else { kind(row.text(Column::Kind)?) },
+        depth: depth.filter(|_| !columns.has(SpanColumn::Parent)),
+        order: row.number(SpanColumn::Order)?,
+        kind: if has_caller { SpanKind::Server } else { span_kind(row.text(SpanColumn::Kind)?) },
         peer,
         begin,
         end,
         duration: duration.filter(|_| begin.is_none() && end.is_none()),
-        failed: has_failed(row.text(Column::Failed)?),
-        probability: row.share(Column::Probability)?,
-        bytes_in: row.number(Column::BytesIn)?,
-        bytes_out: row.number(Column::BytesOut)?,
+        failed: has_failed(row.text(SpanColumn::Failed)?),
+        probability: row.probability(SpanColumn::Probability)?,
+        bytes_in: row.number(SpanColumn::BytesIn)?,
+        bytes_out: row.number(SpanColumn::BytesOut)?,
         parameters: &parameters,
-        ..Span::of(trace, id, 0, row.text(Column::Operation)?)
+        ..Span::new(trace, id, 0, row.text(SpanColumn::Operation)?)
     };
     if has_caller {
         let host = match (caller, caller_host) {
@@ -163,19 +169,19 @@ fn row<R: Read>(
             ("", "") => host,
             _ => caller_host,
         };
-        let caller = Resource { node: caller, host, parameters: Vec::new() };
-        let resource = spans.resource(&caller);
+        let caller = SpanResource { node: caller, host, parameters: Vec::new() };
+        let resource = spans.resource_id(&caller);
         let (kind, begin, end) = (SpanKind::Client, caller_begin, caller_end);
         let peer = Some(service).filter(|service| !service.is_empty());
         let seen = Span { resource, kind, peer, begin, end, parameters: &[], ..span.clone() };
-        spans.span(&Span { duration: None, ..seen })?;
+        spans.add_span(&Span { duration: None, ..seen })?;
     }
-    let resource = spans.resource(&Resource { node: service, host, parameters: Vec::new() });
-    spans.span(&Span { resource, ..span })?;
+    let resource = spans.resource_id(&SpanResource { node: service, host, parameters: Vec::new() });
+    spans.add_span(&Span { resource, ..span })?;
     Ok(())
 }
 
-fn kind(text: &str) -> SpanKind {
+fn span_kind(text: &str) -> SpanKind {
     let text = text.to_ascii_lowercase();
     match text.strip_prefix("span_kind_").unwrap_or(&text) {
         "client" => SpanKind::Client,

@@ -3,22 +3,22 @@
 
 use std::io;
 
-use super::reading::{Piece, Reading};
+use super::span_import::{SpanBatch, SpanImport};
 use crate::error::Error;
-use crate::reading::Input;
-use crate::summary::{At, Place, Skip};
+use crate::import_input::ImportInput;
+use crate::summary::{FilePlace, FilePosition, SkippedItem};
 use crate::tuning::{MAX_TEXTS, TEXTS_BYTES};
 
 /// Several texts.
 #[derive(Debug, Default)]
-pub(crate) struct Texts {
+pub(crate) struct TextBatch {
     bytes: Vec<u8>,
-    parts: Vec<Part>,
+    ranges: Vec<TextRange>,
 }
 
 #[derive(Debug)]
-struct Part {
-    at: At,
+struct TextRange {
+    at: FilePosition,
     begin: usize,
     end: usize,
     /// What is wrong, where the part is nothing to be read.
@@ -27,18 +27,20 @@ struct Part {
 
 /// One text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Text<'t> {
+pub(crate) struct FileText<'t> {
     /// Where it begins.
-    pub(crate) at: At,
+    pub(crate) at: FilePosition,
     /// What it holds.
     pub(crate) bytes: &'t [u8],
 }
 
-impl Text<'_> {
+impl FileText<'_> {
     /// The place of a line of it, counted from 1.
-    pub(crate) fn line(&self, number: usize) -> At {
+    pub(crate) fn line_at(&self, number: usize) -> FilePosition {
         match self.at {
-            At::Line(first) => At::Line(first + (number as u64).saturating_sub(1)),
+            FilePosition::Line(first) => {
+                FilePosition::Line(first + (number as u64).saturating_sub(1))
+            }
             other => other,
         }
     }
@@ -47,74 +49,80 @@ impl Text<'_> {
 /// What takes a file apart.
 pub(crate) trait TextSource: Send {
     /// The next texts; `None` at the end. After an error there are none.
-    fn next(&mut self) -> io::Result<Option<Texts>>;
+    fn next(&mut self) -> io::Result<Option<TextBatch>>;
 
     /// The place that is read now.
-    fn at(&self) -> At;
+    fn at(&self) -> FilePosition;
 }
 
-impl Texts {
+impl TextBatch {
     /// Texts that are in `bytes`.
-    pub(super) fn within(bytes: Vec<u8>) -> Texts {
-        Texts { bytes, parts: Vec::new() }
+    pub(super) fn from_bytes(bytes: Vec<u8>) -> TextBatch {
+        TextBatch { bytes, ranges: Vec::new() }
     }
 
     /// Says that a text is at `begin..end` of the bytes.
-    pub(super) fn part(&mut self, at: At, begin: usize, end: usize) {
-        self.parts.push(Part { at, begin, end, fault: None });
+    pub(super) fn add_range(&mut self, at: FilePosition, begin: usize, end: usize) {
+        self.ranges.push(TextRange { at, begin, end, fault: None });
     }
 
     /// Appends a text, which is what `write` appends to the bytes.
-    pub(super) fn extend<T>(&mut self, at: At, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    pub(super) fn append_text<T>(
+        &mut self,
+        at: FilePosition,
+        write: impl FnOnce(&mut Vec<u8>) -> T,
+    ) -> T {
         let begin = self.bytes.len();
         let done = write(&mut self.bytes);
-        self.part(at, begin, self.bytes.len());
+        self.add_range(at, begin, self.bytes.len());
         done
     }
 
     /// Takes the last text away.
     pub(super) fn drop_last(&mut self) {
-        if let Some(part) = self.parts.pop() {
+        if let Some(part) = self.ranges.pop() {
             self.bytes.truncate(part.begin);
         }
     }
 
     /// Says that something was passed over.
-    pub(super) fn fault(&mut self, at: At, fault: &'static str) {
-        self.parts.push(Part { at, begin: 0, end: 0, fault: Some(fault) });
+    pub(super) fn add_fault(&mut self, at: FilePosition, fault: &'static str) {
+        self.ranges.push(TextRange { at, begin: 0, end: 0, fault: Some(fault) });
     }
 
     /// Whether there is neither a text nor a fault.
     pub(super) fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+        self.ranges.is_empty()
     }
 
     /// Whether they are enough for a thread.
-    pub(super) fn are_many(&self) -> bool {
-        self.bytes.len() >= TEXTS_BYTES || self.parts.len() >= MAX_TEXTS
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes.len() >= TEXTS_BYTES || self.ranges.len() >= MAX_TEXTS
     }
 
     /// All texts, and for what was passed over its place and what is wrong.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Result<Text<'_>, (At, &'static str)>> {
-        self.parts.iter().map(|part| match part.fault {
+    pub(super) fn iter(
+        &self,
+    ) -> impl Iterator<Item = Result<FileText<'_>, (FilePosition, &'static str)>> {
+        self.ranges.iter().map(|part| match part.fault {
             Some(fault) => Err((part.at, fault)),
             None => {
                 let bytes = self.bytes.get(part.begin..part.end).unwrap_or_default();
-                Ok(Text { at: part.at, bytes })
+                Ok(FileText { at: part.at, bytes })
             }
         })
     }
 }
 
 /// Has `read` read each text of a file, on all processors. `source` takes its bytes apart.
-pub(crate) fn each<'i, S: TextSource>(
-    input: Input<'i>,
+pub(crate) fn for_each_text<'i, S: TextSource>(
+    input: ImportInput<'i>,
     source: impl FnOnce(Box<dyn io::Read + Send + 'i>) -> S,
-    reading: &mut Reading<'_, '_>,
-    read: impl Fn(Text<'_>, &mut Piece<'_, '_>) -> Result<(), Error> + Sync,
+    reading: &mut SpanImport<'_, '_>,
+    read: impl Fn(FileText<'_>, &mut SpanBatch<'_, '_>) -> Result<(), Error> + Sync,
 ) -> Result<(), Error> {
-    let Input { file, bytes } = input;
-    let place = |at| Place::new(&file, at);
+    let ImportInput { file, bytes } = input;
+    let place = |at| FilePlace::new(&file, at);
     let (mut source, mut cut_off) = (source(bytes), None);
     let next = || {
         source.next().or_else(|error| {
@@ -122,12 +130,12 @@ pub(crate) fn each<'i, S: TextSource>(
             Ok(None)
         })
     };
-    reading.pieces(next, |texts: Texts, piece| {
+    reading.batches(next, |texts: TextBatch, piece| {
         texts.iter().try_for_each(|text| match text {
             Ok(text) => read(text, piece),
             Err((at, fault)) => {
-                let skip = || Skip { place: place(at), why: fault.to_owned() };
-                piece.tally().damage("part of a file that is damaged", skip);
+                let skip = || SkippedItem { place: place(at), why: fault.to_owned() };
+                piece.tally().count_damage("part of a file that is damaged", skip);
                 Ok(())
             }
         })

@@ -7,31 +7,31 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use registry::About;
-use request_flow::spans::{Resource, Span, SpanKind};
+use registry::EntryHelp;
+use request_flow::spans::{Span, SpanKind, SpanResource};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::attributes::Told;
+use super::attributes::AttributeFacts;
 use super::driver::SpanImporter;
-use super::format::Format;
-use super::fuzz::run;
-use super::head::Head;
-use super::objects::{self, Objects, Refused, Spot, Taken};
-use super::reading::Reading;
-use super::receiver::Receiver;
-use super::scalars::{Pairs, Time, Value};
-use super::texts::Text;
+use super::format::SpanFormat;
+use super::fuzz::fuzz_format;
+use super::head::FileHead;
+use super::objects::{self, ObjectConsumer, ObjectOutcome, ObjectRefusal, ObjectSpot};
+use super::receiver::SpanReceiver;
+use super::scalars::{AnyText, MapEntries, MicrosecondTime};
+use super::span_import::SpanImport;
+use super::texts::FileText;
 use super::{ids, json};
 use crate::error::Error;
 use crate::flags::NAME;
-use crate::kind::Kind;
-use crate::reading::Input;
-use crate::summary::{At, Skip};
+use crate::import_input::ImportInput;
+use crate::importer_spec::ImporterSpec;
+use crate::summary::{FilePosition, SkippedItem};
 
 /// The entry in the registry.
-pub(crate) static ZIPKIN: Kind = Kind {
-    about: About {
+pub(crate) static ZIPKIN: ImporterSpec = ImporterSpec {
+    about: EntryHelp {
         name: "zipkin",
         summary: "Spans of Zipkin: version 2 of its JSON",
         details: "\
@@ -50,171 +50,187 @@ Ask Zipkin for traces so:
     files: "The files, which become one import",
     files_by: None,
     flags: &[&NAME],
-    make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: Zipkin }),
-    fuzz: |bytes| run(&Zipkin, bytes),
+    make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: ZipkinFormat }),
+    fuzz: |bytes| fuzz_format(&ZipkinFormat, bytes),
     #[cfg(test)]
     samples: || vec![tests::CALL.into(), tests::CALL.replace('\n', "").into()],
 };
 
 /// The format.
 #[derive(Clone, Copy, Debug)]
-struct Zipkin;
+struct ZipkinFormat;
 
-impl Format for Zipkin {
+impl SpanFormat for ZipkinFormat {
     const NONE: &str = "it has no objects with a 'traceId' and an 'id'";
 
-    fn read(&self, input: Input<'_>, reading: &mut Reading<'_, '_>) -> Result<(), Error> {
-        let (head, input) = Head::of(input);
+    fn read_file(
+        &self,
+        input: ImportInput<'_>,
+        reading: &mut SpanImport<'_, '_>,
+    ) -> Result<(), Error> {
+        let (head, input) = FileHead::read_head(input);
         let file = input.file.clone();
         if !json::is_json(&head.bytes) {
-            return Err(Error::malformed(&file, At::File, "it is no JSON of Zipkin"));
+            return Err(Error::malformed_at(&file, FilePosition::File, "it is no JSON of Zipkin"));
         }
-        json::each_or_damaged(input, &[], reading, |text, piece| read(text, &file, piece))
+        json::for_each_value_or_damage(input, &[], reading, |text, piece| {
+            read_text(text, &file, piece)
+        })
     }
 }
 
 /// Reads the spans in a text of `file`.
-fn read(text: Text<'_>, file: &Path, spans: &mut impl Receiver) -> Result<(), Error> {
-    objects::read(text, file, &mut Spans, spans)
+fn read_text(text: FileText<'_>, file: &Path, spans: &mut impl SpanReceiver) -> Result<(), Error> {
+    objects::read_objects(text, file, &mut ZipkinSpans, spans)
 }
 
 /// A span as Zipkin writes it.
 #[derive(Deserialize)]
-struct Written<'a> {
+struct ZipkinSpan<'a> {
     #[serde(borrow, rename = "traceId")]
-    trace: Value<'a>,
+    trace: AnyText<'a>,
     #[serde(borrow)]
-    id: Value<'a>,
+    id: AnyText<'a>,
     #[serde(borrow, rename = "parentId")]
-    parent: Option<Value<'a>>,
+    parent: Option<AnyText<'a>>,
     #[serde(borrow)]
-    name: Option<Value<'a>>,
+    name: Option<AnyText<'a>>,
     #[serde(borrow)]
-    kind: Option<Value<'a>>,
-    timestamp: Option<Time>,
-    duration: Option<Time>,
+    kind: Option<AnyText<'a>>,
+    timestamp: Option<MicrosecondTime>,
+    duration: Option<MicrosecondTime>,
     #[serde(borrow, rename = "localEndpoint")]
-    local: Option<Endpoint<'a>>,
+    local: Option<ZipkinEndpoint<'a>>,
     #[serde(borrow, rename = "remoteEndpoint")]
-    remote: Option<Endpoint<'a>>,
+    remote: Option<ZipkinEndpoint<'a>>,
     #[serde(borrow)]
-    tags: Option<Pairs<'a, Value<'a>>>,
+    tags: Option<MapEntries<'a, AnyText<'a>>>,
     /// What only version 1 has.
     #[serde(rename = "binaryAnnotations")]
     of_version_1: Option<IgnoredAny>,
 }
 
 #[derive(Default, Deserialize)]
-struct Endpoint<'a> {
+struct ZipkinEndpoint<'a> {
     #[serde(borrow, rename = "serviceName")]
-    service: Option<Value<'a>>,
+    service: Option<AnyText<'a>>,
     #[serde(borrow)]
-    ipv4: Option<Value<'a>>,
+    ipv4: Option<AnyText<'a>>,
     #[serde(borrow)]
-    ipv6: Option<Value<'a>>,
+    ipv6: Option<AnyText<'a>>,
     #[serde(borrow)]
-    port: Option<Value<'a>>,
+    port: Option<AnyText<'a>>,
 }
 
-impl Endpoint<'_> {
-    fn service(&self) -> &str {
-        text(&self.service)
+impl ZipkinEndpoint<'_> {
+    fn service_name(&self) -> &str {
+        text_or_empty(&self.service)
     }
 
-    fn address(&self) -> &str {
-        [text(&self.ipv4), text(&self.ipv6)].into_iter().find(|it| !it.is_empty()).unwrap_or("")
+    fn ip_address(&self) -> &str {
+        [text_or_empty(&self.ipv4), text_or_empty(&self.ipv6)]
+            .into_iter()
+            .find(|it| !it.is_empty())
+            .unwrap_or("")
     }
 }
 
-fn text<'a>(value: &'a Option<Value<'_>>) -> &'a str {
+fn text_or_empty<'a>(value: &'a Option<AnyText<'_>>) -> &'a str {
     value.as_ref().map_or("", |value| &value.0)
 }
 
-struct Spans;
+struct ZipkinSpans;
 
-impl<R: Receiver> Objects<R> for Spans {
-    fn take(&mut self, text: &[u8], spot: &Spot<'_>, spans: &mut R) -> Result<Taken, Refused> {
-        let (span, length): (Written, usize) = objects::first(text)?;
-        let skip = |why: &str| Skip { place: spot.place(), why: why.to_owned() };
+impl<R: SpanReceiver> ObjectConsumer<R> for ZipkinSpans {
+    fn take_object(
+        &mut self,
+        text: &[u8],
+        spot: &ObjectSpot<'_>,
+        spans: &mut R,
+    ) -> Result<ObjectOutcome, ObjectRefusal> {
+        let (span, length): (ZipkinSpan, usize) = objects::parse_first(text)?;
+        let skip = |why: &str| SkippedItem { place: spot.place(), why: why.to_owned() };
         if span.of_version_1.is_some() {
-            spans.skip("span of Zipkin's version 1", || skip("ask Zipkin for it by /api/v2"));
-        } else if !span.give(spans)? {
-            spans.skip("span without an id", || skip("neither traceId nor id may be empty"));
+            spans.count_skip("span of Zipkin's version 1", || skip("ask Zipkin for it by /api/v2"));
+        } else if !span.emit_span(spans)? {
+            spans.count_skip("span without an id", || skip("neither traceId nor id may be empty"));
         }
-        Ok(Taken::Whole(length))
+        Ok(ObjectOutcome::Whole(length))
     }
 }
 
-impl Written<'_> {
+impl ZipkinSpan<'_> {
     /// Gives the span to `spans`; `false` where it has no id.
-    fn give(&self, spans: &mut impl Receiver) -> Result<bool, Error> {
+    fn emit_span(&self, spans: &mut impl SpanReceiver) -> Result<bool, Error> {
         let (Some(trace), Some(id)) =
-            (ids::hexadecimal(&self.trace.0), ids::hexadecimal(&self.id.0))
+            (ids::parse_hexadecimal_id(&self.trace.0), ids::parse_hexadecimal_id(&self.id.0))
         else {
             return Ok(false);
         };
-        let nobody = Endpoint::default();
+        let nobody = ZipkinEndpoint::default();
         let [local, remote] = [&self.local, &self.remote].map(|it| it.as_ref().unwrap_or(&nobody));
         let tags = self.tags.as_ref().map_or(&[][..], |tags| &tags.0);
-        let mut told = Told::default();
+        let mut told = AttributeFacts::default();
         let mut host = "";
         let mut parameters: Vec<(&str, Cow<'_, str>)> = Vec::with_capacity(tags.len() + 4);
-        for (name, Value(value)) in tags {
+        for (name, AnyText(value)) in tags {
             match &**name {
                 // A resource's attributes are tags of all its spans.
                 "host.name" if !value.is_empty() => host = value,
-                "service.name" if *value == local.service() => {}
-                name if told.take(name, value) => parameters.push((name, Cow::Borrowed(value))),
+                "service.name" if *value == local.service_name() => {}
+                name if told.take_attribute(name, value) => {
+                    parameters.push((name, Cow::Borrowed(value)))
+                }
                 _ => {}
             }
         }
         let beside = [
-            ("localEndpoint.address", local.address()),
-            ("localEndpoint.port", text(&local.port)),
-            ("remoteEndpoint.serviceName", remote.service()),
-            ("remoteEndpoint.address", remote.address()),
-            ("remoteEndpoint.port", text(&remote.port)),
+            ("localEndpoint.address", local.ip_address()),
+            ("localEndpoint.port", text_or_empty(&local.port)),
+            ("remoteEndpoint.serviceName", remote.service_name()),
+            ("remoteEndpoint.address", remote.ip_address()),
+            ("remoteEndpoint.port", text_or_empty(&remote.port)),
         ];
         let is_used = |name| name == "localEndpoint.address" && host.is_empty();
         let beside =
             beside.into_iter().filter(|(name, value)| !value.is_empty() && !is_used(*name));
         parameters.extend(beside.map(|(name, value)| (name, Cow::Borrowed(value))));
-        let host = if host.is_empty() { local.address() } else { host };
-        let resource = Resource { node: local.service(), host, parameters: Vec::new() };
-        let resource = spans.resource(&resource);
+        let host = if host.is_empty() { local.ip_address() } else { host };
+        let resource = SpanResource { node: local.service_name(), host, parameters: Vec::new() };
+        let resource = spans.resource_id(&resource);
 
-        let kind = kind(text(&self.kind));
+        let kind = span_kind(text_or_empty(&self.kind));
         let named = |name: &str| Some(Cow::Owned(name.to_owned())).filter(|_| !name.is_empty());
         let peer = match kind {
             // Of a server's span the other end is the caller, whose port tells nothing.
-            SpanKind::Server | SpanKind::Consumer => named(remote.service()),
-            _ => {
-                named(remote.service()).or_else(|| told.peer()).or_else(|| named(remote.address()))
-            }
+            SpanKind::Server | SpanKind::Consumer => named(remote.service_name()),
+            _ => named(remote.service_name())
+                .or_else(|| told.called_node())
+                .or_else(|| named(remote.ip_address())),
         };
         let begin = self.timestamp.filter(|time| time.0 != 0).map(|time| time.0);
         let duration = self.duration.map(|time| time.0);
         let end = begin.zip(duration).map(|(begin, time)| begin.saturating_add(time));
-        spans.span(&Span {
-            parent: ids::parent(text(&self.parent)),
+        spans.add_span(&Span {
+            parent: ids::parse_parent_id(text_or_empty(&self.parent)),
             kind,
             peer: peer.as_deref(),
             begin,
             end,
             // Another report of the span may say when it began.
             duration: duration.filter(|_| begin.is_none()),
-            failed: tags.iter().any(|(name, value)| fails(name, &value.0)),
+            failed: tags.iter().any(|(name, value)| is_failure_tag(name, &value.0)),
             probability: told.probability,
             bytes_in: told.bytes_in,
             bytes_out: told.bytes_out,
             parameters: &parameters,
-            ..Span::of(trace, id, resource, text(&self.name))
+            ..Span::new(trace, id, resource, text_or_empty(&self.name))
         })?;
         Ok(true)
     }
 }
 
-fn kind(text: &str) -> SpanKind {
+fn span_kind(text: &str) -> SpanKind {
     let kinds = [
         ("CLIENT", SpanKind::Client),
         ("SERVER", SpanKind::Server),
@@ -226,7 +242,7 @@ fn kind(text: &str) -> SpanKind {
 }
 
 /// Whether a tag says that the span failed. Libraries of OpenTracing write that it did not, too.
-fn fails(name: &str, value: &str) -> bool {
+fn is_failure_tag(name: &str, value: &str) -> bool {
     match name {
         "error" => !value.eq_ignore_ascii_case("false"),
         "otel.status_code" => value.eq_ignore_ascii_case("error"),

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::value::Cursor;
+use super::arguments::ArgumentCursor;
 
 pub(super) const UNIX: u8 = 1;
 pub(super) const INET: u8 = 2;
@@ -13,30 +13,32 @@ pub(super) const INET6: u8 = 10;
 const LONGEST_PATH: usize = 108;
 
 /// The number of an address family, by its name or as a number.
-pub(super) fn family(word: &[u8]) -> Option<u8> {
+pub(super) fn parse_family(word: &[u8]) -> Option<u8> {
     Some(match word {
         b"AF_UNSPEC" | b"PF_UNSPEC" => 0,
         b"AF_UNIX" | b"PF_UNIX" | b"AF_LOCAL" | b"PF_LOCAL" => UNIX,
         b"AF_INET" | b"PF_INET" => INET,
         b"AF_INET6" | b"PF_INET6" => INET6,
-        _ => Cursor::new(word).number().and_then(|number| u8::try_from(number).ok())?,
+        _ => {
+            ArgumentCursor::new(word).read_number().and_then(|number| u8::try_from(number).ok())?
+        }
     })
 }
 
 /// The raw `sockaddr` of a printed one. `None` where there is none (a pointer, `NULL`), or it is of
 /// another family.
-pub(super) fn sockaddr(mut cursor: Cursor) -> Option<Vec<u8>> {
+pub(super) fn parse_sockaddr(mut cursor: ArgumentCursor) -> Option<Vec<u8>> {
     if cursor.peek() != Some(b'{') {
         return None;
     }
     let (mut of, mut port, mut ip, mut name) = (None, None, None, None);
-    cursor.fields(|field, mut value| match field {
-        b"sa_family" => of = family(value.word()),
-        b"sin_port" | b"sin6_port" => port = number_of(value),
-        b"sin_addr" | b"sin6_addr" => ip = ip.or_else(|| ip_of(value)),
-        b"sun_path" => name = path(&mut value),
+    cursor.for_each_field(|field, mut value| match field {
+        b"sa_family" => of = parse_family(value.read_word()),
+        b"sin_port" | b"sin6_port" => port = parse_port(value),
+        b"sin_addr" | b"sin6_addr" => ip = ip.or_else(|| parse_ip(value)),
+        b"sun_path" => name = parse_unix_name(&mut value),
         // inet_pton(AF_INET6, "::1", &sin6_addr) stands without a name.
-        b"" => ip = ip.or_else(|| ip_of(value)),
+        b"" => ip = ip.or_else(|| parse_ip(value)),
         _ => {}
     })?;
     match of? {
@@ -47,35 +49,35 @@ pub(super) fn sockaddr(mut cursor: Cursor) -> Option<Vec<u8>> {
             if ip.is_ipv4() != (family == INET) {
                 return None;
             }
-            Some(socket_log::write::inet(SocketAddr::new(ip, port?)))
+            Some(socket_log::write::inet_address(SocketAddr::new(ip, port?)))
         }
         _ => None,
     }
 }
 
 /// `htons(80)`, a number, or its two bytes (`-X raw`).
-fn number_of(mut value: Cursor) -> Option<u16> {
+fn parse_port(mut value: ArgumentCursor) -> Option<u16> {
     if value.peek() == Some(b'"') {
         let mut bytes = Vec::new();
-        value.text(&mut bytes)?;
+        value.read_text(&mut bytes)?;
         return Some(u16::from_be_bytes(bytes.try_into().ok()?));
     }
-    value.eat(b"htons(");
-    value.number().and_then(|port| u16::try_from(port).ok())
+    value.eat_token(b"htons(");
+    value.read_number().and_then(|port| u16::try_from(port).ok())
 }
 
 /// `inet_addr("10.0.0.1")`, `inet_pton(AF_INET6, "::1", &sin6_addr)`, or the address in quotes,
 /// as text or as its bytes (`-X raw`).
-fn ip_of(mut value: Cursor) -> Option<IpAddr> {
+fn parse_ip(mut value: ArgumentCursor) -> Option<IpAddr> {
     let begin = value;
-    if value.eat(b"inet_addr(") {
-    } else if value.eat(b"inet_pton(") {
-        value.next()?;
+    if value.eat_token(b"inet_addr(") {
+    } else if value.eat_token(b"inet_pton(") {
+        value.next_argument()?;
     } else {
         value = begin;
     }
     let mut text = Vec::new();
-    value.text(&mut text)?;
+    value.read_text(&mut text)?;
     let of_text = std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok());
     let v4 = || <[u8; 4]>::try_from(text.as_slice()).map(|raw| Ipv4Addr::from(raw).into());
     let v6 = |_| <[u8; 16]>::try_from(text.as_slice()).map(|raw| Ipv6Addr::from(raw).into());
@@ -84,13 +86,13 @@ fn ip_of(mut value: Cursor) -> Option<IpAddr> {
 
 /// The raw `sockaddr` of a unix socket's printed name: `"/path"`, or `@"name"` in the abstract
 /// space.
-pub(super) fn path(cursor: &mut Cursor) -> Option<Vec<u8>> {
+pub(super) fn parse_unix_name(cursor: &mut ArgumentCursor) -> Option<Vec<u8>> {
     let mut raw = vec![UNIX, 0];
-    let is_abstract = cursor.eat(b"@");
+    let is_abstract = cursor.eat_token(b"@");
     if is_abstract {
         raw.push(0);
     }
-    cursor.text(&mut raw)?;
+    cursor.read_text(&mut raw)?;
     raw.truncate(2 + LONGEST_PATH);
     if !is_abstract && raw.len() > 2 {
         raw.push(0);
@@ -104,19 +106,19 @@ pub(super) fn is_unspecified(raw: &[u8]) -> bool {
 }
 
 /// The address and port of a raw `sockaddr`.
-pub(super) fn inet(raw: &[u8]) -> Option<SocketAddr> {
-    match socket_log::SocketName::decode(raw)? {
+pub(super) fn inet_address(raw: &[u8]) -> Option<SocketAddr> {
+    match socket_log::SocketName::from_sockaddr(raw)? {
         socket_log::SocketName::Inet(address) => Some(address),
         _ => None,
     }
 }
 
 /// Whether two names can be of one end: equal, or one says less than the other.
-pub(super) fn agree(one: &[u8], other: &[u8]) -> bool {
+pub(super) fn names_agree(one: &[u8], other: &[u8]) -> bool {
     if one.is_empty() || other.is_empty() || one == other {
         return true;
     }
-    match (inet(one), inet(other)) {
+    match (inet_address(one), inet_address(other)) {
         (Some(one), Some(other)) => {
             let any = |ip: IpAddr| ip.is_unspecified();
             (one.port() == other.port() || one.port() == 0 || other.port() == 0)
@@ -138,11 +140,11 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Option<Vec<u8>> {
-        sockaddr(Cursor::new(text.as_bytes()))
+        parse_sockaddr(ArgumentCursor::new(text.as_bytes()))
     }
 
     fn address(text: &str) -> Option<Vec<u8>> {
-        Some(socket_log::write::inet(text.parse().unwrap()))
+        Some(socket_log::write::inet_address(text.parse().unwrap()))
     }
 
     #[test]
@@ -187,15 +189,16 @@ mod tests {
     fn names_agree_where_neither_contradicts() {
         let one = |text: &str| address(text).unwrap();
         assert!(
-            agree(&one("0.0.0.0:80"), &one("127.0.0.1:80"))
-                && agree(&one("10.0.0.1:0"), &one("10.0.0.1:9"))
+            names_agree(&one("0.0.0.0:80"), &one("127.0.0.1:80"))
+                && names_agree(&one("10.0.0.1:0"), &one("10.0.0.1:9"))
         );
         assert!(
-            !agree(&one("10.0.0.1:80"), &one("10.0.0.2:80"))
-                && !agree(&one("10.0.0.1:80"), &one("10.0.0.1:81"))
+            !names_agree(&one("10.0.0.1:80"), &one("10.0.0.2:80"))
+                && !names_agree(&one("10.0.0.1:80"), &one("10.0.0.1:81"))
         );
         assert!(
-            agree(b"\x01\0\0abs", b"\x01\0\0abs\0tract") && !agree(b"\x01\0/a\0", b"\x01\0/b\0")
+            names_agree(b"\x01\0\0abs", b"\x01\0\0abs\0tract")
+                && !names_agree(b"\x01\0/a\0", b"\x01\0/b\0")
         );
     }
 }

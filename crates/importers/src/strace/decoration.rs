@@ -1,7 +1,7 @@
 //! Decorations: what strace prints in angle brackets behind a descriptor.
 
 /// The length of the decoration that `text` begins with, brackets included.
-pub(super) fn length(text: &[u8]) -> Option<usize> {
+pub(super) fn decoration_length(text: &[u8]) -> Option<usize> {
     let inside = text.strip_prefix(b"<")?;
     // Of a socket it ends with the bracket; a path in it is in quotes.
     let colon = inside.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-')?;

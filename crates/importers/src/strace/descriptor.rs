@@ -8,12 +8,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::value::Cursor;
+use super::arguments::ArgumentCursor;
 use super::{address, decoration};
 
 /// A descriptor with what it leads to, as printed, or empty where strace does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Descriptor<'a> {
+pub(super) struct DecoratedDescriptor<'a> {
     pub(super) number: i32,
     pub(super) decoration: &'a [u8],
 }
@@ -33,39 +33,39 @@ pub(super) struct DecoratedSocket {
     pub(super) peer_inode: Option<u64>,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> ArgumentCursor<'a> {
     /// A descriptor.
-    pub(super) fn descriptor(&mut self) -> Option<Descriptor<'a>> {
-        let number = i32::try_from(self.number()?).ok()?;
+    pub(super) fn read_descriptor(&mut self) -> Option<DecoratedDescriptor<'a>> {
+        let number = i32::try_from(self.read_number()?).ok()?;
         if self.peek() != Some(b'<') {
-            return Some(Descriptor { number, decoration: b"" });
+            return Some(DecoratedDescriptor { number, decoration: b"" });
         }
         let begin = *self;
-        self.forward(decoration::length(self.rest())?);
-        let decoration = self.since(&begin);
+        self.skip_bytes(decoration::decoration_length(self.rest())?);
+        let decoration = self.text_since(&begin);
         // "3</tmp/x>(deleted)"
-        self.eat(b"(deleted)");
-        Some(Descriptor { number, decoration: decoration.get(1..decoration.len() - 1)? })
+        self.eat_token(b"(deleted)");
+        Some(DecoratedDescriptor { number, decoration: decoration.get(1..decoration.len() - 1)? })
     }
 }
 
 /// The socket that a decoration tells of; `None` for anything else, and for sockets of families
 /// that are not captured.
-pub(super) fn socket(decoration: &[u8]) -> Option<DecoratedSocket> {
+pub(super) fn parse_socket(decoration: &[u8]) -> Option<DecoratedSocket> {
     let colon = decoration.iter().position(|byte| *byte == b':')?;
     let (name, inside) = decoration.split_at_checked(colon)?;
     let inside = inside.strip_prefix(b":[")?.strip_suffix(b"]")?;
-    let (domain, kind, protocol) = protocol(name)?;
+    let (domain, kind, protocol) = parse_protocol(name)?;
     let mut seen = DecoratedSocket { domain, kind, protocol, ..DecoratedSocket::default() };
     match domain {
-        address::UNIX | 0 => unix(inside, &mut seen)?,
-        _ => inet(inside, domain, &mut seen)?,
+        address::UNIX | 0 => parse_unix(inside, &mut seen)?,
+        _ => parse_inet(inside, domain, &mut seen)?,
     }
     Some(seen)
 }
 
 /// Family, type and protocol of a socket, by the kernel's name of its protocol.
-fn protocol(name: &[u8]) -> Option<(u8, u8, u16)> {
+fn parse_protocol(name: &[u8]) -> Option<(u8, u8, u16)> {
     const STREAM: u8 = 1;
     const DATAGRAM: u8 = 2;
     Some(match name {
@@ -85,42 +85,42 @@ fn protocol(name: &[u8]) -> Option<(u8, u8, u16)> {
 }
 
 /// `123`, `123->456`, `123,"/path"`, `123->456,@"name"`.
-fn unix(inside: &[u8], seen: &mut DecoratedSocket) -> Option<()> {
-    let mut cursor = Cursor::new(inside);
-    seen.inode = Some(u64::try_from(cursor.number()?).ok()?);
-    if cursor.eat(b"->") {
-        seen.peer_inode = Some(u64::try_from(cursor.number()?).ok()?);
+fn parse_unix(inside: &[u8], seen: &mut DecoratedSocket) -> Option<()> {
+    let mut cursor = ArgumentCursor::new(inside);
+    seen.inode = Some(u64::try_from(cursor.read_number()?).ok()?);
+    if cursor.eat_token(b"->") {
+        seen.peer_inode = Some(u64::try_from(cursor.read_number()?).ok()?);
     }
-    if cursor.eat(b",") {
-        seen.local = address::path(&mut cursor)?;
+    if cursor.eat_token(b",") {
+        seen.local = address::parse_unix_name(&mut cursor)?;
     }
     Some(())
 }
 
 /// `123`, `10.0.0.1:80`, `10.0.0.1:80->10.0.0.2:5000`, `[::1]:80->[::1]:5000`.
-fn inet(inside: &[u8], domain: u8, seen: &mut DecoratedSocket) -> Option<()> {
+fn parse_inet(inside: &[u8], domain: u8, seen: &mut DecoratedSocket) -> Option<()> {
     if inside.iter().all(u8::is_ascii_digit) {
         seen.inode = Some(std::str::from_utf8(inside).ok()?.parse().ok()?);
         return Some(());
     }
     let inside = std::str::from_utf8(inside).ok()?;
     let (local, peer) = inside.split_once("->").unwrap_or((inside, ""));
-    seen.local = name(local, domain)?;
+    seen.local = encode_name(local, domain)?;
     if !peer.is_empty() {
-        seen.peer = name(peer, domain)?;
+        seen.peer = encode_name(peer, domain)?;
     }
     Some(())
 }
 
 /// The raw `sockaddr` of an address and port.
-fn name(text: &str, domain: u8) -> Option<Vec<u8>> {
+fn encode_name(text: &str, domain: u8) -> Option<Vec<u8>> {
     let (ip, port) = text.rsplit_once(':')?;
     let ip = ip.strip_prefix('[').and_then(|ip| ip.strip_suffix(']')).unwrap_or(ip);
     let ip: IpAddr = match domain {
         address::INET => ip.parse::<Ipv4Addr>().ok()?.into(),
         _ => ip.parse::<Ipv6Addr>().ok()?.into(),
     };
-    Some(socket_log::write::inet(SocketAddr::new(ip, port.parse().ok()?)))
+    Some(socket_log::write::inet_address(SocketAddr::new(ip, port.parse().ok()?)))
 }
 
 #[cfg(test)]
@@ -129,12 +129,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(text: &str) -> Option<(i32, Option<DecoratedSocket>)> {
-        let descriptor = Cursor::new(text.as_bytes()).descriptor()?;
-        Some((descriptor.number, socket(descriptor.decoration)))
+        let descriptor = ArgumentCursor::new(text.as_bytes()).read_descriptor()?;
+        Some((descriptor.number, parse_socket(descriptor.decoration)))
     }
 
     fn inet(text: &str) -> Vec<u8> {
-        socket_log::write::inet(text.parse().unwrap())
+        socket_log::write::inet_address(text.parse().unwrap())
     }
 
     #[test]
@@ -149,7 +149,7 @@ mod tests {
             (10, inet("[::]:40901"), vec![])
         );
         let mapped = seen("3<TCPv6:[[::ffff:127.0.0.1]:1->[::ffff:127.0.0.1]:2]>");
-        assert_eq!(mapped.local, socket_log::write::mapped("127.0.0.1:1".parse().unwrap()));
+        assert_eq!(mapped.local, socket_log::write::mapped_address("127.0.0.1:1".parse().unwrap()));
         assert_eq!(seen("3<UDP:[3232272]>").inode, Some(3232272));
         let unix = seen(r#"15<UNIX-STREAM:[3233711->3233710,"sock\"e]>t"]>"#);
         assert_eq!((unix.domain, unix.kind), (1, 1));
@@ -181,9 +181,13 @@ mod tests {
         for (text, expected) in
             [("<a>b>", "<a>"), ("<UNIX:[1,\"]>\"]>x", "<UNIX:[1,\"]>\"]>"), ("<a<b>c>d", "<a<b>c>")]
         {
-            assert_eq!(decoration::length(text.as_bytes()), Some(expected.len()), "{text}");
+            assert_eq!(
+                decoration::decoration_length(text.as_bytes()),
+                Some(expected.len()),
+                "{text}"
+            );
         }
-        assert_eq!(decoration::length(b"<TCP:[1"), None);
+        assert_eq!(decoration::decoration_length(b"<TCP:[1"), None);
     }
 
     proptest! {
@@ -193,18 +197,18 @@ mod tests {
             let v4 = SocketAddr::from((Ipv4Addr::from_bits(local.0), local.1));
             let v6 = SocketAddr::from((Ipv6Addr::from_bits(peer.0), peer.1));
             let (_, seen) = read(&format!("1<TCP:[{v4}->{v4}]>")).unwrap();
-            let raw = socket_log::write::inet(v4);
+            let raw = socket_log::write::inet_address(v4);
             prop_assert_eq!(seen.map(|seen| (seen.local, seen.peer)), Some((raw.clone(), raw)));
             let (_, seen) = read(&format!("1<UDPv6:[[{}]:{}]>", v6.ip(), v6.port())).unwrap();
-            prop_assert_eq!(seen.map(|seen| seen.local), Some(socket_log::write::inet(v6)));
+            prop_assert_eq!(seen.map(|seen| seen.local), Some(socket_log::write::inet_address(v6)));
         }
 
         /// No bytes at all are too much.
         #[test]
         fn anything_is_taken(bytes in prop::collection::vec(prop::sample::select(b"<>[]\":-1aUNIX,@\\TCP.".to_vec()), 0..40)) {
-            let _ = decoration::length(&bytes);
-            let _ = socket(&bytes);
-            let _ = Cursor::new(&bytes).descriptor();
+            let _ = decoration::decoration_length(&bytes);
+            let _ = parse_socket(&bytes);
+            let _ = ArgumentCursor::new(&bytes).read_descriptor();
         }
     }
 }

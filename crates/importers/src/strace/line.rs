@@ -4,11 +4,11 @@
 //! front where strace writes to the terminal. A call during which other lines were written is in
 //! two lines: `... <unfinished ...>`, and `<... read resumed>...` later.
 
-use super::value::Cursor;
+use super::arguments::ArgumentCursor;
 
 /// A line, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct StraceLine<'a> {
     /// The thread, where the line names it.
     pub(super) thread: Option<u32>,
     /// The name of its program, where strace was told to show it.
@@ -17,16 +17,16 @@ pub(super) struct Line<'a> {
     pub(super) time: i64,
     /// How finely the time is told, in nanoseconds.
     pub(super) unit: i64,
-    pub(super) what: What<'a>,
+    pub(super) what: LineContent<'a>,
 }
 
 /// What a line tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What<'a> {
+pub(super) enum LineContent<'a> {
     /// A whole call: its name, and everything behind the bracket that opens.
     Call { name: &'a [u8], rest: &'a [u8] },
     /// A call that has begun: the same, up to where the line breaks off.
-    Begun { name: &'a [u8], rest: &'a [u8] },
+    Unfinished { name: &'a [u8], rest: &'a [u8] },
     /// The end of a call that has begun, from where its first line broke off.
     Resumed { rest: &'a [u8] },
     /// The thread has ended, with this status.
@@ -42,7 +42,7 @@ pub(super) enum What<'a> {
 
 /// Why a line cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Problem {
+pub(super) enum LineProblem {
     /// It is not strace's, or cut off.
     NotUnderstood,
     /// It has no time.
@@ -54,20 +54,21 @@ pub(super) enum Problem {
 }
 
 /// Takes a line apart.
-pub(super) fn parse(text: &[u8]) -> Result<Line<'_>, Problem> {
+pub(super) fn parse_line(text: &[u8]) -> Result<StraceLine<'_>, LineProblem> {
     let text = text.strip_suffix(b"\r").unwrap_or(text);
-    let remark = Line { thread: None, command: b"", time: 0, unit: 1, what: What::Remark };
-    let mut cursor = Cursor::new(text);
+    let remark =
+        StraceLine { thread: None, command: b"", time: 0, unit: 1, what: LineContent::Remark };
+    let mut cursor = ArgumentCursor::new(text);
     // Stacks (-k) and dumps of data (-e read, -e write) are behind the line that they belong to.
-    if text.is_empty() || cursor.eat(b" > ") || cursor.eat(b" | ") || is_remark(text) {
+    if text.is_empty() || cursor.eat_token(b" > ") || cursor.eat_token(b" | ") || is_remark(text) {
         return Ok(remark);
     }
-    let (thread, command) = thread(&mut cursor);
-    let time = time(&mut cursor);
-    addresses(&mut cursor);
-    let what = what(cursor.rest())?;
+    let (thread, command) = parse_thread(&mut cursor);
+    let time = parse_time(&mut cursor);
+    skip_addresses(&mut cursor);
+    let what = parse_content(cursor.rest())?;
     let (time, unit) = time?;
-    Ok(Line { thread, command, time, unit, what })
+    Ok(StraceLine { thread, command, time, unit, what })
 }
 
 /// Lines of strace's own, which it writes to the terminal.
@@ -78,12 +79,12 @@ fn is_remark(text: &[u8]) -> bool {
 }
 
 /// `4731`, `[pid  4731]`, and either with `<name>` behind the number.
-fn thread<'a>(cursor: &mut Cursor<'a>) -> (Option<u32>, &'a [u8]) {
+fn parse_thread<'a>(cursor: &mut ArgumentCursor<'a>) -> (Option<u32>, &'a [u8]) {
     let begin = *cursor;
-    let in_brackets = cursor.eat(b"[pid");
-    cursor.spaces();
+    let in_brackets = cursor.eat_token(b"[pid");
+    cursor.skip_spaces();
     let number = match cursor.peek() {
-        Some(b'0'..=b'9') => cursor.number().and_then(|number| u32::try_from(number).ok()),
+        Some(b'0'..=b'9') => cursor.read_number().and_then(|number| u32::try_from(number).ok()),
         _ => None,
     };
     let mut command: &[u8] = b"";
@@ -92,150 +93,155 @@ fn thread<'a>(cursor: &mut Cursor<'a>) -> (Option<u32>, &'a [u8]) {
         let end = cursor.rest().iter().take(20).position(|byte| *byte == b'>');
         if let Some(name) = end.and_then(|end| cursor.rest().get(1..end)) {
             command = name;
-            cursor.forward(name.len() + 2);
+            cursor.skip_bytes(name.len() + 2);
         }
     }
     // A number that something else follows than a space is a time.
     if number.is_none()
-        || !(if in_brackets { cursor.eat(b"]") } else { cursor.peek() == Some(b' ') })
+        || !(if in_brackets { cursor.eat_token(b"]") } else { cursor.peek() == Some(b' ') })
     {
         *cursor = begin;
         return (None, b"");
     }
-    cursor.spaces();
+    cursor.skip_spaces();
     (number, command)
 }
 
 /// Seconds since the epoch and their fraction, in nanoseconds; and how finely they are told.
-fn time(cursor: &mut Cursor) -> Result<(i64, i64), Problem> {
+fn parse_time(cursor: &mut ArgumentCursor) -> Result<(i64, i64), LineProblem> {
     /// Smaller numbers (years before 1973) are times since the line before.
     const RELATIVE: i64 = 100_000_000;
-    cursor.spaces();
+    cursor.skip_spaces();
     if !cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-        return Err(Problem::NoTime);
+        return Err(LineProblem::NoTime);
     }
-    let seconds = cursor.number().ok_or(Problem::NoTime)?;
+    let seconds = cursor.read_number().ok_or(LineProblem::NoTime)?;
     if cursor.peek() == Some(b':') {
         while cursor.peek().is_some_and(|byte| byte != b' ') {
-            cursor.forward(1);
+            cursor.skip_bytes(1);
         }
-        cursor.spaces();
-        return Err(Problem::TimeOfDay);
+        cursor.skip_spaces();
+        return Err(LineProblem::TimeOfDay);
     }
-    let (nanoseconds, unit) = match cursor.eat(b".") {
-        true => fraction(cursor).ok_or(Problem::NoTime)?,
+    let (nanoseconds, unit) = match cursor.eat_token(b".") {
+        true => parse_fraction(cursor).ok_or(LineProblem::NoTime)?,
         false => (0, 1_000_000_000),
     };
-    cursor.spaces();
+    cursor.skip_spaces();
     if seconds < RELATIVE {
-        return Err(Problem::Relative);
+        return Err(LineProblem::Relative);
     }
     // With -r beside -ttt: "(+     0.000012)".
-    if cursor.eat(b"(+") {
-        cursor.skip();
-        cursor.eat(b")");
-        cursor.spaces();
+    if cursor.eat_token(b"(+") {
+        cursor.skip_value();
+        cursor.eat_token(b")");
+        cursor.skip_spaces();
     }
     seconds
         .checked_mul(1_000_000_000)
         .and_then(|time| time.checked_add(nanoseconds))
         .map(|time| (time, unit))
-        .ok_or(Problem::NoTime)
+        .ok_or(LineProblem::NoTime)
 }
 
 /// The digits behind a point, in billionths, and the unit of the last.
-fn fraction(cursor: &mut Cursor) -> Option<(i64, i64)> {
+fn parse_fraction(cursor: &mut ArgumentCursor) -> Option<(i64, i64)> {
     let (mut value, mut unit) = (0, 1_000_000_000i64);
     while let Some(byte @ b'0'..=b'9') = cursor.peek() {
         unit /= 10;
         value += unit * i64::from(byte - b'0');
-        cursor.forward(1);
+        cursor.skip_bytes(1);
     }
     (unit < 1_000_000_000).then_some((value, unit.max(1)))
 }
 
 /// The instruction's address (`-i`) and the call's number (`-n`), in brackets.
-fn addresses(cursor: &mut Cursor) {
+fn skip_addresses(cursor: &mut ArgumentCursor) {
     while cursor.peek() == Some(b'[') {
         let begin = *cursor;
-        cursor.forward(1);
-        if cursor.skip().is_none() || !cursor.eat(b"]") || cursor.peek() != Some(b' ') {
+        cursor.skip_bytes(1);
+        if cursor.skip_value().is_none() || !cursor.eat_token(b"]") || cursor.peek() != Some(b' ') {
             *cursor = begin;
             return;
         }
-        cursor.spaces();
+        cursor.skip_spaces();
     }
 }
 
-fn what(text: &[u8]) -> Result<What<'_>, Problem> {
+fn parse_content(text: &[u8]) -> Result<LineContent<'_>, LineProblem> {
     if let Some(ending) = text.strip_prefix(b"+++ ") {
-        return ended(ending);
+        return parse_thread_end(ending);
     }
     if text.starts_with(b"--- ") {
-        return Ok(What::Remark);
+        return Ok(LineContent::Remark);
     }
     if let Some(resumed) = text.strip_prefix(b"<... ") {
         let behind = resumed.windows(8).take(64).position(|word| word == b"resumed>");
-        let rest = behind.and_then(|at| resumed.get(at + 8..)).ok_or(Problem::NotUnderstood)?;
-        return match without(rest, b"<unfinished ...>") {
+        let rest = behind.and_then(|at| resumed.get(at + 8..)).ok_or(LineProblem::NotUnderstood)?;
+        return match strip_end(rest, b"<unfinished ...>") {
             // It was broken off again by the thread's end.
-            Some(_) => Ok(What::Remark),
-            None => Ok(What::Resumed { rest }),
+            Some(_) => Ok(LineContent::Remark),
+            None => Ok(LineContent::Resumed { rest }),
         };
     }
     let length =
         text.iter().position(|byte| !byte.is_ascii_alphanumeric() && !b"_?".contains(byte));
-    let (name, rest) = text.split_at_checked(length.unwrap_or(0)).ok_or(Problem::NotUnderstood)?;
+    let (name, rest) =
+        text.split_at_checked(length.unwrap_or(0)).ok_or(LineProblem::NotUnderstood)?;
     let rest =
-        rest.strip_prefix(b"(").filter(|_| !name.is_empty()).ok_or(Problem::NotUnderstood)?;
-    if without(rest, b"<detached ...>").is_some() {
-        return Ok(What::Remark);
+        rest.strip_prefix(b"(").filter(|_| !name.is_empty()).ok_or(LineProblem::NotUnderstood)?;
+    if strip_end(rest, b"<detached ...>").is_some() {
+        return Ok(LineContent::Remark);
     }
     // On the terminal, strace's remarks break lines off.
-    if attached(rest).is_some()
+    if attached_thread(rest).is_some()
         && let Some(at) = rest.windows(ATTACHED.len()).rposition(|word| word == ATTACHED)
     {
-        return Ok(What::Begun { name, rest: rest.get(..at).unwrap_or(rest) });
+        return Ok(LineContent::Unfinished { name, rest: rest.get(..at).unwrap_or(rest) });
     }
-    Ok(match without(rest, b"<unfinished ...>") {
-        Some(rest) => What::Begun { name, rest },
-        None => What::Call { name, rest },
+    Ok(match strip_end(rest, b"<unfinished ...>") {
+        Some(rest) => LineContent::Unfinished { name, rest },
+        None => LineContent::Call { name, rest },
     })
 }
 
 const ATTACHED: &[u8] = b"strace: Process ";
 
 /// The thread that strace has begun to trace, as it remarks at a line's end.
-pub(super) fn attached(text: &[u8]) -> Option<u32> {
+pub(super) fn attached_thread(text: &[u8]) -> Option<u32> {
     let text = text.trim_ascii_end().strip_suffix(b" attached")?;
     let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (before, number) = text.split_at_checked(text.len() - digits)?;
-    before
-        .ends_with(ATTACHED)
-        .then(|| Cursor::new(number).number().and_then(|child| u32::try_from(child).ok()))?
+    before.ends_with(ATTACHED).then(|| {
+        ArgumentCursor::new(number).read_number().and_then(|child| u32::try_from(child).ok())
+    })?
 }
 
 /// `text` without `end` and the spaces before it.
-fn without<'a>(text: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
+fn strip_end<'a>(text: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
     text.strip_suffix(end).map(|text| text.strip_suffix(b" ").unwrap_or(text))
 }
 
 /// "exited with 3 +++", "killed by SIGKILL (core dumped) +++", "superseded by execve in pid 12
 /// +++".
-fn ended(text: &[u8]) -> Result<What<'_>, Problem> {
+fn parse_thread_end(text: &[u8]) -> Result<LineContent<'_>, LineProblem> {
     if let Some(status) = text.strip_prefix(b"exited with ") {
-        let status = Cursor::new(status).number().and_then(|status| i32::try_from(status).ok());
-        return status.map(What::Exited).ok_or(Problem::NotUnderstood);
+        let status =
+            ArgumentCursor::new(status).read_number().and_then(|status| i32::try_from(status).ok());
+        return status.map(LineContent::Exited).ok_or(LineProblem::NotUnderstood);
     }
     if let Some(signal) = text.strip_prefix(b"killed by ") {
-        let name = Cursor::new(signal).word();
+        let name = ArgumentCursor::new(signal).read_word();
         let number =
             SIGNALS.iter().position(|known| known.as_bytes() == name).map_or(0, |at| at as i32 + 1);
-        return Ok(What::Killed(128 + number));
+        return Ok(LineContent::Killed(128 + number));
     }
-    let by =
-        text.strip_prefix(b"superseded by execve in pid ").and_then(|by| Cursor::new(by).number());
-    by.and_then(|by| u32::try_from(by).ok()).map(What::Superseded).ok_or(Problem::NotUnderstood)
+    let by = text
+        .strip_prefix(b"superseded by execve in pid ")
+        .and_then(|by| ArgumentCursor::new(by).read_number());
+    by.and_then(|by| u32::try_from(by).ok())
+        .map(LineContent::Superseded)
+        .ok_or(LineProblem::NotUnderstood)
 }
 
 /// The signals from 1 on, as on all machines but a few old ones.
@@ -249,8 +255,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn call<'a>(name: &'a str, rest: &'a str) -> What<'a> {
-        What::Call { name: name.as_bytes(), rest: rest.as_bytes() }
+    fn call<'a>(name: &'a str, rest: &'a str) -> LineContent<'a> {
+        LineContent::Call { name: name.as_bytes(), rest: rest.as_bytes() }
     }
 
     #[test]
@@ -268,10 +274,10 @@ mod tests {
             ("31 1795184746 read(3) = 0", Some(31), "", 1_795_184_746_000_000_000),
         ];
         for (text, thread, command, time) in cases {
-            let line = parse(text.as_bytes()).unwrap();
+            let line = parse_line(text.as_bytes()).unwrap();
             assert_eq!(
                 line,
-                Line {
+                StraceLine {
                     thread: *thread,
                     command: command.as_bytes(),
                     time: *time,
@@ -285,7 +291,8 @@ mod tests {
 
     #[test]
     fn times_say_how_fine_they_are() {
-        let unit = |time: &str| parse(format!("31 {time} read(3) = 0").as_bytes()).unwrap().unit;
+        let unit =
+            |time: &str| parse_line(format!("31 {time} read(3) = 0").as_bytes()).unwrap().unit;
         assert_eq!(unit("1795184746"), 1_000_000_000);
         assert_eq!(unit("1795184746.123"), 1_000_000);
         assert_eq!(unit("1795184746.123456"), 1_000);
@@ -295,38 +302,44 @@ mod tests {
     #[test]
     fn times_that_are_no_whole_times() {
         for (text, problem) in [
-            ("31 14:24:51 read(3) = 0", Problem::TimeOfDay),
-            ("14:24:51.123456 read(3) = 0", Problem::TimeOfDay),
-            ("31      0.000123 read(3) = 0", Problem::Relative),
-            ("     0.000123 read(3) = 0", Problem::Relative),
-            ("31 read(3) = 0", Problem::NoTime),
-            ("read(3) = 0", Problem::NoTime),
+            ("31 14:24:51 read(3) = 0", LineProblem::TimeOfDay),
+            ("14:24:51.123456 read(3) = 0", LineProblem::TimeOfDay),
+            ("31      0.000123 read(3) = 0", LineProblem::Relative),
+            ("     0.000123 read(3) = 0", LineProblem::Relative),
+            ("31 read(3) = 0", LineProblem::NoTime),
+            ("read(3) = 0", LineProblem::NoTime),
         ] {
-            assert_eq!(parse(text.as_bytes()), Err(problem), "{text}");
+            assert_eq!(parse_line(text.as_bytes()), Err(problem), "{text}");
         }
     }
 
     #[test]
     fn calls_in_two_lines_and_ends() {
         let what = |text: &str| {
-            parse(format!("31 1795184746.5 {text}").as_bytes())
+            parse_line(format!("31 1795184746.5 {text}").as_bytes())
                 .map(|line| format!("{:?}", line.what))
         };
-        let shown = |what: What| Ok(format!("{what:?}"));
+        let shown = |what: LineContent| Ok(format!("{what:?}"));
         assert_eq!(
             what("recvfrom(3,  <unfinished ...>"),
-            shown(What::Begun { name: b"recvfrom", rest: b"3, " })
+            shown(LineContent::Unfinished { name: b"recvfrom", rest: b"3, " })
         );
         assert_eq!(
             what("<... recvfrom resumed>\"x\", 1) = 1"),
-            shown(What::Resumed { rest: b"\"x\", 1) = 1" })
+            shown(LineContent::Resumed { rest: b"\"x\", 1) = 1" })
         );
-        assert_eq!(what("+++ exited with 3 +++"), shown(What::Exited(3)));
-        assert_eq!(what("+++ killed by SIGSEGV (core dumped) +++"), shown(What::Killed(139)));
-        assert_eq!(what("+++ superseded by execve in pid 31 +++"), shown(What::Superseded(31)));
-        assert_eq!(what("--- SIGCHLD {si_signo=SIGCHLD} ---"), shown(What::Remark));
-        assert_eq!(what("hello"), Err(Problem::NotUnderstood));
-        assert_eq!(what("<... recv"), Err(Problem::NotUnderstood));
+        assert_eq!(what("+++ exited with 3 +++"), shown(LineContent::Exited(3)));
+        assert_eq!(
+            what("+++ killed by SIGSEGV (core dumped) +++"),
+            shown(LineContent::Killed(139))
+        );
+        assert_eq!(
+            what("+++ superseded by execve in pid 31 +++"),
+            shown(LineContent::Superseded(31))
+        );
+        assert_eq!(what("--- SIGCHLD {si_signo=SIGCHLD} ---"), shown(LineContent::Remark));
+        assert_eq!(what("hello"), Err(LineProblem::NotUnderstood));
+        assert_eq!(what("<... recv"), Err(LineProblem::NotUnderstood));
         for remark in [
             "",
             "strace: Process 31 attached",
@@ -334,8 +347,8 @@ mod tests {
             " > /lib/libc.so(read+0x7) [0x1]",
         ] {
             assert_eq!(
-                parse(remark.as_bytes()).map(|line| line.what),
-                Ok(What::Remark),
+                parse_line(remark.as_bytes()).map(|line| line.what),
+                Ok(LineContent::Remark),
                 "{remark}"
             );
         }
@@ -345,7 +358,7 @@ mod tests {
         /// No line at all is too much.
         #[test]
         fn anything_is_taken(text in "[\\[\\]<>.+ 0-9:()a-z,=\"\\\\-]{0,60}") {
-            let _ = parse(text.as_bytes());
+            let _ = parse_line(text.as_bytes());
         }
     }
 }

@@ -12,13 +12,13 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::line::{self, Line, What};
+use super::line::{self, LineContent, StraceLine};
 use super::result;
-use crate::reading::Input;
+use crate::import_input::ImportInput;
 use crate::tuning::{MAX_LINE_BYTES, MAX_OPEN_FILES, READ_AHEAD_BYTES};
 
 /// One file.
-struct Reader {
+struct StraceFile {
     path: PathBuf,
     /// What is read, unless the file is opened anew each time; always, if it is compressed.
     file: Option<Box<dyn Read>>,
@@ -38,7 +38,7 @@ struct Reader {
 
 /// A line in its file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Placed<'a> {
+pub(super) struct PlacedLine<'a> {
     pub(super) text: &'a [u8],
     /// The file, by its place among the files.
     pub(super) file: usize,
@@ -49,31 +49,31 @@ pub(super) struct Placed<'a> {
     pub(super) thread: Option<u32>,
 }
 
-impl Next for Placed<'_> {
-    fn next(&self) -> i64 {
-        line::parse(self.following).map_or(0, |line| line.time)
+impl NextTime for PlacedLine<'_> {
+    fn next_time(&self) -> i64 {
+        line::parse_line(self.following).map_or(0, |line| line.time)
     }
 }
 
 /// Who knows when the next line of the same file was written.
-pub(super) trait Next {
+pub(super) trait NextTime {
     /// That time; 0 where there is none.
-    fn next(&self) -> i64;
+    fn next_time(&self) -> i64;
 }
 
-impl Reader {
-    fn open(path: &Path, step: usize, keeps_open: bool) -> io::Result<Reader> {
-        let file = Some(open(path)?).filter(|_| keeps_open);
-        Reader::of(path, file, step, keeps_open)
+impl StraceFile {
+    fn open(path: &Path, step: usize, keeps_open: bool) -> io::Result<StraceFile> {
+        let file = Some(open_file(path)?).filter(|_| keeps_open);
+        StraceFile::from_reader(path, file, step, keeps_open)
     }
 
-    fn of(
+    fn from_reader(
         path: &Path,
         file: Option<Box<dyn Read>>,
         step: usize,
         keeps_open: bool,
-    ) -> io::Result<Reader> {
-        let mut this = Reader {
+    ) -> io::Result<StraceFile> {
+        let mut this = StraceFile {
             path: path.to_owned(),
             file,
             keeps_open,
@@ -86,12 +86,12 @@ impl Reader {
             is_whole: false,
             thread: thread_of(path),
         };
-        this.next = this.find(0)?;
+        this.next = this.find_line(0)?;
         Ok(this)
     }
 
     /// Reads on. False at the end of the file.
-    fn more(&mut self) -> io::Result<bool> {
+    fn read_more(&mut self) -> io::Result<bool> {
         let held = self.buffer.len();
         let mut file: Box<dyn Read> = match self.file.take() {
             Some(file) => file,
@@ -115,7 +115,7 @@ impl Reader {
 
     /// The line that begins at `from`, without its end; empty at the end of the file. Of an
     /// overlong line, only the beginning.
-    fn find(&mut self, from: usize) -> io::Result<Range<usize>> {
+    fn find_line(&mut self, from: usize) -> io::Result<Range<usize>> {
         let mut searched = from;
         loop {
             let rest = self.buffer.get(searched..).unwrap_or(&[]);
@@ -132,7 +132,7 @@ impl Reader {
                 }
                 continue;
             }
-            if !self.more()? {
+            if !self.read_more()? {
                 // The last line may lack its end.
                 self.is_whole = true;
                 return Ok(from..searched);
@@ -143,7 +143,7 @@ impl Reader {
     /// Drops what comes up to the end of the line, which is kept. False at the end of the file.
     fn pass_over_line(&mut self) -> io::Result<bool> {
         let held = self.buffer.len();
-        while self.more()? {
+        while self.read_more()? {
             match self
                 .buffer
                 .get(held..)
@@ -160,7 +160,7 @@ impl Reader {
     }
 
     /// Goes on to the next line. False behind the last.
-    fn advance(&mut self) -> io::Result<bool> {
+    fn advance_line(&mut self) -> io::Result<bool> {
         self.line = self.next.clone();
         self.number += 1;
         if self.line.is_empty() {
@@ -172,13 +172,13 @@ impl Reader {
             self.buffer.drain(..behind);
             self.line = 0..self.line.end - behind;
         }
-        self.next = self.find(self.line.end)?;
+        self.next = self.find_line(self.line.end)?;
         Ok(true)
     }
 
     /// When the line takes its place among those of other files.
-    fn order(&self) -> i64 {
-        line::parse(self.text(&self.line)).map_or(0, |line| order(&line))
+    fn order_time(&self) -> i64 {
+        line::parse_line(self.text(&self.line)).map_or(0, |line| order_of_line(&line))
     }
 
     fn text(&self, range: &Range<usize>) -> &[u8] {
@@ -193,16 +193,18 @@ pub(super) fn thread_of(path: &Path) -> Option<u32> {
 }
 
 /// Opens a file, which may be compressed.
-pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    Ok(Input::of(path, File::open(path)?)?.bytes)
+pub(super) fn open_file(path: &Path) -> io::Result<Box<dyn Read>> {
+    Ok(ImportInput::from_reader(path, File::open(path)?)?.bytes)
 }
 
 /// When a line takes its place among those of other files: a call when it ended, as far as that is
 /// known, but one that makes a thread when it began, before the thread's first.
-fn order(line: &Line) -> i64 {
+fn order_of_line(line: &StraceLine) -> i64 {
     match line.what {
-        What::Call { name, rest } if !name.starts_with(b"clone") && !name.ends_with(b"fork") => {
-            line.time.saturating_add(result::duration(rest).1.unwrap_or(0))
+        LineContent::Call { name, rest }
+            if !name.starts_with(b"clone") && !name.ends_with(b"fork") =>
+        {
+            line.time.saturating_add(result::split_duration(rest).1.unwrap_or(0))
         }
         _ => line.time,
     }
@@ -210,8 +212,8 @@ fn order(line: &Line) -> i64 {
 
 /// All files.
 #[derive(Default)]
-pub(super) struct Lines {
-    readers: Vec<Reader>,
+pub(super) struct MergedLines {
+    readers: Vec<StraceFile>,
     /// Of the other files than the present: the time of their line, and which.
     waiting: BinaryHeap<Reverse<(i64, usize)>>,
     present: Option<usize>,
@@ -220,35 +222,39 @@ pub(super) struct Lines {
     read: u64,
 }
 
-impl Lines {
+impl MergedLines {
     /// Opens `paths`. The error names the file.
-    pub(super) fn open(paths: &[PathBuf]) -> Result<Lines, (PathBuf, io::Error)> {
+    pub(super) fn open(paths: &[PathBuf]) -> Result<MergedLines, (PathBuf, io::Error)> {
         let step = (READ_AHEAD_BYTES / paths.len().max(1)).clamp(4 << 10, 1 << 20);
-        let mut this = Lines::default();
+        let mut this = MergedLines::default();
         for path in paths {
             let failed = |error| (path.clone(), error);
-            let reader = Reader::open(path, step, paths.len() <= MAX_OPEN_FILES).map_err(failed)?;
-            this.add(reader).map_err(failed)?;
+            let reader =
+                StraceFile::open(path, step, paths.len() <= MAX_OPEN_FILES).map_err(failed)?;
+            this.add_file(reader).map_err(failed)?;
         }
         Ok(this)
     }
 
     /// The lines of these bytes.
-    pub(super) fn of(bytes: Vec<u8>) -> Lines {
-        let mut this = Lines::default();
+    pub(super) fn from_bytes(bytes: Vec<u8>) -> MergedLines {
+        let mut this = MergedLines::default();
         // Memory gives what it has.
-        if let Ok(reader) =
-            Reader::of(Path::new(""), Some(Box::new(io::Cursor::new(bytes))), 4 << 10, true)
-        {
-            let _ = this.add(reader);
+        if let Ok(reader) = StraceFile::from_reader(
+            Path::new(""),
+            Some(Box::new(io::Cursor::new(bytes))),
+            4 << 10,
+            true,
+        ) {
+            let _ = this.add_file(reader);
         }
         this
     }
 
-    fn add(&mut self, mut reader: Reader) -> io::Result<()> {
+    fn add_file(&mut self, mut reader: StraceFile) -> io::Result<()> {
         let file = self.readers.len();
-        let is_empty = !reader.advance()?;
-        self.times.push(if is_empty { 0 } else { reader.order() });
+        let is_empty = !reader.advance_line()?;
+        self.times.push(if is_empty { 0 } else { reader.order_time() });
         if !is_empty {
             self.waiting.push(Reverse((self.times[file], file)));
         }
@@ -264,15 +270,15 @@ impl Lines {
     }
 
     /// The next line, if there is one.
-    pub(super) fn next(&mut self) -> Result<Option<Placed<'_>>, (PathBuf, io::Error)> {
+    pub(super) fn next_line(&mut self) -> Result<Option<PlacedLine<'_>>, (PathBuf, io::Error)> {
         if let Some(file) = self.present.take()
             && let Some(reader) = self.readers.get_mut(file)
         {
             self.read += reader.line.len() as u64;
-            if reader.advance().map_err(|error| (reader.path.clone(), error))? {
+            if reader.advance_line().map_err(|error| (reader.path.clone(), error))? {
                 // A line without a time goes where the one before it was. One file has its own
                 // order.
-                let time = if self.times.len() == 1 { 0 } else { reader.order() };
+                let time = if self.times.len() == 1 { 0 } else { reader.order_time() };
                 self.times[file] = time.max(self.times[file]);
                 self.waiting.push(Reverse((self.times[file], file)));
             }
@@ -281,11 +287,11 @@ impl Lines {
         self.present = Some(file);
         let Some(reader) = self.readers.get(file) else { return Ok(None) };
         let (text, following) = (reader.text(&reader.line), reader.text(&reader.next));
-        Ok(Some(Placed { text, file, number: reader.number, following, thread: reader.thread }))
+        Ok(Some(PlacedLine { text, file, number: reader.number, following, thread: reader.thread }))
     }
 
     /// How many bytes have been gone over since the last time this was asked.
-    pub(super) fn take_read(&mut self) -> u64 {
+    pub(super) fn take_bytes_read(&mut self) -> u64 {
         std::mem::take(&mut self.read)
     }
 }

@@ -10,11 +10,13 @@ use std::io;
 
 use message_trace::{DataPath, NewFile};
 use rustc_hash::FxHashMap;
-use socket_log::encode::{self, Connect, Flow, Origin, ProcessEvent, Role, Words};
+use socket_log::encode::{
+    self, ConnectOutcome, FlowOrigin, FlowRecord, FlowRole, ProcessEvent, RecordWords,
+};
 use socket_log::layout::{source, state};
 use socket_log::write::LogWriter;
 
-use super::sockets::{Socket, SocketId};
+use super::sockets::{SocketId, TracedSocket};
 use crate::error::Error;
 use crate::tuning::{FULL_CHUNKS, NEW_FILE_MODE};
 
@@ -24,14 +26,14 @@ const ROOM: (usize, usize, usize) = (128, 1024, 2048);
 
 /// What a program is called.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Program {
+pub(super) struct ProgramIdentity {
     pub(super) executable: String,
     pub(super) arguments: Vec<String>,
 }
 
 /// A process's view of a socket.
 #[derive(Debug)]
-struct View {
+struct SocketView {
     flow: u32,
     /// The socket's connection that the flow is of.
     connection: u32,
@@ -43,12 +45,12 @@ struct View {
 
 /// A log being written.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct ProcessLog {
     writer: LogWriter,
     /// `None`: nothing is written.
     path: Option<DataPath>,
     file: Option<NewFile>,
-    views: FxHashMap<SocketId, View>,
+    views: FxHashMap<SocketId, SocketView>,
     flows: u32,
     /// Sets apart the socket numbers of this import from those of others.
     salt: u64,
@@ -56,50 +58,57 @@ pub(super) struct Log {
 
 /// Who writes a record, and when.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct At {
+pub(super) struct RecordStamp {
     pub(super) thread: u32,
     pub(super) time: i64,
 }
 
-impl At {
+impl RecordStamp {
     fn ticks(self) -> u64 {
         self.time.max(0) as u64
     }
 }
 
-impl Log {
+impl ProcessLog {
     /// The log of a process `pid`, child of `parent`, that runs `program` since `start`.
     pub(super) fn new(
         host: &str,
         (pid, parent): (u32, u32),
-        program: &Program,
+        program: &ProgramIdentity,
         start: i64,
         path: Option<DataPath>,
         salt: u64,
-    ) -> Log {
-        let mut writer =
-            LogWriter::new(cut(host, ROOM.0 - 1), pid, cut(&program.executable, ROOM.1 - 1));
+    ) -> ProcessLog {
+        let mut writer = LogWriter::new(
+            truncate_text(host, ROOM.0 - 1),
+            pid,
+            truncate_text(&program.executable, ROOM.1 - 1),
+        );
         let (mut arguments, mut room) = (Vec::new(), ROOM.2);
         for argument in &program.arguments {
-            let argument = cut(argument, room.saturating_sub(1));
+            let argument = truncate_text(argument, room.saturating_sub(1));
             room = room.saturating_sub(argument.len() + 1);
             arguments.push(argument);
             if room <= 1 {
                 break;
             }
         }
-        writer.set_epoch(0).set_start(At { thread: pid, time: start }.ticks());
+        writer.set_epoch(0).set_start(RecordStamp { thread: pid, time: start }.ticks());
         writer
             .set_arguments(&arguments)
             .set_parent(parent)
             .set_boot_id([0; 16])
             .set_source(source::STRACE);
-        Log { writer, path, file: None, views: FxHashMap::default(), flows: 0, salt }
+        ProcessLog { writer, path, file: None, views: FxHashMap::default(), flows: 0, salt }
     }
 
     /// A record.
-    pub(super) fn record<const CAPACITY: usize>(&mut self, at: At, words: &Words<CAPACITY>) {
-        self.writer.thread(at.thread).record(at.ticks(), words.as_slice());
+    pub(super) fn write_record<const CAPACITY: usize>(
+        &mut self,
+        at: RecordStamp,
+        words: &RecordWords<CAPACITY>,
+    ) {
+        self.writer.set_thread(at.thread).raw_record(at.ticks(), words.as_slice());
     }
 
     /// A thread of the process has ended.
@@ -108,38 +117,38 @@ impl Log {
     }
 
     /// Bytes of a stream.
-    pub(super) fn transfer(
+    pub(super) fn write_transfer(
         &mut self,
-        at: At,
+        at: RecordStamp,
         direction: encode::Direction,
         flow: u32,
         bytes: u64,
         duration: u64,
     ) {
         let ticks = at.ticks();
-        self.writer.thread(at.thread);
-        match encode::transfer(direction, flow, ticks, bytes, duration) {
-            Some(words) => self.writer.record(ticks, &words),
+        self.writer.set_thread(at.thread);
+        match encode::transfer_common(direction, flow, ticks, bytes, duration) {
+            Some(words) => self.writer.raw_record(ticks, &words),
             None => {
                 let words = encode::transfer_long(direction, flow, ticks, bytes, duration);
-                self.writer.record(ticks, words.as_slice())
+                self.writer.raw_record(ticks, words.as_slice())
             }
         };
     }
 
     /// A datagram.
-    pub(super) fn datagram(&mut self, at: At, datagram: &encode::Datagram) {
-        self.writer.thread(at.thread).datagram(datagram);
+    pub(super) fn write_datagram(&mut self, at: RecordStamp, datagram: &encode::DatagramRecord) {
+        self.writer.set_thread(at.thread).datagram(datagram);
     }
 
     /// The flow of `socket`, to which `fd` leads; it is described first where it is new to the log,
     /// and named again where more is known of its names. `listener` is the flow it was accepted on,
     /// 0 for none.
-    pub(super) fn flow(
+    pub(super) fn flow_of_socket(
         &mut self,
-        at: At,
+        at: RecordStamp,
         id: SocketId,
-        socket: &Socket,
+        socket: &TracedSocket,
         fd: i32,
         listener: u32,
     ) -> u32 {
@@ -151,7 +160,7 @@ impl Log {
             return view.flow;
         }
         if known.is_none() {
-            self.begin(at, id, socket, fd, listener);
+            self.begin_flow(at, id, socket, fd, listener);
         }
         let Some(view) = self.views.get_mut(&id) else { return 0 };
         let flow = view.flow;
@@ -160,72 +169,84 @@ impl Log {
         let is_named = std::mem::replace(&mut view.version, socket.version) == socket.version;
         if is_new {
             view.descriptors.push(fd);
-            self.record(at, &encode::duplicate(at.ticks(), flow, first, fd));
+            self.write_record(at, &encode::duplicate_record(at.ticks(), flow, first, fd));
         }
         if !is_named {
-            self.name(at, flow, socket);
+            self.write_names(at, flow, socket);
         }
         flow
     }
 
     /// Begins a flow: the socket's first here, or the next of one that was connected anew.
-    fn begin(&mut self, at: At, id: SocketId, socket: &Socket, fd: i32, listener: u32) {
+    fn begin_flow(
+        &mut self,
+        at: RecordStamp,
+        id: SocketId,
+        socket: &TracedSocket,
+        fd: i32,
+        listener: u32,
+    ) {
         let mut descriptors = vec![fd];
         if let Some(former) = self.views.remove(&id) {
             for fd in &former.descriptors {
-                self.record(at, &encode::close(at.ticks(), former.flow, *fd));
+                self.write_record(at, &encode::close_record(at.ticks(), former.flow, *fd));
             }
             descriptors = former.descriptors;
         }
         self.flows += 1;
         let flow = self.flows;
         let is_again = socket.connection > 0;
-        let what = Flow {
+        let what = FlowRecord {
             flow,
             fd: descriptors.first().copied().unwrap_or(fd),
             domain: socket.domain,
             kind: socket.kind,
             protocol: socket.protocol,
-            origin: if is_again { Origin::Socket } else { socket.origin },
+            origin: if is_again { FlowOrigin::Socket } else { socket.origin },
             // By the kernel's id both would pass for the same.
-            cookie: if is_again { 0 } else { self.cookie(id) },
+            cookie: if is_again { 0 } else { self.socket_cookie(id) },
             listener,
             namespace: 0,
         };
-        self.record(at, &encode::flow(at.ticks(), &what));
+        self.write_record(at, &encode::flow_record(at.ticks(), &what));
         for other in descriptors.iter().skip(1) {
-            self.record(at, &encode::duplicate(at.ticks(), flow, what.fd, *other));
+            self.write_record(at, &encode::duplicate_record(at.ticks(), flow, what.fd, *other));
         }
-        self.views
-            .insert(id, View { flow, connection: socket.connection, version: 0, descriptors });
+        self.views.insert(
+            id,
+            SocketView { flow, connection: socket.connection, version: 0, descriptors },
+        );
     }
 
     /// The flow that a socket has in this log, 0 for none.
-    pub(super) fn known_flow(&self, id: SocketId) -> u32 {
+    pub(super) fn known_flow_or_zero(&self, id: SocketId) -> u32 {
         self.views.get(&id).map_or(0, |view| view.flow)
     }
 
     /// How many sockets are in it.
-    pub(super) fn sockets(&self) -> u32 {
+    pub(super) fn socket_count(&self) -> u32 {
         self.flows
     }
 
-    fn name(&mut self, at: At, flow: u32, socket: &Socket) {
-        let is_unnamed = matches!(socket.role, Role::Bind | Role::Unknown)
+    fn write_names(&mut self, at: RecordStamp, flow: u32, socket: &TracedSocket) {
+        let is_unnamed = matches!(socket.role, FlowRole::Bind | FlowRole::Unknown)
             && !socket.has_name()
             && socket.peer.is_empty();
         if !is_unnamed {
             let (local, peer) = (&socket.local, &socket.peer);
             // What connects is written with the time of the call, as if it were under way then.
-            let is_call = socket.role == Role::Connect;
-            let connect = is_call.then_some(Connect { took: 0, under_way: true });
+            let is_call = socket.role == FlowRole::Connect;
+            let connect = is_call.then_some(ConnectOutcome { took: 0, under_way: true });
             let (now, pid) = (at.ticks(), socket.peer_pid);
-            self.record(at, &encode::endpoints(now, flow, socket.role, local, peer, pid, connect));
+            self.write_record(
+                at,
+                &encode::endpoints_record(now, flow, socket.role, local, peer, pid, connect),
+            );
         }
     }
 
     /// `fd` leads to the socket no more.
-    pub(super) fn close(&mut self, at: At, id: SocketId, fd: i32) {
+    pub(super) fn close_descriptor(&mut self, at: RecordStamp, id: SocketId, fd: i32) {
         let Some(view) = self.views.get_mut(&id) else { return };
         let Some(place) = view.descriptors.iter().position(|known| *known == fd) else { return };
         view.descriptors.remove(place);
@@ -233,52 +254,52 @@ impl Log {
         if view.descriptors.is_empty() {
             self.views.remove(&id);
         }
-        self.record(at, &encode::close(at.ticks(), flow, fd));
+        self.write_record(at, &encode::close_record(at.ticks(), flow, fd));
     }
 
     /// The kernel's id of a socket, as this import has it: it shall be that of no socket of another
     /// log.
-    fn cookie(&self, id: SocketId) -> u64 {
+    fn socket_cookie(&self, id: SocketId) -> u64 {
         1 << 63 | self.salt.wrapping_add(id)
     }
 
     /// Writes what is full, when there is much of it.
-    pub(super) fn relieve(&mut self) -> Result<(), Error> {
+    pub(super) fn flush_if_large(&mut self) -> Result<(), Error> {
         if self.writer.full_chunks() < FULL_CHUNKS {
             return Ok(());
         }
-        self.write(LogWriter::spill)
+        self.write_with(LogWriter::spill_full_chunks)
     }
 
-    fn write(
+    fn write_with(
         &mut self,
         write: impl FnOnce(&mut LogWriter, &File) -> io::Result<()>,
     ) -> Result<(), Error> {
         let Some(path) = &self.path else { return Ok(()) };
         let file = match self.file.take() {
             Some(file) => file,
-            None => create(path).map_err(|error| Error::io(path, error))?,
+            None => create_file(path).map_err(|error| Error::from_io(path, error))?,
         };
-        write(&mut self.writer, file.file()).map_err(|error| Error::io(path, error))?;
+        write(&mut self.writer, file.file()).map_err(|error| Error::from_io(path, error))?;
         self.file = Some(file);
         Ok(())
     }
 
     /// The process has ended or gone on as another program, or the trace is over.
-    pub(super) fn finish(mut self, at: At, end: End) -> Result<(), Error> {
+    pub(super) fn finish(mut self, at: RecordStamp, end: ProcessLogEnd) -> Result<(), Error> {
         let (event, ending) = match end {
-            End::Exited(status) => (Some((ProcessEvent::Exit, status)), state::EXITED),
-            End::Killed(status) => (Some((ProcessEvent::Exit, status)), state::RUNNING),
-            End::Replaced => (Some((ProcessEvent::Exec, 0)), state::REPLACED),
-            End::Unknown => (None, state::RUNNING),
+            ProcessLogEnd::Exited(status) => (Some((ProcessEvent::Exit, status)), state::EXITED),
+            ProcessLogEnd::Killed(status) => (Some((ProcessEvent::Exit, status)), state::RUNNING),
+            ProcessLogEnd::Replaced => (Some((ProcessEvent::Exec, 0)), state::REPLACED),
+            ProcessLogEnd::Unknown => (None, state::RUNNING),
         };
         if let Some((event, value)) = event {
-            self.record(at, &encode::process(at.ticks(), event, value));
+            self.write_record(at, &encode::process_record(at.ticks(), event, value));
         }
         self.writer.set_state(ending);
-        self.write(|writer, file| writer.finish(file))?;
+        self.write_with(|writer, file| writer.finish_file(file))?;
         match (&self.path, self.file.take()) {
-            (Some(path), Some(file)) => file.commit().map_err(|error| Error::io(path, error)),
+            (Some(path), Some(file)) => file.commit().map_err(|error| Error::from_io(path, error)),
             _ => Ok(()),
         }
     }
@@ -286,7 +307,7 @@ impl Log {
 
 /// How a process's log comes to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ProcessLogEnd {
     /// By `exit`, with this status.
     Exited(i32),
     /// By a signal, or out of sight.
@@ -297,13 +318,13 @@ pub(super) enum End {
     Unknown,
 }
 
-fn create(path: &DataPath) -> io::Result<NewFile> {
+fn create_file(path: &DataPath) -> io::Result<NewFile> {
     path.parent().create_dir_all()?;
     path.create_as(NEW_FILE_MODE)
 }
 
 /// The part of a text that fits, in whole characters.
-fn cut(text: &str, room: usize) -> &str {
+fn truncate_text(text: &str, room: usize) -> &str {
     let mut end = room.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;

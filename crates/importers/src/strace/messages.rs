@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::address;
-use super::value::Cursor;
+use super::arguments::ArgumentCursor;
 
 /// What a call moved, as far as the line has it.
 #[derive(Debug, Default)]
-pub(super) struct Payload {
+pub(super) struct CallPayload {
     /// The bytes printed.
     pub(super) bytes: Vec<u8>,
     /// Whether nothing was cut off before the end.
@@ -16,7 +16,7 @@ pub(super) struct Payload {
     pub(super) capacity: u64,
 }
 
-impl Payload {
+impl CallPayload {
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.is_whole = true;
@@ -32,26 +32,26 @@ impl Payload {
     }
 
     /// One text; a pointer stands where it could not be read.
-    pub(super) fn add_text(&mut self, mut value: Cursor) {
-        match value.text(&mut self.bytes) {
+    pub(super) fn add_text(&mut self, mut value: ArgumentCursor) {
+        match value.read_text(&mut self.bytes) {
             Some(whole) => self.is_whole &= whole,
-            None => self.is_whole &= value.eat(b"NULL"),
+            None => self.is_whole &= value.eat_token(b"NULL"),
         }
     }
 
     /// `[{iov_base="...", iov_len=5}, ...]`, or the elements without names.
-    pub(super) fn add_vector(&mut self, mut value: Cursor) {
-        let read = value.fields(|_, mut element| {
-            if element.eat(b"...") {
+    pub(super) fn add_vector(&mut self, mut value: ArgumentCursor) {
+        let read = value.for_each_field(|_, mut element| {
+            if element.eat_token(b"...") {
                 self.is_whole = false;
                 return;
             }
             let mut place = 0;
-            let done = element.fields(|name, mut field| {
+            let done = element.for_each_field(|name, mut field| {
                 match (name, place) {
                     (b"iov_base", _) | (b"", 0) => self.add_text(field),
                     (b"iov_len", _) | (b"", 1) => {
-                        let length = field.number().unwrap_or(0);
+                        let length = field.read_number().unwrap_or(0);
                         self.capacity = self.capacity.saturating_add(length.max(0) as u64);
                     }
                     _ => {}
@@ -60,32 +60,35 @@ impl Payload {
             });
             self.is_whole &= done.is_some();
         });
-        self.is_whole &= read.is_some() || value.eat(b"NULL");
+        self.is_whole &= read.is_some() || value.eat_token(b"NULL");
     }
 }
 
 /// A message's header.
 #[derive(Debug, Default)]
-pub(super) struct Message<'a> {
+pub(super) struct MessageHeader<'a> {
     /// The raw `sockaddr` of the name in it, or empty.
     pub(super) name: Vec<u8>,
     /// A part did not fit into the buffers.
     pub(super) is_truncated: bool,
     /// What is behind `msg_control=`.
-    pub(super) control: Option<Cursor<'a>>,
+    pub(super) control: Option<ArgumentCursor<'a>>,
 }
 
 /// `{msg_name={...}, msg_namelen=16, msg_iov=[...], msg_iovlen=1, msg_controllen=0, msg_flags=0}`.
 /// `None` where it is not shown.
-pub(super) fn header<'a>(mut value: Cursor<'a>, payload: &mut Payload) -> Option<Message<'a>> {
-    let mut message = Message::default();
+pub(super) fn parse_header<'a>(
+    mut value: ArgumentCursor<'a>,
+    payload: &mut CallPayload,
+) -> Option<MessageHeader<'a>> {
+    let mut message = MessageHeader::default();
     if value.peek() != Some(b'{') {
         return None;
     }
-    value.fields(|name, field| match name {
-        b"msg_name" => message.name = address::sockaddr(field).unwrap_or_default(),
+    value.for_each_field(|name, field| match name {
+        b"msg_name" => message.name = address::parse_sockaddr(field).unwrap_or_default(),
         b"msg_iov" => payload.add_vector(field),
-        b"msg_flags" => message.is_truncated = field.flags().has("MSG_TRUNC"),
+        b"msg_flags" => message.is_truncated = field.read_flags().has_flag("MSG_TRUNC"),
         b"msg_control" => message.control = Some(field),
         _ => {}
     })?;
@@ -94,17 +97,17 @@ pub(super) fn header<'a>(mut value: Cursor<'a>, payload: &mut Payload) -> Option
 
 /// `[{msg_hdr={...}, msg_len=5}, ...]`: calls `each` with each header and its number of bytes, as
 /// long as it wants more.
-pub(super) fn batch<'a>(
-    mut value: Cursor<'a>,
-    mut each: impl FnMut(Cursor<'a>, u64),
+pub(super) fn for_each_header<'a>(
+    mut value: ArgumentCursor<'a>,
+    mut each: impl FnMut(ArgumentCursor<'a>, u64),
 ) -> Option<()> {
-    value.fields(|_, mut element| {
+    value.for_each_field(|_, mut element| {
         let (mut header, mut length) = (None, None);
         let mut place = 0;
-        element.fields(|name, mut field| {
+        element.for_each_field(|name, mut field| {
             match (name, place) {
                 (b"msg_hdr", _) | (b"", 0) => header = Some(field),
-                (b"msg_len", _) | (b"", 1) => length = field.number(),
+                (b"msg_len", _) | (b"", 1) => length = field.read_number(),
                 _ => {}
             }
             place += 1;
@@ -116,18 +119,18 @@ pub(super) fn batch<'a>(
 }
 
 /// The descriptors that came with a message (`SCM_RIGHTS`).
-pub(super) fn rights(control: Cursor, mut each: impl FnMut(i32)) {
+pub(super) fn for_each_right(control: ArgumentCursor, mut each: impl FnMut(i32)) {
     let mut control = control;
-    control.fields(|_, mut element| {
+    control.for_each_field(|_, mut element| {
         let (mut is_rights, mut data) = (false, None);
-        element.fields(|name, field| match name {
-            b"cmsg_type" => is_rights = field.flags().has("SCM_RIGHTS"),
+        element.for_each_field(|name, field| match name {
+            b"cmsg_type" => is_rights = field.read_flags().has_flag("SCM_RIGHTS"),
             b"cmsg_data" | b"" => data = Some(field),
             _ => {}
         });
         if let (true, Some(mut data)) = (is_rights, data) {
-            data.fields(|_, mut fd| {
-                if let Some(fd) = fd.descriptor() {
+            data.for_each_field(|_, mut fd| {
+                if let Some(fd) = fd.read_descriptor() {
                     each(fd.number);
                 }
             });
@@ -139,8 +142,8 @@ pub(super) fn rights(control: Cursor, mut each: impl FnMut(i32)) {
 mod tests {
     use super::*;
 
-    fn payload() -> Payload {
-        Payload { is_whole: true, ..Payload::default() }
+    fn payload() -> CallPayload {
+        CallPayload { is_whole: true, ..CallPayload::default() }
     }
 
     #[test]
@@ -150,25 +153,25 @@ mod tests {
             r#"{msg_name(16)={sa_family=AF_INET, sin_port=htons(7), sin_addr=inet_addr("10.0.0.9")}, msg_iov(2)=[{"ab", 2}, {"c", 80}], msg_control(24)=[{cmsg_len=20, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS, [20, 21]}], msg_flags=MSG_TRUNC}, 0) = 3"#,
         ] {
             let mut payload = payload();
-            let message = header(Cursor::new(text.as_bytes()), &mut payload).unwrap();
-            assert_eq!(address::inet(&message.name), Some("10.0.0.9:7".parse().unwrap()));
+            let message = parse_header(ArgumentCursor::new(text.as_bytes()), &mut payload).unwrap();
+            assert_eq!(address::inet_address(&message.name), Some("10.0.0.9:7".parse().unwrap()));
             assert_eq!(
                 (payload.bytes.as_slice(), payload.is_whole, payload.capacity),
                 (&b"abc"[..], true, 82)
             );
             assert!(message.is_truncated);
             let mut fds = Vec::new();
-            rights(message.control.unwrap(), |fd| fds.push(fd));
+            for_each_right(message.control.unwrap(), |fd| fds.push(fd));
             assert_eq!(fds, [20, 21]);
         }
-        assert!(header(Cursor::new(b"0x7ffe, 0) = -1"), &mut payload()).is_none());
+        assert!(parse_header(ArgumentCursor::new(b"0x7ffe, 0) = -1"), &mut payload()).is_none());
     }
 
     #[test]
     fn a_checksum_is_of_the_whole_payload_or_there_is_none() {
         let of = |text: &str, length| {
             let mut payload = payload();
-            payload.add_vector(Cursor::new(text.as_bytes()));
+            payload.add_vector(ArgumentCursor::new(text.as_bytes()));
             payload.checksum(0..length)
         };
         assert_eq!(
@@ -194,8 +197,9 @@ mod tests {
     fn batches() {
         let text = r#"[{msg_hdr={msg_name=NULL, msg_iov=[{iov_base="a", iov_len=9}], msg_flags=0}, msg_len=1}, {msg_hdr={msg_iov=[]}, msg_len=0}, ...], 3, 0, NULL) = 3"#;
         let mut lengths = Vec::new();
-        batch(Cursor::new(text.as_bytes()), |_, length| lengths.push(length)).unwrap();
+        for_each_header(ArgumentCursor::new(text.as_bytes()), |_, length| lengths.push(length))
+            .unwrap();
         assert_eq!(lengths, [1, 0]);
-        assert!(batch(Cursor::new(b"0x7ffe, 3"), |_, _| ()).is_none());
+        assert!(for_each_header(ArgumentCursor::new(b"0x7ffe, 3"), |_, _| ()).is_none());
     }
 }

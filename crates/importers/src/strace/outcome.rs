@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::line::Problem;
+use super::line::LineProblem;
 use crate::error::Error;
-use crate::summary::{At, Place, Skip, Skipped, Summary};
+use crate::summary::{FilePlace, FilePosition, ImportSummary, SkipCounts, SkippedItem};
 use crate::tuning::LINE_SHOWN;
-use crate::unfinished::nothing;
+use crate::unfinished::nothing_imported;
 
 /// The options by which strace says all that an import needs, but for the calls.
 const OPTIONS: [&str; 6] = ["-f", "-ttt", "-T", "-yy", "-s", "65535"];
@@ -19,7 +19,7 @@ const CALLS: [&str; 2] = [
 ];
 
 /// All options for strace, in front of `-o`, the file and the command.
-pub fn options() -> Vec<String> {
+pub fn strace_options() -> Vec<String> {
     let calls = format!("trace={}", CALLS.join(","));
     OPTIONS.iter().map(|option| (*option).to_owned()).chain(["-e".to_owned(), calls]).collect()
 }
@@ -35,13 +35,13 @@ pub fn how_to_run(file: &str, command: &str) -> String {
 }
 
 /// The lines of what a user types.
-fn command() -> Vec<String> {
+fn command_lines() -> Vec<String> {
     how_to_run("FILE", "CMD").lines().map(|line| line.trim().to_owned()).collect()
 }
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Imported {
+pub(super) struct StraceOutcome {
     /// Lines read.
     pub(super) lines: u64,
     /// Sockets in the logs; one that is in several counts in each.
@@ -67,20 +67,20 @@ pub(super) struct Imported {
     /// Lines whose times are of whole seconds or little better.
     pub(super) coarse: u64,
     /// Lines that were not understood.
-    pub(super) skipped: Skipped,
+    pub(super) skipped: SkipCounts,
     /// Whether there was a log of the same name before.
     pub(super) replaced: bool,
 }
 
-impl Imported {
+impl StraceOutcome {
     /// A line was not understood.
-    pub(super) fn did_not_understand(&mut self, file: &Path, number: u64, text: &[u8]) {
-        let place = Place::new(file, At::Line(number));
-        self.skipped.add("line not understood", || Skip { place, why: beginning(text) });
+    pub(super) fn add_unparsed(&mut self, file: &Path, number: u64, text: &[u8]) {
+        let place = FilePlace::new(file, FilePosition::Line(number));
+        self.skipped.add("line not understood", || SkippedItem { place, why: shorten_line(text) });
     }
 
     /// For the user, all but what the caller knows of the files.
-    pub(super) fn summary(self) -> Summary {
+    pub(super) fn into_summary(self) -> ImportSummary {
         let mut notes = Vec::new();
         let mut note = |count: u64, what: &str| {
             if count > 0 {
@@ -116,25 +116,25 @@ impl Imported {
         );
         if self.unnamed + self.coarse + self.unknown_sockets + self.found_threads > 0 {
             notes.push("all of it is told by".to_owned());
-            notes.extend(command());
+            notes.extend(command_lines());
         }
         let io_uring = "uses of io_uring: what moves by it is not seen";
         if self.io_uring > 0 {
             notes.push(format!("{} {io_uring}", self.io_uring));
         }
-        Summary {
+        ImportSummary {
             read: self.lines,
             made: self.transfers + self.datagrams,
             skipped: self.skipped,
             replaced: self.replaced,
             notes,
-            ..Summary::default()
+            ..ImportSummary::default()
         }
     }
 }
 
 /// The beginning of a line, for people.
-pub(super) fn beginning(text: &[u8]) -> String {
+pub(super) fn shorten_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text.get(..4 * LINE_SHOWN).unwrap_or(text));
     let mut shown: String = text.chars().take(LINE_SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().count() > LINE_SHOWN {
@@ -144,29 +144,30 @@ pub(super) fn beginning(text: &[u8]) -> String {
 }
 
 /// A file is something else than strace's output.
-pub(super) fn not_strace(file: &Path, number: u64, text: &str) -> Error {
+pub(super) fn not_strace_error(file: &Path, number: u64, text: &str) -> Error {
     let why = format!("no output of strace: '{text}'; make it with");
-    Error::malformed(file, At::Line(number), why).with(command())
+    Error::malformed_at(file, FilePosition::Line(number), why).with_lines(command_lines())
 }
 
 /// There is nothing in a file.
-pub(super) fn empty(file: &Path) -> Error {
-    Error::malformed(file, At::File, "no call is in it; make it with").with(command())
+pub(super) fn empty_file_error(file: &Path) -> Error {
+    Error::malformed_at(file, FilePosition::File, "no call is in it; make it with")
+        .with_lines(command_lines())
 }
 
 /// There is no process in the files that did anything with a socket.
-pub(super) fn no_sockets(files: &[PathBuf], summary: Summary) -> Error {
-    nothing(files, "there is no call on a socket", &summary)
+pub(super) fn no_sockets_error(files: &[PathBuf], summary: ImportSummary) -> Error {
+    nothing_imported(files, "there is no call on a socket", &summary)
 }
 
 /// The times of a file do not tell the date.
-pub(super) fn times(file: &Path, number: u64, problem: Problem) -> Option<Error> {
+pub(super) fn time_error(file: &Path, number: u64, problem: LineProblem) -> Option<Error> {
     let what = match problem {
-        Problem::NoTime => "the lines have no times",
-        Problem::TimeOfDay => "the times are without date (-t or -tt)",
-        Problem::Relative => "the times are those since the line before (-r)",
-        Problem::NotUnderstood => return None,
+        LineProblem::NoTime => "the lines have no times",
+        LineProblem::TimeOfDay => "the times are without date (-t or -tt)",
+        LineProblem::Relative => "the times are those since the line before (-r)",
+        LineProblem::NotUnderstood => return None,
     };
     let why = format!("{what}; whole times come with -ttt, as in");
-    Some(Error::malformed(file, At::Line(number), why).with(command()))
+    Some(Error::malformed_at(file, FilePosition::Line(number), why).with_lines(command_lines()))
 }

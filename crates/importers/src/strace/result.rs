@@ -1,10 +1,10 @@
 //! How a call ended: what stands behind its arguments.
 
-use super::value::Cursor;
+use super::arguments::ArgumentCursor;
 
 /// A call's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum CallResult {
     /// It returned this.
     Returned(i64),
     /// It failed with this error.
@@ -23,7 +23,7 @@ pub(super) const EALREADY: i32 = 114;
 pub(super) const EINPROGRESS: i32 = 115;
 
 /// The text of a call without its duration, and that in nanoseconds (`<0.000123>`, with `-T`).
-pub(super) fn duration(text: &[u8]) -> (&[u8], Option<i64>) {
+pub(super) fn split_duration(text: &[u8]) -> (&[u8], Option<i64>) {
     let whole = (text, None);
     let Some(inside) = text.strip_suffix(b">") else { return whole };
     let Some(begin) = inside.iter().rposition(|byte| !byte.is_ascii_digit() && *byte != b'.')
@@ -51,7 +51,7 @@ pub(super) fn duration(text: &[u8]) -> (&[u8], Option<i64>) {
 
 /// The result at the end of a call's text (without duration), where it is a plain number, from the
 /// end: nothing else ends in `) = 123`.
-pub(super) fn plain(text: &[u8]) -> Option<i64> {
+pub(super) fn plain_result(text: &[u8]) -> Option<i64> {
     let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (before, number) = text.split_at_checked(text.len() - digits)?;
     let before = before.strip_suffix(b"= ")?.trim_ascii_end();
@@ -63,30 +63,30 @@ pub(super) fn plain(text: &[u8]) -> Option<i64> {
 
 /// The result of a call, by a cursor among its arguments. The cursor is left behind the number,
 /// where the descriptor's decoration begins if the result is one.
-pub(super) fn outcome(cursor: &mut Cursor) -> Option<Outcome> {
-    while cursor.next().is_some() {}
-    if !cursor.eat(b")") {
+pub(super) fn parse_result(cursor: &mut ArgumentCursor) -> Option<CallResult> {
+    while cursor.next_argument().is_some() {}
+    if !cursor.eat_token(b")") {
         return None;
     }
-    cursor.spaces();
-    if !cursor.eat(b"= ") {
+    cursor.skip_spaces();
+    if !cursor.eat_token(b"= ") {
         return None;
     }
     if cursor.peek() == Some(b'?') {
-        return Some(Outcome::Unknown);
+        return Some(CallResult::Unknown);
     }
-    let number = cursor.number()?;
+    let number = cursor.read_number()?;
     let behind = cursor.rest();
     // "-1 EAGAIN (Resource temporarily unavailable)"
     if number == -1 && behind.starts_with(b" E") {
-        cursor.spaces();
-        return Some(Outcome::Failed(errno(cursor.word())));
+        cursor.skip_spaces();
+        return Some(CallResult::Failed(errno_of_name(cursor.read_word())));
     }
-    Some(Outcome::Returned(number))
+    Some(CallResult::Returned(number))
 }
 
 /// An error's number, by its name; 0 for names of no error of Linux's.
-fn errno(name: &[u8]) -> i32 {
+fn errno_of_name(name: &[u8]) -> i32 {
     let place = ERRORS.iter().position(|error| error.as_bytes() == name);
     match (name, place) {
         (b"EWOULDBLOCK", _) => EAGAIN,
@@ -238,25 +238,28 @@ const ERRORS: [&str; 133] = [
 mod tests {
     use super::*;
 
-    fn result(text: &str) -> Option<Outcome> {
-        outcome(&mut Cursor::new(duration(text.as_bytes()).0))
+    fn result(text: &str) -> Option<CallResult> {
+        parse_result(&mut ArgumentCursor::new(split_duration(text.as_bytes()).0))
     }
 
     #[test]
     fn results_of_all_kinds() {
-        assert_eq!(result("3, \") = 7\", 5) = 5"), Some(Outcome::Returned(5)));
-        assert_eq!(result("3)     = 0 <0.000012>"), Some(Outcome::Returned(0)));
-        assert_eq!(result("AF_INET) = 5<TCP:[1]>"), Some(Outcome::Returned(5)));
-        assert_eq!(result("3) = -1 ECONNREFUSED (Connection refused)"), Some(Outcome::Failed(111)));
+        assert_eq!(result("3, \") = 7\", 5) = 5"), Some(CallResult::Returned(5)));
+        assert_eq!(result("3)     = 0 <0.000012>"), Some(CallResult::Returned(0)));
+        assert_eq!(result("AF_INET) = 5<TCP:[1]>"), Some(CallResult::Returned(5)));
+        assert_eq!(
+            result("3) = -1 ECONNREFUSED (Connection refused)"),
+            Some(CallResult::Failed(111))
+        );
         assert_eq!(
             result("3) = -1 EAGAIN (Resource temporarily unavailable) <0.000010>"),
-            Some(Outcome::Failed(EAGAIN))
+            Some(CallResult::Failed(EAGAIN))
         );
         assert_eq!(
             result("3) = ? ERESTARTSYS (To be restarted if SA_RESTART is set)"),
-            Some(Outcome::Unknown)
+            Some(CallResult::Unknown)
         );
-        assert_eq!(result("3)   = ?"), Some(Outcome::Unknown));
+        assert_eq!(result("3)   = ?"), Some(CallResult::Unknown));
         assert_eq!(result("3"), None);
         assert_eq!(result("3, \"cut"), None);
     }
@@ -275,28 +278,28 @@ mod tests {
             ("EOWNERDEAD", 130),
             ("EMYSTERY", 0),
         ] {
-            assert_eq!(errno(name.as_bytes()), number, "{name}");
+            assert_eq!(errno_of_name(name.as_bytes()), number, "{name}");
         }
     }
 
     #[test]
     fn durations() {
-        assert_eq!(duration(b"3) = 1 <0.000123>"), (&b"3) = 1"[..], Some(123_000)));
-        assert_eq!(duration(b"3) = 1 <12.5>"), (&b"3) = 1"[..], Some(12_500_000_000)));
-        assert_eq!(duration(b"3) = 5<socket:[77]>").1, None);
-        assert_eq!(duration(b"3) = 5<TCP:[1]> <1.000000001>").1, Some(1_000_000_001));
-        assert_eq!(duration(b"3, <unfinished ...>").1, None);
-        assert_eq!(duration(b">").1, None);
+        assert_eq!(split_duration(b"3) = 1 <0.000123>"), (&b"3) = 1"[..], Some(123_000)));
+        assert_eq!(split_duration(b"3) = 1 <12.5>"), (&b"3) = 1"[..], Some(12_500_000_000)));
+        assert_eq!(split_duration(b"3) = 5<socket:[77]>").1, None);
+        assert_eq!(split_duration(b"3) = 5<TCP:[1]> <1.000000001>").1, Some(1_000_000_001));
+        assert_eq!(split_duration(b"3, <unfinished ...>").1, None);
+        assert_eq!(split_duration(b">").1, None);
     }
 
     #[test]
     fn plain_results_from_the_end() {
-        assert_eq!(plain(b"3, \"x\", 5) = 5"), Some(5));
-        assert_eq!(plain(b"3)    = 12"), Some(12));
+        assert_eq!(plain_result(b"3, \"x\", 5) = 5"), Some(5));
+        assert_eq!(plain_result(b"3)    = 12"), Some(12));
         for other in
             ["3) = -1 EAGAIN (x)", "3, \") = 5\"", "3) = 5<TCP:[1]>", "3) = ", "3) = 0x12", "= 5"]
         {
-            assert_eq!(plain(other.as_bytes()), None, "{other}");
+            assert_eq!(plain_result(other.as_bytes()), None, "{other}");
         }
     }
 }

@@ -5,13 +5,13 @@
 //! prints level and type only, as of version 6.1 and later; the size is taken where it is printed,
 //! and else [`Size::Unknown`] has reconciliation look for it at the other end.
 
-use super::call::Call;
-use super::lifecycle::outcome;
-use super::result::Outcome;
+use super::arguments::ArgumentCursor;
+use super::call::StraceCall;
+use super::lifecycle::call_result;
+use super::result::CallResult;
 use super::segment_size::Size;
-use super::sockets::Socket;
-use super::value::Cursor;
-use super::world::World;
+use super::sockets::TracedSocket;
+use super::traced_system::TracedSystem;
 
 /// How strace calls a level or type, by its name or its number.
 type Known = (&'static str, i64);
@@ -21,7 +21,7 @@ const SEGMENT: Known = ("UDP_SEGMENT", 103);
 const GRO: Known = ("UDP_GRO", 104);
 
 /// Size of what a call sent or received on `socket`, with this control data.
-pub(super) fn size(socket: &Socket, control: Option<Cursor>, is_send: bool) -> Size {
+pub(super) fn size(socket: &TracedSocket, control: Option<ArgumentCursor>, is_send: bool) -> Size {
     let kind = if is_send { SEGMENT } else { GRO };
     let told = control.and_then(|control| in_control(control, kind));
     match told {
@@ -34,19 +34,21 @@ pub(super) fn size(socket: &Socket, control: Option<Cursor>, is_send: bool) -> S
 }
 
 /// `setsockopt(4, SOL_UDP, UDP_SEGMENT, [1200], 4) = 0`, and what `getsockopt` says.
-pub(super) fn option(world: &mut World, call: Call) -> Option<()> {
+pub(super) fn option(world: &mut TracedSystem, call: StraceCall) -> Option<()> {
     let arguments = call.arguments();
-    let name = arguments.argument(2)?;
-    if !is(arguments.argument(1)?, UDP) || !(is(name, SEGMENT) || is(name, GRO)) {
+    let name = arguments.nth_argument(2)?;
+    if !is(arguments.nth_argument(1)?, UDP) || !(is(name, SEGMENT) || is(name, GRO)) {
         return Some(());
     }
-    let Some(socket) = world.socket(call.who, arguments.argument(0)?.descriptor()?) else {
+    let Some(socket) =
+        world.socket_of_descriptor(call.caller, arguments.nth_argument(0)?.read_descriptor()?)
+    else {
         return Some(());
     };
-    if outcome(call)?.0 != Outcome::Returned(0) {
+    if call_result(call)?.0 != CallResult::Returned(0) {
         return Some(());
     }
-    let number = number(arguments.argument(3)?);
+    let number = number(arguments.nth_argument(3)?);
     if let Some(socket) = world.sockets.get_mut(socket) {
         if is(name, SEGMENT) {
             socket.segment = number.map_or(Size::Unknown, Size::of);
@@ -59,11 +61,11 @@ pub(super) fn option(world: &mut World, call: Call) -> Option<()> {
 
 /// The size in `[{cmsg_len=18, cmsg_level=SOL_UDP, cmsg_type=0x67, cmsg_data=...}]`. The last item
 /// counts, as for the kernel.
-fn in_control(mut control: Cursor, kind: Known) -> Option<Size> {
+fn in_control(mut control: ArgumentCursor, kind: Known) -> Option<Size> {
     let mut found = None;
-    control.fields(|_, mut item| {
+    control.for_each_field(|_, mut item| {
         let (mut level, mut is_kind, mut size) = (false, false, None);
-        item.fields(|name, value| match name {
+        item.for_each_field(|name, value| match name {
             b"cmsg_level" => level = is(value, UDP),
             b"cmsg_type" => is_kind = is(value, kind),
             b"cmsg_data" | b"" => size = number(value),
@@ -77,24 +79,24 @@ fn in_control(mut control: Cursor, kind: Known) -> Option<Size> {
 }
 
 /// Whether a value is the one that has this name or number.
-fn is(mut value: Cursor, (name, number): Known) -> bool {
-    value.flags().has(name) || value.number() == Some(number)
+fn is(mut value: ArgumentCursor, (name, number): Known) -> bool {
+    value.read_flags().has_flag(name) || value.read_number() == Some(number)
 }
 
 /// A number by itself, in brackets, or as its bytes in a text or a list.
-fn number(mut value: Cursor) -> Option<u64> {
+fn number(mut value: ArgumentCursor) -> Option<u64> {
     let mut bytes = Vec::new();
     match value.peek()? {
-        b'"' => drop(value.text(&mut bytes)?),
+        b'"' => drop(value.read_text(&mut bytes)?),
         b'[' => {
             let mut numbers = Vec::new();
-            value.fields(|_, mut item| numbers.extend(item.number()))?;
+            value.for_each_field(|_, mut item| numbers.extend(item.read_number()))?;
             if let [number] = numbers.as_slice() {
                 return u64::try_from(*number).ok();
             }
             bytes.extend(numbers.into_iter().map(|byte| u8::try_from(byte).unwrap_or(0)));
         }
-        _ => return u64::try_from(value.number()?).ok(),
+        _ => return u64::try_from(value.read_number()?).ok(),
     }
     // Sizes of datagrams are below 65,536.
     let low: &[u8; 2] = bytes.first_chunk()?;
@@ -106,7 +108,7 @@ mod tests {
     use super::*;
 
     fn control(text: &str, kind: Known) -> Option<Size> {
-        in_control(Cursor::new(text.as_bytes()), kind)
+        in_control(ArgumentCursor::new(text.as_bytes()), kind)
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! so. A number of ours stands for the kernel's id.
 
 use rustc_hash::FxHashMap;
-use socket_log::encode::{Origin, Role};
+use socket_log::encode::{FlowOrigin, FlowRole};
 
 use super::address;
 use super::descriptor::DecoratedSocket;
@@ -21,13 +21,13 @@ pub(super) const SEQUENCE: u8 = 5;
 
 /// A socket.
 #[derive(Clone, Debug)]
-pub(super) struct Socket {
+pub(super) struct TracedSocket {
     pub(super) domain: u8,
     pub(super) kind: u8,
     pub(super) protocol: u16,
     /// How the next process to use it comes to it.
-    pub(super) origin: Origin,
-    pub(super) role: Role,
+    pub(super) origin: FlowOrigin,
+    pub(super) role: FlowRole,
     /// Raw `sockaddr`s, or empty.
     pub(super) local: Vec<u8>,
     pub(super) peer: Vec<u8>,
@@ -58,16 +58,16 @@ pub(super) struct Socket {
 
 /// What a socket is made as.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Made {
+pub(super) struct SocketSpec {
     pub(super) domain: u8,
     pub(super) kind: u8,
     pub(super) protocol: u16,
-    pub(super) origin: Origin,
+    pub(super) origin: FlowOrigin,
     pub(super) pid: u32,
     pub(super) is_nonblocking: bool,
 }
 
-impl Socket {
+impl TracedSocket {
     /// Whether it keeps the bounds of messages.
     pub(super) fn is_datagram(&self) -> bool {
         self.kind != STREAM
@@ -75,7 +75,7 @@ impl Socket {
 
     /// Whether the name is one that others can reach it by.
     pub(super) fn has_name(&self) -> bool {
-        match address::inet(&self.local) {
+        match address::inet_address(&self.local) {
             Some(address) => address.port() != 0,
             None => self.local.len() > 2,
         }
@@ -93,14 +93,15 @@ impl Socket {
         }
         // The own name that a unix socket shows is that of its listener, which may be relative.
         self.domain == address::UNIX
-            || (address::agree(&self.local, &seen.local) && address::agree(&self.peer, &seen.peer))
+            || (address::names_agree(&self.local, &seen.local)
+                && address::names_agree(&self.peer, &seen.peer))
     }
 
     /// Takes over what strace shows.
-    fn learn(&mut self, seen: &DecoratedSocket) {
+    fn apply_decoration(&mut self, seen: &DecoratedSocket) {
         self.inode = self.inode.or(seen.inode);
         let better = |known: &[u8], seen: &[u8]| {
-            let says = |name: &[u8]| match address::inet(name) {
+            let says = |name: &[u8]| match address::inet_address(name) {
                 Some(address) => {
                     usize::from(address.port() != 0) + usize::from(!address.ip().is_unspecified())
                 }
@@ -120,49 +121,50 @@ impl Socket {
             self.version += 1;
         }
         // A datagram socket that was not bound has a name from its first send on.
-        if changed_local && self.is_datagram() && self.role == Role::Unknown && self.has_name() {
-            self.role = Role::Bind;
+        if changed_local && self.is_datagram() && self.role == FlowRole::Unknown && self.has_name()
+        {
+            self.role = FlowRole::Bind;
         }
     }
 }
 
 /// All sockets that somebody holds.
 #[derive(Debug, Default)]
-pub(super) struct Sockets {
-    all: FxHashMap<SocketId, Socket>,
+pub(super) struct SocketTable {
+    all: FxHashMap<SocketId, TracedSocket>,
     next: SocketId,
     by_inode: FxHashMap<u64, SocketId>,
-    by_names: FxHashMap<Names, SocketId>,
+    by_names: FxHashMap<SocketNames, SocketId>,
     /// Whether the kernel tells unix sockets of streams from others.
     tells_streams: bool,
 }
 
 /// Domain, kind and both names.
-type Names = (u8, u8, Vec<u8>, Vec<u8>);
+type SocketNames = (u8, u8, Vec<u8>, Vec<u8>);
 
-impl Sockets {
-    pub(super) fn get(&self, id: SocketId) -> Option<&Socket> {
+impl SocketTable {
+    pub(super) fn get(&self, id: SocketId) -> Option<&TracedSocket> {
         self.all.get(&id)
     }
 
-    pub(super) fn get_mut(&mut self, id: SocketId) -> Option<&mut Socket> {
+    pub(super) fn get_mut(&mut self, id: SocketId) -> Option<&mut TracedSocket> {
         self.all.get_mut(&id)
     }
 
     /// A new socket, held by nobody yet.
-    pub(super) fn make(&mut self, made: Made) -> SocketId {
+    pub(super) fn add_socket(&mut self, made: SocketSpec) -> SocketId {
         let protocol = match (made.domain, made.kind, made.protocol) {
             (address::INET | address::INET6, STREAM, 0) => 6,
             (address::INET | address::INET6, DATAGRAM, 0) => 17,
             (.., protocol) => protocol,
         };
         self.next += 1;
-        let socket = Socket {
+        let socket = TracedSocket {
             domain: made.domain,
             kind: made.kind,
             protocol,
             origin: made.origin,
-            role: Role::Unknown,
+            role: FlowRole::Unknown,
             local: Vec::new(),
             peer: Vec::new(),
             pid: made.pid,
@@ -183,14 +185,14 @@ impl Sockets {
     }
 
     /// Another descriptor leads to it.
-    pub(super) fn hold(&mut self, id: SocketId) {
+    pub(super) fn add_reference(&mut self, id: SocketId) {
         if let Some(socket) = self.all.get_mut(&id) {
             socket.references += 1;
         }
     }
 
     /// A descriptor that led to it is gone.
-    pub(super) fn release(&mut self, id: SocketId) {
+    pub(super) fn drop_reference(&mut self, id: SocketId) {
         let Some(socket) = self.all.get_mut(&id) else { return };
         socket.references = socket.references.saturating_sub(1);
         if socket.references > 0 {
@@ -202,7 +204,7 @@ impl Sockets {
             {
                 self.by_inode.remove(&inode);
             }
-            let names = names(&socket);
+            let names = names_of_socket(&socket);
             if self.by_names.get(&names) == Some(&id) {
                 self.by_names.remove(&names);
             }
@@ -210,16 +212,21 @@ impl Sockets {
     }
 
     /// strace shows this of the socket. False where it must be another one.
-    pub(super) fn show(&mut self, id: SocketId, decoration: &[u8], seen: &DecoratedSocket) -> bool {
+    pub(super) fn apply_decoration(
+        &mut self,
+        id: SocketId,
+        decoration: &[u8],
+        seen: &DecoratedSocket,
+    ) -> bool {
         let Some(socket) = self.all.get_mut(&id) else { return false };
         if !socket.can_be(seen) {
             return false;
         }
-        let before = names(socket);
+        let before = names_of_socket(socket);
         socket.decoration.clear();
         socket.decoration.extend_from_slice(decoration);
-        socket.learn(seen);
-        let after = names(socket);
+        socket.apply_decoration(seen);
+        let after = names_of_socket(socket);
         if let Some(inode) = socket.inode {
             self.by_inode.insert(inode, id);
         }
@@ -235,7 +242,7 @@ impl Sockets {
     }
 
     /// The socket that strace shows, if it is held by somebody.
-    pub(super) fn find(&self, seen: &DecoratedSocket) -> Option<SocketId> {
+    pub(super) fn find_shown(&self, seen: &DecoratedSocket) -> Option<SocketId> {
         if let Some(inode) = seen.inode {
             return self.by_inode.get(&inode).copied();
         }
@@ -243,18 +250,18 @@ impl Sockets {
     }
 
     /// The socket with this inode.
-    pub(super) fn of_inode(&self, inode: u64) -> Option<SocketId> {
+    pub(super) fn socket_of_inode(&self, inode: u64) -> Option<SocketId> {
         self.by_inode.get(&inode).copied()
     }
 
     /// The two are the ends of a pair. False where they cannot be or are known to be, or have roles
     /// that tell more.
-    pub(super) fn pair(&mut self, one: SocketId, other: SocketId) -> bool {
+    pub(super) fn pair_sockets(&mut self, one: SocketId, other: SocketId) -> bool {
         let (Some(first), Some(second)) = (self.all.get(&one), self.all.get(&other)) else {
             return false;
         };
-        let is_free = |socket: &Socket| {
-            socket.domain == address::UNIX && socket.role == Role::Unknown && !socket.is_paired
+        let is_free = |socket: &TracedSocket| {
+            socket.domain == address::UNIX && socket.role == FlowRole::Unknown && !socket.is_paired
         };
         let can_be = one != other && first.kind == second.kind && is_free(first) && is_free(second);
         for end in [one, other] {
@@ -267,7 +274,7 @@ impl Sockets {
 
     /// A socket whose making was not seen, as strace shows it; `None` where it does not show what
     /// it is.
-    pub(super) fn found(
+    pub(super) fn add_shown(
         &mut self,
         seen: &DecoratedSocket,
         decoration: &[u8],
@@ -278,11 +285,11 @@ impl Sockets {
         }
         // Older kernels call all unix sockets the same, and most are streams.
         let unknown = if self.tells_streams { DATAGRAM } else { STREAM };
-        let id = self.make(Made {
+        let id = self.add_socket(SocketSpec {
             domain: seen.domain,
             kind: if seen.kind == 0 { unknown } else { seen.kind },
             protocol: seen.protocol,
-            origin: Origin::Found,
+            origin: FlowOrigin::Found,
             pid,
             is_nonblocking: false,
         });
@@ -290,12 +297,12 @@ impl Sockets {
             // The options may have been set before.
             (socket.segment, socket.joins) = (Size::Unknown, true);
         }
-        self.show(id, decoration, seen);
+        self.apply_decoration(id, decoration, seen);
         Some(id)
     }
 }
 
-fn names(socket: &Socket) -> Names {
+fn names_of_socket(socket: &TracedSocket) -> SocketNames {
     (socket.domain, socket.kind, socket.local.clone(), socket.peer.clone())
 }
 
@@ -304,32 +311,32 @@ mod tests {
     use super::*;
     use crate::strace::descriptor;
 
-    fn show(sockets: &mut Sockets, id: SocketId, decoration: &str) -> bool {
-        let seen = descriptor::socket(decoration.as_bytes()).unwrap();
-        sockets.show(id, decoration.as_bytes(), &seen)
+    fn show(sockets: &mut SocketTable, id: SocketId, decoration: &str) -> bool {
+        let seen = descriptor::parse_socket(decoration.as_bytes()).unwrap();
+        sockets.apply_decoration(id, decoration.as_bytes(), &seen)
     }
 
-    fn tcp(sockets: &mut Sockets) -> SocketId {
-        let id = sockets.make(Made {
+    fn tcp(sockets: &mut SocketTable) -> SocketId {
+        let id = sockets.add_socket(SocketSpec {
             domain: 2,
             kind: 1,
             protocol: 0,
-            origin: Origin::Socket,
+            origin: FlowOrigin::Socket,
             pid: 1,
             is_nonblocking: false,
         });
-        sockets.hold(id);
+        sockets.add_reference(id);
         id
     }
 
     #[test]
     fn a_socket_gets_its_names_from_what_is_shown() {
-        let mut sockets = Sockets::default();
+        let mut sockets = SocketTable::default();
         let id = tcp(&mut sockets);
         assert!(show(&mut sockets, id, "TCP:[77]"));
         assert!(show(&mut sockets, id, "TCP:[10.0.0.1:5000->10.0.0.2:80]"));
         let socket = sockets.get(id).unwrap();
-        assert_eq!(address::inet(&socket.local), Some("10.0.0.1:5000".parse().unwrap()));
+        assert_eq!(address::inet_address(&socket.local), Some("10.0.0.1:5000".parse().unwrap()));
         assert_eq!(socket.version, 1);
         // The same number for another connection, or another socket.
         assert!(!show(&mut sockets, id, "TCP:[10.0.0.1:5001->10.0.0.2:80]"));
@@ -339,37 +346,37 @@ mod tests {
 
     #[test]
     fn who_shares_a_socket_finds_it_until_nobody_holds_it() {
-        let mut sockets = Sockets::default();
+        let mut sockets = SocketTable::default();
         let id = tcp(&mut sockets);
         assert!(show(&mut sockets, id, "TCP:[77]"));
         assert!(show(&mut sockets, id, "TCP:[10.0.0.1:5000->10.0.0.2:80]"));
-        let seen = |text: &str| descriptor::socket(text.as_bytes()).unwrap();
-        assert_eq!(sockets.find(&seen("TCP:[10.0.0.1:5000->10.0.0.2:80]")), Some(id));
-        assert_eq!(sockets.find(&seen("TCP:[77]")), Some(id));
+        let seen = |text: &str| descriptor::parse_socket(text.as_bytes()).unwrap();
+        assert_eq!(sockets.find_shown(&seen("TCP:[10.0.0.1:5000->10.0.0.2:80]")), Some(id));
+        assert_eq!(sockets.find_shown(&seen("TCP:[77]")), Some(id));
         assert_eq!(
-            sockets.find(&seen("TCP:[10.0.0.2:80->10.0.0.1:5000]")),
+            sockets.find_shown(&seen("TCP:[10.0.0.2:80->10.0.0.1:5000]")),
             None,
             "that is the other end"
         );
-        sockets.hold(id);
-        sockets.release(id);
+        sockets.add_reference(id);
+        sockets.drop_reference(id);
         assert!(sockets.get(id).is_some());
-        sockets.release(id);
-        assert!(sockets.get(id).is_none() && sockets.find(&seen("TCP:[77]")).is_none());
+        sockets.drop_reference(id);
+        assert!(sockets.get(id).is_none() && sockets.find_shown(&seen("TCP:[77]")).is_none());
     }
 
     #[test]
     fn what_is_found_in_use() {
-        let mut sockets = Sockets::default();
+        let mut sockets = SocketTable::default();
         let mut found = |text: &str| {
-            let seen = descriptor::socket(text.as_bytes()).unwrap();
-            let id = sockets.found(&seen, text.as_bytes(), 1)?;
+            let seen = descriptor::parse_socket(text.as_bytes()).unwrap();
+            let id = sockets.add_shown(&seen, text.as_bytes(), 1)?;
             sockets.get(id).map(|socket| (socket.kind, socket.role))
         };
-        assert_eq!(found("UDP:[0.0.0.0:53]"), Some((DATAGRAM, Role::Bind)));
-        assert_eq!(found("UNIX:[5->6]"), Some((STREAM, Role::Unknown)), "an older kernel");
-        assert_eq!(found("UNIX-STREAM:[7->8]"), Some((STREAM, Role::Unknown)));
-        assert_eq!(found("UNIX:[9]"), Some((DATAGRAM, Role::Unknown)));
+        assert_eq!(found("UDP:[0.0.0.0:53]"), Some((DATAGRAM, FlowRole::Bind)));
+        assert_eq!(found("UNIX:[5->6]"), Some((STREAM, FlowRole::Unknown)), "an older kernel");
+        assert_eq!(found("UNIX-STREAM:[7->8]"), Some((STREAM, FlowRole::Unknown)));
+        assert_eq!(found("UNIX:[9]"), Some((DATAGRAM, FlowRole::Unknown)));
         assert_eq!(found("socket:[9]"), None);
     }
 }

@@ -3,42 +3,42 @@
 
 use rustc_hash::FxHashMap;
 
-use super::sockets::{SocketId, Sockets};
+use super::sockets::{SocketId, SocketTable};
 
 /// A table's number.
 pub(super) type TableId = u32;
 
 /// What a descriptor leads to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct DescriptorEntry {
     pub(super) socket: SocketId,
     pub(super) closes_on_exec: bool,
 }
 
 #[derive(Debug, Default)]
-struct Table {
-    entries: FxHashMap<i32, Entry>,
+struct DescriptorTable {
+    entries: FxHashMap<i32, DescriptorEntry>,
     /// How many processes use it.
     users: u32,
 }
 
 /// All tables.
 #[derive(Debug, Default)]
-pub(super) struct Tables {
-    all: FxHashMap<TableId, Table>,
+pub(super) struct DescriptorTables {
+    all: FxHashMap<TableId, DescriptorTable>,
     next: TableId,
 }
 
-impl Tables {
+impl DescriptorTables {
     /// An empty table, for one process.
-    pub(super) fn make(&mut self) -> TableId {
+    pub(super) fn add_table(&mut self) -> TableId {
         self.next += 1;
-        self.all.insert(self.next, Table { users: 1, ..Table::default() });
+        self.all.insert(self.next, DescriptorTable { users: 1, ..DescriptorTable::default() });
         self.next
     }
 
     /// One more process uses the table.
-    pub(super) fn share(&mut self, table: TableId) -> TableId {
+    pub(super) fn share_table(&mut self, table: TableId) -> TableId {
         if let Some(table) = self.all.get_mut(&table) {
             table.users += 1;
         }
@@ -46,22 +46,22 @@ impl Tables {
     }
 
     /// A copy, for one process: a child's, or that of one that shares no more.
-    pub(super) fn copy(&mut self, table: TableId, sockets: &mut Sockets) -> TableId {
+    pub(super) fn copy_table(&mut self, table: TableId, sockets: &mut SocketTable) -> TableId {
         let entries = self.all.get(&table).map(|table| table.entries.clone()).unwrap_or_default();
-        entries.values().for_each(|entry| sockets.hold(entry.socket));
+        entries.values().for_each(|entry| sockets.add_reference(entry.socket));
         self.next += 1;
-        self.all.insert(self.next, Table { entries, users: 1 });
+        self.all.insert(self.next, DescriptorTable { entries, users: 1 });
         self.next
     }
 
     /// A process does not use the table any more.
-    pub(super) fn leave(&mut self, id: TableId, sockets: &mut Sockets) {
+    pub(super) fn leave_table(&mut self, id: TableId, sockets: &mut SocketTable) {
         let Some(table) = self.all.get_mut(&id) else { return };
         table.users = table.users.saturating_sub(1);
         if table.users == 0
             && let Some(table) = self.all.remove(&id)
         {
-            table.entries.values().for_each(|entry| sockets.release(entry.socket));
+            table.entries.values().for_each(|entry| sockets.drop_reference(entry.socket));
         }
     }
 
@@ -69,16 +69,22 @@ impl Tables {
         self.all.get(&table).is_some_and(|table| table.users > 1)
     }
 
-    pub(super) fn get(&self, table: TableId, fd: i32) -> Option<Entry> {
+    pub(super) fn get(&self, table: TableId, fd: i32) -> Option<DescriptorEntry> {
         self.all.get(&table)?.entries.get(&fd).copied()
     }
 
     /// Makes `fd` lead to `entry`; what it led to before must have been removed.
-    pub(super) fn set(&mut self, table: TableId, fd: i32, entry: Entry, sockets: &mut Sockets) {
+    pub(super) fn set(
+        &mut self,
+        table: TableId,
+        fd: i32,
+        entry: DescriptorEntry,
+        sockets: &mut SocketTable,
+    ) {
         if let Some(table) = self.all.get_mut(&table) {
-            sockets.hold(entry.socket);
+            sockets.add_reference(entry.socket);
             if let Some(former) = table.entries.insert(fd, entry) {
-                sockets.release(former.socket);
+                sockets.drop_reference(former.socket);
             }
         }
     }
@@ -91,15 +97,15 @@ impl Tables {
 
     /// Takes `fd` out of the table. The caller releases the socket when it is done
     /// with it.
-    pub(super) fn remove(&mut self, table: TableId, fd: i32) -> Option<Entry> {
+    pub(super) fn remove(&mut self, table: TableId, fd: i32) -> Option<DescriptorEntry> {
         self.all.get_mut(&table)?.entries.remove(&fd)
     }
 
     /// The descriptors of the table that `wanted` chooses, in order.
-    pub(super) fn descriptors(
+    pub(super) fn descriptors_where(
         &self,
         table: TableId,
-        wanted: impl Fn(i32, Entry) -> bool,
+        wanted: impl Fn(i32, DescriptorEntry) -> bool,
     ) -> Vec<i32> {
         let entries = self.all.get(&table).into_iter().flat_map(|table| &table.entries);
         let mut chosen: Vec<i32> =
@@ -112,31 +118,31 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strace::sockets::Made;
-    use socket_log::encode::Origin;
+    use crate::strace::sockets::SocketSpec;
+    use socket_log::encode::FlowOrigin;
 
     #[test]
     fn a_socket_lives_as_long_as_a_table_leads_to_it() {
-        let (mut tables, mut sockets) = (Tables::default(), Sockets::default());
-        let made = Made {
+        let (mut tables, mut sockets) = (DescriptorTables::default(), SocketTable::default());
+        let made = SocketSpec {
             domain: 2,
             kind: 1,
             protocol: 0,
-            origin: Origin::Socket,
+            origin: FlowOrigin::Socket,
             pid: 1,
             is_nonblocking: false,
         };
-        let socket = sockets.make(made);
-        let parent = tables.make();
-        tables.set(parent, 3, Entry { socket, closes_on_exec: false }, &mut sockets);
-        let child = tables.copy(parent, &mut sockets);
-        let thread = tables.share(child);
-        tables.leave(parent, &mut sockets);
+        let socket = sockets.add_socket(made);
+        let parent = tables.add_table();
+        tables.set(parent, 3, DescriptorEntry { socket, closes_on_exec: false }, &mut sockets);
+        let child = tables.copy_table(parent, &mut sockets);
+        let thread = tables.share_table(child);
+        tables.leave_table(parent, &mut sockets);
         assert!(tables.get(parent, 3).is_none() && tables.is_shared(child));
-        tables.leave(thread, &mut sockets);
+        tables.leave_table(thread, &mut sockets);
         assert_eq!(tables.get(child, 3).map(|entry| entry.socket), Some(socket));
         assert!(sockets.get(socket).is_some());
-        tables.leave(child, &mut sockets);
+        tables.leave_table(child, &mut sockets);
         assert!(sockets.get(socket).is_none());
     }
 }

@@ -4,27 +4,27 @@
 use rustc_hash::FxHashMap;
 use socket_log::encode::{self, ProcessEvent};
 
-use super::call::Call;
+use super::arguments::ArgumentCursor;
+use super::call::StraceCall;
 use super::calls;
-use super::line::{Line, What};
-use super::lines::Next;
-use super::log::{End, Program};
-use super::messages::Payload;
-use super::result::{self, Outcome};
-use super::value::Cursor;
-use super::world::{ProcessId, Who, World};
+use super::line::{LineContent, StraceLine};
+use super::lines::NextTime;
+use super::log::{ProcessLogEnd, ProgramIdentity};
+use super::messages::CallPayload;
+use super::result::{self, CallResult};
+use super::traced_system::{ProcessId, StraceCaller, TracedSystem};
 use crate::tuning::{FINE_NS, MAX_HELD_LINES};
 
 /// A thread.
 #[derive(Debug)]
-struct Task {
+struct TracedTask {
     process: ProcessId,
     /// The call that has begun: its text so far, the name's length in it, and when.
-    begun: Option<Begun>,
+    unfinished: Option<UnfinishedCall>,
 }
 
 #[derive(Debug)]
-struct Begun {
+struct UnfinishedCall {
     text: Vec<u8>,
     name: usize,
     time: i64,
@@ -32,7 +32,7 @@ struct Begun {
 
 /// A line of a thread whose maker is not known yet.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct DeferredLine {
     pub(super) text: Vec<u8>,
     pub(super) file: usize,
     pub(super) number: u64,
@@ -41,23 +41,23 @@ pub(super) struct Held {
     pub(super) next: i64,
 }
 
-impl Next for Held {
-    fn next(&self) -> i64 {
+impl NextTime for DeferredLine {
+    fn next_time(&self) -> i64 {
         self.next
     }
 }
 
 /// All threads.
 #[derive(Debug, Default)]
-pub(super) struct Tasks {
-    all: FxHashMap<u32, Task>,
+pub(super) struct TaskTable {
+    all: FxHashMap<u32, TracedTask>,
     /// Threads in the middle of a call that makes another.
     making: Vec<u32>,
-    held: FxHashMap<u32, Vec<Held>>,
+    deferred: FxHashMap<u32, Vec<DeferredLine>>,
     held_lines: usize,
     /// Lines of threads whose maker has become known.
-    pub(super) released: Vec<Held>,
-    payload: Payload,
+    pub(super) released: Vec<DeferredLine>,
+    payload: CallPayload,
 }
 
 fn makes_a_thread(name: &[u8]) -> bool {
@@ -68,10 +68,10 @@ fn runs_a_program(name: &[u8]) -> bool {
     matches!(name, b"execve" | b"execveat")
 }
 
-impl Tasks {
+impl TaskTable {
     /// The thread that lines without a number are of, when the file's first has ended: the one that
     /// is left.
-    pub(super) fn only(&self, first: u32) -> u32 {
+    pub(super) fn only_thread(&self, first: u32) -> u32 {
         match self.all.keys().next() {
             Some(only) if self.all.len() == 1 && !self.all.contains_key(&first) => *only,
             _ => first,
@@ -79,12 +79,12 @@ impl Tasks {
     }
 
     /// Whether a line must wait until it is known whose thread it is; it is kept then.
-    pub(super) fn must_wait(
+    pub(super) fn defer_line(
         &mut self,
-        world: &mut World,
+        world: &mut TracedSystem,
         thread: u32,
-        line: &Line,
-        held: impl FnOnce() -> Held,
+        line: &StraceLine,
+        held: impl FnOnce() -> DeferredLine,
     ) -> bool {
         if self.all.contains_key(&thread) {
             return false;
@@ -92,10 +92,10 @@ impl Tasks {
         if let &[maker] = self.making.as_slice() {
             // Only one can be its maker.
             let child = self.all.get(&maker).and_then(|task| {
-                task.begun.as_ref().map(|begun| (task.process, begun.text.clone()))
+                task.unfinished.as_ref().map(|begun| (task.process, begun.text.clone()))
             });
             if let Some((process, text)) = child {
-                self.child(world, process, thread, &text, line.time);
+                self.add_child(world, process, thread, &text, line.time);
                 return false;
             }
         }
@@ -103,13 +103,13 @@ impl Tasks {
             return false;
         }
         self.held_lines += 1;
-        self.held.entry(thread).or_default().push(held());
+        self.deferred.entry(thread).or_default().push(held());
         true
     }
 
     /// Lines that nobody will tell the maker of any more.
-    pub(super) fn release_all(&mut self) {
-        for (_, mut lines) in self.held.drain() {
+    pub(super) fn release_deferred(&mut self) {
+        for (_, mut lines) in self.deferred.drain() {
             self.released.append(&mut lines);
         }
         self.held_lines = 0;
@@ -117,49 +117,50 @@ impl Tasks {
     }
 
     /// Takes a line of `thread` into account. `None` where it is not understood.
-    pub(super) fn line(
+    pub(super) fn add_line(
         &mut self,
-        world: &mut World,
+        world: &mut TracedSystem,
         thread: u32,
-        line: &Line,
-        next: &dyn Next,
+        line: &StraceLine,
+        next: &dyn NextTime,
     ) -> Option<()> {
-        if line.what == What::Remark {
+        if line.what == LineContent::Remark {
             return Some(());
         }
-        self.meet(world, thread, line);
+        self.add_unknown_thread(world, thread, line);
         let process = self.all.get(&thread)?.process;
-        let who = Who { thread, process, time: line.time };
+        let who = StraceCaller { thread, process, time: line.time };
         match line.what {
-            What::Call { name, rest } => {
-                let (rest, duration) = result::duration(rest);
+            LineContent::Call { name, rest } => {
+                let (rest, duration) = result::split_duration(rest);
                 // By a coarse clock it ended at once: before the next line was written.
                 let end = duration.map(|duration| match line.unit > FINE_NS {
                     true => line.time,
                     false => line.time.saturating_add(duration),
                 });
-                self.call(world, Call { name, rest, who, end, next })
+                self.finish_call(world, StraceCall { name, rest, caller: who, end, next })
             }
-            What::Begun { name: b"close", rest } => {
+            LineContent::Unfinished { name: b"close", rest } => {
                 // At its call: the number may be given out again before it returns.
-                calls::call(
+                calls::handle_call(
                     world,
                     &mut self.payload,
-                    Call { name: b"close", rest, who, end: None, next },
+                    StraceCall { name: b"close", rest, caller: who, end: None, next },
                 )
             }
-            What::Begun { name, rest } => {
-                self.begin(world, who, name, rest);
+            LineContent::Unfinished { name, rest } => {
+                self.begin_call(world, who, name, rest);
                 Some(())
             }
-            What::Resumed { rest } => {
+            LineContent::Resumed { rest } => {
                 // One whose beginning was before the trace's is passed over.
-                let Some(mut begun) = self.all.get_mut(&thread).and_then(|task| task.begun.take())
+                let Some(mut begun) =
+                    self.all.get_mut(&thread).and_then(|task| task.unfinished.take())
                 else {
                     return Some(());
                 };
                 self.making.retain(|maker| *maker != thread);
-                let (rest, duration) = result::duration(rest);
+                let (rest, duration) = result::split_duration(rest);
                 begun.text.extend_from_slice(rest);
                 // The line was written when it returned; what it took is counted from a moment
                 // after it began.
@@ -168,34 +169,37 @@ impl Tasks {
                     .map_or(0, |duration| begun.time.saturating_add(duration))
                     .max(line.time);
                 let (name, rest) = begun.text.split_at_checked(begun.name)?;
-                let who = Who { time: begun.time, ..who };
-                self.call(world, Call { name, rest, who, end: Some(end), next })
+                let who = StraceCaller { time: begun.time, ..who };
+                self.finish_call(
+                    world,
+                    StraceCall { name, rest, caller: who, end: Some(end), next },
+                )
             }
-            What::Exited(status) => {
-                self.ended(world, who, End::Exited(status));
+            LineContent::Exited(status) => {
+                self.end_thread(world, who, ProcessLogEnd::Exited(status));
                 Some(())
             }
-            What::Killed(status) => {
-                self.ended(world, who, End::Killed(status));
+            LineContent::Killed(status) => {
+                self.end_thread(world, who, ProcessLogEnd::Killed(status));
                 Some(())
             }
-            What::Superseded(by) => {
+            LineContent::Superseded(by) => {
                 // All threads but that one are gone, and it goes on under this number.
-                let begun = self.all.remove(&by).and_then(|task| task.begun);
+                let begun = self.all.remove(&by).and_then(|task| task.unfinished);
                 if let Some(task) = self.all.get_mut(&thread) {
-                    task.begun = begun;
+                    task.unfinished = begun;
                 }
                 if let Some(process) = world.processes.get_mut(&process) {
                     process.threads = 1;
                 }
                 Some(())
             }
-            What::Remark => Some(()),
+            LineContent::Remark => Some(()),
         }
     }
 
     /// Makes a process of a thread that is not known.
-    fn meet(&mut self, world: &mut World, thread: u32, line: &Line) {
+    fn add_unknown_thread(&mut self, world: &mut TracedSystem, thread: u32, line: &StraceLine) {
         if self.all.contains_key(&thread) {
             return;
         }
@@ -204,75 +208,82 @@ impl Tasks {
             name => String::from_utf8_lossy(name).into_owned(),
         };
         // What is about to become another program was none of the traced ones before.
-        let counts = !matches!(line.what, What::Call { name, .. } | What::Begun { name, .. } if runs_a_program(name));
+        let counts = !matches!(line.what, LineContent::Call { name, .. } | LineContent::Unfinished { name, .. } if runs_a_program(name));
         world.imported.found_threads += u64::from(counts && !self.all.is_empty());
-        let table = world.tables.make();
-        let program = Program { executable: name.clone(), arguments: vec![name] };
-        let process = world.add(thread, 0, table, program, line.time, counts);
-        self.all.insert(thread, Task { process, begun: None });
+        let table = world.tables.add_table();
+        let program = ProgramIdentity { executable: name.clone(), arguments: vec![name] };
+        let process = world.add_process(thread, 0, table, program, line.time, counts);
+        self.all.insert(thread, TracedTask { process, unfinished: None });
     }
 
-    fn begin(&mut self, world: &mut World, who: Who, name: &[u8], rest: &[u8]) {
+    fn begin_call(
+        &mut self,
+        world: &mut TracedSystem,
+        who: StraceCaller,
+        name: &[u8],
+        rest: &[u8],
+    ) {
         if matches!(name, b"exit_group" | b"exit") {
-            exits(world, who, name);
+            handle_exit(world, who, name);
             return;
         }
-        let begun = Begun { text: [name, rest].concat(), name: name.len(), time: who.time };
+        let begun =
+            UnfinishedCall { text: [name, rest].concat(), name: name.len(), time: who.time };
         if let Some(task) = self.all.get_mut(&who.thread) {
-            task.begun = Some(begun);
+            task.unfinished = Some(begun);
         }
         if makes_a_thread(name) && !self.making.contains(&who.thread) {
             self.making.push(who.thread);
         }
     }
 
-    fn call(&mut self, world: &mut World, call: Call) -> Option<()> {
+    fn finish_call(&mut self, world: &mut TracedSystem, call: StraceCall) -> Option<()> {
         match call.name {
             b"exit_group" | b"exit" => {
-                exits(world, call.who, call.name);
+                handle_exit(world, call.caller, call.name);
                 Some(())
             }
-            name if makes_a_thread(name) => self.made(world, call),
-            name if runs_a_program(name) => run(world, call),
+            name if makes_a_thread(name) => self.handle_clone(world, call),
+            name if runs_a_program(name) => handle_exec(world, call),
             b"unshare" => {
-                if call.arguments().flags().has("CLONE_FILES") {
-                    world.unshare(call.who.process);
+                if call.arguments().read_flags().has_flag("CLONE_FILES") {
+                    world.unshare_table(call.caller.process);
                 }
                 Some(())
             }
             _ => {
-                let done = calls::call(world, &mut self.payload, call);
-                world.relieve(call.who.process);
+                let done = calls::handle_call(world, &mut self.payload, call);
+                world.flush_log(call.caller.process);
                 done
             }
         }
     }
 
     /// A call that makes a thread or a process has returned.
-    fn made(&mut self, world: &mut World, call: Call) -> Option<()> {
-        let Outcome::Returned(child) = result::outcome(&mut call.arguments())? else {
+    fn handle_clone(&mut self, world: &mut TracedSystem, call: StraceCall) -> Option<()> {
+        let CallResult::Returned(child) = result::parse_result(&mut call.arguments())? else {
             return Some(());
         };
         let child = u32::try_from(child).ok().filter(|child| *child > 0)?;
         if !self.all.contains_key(&child) {
-            self.child(world, call.who.process, child, call.rest, call.who.time);
+            self.add_child(world, call.caller.process, child, call.rest, call.caller.time);
         }
-        if let Some(mut lines) = self.held.remove(&child) {
+        if let Some(mut lines) = self.deferred.remove(&child) {
             self.held_lines -= lines.len();
             self.released.append(&mut lines);
         }
         if self.making.is_empty() {
-            self.release_all();
+            self.release_deferred();
         }
-        let made = Cursor::new(call.rest).all_flags();
-        let is_vfork = call.name == b"vfork" || made.has("CLONE_VFORK");
-        if !made.has("CLONE_THREAD") {
+        let made = ArgumentCursor::new(call.rest).read_all_flags();
+        let is_vfork = call.name == b"vfork" || made.has_flag("CLONE_VFORK");
+        if !made.has_flag("CLONE_THREAD") {
             let event = if is_vfork { ProcessEvent::Spawn } else { ProcessEvent::Fork };
-            let who = call.returned();
+            let who = call.caller_at_return();
             if world.processes.get(&who.process).is_some_and(|process| process.counts) {
-                world.record(
+                world.write_record(
                     who,
-                    &encode::process(who.at().time.max(0) as u64, event, child as i32),
+                    &encode::process_record(who.to_stamp().time.max(0) as u64, event, child as i32),
                 );
             }
         }
@@ -280,30 +291,38 @@ impl Tasks {
     }
 
     /// `child` is a thread that `parent` has made by the call of this text.
-    fn child(&mut self, world: &mut World, parent: ProcessId, child: u32, text: &[u8], time: i64) {
-        let flags = Cursor::new(text).all_flags();
-        if flags.has("CLONE_THREAD") {
+    fn add_child(
+        &mut self,
+        world: &mut TracedSystem,
+        parent: ProcessId,
+        child: u32,
+        text: &[u8],
+        time: i64,
+    ) {
+        let flags = ArgumentCursor::new(text).read_all_flags();
+        if flags.has_flag("CLONE_THREAD") {
             if let Some(process) = world.processes.get_mut(&parent) {
                 process.threads += 1;
             }
-            self.all.insert(child, Task { process: parent, begun: None });
+            self.all.insert(child, TracedTask { process: parent, unfinished: None });
             return;
         }
         let Some(of) = world.processes.get(&parent) else { return };
         let (pid, table, program) = (of.pid, of.table, of.program.clone());
-        let table = if flags.has("CLONE_FILES") {
-            world.tables.share(table)
+        let table = if flags.has_flag("CLONE_FILES") {
+            world.tables.share_table(table)
         } else {
-            world.tables.copy(table, &mut world.sockets)
+            world.tables.copy_table(table, &mut world.sockets)
         };
-        let counts =
-            !flags.has("CLONE_VM") && !text.starts_with(b"vfork") && !flags.has("CLONE_VFORK");
-        let process = world.add(child, pid, table, program, time, counts);
-        self.all.insert(child, Task { process, begun: None });
+        let counts = !flags.has_flag("CLONE_VM")
+            && !text.starts_with(b"vfork")
+            && !flags.has_flag("CLONE_VFORK");
+        let process = world.add_process(child, pid, table, program, time, counts);
+        self.all.insert(child, TracedTask { process, unfinished: None });
     }
 
     /// A thread has ended.
-    fn ended(&mut self, world: &mut World, who: Who, end: End) {
+    fn end_thread(&mut self, world: &mut TracedSystem, who: StraceCaller, end: ProcessLogEnd) {
         self.all.remove(&who.thread);
         self.making.retain(|maker| *maker != who.thread);
         let Some(process) = world.processes.get_mut(&who.process) else { return };
@@ -315,12 +334,12 @@ impl Tasks {
             return;
         }
         let time = process.exits.unwrap_or(who.time);
-        world.end(who.later(time), end);
+        world.end_process(who.at_time(time), end);
     }
 }
 
 /// A process, or a thread of it, is about to end.
-fn exits(world: &mut World, who: Who, name: &[u8]) {
+fn handle_exit(world: &mut TracedSystem, who: StraceCaller, name: &[u8]) {
     if let Some(process) = world.processes.get_mut(&who.process)
         && (name == b"exit_group" || process.threads == 1)
     {
@@ -330,28 +349,28 @@ fn exits(world: &mut World, who: Who, name: &[u8]) {
 
 /// `execve("/bin/x", ["x", "-v"], ...) = 0`: the process goes on as another program, with a log of
 /// its own.
-fn run(world: &mut World, call: Call) -> Option<()> {
-    if result::outcome(&mut call.arguments())? != Outcome::Returned(0) {
+fn handle_exec(world: &mut TracedSystem, call: StraceCall) -> Option<()> {
+    if result::parse_result(&mut call.arguments())? != CallResult::Returned(0) {
         return Some(());
     }
     let first = usize::from(call.name == b"execveat");
     let mut executable = Vec::new();
-    call.arguments().argument(first)?.text(&mut executable)?;
+    call.arguments().nth_argument(first)?.read_text(&mut executable)?;
     let mut arguments = Vec::new();
     // Where they cannot be read strace shows a pointer.
-    let _ = call.arguments().argument(first + 1)?.fields(|_, mut value| {
+    let _ = call.arguments().nth_argument(first + 1)?.for_each_field(|_, mut value| {
         let mut argument = Vec::new();
-        if value.text(&mut argument).is_some() {
+        if value.read_text(&mut argument).is_some() {
             arguments.push(String::from_utf8_lossy(&argument).into_owned());
         }
     });
     let executable = String::from_utf8_lossy(&executable).into_owned();
-    world.finish_log(call.who, End::Replaced);
-    world.unshare(call.who.process);
-    world.close_on_exec(call.who.process);
-    let process = world.processes.get_mut(&call.who.process)?;
-    process.program = Program { executable, arguments };
-    process.started = call.returned().at().time;
+    world.finish_log(call.caller, ProcessLogEnd::Replaced);
+    world.unshare_table(call.caller.process);
+    world.close_on_exec(call.caller.process);
+    let process = world.processes.get_mut(&call.caller.process)?;
+    process.program = ProgramIdentity { executable, arguments };
+    process.started = call.caller_at_return().to_stamp().time;
     (process.counts, process.threads) = (true, 1);
     Some(())
 }

@@ -9,26 +9,27 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use message_trace::{
-    DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
+    DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, NodeEnd, Progress,
+    TransportProtocol,
 };
-use registry::About;
+use registry::EntryHelp;
 
-use super::columns::{self, Columns, Row, Unused};
+use super::columns::{self, TableColumns, TableRow, UnusedRow};
 use super::flags;
-use super::tables::Tables;
-use super::values::Unit;
+use super::tables::TableImport;
+use super::values::TimeUnit;
 use crate::error::Error;
 use crate::flags::NAME;
-use crate::fuzz::run;
+use crate::fuzz::run_import;
+use crate::import_input::ImportInput;
 use crate::importer::Importer;
-use crate::kind::Kind;
-use crate::reading::Input;
-use crate::summary::{Skip, Summary};
-use crate::target::{Connection, Target};
+use crate::importer_spec::ImporterSpec;
+use crate::summary::{ImportSummary, SkippedItem};
+use crate::target::{ConnectionHint, MessageTarget};
 
 /// The entry in the registry.
-pub(crate) static CALLS: Kind = Kind {
-    about: About {
+pub(crate) static CALLS: ImporterSpec = ImporterSpec {
+    about: EntryHelp {
         name: "calls",
         summary: "A table of calls: CSV, plain or compressed (gzip, zstd, xz)",
         details: "\
@@ -45,20 +46,23 @@ callee_thread, req_bytes, resp_bytes, caller_host and callee_host where they are
     files_by: None,
     flags: &[&NAME, &flags::UNIT],
     make: |given| {
-        Box::new(Calls { name: given.get(&NAME), unit: flags::unit(given, Unit::Nanoseconds) })
+        Box::new(CallImporter {
+            name: given.get(&NAME),
+            unit: flags::chosen_unit(given, TimeUnit::Nanoseconds),
+        })
     },
-    fuzz,
+    fuzz: fuzz_table,
     #[cfg(test)]
     samples,
 };
 
 /// The importer of calls.
 #[derive(Clone, Debug)]
-pub struct Calls {
+pub struct CallImporter {
     /// What the import is called; `None`: after its first file.
     pub name: Option<String>,
     /// The unit of the times.
-    pub unit: Unit,
+    pub unit: TimeUnit,
 }
 
 const NAMES: [&str; 13] = [
@@ -84,52 +88,54 @@ const THREADS: [usize; 2] = [7, 8];
 const BYTES: [usize; 2] = [9, 10];
 const HOSTS: [usize; 2] = [11, 12];
 
-impl Importer for Calls {
-    fn reads(&self) -> [&'static str; 2] {
+impl Importer for CallImporter {
+    fn input_nouns(&self) -> [&'static str; 2] {
         ["call", "calls"]
     }
 
-    fn makes(&self) -> [&'static str; 2] {
+    fn output_nouns(&self) -> [&'static str; 2] {
         ["message", "messages"]
     }
 
-    fn import(
+    fn import_files(
         &self,
         files: &[PathBuf],
         data: &DataDir,
         progress: &dyn Progress,
-    ) -> Result<Summary, Error> {
-        Tables::begin(self.name.as_deref(), files, data, progress)?
-            .import(|input, target, summary| self.read(input, target, summary))
+    ) -> Result<ImportSummary, Error> {
+        TableImport::begin_import(self.name.as_deref(), files, data, progress)?
+            .import_tables(|input, target, summary| self.read_table(input, target, summary))
     }
 }
 
-impl Calls {
+impl CallImporter {
     /// Reads one table.
-    pub(crate) fn read(
+    pub(crate) fn read_table(
         &self,
-        input: Input,
-        target: &mut Target,
-        summary: &mut Summary,
+        input: ImportInput,
+        target: &mut MessageTarget,
+        summary: &mut ImportSummary,
     ) -> Result<(), Error> {
-        let check = |file: &Path, columns: &Columns<13>| {
-            columns.require(file, &[CALL_ID, CALLER, CALLEE])?;
-            let has_times = TIMES.iter().any(|time| columns.has(*time));
+        let check = |file: &Path, columns: &TableColumns<13>| {
+            columns.require_columns(file, &[CALL_ID, CALLER, CALLEE])?;
+            let has_times = TIMES.iter().any(|time| columns.has_column(*time));
             if has_times {
                 Ok(())
             } else {
-                Err(columns.lacks(file, "there is no column with times"))
+                Err(columns.missing_error(file, "there is no column with times"))
             }
         };
-        columns::read(input, NAMES, summary, check, |row, summary| self.call(row, target, summary))
+        columns::read_table(input, NAMES, summary, check, |row, summary| {
+            self.read_call(row, target, summary)
+        })
     }
 
-    fn call<R: Read>(
+    fn read_call<R: Read>(
         &self,
-        row: &Row<R, 13>,
-        target: &mut Target,
-        summary: &mut Summary,
-    ) -> Result<(), Unused> {
+        row: &TableRow<R, 13>,
+        target: &mut MessageTarget,
+        summary: &mut ImportSummary,
+    ) -> Result<(), UnusedRow> {
         let times: [Option<i64>; 4] = [
             row.time(TIMES[0], self.unit)?,
             row.time(TIMES[1], self.unit)?,
@@ -141,15 +147,15 @@ impl Calls {
         let hosts = [row.word(HOSTS[0])?, row.word(HOSTS[1])?];
         let [caller_thread, callee_thread] = [row.word(THREADS[0])?, row.word(THREADS[1])?];
         let names = [row.name(CALLER)?, row.name(CALLEE)?];
-        let caller = target.node(row.file, hosts[0], names[0])?;
-        let callee = target.node(row.file, hosts[1], names[1])?;
+        let caller = target.node_of_command(row.file, hosts[0], names[0])?;
+        let callee = target.node_of_command(row.file, hosts[1], names[1])?;
         let ends = [
-            (caller, target.thread(row.file, caller_thread)?),
-            (callee, target.thread(row.file, callee_thread)?),
+            (caller, target.thread_number(row.file, caller_thread)?),
+            (callee, target.thread_number(row.file, callee_thread)?),
         ];
         let nameless = Endpoint::Other(String::new());
         let mut skip = |cause, why: &str| {
-            summary.skipped.add(cause, || Skip { place: row.place(), why: why.to_owned() });
+            summary.skipped.add(cause, || SkippedItem { place: row.place(), why: why.to_owned() });
         };
         for (direction, [sent, received], bytes) in [
             (FROM_CONNECTING, [times[0], times[1]], request),
@@ -170,25 +176,28 @@ impl Calls {
             }
             let [(src, src_tid), (dst, dst_tid)] =
                 if direction == FROM_CONNECTING { ends } else { [ends[1], ends[0]] };
-            let endpoint = target.nameless();
+            let endpoint = target.unknown_endpoint();
             let [src, dst] =
-                [(src, src_tid), (dst, dst_tid)].map(|(node, tid)| End { node, endpoint, tid });
-            let message =
-                Message::between(Ends { src, dst, protocol: Protocol::Other }, 0, direction)
-                    .sent([sent, sent, None])
-                    .received([received, received, None])
-                    .carrying(bytes.unwrap_or(0), 1);
-            let connection = Connection::OfCalls(direction);
-            target.message(row.file, message, [&nameless; 2], connection, call_id)?;
+                [(src, src_tid), (dst, dst_tid)].map(|(node, tid)| NodeEnd { node, endpoint, tid });
+            let message = Message::between_ends(
+                EndPair { src, dst, protocol: TransportProtocol::Other },
+                0,
+                direction,
+            )
+            .with_send_times([sent, sent, None])
+            .with_recv_times([received, received, None])
+            .with_payload(bytes.unwrap_or(0), 1);
+            let connection = ConnectionHint::OfCalls(direction);
+            target.write_message(row.file, message, [&nameless; 2], connection, call_id)?;
         }
         Ok(())
     }
 }
 
 /// `import calls` of a table.
-fn fuzz(bytes: &[u8]) {
-    let importer = Calls { name: None, unit: Unit::Nanoseconds };
-    run(bytes, 2, |input, target, summary| importer.read(input, target, summary));
+fn fuzz_table(bytes: &[u8]) {
+    let importer = CallImporter { name: None, unit: TimeUnit::Nanoseconds };
+    run_import(bytes, 2, |input, target, summary| importer.read_table(input, target, summary));
 }
 
 #[cfg(test)]

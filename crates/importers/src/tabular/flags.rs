@@ -1,25 +1,25 @@
 //! Flags that importers of tables share, and no others.
 
-use registry::{Choice, Flag, Given};
+use registry::{Flag, FlagChoice, FlagValues};
 
-use super::values::Unit;
+use super::values::TimeUnit;
 
 /// The unit of the times in the files.
-pub(crate) static UNIT: Flag<Unit> = Flag::one_of(
+pub(crate) static UNIT: Flag<TimeUnit> = Flag::one_of(
     "unit",
     "UNIT",
-    units,
+    unit_choices,
     str::parse,
     "The unit of the times: s, ms, us or ns [default: ns; project5: s; events: by digits]",
 )
 .unlisted();
 
-fn units() -> Vec<Choice> {
-    ["s", "ms", "us", "ns"].map(Choice::plain).to_vec()
+fn unit_choices() -> Vec<FlagChoice> {
+    ["s", "ms", "us", "ns"].map(FlagChoice::without_help).to_vec()
 }
 
 /// The unit that the user chose, or the importer's own.
-pub(crate) fn unit(given: &Given, own: Unit) -> Unit {
+pub(crate) fn chosen_unit(given: &FlagValues, own: TimeUnit) -> TimeUnit {
     given.get(&UNIT).unwrap_or(own)
 }
 
@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn all_units_are_offered() {
-        let names: Vec<String> = units().iter().map(|unit| unit.name.to_owned()).collect();
-        assert_eq!(names, Unit::ALL.map(|unit| unit.to_string()));
+        let names: Vec<String> = unit_choices().iter().map(|unit| unit.name.to_owned()).collect();
+        assert_eq!(names, TimeUnit::ALL.map(|unit| unit.to_string()));
     }
 }

@@ -14,23 +14,24 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use message_trace::{
-    DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
+    DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, NodeEnd, Progress,
+    TransportProtocol,
 };
-use registry::{About, Flag};
+use registry::{EntryHelp, Flag};
 
-use super::columns::{self, Columns, Row, Unused};
+use super::columns::{self, TableColumns, TableRow, UnusedRow};
 use super::flags;
 use super::nodes::NodeTable;
-use super::tables::Tables;
-use super::values::{Unit, Wrong};
+use super::tables::TableImport;
+use super::values::{TimeUnit, WrongValue};
 use crate::error::Error;
 use crate::flags::NAME;
-use crate::fuzz::{input_of, run};
+use crate::fuzz::{input_of, run_import};
+use crate::import_input::ImportInput;
 use crate::importer::Importer;
-use crate::kind::Kind;
-use crate::reading::Input;
-use crate::summary::Summary;
-use crate::target::{Connection, Target};
+use crate::importer_spec::ImporterSpec;
+use crate::summary::ImportSummary;
+use crate::target::{ConnectionHint, MessageTarget};
 
 static NODES: Flag<PathBuf> = Flag::path(
     "nodes",
@@ -39,8 +40,8 @@ static NODES: Flag<PathBuf> = Flag::path(
 );
 
 /// The entry in the registry.
-pub(crate) static MESSAGES: Kind = Kind {
-    about: About {
+pub(crate) static MESSAGES: ImporterSpec = ImporterSpec {
+    about: EntryHelp {
         name: "messages",
         summary: "A table of messages: CSV, plain or compressed (gzip, zstd, xz)",
         details: "\
@@ -58,24 +59,24 @@ host a node is, where its name does not.",
     files_by: None,
     flags: &[&NAME, &flags::UNIT, &NODES],
     make: |given| {
-        Box::new(Messages {
+        Box::new(MessageImporter {
             name: given.get(&NAME),
-            unit: flags::unit(given, Unit::Nanoseconds),
+            unit: flags::chosen_unit(given, TimeUnit::Nanoseconds),
             nodes: given.get(&NODES),
         })
     },
-    fuzz,
+    fuzz: fuzz_table,
     #[cfg(test)]
     samples,
 };
 
 /// The importer of messages.
 #[derive(Clone, Debug)]
-pub struct Messages {
+pub struct MessageImporter {
     /// What the import is called; `None`: after its first file.
     pub name: Option<String>,
     /// The unit of the times.
-    pub unit: Unit,
+    pub unit: TimeUnit,
     /// The table of nodes, as `export nodes` writes it, if `src` and `dst` are ids of its rows;
     /// `None`: they are names.
     pub nodes: Option<PathBuf>,
@@ -118,66 +119,71 @@ const PARTS: usize = 17;
 const CALL_ID: usize = 18;
 const HOSTS: [usize; 2] = [19, 20];
 
-impl Importer for Messages {
-    fn reads(&self) -> [&'static str; 2] {
+impl Importer for MessageImporter {
+    fn input_nouns(&self) -> [&'static str; 2] {
         ["row", "rows"]
     }
 
-    fn makes(&self) -> [&'static str; 2] {
+    fn output_nouns(&self) -> [&'static str; 2] {
         ["message", "messages"]
     }
 
-    fn import(
+    fn import_files(
         &self,
         files: &[PathBuf],
         data: &DataDir,
         progress: &dyn Progress,
-    ) -> Result<Summary, Error> {
-        let mut tables = Tables::begin(self.name.as_deref(), files, data, progress)?;
+    ) -> Result<ImportSummary, Error> {
+        let mut tables = TableImport::begin_import(self.name.as_deref(), files, data, progress)?;
         let nodes = self.nodes.as_deref();
-        let nodes =
-            nodes.map(|file| NodeTable::read(file, &mut tables.target, progress)).transpose()?;
-        tables.import(|input, target, summary| self.read(input, nodes.as_ref(), target, summary))
+        let nodes = nodes
+            .map(|file| NodeTable::read_file(file, &mut tables.target, progress))
+            .transpose()?;
+        tables.import_tables(|input, target, summary| {
+            self.read_table(input, nodes.as_ref(), target, summary)
+        })
     }
 }
 
-impl Messages {
+impl MessageImporter {
     /// Reads one table.
-    pub(crate) fn read(
+    pub(crate) fn read_table(
         &self,
-        input: Input,
+        input: ImportInput,
         nodes: Option<&NodeTable>,
-        target: &mut Target,
-        summary: &mut Summary,
+        target: &mut MessageTarget,
+        summary: &mut ImportSummary,
     ) -> Result<(), Error> {
-        let check = |file: &Path, columns: &Columns<COLUMNS>| {
-            columns.require(file, &ENDS)?;
-            let has_times = SEND.iter().chain(&RECV).any(|time| columns.has(*time));
+        let check = |file: &Path, columns: &TableColumns<COLUMNS>| {
+            columns.require_columns(file, &ENDS)?;
+            let has_times = SEND.iter().chain(&RECV).any(|time| columns.has_column(*time));
             if has_times {
                 Ok(())
             } else {
-                Err(columns.lacks(file, "there is no column with times"))
+                Err(columns.missing_error(file, "there is no column with times"))
             }
         };
-        columns::read(input, NAMES, summary, check, |row, _| self.message(row, nodes, target))
+        columns::read_table(input, NAMES, summary, check, |row, _| {
+            self.read_message(row, nodes, target)
+        })
     }
 
-    fn message<R: Read>(
+    fn read_message<R: Read>(
         &self,
-        row: &Row<R, COLUMNS>,
+        row: &TableRow<R, COLUMNS>,
         nodes: Option<&NodeTable>,
-        target: &mut Target,
-    ) -> Result<(), Unused> {
-        let sent = self.times(row, SEND)?;
-        let received = self.times(row, RECV)?;
+        target: &mut MessageTarget,
+    ) -> Result<(), UnusedRow> {
+        let sent = self.read_times(row, SEND)?;
+        let received = self.read_times(row, RECV)?;
         if sent[0].is_none() && received[0].is_none() {
             let why = "it has neither a time of sending nor one of receipt".to_owned();
-            return Err(Wrong { cause: "message without a time", why }.into());
+            return Err(WrongValue { cause: "message without a time", why }.into());
         }
-        let direction = direction(row)?;
+        let direction = read_direction(row)?;
         let protocol = match row.field(PROTOCOL) {
-            [] => Protocol::Other,
-            _ => row.text(PROTOCOL)?.parse().unwrap_or(Protocol::Other),
+            [] => TransportProtocol::Other,
+            _ => row.text(PROTOCOL)?.parse().unwrap_or(TransportProtocol::Other),
         };
         let bytes = row.number(BYTES, "bytes")?.unwrap_or(0);
         let parts = row.number(PARTS, "messages that were merged")?.unwrap_or(1);
@@ -188,15 +194,16 @@ impl Messages {
         let names = [row.name(ENDS[0])?, row.name(ENDS[1])?];
         let [src, dst] = match nodes {
             Some(nodes) => {
-                let node =
-                    |end: usize| nodes.node(names[end]).map_err(|wrong| row.at(ENDS[end], wrong));
+                let node = |end: usize| {
+                    nodes.find_node(names[end]).map_err(|wrong| row.in_column(ENDS[end], wrong))
+                };
                 [node(0)?, node(1)?]
             }
             None => {
                 let hosts = [row.word(HOSTS[0])?, row.word(HOSTS[1])?];
                 [
-                    target.node(row.file, hosts[0], names[0])?,
-                    target.node(row.file, hosts[1], names[1])?,
+                    target.node_of_command(row.file, hosts[0], names[0])?,
+                    target.node_of_command(row.file, hosts[1], names[1])?,
                 ]
             }
         };
@@ -204,27 +211,31 @@ impl Messages {
             let Ok(endpoint) = text.parse::<Endpoint>();
             endpoint
         });
-        let end = |side: usize, node, target: &mut Target| {
-            let tid = target.thread(row.file, threads[side])?;
-            Ok::<_, Unused>(End { node, endpoint: number(&endpoints[side], target), tid })
+        let end = |side: usize, node, target: &mut MessageTarget| {
+            let tid = target.thread_number(row.file, threads[side])?;
+            Ok::<_, UnusedRow>(NodeEnd {
+                node,
+                endpoint: endpoint_number(&endpoints[side], target),
+                tid,
+            })
         };
-        let ends = Ends { src: end(0, src, target)?, dst: end(1, dst, target)?, protocol };
-        let message = Message::between(ends, 0, FROM_CONNECTING)
-            .sent(sent)
-            .received(received)
-            .carrying(bytes, i32::try_from(parts).unwrap_or(i32::MAX));
-        let connection = Connection::Of(flow, direction);
+        let ends = EndPair { src: end(0, src, target)?, dst: end(1, dst, target)?, protocol };
+        let message = Message::between_ends(ends, 0, FROM_CONNECTING)
+            .with_send_times(sent)
+            .with_recv_times(received)
+            .with_payload(bytes, i32::try_from(parts).unwrap_or(i32::MAX));
+        let connection = ConnectionHint::Of(flow, direction);
         let endpoints = [&endpoints[0], &endpoints[1]];
-        Ok(target.message(row.file, message, endpoints, connection, call_id)?)
+        Ok(target.write_message(row.file, message, endpoints, connection, call_id)?)
     }
 
     /// The times of one end: first and last on its own clock, and the one on the common clock. What
     /// is not said of its own clock is as far as anyone knows the same as what is.
-    fn times<R: Read>(
+    fn read_times<R: Read>(
         &self,
-        row: &Row<R, COLUMNS>,
+        row: &TableRow<R, COLUMNS>,
         columns: [usize; 3],
-    ) -> Result<[Option<i64>; 3], Wrong> {
+    ) -> Result<[Option<i64>; 3], WrongValue> {
         let [first, last, common] = columns;
         let (first, last) = (row.time(first, self.unit)?, row.time(last, self.unit)?);
         let common = row.time(common, self.unit)?;
@@ -232,7 +243,7 @@ impl Messages {
     }
 }
 
-fn direction<R: Read>(row: &Row<R, COLUMNS>) -> Result<Option<i8>, Wrong> {
+fn read_direction<R: Read>(row: &TableRow<R, COLUMNS>) -> Result<Option<i8>, WrongValue> {
     match row.field(DIRECTION) {
         [] => Ok(None),
         b"0" => Ok(Some(FROM_CONNECTING)),
@@ -240,33 +251,33 @@ fn direction<R: Read>(row: &Row<R, COLUMNS>) -> Result<Option<i8>, Wrong> {
         _ => {
             let why = "it must be 0 (from the side that connected), 1 (from the one that accepted) or empty"
                 .to_owned();
-            Err(row.at(DIRECTION, Wrong { cause: "direction that is none", why }))
+            Err(row.in_column(DIRECTION, WrongValue { cause: "direction that is none", why }))
         }
     }
 }
 
 /// The number of an endpoint, for the next message only.
-fn number(endpoint: &Endpoint, target: &mut Target) -> u32 {
+fn endpoint_number(endpoint: &Endpoint, target: &mut MessageTarget) -> u32 {
     match endpoint {
-        Endpoint::Other(name) if name.is_empty() => target.nameless(),
-        endpoint => target.endpoint(endpoint),
+        Endpoint::Other(name) if name.is_empty() => target.unknown_endpoint(),
+        endpoint => target.endpoint_number(endpoint),
     }
 }
 
 /// `import messages` of a table; what comes before the first byte 0, if there is one, is a table of
 /// nodes.
-fn fuzz(bytes: &[u8]) {
-    let importer = Messages { name: None, unit: Unit::Nanoseconds, nodes: None };
+fn fuzz_table(bytes: &[u8]) {
+    let importer = MessageImporter { name: None, unit: TimeUnit::Nanoseconds, nodes: None };
     let (nodes, table) = match bytes.iter().position(|byte| *byte == 0) {
         Some(place) => (Some(&bytes[..place]), &bytes[place + 1..]),
         None => (None, bytes),
     };
-    run(table, 1, |input, target, summary| {
-        let mut of_nodes = Summary::default();
+    run_import(table, 1, |input, target, summary| {
+        let mut of_nodes = ImportSummary::default();
         let nodes = nodes
-            .map(|bytes| NodeTable::of(input_of(bytes)?, target, &mut of_nodes))
+            .map(|bytes| NodeTable::from_input(input_of(bytes)?, target, &mut of_nodes))
             .transpose()?;
-        importer.read(input, nodes.as_ref(), target, summary)
+        importer.read_table(input, nodes.as_ref(), target, summary)
     });
 }
 

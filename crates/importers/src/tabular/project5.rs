@@ -13,27 +13,28 @@
 use std::path::PathBuf;
 
 use message_trace::{
-    DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
+    DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, NodeEnd, Progress,
+    TransportProtocol,
 };
-use registry::About;
+use registry::EntryHelp;
 
-use super::columns::Unused;
+use super::columns::UnusedRow;
 use super::flags;
-use super::tables::Tables;
-use super::values::{self, Unit, Wrong};
+use super::tables::TableImport;
+use super::values::{self, TimeUnit, WrongValue};
 use crate::error::Error;
 use crate::flags::NAME;
-use crate::fuzz::run;
+use crate::fuzz::run_import;
+use crate::import_input::ImportInput;
 use crate::importer::Importer;
-use crate::kind::Kind;
-use crate::reading::Input;
-use crate::summary::{At, Place, Skip, Summary};
-use crate::target::{Connection, Target};
-use crate::text_lines::{Next, TextLines};
+use crate::importer_spec::ImporterSpec;
+use crate::summary::{FilePlace, FilePosition, ImportSummary, SkippedItem};
+use crate::target::{ConnectionHint, MessageTarget};
+use crate::text_lines::{NextLine, TextLines};
 
 /// The entry in the registry.
-pub(crate) static PROJECT5: Kind = Kind {
-    about: About {
+pub(crate) static PROJECT5: ImporterSpec = ImporterSpec {
+    about: EntryHelp {
         name: "project5",
         summary: "A trace as in the Project 5 paper: timestamp operation sender rcvr ID",
         details: "\
@@ -50,152 +51,167 @@ its return.",
     files_by: None,
     flags: &[&NAME, &flags::UNIT],
     make: |given| {
-        Box::new(Project5 { name: given.get(&NAME), unit: flags::unit(given, Unit::Seconds) })
+        Box::new(Project5Importer {
+            name: given.get(&NAME),
+            unit: flags::chosen_unit(given, TimeUnit::Seconds),
+        })
     },
-    fuzz,
+    fuzz: fuzz_trace,
     #[cfg(test)]
     samples,
 };
 
 /// The importer of Project 5's traces.
 #[derive(Clone, Debug)]
-pub struct Project5 {
+pub struct Project5Importer {
     /// What the import is called; `None`: after its first file.
     pub name: Option<String>,
     /// The unit of the times; in the paper, seconds.
-    pub unit: Unit,
+    pub unit: TimeUnit,
 }
 
 /// What a line tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
+enum MessageOperation {
     Call,
     Return,
     Message,
 }
 
-impl Importer for Project5 {
-    fn reads(&self) -> [&'static str; 2] {
+impl Importer for Project5Importer {
+    fn input_nouns(&self) -> [&'static str; 2] {
         ["line", "lines"]
     }
 
-    fn makes(&self) -> [&'static str; 2] {
+    fn output_nouns(&self) -> [&'static str; 2] {
         ["message", "messages"]
     }
 
-    fn import(
+    fn import_files(
         &self,
         files: &[PathBuf],
         data: &DataDir,
         progress: &dyn Progress,
-    ) -> Result<Summary, Error> {
-        Tables::begin(self.name.as_deref(), files, data, progress)?
-            .import(|input, target, summary| self.read(input, target, summary))
+    ) -> Result<ImportSummary, Error> {
+        TableImport::begin_import(self.name.as_deref(), files, data, progress)?
+            .import_tables(|input, target, summary| self.read_trace(input, target, summary))
     }
 }
 
-impl Project5 {
+impl Project5Importer {
     /// Reads one trace.
-    pub(crate) fn read(
+    pub(crate) fn read_trace(
         &self,
-        input: Input,
-        target: &mut Target,
-        summary: &mut Summary,
+        input: ImportInput,
+        target: &mut MessageTarget,
+        summary: &mut ImportSummary,
     ) -> Result<(), Error> {
-        let Input { file, bytes } = input;
+        let ImportInput { file, bytes } = input;
         let mut lines = TextLines::new(bytes);
         loop {
-            let number = lines.number() + 1;
-            let place = || Place::new(&file, At::Line(number));
-            let line = match lines.next() {
-                Next::Line(line) => line.trim_ascii(),
-                Next::Pending => {
-                    if let Err(error) = lines.fill() {
+            let number = lines.line_number() + 1;
+            let place = || FilePlace::new(&file, FilePosition::Line(number));
+            let line = match lines.next_line() {
+                NextLine::Line(line) => line.trim_ascii(),
+                NextLine::Pending => {
+                    if let Err(error) = lines.read_more() {
                         summary.cut_off(place(), &error);
                         return Ok(());
                     }
                     continue;
                 }
-                Next::TooLong => {
+                NextLine::TooLong => {
                     summary.read += 1;
                     let why = "it is longer than a line can be".to_owned();
-                    summary.skipped.add("line that is too long", || Skip { place: place(), why });
+                    summary
+                        .skipped
+                        .add("line that is too long", || SkippedItem { place: place(), why });
                     continue;
                 }
-                Next::End => return Ok(()),
+                NextLine::End => return Ok(()),
             };
             // Comments, and the names of the columns.
             if line.is_empty() || line.starts_with(b"#") || line.starts_with(b"timestamp") {
                 continue;
             }
             summary.read += 1;
-            match self.line(&file, line, target) {
+            match self.read_line(&file, line, target) {
                 Ok(()) => {}
-                Err(Unused::Skipped(Wrong { cause, why })) => {
-                    summary.skipped.add(cause, || Skip { place: place(), why });
+                Err(UnusedRow::Skipped(WrongValue { cause, why })) => {
+                    summary.skipped.add(cause, || SkippedItem { place: place(), why });
                 }
-                Err(Unused::Failed(error)) => return Err(error),
+                Err(UnusedRow::Failed(error)) => return Err(error),
             }
         }
     }
 
-    fn line(&self, file: &std::path::Path, line: &[u8], target: &mut Target) -> Result<(), Unused> {
+    fn read_line(
+        &self,
+        file: &std::path::Path,
+        line: &[u8],
+        target: &mut MessageTarget,
+    ) -> Result<(), UnusedRow> {
         let mut fields =
             line.split(|byte| byte.is_ascii_whitespace()).filter(|field| !field.is_empty());
         let (Some(time), Some(operation), Some(sender), Some(receiver)) =
             (fields.next(), fields.next(), fields.next(), fields.next())
         else {
-            return Err(wrong("line with too few columns", "it has too few columns").into());
+            return Err(wrong_line("line with too few columns", "it has too few columns").into());
         };
         let call_id = fields.next();
         if fields.next().is_some() {
-            return Err(wrong("line with too many columns", "it has too many columns").into());
+            return Err(wrong_line("line with too many columns", "it has too many columns").into());
         }
-        let column = |name: &str, wrong: Wrong| Wrong {
+        let column = |name: &str, wrong: WrongValue| WrongValue {
             why: format!("column '{name}': {}", wrong.why),
             ..wrong
         };
-        let time = values::time(time, self.unit).map_err(|wrong| column("timestamp", wrong))?;
-        let operation = operation_of(operation).map_err(|wrong| column("operation", wrong))?;
-        let sender = values::name(sender).map_err(|wrong| column("sender", wrong))?;
-        let receiver = values::name(receiver).map_err(|wrong| column("rcvr", wrong))?;
+        let time =
+            values::parse_time(time, self.unit).map_err(|wrong| column("timestamp", wrong))?;
+        let operation = parse_operation(operation).map_err(|wrong| column("operation", wrong))?;
+        let sender = values::parse_name(sender).map_err(|wrong| column("sender", wrong))?;
+        let receiver = values::parse_name(receiver).map_err(|wrong| column("rcvr", wrong))?;
         let call_id =
-            values::text(call_id.unwrap_or_default()).map_err(|wrong| column("ID", wrong))?;
-        let (src, dst) = (target.node(file, None, sender)?, target.node(file, None, receiver)?);
+            values::parse_text(call_id.unwrap_or_default()).map_err(|wrong| column("ID", wrong))?;
+        let (src, dst) = (
+            target.node_of_command(file, None, sender)?,
+            target.node_of_command(file, None, receiver)?,
+        );
         let connection = match operation {
-            Operation::Call => Connection::OfCalls(FROM_CONNECTING),
-            Operation::Return => Connection::OfCalls(FROM_ACCEPTING),
-            Operation::Message => Connection::Of(None, None),
+            MessageOperation::Call => ConnectionHint::OfCalls(FROM_CONNECTING),
+            MessageOperation::Return => ConnectionHint::OfCalls(FROM_ACCEPTING),
+            MessageOperation::Message => ConnectionHint::Of(None, None),
         };
-        let endpoint = target.nameless();
-        let [src, dst] = [src, dst].map(|node| End { node, endpoint, tid: None });
-        let ends = Ends { src, dst, protocol: Protocol::Other };
-        let message =
-            Message::between(ends, 0, FROM_CONNECTING).sent([time; 3]).received([time; 3]);
+        let endpoint = target.unknown_endpoint();
+        let [src, dst] = [src, dst].map(|node| NodeEnd { node, endpoint, tid: None });
+        let ends = EndPair { src, dst, protocol: TransportProtocol::Other };
+        let message = Message::between_ends(ends, 0, FROM_CONNECTING)
+            .with_send_times([time; 3])
+            .with_recv_times([time; 3]);
         let call_id = Some(call_id).filter(|id| !id.is_empty());
         let nameless = Endpoint::Other(String::new());
-        Ok(target.message(file, message, [&nameless; 2], connection, call_id)?)
+        Ok(target.write_message(file, message, [&nameless; 2], connection, call_id)?)
     }
 }
 
-fn wrong(cause: &'static str, why: &str) -> Wrong {
-    Wrong { cause, why: format!("{why}; a line is: timestamp operation sender rcvr ID") }
+fn wrong_line(cause: &'static str, why: &str) -> WrongValue {
+    WrongValue { cause, why: format!("{why}; a line is: timestamp operation sender rcvr ID") }
 }
 
-fn operation_of(text: &[u8]) -> Result<Operation, Wrong> {
+fn parse_operation(text: &[u8]) -> Result<MessageOperation, WrongValue> {
     let known = [
-        ("CALL", Operation::Call),
-        ("CALL_SENT", Operation::Call),
-        ("RETURN", Operation::Return),
-        ("RETURN_SENT", Operation::Return),
-        ("RET", Operation::Return),
-        ("RET_SENT", Operation::Return),
-        ("MESSAGE", Operation::Message),
-        ("MESSAGE_SENT", Operation::Message),
+        ("CALL", MessageOperation::Call),
+        ("CALL_SENT", MessageOperation::Call),
+        ("RETURN", MessageOperation::Return),
+        ("RETURN_SENT", MessageOperation::Return),
+        ("RET", MessageOperation::Return),
+        ("RET_SENT", MessageOperation::Return),
+        ("MESSAGE", MessageOperation::Message),
+        ("MESSAGE_SENT", MessageOperation::Message),
     ];
     let found = known.iter().find(|(name, _)| text.eq_ignore_ascii_case(name.as_bytes()));
     found.map(|(_, operation)| *operation).ok_or_else(|| {
-        Wrong::new(
+        WrongValue::new(
             "operation that is none",
             text,
             "is no operation; it is one of CALL, RETURN, MESSAGE",
@@ -204,9 +220,9 @@ fn operation_of(text: &[u8]) -> Result<Operation, Wrong> {
 }
 
 /// `import project5` of a trace.
-fn fuzz(bytes: &[u8]) {
-    let importer = Project5 { name: None, unit: Unit::Seconds };
-    run(bytes, 1, |input, target, summary| importer.read(input, target, summary));
+fn fuzz_trace(bytes: &[u8]) {
+    let importer = Project5Importer { name: None, unit: TimeUnit::Seconds };
+    run_import(bytes, 1, |input, target, summary| importer.read_trace(input, target, summary));
 }
 
 #[cfg(test)]

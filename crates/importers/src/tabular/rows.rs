@@ -8,7 +8,7 @@ use csv_core::{ReadRecordResult, Reader};
 use crate::tuning::{MAX_COLUMNS, MAX_ROW_BYTES, READ_BUFFER_BYTES};
 
 /// The rows of a CSV file.
-pub(crate) struct Rows<R> {
+pub(crate) struct CsvRows<R> {
     bytes: R,
     parser: Reader,
     buffer: Vec<u8>,
@@ -24,8 +24,8 @@ pub(crate) struct Rows<R> {
 
 /// What comes next.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// A row, which [`Rows::field`] reads.
+pub(crate) enum NextRow {
+    /// A row, which `CsvRows::field` reads.
     Row,
     /// A row that is too long or has too many columns; what comes after the end of its line is read
     /// again.
@@ -34,9 +34,9 @@ pub(crate) enum Next {
     End,
 }
 
-impl<R: Read> Rows<R> {
-    pub(crate) fn new(bytes: R) -> Rows<R> {
-        Rows {
+impl<R: Read> CsvRows<R> {
+    pub(crate) fn new(bytes: R) -> CsvRows<R> {
+        CsvRows {
             bytes,
             parser: Reader::new(),
             buffer: vec![0; READ_BUFFER_BYTES],
@@ -61,7 +61,7 @@ impl<R: Read> Rows<R> {
     }
 
     /// Reads the next row; returns it with how many fields it has.
-    pub(crate) fn next(&mut self) -> io::Result<(Next, usize)> {
+    pub(crate) fn next_row(&mut self) -> io::Result<(NextRow, usize)> {
         self.skip_ends_of_lines()?;
         self.line = self.parser.line();
         let (mut length, mut fields) = (0, 0);
@@ -76,7 +76,7 @@ impl<R: Read> Rows<R> {
             fields += ended;
             match result {
                 // An empty input tells the parser that there is no more.
-                ReadRecordResult::InputEmpty => self.fill().map(|_| ())?,
+                ReadRecordResult::InputEmpty => self.fill_buffer().map(|_| ())?,
                 ReadRecordResult::OutputFull if length < MAX_ROW_BYTES => {
                     self.text.resize(2 * length, 0)
                 }
@@ -85,19 +85,19 @@ impl<R: Read> Rows<R> {
                 }
                 ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
                     self.skip_line()?;
-                    return Ok((Next::TooLong, 0));
+                    return Ok((NextRow::TooLong, 0));
                 }
                 ReadRecordResult::Record => {
                     self.ends[fields..].fill(length);
-                    return Ok((Next::Row, fields));
+                    return Ok((NextRow::Row, fields));
                 }
-                ReadRecordResult::End => return Ok((Next::End, 0)),
+                ReadRecordResult::End => return Ok((NextRow::End, 0)),
             }
         }
     }
 
     /// Reads more; `false` at the end.
-    fn fill(&mut self) -> io::Result<bool> {
+    fn fill_buffer(&mut self) -> io::Result<bool> {
         self.start = 0;
         self.end = loop {
             match self.bytes.read(&mut self.buffer) {
@@ -120,7 +120,7 @@ impl<R: Read> Rows<R> {
                 Some(b'\r') => self.start += 1,
                 Some(_) => return Ok(()),
                 None => {
-                    if !self.fill()? {
+                    if !self.fill_buffer()? {
                         return Ok(());
                     }
                 }
@@ -140,7 +140,7 @@ impl<R: Read> Rows<R> {
                 self.start += end;
                 return Ok(());
             }
-            if !self.fill()? {
+            if !self.fill_buffer()? {
                 return Ok(());
             }
         }
@@ -153,22 +153,22 @@ mod tests {
     use proptest::prelude::*;
 
     /// All rows with their lines; one that is too long is `None`.
-    fn rows(bytes: &[u8]) -> Vec<(u64, Option<Vec<String>>)> {
-        let mut rows = Rows::new(bytes);
+    fn read_rows(bytes: &[u8]) -> Vec<(u64, Option<Vec<String>>)> {
+        let mut rows = CsvRows::new(bytes);
         let mut all = Vec::new();
         loop {
-            match rows.next().unwrap() {
-                (Next::Row, fields) => {
+            match rows.next_row().unwrap() {
+                (NextRow::Row, fields) => {
                     let text = |place| String::from_utf8_lossy(rows.field(place)).into_owned();
                     all.push((rows.line(), Some((0..fields).map(text).collect())));
                 }
-                (Next::TooLong, _) => all.push((rows.line(), None)),
-                (Next::End, _) => return all,
+                (NextRow::TooLong, _) => all.push((rows.line(), None)),
+                (NextRow::End, _) => return all,
             }
         }
     }
 
-    fn row(line: u64, fields: &[&str]) -> (u64, Option<Vec<String>>) {
+    fn expected_row(line: u64, fields: &[&str]) -> (u64, Option<Vec<String>>) {
         (line, Some(fields.iter().map(|field| (*field).to_owned()).collect()))
     }
 
@@ -176,20 +176,20 @@ mod tests {
     fn rows_know_their_lines() {
         let text = "a,b\r\n\r\n1,\"x\ny\"\n\n2,\"q\"\"q\",\n3";
         let expected = [
-            row(1, &["a", "b"]),
-            row(3, &["1", "x\ny"]),
-            row(6, &["2", "q\"q", ""]),
-            row(7, &["3"]),
+            expected_row(1, &["a", "b"]),
+            expected_row(3, &["1", "x\ny"]),
+            expected_row(6, &["2", "q\"q", ""]),
+            expected_row(7, &["3"]),
         ];
-        assert_eq!(rows(text.as_bytes()), expected);
-        assert_eq!(rows(b""), []);
-        assert_eq!(rows(b"\n\n"), []);
+        assert_eq!(read_rows(text.as_bytes()), expected);
+        assert_eq!(read_rows(b""), []);
+        assert_eq!(read_rows(b"\n\n"), []);
     }
 
     #[test]
     fn a_field_that_is_not_there_is_empty() {
-        let mut rows = Rows::new(&b"a,b\n"[..]);
-        assert_eq!(rows.next().unwrap(), (Next::Row, 2));
+        let mut rows = CsvRows::new(&b"a,b\n"[..]);
+        assert_eq!(rows.next_row().unwrap(), (NextRow::Row, 2));
         assert_eq!(
             (rows.field(0), rows.field(1), rows.field(2), rows.field(5000)),
             (&b"a"[..], &b"b"[..], &b""[..], &b""[..])
@@ -202,7 +202,7 @@ mod tests {
         for number in 0..300_000 {
             text.extend_from_slice(format!("{number},x\n").as_bytes());
         }
-        let rows = rows(&text);
+        let rows = read_rows(&text);
         assert_eq!(rows[0], (1, None));
         let (line, last) = rows.last().unwrap();
         assert_eq!((*line, last.as_ref().unwrap()[0].as_str()), (300_001, "299999"));
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn more_columns_than_anyone_has_are_a_row_too_long() {
         let text = format!("{}\nx,y\n", ",".repeat(MAX_COLUMNS + 1));
-        assert_eq!(rows(text.as_bytes()), [(1, None), row(2, &["x", "y"])]);
+        assert_eq!(read_rows(text.as_bytes()), [(1, None), expected_row(2, &["x", "y"])]);
     }
 
     proptest! {
@@ -221,7 +221,7 @@ mod tests {
         fn what_was_quoted_is_read_back(fields in proptest::collection::vec(proptest::collection::vec("[a-c\",\n\r é]{0,6}", 1..4), 0..6)) {
             let quoted = |field: &String| format!("\"{}\"", field.replace('"', "\"\""));
             let text: String = fields.iter().map(|row| row.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n").collect();
-            let read: Vec<Vec<String>> = rows(text.as_bytes()).into_iter().map(|(_, row)| row.unwrap()).collect();
+            let read: Vec<Vec<String>> = read_rows(text.as_bytes()).into_iter().map(|(_, row)| row.unwrap()).collect();
             prop_assert_eq!(read, fields);
         }
     }

@@ -1,47 +1,47 @@
 //! What the importers of messages do alike: one import of all files. Each file is read by the
-//! importer's own rules. It is apart from [`Target`], which knows what is written but not from
-//! where.
+//! importer's own rules. It is apart from [`MessageTarget`], which knows what is written but not
+//! from where.
 
 use std::path::PathBuf;
 
 use message_trace::{DataDir, Progress};
 
 use crate::error::Error;
-use crate::reading::Input;
-use crate::summary::Summary;
-use crate::target::Target;
-use crate::unfinished::name_of;
+use crate::import_input::ImportInput;
+use crate::summary::ImportSummary;
+use crate::target::MessageTarget;
+use crate::unfinished::name_of_files;
 
 /// Files that become one import.
-pub(super) struct Tables<'a> {
+pub(super) struct TableImport<'a> {
     files: &'a [PathBuf],
     progress: &'a dyn Progress,
-    pub(super) target: Target,
+    pub(super) target: MessageTarget,
 }
 
-impl<'a> Tables<'a> {
+impl<'a> TableImport<'a> {
     /// Begins the import `name` in `data`; without a name, that of the first file.
-    pub(super) fn begin(
+    pub(super) fn begin_import(
         name: Option<&str>,
         files: &'a [PathBuf],
         data: &DataDir,
         progress: &'a dyn Progress,
-    ) -> Result<Tables<'a>, Error> {
-        let name = name.map_or_else(|| name_of(files), str::to_owned);
-        Ok(Tables { files, progress, target: Target::create(data, &name)? })
+    ) -> Result<TableImport<'a>, Error> {
+        let name = name.map_or_else(|| name_of_files(files), str::to_owned);
+        Ok(TableImport { files, progress, target: MessageTarget::create(data, &name)? })
     }
 
     /// Has `read` read each file, and finishes the import.
-    pub(super) fn import(
+    pub(super) fn import_tables(
         self,
-        mut read: impl FnMut(Input, &mut Target, &mut Summary) -> Result<(), Error>,
-    ) -> Result<Summary, Error> {
-        let Tables { files, progress, mut target } = self;
-        let mut summary = Summary::default();
+        mut read: impl FnMut(ImportInput, &mut MessageTarget, &mut ImportSummary) -> Result<(), Error>,
+    ) -> Result<ImportSummary, Error> {
+        let TableImport { files, progress, mut target } = self;
+        let mut summary = ImportSummary::default();
         for file in files {
-            summary.begin(file, progress);
+            summary.begin_file(file, progress);
             target.begin_file(files.len());
-            read(Input::open(file, progress)?, &mut target, &mut summary)?;
+            read(ImportInput::open(file, progress)?, &mut target, &mut summary)?;
         }
         target.finish(files, &mut summary)?;
         Ok(summary)

@@ -15,24 +15,24 @@ use std::fs;
 use std::thread;
 use std::time::Instant;
 
-use super::allowed::{self, shares_memory};
-use super::held::Held;
-use super::settle::Place;
-use super::switch::switch_off;
-use super::told::MARK;
-use super::{files, mapped, note, put};
-use crate::changes::{self, Found};
+use super::evacuate::StoppedBlob;
+use super::initial_stack::MARK;
+use super::installed_blob::InstalledBlob;
+use super::kill_switch::switch_off;
+use super::permission::{self, shares_memory};
+use super::{blob_mappings, files, install, note};
+use crate::changes::{self, PatchState};
 use crate::facts;
 use crate::maps;
-use crate::memory::Memory;
-use crate::outcome::{Error, Left};
-use crate::remote::Remote;
-use crate::threads::{Threads, in_a_thread};
+use crate::memory::ProcessMemory;
+use crate::outcome::{Error, SkipReason};
+use crate::remote::RemoteWorker;
+use crate::threads::{StoppedThreads, run_in_thread};
 use crate::tuning::{ALL_STOPPED, BREATH, COPIES, ENDING, FAILURES, STOPPED, TRACED, TRIES};
 
 /// Process that a blob was put into, as it was then.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Origin {
+pub(super) struct AttachOrigin {
     /// Number of the process.
     pub process: u32,
     /// When it began.
@@ -41,47 +41,47 @@ pub(super) struct Origin {
     user: Option<u32>,
 }
 
-impl Origin {
+impl AttachOrigin {
     /// The process of a number, as it is now.
-    pub(super) fn of(process: u32) -> Origin {
-        Origin { process, since: since(process), user: user(process) }
+    pub(super) fn of_process(process: u32) -> AttachOrigin {
+        AttachOrigin { process, since: start_ticks(process), user: user_of(process) }
     }
 
     /// Whether the process has not ended, whatever it has become.
     fn is_there(&self) -> bool {
-        self.since.is_some() && since(self.process) == self.since
+        self.since.is_some() && start_ticks(self.process) == self.since
     }
 
     /// Whether a process may be a copy of it. Another user's process may have bytes that look like
     /// a blob, and must not be led astray by that.
     fn may_have(&self, copy: u32) -> bool {
-        copy == self.process || self.user == Some(0) || self.user == user(copy)
+        copy == self.process || self.user == Some(0) || self.user == user_of(copy)
     }
 }
 
 /// When a process began.
-fn since(process: u32) -> Option<u64> {
+fn start_ticks(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     facts::start_time(&stat)
 }
 
 /// User of a process.
-fn user(process: u32) -> Option<u32> {
+fn user_of(process: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    allowed::field(&status, "Uid")?.split_whitespace().next()?.parse().ok()
+    permission::status_field(&status, "Uid")?.split_whitespace().next()?.parse().ok()
 }
 
 /// Takes the blob out of a process and of all its copies. Returns the number of those that are
 /// without it, and why others are not.
-pub(super) fn detach_all(held: &Held, origin: &Origin) -> (usize, Vec<Error>) {
+pub(super) fn detach_copies(held: &InstalledBlob, origin: &AttachOrigin) -> (usize, Vec<Error>) {
     let (mut done, mut errors, mut tried) = (0, Vec::new(), BTreeSet::new());
     if held.ending.is_none() {
         return (done, vec![Error::Blob("it has no end")]);
     }
-    if let Err(source) = Memory::open(held.process)
+    if let Err(source) = ProcessMemory::open(held.process)
         && origin.is_there()
     {
-        match allowed(held.process, source) {
+        match explain_refusal(held.process, source) {
             // It has ended, and only its parent has not taken notice.
             Error::NoProcess { .. } => {}
             // It has become another user's, or hides its memory.
@@ -94,8 +94,10 @@ pub(super) fn detach_all(held: &Held, origin: &Origin) -> (usize, Vec<Error>) {
     }
     // A copy may make others while it is worked on.
     for round in 0..=COPIES {
-        let with_it: Vec<Held> =
-            copies(held, origin).into_iter().filter(|copy| tried.insert(copy.process)).collect();
+        let with_it: Vec<InstalledBlob> = find_copies(held, origin)
+            .into_iter()
+            .filter(|copy| tried.insert(copy.process))
+            .collect();
         if with_it.is_empty() {
             break;
         }
@@ -107,8 +109,8 @@ pub(super) fn detach_all(held: &Held, origin: &Origin) -> (usize, Vec<Error>) {
         }
         for copy in with_it {
             let detached = match round {
-                COPIES => Err(stays(&copy, Error::Copies { process: copy.process })),
-                _ => detach(&copy),
+                COPIES => Err(leave_switched_off(&copy, Error::Copies { process: copy.process })),
+                _ => detach_blob(&copy),
             };
             match detached {
                 Ok(()) | Err(Error::Gone { .. } | Error::NoProcess { .. }) => done += 1,
@@ -121,13 +123,13 @@ pub(super) fn detach_all(held: &Held, origin: &Origin) -> (usize, Vec<Error>) {
 
 /// Processes that have the blob: the one that it was put into, and its children with a copy of its
 /// memory.
-fn copies(held: &Held, origin: &Origin) -> Vec<Held> {
+fn find_copies(held: &InstalledBlob, origin: &AttachOrigin) -> Vec<InstalledBlob> {
     let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| {
         let process = entry.ok()?.file_name().to_str()?.parse().ok()?;
-        let copy = Held { process, ..held.clone() };
+        let copy = InstalledBlob { process, ..held.clone() };
         // A child in its parent's memory is freed with its parent.
         let is_one = origin.may_have(process)
-            && Memory::open(process).is_ok_and(|memory| is_in(&copy, &memory))
+            && ProcessMemory::open(process).is_ok_and(|memory| is_in(&copy, &memory))
             && !shares_memory(process);
         is_one.then_some(copy)
     });
@@ -136,9 +138,9 @@ fn copies(held: &Held, origin: &Origin) -> Vec<Held> {
 
 /// Whether a memory has this very blob. One that another recorder has put into another process of
 /// the same program may lie at the same address, and have the same jumps.
-fn is_in(held: &Held, memory: &Memory) -> bool {
+fn is_in(held: &InstalledBlob, memory: &ProcessMemory) -> bool {
     let (at, mark) = &held.mark;
-    memory.has(*at, mark)
+    memory.has_bytes(*at, mark)
 }
 
 /// What came of a blob that another recorder had put into a process.
@@ -155,27 +157,28 @@ pub(super) struct TakenOver {
 ///
 /// # Errors
 /// The other recorder is there still, or the blob does not come out.
-pub(super) fn take_over(process: u32, memory: &Memory) -> Result<TakenOver, Error> {
+pub(super) fn take_over(process: u32, memory: &ProcessMemory) -> Result<TakenOver, Error> {
     let mut taken = TakenOver::default();
-    let origin = Origin::of(process);
-    for (recorder, held) in note::find(process, memory)? {
+    let origin = AttachOrigin::of_process(process);
+    for (recorder, held) in note::find_notes(process, memory)? {
         if !is_in(&held, memory) {
             continue;
         }
-        if let Some(by) = recorder.living() {
-            return Err(Error::left(process, Left::Recorded { by }));
+        if let Some(by) = recorder.living_id() {
+            return Err(Error::skipped(process, SkipReason::Recorded { by }));
         }
-        detach(&held)?;
+        detach_blob(&held)?;
         taken.is_one = true;
-        for copy in copies(&held, &origin) {
+        for copy in find_copies(&held, &origin) {
             // What this process says of itself leads to no work in another one: each has its own
             // note, and no other is believed.
-            let noted = Memory::open(copy.process).and_then(|own| note::find(copy.process, &own));
+            let noted = ProcessMemory::open(copy.process)
+                .and_then(|own| note::find_notes(copy.process, &own));
             let noted = noted.unwrap_or_default();
             if !noted.contains(&(recorder, copy.clone())) {
                 continue;
             }
-            match detach(&copy) {
+            match detach_blob(&copy) {
                 Ok(()) | Err(Error::Gone { .. } | Error::NoProcess { .. }) => {}
                 Err(error) => taken.remains.push(error.to_string()),
             }
@@ -186,12 +189,12 @@ pub(super) fn take_over(process: u32, memory: &Memory) -> Result<TakenOver, Erro
 
 /// Takes the blob out of one process. What fails is tried again: its threads may have waited for
 /// something, or another tracer had it. Where it stays, it is switched off.
-fn detach(held: &Held) -> Result<(), Error> {
+fn detach_blob(held: &InstalledBlob) -> Result<(), Error> {
     let process = held.process;
     let (mut failed, mut traced_since) = (0, None);
     for left in (0..TRIES).rev() {
         // Whatever happens, its threads go on.
-        match in_a_thread(|| try_once(held, left == 0)) {
+        match run_in_thread(|| try_detach(held, left == 0)) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
             Err(gone @ (Error::Gone { .. } | Error::NoProcess { .. })) => return Err(gone),
@@ -202,13 +205,13 @@ fn detach(held: &Held) -> Result<(), Error> {
             // clock: the kernel refuses at once.
             Err(source @ Error::Seize { .. }) => {
                 if left == 0 || traced_since.get_or_insert_with(Instant::now).elapsed() > TRACED {
-                    return Err(stays(held, source));
+                    return Err(leave_switched_off(held, source));
                 }
             }
             Err(source) => {
                 (failed, traced_since) = (failed + 1, None);
                 if failed == FAILURES || left == 0 {
-                    return Err(stays(held, source));
+                    return Err(leave_switched_off(held, source));
                 }
             }
         }
@@ -218,65 +221,65 @@ fn detach(held: &Held) -> Result<(), Error> {
 }
 
 /// Switches a blob off that cannot be taken out.
-fn stays(held: &Held, source: Error) -> Error {
+fn leave_switched_off(held: &InstalledBlob, source: Error) -> Error {
     Error::Stays { process: held.process, is_off: switch_off(held), source: Box::new(source) }
 }
 
 /// A refusal of the kernel with its reason; other errors as they are.
-fn allowed(process: u32, error: Error) -> Error {
+fn explain_refusal(process: u32, error: Error) -> Error {
     match error {
-        Error::Kernel { source, .. } => allowed::why(process, source),
+        Error::Kernel { source, .. } => permission::explain_refusal(process, source),
         error => error,
     }
 }
 
 /// Takes the blob out of one process if no thread is within it. `false` where one is. The `last`
 /// time, the blob is ended in any case.
-fn try_once(held: &Held, last: bool) -> Result<bool, Error> {
+fn try_detach(held: &InstalledBlob, last: bool) -> Result<bool, Error> {
     let process = held.process;
-    let mut threads = Threads::stop_even_stopped(process, Instant::now() + ALL_STOPPED)?;
+    let mut threads = StoppedThreads::stop_even_stopped(process, Instant::now() + ALL_STOPPED)?;
     // What it has executed meanwhile has other memory.
-    let memory = Memory::open(process)?;
+    let memory = ProcessMemory::open(process)?;
     if !is_in(held, &memory) {
-        threads.release();
+        threads.release_all();
         return Ok(true);
     }
     // From now on no hook begins, so threads come out of the blob however busy they are. Those that
     // wait are gone on with behind their calls.
-    for patch in held.patches.iter().filter(|patch| !patch.is_behind()) {
-        changes::undo(process, &memory, patch)?;
+    for patch in held.patches.iter().filter(|patch| !patch.is_after_call()) {
+        changes::undo_patch(process, &memory, patch)?;
     }
     let waiting = held.ending.map(|ending| ending.waiting).unwrap_or_default();
-    let place = Place { held, memory: &memory, waiting };
-    let is_out = place.settle(&mut threads, Instant::now() + ALL_STOPPED)?;
+    let place = StoppedBlob { held, memory: &memory, waiting };
+    let is_out = place.evacuate_threads(&mut threads, Instant::now() + ALL_STOPPED)?;
     let done = match is_out || last {
         true => take_out(held, &memory, &mut threads, is_out),
         false => Ok(()),
     };
     let seen = match (is_out, &done) {
-        (true, Ok(()) | Err(Error::NotEnded { .. })) => verify(held, &memory, &threads),
+        (true, Ok(()) | Err(Error::NotEnded { .. })) => verify_removed(held, &memory, &threads),
         _ => Ok(()),
     };
-    threads.release();
+    threads.release_all();
     seen.and(done).map(|()| is_out)
 }
 
 /// Ends the blob, and takes it out where no thread is within it.
 fn take_out(
-    held: &Held,
-    memory: &Memory,
-    threads: &mut Threads,
+    held: &InstalledBlob,
+    memory: &ProcessMemory,
+    threads: &mut StoppedThreads,
     is_out: bool,
 ) -> Result<(), Error> {
     let process = held.process;
     let until = Instant::now() + STOPPED;
-    let (facts, regions) = (memory.told()?, memory.regions()?);
+    let (facts, regions) = (memory.auxiliary_vector()?, memory.regions()?);
     // A file that was replaced on the disk meanwhile is no hindrance.
-    let code = files::find(process, memory, &facts).unwrap_or_default();
-    let footholds = put::footholds(memory, &facts, &code, &regions, threads);
+    let code = files::find_code_files(process, memory, &facts).unwrap_or_default();
+    let footholds = install::find_code_caves(memory, &facts, &code, &regions, threads);
     let (blob, length) = held.mapped.first().copied().unwrap_or_default();
     let mut worker = threads.all.swap_remove(0);
-    let done = put::with(&mut worker, memory, &footholds, until, |remote| {
+    let done = install::with_worker(&mut worker, memory, &footholds, until, |remote| {
         let stack = blob.wrapping_add(length);
         if remote.gs_base() == 0 {
             // Its recorder was killed before all threads had it.
@@ -284,21 +287,21 @@ fn take_out(
         }
         // One whose recorder was killed before it had begun has nothing to end.
         let end = held.ending.map(|ending| blob.wrapping_add(ending.function));
-        remote.has_until(Instant::now() + ENDING);
+        remote.set_deadline(Instant::now() + ENDING);
         let ended = end.map_or(Ok(0), |function| {
-            remote.function(memory, function, 0, stack, "ending the injected code")
+            remote.call_function(memory, function, 0, stack, "ending the injected code")
         });
-        remote.has_until(until);
+        remote.set_deadline(until);
         if ended.is_err() {
-            remote.halt()?;
+            remote.halt_worker()?;
         }
         if !is_out {
             return Err(ended.err().unwrap_or(Error::StaysWithin { process }));
         }
-        held.patches.iter().try_for_each(|patch| changes::undo(process, memory, patch))?;
+        held.patches.iter().try_for_each(|patch| changes::undo_patch(process, memory, patch))?;
         remote.set_gs_base(0)?;
         threads.all.iter_mut().try_for_each(|thread| thread.set_gs_base(0))?;
-        let own = mapped::ranges(held, memory);
+        let own = blob_mappings::mapped_ranges(held, memory);
         // Nobody finds it from now on, so its end is never called once more, whatever cannot be
         // unmapped below.
         memory.write(held.mark.0, &[0; MARK])?;
@@ -317,12 +320,12 @@ fn take_out(
 /// as many mappings as it may have, and one would be divided.
 fn unmap_all<'a>(
     process: u32,
-    remote: &mut Remote<'_>,
+    remote: &mut RemoteWorker<'_>,
     ranges: impl Iterator<Item = &'a (u64, u64)>,
 ) -> Result<(), Error> {
     let mut refused = None;
     for (address, bytes) in ranges {
-        match put::unmap(remote, *address, *bytes) {
+        match install::unmap_range(remote, *address, *bytes) {
             Ok(()) => {}
             Err(error @ Error::Kernel { .. }) => {
                 let what = || format!("its memory at {address:#x} ({bytes} bytes): {error}");
@@ -335,11 +338,15 @@ fn unmap_all<'a>(
 }
 
 /// Looks whether nothing of a blob is left in a process whose threads stand still.
-fn verify(held: &Held, memory: &Memory, threads: &Threads) -> Result<(), Error> {
+fn verify_removed(
+    held: &InstalledBlob,
+    memory: &ProcessMemory,
+    threads: &StoppedThreads,
+) -> Result<(), Error> {
     let process = held.process;
     let remains = |what| Err(Error::Remains { process, what });
     for patch in &held.patches {
-        if matches!(changes::look(memory, patch), Found::New | Found::Breakpoint) {
+        if matches!(changes::patch_state(memory, patch), PatchState::New | PatchState::Breakpoint) {
             return remains(format!("its change at {:#x}", patch.address));
         }
     }
@@ -354,7 +361,7 @@ fn verify(held: &Held, memory: &Memory, threads: &Threads) -> Result<(), Error> 
     for thread in &threads.all {
         let registers = thread.seized.registers("looking whether it is as it was")?;
         if in_place(registers.gs_base) {
-            return remains(format!("the GS base of its thread {}", thread.seized.tid()));
+            return remains(format!("the GS base of its thread {}", thread.seized.thread_id()));
         }
     }
     Ok(())

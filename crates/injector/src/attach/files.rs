@@ -3,13 +3,13 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::patching::{Unsuited, unsuited_by_library, unsuited_by_texts};
+use crate::patching::{IncompatibleProgram, incompatible_by_library, incompatible_by_texts};
 
-use crate::blob::Target;
-use crate::facts::{self, HEADER_BYTES, Headers, Told};
-use crate::maps::{self, Extent, PAGE, Region};
-use crate::memory::Memory;
-use crate::outcome::{Error, Left};
+use crate::blob::InjectionTarget;
+use crate::facts::{self, AuxiliaryVector, HEADER_BYTES, ProgramHeaders};
+use crate::maps::{self, ImageExtent, MemoryRegion, PAGE};
+use crate::memory::ProcessMemory;
+use crate::outcome::{Error, SkipReason};
 use crate::regular;
 use crate::tuning::CODE_BYTES;
 
@@ -17,28 +17,32 @@ use crate::tuning::CODE_BYTES;
 #[derive(Clone, Debug)]
 pub(crate) struct CodeFile {
     /// What whoever prepares an injection is told.
-    pub target: Target,
+    pub target: InjectionTarget,
     /// Its program headers.
-    pub headers: Headers,
+    pub headers: ProgramHeaders,
     /// Its addresses.
-    pub extent: Extent,
+    pub extent: ImageExtent,
 }
 
 /// The program of a process and its libc, the program first.
-pub(crate) fn find(process: u32, memory: &Memory, told: &Told) -> Result<Vec<CodeFile>, Error> {
+pub(crate) fn find_code_files(
+    process: u32,
+    memory: &ProcessMemory,
+    told: &AuxiliaryVector,
+) -> Result<Vec<CodeFile>, Error> {
     let regions = memory.regions()?;
-    let heap = memory.heap()?;
+    let heap = memory.heap_start()?;
     // The heap has grown already.
     let grown = regions.iter().find(|region| (region.start..region.end).contains(&heap));
     let heap = grown.map_or(heap, |region| region.end);
-    let mut files = vec![program(process, memory, told, heap)?];
-    let maps = memory.maps()?;
-    for (base, path) in libcs(&maps) {
+    let mut files = vec![program_file(process, memory, told, heap)?];
+    let maps = memory.maps_text()?;
+    for (base, path) in find_libcs(&maps) {
         // A file that is mapped to be read, as by a profiler, is none that runs.
-        let found = library(process, memory, base, &path, heap);
-        let Some(file) = found.ok().filter(|file| runs(file, &regions)) else { continue };
+        let found = library_file(process, memory, base, &path, heap);
+        let Some(file) = found.ok().filter(|file| is_executable(file, &regions)) else { continue };
         if path.to_string_lossy().ends_with(" (deleted)") {
-            return Err(Error::left(process, Left::Replaced(path)));
+            return Err(Error::skipped(process, SkipReason::Replaced(path)));
         }
         files.push(file);
     }
@@ -48,32 +52,40 @@ pub(crate) fn find(process: u32, memory: &Memory, told: &Told) -> Result<Vec<Cod
 /// Why a program that loads libraries does not bear another one, if there is a reason: by what it
 /// has loaded, or by its own file, the first of `files`. Of other programs, whoever prepares an
 /// injection knows.
-pub(crate) fn unsuited(files: &[CodeFile], memory: &Memory) -> Result<Option<Unsuited>, Error> {
+pub(crate) fn find_incompatibility(
+    files: &[CodeFile],
+    memory: &ProcessMemory,
+) -> Result<Option<IncompatibleProgram>, Error> {
     let Some(program) = files.first().filter(|file| file.target.interpreted) else {
         return Ok(None);
     };
-    let maps = memory.maps()?;
-    let mut loaded = maps::files(&maps).filter_map(|file| {
-        file.path.file_name().and_then(|name| name.to_str()).and_then(unsuited_by_library)
+    let maps = memory.maps_text()?;
+    let mut loaded = maps::file_regions(&maps).filter_map(|file| {
+        file.path.file_name().and_then(|name| name.to_str()).and_then(incompatible_by_library)
     });
     if let Some(unsuited) = loaded.next() {
         return Ok(Some(unsuited));
     }
     // What cannot be read tells nothing.
     let mut bytes = Vec::new();
-    let read = regular::open(&program.target.executable)
+    let read = regular::open_regular(&program.target.executable)
         .and_then(|file| file.take(CODE_BYTES).read_to_end(&mut bytes));
-    Ok(read.ok().and_then(|_| unsuited_by_texts(&bytes)))
+    Ok(read.ok().and_then(|_| incompatible_by_texts(&bytes)))
 }
 
 /// Whether all code of a file is executable where the file is said to lie.
-fn runs(file: &CodeFile, regions: &[Region]) -> bool {
-    let mut code = file.headers.code(file.target.bias);
-    code.all(|range| covered(range, regions).is_some_and(|by| by.iter().all(|by| by.executable)))
+fn is_executable(file: &CodeFile, regions: &[MemoryRegion]) -> bool {
+    let mut code = file.headers.code_ranges(file.target.bias);
+    code.all(|range| {
+        covering_regions(range, regions).is_some_and(|by| by.iter().all(|by| by.executable))
+    })
 }
 
 /// Regions that cover a range of addresses together, however many they are.
-fn covered((start, end): (u64, u64), regions: &[Region]) -> Option<Vec<&Region>> {
+fn covering_regions(
+    (start, end): (u64, u64),
+    regions: &[MemoryRegion],
+) -> Option<Vec<&MemoryRegion>> {
     let (mut at, mut by) = (start, Vec::new());
     while at < end {
         let region = regions.iter().find(|region| region.start <= at && at < region.end)?;
@@ -83,25 +95,31 @@ fn covered((start, end): (u64, u64), regions: &[Region]) -> Option<Vec<&Region>>
     Some(by)
 }
 
-fn program(process: u32, memory: &Memory, told: &Told, heap: u64) -> Result<CodeFile, Error> {
+fn program_file(
+    process: u32,
+    memory: &ProcessMemory,
+    told: &AuxiliaryVector,
+    heap: u64,
+) -> Result<CodeFile, Error> {
     let Some(linked) = memory.linked_entry()? else {
-        return Err(Error::left(process, Left::NotX86_64));
+        return Err(Error::skipped(process, SkipReason::NotX86_64));
     };
     let bias = told.entry.wrapping_sub(linked);
     let bytes = memory.read(told.headers, told.header_count as usize * HEADER_BYTES)?;
     let executable = PathBuf::from(format!("/proc/{process}/exe"));
     let path = std::fs::read_link(&executable).unwrap_or_default();
     let unreadable = Error::Unreadable { process, file: "the program's headers" };
-    let Some(headers) = facts::headers(&bytes) else { return Err(unreadable) };
-    let Some(extent) = headers.extent(bias, heap) else { return Err(unreadable) };
+    let Some(headers) = facts::parse_program_headers(&bytes) else { return Err(unreadable) };
+    let Some(extent) = headers.image_extent(bias, heap) else { return Err(unreadable) };
     let interpreted = headers.interpreted;
-    let target = Target { process, executable, path, bias, interpreted, is_left_again: true };
+    let target =
+        InjectionTarget { process, executable, path, bias, interpreted, is_left_again: true };
     Ok(CodeFile { target, headers, extent })
 }
 
-fn library(
+fn library_file(
     process: u32,
-    memory: &Memory,
+    memory: &ProcessMemory,
     base: u64,
     path: &Path,
     heap: u64,
@@ -119,14 +137,20 @@ fn library(
     };
     let (at, count) = (u64::from_le_bytes(*at), u16::from_le_bytes(*count));
     let bytes = memory.read(base.wrapping_add(at), usize::from(count) * HEADER_BYTES)?;
-    let headers = facts::headers(&bytes).ok_or_else(unreadable)?;
+    let headers = facts::parse_program_headers(&bytes).ok_or_else(unreadable)?;
     let first = headers.segments.iter().map(|segment| segment.start).min();
     let bias = base.wrapping_sub(first.ok_or_else(unreadable)? / PAGE * PAGE);
-    let extent = headers.extent(bias, heap).ok_or_else(unreadable)?;
+    let extent = headers.image_extent(bias, heap).ok_or_else(unreadable)?;
     let (executable, path) = (path.to_owned(), path.to_owned());
     // It makes its system calls itself.
-    let target =
-        Target { process, executable, path, bias, interpreted: false, is_left_again: true };
+    let target = InjectionTarget {
+        process,
+        executable,
+        path,
+        bias,
+        interpreted: false,
+        is_left_again: true,
+    };
     Ok(CodeFile { target, headers, extent })
 }
 
@@ -140,23 +164,25 @@ fn is_libc(name: &str) -> bool {
 }
 
 /// Beginnings and paths of mapped files that are libc, from the text of `/proc/PID/maps`.
-fn libcs(maps: &[u8]) -> Vec<(u64, PathBuf)> {
+fn find_libcs(maps: &[u8]) -> Vec<(u64, PathBuf)> {
     let is_one = |path: &Path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_libc);
-    let begins = maps::files(maps).filter(|file| file.offset == 0 && is_one(&file.path));
+    let begins = maps::file_regions(maps).filter(|file| file.offset == 0 && is_one(&file.path));
     begins.map(|file| (file.region.start, file.path)).collect()
 }
 
 /// Whether all files still lie where they were found.
-pub(crate) fn are_there(files: &[CodeFile], regions: &[Region]) -> bool {
-    let mut code = files.iter().flat_map(|file| file.headers.code(file.target.bias));
-    code.all(|range| covered(range, regions).is_some())
+pub(crate) fn are_mapped(files: &[CodeFile], regions: &[MemoryRegion]) -> bool {
+    let mut code = files.iter().flat_map(|file| file.headers.code_ranges(file.target.bias));
+    code.all(|range| covering_regions(range, regions).is_some())
 }
 
 /// Whether a change of a file's code as it lies there is one of the process alone, and not of the
 /// file.
-pub(crate) fn are_own(files: &[CodeFile], regions: &[Region]) -> bool {
-    let mut code = files.iter().flat_map(|file| file.headers.code(file.target.bias));
-    code.all(|range| covered(range, regions).is_some_and(|by| by.iter().all(|by| !by.shared)))
+pub(crate) fn are_own(files: &[CodeFile], regions: &[MemoryRegion]) -> bool {
+    let mut code = files.iter().flat_map(|file| file.headers.code_ranges(file.target.bias));
+    code.all(|range| {
+        covering_regions(range, regions).is_some_and(|by| by.iter().all(|by| !by.shared))
+    })
 }
 
 #[cfg(test)]
@@ -179,17 +205,20 @@ mod tests {
             7f0000-7f1000 r--p 00000000 fe:00 2    /usr/lib/libc.so.6\n\
             7f1000-7f2000 r-xp 00001000 fe:00 2    /usr/lib/libc.so.6\n\
             7f8000-7f9000 rw-p 00000000 00:00 0 \n";
-        assert_eq!(libcs(maps), [(0x7f_0000, PathBuf::from("/usr/lib/libc.so.6"))]);
-        assert_eq!(libcs(b"x\n1 2 /libc.so.6\n"), []);
+        assert_eq!(find_libcs(maps), [(0x7f_0000, PathBuf::from("/usr/lib/libc.so.6"))]);
+        assert_eq!(find_libcs(b"x\n1 2 /libc.so.6\n"), []);
         // A program may give its memory any name.
-        assert_eq!(libcs(b"7000-8000 r--p 00000000 00:00 0    [anon:/usr/lib/libc.so.6]\n"), []);
+        assert_eq!(
+            find_libcs(b"7000-8000 r--p 00000000 00:00 0    [anon:/usr/lib/libc.so.6]\n"),
+            []
+        );
     }
 
     #[test]
     fn code_is_covered_however_its_mapping_is_divided() {
-        let region = |start, end, shared| Region { start, end, executable: true, shared };
+        let region = |start, end, shared| MemoryRegion { start, end, executable: true, shared };
         let regions = [region(1, 3, false), region(3, 5, false), region(6, 9, true)];
-        let covers = |range| covered(range, &regions).map(|by| by.len());
+        let covers = |range| covering_regions(range, &regions).map(|by| by.len());
         assert_eq!((covers((1, 5)), covers((2, 3))), (Some(2), Some(1)));
         assert_eq!((covers((4, 7)), covers((0, 2)), covers((8, 10))), (None, None, None));
     }
@@ -197,8 +226,8 @@ mod tests {
     /// What is written there would be written into the file.
     #[test]
     fn code_that_is_mapped_for_others_too_is_not_the_processs_own() {
-        let headers = Headers {
-            segments: vec![facts::Segment {
+        let headers = ProgramHeaders {
+            segments: vec![facts::ProgramSegment {
                 start: 0x1000,
                 file_bytes: 0x2000,
                 bytes: 0x2000,
@@ -206,7 +235,7 @@ mod tests {
             }],
             interpreted: false,
         };
-        let target = Target {
+        let target = InjectionTarget {
             process: 1,
             executable: PathBuf::new(),
             path: PathBuf::new(),
@@ -214,17 +243,18 @@ mod tests {
             interpreted: false,
             is_left_again: true,
         };
-        let extent = headers.extent(0, 0).unwrap();
+        let extent = headers.image_extent(0, 0).unwrap();
         let file = [CodeFile { target, headers, extent }];
         let region =
-            |start, shared| Region { start, end: start + 0x1000, executable: true, shared };
+            |start, shared| MemoryRegion { start, end: start + 0x1000, executable: true, shared };
         let own = [region(0x1000, false), region(0x2000, false)];
         let shared = [region(0x1000, false), region(0x2000, true)];
-        assert!(are_there(&file, &own) && are_own(&file, &own));
-        assert!(are_there(&file, &shared) && !are_own(&file, &shared));
-        assert!(!are_there(&file, &own[..1]));
+        assert!(are_mapped(&file, &own) && are_own(&file, &own));
+        assert!(are_mapped(&file, &shared) && !are_own(&file, &shared));
+        assert!(!are_mapped(&file, &own[..1]));
         // One that is mapped to be read does not run.
-        let read = [region(0x1000, false), Region { executable: false, ..region(0x2000, false) }];
-        assert!(runs(&file[0], &own) && !runs(&file[0], &read));
+        let read =
+            [region(0x1000, false), MemoryRegion { executable: false, ..region(0x2000, false) }];
+        assert!(is_executable(&file[0], &own) && !is_executable(&file[0], &read));
     }
 }

@@ -2,18 +2,18 @@
 //! there. So a recorder can take out what another one has left, one that was killed.
 //!
 //! The note lies at the beginning of pages of its own, which the process can read and does not
-//! write. It is words of 8 bytes: a mark, who recorded, and what is in [`Held`]. How the blob is
-//! taken out counts only once it has begun, which is noted last.
+//! write. It is words of 8 bytes: a mark, who recorded, and what is in [`InstalledBlob`]. How the
+//! blob is taken out counts only once it has begun, which is noted last.
 //!
 //! A note is the word of the process that it is found in. What it says is bounded, makes sense or
 //! is not taken, and leads to nothing but work in that process.
 
-use super::held::Held;
-use super::recorder::Recorder;
-use super::told::MARK;
-use crate::blob::{Ending, Patch, Switch, Waiting};
-use crate::maps::{self, PAGE, Region};
-use crate::memory::Memory;
+use super::initial_stack::MARK;
+use super::installed_blob::InstalledBlob;
+use super::recorder::RecorderProcess;
+use crate::blob::{DetachInfo, HookOffsets, KillSwitch, TextPatch};
+use crate::maps::{self, MemoryRegion, PAGE};
+use crate::memory::ProcessMemory;
 use crate::outcome::Error;
 use crate::tuning::{NOTE_BYTES, NOTES, SEARCHED_BYTES};
 
@@ -23,20 +23,21 @@ const BEGIN: [u64; 2] = [u64::from_le_bytes(*b"sockcap\0"), u64::from_le_bytes(*
 const BEGUN: usize = 11;
 /// Maximum length of a change of the text, in bytes.
 const MAX_PATCH: usize = 64;
-/// Number of words at the addresses of [`Ending::mapped`].
+/// Number of words at the addresses of [`DetachInfo::mapped`].
 const MAPPED_WORDS: u64 = 2;
 
 /// Address behind all those that a program can have.
 const END: u64 = 1 << 56;
 
 /// The note on a blob.
-pub(super) fn encode(recorder: Recorder, held: &Held) -> Vec<u8> {
+pub(super) fn encode_note(recorder: RecorderProcess, held: &InstalledBlob) -> Vec<u8> {
     let (mark_at, mark) = held.mark;
-    let (low, high) = halves(mark);
+    let (low, high) = digest_to_words(mark);
     let mut words = vec![recorder.process.into(), recorder.since, mark_at, low, high];
     words.extend([held.slot, held.code.0, held.code.1]);
-    let none = Ending { function: 0, waiting: Waiting::default(), mapped: None, switch: None };
-    let Ending { function, waiting, mapped, switch } = held.ending.unwrap_or(none);
+    let none =
+        DetachInfo { function: 0, waiting: HookOffsets::default(), mapped: None, switch: None };
+    let DetachInfo { function, waiting, mapped, switch } = held.ending.unwrap_or(none);
     words.extend([0, function]);
     words.extend(waiting.words());
     for ranges in [&held.mapped, &held.stubs] {
@@ -44,7 +45,7 @@ pub(super) fn encode(recorder: Recorder, held: &Held) -> Vec<u8> {
         words.extend(ranges.iter().flat_map(|(start, other)| [*start, *other]));
     }
     words.push(held.patches.len() as u64);
-    for Patch { address, old, new, call } in &held.patches {
+    for TextPatch { address, old, new, call } in &held.patches {
         words.extend([*address, *call, old.len() as u64]);
         for bytes in [old, new] {
             words.extend(bytes.chunks(8).map(|bytes| {
@@ -60,47 +61,47 @@ pub(super) fn encode(recorder: Recorder, held: &Held) -> Vec<u8> {
 }
 
 /// Says in the note at an address that its blob has begun.
-pub(super) fn begun(memory: &Memory, at: u64) -> Result<(), Error> {
+pub(super) fn mark_begun(memory: &ProcessMemory, at: u64) -> Result<(), Error> {
     memory.write(at + BEGUN as u64 * 8, &1u64.to_le_bytes())
 }
 
 /// What a note says of a blob in a process. `None` where it is none, or a broken one.
-pub(super) fn decode(process: u32, bytes: &[u8]) -> Option<(Recorder, Held)> {
+pub(super) fn decode_note(process: u32, bytes: &[u8]) -> Option<(RecorderProcess, InstalledBlob)> {
     let words: Vec<u64> =
         bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
     let (begin, rest) = words.split_first_chunk()?;
     let (count, rest) = rest.split_first()?;
-    let mut words = Words(rest.get(..usize::try_from(*count).ok()?)?);
+    let mut words = NoteWords(rest.get(..usize::try_from(*count).ok()?)?);
     if *begin != BEGIN {
         return None;
     }
-    let [recorder, since, mark_at, low, high, slot, start, end] = words.some()?;
+    let [recorder, since, mark_at, low, high, slot, start, end] = words.next_words()?;
     let recorder = u32::try_from(recorder).ok()?;
-    let [begun, function] = words.some()?;
-    let waiting = Waiting::of(words.some()?);
-    let (mapped, stubs) = (words.ranges()?, words.ranges()?);
+    let [begun, function] = words.next_words()?;
+    let waiting = HookOffsets::from_words(words.next_words()?);
+    let (mapped, stubs) = (words.next_ranges()?, words.next_ranges()?);
     let mut patches = Vec::new();
-    for _ in 0..words.one()? {
-        let [address, call, length] = words.some()?;
+    for _ in 0..words.next_word()? {
+        let [address, call, length] = words.next_words()?;
         let length = usize::try_from(length).ok().filter(|length| *length <= MAX_PATCH)?;
-        let (old, new) = (words.bytes(length)?, words.bytes(length)?);
-        patches.push(Patch { address, old, new, call });
+        let (old, new) = (words.next_bytes(length)?, words.next_bytes(length)?);
+        patches.push(TextPatch { address, old, new, call });
     }
     // Older notes end here, or behind the next word.
-    let mut offset = || words.one().filter(|at| *at != 0);
+    let mut offset = || words.next_word().filter(|at| *at != 0);
     let (own, switch) = (offset(), offset());
-    let namespace = words.one().unwrap_or(0);
-    let recorder = Recorder { process: recorder, since, namespace };
-    let ending = (begun != 0).then_some(Ending { function, waiting, mapped: own, switch });
-    let mark = (mark_at, whole(low, high));
+    let namespace = words.next_word().unwrap_or(0);
+    let recorder = RecorderProcess { process: recorder, since, namespace };
+    let ending = (begun != 0).then_some(DetachInfo { function, waiting, mapped: own, switch });
+    let mark = (mark_at, digest_from_words(low, high));
     let code = (start, end);
-    let held = Held { process, mapped, stubs, code, mark, slot, patches, ending };
+    let held = InstalledBlob { process, mapped, stubs, code, mark, slot, patches, ending };
     makes_sense(&held).then_some((recorder, held))
 }
 
 /// Whether what a note says of a blob can be true: all of it lies in what was mapped for it, but
 /// the changes of the text, which do not.
-fn makes_sense(held: &Held) -> bool {
+fn makes_sense(held: &InstalledBlob) -> bool {
     let Some((blob, bytes)) = held.mapped.first().copied() else { return false };
     let behind = |start: u64, bytes: u64| start.checked_add(bytes).filter(|end| *end <= END);
     let is_range = |(start, bytes): &(u64, u64)| {
@@ -113,15 +114,15 @@ fn makes_sense(held: &Held) -> bool {
     };
     let is_in_blob =
         |offset: u64, length: u64| offset.checked_add(length).is_some_and(|end| end <= bytes);
-    let is_change = |patch: &Patch| {
+    let is_change = |patch: &TextPatch| {
         let end = behind(patch.address, patch.old.len() as u64);
         !patch.old.is_empty() && end.is_some_and(|end| !is_inside((patch.address, end)))
     };
-    let ends = |ending: &Ending| {
+    let ends = |ending: &DetachInfo| {
         let is_code = blob
             .checked_add(ending.function)
             .is_some_and(|at| (held.code.0..held.code.1).contains(&at));
-        let words = [(ending.mapped, MAPPED_WORDS), (ending.switch, Switch::WORDS as u64)];
+        let words = [(ending.mapped, MAPPED_WORDS), (ending.switch, KillSwitch::WORDS as u64)];
         is_code && words.iter().all(|(at, words)| at.is_none_or(|at| is_in_blob(at, words * 8)))
     };
     held.mapped.iter().all(is_range)
@@ -134,9 +135,12 @@ fn makes_sense(held: &Held) -> bool {
 }
 
 /// Finds the notes in a process. There may be some of blobs that are gone.
-pub(super) fn find(process: u32, memory: &Memory) -> Result<Vec<(Recorder, Held)>, Error> {
-    let maps = memory.maps()?;
-    let regions: Vec<Region> = maps::read_only(&maps).collect();
+pub(super) fn find_notes(
+    process: u32,
+    memory: &ProcessMemory,
+) -> Result<Vec<(RecorderProcess, InstalledBlob)>, Error> {
+    let maps = memory.maps_text()?;
+    let regions: Vec<MemoryRegion> = maps::read_only_regions(&maps).collect();
     let pages = regions.iter().flat_map(|region| memory.pages_in_use(region));
     let notes = pages.take((SEARCHED_BYTES / PAGE) as usize).filter_map(|at| {
         let begin = memory.read(at, 24).ok()?;
@@ -151,35 +155,35 @@ pub(super) fn find(process: u32, memory: &Memory) -> Result<Vec<(Recorder, Held)
     // Few of those that a process may have made up are read.
     let notes = notes
         .take(NOTES)
-        .filter_map(|(at, bytes)| decode(process, &memory.read(at, bytes as usize).ok()?));
+        .filter_map(|(at, bytes)| decode_note(process, &memory.read(at, bytes as usize).ok()?));
     Ok(notes.collect())
 }
 
 /// Words that are still to be read.
-struct Words<'a>(&'a [u64]);
+struct NoteWords<'a>(&'a [u64]);
 
-impl Words<'_> {
-    fn one(&mut self) -> Option<u64> {
-        let [word] = self.some()?;
+impl NoteWords<'_> {
+    fn next_word(&mut self) -> Option<u64> {
+        let [word] = self.next_words()?;
         Some(word)
     }
 
-    fn some<const N: usize>(&mut self) -> Option<[u64; N]> {
+    fn next_words<const N: usize>(&mut self) -> Option<[u64; N]> {
         let (words, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(*words)
     }
 
-    fn ranges(&mut self) -> Option<Vec<(u64, u64)>> {
+    fn next_ranges(&mut self) -> Option<Vec<(u64, u64)>> {
         let mut ranges = Vec::new();
-        for _ in 0..self.one()? {
-            let [start, other] = self.some()?;
+        for _ in 0..self.next_word()? {
+            let [start, other] = self.next_words()?;
             ranges.push((start, other));
         }
         Some(ranges)
     }
 
-    fn bytes(&mut self, count: usize) -> Option<Vec<u8>> {
+    fn next_bytes(&mut self, count: usize) -> Option<Vec<u8>> {
         let (words, rest) = self.0.split_at_checked(count.div_ceil(8))?;
         self.0 = rest;
         Some(words.iter().flat_map(|word| word.to_le_bytes()).take(count).collect())
@@ -187,13 +191,13 @@ impl Words<'_> {
 }
 
 /// A mark as two words.
-fn halves(mark: [u8; MARK]) -> (u64, u64) {
+fn digest_to_words(mark: [u8; MARK]) -> (u64, u64) {
     let mark = u128::from_le_bytes(mark);
     (mark as u64, (mark >> 64) as u64)
 }
 
 /// A mark of two words.
-fn whole(low: u64, high: u64) -> [u8; MARK] {
+fn digest_from_words(low: u64, high: u64) -> [u8; MARK] {
     (u128::from(high) << 64 | u128::from(low)).to_le_bytes()
 }
 
@@ -202,8 +206,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn held() -> Held {
-        Held {
+    fn held() -> InstalledBlob {
+        InstalledBlob {
             process: 7,
             mapped: vec![(0x1000, 0x5000), (0x9000, 0x1000)],
             stubs: vec![(0x3000, 0x4000)],
@@ -211,12 +215,12 @@ mod tests {
             mark: (0x4ff0, *b"the recorder, it"),
             slot: 0x2040,
             patches: vec![
-                Patch { address: 1, old: vec![1, 2, 3, 4, 5], new: vec![6; 5], call: 6 },
-                Patch { address: 0xfff7, old: vec![7; 9], new: vec![8; 9], call: 18 },
+                TextPatch { address: 1, old: vec![1, 2, 3, 4, 5], new: vec![6; 5], call: 6 },
+                TextPatch { address: 0xfff7, old: vec![7; 9], new: vec![8; 9], call: 18 },
             ],
-            ending: Some(Ending {
+            ending: Some(DetachInfo {
                 function: 0x80,
-                waiting: Waiting::of([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]),
+                waiting: HookOffsets::from_words([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]),
                 mapped: Some(0x90),
                 switch: Some(0x4fd8),
             }),
@@ -225,35 +229,35 @@ mod tests {
 
     #[test]
     fn what_is_noted_is_read() {
-        let (recorder, held) = (Recorder::own(), held());
-        let mut bytes = encode(recorder, &held);
-        let before = Held { ending: None, ..held.clone() };
-        assert_eq!(decode(7, &bytes).unwrap().1, before);
+        let (recorder, held) = (RecorderProcess::current(), held());
+        let mut bytes = encode_note(recorder, &held);
+        let before = InstalledBlob { ending: None, ..held.clone() };
+        assert_eq!(decode_note(7, &bytes).unwrap().1, before);
         bytes[BEGUN * 8] = 1;
-        let read = decode(7, &[&bytes[..], &[1; 20]].concat()).unwrap();
+        let read = decode_note(7, &[&bytes[..], &[1; 20]].concat()).unwrap();
         assert_eq!(read, (recorder, held));
-        assert_eq!(decode(7, &bytes[..bytes.len() - 8]), None);
+        assert_eq!(decode_note(7, &bytes[..bytes.len() - 8]), None);
     }
 
     /// Another version of this program had no switch, and did not say where the recorder runs.
     #[test]
     fn an_older_note_is_read() {
         let held = held();
-        let mut bytes = encode(Recorder::own(), &held);
+        let mut bytes = encode_note(RecorderProcess::current(), &held);
         bytes[BEGUN * 8] = 1;
         bytes.truncate(bytes.len() - 16);
         let count = (bytes.len() as u64 - 24) / 8;
         bytes[16..24].copy_from_slice(&count.to_le_bytes());
-        let (recorder, read) = decode(7, &bytes).unwrap();
+        let (recorder, read) = decode_note(7, &bytes).unwrap();
         assert_eq!(recorder.namespace, 0);
-        let ending = held.ending.map(|ending| Ending { switch: None, ..ending });
-        assert_eq!(read, Held { ending, ..held });
+        let ending = held.ending.map(|ending| DetachInfo { switch: None, ..ending });
+        assert_eq!(read, InstalledBlob { ending, ..held });
     }
 
     /// A process can write what it likes into its own memory.
     #[test]
     fn a_note_that_makes_no_sense_is_not_taken() {
-        let changes: [fn(&mut Held); 14] = [
+        let changes: [fn(&mut InstalledBlob); 14] = [
             |held| held.mapped.clear(),
             |held| held.mapped[0].0 = 0,
             |held| held.mapped[0].0 += 1,
@@ -272,24 +276,24 @@ mod tests {
         for (number, change) in changes.into_iter().enumerate() {
             let mut held = held();
             change(&mut held);
-            let mut bytes = encode(Recorder::own(), &held);
+            let mut bytes = encode_note(RecorderProcess::current(), &held);
             bytes[BEGUN * 8] = 1;
-            assert_eq!(decode(7, &bytes), None, "change {number}");
+            assert_eq!(decode_note(7, &bytes), None, "change {number}");
         }
     }
 
     proptest! {
         #[test]
         fn damaged_notes_are_read_or_refused(places in prop::collection::vec(any::<(u16, u8)>(), 1..9)) {
-            let mut bytes = encode(Recorder::own(), &held());
+            let mut bytes = encode_note(RecorderProcess::current(), &held());
             let length = bytes.len();
             for (place, byte) in places {
                 bytes[usize::from(place) % length] = byte;
             }
-            if let Some((recorder, held)) = decode(7, &bytes) {
-                let mut again = encode(recorder, &held);
+            if let Some((recorder, held)) = decode_note(7, &bytes) {
+                let mut again = encode_note(recorder, &held);
                 again[BEGUN * 8] = held.ending.is_some().into();
-                assert_eq!(decode(7, &again), Some((recorder, held)));
+                assert_eq!(decode_note(7, &again), Some((recorder, held)));
             }
         }
     }

@@ -12,7 +12,7 @@ const FIRST_NAMESPACE: u64 = 0xeffffffc;
 
 /// Process that records, known by when it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Recorder {
+pub(super) struct RecorderProcess {
     /// Number of the process, as it counts itself.
     pub process: u32,
     /// When it began, in ticks of the kernel.
@@ -21,28 +21,33 @@ pub(super) struct Recorder {
     pub namespace: u64,
 }
 
-impl Recorder {
+impl RecorderProcess {
     /// This process.
-    pub(super) fn own() -> Recorder {
+    pub(super) fn current() -> RecorderProcess {
         let process = std::process::id();
-        let namespace = namespace("self").unwrap_or(0);
-        Recorder { process, since: since(&process.to_string()).unwrap_or(0), namespace }
+        let namespace = pid_namespace("self").unwrap_or(0);
+        RecorderProcess {
+            process,
+            since: start_ticks(&process.to_string()).unwrap_or(0),
+            namespace,
+        }
     }
 
     /// Number by which a recorder that lives is known here; `None` where it has ended. One that
     /// cannot be seen from here, as from within a container, counts as one that lives.
-    pub(super) fn living(self) -> Option<u32> {
-        let own = namespace("self");
+    pub(super) fn living_id(self) -> Option<u32> {
+        let own = pid_namespace("self");
         let name = self.process.to_string();
         if self.namespace == 0 || own == Some(self.namespace) {
-            return (since(&name) == Some(self.since) && may_record(&name)).then_some(self.process);
+            return (start_ticks(&name) == Some(self.since) && may_record(&name))
+                .then_some(self.process);
         }
         let found = fs::read_dir("/proc").into_iter().flatten().find_map(|entry| {
             let name = entry.ok()?.file_name().into_string().ok()?;
             let process = name.parse().ok()?;
-            let is_it = namespace(&name) == Some(self.namespace)
-                && since(&name) == Some(self.since)
-                && innermost(&name) == Some(self.process);
+            let is_it = pid_namespace(&name) == Some(self.namespace)
+                && start_ticks(&name) == Some(self.since)
+                && innermost_id(&name) == Some(self.process);
             (is_it && may_record(&name)).then_some(process)
         });
         let sees_all = own == Some(FIRST_NAMESPACE);
@@ -51,20 +56,20 @@ impl Recorder {
 }
 
 /// Namespace that a process counts processes in.
-fn namespace(process: &str) -> Option<u64> {
+fn pid_namespace(process: &str) -> Option<u64> {
     Some(fs::metadata(format!("/proc/{process}/ns/pid")).ok()?.ino())
 }
 
 /// Number of a process as it counts itself.
-fn innermost(process: &str) -> Option<u32> {
+fn innermost_id(process: &str) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
     line.split_ascii_whitespace().next_back()?.parse().ok()
 }
 
 /// When a process began. `None` where there is none, or where it has ended.
-fn since(process: &str) -> Option<u64> {
-    facts::since(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+fn start_ticks(process: &str) -> Option<u64> {
+    facts::running_since(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
 }
 
 /// Whether a process runs a program that records. A process that is recorded may name any other
@@ -89,11 +94,11 @@ mod tests {
 
     #[test]
     fn a_recorder_lives_while_its_process_does() {
-        let own = Recorder::own();
-        assert_eq!(own.living(), Some(own.process));
-        assert_eq!(Recorder { since: own.since - 1, ..own }.living(), None);
+        let own = RecorderProcess::current();
+        assert_eq!(own.living_id(), Some(own.process));
+        assert_eq!(RecorderProcess { since: own.since - 1, ..own }.living_id(), None);
         // As an older version noted it.
-        assert_eq!(Recorder { namespace: 0, ..own }.living(), Some(own.process));
+        assert_eq!(RecorderProcess { namespace: 0, ..own }.living_id(), Some(own.process));
     }
 
     /// A container's processes count otherwise. Here is one of another namespace.
@@ -108,12 +113,12 @@ mod tests {
             of_child()
         });
         let name = number.unwrap().to_string();
-        let (other, began) = (namespace(&name).unwrap(), since(&name).unwrap());
-        assert_eq!(innermost(&name), Some(1));
-        let noted = Recorder { process: 1, since: began, namespace: other };
+        let (other, began) = (pid_namespace(&name).unwrap(), start_ticks(&name).unwrap());
+        assert_eq!(innermost_id(&name), Some(1));
+        let noted = RecorderProcess { process: 1, since: began, namespace: other };
         // Its program is none that records, so nobody is told to end it.
-        let sees_all = namespace("self") == Some(FIRST_NAMESPACE);
-        assert_eq!(noted.living(), (!sees_all).then_some(1));
+        let sees_all = pid_namespace("self") == Some(FIRST_NAMESPACE);
+        assert_eq!(noted.living_id(), (!sees_all).then_some(1));
         rustix::process::kill_process(
             rustix::process::Pid::from_raw(number.unwrap() as i32).unwrap(),
             rustix::process::Signal::KILL,
@@ -126,11 +131,15 @@ mod tests {
     fn a_process_that_runs_another_program_is_no_recorder() {
         let mut child = Command::new("sleep").arg("100").spawn().unwrap();
         let name = child.id().to_string();
-        let noted = Recorder { process: child.id(), since: since(&name).unwrap(), namespace: 0 };
+        let noted = RecorderProcess {
+            process: child.id(),
+            since: start_ticks(&name).unwrap(),
+            namespace: 0,
+        };
         // Until it has executed its program it runs this one.
         let ended = (0..1000).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(5));
-            noted.living().is_none()
+            noted.living_id().is_none()
         });
         child.kill().unwrap();
         child.wait().unwrap();

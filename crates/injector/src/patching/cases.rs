@@ -1,8 +1,8 @@
 //! Small programs for tests: a file with one segment of code, made by hand.
 
-use crate::patching::image::Image;
-use crate::patching::kind::Kind;
-use crate::patching::plan::{Site, Survey, survey};
+use crate::patching::image::ElfImage;
+use crate::patching::kind::PatchKind;
+use crate::patching::plan::{PatchPlan, PatchSite, plan_patches};
 
 /// Where the code is, as linked.
 pub(crate) const AT: u64 = 0x40_1000;
@@ -50,19 +50,19 @@ pub(crate) fn padded(code: &[u8]) -> Vec<u8> {
 pub(crate) const PADDED_AT: u64 = AT + 64;
 
 /// What is found in a piece of code.
-pub(crate) fn look(code: &[u8]) -> Survey {
+pub(crate) fn look(code: &[u8]) -> PatchPlan {
     let file = program(&padded(code));
     crate::patching::fuzz::fuzz(&file);
-    survey(&Image::parse(&file).unwrap()).unwrap()
+    plan_patches(&ElfImage::parse(&file).unwrap()).unwrap()
 }
 
 /// The kinds of the sites of a piece of code.
-pub(crate) fn kinds(code: &[u8]) -> Vec<Kind> {
+pub(crate) fn kinds(code: &[u8]) -> Vec<PatchKind> {
     look(code).sites.iter().map(|site| site.kind).collect()
 }
 
 /// The only site of a piece of code.
-pub(crate) fn only(code: &[u8]) -> Site {
+pub(crate) fn only(code: &[u8]) -> PatchSite {
     let [site] = look(code).sites.try_into().unwrap();
     site
 }

@@ -2,12 +2,12 @@
 
 use thiserror::Error;
 
-use crate::patching::unsuited::Unsuited;
+use crate::patching::incompatible::IncompatibleProgram;
 
 /// Why an image has no patches.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum PatchError {
     /// The file's structure is damaged, or it is no ELF file at all.
     #[error("not an ELF file that can be read: {0}")]
     NotElf(String),
@@ -16,7 +16,7 @@ pub enum Error {
     Machine,
     /// A program that does not bear what patches lead to.
     #[error("{0}")]
-    Unsuited(Unsuited),
+    Unsuited(IncompatibleProgram),
     /// A displaced instruction means a place that cannot be reached from where the stubs are to be.
     #[error(
         "the stubs at {stubs:#x} are too far from the system call at {site:#x}: they must be \

@@ -4,15 +4,15 @@
 
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, OpKind, Register};
 
-use crate::patching::image::Image;
-use crate::patching::kind::Kind;
-use crate::patching::numbers::Numbers;
-use crate::patching::plan::{Site, Survey, survey};
-use crate::patching::stubs::{Entries, Patches, assemble};
+use crate::patching::image::ElfImage;
+use crate::patching::kind::PatchKind;
+use crate::patching::numbers::SyscallNumber;
+use crate::patching::plan::{PatchPlan, PatchSite, plan_patches};
+use crate::patching::stubs::{ImagePatches, StubEntries, assemble_patches};
 use crate::patching::tuning::{HEADER_BYTES, JUMP_BYTES};
-use crate::patching::windows::Window;
+use crate::patching::windows::PatchWindow;
 
-const ENTRIES: Entries = Entries {
+const ENTRIES: StubEntries = StubEntries {
     before_c: 1,
     after_c: 2,
     before_go: 3,
@@ -26,40 +26,47 @@ const FILTER_BYTES: u64 = 27;
 
 /// Patches `file`, if that is a program.
 pub fn fuzz(file: &[u8]) {
-    let Ok(image) = Image::parse(file) else { return };
-    let Ok(survey) = survey(&image) else { return };
+    let Ok(image) = ElfImage::parse(file) else { return };
+    let Ok(survey) = plan_patches(&image) else { return };
     assert!(survey.sites.is_sorted_by_key(|site| site.address), "sites are in order");
     let at = survey.span.end.saturating_add(1 << 20) & !0xfff;
     for bias in [0, 0x5555_0000_0000] {
         let stubs_at = at.wrapping_add(bias);
-        let Ok(patches) = assemble(&survey, bias, stubs_at, &ENTRIES) else { continue };
+        let Ok(patches) = assemble_patches(&survey, bias, stubs_at, &ENTRIES) else { continue };
         assert!(patches.stubs.len() <= survey.stub_bytes(), "stubs are larger than was said");
-        check(&image, &survey.sites, &patches, bias, stubs_at);
+        check_patches(&image, &survey.sites, &patches, bias, stubs_at);
     }
 }
 
 /// Reads bytes as a survey that was kept, and as the content of one. What is read can be patched
 /// with, and is written alike.
 pub fn fuzz_kept(bytes: &[u8]) {
-    kept(bytes);
-    kept(&crate::patching::kept::framed(bytes));
+    check_plan_bytes(bytes);
+    check_plan_bytes(&crate::patching::plan_bytes::with_header(bytes));
 }
 
-fn kept(bytes: &[u8]) {
+fn check_plan_bytes(bytes: &[u8]) {
     let key = b"a key";
-    let Some(survey) = Survey::from_bytes(bytes, key) else { return };
-    let again = survey.to_bytes(key).ok().and_then(|bytes| Survey::from_bytes(&bytes, key));
+    let Some(survey) = PatchPlan::from_bytes(bytes, key) else { return };
+    let again = survey.to_bytes(key).ok().and_then(|bytes| PatchPlan::from_bytes(&bytes, key));
     assert_eq!(again.as_ref(), Some(&survey));
     for bias in [0, 0x5555_0000_0000] {
         // An instruction that cannot be moved is an error.
-        let _ = assemble(&survey, bias, survey.span.end.wrapping_add(bias) & !0xfff, &ENTRIES);
+        let _ =
+            assemble_patches(&survey, bias, survey.span.end.wrapping_add(bias) & !0xfff, &ENTRIES);
     }
 }
 
-fn check(image: &Image<'_>, sites: &[Site], patches: &Patches, bias: u64, stubs_at: u64) {
+fn check_patches(
+    image: &ElfImage<'_>,
+    sites: &[PatchSite],
+    patches: &ImagePatches,
+    bias: u64,
+    stubs_at: u64,
+) {
     let bytes = |address: u64, count: usize| {
-        let mut code = image.code();
-        code.find_map(|segment| segment.from(address)?.get(..count))
+        let mut code = image.code_segments();
+        code.find_map(|segment| segment.bytes_from(address)?.get(..count))
     };
     let mut end = 0;
     for patch in &patches.patches {
@@ -67,37 +74,35 @@ fn check(image: &Image<'_>, sites: &[Site], patches: &Patches, bias: u64, stubs_
         assert_eq!((patch.old.len(), patch.new.len()), (JUMP_BYTES, JUMP_BYTES));
         end = patch.address.wrapping_add(JUMP_BYTES as u64);
         let linked = patch.address.wrapping_sub(bias);
-        assert!(
-            image
-                .code()
-                .any(|segment| segment.from(linked).is_some_and(|of| of.starts_with(&patch.old)))
-        );
+        assert!(image.code_segments().any(|segment| {
+            segment.bytes_from(linked).is_some_and(|of| of.starts_with(&patch.old))
+        }));
         let of = sites.iter().find(|site| site.address.wrapping_add(bias) == patch.call);
         let windows = of.map(|site| [site.before.as_ref(), site.after.as_ref()]);
         let is_of_it = windows.is_some_and(|windows| {
             windows.into_iter().flatten().any(|window| window.address == linked)
         });
         assert!(is_of_it || patch.call == patch.address, "{patch:?} is for another call");
-        let moved = sites.iter().filter(|site| site.kind != Kind::Over);
-        for site in moved.filter(|site| site.numbers.can_be_wanted()) {
+        let moved = sites.iter().filter(|site| site.kind != PatchKind::Over);
+        for site in moved.filter(|site| site.numbers.may_be_wanted()) {
             let apart = site.address + 2 <= linked || site.address >= linked + JUMP_BYTES as u64;
             assert!(apart, "{patch:?} is over {site:?}");
         }
     }
-    let check = Stubs { patches, bias, stubs_at };
+    let check = StubWalker { patches, bias, stubs_at };
     for site in sites {
-        let patched = !matches!(site.kind, Kind::Left(_));
+        let patched = !matches!(site.kind, PatchKind::Left(_));
         assert_eq!(site.before.is_some(), patched, "{site:?}");
         for window in site.before.iter().chain(&site.after) {
             assert_eq!(bytes(window.address, window.displaced.len()), Some(&*window.displaced));
         }
-        let filter = if site.numbers == Numbers::Variable { FILTER_BYTES } else { 0 };
+        let filter = if site.numbers == SyscallNumber::Variable { FILTER_BYTES } else { 0 };
         let (Some(before), after) = (&site.before, &site.after) else { continue };
-        if site.kind == Kind::Over {
-            let last = check.follow(before, check.jump(before.address));
-            let last = check.hook(check.hook(last + filter) + 2);
+        if site.kind == PatchKind::Over {
+            let last = check.compare_window(before, check.jump_target(before.address));
+            let last = check.hook_return(check.hook_return(last + filter) + 2);
             if let Some(after) = after {
-                check.follow(after, last);
+                check.compare_window(after, last);
             }
             continue;
         }
@@ -105,26 +110,26 @@ fn check(image: &Image<'_>, sites: &[Site], patches: &Patches, bias: u64, stubs_
         let is_shared = sites
             .iter()
             .any(|other| other.address != site.address && other.after.as_ref() == Some(before));
-        let begin = check.jump(before.address);
-        let begin = if is_shared { check.hook(begin) } else { begin };
-        let last = check.follow(before, begin);
-        check.hook(last + filter);
+        let begin = check.jump_target(before.address);
+        let begin = if is_shared { check.hook_return(begin) } else { begin };
+        let last = check.compare_window(before, begin);
+        check.hook_return(last + filter);
         if let Some(after) = after {
             assert_eq!(after.address, site.address + 2);
-            check.follow(after, check.hook(check.jump(after.address)));
+            check.compare_window(after, check.hook_return(check.jump_target(after.address)));
         }
     }
 }
 
-struct Stubs<'a> {
-    patches: &'a Patches,
+struct StubWalker<'a> {
+    patches: &'a ImagePatches,
     bias: u64,
     stubs_at: u64,
 }
 
-impl Stubs<'_> {
+impl StubWalker<'_> {
     /// Where the jump at a place of the program leads.
-    fn jump(&self, linked: u64) -> u64 {
+    fn jump_target(&self, linked: u64) -> u64 {
         let address = linked.wrapping_add(self.bias);
         let patch = self.patches.patches.iter().find(|patch| patch.address == address);
         let patch = patch.unwrap_or_else(|| unreachable!("no jump at {linked:#x}"));
@@ -137,8 +142,8 @@ impl Stubs<'_> {
 
     /// Address behind the hook at `at`, which says where to go on, and jumps to an entry: directly
     /// where that is near, and nowhere else.
-    fn hook(&self, at: u64) -> u64 {
-        let mut there = self.decoder(at);
+    fn hook_return(&self, at: u64) -> u64 {
+        let mut there = self.decoder_at(at);
         let (lea, jump) = (there.decode(), there.decode());
         assert_eq!((lea.code(), lea.op0_register()), (Code::Lea_r64_m, Register::RCX), "{at:#x}");
         assert_eq!(lea.ip_rel_memory_address(), there.ip(), "where it goes on");
@@ -155,7 +160,7 @@ impl Stubs<'_> {
         there.ip()
     }
 
-    fn decoder(&self, at: u64) -> Decoder<'_> {
+    fn decoder_at(&self, at: u64) -> Decoder<'_> {
         let skipped = (at - self.stubs_at) as usize;
         let bytes = self.patches.stubs.get(skipped..).unwrap_or_default();
         Decoder::with_ip(64, bytes, at, DecoderOptions::NONE)
@@ -163,9 +168,9 @@ impl Stubs<'_> {
 
     /// Compares the instructions of a window with those of its stub. Returns the address behind
     /// these.
-    fn follow(&self, window: &Window, at: u64) -> u64 {
+    fn compare_window(&self, window: &PatchWindow, at: u64) -> u64 {
         let own = window.address.wrapping_add(self.bias);
-        let mut there = self.decoder(at);
+        let mut there = self.decoder_at(at);
         for instruction in Decoder::with_ip(64, &window.displaced, own, DecoderOptions::NONE) {
             let mut moved = there.decode();
             if [Code::Call_rel32_64, Code::Call_rm64].contains(&instruction.code()) {

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use crate::patching::cases::{padded, program};
 use crate::patching::fuzz::{fuzz, fuzz_kept};
-use crate::patching::image::Image;
-use crate::patching::kept::HEAD_BYTES;
-use crate::patching::plan::survey;
+use crate::patching::image::ElfImage;
+use crate::patching::plan::plan_patches;
+use crate::patching::plan_bytes::HEAD_BYTES;
 
 /// Instructions that compilers put around system calls, and some that cannot be moved.
 const PIECES: &[&[u8]] = &[
@@ -45,7 +45,7 @@ fn seeds_for_fuzzing() {
         let directory = std::path::Path::new(&corpus).join("image");
         std::fs::create_dir_all(&directory).unwrap();
         std::fs::write(directory.join("seed"), &seed).unwrap();
-        let survey = survey(&Image::parse(&seed).unwrap()).unwrap();
+        let survey = plan_patches(&ElfImage::parse(&seed).unwrap()).unwrap();
         let content = survey.to_bytes(b"a key").unwrap().split_off(HEAD_BYTES);
         let directory = std::path::Path::new(&corpus).join("survey");
         std::fs::create_dir_all(&directory).unwrap();
@@ -83,7 +83,7 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
     ) {
         let image = program(&padded(&PIECES.concat()));
-        let survey = survey(&Image::parse(&image).unwrap()).unwrap();
+        let survey = plan_patches(&ElfImage::parse(&image).unwrap()).unwrap();
         let mut content = survey.to_bytes(b"a key").unwrap().split_off(HEAD_BYTES);
         for (at, byte) in changes {
             let at = at.index(content.len());

@@ -25,7 +25,7 @@ impl GoroutineFields {
 
 /// The fields of a version as `.go.buildinfo` has it (`go1.27.3`). `None` where it is not known: of
 /// versions to come, of those before a release, and of builds with experiments.
-pub(crate) fn fields(version: &str) -> Option<GoroutineFields> {
+pub(crate) fn fields_of_version(version: &str) -> Option<GoroutineFields> {
     let mut parts = version.strip_prefix("go1.")?.split('.');
     let number = |part: &str| {
         let digits = part.bytes().all(|byte| byte.is_ascii_digit());
@@ -51,10 +51,10 @@ mod tests {
 
     #[test]
     fn only_releases_are_known() {
-        let number = |version| fields(version).map(|fields| fields.number);
+        let number = |version| fields_of_version(version).map(|fields| fields.number);
         assert_eq!(number("go1.21"), Some(152));
         assert_eq!(number("go1.24.11"), Some(160));
-        assert_eq!(fields("go1.27.3").map(|fields| fields.creator), Some(280));
+        assert_eq!(fields_of_version("go1.27.3").map(|fields| fields.creator), Some(280));
         for unknown in [
             "go1.20.14",
             "go1.28",
@@ -67,7 +67,7 @@ mod tests {
             "go1.24.1-other",
             "go1.",
         ] {
-            assert_eq!(fields(unknown), None, "{unknown}");
+            assert_eq!(fields_of_version(unknown), None, "{unknown}");
         }
     }
 }

@@ -4,9 +4,9 @@
 //! No byte is believed: places outside the file, segments that overlap, and lengths that are wrong
 //! read as nothing.
 
+mod elf_header;
 mod frames;
 mod go;
-mod head;
 mod segment;
 
 use std::ops::Range;
@@ -16,17 +16,17 @@ use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 use serde::{Deserialize, Serialize};
 
-pub use head::Head;
-pub(crate) use segment::Segment;
+pub use elf_header::ElfHeader;
+pub(crate) use segment::ImageSegment;
 
-use crate::patching::error::Error;
+use crate::patching::error::PatchError;
 
 /// Addresses of programs end here. What a file has beyond it cannot be loaded.
 const END: u64 = 1 << 47;
 
 /// How an image is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Load {
+pub enum LoadMethod {
     /// It names an interpreter, and so will load a preloaded library. A Go program of this kind
     /// still makes its own system calls past libc.
     Interpreted,
@@ -36,28 +36,28 @@ pub enum Load {
 
 /// An ELF file that was looked at, with the bytes lent.
 #[derive(Clone, Debug)]
-pub struct Image<'a> {
-    pub(crate) segments: Vec<Segment<'a>>,
+pub struct ElfImage<'a> {
+    pub(crate) segments: Vec<ImageSegment<'a>>,
     /// Beginnings and ends of functions as the file knows them, in order.
     pub(crate) functions: Vec<Range<u64>>,
     /// The functions that records for unwinding know, in order.
     unwound: Vec<Range<u64>>,
     span: Range<u64>,
-    load: Load,
+    load: LoadMethod,
     is_fixed: bool,
     entry: u64,
     build_id: Option<&'a [u8]>,
     go_version: Option<String>,
 }
 
-impl<'a> Image<'a> {
+impl<'a> ElfImage<'a> {
     /// Looks at the bytes of a whole file.
     ///
     /// # Errors
     ///
     /// It is no ELF file, or none for x86-64.
-    pub fn parse(file: &'a [u8]) -> Result<Self, Error> {
-        let wrong = |error: object::Error| Error::NotElf(error.to_string());
+    pub fn parse(file: &'a [u8]) -> Result<Self, PatchError> {
+        let wrong = |error: object::Error| PatchError::NotElf(error.to_string());
         let header = FileHeader64::<Endianness>::parse(file).map_err(wrong)?;
         let endian = header.endian().map_err(wrong)?;
         let kind = header.e_type(endian);
@@ -65,11 +65,11 @@ impl<'a> Image<'a> {
             || !header.is_little_endian()
             || ![elf::ET_EXEC, elf::ET_DYN].contains(&kind)
         {
-            return Err(Error::Machine);
+            return Err(PatchError::Machine);
         }
         let headers = header.program_headers(endian, file).map_err(wrong)?;
         let (mut segments, mut begin, mut end) = (Vec::new(), u64::MAX, 0);
-        let (mut load, mut frames_header) = (Load::Alone, None);
+        let (mut load, mut frames_header) = (LoadMethod::Alone, None);
         for segment in headers {
             let address = segment.p_vaddr(endian);
             match segment.p_type(endian) {
@@ -82,11 +82,11 @@ impl<'a> Image<'a> {
                     begin = begin.min(address);
                     end = end.max(last);
                     let is_code = segment.p_flags(endian).contains(elf::PF_X);
-                    segments.push(Segment { address, bytes, is_code });
+                    segments.push(ImageSegment { address, bytes, is_code });
                 }
-                elf::PT_INTERP => load = Load::Interpreted,
+                elf::PT_INTERP => load = LoadMethod::Interpreted,
                 elf::PT_GNU_EH_FRAME => {
-                    frames_header = segment.data(endian, file).ok().map(|bytes| Segment {
+                    frames_header = segment.data(endian, file).ok().map(|bytes| ImageSegment {
                         address,
                         bytes,
                         is_code: false,
@@ -99,9 +99,9 @@ impl<'a> Image<'a> {
         let section = |name: &[u8]| {
             let (_, section) = sections.section_by_name(endian, name)?;
             let bytes = section.data(endian, file).ok()?;
-            Some(Segment { address: section.sh_addr(endian), bytes, is_code: false })
+            Some(ImageSegment { address: section.sh_addr(endian), bytes, is_code: false })
         };
-        let mut unwound = frames::functions(&segments, frames_header, section(b".eh_frame"));
+        let mut unwound = frames::function_ranges(&segments, frames_header, section(b".eh_frame"));
         unwound.sort_unstable_by_key(|function| (function.start, function.end));
         let mut functions = unwound.clone();
         if let Ok(symbols) = sections.symbols(endian, file, elf::SHT_SYMTAB) {
@@ -116,7 +116,7 @@ impl<'a> Image<'a> {
         functions.sort_unstable_by_key(|function| (function.start, function.end));
         functions.dedup();
         let build_id = headers.iter().find_map(|segment| build_id(segment, endian, file));
-        let go_version = go::version(section(b".go.buildinfo"), &segments);
+        let go_version = go::go_version(section(b".go.buildinfo"), &segments);
         Ok(Self {
             segments,
             functions,
@@ -132,13 +132,13 @@ impl<'a> Image<'a> {
 
     /// Addresses from the first loaded byte to behind the last, as linked.
     #[must_use]
-    pub fn span(&self) -> Range<u64> {
+    pub fn address_span(&self) -> Range<u64> {
         self.span.clone()
     }
 
     /// Whether a preloaded library gets in.
     #[must_use]
-    pub fn load(&self) -> Load {
+    pub fn load_method(&self) -> LoadMethod {
         self.load
     }
 
@@ -150,7 +150,7 @@ impl<'a> Image<'a> {
 
     /// Address of the first instruction, as linked.
     #[must_use]
-    pub fn entry(&self) -> u64 {
+    pub fn entry_point(&self) -> u64 {
         self.entry
     }
 
@@ -168,7 +168,7 @@ impl<'a> Image<'a> {
     }
 
     /// Whether records for unwinding know the function of an address.
-    pub(crate) fn is_unwound(&self, address: u64) -> bool {
+    pub(crate) fn has_unwind_record(&self, address: u64) -> bool {
         let behind = self.unwound.partition_point(|function| function.start <= address);
         behind
             .checked_sub(1)
@@ -177,7 +177,7 @@ impl<'a> Image<'a> {
     }
 
     /// The loaded code.
-    pub(crate) fn code(&self) -> impl Iterator<Item = Segment<'a>> + '_ {
+    pub(crate) fn code_segments(&self) -> impl Iterator<Item = ImageSegment<'a>> + '_ {
         self.segments.iter().copied().filter(|segment| segment.is_code)
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a site is patched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kind {
+pub enum PatchKind {
     /// Jumps before and behind the `syscall`, which stays where it is.
     Sandwich,
     /// A jump before the `syscall`, which stays; what it returns to is exchanged meanwhile.
@@ -12,13 +12,13 @@ pub enum Kind {
     /// A jump over the `syscall`, which is executed elsewhere.
     Over,
     /// It is left as it is.
-    Left(Reason),
+    Left(UnpatchedReason),
 }
 
 /// Why a site is left as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum UnpatchedReason {
     /// Its calls are not wanted.
     Unwanted,
     /// It belongs to the runtime of Go, whose calls are about no socket and no program.
@@ -35,7 +35,7 @@ pub enum Reason {
     Live,
 }
 
-impl std::fmt::Display for Reason {
+impl std::fmt::Display for UnpatchedReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Unwanted => "its calls are not wanted",

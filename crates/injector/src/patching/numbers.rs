@@ -4,17 +4,17 @@ use serde::{Deserialize, Serialize};
 
 /// What is known of the number at a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Numbers {
+pub enum SyscallNumber {
     /// It is always this one.
     Constant(u32),
     /// It is in a register, and is looked at when the site runs.
     Variable,
 }
 
-impl Numbers {
+impl SyscallNumber {
     /// Whether some call that is wanted can be made.
     #[must_use]
-    pub fn can_be_wanted(self) -> bool {
+    pub fn may_be_wanted(self) -> bool {
         match self {
             Self::Constant(number) => is_wanted(number),
             Self::Variable => true,
@@ -22,12 +22,12 @@ impl Numbers {
     }
 
     /// Whether the call, if it is known, never comes back.
-    pub(crate) fn never_return(self) -> bool {
+    pub(crate) fn never_returns(self) -> bool {
         matches!(self, Self::Constant(EXIT | EXIT_GROUP))
     }
 
     /// Whether the call, if it is known, comes back twice.
-    pub(crate) fn return_twice(self) -> bool {
+    pub(crate) fn returns_twice(self) -> bool {
         matches!(self, Self::Constant(CLONE | FORK | VFORK | CLONE3))
     }
 }
@@ -104,7 +104,7 @@ pub fn is_wanted(number: u32) -> bool {
 }
 
 /// A bit for each number, as stubs look into it.
-pub(crate) fn table() -> [u32; TABLE_NUMBERS as usize / 32] {
+pub(crate) fn wanted_table() -> [u32; TABLE_NUMBERS as usize / 32] {
     let mut table = [0; TABLE_NUMBERS as usize / 32];
     for number in WANTED {
         if let Some(word) = table.get_mut(*number as usize / 32) {
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn the_list_is_in_order_and_the_table_says_the_same() {
         assert!(WANTED.is_sorted() && WANTED.iter().all(|number| *number < TABLE_NUMBERS));
-        let table = table();
+        let table = wanted_table();
         for number in 0..TABLE_NUMBERS {
             let bit = table[number as usize / 32] >> (number % 32) & 1;
             assert_eq!(bit == 1, is_wanted(number), "{number}");

@@ -4,21 +4,21 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::patching::error::Error;
+use crate::patching::error::PatchError;
+use crate::patching::goready;
 use crate::patching::goroutines::{self, GoroutineFields};
-use crate::patching::image::{Image, Load};
-use crate::patching::kind::{Kind, Reason};
-use crate::patching::numbers::Numbers;
-use crate::patching::ready;
-use crate::patching::runtimes::unsuited;
-use crate::patching::sites::go::{GoPlace, place, syscall6_begin};
-use crate::patching::sites::reached::Reached;
-use crate::patching::sites::{Found, Sites, find, number};
-use crate::patching::windows::{Ground, Window};
+use crate::patching::image::{ElfImage, LoadMethod};
+use crate::patching::kind::{PatchKind, UnpatchedReason};
+use crate::patching::numbers::SyscallNumber;
+use crate::patching::runtimes::incompatible_image;
+use crate::patching::sites::go::{GoCallSite, match_site, syscall6_start};
+use crate::patching::sites::jump_targets::JumpTargets;
+use crate::patching::sites::{SyscallSite, SyscallSites, find_syscalls, number};
+use crate::patching::windows::{PatchWindow, WindowSearch};
 
 /// Whose rules the code around a site follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Runtime {
+pub enum SiteRuntime {
     /// The platform's: the stack is large, and 128 bytes below its pointer are in use.
     C,
     /// Go's: no byte of the stack may be used.
@@ -30,34 +30,34 @@ pub enum Runtime {
 
 /// A place where a system call is made. Addresses are as linked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Site {
+pub struct PatchSite {
     /// Address of the `syscall` instruction.
     pub address: u64,
     /// How it is patched.
-    pub kind: Kind,
+    pub kind: PatchKind,
     /// Whose code it is in.
-    pub runtime: Runtime,
+    pub runtime: SiteRuntime,
     /// What calls it makes.
-    pub numbers: Numbers,
+    pub numbers: SyscallNumber,
     /// The window before it. It may be empty for `Over`, and is there for all that are patched.
-    pub before: Option<Window>,
+    pub before: Option<PatchWindow>,
     /// The window behind it; of `Over`, what is moved behind the `syscall`. A call that never
     /// comes back may have none, nor has `Return`. Two neighbours can share one window, behind the
     /// first and before the second.
-    pub after: Option<Window>,
+    pub after: Option<PatchWindow>,
 }
 
 /// What is known of an image: enough to make its patches without it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Survey {
+pub struct PatchPlan {
     /// All system calls in the order of addresses.
-    pub sites: Vec<Site>,
+    pub sites: Vec<PatchSite>,
     /// Addresses of the image, as linked.
     pub span: Range<u64>,
     /// Address of the first instruction, as linked.
     pub entry: u64,
     /// Whether a preloaded library gets in.
-    pub load: Load,
+    pub load: LoadMethod,
     /// The version of Go that built it.
     pub go_version: Option<String>,
     /// Where Go's runtime keeps numbers of goroutines, if that is known of the version.
@@ -65,19 +65,19 @@ pub struct Survey {
     /// Where a goroutine lets another go on, or starts it (`runtime.runqput`), if the fields above
     /// are known. There `rbx` holds the other one, and register 14 the goroutine of the runtime
     /// that does it.
-    pub ready: Option<Window>,
+    pub ready: Option<PatchWindow>,
     /// What the linker knows the file by.
     pub build_id: Option<Vec<u8>>,
 }
 
-impl Survey {
+impl PatchPlan {
     /// How many sites are left that could make wanted calls, by reason.
     #[must_use]
-    pub fn left(&self) -> std::collections::BTreeMap<Reason, usize> {
+    pub fn count_unpatched(&self) -> std::collections::BTreeMap<UnpatchedReason, usize> {
         let mut left = std::collections::BTreeMap::new();
         for site in &self.sites {
-            if let Kind::Left(reason) = site.kind
-                && reason != Reason::Unwanted
+            if let PatchKind::Left(reason) = site.kind
+                && reason != UnpatchedReason::Unwanted
             {
                 *left.entry(reason).or_default() += 1;
             }
@@ -91,34 +91,34 @@ impl Survey {
 /// # Errors
 ///
 /// None so far: what can't be patched is left, with its reason.
-pub fn survey(image: &Image<'_>) -> Result<Survey, Error> {
-    if let Some(unsuited) = unsuited(image) {
-        return Err(Error::Unsuited(unsuited));
+pub fn plan_patches(image: &ElfImage<'_>) -> Result<PatchPlan, PatchError> {
+    if let Some(unsuited) = incompatible_image(image) {
+        return Err(PatchError::Unsuited(unsuited));
     }
-    let Sites { found, uncertain } = find(image);
-    let runtimes: Vec<_> = found.iter().map(|site| runtime(image, site)).collect();
+    let SyscallSites { found, uncertain } = find_syscalls(image);
+    let runtimes: Vec<_> = found.iter().map(|site| site_runtime(image, site)).collect();
     // Where all is Go's, sites are known by their bytes, and nothing jumps between these.
-    let is_c = |runtime: &Option<Runtime>| *runtime == Some(Runtime::C);
-    let of_c: &[Found<'_>] = if runtimes.iter().any(is_c) { &found } else { &[] };
-    let reached = Reached::gather(image, of_c);
-    let mut sites: Vec<Site> = Vec::with_capacity(found.len());
+    let is_c = |runtime: &Option<SiteRuntime>| *runtime == Some(SiteRuntime::C);
+    let of_c: &[SyscallSite<'_>] = if runtimes.iter().any(is_c) { &found } else { &[] };
+    let reached = JumpTargets::gather(image, of_c);
+    let mut sites: Vec<PatchSite> = Vec::with_capacity(found.len());
     for (place, (site, runtime)) in found.iter().zip(&runtimes).enumerate() {
-        let numbers = number::of_site(site, &reached);
+        let numbers = number::number_at_site(site, &reached);
         let reason = match runtime {
-            None => Some(Reason::GoRuntime),
-            Some(_) => (!numbers.can_be_wanted()).then_some(Reason::Unwanted),
+            None => Some(UnpatchedReason::GoRuntime),
+            Some(_) => (!numbers.may_be_wanted()).then_some(UnpatchedReason::Unwanted),
         };
-        let mut planned = Site {
+        let mut planned = PatchSite {
             address: site.address,
-            kind: Kind::Left(reason.unwrap_or(Reason::NoRoom)),
-            runtime: runtime.unwrap_or(Runtime::Go { has_goroutine: false }),
+            kind: PatchKind::Left(reason.unwrap_or(UnpatchedReason::NoRoom)),
+            runtime: runtime.unwrap_or(SiteRuntime::Go { has_goroutine: false }),
             numbers,
             before: None,
             after: None,
         };
         if reason.is_none() {
             let next = found.get(place + 1).map(|next| next.address);
-            plan(
+            plan_site(
                 &mut planned,
                 sites.last_mut(),
                 place.checked_sub(1).and_then(|at| found.get(at)),
@@ -131,28 +131,28 @@ pub fn survey(image: &Image<'_>) -> Result<Survey, Error> {
     }
     // What may be a call and is not certain is left; in Go, what is not known is no wanted call.
     if image.go_version().is_none() {
-        sites.extend(uncertain.into_iter().map(|address| Site {
+        sites.extend(uncertain.into_iter().map(|address| PatchSite {
             address,
-            kind: Kind::Left(Reason::Uncertain),
-            runtime: Runtime::C,
-            numbers: Numbers::Variable,
+            kind: PatchKind::Left(UnpatchedReason::Uncertain),
+            runtime: SiteRuntime::C,
+            numbers: SyscallNumber::Variable,
             before: None,
             after: None,
         }));
         sites.sort_by_key(|site| site.address);
     }
-    let goroutine_fields = image.go_version().and_then(goroutines::fields);
-    let has_goroutine = Runtime::Go { has_goroutine: true };
+    let goroutine_fields = image.go_version().and_then(goroutines::fields_of_version);
+    let has_goroutine = SiteRuntime::Go { has_goroutine: true };
     let syscall6 = sites.iter().find(|site| site.runtime == has_goroutine);
     let ready = syscall6
         .filter(|_| goroutine_fields.is_some())
-        .and_then(|site| ready::find(image, syscall6_begin(site.address)));
-    Ok(Survey {
+        .and_then(|site| goready::find_ready_window(image, syscall6_start(site.address)));
+    Ok(PatchPlan {
         sites,
         ready,
-        span: image.span(),
-        entry: image.entry(),
-        load: image.load(),
+        span: image.address_span(),
+        entry: image.entry_point(),
+        load: image.load_method(),
         go_version: image.go_version().map(str::to_owned),
         goroutine_fields,
         build_id: image.build_id().map(<[u8]>::to_vec),
@@ -160,76 +160,78 @@ pub fn survey(image: &Image<'_>) -> Result<Survey, Error> {
 }
 
 /// Whose code a site is in. `None`: the runtime's of Go, or what is not known to be anything else.
-fn runtime(image: &Image<'_>, site: &Found<'_>) -> Option<Runtime> {
+fn site_runtime(image: &ElfImage<'_>, site: &SyscallSite<'_>) -> Option<SiteRuntime> {
     if image.go_version().is_none() {
-        return Some(Runtime::C);
+        return Some(SiteRuntime::C);
     }
     let at = usize::try_from(site.address.checked_sub(site.segment.address)?).ok()?;
-    match place(site.segment.bytes, at) {
-        Some(GoPlace::Syscall6) => Some(Runtime::Go { has_goroutine: true }),
-        Some(GoPlace::RawVfork | GoPlace::AlternateStack) => {
-            Some(Runtime::Go { has_goroutine: false })
+    match match_site(site.segment.bytes, at) {
+        Some(GoCallSite::Syscall6) => Some(SiteRuntime::Go { has_goroutine: true }),
+        Some(GoCallSite::RawVfork | GoCallSite::AlternateStack) => {
+            Some(SiteRuntime::Go { has_goroutine: false })
         }
         // Go writes no records for unwinding, C compilers do.
-        None => image.is_unwound(site.address).then_some(Runtime::C),
+        None => image.has_unwind_record(site.address).then_some(SiteRuntime::C),
     }
 }
 
 /// Plans a site, with what its neighbour before it has taken.
-fn plan(
-    site: &mut Site,
-    neighbour: Option<&mut Site>,
-    found_before: Option<&Found<'_>>,
-    found: &Found<'_>,
+fn plan_site(
+    site: &mut PatchSite,
+    neighbour: Option<&mut PatchSite>,
+    found_before: Option<&SyscallSite<'_>>,
+    found: &SyscallSite<'_>,
     next: Option<u64>,
-    reached: &Reached<'_>,
+    reached: &JumpTargets<'_>,
 ) {
     let floor = neighbour.as_ref().map_or(0, |neighbour| {
-        let after = neighbour.after.as_ref().map_or(0, Window::taken_end);
+        let after = neighbour.after.as_ref().map_or(0, PatchWindow::taken_end);
         after.max(neighbour.address + 2)
     });
-    let ground = Ground { site: found, reached, floor, ceiling: next.unwrap_or(u64::MAX) };
-    let before = ground.before();
+    let ground = WindowSearch { site: found, reached, floor, ceiling: next.unwrap_or(u64::MAX) };
+    let before = ground.window_before();
     // Between two neighbours with little room, one window serves both.
     let shared = match (&before, &neighbour, found_before) {
-        (Err(Reason::Neighbour), Some(neighbour), Some(found_before))
-            if neighbour.kind == Kind::Sandwich && neighbour.after.is_some() =>
+        (Err(UnpatchedReason::Neighbour), Some(neighbour), Some(found_before))
+            if neighbour.kind == PatchKind::Sandwich && neighbour.after.is_some() =>
         {
             let of_neighbour =
-                Ground { site: found_before, reached, floor: 0, ceiling: site.address };
-            of_neighbour.shared(site.address).ok()
+                WindowSearch { site: found_before, reached, floor: 0, ceiling: site.address };
+            of_neighbour.shared_window(site.address).ok()
         }
         _ => None,
     };
     let before = shared.clone().map_or(before, Ok);
-    let after = ground.after();
-    let is_c = site.runtime == Runtime::C;
-    let returns =
-        is_c && ground.returns_at_once() && !ground.uses_red_zone() && !site.numbers.return_twice();
+    let after = ground.window_after();
+    let is_c = site.runtime == SiteRuntime::C;
+    let returns = is_c
+        && ground.returns_immediately()
+        && !ground.uses_red_zone()
+        && !site.numbers.returns_twice();
     match (before, after) {
         (Ok(before), Ok(after)) => {
-            site.kind = Kind::Sandwich;
+            site.kind = PatchKind::Sandwich;
             (site.before, site.after) = (Some(before), Some(after));
         }
-        (Ok(before), Err(_)) if site.numbers.never_return() => {
-            site.kind = Kind::Sandwich;
+        (Ok(before), Err(_)) if site.numbers.never_returns() => {
+            site.kind = PatchKind::Sandwich;
             site.before = Some(before);
         }
         (Ok(before), Err(_)) if returns => {
-            site.kind = Kind::Return;
+            site.kind = PatchKind::Return;
             site.before = Some(before);
         }
         (before, after) => {
-            match ground.over() {
+            match ground.windows_over() {
                 // Where libc cancels threads it looks whether they wait at the call itself, which
                 // is right before a return.
-                Ok((first, last)) if is_c && (before.is_err() || !ground.returns_at_once()) => {
-                    site.kind = Kind::Over;
+                Ok((first, last)) if is_c && (before.is_err() || !ground.returns_immediately()) => {
+                    site.kind = PatchKind::Over;
                     (site.before, site.after) = (Some(first), Some(last));
                 }
                 _ => {
-                    let reason = before.err().or(after.err()).unwrap_or(Reason::NoRoom);
-                    site.kind = Kind::Left(reason);
+                    let reason = before.err().or(after.err()).unwrap_or(UnpatchedReason::NoRoom);
+                    site.kind = PatchKind::Left(reason);
                 }
             }
             return;

@@ -1,16 +1,16 @@
 //! Plans for pieces of code, worked by hand.
 
 use crate::patching::cases::{PADDED_AT, kinds, look, only};
-use crate::patching::kind::Kind;
-use crate::patching::kind::Reason::{Live, NoRoom, Reached, Unwanted};
-use crate::patching::numbers::Numbers;
-use crate::patching::stubs::{Entries, assemble};
+use crate::patching::kind::PatchKind;
+use crate::patching::kind::UnpatchedReason::{Live, NoRoom, Reached, Unwanted};
+use crate::patching::numbers::SyscallNumber;
+use crate::patching::stubs::{StubEntries, assemble_patches};
 
 const SEND: &[u8] = b"\xb8\x2c\0\0\0"; // mov eax,44
 const SYSCALL: &[u8] = b"\x0f\x05";
 const CHECK: &[u8] = b"\x48\x3d\0\xf0\xff\xff"; // cmp rax,-4096
 const RET: &[u8] = b"\xc3";
-const ENTRIES: Entries = Entries {
+const ENTRIES: StubEntries = StubEntries {
     before_c: 1,
     after_c: 2,
     before_go: 3,
@@ -22,7 +22,7 @@ const ENTRIES: Entries = Entries {
 #[test]
 fn room_on_both_sides() {
     let site = only(&[SEND, SYSCALL, CHECK, RET].concat());
-    assert_eq!((site.kind, site.numbers), (Kind::Sandwich, Numbers::Constant(44)));
+    assert_eq!((site.kind, site.numbers), (PatchKind::Sandwich, SyscallNumber::Constant(44)));
     let (before, after) = (site.before.unwrap(), site.after.unwrap());
     assert_eq!((before.address, &*before.displaced), (PADDED_AT, SEND));
     assert_eq!((after.address, &*after.displaced), (PADDED_AT + 7, CHECK));
@@ -32,27 +32,30 @@ fn room_on_both_sides() {
 fn calls_that_nobody_wants_are_left() {
     // getpid
     let site = only(&[b"\xb8\x27\0\0\0", SYSCALL, CHECK, RET].concat());
-    assert_eq!((site.kind, site.numbers), (Kind::Left(Unwanted), Numbers::Constant(39)));
+    assert_eq!((site.kind, site.numbers), (PatchKind::Left(Unwanted), SyscallNumber::Constant(39)));
 }
 
 #[test]
 fn a_number_comes_from_where_the_register_was_set() {
     let number = |code: &[u8]| only(&[code, SYSCALL, CHECK, RET].concat()).numbers;
     // xor eax,eax; mov edi,5
-    assert_eq!(number(b"\x31\xc0\xbf\x05\0\0\0"), Numbers::Constant(0));
+    assert_eq!(number(b"\x31\xc0\xbf\x05\0\0\0"), SyscallNumber::Constant(0));
     // mov r9d,44; mov rax,r9
-    assert_eq!(number(b"\x41\xb9\x2c\0\0\0\x4c\x89\xc8"), Numbers::Constant(44));
+    assert_eq!(number(b"\x41\xb9\x2c\0\0\0\x4c\x89\xc8"), SyscallNumber::Constant(44));
     // mov rax,44; mov al,45
-    assert_eq!(number(b"\x48\xc7\xc0\x2c\0\0\0\xb0\x2d"), Numbers::Variable);
+    assert_eq!(number(b"\x48\xc7\xc0\x2c\0\0\0\xb0\x2d"), SyscallNumber::Variable);
     // mov eax,44; call; mov edi,5
-    assert_eq!(number(b"\xb8\x2c\0\0\0\xe8\xc0\xff\xff\xff\xbf\x05\0\0\0"), Numbers::Variable);
+    assert_eq!(
+        number(b"\xb8\x2c\0\0\0\xe8\xc0\xff\xff\xff\xbf\x05\0\0\0"),
+        SyscallNumber::Variable
+    );
     // mov ebx,44; call; mov eax,ebx; mov edi,5
     assert_eq!(
         number(b"\xbb\x2c\0\0\0\xe8\xc0\xff\xff\xff\x89\xd8\xbf\x05\0\0\0"),
-        Numbers::Constant(44)
+        SyscallNumber::Constant(44)
     );
     // mov eax,44; a jump to behind it from elsewhere; mov edi,5
-    assert_eq!(number(b"\x75\x05\xb8\x2c\0\0\0\xbf\x05\0\0\0"), Numbers::Variable);
+    assert_eq!(number(b"\x75\x05\xb8\x2c\0\0\0\xbf\x05\0\0\0"), SyscallNumber::Variable);
 }
 
 #[test]
@@ -60,12 +63,12 @@ fn what_jumps_in_between_moves_the_call() {
     // jne to the call itself: only what is behind it may move.
     let code = [b"\x75\x05", SEND, SYSCALL, CHECK, RET].concat();
     let site = only(&code);
-    assert_eq!((site.kind, site.numbers), (Kind::Over, Numbers::Variable));
+    assert_eq!((site.kind, site.numbers), (PatchKind::Over, SyscallNumber::Variable));
     assert_eq!(site.before.unwrap().displaced, b"");
     assert_eq!(site.after.unwrap().displaced, CHECK);
     // And jne to right behind it: nothing may.
     let code = [b"\x75\x09\x75\x05", SEND, SYSCALL, CHECK, RET].concat();
-    assert_eq!(kinds(&code), [Kind::Left(Reached)]);
+    assert_eq!(kinds(&code), [PatchKind::Left(Reached)]);
 }
 
 #[test]
@@ -77,10 +80,10 @@ fn tables_of_jumps_count() {
         let code = [&call[..], &[0xcc; 10], table].concat();
         kinds(&code)[0]
     };
-    assert_eq!(kind(&[]), Kind::Sandwich);
+    assert_eq!(kind(&[]), PatchKind::Sandwich);
     // Addresses.
-    assert_eq!(kind(&[0x40_0000, site].map(u64::to_le_bytes).concat()), Kind::Over);
-    assert_eq!(kind(&[0x40_0000, site + 1].map(u64::to_le_bytes).concat()), Kind::Sandwich);
+    assert_eq!(kind(&[0x40_0000, site].map(u64::to_le_bytes).concat()), PatchKind::Over);
+    assert_eq!(kind(&[0x40_0000, site + 1].map(u64::to_le_bytes).concat()), PatchKind::Sandwich);
     // Distances from the table, whose address is taken right before the call: lea rdx,[rip+30]
     let call = [b"\x48\x8d\x15\x1e\0\0\0", &call[..]].concat();
     let (table, site) = (PADDED_AT + 7 + 30, PADDED_AT + 7 + 5);
@@ -89,8 +92,8 @@ fn tables_of_jumps_count() {
         let table = entries.map(distance).concat();
         kinds(&[&call[..], &[0xcc; 16], &table].concat())[0]
     };
-    assert_eq!(kind([PADDED_AT, site]), Kind::Over);
-    assert_eq!(kind([PADDED_AT, PADDED_AT]), Kind::Sandwich);
+    assert_eq!(kind([PADDED_AT, site]), PatchKind::Over);
+    assert_eq!(kind([PADDED_AT, PADDED_AT]), PatchKind::Sandwich);
 }
 
 #[test]
@@ -98,11 +101,11 @@ fn what_jumps_into_an_instruction_leaves_it_where_it_is() {
     // jne behind the prefix of: lock cmpxchg [rdi],edx; and behind that, what is displaced.
     let locked = b"\xf0\x0f\xb1\x17";
     let code = |jump: &[u8]| [jump, SEND, SYSCALL, b"\x31\xc0", locked, RET].concat();
-    assert_eq!(kinds(&code(b"\x90\x90")), [Kind::Sandwich]);
-    assert_eq!(kinds(&code(b"\x75\x0a")), [Kind::Over]);
+    assert_eq!(kinds(&code(b"\x90\x90")), [PatchKind::Sandwich]);
+    assert_eq!(kinds(&code(b"\x75\x0a")), [PatchKind::Over]);
     // The bytes that the jump is written over have nothing of the call.
     let survey = look(&code(b"\x75\x0a"));
-    let made = assemble(&survey, 0x1000, 0x50_0000, &ENTRIES).unwrap();
+    let made = assemble_patches(&survey, 0x1000, 0x50_0000, &ENTRIES).unwrap();
     let [patch] = &made.patches[..] else { panic!("{made:?}") };
     assert_eq!((&*patch.old, patch.call), (SEND, survey.sites[0].address + 0x1000));
 }
@@ -110,35 +113,38 @@ fn what_jumps_into_an_instruction_leaves_it_where_it_is() {
 #[test]
 fn what_is_needed_behind_a_call_is_not_destroyed() {
     // jc
-    assert_eq!(kinds(&[SEND, SYSCALL, b"\x72\x06", CHECK, RET].concat()), [Kind::Left(Live)]);
+    assert_eq!(kinds(&[SEND, SYSCALL, b"\x72\x06", CHECK, RET].concat()), [PatchKind::Left(Live)]);
     // mov rdx,rcx; ...
-    assert_eq!(kinds(&[SEND, SYSCALL, b"\x48\x89\xca", CHECK, RET].concat()), [Kind::Left(Live)]);
+    assert_eq!(
+        kinds(&[SEND, SYSCALL, b"\x48\x89\xca", CHECK, RET].concat()),
+        [PatchKind::Left(Live)]
+    );
     // xor ecx,ecx reads nothing; mov rdx,rcx
     let code = [SEND, SYSCALL, b"\x31\xc9\x48\x89\xca", CHECK, RET].concat();
-    assert_eq!(kinds(&code), [Kind::Sandwich]);
+    assert_eq!(kinds(&code), [PatchKind::Sandwich]);
 }
 
 #[test]
 fn a_return_without_room() {
     let next = b"\xe9\0\0\0\0";
     let site = only(&[SEND, SYSCALL, RET, next].concat());
-    assert_eq!((site.kind, site.after), (Kind::Return, None));
+    assert_eq!((site.kind, site.after), (PatchKind::Return, None));
     // mov [rsp-8],rdi: the red zone holds something.
     assert_eq!(
         kinds(&[b"\x48\x89\x7c\x24\xf8", SEND, SYSCALL, RET, next].concat()),
-        [Kind::Left(NoRoom)]
+        [PatchKind::Left(NoRoom)]
     );
     // clone returns twice.
-    assert_eq!(kinds(&[b"\xb8\x38\0\0\0", SYSCALL, RET, next].concat()), [Kind::Left(NoRoom)]);
+    assert_eq!(kinds(&[b"\xb8\x38\0\0\0", SYSCALL, RET, next].concat()), [PatchKind::Left(NoRoom)]);
     // What aligns the next function is room.
     let site = only(&[SEND, SYSCALL, RET, b"\x0f\x1f\x84\0\0\0\0\0"].concat());
-    assert_eq!((site.kind, site.after.unwrap().displaced), (Kind::Sandwich, RET.to_vec()));
+    assert_eq!((site.kind, site.after.unwrap().displaced), (PatchKind::Sandwich, RET.to_vec()));
 }
 
 #[test]
 fn what_never_returns_needs_nothing_behind_it() {
     let site = only(&[b"\xb8\xe7\0\0\0", SYSCALL, b"\xf4"].concat());
-    assert_eq!((site.kind, site.after), (Kind::Sandwich, None));
+    assert_eq!((site.kind, site.after), (PatchKind::Sandwich, None));
 }
 
 #[test]
@@ -147,17 +153,15 @@ fn neighbours_share_a_window() {
     let between = b"\x48\x63\x7d\x04\x4c\x89\xc0";
     let first = b"\x41\xb8\x48\0\0\0\x4c\x89\xc0";
     let sites = look(&[first, SYSCALL, between, SYSCALL, CHECK, RET].concat()).sites;
-    assert!(
-        sites
-            .iter()
-            .all(|site| site.kind == Kind::Sandwich && site.numbers == Numbers::Constant(72))
-    );
+    assert!(sites.iter().all(
+        |site| site.kind == PatchKind::Sandwich && site.numbers == SyscallNumber::Constant(72)
+    ));
     assert_eq!(sites[0].after, sites[1].before);
     assert_eq!(sites[0].after.as_ref().unwrap().displaced, between);
     // With less than five bytes, one of them goes without.
     let sites = look(&[first, SYSCALL, &between[4..], SYSCALL, CHECK, RET].concat()).sites;
-    assert_eq!(sites.iter().filter(|site| site.kind == Kind::Sandwich).count(), 0);
-    assert_eq!(sites[1].kind, Kind::Over);
+    assert_eq!(sites.iter().filter(|site| site.kind == PatchKind::Sandwich).count(), 0);
+    assert_eq!(sites[1].kind, PatchKind::Over);
 }
 
 #[test]

@@ -7,40 +7,43 @@
 
 use memchr::memmem;
 
-use crate::patching::image::Image;
-use crate::patching::unsuited::Unsuited;
+use crate::patching::image::ElfImage;
+use crate::patching::incompatible::IncompatibleProgram;
 
 /// Texts that together tell a runtime, and what it does.
-struct Known {
+struct KnownRuntime {
     texts: &'static [&'static [u8]],
-    is: Unsuited,
+    is: IncompatibleProgram,
 }
 
-const fn collector(collector: &'static str, texts: &'static [&'static [u8]]) -> Known {
-    Known { texts, is: Unsuited::StopsThreads { collector } }
+const fn collector_runtime(
+    collector: &'static str,
+    texts: &'static [&'static [u8]],
+) -> KnownRuntime {
+    KnownRuntime { texts, is: IncompatibleProgram::StopsThreads { collector } }
 }
 
-const fn runs_others(program: &'static str, texts: &'static [&'static [u8]]) -> Known {
-    Known { texts, is: Unsuited::RunsOthers { program } }
+const fn runs_others(program: &'static str, texts: &'static [&'static [u8]]) -> KnownRuntime {
+    KnownRuntime { texts, is: IncompatibleProgram::RunsOthers { program } }
 }
 
 /// Variables of the environment that the runtimes read, and their messages. Crystal, and Nim where
 /// it is asked for that, have Boehm's collector.
-const KNOWN: [Known; 10] = [
-    collector("Boehm's", &[b"GC_INITIAL_HEAP_SIZE\0", b"GC_FREE_SPACE_DIVISOR\0"]),
-    collector("D's", &[b"Unable to suspend thread", b"core.thread"]),
-    collector("Mono's", &[b"MONO_GC_PARAMS\0", b"MONO_GC_DEBUG\0"]),
-    collector("SBCL's", &[b"fatal error encountered in SBCL", b"SBCL_HOME\0"]),
+const KNOWN: [KnownRuntime; 10] = [
+    collector_runtime("Boehm's", &[b"GC_INITIAL_HEAP_SIZE\0", b"GC_FREE_SPACE_DIVISOR\0"]),
+    collector_runtime("D's", &[b"Unable to suspend thread", b"core.thread"]),
+    collector_runtime("Mono's", &[b"MONO_GC_PARAMS\0", b"MONO_GC_DEBUG\0"]),
+    collector_runtime("SBCL's", &[b"fatal error encountered in SBCL", b"SBCL_HOME\0"]),
     runs_others("QEMU", &[b"QEMU_LD_PREFIX\0", b"QEMU_STRACE\0"]),
     runs_others("Box64", &[b"BOX64_LD_LIBRARY_PATH\0", b"BOX64_LOG\0"]),
     runs_others("FEX", &[b"FEX_ROOTFS", b"FEX_APP_CONFIG"]),
     runs_others("Valgrind", &[b"VALGRIND_LAUNCHER\0", b"VALGRIND_LIB\0"]),
     runs_others("Wine", &[b"WINEPRELOADRESERVE", b"WINELOADER"]),
-    Known { is: GVISOR, texts: &[b"gvisor.dev/gvisor/pkg/sentry/platform", b"runsc"] },
+    KnownRuntime { is: GVISOR, texts: &[b"gvisor.dev/gvisor/pkg/sentry/platform", b"runsc"] },
 ];
 
 /// The sandbox that is written in Go.
-const GVISOR: Unsuited = Unsuited::RunsOthers { program: "gVisor" };
+const GVISOR: IncompatibleProgram = IncompatibleProgram::RunsOthers { program: "gVisor" };
 
 /// Names of shared libraries, without their version, that make a program such a one.
 const LIBRARIES: [(&str, &str); 6] = [
@@ -55,30 +58,30 @@ const LIBRARIES: [(&str, &str); 6] = [
 /// Why no library must be put into a program that has these bytes, if there is a reason. They may
 /// be those of any file.
 #[must_use]
-pub fn unsuited_by_texts(bytes: &[u8]) -> Option<Unsuited> {
+pub fn incompatible_by_texts(bytes: &[u8]) -> Option<IncompatibleProgram> {
     let has = |text: &&[u8]| memmem::find(bytes, text).is_some();
     KNOWN.iter().find(|known| known.texts.iter().all(has)).map(|known| known.is)
 }
 
 /// The same of a program that has loaded a shared library with this file name.
 #[must_use]
-pub fn unsuited_by_library(name: &str) -> Option<Unsuited> {
+pub fn incompatible_by_library(name: &str) -> Option<IncompatibleProgram> {
     let known = LIBRARIES.iter().find(|(begin, _)| name.starts_with(begin));
-    known.map(|(_, collector)| Unsuited::StopsThreads { collector })
+    known.map(|(_, collector)| IncompatibleProgram::StopsThreads { collector })
 }
 
 /// The same of an image that no library is loaded into.
-pub(crate) fn unsuited(image: &Image) -> Option<Unsuited> {
+pub(crate) fn incompatible_image(image: &ElfImage) -> Option<IncompatibleProgram> {
     let segments = || image.segments.iter();
     // A text may be in any of them, and the texts of one runtime in several.
     let has = |text: &&[u8]| segments().any(|part| memmem::find(part.bytes, text).is_some());
     // Go's runtime is none of those written in C.
     let is_go = image.go_version().is_some();
-    let may_be = |known: &&Known| is_go == (known.is == GVISOR);
+    let may_be = |known: &&KnownRuntime| is_go == (known.is == GVISOR);
     let by_texts = KNOWN.iter().filter(may_be).find(|known| known.texts.iter().all(has));
     let by_texts = by_texts.map(|known| known.is);
     let sets_gs = || segments().filter(|part| part.is_code).any(|part| sets_gs(part.bytes));
-    by_texts.or_else(|| (!is_go && sets_gs()).then_some(Unsuited::SetsGs))
+    by_texts.or_else(|| (!is_go && sets_gs()).then_some(IncompatibleProgram::SetsGs))
 }
 
 /// Whether code sets the GS base: by `wrgsbase`, or by the system call for it. Of a C library's
@@ -95,7 +98,7 @@ fn sets_gs(code: &[u8]) -> bool {
 }
 
 /// Instructions that ask for the GS base to be set.
-struct Asking {
+struct GsBaseRequest {
     /// The one that puts `ARCH_SET_GS` into a register.
     what: [u8; 5],
     /// The one that puts the number of the system call into a register; without one, a function
@@ -108,16 +111,16 @@ const NEAR: usize = 32;
 
 /// The ways to ask: by a function for the call, by the system call, and by a function for any
 /// system call.
-const ASKING: [Asking; 3] = [
+const ASKING: [GsBaseRequest; 3] = [
     // mov edi, ARCH_SET_GS
-    Asking { what: [0xbf, 0x01, 0x10, 0, 0], number: None },
+    GsBaseRequest { what: [0xbf, 0x01, 0x10, 0, 0], number: None },
     // mov edi, ARCH_SET_GS; mov eax, SYS_arch_prctl
-    Asking { what: [0xbf, 0x01, 0x10, 0, 0], number: Some([0xb8, 0x9e, 0, 0, 0]) },
+    GsBaseRequest { what: [0xbf, 0x01, 0x10, 0, 0], number: Some([0xb8, 0x9e, 0, 0, 0]) },
     // mov esi, ARCH_SET_GS; mov edi, SYS_arch_prctl
-    Asking { what: [0xbe, 0x01, 0x10, 0, 0], number: Some([0xbf, 0x9e, 0, 0, 0]) },
+    GsBaseRequest { what: [0xbe, 0x01, 0x10, 0, 0], number: Some([0xbf, 0x9e, 0, 0, 0]) },
 ];
 
-impl Asking {
+impl GsBaseRequest {
     fn is_in(&self, code: &[u8]) -> bool {
         memmem::find_iter(code, &self.what).any(|at| {
             let behind = code.get(at + self.what.len()..).unwrap_or_default();
@@ -159,13 +162,13 @@ mod tests {
 
     #[test]
     fn one_text_alone_says_nothing() {
-        let boehm = Some(Unsuited::StopsThreads { collector: "Boehm's" });
+        let boehm = Some(IncompatibleProgram::StopsThreads { collector: "Boehm's" });
         let texts = b"..GC_FREE_SPACE_DIVISOR\0..GC_INITIAL_HEAP_SIZE\0..";
-        assert_eq!(unsuited_by_texts(texts), boehm);
-        assert_eq!(unsuited_by_texts(b"set GC_INITIAL_HEAP_SIZE\0 for more"), None);
-        assert_eq!(unsuited_by_texts(b""), None);
-        assert_eq!(unsuited_by_library("libgc.so.1.5.1"), boehm);
-        assert_eq!(unsuited_by_library("libgcc_s.so.1"), None);
+        assert_eq!(incompatible_by_texts(texts), boehm);
+        assert_eq!(incompatible_by_texts(b"set GC_INITIAL_HEAP_SIZE\0 for more"), None);
+        assert_eq!(incompatible_by_texts(b""), None);
+        assert_eq!(incompatible_by_library("libgc.so.1.5.1"), boehm);
+        assert_eq!(incompatible_by_library("libgcc_s.so.1"), None);
     }
 
     #[test]

@@ -5,38 +5,38 @@
 //! its function, or, where no function is known, from nearly every one of some neighbouring
 //! addresses before it ([`sweep`]).
 
-mod found;
 pub(crate) mod go;
+pub(crate) mod jump_targets;
 pub(crate) mod number;
-pub(crate) mod reached;
 pub(crate) mod sweep;
+mod syscall_site;
 
-pub(crate) use found::Found;
+pub(crate) use syscall_site::SyscallSite;
 
-use crate::patching::image::Image;
+use crate::patching::image::ElfImage;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(crate) struct Sites<'a> {
+pub(crate) struct SyscallSites<'a> {
     /// The system calls, in order of addresses.
-    pub(crate) found: Vec<Found<'a>>,
+    pub(crate) found: Vec<SyscallSite<'a>>,
     /// Addresses of two bytes that are like a system call, where it is not certain that they are
     /// one.
     pub(crate) uncertain: Vec<u64>,
 }
 
 /// Finds all system calls.
-pub(crate) fn find<'a>(image: &Image<'a>) -> Sites<'a> {
-    let mut sites = Sites::default();
-    for segment in image.code() {
+pub(crate) fn find_syscalls<'a>(image: &ElfImage<'a>) -> SyscallSites<'a> {
+    let mut sites = SyscallSites::default();
+    for segment in image.code_segments() {
         for at in memchr::memmem::find_iter(segment.bytes, &[0x0f, 0x05]) {
             let Some(address) = segment.address.checked_add(at as u64) else { break };
-            match sweep::around(&segment, &image.functions, address) {
-                sweep::Answer::Instruction { code, place } => {
-                    sites.found.push(Found { address, code, place, segment })
+            match sweep::decode_around(&segment, &image.functions, address) {
+                sweep::DecodedSite::Instruction { code, place } => {
+                    sites.found.push(SyscallSite { address, code, place, segment })
                 }
-                sweep::Answer::Uncertain => sites.uncertain.push(address),
-                sweep::Answer::Inside => {}
+                sweep::DecodedSite::Uncertain => sites.uncertain.push(address),
+                sweep::DecodedSite::Inside => {}
             }
         }
     }

@@ -54,17 +54,17 @@ use iced_x86::{
     InstructionBlock, MemoryOperand, OpKind, Register,
 };
 
-use crate::patching::error::Error;
-use crate::patching::kind::Kind;
-use crate::patching::numbers::{Numbers, TABLE_NUMBERS, table};
-use crate::patching::plan::{Runtime, Site, Survey};
+use crate::patching::error::PatchError;
+use crate::patching::kind::PatchKind;
+use crate::patching::numbers::{SyscallNumber, TABLE_NUMBERS, wanted_table};
+use crate::patching::plan::{PatchPlan, PatchSite, SiteRuntime};
 use crate::patching::tuning::{HEADER_BYTES, JUMP_BYTES, KEPT_BELOW, SITE_BYTES, STUB_ALIGNMENT};
-use crate::patching::windows::Window;
+use crate::patching::windows::PatchWindow;
 
 /// Addresses of machine code in the process that a stub jumps to. Each ends with `jmp rcx`, and
 /// changes nothing but `rcx`, `r11` and flags, unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entries {
+pub struct StubEntries {
     /// Before a system call in C.
     pub before_c: u64,
     /// Behind a system call in C.
@@ -84,7 +84,7 @@ pub struct Entries {
 
 /// Bytes to be written over others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Patch {
+pub struct ImagePatch {
     /// Address in the process.
     pub address: u64,
     /// What is there: to be compared first, and what takes the patch back.
@@ -98,18 +98,18 @@ pub struct Patch {
 
 /// All that an image is patched with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Patches {
+pub struct ImagePatches {
     /// The bytes of the stubs' area. It is read and executed.
     pub stubs: Vec<u8>,
     /// The patches in the order of addresses. None touches another.
-    pub patches: Vec<Patch>,
+    pub patches: Vec<ImagePatch>,
 }
 
-impl Survey {
+impl PatchPlan {
     /// Upper bound of the stubs, in bytes: how much to map before their place is known.
     #[must_use]
     pub fn stub_bytes(&self) -> usize {
-        let patched = self.sites.iter().filter(|site| !matches!(site.kind, Kind::Left(_)));
+        let patched = self.sites.iter().filter(|site| !matches!(site.kind, PatchKind::Left(_)));
         HEADER_BYTES + (patched.count() + usize::from(self.ready.is_some())) * SITE_BYTES
     }
 }
@@ -120,167 +120,178 @@ impl Survey {
 /// # Errors
 ///
 /// The stubs are more than 2 GB from the text, or from what its displaced instructions refer to.
-pub fn assemble(
-    survey: &Survey,
+pub fn assemble_patches(
+    survey: &PatchPlan,
     bias: u64,
     stubs_at: u64,
-    entries: &Entries,
-) -> Result<Patches, Error> {
-    let mut area = Area::new(stubs_at, bias, entries);
+    entries: &StubEntries,
+) -> Result<ImagePatches, PatchError> {
+    let mut area = StubAssembler::new(stubs_at, bias, entries);
     let mut before = None;
     for (place, site) in survey.sites.iter().enumerate() {
         let next = survey.sites.get(place + 1);
         // What two share was made with the first of them.
-        let is_made = site.before.is_some() && shares(before, Some(site));
+        let is_made = site.before.is_some() && shares_window(before, Some(site));
         match site.kind {
-            Kind::Left(_) => {}
-            Kind::Sandwich | Kind::Return => {
+            PatchKind::Left(_) => {}
+            PatchKind::Sandwich | PatchKind::Return => {
                 if let Some(window) = site.before.as_ref().filter(|_| !is_made) {
-                    area.begin(site.address, window, window)?;
-                    area.displaced(site.address, window)?;
-                    area.enter(site)?;
+                    area.begin_stub(site.address, window, window)?;
+                    area.push_displaced(site.address, window)?;
+                    area.enter_site(site)?;
                 }
                 if let Some(window) = &site.after {
-                    area.begin(site.address, window, window)?;
-                    area.hook(site, Side::After)?;
-                    area.displaced(site.address, window)?;
-                    match next.filter(|_| shares(Some(site), next)) {
-                        Some(next) => area.enter(next)?,
-                        None => area.leave(site.address, window)?,
+                    area.begin_stub(site.address, window, window)?;
+                    area.push_hook(site, SyscallSide::After)?;
+                    area.push_displaced(site.address, window)?;
+                    match next.filter(|_| shares_window(Some(site), next)) {
+                        Some(next) => area.enter_site(next)?,
+                        None => area.leave_stub(site.address, window)?,
                     }
                 }
             }
-            Kind::Over => {
+            PatchKind::Over => {
                 if let (Some(first), Some(last)) = (&site.before, &site.after) {
-                    area.begin(site.address, first, last)?;
-                    area.displaced(site.address, first)?;
-                    let skips = area.filter(site)?;
-                    area.hook(site, Side::Before)?;
-                    area.land(skips);
+                    area.begin_stub(site.address, first, last)?;
+                    area.push_displaced(site.address, first)?;
+                    let skips = area.push_filter(site)?;
+                    area.push_hook(site, SyscallSide::Before)?;
+                    area.land_skips(skips);
                     area.bytes.extend([0x0f, 0x05]);
-                    area.hook(site, Side::After)?;
-                    area.displaced(site.address, last)?;
-                    area.leave(site.address, last)?;
+                    area.push_hook(site, SyscallSide::After)?;
+                    area.push_displaced(site.address, last)?;
+                    area.leave_stub(site.address, last)?;
                 }
             }
         }
         before = Some(site);
     }
     if let Some(window) = survey.ready.as_ref().filter(|_| entries.ready.is_some()) {
-        area.begin(window.address, window, window)?;
-        area.jump_to_entry(window.address, &[0x4c, 0x8d, 0x1d], 104)?;
-        area.displaced(window.address, window)?;
-        area.leave(window.address, window)?;
+        area.begin_stub(window.address, window, window)?;
+        area.push_entry_jump(window.address, &[0x4c, 0x8d, 0x1d], 104)?;
+        area.push_displaced(window.address, window)?;
+        area.leave_stub(window.address, window)?;
     }
     area.patches.sort_by_key(|patch| patch.address);
-    Ok(Patches { stubs: area.bytes, patches: area.patches })
+    Ok(ImagePatches { stubs: area.bytes, patches: area.patches })
 }
 
 /// Whether the window behind a site is the one before the next.
-fn shares(site: Option<&Site>, next: Option<&Site>) -> bool {
+fn shares_window(site: Option<&PatchSite>, next: Option<&PatchSite>) -> bool {
     let (Some(site), Some(next)) = (site, next) else { return false };
-    site.kind == Kind::Sandwich
-        && [Kind::Sandwich, Kind::Return].contains(&next.kind)
+    site.kind == PatchKind::Sandwich
+        && [PatchKind::Sandwich, PatchKind::Return].contains(&next.kind)
         && site.after.is_some()
         && site.after == next.before
 }
 
 #[derive(Clone, Copy)]
-enum Side {
+enum SyscallSide {
     Before,
     After,
 }
 
 /// The stubs as they grow.
-struct Area {
+struct StubAssembler {
     at: u64,
     bias: u64,
     bytes: Vec<u8>,
-    patches: Vec<Patch>,
+    patches: Vec<ImagePatch>,
     /// Address of the word that holds what a displaced call pushes.
     pushed: u64,
 }
 
-impl Area {
-    fn new(at: u64, bias: u64, entries: &Entries) -> Self {
+impl StubAssembler {
+    fn new(at: u64, bias: u64, entries: &StubEntries) -> Self {
         let mut bytes = Vec::new();
         for entry in [entries.before_c, entries.after_c, entries.before_go, entries.after_go] {
             bytes.extend(entry.to_le_bytes());
         }
-        bytes.extend(table().iter().flat_map(|word| word.to_le_bytes()));
+        bytes.extend(wanted_table().iter().flat_map(|word| word.to_le_bytes()));
         bytes.extend(entries.before_goroutine.to_le_bytes());
         bytes.extend(entries.ready.unwrap_or(0).to_le_bytes());
         Self { at, bias, bytes, patches: Vec::new(), pushed: 0 }
     }
 
-    fn here(&self) -> u64 {
+    fn next_address(&self) -> u64 {
         self.at.wrapping_add(self.bytes.len() as u64)
     }
 
     /// Begins a stub, and makes the jump to it from the beginning of a window. `last` is the window
     /// that its instructions end with.
-    fn begin(&mut self, site: u64, window: &Window, last: &Window) -> Result<(), Error> {
-        self.align();
+    fn begin_stub(
+        &mut self,
+        site: u64,
+        window: &PatchWindow,
+        last: &PatchWindow,
+    ) -> Result<(), PatchError> {
+        self.align_stub();
         let pushed = last.end().wrapping_add(self.bias);
-        if self.decode(last).last().is_some_and(is_call) {
-            self.pushed = self.here();
+        if self.decode_window(last).last().is_some_and(is_call) {
+            self.pushed = self.next_address();
             self.bytes.extend(pushed.to_le_bytes());
-            self.align();
+            self.align_stub();
         }
         let address = window.address.wrapping_add(self.bias);
         let mut new = vec![0xe9];
-        new.extend(self.distance(site, address.wrapping_add(JUMP_BYTES as u64), self.here())?);
+        new.extend(self.distance_bytes(
+            site,
+            address.wrapping_add(JUMP_BYTES as u64),
+            self.next_address(),
+        )?);
         let call = site.wrapping_add(self.bias);
-        self.patches.push(Patch { address, old: window.old.to_vec(), new, call });
+        self.patches.push(ImagePatch { address, old: window.old.to_vec(), new, call });
         Ok(())
     }
 
-    fn align(&mut self) {
+    fn align_stub(&mut self) {
         let length = self.bytes.len().next_multiple_of(STUB_ALIGNMENT);
         self.bytes.resize(length, 0xcc);
     }
 
     /// The distance from behind an instruction to an address, as the instruction has it.
-    fn distance(&self, site: u64, from: u64, to: u64) -> Result<[u8; 4], Error> {
+    fn distance_bytes(&self, site: u64, from: u64, to: u64) -> Result<[u8; 4], PatchError> {
         let distance = to.wrapping_sub(from).cast_signed();
-        let near = i32::try_from(distance)
-            .map_err(|_| Error::TooFar { site: site.wrapping_add(self.bias), stubs: self.at })?;
+        let near = i32::try_from(distance).map_err(|_| PatchError::TooFar {
+            site: site.wrapping_add(self.bias),
+            stubs: self.at,
+        })?;
         Ok(near.to_le_bytes())
     }
 
     /// An instruction that ends with the distance to an address.
-    fn with_distance(&mut self, site: u64, code: &[u8], to: u64) -> Result<(), Error> {
+    fn push_with_distance(&mut self, site: u64, code: &[u8], to: u64) -> Result<(), PatchError> {
         self.bytes.extend(code);
-        let distance = self.distance(site, self.here().wrapping_add(4), to)?;
+        let distance = self.distance_bytes(site, self.next_address().wrapping_add(4), to)?;
         self.bytes.extend(distance);
         Ok(())
     }
 
     /// `jmp`
-    fn jump(&mut self, site: u64, to: u64) -> Result<(), Error> {
-        self.with_distance(site, &[0xe9], to)
+    fn push_jump(&mut self, site: u64, to: u64) -> Result<(), PatchError> {
+        self.push_with_distance(site, &[0xe9], to)
     }
 
     /// All before a system call that is executed at its own place.
-    fn enter(&mut self, site: &Site) -> Result<(), Error> {
-        let skips = self.filter(site)?;
-        self.hook(site, Side::Before)?;
-        let back = (site.kind == Kind::Return).then(|| self.exchange());
-        self.land(skips);
-        self.jump(site.address, site.address.wrapping_add(self.bias))?;
+    fn enter_site(&mut self, site: &PatchSite) -> Result<(), PatchError> {
+        let skips = self.push_filter(site)?;
+        self.push_hook(site, SyscallSide::Before)?;
+        let back = (site.kind == PatchKind::Return).then(|| self.exchange_return());
+        self.land_skips(skips);
+        self.push_jump(site.address, site.address.wrapping_add(self.bias))?;
         let Some(back) = back else { return Ok(()) };
         let distance = (self.bytes.len() - back) as i32;
         self.patch_word(back, distance);
         // push [rsp-128]: the stack pointer is 8 bytes above where it was at the site.
         self.bytes.extend([0xff, 0x74, 0x24, (KEPT_BELOW + 8).wrapping_neg()]);
-        self.hook(site, Side::After)?;
+        self.push_hook(site, SyscallSide::After)?;
         self.bytes.push(0xc3);
         Ok(())
     }
 
     /// Exchanges the return address. The place that is returned, in bytes, is the one from which
     /// the distance in front of it is to be.
-    fn exchange(&mut self) -> usize {
+    fn exchange_return(&mut self) -> usize {
         // mov rcx,[rsp]; mov [rsp-120],rcx; lea rcx,[rip+?]; mov [rsp],rcx
         self.bytes.extend([0x48, 0x8b, 0x0c, 0x24]);
         self.bytes.extend([0x48, 0x89, 0x4c, 0x24, KEPT_BELOW.wrapping_neg()]);
@@ -299,8 +310,8 @@ impl Area {
 
     /// Where the number is variable, looks whether it is wanted. Returns the places of short jumps
     /// for where it is not.
-    fn filter(&mut self, site: &Site) -> Result<Option<[usize; 2]>, Error> {
-        if site.numbers != Numbers::Variable {
+    fn push_filter(&mut self, site: &PatchSite) -> Result<Option<[usize; 2]>, PatchError> {
+        if site.numbers != SyscallNumber::Variable {
             return Ok(None);
         }
         let words = (TABLE_NUMBERS / 32) as u8;
@@ -308,13 +319,13 @@ impl Area {
         self.bytes.extend([0x89, 0xc1, 0xc1, 0xe9, 5, 0x83, 0xf9, words, 0x73, 0]);
         let large = self.bytes.len();
         // lea r11,[table]; mov r11d,[r11+rcx*4]; bt r11d,eax; jnc ?
-        self.with_distance(site.address, &[0x4c, 0x8d, 0x1d], self.at.wrapping_add(32))?;
+        self.push_with_distance(site.address, &[0x4c, 0x8d, 0x1d], self.at.wrapping_add(32))?;
         self.bytes.extend([0x45, 0x8b, 0x1c, 0x8b, 0x41, 0x0f, 0xa3, 0xc3, 0x73, 0]);
         Ok(Some([large, self.bytes.len()]))
     }
 
     /// Makes the filter's jumps lead here.
-    fn land(&mut self, skips: Option<[usize; 2]>) {
+    fn land_skips(&mut self, skips: Option<[usize; 2]>) {
         let here = self.bytes.len();
         for behind in skips.into_iter().flatten() {
             // The hook between has less than 50 bytes.
@@ -325,55 +336,65 @@ impl Area {
     }
 
     /// The jump into the library, which comes back behind it.
-    fn hook(&mut self, site: &Site, side: Side) -> Result<(), Error> {
+    fn push_hook(&mut self, site: &PatchSite, side: SyscallSide) -> Result<(), PatchError> {
         let entry = match (site.runtime, side) {
-            (Runtime::C, Side::Before) => 0,
-            (Runtime::C, Side::After) => 8,
-            (Runtime::Go { has_goroutine: true }, Side::Before) => 96,
-            (Runtime::Go { has_goroutine: false }, Side::Before) => 16,
-            (Runtime::Go { .. }, Side::After) => 24,
+            (SiteRuntime::C, SyscallSide::Before) => 0,
+            (SiteRuntime::C, SyscallSide::After) => 8,
+            (SiteRuntime::Go { has_goroutine: true }, SyscallSide::Before) => 96,
+            (SiteRuntime::Go { has_goroutine: false }, SyscallSide::Before) => 16,
+            (SiteRuntime::Go { .. }, SyscallSide::After) => 24,
         };
-        self.jump_to_entry(site.address, &[0x48, 0x8d, 0x0d], entry)
+        self.push_entry_jump(site.address, &[0x48, 0x8d, 0x0d], entry)
     }
 
     /// `lea` of the address behind the jump, into the register that `lea` says, and the jump to the
     /// entry that stands at the place `entry` of the header.
-    fn jump_to_entry(&mut self, site: u64, lea: &[u8; 3], entry: usize) -> Result<(), Error> {
+    fn push_entry_jump(
+        &mut self,
+        site: u64,
+        lea: &[u8; 3],
+        entry: usize,
+    ) -> Result<(), PatchError> {
         let address = self.bytes.get(entry..).and_then(|bytes| bytes.first_chunk());
         let to = address.map_or(0, |bytes| u64::from_le_bytes(*bytes));
         let jump = JUMP_BYTES as u8;
         self.bytes.extend(lea);
-        if self.distance(site, self.here().wrapping_add(4 + u64::from(jump)), to).is_ok() {
+        if self
+            .distance_bytes(site, self.next_address().wrapping_add(4 + u64::from(jump)), to)
+            .is_ok()
+        {
             self.bytes.extend([jump, 0, 0, 0]);
-            self.jump(site, to)
+            self.push_jump(site, to)
         } else {
             self.bytes.extend([jump + 1, 0, 0, 0]);
-            self.with_distance(site, &[0xff, 0x25], self.at.wrapping_add(entry as u64))
+            self.push_with_distance(site, &[0xff, 0x25], self.at.wrapping_add(entry as u64))
         }
     }
 
     /// The jump back behind a window, if its instructions get there.
-    fn leave(&mut self, site: u64, window: &Window) -> Result<(), Error> {
-        let last = self.decode(window).last().map(Instruction::flow_control);
+    fn leave_stub(&mut self, site: u64, window: &PatchWindow) -> Result<(), PatchError> {
+        let last = self.decode_window(window).last().map(Instruction::flow_control);
         match last {
             Some(FlowControl::Next | FlowControl::ConditionalBranch) | None => {
-                self.jump(site, window.end().wrapping_add(self.bias))
+                self.push_jump(site, window.end().wrapping_add(self.bias))
             }
             _ => Ok(()),
         }
     }
 
-    fn decode(&self, window: &Window) -> Vec<Instruction> {
+    fn decode_window(&self, window: &PatchWindow) -> Vec<Instruction> {
         let address = window.address.wrapping_add(self.bias);
         Decoder::with_ip(64, &window.displaced, address, DecoderOptions::NONE).into_iter().collect()
     }
 
     /// The instructions of a window, written for here.
-    fn displaced(&mut self, site: u64, window: &Window) -> Result<(), Error> {
+    fn push_displaced(&mut self, site: u64, window: &PatchWindow) -> Result<(), PatchError> {
         let place = site.wrapping_add(self.bias);
-        let wrong =
-            |error: iced_x86::IcedError| Error::Displaced { site: place, why: error.to_string() };
-        let mut code = self.decode(window);
+        let wrong = |error: iced_x86::IcedError| PatchError::Displaced {
+            site: place,
+            why: error.to_string(),
+        };
+        let mut code = self.decode_window(window);
         if let Some(call) = code.pop_if(|last| is_call(last)) {
             let word = MemoryOperand::with_base_displ(Register::RIP, self.pushed.cast_signed());
             code.push(Instruction::with1(Code::Push_rm64, word).map_err(wrong)?);
@@ -389,11 +410,16 @@ impl Area {
         // Each is a block of its own, or a jump to the window's beginning would become one to here.
         for instruction in &code {
             if instruction.op0_kind() == OpKind::NearBranch64 {
-                self.distance(site, self.here(), instruction.near_branch_target())?;
+                self.distance_bytes(site, self.next_address(), instruction.near_branch_target())?;
                 // Farther than its distance can say, a branch would have its target behind itself.
-                self.distance(site, self.here() + 32, instruction.near_branch_target())?;
+                self.distance_bytes(
+                    site,
+                    self.next_address() + 32,
+                    instruction.near_branch_target(),
+                )?;
             }
-            let block = InstructionBlock::new(std::slice::from_ref(instruction), self.here());
+            let block =
+                InstructionBlock::new(std::slice::from_ref(instruction), self.next_address());
             let made = BlockEncoder::encode(64, block, BlockEncoderOptions::NONE).map_err(wrong)?;
             self.bytes.extend(made.code_buffer);
         }

@@ -10,14 +10,14 @@ use iced_x86::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::patching::kind::Reason;
-use crate::patching::sites::Found;
-use crate::patching::sites::reached::Reached;
+use crate::patching::kind::UnpatchedReason;
+use crate::patching::sites::SyscallSite;
+use crate::patching::sites::jump_targets::JumpTargets;
 use crate::patching::tuning::JUMP_BYTES;
 
 /// Instructions that give way to a jump.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Window {
+pub struct PatchWindow {
     /// Address of the first of them, as linked. The jump is here.
     pub address: u64,
     /// Their bytes.
@@ -27,7 +27,7 @@ pub struct Window {
     pub old: [u8; JUMP_BYTES],
 }
 
-impl Window {
+impl PatchWindow {
     /// Address behind the displaced instructions, as linked.
     #[must_use]
     pub fn end(&self) -> u64 {
@@ -42,17 +42,17 @@ impl Window {
 }
 
 /// What windows of a site are made of.
-pub(crate) struct Ground<'a> {
-    pub(crate) site: &'a Found<'a>,
-    pub(crate) reached: &'a Reached<'a>,
+pub(crate) struct WindowSearch<'a> {
+    pub(crate) site: &'a SyscallSite<'a>,
+    pub(crate) reached: &'a JumpTargets<'a>,
     /// Nothing before this address may be taken.
     pub(crate) floor: u64,
     /// Nothing from this address on may be taken.
     pub(crate) ceiling: u64,
 }
 
-impl Ground<'_> {
-    fn behind(&self) -> u64 {
+impl WindowSearch<'_> {
+    fn after_address(&self) -> u64 {
         self.site.address + 2
     }
 
@@ -68,8 +68,8 @@ impl Ground<'_> {
     }
 
     /// The instructions behind the system call, each followed by the next.
-    fn behind_site(&self) -> impl Iterator<Item = &Instruction> {
-        let mut ip = self.behind();
+    fn after_site(&self) -> impl Iterator<Item = &Instruction> {
+        let mut ip = self.after_address();
         self.site.code.get(self.site.place + 1..).unwrap_or_default().iter().take_while(
             move |instruction| {
                 let follows = instruction.ip() == ip;
@@ -79,9 +79,9 @@ impl Ground<'_> {
         )
     }
 
-    fn window(&self, address: u64, end: u64) -> Option<Window> {
-        let bytes = self.site.segment.from(address)?;
-        Some(Window {
+    fn make_window(&self, address: u64, end: u64) -> Option<PatchWindow> {
+        let bytes = self.site.segment.bytes_from(address)?;
+        Some(PatchWindow {
             address,
             displaced: bytes.get(..usize::try_from(end.checked_sub(address)?).ok()?)?.to_vec(),
             old: *bytes.first_chunk()?,
@@ -89,28 +89,30 @@ impl Ground<'_> {
     }
 
     /// The window that ends where the system call begins.
-    pub(crate) fn before(&self) -> Result<Window, Reason> {
-        let begin = self.begin_before(JUMP_BYTES as u64)?;
-        self.window(begin, self.site.address).ok_or(Reason::NoRoom)
+    pub(crate) fn window_before(&self) -> Result<PatchWindow, UnpatchedReason> {
+        let begin = self.before_start(JUMP_BYTES as u64)?;
+        self.make_window(begin, self.site.address).ok_or(UnpatchedReason::NoRoom)
     }
 
     /// Goes back from the system call until there are `bytes`.
-    fn begin_before(&self, bytes: u64) -> Result<u64, Reason> {
+    fn before_start(&self, bytes: u64) -> Result<u64, UnpatchedReason> {
         let (mut begin, mut instructions) = (self.site.address, self.before_site());
         while self.site.address - begin < bytes {
             if self.reached.contains(begin) {
-                return Err(Reason::Reached);
+                return Err(UnpatchedReason::Reached);
             }
-            let Some(instruction) = instructions.next() else { return Err(Reason::NoRoom) };
+            let Some(instruction) = instructions.next() else {
+                return Err(UnpatchedReason::NoRoom);
+            };
             if instruction.ip() < self.floor {
-                return Err(Reason::Neighbour);
+                return Err(UnpatchedReason::Neighbour);
             }
             let goes_on = [FlowControl::Next, FlowControl::ConditionalBranch];
             if !goes_on.contains(&instruction.flow_control()) || !can_move(instruction) {
-                return Err(Reason::NoRoom);
+                return Err(UnpatchedReason::NoRoom);
             }
             if self.reached.is_inside(instruction) {
-                return Err(Reason::Reached);
+                return Err(UnpatchedReason::Reached);
             }
             begin = instruction.ip();
         }
@@ -118,37 +120,39 @@ impl Ground<'_> {
     }
 
     /// The window that begins behind the system call.
-    pub(crate) fn after(&self) -> Result<Window, Reason> {
+    pub(crate) fn window_after(&self) -> Result<PatchWindow, UnpatchedReason> {
         self.is_live()?;
-        let (end, _) = self.end_after(self.behind(), JUMP_BYTES as u64)?;
-        self.window(self.behind(), end).ok_or(Reason::NoRoom)
+        let (end, _) = self.after_end(self.after_address(), JUMP_BYTES as u64)?;
+        self.make_window(self.after_address(), end).ok_or(UnpatchedReason::NoRoom)
     }
 
     /// Goes on from behind the system call until there are `bytes` from `begin` on. Says where the
     /// last instruction ends, and where the bytes that are not executed behind it do.
-    fn end_after(&self, begin: u64, bytes: u64) -> Result<(u64, u64), Reason> {
-        let (mut end, mut taken) = (self.behind(), self.behind());
-        let (mut instructions, mut is_over) = (self.behind_site(), false);
+    fn after_end(&self, begin: u64, bytes: u64) -> Result<(u64, u64), UnpatchedReason> {
+        let (mut end, mut taken) = (self.after_address(), self.after_address());
+        let (mut instructions, mut is_over) = (self.after_site(), false);
         while taken - begin < bytes {
             if taken > begin && self.reached.contains(taken) {
-                return Err(Reason::Reached);
+                return Err(UnpatchedReason::Reached);
             }
-            let Some(instruction) = instructions.next() else { return Err(Reason::NoRoom) };
+            let Some(instruction) = instructions.next() else {
+                return Err(UnpatchedReason::NoRoom);
+            };
             if instruction.next_ip() > self.ceiling {
-                return Err(Reason::Neighbour);
+                return Err(UnpatchedReason::Neighbour);
             }
             if self.reached.is_inside(instruction) {
-                return Err(Reason::Reached);
+                return Err(UnpatchedReason::Reached);
             }
             taken = instruction.next_ip();
             if is_over {
                 if !is_padding(instruction) {
-                    return Err(Reason::NoRoom);
+                    return Err(UnpatchedReason::NoRoom);
                 }
                 continue;
             }
             if !can_move(instruction) {
-                return Err(Reason::NoRoom);
+                return Err(UnpatchedReason::NoRoom);
             }
             end = taken;
             match instruction.flow_control() {
@@ -158,55 +162,58 @@ impl Ground<'_> {
                 | FlowControl::IndirectBranch => is_over = true,
                 // It comes back behind itself.
                 FlowControl::Call | FlowControl::IndirectCall if taken - begin >= bytes => {}
-                _ => return Err(Reason::NoRoom),
+                _ => return Err(UnpatchedReason::NoRoom),
             }
         }
         Ok((end, taken))
     }
 
     /// One window for all from behind this system call to the next one.
-    pub(crate) fn shared(&self, next: u64) -> Result<Window, Reason> {
+    pub(crate) fn shared_window(&self, next: u64) -> Result<PatchWindow, UnpatchedReason> {
         self.is_live()?;
-        let mut end = self.behind();
-        for instruction in self.behind_site() {
+        let mut end = self.after_address();
+        for instruction in self.after_site() {
             if end >= next {
                 break;
             }
-            if end > self.behind() && self.reached.contains(end) {
-                return Err(Reason::Reached);
+            if end > self.after_address() && self.reached.contains(end) {
+                return Err(UnpatchedReason::Reached);
             }
             let goes_on = [FlowControl::Next, FlowControl::ConditionalBranch];
             if !goes_on.contains(&instruction.flow_control()) || !can_move(instruction) {
-                return Err(Reason::NoRoom);
+                return Err(UnpatchedReason::NoRoom);
             }
             if self.reached.is_inside(instruction) {
-                return Err(Reason::Reached);
+                return Err(UnpatchedReason::Reached);
             }
             end = instruction.next_ip();
         }
-        if end != next || self.reached.contains(next) || next - self.behind() < JUMP_BYTES as u64 {
-            return Err(Reason::Neighbour);
+        if end != next
+            || self.reached.contains(next)
+            || next - self.after_address() < JUMP_BYTES as u64
+        {
+            return Err(UnpatchedReason::Neighbour);
         }
-        self.window(self.behind(), next).ok_or(Reason::NoRoom)
+        self.make_window(self.after_address(), next).ok_or(UnpatchedReason::NoRoom)
     }
 
     /// What goes before and behind a system call that moves with them, either of them may be empty.
     /// The jump is at the beginning of the first.
-    pub(crate) fn over(&self) -> Result<(Window, Window), Reason> {
+    pub(crate) fn windows_over(&self) -> Result<(PatchWindow, PatchWindow), UnpatchedReason> {
         self.is_live()?;
         let wanted = JUMP_BYTES as u64 - 2;
         // As far back as it goes, so that as little as possible behind the call has to move.
-        let begin = (0..=wanted).rev().find_map(|bytes| self.begin_before(bytes).ok());
+        let begin = (0..=wanted).rev().find_map(|bytes| self.before_start(bytes).ok());
         let begin = begin.unwrap_or(self.site.address);
-        let (end, _) = self.end_after(begin, JUMP_BYTES as u64)?;
-        let before = self.window(begin, self.site.address).ok_or(Reason::NoRoom)?;
-        let after = self.window(self.behind(), end).ok_or(Reason::NoRoom)?;
+        let (end, _) = self.after_end(begin, JUMP_BYTES as u64)?;
+        let before = self.make_window(begin, self.site.address).ok_or(UnpatchedReason::NoRoom)?;
+        let after = self.make_window(self.after_address(), end).ok_or(UnpatchedReason::NoRoom)?;
         Ok((before, after))
     }
 
     /// Whether the system call is right before the end of its function, which no jump fits before.
-    pub(crate) fn returns_at_once(&self) -> bool {
-        self.behind_site().next().is_some_and(|of| of.code() == Code::Retnq)
+    pub(crate) fn returns_immediately(&self) -> bool {
+        self.after_site().next().is_some_and(|of| of.code() == Code::Retnq)
     }
 
     /// Whether code before the system call keeps something below its stack pointer.
@@ -221,7 +228,7 @@ impl Ground<'_> {
 
     /// Whether what the library destroys is needed behind the system call: flags, which a system
     /// call preserves, and the two registers that it changes.
-    fn is_live(&self) -> Result<(), Reason> {
+    fn is_live(&self) -> Result<(), UnpatchedReason> {
         let mut factory = InstructionInfoFactory::new();
         let (mut flags, mut registers) = (
             RflagsBits::CF
@@ -232,14 +239,14 @@ impl Ground<'_> {
                 | RflagsBits::OF,
             vec![Register::RCX, Register::R11],
         );
-        for instruction in self.behind_site() {
+        for instruction in self.after_site() {
             // The next system call destroys the same.
             if instruction.mnemonic() == Mnemonic::Syscall {
                 break;
             }
             let conditional = instruction.flow_control() == FlowControl::ConditionalBranch;
             if instruction.rflags_read() & flags != 0 {
-                return Err(Reason::Live);
+                return Err(UnpatchedReason::Live);
             }
             let used = factory.info(instruction).used_registers();
             let of = |register: Register| {
@@ -249,7 +256,7 @@ impl Ground<'_> {
                 if of(*register)
                     .any(|used| !matches!(used.access(), OpAccess::Write | OpAccess::CondWrite))
                 {
-                    return Err(Reason::Live);
+                    return Err(UnpatchedReason::Live);
                 }
             }
             registers.retain(|register| {

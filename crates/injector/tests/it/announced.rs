@@ -10,14 +10,17 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use injector::{Error, Left, Outcome, Prepare, Report, Server, announce, spawn, wait};
+use injector::{
+    AnnouncementServer, Error, ExecReport, InjectionOutcome, Prepare, SkipReason, announce_exec,
+    spawn_traced, wait_child,
+};
 
 use crate::made::{announcing, copy_program, counted, counting, counts, injected, status};
 
 /// Server whose reports come over a channel.
 pub(crate) struct Listening {
-    pub server: Server,
-    pub reports: mpsc::Receiver<Report>,
+    pub server: AnnouncementServer,
+    pub reports: mpsc::Receiver<ExecReport>,
     pub folder: tempfile::TempDir,
 }
 
@@ -29,7 +32,7 @@ impl Listening {
     /// The same, with a function that is called with each report first.
     fn begin_with(
         prepare: impl Prepare + 'static,
-        first: impl Fn(&Report) + Send + Sync + 'static,
+        first: impl Fn(&ExecReport) + Send + Sync + 'static,
     ) -> Listening {
         let folder = tempfile::tempdir().unwrap();
         let (sender, reports) = mpsc::channel();
@@ -39,8 +42,12 @@ impl Listening {
             // A test that has failed listens no more.
             let _ = sender.lock().unwrap().send(report);
         });
-        let server =
-            Server::begin(&folder.path().join("announced"), Arc::new(prepare), reporter).unwrap();
+        let server = AnnouncementServer::listen(
+            &folder.path().join("announced"),
+            Arc::new(prepare),
+            reporter,
+        )
+        .unwrap();
         Listening { server, reports, folder }
     }
 
@@ -48,7 +55,7 @@ impl Listening {
         self.folder.path().join("announced")
     }
 
-    pub(crate) fn report(&self) -> Report {
+    pub(crate) fn report(&self) -> ExecReport {
         self.reports.recv_timeout(Duration::from_secs(60)).unwrap()
     }
 }
@@ -87,7 +94,7 @@ fn execs_of_all_kinds_are_followed() {
         assert!(counts(report.process, &injected.placed)[0] >= 2, "{way}");
         drop(child.stdin.take());
         // By way of vfork, the parent says the status of its child.
-        assert_eq!(wait(&mut child).unwrap().code(), Some(7), "{way}");
+        assert_eq!(wait_child(&mut child).unwrap().code(), Some(7), "{way}");
     }
     listening.server.close();
     assert!(!listening.folder.path().join("announced").exists());
@@ -102,7 +109,10 @@ fn what_libc_executes_in_a_child_is_followed() {
         let mut child = start(&listening.path(), way, &[program, "wait", "2"]);
         if way == "spawn-fails" {
             let report = listening.report();
-            assert!(matches!(report.result, Ok(Outcome::Left(Left::NoExec))), "{report:?}");
+            assert!(
+                matches!(report.result, Ok(InjectionOutcome::Left(SkipReason::NoExec))),
+                "{report:?}"
+            );
         }
         let report = listening.report();
         assert_eq!((report.process, &*report.program), (child.id(), counted(build)), "{way}");
@@ -114,7 +124,7 @@ fn what_libc_executes_in_a_child_is_followed() {
         }
         assert!(counts(injected.process, &injected.placed)[0] >= 2, "{way}");
         drop(child.stdin.take());
-        assert_eq!(wait(&mut child).unwrap().code(), Some(7), "{way}");
+        assert_eq!(wait_child(&mut child).unwrap().code(), Some(7), "{way}");
     }
 }
 
@@ -130,7 +140,7 @@ fn many_are_followed(way: &str) {
     for child in &mut children {
         drop(child.stdin.take());
         assert_eq!(lines(child, 2), "line 0\nthe end\n");
-        assert_eq!(wait(child).unwrap().code(), Some(7));
+        assert_eq!(wait_child(child).unwrap().code(), Some(7));
     }
 }
 
@@ -147,14 +157,14 @@ fn many_children_of_libc_are_followed_at_once() {
 #[test]
 fn a_thread_that_ends_by_the_exec_of_another_is_let_go() {
     static EXECUTED: AtomicBool = AtomicBool::new(false);
-    let prepare = |target: &injector::Target| {
+    let prepare = |target: &injector::InjectionTarget| {
         EXECUTED.store(true, SeqCst);
         counting(target)
     };
     // The exec waits for the end of the other thread, which must not wait for what is done here.
-    let slow = |report: &Report| {
+    let slow = |report: &ExecReport| {
         for _ in 0..20_000 {
-            if EXECUTED.load(SeqCst) || !matches!(report.result, Ok(Outcome::Left(_))) {
+            if EXECUTED.load(SeqCst) || !matches!(report.result, Ok(InjectionOutcome::Left(_))) {
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -163,12 +173,15 @@ fn a_thread_that_ends_by_the_exec_of_another_is_let_go() {
     let listening = Listening::begin_with(prepare, slow);
     let mut child = start(&listening.path(), "race", &[counted(0).to_str().unwrap(), "wait", "1"]);
     let reports = [listening.report(), listening.report()];
-    let made = reports.iter().filter(|report| matches!(report.result, Ok(Outcome::Injected(_))));
-    let none = |report: &&Report| matches!(report.result, Ok(Outcome::Left(Left::NoExec)));
+    let made =
+        reports.iter().filter(|report| matches!(report.result, Ok(InjectionOutcome::Injected(_))));
+    let none = |report: &&ExecReport| {
+        matches!(report.result, Ok(InjectionOutcome::Left(SkipReason::NoExec)))
+    };
     assert_eq!((made.count(), reports.iter().filter(none).count()), (1, 1), "{reports:?}");
     drop(child.stdin.take());
     assert_eq!(lines(&mut child, 2), "line 0\nthe end\n");
-    assert_eq!(wait(&mut child).unwrap().code(), Some(7));
+    assert_eq!(wait_child(&mut child).unwrap().code(), Some(7));
 }
 
 #[test]
@@ -176,11 +189,11 @@ fn an_exec_that_fails_leaves_its_thread_untraced() {
     let listening = Listening::begin(counting);
     let mut child = start(&listening.path(), "fails", &[counted(0).to_str().unwrap(), "wait", "1"]);
     let report = listening.report();
-    assert!(matches!(report.result, Ok(Outcome::Left(Left::NoExec))), "{report:?}");
+    assert!(matches!(report.result, Ok(InjectionOutcome::Left(SkipReason::NoExec))), "{report:?}");
     assert_eq!(lines(&mut child, 1), "line 0\n");
     assert_eq!(status(child.id(), "TracerPid"), "0");
     drop(child.stdin.take());
-    assert_eq!(wait(&mut child).unwrap().code(), Some(7));
+    assert_eq!(wait_child(&mut child).unwrap().code(), Some(7));
 }
 
 #[test]
@@ -191,12 +204,12 @@ fn a_child_of_ones_own_announces_a_second_exec() {
     let mut command = Command::new(program);
     command.arg(&path).arg("plain").arg(counted(1)).args(["wait", "1"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut spawned = spawn(command, program, Arc::new(counting)).unwrap();
+    let mut spawned = spawn_traced(command, program, Arc::new(counting)).unwrap();
     injected(&spawned.result);
     // Waits while another thread of this process follows the second exec.
     let mut input = spawned.child.stdin.take().unwrap();
     let output = spawned.child.stdout.take().unwrap();
-    let waiting = std::thread::spawn(move || wait(&mut spawned.child).unwrap());
+    let waiting = std::thread::spawn(move || wait_child(&mut spawned.child).unwrap());
     let report = listening.report();
     let injected = injected(&report.result);
     assert_eq!(injected.path, counted(1));
@@ -212,7 +225,7 @@ fn a_program_of_rust_announces_its_exec() {
     let mut command = Command::new(counted(2));
     command.args(["wait", "1"]).stdin(Stdio::null()).stdout(Stdio::piped());
     let announced = move || {
-        let announced = announce(&path, counted(2))?;
+        let announced = announce_exec(&path, counted(2))?;
         assert!(announced.is_traced());
         // It lasts until the exec.
         std::mem::forget(announced);
@@ -254,8 +267,11 @@ fn a_program_with_rights_is_answered_no() {
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).unwrap();
     let mut child = start(&listening.path(), "plain", &[program.to_str().unwrap(), "wait", "1"]);
     let report = listening.report();
-    assert!(matches!(report.result, Ok(Outcome::Left(Left::GainsRights { .. }))), "{report:?}");
+    assert!(
+        matches!(report.result, Ok(InjectionOutcome::Left(SkipReason::GainsRights { .. }))),
+        "{report:?}"
+    );
     drop(child.stdin.take());
     assert_eq!(lines(&mut child, 2), "line 0\nthe end\n");
-    assert_eq!(wait(&mut child).unwrap().code(), Some(7));
+    assert_eq!(wait_child(&mut child).unwrap().code(), Some(7));
 }

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use injector::{Error, Left, attach};
+use injector::{Error, SkipReason, attach_process};
 use rustix::process::Signal;
-use test_support::code::changed;
+use test_support::code::changed_code;
 
 use crate::attaching::{Echoes, MAPPED, attached, compiled, mapped, patcher_of, signal, stop};
 use crate::made::{echoes, status};
@@ -66,13 +66,13 @@ fn a_process_is_attached_to_and_left_as_it_was() {
         let before = mapped(process);
         for _ in 0..5 {
             let attached = attached(process).unwrap_or_else(|error| panic!("{kind}: {error}"));
-            assert_eq!(changed(process).len(), 1, "{kind}");
+            assert_eq!(changed_code(process).len(), 1, "{kind}");
             assert!(mapped(process) > MAPPED, "{kind}");
             program.answers("while it is attached");
             assert_eq!(status(process, "TracerPid"), "0", "{kind}");
             assert!(attached.patches() > 10, "{kind}: {}", attached.patches());
             assert_eq!(attached.detach().unwrap(), 1, "{kind}");
-            assert!(changed(process).is_empty(), "{kind}");
+            assert!(changed_code(process).is_empty(), "{kind}");
             // Threads of the program come and go.
             assert!(mapped(process) < before + MAPPED, "{kind}");
             assert_eq!(status(process, "SigBlk"), "0000000000000000", "{kind}");
@@ -102,7 +102,7 @@ fn a_program_that_is_still_loading_is_waited_for() {
         fs::write(&pipe, "no library").unwrap();
         attached.join().unwrap()
     });
-    let changed = changed(process);
+    let changed = changed_code(process);
     assert!(changed.iter().any(|path| path.ends_with("libc.so.6")), "{changed:?}");
     attached.unwrap().detach().unwrap();
 }
@@ -112,10 +112,11 @@ fn a_library_whose_end_does_not_come_back_is_taken_out() {
     let (_, program) = echoes().next().unwrap();
     let mut program = Echoes::begin(program);
     let process = program.0.id();
-    let attached = attach(process, &patcher_of(&compiled("endless", ENDLESS)), &[]).unwrap();
-    assert_eq!(changed(process).len(), 1);
+    let attached =
+        attach_process(process, &patcher_of(&compiled("endless", ENDLESS)), &[]).unwrap();
+    assert_eq!(changed_code(process).len(), 1);
     assert_eq!(attached.detach().unwrap(), 1);
-    assert!(changed(process).is_empty());
+    assert!(changed_code(process).is_empty());
     assert_eq!(status(process, "SigBlk"), "0000000000000000");
     program.answers("it is as before");
     program.ends();
@@ -130,7 +131,7 @@ fn a_process_that_is_stopped_at_the_end_is_left_and_stays_stopped() {
         program.answers("while it is attached");
         stop(process);
         assert_eq!(attached.detach().unwrap(), 1, "{kind}");
-        assert!(changed(process).is_empty(), "{kind}");
+        assert!(changed_code(process).is_empty(), "{kind}");
         let is_stopped = || {
             std::thread::sleep(Duration::from_millis(1));
             status(process, "State").starts_with('T')
@@ -161,7 +162,7 @@ fn a_process_that_is_traced_at_the_end_does_nothing_more_and_can_be_left_later()
     let mut program = Echoes::begin(program);
     let process = program.0.id();
     let patcher = patcher_of(&compiled("switched", SWITCHED));
-    let attached = attach(process, &patcher, &[]).unwrap();
+    let attached = attach_process(process, &patcher, &[]).unwrap();
     let before = switch_of(process);
     let (begun, has_begun) = mpsc::channel();
     let (end, ends) = mpsc::channel::<()>();
@@ -193,7 +194,7 @@ fn a_process_that_is_traced_at_the_end_does_nothing_more_and_can_be_left_later()
     tracer.join().unwrap();
     // A thread that has been waited for lets go of what it traces a moment later.
     assert!(in_ten_seconds(|| attached.detach().is_ok()));
-    assert!(changed(process).is_empty());
+    assert!(changed_code(process).is_empty());
     program.answers("as before");
     program.ends();
 }
@@ -204,15 +205,15 @@ fn what_cannot_be_attached_to_is_left_with_its_reason() {
     let mut program = Echoes::begin(program);
     let process = program.0.id();
     stop(process);
-    let left = |expected: Left| match attached(process) {
+    let left = |expected: SkipReason| match attached(process) {
         Err(Error::NotAttached { why, .. }) => assert_eq!(why, expected),
         other => panic!("{other:?}"),
     };
-    left(Left::Stopped);
+    left(SkipReason::Stopped);
     signal(process, Signal::CONT);
     program.answers("it goes on");
     let first = attached(process).unwrap();
-    left(Left::Recorded { by: std::process::id() });
+    left(SkipReason::Recorded { by: std::process::id() });
     first.detach().unwrap();
     program.answers("it is as before");
     program.ends();

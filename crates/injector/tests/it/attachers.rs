@@ -6,8 +6,8 @@ use std::process::Stdio;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use injector::{Error, Left};
-use test_support::code::changed;
+use injector::{Error, SkipReason};
+use test_support::code::changed_code;
 
 use crate::attaching::{Echoes, are_whole, attached, compiled};
 use crate::helper::attaching;
@@ -63,7 +63,7 @@ fn a_recorder_that_is_killed_leaves_a_busy_process_that_works() {
         assert!((0..10_000).any(|_| is_whole()), "a thread is traced, or without signals");
     }
     attached(process).unwrap().detach().unwrap();
-    assert!(changed(process).is_empty());
+    assert!(changed_code(process).is_empty());
     program.answers("as before");
     program.ends();
 }
@@ -95,20 +95,20 @@ fn what_a_killed_recorder_has_left_is_taken_out_by_the_next_one() {
         let errors = recorder.stderr.take().unwrap();
         crate::killed::until(&mut std::io::BufReader::new(errors), "attached");
         match attached(process) {
-            Err(Error::NotAttached { why: Left::Recorded { by }, .. }) => {
+            Err(Error::NotAttached { why: SkipReason::Recorded { by }, .. }) => {
                 assert_eq!(by, recorder.id());
             }
             other => panic!("{kind}: {other:?}"),
         }
         recorder.kill().unwrap();
         recorder.wait().unwrap();
-        assert_eq!(changed(process).len(), 1, "{kind}");
+        assert_eq!(changed_code(process).len(), 1, "{kind}");
         program.answers("with the library of nobody");
         let second = attached(process).unwrap();
         assert!(second.took_over(), "{kind}");
         program.answers("with another one");
         second.detach().unwrap();
-        assert!(changed(process).is_empty(), "{kind}");
+        assert!(changed_code(process).is_empty(), "{kind}");
         program.answers("with none");
         assert!(!attached(process).unwrap().took_over(), "{kind}");
         attached(process).unwrap_err();
@@ -143,7 +143,7 @@ fn what_a_recorder_has_left_that_was_killed_as_the_library_began_is_taken_out() 
     let second = attached(process).unwrap();
     assert!(second.took_over());
     second.detach().unwrap();
-    assert!(changed(process).is_empty());
+    assert!(changed_code(process).is_empty());
     program.answers("with none");
     program.ends();
 }
@@ -161,6 +161,6 @@ fn two_recorders_of_one_process_do_not_hurt_it() {
         assert!(output.status.success() && said.contains("tried"), "{said}");
         program.answers("whoever it was");
     }
-    assert!(changed(process).is_empty());
+    assert!(changed_code(process).is_empty());
     program.ends();
 }

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use injector::{Attached, Error, Left, Library, Patcher, attach};
+use injector::{AttachedProcess, BlobLibrary, Error, LibraryPatcher, SkipReason, attach_process};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::made::status;
@@ -68,25 +68,25 @@ pub(crate) fn library() -> PathBuf {
 }
 
 /// What puts the library into programs.
-pub(crate) fn patcher() -> Patcher {
+pub(crate) fn patcher() -> LibraryPatcher {
     patcher_of(&LIBRARY)
 }
 
-pub(crate) fn patcher_of(library: &Path) -> Patcher {
+pub(crate) fn patcher_of(library: &Path) -> LibraryPatcher {
     let bytes = fs::read(library).unwrap();
-    let library = Library::read(&bytes, "begin", "slot").unwrap();
-    let library = library.with_end("end", "waiting").unwrap();
-    let maps = library.symbol("mapped").is_some();
-    let library = if maps { library.with_mapped("mapped").unwrap() } else { library };
-    let switches = library.symbol("switched").is_some();
-    let library = if switches { library.with_switch("switched").unwrap() } else { library };
-    let patcher = Patcher::new(library, "before", "after");
-    patcher.unwrap().keeping_in(Path::new(env!("CARGO_TARGET_TMPDIR")).join("surveys"))
+    let library = BlobLibrary::parse(&bytes, "begin", "slot").unwrap();
+    let library = library.with_detach("end", "waiting").unwrap();
+    let maps = library.symbol_offset("mapped").is_some();
+    let library = if maps { library.with_mapped_list("mapped").unwrap() } else { library };
+    let switches = library.symbol_offset("switched").is_some();
+    let library = if switches { library.with_kill_switch("switched").unwrap() } else { library };
+    let patcher = LibraryPatcher::new(library, "before", "after");
+    patcher.unwrap().with_plan_folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("surveys"))
 }
 
 /// Attaches without anything to tell.
-pub(crate) fn attached(process: u32) -> Result<Attached, Error> {
-    attach(process, &patcher(), &[])
+pub(crate) fn attached(process: u32) -> Result<AttachedProcess, Error> {
+    attach_process(process, &patcher(), &[])
 }
 
 /// Program that echoes, as it runs.
@@ -159,7 +159,7 @@ pub(crate) fn are_whole(process: u32) -> bool {
 pub(crate) fn attach_beside_another(process: u32) {
     let (patcher, mut done) = (patcher(), 0);
     for _ in 0..2000 {
-        match attach(process, &patcher, &[]) {
+        match attach_process(process, &patcher, &[]) {
             Ok(attached) => {
                 // The other one may be looking at the threads.
                 let left = (0..20).any(|_| attached.detach().is_ok());
@@ -167,7 +167,9 @@ pub(crate) fn attach_beside_another(process: u32) {
                 done += 1;
             }
             Err(
-                Error::NotAttached { why: Left::Recorded { .. } | Left::UsesGs, .. }
+                Error::NotAttached {
+                    why: SkipReason::Recorded { .. } | SkipReason::UsesGs, ..
+                }
                 | Error::NotAllowed { .. }
                 | Error::Seize { .. },
             ) => std::thread::sleep(Duration::from_millis(1)),
@@ -190,7 +192,7 @@ pub(crate) fn attach_and_stay(process: u32) {
 /// Attaches and goes, again and again, until it is killed.
 pub(crate) fn attach_for_ever(process: u32) -> ! {
     let patcher = patcher();
-    let attach_and_go = || attach(process, &patcher, &[]).unwrap().detach().unwrap();
+    let attach_and_go = || attach_process(process, &patcher, &[]).unwrap().detach().unwrap();
     // From the second time on, the places in the files are known.
     attach_and_go();
     eprintln!("begins");

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use injector::{Injection, Outcome, Reason, Target, spawn, wait};
+use injector::{
+    Injection, InjectionOutcome, InjectionTarget, PrepareError, spawn_traced, wait_child,
+};
 
 use crate::made::{counted, counting, injection};
 
@@ -37,12 +39,12 @@ fn die() -> ! {
 }
 
 /// Dies before anything is changed in the process.
-fn dying_at_prepare(_: &Target) -> Result<Option<Injection>, Reason> {
+fn dying_at_prepare(_: &InjectionTarget) -> Result<Option<Injection>, PrepareError> {
     die()
 }
 
 /// Dies while the process stands in the middle of its injection.
-fn dying_at_assemble(target: &Target) -> Result<Option<Injection>, Reason> {
+fn dying_at_assemble(target: &InjectionTarget) -> Result<Option<Injection>, PrepareError> {
     let mut injection = injection(target, crate::made::First::Works);
     injection.assemble = Box::new(|_| die());
     Ok(Some(injection))
@@ -71,11 +73,13 @@ fn records() {
         _ => Arc::new(counting),
     };
     eprintln!("begins");
-    let mut spawned = spawn(command, program, prepare).unwrap();
+    let mut spawned = spawn_traced(command, program, prepare).unwrap();
     eprintln!("spawned");
-    let status = wait(&mut spawned.child).unwrap();
+    let status = wait_child(&mut spawned.child).unwrap();
     match spawned.result {
-        Ok(Outcome::Injected(injected)) => eprintln!("injected, {} changes", injected.patches),
+        Ok(InjectionOutcome::Injected(injected)) => {
+            eprintln!("injected, {} changes", injected.patches)
+        }
         other => eprintln!("{other:?}"),
     }
     assert_eq!(status.code(), Some(3));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use injector::{Error, Outcome, Target, spawn, wait};
+use injector::{Error, InjectionOutcome, InjectionTarget, spawn_traced, wait_child};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::helper::recorder;
@@ -95,7 +95,7 @@ fn a_program_that_is_killed_at_any_moment_is_gone() {
     let program = counted(0);
     let mut gone = 0;
     for moment in 0..MOMENTS {
-        let prepare = move |target: &Target| {
+        let prepare = move |target: &InjectionTarget| {
             let process = Pid::from_raw(target.process as i32).unwrap();
             let kill = move || {
                 thread::sleep(Duration::from_micros(u64::from(moment) * 20));
@@ -112,13 +112,13 @@ fn a_program_that_is_killed_at_any_moment_is_gone() {
         };
         let mut command = std::process::Command::new(program);
         command.args(["wait", "1"]).stdin(Stdio::piped()).stdout(Stdio::null());
-        let mut spawned = spawn(command, program, Arc::new(prepare)).unwrap();
+        let mut spawned = spawn_traced(command, program, Arc::new(prepare)).unwrap();
         match spawned.result {
-            Ok(Outcome::Injected(_)) => {}
+            Ok(InjectionOutcome::Injected(_)) => {}
             Err(Error::Gone { .. }) => gone += 1,
             other => panic!("{other:?}"),
         }
-        assert_eq!(wait(&mut spawned.child).unwrap().signal(), Some(9));
+        assert_eq!(wait_child(&mut spawned.child).unwrap().signal(), Some(9));
         assert_eq!(status(spawned.child.id(), "State"), "");
     }
     assert!(gone > 0, "no moment was in an injection");

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use injector::{Argument, Injection, Library, Patches, Reason, Target, spawn, wait};
+use injector::{
+    BlobLibrary, EntryArgument, Injection, InjectionPatches, InjectionTarget, PrepareError,
+    spawn_traced, wait_child,
+};
 
 use crate::made::{counted, injected};
 
@@ -31,28 +34,28 @@ fn compile(folder: &Path, source: &str, flags: &[&str]) -> PathBuf {
     to
 }
 
-fn read(folder: &Path, source: &str, flags: &[&str]) -> Result<Library, injector::Error> {
+fn read(folder: &Path, source: &str, flags: &[&str]) -> Result<BlobLibrary, injector::Error> {
     let bytes = fs::read(compile(folder, source, flags)).unwrap();
-    Library::read(&bytes, "begin", "slot")
+    BlobLibrary::parse(&bytes, "begin", "slot")
 }
 
 /// Words of the slot in a program with the library.
-fn slot_with(library: Library) -> Vec<u64> {
+fn slot_with(library: BlobLibrary) -> Vec<u64> {
     use std::os::unix::fs::FileExt;
-    let slot = library.symbol("slot").unwrap();
+    let slot = library.symbol_offset("slot").unwrap();
     let blob = Arc::new(library.blob);
-    let prepare = move |_: &Target| -> Result<Option<Injection>, Reason> {
+    let prepare = move |_: &InjectionTarget| -> Result<Option<Injection>, PrepareError> {
         Ok(Some(Injection {
             blob: Arc::clone(&blob),
-            argument: Argument::Stack,
+            argument: EntryArgument::Stack,
             handed: None,
             stubs_room: 0,
-            assemble: Box::new(|_| Ok(Patches::default())),
+            assemble: Box::new(|_| Ok(InjectionPatches::default())),
         }))
     };
     let mut command = Command::new(counted(0));
     command.args(["wait", "0"]).stdin(Stdio::piped()).stdout(Stdio::null());
-    let mut spawned = spawn(command, counted(0), Arc::new(prepare)).unwrap();
+    let mut spawned = spawn_traced(command, counted(0), Arc::new(prepare)).unwrap();
     let injected = injected(&spawned.result);
     let memory = fs::File::open(format!("/proc/{}/mem", spawned.child.id())).unwrap();
     let words = (0..4).map(|place| {
@@ -62,7 +65,7 @@ fn slot_with(library: Library) -> Vec<u64> {
     });
     let words = words.collect();
     drop(spawned.child.stdin.take());
-    assert_eq!(wait(&mut spawned.child).unwrap().code(), Some(7));
+    assert_eq!(wait_child(&mut spawned.child).unwrap().code(), Some(7));
     words
 }
 
@@ -79,7 +82,7 @@ fn a_library_begins_with_the_programs_stack() {
 #[test]
 fn what_is_no_such_library_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let why = |result: Result<Library, injector::Error>| result.unwrap_err().to_string();
+    let why = |result: Result<BlobLibrary, injector::Error>| result.unwrap_err().to_string();
     for (source, flags, expected) in [
         ("int begin(void) { return 0; }", &[][..], "lacks a symbol"),
         (
@@ -98,11 +101,11 @@ fn what_is_no_such_library_is_refused() {
         assert!(error.contains(expected), "{expected}: {error}");
     }
     for bytes in [&b""[..], b"\x7fELF", b"#!/bin/sh\n"] {
-        assert!(why(Library::read(bytes, "begin", "slot")).contains("no library"));
+        assert!(why(BlobLibrary::parse(bytes, "begin", "slot")).contains("no library"));
     }
     let mut cut = fs::read(compile(folder.path(), SOURCE, &[])).unwrap();
     for length in (0..cut.len()).rev().step_by(97) {
         cut.truncate(length);
-        let _ = Library::read(&cut, "begin", "slot");
+        let _ = BlobLibrary::parse(&cut, "begin", "slot");
     }
 }

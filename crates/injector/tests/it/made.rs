@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, LazyLock};
 
-use injector::{Argument, Blob, Injection, Outcome, Patch, Patches, Placed, Reason, Target};
+use injector::{
+    Blob, EntryArgument, Injection, InjectionOutcome, InjectionPatches, InjectionTarget,
+    PlacedAddresses, PrepareError, TextPatch,
+};
 
 /// How a program is compiled.
 #[derive(Clone, Copy, Debug)]
@@ -181,8 +184,8 @@ fn sites(file: &[u8]) -> Vec<(u64, Vec<u8>)> {
 }
 
 /// Stubs and patches of all these places in a program, by the contract of stubs and blob.
-fn assemble(sites: &[(u64, Vec<u8>)], placed: &Placed) -> Patches {
-    let mut made = Patches::default();
+fn assemble(sites: &[(u64, Vec<u8>)], placed: &PlacedAddresses) -> InjectionPatches {
+    let mut made = InjectionPatches::default();
     made.stubs.extend((placed.blob + BEFORE_AT).to_le_bytes());
     made.stubs.extend((placed.blob + AFTER_AT).to_le_bytes());
     for (linked, bytes) in sites {
@@ -207,7 +210,12 @@ fn assemble(sites: &[(u64, Vec<u8>)], placed: &Placed) -> Patches {
             let mut new = vec![0xe9];
             new.extend(distance(site + 5, stub).to_le_bytes());
             new.resize(displaced.len(), 0x90);
-            made.patches.push(Patch { address: site, old: displaced.to_vec(), new, call: site });
+            made.patches.push(TextPatch {
+                address: site,
+                old: displaced.to_vec(),
+                new,
+                call: site,
+            });
         }
     }
     made
@@ -217,12 +225,12 @@ fn assemble(sites: &[(u64, Vec<u8>)], placed: &Placed) -> Patches {
 pub(crate) const ARGUMENT: u64 = 0x1122_3344_5566_7788;
 
 /// Injection of the blob into a program.
-pub(crate) fn injection(target: &Target, first: First) -> Injection {
+pub(crate) fn injection(target: &InjectionTarget, first: First) -> Injection {
     let sites = sites(&fs::read(&target.executable).unwrap());
     assert!(!sites.is_empty());
     Injection {
         blob: Arc::new(blob(first)),
-        argument: Argument::Bytes(ARGUMENT.to_le_bytes().to_vec()),
+        argument: EntryArgument::Bytes(ARGUMENT.to_le_bytes().to_vec()),
         handed: None,
         stubs_room: 0x4000,
         assemble: Box::new(move |placed| Ok(assemble(&sites, placed))),
@@ -230,12 +238,12 @@ pub(crate) fn injection(target: &Target, first: First) -> Injection {
 }
 
 /// Injects the blob into whatever is executed.
-pub(crate) fn counting(target: &Target) -> Result<Option<Injection>, Reason> {
+pub(crate) fn counting(target: &InjectionTarget) -> Result<Option<Injection>, PrepareError> {
     Ok(Some(injection(target, First::Works)))
 }
 
 /// Counts of a process: calls before, calls behind, and what the blob was told.
-pub(crate) fn counts(process: u32, placed: &Placed) -> [u64; 3] {
+pub(crate) fn counts(process: u32, placed: &PlacedAddresses) -> [u64; 3] {
     use std::os::unix::fs::FileExt;
     let memory = fs::File::open(format!("/proc/{process}/mem")).unwrap();
     [BEFORE, AFTER, TOLD].map(|at| {
@@ -254,9 +262,11 @@ pub(crate) fn status(process: u32, name: &str) -> String {
 
 /// The injection in an outcome.
 #[track_caller]
-pub(crate) fn injected(result: &Result<Outcome, injector::Error>) -> &injector::Injected {
+pub(crate) fn injected(
+    result: &Result<InjectionOutcome, injector::Error>,
+) -> &injector::InjectedProgram {
     match result {
-        Ok(Outcome::Injected(injected)) => injected,
+        Ok(InjectionOutcome::Injected(injected)) => injected,
         other => panic!("{other:?}"),
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
-use injector::{Error, Left, Outcome, Spawned, spawn, wait};
+use injector::{Error, InjectionOutcome, SkipReason, SpawnedChild, spawn_traced, wait_child};
 
 use crate::made::{
     self, ARGUMENT, BUILDS, First, copy_program, counted, counting, injected, status,
@@ -24,8 +24,8 @@ fn run(
     command: Command,
     program: &Path,
     prepare: Arc<dyn injector::Prepare>,
-) -> (Output, Result<Outcome, Error>) {
-    let Spawned { child, result } = spawn(command, program, prepare).unwrap();
+) -> (Output, Result<InjectionOutcome, Error>) {
+    let SpawnedChild { child, result } = spawn_traced(command, program, prepare).unwrap();
     (child.wait_with_output().unwrap(), result)
 }
 
@@ -34,7 +34,8 @@ fn calls_of_static_programs_are_counted() {
     for (build, kind) in BUILDS.iter().enumerate() {
         let program = counted(build);
         let command = piped(program, &["wait", "100"]);
-        let Spawned { mut child, result } = spawn(command, program, Arc::new(counting)).unwrap();
+        let SpawnedChild { mut child, result } =
+            spawn_traced(command, program, Arc::new(counting)).unwrap();
         let injected = injected(&result).clone();
         assert_eq!((injected.process, &*injected.path), (child.id(), program));
         let mut output = BufReader::new(child.stdout.take().unwrap());
@@ -53,7 +54,7 @@ fn calls_of_static_programs_are_counted() {
         let mut rest = String::new();
         output.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "the end\n");
-        assert_eq!(wait(&mut child).unwrap().code(), Some(7), "{kind:?}");
+        assert_eq!(wait_child(&mut child).unwrap().code(), Some(7), "{kind:?}");
     }
 }
 
@@ -90,7 +91,8 @@ fn a_program_sees_nothing_of_its_injection() {
 fn what_fails_leaves_the_program_as_it_was() {
     let program = counted(0);
     let says = |first| {
-        let prepare = move |target: &injector::Target| Ok(Some(made::injection(target, first)));
+        let prepare =
+            move |target: &injector::InjectionTarget| Ok(Some(made::injection(target, first)));
         let (output, result) = run(piped(program, &["wait", "3"]), program, Arc::new(prepare));
         assert_eq!(output.stdout, b"line 0\nline 1\nline 2\nthe end\n");
         assert_eq!(output.status.code(), Some(7));
@@ -107,7 +109,8 @@ fn what_fails_leaves_the_program_as_it_was() {
 #[ignore = "it waits for ten seconds"]
 fn a_first_function_that_hangs_is_given_up() {
     let program = counted(0);
-    let prepare = |target: &injector::Target| Ok(Some(made::injection(target, First::Hangs)));
+    let prepare =
+        |target: &injector::InjectionTarget| Ok(Some(made::injection(target, First::Hangs)));
     let (output, result) = run(piped(program, &["wait", "1"]), program, Arc::new(prepare));
     assert!(matches!(result, Err(Error::Timeout { .. })), "{result:?}");
     assert_eq!((output.stdout, output.status.code()), (b"line 0\nthe end\n".to_vec(), Some(7)));
@@ -116,8 +119,8 @@ fn a_first_function_that_hangs_is_given_up() {
 #[test]
 fn other_bytes_than_expected_change_nothing() {
     let program = counted(0);
-    let wrong = |change: fn(&mut injector::Patches)| {
-        let prepare = move |target: &injector::Target| {
+    let wrong = |change: fn(&mut injector::InjectionPatches)| {
+        let prepare = move |target: &injector::InjectionTarget| {
             let mut injection = made::injection(target, First::Works);
             let right = injection.assemble;
             injection.assemble = Box::new(move |placed| {
@@ -132,16 +135,16 @@ fn other_bytes_than_expected_change_nothing() {
         assert_eq!(output.status.code(), Some(7));
         result.unwrap_err()
     };
-    let last_byte = |patches: &mut injector::Patches| {
+    let last_byte = |patches: &mut injector::InjectionPatches| {
         let patch = patches.patches.last_mut().unwrap();
         *patch.old.last_mut().unwrap() ^= 1;
     };
     assert!(matches!(wrong(last_byte), Error::OtherBytes { .. }));
-    let elsewhere = |patches: &mut injector::Patches| patches.patches[0].address = 0x1000;
+    let elsewhere = |patches: &mut injector::InjectionPatches| patches.patches[0].address = 0x1000;
     assert!(matches!(wrong(elsewhere), Error::BadPatch { address: 0x1000, .. }));
-    let longer = |patches: &mut injector::Patches| patches.patches[0].new.push(0x90);
+    let longer = |patches: &mut injector::InjectionPatches| patches.patches[0].new.push(0x90);
     assert!(matches!(wrong(longer), Error::BadPatch { .. }));
-    let stubs = |patches: &mut injector::Patches| patches.stubs.resize(0x4001, 0);
+    let stubs = |patches: &mut injector::InjectionPatches| patches.stubs.resize(0x4001, 0);
     assert!(matches!(wrong(stubs), Error::Blob(_)));
 }
 
@@ -149,14 +152,14 @@ fn other_bytes_than_expected_change_nothing() {
 fn a_program_that_nothing_is_wanted_in_runs_as_it_is() {
     let (output, result) =
         run(piped(Path::new("/bin/echo"), &["a", "b"]), Path::new("/bin/echo"), {
-            Arc::new(|target: &injector::Target| {
+            Arc::new(|target: &injector::InjectionTarget| {
                 assert!(target.interpreted && target.path.ends_with("echo"), "{target:?}");
                 Ok(None)
             })
         });
-    assert!(matches!(result, Ok(Outcome::Left(Left::Unwanted))), "{result:?}");
+    assert!(matches!(result, Ok(InjectionOutcome::Left(SkipReason::Unwanted))), "{result:?}");
     assert_eq!(output.stdout, b"a b\n");
-    let refused = |_: &injector::Target| Err("because".into());
+    let refused = |_: &injector::InjectionTarget| Err("because".into());
     let (output, result) = run(piped(counted(0), &["wait", "1"]), counted(0), Arc::new(refused));
     assert_eq!(output.status.code(), Some(7));
     assert_eq!(result.unwrap_err().to_string(), "nothing to inject was made: because");
@@ -165,7 +168,7 @@ fn a_program_that_nothing_is_wanted_in_runs_as_it_is() {
 #[test]
 fn a_command_that_cannot_be_started_is_an_error() {
     let nowhere = Path::new("/nowhere/at/all");
-    let error = spawn(Command::new(nowhere), nowhere, Arc::new(counting)).unwrap_err();
+    let error = spawn_traced(Command::new(nowhere), nowhere, Arc::new(counting)).unwrap_err();
     assert!(error.to_string().starts_with("/nowhere/at/all: No such file"), "{error}");
 }
 
@@ -187,7 +190,7 @@ fn a_program_with_rights_of_its_own_is_not_traced() {
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(mode)).unwrap();
         let (output, result) = run(piped(&program, &["wait", "1"]), &program, Arc::new(counting));
         assert_eq!(output.status.code(), Some(7));
-        let Ok(Outcome::Left(left)) = result else { panic!("{result:?}") };
+        let Ok(InjectionOutcome::Left(left)) = result else { panic!("{result:?}") };
         assert!(left.to_string().contains(right), "{left}");
     }
 }

@@ -5,7 +5,9 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use injector::{Left, Library, Outcome, Patcher, spawn, wait};
+use injector::{
+    BlobLibrary, InjectionOutcome, LibraryPatcher, SkipReason, spawn_traced, wait_child,
+};
 
 use crate::made::{BUILDS, counted, injected, status};
 
@@ -18,17 +20,17 @@ const SOURCE: &str = r#"
 "#;
 
 /// The library, and where it counts.
-fn patcher() -> (Arc<Patcher>, u64) {
+fn patcher() -> (Arc<LibraryPatcher>, u64) {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("library.c"), folder.path().join("library.so"));
     fs::write(&from, SOURCE).unwrap();
     let mut gcc = Command::new("gcc");
     gcc.args(["-O1", "-shared", "-fPIC", "-nostdlib", "-Wl,-Bsymbolic"]);
     assert!(gcc.arg(&from).arg("-o").arg(&to).status().unwrap().success());
-    let library = Library::read(&fs::read(to).unwrap(), "begin", "slot").unwrap();
-    let slot = library.symbol("slot").unwrap();
-    assert!(Patcher::new(library.clone(), "before", "behind").is_err());
-    (Arc::new(Patcher::new(library, "before", "after").unwrap()), slot)
+    let library = BlobLibrary::parse(&fs::read(to).unwrap(), "begin", "slot").unwrap();
+    let slot = library.symbol_offset("slot").unwrap();
+    assert!(LibraryPatcher::new(library.clone(), "before", "behind").is_err());
+    (Arc::new(LibraryPatcher::new(library, "before", "after").unwrap()), slot)
 }
 
 #[test]
@@ -41,7 +43,7 @@ fn system_calls_of_libc_are_seen_on_both_sides() {
         for _ in 0..2 {
             let mut command = Command::new(program);
             command.args(["wait", "50"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-            let mut spawned = spawn(command, program, patcher.clone()).unwrap();
+            let mut spawned = spawn_traced(command, program, patcher.clone()).unwrap();
             let injected = injected(&spawned.result).clone();
             let lines = crate::announced::lines(&mut spawned.child, 50);
             assert!(lines.ends_with("line 49\n"), "{kind:?}");
@@ -58,7 +60,7 @@ fn system_calls_of_libc_are_seen_on_both_sides() {
             let mut rest = String::new();
             spawned.child.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
             assert_eq!(rest, "the end\n", "{kind:?}");
-            assert_eq!(wait(&mut spawned.child).unwrap().code(), Some(7), "{kind:?}");
+            assert_eq!(wait_child(&mut spawned.child).unwrap().code(), Some(7), "{kind:?}");
         }
     }
 }
@@ -69,7 +71,7 @@ fn threads_and_children_of_a_patched_program_live() {
     for (build, kind) in BUILDS.iter().enumerate() {
         let mut command = Command::new(counted(build));
         command.arg("state").stdin(Stdio::null()).stdout(Stdio::piped());
-        let spawned = spawn(command, counted(build), patcher.clone()).unwrap();
+        let spawned = spawn_traced(command, counted(build), patcher.clone()).unwrap();
         injected(&spawned.result);
         let output = spawned.child.wait_with_output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
@@ -84,7 +86,11 @@ fn threads_and_children_of_a_patched_program_live() {
 fn a_program_that_loads_libraries_is_left() {
     let (patcher, _) = patcher();
     let program = std::path::Path::new("/bin/true");
-    let mut spawned = spawn(Command::new(program), program, patcher).unwrap();
-    assert!(matches!(spawned.result, Ok(Outcome::Left(Left::Unwanted))), "{:?}", spawned.result);
-    assert!(wait(&mut spawned.child).unwrap().success());
+    let mut spawned = spawn_traced(Command::new(program), program, patcher).unwrap();
+    assert!(
+        matches!(spawned.result, Ok(InjectionOutcome::Left(SkipReason::Unwanted))),
+        "{:?}",
+        spawned.result
+    );
+    assert!(wait_child(&mut spawned.child).unwrap().success());
 }

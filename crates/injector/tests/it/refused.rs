@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use injector::{Error, spawn, wait};
+use injector::{Error, spawn_traced, wait_child};
 use tempfile::TempDir;
 
 use crate::helper::of_program;
@@ -126,8 +126,8 @@ fn without_ptrace_a_program_runs_and_the_reason_is_told() {
         forbid_ptrace();
         let mut command = Command::new(counted(0));
         command.args(["wait", "1"]).stdin(std::process::Stdio::null());
-        let mut spawned = spawn(command, counted(0), Arc::new(counting)).unwrap();
-        assert_eq!(wait(&mut spawned.child).unwrap().code(), Some(7));
+        let mut spawned = spawn_traced(command, counted(0), Arc::new(counting)).unwrap();
+        assert_eq!(wait_child(&mut spawned.child).unwrap().code(), Some(7));
         spawned.result.unwrap_err()
     };
     // The filter ends with its thread.

@@ -1,5 +1,6 @@
 //! Between vectors and Arrow columns: one function for each direction and type, so that a table's
-//! own file says only which column holds what. This file makes columns, [`Columns`] reads them.
+//! own file says only which column holds what. This file makes columns, [`BatchColumns`] reads
+//! them.
 
 mod read;
 
@@ -17,25 +18,25 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use rustc_hash::FxHashMap;
 
 use crate::PathError;
-pub use read::{Columns, NamedTexts};
+pub use read::{BatchColumns, NamedTexts};
 
 /// A required column.
-pub fn required(name: &str, kind: DataType) -> Field {
+pub fn required_field(name: &str, kind: DataType) -> Field {
     Field::new(name, kind, false)
 }
 
 /// A column that may be null.
-pub fn nullable(name: &str, kind: DataType) -> Field {
+pub fn nullable_field(name: &str, kind: DataType) -> Field {
     Field::new(name, kind, true)
 }
 
 /// The type of a column of texts that repeat.
-pub fn dictionary() -> DataType {
+pub fn dictionary_type() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
 /// The type of a column of names with values, both texts.
-pub fn named_texts() -> DataType {
+pub fn named_texts_type() -> DataType {
     let [name, value] = [("keys", false), ("values", true)]
         .map(|(name, nullable)| Field::new(name, DataType::Utf8, nullable));
     let pair = DataType::Struct([name, value].into_iter().map(Arc::new).collect());
@@ -43,7 +44,7 @@ pub fn named_texts() -> DataType {
 }
 
 /// A schema of these columns.
-pub fn schema(fields: impl IntoIterator<Item = Field>) -> SchemaRef {
+pub fn build_schema(fields: impl IntoIterator<Item = Field>) -> SchemaRef {
     Arc::new(Schema::new(fields.into_iter().collect::<Vec<_>>()))
 }
 
@@ -52,7 +53,7 @@ pub fn schema(fields: impl IntoIterator<Item = Field>) -> SchemaRef {
 /// # Errors
 /// When their number, lengths or types are others: a mistake of the caller, told with the table's
 /// path.
-pub fn batch(
+pub fn build_batch(
     path: impl AsRef<Path>,
     schema: &SchemaRef,
     columns: Vec<ArrayRef>,
@@ -62,37 +63,37 @@ pub fn batch(
 }
 
 /// A column of `i64`, null where `None`.
-pub fn int64(values: impl IntoIterator<Item = Option<i64>>) -> ArrayRef {
+pub fn int64_array(values: impl IntoIterator<Item = Option<i64>>) -> ArrayRef {
     Arc::new(values.into_iter().collect::<Int64Array>())
 }
 
 /// A column of `i32`, null where `None`.
-pub fn int32(values: impl IntoIterator<Item = Option<i32>>) -> ArrayRef {
+pub fn int32_array(values: impl IntoIterator<Item = Option<i32>>) -> ArrayRef {
     Arc::new(values.into_iter().collect::<Int32Array>())
 }
 
 /// A column of `i8`.
-pub fn int8(values: impl IntoIterator<Item = i8>) -> ArrayRef {
+pub fn int8_array(values: impl IntoIterator<Item = i8>) -> ArrayRef {
     Arc::new(values.into_iter().map(Some).collect::<Int8Array>())
 }
 
 /// A column of `f64`, null where `None`.
-pub fn float64(values: impl IntoIterator<Item = Option<f64>>) -> ArrayRef {
+pub fn float64_array(values: impl IntoIterator<Item = Option<f64>>) -> ArrayRef {
     Arc::new(values.into_iter().collect::<Float64Array>())
 }
 
 /// A column of truth values.
-pub fn boolean(values: impl IntoIterator<Item = bool>) -> ArrayRef {
+pub fn boolean_array(values: impl IntoIterator<Item = bool>) -> ArrayRef {
     Arc::new(values.into_iter().map(Some).collect::<BooleanArray>())
 }
 
 /// A column of texts, null where `None`.
-pub fn text<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> ArrayRef {
+pub fn string_array<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> ArrayRef {
     Arc::new(values.into_iter().collect::<StringArray>())
 }
 
 /// A dictionary column of texts, null where `None`.
-pub fn texts<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> ArrayRef {
+pub fn dictionary_array<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> ArrayRef {
     let mut keys: Vec<Option<i32>> = Vec::new();
     let mut distinct: Vec<String> = Vec::new();
     let mut places: FxHashMap<String, i32> = FxHashMap::default();
@@ -107,11 +108,11 @@ pub fn texts<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> Arra
             })
         }));
     }
-    keyed(Int32Array::from(keys), StringArray::from(distinct))
+    keyed_array(Int32Array::from(keys), StringArray::from(distinct))
 }
 
-/// A column of the type [`named_texts`]: the names and values of each row.
-pub fn named<'a, Row: IntoIterator<Item = (&'a str, &'a str)>>(
+/// A column of the type [`named_texts_type`]: the names and values of each row.
+pub fn named_texts_array<'a, Row: IntoIterator<Item = (&'a str, &'a str)>>(
     path: impl AsRef<Path>,
     rows: impl IntoIterator<Item = Row>,
 ) -> Result<ArrayRef, PathError> {
@@ -128,12 +129,12 @@ pub fn named<'a, Row: IntoIterator<Item = (&'a str, &'a str)>>(
 }
 
 /// Dictionary column of `texts`; every key must be an index into them.
-pub fn keyed(keys: Int32Array, texts: StringArray) -> ArrayRef {
+pub fn keyed_array(keys: Int32Array, texts: StringArray) -> ArrayRef {
     // With such keys the constructor has nothing to object to; with others there are too few rows
     // for any batch.
     match DictionaryArray::<Int32Type>::try_new(keys, Arc::new(texts)) {
         Ok(array) => Arc::new(array),
-        Err(_) => text::<&str>([]),
+        Err(_) => string_array::<&str>([]),
     }
 }
 
@@ -142,14 +143,14 @@ pub fn keyed(keys: Int32Array, texts: StringArray) -> ArrayRef {
 ///
 /// # Errors
 /// When there is no such column, or it has no texts.
-pub fn renamed(
+pub fn rename_texts(
     path: impl AsRef<Path>,
     batch: RecordBatch,
     columns: &[&str],
     call: impl Fn(&str) -> Option<String>,
 ) -> Result<RecordBatch, PathError> {
     let path = path.as_ref();
-    let table = Columns::new(path, &batch);
+    let table = BatchColumns::new(path, &batch);
     let mut arrays = batch.columns().to_vec();
     let called = |texts: &StringArray| -> ArrayRef {
         let names =
@@ -157,8 +158,8 @@ pub fn renamed(
         Arc::new(names.collect::<StringArray>())
     };
     for name in columns {
-        let wrong = || table.mistyped(name, "Utf8");
-        let array = table.column(name)?;
+        let wrong = || table.mistyped_error(name, "Utf8");
+        let array = table.find_column(name)?;
         // In a dictionary each text is looked up once, however many rows have it.
         let other = match (array.as_dictionary_opt::<Int32Type>(), array.as_string_opt::<i32>()) {
             (Some(dictionary), _) => {
@@ -172,5 +173,5 @@ pub fn renamed(
             batch.schema().index_of(name).map_err(|error| PathError::malformed(path, error))?;
         arrays[place] = other;
     }
-    self::batch(path, &batch.schema(), arrays)
+    self::build_batch(path, &batch.schema(), arrays)
 }

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::node::Nodes;
+use crate::node::NodeList;
 use crate::table::RowGroups;
-use crate::table::columns::Columns;
+use crate::table::columns::BatchColumns;
 use crate::trace::MessageTrace;
 use crate::{DataPath, PathError};
 
@@ -16,7 +16,7 @@ const COLUMNS: [&str; 8] =
 /// Reader of a table of messages that reads their ends alone.
 pub struct EndsReader {
     path: DataPath,
-    nodes: Arc<Nodes>,
+    nodes: Arc<NodeList>,
     groups: RowGroups,
 }
 
@@ -34,18 +34,19 @@ impl EndsReader {
         let messages = &messages.into();
         let nodes = &nodes.into();
         let columns = if call_ids { &COLUMNS[..] } else { &COLUMNS[..COLUMNS.len() - 1] };
-        let (nodes, groups) = (Arc::new(Nodes::read(nodes)?), RowGroups::open(messages, columns)?);
+        let (nodes, groups) =
+            (Arc::new(NodeList::read(nodes)?), RowGroups::open(messages, columns)?);
         Ok(EndsReader { path: messages.to_owned(), nodes, groups })
     }
 
     /// Nodes that the messages went between.
-    pub fn nodes(&self) -> &Arc<Nodes> {
+    pub fn nodes(&self) -> &Arc<NodeList> {
         &self.nodes
     }
 
     /// Number of row groups of the table.
-    pub fn groups(&self) -> usize {
-        self.groups.count()
+    pub fn group_count(&self) -> usize {
+        self.groups.group_count()
     }
 
     /// Hands the messages of a row group to `part`, batch by batch, in the order of the table. Each
@@ -54,10 +55,17 @@ impl EndsReader {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn read(&self, group: usize, mut part: impl FnMut(&MessageTrace)) -> Result<(), PathError> {
-        for batch in self.groups.read(group)? {
+    pub fn read_group(
+        &self,
+        group: usize,
+        mut part: impl FnMut(&MessageTrace),
+    ) -> Result<(), PathError> {
+        for batch in self.groups.read_group(group)? {
             let batch = batch?;
-            part(&MessageTrace::ends_only(&Columns::new(&self.path, &batch), self.nodes.len())?);
+            part(&MessageTrace::ends_only(
+                &BatchColumns::new(&self.path, &batch),
+                self.nodes.len(),
+            )?);
         }
         Ok(())
     }

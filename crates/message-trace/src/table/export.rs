@@ -14,13 +14,13 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::errors::ParquetError;
 
-use crate::node::Nodes;
+use crate::node::NodeList;
 use crate::table::{self, columns, writer};
 use crate::{DataPath, PathError};
 
-/// The formats of [`export`].
+/// The formats of [`export_table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Format {
+pub enum TableFormat {
     /// A header and a line a row; null is empty, and names with values are an object of JSON.
     #[default]
     Csv,
@@ -30,26 +30,26 @@ pub enum Format {
     Parquet,
 }
 
-impl Format {
+impl TableFormat {
     /// All formats.
-    pub const ALL: [Format; 3] = [Format::Csv, Format::Json, Format::Parquet];
+    pub const ALL: [TableFormat; 3] = [TableFormat::Csv, TableFormat::Json, TableFormat::Parquet];
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for TableFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Format::Csv => "csv",
-            Format::Json => "json",
-            Format::Parquet => "parquet",
+            TableFormat::Csv => "csv",
+            TableFormat::Json => "json",
+            TableFormat::Parquet => "parquet",
         })
     }
 }
 
-impl FromStr for Format {
+impl FromStr for TableFormat {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Format, String> {
-        Format::ALL
+    fn from_str(text: &str) -> Result<TableFormat, String> {
+        TableFormat::ALL
             .into_iter()
             .find(|format| format.to_string() == text)
             .ok_or_else(|| format!("'{text}' is no format; it is one of csv, json, parquet"))
@@ -60,15 +60,15 @@ impl FromStr for Format {
 ///
 /// # Errors
 /// When the table cannot be read or the output not written.
-pub fn export(
+pub fn export_table(
     path: impl Into<DataPath>,
-    format: Format,
+    format: TableFormat,
     mut output: impl Write + Send,
     name: &Path,
 ) -> Result<(), PathError> {
     let path = &path.into();
-    if format != Format::Parquet {
-        let batches = table::read(path)?;
+    if format != TableFormat::Parquet {
+        let batches = table::read_batches(path)?;
         return export_batches(batches.schema(), batches, format, output, name);
     }
     let mut file = path.open().map_err(|error| PathError::io(path, error))?;
@@ -76,39 +76,39 @@ pub fn export(
     copied.map_err(|error| PathError::io(name, error))
 }
 
-/// Writes the table at `path` as [`export`] does, with the texts of these columns as `call` calls
-/// them, where it does.
+/// Writes the table at `path` as [`export_table`] does, with the texts of these columns as `call`
+/// calls them, where it does.
 ///
 /// # Errors
-/// As for [`export`].
+/// As for [`export_table`].
 pub fn export_renamed(
     path: impl Into<DataPath>,
     columns: &[&str],
     call: impl Fn(&str) -> Option<String>,
-    format: Format,
+    format: TableFormat,
     output: impl Write + Send,
     name: &Path,
 ) -> Result<(), PathError> {
     let path = &path.into();
-    let batches = table::read(path)?;
+    let batches = table::read_batches(path)?;
     let schema = batches.schema();
-    let batches = batches.map(|batch| columns::renamed(path, batch?, columns, &call));
+    let batches = batches.map(|batch| columns::rename_texts(path, batch?, columns, &call));
     export_batches(schema, batches, format, output, name)
 }
 
-/// Writes `nodes` as [`export`] writes the table at `path`, which they come from.
+/// Writes `nodes` as [`export_table`] writes the table at `path`, which they come from.
 ///
 /// # Errors
-/// As for [`export`].
+/// As for [`export_table`].
 pub fn export_nodes(
-    nodes: &Nodes,
+    nodes: &NodeList,
     path: impl Into<DataPath>,
-    format: Format,
+    format: TableFormat,
     output: impl Write + Send,
     name: &Path,
 ) -> Result<(), PathError> {
     let path = &path.into();
-    let batch = nodes.batch(path)?;
+    let batch = nodes.to_batch(path)?;
     export_batches(batch.schema(), [Ok(batch)], format, output, name)
 }
 
@@ -120,17 +120,18 @@ pub fn export_nodes(
 pub fn export_batches(
     schema: SchemaRef,
     batches: impl IntoIterator<Item = Result<RecordBatch, PathError>>,
-    format: Format,
+    format: TableFormat,
     mut output: impl Write + Send,
     name: &Path,
 ) -> Result<(), PathError> {
     match format {
-        Format::Csv => rows::csv(&schema, batches, &mut output, name)?,
-        Format::Json => rows::json(&schema, batches, &mut output, name)?,
-        Format::Parquet => {
-            let refused = |error| PathError::io(name, of_parquet(error));
-            let mut writer = ArrowWriter::try_new(&mut output, schema, Some(writer::properties()))
-                .map_err(refused)?;
+        TableFormat::Csv => rows::write_csv(&schema, batches, &mut output, name)?,
+        TableFormat::Json => rows::write_json_lines(&schema, batches, &mut output, name)?,
+        TableFormat::Parquet => {
+            let refused = |error| PathError::io(name, parquet_to_io(error));
+            let mut writer =
+                ArrowWriter::try_new(&mut output, schema, Some(writer::table_properties()))
+                    .map_err(refused)?;
             for batch in batches {
                 writer.write(&batch?).map_err(refused)?;
             }
@@ -141,7 +142,7 @@ pub fn export_batches(
 }
 
 /// Error of the output that an error of Parquet stands for.
-fn of_parquet(error: ParquetError) -> std::io::Error {
+fn parquet_to_io(error: ParquetError) -> std::io::Error {
     match error {
         ParquetError::External(cause) => {
             cause.downcast().map_or_else(std::io::Error::other, |error: Box<std::io::Error>| *error)
@@ -156,14 +157,14 @@ mod tests {
 
     use super::*;
     use crate::node::Node;
-    use crate::table::{RowGroupWriter, Stored};
+    use crate::table::{ColumnEncoding, RowGroupWriter};
 
-    fn exported(nodes: &Nodes, format: Format) -> String {
+    fn export_text(nodes: &NodeList, format: TableFormat) -> String {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("nodes.parquet");
         nodes.write(&path).unwrap();
         let mut output = Vec::new();
-        export(&path, format, &mut output, Path::new("output")).unwrap();
+        export_table(&path, format, &mut output, Path::new("output")).unwrap();
         String::from_utf8(output).unwrap()
     }
 
@@ -171,17 +172,17 @@ mod tests {
     fn csv_has_its_header_once_also_without_rows() {
         const HEADER: &str =
             "id,host,pid,start,command,executable,traced,parent_pid,unit,service\n";
-        assert_eq!(exported(&Nodes::default(), Format::Csv), HEADER);
+        assert_eq!(export_text(&NodeList::default(), TableFormat::Csv), HEADER);
         let node =
             Node { host: "h".into(), pid: Some(7), command: "a,b".into(), ..Node::default() };
-        let rows = exported(&Nodes(vec![node]), Format::Csv);
+        let rows = export_text(&NodeList(vec![node]), TableFormat::Csv);
         assert_eq!(rows, format!("{HEADER}0,h,7,,\"a,b\",,false,,,false\n"));
     }
 
     #[test]
     fn json_is_an_object_a_line() {
         let node = Node { host: "h".into(), traced: true, ..Node::default() };
-        let rows = exported(&Nodes(vec![node.clone(), node]), Format::Json);
+        let rows = export_text(&NodeList(vec![node.clone(), node]), TableFormat::Json);
         assert_eq!(rows.lines().count(), 2);
         assert!(
             rows.starts_with(
@@ -195,12 +196,20 @@ mod tests {
     fn texts_are_renamed_in_every_format() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("table.parquet");
-        let (column, plain) = (columns::nullable("at", columns::dictionary()), DataType::Utf8);
-        let schema = columns::schema([column, columns::required("by", plain)]);
+        let (column, plain) =
+            (columns::nullable_field("at", columns::dictionary_type()), DataType::Utf8);
+        let schema = columns::build_schema([column, columns::required_field("by", plain)]);
         let rows = [Some("a"), None, Some("b"), Some("a")];
-        let arrays = vec![columns::texts(rows), columns::text(["a", "a", "b", "c"].map(Some))];
-        table::write(&path, schema.clone(), [columns::batch(&path, &schema, arrays).unwrap()])
-            .unwrap();
+        let arrays = vec![
+            columns::dictionary_array(rows),
+            columns::string_array(["a", "a", "b", "c"].map(Some)),
+        ];
+        table::write_batches(
+            &path,
+            schema.clone(),
+            [columns::build_batch(&path, &schema, arrays).unwrap()],
+        )
+        .unwrap();
         let call = |text: &str| (text == "a").then(|| "first".to_owned());
         let export = |columns: &[&str], format| {
             let mut output = Vec::new();
@@ -209,20 +218,23 @@ mod tests {
         };
         let text =
             |columns: &[&str], format| String::from_utf8(export(columns, format).unwrap()).unwrap();
-        assert_eq!(text(&["at"], Format::Csv), "at,by\nfirst,a\n,a\nb,b\nfirst,c\n");
+        assert_eq!(text(&["at"], TableFormat::Csv), "at,by\nfirst,a\n,a\nb,b\nfirst,c\n");
         let both = "at,by\nfirst,first\n,first\nb,b\nfirst,c\n";
-        assert_eq!(text(&["at", "by"], Format::Csv), both);
+        assert_eq!(text(&["at", "by"], TableFormat::Csv), both);
         assert_eq!(
-            text(&["by"], Format::Json).lines().next().unwrap(),
+            text(&["by"], TableFormat::Json).lines().next().unwrap(),
             r#"{"at":"a","by":"first"}"#
         );
         let again = directory.path().join("again.parquet");
-        std::fs::write(&again, export(&["at", "by"], Format::Parquet).unwrap()).unwrap();
+        std::fs::write(&again, export(&["at", "by"], TableFormat::Parquet).unwrap()).unwrap();
         let mut csv = Vec::new();
-        super::export(&again, Format::Csv, &mut csv, Path::new("output")).unwrap();
+        super::export_table(&again, TableFormat::Csv, &mut csv, Path::new("output")).unwrap();
         assert_eq!(String::from_utf8(csv).unwrap(), both);
-        assert_eq!(table::read(&again).unwrap().schema(), table::read(&path).unwrap().schema());
-        let error = export(&["to"], Format::Csv).unwrap_err().to_string();
+        assert_eq!(
+            table::read_batches(&again).unwrap().schema(),
+            table::read_batches(&path).unwrap().schema()
+        );
+        let error = export(&["to"], TableFormat::Csv).unwrap_err().to_string();
         assert!(error.contains("table.parquet") && error.contains("no column 'to'"), "{error}");
     }
 
@@ -230,29 +242,30 @@ mod tests {
     fn names_with_values_are_an_object_in_csv_and_in_json() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("table.parquet");
-        let schema = columns::schema([columns::required("of", columns::named_texts())]);
+        let schema =
+            columns::build_schema([columns::required_field("of", columns::named_texts_type())]);
         let rows = [vec![("a", "1"), ("b", "x\"y")], vec![]];
-        let mut writer = RowGroupWriter::create(&path, schema, |_| Stored::Once).unwrap();
+        let mut writer = RowGroupWriter::create(&path, schema, |_| ColumnEncoding::Once).unwrap();
         let encoder = writer.encoder();
-        let mut group = encoder.begin().unwrap();
-        group.write(&[columns::named(&path, rows).unwrap()]).unwrap();
-        writer.append(group.finish().unwrap()).unwrap();
+        let mut group = encoder.begin_group().unwrap();
+        group.write_rows(&[columns::named_texts_array(&path, rows).unwrap()]).unwrap();
+        writer.append_group(group.finish_group().unwrap()).unwrap();
         writer.finish().unwrap();
         let text = |format| {
             let mut output = Vec::new();
-            export(&path, format, &mut output, Path::new("output")).unwrap();
+            export_table(&path, format, &mut output, Path::new("output")).unwrap();
             String::from_utf8(output).unwrap()
         };
-        let csv = text(Format::Csv);
+        let csv = text(TableFormat::Csv);
         assert_eq!(csv, "of\n\"{\"\"a\"\":\"\"1\"\",\"\"b\"\":\"\"x\\\"\"y\"\"}\"\n{}\n");
-        assert!(text(Format::Json).starts_with(r#"{"of":{"a":"1","b":"x\"y"}}"#));
+        assert!(text(TableFormat::Json).starts_with(r#"{"of":{"a":"1","b":"x\"y"}}"#));
     }
 
     #[test]
     fn a_format_is_known_by_its_name() {
-        for format in Format::ALL {
+        for format in TableFormat::ALL {
             assert_eq!(format.to_string().parse(), Ok(format));
         }
-        assert!("xml".parse::<Format>().is_err());
+        assert!("xml".parse::<TableFormat>().is_err());
     }
 }

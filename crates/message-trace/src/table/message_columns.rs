@@ -9,44 +9,44 @@ use arrow_schema::{DataType, SchemaRef};
 use rustc_hash::FxHashMap;
 
 use crate::endpoint::EndpointId;
-use crate::message::{Connect, Message, Protocol};
-use crate::table::columns::{self, dictionary, nullable, required};
-use crate::table::row_groups::{RowGroup, RowGroupEncoder, RowGroupWriter, Stored};
+use crate::message::{ConnectSpan, Message, TransportProtocol};
+use crate::table::columns::{self, dictionary_type, nullable_field, required_field};
+use crate::table::row_groups::{ColumnEncoding, RowGroup, RowGroupEncoder, RowGroupWriter};
 use crate::tuning::STEP_ROWS;
 use crate::{DataPath, PathError};
 
-/// The columns of the table, in the order of [`arrays`].
-fn schema() -> SchemaRef {
-    let time = |name| nullable(name, DataType::Int64);
-    columns::schema([
-        required("id", DataType::Int64),
+/// The columns of the table, in the order of [`message_arrays`].
+fn messages_schema() -> SchemaRef {
+    let time = |name| nullable_field(name, DataType::Int64);
+    columns::build_schema([
+        required_field("id", DataType::Int64),
         time("send_first"),
         time("send_last"),
         time("recv_first"),
         time("recv_last"),
         time("send_ts"),
         time("recv_ts"),
-        required("src", DataType::Int32),
-        required("dst", DataType::Int32),
-        required("src_endpoint", dictionary()),
-        required("dst_endpoint", dictionary()),
-        nullable("src_tid", DataType::Int32),
-        nullable("dst_tid", DataType::Int32),
-        required("flow", DataType::Int64),
-        required("direction", DataType::Int8),
-        required("protocol", dictionary()),
-        required("bytes", DataType::Int64),
-        required("parts", DataType::Int32),
-        nullable("call_id", dictionary()),
-        nullable("connect_begin", DataType::Int64),
-        nullable("connect_end", DataType::Int64),
+        required_field("src", DataType::Int32),
+        required_field("dst", DataType::Int32),
+        required_field("src_endpoint", dictionary_type()),
+        required_field("dst_endpoint", dictionary_type()),
+        nullable_field("src_tid", DataType::Int32),
+        nullable_field("dst_tid", DataType::Int32),
+        required_field("flow", DataType::Int64),
+        required_field("direction", DataType::Int8),
+        required_field("protocol", dictionary_type()),
+        required_field("bytes", DataType::Int64),
+        required_field("parts", DataType::Int32),
+        nullable_field("call_id", dictionary_type()),
+        nullable_field("connect_begin", DataType::Int64),
+        nullable_field("connect_end", DataType::Int64),
     ])
 }
 
 /// Texts of the dictionary columns.
-pub trait Texts {
+pub trait MessageTexts {
     /// Writes the text of an endpoint; asked for now and again.
-    fn endpoint(&self, id: EndpointId, text: &mut impl fmt::Write);
+    fn write_endpoint(&self, id: EndpointId, text: &mut impl fmt::Write);
     /// The id that pairs the call or return of a row of the group with its counterpart.
     fn call_id(&self, row: usize) -> Option<&str>;
 }
@@ -67,7 +67,7 @@ impl GroupWriter {
     /// When the file cannot be written.
     pub fn create(path: impl Into<DataPath>) -> Result<GroupWriter, PathError> {
         let path = &path.into();
-        let table = RowGroupWriter::create(path, schema(), stored)?;
+        let table = RowGroupWriter::create(path, messages_schema(), column_encoding)?;
         let encoder = Arc::new(GroupEncoder(table.encoder()));
         Ok(GroupWriter { table, encoder })
     }
@@ -81,8 +81,8 @@ impl GroupWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn append(&mut self, group: RowGroup) -> Result<(), PathError> {
-        self.table.append(group)
+    pub fn append_group(&mut self, group: RowGroup) -> Result<(), PathError> {
+        self.table.append_group(group)
     }
 
     /// Ends the table and gives it its name.
@@ -99,67 +99,73 @@ impl GroupEncoder {
     ///
     /// # Errors
     /// When they do not fit the schema: a mistake of the caller.
-    pub fn encode(
+    pub fn encode_group(
         &self,
         first: i64,
         rows: usize,
         message: impl Fn(usize) -> Message,
-        texts: &impl Texts,
+        texts: &impl MessageTexts,
     ) -> Result<RowGroup, PathError> {
-        let mut group = self.0.begin()?;
+        let mut group = self.0.begin_group()?;
         let mut endpoints = EndpointTexts::default();
         let mut step: Vec<Message> = Vec::with_capacity(STEP_ROWS.min(rows));
         for begin in (0..rows).step_by(STEP_ROWS) {
             let end = (begin + STEP_ROWS).min(rows);
             step.clear();
             step.extend((begin..end).map(&message));
-            group.write(&arrays(first + begin as i64, begin, &step, &mut endpoints, texts))?;
+            group.write_rows(&message_arrays(
+                first + begin as i64,
+                begin,
+                &step,
+                &mut endpoints,
+                texts,
+            ))?;
         }
-        group.finish()
+        group.finish_group()
     }
 }
 
 /// Columns of some rows of a group, from row `begin` of the group on; the first one has the id
 /// `first`.
-fn arrays(
+fn message_arrays(
     first: i64,
     begin: usize,
     step: &[Message],
     endpoints: &mut EndpointTexts,
-    texts: &impl Texts,
+    texts: &impl MessageTexts,
 ) -> [ArrayRef; 21] {
     let rows = || step.iter();
     [
-        columns::int64((0..step.len()).map(|row| Some(first + row as i64))),
-        columns::int64(rows().map(|m| m.send_first)),
-        columns::int64(rows().map(|m| m.send_last)),
-        columns::int64(rows().map(|m| m.recv_first)),
-        columns::int64(rows().map(|m| m.recv_last)),
-        columns::int64(rows().map(|m| m.send_ts)),
-        columns::int64(rows().map(|m| m.recv_ts)),
-        columns::int32(rows().map(|m| Some(m.src))),
-        columns::int32(rows().map(|m| Some(m.dst))),
-        endpoints.column(rows().map(|m| m.src_endpoint), texts),
-        endpoints.column(rows().map(|m| m.dst_endpoint), texts),
-        columns::int32(rows().map(|m| m.src_tid)),
-        columns::int32(rows().map(|m| m.dst_tid)),
-        columns::int64(rows().map(|m| Some(m.flow))),
-        columns::int8(rows().map(|m| m.direction)),
-        protocols(rows().map(|m| m.protocol)),
-        columns::int64(rows().map(|m| Some(m.bytes))),
-        columns::int32(rows().map(|m| Some(m.parts))),
-        calls((begin..begin + step.len()).map(|row| texts.call_id(row))),
-        connects(step, |connect| connect.begin),
-        connects(step, |connect| connect.end),
+        columns::int64_array((0..step.len()).map(|row| Some(first + row as i64))),
+        columns::int64_array(rows().map(|m| m.send_first)),
+        columns::int64_array(rows().map(|m| m.send_last)),
+        columns::int64_array(rows().map(|m| m.recv_first)),
+        columns::int64_array(rows().map(|m| m.recv_last)),
+        columns::int64_array(rows().map(|m| m.send_ts)),
+        columns::int64_array(rows().map(|m| m.recv_ts)),
+        columns::int32_array(rows().map(|m| Some(m.src))),
+        columns::int32_array(rows().map(|m| Some(m.dst))),
+        endpoints.endpoint_array(rows().map(|m| m.src_endpoint), texts),
+        endpoints.endpoint_array(rows().map(|m| m.dst_endpoint), texts),
+        columns::int32_array(rows().map(|m| m.src_tid)),
+        columns::int32_array(rows().map(|m| m.dst_tid)),
+        columns::int64_array(rows().map(|m| Some(m.flow))),
+        columns::int8_array(rows().map(|m| m.direction)),
+        protocol_array(rows().map(|m| m.protocol)),
+        columns::int64_array(rows().map(|m| Some(m.bytes))),
+        columns::int32_array(rows().map(|m| Some(m.parts))),
+        call_id_array((begin..begin + step.len()).map(|row| texts.call_id(row))),
+        connect_array(step, |connect| connect.begin),
+        connect_array(step, |connect| connect.end),
     ]
 }
 
 /// Column of the making of connections, which few messages have.
-fn connects(step: &[Message], time: impl Fn(Connect) -> i64) -> ArrayRef {
+fn connect_array(step: &[Message], time: impl Fn(ConnectSpan) -> i64) -> ArrayRef {
     if step.iter().all(|message| message.connect.is_none()) {
         return new_null_array(&DataType::Int64, step.len());
     }
-    columns::int64(step.iter().map(|message| message.connect.map(&time)))
+    columns::int64_array(step.iter().map(|message| message.connect.map(&time)))
 }
 
 /// The texts of the endpoints of one step.
@@ -169,34 +175,38 @@ struct EndpointTexts {
 }
 
 impl EndpointTexts {
-    fn column(&mut self, ids: impl Iterator<Item = EndpointId>, texts: &impl Texts) -> ArrayRef {
+    fn endpoint_array(
+        &mut self,
+        ids: impl Iterator<Item = EndpointId>,
+        texts: &impl MessageTexts,
+    ) -> ArrayRef {
         self.keys.clear();
         let mut all = StringBuilder::new();
         let keys: Int32Array = ids
             .map(|id| {
                 let next = self.keys.len() as i32;
                 Some(*self.keys.entry(id).or_insert_with(|| {
-                    texts.endpoint(id, &mut all);
+                    texts.write_endpoint(id, &mut all);
                     all.append_value("");
                     next
                 }))
             })
             .collect();
-        columns::keyed(keys, all.finish())
+        columns::keyed_array(keys, all.finish())
     }
 }
 
 /// Column of the protocols; its dictionary has all of them.
-fn protocols(rows: impl Iterator<Item = Protocol>) -> ArrayRef {
+fn protocol_array(rows: impl Iterator<Item = TransportProtocol>) -> ArrayRef {
     // The protocols' places are as they are declared, which is the order of `ALL`.
     let keys: Int32Array = rows.map(|protocol| Some(protocol as i32)).collect();
-    let names = StringArray::from_iter_values(Protocol::ALL.map(Protocol::name));
-    columns::keyed(keys, names)
+    let names = StringArray::from_iter_values(TransportProtocol::ALL.map(TransportProtocol::name));
+    columns::keyed_array(keys, names)
 }
 
 /// The column of the ids of calls. Hardly more than two rows have the same one, so each is put into
 /// the dictionary as it comes; the writer of the file sees which are the same.
-fn calls<'a>(rows: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
+fn call_id_array<'a>(rows: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
     let mut texts = Vec::new();
     let keys: Int32Array = rows
         .map(|text| {
@@ -207,13 +217,13 @@ fn calls<'a>(rows: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
         })
         .collect();
     let texts = StringArray::from_iter_values(texts);
-    columns::keyed(keys, texts)
+    columns::keyed_array(keys, texts)
 }
 
 /// Texts repeat, and the others hardly do.
-fn stored(column: &str) -> Stored {
+fn column_encoding(column: &str) -> ColumnEncoding {
     match column {
-        "src_endpoint" | "dst_endpoint" | "protocol" | "call_id" => Stored::Once,
-        _ => Stored::Differences,
+        "src_endpoint" | "dst_endpoint" | "protocol" | "call_id" => ColumnEncoding::Once,
+        _ => ColumnEncoding::Differences,
     }
 }

@@ -7,13 +7,13 @@ use arrow_array::RecordBatch;
 use arrow_array::types::{Int8Type, Int32Type, Int64Type};
 
 use crate::endpoint::Endpoint;
-use crate::message::{Connect, Protocol};
-use crate::node::Nodes;
-use crate::table::columns::Columns;
-use crate::table::{self, Batches};
+use crate::message::{ConnectSpan, TransportProtocol};
+use crate::node::NodeList;
+use crate::table::columns::BatchColumns;
+use crate::table::{self, TableBatches};
 use crate::trace::{MessageTrace, NIL, NO_CALL, NO_THREAD};
 use crate::{DataPath, PathError};
-use out_of_core::workers::{ahead, threads};
+use out_of_core::workers::{run_ahead, thread_count};
 
 /// The columns that are read of each message.
 const COLUMNS: [&str; 19] = [
@@ -53,7 +53,7 @@ impl MessageTrace {
         let nodes = &nodes.into();
         let mut reader = MessageReader::open(messages, nodes)?;
         let mut trace = MessageTrace::new(reader.nodes.clone());
-        reader.read(&mut trace, usize::MAX)?;
+        reader.read_rows(&mut trace, usize::MAX)?;
         Ok(trace)
     }
 
@@ -62,84 +62,89 @@ impl MessageTrace {
     ///
     /// # Errors
     /// When it is not such a table.
-    pub fn of_batch(
+    pub fn from_batch(
         path: impl AsRef<Path>,
         batch: &RecordBatch,
         nodes: usize,
     ) -> Result<MessageTrace, PathError> {
         let path = path.as_ref();
         let mut trace = MessageTrace::default();
-        trace.append(path, batch, nodes)?;
+        trace.append_batch(path, batch, nodes)?;
         Ok(trace)
     }
 
-    fn append(
+    fn append_batch(
         &mut self,
         path: impl AsRef<Path>,
         batch: &RecordBatch,
         nodes: usize,
     ) -> Result<(), PathError> {
         let path = path.as_ref();
-        let table = Columns::new(path, batch);
+        let table = BatchColumns::new(path, batch);
         let connects = ["connect_begin", "connect_end"].map(|name| table.int64_if_any(name));
         let [begin, end] = connects;
         for (row, (begin, end)) in
             begin?.into_iter().flatten().zip(end?.into_iter().flatten()).enumerate()
         {
             if let Some((begin, end)) = begin.zip(end) {
-                self.connects.push(self.len() + row, Connect { begin, end });
+                self.connects.push(self.len() + row, ConnectSpan { begin, end });
             }
         }
         self.append_ends(&table, nodes)?;
         let times = ["send_first", "send_last", "recv_first", "recv_last", "send_ts", "recv_ts"];
         for (name, column) in times.into_iter().zip(&mut self.times) {
-            table.append::<Int64Type>(name, Some(NIL), column)?;
+            table.append_column::<Int64Type>(name, Some(NIL), column)?;
         }
-        table.append::<Int32Type>("src_tid", Some(NO_THREAD), &mut self.src_tid)?;
-        table.append::<Int32Type>("dst_tid", Some(NO_THREAD), &mut self.dst_tid)?;
-        table.append::<Int64Type>("bytes", None, &mut self.bytes)?;
-        table.append::<Int32Type>("parts", None, &mut self.parts)?;
-        let mut call = Once::new(table.numbered_texts_if_any("call_id")?);
+        table.append_column::<Int32Type>("src_tid", Some(NO_THREAD), &mut self.src_tid)?;
+        table.append_column::<Int32Type>("dst_tid", Some(NO_THREAD), &mut self.dst_tid)?;
+        table.append_column::<Int64Type>("bytes", None, &mut self.bytes)?;
+        table.append_column::<Int32Type>("parts", None, &mut self.parts)?;
+        let mut call = TextValues::new(table.numbered_texts_if_any("call_id")?);
         let calls = &mut self.calls;
-        let call = |row: usize| call.of(row, |text| calls.intern(text)).unwrap_or(NO_CALL);
+        let call = |row: usize| call.value_at(row, |text| calls.intern(text)).unwrap_or(NO_CALL);
         self.call.extend((0..batch.num_rows()).map(call));
         Ok(())
     }
 
     /// Appends the ends of the messages: nodes, endpoints, flow, direction and protocol.
-    fn append_ends(&mut self, table: &Columns<'_>, nodes: usize) -> Result<(), PathError> {
+    fn append_ends(&mut self, table: &BatchColumns<'_>, nodes: usize) -> Result<(), PathError> {
         let first = self.len();
-        table.append::<Int32Type>("src", None, &mut self.src)?;
-        table.append::<Int32Type>("dst", None, &mut self.dst)?;
+        table.append_column::<Int32Type>("src", None, &mut self.src)?;
+        table.append_column::<Int32Type>("dst", None, &mut self.dst)?;
         for node in self.src.iter().skip(first).chain(self.dst.iter().skip(first)) {
             if usize::try_from(*node).map_or(true, |node| node >= nodes) {
-                return Err(table.malformed(format!("node {node} is not in the table of nodes")));
+                return Err(
+                    table.malformed_error(format!("node {node} is not in the table of nodes"))
+                );
             }
         }
-        let mut src = Once::new(table.numbered_texts("src_endpoint")?);
-        let mut dst = Once::new(table.numbered_texts("dst_endpoint")?);
-        let mut protocol = Once::new(table.numbered_texts("protocol")?);
+        let mut src = TextValues::new(table.numbered_texts("src_endpoint")?);
+        let mut dst = TextValues::new(table.numbered_texts("dst_endpoint")?);
+        let mut protocol = TextValues::new(table.numbered_texts("protocol")?);
         for row in 0..self.src.len() - first {
             let mut endpoint = |text: &str| {
                 let Ok(endpoint) = text.parse::<Endpoint>();
                 self.intern(&endpoint)
             };
-            let ends = (src.of(row, &mut endpoint), dst.of(row, &mut endpoint));
-            self.src_endpoint.push(table.some("src_endpoint", ends.0)?);
-            self.dst_endpoint.push(table.some("dst_endpoint", ends.1)?);
-            let protocol = protocol.of(row, |text| {
-                let Ok(protocol) = text.parse::<Protocol>();
+            let ends = (src.value_at(row, &mut endpoint), dst.value_at(row, &mut endpoint));
+            self.src_endpoint.push(table.required_value("src_endpoint", ends.0)?);
+            self.dst_endpoint.push(table.required_value("dst_endpoint", ends.1)?);
+            let protocol = protocol.value_at(row, |text| {
+                let Ok(protocol) = text.parse::<TransportProtocol>();
                 protocol
             });
-            self.protocol.push(table.some("protocol", protocol)?);
+            self.protocol.push(table.required_value("protocol", protocol)?);
         }
-        table.append::<Int64Type>("flow", None, &mut self.flow)?;
-        table.append::<Int8Type>("direction", None, &mut self.direction)
+        table.append_column::<Int64Type>("flow", None, &mut self.flow)?;
+        table.append_column::<Int8Type>("direction", None, &mut self.direction)
     }
 
     /// Messages of a batch with their ends alone; everything else is as if it were not known. A
     /// message with a call id has an empty one.
-    pub(super) fn ends_only(table: &Columns<'_>, nodes: usize) -> Result<MessageTrace, PathError> {
+    pub(super) fn ends_only(
+        table: &BatchColumns<'_>,
+        nodes: usize,
+    ) -> Result<MessageTrace, PathError> {
         let mut trace = MessageTrace::default();
         trace.append_ends(table, nodes)?;
         let rows = trace.len();
@@ -156,21 +161,21 @@ impl MessageTrace {
 }
 
 /// Values that the texts of a column stand for, each worked out at the first row that has it.
-struct Once<'batch, T> {
+struct TextValues<'batch, T> {
     numbers: Vec<Option<u32>>,
     texts: Vec<&'batch str>,
-    known: Vec<Option<T>>,
+    values: Vec<Option<T>>,
 }
 
-impl<'batch, T: Copy> Once<'batch, T> {
-    fn new((numbers, texts): (Vec<Option<u32>>, Vec<&'batch str>)) -> Once<'batch, T> {
+impl<'batch, T: Copy> TextValues<'batch, T> {
+    fn new((numbers, texts): (Vec<Option<u32>>, Vec<&'batch str>)) -> TextValues<'batch, T> {
         let known = vec![None; texts.len()];
-        Once { numbers, texts, known }
+        TextValues { numbers, texts, values: known }
     }
 
-    fn of(&mut self, row: usize, find: impl FnOnce(&str) -> T) -> Option<T> {
+    fn value_at(&mut self, row: usize, find: impl FnOnce(&str) -> T) -> Option<T> {
         let number = self.numbers[row]? as usize;
-        let known = self.known.get_mut(number)?;
+        let known = self.values.get_mut(number)?;
         Some(*known.get_or_insert_with(|| find(self.texts[number])))
     }
 }
@@ -178,9 +183,9 @@ impl<'batch, T: Copy> Once<'batch, T> {
 /// A table of messages that is read piece by piece, in its order.
 pub struct MessageReader {
     path: DataPath,
-    nodes: Arc<Nodes>,
+    nodes: Arc<NodeList>,
     rows: u64,
-    batches: Batches,
+    batches: TableBatches,
     /// Rest of the last batch, which was not asked for yet.
     rest: Option<RecordBatch>,
 }
@@ -196,7 +201,7 @@ impl MessageReader {
     ) -> Result<MessageReader, PathError> {
         let messages = &messages.into();
         let nodes = &nodes.into();
-        MessageReader::of_nodes(messages, Arc::new(Nodes::read(nodes)?), true)
+        MessageReader::open_with_nodes(messages, Arc::new(NodeList::read(nodes)?), true)
     }
 
     /// Opens the table of messages where the table of nodes was read already. Without `call_ids` it
@@ -204,25 +209,25 @@ impl MessageReader {
     ///
     /// # Errors
     /// When the file cannot be read, or is not such a table.
-    pub fn of_nodes(
+    pub fn open_with_nodes(
         messages: impl Into<DataPath>,
-        nodes: Arc<Nodes>,
+        nodes: Arc<NodeList>,
         call_ids: bool,
     ) -> Result<MessageReader, PathError> {
         let messages = &messages.into();
         let columns: Vec<&str> = COLUMNS.into_iter().chain(call_ids.then_some(CALL_ID)).collect();
         let batches = table::read_columns(messages, &columns)?;
-        let rows = table::rows(messages)?;
+        let rows = table::count_rows(messages)?;
         Ok(MessageReader { path: messages.to_owned(), nodes, rows, batches, rest: None })
     }
 
     /// Nodes that the messages went between.
-    pub fn nodes(&self) -> &Arc<Nodes> {
+    pub fn nodes(&self) -> &Arc<NodeList> {
         &self.nodes
     }
 
     /// Number of messages of the table.
-    pub fn rows(&self) -> u64 {
+    pub fn row_count(&self) -> u64 {
         self.rows
     }
 
@@ -231,7 +236,7 @@ impl MessageReader {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn read(&mut self, trace: &mut MessageTrace, most: usize) -> Result<(), PathError> {
+    pub fn read_rows(&mut self, trace: &mut MessageTrace, most: usize) -> Result<(), PathError> {
         let MessageReader { path, nodes, batches, rest, .. } = self;
         let (mut wanted, mut left, mut over) = (most, most, None);
         let next = || {
@@ -243,9 +248,9 @@ impl MessageReader {
             Ok(batch)
         };
         // One batch is decoded while another is appended.
-        ahead(threads(), next, |batch: RecordBatch| {
+        run_ahead(thread_count(), next, |batch: RecordBatch| {
             let now = left.min(batch.num_rows());
-            trace.append(&*path, &batch.slice(0, now), nodes.len())?;
+            trace.append_batch(&*path, &batch.slice(0, now), nodes.len())?;
             over = (now < batch.num_rows()).then(|| batch.slice(now, batch.num_rows() - now));
             left -= now;
             Ok(())
@@ -260,14 +265,17 @@ impl MessageReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{End, Ends, Message};
+    use crate::message::{EndPair, Message, NodeEnd};
     use crate::node::Node;
     use crate::table::BATCH_ROWS;
 
-    fn message(send_ts: i64, src_endpoint: u32) -> Message {
-        let ends =
-            Ends { src: End::of(0, src_endpoint), dst: End::of(0, 0), protocol: Protocol::Tcp };
-        Message { send_ts: Some(send_ts), ..Message::between(ends, 0, 0) }
+    fn make_message(send_ts: i64, src_endpoint: u32) -> Message {
+        let ends = EndPair {
+            src: NodeEnd::new(0, src_endpoint),
+            dst: NodeEnd::new(0, 0),
+            protocol: TransportProtocol::Tcp,
+        };
+        Message { send_ts: Some(send_ts), ..Message::between_ends(ends, 0, 0) }
     }
 
     #[test]
@@ -277,7 +285,7 @@ mod tests {
         for row in 0..2 * BATCH_ROWS + 10 {
             let port = 1 + (row % 100) as u16;
             let src_endpoint = whole.intern(&Endpoint::Inet(([10, 0, 0, 1], port).into()));
-            let message = message(row as i64, src_endpoint);
+            let message = make_message(row as i64, src_endpoint);
             whole.push(
                 &message,
                 Some(if row % 3 == 0 { "three" } else { "other" }).filter(|_| row % 2 == 0),
@@ -287,15 +295,16 @@ mod tests {
         let (messages, nodes) =
             (directory.path().join("m.parquet"), directory.path().join("n.parquet"));
         whole.write(&messages, &nodes).unwrap();
-        let nodes = Arc::new(Nodes::read(&nodes).unwrap());
+        let nodes = Arc::new(NodeList::read(&nodes).unwrap());
         for (most, call_ids) in
             [(1000, true), (BATCH_ROWS, true), (BATCH_ROWS + 7, false), (usize::MAX, false)]
         {
-            let mut reader = MessageReader::of_nodes(&messages, nodes.clone(), call_ids).unwrap();
+            let mut reader =
+                MessageReader::open_with_nodes(&messages, nodes.clone(), call_ids).unwrap();
             let mut read = MessageTrace::new(reader.nodes().clone());
             loop {
                 let before = read.len();
-                reader.read(&mut read, most).unwrap();
+                reader.read_rows(&mut read, most).unwrap();
                 let expected = (whole.len() - before).min(most);
                 assert_eq!(read.len() - before, expected);
                 if expected == 0 {
@@ -304,7 +313,8 @@ mod tests {
             }
             for row in 0..whole.len() {
                 assert_eq!(read.send_ts(row), Some(row as i64));
-                let (ours, theirs) = (whole.ends(row).src.endpoint, read.ends(row).src.endpoint);
+                let (ours, theirs) =
+                    (whole.message_ends(row).src.endpoint, read.message_ends(row).src.endpoint);
                 assert_eq!(read.endpoint(theirs), whole.endpoint(ours));
                 assert_eq!(read.call_id(row), whole.call_id(row).filter(|_| call_ids));
             }

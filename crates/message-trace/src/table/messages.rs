@@ -4,19 +4,19 @@ use std::fmt;
 
 use crate::endpoint::{Endpoint, EndpointId};
 use crate::message::Message;
-use crate::table::{GroupEncoder, GroupWriter, RowGroup, Texts};
+use crate::table::{GroupEncoder, GroupWriter, MessageTexts, RowGroup};
 use crate::trace::MessageTrace;
 use crate::tuning::GROUP_ROWS;
 use crate::{DataPath, PathError};
 
 /// The texts of the rows from `first` on.
-struct OfTrace<'a> {
+struct TraceTexts<'a> {
     trace: &'a MessageTrace,
     first: usize,
 }
 
-impl Texts for OfTrace<'_> {
-    fn endpoint(&self, id: EndpointId, text: &mut impl fmt::Write) {
+impl MessageTexts for TraceTexts<'_> {
+    fn write_endpoint(&self, id: EndpointId, text: &mut impl fmt::Write) {
         // Writing into memory does not fail.
         let _ = self.trace.endpoint(id).map(|endpoint| write!(text, "{endpoint}"));
     }
@@ -42,22 +42,27 @@ impl MessageTrace {
         let mut writer = GroupWriter::create(messages)?;
         for first in (0..self.len()).step_by(GROUP_ROWS) {
             let end = (first + GROUP_ROWS).min(self.len());
-            writer.append(self.group(&writer.encoder(), first, end, 0)?)?;
+            writer.append_group(self.encode_group(&writer.encoder(), first, end, 0)?)?;
         }
         writer.finish()
     }
 
     /// The rows from `first` to before `end`, encoded; `before` messages of the table come before
     /// this trace's.
-    fn group(
+    fn encode_group(
         &self,
         encoder: &GroupEncoder,
         first: usize,
         end: usize,
         before: i64,
     ) -> Result<RowGroup, PathError> {
-        let texts = OfTrace { trace: self, first };
-        encoder.encode(before + first as i64, end - first, |row| self.message(first + row), &texts)
+        let texts = TraceTexts { trace: self, first };
+        encoder.encode_group(
+            before + first as i64,
+            end - first,
+            |row| self.message(first + row),
+            &texts,
+        )
     }
 }
 
@@ -65,7 +70,7 @@ impl MessageTrace {
 /// memory. It is not sorted, unless what comes is.
 pub struct MessageWriter {
     table: GroupWriter,
-    waiting: MessageTrace,
+    pending: MessageTrace,
     written: i64,
     /// The number of the endpoint without a name, where it has one yet.
     nameless: Option<EndpointId>,
@@ -79,17 +84,17 @@ impl MessageWriter {
     pub fn create(path: impl Into<DataPath>) -> Result<MessageWriter, PathError> {
         let path = &path.into();
         let table = GroupWriter::create(path)?;
-        Ok(MessageWriter { table, waiting: MessageTrace::default(), written: 0, nameless: None })
+        Ok(MessageWriter { table, pending: MessageTrace::default(), written: 0, nameless: None })
     }
 
     /// Number of `endpoint` for the next message. It is good for one message only.
     pub fn intern(&mut self, endpoint: &Endpoint) -> EndpointId {
-        self.waiting.intern(endpoint)
+        self.pending.intern(endpoint)
     }
 
     /// Number of an unknown endpoint, for the next message.
-    pub fn nameless(&mut self) -> EndpointId {
-        let waiting = &mut self.waiting;
+    pub fn unnamed_endpoint(&mut self) -> EndpointId {
+        let waiting = &mut self.pending;
         *self.nameless.get_or_insert_with(|| waiting.intern(&Endpoint::Other(String::new())))
     }
 
@@ -98,13 +103,13 @@ impl MessageWriter {
     /// # Errors
     /// When the file cannot be written.
     pub fn push(&mut self, message: &Message, call_id: Option<&str>) -> Result<(), PathError> {
-        self.waiting.push(message, call_id);
-        if self.waiting.len() == GROUP_ROWS { self.write_waiting() } else { Ok(()) }
+        self.pending.push(message, call_id);
+        if self.pending.len() == GROUP_ROWS { self.write_pending() } else { Ok(()) }
     }
 
     /// Number of messages that were appended.
-    pub fn messages(&self) -> u64 {
-        self.written as u64 + self.waiting.len() as u64
+    pub fn message_count(&self) -> u64 {
+        self.written as u64 + self.pending.len() as u64
     }
 
     /// Ends the table and gives it its name.
@@ -112,15 +117,20 @@ impl MessageWriter {
     /// # Errors
     /// When the file cannot be written.
     pub fn finish(mut self) -> Result<(), PathError> {
-        self.write_waiting()?;
+        self.write_pending()?;
         self.table.finish()
     }
 
-    fn write_waiting(&mut self) -> Result<(), PathError> {
-        let rows = std::mem::take(&mut self.waiting);
+    fn write_pending(&mut self) -> Result<(), PathError> {
+        let rows = std::mem::take(&mut self.pending);
         self.nameless = None;
         if !rows.is_empty() {
-            self.table.append(rows.group(&self.table.encoder(), 0, rows.len(), self.written)?)?;
+            self.table.append_group(rows.encode_group(
+                &self.table.encoder(),
+                0,
+                rows.len(),
+                self.written,
+            )?)?;
         }
         self.written += rows.len() as i64;
         Ok(())
@@ -130,11 +140,11 @@ impl MessageWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Connect, End, Ends, Protocol};
-    use crate::node::{Node, Nodes};
+    use crate::message::{ConnectSpan, EndPair, NodeEnd, TransportProtocol};
+    use crate::node::{Node, NodeList};
     use proptest::prelude::*;
 
-    fn message() -> impl Strategy<Value = Message> {
+    fn any_message() -> impl Strategy<Value = Message> {
         let time = || proptest::option::of(-5i64..5_000_000_000);
         let tid = || proptest::option::of(1i32..9);
         (
@@ -152,11 +162,11 @@ mod tests {
                     rest,
                     connect,
                 )| {
-                    let end = |node, endpoint, tid| End { node, endpoint, tid };
-                    let ends = Ends {
+                    let end = |node, endpoint, tid| NodeEnd { node, endpoint, tid };
+                    let ends = EndPair {
                         src: end(src, src_endpoint, src_tid),
                         dst: end(dst, dst_endpoint, dst_tid),
-                        protocol: Protocol::ALL[rest.2],
+                        protocol: TransportProtocol::ALL[rest.2],
                     };
                     Message {
                         send_first: times[0],
@@ -167,8 +177,9 @@ mod tests {
                         recv_ts: times[5],
                         bytes: rest.3,
                         parts: rest.4,
-                        connect: connect.map(|(begin, took)| Connect { begin, end: begin + took }),
-                        ..Message::between(ends, rest.0, rest.1)
+                        connect: connect
+                            .map(|(begin, took)| ConnectSpan { begin, end: begin + took }),
+                        ..Message::between_ends(ends, rest.0, rest.1)
                     }
                 },
             )
@@ -177,7 +188,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
-        fn what_is_written_is_read_back(rows in proptest::collection::vec((message(), proptest::option::of("[a-c]{0,2}")), 0..40)) {
+        fn what_is_written_is_read_back(rows in proptest::collection::vec((any_message(), proptest::option::of("[a-c]{0,2}")), 0..40)) {
             let mut trace = MessageTrace::default();
             for number in 0..2 {
                 let endpoint = Endpoint::Unix(format!("/run/{number}"));
@@ -187,7 +198,7 @@ mod tests {
             for (message, call) in &rows {
                 trace.push(message, call.as_deref());
             }
-            trace.sort();
+            trace.sort_messages();
             let directory = tempfile::tempdir().unwrap();
             let (messages, nodes) = (directory.path().join("m.parquet"), directory.path().join("n.parquet"));
             trace.write(&messages, &nodes).unwrap();
@@ -201,7 +212,7 @@ mod tests {
                 (ours.src_endpoint, ours.dst_endpoint, theirs.src_endpoint, theirs.dst_endpoint) = (0, 0, 0, 0);
                 prop_assert_eq!(ours, theirs);
                 prop_assert_eq!(trace.call_id(row), back.call_id(row));
-                prop_assert!(row == 0 || trace.message(row - 1).time() <= trace.message(row).time());
+                prop_assert!(row == 0 || trace.message(row - 1).sort_time() <= trace.message(row).sort_time());
             }
         }
     }
@@ -212,7 +223,7 @@ mod tests {
         let path = directory.path().join("messages.parquet");
         std::fs::write(&path, b"PAR1 but not really").unwrap();
         let nodes = directory.path().join("nodes.parquet");
-        Nodes::default().write(&nodes).unwrap();
+        NodeList::default().write(&nodes).unwrap();
         let error = MessageTrace::read(&path, &nodes).unwrap_err().to_string();
         assert!(error.contains("messages.parquet") && error.contains("remove it"), "{error}");
     }

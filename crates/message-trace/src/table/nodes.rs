@@ -5,60 +5,60 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 
-use crate::node::{Node, Nodes};
+use crate::node::{Node, NodeList};
 use crate::table;
-use crate::table::columns::{self, Columns, nullable, required};
+use crate::table::columns::{self, BatchColumns, nullable_field, required_field};
 use crate::{DataPath, PathError};
 
-fn schema() -> SchemaRef {
-    columns::schema([
-        required("id", DataType::Int32),
-        required("host", DataType::Utf8),
-        nullable("pid", DataType::Int32),
-        nullable("start", DataType::Int64),
-        required("command", DataType::Utf8),
-        required("executable", DataType::Utf8),
-        required("traced", DataType::Boolean),
-        nullable("parent_pid", DataType::Int32),
-        nullable("unit", DataType::Utf8),
-        nullable("service", DataType::Boolean),
+fn nodes_schema() -> SchemaRef {
+    columns::build_schema([
+        required_field("id", DataType::Int32),
+        required_field("host", DataType::Utf8),
+        nullable_field("pid", DataType::Int32),
+        nullable_field("start", DataType::Int64),
+        required_field("command", DataType::Utf8),
+        required_field("executable", DataType::Utf8),
+        required_field("traced", DataType::Boolean),
+        nullable_field("parent_pid", DataType::Int32),
+        nullable_field("unit", DataType::Utf8),
+        nullable_field("service", DataType::Boolean),
     ])
 }
 
-impl Nodes {
+impl NodeList {
     /// Writes the table to `path`.
     ///
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, path: impl Into<DataPath>) -> Result<(), PathError> {
         let path = &path.into();
-        table::write(path, schema(), [self.batch(path)?])
+        table::write_batches(path, nodes_schema(), [self.to_batch(path)?])
     }
 
     /// Writes the table of all `nodes` to `path`; one batch of them is in memory at a time. A
-    /// reader sees what [`Nodes::write`] would have written.
+    /// reader sees what [`NodeList::write`] would have written.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write_each(
+    pub fn write_all(
         path: impl Into<DataPath>,
         nodes: impl IntoIterator<Item = Node>,
     ) -> Result<(), PathError> {
         let path = &path.into();
-        let mut writer = table::Writer::create(path, schema())?;
+        let mut writer = table::BatchWriter::create(path, nodes_schema())?;
         let (mut nodes, mut first) = (nodes.into_iter(), 0);
         loop {
-            let some = Nodes(nodes.by_ref().take(table::BATCH_ROWS).collect());
+            let some = NodeList(nodes.by_ref().take(table::BATCH_ROWS).collect());
             if some.is_empty() {
                 return writer.finish();
             }
-            writer.write(&some.batch_from(first, path)?)?;
+            writer.write_batch(&some.batch_from(first, path)?)?;
             first += some.len();
         }
     }
 
     /// The table as one batch, for `path`.
-    pub(super) fn batch(&self, path: impl AsRef<Path>) -> Result<RecordBatch, PathError> {
+    pub(super) fn to_batch(&self, path: impl AsRef<Path>) -> Result<RecordBatch, PathError> {
         let path = path.as_ref();
         self.batch_from(0, path)
     }
@@ -68,46 +68,52 @@ impl Nodes {
         let path = path.as_ref();
         let rows = || self.0.iter();
         let arrays = vec![
-            columns::int32((first..first + self.len()).map(|id| Some(id as i32))),
-            columns::text(rows().map(|node| Some(&node.host))),
-            columns::int32(rows().map(|node| node.pid)),
-            columns::int64(rows().map(|node| node.start)),
-            columns::text(rows().map(|node| Some(&node.command))),
-            columns::text(rows().map(|node| Some(&node.executable))),
-            columns::boolean(rows().map(|node| node.traced)),
-            columns::int32(rows().map(|node| node.parent_pid)),
-            columns::text(rows().map(|node| Some(&node.unit).filter(|unit| !unit.is_empty()))),
-            columns::boolean(rows().map(|node| node.service)),
+            columns::int32_array((first..first + self.len()).map(|id| Some(id as i32))),
+            columns::string_array(rows().map(|node| Some(&node.host))),
+            columns::int32_array(rows().map(|node| node.pid)),
+            columns::int64_array(rows().map(|node| node.start)),
+            columns::string_array(rows().map(|node| Some(&node.command))),
+            columns::string_array(rows().map(|node| Some(&node.executable))),
+            columns::boolean_array(rows().map(|node| node.traced)),
+            columns::int32_array(rows().map(|node| node.parent_pid)),
+            columns::string_array(
+                rows().map(|node| Some(&node.unit).filter(|unit| !unit.is_empty())),
+            ),
+            columns::boolean_array(rows().map(|node| node.service)),
         ];
-        columns::batch(path, &schema(), arrays)
+        columns::build_batch(path, &nodes_schema(), arrays)
     }
 
     /// Reads the table at `path`.
     ///
     /// # Errors
     /// When it cannot be read, or is not such a table.
-    pub fn read(path: impl Into<DataPath>) -> Result<Nodes, PathError> {
+    pub fn read(path: impl Into<DataPath>) -> Result<NodeList, PathError> {
         let path = &path.into();
-        let mut nodes = Nodes::default();
-        for batch in table::read(path)? {
+        let mut nodes = NodeList::default();
+        for batch in table::read_batches(path)? {
             let batch = batch?;
-            let table = Columns::new(path, &batch);
-            let (host, pid, start) =
-                (table.texts("host")?, table.int32("pid")?, table.int64("start")?);
-            let (command, executable) = (table.texts("command")?, table.texts("executable")?);
-            let traced = table.boolean("traced")?;
+            let table = BatchColumns::new(path, &batch);
+            let (host, pid, start) = (
+                table.text_column("host")?,
+                table.int32_column("pid")?,
+                table.int64_column("start")?,
+            );
+            let (command, executable) =
+                (table.text_column("command")?, table.text_column("executable")?);
+            let traced = table.boolean_column("traced")?;
             // Tables of older versions have none of these.
             let parent_pid = table.int32_if_any("parent_pid")?;
             let unit = table.texts_if_any("unit")?;
             let service = table.boolean_if_any("service")?;
             for row in 0..batch.num_rows() {
                 nodes.push(Node {
-                    host: table.some("host", host[row])?.to_owned(),
+                    host: table.required_value("host", host[row])?.to_owned(),
                     pid: pid[row],
                     parent_pid: parent_pid.as_ref().and_then(|parents| parents[row]),
                     start: start[row],
-                    command: table.some("command", command[row])?.to_owned(),
-                    executable: table.some("executable", executable[row])?.to_owned(),
+                    command: table.required_value("command", command[row])?.to_owned(),
+                    executable: table.required_value("executable", executable[row])?.to_owned(),
                     traced: traced[row],
                     unit: unit.as_ref().and_then(|units| units[row]).unwrap_or_default().to_owned(),
                     service: service.as_ref().is_some_and(|services| services[row]),
@@ -128,15 +134,15 @@ mod tests {
         for count in [0, 1, table::BATCH_ROWS, 2 * table::BATCH_ROWS + 5] {
             let node =
                 |number: usize| Node { command: format!("{}", number % 1_000), ..Node::default() };
-            let nodes = Nodes((0..count).map(node).collect());
+            let nodes = NodeList((0..count).map(node).collect());
             let [whole, parts] = ["whole", "parts"].map(|name| directory.path().join(name));
             nodes.write(&whole).unwrap();
-            Nodes::write_each(&parts, (0..count).map(node)).unwrap();
+            NodeList::write_all(&parts, (0..count).map(node)).unwrap();
             if count <= table::BATCH_ROWS {
                 assert!(std::fs::read(&whole).unwrap() == std::fs::read(&parts).unwrap());
             }
-            assert_eq!(Nodes::read(&whole).unwrap(), nodes);
-            assert_eq!(Nodes::read(&parts).unwrap(), nodes);
+            assert_eq!(NodeList::read(&whole).unwrap(), nodes);
+            assert_eq!(NodeList::read(&parts).unwrap(), nodes);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Operations by the numbers of their messages, for whoever reads messages in another order than
 //! the table has them.
 
-use out_of_core::{MemoryPool, NameId, Names, SpillableVec};
+use out_of_core::{MemoryPool, NameId, NameInterner, SpillableVec};
 
 use crate::table::operations::{OperationReader, OperationRole, OperationRow};
 use crate::tuning::OPERATIONS_IN_MEMORY_BYTES;
@@ -12,14 +12,14 @@ use crate::{DataDir, PathError};
 #[derive(Debug, Default)]
 pub struct OperationIndex {
     /// In the order of their messages.
-    rows: SpillableVec<Row>,
-    names: Names,
+    rows: SpillableVec<IndexedOperation>,
+    names: NameInterner,
     has_traces: bool,
 }
 
 /// A row of the table; texts by their numbers.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct IndexedOperation {
     message: u64,
     trace_id: Option<u128>,
     parent_id: Option<u64>,
@@ -41,9 +41,9 @@ impl OperationIndex {
         let pool = MemoryPool::new(OPERATIONS_IN_MEMORY_BYTES, data.path());
         let mut this =
             OperationIndex { rows: SpillableVec::new(&pool), ..OperationIndex::default() };
-        if let Some(mut reader) = OperationReader::open(data.operations())? {
+        if let Some(mut reader) = OperationReader::open(data.operations_path())? {
             let mut result = Ok(());
-            while reader.read(|row| {
+            while reader.read_batch(|row| {
                 if result.is_ok() {
                     result = this.push(row);
                 }
@@ -58,12 +58,12 @@ impl OperationIndex {
     /// # Errors
     /// When a temporary file cannot be written.
     pub fn push(&mut self, row: &OperationRow<'_>) -> Result<(), PathError> {
-        let mut number = |text: &str| self.names.number(text);
+        let mut number = |text: &str| self.names.intern(text);
         let [protocol, name] = [row.protocol, row.name].map(&mut number);
         let [detail, status] = [row.detail, row.status].map(&mut number);
         let OperationRow { message, role, is_error, call, trace_id, parent_id, .. } = *row;
         self.has_traces |= trace_id.is_some();
-        self.rows.push(Row {
+        self.rows.push(IndexedOperation {
             message,
             trace_id,
             parent_id,
@@ -88,10 +88,10 @@ impl OperationIndex {
     }
 
     /// What the message of that number does; `None` where that is not known.
-    pub fn of_message(&self, message: u64) -> Option<OperationRow<'_>> {
+    pub fn operation_of_message(&self, message: u64) -> Option<OperationRow<'_>> {
         let place = self.rows.partition_point(0..self.rows.len(), |row| row.message < message);
         let row = self.rows.get(place).filter(|row| row.message == message)?;
-        let text = |number| self.names.text(number);
+        let text = |number| self.names.name_of(number);
         Some(OperationRow {
             message,
             role: row.role,
@@ -130,12 +130,13 @@ mod tests {
             parent_id: None,
         };
         let rows = [row(2, "GET /a"), row(5, "GET /b"), row(9, "GET /a")];
-        let mut writer = OperationWriter::create(data.operations()).unwrap();
+        let mut writer = OperationWriter::create(data.operations_path()).unwrap();
         rows.iter().for_each(|row| writer.push(row).unwrap());
         writer.finish().unwrap();
 
         let index = OperationIndex::read(&data).unwrap();
-        let found: Vec<_> = (0..11).filter_map(|message| index.of_message(message)).collect();
+        let found: Vec<_> =
+            (0..11).filter_map(|message| index.operation_of_message(message)).collect();
         assert_eq!(found, rows);
         assert!(index.has_traces() && !index.is_empty());
     }

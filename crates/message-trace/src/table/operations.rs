@@ -16,8 +16,8 @@
 use arrow_schema::{DataType, SchemaRef};
 
 pub use crate::operation::OperationRole;
-use crate::table::columns::{self, Columns, nullable, required};
-use crate::table::{self, BATCH_ROWS, Batches, Writer};
+use crate::table::columns::{self, BatchColumns, nullable_field, required_field};
+use crate::table::{self, BATCH_ROWS, BatchWriter, TableBatches};
 use crate::{DataPath, PathError};
 
 /// A row of the table.
@@ -73,18 +73,18 @@ impl OperationRow<'_> {
     }
 }
 
-fn schema() -> SchemaRef {
-    columns::schema([
-        required("message", DataType::Int64),
-        required("role", columns::dictionary()),
-        required("protocol", columns::dictionary()),
-        nullable("name", columns::dictionary()),
-        nullable("detail", columns::dictionary()),
-        nullable("status", columns::dictionary()),
-        required("is_error", DataType::Boolean),
-        nullable("call_id", DataType::Int64),
-        nullable("trace_id", DataType::Utf8),
-        nullable("parent_id", DataType::Utf8),
+fn operations_schema() -> SchemaRef {
+    columns::build_schema([
+        required_field("message", DataType::Int64),
+        required_field("role", columns::dictionary_type()),
+        required_field("protocol", columns::dictionary_type()),
+        nullable_field("name", columns::dictionary_type()),
+        nullable_field("detail", columns::dictionary_type()),
+        nullable_field("status", columns::dictionary_type()),
+        required_field("is_error", DataType::Boolean),
+        nullable_field("call_id", DataType::Int64),
+        nullable_field("trace_id", DataType::Utf8),
+        nullable_field("parent_id", DataType::Utf8),
     ])
 }
 
@@ -92,7 +92,7 @@ fn schema() -> SchemaRef {
 pub struct OperationWriter {
     path: DataPath,
     schema: SchemaRef,
-    writer: Writer,
+    writer: BatchWriter,
     texts: [Vec<Option<String>>; 5],
     messages: Vec<Option<i64>>,
     errors: Vec<bool>,
@@ -107,10 +107,10 @@ impl OperationWriter {
     /// When the file cannot be made.
     pub fn create(path: impl Into<DataPath>) -> Result<OperationWriter, PathError> {
         let path = &path.into();
-        let schema = schema();
+        let schema = operations_schema();
         Ok(OperationWriter {
             path: path.to_owned(),
-            writer: Writer::create(path, schema.clone())?,
+            writer: BatchWriter::create(path, schema.clone())?,
             schema,
             texts: Default::default(),
             messages: Vec::new(),
@@ -135,26 +135,26 @@ impl OperationWriter {
         let [trace, parent] = &mut self.traces;
         trace.push(row.trace_id.map(|id| format!("{id:032x}")));
         parent.push(row.parent_id.map(|id| format!("{id:016x}")));
-        if self.messages.len() == BATCH_ROWS { self.write() } else { Ok(()) }
+        if self.messages.len() == BATCH_ROWS { self.write_batch() } else { Ok(()) }
     }
 
-    fn write(&mut self) -> Result<(), PathError> {
+    fn write_batch(&mut self) -> Result<(), PathError> {
         let [role, protocol, name, detail, status] =
-            std::mem::take(&mut self.texts).map(columns::texts);
-        let [trace, parent] = std::mem::take(&mut self.traces).map(columns::text);
+            std::mem::take(&mut self.texts).map(columns::dictionary_array);
+        let [trace, parent] = std::mem::take(&mut self.traces).map(columns::string_array);
         let arrays = vec![
-            columns::int64(std::mem::take(&mut self.messages)),
+            columns::int64_array(std::mem::take(&mut self.messages)),
             role,
             protocol,
             name,
             detail,
             status,
-            columns::boolean(std::mem::take(&mut self.errors)),
-            columns::int64(std::mem::take(&mut self.calls)),
+            columns::boolean_array(std::mem::take(&mut self.errors)),
+            columns::int64_array(std::mem::take(&mut self.calls)),
             trace,
             parent,
         ];
-        self.writer.write(&columns::batch(&self.path, &self.schema, arrays)?)
+        self.writer.write_batch(&columns::build_batch(&self.path, &self.schema, arrays)?)
     }
 
     /// Ends the table.
@@ -162,7 +162,7 @@ impl OperationWriter {
     /// # Errors
     /// When the file cannot be written.
     pub fn finish(mut self) -> Result<(), PathError> {
-        self.write()?;
+        self.write_batch()?;
         self.writer.finish()
     }
 }
@@ -170,7 +170,7 @@ impl OperationWriter {
 /// Reader of the table; a batch of rows is in memory at a time.
 pub struct OperationReader {
     path: DataPath,
-    batches: Batches,
+    batches: TableBatches,
 }
 
 impl OperationReader {
@@ -183,7 +183,7 @@ impl OperationReader {
         if !path.exists() {
             return Ok(None);
         }
-        Ok(Some(OperationReader { path: path.to_owned(), batches: table::read(path)? }))
+        Ok(Some(OperationReader { path: path.to_owned(), batches: table::read_batches(path)? }))
     }
 
     /// Hands the next rows to `each`, in the order of their messages. Returns whether there were
@@ -191,40 +191,44 @@ impl OperationReader {
     ///
     /// # Errors
     /// When the table cannot be read, or is no such table.
-    pub fn read(&mut self, mut each: impl FnMut(&OperationRow<'_>)) -> Result<bool, PathError> {
+    pub fn read_batch(
+        &mut self,
+        mut each: impl FnMut(&OperationRow<'_>),
+    ) -> Result<bool, PathError> {
         let Some(batch) = self.batches.next() else { return Ok(false) };
         let batch = batch?;
-        let table = Columns::new(&self.path, &batch);
+        let table = BatchColumns::new(&self.path, &batch);
         let texts = ["role", "protocol", "name", "detail", "status"];
-        let [role, protocol, name, detail, status] = texts.map(|name| table.texts(name));
+        let [role, protocol, name, detail, status] = texts.map(|name| table.text_column(name));
         let (role, protocol, name) = (role?, protocol?, name?);
         let (detail, status) = (detail?, status?);
-        let (message, call) = (table.int64("message")?, table.int64("call_id")?);
-        let errors = table.boolean("is_error")?;
-        let (trace, parent) = (table.texts("trace_id")?, table.texts("parent_id")?);
+        let (message, call) = (table.int64_column("message")?, table.int64_column("call_id")?);
+        let errors = table.boolean_column("is_error")?;
+        let (trace, parent) = (table.text_column("trace_id")?, table.text_column("parent_id")?);
         for (row, message) in message.iter().enumerate() {
-            let message = table.some("message", *message)?;
-            let role = table.some("role", text(&role, row))?;
+            let message = table.required_value("message", *message)?;
+            let role = table.required_value("role", text_at(&role, row))?;
             let role = OperationRole::ALL.into_iter().find(|one| one.name() == role);
             each(&OperationRow {
                 message: message as u64,
-                role: role
-                    .ok_or_else(|| table.malformed("its column 'role' has no role".to_owned()))?,
-                protocol: text(&protocol, row).unwrap_or_default(),
-                name: text(&name, row).unwrap_or_default(),
-                detail: text(&detail, row).unwrap_or_default(),
-                status: text(&status, row).unwrap_or_default(),
+                role: role.ok_or_else(|| {
+                    table.malformed_error("its column 'role' has no role".to_owned())
+                })?,
+                protocol: text_at(&protocol, row).unwrap_or_default(),
+                name: text_at(&name, row).unwrap_or_default(),
+                detail: text_at(&detail, row).unwrap_or_default(),
+                status: text_at(&status, row).unwrap_or_default(),
                 is_error: errors.get(row).copied().unwrap_or_default(),
                 call: call.get(row).copied().flatten().map(|call| call as u64),
-                trace_id: text(&trace, row).and_then(|id| u128::from_str_radix(id, 16).ok()),
-                parent_id: text(&parent, row).and_then(|id| u64::from_str_radix(id, 16).ok()),
+                trace_id: text_at(&trace, row).and_then(|id| u128::from_str_radix(id, 16).ok()),
+                parent_id: text_at(&parent, row).and_then(|id| u64::from_str_radix(id, 16).ok()),
             });
         }
         Ok(true)
     }
 }
 
-fn text<'a>(column: &[Option<&'a str>], row: usize) -> Option<&'a str> {
+fn text_at<'a>(column: &[Option<&'a str>], row: usize) -> Option<&'a str> {
     column.get(row).copied().flatten()
 }
 
@@ -295,7 +299,7 @@ mod tests {
         writer.finish().unwrap();
         let mut reader = OperationReader::open(&path).unwrap().unwrap();
         let mut expected = (0..rows).flat_map(three);
-        while reader.read(|row| assert_eq!(Some(*row), expected.next())).unwrap() {}
+        while reader.read_batch(|row| assert_eq!(Some(*row), expected.next())).unwrap() {}
         assert_eq!(expected.next(), None);
     }
 }

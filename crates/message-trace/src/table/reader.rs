@@ -16,18 +16,21 @@ use crate::{DataPath, PathError};
 ///
 /// # Errors
 /// When the file cannot be opened or is not Parquet.
-pub fn read(path: impl Into<DataPath>) -> Result<Batches, PathError> {
+pub fn read_batches(path: impl Into<DataPath>) -> Result<TableBatches, PathError> {
     let path = &path.into();
-    batches(path, None)
+    open_batches(path, None)
 }
 
 /// Opens the table at `path` for reading these columns only, as far as there are such.
 ///
 /// # Errors
-/// As for [`read`].
-pub fn read_columns(path: impl Into<DataPath>, columns: &[&str]) -> Result<Batches, PathError> {
+/// As for `read_batches`.
+pub fn read_columns(
+    path: impl Into<DataPath>,
+    columns: &[&str],
+) -> Result<TableBatches, PathError> {
     let path = &path.into();
-    batches(path, Some(columns))
+    open_batches(path, Some(columns))
 }
 
 /// Row groups of a table, read in any order and by several threads; some columns of them.
@@ -41,7 +44,7 @@ impl RowGroups {
     /// Opens the table at `path` for reading these columns only, as far as there are such.
     ///
     /// # Errors
-    /// As for [`read`].
+    /// As for `read_batches`.
     pub fn open(path: impl Into<DataPath>, columns: &[&str]) -> Result<RowGroups, PathError> {
         let path = &path.into();
         let file = path.open().map_err(|error| PathError::io(path, error))?;
@@ -55,30 +58,30 @@ impl RowGroups {
     }
 
     /// The first of these columns that the table does not have.
-    pub fn missing<'c>(&self, columns: &[&'c str]) -> Option<&'c str> {
+    pub fn missing_column<'c>(&self, columns: &[&'c str]) -> Option<&'c str> {
         let schema = self.metadata.schema();
         columns.iter().copied().find(|column| schema.field_with_name(column).is_err())
     }
 
     /// Number of row groups.
-    pub fn count(&self) -> usize {
+    pub fn group_count(&self) -> usize {
         self.metadata.metadata().num_row_groups()
     }
 
     /// The batches of a group.
     ///
     /// # Errors
-    /// As for [`read`].
-    pub fn read(&self, group: usize) -> Result<Batches, PathError> {
-        self.batches(vec![group], None)
+    /// As for `read_batches`.
+    pub fn read_group(&self, group: usize) -> Result<TableBatches, PathError> {
+        self.read_groups(vec![group], None)
     }
 
     /// The batches of these rows of the table, whichever groups they are in, as far as there are
     /// such.
     ///
     /// # Errors
-    /// As for [`read`].
-    pub fn rows(&self, rows: Range<u64>) -> Result<Batches, PathError> {
+    /// As for `read_batches`.
+    pub fn read_rows(&self, rows: Range<u64>) -> Result<TableBatches, PathError> {
         let (mut end, mut skip, mut groups) = (0, 0, Vec::new());
         for (group, of) in self.metadata.metadata().row_groups().iter().enumerate() {
             let begin = end;
@@ -91,16 +94,16 @@ impl RowGroups {
             }
         }
         let most = rows.end.saturating_sub(rows.start);
-        self.batches(groups, Some((skip as usize, most as usize)))
+        self.read_groups(groups, Some((skip as usize, most as usize)))
     }
 
     /// Batches of these row groups. `part`, if given, is the number of rows to skip and the maximum
     /// number of rows after them.
-    fn batches(
+    fn read_groups(
         &self,
         groups: Vec<usize>,
         part: Option<(usize, usize)>,
-    ) -> Result<Batches, PathError> {
+    ) -> Result<TableBatches, PathError> {
         let RowGroups { path, metadata, mask } = self;
         let file = path.open().map_err(|error| PathError::io(path, error))?;
         let mut builder =
@@ -112,11 +115,14 @@ impl RowGroups {
             builder = builder.with_offset(skip).with_limit(most);
         }
         let reader = builder.build().map_err(|error| PathError::malformed(path, error))?;
-        Ok(Batches { path: path.to_owned(), reader })
+        Ok(TableBatches { path: path.to_owned(), reader })
     }
 }
 
-fn batches(path: impl Into<DataPath>, columns: Option<&[&str]>) -> Result<Batches, PathError> {
+fn open_batches(
+    path: impl Into<DataPath>,
+    columns: Option<&[&str]>,
+) -> Result<TableBatches, PathError> {
     let path = &path.into();
     let file = path.open().map_err(|error| PathError::io(path, error))?;
     let mut builder = ParquetRecordBatchReaderBuilder::try_new(file)
@@ -129,14 +135,14 @@ fn batches(path: impl Into<DataPath>, columns: Option<&[&str]>) -> Result<Batche
         .with_batch_size(BATCH_ROWS)
         .build()
         .map_err(|error| PathError::malformed(path, error))?;
-    Ok(Batches { path: path.to_owned(), reader })
+    Ok(TableBatches { path: path.to_owned(), reader })
 }
 
 /// Number of rows of the table at `path`; only the end of the file is read.
 ///
 /// # Errors
-/// As for [`read`].
-pub fn rows(path: impl Into<DataPath>) -> Result<u64, PathError> {
+/// As for `read_batches`.
+pub fn count_rows(path: impl Into<DataPath>) -> Result<u64, PathError> {
     let path = &path.into();
     let file = path.open().map_err(|error| PathError::io(path, error))?;
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)
@@ -145,19 +151,19 @@ pub fn rows(path: impl Into<DataPath>) -> Result<u64, PathError> {
 }
 
 /// The batches of a table that is being read.
-pub struct Batches {
+pub struct TableBatches {
     path: DataPath,
     reader: ParquetRecordBatchReader,
 }
 
-impl Batches {
+impl TableBatches {
     /// The table's schema.
     pub fn schema(&self) -> SchemaRef {
         self.reader.schema()
     }
 }
 
-impl Iterator for Batches {
+impl Iterator for TableBatches {
     type Item = Result<RecordBatch, PathError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -168,8 +174,8 @@ impl Iterator for Batches {
 
 #[cfg(test)]
 mod tests {
-    use crate::table::columns::{self, Columns};
-    use crate::table::{RowGroupWriter, Stored};
+    use crate::table::columns::{self, BatchColumns};
+    use crate::table::{ColumnEncoding, RowGroupWriter};
 
     use super::*;
 
@@ -177,22 +183,30 @@ mod tests {
     fn rows_are_read_whichever_groups_they_are_in() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("numbers.parquet");
-        let schema = columns::schema([columns::required("number", arrow_schema::DataType::Int64)]);
-        let mut writer = RowGroupWriter::create(&path, schema, |_| Stored::Differences).unwrap();
+        let schema = columns::build_schema([columns::required_field(
+            "number",
+            arrow_schema::DataType::Int64,
+        )]);
+        let mut writer =
+            RowGroupWriter::create(&path, schema, |_| ColumnEncoding::Differences).unwrap();
         for group in [0..5, 5..6, 6..20i64] {
             let encoder = writer.encoder();
-            let mut builder = encoder.begin().unwrap();
-            builder.write(&[columns::int64(group.map(Some))]).unwrap();
-            writer.append(builder.finish().unwrap()).unwrap();
+            let mut builder = encoder.begin_group().unwrap();
+            builder.write_rows(&[columns::int64_array(group.map(Some))]).unwrap();
+            writer.append_group(builder.finish_group().unwrap()).unwrap();
         }
         writer.finish().unwrap();
         let groups = RowGroups::open(&path, &["number"]).unwrap();
         for (begin, end) in (0..23).flat_map(|begin| (begin..23).map(move |end| (begin, end))) {
             let mut read = Vec::new();
-            for batch in groups.rows(begin..end).unwrap() {
+            for batch in groups.read_rows(begin..end).unwrap() {
                 let batch = batch.unwrap();
                 read.extend(
-                    Columns::new(&path, &batch).int64("number").unwrap().into_iter().flatten(),
+                    BatchColumns::new(&path, &batch)
+                        .int64_column("number")
+                        .unwrap()
+                        .into_iter()
+                        .flatten(),
                 );
             }
             let expected: Vec<i64> = (begin as i64..(end as i64).min(20)).collect();

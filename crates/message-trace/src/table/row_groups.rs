@@ -22,7 +22,7 @@ use crate::{DataPath, PathError};
 
 /// Encoding of the values of a column, before they are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stored {
+pub enum ColumnEncoding {
     /// As the differences of one to the next, for integers: times, ids and sizes hardly repeat, but
     /// their differences are small, and hashing each value to find that out would take longer than
     /// all the rest.
@@ -69,14 +69,14 @@ impl RowGroupWriter {
     pub fn create(
         path: impl Into<DataPath>,
         schema: SchemaRef,
-        stored: impl Fn(&str) -> Stored,
+        stored: impl Fn(&str) -> ColumnEncoding,
     ) -> Result<RowGroupWriter, PathError> {
         let path = &path.into();
         let file = path.create().map_err(|error| PathError::io(path, error))?;
-        let properties = properties(&schema, stored);
+        let properties = group_properties(&schema, stored);
         let parts = ArrowWriter::try_new(file, schema.clone(), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer);
-        let (writer, factory) = parts.map_err(|error| wrong(path, error))?;
+        let (writer, factory) = parts.map_err(|error| group_error(path, error))?;
         let encoder = Arc::new(RowGroupEncoder { path: path.to_owned(), schema, factory });
         Ok(RowGroupWriter { path: path.to_owned(), writer, encoder })
     }
@@ -90,7 +90,7 @@ impl RowGroupWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn append(&mut self, group: RowGroup) -> Result<(), PathError> {
+    pub fn append_group(&mut self, group: RowGroup) -> Result<(), PathError> {
         let append = || {
             let mut writer = self.writer.next_row_group()?;
             for column in group.columns {
@@ -98,7 +98,7 @@ impl RowGroupWriter {
             }
             writer.close().map(drop)
         };
-        append().map_err(|error| wrong(&self.path, error))
+        append().map_err(|error| group_error(&self.path, error))
     }
 
     /// Ends the table and gives it its name.
@@ -106,7 +106,7 @@ impl RowGroupWriter {
     /// # Errors
     /// When the file cannot be written.
     pub fn finish(self) -> Result<(), PathError> {
-        let file = self.writer.into_inner().map_err(|error| wrong(&self.path, error))?;
+        let file = self.writer.into_inner().map_err(|error| group_error(&self.path, error))?;
         file.commit().map_err(|error| PathError::io(&self.path, error))
     }
 }
@@ -116,9 +116,11 @@ impl RowGroupEncoder {
     ///
     /// # Errors
     /// When the columns have no writers: a mistake of the caller.
-    pub fn begin(&self) -> Result<RowGroupBuilder<'_>, PathError> {
-        let columns =
-            self.factory.create_column_writers(0).map_err(|error| wrong(&self.path, error))?;
+    pub fn begin_group(&self) -> Result<RowGroupBuilder<'_>, PathError> {
+        let columns = self
+            .factory
+            .create_column_writers(0)
+            .map_err(|error| group_error(&self.path, error))?;
         Ok(RowGroupBuilder { encoder: self, columns })
     }
 }
@@ -129,7 +131,7 @@ impl RowGroupBuilder<'_> {
     ///
     /// # Errors
     /// When they do not fit the schema: a mistake of the caller.
-    pub fn write(&mut self, arrays: &[ArrayRef]) -> Result<(), PathError> {
+    pub fn write_rows(&mut self, arrays: &[ArrayRef]) -> Result<(), PathError> {
         let mut write = || {
             // A nested column has several leaves, each with a writer of its own.
             let mut writers = self.columns.iter_mut();
@@ -140,23 +142,26 @@ impl RowGroupBuilder<'_> {
             }
             Ok(())
         };
-        write().map_err(|error| wrong(&self.encoder.path, error))
+        write().map_err(|error| group_error(&self.encoder.path, error))
     }
 
     /// Ends the group.
     ///
     /// # Errors
     /// When the columns do not fit each other: a mistake of the caller.
-    pub fn finish(self) -> Result<RowGroup, PathError> {
+    pub fn finish_group(self) -> Result<RowGroup, PathError> {
         let columns: Result<_, _> =
             self.columns.into_iter().map(ArrowColumnWriter::close).collect();
-        Ok(RowGroup { columns: columns.map_err(|error| wrong(&self.encoder.path, error))? })
+        Ok(RowGroup { columns: columns.map_err(|error| group_error(&self.encoder.path, error))? })
     }
 }
 
 /// Columns of differences keep the least and the greatest value of each group, by which rows can be
 /// found. Other columns do not: their bounds are of no use, and comparing takes long.
-fn properties(schema: &SchemaRef, stored: impl Fn(&str) -> Stored) -> WriterProperties {
+fn group_properties(
+    schema: &SchemaRef,
+    stored: impl Fn(&str) -> ColumnEncoding,
+) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_statistics_enabled(EnabledStatistics::None)
@@ -168,13 +173,15 @@ fn properties(schema: &SchemaRef, stored: impl Fn(&str) -> Stored) -> WriterProp
         _ => vec![vec![field.name().clone()]],
     });
     for path in columns {
-        let stored = path.first().map_or(Stored::Plain, |name| stored(name));
+        let stored = path.first().map_or(ColumnEncoding::Plain, |name| stored(name));
         let column = ColumnPath::new(path);
         properties = match stored {
-            Stored::Once => properties.set_column_dictionary_enabled(column, true),
-            Stored::Plain => properties.set_column_encoding(column, Encoding::PLAIN),
-            Stored::Bytewise => properties.set_column_encoding(column, Encoding::BYTE_STREAM_SPLIT),
-            Stored::Differences => properties
+            ColumnEncoding::Once => properties.set_column_dictionary_enabled(column, true),
+            ColumnEncoding::Plain => properties.set_column_encoding(column, Encoding::PLAIN),
+            ColumnEncoding::Bytewise => {
+                properties.set_column_encoding(column, Encoding::BYTE_STREAM_SPLIT)
+            }
+            ColumnEncoding::Differences => properties
                 .set_column_statistics_enabled(column.clone(), EnabledStatistics::Chunk)
                 .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED),
         };
@@ -182,7 +189,7 @@ fn properties(schema: &SchemaRef, stored: impl Fn(&str) -> Stored) -> WriterProp
     properties.build()
 }
 
-fn wrong(path: impl AsRef<Path>, error: ParquetError) -> PathError {
+fn group_error(path: impl AsRef<Path>, error: ParquetError) -> PathError {
     let path = path.as_ref();
     PathError::io(path, std::io::Error::other(error))
 }

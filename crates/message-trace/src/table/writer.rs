@@ -17,39 +17,39 @@ use crate::{DataPath, PathError};
 ///
 /// # Errors
 /// When the file cannot be written, or a batch does not fit the schema.
-pub fn write(
+pub fn write_batches(
     path: impl Into<DataPath>,
     schema: SchemaRef,
     batches: impl IntoIterator<Item = RecordBatch>,
 ) -> Result<(), PathError> {
     let path = &path.into();
-    let mut writer = Writer::create(path, schema)?;
+    let mut writer = BatchWriter::create(path, schema)?;
     for batch in batches {
-        writer.write(&batch)?;
+        writer.write_batch(&batch)?;
     }
     writer.finish()
 }
 
-/// Table that is being written, batch by batch. It has its name from [`Writer::finish`] on; until
-/// then the former table stays, and one that is never finished leaves nothing behind.
-pub struct Writer {
+/// Table that is being written, batch by batch. It has its name from [`BatchWriter::finish`] on;
+/// until then the former table stays, and one that is never finished leaves nothing behind.
+pub struct BatchWriter {
     path: DataPath,
     /// `None` once the table is finished.
     writer: Option<ArrowWriter<NewFile>>,
 }
 
-impl Writer {
+impl BatchWriter {
     /// Begins the table `path`.
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn create(path: impl Into<DataPath>, schema: SchemaRef) -> Result<Writer, PathError> {
+    pub fn create(path: impl Into<DataPath>, schema: SchemaRef) -> Result<BatchWriter, PathError> {
         let path = &path.into();
         let file = path.create().map_err(|error| PathError::io(path, error))?;
-        let writer = ArrowWriter::try_new(file, schema, Some(properties()));
-        Ok(Writer {
+        let writer = ArrowWriter::try_new(file, schema, Some(table_properties()));
+        Ok(BatchWriter {
             path: path.to_owned(),
-            writer: Some(writer.map_err(|error| wrong(path, error))?),
+            writer: Some(writer.map_err(|error| parquet_error(path, error))?),
         })
     }
 
@@ -57,9 +57,9 @@ impl Writer {
     ///
     /// # Errors
     /// When the file cannot be written, or the batch does not fit the schema.
-    pub fn write(&mut self, batch: &RecordBatch) -> Result<(), PathError> {
+    pub fn write_batch(&mut self, batch: &RecordBatch) -> Result<(), PathError> {
         match &mut self.writer {
-            Some(writer) => writer.write(batch).map_err(|error| wrong(&self.path, error)),
+            Some(writer) => writer.write(batch).map_err(|error| parquet_error(&self.path, error)),
             None => Ok(()),
         }
     }
@@ -70,7 +70,7 @@ impl Writer {
     /// When the file cannot be written.
     pub fn finish(mut self) -> Result<(), PathError> {
         if let Some(writer) = self.writer.take() {
-            let file = writer.into_inner().map_err(|error| wrong(&self.path, error))?;
+            let file = writer.into_inner().map_err(|error| parquet_error(&self.path, error))?;
             file.commit().map_err(|error| PathError::io(&self.path, error))?;
         }
         Ok(())
@@ -78,11 +78,14 @@ impl Writer {
 }
 
 /// Properties of the Parquet files of all tables.
-pub(super) fn properties() -> WriterProperties {
+pub(super) fn table_properties() -> WriterProperties {
     WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build()
 }
 
-pub(super) fn wrong(path: impl AsRef<Path>, error: parquet::errors::ParquetError) -> PathError {
+pub(super) fn parquet_error(
+    path: impl AsRef<Path>,
+    error: parquet::errors::ParquetError,
+) -> PathError {
     let path = path.as_ref();
     PathError::io(path, std::io::Error::other(error))
 }

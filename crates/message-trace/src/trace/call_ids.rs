@@ -22,41 +22,41 @@ impl CallIds {
     /// The number of `text`, a new one where it is new.
     pub(crate) fn intern(&mut self, text: &str) -> u32 {
         let CallIds { texts, ends, numbers } = self;
-        let hash = hash(text);
+        let hash = hash_text(text);
         let is_it = |(other, number): &(u32, u32)| {
-            *other == hash && get(texts, ends, *number) == Some(text)
+            *other == hash && text_at(texts, ends, *number) == Some(text)
         };
-        if let Some((_, number)) = numbers.find(spread(hash), is_it) {
+        if let Some((_, number)) = numbers.find(spread_hash(hash), is_it) {
             return *number;
         }
         let number = ends.len() as u32;
         texts.push_str(text);
         ends.push(texts.len());
-        numbers.insert_unique(spread(hash), (hash, number), |(hash, _)| spread(*hash));
+        numbers.insert_unique(spread_hash(hash), (hash, number), |(hash, _)| spread_hash(*hash));
         number
     }
 
     /// The text of that number.
     pub(super) fn get(&self, number: u32) -> Option<&str> {
-        get(&self.texts, &self.ends, number)
+        text_at(&self.texts, &self.ends, number)
     }
 }
 
-fn get<'texts>(texts: &'texts str, ends: &[usize], number: u32) -> Option<&'texts str> {
+fn text_at<'texts>(texts: &'texts str, ends: &[usize], number: u32) -> Option<&'texts str> {
     let number = number as usize;
     let end = *ends.get(number)?;
     let begin = number.checked_sub(1).map_or(0, |before| ends[before]);
     texts.get(begin..end)
 }
 
-fn hash(text: &str) -> u32 {
+fn hash_text(text: &str) -> u32 {
     let mut hasher = FxHasher::default();
     hasher.write(text.as_bytes());
     (hasher.finish() >> 32) as u32
 }
 
 /// A hash for the table, which looks at the lowest bits and at the highest.
-fn spread(hash: u32) -> u64 {
+fn spread_hash(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }
 

@@ -3,7 +3,7 @@
 use super::{MessageTrace, NIL, NO_CALL};
 #[cfg(doc)]
 use crate::message::Message;
-use crate::message::{Connect, arrival};
+use crate::message::{ConnectSpan, arrival_of_times};
 
 impl MessageTrace {
     /// [`Message::send_ts`] of row `row` alone, for passes over one column.
@@ -42,13 +42,13 @@ impl MessageTrace {
         Some(self.times[2][row]).filter(|time| *time != NIL)
     }
 
-    /// [`Message::arrival`] of row `row` alone.
+    /// [`Message::arrival_time`] of row `row` alone.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn arrival(&self, row: usize) -> Option<i64> {
-        arrival(self.recv_ts(row), self.recv_first(row), self.recv_last(row))
+    pub fn arrival_time(&self, row: usize) -> Option<i64> {
+        arrival_of_times(self.recv_ts(row), self.recv_first(row), self.recv_last(row))
     }
 
     /// [`Message::send_last`] of row `row` alone.
@@ -105,13 +105,13 @@ impl MessageTrace {
         self.parts[row] == 0
     }
 
-    /// [`Message::connecting`] of row `row` alone.
+    /// [`Message::connect_span`] of row `row` alone.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn connecting(&self, row: usize) -> Option<Connect> {
-        self.connects.get(row).and_then(|_| self.message(row).connecting())
+    pub fn connect_span(&self, row: usize) -> Option<ConnectSpan> {
+        self.connects.get(row).and_then(|_| self.message(row).connect_span())
     }
 
     /// The number of the call id of row `row` among those of this trace, for passes that only

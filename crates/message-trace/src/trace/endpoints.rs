@@ -6,12 +6,12 @@ use crate::endpoint::{Endpoint, EndpointId};
 
 /// Endpoints by number, and numbers by endpoint.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Endpoints {
+pub(super) struct EndpointInterner {
     pub(super) values: Vec<Endpoint>,
     pub(super) ids: FxHashMap<Endpoint, EndpointId>,
 }
 
-impl Endpoints {
+impl EndpointInterner {
     pub(super) fn intern(&mut self, endpoint: &Endpoint) -> EndpointId {
         if let Some(id) = self.ids.get(endpoint) {
             return *id;

@@ -9,7 +9,7 @@ use crate::message::Message;
 
 impl MessageTrace {
     /// Reserves room for `rows` more messages, and for no more than these.
-    pub fn reserve(&mut self, rows: usize) {
+    pub fn reserve_rows(&mut self, rows: usize) {
         self.times.iter_mut().for_each(|column| column.reserve_exact(rows));
         for column in
             [&mut self.src, &mut self.dst, &mut self.src_tid, &mut self.dst_tid, &mut self.parts]
@@ -30,8 +30,8 @@ impl MessageTrace {
     /// # Panics
     /// As for [`MessageTrace::message`].
     pub fn append_rows(&mut self, other: &MessageTrace, rows: Range<usize>) {
-        self.connects.append(&other.connects, rows.clone(), self.len());
-        self.told.append(&other.told, rows.clone(), self.len());
+        self.connects.append_rows(&other.connects, rows.clone(), self.len());
+        self.told.append_rows(&other.told, rows.clone(), self.len());
         for (column, others) in self.times.iter_mut().zip(&other.times) {
             column.extend_from_slice(&others[rows.clone()]);
         }
@@ -59,9 +59,9 @@ impl MessageTrace {
         call.extend(rows.map(|row| other.call_id(row).map_or(NO_CALL, |id| calls.intern(id))));
     }
 
-    /// Sorts the messages by [`Message::time`], equal times by flow, direction and former row, so
-    /// that equal input always gives equal output.
-    pub fn sort(&mut self) {
+    /// Sorts the messages by [`Message::sort_time`], equal times by flow, direction and former row,
+    /// so that equal input always gives equal output.
+    pub fn sort_messages(&mut self) {
         let key = |row: u32| {
             let row = row as usize;
             let (sent, received) = (self.times[4][row], self.times[5][row]);
@@ -70,25 +70,25 @@ impl MessageTrace {
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
         order.sort_unstable_by_key(|row| key(*row));
         for column in &mut self.times {
-            permute(column, &order);
+            permute_column(column, &order);
         }
-        permute(&mut self.src, &order);
-        permute(&mut self.dst, &order);
-        permute(&mut self.src_endpoint, &order);
-        permute(&mut self.dst_endpoint, &order);
-        permute(&mut self.src_tid, &order);
-        permute(&mut self.dst_tid, &order);
-        permute(&mut self.flow, &order);
-        permute(&mut self.direction, &order);
-        permute(&mut self.protocol, &order);
-        permute(&mut self.bytes, &order);
-        permute(&mut self.parts, &order);
-        self.connects.permute(&order);
-        self.told.permute(&order);
-        permute(&mut self.call, &order);
+        permute_column(&mut self.src, &order);
+        permute_column(&mut self.dst, &order);
+        permute_column(&mut self.src_endpoint, &order);
+        permute_column(&mut self.dst_endpoint, &order);
+        permute_column(&mut self.src_tid, &order);
+        permute_column(&mut self.dst_tid, &order);
+        permute_column(&mut self.flow, &order);
+        permute_column(&mut self.direction, &order);
+        permute_column(&mut self.protocol, &order);
+        permute_column(&mut self.bytes, &order);
+        permute_column(&mut self.parts, &order);
+        self.connects.permute_rows(&order);
+        self.told.permute_rows(&order);
+        permute_column(&mut self.call, &order);
     }
 }
 
-fn permute<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
+fn permute_column<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
     *column = order.iter().map(|row| column[*row as usize]).collect();
 }

@@ -17,12 +17,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::MemoryBudget;
 use crate::PathError;
-use crate::workers::lock;
+use crate::workers::lock_mutex;
 
 /// A record that is the same in a file as in memory.
-pub trait Plain: FromBytes + IntoBytes + Immutable + Copy + Send + Sync {}
+pub trait PlainRecord: FromBytes + IntoBytes + Immutable + Copy + Send + Sync {}
 
-impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync> Plain for T {}
+impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync> PlainRecord for T {}
 
 /// Records of one kind in partitions.
 #[derive(Debug)]
@@ -33,22 +33,22 @@ pub struct PartitionStore<'a, T> {
     directory: PathBuf,
     file: OnceLock<File>,
     end: AtomicU64,
-    partitions: Vec<Mutex<Vec<Block<T>>>>,
+    partitions: Vec<Mutex<Vec<PartitionBlock<T>>>>,
 }
 
 #[derive(Debug)]
-struct Block<T> {
+struct PartitionBlock<T> {
     tag: u64,
-    storage: Storage<T>,
+    storage: BlockStorage<T>,
 }
 
 #[derive(Debug)]
-enum Storage<T> {
+enum BlockStorage<T> {
     Memory(Vec<T>),
     File { offset: u64, records: usize, kind: PhantomData<T> },
 }
 
-impl<'a, T: Plain> PartitionStore<'a, T> {
+impl<'a, T: PlainRecord> PartitionStore<'a, T> {
     /// A store of `partitions` partitions, with its temporary file in `directory`.
     pub fn new(
         budget: &'a MemoryBudget,
@@ -65,23 +65,23 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
     }
 
     /// Number of partitions.
-    pub fn partitions(&self) -> usize {
+    pub fn partition_count(&self) -> usize {
         self.partitions.len()
     }
 
     /// Bytes of all records of a partition; 0 after it was taken.
-    pub fn bytes(&self, partition: usize) -> usize {
-        let records = |of: &Mutex<Vec<Block<T>>>| {
-            lock(of).iter().map(|block| block.storage.records()).sum::<usize>()
+    pub fn partition_bytes(&self, partition: usize) -> usize {
+        let records = |of: &Mutex<Vec<PartitionBlock<T>>>| {
+            lock_mutex(of).iter().map(|block| block.storage.record_count()).sum::<usize>()
         };
         self.partitions.get(partition).map_or(0, records) * size_of::<T>()
     }
 
-    /// Puts the blocks of a partition into the order of their tags, as [`PartitionStore::read`]
-    /// numbers them from then on, and returns their number.
+    /// Puts the blocks of a partition into the order of their tags, as
+    /// [`PartitionStore::read_records`] numbers them from then on, and returns their number.
     pub fn order_blocks(&self, partition: usize) -> usize {
         self.partitions.get(partition).map_or(0, |of| {
-            let mut blocks = lock(of);
+            let mut blocks = lock_mutex(of);
             blocks.sort_by_key(|block| block.tag);
             blocks.len()
         })
@@ -91,20 +91,20 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
     ///
     /// # Errors
     /// When the temporary file cannot be written.
-    pub fn push(&self, partition: usize, tag: u64, records: Vec<T>) -> Result<(), PathError> {
+    pub fn push_block(&self, partition: usize, tag: u64, records: Vec<T>) -> Result<(), PathError> {
         let Some(blocks) = self.partitions.get(partition).filter(|_| !records.is_empty()) else {
             return Ok(());
         };
-        let storage = match self.budget.take(bytes(&records)) {
-            true => Storage::Memory(records),
-            false => self.spill(&records)?,
+        let storage = match self.budget.take_bytes(byte_size(&records)) {
+            true => BlockStorage::Memory(records),
+            false => self.spill_records(&records)?,
         };
-        lock(blocks).push(Block { tag, storage });
+        lock_mutex(blocks).push(PartitionBlock { tag, storage });
         Ok(())
     }
 
     /// Adds `partitions` empty partitions.
-    pub fn grow(&mut self, partitions: usize) {
+    pub fn add_partitions(&mut self, partitions: usize) {
         self.partitions.extend((0..partitions).map(|_| Mutex::new(Vec::new())));
     }
 
@@ -113,21 +113,21 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
     /// # Errors
     /// When the temporary file cannot be written.
     pub fn push_partition(&mut self, records: Vec<T>) -> Result<(), PathError> {
-        self.grow(1);
-        self.push(self.partitions.len() - 1, 0, records)
+        self.add_partitions(1);
+        self.push_block(self.partitions.len() - 1, 0, records)
     }
 
-    fn spill(&self, records: &[T]) -> Result<Storage<T>, PathError> {
-        let file = self.file()?;
-        let length = bytes(records);
+    fn spill_records(&self, records: &[T]) -> Result<BlockStorage<T>, PathError> {
+        let file = self.temporary_file()?;
+        let length = byte_size(records);
         let offset = self.end.fetch_add(length as u64, Ordering::Relaxed);
-        self.budget.spill(length);
+        self.budget.count_spilled(length);
         file.write_all_at(records.as_bytes(), offset)
             .map_err(|error| PathError::io(&self.directory, error))?;
-        Ok(Storage::File { offset, records: records.len(), kind: PhantomData })
+        Ok(BlockStorage::File { offset, records: records.len(), kind: PhantomData })
     }
 
-    fn file(&self) -> Result<&File, PathError> {
+    fn temporary_file(&self) -> Result<&File, PathError> {
         if let Some(file) = self.file.get() {
             return Ok(file);
         }
@@ -141,22 +141,25 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
     ///
     /// # Errors
     /// When the temporary file cannot be read.
-    pub fn take(&self, partition: usize) -> Result<Vec<Vec<T>>, PathError> {
-        self.blocks(partition).collect()
+    pub fn take_blocks(&self, partition: usize) -> Result<Vec<Vec<T>>, PathError> {
+        self.take_each_block(partition).collect()
     }
 
     /// Takes a partition block by block: only the block that is asked for is in memory.
     ///
     /// # Errors
     /// When the temporary file cannot be read, as that block.
-    pub fn blocks(&self, partition: usize) -> impl Iterator<Item = Result<Vec<T>, PathError>> {
+    pub fn take_each_block(
+        &self,
+        partition: usize,
+    ) -> impl Iterator<Item = Result<Vec<T>, PathError>> {
         let mut blocks = self
             .partitions
             .get(partition)
-            .map(|of| std::mem::take(&mut *lock(of)))
+            .map(|of| std::mem::take(&mut *lock_mutex(of)))
             .unwrap_or_default();
         blocks.sort_by_key(|block| block.tag);
-        blocks.into_iter().map(|block| self.load(block.storage))
+        blocks.into_iter().map(|block| self.load_block(block.storage))
     }
 
     /// Reads up to `most` records of a block into `to`, from record number `from` on. Blocks are
@@ -164,7 +167,7 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
     ///
     /// # Errors
     /// When the temporary file cannot be read.
-    pub fn read(
+    pub fn read_records(
         &self,
         partition: usize,
         block: usize,
@@ -174,42 +177,45 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
     ) -> Result<(), PathError> {
         to.clear();
         let Some(blocks) = self.partitions.get(partition) else { return Ok(()) };
-        let blocks = lock(blocks);
-        let Some(Block { storage, .. }) = blocks.get(block) else { return Ok(()) };
-        let end = storage.records().min(from.saturating_add(most));
+        let blocks = lock_mutex(blocks);
+        let Some(PartitionBlock { storage, .. }) = blocks.get(block) else { return Ok(()) };
+        let end = storage.record_count().min(from.saturating_add(most));
         match storage {
-            Storage::Memory(records) => to.extend_from_slice(records.get(from..end).unwrap_or(&[])),
-            Storage::File { offset, .. } => {
+            BlockStorage::Memory(records) => {
+                to.extend_from_slice(records.get(from..end).unwrap_or(&[]))
+            }
+            BlockStorage::File { offset, .. } => {
                 to.resize(end.saturating_sub(from), T::new_zeroed());
                 let offset = offset + (size_of::<T>() * from) as u64;
-                let read = self.file()?.read_exact_at(to.as_mut_slice().as_mut_bytes(), offset);
+                let read =
+                    self.temporary_file()?.read_exact_at(to.as_mut_slice().as_mut_bytes(), offset);
                 read.map_err(|error| PathError::io(&self.directory, error))?;
             }
         }
         Ok(())
     }
 
-    fn load(&self, storage: Storage<T>) -> Result<Vec<T>, PathError> {
+    fn load_block(&self, storage: BlockStorage<T>) -> Result<Vec<T>, PathError> {
         let io = |error| PathError::io(&self.directory, error);
         match storage {
-            Storage::Memory(records) => {
-                self.budget.give(bytes(&records));
+            BlockStorage::Memory(records) => {
+                self.budget.give_back(byte_size(&records));
                 Ok(records)
             }
-            Storage::File { offset, records, .. } => {
+            BlockStorage::File { offset, records, .. } => {
                 let mut loaded = vec![T::new_zeroed(); records];
-                self.file()?.read_exact_at(loaded.as_mut_bytes(), offset).map_err(io)?;
+                self.temporary_file()?.read_exact_at(loaded.as_mut_bytes(), offset).map_err(io)?;
                 Ok(loaded)
             }
         }
     }
 }
 
-impl<T> Storage<T> {
-    fn records(&self) -> usize {
+impl<T> BlockStorage<T> {
+    fn record_count(&self) -> usize {
         match self {
-            Storage::Memory(records) => records.len(),
-            Storage::File { records, .. } => *records,
+            BlockStorage::Memory(records) => records.len(),
+            BlockStorage::File { records, .. } => *records,
         }
     }
 }
@@ -217,9 +223,11 @@ impl<T> Storage<T> {
 impl<T> Drop for PartitionStore<'_, T> {
     /// Gives back the memory of records that nobody took.
     fn drop(&mut self) {
-        for block in self.partitions.iter().flat_map(|blocks| std::mem::take(&mut *lock(blocks))) {
-            if let Storage::Memory(records) = block.storage {
-                self.budget.give(bytes(&records));
+        for block in
+            self.partitions.iter().flat_map(|blocks| std::mem::take(&mut *lock_mutex(blocks)))
+        {
+            if let BlockStorage::Memory(records) = block.storage {
+                self.budget.give_back(byte_size(&records));
             }
         }
     }
@@ -227,7 +235,7 @@ impl<T> Drop for PartitionStore<'_, T> {
 
 /// The records of all blocks in one. Each block is let go as soon as it is there, as together they
 /// may be as large as memory is.
-pub fn joined<T: Plain>(mut blocks: Vec<Vec<T>>) -> Vec<T> {
+pub fn join_blocks<T: PlainRecord>(mut blocks: Vec<Vec<T>>) -> Vec<T> {
     if let [only] = blocks.as_mut_slice() {
         return std::mem::take(only);
     }
@@ -236,7 +244,7 @@ pub fn joined<T: Plain>(mut blocks: Vec<Vec<T>>) -> Vec<T> {
     all
 }
 
-fn bytes<T>(records: &[T]) -> usize {
+fn byte_size<T>(records: &[T]) -> usize {
     size_of_val(records)
 }
 
@@ -246,7 +254,7 @@ mod tests {
     use crate::PartitionWriter;
 
     /// Content of each partition when five pieces deal numbers with that budget.
-    fn dealt(budget: u64, directory: &Path, reverse: bool) -> (Vec<Vec<u64>>, u64) {
+    fn partition_numbers(budget: u64, directory: &Path, reverse: bool) -> (Vec<Vec<u64>>, u64) {
         let budget = MemoryBudget::new(budget);
         let store: PartitionStore<u64> = PartitionStore::new(&budget, directory, 3);
         let mut pieces: Vec<usize> = (0..5).collect();
@@ -256,14 +264,16 @@ mod tests {
         for piece in pieces {
             let mut dealer = PartitionWriter::new(&store, piece);
             for number in 0..5_000u64 {
-                dealer.deal((number % 3) as usize, number + 10_000 * piece as u64).unwrap();
+                dealer
+                    .partition_record((number % 3) as usize, number + 10_000 * piece as u64)
+                    .unwrap();
             }
             dealer.finish().unwrap();
         }
         (0..3)
-            .map(|partition| store.take(partition).unwrap().concat())
+            .map(|partition| store.take_blocks(partition).unwrap().concat())
             .zip(std::iter::repeat(()))
-            .fold((Vec::new(), budget.spilled()), |(mut all, spilled), (one, ())| {
+            .fold((Vec::new(), budget.bytes_spilled()), |(mut all, spilled), (one, ())| {
                 all.push(one);
                 (all, spilled)
             })
@@ -272,12 +282,12 @@ mod tests {
     #[test]
     fn neither_order_of_work_nor_budget_changes_what_comes_out() {
         let directory = tempfile::tempdir().unwrap();
-        let (in_memory, spilled) = dealt(u64::MAX, directory.path(), false);
+        let (in_memory, spilled) = partition_numbers(u64::MAX, directory.path(), false);
         assert_eq!(spilled, 0);
         assert_eq!(in_memory[1][..2], [1, 4]);
         assert_eq!(in_memory.iter().map(Vec::len).sum::<usize>(), 25_000);
         for budget in [0, 50_000] {
-            let (from_file, spilled) = dealt(budget, directory.path(), true);
+            let (from_file, spilled) = partition_numbers(budget, directory.path(), true);
             assert!(spilled > 100_000, "{spilled}");
             assert_eq!(from_file, in_memory);
         }
@@ -290,10 +300,10 @@ mod tests {
         let budget = MemoryBudget::new(80);
         let store: PartitionStore<u64> = PartitionStore::new(&budget, directory.path(), 1);
         for round in 0..4 {
-            store.push(0, 0, vec![round; 10]).unwrap();
-            assert_eq!(store.take(0).unwrap(), [vec![round; 10]]);
+            store.push_block(0, 0, vec![round; 10]).unwrap();
+            assert_eq!(store.take_blocks(0).unwrap(), [vec![round; 10]]);
         }
-        assert_eq!(budget.spilled(), 0);
+        assert_eq!(budget.bytes_spilled(), 0);
     }
 
     #[test]
@@ -302,17 +312,17 @@ mod tests {
         for (memory, left) in [(0, 0), (100, 20)] {
             let budget = MemoryBudget::new(memory);
             let store: PartitionStore<u64> = PartitionStore::new(&budget, directory.path(), 1);
-            store.push(0, 7, (0..10).collect()).unwrap();
-            assert_eq!(budget.left(), left);
+            store.push_block(0, 7, (0..10).collect()).unwrap();
+            assert_eq!(budget.bytes_left(), left);
             let mut read = vec![99];
             for (from, expected) in
                 [(0, vec![0, 1, 2, 3]), (8, vec![8, 9]), (10, vec![]), (11, vec![])]
             {
-                store.read(0, 0, from, 4, &mut read).unwrap();
+                store.read_records(0, 0, from, 4, &mut read).unwrap();
                 assert_eq!(read, expected);
             }
             drop(store);
-            assert_eq!(budget.left(), memory as i64);
+            assert_eq!(budget.bytes_left(), memory as i64);
         }
     }
 
@@ -322,15 +332,15 @@ mod tests {
         for memory in [0, u64::MAX] {
             let budget = MemoryBudget::new(memory);
             let store: PartitionStore<u64> = PartitionStore::new(&budget, directory.path(), 2);
-            store.push(1, 9, vec![1, 2]).unwrap();
-            store.push(1, 3, vec![3]).unwrap();
-            assert_eq!([0, 1, 2].map(|partition| store.bytes(partition)), [0, 24, 0]);
+            store.push_block(1, 9, vec![1, 2]).unwrap();
+            store.push_block(1, 3, vec![3]).unwrap();
+            assert_eq!([0, 1, 2].map(|partition| store.partition_bytes(partition)), [0, 24, 0]);
             assert_eq!([0, 1, 2].map(|partition| store.order_blocks(partition)), [0, 2, 0]);
             let mut read = Vec::new();
-            store.read(1, 0, 0, 9, &mut read).unwrap();
+            store.read_records(1, 0, 0, 9, &mut read).unwrap();
             assert_eq!(read, [3], "the lower tag is the first");
-            store.take(1).unwrap();
-            assert_eq!((store.bytes(1), store.order_blocks(1)), (0, 0));
+            store.take_blocks(1).unwrap();
+            assert_eq!((store.partition_bytes(1), store.order_blocks(1)), (0, 0));
         }
     }
 
@@ -339,7 +349,7 @@ mod tests {
         let budget = MemoryBudget::new(0);
         let store: PartitionStore<u64> =
             PartitionStore::new(&budget, Path::new("/nonexistent/here"), 1);
-        let error = store.push(0, 0, vec![1]).unwrap_err().to_string();
+        let error = store.push_block(0, 0, vec![1]).unwrap_err().to_string();
         assert!(error.contains("/nonexistent/here"), "{error}");
     }
 }

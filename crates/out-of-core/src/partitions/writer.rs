@@ -3,7 +3,7 @@
 //! comes from and its place among that piece's blocks, so that the order of the workers does not
 //! matter.
 
-use super::store::{PartitionStore, Plain};
+use super::store::{PartitionStore, PlainRecord};
 use crate::PathError;
 use crate::tuning::WRITER_BLOCK_BYTES;
 
@@ -11,20 +11,20 @@ use crate::tuning::WRITER_BLOCK_BYTES;
 pub struct PartitionWriter<'s, 'a, T> {
     store: &'s PartitionStore<'a, T>,
     /// Number of the piece of work, the first part of each tag.
-    piece: u64,
+    batch: u64,
     blocks: u64,
     buffers: Vec<Vec<T>>,
 }
 
-impl<'s, 'a, T: Plain> PartitionWriter<'s, 'a, T> {
+impl<'s, 'a, T: PlainRecord> PartitionWriter<'s, 'a, T> {
     /// A writer for the piece of work number `piece`.
     pub fn new(store: &'s PartitionStore<'a, T>, piece: usize) -> PartitionWriter<'s, 'a, T> {
-        let buffers = (0..store.partitions()).map(|_| Vec::new()).collect();
-        PartitionWriter { store, piece: piece as u64, blocks: 0, buffers }
+        let buffers = (0..store.partition_count()).map(|_| Vec::new()).collect();
+        PartitionWriter { store, batch: piece as u64, blocks: 0, buffers }
     }
 
     /// Number of partitions.
-    pub fn partitions(&self) -> usize {
+    pub fn partition_count(&self) -> usize {
         self.buffers.len()
     }
 
@@ -33,7 +33,7 @@ impl<'s, 'a, T: Plain> PartitionWriter<'s, 'a, T> {
     /// # Errors
     /// When the temporary file cannot be written.
     #[inline]
-    pub fn deal(&mut self, partition: usize, record: T) -> Result<(), PathError> {
+    pub fn partition_record(&mut self, partition: usize, record: T) -> Result<(), PathError> {
         let Some(buffer) = self.buffers.get_mut(partition) else { return Ok(()) };
         buffer.push(record);
         if size_of::<T>() * buffer.len() < WRITER_BLOCK_BYTES {
@@ -41,14 +41,14 @@ impl<'s, 'a, T: Plain> PartitionWriter<'s, 'a, T> {
         }
         let full =
             std::mem::replace(buffer, Vec::with_capacity(WRITER_BLOCK_BYTES / size_of::<T>() + 1));
-        self.push(partition, full)
+        self.push_block(partition, full)
     }
 
     /// Writes `records` into a partition so that they stay in one block.
     ///
     /// # Errors
-    /// As for [`PartitionWriter::deal`].
-    pub fn deal_together(&mut self, partition: usize, records: &[T]) -> Result<(), PathError> {
+    /// As for [`PartitionWriter::partition_record`].
+    pub fn partition_records(&mut self, partition: usize, records: &[T]) -> Result<(), PathError> {
         let Some(buffer) = self.buffers.get_mut(partition) else { return Ok(()) };
         if size_of::<T>() * (buffer.len() + records.len()) <= WRITER_BLOCK_BYTES {
             buffer.extend_from_slice(records);
@@ -57,22 +57,22 @@ impl<'s, 'a, T: Plain> PartitionWriter<'s, 'a, T> {
         let capacity = records.len().max(WRITER_BLOCK_BYTES / size_of::<T>());
         let full = std::mem::replace(buffer, Vec::with_capacity(capacity));
         buffer.extend_from_slice(records);
-        self.push(partition, full)
+        self.push_block(partition, full)
     }
 
-    fn push(&mut self, partition: usize, records: Vec<T>) -> Result<(), PathError> {
+    fn push_block(&mut self, partition: usize, records: Vec<T>) -> Result<(), PathError> {
         self.blocks += 1;
-        self.store.push(partition, self.piece << 32 | self.blocks, records)
+        self.store.push_block(partition, self.batch << 32 | self.blocks, records)
     }
 
     /// Hands over the blocks that are not full.
     ///
     /// # Errors
-    /// As for [`PartitionWriter::deal`].
+    /// As for [`PartitionWriter::partition_record`].
     pub fn finish(mut self) -> Result<(), PathError> {
         for partition in 0..self.buffers.len() {
             let rest = self.buffers.get_mut(partition).map(|buffer| buffer.as_slice().to_vec());
-            self.push(partition, rest.unwrap_or_default())?;
+            self.push_block(partition, rest.unwrap_or_default())?;
         }
         Ok(())
     }

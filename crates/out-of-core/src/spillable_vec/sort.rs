@@ -8,7 +8,7 @@ use std::collections::binary_heap::PeekMut;
 use crate::PathError;
 use crate::tuning::SORT_RUN_BYTES;
 
-use super::{SpillableVec, Storage};
+use super::{SpillableVec, VecStorage};
 
 impl<T: Copy> SpillableVec<T> {
     /// Sorts the rows; those of equal keys stay in their order.
@@ -16,7 +16,7 @@ impl<T: Copy> SpillableVec<T> {
     /// # Errors
     /// When a temporary file cannot be written.
     pub fn sort_by_key<K: Ord + Copy>(&mut self, key: impl Fn(&T) -> K) -> Result<(), PathError> {
-        let bytes = SORT_RUN_BYTES[usize::from(matches!(self.storage, Storage::File(..)))];
+        let bytes = SORT_RUN_BYTES[usize::from(matches!(self.storage, VecStorage::File(..)))];
         let most = bytes / size_of::<T>().max(1);
         self.sort_runs_by_key(most, key)
     }

@@ -7,7 +7,7 @@ use crate::tuning::ALWAYS_IN_MEMORY_BYTES;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
-enum Step {
+enum VecStep {
     Push(u32),
     Extend(Vec<u32>),
     Resize(usize, u32),
@@ -18,16 +18,16 @@ enum Step {
     Sort(usize),
 }
 
-fn any_step() -> impl Strategy<Value = Step> {
+fn any_step() -> impl Strategy<Value = VecStep> {
     prop_oneof![
-        any::<u32>().prop_map(Step::Push),
-        prop::collection::vec(any::<u32>(), 0..5_000).prop_map(Step::Extend),
-        (0usize..60_000, any::<u32>()).prop_map(|(len, value)| Step::Resize(len, value)),
-        (0usize..60_000).prop_map(Step::Truncate),
-        (any::<usize>(), any::<u32>()).prop_map(|(at, value)| Step::Set(at, value)),
-        (0usize..60_000, 0usize..60_000).prop_map(|(from, to)| Step::Add(from, to)),
-        (1u32..5).prop_map(Step::Retain),
-        (1usize..5_000).prop_map(Step::Sort),
+        any::<u32>().prop_map(VecStep::Push),
+        prop::collection::vec(any::<u32>(), 0..5_000).prop_map(VecStep::Extend),
+        (0usize..60_000, any::<u32>()).prop_map(|(len, value)| VecStep::Resize(len, value)),
+        (0usize..60_000).prop_map(VecStep::Truncate),
+        (any::<usize>(), any::<u32>()).prop_map(|(at, value)| VecStep::Set(at, value)),
+        (0usize..60_000, 0usize..60_000).prop_map(|(from, to)| VecStep::Add(from, to)),
+        (1u32..5).prop_map(VecStep::Retain),
+        (1usize..5_000).prop_map(VecStep::Sort),
     ]
 }
 
@@ -41,23 +41,23 @@ proptest! {
         let mut rows: Vec<u32> = Vec::new();
         for step in steps {
             match step {
-                Step::Push(value) => {
+                VecStep::Push(value) => {
                     column.push(value).unwrap();
                     rows.push(value);
                 }
-                Step::Extend(values) => {
+                VecStep::Extend(values) => {
                     column.extend(values.iter().copied()).unwrap();
                     rows.extend(values);
                 }
-                Step::Resize(len, value) => {
+                VecStep::Resize(len, value) => {
                     column.resize(len, value).unwrap();
                     rows.resize(len, value);
                 }
-                Step::Truncate(len) => {
+                VecStep::Truncate(len) => {
                     column.truncate(len);
                     rows.truncate(len);
                 }
-                Step::Set(at, value) => {
+                VecStep::Set(at, value) => {
                     let at = at % (rows.len() + 1);
                     prop_assert_eq!(column.get(at), rows.get(at));
                     if at < rows.len() {
@@ -65,30 +65,30 @@ proptest! {
                         rows[at] = value;
                     }
                 }
-                Step::Add(from, to) => {
+                VecStep::Add(from, to) => {
                     column.for_each_mut(from..to, |row| *row = row.wrapping_add(1));
                     let (to, len) = (to.min(rows.len()), rows.len());
                     rows[from.min(len).min(to)..to].iter_mut().for_each(|row| *row = row.wrapping_add(1));
                     prop_assert_eq!(column.slice(from..to), &rows[from.min(to)..to]);
                     prop_assert!(column.range(from..to).rev().eq(rows[from.min(to)..to].iter().rev()));
                 }
-                Step::Retain(part) => {
+                VecStep::Retain(part) => {
                     column.retain(|row| row % part == 0);
                     rows.retain(|row| row % part == 0);
                 }
-                Step::Sort(most) => {
+                VecStep::Sort(most) => {
                     // By a part of it, to see that equal ones stay in order.
                     column.sort_runs_by_key(most, |row| row % 1_000).unwrap();
                     rows.sort_by_key(|row| row % 1_000);
                     let middle = rows.partition_point(|row| row % 1_000 < 500);
                     prop_assert_eq!(column.partition_point(0..rows.len(), |row| row % 1_000 < 500), middle);
-                    prop_assert_eq!(column.end(0, |row| row % 1_000 < 500), middle);
+                    prop_assert_eq!(column.end_where(0, |row| row % 1_000 < 500), middle);
                 }
             }
             prop_assert!(column.iter().eq(&rows));
             prop_assert_eq!(column.len(), rows.len());
         }
-        let is_in_file = matches!(column.storage, Storage::File(..));
+        let is_in_file = matches!(column.storage, VecStorage::File(..));
         prop_assert!(memory > 0 || is_in_file || size_of_val(rows.as_slice()) <= ALWAYS_IN_MEMORY_BYTES);
         drop(column);
         prop_assert_eq!(tables.in_memory(), 0);
@@ -96,7 +96,7 @@ proptest! {
 }
 
 /// Number of bytes of files that are in this process's memory.
-fn resident() -> usize {
+fn resident_bytes() -> usize {
     let text = std::fs::read_to_string("/proc/self/status").unwrap();
     let lines = text.lines().filter_map(|line| line.split_once(':'));
     let of_files = lines.filter(|(name, _)| ["RssFile", "RssShmem"].contains(name));
@@ -110,14 +110,14 @@ fn however_much_there_is_little_is_in_memory() {
     const ROWS: usize = 12 << 20;
     let directory = tempfile::tempdir().unwrap();
     let tables = MemoryPool::new(16 << 20, directory.path());
-    let before = resident();
+    let before = resident_bytes();
     let mut column: SpillableVec<u64> = SpillableVec::new(&tables);
     let mut most = 0;
     let value = |row: usize| (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for row in 0..ROWS {
         column.push(value(row)).unwrap();
         if row % (1 << 16) == 0 {
-            most = most.max(resident());
+            most = most.max(resident_bytes());
         }
     }
     // In order, and in none.
@@ -128,13 +128,13 @@ fn however_much_there_is_little_is_in_memory() {
             assert_eq!(column[anywhere], value(anywhere));
         }
         if at % (1 << 16) == 0 {
-            most = most.max(resident());
+            most = most.max(resident_bytes());
         }
     }
     column.sort_by_key(|row| *row).unwrap();
-    most = most.max(resident());
+    most = most.max(resident_bytes());
     assert!(column.iter().is_sorted());
-    most = most.max(resident());
+    most = most.max(resident_bytes());
     // A quarter of the memory, and what a thread does not take note of again, beside what is sorted
     // at once.
     assert!(most < before + (40 << 20), "{} MB of {} MB", (most - before) >> 20, (8 * ROWS) >> 20);
@@ -148,7 +148,7 @@ fn several_threads_may_look_at_once() {
     let column = SpillableVec::collect(&tables, 0..1u64 << 20).unwrap();
     std::thread::scope(|scope| {
         // All pages are given back again and again meanwhile.
-        scope.spawn(|| (0..2_000).for_each(|_| tables.came(1 << 20)));
+        scope.spawn(|| (0..2_000).for_each(|_| tables.count_arrived(1 << 20)));
         for thread in 0..4 {
             let column = &column;
             scope.spawn(move || {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::threads::lock;
+use super::threads::lock_mutex;
 
 /// State that the workers share.
-struct Shared<M, T, E> {
+struct OrderedState<M, T, E> {
     /// The next piece that nobody works on.
     next: usize,
     /// The next piece to be taken.
@@ -20,16 +20,16 @@ struct Shared<M, T, E> {
 }
 
 /// Ends all workers when one panics: they would wait for its piece for ever.
-struct EndsAll<'a, M, T, E> {
-    shared: &'a Mutex<Shared<M, T, E>>,
+struct OrderedStopGuard<'a, M, T, E> {
+    shared: &'a Mutex<OrderedState<M, T, E>>,
     progressed: &'a Condvar,
     count: usize,
 }
 
-impl<M, T, E> Drop for EndsAll<'_, M, T, E> {
+impl<M, T, E> Drop for OrderedStopGuard<'_, M, T, E> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            lock(self.shared).next = self.count;
+            lock_mutex(self.shared).next = self.count;
             self.progressed.notify_all();
         }
     }
@@ -41,7 +41,7 @@ impl<M, T, E> Drop for EndsAll<'_, M, T, E> {
 ///
 /// # Errors
 /// The first error of `work` or `take`.
-pub fn in_order<T: Send, E: Send>(
+pub fn run_in_order<T: Send, E: Send>(
     threads: usize,
     count: usize,
     work: impl Fn(usize) -> Result<T, E> + Sync,
@@ -50,12 +50,12 @@ pub fn in_order<T: Send, E: Send>(
     let threads = threads.clamp(1, count.max(1));
     let ahead = 2 * threads;
     let shared =
-        Mutex::new(Shared { next: 0, taken: 0, waiting: BTreeMap::new(), take, error: None });
+        Mutex::new(OrderedState { next: 0, taken: 0, waiting: BTreeMap::new(), take, error: None });
     let progressed = Condvar::new();
     let worker = || {
-        let _ends_all = EndsAll { shared: &shared, progressed: &progressed, count };
+        let _ends_all = OrderedStopGuard { shared: &shared, progressed: &progressed, count };
         loop {
-            let mut state = lock(&shared);
+            let mut state = lock_mutex(&shared);
             while state.error.is_none() && state.next < count && state.next >= state.taken + ahead {
                 state = progressed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
@@ -66,7 +66,7 @@ pub fn in_order<T: Send, E: Send>(
             state.next += 1;
             drop(state);
             let result = work(piece);
-            let mut state = lock(&shared);
+            let mut state = lock_mutex(&shared);
             match result {
                 Ok(result) => {
                     state.waiting.insert(piece, result);
@@ -98,7 +98,7 @@ pub fn in_order<T: Send, E: Send>(
 ///
 /// # Errors
 /// The first error of `make` or `take`.
-pub fn ahead<T: Send, E: Send>(
+pub fn run_ahead<T: Send, E: Send>(
     threads: usize,
     mut make: impl FnMut() -> Result<Option<T>, E> + Send,
     mut take: impl FnMut(T) -> Result<(), E>,
@@ -132,7 +132,7 @@ mod tests {
     fn results_come_in_order_with_any_number_of_threads() {
         for threads in [1, 2, 7, 100] {
             let mut taken = Vec::new();
-            let done: Result<(), ()> = in_order(
+            let done: Result<(), ()> = run_in_order(
                 threads,
                 50,
                 |piece| Ok(piece * piece),
@@ -150,7 +150,7 @@ mod tests {
     fn a_panic_of_one_worker_is_everybodys_end() {
         let panicked = std::panic::catch_unwind(|| {
             let work = |piece: usize| if piece == 3 { panic!("piece 3") } else { Ok::<_, ()>(()) };
-            in_order(2, 100, work, |_, ()| Ok(()))
+            run_in_order(2, 100, work, |_, ()| Ok(()))
         });
         assert!(panicked.is_err());
     }
@@ -168,7 +168,7 @@ mod tests {
                         Ok((next <= 20).then_some(next))
                     }
                 };
-                let done = ahead(threads, make, |made| {
+                let done = run_ahead(threads, make, |made| {
                     taken.push(made);
                     if made == wrong_to_take { Err("take") } else { Ok(()) }
                 });
@@ -182,10 +182,15 @@ mod tests {
 
     #[test]
     fn an_error_of_either_ends_it() {
-        let work =
-            in_order(4, 1000, |piece| if piece == 3 { Err(piece) } else { Ok(()) }, |_, ()| Ok(()));
+        let work = run_in_order(
+            4,
+            1000,
+            |piece| if piece == 3 { Err(piece) } else { Ok(()) },
+            |_, ()| Ok(()),
+        );
         assert_eq!(work, Err(3));
-        let take = in_order(4, 1000, Ok, |piece, _| if piece == 5 { Err(piece) } else { Ok(()) });
+        let take =
+            run_in_order(4, 1000, Ok, |piece, _| if piece == 5 { Err(piece) } else { Ok(()) });
         assert_eq!(take, Err(5));
     }
 }

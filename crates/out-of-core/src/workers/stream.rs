@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::threads::lock;
+use super::threads::lock_mutex;
 
 /// The source, which one worker at a time asks.
-struct Source<M> {
+struct StreamSource<M> {
     make: M,
     next: usize,
 }
 
 /// What became of the pieces.
-struct Results<K, T, E> {
+struct StreamResults<K, T, E> {
     /// The next piece to be taken.
     taken: usize,
     /// Results that wait for those before them.
@@ -25,15 +25,15 @@ struct Results<K, T, E> {
 }
 
 /// Ends all workers when one panics: they would wait for its piece for ever.
-struct EndsAll<'a, K, T, E> {
-    results: &'a Mutex<Results<K, T, E>>,
+struct StreamStopGuard<'a, K, T, E> {
+    results: &'a Mutex<StreamResults<K, T, E>>,
     progressed: &'a Condvar,
 }
 
-impl<K, T, E> Drop for EndsAll<'_, K, T, E> {
+impl<K, T, E> Drop for StreamStopGuard<'_, K, T, E> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            lock(self.results).ended = true;
+            lock_mutex(self.results).ended = true;
             self.progressed.notify_all();
         }
     }
@@ -45,7 +45,7 @@ impl<K, T, E> Drop for EndsAll<'_, K, T, E> {
 ///
 /// # Errors
 /// The first error of `make`, `work` or `take`.
-pub fn stream<P, T: Send, E: Send>(
+pub fn run_stream<P, T: Send, E: Send>(
     threads: usize,
     make: impl FnMut() -> Result<Option<P>, E> + Send,
     work: impl Fn(usize, P) -> Result<T, E> + Sync,
@@ -53,15 +53,15 @@ pub fn stream<P, T: Send, E: Send>(
 ) -> Result<(), E> {
     let threads = threads.max(1);
     let ahead = 2 * threads;
-    let source = Mutex::new(Source { make, next: 0 });
+    let source = Mutex::new(StreamSource { make, next: 0 });
     let waiting = BTreeMap::new();
-    let results = Mutex::new(Results { taken: 0, waiting, take, error: None, ended: false });
+    let results = Mutex::new(StreamResults { taken: 0, waiting, take, error: None, ended: false });
     let progressed = Condvar::new();
     // Whoever asks the source waits until the results have caught up. The others wait for the
     // source, and who works on a piece waits for neither.
     let next = || {
-        let mut source = lock(&source);
-        let mut state = lock(&results);
+        let mut source = lock_mutex(&source);
+        let mut state = lock_mutex(&results);
         while state.error.is_none() && !state.ended && source.next >= state.taken + ahead {
             state = progressed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -74,16 +74,16 @@ pub fn stream<P, T: Send, E: Send>(
             source.next += 1;
             return Some((source.next - 1, piece));
         }
-        let mut state = lock(&results);
+        let mut state = lock_mutex(&results);
         state.ended = true;
         state.error = state.error.take().or(made.err());
         None
     };
     let worker = || {
-        let _ends_all = EndsAll { results: &results, progressed: &progressed };
+        let _ends_all = StreamStopGuard { results: &results, progressed: &progressed };
         while let Some((number, piece)) = next() {
             let result = work(number, piece);
-            let mut state = lock(&results);
+            let mut state = lock_mutex(&results);
             match result {
                 Ok(result) => {
                     state.waiting.insert(number, result);
@@ -141,7 +141,7 @@ mod tests {
                 taken.push((number, result));
                 Ok(())
             };
-            assert_eq!(stream(threads, make, work, take), Ok(()));
+            assert_eq!(run_stream(threads, make, work, take), Ok(()));
             let expected: Vec<_> =
                 (0..50usize).map(|number| (number, (50 - number).pow(2))).collect();
             assert_eq!(taken, expected);
@@ -167,7 +167,7 @@ mod tests {
                     assert!((number, wrong) != (10, "take"));
                     Ok(())
                 };
-                stream(3, make, work, take)
+                run_stream(3, make, work, take)
             };
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
             assert!(done.is_err(), "{wrong}");
@@ -191,7 +191,7 @@ mod tests {
                     taken += 1;
                     if number == 10 { Err("take") } else { Ok(()) }
                 };
-                let done = stream(threads, make, work, take);
+                let done = run_stream(threads, make, work, take);
                 (done, taken)
             };
             let (done, taken) = run("make");

@@ -3,11 +3,11 @@
 //!
 //! Of DATA frames that end a stream there is the head only; other DATA frames are not there.
 
-use super::hpack::Decoder;
-use super::streams::{Fields, Streams};
-use crate::operation::Out;
-use crate::piece::{Place, Speaker};
-use crate::streams::{Heard, Messages, Step};
+use super::hpack::HpackDecoder;
+use super::streams::{HeaderFields, Http2Streams};
+use crate::flow_snippet::{FlowSpeaker, LogPosition};
+use crate::operation::OperationSink;
+use crate::streams::{MessageParser, ParseStep, UnparsedBytes};
 use crate::tuning::{HTTP2_BLOCK_BYTES, HTTP2_FRAME_BYTES};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -32,25 +32,25 @@ const PRIORITY: u8 = 0x20;
 /// One connection.
 #[derive(Debug, Default)]
 pub(super) struct Http2 {
-    client: Direction,
-    server: Direction,
-    streams: Streams,
+    client: HeaderDirection,
+    server: HeaderDirection,
+    streams: Http2Streams,
 }
 
 /// What one side says.
 #[derive(Debug, Default)]
-struct Direction {
-    decoder: Decoder,
+struct HeaderDirection {
+    decoder: HpackDecoder,
     /// The first frame has come.
-    begun: bool,
-    block: Option<Block>,
+    has_begun: bool,
+    block: Option<HeaderBlock>,
 }
 
 /// A block of headers that is not whole.
 #[derive(Debug)]
-struct Block {
+struct HeaderBlock {
     stream: u32,
-    place: Place,
+    place: LogPosition,
     /// The stream that it promises, where it does.
     promised: Option<u32>,
     end_stream: bool,
@@ -60,51 +60,62 @@ struct Block {
 }
 
 impl Http2 {
-    fn direction(&mut self, speaker: Speaker) -> &mut Direction {
+    fn direction_of(&mut self, speaker: FlowSpeaker) -> &mut HeaderDirection {
         match speaker {
-            Speaker::Client => &mut self.client,
-            Speaker::Server => &mut self.server,
+            FlowSpeaker::Client => &mut self.client,
+            FlowSpeaker::Server => &mut self.server,
         }
     }
 
     /// A block is whole, or as whole as it will be.
-    fn decode(&mut self, speaker: Speaker, block: &Block, out: &mut Out<'_>) {
-        let mut fields = Fields::default();
+    fn decode_block(
+        &mut self,
+        speaker: FlowSpeaker,
+        block: &HeaderBlock,
+        out: &mut OperationSink<'_>,
+    ) {
+        let mut fields = HeaderFields::default();
         fields.is_partial = block.is_partial;
-        let decoder = &mut self.direction(speaker).decoder;
+        let decoder = &mut self.direction_of(speaker).decoder;
         // What is in front of a broken field was said.
-        let _ = decoder.decode(&block.bytes, |field, value| fields.take(field, value));
+        let _ = decoder.decode_block(&block.bytes, |field, value| fields.add_field(field, value));
         if block.is_partial {
-            decoder.forget();
+            decoder.forget_table();
         }
         match block.promised {
-            Some(promised) => self.streams.promise(promised, block.place, &fields, out),
+            Some(promised) => self.streams.promise_stream(promised, block.place, &fields, out),
             None => {
-                self.streams.headers(speaker, block.stream, block.place, &fields, out);
+                self.streams.process_headers(speaker, block.stream, block.place, &fields, out);
                 if block.end_stream {
-                    self.streams.end(speaker, block.stream, out);
+                    self.streams.end_stream(speaker, block.stream, out);
                 }
             }
         }
     }
 
-    fn add(&mut self, speaker: Speaker, bytes: &[u8], ends: bool, out: &mut Out<'_>) {
-        let direction = self.direction(speaker);
+    fn add_to_block(
+        &mut self,
+        speaker: FlowSpeaker,
+        bytes: &[u8],
+        ends: bool,
+        out: &mut OperationSink<'_>,
+    ) {
+        let direction = self.direction_of(speaker);
         let Some(block) = &mut direction.block else { return };
         let room = HTTP2_BLOCK_BYTES.saturating_sub(block.bytes.len()).min(bytes.len());
         block.is_partial |= room < bytes.len();
         block.bytes.extend_from_slice(bytes.get(..room).unwrap_or_default());
         if ends && let Some(block) = direction.block.take() {
-            self.decode(speaker, &block, out);
+            self.decode_block(speaker, &block, out);
         }
     }
 
     /// A HEADERS or PUSH_PROMISE frame; `None` where it breaks the rules.
     fn begin_block(
         &mut self,
-        frame: &Frame<'_>,
-        heard: &Heard<'_>,
-        out: &mut Out<'_>,
+        frame: &Http2Frame<'_>,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
     ) -> Option<()> {
         let mut fragment = frame.payload;
         let mut padding = 0;
@@ -114,7 +125,7 @@ impl Http2 {
         }
         let mut promised = None;
         if frame.kind == PUSH_PROMISE {
-            promised = Some(number(fragment)? & 0x7fff_ffff);
+            promised = Some(stream_number(fragment)? & 0x7fff_ffff);
             fragment = fragment.get(4..)?;
         } else if frame.flags & PRIORITY != 0 {
             fragment = fragment.get(5..)?;
@@ -123,22 +134,22 @@ impl Http2 {
         let missing = frame.length - frame.payload.len();
         let padded = padding.saturating_sub(missing);
         fragment = fragment.get(..fragment.len().checked_sub(padded)?)?;
-        self.direction(heard.speaker).block = Some(Block {
+        self.direction_of(heard.speaker).block = Some(HeaderBlock {
             stream: frame.stream,
-            place: heard.place(0),
+            place: heard.position_at(0),
             promised,
             end_stream: frame.kind == HEADERS && frame.flags & END_STREAM != 0,
             bytes: Vec::new(),
             is_partial: missing > padding,
         });
         let ends = frame.flags & END_HEADERS != 0 || missing > 0;
-        self.add(heard.speaker, fragment, ends, out);
+        self.add_to_block(heard.speaker, fragment, ends, out);
         Some(())
     }
 }
 
 /// A frame, whose end may be missing.
-struct Frame<'a> {
+struct Http2Frame<'a> {
     length: usize,
     kind: u8,
     flags: u8,
@@ -146,14 +157,14 @@ struct Frame<'a> {
     payload: &'a [u8],
 }
 
-impl Frame<'_> {
-    fn read(bytes: &[u8]) -> Option<Frame<'_>> {
+impl Http2Frame<'_> {
+    fn read_frame(bytes: &[u8]) -> Option<Http2Frame<'_>> {
         let [high, middle, low, kind, flags, rest @ ..] = bytes else { return None };
-        let stream = number(rest)? & 0x7fff_ffff;
+        let stream = stream_number(rest)? & 0x7fff_ffff;
         let length = u32::from_be_bytes([0, *high, *middle, *low]) as usize;
         let behind = rest.get(4..).unwrap_or_default();
         let payload = behind.get(..length.min(behind.len())).unwrap_or_default();
-        Some(Frame { length, kind: *kind, flags: *flags, stream, payload })
+        Some(Http2Frame { length, kind: *kind, flags: *flags, stream, payload })
     }
 
     /// Whether the RFC allows such a frame.
@@ -171,91 +182,105 @@ impl Frame<'_> {
     }
 }
 
-fn number(bytes: &[u8]) -> Option<u32> {
+fn stream_number(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
 }
 
-impl Messages for Http2 {
+impl MessageParser for Http2 {
     const NAME: &'static str = "http2";
     const BOUND: usize = HTTP2_FRAME_BYTES;
-    const PIECES_BEGIN: bool = true;
+    const SNIPPETS_BEGIN_MESSAGES: bool = true;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
+    fn parse_message(
+        &mut self,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep {
         let speaker = heard.speaker;
-        if !self.direction(speaker).begun && heard.bytes.starts_with(b"PRI") {
+        if !self.direction_of(speaker).has_begun && heard.bytes.starts_with(b"PRI") {
             let there = heard.bytes.len().min(PREFACE.len());
             return match heard.bytes.get(..there) == PREFACE.get(..there) {
-                false => Step::Lost,
-                true if there < PREFACE.len() => heard.more(),
-                true => Step::Skip(PREFACE.len() as u64),
+                false => ParseStep::Lost,
+                true if there < PREFACE.len() => heard.wait_or_give_up(),
+                true => ParseStep::Skip(PREFACE.len() as u64),
             };
         }
-        let Some(frame) = Frame::read(heard.bytes) else { return heard.more() };
+        let Some(frame) = Http2Frame::read_frame(heard.bytes) else {
+            return heard.wait_or_give_up();
+        };
         if !frame.is_valid() {
-            self.gap(speaker, out);
-            return Step::Lost;
+            self.on_gap(speaker, out);
+            return ParseStep::Lost;
         }
         // Bodies are not there, whatever their length.
         let length = if frame.kind == DATA { HEAD } else { HEAD + frame.length };
         if heard.bytes.len() < length && !heard.ended {
-            return Step::More;
+            return ParseStep::More;
         }
-        let direction = self.direction(speaker);
-        if !direction.begun && frame.kind != SETTINGS {
+        let direction = self.direction_of(speaker);
+        if !direction.has_begun && frame.kind != SETTINGS {
             // SETTINGS come first (3.4), so what was before these is missing.
-            direction.decoder.forget();
+            direction.decoder.forget_table();
         }
-        direction.begun = true;
+        direction.has_begun = true;
         // Nothing may come between the frames of a block (6.10).
         if frame.kind != CONTINUATION && direction.block.is_some() {
-            self.gap(speaker, out);
+            self.on_gap(speaker, out);
         }
         match frame.kind {
-            DATA if frame.flags & END_STREAM != 0 => self.streams.end(speaker, frame.stream, out),
+            DATA if frame.flags & END_STREAM != 0 => {
+                self.streams.end_stream(speaker, frame.stream, out)
+            }
             HEADERS | PUSH_PROMISE => {
                 let begun = self.begin_block(&frame, heard, out);
-                begun.unwrap_or_else(|| self.gap(speaker, out));
+                begun.unwrap_or_else(|| self.on_gap(speaker, out));
             }
             CONTINUATION => {
-                let block = self.direction(speaker).block.as_mut();
+                let block = self.direction_of(speaker).block.as_mut();
                 match block.filter(|block| block.stream == frame.stream) {
                     Some(block) => {
                         let missing = frame.payload.len() < frame.length;
                         block.is_partial |= missing;
                         let ends = frame.flags & END_HEADERS != 0 || missing;
-                        self.add(speaker, frame.payload, ends, out);
+                        self.add_to_block(speaker, frame.payload, ends, out);
                     }
-                    None => self.direction(speaker).decoder.forget(),
+                    None => self.direction_of(speaker).decoder.forget_table(),
                 }
             }
             RST_STREAM => {
-                if let Some(code) = number(frame.payload) {
-                    self.streams.reset(speaker, frame.stream, heard.place(0), code, out);
+                if let Some(code) = stream_number(frame.payload) {
+                    self.streams.reset_stream(
+                        speaker,
+                        frame.stream,
+                        heard.position_at(0),
+                        code,
+                        out,
+                    );
                 }
             }
             GOAWAY => {
-                if let Some(code) = frame.payload.get(4..).and_then(number) {
-                    self.streams.go_away(heard.place(0), code, out);
+                if let Some(code) = frame.payload.get(4..).and_then(stream_number) {
+                    self.streams.go_away(heard.position_at(0), code, out);
                 }
             }
             _ => {}
         }
-        Step::Skip(length as u64)
+        ParseStep::Skip(length as u64)
     }
 
     /// The table is not known any more, and a block that is not whole is what it is.
-    fn gap(&mut self, speaker: Speaker, out: &mut Out<'_>) {
-        if let Some(mut block) = self.direction(speaker).block.take() {
+    fn on_gap(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
+        if let Some(mut block) = self.direction_of(speaker).block.take() {
             block.is_partial = true;
-            self.decode(speaker, &block, out);
+            self.decode_block(speaker, &block, out);
         }
-        self.direction(speaker).decoder.forget();
+        self.direction_of(speaker).decoder.forget_table();
     }
 
-    fn finish(&mut self, out: &mut Out<'_>) {
-        for speaker in [Speaker::Client, Speaker::Server] {
-            self.gap(speaker, &mut out.of(speaker));
+    fn finish_messages(&mut self, out: &mut OperationSink<'_>) {
+        for speaker in [FlowSpeaker::Client, FlowSpeaker::Server] {
+            self.on_gap(speaker, &mut out.for_speaker(speaker));
         }
-        self.streams.finish(out);
+        self.streams.finish_streams(out);
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn is_grpc(content_type: &[u8]) -> bool {
 
 /// `service/method` of a path. It comes from a schema, so it is kept as it is where it has a
 /// schema's form.
-pub(super) fn method(path: &str) -> String {
+pub(super) fn method_name(path: &str) -> String {
     let name = path.strip_prefix('/').unwrap_or(path);
     let is_name = |part: &str| {
         let part = part.as_bytes();
@@ -44,12 +44,12 @@ pub(super) fn method(path: &str) -> String {
         {
             name.to_owned()
         }
-        _ => names::path(path).trim_start_matches('/').to_owned(),
+        _ => names::target_route(path).trim_start_matches('/').to_owned(),
     }
 }
 
 /// Name of the status that `grpc-status` gives; a number that has none stays one.
-pub(super) fn status(value: &[u8]) -> String {
+pub(super) fn status_name(value: &[u8]) -> String {
     let number: Option<usize> = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
     match number {
         Some(number) => match STATUSES.get(number) {
@@ -62,7 +62,7 @@ pub(super) fn status(value: &[u8]) -> String {
 
 /// The status that a client makes of an answer that is none of gRPC's, by the rule that gRPC
 /// publishes for it.
-pub(super) fn of_http(code: u16) -> &'static str {
+pub(super) fn status_of_http(code: u16) -> &'static str {
     match code {
         400 => "INTERNAL",
         401 => "UNAUTHENTICATED",
@@ -99,14 +99,20 @@ mod tests {
 
     #[test]
     fn methods_have_a_schemas_form() {
-        assert_eq!(method("/hipstershop.CartService/GetCart"), "hipstershop.CartService/GetCart");
-        assert_eq!(method("/user/alice@x/7"), "user/{}/{}");
+        assert_eq!(
+            method_name("/hipstershop.CartService/GetCart"),
+            "hipstershop.CartService/GetCart"
+        );
+        assert_eq!(method_name("/user/alice@x/7"), "user/{}/{}");
     }
 
     #[test]
     fn statuses_have_names() {
-        assert_eq!([status(b"0"), status(b"14"), status(b"77")], ["OK", "UNAVAILABLE", "77"]);
-        assert_eq!(status(b"alice"), "UNKNOWN");
+        assert_eq!(
+            [status_name(b"0"), status_name(b"14"), status_name(b"77")],
+            ["OK", "UNAVAILABLE", "77"]
+        );
+        assert_eq!(status_name(b"alice"), "UNKNOWN");
         assert!(is_error("INTERNAL") && !is_error("NOT_FOUND") && !is_error("OK"));
     }
 }

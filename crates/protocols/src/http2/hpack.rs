@@ -12,12 +12,12 @@ mod value;
 
 use std::collections::VecDeque;
 
-pub(super) use fields::Field;
-pub(super) use value::Value;
+pub(super) use fields::HeaderField;
+pub(super) use value::HeaderValue;
 
 use crate::tuning::{HEADER_VALUE_BYTES, HPACK_ENTRIES, HPACK_VALUE_BYTES};
 use fields::STATIC;
-use value::Broken;
+use value::BrokenBlock;
 
 /// Size of an entry besides its name and value (4.1).
 const ENTRY_OVERHEAD: usize = 32;
@@ -27,37 +27,37 @@ const FIRST_LIMIT: usize = 4096;
 
 /// Decoder of one direction.
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub(super) struct HpackDecoder {
     /// The newest first.
-    table: VecDeque<Entry>,
+    table: VecDeque<HpackEntry>,
     /// Size as RFC 7541 counts it.
     size: usize,
     /// Bytes of values that are kept.
-    kept: usize,
+    kept_bytes: usize,
     limit: usize,
     /// Whether there may be entries behind those of `table`.
     incomplete: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct HpackEntry {
     /// `None` where the name's index was not known.
-    field: Option<Field>,
+    field: Option<HeaderField>,
     name_length: usize,
-    value: Value,
+    value: HeaderValue,
 }
 
-impl Default for Decoder {
+impl Default for HpackDecoder {
     fn default() -> Self {
         let table = VecDeque::new();
-        Decoder { table, size: 0, kept: 0, limit: FIRST_LIMIT, incomplete: false }
+        HpackDecoder { table, size: 0, kept_bytes: 0, limit: FIRST_LIMIT, incomplete: false }
     }
 }
 
-impl Decoder {
+impl HpackDecoder {
     /// Forgets the table: bytes are missing.
-    pub(super) fn forget(&mut self) {
-        (self.size, self.kept, self.incomplete) = (0, 0, true);
+    pub(super) fn forget_table(&mut self) {
+        (self.size, self.kept_bytes, self.incomplete) = (0, 0, true);
         self.table = VecDeque::new();
     }
 
@@ -66,92 +66,94 @@ impl Decoder {
     /// # Errors
     /// When the block is broken: the fields in front of that were given, and the table is
     /// forgotten.
-    pub(super) fn decode(
+    pub(super) fn decode_block(
         &mut self,
         block: &[u8],
-        mut each: impl FnMut(Field, &Value),
-    ) -> Result<(), Broken> {
+        mut each: impl FnMut(HeaderField, &HeaderValue),
+    ) -> Result<(), BrokenBlock> {
         let mut rest = block;
         while !rest.is_empty() {
-            match self.field(&mut rest, &mut each) {
+            match self.decode_field(&mut rest, &mut each) {
                 Ok(()) => {}
-                Err(Broken) => {
-                    self.forget();
-                    return Err(Broken);
+                Err(BrokenBlock) => {
+                    self.forget_table();
+                    return Err(BrokenBlock);
                 }
             }
         }
         Ok(())
     }
 
-    fn field(
+    fn decode_field(
         &mut self,
         rest: &mut &[u8],
-        each: &mut impl FnMut(Field, &Value),
-    ) -> Result<(), Broken> {
-        let first = *rest.first().ok_or(Broken)?;
+        each: &mut impl FnMut(HeaderField, &HeaderValue),
+    ) -> Result<(), BrokenBlock> {
+        let first = *rest.first().ok_or(BrokenBlock)?;
         if first & 0x80 != 0 {
             // Indexed field (6.1).
-            let index = integers::integer(rest, 7)?;
-            if let Some(Entry { field: Some(field), value, .. }) = self.at(index)? {
+            let index = integers::read_integer(rest, 7)?;
+            if let Some(HpackEntry { field: Some(field), value, .. }) = self.entry_at(index)? {
                 each(field, &value);
             }
             return Ok(());
         }
         if first & 0xe0 == 0x20 {
             // Size of the table (6.3).
-            self.limit = integers::integer(rest, 5)?;
-            self.evict();
+            self.limit = integers::read_integer(rest, 5)?;
+            self.evict_entries();
             return Ok(());
         }
         // Literal field: with indexing (6.2.1), without, never (6.2.2, 6.2.3).
         let indexing = first & 0x40 != 0;
-        let (field, name_length) = match integers::integer(rest, if indexing { 6 } else { 4 })? {
+        let (field, name_length) = match integers::read_integer(rest, if indexing { 6 } else { 4 })?
+        {
             0 => {
-                let name = integers::string(rest, fields::LONGEST)?;
-                let field = name.whole().map_or(Field::Other, Field::of);
+                let name = integers::read_string(rest, fields::LONGEST)?;
+                let field = name.whole_value().map_or(HeaderField::Other, HeaderField::from_name);
                 (Some(field), name.length)
             }
-            index => self.at(index)?.map_or((None, 0), |of| (of.field, of.name_length)),
+            index => self.entry_at(index)?.map_or((None, 0), |of| (of.field, of.name_length)),
         };
-        let wanted = field.is_some_and(|field| field != Field::Other);
-        let value = integers::string(rest, if wanted { HEADER_VALUE_BYTES } else { 0 })?;
+        let wanted = field.is_some_and(|field| field != HeaderField::Other);
+        let value = integers::read_string(rest, if wanted { HEADER_VALUE_BYTES } else { 0 })?;
         if let Some(field) = field {
             each(field, &value);
         }
         if indexing {
-            self.insert(Entry { field, name_length, value });
+            self.insert_entry(HpackEntry { field, name_length, value });
         }
         Ok(())
     }
 
     /// The entry of an index; `None` where it is not known.
-    fn at(&self, index: usize) -> Result<Option<Entry>, Broken> {
-        let position = index.checked_sub(1).ok_or(Broken)?;
+    fn entry_at(&self, index: usize) -> Result<Option<HpackEntry>, BrokenBlock> {
+        let position = index.checked_sub(1).ok_or(BrokenBlock)?;
         if let Some((name, value)) = STATIC.get(position) {
-            let field = Field::of(name.as_bytes());
-            let bytes = if field == Field::Other { Vec::new() } else { value.as_bytes().to_vec() };
-            let value = Value { bytes, length: value.len() };
-            return Ok(Some(Entry { field: Some(field), name_length: name.len(), value }));
+            let field = HeaderField::from_name(name.as_bytes());
+            let bytes =
+                if field == HeaderField::Other { Vec::new() } else { value.as_bytes().to_vec() };
+            let value = HeaderValue { bytes, length: value.len() };
+            return Ok(Some(HpackEntry { field: Some(field), name_length: name.len(), value }));
         }
         match self.table.get(position - STATIC.len()) {
             Some(entry) => Ok(Some(entry.clone())),
             None if self.incomplete => Ok(None),
-            None => Err(Broken),
+            None => Err(BrokenBlock),
         }
     }
 
-    fn insert(&mut self, entry: Entry) {
+    fn insert_entry(&mut self, entry: HpackEntry) {
         self.size += entry.size();
-        self.kept += entry.value.bytes.len();
+        self.kept_bytes += entry.value.bytes.len();
         self.table.push_front(entry);
-        self.evict();
+        self.evict_entries();
     }
 
     /// Removes the oldest entries that are too many: by the rules, or for us.
-    fn evict(&mut self) {
+    fn evict_entries(&mut self) {
         loop {
-            let ours = self.table.len() > HPACK_ENTRIES || self.kept > HPACK_VALUE_BYTES;
+            let ours = self.table.len() > HPACK_ENTRIES || self.kept_bytes > HPACK_VALUE_BYTES;
             if self.size <= self.limit && !ours {
                 return;
             }
@@ -159,12 +161,12 @@ impl Decoder {
             // Values that the library blanked may have another length than they had.
             self.incomplete = true;
             self.size -= oldest.size();
-            self.kept -= oldest.value.bytes.len();
+            self.kept_bytes -= oldest.value.bytes.len();
         }
     }
 }
 
-impl Entry {
+impl HpackEntry {
     fn size(&self) -> usize {
         self.name_length.saturating_add(self.value.length).saturating_add(ENTRY_OVERHEAD)
     }

@@ -2,16 +2,16 @@
 
 use super::*;
 
-fn bytes(hex: &str) -> Vec<u8> {
+fn parse_hex(hex: &str) -> Vec<u8> {
     let digits: String = hex.split_whitespace().collect();
     let pair = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
     (0..digits.len()).step_by(2).map(pair).collect()
 }
 
 /// Fields that are looked at, as lines.
-fn decode(decoder: &mut Decoder, hex: &str) -> Result<Vec<String>, Broken> {
+fn decode_hex(decoder: &mut HpackDecoder, hex: &str) -> Result<Vec<String>, BrokenBlock> {
     let mut fields = Vec::new();
-    decoder.decode(&bytes(hex), |field, value| {
+    decoder.decode_block(&parse_hex(hex), |field, value| {
         let text = String::from_utf8_lossy(&value.bytes).into_owned();
         fields.push(format!("{field:?} {text} {}", value.length));
     })?;
@@ -32,14 +32,14 @@ fn requests_of_the_rfc() {
         "8287 85bf 4088 25a8 49e9 5ba9 7d7f 8925 a849 e95b b8e8 b4bf",
     ];
     for requests in [plain, coded] {
-        let mut decoder = Decoder::default();
-        let first = decode(&mut decoder, requests[0]).unwrap();
+        let mut decoder = HpackDecoder::default();
+        let first = decode_hex(&mut decoder, requests[0]).unwrap();
         assert_eq!(first, ["Method GET 3", "Other  4", "Path / 1", "Other  15"]);
         assert_eq!(decoder.size, 57);
-        let second = decode(&mut decoder, requests[1]).unwrap();
+        let second = decode_hex(&mut decoder, requests[1]).unwrap();
         assert_eq!(second[3..], ["Other  15", "Other  8"]);
         assert_eq!(decoder.size, 110);
-        let third = decode(&mut decoder, requests[2]).unwrap();
+        let third = decode_hex(&mut decoder, requests[2]).unwrap();
         assert_eq!(third[2..], ["Path /index.html 11", "Other  15", "Other  12"]);
         assert_eq!(decoder.size, 164);
     }
@@ -65,12 +65,12 @@ fn responses_of_the_rfc() {
          4ee5 b106 3d50 07",
     ];
     for responses in [plain, coded] {
-        let mut decoder = Decoder { limit: 256, ..Decoder::default() };
-        assert_eq!(decode(&mut decoder, responses[0]).unwrap()[0], "Status 302 3");
+        let mut decoder = HpackDecoder { limit: 256, ..HpackDecoder::default() };
+        assert_eq!(decode_hex(&mut decoder, responses[0]).unwrap()[0], "Status 302 3");
         assert_eq!(decoder.size, 222);
-        assert_eq!(decode(&mut decoder, responses[1]).unwrap()[0], "Status 307 3");
+        assert_eq!(decode_hex(&mut decoder, responses[1]).unwrap()[0], "Status 307 3");
         assert_eq!(decoder.size, 222);
-        assert_eq!(decode(&mut decoder, responses[2]).unwrap()[0], "Status 200 3");
+        assert_eq!(decode_hex(&mut decoder, responses[2]).unwrap()[0], "Status 200 3");
         assert_eq!((decoder.size, decoder.table.len()), (215, 3));
     }
 }
@@ -87,29 +87,32 @@ fn values_that_were_blanked() {
         format!("88c1 61 {date} c05a {} 77 {}", blank(3), blank(45)),
         "bebf c0c1 c2c3".to_owned(),
     ];
-    let mut decoder = Decoder { limit: 256, ..Decoder::default() };
-    let mut status = |response: &String| decode(&mut decoder, response).unwrap()[0].clone();
+    let mut decoder = HpackDecoder { limit: 256, ..HpackDecoder::default() };
+    let mut status = |response: &String| decode_hex(&mut decoder, response).unwrap()[0].clone();
     let told: Vec<String> = responses[..3].iter().map(&mut status).collect();
     assert_eq!(told, ["Status 302 3", "Status 307 3", "Status 200 3"]);
     // The status before is the fourth newest, as it is at both ends; 302 is no longer theirs.
-    let last = decode(&mut decoder, &responses[3]).unwrap();
+    let last = decode_hex(&mut decoder, &responses[3]).unwrap();
     assert_eq!(last[3], "Status 307 3");
 }
 
 /// Integers of C.1: 10 and 1337 in five bits, 42 in eight.
 #[test]
 fn integers_of_the_rfc() {
-    assert_eq!(integers::integer(&mut [0b1110_1010].as_slice(), 5), Ok(10));
-    assert_eq!(integers::integer(&mut [31, 0b1001_1010, 10].as_slice(), 5), Ok(1337));
-    assert_eq!(integers::integer(&mut [42].as_slice(), 8), Ok(42));
-    assert_eq!(integers::integer(&mut [31, 0x9a].as_slice(), 5), Err(Broken));
-    assert_eq!(integers::integer(&mut [31, 255, 255, 255, 255, 255, 1].as_slice(), 5), Err(Broken));
+    assert_eq!(integers::read_integer(&mut [0b1110_1010].as_slice(), 5), Ok(10));
+    assert_eq!(integers::read_integer(&mut [31, 0b1001_1010, 10].as_slice(), 5), Ok(1337));
+    assert_eq!(integers::read_integer(&mut [42].as_slice(), 8), Ok(42));
+    assert_eq!(integers::read_integer(&mut [31, 0x9a].as_slice(), 5), Err(BrokenBlock));
+    assert_eq!(
+        integers::read_integer(&mut [31, 255, 255, 255, 255, 255, 1].as_slice(), 5),
+        Err(BrokenBlock)
+    );
 }
 
 #[test]
 fn broken_blocks_are_refused() {
     for hex in ["80", "be", "3f", "40", "0003 61", "4005", "8282be", "00 81 00 00"] {
-        assert_eq!(decode(&mut Decoder::default(), hex), Err(Broken), "{hex}");
+        assert_eq!(decode_hex(&mut HpackDecoder::default(), hex), Err(BrokenBlock), "{hex}");
     }
 }
 
@@ -118,27 +121,27 @@ const PATH: &str = "4402 2f61";
 
 #[test]
 fn behind_a_gap_new_entries_are_known_and_old_ones_are_left_out() {
-    let mut decoder = Decoder::default();
-    assert_eq!(decode(&mut decoder, PATH).unwrap(), ["Path /a 2"]);
-    assert_eq!(decode(&mut decoder, "be").unwrap(), ["Path /a 2"]);
-    decoder.forget();
-    assert_eq!(decode(&mut decoder, "82be").unwrap(), ["Method GET 3"]);
+    let mut decoder = HpackDecoder::default();
+    assert_eq!(decode_hex(&mut decoder, PATH).unwrap(), ["Path /a 2"]);
+    assert_eq!(decode_hex(&mut decoder, "be").unwrap(), ["Path /a 2"]);
+    decoder.forget_table();
+    assert_eq!(decode_hex(&mut decoder, "82be").unwrap(), ["Method GET 3"]);
     // A literal whose name is not known, with indexing, then one that is.
-    assert_eq!(decode(&mut decoder, "7e01 62").unwrap(), [""; 0]);
-    assert_eq!(decode(&mut decoder, "4402 2f63 be bf c0").unwrap(), ["Path /c 2", "Path /c 2"]);
+    assert_eq!(decode_hex(&mut decoder, "7e01 62").unwrap(), [""; 0]);
+    assert_eq!(decode_hex(&mut decoder, "4402 2f63 be bf c0").unwrap(), ["Path /c 2", "Path /c 2"]);
 }
 
 #[test]
 fn memory_is_bounded() {
-    let mut decoder = Decoder::default();
+    let mut decoder = HpackDecoder::default();
     // The encoder allows itself a megabyte.
-    decode(&mut decoder, "3fe1ff3f").unwrap();
+    decode_hex(&mut decoder, "3fe1ff3f").unwrap();
     let path = format!("447f 8101 {}", "61".repeat(256));
     for _ in 0..1000 {
-        decode(&mut decoder, &path).unwrap();
+        decode_hex(&mut decoder, &path).unwrap();
     }
-    assert!(decoder.table.len() <= HPACK_ENTRIES && decoder.kept <= HPACK_VALUE_BYTES);
+    assert!(decoder.table.len() <= HPACK_ENTRIES && decoder.kept_bytes <= HPACK_VALUE_BYTES);
     assert!(decoder.incomplete);
     // What is too old for us is unknown, not wrong.
-    assert_eq!(decode(&mut decoder, "ffff01").unwrap(), [""; 0]);
+    assert_eq!(decode_hex(&mut decoder, "ffff01").unwrap(), [""; 0]);
 }

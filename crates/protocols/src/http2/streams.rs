@@ -7,16 +7,16 @@
 use std::collections::BTreeMap;
 
 use super::grpc_words;
-use super::hpack::{Field, Value};
+use super::hpack::{HeaderField, HeaderValue};
+use crate::flow_snippet::{FlowSpeaker, LogPosition};
 use crate::names;
-use crate::operation::{Operation, Out, Role};
-use crate::piece::{Place, Speaker};
+use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::trace_context;
 use crate::tuning::OPEN_STREAMS;
 
 /// What a block of headers says.
 #[derive(Debug, Default)]
-pub(super) struct Fields {
+pub(super) struct HeaderFields {
     /// Whether fields behind these may be missing.
     pub(super) is_partial: bool,
     method: Option<String>,
@@ -26,91 +26,106 @@ pub(super) struct Fields {
     status: Option<u16>,
     is_grpc: Option<bool>,
     grpc_status: Option<String>,
-    trace: trace_context::Headers,
+    trace: trace_context::TraceHeaders,
 }
 
-impl Fields {
+impl HeaderFields {
     /// Takes one field.
-    pub(super) fn take(&mut self, field: Field, value: &Value) {
+    pub(super) fn add_field(&mut self, field: HeaderField, value: &HeaderValue) {
         let text = || String::from_utf8_lossy(&value.bytes).into_owned();
         match field {
-            Field::Method => self.method = Some(text()),
-            Field::Path => {
-                let whole = value.whole().and_then(|path| std::str::from_utf8(path).ok());
+            HeaderField::Method => self.method = Some(text()),
+            HeaderField::Path => {
+                let whole = value.whole_value().and_then(|path| std::str::from_utf8(path).ok());
                 self.path = Some(whole.map(str::to_owned));
             }
-            Field::Protocol => self.is_websocket = value.bytes == b"websocket",
-            Field::Status => self.status = text().parse().ok(),
-            Field::ContentType => {
+            HeaderField::Protocol => self.is_websocket = value.bytes == b"websocket",
+            HeaderField::Status => self.status = text().parse().ok(),
+            HeaderField::ContentType => {
                 self.is_grpc = Some(grpc_words::is_grpc(&value.bytes));
             }
-            Field::GrpcStatus => self.grpc_status = Some(grpc_words::status(&value.bytes)),
-            Field::Trace(_) => {
-                if let (Some(name), Some(value)) = (field.trace_name(), value.whole()) {
-                    self.trace.take(name.as_bytes(), value);
+            HeaderField::GrpcStatus => {
+                self.grpc_status = Some(grpc_words::status_name(&value.bytes))
+            }
+            HeaderField::Trace(_) => {
+                if let (Some(name), Some(value)) = (field.trace_name(), value.whole_value()) {
+                    self.trace.take_header(name.as_bytes(), value);
                 }
             }
-            Field::Other => {}
+            HeaderField::Other => {}
         }
     }
 }
 
 /// Streams of one connection.
 #[derive(Debug, Default)]
-pub(super) struct Streams {
-    open: BTreeMap<u32, Stream>,
+pub(super) struct Http2Streams {
+    open: BTreeMap<u32, Http2Stream>,
     /// The greatest number of a stream that the client opened.
     latest: u32,
 }
 
 #[derive(Debug)]
-struct Stream {
+struct Http2Stream {
     protocol: &'static str,
     /// What the server says on it: an answer, or of a stream that it opened, a message.
-    role: Role,
-    answer: Answer,
+    role: MessageRole,
+    answer: ResponseState,
 }
 
 #[derive(Debug)]
-enum Answer {
+enum ResponseState {
     /// It has not begun.
     Awaited,
     /// It began here, and its status is to come.
-    Begun(Place),
+    Begun(LogPosition),
     /// It was told.
     Told,
 }
 
-impl Streams {
+impl Http2Streams {
     /// A block of headers on a stream.
-    pub(super) fn headers(
+    pub(super) fn process_headers(
         &mut self,
-        speaker: Speaker,
+        speaker: FlowSpeaker,
         number: u32,
-        place: Place,
-        fields: &Fields,
-        out: &mut Out<'_>,
+        place: LogPosition,
+        fields: &HeaderFields,
+        out: &mut OperationSink<'_>,
     ) {
         match speaker {
-            Speaker::Client => self.request(number, place, fields, out),
-            Speaker::Server => self.response(number, place, fields, out),
+            FlowSpeaker::Client => self.begin_request(number, place, fields, out),
+            FlowSpeaker::Server => self.process_response(number, place, fields, out),
         }
     }
 
-    fn request(&mut self, number: u32, place: Place, fields: &Fields, out: &mut Out<'_>) {
+    fn begin_request(
+        &mut self,
+        number: u32,
+        place: LogPosition,
+        fields: &HeaderFields,
+        out: &mut OperationSink<'_>,
+    ) {
         // Numbers of new streams grow (RFC 9113, 5.1.1); others are trailers.
         if number <= self.latest || number.is_multiple_of(2) {
             return;
         }
         self.latest = number;
-        let protocol = protocol(fields);
-        self.open(number, protocol, Role::Response, out);
-        let mut request = Operation::new(place, Role::Request, protocol).of_call(number.into());
-        request.trace = fields.trace.context();
-        out.push(request.named(name(fields, protocol)));
+        let protocol = protocol_of_request(fields);
+        self.open_stream(number, protocol, MessageRole::Response, out);
+        let mut request =
+            ProtocolOperation::new(place, MessageRole::Request, protocol).with_call(number.into());
+        request.trace = fields.trace.find_context();
+        out.push(request.with_name(request_name(fields, protocol)));
     }
 
-    fn response(&mut self, number: u32, place: Place, fields: &Fields, out: &mut Out<'_>) {
+    fn process_response(
+        &mut self,
+        number: u32,
+        place: LogPosition,
+        fields: &HeaderFields,
+        out: &mut OperationSink<'_>,
+    ) {
         // The answer is still to come.
         if matches!(fields.status, Some(100..=199)) {
             return;
@@ -125,145 +140,161 @@ impl Streams {
             } else {
                 "http2"
             };
-            self.open(number, protocol, role_of(number), out);
+            self.open_stream(number, protocol, role_of_stream(number), out);
         }
         let Some(stream) = self.open.get_mut(&number) else { return };
         if fields.is_grpc == Some(true) {
             stream.protocol = "grpc";
         }
         let begun = match stream.answer {
-            Answer::Awaited => place,
-            Answer::Begun(place) => place,
-            Answer::Told => return,
+            ResponseState::Awaited => place,
+            ResponseState::Begun(place) => place,
+            ResponseState::Told => return,
         };
-        let response = Operation::new(begun, stream.role, stream.protocol).of_call(number.into());
+        let response =
+            ProtocolOperation::new(begun, stream.role, stream.protocol).with_call(number.into());
         if stream.protocol != "grpc" {
             let code = fields.status;
             let status = code.map_or(String::new(), |code| code.to_string());
-            out.push(response.ended(status, code.is_some_and(|code| code >= 500)));
+            out.push(response.with_status(status, code.is_some_and(|code| code >= 500)));
         } else if let Some(status) = &fields.grpc_status {
             let is_error = grpc_words::is_error(status);
-            out.push(response.ended(status.clone(), is_error));
+            out.push(response.with_status(status.clone(), is_error));
         } else if let (Some(false), Some(code)) = (fields.is_grpc, fields.status) {
             // A proxy answered, not the service.
-            let status = grpc_words::of_http(code);
-            out.push(response.ended(status, grpc_words::is_error(status)));
+            let status = grpc_words::status_of_http(code);
+            out.push(response.with_status(status, grpc_words::is_error(status)));
         } else {
-            stream.answer = Answer::Begun(begun);
+            stream.answer = ResponseState::Begun(begun);
             return;
         }
-        stream.answer = Answer::Told;
+        stream.answer = ResponseState::Told;
     }
 
     /// One side has said all it had to say on a stream.
-    pub(super) fn end(&mut self, speaker: Speaker, number: u32, out: &mut Out<'_>) {
-        if speaker == Speaker::Server
+    pub(super) fn end_stream(
+        &mut self,
+        speaker: FlowSpeaker,
+        number: u32,
+        out: &mut OperationSink<'_>,
+    ) {
+        if speaker == FlowSpeaker::Server
             && let Some(stream) = self.open.remove(&number)
         {
-            stream.tell(number, "", out);
+            stream.emit_response(number, "", out);
         }
     }
 
     /// The server promises a stream.
-    pub(super) fn promise(
+    pub(super) fn promise_stream(
         &mut self,
         number: u32,
-        place: Place,
-        fields: &Fields,
-        out: &mut Out<'_>,
+        place: LogPosition,
+        fields: &HeaderFields,
+        out: &mut OperationSink<'_>,
     ) {
-        self.open(number, "http2", Role::OneWay, out);
-        let promise = Operation::new(place, Role::OneWay, "http2").of_call(number.into());
-        out.push(promise.named(name(fields, "http2")));
+        self.open_stream(number, "http2", MessageRole::OneWay, out);
+        let promise =
+            ProtocolOperation::new(place, MessageRole::OneWay, "http2").with_call(number.into());
+        out.push(promise.with_name(request_name(fields, "http2")));
     }
 
     /// A stream is given up.
-    pub(super) fn reset(
+    pub(super) fn reset_stream(
         &mut self,
-        speaker: Speaker,
+        speaker: FlowSpeaker,
         number: u32,
-        place: Place,
+        place: LogPosition,
         code: u32,
-        out: &mut Out<'_>,
+        out: &mut OperationSink<'_>,
     ) {
         let stream = self.open.remove(&number);
         let protocol = stream.as_ref().map_or("http2", |stream| stream.protocol);
         let status = error_code(code);
         match (speaker, stream) {
-            (Speaker::Client, stream) => {
+            (FlowSpeaker::Client, stream) => {
                 if let Some(stream) = stream {
-                    stream.tell(number, "", out);
+                    stream.emit_response(number, "", out);
                 }
-                let reset = Operation::new(place, Role::OneWay, protocol).of_call(number.into());
-                out.push(reset.named("RST_STREAM").ended(status, !matches!(code, 0 | 8)));
+                let reset = ProtocolOperation::new(place, MessageRole::OneWay, protocol)
+                    .with_call(number.into());
+                out.push(reset.with_name("RST_STREAM").with_status(status, !matches!(code, 0 | 8)));
             }
-            (Speaker::Server, Some(Stream { answer: Answer::Told, .. }) | None) => {}
-            (Speaker::Server, Some(Stream { answer, role, .. })) => {
-                let place = if let Answer::Begun(begun) = answer { begun } else { place };
-                let response = Operation::new(place, role, protocol).of_call(number.into());
-                out.push(response.ended(status, code != 0));
+            (FlowSpeaker::Server, Some(Http2Stream { answer: ResponseState::Told, .. }) | None) => {
+            }
+            (FlowSpeaker::Server, Some(Http2Stream { answer, role, .. })) => {
+                let place = if let ResponseState::Begun(begun) = answer { begun } else { place };
+                let response =
+                    ProtocolOperation::new(place, role, protocol).with_call(number.into());
+                out.push(response.with_status(status, code != 0));
             }
         }
     }
 
     /// One side opens no more streams.
-    pub(super) fn go_away(&self, place: Place, code: u32, out: &mut Out<'_>) {
-        let goes = Operation::new(place, Role::OneWay, "http2").named("GOAWAY");
-        out.push(goes.ended(error_code(code), code != 0));
+    pub(super) fn go_away(&self, place: LogPosition, code: u32, out: &mut OperationSink<'_>) {
+        let goes = ProtocolOperation::new(place, MessageRole::OneWay, "http2").with_name("GOAWAY");
+        out.push(goes.with_status(error_code(code), code != 0));
     }
 
     /// Nothing more comes.
-    pub(super) fn finish(&mut self, out: &mut Out<'_>) {
+    pub(super) fn finish_streams(&mut self, out: &mut OperationSink<'_>) {
         for (number, stream) in std::mem::take(&mut self.open) {
-            stream.tell(number, "", out);
+            stream.emit_response(number, "", out);
         }
     }
 
-    fn open(&mut self, number: u32, protocol: &'static str, role: Role, out: &mut Out<'_>) {
+    fn open_stream(
+        &mut self,
+        number: u32,
+        protocol: &'static str,
+        role: MessageRole,
+        out: &mut OperationSink<'_>,
+    ) {
         if self.open.len() >= OPEN_STREAMS
             && let Some((oldest, stream)) = self.open.pop_first()
         {
-            stream.tell(oldest, "", out);
+            stream.emit_response(oldest, "", out);
         }
-        self.open.insert(number, Stream { protocol, role, answer: Answer::Awaited });
+        self.open.insert(number, Http2Stream { protocol, role, answer: ResponseState::Awaited });
     }
 }
 
-impl Stream {
+impl Http2Stream {
     /// Tells of an answer that began and has no status.
-    fn tell(self, number: u32, status: &str, out: &mut Out<'_>) {
-        if let Answer::Begun(place) = self.answer {
-            let response = Operation::new(place, self.role, self.protocol);
-            let response = response.of_call(number.into()).ended(status, false);
-            out.of(Speaker::Server).push(response);
+    fn emit_response(self, number: u32, status: &str, out: &mut OperationSink<'_>) {
+        if let ResponseState::Begun(place) = self.answer {
+            let response = ProtocolOperation::new(place, self.role, self.protocol);
+            let response = response.with_call(number.into()).with_status(status, false);
+            out.for_speaker(FlowSpeaker::Server).push(response);
         }
     }
 }
 
 /// Streams of even numbers are the server's own.
-fn role_of(number: u32) -> Role {
-    if number.is_multiple_of(2) { Role::OneWay } else { Role::Response }
+fn role_of_stream(number: u32) -> MessageRole {
+    if number.is_multiple_of(2) { MessageRole::OneWay } else { MessageRole::Response }
 }
 
-fn protocol(fields: &Fields) -> &'static str {
+fn protocol_of_request(fields: &HeaderFields) -> &'static str {
     match fields {
-        Fields { is_grpc: Some(true), .. } => "grpc",
-        Fields { is_websocket: true, .. } => "websocket",
+        HeaderFields { is_grpc: Some(true), .. } => "grpc",
+        HeaderFields { is_websocket: true, .. } => "websocket",
         _ => "http2",
     }
 }
 
-fn name(fields: &Fields, protocol: &str) -> String {
+fn request_name(fields: &HeaderFields, protocol: &str) -> String {
     let path = fields.path.as_ref().and_then(Option::as_deref);
     if protocol == "grpc" {
-        return path.map_or(String::new(), grpc_words::method);
+        return path.map_or(String::new(), grpc_words::method_name);
     }
     let method = fields.method.as_deref().filter(|method| names::is_token(method));
     if fields.is_partial && fields.is_grpc.is_none() && method == Some("POST") {
         // It may be a call of gRPC, which has another name.
         return String::new();
     }
-    method.map_or(String::new(), |method| names::route(method, path))
+    method.map_or(String::new(), |method| names::request_route(method, path))
 }
 
 /// Names of error codes (RFC 9113, 7).

@@ -1,8 +1,8 @@
 //! The binary protocol: requests and responses by their opaque.
 
-use crate::cursor::Cursor;
-use crate::operation::{Operation, Out, Role};
-use crate::streams::{Heard, Step};
+use crate::cursor::ByteCursor;
+use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
+use crate::streams::{ParseStep, UnparsedBytes};
 
 /// First bytes of requests and responses.
 pub(super) const REQUEST: u8 = 0x80;
@@ -55,54 +55,54 @@ const COMMANDS: [&str; 0x25] = [
     "gatkq",
 ];
 
-struct Head {
+struct BinaryHeader {
     name: &'static str,
     status: u16,
     body: u32,
     opaque: u32,
 }
 
-fn head(bytes: &[u8]) -> Option<Head> {
-    let mut cursor = Cursor(bytes);
+fn read_header(bytes: &[u8]) -> Option<BinaryHeader> {
+    let mut cursor = ByteCursor(bytes);
     let (_, opcode, key) = (cursor.u8()?, cursor.u8()?, cursor.be_u16()?);
     let (extras, kind, status) = (cursor.u8()?, cursor.u8()?, cursor.be_u16()?);
     let (body, opaque) = (cursor.be_u32()?, cursor.be_u32()?);
-    cursor.take(8)?;
+    cursor.take_bytes(8)?;
     let name = COMMANDS.get(usize::from(opcode)).filter(|name| !name.is_empty())?;
     let fits = u32::from(key) + u32::from(extras) <= body && body < GREATEST;
-    (kind == 0 && key <= 250 && fits).then_some(Head { name, status, body, opaque })
+    (kind == 0 && key <= 250 && fits).then_some(BinaryHeader { name, status, body, opaque })
 }
 
 /// Whether the client's bytes begin with a request.
 pub(super) fn is_request(client: &[u8]) -> bool {
-    client.first() == Some(&REQUEST) && head(client).is_some_and(|head| head.status == 0)
+    client.first() == Some(&REQUEST) && read_header(client).is_some_and(|head| head.status == 0)
 }
 
 /// A request or response.
-pub(super) fn message(heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
+pub(super) fn parse_binary(heard: &UnparsedBytes<'_>, out: &mut OperationSink<'_>) -> ParseStep {
     if (heard.bytes.len() as u64) < HEAD {
-        return heard.more();
+        return heard.wait_or_give_up();
     }
-    let Some(head) = head(heard.bytes) else { return Step::Lost };
+    let Some(head) = read_header(heard.bytes) else { return ParseStep::Lost };
     let role = match heard.bytes.first() {
-        Some(&RESPONSE) => Role::Response,
-        _ if head.name.starts_with("quit") => Role::OneWay,
-        _ => Role::Request,
+        Some(&RESPONSE) => MessageRole::Response,
+        _ if head.name.starts_with("quit") => MessageRole::OneWay,
+        _ => MessageRole::Request,
     };
-    let mut operation = Operation::new(heard.place(0), role, "memcached");
+    let mut operation = ProtocolOperation::new(heard.position_at(0), role, "memcached");
     // Libraries that do not use it set it to 0.
     operation.call = (head.opaque != 0).then_some(head.opaque.into());
-    out.push(if role == Role::Response {
-        let (status, is_error) = status(head.status);
-        operation.ended(status, is_error)
+    out.push(if role == MessageRole::Response {
+        let (status, is_error) = status_name(head.status);
+        operation.with_status(status, is_error)
     } else {
-        operation.named(head.name)
+        operation.with_name(head.name)
     });
-    Step::Skip(HEAD + u64::from(head.body))
+    ParseStep::Skip(HEAD + u64::from(head.body))
 }
 
 /// The name of a status, and whether the server failed.
-fn status(status: u16) -> (&'static str, bool) {
+fn status_name(status: u16) -> (&'static str, bool) {
     match status {
         0 => ("", false),
         1 => ("KEY_NOT_FOUND", false),

@@ -1,8 +1,8 @@
 //! The text protocol and its meta commands.
 
-use crate::cursor::{decimal, line};
-use crate::operation::{Operation, Out, Role};
-use crate::streams::{Heard, Step};
+use crate::cursor::{first_line, parse_decimal};
+use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
+use crate::streams::{ParseStep, UnparsedBytes};
 
 const NAME: &str = "memcached";
 
@@ -10,37 +10,37 @@ const NAME: &str = "memcached";
 const KEY_BYTES: usize = 250;
 
 /// Commands, each with the form of its line.
-const COMMANDS: &[(&str, Form)] = &[
-    ("get", Form::Keys(0)),
-    ("gets", Form::Keys(0)),
-    ("gat", Form::Keys(1)),
-    ("gats", Form::Keys(1)),
-    ("set", Form::Stores(4)),
-    ("add", Form::Stores(4)),
-    ("replace", Form::Stores(4)),
-    ("append", Form::Stores(4)),
-    ("prepend", Form::Stores(4)),
-    ("cas", Form::Stores(5)),
-    ("delete", Form::Key(0)),
-    ("incr", Form::Key(1)),
-    ("decr", Form::Key(1)),
-    ("touch", Form::Key(1)),
-    ("mg", Form::Meta),
-    ("md", Form::Meta),
-    ("ma", Form::Meta),
-    ("me", Form::Meta),
-    ("ms", Form::MetaStores),
-    ("mn", Form::Alone),
-    ("version", Form::Alone),
-    ("quit", Form::Alone),
-    ("stats", Form::Words),
-    ("flush_all", Form::Words),
-    ("verbosity", Form::Words),
+const COMMANDS: &[(&str, CommandFormat)] = &[
+    ("get", CommandFormat::Keys(0)),
+    ("gets", CommandFormat::Keys(0)),
+    ("gat", CommandFormat::Keys(1)),
+    ("gats", CommandFormat::Keys(1)),
+    ("set", CommandFormat::Stores(4)),
+    ("add", CommandFormat::Stores(4)),
+    ("replace", CommandFormat::Stores(4)),
+    ("append", CommandFormat::Stores(4)),
+    ("prepend", CommandFormat::Stores(4)),
+    ("cas", CommandFormat::Stores(5)),
+    ("delete", CommandFormat::Key(0)),
+    ("incr", CommandFormat::Key(1)),
+    ("decr", CommandFormat::Key(1)),
+    ("touch", CommandFormat::Key(1)),
+    ("mg", CommandFormat::Meta),
+    ("md", CommandFormat::Meta),
+    ("ma", CommandFormat::Meta),
+    ("me", CommandFormat::Meta),
+    ("ms", CommandFormat::MetaStores),
+    ("mn", CommandFormat::Alone),
+    ("version", CommandFormat::Alone),
+    ("quit", CommandFormat::Alone),
+    ("stats", CommandFormat::Words),
+    ("flush_all", CommandFormat::Words),
+    ("verbosity", CommandFormat::Words),
 ];
 
 /// What is behind a command's name.
 #[derive(Clone, Copy, Debug)]
-enum Form {
+enum CommandFormat {
     /// Numbers, then keys.
     Keys(usize),
     /// A key and numbers, the fourth word a length, then a value of that length.
@@ -57,7 +57,7 @@ enum Form {
 
 /// A command's line.
 #[derive(Debug)]
-struct Command {
+struct MemcachedCommand {
     name: &'static str,
     /// Length of the value behind the line, with its end.
     value: u64,
@@ -66,11 +66,12 @@ struct Command {
 
 /// Whether the client's bytes begin with a whole command.
 pub(super) fn is_command(client: &[u8]) -> bool {
-    let Some((line, length)) = line(client) else { return false };
-    client.get(..length).is_some_and(|line| line.ends_with(b"\r\n")) && command(line).is_some()
+    let Some((line, length)) = first_line(client) else { return false };
+    client.get(..length).is_some_and(|line| line.ends_with(b"\r\n"))
+        && parse_command(line).is_some()
 }
 
-fn command(line: &[u8]) -> Option<Command> {
+fn parse_command(line: &[u8]) -> Option<MemcachedCommand> {
     let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
     let first = words.next()?;
     let (name, form) = COMMANDS.iter().find(|(name, _)| name.as_bytes() == first)?;
@@ -78,37 +79,39 @@ fn command(line: &[u8]) -> Option<Command> {
     let is_key = |word: &&[u8]| word.len() <= KEY_BYTES && word.iter().all(|byte| *byte > b' ');
     let is_answered = words.last() != Some(&b"noreply".as_slice());
     let words = words.get(..words.len() - usize::from(!is_answered))?;
-    let number = |at: usize| decimal(words.get(at)?);
+    let number = |at: usize| parse_decimal(words.get(at)?);
     // Times may be negative.
-    let is_number = |word: &&[u8]| decimal(word.strip_prefix(b"-").unwrap_or(word)).is_some();
+    let is_number = |word: &&[u8]| parse_decimal(word.strip_prefix(b"-").unwrap_or(word)).is_some();
     let mut value = 0;
     let fits = match *form {
-        Form::Keys(numbers) => {
+        CommandFormat::Keys(numbers) => {
             words.len() > numbers
                 && words.iter().all(is_key)
                 && words.iter().take(numbers).all(is_number)
         }
-        Form::Stores(count) => {
+        CommandFormat::Stores(count) => {
             value = number(3)?.saturating_add(2);
             words.len() == count
                 && words.first().is_some_and(is_key)
                 && words.iter().skip(1).all(is_number)
         }
-        Form::Key(numbers) => {
+        CommandFormat::Key(numbers) => {
             words.first().is_some_and(is_key)
                 && words.len() <= numbers + 1
                 && words.len() > numbers
                 && words.iter().skip(1).all(is_number)
         }
-        Form::Meta => words.first().is_some_and(is_key) && words.iter().skip(1).all(is_flag),
-        Form::MetaStores => {
+        CommandFormat::Meta => {
+            words.first().is_some_and(is_key) && words.iter().skip(1).all(is_flag)
+        }
+        CommandFormat::MetaStores => {
             value = number(1)?.saturating_add(2);
             words.iter().skip(2).all(is_flag)
         }
-        Form::Alone => words.is_empty(),
-        Form::Words => words.len() <= 3,
+        CommandFormat::Alone => words.is_empty(),
+        CommandFormat::Words => words.len() <= 3,
     };
-    fits.then_some(Command { name, value, is_answered: is_answered && *name != "quit" })
+    fits.then_some(MemcachedCommand { name, value, is_answered: is_answered && *name != "quit" })
 }
 
 /// A flag of a meta command: a letter, and for some a value behind it.
@@ -117,17 +120,17 @@ fn is_flag(word: &&[u8]) -> bool {
 }
 
 /// A command of the client.
-pub(super) fn asks(heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
-    let Some((line, length)) = line(heard.bytes) else { return heard.more() };
-    let Some(command) = command(line) else { return Step::Lost };
-    let role = if command.is_answered { Role::Request } else { Role::OneWay };
-    out.push(Operation::new(heard.place(0), role, NAME).named(command.name));
-    Step::Skip(command.value.saturating_add(length as u64))
+pub(super) fn parse_request(heard: &UnparsedBytes<'_>, out: &mut OperationSink<'_>) -> ParseStep {
+    let Some((line, length)) = first_line(heard.bytes) else { return heard.wait_or_give_up() };
+    let Some(command) = parse_command(line) else { return ParseStep::Lost };
+    let role = if command.is_answered { MessageRole::Request } else { MessageRole::OneWay };
+    out.push(ProtocolOperation::new(heard.position_at(0), role, NAME).with_name(command.name));
+    ParseStep::Skip(command.value.saturating_add(length as u64))
 }
 
 /// What the server is saying.
 #[derive(Debug, Default)]
-pub(super) struct Text {
+pub(super) struct TextResponse {
     /// An answer of several lines goes on until END.
     goes_on: bool,
 }
@@ -156,46 +159,56 @@ const ANSWERS: &[&str] = &[
     "ME",
 ];
 
-impl Text {
+impl TextResponse {
     /// Whether an answer of several lines goes on.
-    pub(super) fn goes_on(&self) -> bool {
+    pub(super) fn continues_value(&self) -> bool {
         self.goes_on
     }
 
     /// A line of the server.
-    pub(super) fn answers(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
-        let Some((line, length)) = line(heard.bytes) else { return heard.more() };
+    pub(super) fn parse_response_line(
+        &mut self,
+        heard: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep {
+        let Some((line, length)) = first_line(heard.bytes) else { return heard.wait_or_give_up() };
         let mut words = line.split(|byte| *byte == b' ');
         let word = words.next().unwrap_or_default();
-        let response = Operation::new(heard.place(0), Role::Response, NAME);
+        let response = ProtocolOperation::new(heard.position_at(0), MessageRole::Response, NAME);
         let mut value = 0;
         match word {
             b"VALUE" => {
-                let Some(bytes) = words.nth(2).and_then(decimal) else { return Step::Lost };
+                let Some(bytes) = words.nth(2).and_then(parse_decimal) else {
+                    return ParseStep::Lost;
+                };
                 value = bytes.saturating_add(2);
                 if !std::mem::replace(&mut self.goes_on, true) {
-                    out.push(response.ended("VALUE", false));
+                    out.push(response.with_status("VALUE", false));
                 }
             }
             b"STAT" => {
                 if !std::mem::replace(&mut self.goes_on, true) {
-                    out.push(response.ended("STAT", false));
+                    out.push(response.with_status("STAT", false));
                 }
             }
             b"END" if self.goes_on => self.goes_on = false,
             b"VA" => {
-                let Some(bytes) = words.next().and_then(decimal) else { return Step::Lost };
+                let Some(bytes) = words.next().and_then(parse_decimal) else {
+                    return ParseStep::Lost;
+                };
                 value = bytes.saturating_add(2);
-                out.push(response.ended("VA", false));
+                out.push(response.with_status("VA", false));
             }
-            word if decimal(word).is_some() => out.push(response),
+            word if parse_decimal(word).is_some() => out.push(response),
             word => {
                 let known = ANSWERS.iter().find(|answer| answer.as_bytes() == word);
-                let Some(answer) = known else { return Step::Lost };
+                let Some(answer) = known else { return ParseStep::Lost };
                 self.goes_on = false;
-                out.push(response.ended(*answer, matches!(*answer, "ERROR" | "SERVER_ERROR")));
+                out.push(
+                    response.with_status(*answer, matches!(*answer, "ERROR" | "SERVER_ERROR")),
+                );
             }
         }
-        Step::Skip(value.saturating_add(length as u64))
+        ParseStep::Skip(value.saturating_add(length as u64))
     }
 }

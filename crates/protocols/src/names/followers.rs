@@ -208,7 +208,7 @@ fn last_word(segment: &str) -> String {
 }
 
 /// Whether a value follows a segment that was kept.
-pub(super) fn value_follows(segment: &str) -> bool {
+pub(super) fn is_value_prefix(segment: &str) -> bool {
     let whole = segment.to_ascii_lowercase();
     let last = last_word(segment);
     let listed = |list: &[&str]| list.contains(&whole.as_str()) || list.contains(&last.as_str());
@@ -219,7 +219,7 @@ pub(super) fn value_follows(segment: &str) -> bool {
 }
 
 /// Whether all that follows a segment is named by people.
-pub(super) fn tree_follows(segment: &str) -> bool {
+pub(super) fn is_tree_prefix(segment: &str) -> bool {
     TREES.contains(&segment.to_ascii_lowercase().as_str())
 }
 
@@ -231,11 +231,11 @@ mod tests {
     fn values_follow_collections_and_persons() {
         for segment in ["users", "user", "products", "bookAuthors", "by-name", "search", "byEmail"]
         {
-            assert!(value_follows(segment), "{segment}");
+            assert!(is_value_prefix(segment), "{segment}");
         }
         for segment in ["cart", "api", "status", "address-less", "assets", "css", "v1", "analysis"]
         {
-            assert!(!value_follows(segment), "{segment}");
+            assert!(!is_value_prefix(segment), "{segment}");
         }
     }
 }

@@ -2,35 +2,35 @@
 
 use super::HOLE;
 use super::actions::is_action;
-use super::followers::value_follows;
+use super::followers::is_value_prefix;
 use super::words::{is_letters, is_word};
 
 /// Greatest length of a label.
 const LABEL_BYTES: usize = 80;
 
 /// Greatest number of parts of a label.
-const LABEL_PARTS: usize = 8;
+const LABEL_SEGMENTS: usize = 8;
 
 /// A name from a configuration, without what could be a literal: parts that look like ids are
 /// `{}`, and so are digits behind a word (`orders2024`) and what follows the name of a person's
 /// kind (`user.alice`).
-pub fn label(name: &str) -> String {
-    reduce(name, |part, before| {
-        is_word(part) && (!before.is_some_and(value_follows) || is_action(part))
+pub fn reduce_label(name: &str) -> String {
+    reduce_name(name, |part, before| {
+        is_word(part) && (!before.is_some_and(is_value_prefix) || is_action(part))
     })
 }
 
 /// The name of a table or collection, which is a schema's: any letters are kept.
-pub(super) fn table(name: &str) -> String {
-    reduce(name, |part, _| is_letters(part) && part.len() <= 40)
+pub(super) fn table_name(name: &str) -> String {
+    reduce_name(name, |part, _| is_letters(part) && part.len() <= 40)
 }
 
-fn reduce(name: &str, keep: impl Fn(&str, Option<&str>) -> bool) -> String {
+fn reduce_name(name: &str, keep: impl Fn(&str, Option<&str>) -> bool) -> String {
     let is_between = |of: char| matches!(of, '.' | '_' | '-' | ':' | '/');
     let plain = |of: char| of.is_ascii_alphanumeric() || is_between(of) || matches!(of, '*' | '#');
     if name.len() > LABEL_BYTES
         || !name.chars().all(plain)
-        || name.split(is_between).count() > LABEL_PARTS
+        || name.split(is_between).count() > LABEL_SEGMENTS
     {
         return HOLE.to_owned();
     }
@@ -77,10 +77,10 @@ mod tests {
             ("", ""),
             ("a b", "{}"),
         ] {
-            assert_eq!(label(name), expected, "{name}");
+            assert_eq!(reduce_label(name), expected, "{name}");
         }
-        assert_eq!(table("wp_pstmt"), "wp_pstmt");
-        assert_eq!(table("sbtest1"), "sbtest{}");
-        assert_eq!(table("t_550e84"), "t_{}");
+        assert_eq!(table_name("wp_pstmt"), "wp_pstmt");
+        assert_eq!(table_name("sbtest1"), "sbtest{}");
+        assert_eq!(table_name("t_550e84"), "t_{}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::HOLE;
 use super::actions::is_action;
-use super::followers::{tree_follows, value_follows};
+use super::followers::{is_tree_prefix, is_value_prefix};
 use super::words::is_word;
 use crate::tuning::{NAME_BYTES, PATH_SEGMENTS};
 
@@ -21,8 +21,8 @@ const ENDINGS: &[&str] = &[
 ];
 
 /// The name of a request: its method and the route of its target. Without a target, the method.
-pub(crate) fn route(method: &str, target: Option<&str>) -> String {
-    match target.map(path) {
+pub(crate) fn request_route(method: &str, target: Option<&str>) -> String {
+    match target.map(target_route) {
         Some(route) if !route.is_empty() => format!("{method} {route}"),
         _ => method.to_owned(),
     }
@@ -30,7 +30,7 @@ pub(crate) fn route(method: &str, target: Option<&str>) -> String {
 
 /// The route of a request's target, without what could be a literal: query, ids, names of persons
 /// where a route says that one stands there. Of a target that is no path, nothing.
-pub fn path(target: &str) -> String {
+pub fn target_route(target: &str) -> String {
     if target == "*" {
         return "*".to_owned();
     }
@@ -49,14 +49,14 @@ pub fn path(target: &str) -> String {
     let mut route = String::new();
     let mut before: Option<String> = None;
     for (number, segment) in path.split('/').skip(1).enumerate() {
-        let in_tree = before.as_deref().is_some_and(tree_follows) && !is_action(segment);
+        let in_tree = before.as_deref().is_some_and(is_tree_prefix) && !is_action(segment);
         if number >= PATH_SEGMENTS || in_tree && !segment.is_empty() || route.len() > NAME_BYTES / 2
         {
             route.push('/');
             route.push_str(HOLE);
             return route;
         }
-        let kept = self::segment(segment, before.as_deref());
+        let kept = self::reduce_segment(segment, before.as_deref());
         route.push('/');
         route.push_str(&kept);
         before = Some(kept);
@@ -65,13 +65,13 @@ pub fn path(target: &str) -> String {
 }
 
 /// A segment as it is kept, behind one that was.
-fn segment(segment: &str, before: Option<&str>) -> String {
+fn reduce_segment(segment: &str, before: Option<&str>) -> String {
     // Parameters of a segment (RFC 3986, 3.3).
     let segment = segment.split(';').next().unwrap_or_default();
     if segment.is_empty() {
         return String::new();
     }
-    let could_be_value = before.is_some_and(value_follows) && !is_action(segment);
+    let could_be_value = before.is_some_and(is_value_prefix) && !is_action(segment);
     if !could_be_value && is_kept(segment) {
         return segment.to_owned();
     }
@@ -138,13 +138,13 @@ mod tests {
             ("/caf\u{e9}", "/{}"),
             ("/a/b/c/d/e/f/g/h/i/j/k/l", "/a/b/c/d/e/f/g/h/i/j/{}"),
         ] {
-            assert_eq!(path(target), route, "{target}");
+            assert_eq!(target_route(target), route, "{target}");
         }
     }
 
     #[test]
     fn routes_are_short() {
-        assert!(path(&"/abcdefghijklmnopqrstuvw".repeat(100)).len() <= NAME_BYTES);
-        assert!(route("PROPPATCH", Some(&"/a-b-c".repeat(100))).len() <= NAME_BYTES);
+        assert!(target_route(&"/abcdefghijklmnopqrstuvw".repeat(100)).len() <= NAME_BYTES);
+        assert!(request_route("PROPPATCH", Some(&"/a-b-c".repeat(100))).len() <= NAME_BYTES);
     }
 }

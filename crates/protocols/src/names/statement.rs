@@ -7,18 +7,18 @@
 //! only the kind is told.
 
 mod dialect;
+mod executed_comments;
 mod kind;
-mod opened;
 mod tables;
 mod tokens;
 
 use crate::tuning::{DETAIL_BYTES, NAME_BYTES, STATEMENT_BYTES};
 
-pub use dialect::Dialect;
+pub use dialect::StatementDialect;
 
 /// What a statement does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct StatementSummary {
     /// Kind and tables; empty where the statement is of no known kind.
     pub name: String,
     /// The statement with `?` for literals; empty where the kind may have names of persons in it.
@@ -26,12 +26,16 @@ pub struct Summary {
 }
 
 /// What a statement does. `whole`: it is not cut off.
-pub fn statement(text: &[u8], whole: bool, dialect: Dialect) -> Summary {
-    let parts = tokens::parts(text, whole, STATEMENT_BYTES, dialect);
-    let Some(kind) = kind::of(&parts) else { return Summary::default() };
+pub fn summarise_statement(
+    text: &[u8],
+    whole: bool,
+    dialect: StatementDialect,
+) -> StatementSummary {
+    let parts = tokens::tokenize_statement(text, whole, STATEMENT_BYTES, dialect);
+    let Some(kind) = kind::kind_of_statement(&parts) else { return StatementSummary::default() };
     let mut name = kind.name.to_owned();
     if kind.has_tables {
-        for table in tables::of(&parts) {
+        for table in tables::tables_of_statement(&parts) {
             if name.len() + table.len() + 1 > NAME_BYTES {
                 break;
             }
@@ -40,18 +44,18 @@ pub fn statement(text: &[u8], whole: bool, dialect: Dialect) -> Summary {
         }
     }
     let detail = if kind.has_detail {
-        tokens::text(&tokens::without_others(parts), DETAIL_BYTES)
+        tokens::join_tokens(&tokens::without_qualifiers(parts), DETAIL_BYTES)
     } else {
         String::new()
     };
-    Summary { name, detail }
+    StatementSummary { name, detail }
 }
 
 /// Whether a text begins as a statement does: with a word that begins one, and something behind
 /// that, or nothing where it is `whole`. Comments and the like may stand in front of it; one that
 /// does not end is all that is there of a statement.
 pub(crate) fn begins_statement(text: &[u8], whole: bool) -> bool {
-    let Some(text) = snippets::skip_sql_lead(text) else {
+    let Some(text) = snippets::skip_leading_comments(text) else {
         return matches!(text.trim_ascii_start(), [b'-', b'-', ..] | [b'/', b'*', ..]);
     };
     let word = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn name(text: &str) -> String {
-    statement(text.as_bytes(), true, Dialect::PostgreSql).name
+fn summary_name(text: &str) -> String {
+    summarise_statement(text.as_bytes(), true, StatementDialect::PostgreSql).name
 }
 
 #[test]
@@ -46,13 +46,15 @@ fn kinds_and_tables() {
         ("", ""),
         ("'alice'", ""),
     ] {
-        assert_eq!(name(text), expected, "{text}");
+        assert_eq!(summary_name(text), expected, "{text}");
     }
 }
 
 #[test]
 fn details_have_no_literals() {
-    let detail = |text: &str| statement(text.as_bytes(), true, Dialect::PostgreSql).detail;
+    let detail = |text: &str| {
+        summarise_statement(text.as_bytes(), true, StatementDialect::PostgreSql).detail
+    };
     for (text, expected) in [
         (
             "SELECT  b.id FROM books b\nWHERE name='alice' AND n IN (1,2,3) LIMIT 10",
@@ -71,7 +73,7 @@ fn details_have_no_literals() {
     ] {
         assert_eq!(detail(text), expected, "{text}");
     }
-    let of_mysql = |text: &str| statement(text.as_bytes(), true, Dialect::MySql);
+    let of_mysql = |text: &str| summarise_statement(text.as_bytes(), true, StatementDialect::MySql);
     let detail =
         of_mysql("SELECT `a` FROM `books` WHERE b = \"alice\" # alice\n AND c = 0b0101").detail;
     assert_eq!(detail, "SELECT a FROM books WHERE b = ? AND c = ?");
@@ -83,10 +85,11 @@ fn details_have_no_literals() {
 #[test]
 fn cut_anywhere_a_statement_has_the_beginning_of_its_name() {
     let text = "SELECT a FROM books JOIN authors ON x = 'it''s alice' WHERE n = 1 AND m = 'bob'";
-    let whole = name(text);
+    let whole = summary_name(text);
     assert_eq!(whole, "SELECT books authors");
     for length in 0..text.len() {
-        let cut = statement(&text.as_bytes()[..length], false, Dialect::PostgreSql);
+        let cut =
+            summarise_statement(&text.as_bytes()[..length], false, StatementDialect::PostgreSql);
         assert!(whole.starts_with(&cut.name), "{length}: {}", cut.name);
         assert!(!cut.detail.contains("alice") && !cut.detail.contains("bob"), "{}", cut.detail);
         let is_border = whole.len() == cut.name.len()

@@ -24,7 +24,10 @@ pub(super) fn is_word(token: &str) -> bool {
     if WITH_DIGITS.contains(&lower.as_str()) || is_version(&lower) {
         return true;
     }
-    is_letters(token) && token.len() <= LONGEST && !is_hexadecimal(&lower) && humps(token)
+    is_letters(token)
+        && token.len() <= LONGEST
+        && !is_hexadecimal(&lower)
+        && has_plausible_humps(token)
 }
 
 /// Whether a token has letters only, and at least one.
@@ -52,7 +55,7 @@ fn is_hexadecimal(lower: &str) -> bool {
 }
 
 /// Whether the parts of a word in camel case are few, not short, and pronounceable.
-fn humps(token: &str) -> bool {
+fn has_plausible_humps(token: &str) -> bool {
     let bytes = token.as_bytes();
     let mut parts: Vec<&[u8]> = Vec::new();
     let mut begin = 0;
@@ -91,7 +94,7 @@ fn is_pronounceable(part: &[u8]) -> bool {
             return false;
         }
     }
-    let odd = lower.windows(2).any(|pair| matches!(pair, [a, b] if is_odd(*a, *b)));
+    let odd = lower.windows(2).any(|pair| matches!(pair, [a, b] if is_odd_pair(*a, *b)));
     vowels * 6 >= lower.len() && !odd
 }
 
@@ -100,7 +103,7 @@ fn is_vowel(byte: u8) -> bool {
 }
 
 /// Pairs of letters that words hardly have, and random letters often.
-fn is_odd(a: u8, b: u8) -> bool {
+fn is_odd_pair(a: u8, b: u8) -> bool {
     match a {
         b'q' => !matches!(b, b'u' | b'l'),
         b'j' => !is_vowel(b) && b != b's',

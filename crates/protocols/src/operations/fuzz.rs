@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES};
-use socket_log::{Fault, Log, Record, blank_heads};
+use socket_log::{DamageKind, LogRecord, SocketLog, blank_snippets};
 
-use crate::operations::entry::Entry;
-use crate::operations::file::entries;
-use crate::operations::{OperationFile, Replaced, of_log, replace};
+use crate::operations::entry::OperationEntry;
+use crate::operations::operation_file::for_each_entry;
+use crate::operations::{OperationFile, SnippetReplacement, operations_of_log, replace_snippets};
 
 /// Takes `bytes` as a log: its operations are put beside it, in `directory`, and nothing of a head
 /// is left. All other records stay, unless chunks of the log are not where they belong.
@@ -17,15 +17,15 @@ pub fn log(bytes: &[u8], directory: &Path) {
     let _ = std::fs::remove_file(path.with_extension(crate::operations::EXTENSION));
     let is_written = std::fs::write(&path, bytes).is_ok();
     assert!(is_written, "the directory is there");
-    let Ok(whole) = Log::open(&path) else { return };
-    let told = of_log(&whole);
+    let Ok(whole) = SocketLog::open(&path) else { return };
+    let told = operations_of_log(&whole);
     make_blank(&whole, bytes);
 
-    let replaced = replace(&path, |_| false);
+    let replaced = replace_snippets(&path, |_| false);
     assert!(replaced.is_ok(), "{replaced:?}");
-    if let Ok(Replaced::Operations(count)) = replaced {
-        let mut read: Vec<Entry> = Vec::new();
-        let unread = OperationFile::of_log(&path)
+    if let Ok(SnippetReplacement::Operations(count)) = replaced {
+        let mut read: Vec<OperationEntry> = Vec::new();
+        let unread = OperationFile::open_for_log(&path)
             .ok()
             .flatten()
             .map(|file| file.for_each(|entry| read.push(entry)).unwrap_or(u64::MAX));
@@ -36,34 +36,34 @@ pub fn log(bytes: &[u8], directory: &Path) {
 
 /// Makes the heads of a log of these bytes blank. Nothing is told by them then, and other records
 /// stay, if all chunks are where they belong.
-fn make_blank(whole: &Log, bytes: &[u8]) {
+fn make_blank(whole: &SocketLog, bytes: &[u8]) {
     let mut blank = bytes.to_vec();
     blank.chunks_mut(CHUNK_BYTES).skip(HEADER_BYTES / CHUNK_BYTES).for_each(|chunk| {
-        blank_heads(chunk);
+        blank_snippets(chunk);
     });
-    let blank = Log::from_bytes("input".as_ref(), blank);
+    let blank = SocketLog::from_bytes("input".as_ref(), blank);
     assert!(blank.is_ok(), "a log with blank heads is one");
     let Ok(blank) = blank else { return };
-    assert_eq!(of_log(&blank).entries, [], "blank heads tell nothing");
-    let (others, is_in_place) = self::others(whole);
-    assert!(!is_in_place || others == self::others(&blank).0, "other records stay");
+    assert_eq!(operations_of_log(&blank).entries, [], "blank heads tell nothing");
+    let (others, is_in_place) = self::other_records(whole);
+    assert!(!is_in_place || others == self::other_records(&blank).0, "other records stay");
 }
 
 /// Records of a log that are no heads, as text, and whether all chunks are where they belong.
-fn others(log: &Log) -> (Vec<String>, bool) {
+fn other_records(log: &SocketLog) -> (Vec<String>, bool) {
     let mut others = Vec::new();
     let damage = log.for_each(|entry| {
-        if !matches!(entry.record, Record::Head(_)) {
+        if !matches!(entry.record, LogRecord::Head(_)) {
             others.push(format!("{entry:?}"));
         }
     });
-    (others, damage.iter().all(|damage| damage.fault != Fault::NotAChunk))
+    (others, damage.iter().all(|damage| damage.fault != DamageKind::NotAChunk))
 }
 
 /// Takes `bytes` as what is behind the header of a file of operations.
 pub fn file(bytes: &[u8]) {
     let mut count = 0u64;
-    let good = entries(&mut &bytes[..], &mut |_| count += 1);
+    let good = for_each_entry(&mut &bytes[..], &mut |_| count += 1);
     let good = good.unwrap_or(u64::MAX);
     assert!(good <= bytes.len() as u64 && count <= good, "{count} entries in {good} bytes");
 }

@@ -1,42 +1,42 @@
-use socket_log::Log;
-use socket_log::encode::{Direction, Head, Origin};
-use socket_log::layout::{ChunkHeader, HEADER_BYTES, head};
+use socket_log::SocketLog;
+use socket_log::encode::{Direction, FlowOrigin, SnippetHeader};
+use socket_log::layout::{ChunkHeader, HEADER_BYTES, snippet};
 use socket_log::write::{LogWriter, TCP, UDP};
 
 use super::{file, log, make_blank};
-use crate::operations::file::beside;
-use crate::operations::update;
+use crate::operations::operation_file::operations_path;
+use crate::operations::update_operations;
 
 /// Conversations, as both ends say them: the first byte of each message says who does.
 const SAID: [(u8, &[&[u8]]); 5] = [
     (
-        head::HTTP1,
+        snippet::HTTP1,
         &[b">GET /user/1/cart?x HTTP/1.1\r\nhost: a\r\n\r\n", b"<HTTP/1.1 404 No\r\n\r\n"],
     ),
     (
-        head::HTTP2,
+        snippet::HTTP2,
         &[
             b">\0\0\0\x04\0\0\0\0\0\0\0\x03\x01\x05\0\0\0\x01\x82\x84\x86",
             b"<\0\0\0\x04\0\0\0\0\0\0\0\x01\x01\x05\0\0\0\x01\x88",
         ],
     ),
     (
-        head::OTHER,
+        snippet::OTHER,
         &[b">Q\0\0\0\x1bSELECT a FROM books\0\0\0\0", b"<C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I"],
     ),
-    (head::OTHER, &[b">*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", b"<-ERR no\r\n"]),
-    (head::OTHER, &[b">\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x01a\x02io\0\0\x01\0\x01"]),
+    (snippet::OTHER, &[b">*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", b"<-ERR no\r\n"]),
+    (snippet::OTHER, &[b">\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x01a\x02io\0\0\x01\0\x01"]),
 ];
 
 /// A log of all of these.
-fn seed() -> Vec<u8> {
+fn seed_log() -> Vec<u8> {
     let mut log = LogWriter::new("host", 7, "/bin/x");
-    log.set_heads();
+    log.set_snippets();
     let mut ticks = 100;
     for (number, (class, said)) in SAID.iter().enumerate() {
         let flow = number as u32 + 1;
         let datagram = said.len() == 1;
-        log.flow(ticks, flow, if datagram { UDP } else { TCP }, Origin::Socket, flow.into());
+        log.flow(ticks, flow, if datagram { UDP } else { TCP }, FlowOrigin::Socket, flow.into());
         for _ in 0..3 {
             for message in *said {
                 ticks += 100;
@@ -47,7 +47,7 @@ fn seed() -> Vec<u8> {
                     Direction::Receive => log.receive(ticks, flow, bytes.len() as u64),
                 };
                 let (class, cut) = (*class, bytes.len() % 2 == 0);
-                let head = Head {
+                let head = SnippetHeader {
                     direction,
                     class,
                     flow,
@@ -59,11 +59,11 @@ fn seed() -> Vec<u8> {
                     datagram,
                     plain: number == 2,
                 };
-                log.head(&head, bytes);
+                log.snippet(&head, bytes);
             }
         }
     }
-    log.bytes()
+    log.to_bytes()
 }
 
 /// Where `scripts/fuzz` wants them, the log and its operations become seeds of their target.
@@ -71,16 +71,16 @@ fn seed() -> Vec<u8> {
 fn seeds_for_fuzzing() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("7-2.sclog");
-    std::fs::write(&path, seed()).unwrap();
-    update(&path).unwrap();
-    let told = std::fs::read(beside(&path)).unwrap().split_off(HEADER_BYTES);
-    log(&seed(), directory.path());
+    std::fs::write(&path, seed_log()).unwrap();
+    update_operations(&path).unwrap();
+    let told = std::fs::read(operations_path(&path)).unwrap().split_off(HEADER_BYTES);
+    log(&seed_log(), directory.path());
     file(&told);
     assert!(told.len() > 200, "all of it is told");
     if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
         let corpus = std::path::Path::new(&corpus).join("operations");
         std::fs::create_dir_all(&corpus).unwrap();
-        std::fs::write(corpus.join("seed-log"), seed()).unwrap();
+        std::fs::write(corpus.join("seed-log"), seed_log()).unwrap();
         std::fs::write(corpus.join("seed-file"), told).unwrap();
     }
 }
@@ -92,10 +92,10 @@ fn damaged_records_stay_damaged() {
     let first = HEADER_BYTES + size_of::<ChunkHeader>();
     for kind in 1..=u8::MAX {
         for (length, field) in [(10, 0xff), (10, 0x7f), (200, 0xff)] {
-            let mut damaged = seed();
+            let mut damaged = seed_log();
             damaged[first..first + 4 * length].fill(field);
             damaged[first..first + 4].copy_from_slice(&[kind, length as u8, 0, 0]);
-            let log = Log::from_bytes("damaged".as_ref(), damaged.clone()).unwrap();
+            let log = SocketLog::from_bytes("damaged".as_ref(), damaged.clone()).unwrap();
             make_blank(&log, &damaged);
         }
     }

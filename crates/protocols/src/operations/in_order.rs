@@ -8,49 +8,56 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use socket_log::{Entry, Log};
+use socket_log::{LogEntry, SocketLog};
 
 /// Record that waits for those before it.
-struct Waiting {
+struct WaitingRecord {
     /// Its ticks, and its place among all records: of one thread and of equal times, the order is
     /// that of writing.
     key: (u64, u64),
-    entry: Entry,
+    entry: LogEntry,
 }
 
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Waiting) -> bool {
+impl PartialEq for WaitingRecord {
+    fn eq(&self, other: &WaitingRecord) -> bool {
         self.key == other.key
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for WaitingRecord {}
 
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
+impl PartialOrd for WaitingRecord {
+    fn partial_cmp(&self, other: &WaitingRecord) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
-    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
+impl Ord for WaitingRecord {
+    fn cmp(&self, other: &WaitingRecord) -> std::cmp::Ordering {
         self.key.cmp(&other.key)
     }
 }
 
 /// Calls `each` with the records of `log` that are `wanted`, in the order of their times.
-pub(crate) fn for_each(log: &Log, wanted: impl Fn(&Entry) -> bool, mut each: impl FnMut(Entry)) {
+pub(crate) fn for_each_in_order(
+    log: &SocketLog,
+    wanted: impl Fn(&LogEntry) -> bool,
+    mut each: impl FnMut(LogEntry),
+) {
     let mut waiting = BinaryHeap::new();
     let mut number = 0;
     for chunk in log.chunks() {
         let begins = chunk.anchor.ticks;
-        while waiting.peek().is_some_and(|Reverse(first): &Reverse<Waiting>| first.key.0 < begins) {
+        while waiting
+            .peek()
+            .is_some_and(|Reverse(first): &Reverse<WaitingRecord>| first.key.0 < begins)
+        {
             let Some(Reverse(first)) = waiting.pop() else { break };
             each(first.entry);
         }
         chunk.for_each(|entry| {
             if wanted(&entry) {
-                waiting.push(Reverse(Waiting { key: (entry.ticks, number), entry }));
+                waiting.push(Reverse(WaitingRecord { key: (entry.ticks, number), entry }));
                 number += 1;
             }
         });

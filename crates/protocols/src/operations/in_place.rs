@@ -7,14 +7,14 @@ use std::os::unix::fs::FileExt;
 use data_files::DataPath;
 
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, state};
-use socket_log::{Log, blank_heads};
+use socket_log::{SocketLog, blank_snippets};
 
-use crate::operations::file::{self, Error};
-use crate::operations::of_log::{Told, of_log};
+use crate::operations::log_operations::{RecognisedOperations, operations_of_log};
+use crate::operations::operation_file::{self, OperationFileError};
 
 /// What became of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Replaced {
+pub enum SnippetReplacement {
     /// It has no heads, or only blank ones.
     Nothing,
     /// Its heads are blank now, and this many operations are beside it.
@@ -29,36 +29,43 @@ pub enum Replaced {
 ///
 /// # Errors
 /// When the log cannot be read, or a file not be written.
-pub fn replace(
+pub fn replace_snippets(
     path: impl Into<DataPath>,
-    is_running: impl FnOnce(&socket_log::Header) -> bool,
-) -> Result<Replaced, Error> {
-    let log = Log::open(path)?;
-    replace_heads(&log, || is_running(log.header()))
+    is_running: impl FnOnce(&socket_log::LogHeader) -> bool,
+) -> Result<SnippetReplacement, OperationFileError> {
+    let log = SocketLog::open(path)?;
+    replace_log_snippets(&log, || is_running(log.header()))
 }
 
 /// The same for a log that is open, which is changed even if another file lies at its path by now:
 /// then it is an error.
 ///
 /// # Errors
-/// As for [`replace`].
-pub fn replace_heads(log: &Log, is_running: impl FnOnce() -> bool) -> Result<Replaced, Error> {
+/// As for [`replace_snippets`].
+pub fn replace_log_snippets(
+    log: &SocketLog,
+    is_running: impl FnOnce() -> bool,
+) -> Result<SnippetReplacement, OperationFileError> {
     let path = log.data_path();
-    let io = |source| Error::Io { path: path.as_path().to_owned(), source };
+    let io = |source| OperationFileError::Io { path: path.as_path().to_owned(), source };
     if !log.header().heads {
-        return Ok(Replaced::Nothing);
+        return Ok(SnippetReplacement::Nothing);
     }
     if log.header().state == state::RUNNING && is_running() {
-        return Ok(Replaced::Running);
+        return Ok(SnippetReplacement::Running);
     }
-    let Told { entries, blank } = of_log(log);
+    let RecognisedOperations { entries, blank } = operations_of_log(log);
     // Where some are blank already, this was interrupted before, and all of them are beside it.
-    let is_there = blank > 0 && file::beside(path).is_file();
+    let is_there = blank > 0 && operation_file::operations_path(path).is_file();
     if !entries.is_empty() && !is_there {
-        file::write(log, &entries)?;
+        operation_file::write_operations(log, &entries)?;
     }
-    let blanked = make_blank(log).map_err(io)?;
-    Ok(if blanked == 0 { Replaced::Nothing } else { Replaced::Operations(entries.len()) })
+    let blanked = blank_log(log).map_err(io)?;
+    Ok(if blanked == 0 {
+        SnippetReplacement::Nothing
+    } else {
+        SnippetReplacement::Operations(entries.len())
+    })
 }
 
 /// Writes the operations of the log at `path`, to which its process may still write, beside it. Its
@@ -66,14 +73,18 @@ pub fn replace_heads(log: &Log, is_running: impl FnOnce() -> bool) -> Result<Rep
 ///
 /// # Errors
 /// When the log cannot be read, or the file not be written.
-pub fn update(path: impl Into<DataPath>) -> Result<(), Error> {
-    let log = Log::open(path)?;
-    let Told { entries, blank } = of_log(&log);
-    if entries.is_empty() || blank > 0 { Ok(()) } else { file::write(&log, &entries) }
+pub fn update_operations(path: impl Into<DataPath>) -> Result<(), OperationFileError> {
+    let log = SocketLog::open(path)?;
+    let RecognisedOperations { entries, blank } = operations_of_log(&log);
+    if entries.is_empty() || blank > 0 {
+        Ok(())
+    } else {
+        operation_file::write_operations(&log, &entries)
+    }
 }
 
 /// Makes the heads in the log blank. Returns how many there were.
-fn make_blank(log: &Log) -> io::Result<usize> {
+fn blank_log(log: &SocketLog) -> io::Result<usize> {
     // The file that was looked at, and no other that was put in its place.
     let file = log.open_to_write()?;
     let length = file.metadata()?.len();
@@ -84,7 +95,7 @@ fn make_blank(log: &Log) -> io::Result<usize> {
         let size = CHUNK_BYTES.min((length - offset) as usize);
         let bytes = chunk.get_mut(..size).unwrap_or_default();
         file.read_exact_at(bytes, offset)?;
-        let found = blank_heads(bytes);
+        let found = blank_snippets(bytes);
         if found > 0 {
             file.write_all_at(bytes, offset)?;
             blanked += found;

@@ -3,5 +3,5 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod in_place;
-mod made;
 mod of_logs;
+mod synthetic_logs;

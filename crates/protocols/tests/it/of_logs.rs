@@ -1,14 +1,16 @@
 //! Heads of a log become operations, whichever threads wrote them.
 
-use protocols::operations::{Entry, of_log};
-use socket_log::Log;
-use socket_log::encode::{self, Direction, Head, Origin, Role};
-use socket_log::write::{LogWriter, TCP, inet};
+use protocols::operations::{OperationEntry, operations_of_log};
+use socket_log::SocketLog;
+use socket_log::encode::{self, Direction, FlowOrigin, FlowRole, SnippetHeader};
+use socket_log::write::{LogWriter, TCP, inet_address};
 
-use crate::made::{http, server};
+use crate::synthetic_logs::{http_snippet, server_log};
 
-fn told(entries: &[Entry]) -> Vec<(u64, protocols::Role, &str, &str, bool)> {
-    let of = |entry: &Entry| entry.operation.place.ticks;
+fn operation_tuples(
+    entries: &[OperationEntry],
+) -> Vec<(u64, protocols::MessageRole, &str, &str, bool)> {
+    let of = |entry: &OperationEntry| entry.operation.place.ticks;
     entries
         .iter()
         .map(|entry| {
@@ -21,15 +23,15 @@ fn told(entries: &[Entry]) -> Vec<(u64, protocols::Role, &str, &str, bool)> {
 
 #[test]
 fn requests_and_answers_come_in_the_order_of_time() {
-    let log = Log::from_bytes("made".as_ref(), server().bytes()).unwrap();
-    let all = of_log(&log);
+    let log = SocketLog::from_bytes("made".as_ref(), server_log().to_bytes()).unwrap();
+    let all = operations_of_log(&log);
     assert_eq!(
-        told(&all.entries),
+        operation_tuples(&all.entries),
         [
-            (200, protocols::Role::Request, "GET /user/{}/cart", "", false),
-            (250, protocols::Role::Response, "", "500", true),
-            (300, protocols::Role::Request, "GET /user/{}/cart", "", false),
-            (350, protocols::Role::Response, "", "200", false),
+            (200, protocols::MessageRole::Request, "GET /user/{}/cart", "", false),
+            (250, protocols::MessageRole::Response, "", "500", true),
+            (300, protocols::MessageRole::Request, "GET /user/{}/cart", "", false),
+            (350, protocols::MessageRole::Response, "", "200", false),
         ]
     );
     let directions: Vec<Direction> = all.entries.iter().map(|entry| entry.direction).collect();
@@ -42,11 +44,11 @@ fn requests_and_answers_come_in_the_order_of_time() {
 fn an_answer_that_comes_first_is_no_client_s() {
     // Of a connection that was found in use nobody knows who connected.
     let mut log = socket_log::write::LogWriter::new("web", 7, "/bin/server");
-    log.flow(100, 1, socket_log::write::TCP, socket_log::encode::Origin::Found, 11);
-    log.head(&http(Direction::Send, 1, 200), b"HTTP/1.1 404 Not Found\r\n\r\n");
-    log.head(&http(Direction::Receive, 1, 300), b"GET /a HTTP/1.1\r\n\r\n");
-    let log = Log::from_bytes("made".as_ref(), log.bytes()).unwrap();
-    let entries = of_log(&log).entries;
+    log.flow(100, 1, socket_log::write::TCP, socket_log::encode::FlowOrigin::Found, 11);
+    log.snippet(&http_snippet(Direction::Send, 1, 200), b"HTTP/1.1 404 Not Found\r\n\r\n");
+    log.snippet(&http_snippet(Direction::Receive, 1, 300), b"GET /a HTTP/1.1\r\n\r\n");
+    let log = SocketLog::from_bytes("made".as_ref(), log.to_bytes()).unwrap();
+    let entries = operations_of_log(&log).entries;
     let names: Vec<&str> = entries.iter().map(|entry| entry.operation.name.as_str()).collect();
     assert!(names.contains(&"GET /a"), "{entries:?}");
 }
@@ -56,8 +58,8 @@ fn an_answer_that_comes_first_is_no_client_s() {
 #[test]
 fn an_answer_without_an_end_is_the_servers() {
     let mut log = LogWriter::new("web", 7, "/bin/client");
-    log.flow(100, 1, TCP, Origin::Socket, 11);
-    log.endpoints(100, 1, Role::Connect, &[], &inet(([127, 0, 0, 1], 5432).into()), 0);
+    log.flow(100, 1, TCP, FlowOrigin::Socket, 11);
+    log.endpoints(100, 1, FlowRole::Connect, &[], &inet_address(([127, 0, 0, 1], 5432).into()), 0);
     let ask = [b"Q\0\0\0\x18SELECT 1 FROM books".as_slice(), &[0]].concat();
     // The beginning of rows.
     let rows = [b"T\0\0\0\x06\0\0D\0\0\x10\0".as_slice(), &[b'a'; 30]].concat();
@@ -67,13 +69,13 @@ fn an_answer_without_an_end_is_the_servers() {
         (300, Direction::Send, &ask),
         (350, Direction::Receive, &rows),
     ] {
-        let class = socket_log::layout::head::OTHER;
+        let class = socket_log::layout::snippet::OTHER;
         let cut = direction == Direction::Receive;
-        let head = Head { class, cut, ..http(direction, 1, ticks) };
-        log.head(&head, bytes);
+        let head = SnippetHeader { class, cut, ..http_snippet(direction, 1, ticks) };
+        log.snippet(&head, bytes);
     }
-    let log = Log::from_bytes("made".as_ref(), log.bytes()).unwrap();
-    let entries = of_log(&log).entries;
+    let log = SocketLog::from_bytes("made".as_ref(), log.to_bytes()).unwrap();
+    let entries = operations_of_log(&log).entries;
     let directions: Vec<_> =
         entries.iter().map(|of| (of.operation.place.ticks, of.direction)).collect();
     let (sent, received) = (Direction::Send, Direction::Receive);
@@ -86,25 +88,28 @@ fn an_answer_without_an_end_is_the_servers() {
 #[test]
 fn plain_text_begins_anew() {
     let mut log = LogWriter::new("web", 7, "/bin/client");
-    log.flow(100, 1, TCP, Origin::Socket, 11);
-    log.endpoints(100, 1, Role::Connect, &[], &inet(([127, 0, 0, 1], 5432).into()), 0);
+    log.flow(100, 1, TCP, FlowOrigin::Socket, 11);
+    log.endpoints(100, 1, FlowRole::Connect, &[], &inet_address(([127, 0, 0, 1], 5432).into()), 0);
     // A handshake. Parts of it may be kept.
-    let class = socket_log::layout::head::OTHER;
+    let class = socket_log::layout::snippet::OTHER;
     let hello = b"\x16\x03\x01\x02\x00\x01\x00";
-    log.send(200, 1, 90).head(&Head { class, ..http(Direction::Send, 1, 200) }, hello);
-    log.receive(250, 1, 90).head(&Head { class, ..http(Direction::Receive, 1, 250) }, hello);
+    log.send(200, 1, 90)
+        .snippet(&SnippetHeader { class, ..http_snippet(Direction::Send, 1, 200) }, hello);
+    log.receive(250, 1, 90)
+        .snippet(&SnippetHeader { class, ..http_snippet(Direction::Receive, 1, 250) }, hello);
     // The call was more than 2^32 ticks before the program took its text.
     let (early, late) = (300, 300 + (5 << 32));
     for (at, text) in [(0, b"get a\r\n"), (40, b"get b\r\n")] {
         let length = text.len() as u32;
         let continues = at > 0;
-        let of = http(Direction::Send, 1, early);
-        let head = Head { class, plain: true, offset: at, length, continues, ..of };
-        let words: Vec<u32> = encode::head(&head).into_iter().chain(encode::padded(text)).collect();
-        log.record(late, &words);
+        let of = http_snippet(Direction::Send, 1, early);
+        let head = SnippetHeader { class, plain: true, offset: at, length, continues, ..of };
+        let words: Vec<u32> =
+            encode::snippet_header(&head).into_iter().chain(encode::padded_words(text)).collect();
+        log.raw_record(late, &words);
     }
-    let log = Log::from_bytes("made".as_ref(), log.bytes()).unwrap();
-    let told: Vec<_> = of_log(&log)
+    let log = SocketLog::from_bytes("made".as_ref(), log.to_bytes()).unwrap();
+    let told: Vec<_> = operations_of_log(&log)
         .entries
         .into_iter()
         .map(|of| (of.operation.place.ticks, of.operation.place.at, of.operation.name))
@@ -118,8 +123,8 @@ fn plain_text_begins_anew() {
 #[test]
 fn a_zero_that_goes_on_with_a_frame_is_not_blank() {
     let mut log = LogWriter::new("shop", 7, "/bin/server");
-    log.flow(100, 1, TCP, Origin::Accept, 11);
-    log.endpoints(100, 1, Role::Accept, &inet(([127, 0, 0, 1], 80).into()), &[], 0);
+    log.flow(100, 1, TCP, FlowOrigin::Accept, 11);
+    log.endpoints(100, 1, FlowRole::Accept, &inet_address(([127, 0, 0, 1], 80).into()), &[], 0);
     let frame = |flags: u8, stream: u8, block: &[u8]| {
         [&[0, 0, block.len() as u8, 1, flags, 0, 0, 0, stream], block].concat()
     };
@@ -127,9 +132,14 @@ fn a_zero_that_goes_on_with_a_frame_is_not_blank() {
     let mut said = |direction, ticks, pieces: &[&[u8]]| {
         let mut at = 0;
         for (index, bytes) in pieces.iter().enumerate() {
-            let class = socket_log::layout::head::HTTP2;
-            let of = Head { class, offset: at, continues: index > 0, ..http(direction, 1, ticks) };
-            log.head(&of, bytes);
+            let class = socket_log::layout::snippet::HTTP2;
+            let of = SnippetHeader {
+                class,
+                offset: at,
+                continues: index > 0,
+                ..http_snippet(direction, 1, ticks)
+            };
+            log.snippet(&of, bytes);
             at += bytes.len() as u32;
         }
     };
@@ -149,8 +159,8 @@ fn a_zero_that_goes_on_with_a_frame_is_not_blank() {
         let (begin, name) = rest.split_at(rest.len() - 12);
         said(Direction::Send, time + 20, &[begin, name, zero]);
     }
-    let log = Log::from_bytes("made".as_ref(), log.bytes()).unwrap();
-    let all = of_log(&log);
+    let log = SocketLog::from_bytes("made".as_ref(), log.to_bytes()).unwrap();
+    let all = operations_of_log(&log);
     let mut statuses: Vec<&str> =
         all.entries.iter().map(|entry| entry.operation.status.as_str()).collect();
     statuses.retain(|status| !status.is_empty());

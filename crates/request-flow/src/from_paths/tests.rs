@@ -2,27 +2,27 @@
 
 use analyze::{Options, analyze};
 use message_trace::{
-    Connect, DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace,
-    Node, Protocol,
+    ConnectSpan, DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message,
+    MessageTrace, Node, NodeEnd, TransportProtocol,
 };
 
 use message_trace::table::operations::{OperationRole, OperationRow, OperationWriter};
 
 use super::*;
-use crate::tables::{Columns, RequestTables};
+use crate::tables::{ColumnSelection, RequestTables};
 
 /// A trace in the making: node names are `host/command`.
 #[derive(Default)]
-struct Trace {
+struct TraceBuilder {
     trace: MessageTrace,
     names: Vec<String>,
     /// When the connection of the next message was made.
-    connect: Option<Connect>,
+    connect: Option<ConnectSpan>,
     /// What messages say they do, by their numbers in the order of time.
     operations: Vec<OperationRow<'static>>,
 }
 
-impl Trace {
+impl TraceBuilder {
     fn node(&mut self, name: &str) -> i32 {
         if let Some(known) = self.names.iter().position(|known| known == name) {
             return known as i32;
@@ -36,7 +36,7 @@ impl Trace {
 
     /// A request from web to db on a connection that was made for it from `begin` to `end`.
     fn connect_and_send(&mut self, [begin, end]: [i64; 2], flow: i64, times: [i64; 2]) {
-        self.connect = Some(Connect { begin: begin * 1_000, end: end * 1_000 });
+        self.connect = Some(ConnectSpan { begin: begin * 1_000, end: end * 1_000 });
         self.send(["b/web", "c/db"], flow, 5432, times, false);
         self.connect = None;
     }
@@ -51,50 +51,57 @@ impl Trace {
             self.trace.intern(&endpoint)
         };
         let (src, dst) = (endpoint(from, answer), endpoint(to, !answer));
-        let end = |node, endpoint, tid| End { node, endpoint, tid: Some(tid) };
-        let ends = Ends { src: end(from, src, 7), dst: end(to, dst, 8), protocol: Protocol::Tcp };
+        let end = |node, endpoint, tid| NodeEnd { node, endpoint, tid: Some(tid) };
+        let ends = EndPair {
+            src: end(from, src, 7),
+            dst: end(to, dst, 8),
+            protocol: TransportProtocol::Tcp,
+        };
         let direction = if answer { FROM_ACCEPTING } else { FROM_CONNECTING };
         let [sent, received] = times.map(|time| (time >= 0).then_some(time * 1_000));
-        let message = Message::between(ends, flow, direction).at(sent, received);
-        let message = Message { connect: self.connect, ..message.carrying(10 + flow, 1) };
+        let message = Message::between_ends(ends, flow, direction).with_times(sent, received);
+        let message = Message { connect: self.connect, ..message.with_payload(10 + flow, 1) };
         self.trace.push(&message, None);
     }
 }
 
-fn requests(mut trace: Trace) -> (Vec<Request>, Names) {
+fn requests_of_trace(mut trace: TraceBuilder) -> (Vec<Request>, NameInterner) {
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
-    trace.trace.sort();
-    trace.trace.write(data.messages(), data.nodes()).unwrap();
+    trace.trace.sort_messages();
+    trace.trace.write(data.messages_path(), data.nodes_path()).unwrap();
     if !trace.operations.is_empty() {
-        let mut writer = OperationWriter::create(data.operations()).unwrap();
+        let mut writer = OperationWriter::create(data.operations_path()).unwrap();
         trace.operations.iter().for_each(|row| writer.push(row).unwrap());
         writer.finish().unwrap();
     }
     let algorithm = "linking".parse().unwrap();
     analyze(&data, &Options { algorithm, ..Options::default() }, &()).unwrap();
     let written = from_paths(&data, 0, &()).unwrap();
-    let tables = RequestTables::open(data.requests(), data.steps(), Columns::ALL).unwrap();
+    let tables =
+        RequestTables::open(data.requests_path(), data.steps_path(), ColumnSelection::ALL).unwrap();
     assert_eq!(tables.counts(), (written.requests, written.steps));
-    let mut names = Names::default();
-    (tables.all(&mut names).unwrap(), names)
+    let mut names = NameInterner::default();
+    (tables.read_all(&mut names).unwrap(), names)
 }
 
 #[test]
 fn a_caller_is_occupied_from_when_it_began_to_connect() {
-    let mut trace = Trace::default();
+    let mut trace = TraceBuilder::default();
     trace.send(["a/curl", "b/web"], 1, 80, [0, 10], false);
     trace.connect_and_send([15, 25], 2, [30, 35]);
     trace.send(["c/db", "b/web"], 2, 5432, [40, 50], true);
     trace.send(["b/web", "c/db"], 2, 5432, [60, 65], false);
     trace.send(["c/db", "b/web"], 2, 5432, [70, 75], true);
     trace.send(["b/web", "a/curl"], 1, 80, [80, 90], true);
-    let (requests, names) = requests(trace);
+    let (requests, names) = requests_of_trace(trace);
     let [request] = &requests[..] else { panic!("{requests:?}") };
-    let name = names.find("sockcap.connecting_ns").unwrap();
+    let name = names.find_id("sockcap.connecting_ns").unwrap();
     let steps: Vec<_> = (0..)
         .zip(&request.steps)
-        .map(|(place, step)| (step.caller_begin.unwrap() / 1_000, request.parameter(place, name)))
+        .map(|(place, step)| {
+            (step.caller_begin.unwrap() / 1_000, request.parameter_value(place, name))
+        })
         .collect();
     // The second call has the connection of the first.
     assert_eq!(steps, [(0, None), (20, Some("10000")), (60, None)]);
@@ -102,16 +109,16 @@ fn a_caller_is_occupied_from_when_it_began_to_connect() {
 
 #[test]
 fn a_path_is_a_request_and_its_calls_are_steps() {
-    let mut trace = Trace::default();
+    let mut trace = TraceBuilder::default();
     trace.send(["a/curl", "b/web"], 1, 80, [0, 10], false);
     trace.send(["b/web", "c/db"], 2, 5432, [20, 30], false);
     trace.send(["c/db", "b/web"], 2, 5432, [40, 50], true);
     trace.send(["b/web", "d/log"], 3, 514, [60, 70], false);
     trace.send(["b/web", "a/curl"], 1, 80, [80, 90], true);
-    let (requests, names) = requests(trace);
+    let (requests, names) = requests_of_trace(trace);
     let [request] = &requests[..] else { panic!("{requests:?}") };
-    assert_eq!(names.text(request.caller), "curl");
-    assert_eq!((names.text(request.caller_host), request.torn), ("a", false));
+    assert_eq!(names.name_of(request.caller), "curl");
+    assert_eq!((names.name_of(request.caller_host), request.torn), ("a", false));
     assert_eq!((request.pattern, request.path, request.trace.as_str()), (Some(0), Some(0), ""));
     assert_eq!((request.begin(), request.end()), (Some(0), Some(90_000)));
     let steps: Vec<_> = request
@@ -120,8 +127,8 @@ fn a_path_is_a_request_and_its_calls_are_steps() {
         .map(|step| {
             let times = [step.caller_begin, step.begin, step.end, step.caller_end];
             (
-                names.text(step.operation),
-                names.text(step.host),
+                names.name_of(step.operation),
+                names.name_of(step.host),
                 step.parent,
                 times.map(|time| time.map_or(-1, |time| time / 1_000)),
                 [step.bytes_in, step.bytes_out],
@@ -138,8 +145,8 @@ fn a_path_is_a_request_and_its_calls_are_steps() {
     );
     let parameters: Vec<_> = request
         .parameters
-        .of(1)
-        .map(|(name, value)| format!("{}={value}", names.text(name)))
+        .of_step(1)
+        .map(|(name, value)| format!("{}={value}", names.name_of(name)))
         .collect();
     assert_eq!(
         parameters,
@@ -155,35 +162,35 @@ fn a_path_is_a_request_and_its_calls_are_steps() {
 
 #[test]
 fn what_a_server_begins_by_itself_is_torn() {
-    let mut trace = Trace::default();
+    let mut trace = TraceBuilder::default();
     trace.send(["a/curl", "b/web"], 1, 80, [0, 10], false);
     trace.send(["b/web", "a/curl"], 1, 80, [80, 90], true);
     // A minute later nothing is left that could have caused it.
     trace.send(["b/web", "c/db"], 2, 5432, [60_000_000, 60_000_010], false);
     trace.send(["c/db", "b/web"], 2, 5432, [60_000_020, 60_000_030], true);
-    let (requests, names) = requests(trace);
+    let (requests, names) = requests_of_trace(trace);
     let torn: Vec<(&str, bool)> =
-        requests.iter().map(|request| (names.text(request.caller), request.torn)).collect();
+        requests.iter().map(|request| (names.name_of(request.caller), request.torn)).collect();
     assert_eq!(torn, [("curl", false), ("b/web", true)]);
 }
 
 #[test]
 fn requests_come_by_their_begins() {
-    let mut trace = Trace::default();
+    let mut trace = TraceBuilder::default();
     for call in 0..50 {
         let at = 1_000 * call;
         let client = ["a/curl", "a/wget"][call as usize % 2];
         trace.send([client, "b/web"], 10 + call, 80, [at, at + 10], false);
         trace.send(["b/web", client], 10 + call, 80, [at + 80, at + 90], true);
     }
-    let (requests, _) = requests(trace);
+    let (requests, _) = requests_of_trace(trace);
     let begins: Vec<_> = requests.iter().map(|request| request.begin().unwrap()).collect();
     assert_eq!(begins, (0..50).map(|call| 1_000_000 * call).collect::<Vec<_>>());
 }
 
 #[test]
 fn a_step_is_called_as_its_call_says_and_ends_as_its_answer_says() {
-    let mut trace = Trace::default();
+    let mut trace = TraceBuilder::default();
     trace.send(["a/curl", "b/web"], 1, 80, [0, 10], false);
     trace.send(["b/web", "c/db"], 2, 5432, [20, 25], false);
     trace.send(["c/db", "b/web"], 2, 5432, [40, 50], true);
@@ -208,19 +215,20 @@ fn a_step_is_called_as_its_call_says_and_ends_as_its_answer_says() {
         of(2, OperationRole::Response, "postgresql", "", "42P01"),
         of(5, OperationRole::Response, "http", "", "404"),
     ];
-    let (requests, names) = requests(trace);
+    let (requests, names) = requests_of_trace(trace);
     let [request] = &requests[..] else { panic!("{requests:?}") };
     let steps = request.steps.iter();
-    let steps: Vec<_> = steps.map(|step| (names.text(step.operation), step.failed)).collect();
+    let steps: Vec<_> = steps.map(|step| (names.name_of(step.operation), step.failed)).collect();
     // Of what says nothing, the node and its port are told.
     assert_eq!(steps, [("GET /cart/{}", false), ("SELECT books", true), ("d/cache:6379", false)]);
     let status = |step: usize| {
-        let mut all = request.parameters.of(step).map(|(name, value)| (names.text(name), value));
+        let mut all =
+            request.parameters.of_step(step).map(|(name, value)| (names.name_of(name), value));
         all.find(|(name, _)| name.contains("status"))
     };
     let [cart, select] =
-        ["http.response.status_code", "db.response.status_code"].map(|name| names.find(name));
-    assert_eq!(request.parameter(0, cart.unwrap()), Some("404"));
-    assert_eq!(request.parameter(1, select.unwrap()), Some("42P01"));
+        ["http.response.status_code", "db.response.status_code"].map(|name| names.find_id(name));
+    assert_eq!(request.parameter_value(0, cart.unwrap()), Some("404"));
+    assert_eq!(request.parameter_value(1, select.unwrap()), Some("42P01"));
     assert_eq!(status(2), None);
 }

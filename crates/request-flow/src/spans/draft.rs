@@ -1,21 +1,21 @@
 //! Draft: a request whose times are still those of the hosts' own clocks, and whose steps are in no
 //! order.
 
-use clocks::{Clocks, Samples};
+use clocks::{ClockModel, ClockSamples};
 use serde::{Deserialize, Serialize};
 
-use super::record::SpanRecord;
 use super::span::SpanKind;
+use super::span_record::SpanRecord;
 use crate::request::{Request, RequestBuilder};
-use crate::step::{Step, outlasts};
-use out_of_core::{NameId, Names};
+use crate::step::{Step, outlasts_wait};
+use out_of_core::{NameId, NameInterner};
 
 /// Number of a clock. Resources of one host read one clock.
 pub(super) type ClockNumber = u32;
 
 /// A request in the making.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Draft {
+pub(super) struct RequestDraft {
     /// Steps in the order of the source. A parent may come behind its children.
     pub(super) request: Request,
     /// The place of each step among its siblings, where the source tells one.
@@ -23,7 +23,7 @@ pub(super) struct Draft {
     /// The clocks that the times of each step were read from: at the node and at the caller.
     clocks: Vec<[ClockNumber; 2]>,
     /// Whether the end of each step is waited for.
-    waiting: Vec<Waiting>,
+    waiting: Vec<CallerWait>,
 }
 
 /// Counts of steps that do not fit into their parents by the common clock.
@@ -39,7 +39,7 @@ pub(super) struct OutOfPlace {
 /// Whether a step's caller waits for its end, so that the end bounds how far their clocks are
 /// apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Waiting {
+pub(super) enum CallerWait {
     /// A client's span lasts until it has the answer, and what calls on a stack until it is over.
     Known,
     /// It is the way of what is called so, but the caller was not seen to wait: a server's span
@@ -51,17 +51,17 @@ pub(super) enum Waiting {
     Consumer,
 }
 
-impl Draft {
+impl RequestDraft {
     /// Adds a step.
-    pub(super) fn push<'a>(
+    pub(super) fn push_step<'a>(
         &mut self,
         step: Step,
         parameters: impl IntoIterator<Item = (NameId, &'a str)>,
         order: Option<i64>,
         clocks: [ClockNumber; 2],
-        waiting: Waiting,
+        waiting: CallerWait,
     ) {
-        self.request.push(step, parameters);
+        self.request.push_step(step, parameters);
         self.waiting.push(waiting);
         self.orders.push(order);
         self.clocks.push(clocks);
@@ -77,7 +77,7 @@ impl Draft {
     /// usual only, as far as it does not contradict that both clocks are one.
     pub(super) fn add_samples(
         &self,
-        samples: &mut Samples,
+        samples: &mut ClockSamples,
         mut is_related: impl FnMut(ClockNumber),
     ) {
         for (place, (step, [own, caller])) in
@@ -93,27 +93,27 @@ impl Draft {
                 }
                 _ => continue,
             };
-            let waiting = self.waiting.get(place).copied().unwrap_or(Waiting::Unknown);
+            let waiting = self.waiting.get(place).copied().unwrap_or(CallerWait::Unknown);
             let is_early = begin.is_some_and(|begin| step.begin.is_some_and(|own| own < begin));
             let received = match waiting {
-                Waiting::Consumer if is_early => step.end,
+                CallerWait::Consumer if is_early => step.end,
                 _ => step.begin,
             };
             if let (Some(sent), Some(received)) = (begin, received) {
-                samples.add(from, *own, sent, received);
+                samples.add_message(from, *own, sent, received);
             }
             let is_within = end.is_some_and(|end| step.end <= Some(end));
             let overlaps = end.is_some_and(|end| step.begin < Some(end));
             let is_waited_for = match waiting {
-                Waiting::Known => true,
-                Waiting::Usual if is_seen => overlaps,
-                Waiting::Usual => is_within,
-                Waiting::Unknown | Waiting::Consumer => false,
+                CallerWait::Known => true,
+                CallerWait::Usual if is_seen => overlaps,
+                CallerWait::Usual => is_within,
+                CallerWait::Unknown | CallerWait::Consumer => false,
             };
             if let (Some(sent), Some(received), true) = (step.end, end, is_waited_for)
-                && !outlasts([step.begin, step.end], [begin, end])
+                && !outlasts_wait([step.begin, step.end], [begin, end])
             {
-                samples.add(*own, from, sent, received);
+                samples.add_message(*own, from, sent, received);
                 if is_seen && begin.is_some() && from != *own {
                     is_related(from);
                     is_related(*own);
@@ -123,7 +123,7 @@ impl Draft {
     }
 
     /// The first and the last time that each clock showed; `seen` gets both.
-    pub(super) fn times(&self, mut seen: impl FnMut(ClockNumber, i64)) {
+    pub(super) fn for_each_clock_range(&self, mut seen: impl FnMut(ClockNumber, i64)) {
         for (step, [own, caller]) in self.request.steps.iter().zip(&self.clocks) {
             [step.begin, step.end].into_iter().flatten().for_each(|time| seen(*own, time));
             let at_caller = [step.caller_begin, step.caller_end];
@@ -133,9 +133,9 @@ impl Draft {
 
     /// Makes the request: times on the common clock, steps in depth-first order. Returns how many
     /// steps do not fit into their parents by that clock.
-    pub(super) fn finish(
+    pub(super) fn finish_request(
         &mut self,
-        clocks: Option<&Clocks>,
+        clocks: Option<&ClockModel>,
         builder: &mut RequestBuilder,
         request: &mut Request,
     ) -> OutOfPlace {
@@ -147,12 +147,12 @@ impl Draft {
                     (caller, &mut step.caller_begin),
                     (caller, &mut step.caller_end),
                 ] {
-                    *time = time.map(|time| clocks.common(*clock as usize, time));
+                    *time = time.map(|time| clocks.common_time(*clock as usize, time));
                 }
             }
         }
         for (place, step) in self.request.steps.iter().enumerate() {
-            builder.add(*step, self.orders[place], self.request.parameters.of(place));
+            builder.add_step(*step, self.orders[place], self.request.parameters.of_step(place));
         }
         let Request { trace, caller, caller_host, probability, torn, pattern, path, .. } =
             &self.request;
@@ -161,22 +161,22 @@ impl Draft {
         (request.probability, request.torn) = (*probability, *torn);
         (request.pattern, request.path) = (*pattern, *path);
         builder.build(request);
-        nest(&mut request.steps)
+        nest_steps(&mut request.steps)
     }
 }
 
-impl Waiting {
+impl CallerWait {
     /// What is known of a span, with its caller's where that is known.
-    pub(super) fn of(span: &SpanRecord<'_>, caller: Option<&SpanRecord<'_>>) -> Waiting {
+    pub(super) fn from_spans(span: &SpanRecord<'_>, caller: Option<&SpanRecord<'_>>) -> CallerWait {
         use SpanKind::{Client, Consumer, Producer, Server, Unknown};
         match (caller.map(|caller| caller.kind), span.kind) {
-            _ if span.depth.is_some() => Waiting::Known,
-            (_, Consumer) => Waiting::Consumer,
-            (Some(Producer), _) => Waiting::Unknown,
-            _ if span.follows => Waiting::Unknown,
-            (Some(Client), _) | (Some(_), Server) => Waiting::Known,
-            (Some(Unknown), _) | (None, Server) => Waiting::Usual,
-            _ => Waiting::Unknown,
+            _ if span.depth.is_some() => CallerWait::Known,
+            (_, Consumer) => CallerWait::Consumer,
+            (Some(Producer), _) => CallerWait::Unknown,
+            _ if span.follows => CallerWait::Unknown,
+            (Some(Client), _) | (Some(_), Server) => CallerWait::Known,
+            (Some(Unknown), _) | (None, Server) => CallerWait::Usual,
+            _ => CallerWait::Unknown,
         }
     }
 }
@@ -184,12 +184,12 @@ impl Waiting {
 /// Moves what is left of wrong clocks: no step begins before its parent, none ends before it
 /// begins, and no answer is sent after it was received. What lasted longer than its caller waited
 /// has sent no answer to it, and stays as it is. `steps` are in depth-first order.
-fn nest(steps: &mut [Step]) -> OutOfPlace {
+fn nest_steps(steps: &mut [Step]) -> OutOfPlace {
     let mut found = OutOfPlace::default();
     for place in 0..steps.len() {
         let before = steps[place];
         let parent = before.parent.and_then(|parent| steps.get(parent as usize)).copied();
-        let least = parent.and_then(|parent| parent.first());
+        let least = parent.and_then(|parent| parent.first_time());
         let step = &mut steps[place];
         let is_answered = !step.outlasts_caller();
         step.caller_begin = step.caller_begin.max(least.filter(|_| step.caller_begin.is_some()));
@@ -218,9 +218,10 @@ fn nest(steps: &mut [Step]) -> OutOfPlace {
 /// Whether nobody saw a step called that began at another host when its parent had ended.
 fn is_late(step: &Step, parent: &Step) -> bool {
     let is_seen = step.caller_begin.is_some() || step.caller_end.is_some();
-    let place =
-        |of: &Step| if of.host == Names::UNKNOWN { (of.node, of.host) } else { (0, of.host) };
-    let has_ended = parent.last().is_some_and(|end| step.begin > Some(end));
+    let place = |of: &Step| {
+        if of.host == NameInterner::UNKNOWN { (of.node, of.host) } else { (0, of.host) }
+    };
+    let has_ended = parent.last_time().is_some_and(|end| step.begin > Some(end));
     !is_seen && has_ended && place(step) != place(parent)
 }
 
@@ -242,19 +243,19 @@ mod tests {
 
     #[test]
     fn what_is_left_of_wrong_clocks_is_moved() {
-        let root = Step { begin: Some(100), end: Some(200), ..Step::of(1, 1) };
-        let early = Step { parent: Some(0), begin: Some(90), end: Some(95), ..Step::of(2, 2) };
+        let root = Step { begin: Some(100), end: Some(200), ..Step::new(1, 1) };
+        let early = Step { parent: Some(0), begin: Some(90), end: Some(95), ..Step::new(2, 2) };
         let late = Step {
             parent: Some(0),
             caller_begin: Some(110),
             begin: Some(105),
             end: Some(160),
             caller_end: Some(150),
-            ..Step::of(2, 2)
+            ..Step::new(2, 2)
         };
-        let after = Step { parent: Some(0), begin: Some(190), end: Some(900), ..Step::of(2, 2) };
+        let after = Step { parent: Some(0), begin: Some(190), end: Some(900), ..Step::new(2, 2) };
         let mut steps = [root, early, late, after];
-        assert_eq!(nest(&mut steps).moved, 2);
+        assert_eq!(nest_steps(&mut steps).moved, 2);
         assert_eq!((steps[1].begin, steps[1].end), (Some(100), Some(100)));
         assert_eq!((steps[2].begin, steps[2].end), (Some(110), Some(150)));
         // Work may go on after its caller has ended.
@@ -263,7 +264,7 @@ mod tests {
 
     #[test]
     fn what_nobody_waits_for_is_neither_moved_nor_cut() {
-        let root = Step { begin: Some(0), end: Some(900_000), host: 1, ..Step::of(1, 1) };
+        let root = Step { begin: Some(0), end: Some(900_000), host: 1, ..Step::new(1, 1) };
         // The caller waited for half a millisecond of forty.
         let left = Step {
             parent: Some(0),
@@ -272,38 +273,38 @@ mod tests {
             end: Some(40_200_000),
             caller_end: Some(600_000),
             host: 2,
-            ..Step::of(2, 2)
+            ..Step::new(2, 2)
         };
         // It was begun when its caller had given up, and when the root had ended.
         let queued = Step { begin: Some(20_000_000), end: Some(70_000_000), ..left };
         let late = Step { caller_begin: None, caller_end: None, ..queued };
         let mut steps = [root, left, queued, late];
-        assert_eq!(nest(&mut steps), OutOfPlace { moved: 0, late: 1 });
+        assert_eq!(nest_steps(&mut steps), OutOfPlace { moved: 0, late: 1 });
         assert_eq!(steps, [root, left, queued, late]);
     }
 
     #[test]
     fn what_is_moved_takes_along_what_was_within() {
-        let root = Step { begin: Some(100), end: Some(200), ..Step::of(1, 1) };
+        let root = Step { begin: Some(100), end: Some(200), ..Step::new(1, 1) };
         let called = Step {
             parent: Some(0),
             caller_begin: Some(110),
             begin: Some(112),
             end: Some(153),
             caller_end: Some(150),
-            ..Step::of(2, 2)
+            ..Step::new(2, 2)
         };
         let within = |begin, end| Step {
             parent: Some(1),
             begin: Some(begin),
             end: Some(end),
-            ..Step::of(2, 3)
+            ..Step::new(2, 3)
         };
         // Another one that the root calls is not within.
-        let beside = Step { parent: Some(0), begin: Some(151), end: Some(152), ..Step::of(2, 4) };
+        let beside = Step { parent: Some(0), begin: Some(151), end: Some(152), ..Step::new(2, 4) };
         let mut steps =
             [root, called, within(120, 152), within(151, 152), within(130, 160), beside];
-        assert_eq!(nest(&mut steps).moved, 1);
+        assert_eq!(nest_steps(&mut steps).moved, 1);
         let times = steps.map(|step| [step.begin, step.end].map(Option::unwrap));
         assert_eq!(times, [[100, 200], [112, 150], [120, 150], [150, 150], [130, 160], [151, 152]]);
     }

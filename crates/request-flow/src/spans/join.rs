@@ -13,44 +13,44 @@
 
 use rustc_hash::FxHashMap;
 
-use super::draft::{Draft, Waiting};
-use super::halves::Halves;
-use super::known::Known;
-use super::misfits::Misfits;
-use super::parts::{Whole, merge};
-use super::record::SpanRecord;
+use super::draft::{CallerWait, RequestDraft};
+use super::merge_reports::{MergedSpan, merge_reports};
+use super::misfits::SpanMisfits;
 use super::span::SpanKind;
+use super::span_record::SpanRecord;
+use super::span_sources::SpanSources;
+use super::spans_by_id::SpansById;
 use crate::step::Step;
-use out_of_core::{NameId, Names};
+use out_of_core::{NameId, NameInterner};
 
 /// Takes what is reported of one trace; `each` gets a draft for each root. Returns the number of
 /// spans.
-pub(super) fn join(
+pub(super) fn join_trace(
     reports: Vec<SpanRecord<'_>>,
-    known: &Known<'_>,
-    misfits: &mut Misfits,
-    mut each: impl FnMut(Draft),
+    known: &SpanSources<'_>,
+    misfits: &mut SpanMisfits,
+    mut each: impl FnMut(RequestDraft),
 ) -> usize {
-    let all = merge(reports, known, misfits);
-    let mut tree = Tree::of(&all, known, misfits);
+    let all = merge_reports(reports, known, misfits);
+    let mut tree = SpanTree::from_spans(&all, known, misfits);
     let spans: Vec<SpanRecord<'_>> = all.into_iter().map(|whole| whole.span).collect();
-    tree.break_circles(&spans, misfits);
-    let merged = Merged::of(&spans, &tree, known);
+    tree.break_cycles(&spans, misfits);
+    let merged = MergedCalls::from_spans(&spans, &tree, known);
     // Members of each root, in the order of the spans.
-    let roots = tree.roots();
+    let roots = tree.roots_of_spans();
     let mut members: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
     for (span, root) in (0..).zip(&roots) {
         members.entry(*root).or_default().push(span);
     }
     for root in (0..spans.len() as u32).filter(|span| tree.parents[*span as usize].is_none()) {
         let Some(of) = members.get(&root) else { continue };
-        each(merged.draft(&spans, &tree, of, known));
+        each(merged.build_draft(&spans, &tree, of, known));
     }
     spans.len()
 }
 
 /// The parent of each span.
-struct Tree {
+struct SpanTree {
     parents: Vec<Option<u32>>,
     /// Spans that have the id of their parent: the callee's half of a call.
     is_half: Vec<bool>,
@@ -59,18 +59,22 @@ struct Tree {
     children: Vec<u32>,
 }
 
-impl Tree {
-    fn of(all: &[Whole<'_>], known: &Known<'_>, misfits: &mut Misfits) -> Tree {
-        let mut tree = Tree {
+impl SpanTree {
+    fn from_spans(
+        all: &[MergedSpan<'_>],
+        known: &SpanSources<'_>,
+        misfits: &mut SpanMisfits,
+    ) -> SpanTree {
+        let mut tree = SpanTree {
             parents: vec![None; all.len()],
             is_half: vec![false; all.len()],
             torn: vec![false; all.len()],
             children: Vec::new(),
         };
         if all.iter().any(|whole| whole.span.depth.is_some()) {
-            tree.by_depth(all, misfits);
+            tree.count_depths(all, misfits);
         }
-        let halves = Halves::of(all);
+        let halves = SpansById::from_spans(all);
         for (place, whole) in all.iter().enumerate().filter(|(_, it)| it.span.depth.is_none()) {
             let span = &whole.span;
             tree.parents[place] = match (halves.caller_of(whole), span.parent) {
@@ -95,7 +99,7 @@ impl Tree {
     }
 
     /// Parents of spans that tell their order and depth.
-    fn by_depth(&mut self, all: &[Whole<'_>], misfits: &mut Misfits) {
+    fn count_depths(&mut self, all: &[MergedSpan<'_>], misfits: &mut SpanMisfits) {
         let mut order: Vec<(u32, u32)> =
             (0..).zip(all).filter_map(|(place, it)| Some((place, it.span.depth?))).collect();
         order.sort_by_key(|(place, _)| all[*place as usize].span.order);
@@ -115,7 +119,7 @@ impl Tree {
     }
 
     /// Makes the earliest span of each circle a root.
-    fn break_circles(&mut self, spans: &[SpanRecord<'_>], misfits: &mut Misfits) {
+    fn break_cycles(&mut self, spans: &[SpanRecord<'_>], misfits: &mut SpanMisfits) {
         // 0: not looked at, 1: on the way, 2: leads to a root.
         let mut states = vec![0u8; spans.len()];
         for start in 0..spans.len() {
@@ -142,7 +146,7 @@ impl Tree {
     }
 
     /// The root that each span leads to.
-    fn roots(&self) -> Vec<u32> {
+    fn roots_of_spans(&self) -> Vec<u32> {
         let mut roots: Vec<Option<u32>> = vec![None; self.parents.len()];
         let mut way = Vec::new();
         for start in 0..self.parents.len() as u32 {
@@ -164,17 +168,21 @@ impl Tree {
 }
 
 /// Calls whose ends both have a span.
-struct Merged {
+struct MergedCalls {
     /// By the callee's span: the caller's.
     caller: Vec<Option<u32>>,
     /// By the caller's span: whether it is part of the callee's step.
     is_caller: Vec<bool>,
 }
 
-impl Merged {
-    fn of(spans: &[SpanRecord<'_>], tree: &Tree, known: &Known<'_>) -> Merged {
+impl MergedCalls {
+    fn from_spans(
+        spans: &[SpanRecord<'_>],
+        tree: &SpanTree,
+        known: &SpanSources<'_>,
+    ) -> MergedCalls {
         let mut merged =
-            Merged { caller: vec![None; spans.len()], is_caller: vec![false; spans.len()] };
+            MergedCalls { caller: vec![None; spans.len()], is_caller: vec![false; spans.len()] };
         for (place, span) in spans.iter().enumerate() {
             let Some(parent) = tree.parents[place] else { continue };
             let above = &spans[parent as usize];
@@ -202,14 +210,14 @@ impl Merged {
     }
 
     /// The draft of the request whose spans are `members`.
-    fn draft(
+    fn build_draft(
         &self,
         spans: &[SpanRecord<'_>],
-        tree: &Tree,
+        tree: &SpanTree,
         members: &[u32],
-        known: &Known<'_>,
-    ) -> Draft {
-        let mut draft = Draft::default();
+        known: &SpanSources<'_>,
+    ) -> RequestDraft {
+        let mut draft = RequestDraft::default();
         let mut places: FxHashMap<u32, u32> = FxHashMap::default();
         for span in members.iter().filter(|span| !self.is_caller[**span as usize]) {
             let next = places.len() as u32;
@@ -225,12 +233,12 @@ impl Merged {
             // A call whose caller alone has a span.
             let is_lone_client = caller.is_none()
                 && matches!(callee.kind, SpanKind::Client | SpanKind::Producer)
-                && callee.peer != Names::UNKNOWN
+                && callee.peer != NameInterner::UNKNOWN
                 && tree.children[*span as usize] == 0;
             if parent.is_none() {
                 draft.begin_request(callee, is_torn);
                 let outer = caller.or(is_lone_client.then_some(callee));
-                if let Some(resource) = outer.and_then(|of| known.resource(of)) {
+                if let Some(resource) = outer.and_then(|of| known.resource_of_span(of)) {
                     draft.request.caller = resource.node;
                     draft.request.caller_host = resource.host;
                 } else if matches!(callee.kind, SpanKind::Server | SpanKind::Consumer) {
@@ -240,7 +248,7 @@ impl Merged {
             if is_lone_client {
                 draft.add_untraced(callee, parent, known);
             } else {
-                draft.add(callee, caller, parent, known);
+                draft.add_span(callee, caller, parent, known);
             }
         }
         draft
@@ -248,17 +256,18 @@ impl Merged {
 }
 
 /// Whether `above` is the caller's span of a call and `span`, its only child, the callee's.
-fn is_call(above: &SpanRecord<'_>, span: &SpanRecord<'_>, known: &Known<'_>) -> bool {
+fn is_call(above: &SpanRecord<'_>, span: &SpanRecord<'_>, known: &SpanSources<'_>) -> bool {
     match (above.kind, span.kind) {
         (SpanKind::Client, SpanKind::Server) | (SpanKind::Producer, SpanKind::Consumer) => true,
         // Some tracers do not say: a span with a single child of its own name at another node.
         (SpanKind::Unknown, SpanKind::Unknown | SpanKind::Server)
         | (SpanKind::Client, SpanKind::Unknown) => {
-            let node = |of: &SpanRecord<'_>| known.resource(of).map(|resource| resource.node);
+            let node =
+                |of: &SpanRecord<'_>| known.resource_of_span(of).map(|resource| resource.node);
             node(above) != node(span)
                 && has_same_name(
-                    known.names.text(above.operation),
-                    known.names.text(span.operation),
+                    known.names.name_of(above.operation),
+                    known.names.name_of(span.operation),
                 )
         }
         _ => false,
@@ -272,7 +281,7 @@ fn has_same_name(one: &str, other: &str) -> bool {
     !one.is_empty() && !other.is_empty() && (one.ends_with(&other) || other.ends_with(&one))
 }
 
-impl Draft {
+impl RequestDraft {
     fn begin_request(&mut self, root: &SpanRecord<'_>, is_torn: bool) {
         self.request.trace = match root.trace_text {
             Some(text) => text.to_owned(),
@@ -284,14 +293,14 @@ impl Draft {
     }
 
     /// Adds the step of a span, with the caller's times where its span is known.
-    fn add(
+    fn add_span(
         &mut self,
         span: &SpanRecord<'_>,
         caller: Option<&SpanRecord<'_>>,
         parent: Option<u32>,
-        known: &Known<'_>,
+        known: &SpanSources<'_>,
     ) {
-        let resource = known.resource(span);
+        let resource = known.resource_of_span(span);
         let is_answered = span.kind != SpanKind::Consumer
             && !span.follows
             && caller.is_none_or(|caller| caller.kind != SpanKind::Producer);
@@ -299,8 +308,8 @@ impl Draft {
             |of: fn(&SpanRecord<'_>) -> Option<i64>| of(span).or_else(|| caller.and_then(of));
         let step = Step {
             parent,
-            node: resource.map_or(Names::UNKNOWN, |resource| resource.node),
-            host: resource.map_or(Names::UNKNOWN, |resource| resource.host),
+            node: resource.map_or(NameInterner::UNKNOWN, |resource| resource.node),
+            host: resource.map_or(NameInterner::UNKNOWN, |resource| resource.host),
             begin: span.begin,
             end: span.end,
             caller_begin: caller.and_then(|caller| caller.begin),
@@ -309,7 +318,7 @@ impl Draft {
             probability: span.probability.unwrap_or(1.0),
             bytes_in: either(|span| span.bytes_in),
             bytes_out: either(|span| span.bytes_out),
-            ..Step::of(Names::UNKNOWN, span.operation)
+            ..Step::new(NameInterner::UNKNOWN, span.operation)
         };
         let of_resource = resource.map_or(&[][..], |resource| &resource.parameters);
         let own = span.parameters.iter().copied();
@@ -321,13 +330,19 @@ impl Draft {
                 all.push((*name, value));
             }
         }
-        let clocks = [known.clock(span), caller.map_or(0, |caller| known.clock(caller))];
+        let clocks =
+            [known.clock_of_span(span), caller.map_or(0, |caller| known.clock_of_span(caller))];
         let order = caller.and_then(|caller| caller.order).or(span.order);
-        self.push(step, all, order, clocks, Waiting::of(span, caller));
+        self.push_step(step, all, order, clocks, CallerWait::from_spans(span, caller));
     }
 
     /// Adds the step of a call at a node that wrote no spans.
-    fn add_untraced(&mut self, span: &SpanRecord<'_>, parent: Option<u32>, known: &Known<'_>) {
+    fn add_untraced(
+        &mut self,
+        span: &SpanRecord<'_>,
+        parent: Option<u32>,
+        known: &SpanSources<'_>,
+    ) {
         let is_answered = span.kind != SpanKind::Producer;
         let step = Step {
             parent,
@@ -337,10 +352,10 @@ impl Draft {
             probability: span.probability.unwrap_or(1.0),
             bytes_in: span.bytes_in,
             bytes_out: span.bytes_out,
-            ..Step::of(span.peer, span.operation)
+            ..Step::new(span.peer, span.operation)
         };
-        let clocks = [0, known.clock(span)];
+        let clocks = [0, known.clock_of_span(span)];
         let parameters = span.parameters.iter().copied();
-        self.push(step, parameters, span.order, clocks, Waiting::of(span, None));
+        self.push_step(step, parameters, span.order, clocks, CallerWait::from_spans(span, None));
     }
 }

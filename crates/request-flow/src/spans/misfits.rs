@@ -2,7 +2,7 @@
 
 /// Counts of what did not fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Misfits {
+pub(super) struct SpanMisfits {
     /// Spans that were there before, with all that they say.
     pub(super) duplicates: u64,
     /// Reports of spans that were merged with others of the same span.

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use message_trace::PathError;
-use out_of_core::workers::lock;
+use out_of_core::workers::lock_mutex;
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 use rustc_hash::FxHashMap;
 
-use super::record::SpanRecord;
-use super::shared_names::{NameCache, SharedNames};
-use super::span::{Id, Resource, ResourceId, Span};
+use super::shared_interner::{InternerCache, SharedInterner};
+use super::span::{ResourceId, Span, SpanResource, TracingId};
+use super::span_record::SpanRecord;
 use crate::tuning::TRACE_PARTITIONS;
 use out_of_core::NameId;
 
@@ -18,8 +18,8 @@ use out_of_core::NameId;
 pub struct SpanSink<'a> {
     pub(super) budget: &'a MemoryBudget,
     pub(super) directory: PathBuf,
-    pub(super) names: SharedNames,
-    pub(super) resources: Resources,
+    pub(super) names: SharedInterner,
+    pub(super) resources: ResourceInterner,
     pub(super) by_trace: PartitionStore<'a, u8>,
 }
 
@@ -33,11 +33,11 @@ pub(super) struct ResourceRecord {
 
 /// All resources, each once.
 #[derive(Debug, Default)]
-pub(super) struct Resources(Mutex<FxHashMap<ResourceRecord, ResourceId>>);
+pub(super) struct ResourceInterner(Mutex<FxHashMap<ResourceRecord, ResourceId>>);
 
-impl Resources {
-    fn number(&self, resource: ResourceRecord) -> ResourceId {
-        let mut numbers = lock(&self.0);
+impl ResourceInterner {
+    fn intern(&self, resource: ResourceRecord) -> ResourceId {
+        let mut numbers = lock_mutex(&self.0);
         let next = numbers.len() as ResourceId;
         *numbers.entry(resource).or_insert(next)
     }
@@ -57,17 +57,17 @@ impl<'a> SpanSink<'a> {
         SpanSink {
             budget,
             directory: directory.to_owned(),
-            names: SharedNames::default(),
-            resources: Resources::default(),
+            names: SharedInterner::default(),
+            resources: ResourceInterner::default(),
             by_trace: PartitionStore::new(budget, directory, TRACE_PARTITIONS),
         }
     }
 
     /// The piece of that number: what one thread reads at a time.
-    pub fn piece(&self, number: usize) -> SpanPiece<'_, 'a> {
-        SpanPiece {
+    pub fn sink_batch(&self, number: usize) -> SinkBatch<'_, 'a> {
+        SinkBatch {
             sink: self,
-            cache: NameCache::default(),
+            cache: InternerCache::default(),
             writer: PartitionWriter::new(&self.by_trace, number),
             bytes: Vec::new(),
             parameters: Vec::new(),
@@ -76,9 +76,9 @@ impl<'a> SpanSink<'a> {
     }
 
     /// The number of a resource; equal ones have equal numbers. Ask once for many spans.
-    pub fn resource(&self, resource: &Resource<'_>) -> ResourceId {
-        let mut cache = NameCache::default();
-        let mut number = |text: &str| self.names.number(text, &mut cache);
+    pub fn intern_resource(&self, resource: &SpanResource<'_>) -> ResourceId {
+        let mut cache = InternerCache::default();
+        let mut number = |text: &str| self.names.intern(text, &mut cache);
         let record = ResourceRecord {
             node: number(resource.node),
             host: number(resource.host),
@@ -88,53 +88,53 @@ impl<'a> SpanSink<'a> {
                 .map(|(name, value)| (number(name), value.clone().into_owned()))
                 .collect(),
         };
-        self.resources.number(record)
+        self.resources.intern(record)
     }
 }
 
 /// Spans that one thread adds.
-pub struct SpanPiece<'s, 'a> {
+pub struct SinkBatch<'s, 'a> {
     sink: &'s SpanSink<'a>,
-    cache: NameCache,
+    cache: InternerCache,
     writer: PartitionWriter<'s, 'a, u8>,
     bytes: Vec<u8>,
     parameters: Vec<(NameId, &'static str)>,
     spans: u64,
 }
 
-impl SpanPiece<'_, '_> {
-    /// The number of a resource, as [`SpanSink::resource`].
-    pub fn resource(&mut self, resource: &Resource<'_>) -> ResourceId {
-        self.sink.resource(resource)
+impl SinkBatch<'_, '_> {
+    /// The number of a resource, as [`SpanSink::intern_resource`].
+    pub fn intern_resource(&mut self, resource: &SpanResource<'_>) -> ResourceId {
+        self.sink.intern_resource(resource)
     }
 
     /// Adds a span.
     ///
     /// # Errors
     /// When the temporary file cannot be written.
-    pub fn span(&mut self, span: &Span<'_>) -> Result<(), PathError> {
-        let SpanPiece { sink, cache, .. } = self;
-        let mut parameters = recycled(std::mem::take(&mut self.parameters));
+    pub fn push_span(&mut self, span: &Span<'_>) -> Result<(), PathError> {
+        let SinkBatch { sink, cache, .. } = self;
+        let mut parameters = reuse_list(std::mem::take(&mut self.parameters));
         parameters.extend(
             span.parameters
                 .iter()
-                .map(|(name, value)| (sink.names.number(name, cache), value.as_ref())),
+                .map(|(name, value)| (sink.names.intern(name, cache), value.as_ref())),
         );
         let record = SpanRecord {
-            trace: span.trace.key(),
+            trace: span.trace.id_key(),
             trace_text: match span.trace {
-                Id::Number(_) => None,
-                Id::Text(text) => Some(text),
+                TracingId::Number(_) => None,
+                TracingId::Text(text) => Some(text),
             },
-            id: span.id.key(),
-            parent: span.parent.map(Id::key),
+            id: span.id.id_key(),
+            parent: span.parent.map(TracingId::id_key),
             follows: span.follows,
             depth: span.depth,
             order: span.order,
             resource: span.resource,
-            operation: sink.names.number(span.operation, cache),
+            operation: sink.names.intern(span.operation, cache),
             kind: span.kind,
-            peer: sink.names.number(span.peer.unwrap_or_default(), cache),
+            peer: sink.names.intern(span.peer.unwrap_or_default(), cache),
             begin: span.begin,
             end: span.end,
             duration: span.duration,
@@ -145,30 +145,30 @@ impl SpanPiece<'_, '_> {
             parameters,
         };
         self.bytes.clear();
-        record.put(&mut self.bytes);
+        record.append_to(&mut self.bytes);
         let partition = (record.trace ^ record.trace >> 64) as u64;
-        let partition = message_trace::mixed(partition) % TRACE_PARTITIONS as u64;
-        self.parameters = recycled(record.parameters);
+        let partition = message_trace::mix_bits(partition) % TRACE_PARTITIONS as u64;
+        self.parameters = reuse_list(record.parameters);
         self.spans += 1;
-        self.writer.deal_together(partition as usize, &self.bytes)
+        self.writer.partition_records(partition as usize, &self.bytes)
     }
 
     /// Number of spans that were added to this piece.
-    pub fn spans(&self) -> u64 {
+    pub fn span_count(&self) -> u64 {
         self.spans
     }
 
     /// Hands over what was added.
     ///
     /// # Errors
-    /// As for [`SpanPiece::span`].
+    /// As for [`SinkBatch::push_span`].
     pub fn finish(self) -> Result<(), PathError> {
         self.writer.finish()
     }
 }
 
 /// The room of a list for texts of another lifetime.
-fn recycled<'to>(mut list: Vec<(NameId, &str)>) -> Vec<(NameId, &'to str)> {
+fn reuse_list<'to>(mut list: Vec<(NameId, &str)>) -> Vec<(NameId, &'to str)> {
     list.clear();
     list.into_iter().map(|(name, _)| (name, "")).collect()
 }

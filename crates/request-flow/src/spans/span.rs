@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The id of a trace or a span: ids are equal when their numbers or texts are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Id<'a> {
+pub enum TracingId<'a> {
     /// A number, such as the 128 or 64 bits of OpenTelemetry, Jaeger and Zipkin.
     Number(u128),
     /// Any other text.
@@ -33,7 +33,7 @@ pub enum SpanKind {
 
 /// The node that wrote a span.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Resource<'a> {
+pub struct SpanResource<'a> {
     /// The service, program or component; empty if it is not known.
     pub node: &'a str,
     /// The host whose clock it reads; empty if it is not known.
@@ -49,12 +49,12 @@ pub type ResourceId = u32;
 #[derive(Clone, Debug)]
 pub struct Span<'a> {
     /// The trace that it is of.
-    pub trace: Id<'a>,
+    pub trace: TracingId<'a>,
     /// Its id, unique in the trace. Reports of one id and one node are parts of one span. The two
     /// halves of one call may share it, as Zipkin's do, and so may several that take one message.
-    pub id: Id<'a>,
+    pub id: TracingId<'a>,
     /// The span that it is part of.
-    pub parent: Option<Id<'a>>,
+    pub parent: Option<TracingId<'a>>,
     /// Whether the parent is known not to wait for it: it follows from the parent.
     pub follows: bool,
     /// Depth of its call stack, for sources that tell this and [`Span::order`] in place of parents:
@@ -91,7 +91,12 @@ pub struct Span<'a> {
 
 impl<'a> Span<'a> {
     /// A span that nothing but these is known of.
-    pub fn of(trace: Id<'a>, id: Id<'a>, resource: ResourceId, operation: &'a str) -> Span<'a> {
+    pub fn new(
+        trace: TracingId<'a>,
+        id: TracingId<'a>,
+        resource: ResourceId,
+        operation: &'a str,
+    ) -> Span<'a> {
         Span {
             trace,
             id,
@@ -115,12 +120,12 @@ impl<'a> Span<'a> {
     }
 }
 
-impl Id<'_> {
+impl TracingId<'_> {
     /// A number for the id. Two texts share one with a probability that is nothing.
-    pub(super) fn key(self) -> u128 {
+    pub(super) fn id_key(self) -> u128 {
         match self {
-            Id::Number(number) => number,
-            Id::Text(text) => twox_hash::XxHash3_128::oneshot(text.as_bytes()),
+            TracingId::Number(number) => number,
+            TracingId::Text(text) => twox_hash::XxHash3_128::oneshot(text.as_bytes()),
         }
     }
 }

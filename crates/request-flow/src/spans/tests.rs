@@ -4,67 +4,78 @@ use message_trace::DataDir;
 use out_of_core::MemoryBudget;
 use proptest::prelude::*;
 
-use super::{Id, Joined, Resource, Span, SpanKind, SpanSink};
-use crate::tables::{Columns, RequestTables};
-use crate::{Names, Request, Step};
+use super::{JoinSummary, Span, SpanKind, SpanResource, SpanSink, TracingId};
+use crate::tables::{ColumnSelection, RequestTables};
+use crate::{NameInterner, Request, Step};
 
 /// A span as tests write it: node and host, then what it is.
 #[derive(Clone, Debug)]
-struct Made {
+struct TestSpan {
     node: &'static str,
     host: &'static str,
     span: Span<'static>,
 }
 
-fn made(node: &'static str, id: u128, parent: u128, kind: SpanKind, times: [i64; 2]) -> Made {
+fn test_span(
+    node: &'static str,
+    id: u128,
+    parent: u128,
+    kind: SpanKind,
+    times: [i64; 2],
+) -> TestSpan {
     let span = Span {
-        parent: (parent > 0).then_some(Id::Number(parent)),
+        parent: (parent > 0).then_some(TracingId::Number(parent)),
         kind,
         begin: Some(times[0]),
         end: Some(times[1]),
-        ..Span::of(Id::Number(7), Id::Number(id), 0, "work")
+        ..Span::new(TracingId::Number(7), TracingId::Number(id), 0, "work")
     };
-    Made { node, host: "", span }
+    TestSpan { node, host: "", span }
 }
 
 /// Requests that spans become, with their names.
-fn joined(spans: &[Made], memory: u64) -> (Vec<Request>, Names, Joined) {
+fn join_spans(spans: &[TestSpan], memory: u64) -> (Vec<Request>, NameInterner, JoinSummary) {
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
     let budget = MemoryBudget::new(memory);
     let sink = SpanSink::new(&budget, directory.path());
     for (piece, spans) in spans.chunks(3).enumerate() {
-        let mut piece = sink.piece(piece);
+        let mut piece = sink.sink_batch(piece);
         for made in spans {
-            let resource = Resource { node: made.node, host: made.host, parameters: Vec::new() };
-            let resource = piece.resource(&resource);
-            piece.span(&Span { resource, ..made.span.clone() }).unwrap();
+            let resource =
+                SpanResource { node: made.node, host: made.host, parameters: Vec::new() };
+            let resource = piece.intern_resource(&resource);
+            piece.push_span(&Span { resource, ..made.span.clone() }).unwrap();
         }
         piece.finish().unwrap();
     }
-    let joined = sink.finish(data.requests(), data.steps(), &()).unwrap();
-    let tables = RequestTables::open(data.requests(), data.steps(), Columns::ALL).unwrap();
-    let mut names = Names::default();
-    (tables.all(&mut names).unwrap(), names, joined)
+    let joined = sink.join_requests(data.requests_path(), data.steps_path(), &()).unwrap();
+    let tables =
+        RequestTables::open(data.requests_path(), data.steps_path(), ColumnSelection::ALL).unwrap();
+    let mut names = NameInterner::default();
+    (tables.read_all(&mut names).unwrap(), names, joined)
 }
 
 /// Node, parent, and the four times of a step.
-fn seen<'n>(step: &Step, names: &'n Names) -> (&'n str, Option<u32>, [Option<i64>; 4]) {
+fn step_in_words<'n>(
+    step: &Step,
+    names: &'n NameInterner,
+) -> (&'n str, Option<u32>, [Option<i64>; 4]) {
     let times = [step.caller_begin, step.begin, step.end, step.caller_end];
-    (names.text(step.node), step.parent, times)
+    (names.name_of(step.node), step.parent, times)
 }
 
 #[test]
 fn the_two_spans_of_a_call_are_one_step() {
     let spans = [
-        made("prices", 3, 2, SpanKind::Server, [20, 60]),
-        made("shop", 1, 0, SpanKind::Server, [0, 100]),
-        made("shop", 2, 1, SpanKind::Client, [10, 70]),
-        made("prices", 4, 3, SpanKind::Internal, [30, 40]),
+        test_span("prices", 3, 2, SpanKind::Server, [20, 60]),
+        test_span("shop", 1, 0, SpanKind::Server, [0, 100]),
+        test_span("shop", 2, 1, SpanKind::Client, [10, 70]),
+        test_span("prices", 4, 3, SpanKind::Internal, [30, 40]),
     ];
-    let (requests, names, joined) = joined(&spans, u64::MAX);
+    let (requests, names, joined) = join_spans(&spans, u64::MAX);
     let [request] = &requests[..] else { panic!("{requests:?}") };
-    let steps: Vec<_> = request.steps.iter().map(|step| seen(step, &names)).collect();
+    let steps: Vec<_> = request.steps.iter().map(|step| step_in_words(step, &names)).collect();
     assert_eq!(
         steps,
         [
@@ -80,14 +91,14 @@ fn the_two_spans_of_a_call_are_one_step() {
 #[test]
 fn a_call_by_a_client_that_is_the_root_has_a_caller() {
     let spans = [
-        made("curl", 1, 0, SpanKind::Client, [0, 100]),
-        made("shop", 2, 1, SpanKind::Server, [10, 90]),
+        test_span("curl", 1, 0, SpanKind::Client, [0, 100]),
+        test_span("shop", 2, 1, SpanKind::Server, [10, 90]),
     ];
-    let (requests, names, _) = joined(&spans, u64::MAX);
+    let (requests, names, _) = join_spans(&spans, u64::MAX);
     let [request] = &requests[..] else { panic!("{requests:?}") };
-    assert_eq!((names.text(request.caller), request.torn), ("curl", false));
+    assert_eq!((names.name_of(request.caller), request.torn), ("curl", false));
     assert_eq!(
-        seen(&request.steps[0], &names),
+        step_in_words(&request.steps[0], &names),
         ("shop", None, [Some(0), Some(10), Some(90), Some(100)])
     );
     assert_eq!((request.begin(), request.end()), (Some(0), Some(100)));
@@ -95,16 +106,16 @@ fn a_call_by_a_client_that_is_the_root_has_a_caller() {
 
 #[test]
 fn halves_of_one_id_are_one_step_whichever_comes_first() {
-    let root = made("shop", 1, 0, SpanKind::Server, [0, 100]);
-    let client = made("shop", 2, 1, SpanKind::Client, [10, 70]);
-    let server = made("prices", 2, 1, SpanKind::Server, [20, 60]);
-    let below = made("prices", 3, 2, SpanKind::Internal, [30, 40]);
+    let root = test_span("shop", 1, 0, SpanKind::Server, [0, 100]);
+    let client = test_span("shop", 2, 1, SpanKind::Client, [10, 70]);
+    let server = test_span("prices", 2, 1, SpanKind::Server, [20, 60]);
+    let below = test_span("prices", 3, 2, SpanKind::Internal, [30, 40]);
     let mut all = [root, client, server, below];
     for _ in 0..4 {
         all.rotate_left(1);
-        let (requests, names, joined) = joined(&all, u64::MAX);
+        let (requests, names, joined) = join_spans(&all, u64::MAX);
         let [request] = &requests[..] else { panic!("{requests:?}") };
-        let steps: Vec<_> = request.steps.iter().map(|step| seen(step, &names)).collect();
+        let steps: Vec<_> = request.steps.iter().map(|step| step_in_words(step, &names)).collect();
         assert_eq!(steps[1], ("prices", Some(0), [Some(10), Some(20), Some(60), Some(70)]));
         assert_eq!((steps[2].0, steps[2].1, joined.duplicates), ("prices", Some(1), 0));
     }
@@ -112,41 +123,45 @@ fn halves_of_one_id_are_one_step_whichever_comes_first() {
 
 #[test]
 fn a_client_that_nobody_answers_for_names_the_node_itself() {
-    let mut lone = made("shop", 2, 1, SpanKind::Client, [10, 70]);
+    let mut lone = test_span("shop", 2, 1, SpanKind::Client, [10, 70]);
     lone.span.peer = Some("redis");
-    let spans = [made("shop", 1, 0, SpanKind::Server, [0, 100]), lone];
-    let (requests, names, _) = joined(&spans, u64::MAX);
+    let spans = [test_span("shop", 1, 0, SpanKind::Server, [0, 100]), lone];
+    let (requests, names, _) = join_spans(&spans, u64::MAX);
     let step = &requests[0].steps[1];
-    assert_eq!(seen(step, &names), ("redis", Some(0), [Some(10), None, None, Some(70)]));
+    assert_eq!(step_in_words(step, &names), ("redis", Some(0), [Some(10), None, None, Some(70)]));
     assert_eq!(step.response_time(), Some(60));
 }
 
 #[test]
 fn a_message_that_is_not_answered_has_no_answer() {
     let spans = [
-        made("shop", 1, 0, SpanKind::Server, [0, 100]),
-        made("shop", 2, 1, SpanKind::Producer, [10, 12]),
-        made("mailer", 3, 2, SpanKind::Consumer, [500, 700]),
+        test_span("shop", 1, 0, SpanKind::Server, [0, 100]),
+        test_span("shop", 2, 1, SpanKind::Producer, [10, 12]),
+        test_span("mailer", 3, 2, SpanKind::Consumer, [500, 700]),
     ];
-    let (requests, names, joined) = joined(&spans, u64::MAX);
+    let (requests, names, joined) = join_spans(&spans, u64::MAX);
     let step = &requests[0].steps[1];
-    assert_eq!(seen(step, &names), ("mailer", Some(0), [Some(10), Some(500), Some(700), None]));
+    assert_eq!(
+        step_in_words(step, &names),
+        ("mailer", Some(0), [Some(10), Some(500), Some(700), None])
+    );
     assert_eq!(joined.moved, 0);
 }
 
 #[test]
 fn without_kinds_a_name_that_both_ends_have_tells_a_call() {
-    let named = |made: Made, operation| Made { span: Span { operation, ..made.span }, ..made };
+    let named =
+        |made: TestSpan, operation| TestSpan { span: Span { operation, ..made.span }, ..made };
     let spans = [
-        named(made("front", 1, 0, SpanKind::Unknown, [0, 100]), "Recv"),
-        named(made("front", 2, 1, SpanKind::Unknown, [10, 70]), "shop.Cart/Get"),
-        named(made("cart", 3, 2, SpanKind::Unknown, [20, 60]), "/shop.Cart/Get"),
-        named(made("cart", 4, 3, SpanKind::Unknown, [30, 40]), "SELECT"),
-        named(made("front", 5, 1, SpanKind::Unknown, [80, 90]), "render"),
-        named(made("ads", 6, 5, SpanKind::Unknown, [82, 88]), "pick"),
+        named(test_span("front", 1, 0, SpanKind::Unknown, [0, 100]), "Recv"),
+        named(test_span("front", 2, 1, SpanKind::Unknown, [10, 70]), "shop.Cart/Get"),
+        named(test_span("cart", 3, 2, SpanKind::Unknown, [20, 60]), "/shop.Cart/Get"),
+        named(test_span("cart", 4, 3, SpanKind::Unknown, [30, 40]), "SELECT"),
+        named(test_span("front", 5, 1, SpanKind::Unknown, [80, 90]), "render"),
+        named(test_span("ads", 6, 5, SpanKind::Unknown, [82, 88]), "pick"),
     ];
-    let (requests, names, _) = joined(&spans, u64::MAX);
-    let steps: Vec<_> = requests[0].steps.iter().map(|step| seen(step, &names)).collect();
+    let (requests, names, _) = join_spans(&spans, u64::MAX);
+    let steps: Vec<_> = requests[0].steps.iter().map(|step| step_in_words(step, &names)).collect();
     assert_eq!(steps[1], ("cart", Some(0), [Some(10), Some(20), Some(60), Some(70)]));
     // Another name is another operation.
     assert_eq!((steps[3].0, steps[4].0, steps[4].1), ("front", "ads", Some(3)));
@@ -155,14 +170,14 @@ fn without_kinds_a_name_that_both_ends_have_tells_a_call() {
 #[test]
 fn order_and_depth_tell_parents() {
     let at = |order: i64, depth: u32, times| {
-        let mut made = made("shop", order as u128 + 1, 0, SpanKind::Unknown, times);
+        let mut made = test_span("shop", order as u128 + 1, 0, SpanKind::Unknown, times);
         (made.span.order, made.span.depth) = (Some(order), Some(depth));
         made
     };
     // As executions come: by their ends. The times of all are equal, so order alone tells.
     let spans =
         [at(2, 2, [0, 0]), at(1, 1, [0, 0]), at(3, 1, [0, 0]), at(0, 0, [0, 0]), at(4, 3, [0, 0])];
-    let (requests, _, joined) = joined(&spans, u64::MAX);
+    let (requests, _, joined) = join_spans(&spans, u64::MAX);
     let parents: Vec<_> = requests[0].steps.iter().map(|step| step.parent).collect();
     assert_eq!(parents, [None, Some(0), Some(1), Some(0), Some(3)]);
     assert_eq!(joined.broken, 1, "the last one skips a depth");
@@ -172,42 +187,43 @@ fn order_and_depth_tell_parents() {
 fn what_is_broken_is_kept_as_far_as_it_goes_and_counted() {
     let spans = [
         // Its parent is not there.
-        made("a", 1, 99, SpanKind::Server, [50, 60]),
-        made("b", 2, 1, SpanKind::Internal, [52, 55]),
+        test_span("a", 1, 99, SpanKind::Server, [50, 60]),
+        test_span("b", 2, 1, SpanKind::Internal, [52, 55]),
         // Each other's parents.
-        made("c", 10, 11, SpanKind::Internal, [10, 20]),
-        made("d", 11, 10, SpanKind::Internal, [12, 18]),
-        made("e", 12, 12, SpanKind::Internal, [5, 6]),
+        test_span("c", 10, 11, SpanKind::Internal, [10, 20]),
+        test_span("d", 11, 10, SpanKind::Internal, [12, 18]),
+        test_span("e", 12, 12, SpanKind::Internal, [5, 6]),
         // In two parts.
-        made("b", 2, 1, SpanKind::Internal, [52, 99]),
+        test_span("b", 2, 1, SpanKind::Internal, [52, 99]),
     ];
-    let (requests, names, joined) = joined(&spans, u64::MAX);
+    let (requests, names, joined) = join_spans(&spans, u64::MAX);
     let roots: Vec<_> = requests
         .iter()
-        .map(|request| (names.text(request.steps[0].node), request.torn, request.steps.len()))
+        .map(|request| (names.name_of(request.steps[0].node), request.torn, request.steps.len()))
         .collect();
     assert_eq!(roots, [("e", false, 1), ("c", true, 2), ("a", true, 2)]);
-    let Joined { torn, broken, duplicates, parts, .. } = joined;
+    let JoinSummary { torn, broken, duplicates, parts, .. } = joined;
     assert_eq!((torn, broken, duplicates, parts), (2, 1, 0, 1));
     assert_eq!((joined.spans, joined.steps, joined.requests, joined.traces), (5, 5, 3, 1));
 }
 
 /// Calls from one host to another whose clock is `offset` ahead and gains `ppm` a million.
-fn skewed(offset: i64, ppm: i64) -> Vec<Made> {
+fn skewed_spans(offset: i64, ppm: i64) -> Vec<TestSpan> {
     let mut spans = Vec::new();
     let there = |time: i64| time + offset + time / 1_000_000 * ppm;
     for call in 0..200_i64 {
         let begin = call * 10_000_000;
         let delay = 100_000 + (call * 7_919) % 50_000;
-        let trace = Id::Number(1_000 + call as u128);
+        let trace = TracingId::Number(1_000 + call as u128);
         let times = [begin + 10_000, begin + 10_000 + delay, begin + 900_000];
-        let of = |made: Made, host| Made { host, span: Span { trace, ..made.span }, ..made };
+        let of =
+            |made: TestSpan, host| TestSpan { host, span: Span { trace, ..made.span }, ..made };
         let [sent, received, answered] = times;
-        spans.push(of(made("shop", 1, 0, SpanKind::Server, [begin, begin + 2_000_000]), "h1"));
+        spans.push(of(test_span("shop", 1, 0, SpanKind::Server, [begin, begin + 2_000_000]), "h1"));
         let client = [sent, answered + delay];
-        spans.push(of(made("shop", 2, 1, SpanKind::Client, client), "h1"));
+        spans.push(of(test_span("shop", 2, 1, SpanKind::Client, client), "h1"));
         let server = [there(received), there(answered)];
-        spans.push(of(made("prices", 3, 2, SpanKind::Server, server), "h2"));
+        spans.push(of(test_span("prices", 3, 2, SpanKind::Server, server), "h2"));
     }
     spans
 }
@@ -215,7 +231,7 @@ fn skewed(offset: i64, ppm: i64) -> Vec<Made> {
 #[test]
 fn spans_of_skewed_hosts_come_to_one_clock() {
     for (offset, ppm) in [(0, 0), (5_000_000_000, 0), (-3_000_000, 40), (250_000, -80)] {
-        let (requests, _, joined) = joined(&skewed(offset, ppm), u64::MAX);
+        let (requests, _, joined) = join_spans(&skewed_spans(offset, ppm), u64::MAX);
         assert_eq!((requests.len(), joined.moved), (200, 0), "{offset} {ppm}");
         // All that delays allow is that the offset is off by the fastest one.
         for request in &requests {
@@ -230,15 +246,15 @@ fn spans_of_skewed_hosts_come_to_one_clock() {
 
 /// Calls of the first of ten nodes to all others, which take a millisecond there and a tenth of it
 /// back. The clock of the fifth is `offset` ahead. Nothing is known of hosts.
-fn of_ten_nodes(offset: i64) -> Vec<Made> {
+fn spans_of_ten_nodes(offset: i64) -> Vec<TestSpan> {
     let nodes = ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9"];
     let mut spans = Vec::new();
     for call in 0..100_i64 {
         let begin = call * 100_000_000;
-        let trace = Id::Number(1_000 + call as u128);
+        let trace = TracingId::Number(1_000 + call as u128);
         let mut add = |node, id, above, kind, times| {
-            let one = made(node, id, above, kind, times);
-            spans.push(Made { span: Span { trace, ..one.span }, ..one });
+            let one = test_span(node, id, above, kind, times);
+            spans.push(TestSpan { span: Span { trace, ..one.span }, ..one });
         };
         add("n0", 1, 0, SpanKind::Server, [begin, begin + 50_000_000]);
         for (place, node) in (1..).zip(&nodes[1..]) {
@@ -256,7 +272,7 @@ fn of_ten_nodes(offset: i64) -> Vec<Made> {
 #[test]
 fn of_nodes_without_hosts_only_the_one_that_contradicts_is_compared() {
     for offset in [0, 5_000_000, -5_000_000] {
-        let (requests, names, joined) = joined(&of_ten_nodes(offset), u64::MAX);
+        let (requests, names, joined) = join_spans(&spans_of_ten_nodes(offset), u64::MAX);
         assert_eq!((requests.len(), joined.moved), (100, 0));
         let compared: Vec<&str> = (joined.clocks.hosts.iter())
             .filter(|host| host.offset_ns != 0)
@@ -266,7 +282,7 @@ fn of_nodes_without_hosts_only_the_one_that_contradicts_is_compared() {
         for step in requests.iter().flat_map(|request| &request.steps[1..]) {
             let way = step.begin.unwrap() - step.caller_begin.unwrap();
             // Half of what both ways take, where the clock is compared; else what was written.
-            let is_compared = offset != 0 && names.text(step.node) == "n4";
+            let is_compared = offset != 0 && names.name_of(step.node) == "n4";
             let expected = if is_compared { 550_000 } else { 1_000_000 };
             assert!((way - expected).abs() < 1_000, "{offset} {way}");
         }
@@ -275,12 +291,12 @@ fn of_nodes_without_hosts_only_the_one_that_contradicts_is_compared() {
 
 #[test]
 fn an_unknown_caller_on_the_clock_of_a_node_without_host_has_no_clock_of_its_own() {
-    let on = |host, of: Made| Made { host, ..of };
+    let on = |host, of: TestSpan| TestSpan { host, ..of };
     let spans = [
-        on("prices", made("", 2, 0, SpanKind::Client, [10, 700])),
-        made("prices", 3, 2, SpanKind::Server, [500, 690]),
+        on("prices", test_span("", 2, 0, SpanKind::Client, [10, 700])),
+        test_span("prices", 3, 2, SpanKind::Server, [500, 690]),
     ];
-    let (requests, _, joined) = joined(&spans, u64::MAX);
+    let (requests, _, joined) = join_spans(&spans, u64::MAX);
     let hosts: Vec<_> = joined.clocks.hosts.iter().map(|host| host.host.as_str()).collect();
     assert_eq!(hosts, ["prices"]);
     let step = &requests[0].steps[0];
@@ -289,9 +305,9 @@ fn an_unknown_caller_on_the_clock_of_a_node_without_host_has_no_clock_of_its_own
 
 /// A request as a list of steps, each with its parent, node, times and whether its caller is seen.
 #[derive(Clone, Debug)]
-struct MadeTree(Vec<(Option<usize>, usize, [i64; 2], bool)>);
+struct SpanTreeCase(Vec<(Option<usize>, usize, [i64; 2], bool)>);
 
-fn trees() -> impl Strategy<Value = MadeTree> {
+fn trees() -> impl Strategy<Value = SpanTreeCase> {
     let step = (any::<proptest::sample::Index>(), 0..4usize, 0..50i64, any::<bool>());
     proptest::collection::vec(step, 1..30).prop_map(|steps| {
         let mut tree: Vec<(Option<usize>, usize, [i64; 2], bool)> = Vec::new();
@@ -303,13 +319,13 @@ fn trees() -> impl Strategy<Value = MadeTree> {
             let begin = parent.map_or(0, |parent| tree[parent].2[0]) + apart;
             tree.push((parent, node, [begin, begin + 5_000], is_call && parent.is_some()));
         }
-        MadeTree(tree)
+        SpanTreeCase(tree)
     })
 }
 
 const NODES: [&str; 4] = ["a", "b", "c", "d"];
 
-fn spans_of(tree: &MadeTree, trace: &'static str) -> Vec<Made> {
+fn spans_of(tree: &SpanTreeCase, trace: &'static str) -> Vec<TestSpan> {
     let mut spans = Vec::new();
     for (place, (parent, node, [begin, end], is_call)) in tree.0.iter().enumerate() {
         let id = 1 + 2 * place as u128;
@@ -317,8 +333,8 @@ fn spans_of(tree: &MadeTree, trace: &'static str) -> Vec<Made> {
         let parent = parent.map_or(0, |parent| 1 + 2 * parent as u128);
         let kind = if *is_call { SpanKind::Server } else { SpanKind::Internal };
         let above = if *is_call { id + 1 } else { parent };
-        let mut own = made(NODES[*node], id, above, kind, [*begin, *end]);
-        own.span.trace = Id::Text(trace);
+        let mut own = test_span(NODES[*node], id, above, kind, [*begin, *end]);
+        own.span.trace = TracingId::Text(trace);
         own.span.operation = NODES[(*node + place) % 4];
         own.span.parameters = [[("k", Cow::Borrowed("0"))], [("k", Cow::Borrowed("1"))]]
             .get(place % 3)
@@ -326,8 +342,8 @@ fn spans_of(tree: &MadeTree, trace: &'static str) -> Vec<Made> {
         spans.push(own);
         if *is_call {
             let times = [begin - 1, end + 1];
-            let mut client = made(NODES[parent_node], id + 1, parent, SpanKind::Client, times);
-            client.span.trace = Id::Text(trace);
+            let mut client = test_span(NODES[parent_node], id + 1, parent, SpanKind::Client, times);
+            client.span.trace = TracingId::Text(trace);
             spans.push(client);
         }
     }
@@ -335,21 +351,21 @@ fn spans_of(tree: &MadeTree, trace: &'static str) -> Vec<Made> {
 }
 
 /// Depth, name, begin, caller's begin and parameters of a step.
-type ToldStep = (u32, String, Option<i64>, Option<i64>, String);
+type StepInWords = (u32, String, Option<i64>, Option<i64>, String);
 
 /// What a tree is: for each step its depth, node, begin, end, caller's begin and parameter.
-fn told(request: &Request, names: &Names) -> Vec<ToldStep> {
-    (request.depths().into_iter().zip(&request.steps).enumerate())
+fn steps_in_words(request: &Request, names: &NameInterner) -> Vec<StepInWords> {
+    (request.step_depths().into_iter().zip(&request.steps).enumerate())
         .map(|(place, (depth, step))| {
-            let name = format!("{} {}", names.text(step.node), names.text(step.operation));
+            let name = format!("{} {}", names.name_of(step.node), names.name_of(step.operation));
             let parameters: Vec<&str> =
-                request.parameters.of(place).map(|(_, value)| value).collect();
+                request.parameters.of_step(place).map(|(_, value)| value).collect();
             (depth, name, step.begin, step.caller_begin, parameters.join(","))
         })
         .collect()
 }
 
-fn expected(tree: &MadeTree) -> Vec<ToldStep> {
+fn expected_steps(tree: &SpanTreeCase) -> Vec<StepInWords> {
     let mut all = Vec::new();
     let mut open = vec![(0usize, 0u32)];
     while let Some((place, depth)) = open.pop() {
@@ -380,11 +396,11 @@ proptest! {
         spans.extend(spans_of(&other, "other trace"));
         let middle = turn % spans.len();
         spans.rotate_left(middle);
-        let (requests, names, joined) = joined(&spans, memory);
+        let (requests, names, joined) = join_spans(&spans, memory);
         prop_assert_eq!((requests.len(), joined.moved, joined.broken), (2, 0, 0));
         for (trace, tree) in [("one", one), ("other trace", other)] {
             let request = requests.iter().find(|request| request.trace == trace).unwrap();
-            prop_assert_eq!(told(request, &names), expected(&tree));
+            prop_assert_eq!(steps_in_words(request, &names), expected_steps(&tree));
         }
     }
 }

@@ -1,70 +1,72 @@
 //! The columns of both tables. `docs/requests.md` says what each means.
 
 use arrow_schema::{DataType, SchemaRef};
-use message_trace::table::Stored;
-use message_trace::table::columns::{dictionary, named_texts, nullable, required, schema};
+use message_trace::table::ColumnEncoding;
+use message_trace::table::columns::{
+    build_schema, dictionary_type, named_texts_type, nullable_field, required_field,
+};
 
 /// The columns of `requests.parquet`.
-pub(super) fn of_requests() -> SchemaRef {
-    schema([
-        required("request", DataType::Int64),
-        nullable("trace", DataType::Utf8),
-        nullable("caller", dictionary()),
-        nullable("caller_host", dictionary()),
-        nullable("node", dictionary()),
-        nullable("operation", dictionary()),
-        nullable("begin", DataType::Int64),
-        nullable("end", DataType::Int64),
-        required("steps", DataType::Int32),
-        required("failed", DataType::Boolean),
-        required("probability", DataType::Float64),
-        required("torn", DataType::Boolean),
-        nullable("pattern", DataType::Int64),
-        nullable("path", DataType::Int64),
+pub(super) fn request_columns() -> SchemaRef {
+    build_schema([
+        required_field("request", DataType::Int64),
+        nullable_field("trace", DataType::Utf8),
+        nullable_field("caller", dictionary_type()),
+        nullable_field("caller_host", dictionary_type()),
+        nullable_field("node", dictionary_type()),
+        nullable_field("operation", dictionary_type()),
+        nullable_field("begin", DataType::Int64),
+        nullable_field("end", DataType::Int64),
+        required_field("steps", DataType::Int32),
+        required_field("failed", DataType::Boolean),
+        required_field("probability", DataType::Float64),
+        required_field("torn", DataType::Boolean),
+        nullable_field("pattern", DataType::Int64),
+        nullable_field("path", DataType::Int64),
     ])
 }
 
 /// The columns of `steps.parquet`.
-pub(super) fn of_steps() -> SchemaRef {
-    schema([
-        required("request", DataType::Int64),
-        required("step", DataType::Int32),
-        nullable("parent", DataType::Int32),
-        required("depth", DataType::Int32),
-        required("sibling", DataType::Int32),
-        nullable("node", dictionary()),
-        nullable("host", dictionary()),
-        nullable("operation", dictionary()),
-        nullable("begin", DataType::Int64),
-        nullable("end", DataType::Int64),
-        nullable("caller_begin", DataType::Int64),
-        nullable("caller_end", DataType::Int64),
-        required("failed", DataType::Boolean),
-        required("probability", DataType::Float64),
-        nullable("bytes_in", DataType::Int64),
-        nullable("bytes_out", DataType::Int64),
-        nullable("processor_ns", DataType::Int64),
-        nullable("disk_bytes", DataType::Int64),
-        nullable("runnable_ns", DataType::Int64),
-        nullable("disk_ns", DataType::Int64),
-        nullable("lock_ns", DataType::Int64),
-        nullable("peer_ns", DataType::Int64),
-        nullable("asleep_ns", DataType::Int64),
-        nullable("unknown_ns", DataType::Int64),
-        nullable("process", DataType::Int32),
-        nullable("begin_thread", DataType::Int32),
-        nullable("end_thread", DataType::Int32),
-        nullable("caller_process", DataType::Int32),
-        nullable("caller_begin_thread", DataType::Int32),
-        nullable("caller_end_thread", DataType::Int32),
-        required("parameters", named_texts()),
+pub(super) fn step_columns() -> SchemaRef {
+    build_schema([
+        required_field("request", DataType::Int64),
+        required_field("step", DataType::Int32),
+        nullable_field("parent", DataType::Int32),
+        required_field("depth", DataType::Int32),
+        required_field("sibling", DataType::Int32),
+        nullable_field("node", dictionary_type()),
+        nullable_field("host", dictionary_type()),
+        nullable_field("operation", dictionary_type()),
+        nullable_field("begin", DataType::Int64),
+        nullable_field("end", DataType::Int64),
+        nullable_field("caller_begin", DataType::Int64),
+        nullable_field("caller_end", DataType::Int64),
+        required_field("failed", DataType::Boolean),
+        required_field("probability", DataType::Float64),
+        nullable_field("bytes_in", DataType::Int64),
+        nullable_field("bytes_out", DataType::Int64),
+        nullable_field("processor_ns", DataType::Int64),
+        nullable_field("disk_bytes", DataType::Int64),
+        nullable_field("runnable_ns", DataType::Int64),
+        nullable_field("disk_ns", DataType::Int64),
+        nullable_field("lock_ns", DataType::Int64),
+        nullable_field("peer_ns", DataType::Int64),
+        nullable_field("asleep_ns", DataType::Int64),
+        nullable_field("unknown_ns", DataType::Int64),
+        nullable_field("process", DataType::Int32),
+        nullable_field("begin_thread", DataType::Int32),
+        nullable_field("end_thread", DataType::Int32),
+        nullable_field("caller_process", DataType::Int32),
+        nullable_field("caller_begin_thread", DataType::Int32),
+        nullable_field("caller_end_thread", DataType::Int32),
+        required_field("parameters", named_texts_type()),
     ])
 }
 
 /// How the columns are stored.
-pub(super) fn stored(column: &str) -> Stored {
+pub(super) fn column_storage(column: &str) -> ColumnEncoding {
     match column {
-        "trace" | "failed" | "torn" => Stored::Plain,
+        "trace" | "failed" | "torn" => ColumnEncoding::Plain,
         "probability"
         | "caller"
         | "caller_host"
@@ -77,7 +79,7 @@ pub(super) fn stored(column: &str) -> Stored {
         | "end_thread"
         | "caller_process"
         | "caller_begin_thread"
-        | "caller_end_thread" => Stored::Once,
-        _ => Stored::Differences,
+        | "caller_end_thread" => ColumnEncoding::Once,
+        _ => ColumnEncoding::Differences,
     }
 }

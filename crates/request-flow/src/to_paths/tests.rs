@@ -1,6 +1,6 @@
 //! Requests that become paths, and paths that become requests again.
 
-use analyze::paths::{LeftInstances, PathFilter};
+use analyze::paths::{FilteredInstances, PathFilter};
 use message_trace::DataDir;
 use proptest::prelude::*;
 use rustc_hash::FxHashSet;
@@ -11,22 +11,22 @@ use crate::request::{Request, RequestBuilder};
 use crate::request_numbers::{requests_of_messages, requests_of_paths};
 use crate::step::Step;
 use crate::tables::RequestWriter;
-use out_of_core::Names;
+use out_of_core::NameInterner;
 
 /// A step as it is made: the place of its parent, its node, times since its parent's begin, and who
 /// saw it.
 #[derive(Clone, Copy, Debug)]
-struct MadeStep {
+struct StepCase {
     parent: prop::sample::Index,
     node: usize,
     after: i64,
     network: i64,
     took: i64,
-    seen: Seen,
+    seen: StepVisibility,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Seen {
+enum StepVisibility {
     Both,
     /// The caller alone: the node wrote nothing.
     Caller,
@@ -36,15 +36,15 @@ enum Seen {
     Within,
 }
 
-fn steps() -> impl Strategy<Value = Vec<MadeStep>> {
+fn steps() -> impl Strategy<Value = Vec<StepCase>> {
     let seen = prop_oneof![
-        4 => Just(Seen::Both),
-        1 => Just(Seen::Caller),
-        1 => Just(Seen::OneWay),
-        1 => Just(Seen::Within),
+        4 => Just(StepVisibility::Both),
+        1 => Just(StepVisibility::Caller),
+        1 => Just(StepVisibility::OneWay),
+        1 => Just(StepVisibility::Within),
     ];
     let step = (any::<prop::sample::Index>(), 0..4_usize, 0..400_i64, 1..20_i64, 0..100_i64, seen);
-    let made = |(parent, node, after, network, took, seen)| MadeStep {
+    let made = |(parent, node, after, network, took, seen)| StepCase {
         parent,
         node,
         after,
@@ -56,7 +56,7 @@ fn steps() -> impl Strategy<Value = Vec<MadeStep>> {
 }
 
 /// The request of these steps, which begins at `at`. All times differ.
-fn request(made: &[MadeStep], at: i64, names: &mut Names) -> Request {
+fn request(made: &[StepCase], at: i64, names: &mut NameInterner) -> Request {
     let mut steps: Vec<Step> = Vec::new();
     let mut builder = RequestBuilder::default();
     for (place, of) in made.iter().enumerate() {
@@ -66,7 +66,7 @@ fn request(made: &[MadeStep], at: i64, names: &mut Names) -> Request {
             .filter(|parent| steps[*parent].begin.is_some())
             .or((place > 0).then_some(0));
         let above = parent.map(|parent| steps[parent]);
-        let seen = if place == 0 { Seen::Both } else { of.seen };
+        let seen = if place == 0 { StepVisibility::Both } else { of.seen };
         let unit = 1_000;
         let begin = above
             .map_or(at, |above| above.begin.unwrap_or(at) + unit * (1 + of.after) + place as i64);
@@ -74,38 +74,43 @@ fn request(made: &[MadeStep], at: i64, names: &mut Names) -> Request {
             [0, of.network, of.network + of.took, 2 * of.network + of.took]
                 .map(|time| begin + unit * time);
         let node = match (seen, above) {
-            (Seen::Within, Some(above)) => above.node,
-            (Seen::Caller, _) => names.number(["redis", "smtp"][of.node % 2]),
-            _ => names.number(["web", "cart", "ads", "db"][of.node]),
+            (StepVisibility::Within, Some(above)) => above.node,
+            (StepVisibility::Caller, _) => names.intern(["redis", "smtp"][of.node % 2]),
+            _ => names.intern(["web", "cart", "ads", "db"][of.node]),
         };
-        let operation = names.number(["Get", "Put"][place % 2]);
-        let step = Step { parent: parent.map(|parent| parent as u32), ..Step::of(node, operation) };
+        let operation = names.intern(["Get", "Put"][place % 2]);
+        let step =
+            Step { parent: parent.map(|parent| parent as u32), ..Step::new(node, operation) };
         let step = match seen {
-            Seen::Both => Step {
+            StepVisibility::Both => Step {
                 caller_begin: Some(sent),
                 begin: Some(received),
                 end: Some(ended),
                 caller_end: Some(back),
                 ..step
             },
-            Seen::Caller => Step { caller_begin: Some(sent), caller_end: Some(back), ..step },
-            Seen::OneWay => Step { caller_begin: Some(sent), begin: Some(received), ..step },
-            Seen::Within => Step { begin: Some(received), end: Some(ended), ..step },
+            StepVisibility::Caller => {
+                Step { caller_begin: Some(sent), caller_end: Some(back), ..step }
+            }
+            StepVisibility::OneWay => {
+                Step { caller_begin: Some(sent), begin: Some(received), ..step }
+            }
+            StepVisibility::Within => Step { begin: Some(received), end: Some(ended), ..step },
         };
         steps.push(step);
-        builder.add(step, None, []);
+        builder.add_step(step, None, []);
     }
     let mut request =
-        Request { caller: names.number("curl"), probability: 1.0, ..Request::default() };
+        Request { caller: names.intern("curl"), probability: 1.0, ..Request::default() };
     builder.build(&mut request);
     request
 }
 
 /// What a request tells, step by step: depth, node, operation and times.
-fn told(request: &Request, names: &Names, is_from_paths: bool) -> Vec<String> {
-    let mut all = vec![names.text(request.caller).to_owned()];
-    for (depth, step) in request.depths().into_iter().zip(&request.steps) {
-        let (node, operation) = (names.text(step.node), names.text(step.operation));
+fn steps_in_words(request: &Request, names: &NameInterner, is_from_paths: bool) -> Vec<String> {
+    let mut all = vec![names.name_of(request.caller).to_owned()];
+    for (depth, step) in request.step_depths().into_iter().zip(&request.steps) {
+        let (node, operation) = (names.name_of(step.node), names.name_of(step.operation));
         // Paths name a call by the callee and its endpoint, and see one within a node as any other.
         let is_within = step.caller_begin.is_none();
         let times = match is_from_paths || !is_within {
@@ -121,18 +126,19 @@ fn told(request: &Request, names: &Names, is_from_paths: bool) -> Vec<String> {
     all
 }
 
-fn write(requests: &[Request], names: &Names, to: &DataDir) {
-    let mut writer = RequestWriter::create(to.requests(), to.steps()).unwrap();
+fn write(requests: &[Request], names: &NameInterner, to: &DataDir) {
+    let mut writer = RequestWriter::create(to.requests_path(), to.steps_path()).unwrap();
     let mut sorted = requests.to_vec();
     sorted.sort_by_key(|request| request.begin());
-    sorted.into_iter().for_each(|request| writer.push(request, names).unwrap());
+    sorted.into_iter().for_each(|request| writer.push_request(request, names).unwrap());
     writer.finish(names).unwrap();
 }
 
-fn read(from: &DataDir) -> (Vec<Request>, Names) {
-    let mut names = Names::default();
-    let tables = RequestTables::open(from.requests(), from.steps(), Columns::ALL).unwrap();
-    (tables.all(&mut names).unwrap(), names)
+fn read(from: &DataDir) -> (Vec<Request>, NameInterner) {
+    let mut names = NameInterner::default();
+    let tables =
+        RequestTables::open(from.requests_path(), from.steps_path(), ColumnSelection::ALL).unwrap();
+    (tables.read_all(&mut names).unwrap(), names)
 }
 
 proptest! {
@@ -146,7 +152,7 @@ proptest! {
     ) {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        let mut names = Names::default();
+        let mut names = NameInterner::default();
         let requests: Vec<Request> = (0..)
             .zip(&made)
             .map(|(number, (made, at))| request(made, 1_000_000 + 1_000 * at + 100 * number, &mut names))
@@ -160,8 +166,8 @@ proptest! {
         let (expected, known) = read(&data);
         from_paths(&data, memory, &()).unwrap();
         let (found, names) = read(&data);
-        let expected: Vec<_> = expected.iter().map(|request| told(request, &known, false)).collect();
-        let found: Vec<_> = found.iter().map(|request| told(request, &names, true)).collect();
+        let expected: Vec<_> = expected.iter().map(|request| steps_in_words(request, &known, false)).collect();
+        let found: Vec<_> = found.iter().map(|request| steps_in_words(request, &names, true)).collect();
         prop_assert_eq!(found, expected);
     }
 }
@@ -171,8 +177,8 @@ proptest! {
 fn paths_know_their_requests_although_numbers_differ() {
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
-    let mut names = Names::default();
-    let [web, db] = ["web", "db"].map(|name| names.number(name));
+    let mut names = NameInterner::default();
+    let [web, db] = ["web", "db"].map(|name| names.intern(name));
     let call = |at: i64, of: Step| Step {
         caller_begin: Some(at),
         begin: Some(at + 1),
@@ -183,11 +189,11 @@ fn paths_know_their_requests_although_numbers_differ() {
     let mut requests = Vec::new();
     for (at, probability) in [(None, 1.0), (Some(100), 0.5), (Some(200), 1.0), (Some(300), 1.0)] {
         let mut request = Request { probability: 1.0, ..Request::default() };
-        let root = Step { end: at.map(|at| at + 50), begin: at, ..Step::of(web, web) };
-        request.push(root, []);
+        let root = Step { end: at.map(|at| at + 50), begin: at, ..Step::new(web, web) };
+        request.push_step(root, []);
         if let Some(at) = at {
-            let below = Step { parent: Some(0), probability, ..Step::of(db, db) };
-            request.push(call(at + 10, below), []);
+            let below = Step { parent: Some(0), probability, ..Step::new(db, db) };
+            request.push_step(call(at + 10, below), []);
         }
         requests.push(request);
     }
@@ -197,12 +203,12 @@ fn paths_know_their_requests_although_numbers_differ() {
     let wanted: FxHashSet<i64> = [0, 1, 3].into_iter().collect();
     let found = requests_of_messages(&data, &wanted).unwrap();
     let filter = PathFilter::default();
-    let instances = LeftInstances::open(&data, &filter).unwrap();
+    let instances = FilteredInstances::open(&data, &filter).unwrap();
     let mut seen = Vec::new();
-    for piece in 0..instances.pieces() {
-        let read = instances.read(piece, |instance| {
+    for piece in 0..instances.group_count() {
+        let read = instances.read_group(piece, |instance| {
             let request = found.get(&instance.hops[0].message).copied();
-            seen.push((instance.which.path, instance.begin(), request));
+            seen.push((instance.which.path, instance.begin_time(), request));
             Ok::<(), PathError>(())
         });
         read.unwrap();
@@ -235,17 +241,17 @@ fn several_imports_are_one() {
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
     for (import, begins) in [("b", vec![2, 3, 7]), ("a", vec![1, 3, 9]), ("c", Vec::new())] {
-        let import = data.import(import);
+        let import = data.import_named(import);
         std::fs::create_dir_all(&import.directory).unwrap();
         // Each has numbers of its own for names.
-        let mut names = Names::default();
-        names.number("first name of all");
-        let node = names.number(&import.name);
+        let mut names = NameInterner::default();
+        names.intern("first name of all");
+        let node = names.intern(&import.name);
         let requests: Vec<Request> = begins
             .into_iter()
             .map(|begin| {
                 let mut request = Request::default();
-                request.push(Step { begin: Some(begin), ..Step::of(node, node) }, []);
+                request.push_step(Step { begin: Some(begin), ..Step::new(node, node) }, []);
                 request
             })
             .collect();
@@ -255,13 +261,13 @@ fn several_imports_are_one() {
         merge_imports(&data, &()).unwrap();
         let (requests, names) = read(&data);
         let seen = requests.iter().map(|request| {
-            format!("{}{}", names.text(request.steps[0].node), request.begin().unwrap())
+            format!("{}{}", names.name_of(request.steps[0].node), request.begin().unwrap())
         });
         seen.collect::<Vec<_>>()
     };
     assert_eq!(seen(), ["a1", "b2", "a3", "b3", "b7", "a9"]);
     for gone in ["a", "c"] {
-        std::fs::remove_dir_all(data.import(gone).directory).unwrap();
+        std::fs::remove_dir_all(data.import_named(gone).directory).unwrap();
     }
     // A single one is linked, and its tables stay as they are.
     assert_eq!(seen(), ["b2", "b3", "b7"]);

@@ -1,34 +1,34 @@
 //! AMQP 0-9-1: frames of methods.
 
-use crate::bytes::Bytes;
+use crate::bytes::TurnBytes;
 
 /// Frames of AMQP 0-9-1.
-pub(crate) fn amqp(turn: &mut Bytes<'_>) -> bool {
+pub(crate) fn blank_amqp(turn: &mut TurnBytes<'_>) -> bool {
     if turn.range(0, 8) == b"AMQP\0\0\x09\x01" {
-        turn.blank(8, turn.len());
+        turn.blank_range(8, turn.len());
         return true;
     }
     let mut at = 0;
     while at < turn.len() {
-        let kind = turn.at(at).filter(|kind| matches!(kind, 1..=3 | 8));
-        let size = turn.big(at + 3, 4);
+        let kind = turn.byte_at(at).filter(|kind| matches!(kind, 1..=3 | 8));
+        let size = turn.big_endian(at + 3, 4);
         let (Some(kind), true) = (kind, size.is_none_or(|size| size < 1 << 24)) else {
             return turn.blank_rest(at);
         };
         let Some(size) = size else { return at > 0 };
         let (from, to) = (at + 7, at + 7 + size);
-        let class = turn.big(from, 2);
+        let class = turn.big_endian(from, 2);
         let is_method = kind == 1 && matches!(class, Some(10 | 20 | 40 | 50 | 60 | 85 | 90));
         if at == 0 && !is_method && !(kind == 8 && size == 0)
-            || turn.at(to).is_some_and(|end| end != 0xce)
+            || turn.byte_at(to).is_some_and(|end| end != 0xce)
         {
             return turn.blank_rest(at);
         }
         if is_method {
-            let kept = arguments(turn, from, to);
-            turn.blank(kept, to);
+            let kept = kept_arguments_end(turn, from, to);
+            turn.blank_range(kept, to);
         } else {
-            turn.blank(from, to);
+            turn.blank_range(from, to);
         }
         at = to + 1;
     }
@@ -36,19 +36,20 @@ pub(crate) fn amqp(turn: &mut Bytes<'_>) -> bool {
 }
 
 /// Index behind what is kept of a method: the names of exchanges, queues and routes, or a code.
-fn arguments(turn: &mut Bytes<'_>, from: usize, to: usize) -> usize {
+fn kept_arguments_end(turn: &mut TurnBytes<'_>, from: usize, to: usize) -> usize {
     let behind = from + 4;
-    let (class, method) = (turn.big(from, 2), turn.big(from + 2, 2));
+    let (class, method) = (turn.big_endian(from, 2), turn.big_endian(from + 2, 2));
     let (class, method) = (class.unwrap_or(0), method.unwrap_or(0));
-    let short =
-        |turn: &Bytes<'_>, at: usize| turn.at(at).map(|length| at + 1 + usize::from(length));
+    let short = |turn: &TurnBytes<'_>, at: usize| {
+        turn.byte_at(at).map(|length| at + 1 + usize::from(length))
+    };
     let (skipped, count) = match (class, method) {
         (10, 50) | (20, 40) | (60, 50) => return behind + 2,
         (40, 10 | 20) | (50, 10 | 30 | 40) | (60, 20 | 70) => (behind + 2, 1),
         (40, 30 | 40) | (50, 20 | 50) | (60, 40) => (behind + 2, 2),
         (60, 60) => match short(turn, behind) {
             Some(end) => {
-                turn.blank(behind + 1, end);
+                turn.blank_range(behind + 1, end);
                 (end + 9, 2)
             }
             None => return behind,

@@ -1,9 +1,9 @@
 //! DNS over streams and datagrams: the question of a message.
 
-use crate::bytes::Bytes;
+use crate::bytes::TurnBytes;
 
 /// End of the question of a message of DNS; `None` where there is none that makes sense.
-pub(crate) fn question(message: &[u8]) -> Option<usize> {
+pub(crate) fn question_end(message: &[u8]) -> Option<usize> {
     let word = |at: usize| {
         let pair = message.get(at..)?.first_chunk::<2>()?;
         Some(u16::from_be_bytes(*pair))
@@ -28,13 +28,13 @@ pub(crate) fn question(message: &[u8]) -> Option<usize> {
 }
 
 /// A message of DNS that begins at `from`: the names in it are blanked, and all records.
-pub(crate) fn dns(turn: &mut Bytes<'_>, from: usize) -> bool {
-    let Some(end) = question(turn.rest(from)) else { return false };
+pub(crate) fn blank_dns(turn: &mut TurnBytes<'_>, from: usize) -> bool {
+    let Some(end) = question_end(turn.rest_from(from)) else { return false };
     let mut at = from + 12;
-    while let Some(label) = turn.at(at).map(usize::from).filter(|label| *label > 0) {
-        turn.blank(at + 1, at + 1 + label);
+    while let Some(label) = turn.byte_at(at).map(usize::from).filter(|label| *label > 0) {
+        turn.blank_range(at + 1, at + 1 + label);
         at += 1 + label;
     }
-    turn.blank(from + end, turn.len());
+    turn.blank_range(from + end, turn.len());
     true
 }

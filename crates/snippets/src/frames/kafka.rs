@@ -1,37 +1,37 @@
 //! Kafka: requests by the key of their kind, and answers where there were requests.
 
-use crate::bytes::Bytes;
-use crate::context::Context;
+use crate::bytes::TurnBytes;
+use crate::context::TurnContext;
 
 /// Requests of Kafka, and answers where there were requests.
-pub(crate) fn kafka(turn: &mut Bytes<'_>, context: &mut Context) -> bool {
+pub(crate) fn blank_kafka(turn: &mut TurnBytes<'_>, context: &mut TurnContext) -> bool {
     const APIS: usize = 100;
     const VERSION: usize = 25;
     let mut at = 0;
     let mut is_it = false;
     while at < turn.len() {
-        let Some(size) = turn.big(at, 4).filter(|size| (4..1 << 28).contains(size)) else {
+        let Some(size) = turn.big_endian(at, 4).filter(|size| (4..1 << 28).contains(size)) else {
             // A head that is not whole, or no message.
             if turn.len() - at >= 4 {
-                turn.blank(at, turn.len());
+                turn.blank_range(at, turn.len());
             }
             return is_it;
         };
         let to = at + 4 + size;
-        let client = turn.big(at + 12, 2);
+        let client = turn.big_endian(at + 12, 2);
         let length = client.filter(|length| *length <= 255).unwrap_or(0);
         let is_request = size >= 10
-            && turn.big(at + 4, 2).is_some_and(|key| key < APIS)
-            && turn.big(at + 6, 2).is_some_and(|version| version <= VERSION)
+            && turn.big_endian(at + 4, 2).is_some_and(|key| key < APIS)
+            && turn.big_endian(at + 6, 2).is_some_and(|version| version <= VERSION)
             && client.is_some_and(|length| length <= 255 || length == 0xffff)
             && turn.range(at + 14, at + 14 + length).iter().all(|of| (b' '..=b'~').contains(of));
         if is_request {
             context.is_kafka = true;
-            let kept = topic(turn, at, at + 14 + length);
-            turn.blank(at + 14, at + 14 + length);
-            turn.blank(kept, to);
+            let kept = first_topic_end(turn, at, at + 14 + length);
+            turn.blank_range(at + 14, at + 14 + length);
+            turn.blank_range(kept, to);
         } else if context.is_kafka {
-            turn.blank(at + 8, to);
+            turn.blank_range(at + 8, to);
         } else {
             return false;
         }
@@ -43,9 +43,9 @@ pub(crate) fn kafka(turn: &mut Bytes<'_>, context: &mut Context) -> bool {
 
 /// Index behind what is kept of a request's body, which begins at `from`: the name of its first
 /// topic, and what is in front of that.
-fn topic(turn: &mut Bytes<'_>, at: usize, from: usize) -> usize {
+fn first_topic_end(turn: &mut TurnBytes<'_>, at: usize, from: usize) -> usize {
     let found = (|| {
-        let (key, version) = (turn.big(at + 4, 2)?, turn.big(at + 6, 2)?);
+        let (key, version) = (turn.big_endian(at + 4, 2)?, turn.big_endian(at + 6, 2)?);
         let mut here = from;
         let flexible = match key {
             0 => version >= 9,
@@ -56,7 +56,7 @@ fn topic(turn: &mut Bytes<'_>, at: usize, from: usize) -> usize {
             return None;
         }
         if flexible {
-            if turn.at(here)? != 0 {
+            if turn.byte_at(here)? != 0 {
                 return None;
             }
             here += 1;
@@ -64,8 +64,8 @@ fn topic(turn: &mut Bytes<'_>, at: usize, from: usize) -> usize {
         if key == 0 {
             if version >= 3 {
                 // The id of a transaction, which is blanked.
-                let (length, behind) = text(turn, here, flexible)?;
-                turn.blank(behind, behind + length);
+                let (length, behind) = read_text(turn, here, flexible)?;
+                turn.blank_range(behind, behind + length);
                 here = behind + length;
             }
             here += 6;
@@ -75,11 +75,11 @@ fn topic(turn: &mut Bytes<'_>, at: usize, from: usize) -> usize {
             let session = if version >= 7 { 8 } else { 0 };
             here += 12 + most + isolation + session;
         }
-        let behind_count = if flexible { varint(turn, here)?.1 } else { here + 4 };
-        let (length, behind) = text(turn, behind_count, flexible)?;
+        let behind_count = if flexible { read_varint(turn, here)?.1 } else { here + 4 };
+        let (length, behind) = read_text(turn, behind_count, flexible)?;
         (length <= 249 && behind + length <= turn.len()).then_some(behind + length)
     })();
-    found.unwrap_or_else(|| match turn.big(at + 4, 2) {
+    found.unwrap_or_else(|| match turn.big_endian(at + 4, 2) {
         // Of a producer, how many servers are to acknowledge.
         Some(0) => from + 3,
         _ => from,
@@ -87,21 +87,21 @@ fn topic(turn: &mut Bytes<'_>, at: usize, from: usize) -> usize {
 }
 
 /// Length of a text, and where its bytes begin.
-fn text(turn: &Bytes<'_>, at: usize, flexible: bool) -> Option<(usize, usize)> {
+fn read_text(turn: &TurnBytes<'_>, at: usize, flexible: bool) -> Option<(usize, usize)> {
     if flexible {
-        let (length, behind) = varint(turn, at)?;
+        let (length, behind) = read_varint(turn, at)?;
         return Some((length.saturating_sub(1), behind));
     }
-    match turn.big(at, 2)? {
+    match turn.big_endian(at, 2)? {
         0xffff => Some((0, at + 2)),
         length => Some((length, at + 2)),
     }
 }
 
-fn varint(turn: &Bytes<'_>, at: usize) -> Option<(usize, usize)> {
+fn read_varint(turn: &TurnBytes<'_>, at: usize) -> Option<(usize, usize)> {
     let mut number = 0;
     for index in 0..4 {
-        let byte = turn.at(at + index)?;
+        let byte = turn.byte_at(at + index)?;
         number |= usize::from(byte & 0x7f) << (7 * index);
         if byte & 0x80 == 0 {
             return Some((number, at + index + 1));

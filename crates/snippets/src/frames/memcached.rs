@@ -1,16 +1,16 @@
 //! memcached's binary protocol.
 
-use crate::bytes::Bytes;
+use crate::bytes::TurnBytes;
 
 /// Messages of memcached's binary protocol.
-pub(crate) fn memcached(turn: &mut Bytes<'_>) -> bool {
+pub(crate) fn blank_memcached_binary(turn: &mut TurnBytes<'_>) -> bool {
     let mut at = 0;
     while at < turn.len() {
-        let is_head = matches!(turn.at(at), Some(0x80 | 0x81))
-            && turn.at(at + 1).is_none_or(|opcode| opcode <= 0x24)
-            && matches!(turn.at(at + 5), None | Some(0));
-        let (key, extras) = (turn.big(at + 2, 2), turn.at(at + 4));
-        let body = turn.big(at + 8, 4);
+        let is_head = matches!(turn.byte_at(at), Some(0x80 | 0x81))
+            && turn.byte_at(at + 1).is_none_or(|opcode| opcode <= 0x24)
+            && matches!(turn.byte_at(at + 5), None | Some(0));
+        let (key, extras) = (turn.big_endian(at + 2, 2), turn.byte_at(at + 4));
+        let body = turn.big_endian(at + 8, 4);
         let fits = match (key, extras, body) {
             (Some(key), Some(extras), Some(body)) => {
                 key <= 250 && (key + usize::from(extras)..1 << 28).contains(&body)
@@ -21,7 +21,7 @@ pub(crate) fn memcached(turn: &mut Bytes<'_>) -> bool {
             return turn.blank_rest(at);
         }
         let Some(body) = body else { return at > 0 };
-        turn.blank(at + 24, at + 24 + body);
+        turn.blank_range(at + 24, at + 24 + body);
         at += 24 + body;
     }
     true

@@ -1,17 +1,17 @@
 //! MongoDB: messages of documents.
 
-use crate::bytes::Bytes;
+use crate::bytes::TurnBytes;
 
 /// Messages of MongoDB.
-pub(crate) fn mongodb(turn: &mut Bytes<'_>) -> bool {
+pub(crate) fn blank_mongodb(turn: &mut TurnBytes<'_>) -> bool {
     let mut at = 0;
     while at < turn.len() {
-        let opcode = turn.little(at + 12, 4);
-        let length = turn.little(at, 4).filter(|length| (20..48_000_000).contains(length));
+        let opcode = turn.little_endian(at + 12, 4);
+        let length = turn.little_endian(at, 4).filter(|length| (20..48_000_000).contains(length));
         let is_known = |length: &usize| match opcode {
             // So small a number could be anything else: a document ends where the message does.
             Some(1) => turn
-                .little(at + 36, 4)
+                .little_endian(at + 36, 4)
                 .map_or(turn.len() == 16, |document| document + 36 == *length),
             opcode => matches!(opcode, Some(2004 | 2012 | 2013)),
         };
@@ -19,30 +19,30 @@ pub(crate) fn mongodb(turn: &mut Bytes<'_>) -> bool {
             return turn.blank_rest(at);
         };
         let (from, to) = (at + 16, at + length);
-        let asks = turn.little(at + 8, 4) == Some(0) && opcode != Some(1);
+        let asks = turn.little_endian(at + 8, 4) == Some(0) && opcode != Some(1);
         match opcode {
             Some(2013) => {
                 let mut here = from + 4;
                 // Sequences of documents may come first.
-                while turn.at(here) == Some(1) && here < to {
-                    let size = turn.little(here + 1, 4).unwrap_or(usize::MAX >> 1);
-                    turn.blank(here + 5, here + 1 + size);
+                while turn.byte_at(here) == Some(1) && here < to {
+                    let size = turn.little_endian(here + 1, 4).unwrap_or(usize::MAX >> 1);
+                    turn.blank_range(here + 5, here + 1 + size);
                     here += 1 + size;
                 }
-                match turn.at(here) {
-                    Some(0) => document(turn, here + 1, to, asks),
-                    _ => turn.blank(here, to),
+                match turn.byte_at(here) {
+                    Some(0) => blank_document(turn, here + 1, to, asks),
+                    _ => turn.blank_range(here, to),
                 }
             }
             Some(2004) => {
-                let end = turn.find(0, from + 4, to).unwrap_or(to);
+                let end = turn.find_byte(0, from + 4, to).unwrap_or(to);
                 match turn.range(from + 4, end).ends_with(b".$cmd") {
-                    true => document(turn, end + 9, to, asks),
-                    false => turn.blank(from + 4, to),
+                    true => blank_document(turn, end + 9, to, asks),
+                    false => turn.blank_range(from + 4, to),
                 }
             }
-            Some(1) => document(turn, from + 20, to, false),
-            _ => turn.blank(from, to),
+            Some(1) => blank_document(turn, from + 20, to, false),
+            _ => turn.blank_range(from, to),
         }
         at = to;
     }
@@ -51,11 +51,11 @@ pub(crate) fn mongodb(turn: &mut Bytes<'_>) -> bool {
 
 /// Blanks the values of a document, but for the collection, which is the first, and what tells how
 /// a command ended.
-fn document(turn: &mut Bytes<'_>, from: usize, to: usize, asks: bool) {
+fn blank_document(turn: &mut TurnBytes<'_>, from: usize, to: usize, asks: bool) {
     let mut at = from + 4;
     let mut is_first = asks;
-    while let Some(kind) = turn.at(at).filter(|kind| *kind != 0 && at < to) {
-        let Some(end) = turn.find(0, at + 1, to.min(at + 66)) else { break };
+    while let Some(kind) = turn.byte_at(at).filter(|kind| *kind != 0 && at < to) {
+        let Some(end) = turn.find_byte(0, at + 1, to.min(at + 66)) else { break };
         let value = end + 1;
         let name = turn.range(at + 1, end);
         let is_plain =
@@ -64,7 +64,7 @@ fn document(turn: &mut Bytes<'_>, from: usize, to: usize, asks: bool) {
             .windows(4)
             .any(|of| of.eq_ignore_ascii_case(b"user") || of.eq_ignore_ascii_case(b"role"));
         let tells_end = matches!(name, b"ok" | b"code");
-        let size = turn.little(value, 4);
+        let size = turn.little_endian(value, 4);
         let length = match kind {
             1 | 9 | 17 | 18 => Some(8),
             2 | 13 | 14 => size.and_then(|size| size.checked_add(4)),
@@ -78,7 +78,7 @@ fn document(turn: &mut Bytes<'_>, from: usize, to: usize, asks: bool) {
             _ => break,
         };
         let Some(behind) = length.and_then(|length| value.checked_add(length)) else {
-            turn.blank(value, to);
+            turn.blank_range(value, to);
             return;
         };
         // What tells the length is kept.
@@ -87,14 +87,14 @@ fn document(turn: &mut Bytes<'_>, from: usize, to: usize, asks: bool) {
             2 if is_first && !names_someone => {}
             1 | 16 if tells_end => {}
             // The zero that ends a text.
-            2 => turn.blank(inner, behind - 1),
-            _ => turn.blank(inner, behind),
+            2 => turn.blank_range(inner, behind - 1),
+            _ => turn.blank_range(inner, behind),
         }
         if !is_plain {
-            turn.blank(at + 1, end);
+            turn.blank_range(at + 1, end);
         }
         is_first = false;
         at = behind;
     }
-    turn.blank(at, to);
+    turn.blank_range(at, to);
 }

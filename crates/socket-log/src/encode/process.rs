@@ -1,8 +1,8 @@
 //! Records of processes and threads, and of time.
 
-use super::numbered::numbered;
+use super::numbered_enum::numbered;
 use super::transfers::Direction;
-use super::words::{LongWords, Words, padded};
+use super::words::{LongWords, RecordWords, padded_words};
 use crate::api::Api;
 use crate::layout::{Anchor, kind};
 
@@ -21,7 +21,7 @@ numbered! {
     }
 
     /// What a process did that is not captured.
-    pub enum Uncaptured {
+    pub enum UncapturedEvent {
         /// It has a socket of a kind that is not captured.
         Socket = 1,
         /// It set up `io_uring`, by which bytes move without calls.
@@ -46,8 +46,8 @@ numbered! {
 
 /// Record of one moment on the three clocks.
 #[inline]
-pub fn anchor(anchor: &Anchor) -> Words {
-    let mut words = Words::new(kind::ANCHOR, 0, anchor.ticks, (anchor.ticks >> 32) as u32);
+pub fn anchor_record(anchor: &Anchor) -> RecordWords {
+    let mut words = RecordWords::new(kind::ANCHOR, 0, anchor.ticks, (anchor.ticks >> 32) as u32);
     words.push_u64(anchor.monotonic as u64);
     words.push_u64(anchor.realtime as u64);
     words.finish()
@@ -55,8 +55,8 @@ pub fn anchor(anchor: &Anchor) -> Words {
 
 /// Record behind which the chunk is written by the thread `tid`; it is an anchor too.
 #[inline]
-pub fn continued(anchor: &Anchor, tid: u32) -> Words {
-    let mut words = Words::new(kind::CONTINUED, 0, anchor.ticks, (anchor.ticks >> 32) as u32);
+pub fn continued_record(anchor: &Anchor, tid: u32) -> RecordWords {
+    let mut words = RecordWords::new(kind::CONTINUED, 0, anchor.ticks, (anchor.ticks >> 32) as u32);
     words.push_u64(anchor.monotonic as u64);
     words.push_u64(anchor.realtime as u64);
     words.push(tid);
@@ -65,13 +65,13 @@ pub fn continued(anchor: &Anchor, tid: u32) -> Words {
 
 /// Record of an event of the process; for the meaning of `value` see [`ProcessEvent`].
 #[inline]
-pub fn process(ticks: u64, event: ProcessEvent, value: i32) -> Words {
-    Words::new(kind::PROCESS, event as u16, ticks, value as u32).finish()
+pub fn process_record(ticks: u64, event: ProcessEvent, value: i32) -> RecordWords {
+    RecordWords::new(kind::PROCESS, event as u16, ticks, value as u32).finish()
 }
 
 /// Call in which libc moves bytes out of sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct LibcCall {
     /// Function that was called.
     pub api: Api,
     /// Number of the flow that it was about; 0 where that is not known.
@@ -85,8 +85,8 @@ pub struct Call {
 /// Record of a call. Its time, when the call was made, is whole, so it is right however long the
 /// call took.
 #[inline]
-pub fn call(ticks: u64, call: &Call) -> Words {
-    let mut words = Words::new(kind::CALL, call.api as u16, ticks, call.flow);
+pub fn libc_call_record(ticks: u64, call: &LibcCall) -> RecordWords {
+    let mut words = RecordWords::new(kind::CALL, call.api as u16, ticks, call.flow);
     words.push((ticks >> 32) as u32);
     words.push_u64(call.duration);
     words.push(call.result as u32);
@@ -96,8 +96,8 @@ pub fn call(ticks: u64, call: &Call) -> Words {
 /// Record of a thread, which writes it, that was started by the thread `creator`. `handle` is its
 /// `pthread_t`, 0 where that is not recorded.
 #[inline]
-pub fn thread(ticks: u64, creator: u32, handle: u64) -> Words {
-    let mut words = Words::new(kind::THREAD, 0, ticks, creator);
+pub fn thread_record(ticks: u64, creator: u32, handle: u64) -> RecordWords {
+    let mut words = RecordWords::new(kind::THREAD, 0, ticks, creator);
     if handle != 0 {
         words.push_u64(handle);
     }
@@ -107,12 +107,12 @@ pub fn thread(ticks: u64, creator: u32, handle: u64) -> Words {
 /// Record of a process `pid` that begins a program which loads no library, for the reason `cause`.
 /// Of a long path the end is kept.
 #[inline(never)]
-pub fn unseen(ticks: u64, cause: u16, pid: u32, path: &[u8]) -> LongWords {
+pub fn unseen_record(ticks: u64, cause: u16, pid: u32, path: &[u8]) -> LongWords {
     const LONGEST: usize = 256;
     let kept = path.get(path.len().saturating_sub(LONGEST)..).unwrap_or(path);
-    let mut words: LongWords = Words::new(kind::UNSEEN, cause, ticks, pid);
+    let mut words: LongWords = RecordWords::new(kind::UNSEEN, cause, ticks, pid);
     words.push(kept.len() as u32);
-    padded(kept).for_each(|word| words.push(word));
+    padded_words(kept).for_each(|word| words.push(word));
     words.finish()
 }
 
@@ -130,8 +130,13 @@ pub struct SocketKind {
 /// Record of something that is not captured: `value` is the descriptor, or of an object what calls
 /// it has (flags of [`uncaptured`](crate::layout::uncaptured)).
 #[inline(never)]
-pub fn uncaptured(ticks: u64, what: Uncaptured, value: u32, socket: SocketKind) -> Words {
-    let mut words = Words::new(kind::UNCAPTURED, what as u16, ticks, value);
+pub fn uncaptured_record(
+    ticks: u64,
+    what: UncapturedEvent,
+    value: u32,
+    socket: SocketKind,
+) -> RecordWords {
+    let mut words = RecordWords::new(kind::UNCAPTURED, what as u16, ticks, value);
     let SocketKind { domain, kind, protocol } = socket;
     words.push(u32::from(domain) | u32::from(kind) << 8 | u32::from(protocol) << 16);
     words.finish()
@@ -139,45 +144,49 @@ pub fn uncaptured(ticks: u64, what: Uncaptured, value: u32, socket: SocketKind) 
 
 /// Record of an object at `path` that makes system calls past libc. Of a long path the end is kept.
 #[inline(never)]
-pub fn uncaptured_object(ticks: u64, calls: u32, path: &[u8]) -> LongWords {
+pub fn uncaptured_object_record(ticks: u64, calls: u32, path: &[u8]) -> LongWords {
     const LONGEST: usize = 256;
     let kept = path.get(path.len().saturating_sub(LONGEST)..).unwrap_or(path);
     let mut words: LongWords =
-        Words::new(kind::UNCAPTURED, Uncaptured::Object as u16, ticks, calls);
+        RecordWords::new(kind::UNCAPTURED, UncapturedEvent::Object as u16, ticks, calls);
     words.push(0);
     words.push(kept.len() as u32);
-    padded(kept).for_each(|word| words.push(word));
+    padded_words(kept).for_each(|word| words.push(word));
     words.finish()
 }
 
 /// Record of a wait from `duration` ticks before `ticks` until then; `result` is what the call
 /// returned.
 #[inline]
-pub fn wait(ticks: u64, call: WaitCall, result: i32, duration: u64) -> Words {
-    let mut words = Words::new(kind::WAIT, call as u16, ticks, result as u32);
+pub fn wait_record(ticks: u64, call: WaitCall, result: i32, duration: u64) -> RecordWords {
+    let mut words = RecordWords::new(kind::WAIT, call as u16, ticks, result as u32);
     words.push_u64(duration);
     words.finish()
 }
 
 /// Record of the CPU time that the thread had used, in nanoseconds.
 #[inline]
-pub fn cpu(ticks: u64, nanoseconds: u64) -> Words {
-    let mut words = Words::new(kind::CPU, 0, ticks, nanoseconds as u32);
+pub fn cpu_time_record(ticks: u64, nanoseconds: u64) -> RecordWords {
+    let mut words = RecordWords::new(kind::CPU, 0, ticks, nanoseconds as u32);
     words.push((nanoseconds >> 32) as u32);
     words.finish()
 }
 
 /// Record of the CRC-32 of the first `bytes` bytes of one direction of a stream.
 #[inline]
-pub fn fingerprint(
+pub fn fingerprint_record(
     ticks: u64,
     flow: u32,
     direction: Direction,
     bytes: u32,
     checksum: u32,
-) -> Words {
-    let mut words =
-        Words::new(kind::FINGERPRINT, u16::from(direction == Direction::Receive), ticks, flow);
+) -> RecordWords {
+    let mut words = RecordWords::new(
+        kind::FINGERPRINT,
+        u16::from(direction == Direction::Receive),
+        ticks,
+        flow,
+    );
     words.push(bytes);
     words.push(checksum);
     words.finish()

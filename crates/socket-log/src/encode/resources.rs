@@ -2,8 +2,8 @@
 //!
 //! The words at the end of such a record that are zero are left out, as most are.
 
-use super::numbered::numbered;
-use super::words::Words;
+use super::numbered_enum::numbered;
+use super::words::RecordWords;
 use crate::layout::kind;
 
 numbered! {
@@ -18,7 +18,7 @@ numbered! {
     }
 
     /// Object by which one thread hands something to another.
-    pub enum Handoff {
+    pub enum HandoffObject {
         /// Condition variable.
         Condition = 1,
         /// Semaphore.
@@ -44,20 +44,20 @@ numbered! {
     }
 }
 
-impl Handoff {
+impl HandoffObject {
     /// Name in tables and on screen.
-    pub const fn name(self) -> &'static str {
+    pub const fn display_name(self) -> &'static str {
         match self {
-            Handoff::Condition => "condition",
-            Handoff::Semaphore => "semaphore",
-            Handoff::Eventfd => "eventfd",
-            Handoff::Pipe => "pipe",
-            Handoff::Futex => "futex",
-            Handoff::Mutex => "mutex",
-            Handoff::ReadWriteLock => "rwlock",
-            Handoff::Thread => "thread",
-            Handoff::Barrier => "barrier",
-            Handoff::Goroutine => "goroutine",
+            HandoffObject::Condition => "condition",
+            HandoffObject::Semaphore => "semaphore",
+            HandoffObject::Eventfd => "eventfd",
+            HandoffObject::Pipe => "pipe",
+            HandoffObject::Futex => "futex",
+            HandoffObject::Mutex => "mutex",
+            HandoffObject::ReadWriteLock => "rwlock",
+            HandoffObject::Thread => "thread",
+            HandoffObject::Barrier => "barrier",
+            HandoffObject::Goroutine => "goroutine",
         }
     }
 }
@@ -94,9 +94,9 @@ pub struct FileUse {
 
 /// Sign that a thread gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signal {
+pub struct SignalRecord {
     /// Kind of object.
-    pub what: Handoff,
+    pub what: HandoffObject,
     /// Which object: an address, or the kernel's number of it, as the log's format says.
     pub object: u64,
     /// Whether it is for all who wait.
@@ -110,10 +110,10 @@ pub struct Signal {
 
 /// End of a wait for a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wake {
+pub struct WakeRecord {
     /// Kind of object.
-    pub what: Handoff,
-    /// Which object, as in [`Signal::object`].
+    pub what: HandoffObject,
+    /// Which object, as in [`SignalRecord::object`].
     pub object: u64,
     /// Whether the wait ended as its time was over.
     pub timed_out: bool,
@@ -127,11 +127,11 @@ pub struct Wake {
 
 /// Record of the use of a file that ended at `ticks`.
 #[inline]
-pub fn file_use(ticks: u64, file: &FileUse) -> Words {
+pub fn file_use_record(ticks: u64, file: &FileUse) -> RecordWords {
     let failed = if file.failed { resource_flag::FAILED } else { 0 };
     let flags = failed | if file.moved { resource_flag::MOVED } else { 0 };
     let aux = file.operation as u16 | flags;
-    let mut words = Words::new(kind::FILE, aux, ticks, file.bytes as u32);
+    let mut words = RecordWords::new(kind::FILE, aux, ticks, file.bytes as u32);
     words.push(file.duration as u32);
     words.push_u64(file.bytes >> 32 | file.duration & !0xffff_ffff);
     words.without_zeros(3)
@@ -139,40 +139,40 @@ pub fn file_use(ticks: u64, file: &FileUse) -> Words {
 
 /// Record of a sleep of `duration` ticks that ended at `ticks`.
 #[inline]
-pub fn sleep(ticks: u64, duration: u64) -> Words {
-    let mut words = Words::new(kind::SLEEP, 0, ticks, duration as u32);
+pub fn sleep_record(ticks: u64, duration: u64) -> RecordWords {
+    let mut words = RecordWords::new(kind::SLEEP, 0, ticks, duration as u32);
     words.push((duration >> 32) as u32);
     words.without_zeros(3)
 }
 
 /// Record of a sign that was given by a call at `ticks`.
 #[inline]
-pub fn signal(ticks: u64, signal: &Signal) -> Words {
+pub fn signal_record(ticks: u64, signal: &SignalRecord) -> RecordWords {
     let flags = if signal.all { resource_flag::ALL } else { 0 };
-    let Signal { what, object, amount, duration, .. } = *signal;
-    handoff(kind::SIGNAL, ticks, what, flags, object, duration, amount)
+    let SignalRecord { what, object, amount, duration, .. } = *signal;
+    handoff_record(kind::SIGNAL, ticks, what, flags, object, duration, amount)
 }
 
 /// Record of a wait that ended at `ticks`.
 #[inline]
-pub fn wake(ticks: u64, wake: &Wake) -> Words {
+pub fn wake_record(ticks: u64, wake: &WakeRecord) -> RecordWords {
     let timed_out = if wake.timed_out { resource_flag::TIMED_OUT } else { 0 };
     let flags = timed_out | if wake.interrupted { resource_flag::INTERRUPTED } else { 0 };
-    let Wake { what, object, amount, duration, .. } = *wake;
-    handoff(kind::WAKE, ticks, what, flags, object, duration, amount)
+    let WakeRecord { what, object, amount, duration, .. } = *wake;
+    handoff_record(kind::WAKE, ticks, what, flags, object, duration, amount)
 }
 
 #[inline]
-fn handoff(
+fn handoff_record(
     kind: u8,
     ticks: u64,
-    what: Handoff,
+    what: HandoffObject,
     flags: u16,
     object: u64,
     duration: u64,
     amount: u32,
-) -> Words {
-    let mut words = Words::new(kind, what as u16 | flags, ticks, object as u32);
+) -> RecordWords {
+    let mut words = RecordWords::new(kind, what as u16 | flags, ticks, object as u32);
     words.push((object >> 32) as u32);
     words.push(duration as u32);
     words.push(amount);

@@ -1,6 +1,6 @@
 //! Records of bytes that moved: transfers on streams, and datagrams.
 
-use super::words::{LongWords, Words, cut, padded};
+use super::words::{LongWords, RecordWords, cut_address, padded_words};
 use crate::duration;
 use crate::layout::{
     SHORT_BYTES_LIMIT, SHORT_DATAGRAM_WORDS, SHORT_FLOW_LIMIT, SHORTEST_LIMIT, kind,
@@ -29,8 +29,8 @@ pub mod datagram_flag {
     pub const JOINED: u8 = 8;
 }
 
-/// Transfer on a stream in the shortest form, or `None` when it needs [`transfer`]: a late flow,
-/// many bytes, or a long call. Only for a `ticks` within
+/// Transfer on a stream in the shortest form, or `None` when it needs [`transfer_common`]: a late
+/// flow, many bytes, or a long call. Only for a `ticks` within
 /// [`SHORT_REACH`](crate::layout::SHORT_REACH) of the time before it.
 #[inline(always)]
 pub fn transfer_short(
@@ -49,14 +49,14 @@ pub fn transfer_short(
     };
     Some([
         u32::from(kind) | flow << 8 | (bytes as u32) << 20,
-        (ticks as u32) << 10 | duration::pack(duration)?,
+        (ticks as u32) << 10 | duration::pack_duration(duration)?,
     ])
 }
 
 /// Transfer on a stream in the common form, or `None` when it needs [`transfer_long`]: a late flow,
 /// many bytes, or a long call. `ticks` is when a send was called or when a receive returned.
 #[inline]
-pub fn transfer(
+pub fn transfer_common(
     direction: Direction,
     flow: u32,
     ticks: u64,
@@ -73,7 +73,7 @@ pub fn transfer(
     Some([
         u32::from(kind) | flow << 8,
         ticks as u32,
-        (bytes as u32) << 10 | duration::pack(duration)?,
+        (bytes as u32) << 10 | duration::pack_duration(duration)?,
     ])
 }
 
@@ -85,12 +85,12 @@ pub fn transfer_long(
     ticks: u64,
     bytes: u64,
     duration: u64,
-) -> Words {
+) -> RecordWords {
     let kind = match direction {
         Direction::Send => kind::SEND_LONG,
         Direction::Receive => kind::RECEIVE_LONG,
     };
-    let mut words = Words::new(kind, 0, ticks, flow);
+    let mut words = RecordWords::new(kind, 0, ticks, flow);
     words.push((ticks >> 32) as u32);
     words.push_u64(bytes);
     words.push_u64(duration);
@@ -100,9 +100,9 @@ pub fn transfer_long(
 /// Record of the position of the transfer that follows: `before` bytes had gone on the flow in this
 /// direction.
 #[inline]
-pub fn position(ticks: u64, flow: u32, direction: Direction, before: u64) -> Words {
+pub fn position_record(ticks: u64, flow: u32, direction: Direction, before: u64) -> RecordWords {
     let mut words =
-        Words::new(kind::POSITION, u16::from(direction == Direction::Receive), ticks, flow);
+        RecordWords::new(kind::POSITION, u16::from(direction == Direction::Receive), ticks, flow);
     words.push_u64(before);
     words.finish()
 }
@@ -110,17 +110,23 @@ pub fn position(ticks: u64, flow: u32, direction: Direction, before: u64) -> Wor
 /// Record of the kernel's count of a stream's bytes: `before` of them had gone on the flow in this
 /// direction, [`NO_POSITION`](crate::layout::NO_POSITION) where the kernel does not tell. With
 /// `begins`, none of the flow's transfers in this direction was recorded before.
-pub fn counted(ticks: u64, flow: u32, direction: Direction, before: u64, begins: bool) -> Words {
+pub fn byte_count_record(
+    ticks: u64,
+    flow: u32,
+    direction: Direction,
+    before: u64,
+    begins: bool,
+) -> RecordWords {
     let aux = u16::from(direction == Direction::Receive) | u16::from(begins) << 1;
-    let mut words = Words::new(kind::COUNTED, aux, ticks, flow);
+    let mut words = RecordWords::new(kind::COUNTED, aux, ticks, flow);
     words.push_u64(before);
     words.finish()
 }
 
 /// Record of a unix stream's receive queue: at some moment from `ticks` on, within `took` ticks, it
 /// held `bytes`.
-pub fn queued(ticks: u64, flow: u32, bytes: u32, took: u32) -> Words {
-    let mut words = Words::new(kind::QUEUED, 0, ticks, flow);
+pub fn queued(ticks: u64, flow: u32, bytes: u32, took: u32) -> RecordWords {
+    let mut words = RecordWords::new(kind::QUEUED, 0, ticks, flow);
     words.push(bytes);
     words.push(took);
     words.finish()
@@ -129,7 +135,7 @@ pub fn queued(ticks: u64, flow: u32, bytes: u32, took: u32) -> Words {
 /// Datagram: its size, the CRC-32 of its payload, and the peer's raw `sockaddr` where the call
 /// named one.
 #[derive(Clone, Copy, Debug)]
-pub struct Datagram<'a> {
+pub struct DatagramRecord<'a> {
     /// Direction of the datagram.
     pub direction: Direction,
     /// Number of the descriptor's flow.
@@ -148,12 +154,14 @@ pub struct Datagram<'a> {
     pub peer: &'a [u8],
 }
 
-/// Datagram in the common form, or `None` when it needs [`datagram`]: a late flow, a long call,
-/// anything to be said by flags, or a size that no datagram has. Only for a datagram whose peer is
-/// that of the latest record of the long form of the same flow and direction in the same chunk.
+/// Datagram in the common form, or `None` when it needs [`datagram_long`]: a late flow, a long
+/// call, anything to be said by flags, or a size that no datagram has. Only for a datagram whose
+/// peer is that of the latest record of the long form of the same flow and direction in the same
+/// chunk.
 #[inline(always)]
-pub fn datagram_short(datagram: &Datagram) -> Option<[u32; SHORT_DATAGRAM_WORDS]> {
-    let Datagram { direction, flow, ticks, duration, bytes, checksum, flags, peer: _ } = *datagram;
+pub fn datagram_short(datagram: &DatagramRecord) -> Option<[u32; SHORT_DATAGRAM_WORDS]> {
+    let DatagramRecord { direction, flow, ticks, duration, bytes, checksum, flags, peer: _ } =
+        *datagram;
     if flags != 0 || flow >= SHORT_FLOW_LIMIT || bytes >= SHORT_BYTES_LIMIT {
         return None;
     }
@@ -161,7 +169,7 @@ pub fn datagram_short(datagram: &Datagram) -> Option<[u32; SHORT_DATAGRAM_WORDS]
         Direction::Send => kind::SEND_DATAGRAM_SHORT,
         Direction::Receive => kind::RECEIVE_DATAGRAM_SHORT,
     };
-    let size = (bytes as u32) << 10 | duration::pack(duration)?;
+    let size = (bytes as u32) << 10 | duration::pack_duration(duration)?;
     Some([u32::from(kind) | flow << 8, ticks as u32, size, checksum])
 }
 
@@ -169,14 +177,14 @@ pub fn datagram_short(datagram: &Datagram) -> Option<[u32; SHORT_DATAGRAM_WORDS]
 pub const DATAGRAM_WORDS: usize = 7;
 
 /// Datagram record in two parts: its fixed words, and the peer's name, which follows them in
-/// [`padded`] words. Its time is whole, so it is right however long the call took.
+/// [`padded_words`] words. Its time is whole, so it is right however long the call took.
 #[inline(always)]
-pub fn datagram_parts<'a>(datagram: &Datagram<'a>) -> ([u32; DATAGRAM_WORDS], &'a [u8]) {
+pub fn datagram_fragments<'a>(datagram: &DatagramRecord<'a>) -> ([u32; DATAGRAM_WORDS], &'a [u8]) {
     let kind = match datagram.direction {
         Direction::Send => kind::SEND_DATAGRAM,
         Direction::Receive => kind::RECEIVE_DATAGRAM,
     };
-    let peer = cut(datagram.peer);
+    let peer = cut_address(datagram.peer);
     let words = DATAGRAM_WORDS + peer.len().div_ceil(4);
     let head = [
         u32::from(kind)
@@ -195,7 +203,7 @@ pub fn datagram_parts<'a>(datagram: &Datagram<'a>) -> ([u32; DATAGRAM_WORDS], &'
 
 /// Datagram in the long form.
 #[inline]
-pub fn datagram(datagram: &Datagram) -> LongWords {
-    let (head, peer) = datagram_parts(datagram);
-    LongWords::of(head.into_iter().chain(padded(peer)))
+pub fn datagram_long(datagram: &DatagramRecord) -> LongWords {
+    let (head, peer) = datagram_fragments(datagram);
+    LongWords::from_words(head.into_iter().chain(padded_words(peer)))
 }

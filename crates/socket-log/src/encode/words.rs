@@ -12,23 +12,23 @@ pub(super) const SHORT: usize = 8;
 const MIDDLE: usize = 10;
 
 /// Record of a flow.
-pub(super) type FlowWords = Words<MIDDLE>;
+pub(super) type FlowWords = RecordWords<MIDDLE>;
 
 /// Record with names.
-pub(super) type LongWords = Words<LONG>;
+pub(super) type LongWords = RecordWords<LONG>;
 
 /// Record of any kind but the common one, built word by word in a buffer of its own. Its size on
 /// the stack counts, since hooks run where there is little.
 #[derive(Clone, Copy)]
-pub struct Words<const CAPACITY: usize = SHORT> {
+pub struct RecordWords<const CAPACITY: usize = SHORT> {
     pub(super) words: [u32; CAPACITY],
     pub(super) len: usize,
 }
 
-impl<const CAPACITY: usize> Words<CAPACITY> {
+impl<const CAPACITY: usize> RecordWords<CAPACITY> {
     #[inline]
-    pub(super) fn new(kind: u8, aux: u16, ticks: u64, flow: u32) -> Words<CAPACITY> {
-        let mut this = Words { words: [0; CAPACITY], len: 3 };
+    pub(super) fn new(kind: u8, aux: u16, ticks: u64, flow: u32) -> RecordWords<CAPACITY> {
+        let mut this = RecordWords { words: [0; CAPACITY], len: 3 };
         this.words[0] = u32::from(kind) | u32::from(aux) << 16;
         this.words[1] = ticks as u32;
         this.words[2] = flow;
@@ -51,21 +51,21 @@ impl<const CAPACITY: usize> Words<CAPACITY> {
 
     /// Record of these words, as many as there is room for.
     #[inline]
-    pub(super) fn of(words: impl Iterator<Item = u32>) -> Words<CAPACITY> {
-        let mut this = Words { words: [0; CAPACITY], len: 0 };
+    pub(super) fn from_words(words: impl Iterator<Item = u32>) -> RecordWords<CAPACITY> {
+        let mut this = RecordWords { words: [0; CAPACITY], len: 0 };
         words.for_each(|word| this.push(word));
         this
     }
 
     #[inline]
-    pub(super) fn finish(mut self) -> Words<CAPACITY> {
+    pub(super) fn finish(mut self) -> RecordWords<CAPACITY> {
         self.words[0] |= (self.len as u32) << 8;
         self
     }
 
     /// The record without the words at its end that are zero, but for the first `least`.
     #[inline]
-    pub(super) fn without_zeros(mut self, least: usize) -> Words<CAPACITY> {
+    pub(super) fn without_zeros(mut self, least: usize) -> RecordWords<CAPACITY> {
         while self.len > least && self.words.get(self.len - 1) == Some(&0) {
             self.len -= 1;
         }
@@ -81,13 +81,13 @@ impl<const CAPACITY: usize> Words<CAPACITY> {
 
 /// Word to store first in the place of a record of `words` words, see [`layout`](crate::layout).
 #[inline]
-pub fn reserved(words: usize) -> u32 {
+pub fn reservation_word(words: usize) -> u32 {
     u32::from(kind::RESERVED) | (words as u32) << 8
 }
 
 /// Bytes as words, the last padded with zeros.
 #[inline(always)]
-pub fn padded(bytes: &[u8]) -> impl Iterator<Item = u32> {
+pub fn padded_words(bytes: &[u8]) -> impl Iterator<Item = u32> {
     bytes.chunks(4).map(|part| {
         let mut word = [0; 4];
         match part.try_into() {
@@ -100,12 +100,12 @@ pub fn padded(bytes: &[u8]) -> impl Iterator<Item = u32> {
 
 /// Number in two words, the low one first.
 #[inline]
-pub fn join(words: &[u32]) -> u64 {
+pub fn join_words(words: &[u32]) -> u64 {
     words.iter().rev().fold(0, |number, word| number << 32 | u64::from(*word))
 }
 
 /// Bytes of a `sockaddr`, cut at the 128 of `sockaddr_storage`; a longer one is a caller's mistake.
 #[inline(always)]
-pub(super) fn cut(address: &[u8]) -> &[u8] {
+pub(super) fn cut_address(address: &[u8]) -> &[u8] {
     &address[..address.len().min(128)]
 }

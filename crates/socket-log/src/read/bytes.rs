@@ -6,13 +6,13 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 
 /// Source of a log's bytes.
 #[derive(Debug)]
-pub(crate) enum Bytes {
+pub(crate) enum LogBytes {
     File(File),
     Memory(Vec<u8>),
 }
 
 /// Room that a file takes on its disk, in bytes; its size on file systems that do not say.
-pub fn on_disk(metadata: &Metadata) -> u64 {
+pub fn disk_usage(metadata: &Metadata) -> u64 {
     match metadata.blocks() {
         0 => metadata.len(),
         blocks => blocks * 512,
@@ -20,10 +20,10 @@ pub fn on_disk(metadata: &Metadata) -> u64 {
 }
 
 /// Reads as much of `buffer` as the file holds from `offset` on.
-pub(crate) fn read_at(bytes: &Bytes, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+pub(crate) fn read_at(bytes: &LogBytes, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let file = match bytes {
-        Bytes::File(file) => file,
-        Bytes::Memory(bytes) => {
+        LogBytes::File(file) => file,
+        LogBytes::Memory(bytes) => {
             let rest =
                 usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or(&[]);
             let read = rest.len().min(buffer.len());

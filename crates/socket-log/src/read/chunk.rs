@@ -3,10 +3,10 @@
 
 use std::mem::offset_of;
 
-use super::damage::Damage;
-use super::decode::{self, HEAD_TICKS_BITS, Step, Time};
-use super::peers::Peers;
-use super::record::{Entry, Record};
+use super::damage::LogDamage;
+use super::decode::{self, DecodeStep, HEAD_TICKS_BITS, StoredTime};
+use super::peers::LatestPeers;
+use super::record::{LogEntry, LogRecord};
 use crate::layout::{
     Anchor, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, CONTINUED_TID, ChunkHeader,
     SHORT_TICKS_BITS, goroutine, kind,
@@ -14,7 +14,7 @@ use crate::layout::{
 
 /// One chunk: the records of one thread over some time, or of the goroutines that it ran.
 #[derive(Clone, Debug)]
-pub struct Chunk {
+pub struct LogChunk {
     /// Offset in the file, in bytes.
     pub offset: u64,
     /// Id of the thread that wrote it.
@@ -24,9 +24,9 @@ pub struct Chunk {
     words: Vec<u32>,
 }
 
-impl Chunk {
+impl LogChunk {
     /// Chunk of these bytes at `offset`; `None` where they do not begin with a chunk's magic.
-    pub(crate) fn parse(offset: u64, bytes: &[u8]) -> Option<Chunk> {
+    pub(crate) fn parse(offset: u64, bytes: &[u8]) -> Option<LogChunk> {
         let words: Vec<u32> = bytes
             .chunks_exact(4)
             .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
@@ -44,52 +44,58 @@ impl Chunk {
             realtime: long(at + offset_of!(Anchor, realtime))? as i64,
         };
         let tid = *words.get(offset_of!(ChunkHeader, tid) / 4)?;
-        Some(Chunk { offset, tid, anchor, words })
+        Some(LogChunk { offset, tid, anchor, words })
     }
 
     /// Calls `entry` with every whole record in the order written, and returns the damage met on
     /// the way.
-    pub fn for_each(&self, mut entry: impl FnMut(Entry)) -> Vec<Damage> {
-        let mut damage: Vec<Damage> = Vec::new();
+    pub fn for_each(&self, mut entry: impl FnMut(LogEntry)) -> Vec<LogDamage> {
+        let mut damage: Vec<LogDamage> = Vec::new();
         let mut anchor = self.anchor.ticks;
         // Time that a record of the shortest form is near to.
         let mut before = anchor;
         // The thread, and what its records are of.
         let (mut thread, mut tid) = (self.tid, self.tid);
-        let mut peers = Peers::default();
+        let mut peers = LatestPeers::default();
         let mut at = CHUNK_HEADER_WORDS.min(self.words.len());
         while at < self.words.len() {
-            match decode::step(&self.words[at..]) {
-                Step::Empty => at += 1,
-                Step::Record { words, time, mut record } => {
+            match decode::decode_step(&self.words[at..]) {
+                DecodeStep::Empty => at += 1,
+                DecodeStep::Record { words, time, mut record } => {
                     let tag = self.words[at] as u8;
-                    peers.settle(tag, &mut record);
+                    peers.resolve_peer(tag, &mut record);
                     let ticks = match time {
-                        Time::Whole(ticks) => ticks,
+                        StoredTime::Whole(ticks) => ticks,
                         // A head has the time of the transfer before it, which may be long ago.
-                        Time::Low(low) if tag == kind::HEAD && before as u32 == low => before,
-                        Time::Low(low) => nearest(anchor, low.into(), 32),
-                        Time::Head(low) => nearest(anchor, low, HEAD_TICKS_BITS),
-                        Time::Short(low) => nearest(before, low.into(), SHORT_TICKS_BITS),
-                        Time::Before => before,
+                        StoredTime::Low(low) if tag == kind::SNIPPET && before as u32 == low => {
+                            before
+                        }
+                        StoredTime::Low(low) => nearest_time(anchor, low.into(), 32),
+                        StoredTime::Snippet(low) => nearest_time(anchor, low, HEAD_TICKS_BITS),
+                        StoredTime::Short(low) => {
+                            nearest_time(before, low.into(), SHORT_TICKS_BITS)
+                        }
+                        StoredTime::Before => before,
                     };
                     match &record {
-                        Record::Anchor(latest) => (anchor, before) = (latest.ticks, latest.ticks),
-                        Record::Transfer { .. } => before = ticks,
-                        Record::Goroutine { number: 0, .. } => tid = thread,
-                        Record::Goroutine { number, .. } => tid = goroutine::thread(*number),
+                        LogRecord::Anchor(latest) => {
+                            (anchor, before) = (latest.ticks, latest.ticks)
+                        }
+                        LogRecord::Transfer { .. } => before = ticks,
+                        LogRecord::Goroutine { number: 0, .. } => tid = thread,
+                        LogRecord::Goroutine { number, .. } => tid = goroutine::thread_id(*number),
                         _ => {}
                     }
                     if tag == kind::CONTINUED {
-                        peers.forget();
+                        peers.clear();
                         thread = self.words.get(at + CONTINUED_TID).copied().unwrap_or(thread);
                         tid = thread;
                     }
-                    entry(Entry { tid, ticks, record });
+                    entry(LogEntry { tid, ticks, record });
                     at += words;
                 }
-                Step::Damaged { words, fault } => {
-                    damage.push(Damage {
+                DecodeStep::Damaged { words, fault } => {
+                    damage.push(LogDamage {
                         offset: self.offset + 4 * at as u64,
                         bytes: 4 * words as u64,
                         fault,
@@ -104,7 +110,7 @@ impl Chunk {
 }
 
 /// Time whose low `bits` bits are `low` and that lies nearest to `other`.
-fn nearest(other: u64, low: u64, bits: u32) -> u64 {
+fn nearest_time(other: u64, low: u64, bits: u32) -> u64 {
     let ahead = (low.wrapping_sub(other) << (64 - bits)) as i64 >> (64 - bits);
     other.wrapping_add_signed(ahead)
 }
@@ -116,13 +122,13 @@ mod tests {
     use crate::layout::CHUNK_BYTES;
 
     /// The entries of a chunk of thread 7 with these records.
-    fn entries(records: &[&[u32]]) -> Vec<Entry> {
+    fn entries(records: &[&[u32]]) -> Vec<LogEntry> {
         let mut words = vec![CHUNK_MAGIC, 7, 1000, 0, 0, 0, 0, 0];
         words.extend(records.iter().copied().flatten());
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         bytes.resize(CHUNK_BYTES, 0);
         let mut entries = Vec::new();
-        let damage = Chunk::parse(0, &bytes).unwrap().for_each(|entry| entries.push(entry));
+        let damage = LogChunk::parse(0, &bytes).unwrap().for_each(|entry| entries.push(entry));
         assert_eq!(damage, []);
         entries
     }
@@ -131,12 +137,12 @@ mod tests {
     fn records_are_of_the_goroutine_before_them() {
         const LARGE: u64 = 0x1234_8000_0005;
         let sent = encode::transfer_short(Direction::Send, 3, 1100, 10, 5).unwrap();
-        let own = encode::goroutine(17, 5);
-        let large = encode::goroutine(LARGE, 0);
-        let ready = encode::ready(1200, LARGE, false);
-        let started = encode::ready(1210, 6, true);
-        let none = encode::goroutine(0, 0);
-        let continued = encode::continued(&Anchor { ticks: 1300, ..Anchor::default() }, 8);
+        let own = encode::goroutine_record(17, 5);
+        let large = encode::goroutine_record(LARGE, 0);
+        let ready = encode::ready_record(1200, LARGE, false);
+        let started = encode::ready_record(1210, 6, true);
+        let none = encode::goroutine_record(0, 0);
+        let continued = encode::continued_record(&Anchor { ticks: 1300, ..Anchor::default() }, 8);
         let all = [
             &sent[..],
             own.as_slice(),
@@ -151,19 +157,19 @@ mod tests {
             &sent,
         ];
         let found = entries(&all);
-        let of = |number: u64| goroutine::thread(number);
+        let of = |number: u64| goroutine::thread_id(number);
         let tids: Vec<u32> = found.iter().map(|entry| entry.tid).collect();
         assert_eq!(tids, [7, of(17), of(17), of(LARGE), of(LARGE), of(LARGE), 7, 7, of(17), 8, 8]);
         assert_eq!(of(17), goroutine::FIRST + 17);
         // Of the thread's number there is no more than its low bits.
         assert_eq!(of(LARGE), goroutine::FIRST + 5);
-        assert!(goroutine::is(of(LARGE)) && !goroutine::is(1 << 22));
-        assert_eq!(found[1].record, Record::Goroutine { number: 17, creator: of(5) });
+        assert!(goroutine::is_goroutine(of(LARGE)) && !goroutine::is_goroutine(1 << 22));
+        assert_eq!(found[1].record, LogRecord::Goroutine { number: 17, creator: of(5) });
         assert_eq!(found[1].ticks, 1100);
-        assert_eq!(found[3].record, Record::Goroutine { number: LARGE, creator: 0 });
+        assert_eq!(found[3].record, LogRecord::Goroutine { number: LARGE, creator: 0 });
         let ready = [&found[4], &found[5]].map(|entry| (entry.ticks, &entry.record));
-        let waited = Record::Ready { number: LARGE, started: false };
-        let started = Record::Ready { number: 6, started: true };
+        let waited = LogRecord::Ready { number: LARGE, started: false };
+        let started = LogRecord::Ready { number: 6, started: true };
         assert_eq!(ready, [(1200, &waited), (1210, &started)]);
     }
 }

@@ -5,17 +5,17 @@
 
 use std::mem::offset_of;
 
-use super::bytes::{Bytes, read_at};
-use super::chunk::Chunk;
-use super::damage::{Damage, Fault};
-use super::holes::{Holes, empty_chunks};
+use super::bytes::{LogBytes, read_at};
+use super::chunk::LogChunk;
+use super::damage::{DamageKind, LogDamage};
+use super::sparse_file::{SparseRegions, count_empty_chunks};
 use crate::layout::{Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_MAGIC, ChunkHeader, HEADER_BYTES};
 use crate::tuning::MAX_READINGS;
 
 /// Iterator over a log's chunks.
 #[derive(Debug)]
-pub struct Chunks<'log> {
-    bytes: &'log Bytes,
+pub struct LogChunks<'log> {
+    bytes: &'log LogBytes,
     /// Size of the log when it was opened, in bytes.
     length: u64,
     /// Whether chunks are used again.
@@ -23,36 +23,36 @@ pub struct Chunks<'log> {
     /// Offsets of the chunks in the order of their beginning; used where chunks are used again.
     order: std::vec::IntoIter<u64>,
     offset: u64,
-    holes: Holes,
+    holes: SparseRegions,
     /// Whether the chunk before held nothing.
     was_empty: bool,
-    damage: Vec<Damage>,
+    damage: Vec<LogDamage>,
 }
 
-impl<'log> Chunks<'log> {
+impl<'log> LogChunks<'log> {
     /// Iterator over the chunks of a log of `length` bytes.
-    pub(super) fn new(bytes: &'log Bytes, length: u64, keeps_newest: bool) -> Chunks<'log> {
-        let order = if keeps_newest { order(bytes, length) } else { Vec::new().into_iter() };
-        Chunks {
+    pub(super) fn new(bytes: &'log LogBytes, length: u64, keeps_newest: bool) -> LogChunks<'log> {
+        let order = if keeps_newest { chunk_order(bytes, length) } else { Vec::new().into_iter() };
+        LogChunks {
             bytes,
             length,
             keeps_newest,
             order,
             offset: HEADER_BYTES as u64,
-            holes: Holes::default(),
+            holes: SparseRegions::default(),
             was_empty: false,
             damage: Vec::new(),
         }
     }
 
     /// Damage between the chunks returned so far.
-    pub fn damage(&self) -> &[Damage] {
+    pub fn damage(&self) -> &[LogDamage] {
         &self.damage
     }
 
     /// Goes on behind `offset`, where no chunk begins in the next `read` bytes: at the next chunk's
     /// place, or where one begins in between because bytes are missing or were put in.
-    fn resume(&mut self, offset: u64, read: usize) {
+    fn resume_after(&mut self, offset: u64, read: usize) {
         let magic = CHUNK_MAGIC.to_le_bytes();
         let mut next = [0; 4];
         let in_place =
@@ -74,13 +74,13 @@ impl<'log> Chunks<'log> {
             Some(place) => place,
             None => read as u64,
         };
-        self.passed_over(offset, bytes, Fault::NotAChunk);
+        self.note_skipped(offset, bytes, DamageKind::NotAChunk);
         self.offset = offset + bytes;
     }
 
     /// Next chunk of a log whose chunks are used again, maybe at this very moment. A chunk that
     /// changed while it was read is read again.
-    fn next_in_order(&mut self) -> Option<Chunk> {
+    fn next_in_order(&mut self) -> Option<LogChunk> {
         let mut bytes = [0; CHUNK_BYTES];
         let mut head = [0; size_of::<ChunkHeader>()];
         for offset in self.order.by_ref() {
@@ -96,45 +96,45 @@ impl<'log> Chunks<'log> {
             if used.iter().all(|byte| *byte == 0) || used.starts_with(&CHUNK_FREE.to_le_bytes()) {
                 continue;
             }
-            let fault = match Chunk::parse(offset, used) {
+            let fault = match LogChunk::parse(offset, used) {
                 Some(chunk) if read == CHUNK_BYTES => return Some(chunk),
                 Some(chunk) => {
                     let missing = (CHUNK_BYTES - read) as u64;
-                    self.damage.push(Damage {
+                    self.damage.push(LogDamage {
                         offset: offset + read as u64,
                         bytes: missing,
-                        fault: Fault::Truncated,
+                        fault: DamageKind::Truncated,
                     });
                     return Some(chunk);
                 }
-                None => Fault::NotAChunk,
+                None => DamageKind::NotAChunk,
             };
-            self.damage.push(Damage { offset, bytes: read as u64, fault });
+            self.damage.push(LogDamage { offset, bytes: read as u64, fault });
         }
         None
     }
 
-    fn passed_over(&mut self, offset: u64, bytes: u64, fault: Fault) {
-        self.damage.push(Damage { offset, bytes, fault });
+    fn note_skipped(&mut self, offset: u64, bytes: u64, fault: DamageKind) {
+        self.damage.push(LogDamage { offset, bytes, fault });
     }
 }
 
-impl Iterator for Chunks<'_> {
-    type Item = Chunk;
+impl Iterator for LogChunks<'_> {
+    type Item = LogChunk;
 
-    fn next(&mut self) -> Option<Chunk> {
+    fn next(&mut self) -> Option<LogChunk> {
         if self.keeps_newest {
             return self.next_in_order();
         }
         let mut bytes = [0; CHUNK_BYTES];
         while self.offset < self.length {
-            let offset = self.holes.pass(self.bytes, self.offset, self.length);
+            let offset = self.holes.skip_holes(self.bytes, self.offset, self.length);
             self.offset = offset;
             if offset >= self.length {
                 return None;
             }
             if self.was_empty {
-                let empty = empty_chunks(self.bytes, offset);
+                let empty = count_empty_chunks(self.bytes, offset);
                 self.was_empty = empty > 0;
                 self.offset += empty * CHUNK_BYTES as u64;
                 if empty > 0 {
@@ -144,7 +144,7 @@ impl Iterator for Chunks<'_> {
             let read = match read_at(self.bytes, &mut bytes, offset) {
                 Ok(read) => read,
                 Err(_) => {
-                    self.passed_over(offset, self.length - offset, Fault::Unreadable);
+                    self.note_skipped(offset, self.length - offset, DamageKind::Unreadable);
                     self.offset = self.length;
                     return None;
                 }
@@ -159,15 +159,15 @@ impl Iterator for Chunks<'_> {
                 continue; // The file has grown ahead of its use.
             }
             if read < CHUNK_BYTES {
-                self.passed_over(
+                self.note_skipped(
                     offset + read as u64,
                     (CHUNK_BYTES - read) as u64,
-                    Fault::Truncated,
+                    DamageKind::Truncated,
                 );
             }
-            match Chunk::parse(offset, used) {
+            match LogChunk::parse(offset, used) {
                 Some(chunk) => return Some(chunk),
-                None => self.resume(offset, read),
+                None => self.resume_after(offset, read),
             }
         }
         None
@@ -175,9 +175,9 @@ impl Iterator for Chunks<'_> {
 }
 
 /// Offsets of all chunks, in the order in which they were begun.
-fn order(bytes: &Bytes, length: u64) -> std::vec::IntoIter<u64> {
-    let mut holes = Holes::default();
-    let mut offset = holes.pass(bytes, HEADER_BYTES as u64, length);
+fn chunk_order(bytes: &LogBytes, length: u64) -> std::vec::IntoIter<u64> {
+    let mut holes = SparseRegions::default();
+    let mut offset = holes.skip_holes(bytes, HEADER_BYTES as u64, length);
     let mut all: Vec<(u64, u64)> = Vec::new();
     while offset < length {
         let mut head = [0; size_of::<ChunkHeader>()];
@@ -186,7 +186,7 @@ fn order(bytes: &Bytes, length: u64) -> std::vec::IntoIter<u64> {
         let ticks =
             head[at..at + 8].iter().rev().fold(0, |ticks, byte| ticks << 8 | u64::from(*byte));
         all.push((ticks, offset));
-        offset = holes.pass(bytes, offset + CHUNK_BYTES as u64, length);
+        offset = holes.skip_holes(bytes, offset + CHUNK_BYTES as u64, length);
     }
     all.sort_unstable();
     all.into_iter().map(|(_, offset)| offset).collect::<Vec<_>>().into_iter()

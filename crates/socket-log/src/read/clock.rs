@@ -18,20 +18,20 @@ use crate::tuning::MIN_SETTING_NS;
 pub(super) const TIMES: RangeInclusive<i64> = -(1 << 61)..=1 << 62;
 
 /// The nearest of the `TIMES`.
-fn within_times(time: i64) -> i64 {
+fn clamp_time(time: i64) -> i64 {
     time.clamp(*TIMES.start(), *TIMES.end())
 }
 
 /// Clock that converts the ticks of one log into nanoseconds since the Unix epoch.
 #[derive(Clone, Debug, Default)]
-pub struct Clock {
+pub struct LogClock {
     anchors: Vec<Anchor>,
     ticks_are_monotonic: bool,
 }
 
 /// Setting of the wall clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct WallClockStep {
     /// Monotonic time when the clock was last seen not yet set, in nanoseconds.
     pub since: i64,
     /// Monotonic time when it was first seen set, in nanoseconds.
@@ -43,21 +43,21 @@ pub struct Setting {
 }
 
 /// Time by which the wall clock is ahead of the monotonic one, in nanoseconds.
-fn ahead(anchor: &Anchor) -> i64 {
+fn wall_clock_offset(anchor: &Anchor) -> i64 {
     anchor.realtime.wrapping_sub(anchor.monotonic)
 }
 
-impl Clock {
+impl LogClock {
     /// Clock from the anchors of a log, in any order. `ticks_are_monotonic` says that a tick is a
     /// nanosecond of `CLOCK_MONOTONIC`, so that nothing need be interpolated. Anchors with times
     /// outside `TIMES` are damaged and left out.
-    pub fn new(mut anchors: Vec<Anchor>, ticks_are_monotonic: bool) -> Clock {
+    pub fn new(mut anchors: Vec<Anchor>, ticks_are_monotonic: bool) -> LogClock {
         anchors.retain(|anchor| {
             [anchor.monotonic, anchor.realtime].iter().all(|time| TIMES.contains(time))
         });
         anchors.sort_by_key(|anchor| anchor.ticks);
         anchors.dedup_by_key(|anchor| anchor.ticks);
-        Clock { anchors, ticks_are_monotonic }
+        LogClock { anchors, ticks_are_monotonic }
     }
 
     /// Wall-clock time of `ticks`, in nanoseconds since the Unix epoch. Before the first anchor and
@@ -66,13 +66,13 @@ impl Clock {
     pub fn realtime(&self, ticks: u64) -> i64 {
         let after = self.anchors.partition_point(|anchor| anchor.ticks <= ticks);
         let Some(anchor) = self.anchors.get(after.saturating_sub(1)) else {
-            return i64::try_from(ticks).map_or(*TIMES.end(), within_times);
+            return i64::try_from(ticks).map_or(*TIMES.end(), clamp_time);
         };
         let elapsed = i128::from(ticks) - i128::from(anchor.ticks);
         let nanoseconds =
-            if self.ticks_are_monotonic { elapsed } else { self.scale(after, elapsed) };
+            if self.ticks_are_monotonic { elapsed } else { self.scale_elapsed(after, elapsed) };
         let nanoseconds = nanoseconds.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-        within_times(anchor.realtime.saturating_add(nanoseconds))
+        clamp_time(anchor.realtime.saturating_add(nanoseconds))
     }
 
     /// Wall-clock times of the first and the last anchor.
@@ -83,18 +83,18 @@ impl Clock {
     /// Settings of the wall clock, in order of time: places where it no longer runs with the
     /// monotonic clock. An anchor whose clocks were not read at one moment is not mistaken for one,
     /// as the next anchor is as those before.
-    pub fn settings(&self) -> Vec<Setting> {
+    pub fn clock_steps(&self) -> Vec<WallClockStep> {
         let mut settings = Vec::new();
         let mut anchors = self.anchors.iter().peekable();
         let Some(first) = anchors.next() else { return settings };
-        let (mut now, mut since) = (ahead(first), first.monotonic);
+        let (mut now, mut since) = (wall_clock_offset(first), first.monotonic);
         while let Some(anchor) = anchors.next() {
-            let set = |anchor: &Anchor| ahead(anchor).abs_diff(now) >= MIN_SETTING_NS;
+            let set = |anchor: &Anchor| wall_clock_offset(anchor).abs_diff(now) >= MIN_SETTING_NS;
             if set(anchor) && anchors.peek().is_none_or(|next| set(next)) {
-                let offset = ahead(anchor).wrapping_sub(now);
+                let offset = wall_clock_offset(anchor).wrapping_sub(now);
                 let shown = anchor.realtime.saturating_sub(offset);
-                settings.push(Setting { since, monotonic: anchor.monotonic, shown, offset });
-                now = ahead(anchor);
+                settings.push(WallClockStep { since, monotonic: anchor.monotonic, shown, offset });
+                now = wall_clock_offset(anchor);
             }
             since = anchor.monotonic;
         }
@@ -104,34 +104,34 @@ impl Clock {
     /// The clock as if the wall clock had never been set: it goes on as before each of `settings`,
     /// which are this clock's.
     #[must_use]
-    pub fn never_set(mut self, settings: &[Setting]) -> Clock {
+    pub fn without_steps(mut self, settings: &[WallClockStep]) -> LogClock {
         for anchor in &mut self.anchors {
             let since = settings.iter().filter(|setting| setting.monotonic <= anchor.monotonic);
             let offset = since.fold(0_i64, |sum, setting| sum.saturating_add(setting.offset));
-            anchor.realtime = within_times(anchor.realtime.saturating_sub(offset));
+            anchor.realtime = clamp_time(anchor.realtime.saturating_sub(offset));
         }
         self
     }
 
     /// Sets the wall clock forward by `by` nanoseconds.
-    pub fn shift(&mut self, by: i64) {
+    pub fn shift_wall_clock(&mut self, by: i64) {
         self.anchors
             .iter_mut()
-            .for_each(|anchor| anchor.realtime = within_times(anchor.realtime.saturating_add(by)));
+            .for_each(|anchor| anchor.realtime = clamp_time(anchor.realtime.saturating_add(by)));
     }
 
     /// Monotonic time when the log began, and the time by which the wall clock was ahead of it.
-    pub fn begin(&self) -> Option<(i64, i64)> {
-        self.anchors.first().map(|anchor| (anchor.monotonic, ahead(anchor)))
+    pub fn log_start(&self) -> Option<(i64, i64)> {
+        self.anchors.first().map(|anchor| (anchor.monotonic, wall_clock_offset(anchor)))
     }
 
     /// Cursor that converts many times, most of them near the one before, faster than one by one.
-    pub fn cursor(&self) -> Cursor<'_> {
-        Cursor { clock: self, stretch: None }
+    pub fn cursor(&self) -> ClockCursor<'_> {
+        ClockCursor { clock: self, stretch: None }
     }
 
     /// Duration of `ticks` at the rate of the whole log, in nanoseconds.
-    pub fn nanoseconds(&self, ticks: u64) -> u64 {
+    pub fn duration_nanoseconds(&self, ticks: u64) -> u64 {
         match (self.anchors.first(), self.anchors.last()) {
             (Some(first), Some(last)) if !self.ticks_are_monotonic && last.ticks > first.ticks => {
                 let (nanoseconds, span) =
@@ -147,7 +147,7 @@ impl Clock {
     /// nanoseconds, at the rate between that anchor and the next. Where there is none, the rate is
     /// measured over at least as long a time as it is carried on, because that of two anchors close
     /// together is no better than the reading of them.
-    fn scale(&self, after: usize, elapsed: i128) -> i128 {
+    fn scale_elapsed(&self, after: usize, elapsed: i128) -> i128 {
         let [.., last] = self.anchors.as_slice() else { return elapsed };
         let (a, b) = if after == 0 {
             let reach =
@@ -169,16 +169,16 @@ impl Clock {
     }
 }
 
-/// Cursor over a [`Clock`]: it keeps the stretch between two anchors that the last time lay in.
+/// Cursor over a [`LogClock`]: it keeps the stretch between two anchors that the last time lay in.
 #[derive(Clone, Debug)]
-pub struct Cursor<'clock> {
-    clock: &'clock Clock,
-    stretch: Option<Stretch>,
+pub struct ClockCursor<'clock> {
+    clock: &'clock LogClock,
+    stretch: Option<AnchorInterval>,
 }
 
 /// Stretch between two anchors.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct AnchorInterval {
     first: u64,
     end: u64,
     realtime: i64,
@@ -186,32 +186,32 @@ struct Stretch {
     span: (u64, u64),
 }
 
-impl Cursor<'_> {
-    /// Wall-clock time of `ticks`, as [`Clock::realtime`] gives it.
+impl ClockCursor<'_> {
+    /// Wall-clock time of `ticks`, as [`LogClock::realtime`] gives it.
     #[inline]
     pub fn realtime(&mut self, ticks: u64) -> i64 {
         match &self.stretch {
             Some(stretch) if stretch.first <= ticks && ticks < stretch.end => {
                 stretch.realtime(ticks)
             }
-            _ => self.find(ticks),
+            _ => self.find_interval(ticks),
         }
     }
 
-    fn find(&mut self, ticks: u64) -> i64 {
+    fn find_interval(&mut self, ticks: u64) -> i64 {
         let anchors = &self.clock.anchors;
         let after = anchors.partition_point(|anchor| anchor.ticks <= ticks);
         let around =
             after.checked_sub(1).and_then(|before| anchors.get(before)).zip(anchors.get(after));
-        self.stretch =
-            around.and_then(|(a, b)| Stretch::between(a, b, self.clock.ticks_are_monotonic));
+        self.stretch = around
+            .and_then(|(a, b)| AnchorInterval::from_anchors(a, b, self.clock.ticks_are_monotonic));
         self.clock.realtime(ticks)
     }
 }
 
-impl Stretch {
+impl AnchorInterval {
     /// Stretch between two anchors; `None` where 64-bit arithmetic would not do.
-    fn between(a: &Anchor, b: &Anchor, ticks_are_monotonic: bool) -> Option<Stretch> {
+    fn from_anchors(a: &Anchor, b: &Anchor, ticks_are_monotonic: bool) -> Option<AnchorInterval> {
         let ticks = b.ticks - a.ticks;
         let nanoseconds = if ticks_are_monotonic {
             ticks
@@ -220,7 +220,7 @@ impl Stretch {
         };
         let small =
             ticks < 1 << 32 && nanoseconds < 1 << 31 && TIMES.contains(&(a.realtime + (1 << 32)));
-        small.then_some(Stretch {
+        small.then_some(AnchorInterval {
             first: a.ticks,
             end: b.ticks,
             realtime: a.realtime,
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn monotonic_ticks_are_shifted() {
-        let clock = Clock::new(vec![anchor(100, 100, 5_000)], true);
+        let clock = LogClock::new(vec![anchor(100, 100, 5_000)], true);
         assert_eq!(clock.realtime(100), 5_000);
         assert_eq!(clock.realtime(150), 5_050);
         assert_eq!(clock.realtime(40), 4_940);
@@ -253,17 +253,17 @@ mod tests {
 
     #[test]
     fn a_step_of_the_wall_clock_takes_effect_at_the_next_anchor() {
-        let clock = Clock::new(vec![anchor(300, 300, 90_300), anchor(100, 100, 5_000)], true);
+        let clock = LogClock::new(vec![anchor(300, 300, 90_300), anchor(100, 100, 5_000)], true);
         assert_eq!(clock.realtime(299), 5_199);
         assert_eq!(clock.realtime(310), 90_310);
     }
 
     #[test]
     fn cycles_are_interpolated() {
-        let clock = Clock::new(vec![anchor(0, 0, 1_000), anchor(3_000, 1_000, 2_000)], false);
+        let clock = LogClock::new(vec![anchor(0, 0, 1_000), anchor(3_000, 1_000, 2_000)], false);
         assert_eq!(clock.realtime(1_500), 1_500);
         assert_eq!(clock.realtime(6_000), 3_000);
-        assert_eq!(clock.nanoseconds(300), 100);
+        assert_eq!(clock.duration_nanoseconds(300), 100);
     }
 
     #[test]
@@ -275,7 +275,7 @@ mod tests {
             anchor(2_000_000, 1_000_000, 2_000_000),
             anchor(2_000_020, 1_000_015, 2_000_015),
         ];
-        let clock = Clock::new(anchors, false);
+        let clock = LogClock::new(anchors, false);
         assert_eq!(clock.realtime(4_000_020), 3_000_015 + 4, "and not half as much again");
         assert_eq!(clock.realtime(2_000_010), 2_000_007, "between them it does not matter");
     }
@@ -287,14 +287,14 @@ mod tests {
             anchor(1_002, 502, 9_502),
             anchor(3_000, 1_500, 10_500),
         ];
-        assert_eq!(Clock::new(anchors, false).realtime(200), 9_100);
+        assert_eq!(LogClock::new(anchors, false).realtime(200), 9_100);
     }
 
     #[test]
     fn a_step_between_anchors_of_cycles_moves_no_earlier_record() {
         let anchors =
             vec![anchor(0, 0, 1_000), anchor(3_000, 1_000, 90_000), anchor(6_000, 2_000, 91_000)];
-        let clock = Clock::new(anchors, false);
+        let clock = LogClock::new(anchors, false);
         assert_eq!(clock.realtime(2_997), 1_999);
         assert_eq!(clock.realtime(3_000), 90_000);
         assert_eq!(clock.realtime(9_000), 92_000);
@@ -312,30 +312,30 @@ mod tests {
             (60, -5_000_000_000),
         ];
         let anchors = read.map(|(at, off)| anchor(at, at as i64, 1_000_000 + at as i64 + off));
-        let clock = Clock::new(anchors.to_vec(), true);
+        let clock = LogClock::new(anchors.to_vec(), true);
         let setting =
-            Setting { since: 40, monotonic: 50, shown: 1_000_050, offset: -5_000_000_000 };
-        assert_eq!(clock.settings(), [setting]);
+            WallClockStep { since: 40, monotonic: 50, shown: 1_000_050, offset: -5_000_000_000 };
+        assert_eq!(clock.clock_steps(), [setting]);
         assert_eq!(clock.span(), Some((1_000_000, 1_000_060 - 5_000_000_000)));
-        assert_eq!((Clock::default().settings(), Clock::default().span()), (vec![], None));
+        assert_eq!((LogClock::default().clock_steps(), LogClock::default().span()), (vec![], None));
         // As if it had never been set: 50 ns in, it shows 50 ns more, also with the one that was
         // read late.
-        let mut steady = clock.never_set(&[setting]);
+        let mut steady = clock.without_steps(&[setting]);
         assert_eq!(
             [0, 20, 40, 50, 65].map(|ticks| steady.realtime(ticks)),
             [1_000_000, 4_000_020, 1_000_040, 1_000_050, 1_000_065]
         );
-        assert!(steady.settings().is_empty());
-        steady.shift(-40);
-        assert_eq!((steady.realtime(50), steady.begin()), (1_000_010, Some((0, 999_960))));
+        assert!(steady.clock_steps().is_empty());
+        steady.shift_wall_clock(-40);
+        assert_eq!((steady.realtime(50), steady.log_start()), (1_000_010, Some((0, 999_960))));
     }
 
     #[test]
     fn a_cursor_says_what_the_clock_says() {
         let clocks = [
-            Clock::default(),
-            Clock::new(vec![anchor(100, 100, 5_000), anchor(300, 300, 90_300)], true),
-            Clock::new(
+            LogClock::default(),
+            LogClock::new(vec![anchor(100, 100, 5_000), anchor(300, 300, 90_300)], true),
+            LogClock::new(
                 vec![
                     anchor(0, 0, 1_000),
                     anchor(3_000, 1_007, 90_000),
@@ -343,7 +343,7 @@ mod tests {
                 ],
                 false,
             ),
-            Clock::new(
+            LogClock::new(
                 vec![anchor(0, 50, 1_000), anchor(3_000, 7, 90_000), anchor(1 << 40, 1 << 39, 5)],
                 false,
             ),
@@ -358,8 +358,8 @@ mod tests {
 
     #[test]
     fn without_anchors_ticks_pass_through() {
-        assert_eq!(Clock::default().realtime(7), 7);
-        assert_eq!(Clock::default().realtime(u64::MAX), 1 << 62);
+        assert_eq!(LogClock::default().realtime(7), 7);
+        assert_eq!(LogClock::default().realtime(u64::MAX), 1 << 62);
     }
 
     #[test]
@@ -367,12 +367,12 @@ mod tests {
         let read = |realtime: i64| anchor(50, 50, realtime);
         let damaged = [read(i64::MAX), read(i64::MIN), anchor(50, i64::MIN, 1_050)];
         for damaged in damaged {
-            let clock = Clock::new(vec![anchor(0, 0, 1_000), damaged], true);
+            let clock = LogClock::new(vec![anchor(0, 0, 1_000), damaged], true);
             assert_eq!(clock.realtime(60), 1_060);
             assert_eq!(clock.cursor().realtime(60), 1_060);
         }
         let late = (1 << 62) - 10;
-        let clock = Clock::new(vec![anchor(0, 0, late), anchor(1_000, 1_000, late + 5)], true);
+        let clock = LogClock::new(vec![anchor(0, 0, late), anchor(1_000, 1_000, late + 5)], true);
         for ticks in [0, 9, 10, 999, 1_000, u64::MAX] {
             assert!(TIMES.contains(&clock.realtime(ticks)), "{ticks}");
             assert_eq!(clock.cursor().realtime(ticks), clock.realtime(ticks), "{ticks}");

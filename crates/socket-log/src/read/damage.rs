@@ -34,18 +34,18 @@ pub enum OpenError {
 
 /// Place of a log where something is missing or makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Damage {
+pub struct LogDamage {
     /// Offset in the file, in bytes.
     pub offset: u64,
     /// Number of bytes from there that were passed over.
     pub bytes: u64,
     /// Fault at this place.
-    pub fault: Fault,
+    pub fault: DamageKind,
 }
 
 /// Kinds of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum DamageKind {
     /// The file ends inside a chunk.
     Truncated,
     /// A chunk does not begin as one.
@@ -60,20 +60,20 @@ pub enum Fault {
     Unreadable,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for DamageKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Fault::Truncated => "the file ends inside a chunk",
-            Fault::NotAChunk => "no chunk begins here",
-            Fault::Unfinished => "a record was begun and not finished",
-            Fault::BadLength => "a record's length is impossible",
-            Fault::BadField => "a record has an unknown kind or field",
-            Fault::Unreadable => "the file cannot be read any further",
+            DamageKind::Truncated => "the file ends inside a chunk",
+            DamageKind::NotAChunk => "no chunk begins here",
+            DamageKind::Unfinished => "a record was begun and not finished",
+            DamageKind::BadLength => "a record's length is impossible",
+            DamageKind::BadField => "a record has an unknown kind or field",
+            DamageKind::Unreadable => "the file cannot be read any further",
         })
     }
 }
 
-impl fmt::Display for Damage {
+impl fmt::Display for LogDamage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "offset {}: {} ({} bytes passed over)", self.offset, self.fault, self.bytes)
     }

@@ -6,32 +6,32 @@ mod written;
 
 use proptest::prelude::*;
 
-use super::decode::{self, Step};
-use crate::encode::{Origin, reserved};
+use super::decode::{self, DecodeStep};
+use crate::encode::{FlowOrigin, reservation_word};
 use crate::layout::{CHUNK_BYTES, CHUNK_HEADER_WORDS, HEADER_BYTES};
 use crate::write::{LogWriter, TCP};
-use crate::{Damage, Entry, Fault, Log, OpenError, Record};
+use crate::{DamageKind, LogDamage, LogEntry, LogRecord, OpenError, SocketLog};
 use written::{Written, records};
 
 fn write(records: &[Written]) -> Vec<u8> {
     let mut log = LogWriter::new("host", 7, "/bin/x");
     for record in records {
-        log.thread(record.entry.tid).record(record.entry.ticks, &record.words);
+        log.set_thread(record.entry.tid).raw_record(record.entry.ticks, &record.words);
     }
-    log.bytes()
+    log.to_bytes()
 }
 
-fn open(bytes: &[u8]) -> Result<Log, OpenError> {
+fn open(bytes: &[u8]) -> Result<SocketLog, OpenError> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();
-    Log::open(file.path())
+    SocketLog::open(file.path())
 }
 
 /// All records but the anchors, and the damage.
-fn read(bytes: &[u8]) -> (Vec<Entry>, Vec<Damage>) {
+fn read(bytes: &[u8]) -> (Vec<LogEntry>, Vec<LogDamage>) {
     let mut entries = Vec::new();
     let damage = open(bytes).unwrap().for_each(|entry| {
-        if !matches!(entry.record, Record::Anchor(_)) {
+        if !matches!(entry.record, LogRecord::Anchor(_)) {
             entries.push(entry);
         }
     });
@@ -39,7 +39,7 @@ fn read(bytes: &[u8]) -> (Vec<Entry>, Vec<Damage>) {
 }
 
 /// Every record of a whole log with its place in the file.
-fn places(bytes: &[u8]) -> Vec<(std::ops::Range<usize>, Entry)> {
+fn places(bytes: &[u8]) -> Vec<(std::ops::Range<usize>, LogEntry)> {
     let mut places = Vec::new();
     for chunk in open(bytes).unwrap().chunks() {
         let mut entries = Vec::new();
@@ -50,7 +50,7 @@ fn places(bytes: &[u8]) -> Vec<(std::ops::Range<usize>, Entry)> {
             .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
             .collect();
         let mut at = CHUNK_HEADER_WORDS;
-        while let Step::Record { words: length, .. } = decode::step(&words[at..]) {
+        while let DecodeStep::Record { words: length, .. } = decode::decode_step(&words[at..]) {
             let start = chunk.offset as usize + 4 * at;
             places.push((start..start + 4 * length, entries.next().unwrap()));
             at += length;
@@ -61,18 +61,18 @@ fn places(bytes: &[u8]) -> Vec<(std::ops::Range<usize>, Entry)> {
 }
 
 /// Whether `found` holds all of `wanted`, in that order.
-fn holds(found: &[Entry], wanted: &[Entry]) -> bool {
+fn holds(found: &[LogEntry], wanted: &[LogEntry]) -> bool {
     let mut found = found.iter();
     wanted.iter().all(|wanted| found.any(|entry| entry == wanted))
 }
 
 fn without_anchors(
-    places: &[(std::ops::Range<usize>, Entry)],
+    places: &[(std::ops::Range<usize>, LogEntry)],
     keep: impl Fn(usize, usize) -> bool,
-) -> Vec<Entry> {
+) -> Vec<LogEntry> {
     let kept = places.iter().filter(|(place, _)| keep(place.start, place.end));
     kept.map(|(_, entry)| entry.clone())
-        .filter(|entry| !matches!(entry.record, Record::Anchor(_)))
+        .filter(|entry| !matches!(entry.record, LogRecord::Anchor(_)))
         .collect()
 }
 
@@ -90,8 +90,8 @@ proptest! {
         prop_assert_eq!(damage, vec![]);
         prop_assert_eq!(entries.len(), records.len());
         for tid in 1..4 {
-            let wanted: Vec<&Entry> = records.iter().map(|r| &r.entry).filter(|e| e.tid == tid).collect();
-            let found: Vec<&Entry> = entries.iter().filter(|e| e.tid == tid).collect();
+            let wanted: Vec<&LogEntry> = records.iter().map(|r| &r.entry).filter(|e| e.tid == tid).collect();
+            let found: Vec<&LogEntry> = entries.iter().filter(|e| e.tid == tid).collect();
             prop_assert_eq!(found, wanted);
         }
     }
@@ -113,7 +113,7 @@ proptest! {
         prop_assert!(entries.len() <= wanted.len() + 1);
         let inside_a_chunk = !(cut - HEADER_BYTES).is_multiple_of(CHUNK_BYTES);
         let rest_is_empty = bytes[cut - (cut - HEADER_BYTES) % CHUNK_BYTES..cut].iter().all(|byte| *byte == 0);
-        prop_assert_eq!(damage.iter().any(|d| d.fault == Fault::Truncated), inside_a_chunk && !rest_is_empty);
+        prop_assert_eq!(damage.iter().any(|d| d.fault == DamageKind::Truncated), inside_a_chunk && !rest_is_empty);
     }
 
     #[test]
@@ -206,53 +206,56 @@ proptest! {
         }
         let mut reservations = 0;
         for (at, record) in records.iter().enumerate() {
-            log.thread(record.entry.tid);
+            log.set_thread(record.entry.tid);
             if let Some((words, zeros)) = holes.get(&at) {
                 // What was filled in before the end looks like anything, even like records.
                 let mut hole = vec![if *zeros { 0 } else { 0x0000_0301 }; *words];
                 if !zeros {
-                    hole[0] = reserved(*words);
+                    hole[0] = reservation_word(*words);
                     reservations += 1;
                 }
-                log.record(record.entry.ticks, &hole);
+                log.raw_record(record.entry.ticks, &hole);
             }
-            log.record(record.entry.ticks, &record.words);
+            log.raw_record(record.entry.ticks, &record.words);
         }
-        let (entries, damage) = read(&log.bytes());
+        let (entries, damage) = read(&log.to_bytes());
         for tid in 1..4 {
-            let wanted: Vec<&Entry> = records.iter().map(|r| &r.entry).filter(|e| e.tid == tid).collect();
-            let found: Vec<&Entry> = entries.iter().filter(|e| e.tid == tid).collect();
+            let wanted: Vec<&LogEntry> = records.iter().map(|r| &r.entry).filter(|e| e.tid == tid).collect();
+            let found: Vec<&LogEntry> = entries.iter().filter(|e| e.tid == tid).collect();
             prop_assert_eq!(found, wanted);
         }
         prop_assert_eq!(damage.len(), reservations);
-        prop_assert!(damage.iter().all(|damage| damage.fault == Fault::Unfinished));
+        prop_assert!(damage.iter().all(|damage| damage.fault == DamageKind::Unfinished));
     }
 }
 
 #[test]
 fn damage_is_told_with_its_place() {
     let mut log = LogWriter::new("host", 7, "/bin/x");
-    log.flow(5, 1, TCP, Origin::Socket, 9).send(10, 1, 100);
-    let mut bytes = log.bytes();
+    log.flow(5, 1, TCP, FlowOrigin::Socket, 9).send(10, 1, 100);
+    let mut bytes = log.to_bytes();
     let chunk = HEADER_BYTES + 4 * CHUNK_HEADER_WORDS;
     // A kind that nobody knows still has a length.
     bytes[chunk] = 200;
     let (entries, damage) = read(&bytes);
     assert_eq!(entries.len(), 1);
-    assert_eq!(damage, [Damage { offset: chunk as u64, bytes: 40, fault: Fault::BadField }]);
+    assert_eq!(
+        damage,
+        [LogDamage { offset: chunk as u64, bytes: 40, fault: DamageKind::BadField }]
+    );
     assert!(damage[0].to_string().starts_with(&format!("offset {chunk}: ")), "{}", damage[0]);
     // A length that its kind does not fit into.
     bytes[chunk + 1] = 1;
     let (_, damage) = read(&bytes);
-    assert_eq!(damage[0].fault, Fault::BadLength);
+    assert_eq!(damage[0].fault, DamageKind::BadLength);
     bytes.truncate(HEADER_BYTES + 100);
     let (_, damage) = read(&bytes);
-    assert!(damage.iter().any(|damage| damage.fault == Fault::Truncated), "{damage:?}");
+    assert!(damage.iter().any(|damage| damage.fault == DamageKind::Truncated), "{damage:?}");
 }
 
 #[test]
 fn a_log_of_another_version_is_named() {
-    let mut bytes = LogWriter::new("host", 7, "/bin/x").bytes();
+    let mut bytes = LogWriter::new("host", 7, "/bin/x").to_bytes();
     bytes[8] = 99;
     let error = open(&bytes).unwrap_err();
     assert!(matches!(error, OpenError::Version { found: 99, .. }), "{error}");

@@ -18,7 +18,7 @@ const CGROUP_BYTES: usize = 240;
 
 /// Facts of a log's header about the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct LogHeader {
     /// Clock of the ticks, one of [`tick`](crate::layout::tick).
     pub tick_clock: u32,
     /// Id of the process.
@@ -58,7 +58,7 @@ pub struct Header {
     /// Whether resources are recorded beside messages: files, sleeps, and hand-offs between
     /// threads.
     pub resources: bool,
-    /// Whether heads of messages are recorded, as [`Head`](crate::Head)s.
+    /// Whether heads of messages are recorded, as `Snippet`s.
     pub heads: bool,
     /// Recording that the log is of; `None` where it is of none, or from before there were ids.
     pub recording: Option<RecordingId>,
@@ -89,7 +89,7 @@ pub struct Ancestor {
 
 impl Ancestor {
     /// Ancestors in a header's field. An entry that makes no sense is passed over.
-    fn parse(field: &str) -> Vec<Ancestor> {
+    fn parse_list(field: &str) -> Vec<Ancestor> {
         let one = |entry: &str| {
             let mut parts = entry.splitn(3, ':');
             let (pid, start, name) = (parts.next()?, parts.next()?, parts.next()?);
@@ -103,10 +103,10 @@ impl Ancestor {
     }
 }
 
-impl Header {
+impl LogHeader {
     /// Number of records lost for any cause; the largest number there is where a damaged header
     /// says more than that.
-    pub fn total_lost(&self) -> u64 {
+    pub fn lost_records(&self) -> u64 {
         self.lost.iter().fold(0, |sum: u64, lost| sum.saturating_add(*lost))
     }
 
@@ -118,7 +118,7 @@ impl Header {
     /// Sets the host by the path of the log. A log in a host's directory (`hosts/NAME/`) is that
     /// host's, whatever its bytes say: where a collector gathers, the directory is that of who sent
     /// it, and the bytes are only that host's word.
-    pub(crate) fn lies_at(&mut self, path: &Path) {
+    pub(crate) fn set_host_from_path(&mut self, path: &Path) {
         let directory = path.parent();
         let above = directory.and_then(Path::parent).and_then(Path::file_name);
         let Some(name) =
@@ -144,7 +144,7 @@ pub(crate) enum HeaderProblem {
 }
 
 /// Reads the header at the beginning of a file.
-pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
+pub(crate) fn parse_header(page: &[u8]) -> Result<LogHeader, HeaderProblem> {
     let word = |at: usize| {
         page.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes)
     };
@@ -181,7 +181,7 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
     boot_id.copy_from_slice(bytes(offset_of!(FileHeader, boot_id), 16));
     let mut recording = [0; RECORDING_BYTES];
     recording.copy_from_slice(bytes(offset_of!(FileHeader, recording), RECORDING_BYTES));
-    Ok(Header {
+    Ok(LogHeader {
         tick_clock: word(offset_of!(FileHeader, tick_clock)),
         pid: word(offset_of!(FileHeader, pid)),
         parent_pid: word(offset_of!(FileHeader, parent_pid)),
@@ -201,7 +201,7 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
         namespace: long(offset_of!(FileHeader, namespace)),
         pid_namespace: long(offset_of!(FileHeader, pid_namespace)),
         cgroup: first_text(bytes(offset_of!(FileHeader, cgroup), CGROUP_BYTES)),
-        ancestors: Ancestor::parse(&first_text(bytes(
+        ancestors: Ancestor::parse_list(&first_text(bytes(
             offset_of!(FileHeader, ancestors),
             ANCESTORS_BYTES,
         ))),
@@ -213,7 +213,7 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
         host: first_text(bytes(offset_of!(FileHeader, host), HOST_BYTES)),
         says: None,
         executable: first_text(bytes(offset_of!(FileHeader, executable), 1024)),
-        arguments: texts(bytes(offset_of!(FileHeader, arguments), 2048)),
+        arguments: split_texts(bytes(offset_of!(FileHeader, arguments), 2048)),
     })
 }
 
@@ -224,7 +224,7 @@ fn first_text(bytes: &[u8]) -> String {
 }
 
 /// Texts that each end with a zero byte. Zeros that pad the field are no texts.
-fn texts(bytes: &[u8]) -> Vec<String> {
+fn split_texts(bytes: &[u8]) -> Vec<String> {
     let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     if end == 0 {
         return Vec::new();
@@ -248,11 +248,11 @@ mod tests {
         log.set_arguments(&["x", "-v"]).set_parent(3).set_boot_id(*b"0123456789abcdef");
         log.set_source(source::PACKETS).set_namespace(0x1_0000_0002).set_state(state::EXITED);
         log.set_cgroup("0::/a.service\n").set_pid_namespace(4_026_531_836);
-        log.set_resources().set_heads().set_recording(*b"fedcba9876543210");
+        log.set_resources().set_snippets().set_recording(*b"fedcba9876543210");
         log.set_start(500).set_epoch(EPOCH + 1).set_ancestors("1:5:init,x:6:no,3:17:a:b");
-        let Ok(header) = parse_header(&log.bytes()) else { panic!("no header") };
+        let Ok(header) = parse_header(&log.to_bytes()) else { panic!("no header") };
         let start = Anchor { ticks: 500, monotonic: 500, realtime: EPOCH + 501 };
-        let expected = Header {
+        let expected = LogHeader {
             tick_clock: tick::MONOTONIC,
             pid: 7,
             parent_pid: 3,
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_log_that_says_nothing_of_them_is_the_library_s_in_an_unknown_namespace() {
-        let header = parse_header(&LogWriter::new("alpha", 7, "/bin/x").bytes());
+        let header = parse_header(&LogWriter::new("alpha", 7, "/bin/x").to_bytes());
         assert!(header.is_ok_and(|header| header.source == source::LIBRARY
             && header.namespace == 0
             && header.recording.is_none()
@@ -297,10 +297,11 @@ mod tests {
     #[test]
     fn a_log_in_a_host_s_directory_is_that_host_s_whatever_it_says() {
         let header_at = |named: &str, path: &str| {
-            let Ok(mut header) = parse_header(&LogWriter::new(named, 7, "/bin/x").bytes()) else {
+            let Ok(mut header) = parse_header(&LogWriter::new(named, 7, "/bin/x").to_bytes())
+            else {
                 panic!("no header")
             };
-            header.lies_at(Path::new(path));
+            header.set_host_from_path(Path::new(path));
             (header.host, header.says)
         };
         let is = |host: &str, says: Option<&str>| (host.to_owned(), says.map(str::to_owned));

@@ -7,39 +7,39 @@ use std::path::Path;
 
 use data_files::DataPath;
 
-use super::bytes::{Bytes, on_disk, read_at};
-use super::chunks::Chunks;
-use super::clock::Clock;
-use super::damage::{Damage, OpenError};
-use super::header::{Header, HeaderProblem, parse_header};
-use super::record::{Entry, Record};
+use super::bytes::{LogBytes, disk_usage, read_at};
+use super::chunks::LogChunks;
+use super::clock::LogClock;
+use super::damage::{LogDamage, OpenError};
+use super::header::{HeaderProblem, LogHeader, parse_header};
+use super::record::{LogEntry, LogRecord};
 use crate::layout::{HEADER_BYTES, source, tick};
 
 /// An open log.
 #[derive(Debug)]
-pub struct Log {
+pub struct SocketLog {
     path: DataPath,
-    bytes: Bytes,
+    bytes: LogBytes,
     length: u64,
     on_disk: u64,
-    header: Header,
+    header: LogHeader,
 }
 
-impl Log {
+impl SocketLog {
     /// Opens the log at `path` and reads its header. In a host's directory it is that host's log,
-    /// see [`Header::host`].
+    /// see [`LogHeader::host`].
     ///
     /// # Errors
     /// When the file cannot be read, is no log, or is of another version.
-    pub fn open(path: impl Into<DataPath>) -> Result<Log, OpenError> {
+    pub fn open(path: impl Into<DataPath>) -> Result<SocketLog, OpenError> {
         let path = &path.into();
         let io = |source| OpenError::Io { path: path.as_path().to_owned(), source };
         let file = path.open().map_err(io)?;
         let metadata = file.metadata().map_err(io)?;
-        let mut log = Log::of(path, Bytes::File(file), metadata.len())?;
-        log.on_disk = on_disk(&metadata);
+        let mut log = SocketLog::with_source(path, LogBytes::File(file), metadata.len())?;
+        log.on_disk = disk_usage(&metadata);
         let path = path.as_path();
-        log.header.lies_at(path);
+        log.header.set_host_from_path(path);
         let why = match log.header.source {
             source::SWITCHES => "it holds switches of threads, not calls",
             source::OPERATIONS => "it holds operations, not calls",
@@ -52,14 +52,14 @@ impl Log {
     ///
     /// # Errors
     /// When they are no log, or one of another version.
-    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Log, OpenError> {
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<SocketLog, OpenError> {
         let length = bytes.len() as u64;
-        Log::of(&DataPath::from(path), Bytes::Memory(bytes), length)
+        SocketLog::with_source(&DataPath::from(path), LogBytes::Memory(bytes), length)
     }
 
-    fn of(path: &DataPath, bytes: Bytes, length: u64) -> Result<Log, OpenError> {
-        let header = header_at(path.as_path(), &bytes)?;
-        Ok(Log { path: path.to_owned(), bytes, length, on_disk: length, header })
+    fn with_source(path: &DataPath, bytes: LogBytes, length: u64) -> Result<SocketLog, OpenError> {
+        let header = read_header(path.as_path(), &bytes)?;
+        Ok(SocketLog { path: path.to_owned(), bytes, length, on_disk: length, header })
     }
 
     /// Path of the file, for messages.
@@ -86,13 +86,13 @@ impl Log {
     /// The open file; `None` of a log in memory.
     pub fn file(&self) -> Option<&File> {
         match &self.bytes {
-            Bytes::File(file) => Some(file),
-            Bytes::Memory(_) => None,
+            LogBytes::File(file) => Some(file),
+            LogBytes::Memory(_) => None,
         }
     }
 
     /// User id of the file's owner; `None` where the system does not tell.
-    pub fn owner(&self) -> Option<u32> {
+    pub fn owner_id(&self) -> Option<u32> {
         self.file()?.metadata().ok().map(|about| about.uid())
     }
 
@@ -105,7 +105,7 @@ impl Log {
         let file = self.path.open_to_write()?;
         let of = |file: &File| file.metadata().map(|about| (about.dev(), about.ino()));
         match &self.bytes {
-            Bytes::File(first) if of(first)? == of(&file)? => Ok(file),
+            LogBytes::File(first) if of(first)? == of(&file)? => Ok(file),
             _ => Err(io::Error::other("another file took its place meanwhile")),
         }
     }
@@ -117,23 +117,23 @@ impl Log {
 
     /// Room that the file took on the disk when it was opened, in bytes: less than its size where
     /// it has holes.
-    pub fn on_disk(&self) -> u64 {
+    pub fn disk_usage(&self) -> u64 {
         self.on_disk
     }
 
     /// Header of the log.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &LogHeader {
         &self.header
     }
 
     /// Chunks in the order in which they were begun, which is that of the file unless its chunks
     /// were used again. Those of one thread are in the order in which it wrote them.
-    pub fn chunks(&self) -> Chunks<'_> {
-        Chunks::new(&self.bytes, self.length, self.header.keeps_newest)
+    pub fn chunks(&self) -> LogChunks<'_> {
+        LogChunks::new(&self.bytes, self.length, self.header.keeps_newest)
     }
 
     /// Calls `entry` with every whole record in file order, and returns the damage met on the way.
-    pub fn for_each(&self, mut entry: impl FnMut(Entry)) -> Vec<Damage> {
+    pub fn for_each(&self, mut entry: impl FnMut(LogEntry)) -> Vec<LogDamage> {
         let mut chunks = self.chunks();
         let mut damage = Vec::new();
         for chunk in chunks.by_ref() {
@@ -145,22 +145,22 @@ impl Log {
     }
 
     /// Clock of the log, from the anchors of all its threads. Reads the whole file once.
-    pub fn clock(&self) -> Clock {
+    pub fn clock(&self) -> LogClock {
         let mut anchors = vec![self.header.start];
         for chunk in self.chunks() {
             anchors.push(chunk.anchor);
             chunk.for_each(|entry| {
-                if let Record::Anchor(anchor) = entry.record {
+                if let LogRecord::Anchor(anchor) = entry.record {
                     anchors.push(anchor);
                 }
             });
         }
-        Clock::new(anchors, self.header.tick_clock == tick::MONOTONIC)
+        LogClock::new(anchors, self.header.tick_clock == tick::MONOTONIC)
     }
 }
 
 /// Header at the beginning of these bytes; `path` is their name in errors.
-pub(crate) fn header_at(path: &Path, bytes: &Bytes) -> Result<Header, OpenError> {
+pub(crate) fn read_header(path: &Path, bytes: &LogBytes) -> Result<LogHeader, OpenError> {
     let mut page = [0; HEADER_BYTES];
     let read = read_at(bytes, &mut page, 0)
         .map_err(|source| OpenError::Io { path: path.to_owned(), source })?;

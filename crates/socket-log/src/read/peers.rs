@@ -2,19 +2,19 @@
 //! peer's name to the latest one of the long form, of the same flow and direction in the same
 //! chunk. A chunk needs no other to be read, so nothing is kept from one to the next.
 
-use super::record::Record;
+use super::record::LogRecord;
 use super::socket_name::SocketName;
 use crate::encode::Direction;
 use crate::layout::kind;
 
 /// Latest peer of each flow and direction, as far as a chunk has been read.
 #[derive(Debug, Default)]
-pub(crate) struct Peers(Vec<(u32, Direction, Option<SocketName>)>);
+pub(crate) struct LatestPeers(Vec<(u32, Direction, Option<SocketName>)>);
 
-impl Peers {
+impl LatestPeers {
     /// Notes a datagram's peer, or gives the known peer to a record of kind `tag` that is without.
-    pub(crate) fn settle(&mut self, tag: u8, record: &mut Record) {
-        let Record::Datagram { direction, flow, peer, .. } = record else { return };
+    pub(crate) fn resolve_peer(&mut self, tag: u8, record: &mut LogRecord) {
+        let LogRecord::Datagram { direction, flow, peer, .. } = record else { return };
         let known = self.0.iter_mut().find(|known| (known.0, known.1) == (*flow, *direction));
         match (tag, known) {
             (kind::SEND_DATAGRAM | kind::RECEIVE_DATAGRAM, Some(known)) => known.2.clone_from(peer),
@@ -27,7 +27,7 @@ impl Peers {
     }
 
     /// Forgets all peers: another thread goes on in the chunk, and knows nothing of what is before.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 }

@@ -2,31 +2,31 @@
 
 use super::socket_name::SocketName;
 use crate::encode::{
-    Call, Direction, FileUse, Flow, ProcessEvent, Role, Signal, SocketKind, Uncaptured, WaitCall,
-    Wake,
+    Direction, FileUse, FlowRecord, FlowRole, LibcCall, ProcessEvent, SignalRecord, SocketKind,
+    UncapturedEvent, WaitCall, WakeRecord,
 };
 use crate::layout::Anchor;
 
 /// Entry of a log: a record with its thread and its time, in the file's ticks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct LogEntry {
     /// Id of the thread that wrote it, or what stands for the goroutine that it is of, see
     /// [`goroutine`](crate::layout::goroutine).
     pub tid: u32,
     /// Time, in ticks, when a send was called, a receive returned, or the event took place.
     pub ticks: u64,
     /// Record itself.
-    pub record: Record,
+    pub record: LogRecord,
 }
 
 /// Bytes of a message that name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct Snippet {
     /// Direction of the bytes.
     pub direction: Direction,
     /// Number of the flow.
     pub flow: u32,
-    /// Class of the head, one of [`head`](crate::layout::head).
+    /// Class of the head, one of `snippet`.
     pub class: u8,
     /// Offset of the first byte in the transfer or datagram of the same time, flow and direction.
     pub offset: u32,
@@ -46,7 +46,7 @@ pub struct Head {
 
 /// Record of one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum LogRecord {
     /// Transfer of bytes over a stream.
     Transfer {
         /// Direction of the bytes.
@@ -85,13 +85,13 @@ pub enum Record {
     /// Anchor: the thread's clocks were read together.
     Anchor(Anchor),
     /// Beginning of a flow, or its first use.
-    Flow(Flow),
+    Flow(FlowRecord),
     /// Names of a flow's ends.
     Endpoints {
         /// Number of the flow.
         flow: u32,
         /// Role of this end.
-        role: Role,
+        role: FlowRole,
         /// Name of this end.
         local: Option<SocketName>,
         /// Name of the other end.
@@ -222,7 +222,7 @@ pub enum Record {
         cookie: u64,
     },
     /// Call in which libc moves bytes out of sight.
-    Call(Call),
+    Call(LibcCall),
     /// Program that was begun and loads no library.
     Unseen {
         /// Cause, one of [`unseen`](crate::layout::unseen).
@@ -235,7 +235,7 @@ pub enum Record {
     /// Something that is not captured.
     Uncaptured {
         /// What it is.
-        what: Uncaptured,
+        what: UncapturedEvent,
         /// The descriptor; of an object its calls, flags of
         /// [`uncaptured`](crate::layout::uncaptured).
         value: u32,
@@ -260,12 +260,12 @@ pub enum Record {
         duration: u64,
     },
     /// Sign of the thread that another may wait for. The record's time is that of the call.
-    Signal(Signal),
+    Signal(SignalRecord),
     /// End of a wait of the thread for a sign, at the record's time.
-    Wake(Wake),
+    Wake(WakeRecord),
     /// Bytes of a message that name it. The record's time is that of the transfer or datagram that
     /// they are in.
-    Head(Head),
+    Head(Snippet),
     /// Change of the goroutine: from here on, records of the chunk are of this one. Its time is
     /// that of a record before it.
     Goroutine {

@@ -37,7 +37,7 @@ impl SocketName {
 
     /// Decodes a `sockaddr` as the kernel gave it, trailing zeros cut or not; `None` when it is too
     /// short for its family.
-    pub fn decode(raw: &[u8]) -> Option<SocketName> {
+    pub fn from_sockaddr(raw: &[u8]) -> Option<SocketName> {
         let family = u16::from_le_bytes(raw.get(..2)?.try_into().ok()?);
         let rest = &raw[2..];
         let port = || Some(u16::from_be_bytes(rest.get(..2)?.try_into().ok()?));
@@ -54,12 +54,12 @@ impl SocketName {
                 [] => SocketName::Unnamed,
                 // An abstract name may hold zero bytes; its length is what the kernel said.
                 [0, name @ ..] if name.iter().any(|byte| *byte != 0) => {
-                    SocketName::Abstract(text(name))
+                    SocketName::Abstract(lossy_text(name))
                 }
                 [0, ..] => SocketName::Unnamed,
                 path => {
                     let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
-                    SocketName::Path(text(&path[..end]))
+                    SocketName::Path(lossy_text(&path[..end]))
                 }
             },
             AF_VSOCK => {
@@ -77,7 +77,7 @@ impl SocketName {
     }
 }
 
-fn text(bytes: &[u8]) -> String {
+fn lossy_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
@@ -102,30 +102,33 @@ mod tests {
     #[test]
     fn reads_the_families() {
         let v4 = [2, 0, 0x1f, 0x90, 10, 0, 0, 1];
-        assert_eq!(SocketName::decode(&v4).unwrap().to_string(), "10.0.0.1:8080");
+        assert_eq!(SocketName::from_sockaddr(&v4).unwrap().to_string(), "10.0.0.1:8080");
         let mut v6 = vec![10, 0, 0, 53, 0, 0, 0, 0];
         v6.extend(Ipv6Addr::LOCALHOST.octets());
-        assert_eq!(SocketName::decode(&v6).unwrap().to_string(), "[::1]:53");
+        assert_eq!(SocketName::from_sockaddr(&v6).unwrap().to_string(), "[::1]:53");
         let mut mapped = vec![10, 0, 0, 80, 0, 0, 0, 0];
         mapped.extend(Ipv4Addr::new(192, 0, 2, 1).to_ipv6_mapped().octets());
-        assert_eq!(SocketName::decode(&mapped).unwrap().to_string(), "192.0.2.1:80");
-        assert_eq!(SocketName::decode(b"\x01\0/run/x\0").unwrap().to_string(), "unix:/run/x");
-        assert_eq!(SocketName::decode(b"\x01\0\0x11").unwrap().to_string(), "unix:@x11");
-        assert_eq!(SocketName::decode(b"\x01\0"), Some(SocketName::Unnamed));
+        assert_eq!(SocketName::from_sockaddr(&mapped).unwrap().to_string(), "192.0.2.1:80");
+        assert_eq!(
+            SocketName::from_sockaddr(b"\x01\0/run/x\0").unwrap().to_string(),
+            "unix:/run/x"
+        );
+        assert_eq!(SocketName::from_sockaddr(b"\x01\0\0x11").unwrap().to_string(), "unix:@x11");
+        assert_eq!(SocketName::from_sockaddr(b"\x01\0"), Some(SocketName::Unnamed));
         let vsock = b"\x28\0\0\0\x39\x30\0\0\x02\0\0\0";
         for length in [9, 12] {
-            let name = SocketName::decode(&vsock[..length]).unwrap();
+            let name = SocketName::from_sockaddr(&vsock[..length]).unwrap();
             assert_eq!(name.to_string(), "vsock:2:12345");
         }
         let any = b"\x28\0\0\0\x39\x30\0\0\xff\xff\xff\xff";
-        assert_eq!(SocketName::decode(any).unwrap().to_string(), "vsock:*:12345");
-        assert_eq!(SocketName::decode(b"\x10\0\0\0"), Some(SocketName::Other(16)));
+        assert_eq!(SocketName::from_sockaddr(any).unwrap().to_string(), "vsock:*:12345");
+        assert_eq!(SocketName::from_sockaddr(b"\x10\0\0\0"), Some(SocketName::Other(16)));
     }
 
     #[test]
     fn refuses_what_is_too_short() {
-        assert_eq!(SocketName::decode(b""), None);
-        assert_eq!(SocketName::decode(b"\x02\0\0\x35\x7f"), None);
-        assert_eq!(SocketName::decode(b"\x0a\0\0\x35\0\0\0\0\0"), None);
+        assert_eq!(SocketName::from_sockaddr(b""), None);
+        assert_eq!(SocketName::from_sockaddr(b"\x02\0\0\x35\x7f"), None);
+        assert_eq!(SocketName::from_sockaddr(b"\x0a\0\0\x35\0\0\0\0\0"), None);
     }
 }

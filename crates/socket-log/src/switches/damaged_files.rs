@@ -6,14 +6,14 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::record::RECORD_BYTES;
-use super::{About, Found, Switch, SwitchEvent, SwitchLog, SwitchWriter};
+use super::{SwitchEntry, SwitchEvent, SwitchFileHeader, SwitchLog, SwitchWriter, ThreadSwitch};
 use crate::layout::HEADER_BYTES;
-use crate::{Damage, Fault, Log, OpenError, RecordingId};
+use crate::{DamageKind, LogDamage, OpenError, RecordingId, SocketLog};
 
 const BEGIN: i64 = 1_000_000;
 
-fn about() -> About {
-    About {
+fn about() -> SwitchFileHeader {
+    SwitchFileHeader {
         host: "web".to_owned(),
         pid: 77,
         pid_namespace: 5,
@@ -25,7 +25,7 @@ fn about() -> About {
 }
 
 /// The bytes of a file with these records, written in batches of three.
-fn written(switches: &[Switch]) -> Vec<u8> {
+fn written(switches: &[ThreadSwitch]) -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("77-1.switches");
     let mut writer = SwitchWriter::create(&path, &about()).unwrap();
@@ -37,19 +37,19 @@ fn written(switches: &[Switch]) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-fn read(bytes: Vec<u8>) -> (Vec<Switch>, Vec<Damage>) {
+fn read(bytes: Vec<u8>) -> (Vec<ThreadSwitch>, Vec<LogDamage>) {
     let log = SwitchLog::from_bytes(Path::new("x"), bytes).unwrap();
     let (mut switches, mut damage) = (Vec::new(), Vec::new());
     log.for_each(|found| match found {
-        Found::Switch(switch) => switches.push(switch),
-        Found::Damaged(place) => damage.push(place),
+        SwitchEntry::Switch(switch) => switches.push(switch),
+        SwitchEntry::Damaged(place) => damage.push(place),
     });
     (switches, damage)
 }
 
-fn switch(number: u32, event: SwitchEvent) -> Switch {
+fn switch(number: u32, event: SwitchEvent) -> ThreadSwitch {
     let time = BEGIN + i64::from(number);
-    Switch { time, processor: number as u16 % 4, thread: number + 1, process: 0, event }
+    ThreadSwitch { time, processor: number as u16 % 4, thread: number + 1, process: 0, event }
 }
 
 fn events() -> impl Strategy<Value = Vec<SwitchEvent>> {
@@ -71,7 +71,7 @@ fn events() -> impl Strategy<Value = Vec<SwitchEvent>> {
     proptest::collection::vec(event, 0..40)
 }
 
-fn all(events: &[SwitchEvent]) -> Vec<Switch> {
+fn all(events: &[SwitchEvent]) -> Vec<ThreadSwitch> {
     (0..).zip(events).map(|(number, event)| switch(number, *event)).collect()
 }
 
@@ -87,9 +87,9 @@ fn the_header_is_a_log_s_and_the_file_is_none() {
     let path = directory.path().join("hosts/db/77-1.switches");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, &bytes).unwrap();
-    assert!(matches!(Log::open(&path), Err(OpenError::NotALog { .. })));
+    assert!(matches!(SocketLog::open(&path), Err(OpenError::NotALog { .. })));
     assert_eq!(SwitchLog::open(&path).unwrap().header().host, "db", "whose directory it is in");
-    let log = crate::write::LogWriter::new("web", 7, "/bin/x").bytes();
+    let log = crate::write::LogWriter::new("web", 7, "/bin/x").to_bytes();
     let refused = SwitchLog::from_bytes(Path::new("x"), log);
     assert!(matches!(refused, Err(OpenError::NotALog { .. })));
 }
@@ -101,7 +101,10 @@ fn a_file_that_is_being_written_ends_with_its_last_whole_record() {
     bytes.truncate(bytes.len() - 1);
     let (found, damage) = read(bytes.clone());
     assert_eq!(found, switches[..1]);
-    assert_eq!(damage.iter().map(|damage| damage.fault).collect::<Vec<_>>(), [Fault::Truncated]);
+    assert_eq!(
+        damage.iter().map(|damage| damage.fault).collect::<Vec<_>>(),
+        [DamageKind::Truncated]
+    );
     let state = std::mem::offset_of!(crate::layout::FileHeader, state);
     bytes[state] = 0;
     assert_eq!(read(bytes), (switches[..1].to_vec(), vec![]), "nobody said that it has ended");
@@ -127,7 +130,7 @@ proptest! {
         let (found, _) = read(bytes.clone());
         prop_assert!(found.len() <= switches.len());
         let whole = (at - HEADER_BYTES) / RECORD_BYTES;
-        let names = |switches: &[Switch]| {
+        let names = |switches: &[ThreadSwitch]| {
             switches.iter().filter(|switch| matches!(switch.event, SwitchEvent::Name(_))).count()
         };
         prop_assert!(found.len() + names(&found) >= whole, "{} of {}", found.len(), whole);

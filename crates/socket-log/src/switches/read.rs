@@ -4,32 +4,32 @@ use std::path::Path;
 
 use data_files::DataPath;
 
-use super::record::{Half, RECORD_BYTES, Raw, Switch, SwitchEvent};
+use super::record::{RECORD_BYTES, RawSwitch, SwitchEvent, SwitchRecord, ThreadSwitch};
 use crate::layout::{HEADER_BYTES, source};
-use crate::read::{Bytes, Damage, Fault, Header, OpenError, header_at, read_at};
+use crate::read::{DamageKind, LogBytes, LogDamage, LogHeader, OpenError, read_at, read_header};
 use crate::tuning::SWITCHES_READ_BYTES;
 
 /// An open file of switches.
 #[derive(Debug)]
 pub struct SwitchLog {
-    bytes: Bytes,
+    bytes: LogBytes,
     length: u64,
-    header: Header,
+    header: LogHeader,
 }
 
 /// What is in a file of switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum SwitchEntry {
     /// A record.
-    Switch(Switch),
+    Switch(ThreadSwitch),
     /// Records that cannot be read: between the record before and the one behind it, nothing is
     /// known of any processor.
-    Damaged(Damage),
+    Damaged(LogDamage),
 }
 
 impl SwitchLog {
     /// Opens the file at `path` and reads its header. In a host's directory it is that host's, see
-    /// [`Header::host`].
+    /// [`LogHeader::host`].
     ///
     /// # Errors
     /// When the file cannot be read, is no file of switches, or is of another version.
@@ -39,8 +39,8 @@ impl SwitchLog {
         let file = path.open().map_err(io)?;
         let path = path.as_path();
         let length = file.metadata().map_err(io)?.len();
-        let mut log = SwitchLog::of(path, Bytes::File(file), length)?;
-        log.header.lies_at(path);
+        let mut log = SwitchLog::with_source(path, LogBytes::File(file), length)?;
+        log.header.set_host_from_path(path);
         Ok(log)
     }
 
@@ -50,11 +50,11 @@ impl SwitchLog {
     /// When they are no file of switches, or one of another version.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<SwitchLog, OpenError> {
         let length = bytes.len() as u64;
-        SwitchLog::of(path, Bytes::Memory(bytes), length)
+        SwitchLog::with_source(path, LogBytes::Memory(bytes), length)
     }
 
-    fn of(path: &Path, bytes: Bytes, length: u64) -> Result<SwitchLog, OpenError> {
-        let header = header_at(path, &bytes)?;
+    fn with_source(path: &Path, bytes: LogBytes, length: u64) -> Result<SwitchLog, OpenError> {
+        let header = read_header(path, &bytes)?;
         if header.source != source::SWITCHES {
             let why = "its header is that of a log of socket calls";
             return Err(OpenError::NotALog { path: path.to_owned(), why });
@@ -63,7 +63,7 @@ impl SwitchLog {
     }
 
     /// Header of the file. Its process is the one that wrote it, and `start` when it began.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &LogHeader {
         &self.header
     }
 
@@ -75,8 +75,8 @@ impl SwitchLog {
     /// Calls `each` with every whole record and all damage, in the order of the file. A record that
     /// is not all there at its end is still being written, and no damage where the file has not
     /// ended.
-    pub fn for_each(&self, mut each: impl FnMut(Found)) {
-        let mut reading = Reading { name: None, damage: None, each: &mut each };
+    pub fn for_each(&self, mut each: impl FnMut(SwitchEntry)) {
+        let mut reading = SwitchAssembler { name: None, damage: None, each: &mut each };
         let mut buffer = vec![0; SWITCHES_READ_BYTES];
         let mut offset = HEADER_BYTES as u64;
         while offset < self.length {
@@ -89,92 +89,93 @@ impl SwitchLog {
             let whole = read - read % RECORD_BYTES;
             if whole == 0 {
                 let left = self.length - offset;
-                let fault = if failed { Fault::Unreadable } else { Fault::Truncated };
+                let fault = if failed { DamageKind::Unreadable } else { DamageKind::Truncated };
                 if failed || self.header.has_ended() {
-                    reading.damaged(Damage { offset, bytes: left, fault });
+                    reading.add_damage(LogDamage { offset, bytes: left, fault });
                 }
                 break;
             }
             for raw in into.get(..whole).unwrap_or_default().chunks_exact(RECORD_BYTES) {
-                let half = Raw::try_from(raw).ok().and_then(|raw| Half::decode(&raw));
-                reading.record(offset, half, self.header.start.monotonic);
+                let half = RawSwitch::try_from(raw).ok().and_then(|raw| SwitchRecord::decode(&raw));
+                reading.add_record(offset, half, self.header.start.monotonic);
                 offset += RECORD_BYTES as u64;
             }
         }
-        reading.end();
+        reading.flush_pending();
     }
 }
 
 /// Records on their way out.
-struct Reading<'a, F: FnMut(Found)> {
+struct SwitchAssembler<'a, F: FnMut(SwitchEntry)> {
     /// The first half of a name.
-    name: Option<(Switch, [u8; 8])>,
+    name: Option<(ThreadSwitch, [u8; 8])>,
     /// Damage that may go on.
-    damage: Option<Damage>,
+    damage: Option<LogDamage>,
     each: &'a mut F,
 }
 
-impl<F: FnMut(Found)> Reading<'_, F> {
+impl<F: FnMut(SwitchEntry)> SwitchAssembler<'_, F> {
     /// The record at `offset`. None is from before the file began.
-    fn record(&mut self, offset: u64, half: Option<Half>, begin: i64) {
+    fn add_record(&mut self, offset: u64, half: Option<SwitchRecord>, begin: i64) {
         let half = half.filter(|half| {
-            let (Half::Whole(of) | Half::First(of, _) | Half::Rest(of, _)) = half;
+            let (SwitchRecord::Whole(of) | SwitchRecord::First(of, _) | SwitchRecord::Rest(of, _)) =
+                half;
             of.time >= begin
         });
         match half {
             None => {
                 let bytes = RECORD_BYTES as u64;
-                self.damaged(Damage { offset, bytes, fault: Fault::BadField });
+                self.add_damage(LogDamage { offset, bytes, fault: DamageKind::BadField });
             }
-            Some(Half::Whole(switch)) => {
-                self.end();
-                (self.each)(Found::Switch(switch));
+            Some(SwitchRecord::Whole(switch)) => {
+                self.flush_pending();
+                (self.each)(SwitchEntry::Switch(switch));
             }
-            Some(Half::First(switch, text)) => {
-                self.end();
+            Some(SwitchRecord::First(switch, text)) => {
+                self.flush_pending();
                 self.name = Some((switch, text));
             }
-            Some(Half::Rest(switch, text)) => match self.name.take() {
+            Some(SwitchRecord::Rest(switch, text)) => match self.name.take() {
                 Some((of, first)) if of.thread == switch.thread => {
-                    self.named(of, first, text);
+                    self.emit_name(of, first, text);
                 }
                 first => {
                     self.name = first;
-                    self.end();
+                    self.flush_pending();
                 }
             },
         }
     }
 
-    fn named(&mut self, of: Switch, first: [u8; 8], rest: [u8; 8]) {
+    fn emit_name(&mut self, of: ThreadSwitch, first: [u8; 8], rest: [u8; 8]) {
         let mut name = [0; 16];
         name.iter_mut().zip(first.into_iter().chain(rest)).for_each(|(to, byte)| *to = byte);
-        (self.each)(Found::Switch(Switch { event: SwitchEvent::Name(name), ..of }));
+        (self.each)(SwitchEntry::Switch(ThreadSwitch { event: SwitchEvent::Name(name), ..of }));
     }
 
-    fn damaged(&mut self, more: Damage) {
-        self.half_a_name();
+    fn add_damage(&mut self, more: LogDamage) {
+        self.emit_half_name();
         match &mut self.damage {
             Some(damage) if damage.fault == more.fault => damage.bytes += more.bytes,
             _ => {
-                self.end();
+                self.flush_pending();
                 self.damage = Some(more);
             }
         }
     }
 
     /// A name without its end is what there is of it.
-    fn half_a_name(&mut self) {
+    fn emit_half_name(&mut self) {
         if let Some((of, first)) = self.name.take() {
-            self.named(of, first, [0; 8]);
+            self.emit_name(of, first, [0; 8]);
         }
     }
 
     /// Tells of what could have gone on.
-    fn end(&mut self) {
-        self.half_a_name();
+    fn flush_pending(&mut self) {
+        self.emit_half_name();
         if let Some(damage) = self.damage.take() {
-            (self.each)(Found::Damaged(damage));
+            (self.each)(SwitchEntry::Damaged(damage));
         }
     }
 }

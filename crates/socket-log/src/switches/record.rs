@@ -7,14 +7,14 @@
 pub const RECORD_BYTES: usize = 24;
 
 /// A record as it is in the file.
-pub(super) type Raw = [u8; RECORD_BYTES];
+pub(super) type RawSwitch = [u8; RECORD_BYTES];
 
 /// What happened to a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Switch {
+pub struct ThreadSwitch {
     /// Time, in nanoseconds of `CLOCK_MONOTONIC`.
     pub time: i64,
-    /// Number of the processor; [`Switch::ANY_PROCESSOR`] where it is about all of them.
+    /// Number of the processor; [`ThreadSwitch::ANY_PROCESSOR`] where it is about all of them.
     pub processor: u16,
     /// Id of the thread; 0 where it is about none.
     pub thread: u32,
@@ -81,21 +81,21 @@ const TIMES: std::ops::RangeInclusive<i64> = 0..=1 << 62;
 
 /// A record that was read: whole, or half of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Half {
-    Whole(Switch),
+pub(super) enum SwitchRecord {
+    Whole(ThreadSwitch),
     /// The begin of a name; its rest is in the next record.
-    First(Switch, [u8; 8]),
+    First(ThreadSwitch, [u8; 8]),
     /// The rest of a name.
-    Rest(Switch, [u8; 8]),
+    Rest(ThreadSwitch, [u8; 8]),
 }
 
-impl Switch {
+impl ThreadSwitch {
     /// Number of the processor of what is about all of them.
     pub const ANY_PROCESSOR: u16 = u16::MAX;
 
     /// Adds the record to `bytes`. A name takes two.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
-        let value = |kind: u8, value: u32| self.raw(kind, self.process, value);
+        let value = |kind: u8, value: u32| self.encode_record(kind, self.process, value);
         let raw = match self.event {
             SwitchEvent::In => value(kind::IN, 0),
             SwitchEvent::Out { preempted: false } => value(kind::OUT, 0),
@@ -110,14 +110,14 @@ impl Switch {
                     let part = text.get(at..at + 4).and_then(|part| part.try_into().ok());
                     part.map_or(0, u32::from_le_bytes)
                 };
-                bytes.extend_from_slice(&self.raw(kind::NAME, word(0), word(4)));
-                self.raw(kind::NAME_REST, word(8), word(12))
+                bytes.extend_from_slice(&self.encode_record(kind::NAME, word(0), word(4)));
+                self.encode_record(kind::NAME_REST, word(8), word(12))
             }
         };
         bytes.extend_from_slice(&raw);
     }
 
-    fn raw(&self, kind: u8, process: u32, value: u32) -> Raw {
+    fn encode_record(&self, kind: u8, process: u32, value: u32) -> RawSwitch {
         let mut raw = [0; RECORD_BYTES];
         let fields = self
             .time
@@ -129,22 +129,22 @@ impl Switch {
             .chain(self.processor.to_le_bytes())
             .chain([kind]);
         raw.iter_mut().zip(fields).for_each(|(byte, field)| *byte = field);
-        raw[RECORD_BYTES - 1] = check(&raw);
+        raw[RECORD_BYTES - 1] = check_byte(&raw);
         raw
     }
 }
 
-impl Half {
+impl SwitchRecord {
     /// Reads a record; `None` where it makes no sense.
-    pub(super) fn decode(raw: &Raw) -> Option<Half> {
+    pub(super) fn decode(raw: &RawSwitch) -> Option<SwitchRecord> {
         let [t0, t1, t2, t3, t4, t5, t6, t7, rest @ ..] = *raw;
         let [h0, h1, h2, h3, p0, p1, p2, p3, v0, v1, v2, v3, c0, c1, kind, sum] = rest;
-        if sum != check(raw) {
+        if sum != check_byte(raw) {
             return None;
         }
         let text = [p0, p1, p2, p3, v0, v1, v2, v3];
         let value = u32::from_le_bytes([v0, v1, v2, v3]);
-        let switch = |event: SwitchEvent| Switch {
+        let switch = |event: SwitchEvent| ThreadSwitch {
             time: i64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]),
             processor: u16::from_le_bytes([c0, c1]),
             thread: u32::from_le_bytes([h0, h1, h2, h3]),
@@ -156,19 +156,21 @@ impl Half {
         };
         let named = || switch(SwitchEvent::Name([0; 16]));
         let half = match kind {
-            kind::NAME => Half::First(named(), text),
-            kind::NAME_REST => Half::Rest(named(), text),
-            kind::IN => Half::Whole(switch(SwitchEvent::In)),
-            kind::OUT => Half::Whole(switch(SwitchEvent::Out { preempted: false })),
-            kind::PREEMPTED => Half::Whole(switch(SwitchEvent::Out { preempted: true })),
-            kind::START => Half::Whole(switch(SwitchEvent::Start { creator: value })),
-            kind::EXIT => Half::Whole(switch(SwitchEvent::Exit)),
-            kind::EXEC => Half::Whole(switch(SwitchEvent::Exec)),
-            kind::LOST => Half::Whole(switch(SwitchEvent::Lost { records: value })),
-            kind::MARK => Half::Whole(switch(SwitchEvent::Mark)),
+            kind::NAME => SwitchRecord::First(named(), text),
+            kind::NAME_REST => SwitchRecord::Rest(named(), text),
+            kind::IN => SwitchRecord::Whole(switch(SwitchEvent::In)),
+            kind::OUT => SwitchRecord::Whole(switch(SwitchEvent::Out { preempted: false })),
+            kind::PREEMPTED => SwitchRecord::Whole(switch(SwitchEvent::Out { preempted: true })),
+            kind::START => SwitchRecord::Whole(switch(SwitchEvent::Start { creator: value })),
+            kind::EXIT => SwitchRecord::Whole(switch(SwitchEvent::Exit)),
+            kind::EXEC => SwitchRecord::Whole(switch(SwitchEvent::Exec)),
+            kind::LOST => SwitchRecord::Whole(switch(SwitchEvent::Lost { records: value })),
+            kind::MARK => SwitchRecord::Whole(switch(SwitchEvent::Mark)),
             _ => return None,
         };
-        let (Half::Whole(switch) | Half::First(switch, _) | Half::Rest(switch, _)) = half;
+        let (SwitchRecord::Whole(switch)
+        | SwitchRecord::First(switch, _)
+        | SwitchRecord::Rest(switch, _)) = half;
         let is_of_none = matches!(switch.event, SwitchEvent::Lost { .. } | SwitchEvent::Mark);
         let is_possible = is_of_none || (1..=i32::MAX as u32).contains(&switch.thread);
         (is_possible && TIMES.contains(&switch.time)).then_some(half)
@@ -177,7 +179,7 @@ impl Half {
 
 /// The last byte of a record, by its others: one bit that is wrong shows, and of other damage all
 /// but one in 256.
-fn check(raw: &Raw) -> u8 {
+fn check_byte(raw: &RawSwitch) -> u8 {
     raw.iter().take(RECORD_BYTES - 1).fold(CHECK, |sum, byte| sum.rotate_left(1) ^ byte)
 }
 
@@ -204,33 +206,34 @@ mod tests {
             SwitchEvent::Mark,
         ];
         for event in events {
-            let switch = Switch { time: 1 << 40, processor: 3, thread: 9, process: 8, event };
+            let switch = ThreadSwitch { time: 1 << 40, processor: 3, thread: 9, process: 8, event };
             let mut bytes = Vec::new();
             switch.encode(&mut bytes);
-            let raw: Raw = bytes.try_into().unwrap();
-            assert_eq!(Half::decode(&raw), Some(Half::Whole(switch)));
+            let raw: RawSwitch = bytes.try_into().unwrap();
+            assert_eq!(SwitchRecord::decode(&raw), Some(SwitchRecord::Whole(switch)));
         }
         let event = SwitchEvent::Name(name("a long name 123"));
-        let switch = Switch { time: 5, processor: 3, thread: 9, process: 0, event };
+        let switch = ThreadSwitch { time: 5, processor: 3, thread: 9, process: 0, event };
         let mut bytes = Vec::new();
         switch.encode(&mut bytes);
         let (first, rest) = bytes.split_at(RECORD_BYTES);
-        let of = |bytes: &[u8]| Half::decode(bytes.try_into().unwrap());
-        let empty = Switch { event: SwitchEvent::Name([0; 16]), ..switch };
-        assert_eq!(of(first), Some(Half::First(empty, *b"a long n")));
-        assert_eq!(of(rest), Some(Half::Rest(empty, *b"ame 123\0")));
+        let of = |bytes: &[u8]| SwitchRecord::decode(bytes.try_into().unwrap());
+        let empty = ThreadSwitch { event: SwitchEvent::Name([0; 16]), ..switch };
+        assert_eq!(of(first), Some(SwitchRecord::First(empty, *b"a long n")));
+        assert_eq!(of(rest), Some(SwitchRecord::Rest(empty, *b"ame 123\0")));
     }
 
     #[test]
     fn one_wrong_bit_makes_a_record_none() {
         let event = SwitchEvent::Start { creator: 7 };
         let mut bytes = Vec::new();
-        Switch { time: 123_456_789, processor: 1, thread: 9, process: 8, event }.encode(&mut bytes);
+        ThreadSwitch { time: 123_456_789, processor: 1, thread: 9, process: 8, event }
+            .encode(&mut bytes);
         for bit in 0..8 * RECORD_BYTES {
-            let mut raw: Raw = bytes.clone().try_into().unwrap();
+            let mut raw: RawSwitch = bytes.clone().try_into().unwrap();
             raw[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Half::decode(&raw), None, "bit {bit}");
+            assert_eq!(SwitchRecord::decode(&raw), None, "bit {bit}");
         }
-        assert_eq!(Half::decode(&[0; RECORD_BYTES]), None, "zeros");
+        assert_eq!(SwitchRecord::decode(&[0; RECORD_BYTES]), None, "zeros");
     }
 }

@@ -8,8 +8,8 @@ use std::os::unix::fs::FileExt;
 
 use data_files::DataPath;
 
-use super::about::About;
-use super::record::{RECORD_BYTES, Switch, SwitchEvent};
+use super::file_header::SwitchFileHeader;
+use super::record::{RECORD_BYTES, SwitchEvent, ThreadSwitch};
 use crate::layout::{FileHeader, HEADER_BYTES, state};
 use crate::tuning::NEW_FILE_MODE;
 
@@ -31,9 +31,9 @@ impl SwitchWriter {
     ///
     /// # Errors
     /// When it cannot be made or written.
-    pub fn create(path: impl Into<DataPath>, about: &About) -> io::Result<SwitchWriter> {
+    pub fn create(path: impl Into<DataPath>, about: &SwitchFileHeader) -> io::Result<SwitchWriter> {
         let file = path.into().create_new(NEW_FILE_MODE)?;
-        file.write_all_at(&about.page(), 0)?;
+        file.write_all_at(&about.header_page(), 0)?;
         Ok(SwitchWriter {
             file,
             end: HEADER_BYTES as u64,
@@ -44,12 +44,12 @@ impl SwitchWriter {
     }
 
     /// Adds a record to the batch that [`SwitchWriter::flush`] writes.
-    pub fn push(&mut self, switch: &Switch) {
+    pub fn push(&mut self, switch: &ThreadSwitch) {
         switch.encode(&mut self.batch);
     }
 
     /// Number of bytes that wait for [`SwitchWriter::flush`].
-    pub fn waiting(&self) -> usize {
+    pub fn pending_bytes(&self) -> usize {
         self.batch.len()
     }
 
@@ -68,7 +68,7 @@ impl SwitchWriter {
             // In front of the batch: what is missing was before it.
             let mut told = Vec::new();
             let missing = u32::try_from(self.unwritten).unwrap_or(u32::MAX);
-            lost(now, missing).encode(&mut told);
+            lost_record(now, missing).encode(&mut told);
             self.batch.splice(0..0, told);
         }
         let written = self.file.write_all_at(&self.batch, self.end);
@@ -89,7 +89,7 @@ impl SwitchWriter {
     }
 
     /// Number of records that could not be written.
-    pub fn lost(&self) -> u64 {
+    pub fn lost_records(&self) -> u64 {
         self.lost
     }
 
@@ -104,7 +104,7 @@ impl SwitchWriter {
     }
 }
 
-fn lost(time: i64, records: u32) -> Switch {
+fn lost_record(time: i64, records: u32) -> ThreadSwitch {
     let event = SwitchEvent::Lost { records };
-    Switch { time, processor: Switch::ANY_PROCESSOR, thread: 0, process: 0, event }
+    ThreadSwitch { time, processor: ThreadSwitch::ANY_PROCESSOR, thread: 0, process: 0, event }
 }

@@ -10,7 +10,7 @@ impl LogWriter {
     /// Sets the arguments, the program's name first.
     pub fn set_arguments(&mut self, arguments: &[&str]) -> &mut LogWriter {
         let text: String = arguments.iter().map(|argument| format!("{argument}\0")).collect();
-        self.put(offset_of!(FileHeader, arguments), text.as_bytes());
+        self.put_bytes(offset_of!(FileHeader, arguments), text.as_bytes());
         self
     }
 
@@ -21,46 +21,46 @@ impl LogWriter {
 
     /// Sets the kernel's id of the boot.
     pub fn set_boot_id(&mut self, id: [u8; 16]) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, boot_id), &id);
+        self.put_bytes(offset_of!(FileHeader, boot_id), &id);
         self
     }
 
     /// Sets the parent's process id, 1 by default.
     pub fn set_parent(&mut self, pid: u32) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, parent_pid), &pid.to_le_bytes());
+        self.put_bytes(offset_of!(FileHeader, parent_pid), &pid.to_le_bytes());
         self
     }
 
     /// Sets the processes that this one comes from, as the header has them.
     #[cfg(test)]
     pub(crate) fn set_ancestors(&mut self, line: &str) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, ancestors), line.as_bytes());
+        self.put_bytes(offset_of!(FileHeader, ancestors), line.as_bytes());
         self
     }
 
     /// Sets the source of the log, one of [`source`](crate::layout::source); by default the
     /// library.
     pub fn set_source(&mut self, source: u32) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, source), &source.to_le_bytes());
+        self.put_bytes(offset_of!(FileHeader, source), &source.to_le_bytes());
         self
     }
 
     /// Sets the inode of the network namespace, 0 (not known) by default.
     pub fn set_namespace(&mut self, inode: u64) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, namespace), &inode.to_le_bytes());
+        self.put_bytes(offset_of!(FileHeader, namespace), &inode.to_le_bytes());
         self
     }
 
     /// Sets the control groups, as `/proc/self/cgroup` has them; none (not known) by default.
     #[cfg(test)]
     pub(crate) fn set_cgroup(&mut self, text: &str) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, cgroup), text.as_bytes());
+        self.put_bytes(offset_of!(FileHeader, cgroup), text.as_bytes());
         self
     }
 
     /// Sets the inode of the namespace in which the process has its id, 0 (not known) by default.
     pub fn set_pid_namespace(&mut self, inode: u64) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, pid_namespace), &inode.to_le_bytes());
+        self.put_bytes(offset_of!(FileHeader, pid_namespace), &inode.to_le_bytes());
         self
     }
 
@@ -77,47 +77,47 @@ impl LogWriter {
     }
 
     fn put_start(&mut self) -> &mut LogWriter {
-        let anchor = self.anchor(self.start);
+        let anchor = self.anchor_at(self.start);
         let words = [anchor.ticks, anchor.monotonic as u64, anchor.realtime as u64];
         for (index, word) in words.iter().enumerate() {
-            self.put(offset_of!(FileHeader, start) + 8 * index, &word.to_le_bytes());
+            self.put_bytes(offset_of!(FileHeader, start) + 8 * index, &word.to_le_bytes());
         }
         self
     }
 
     /// Sets the end of the process, one of [`state`](crate::layout::state).
     pub fn set_state(&mut self, state: u32) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, state), &state.to_le_bytes());
+        self.put_bytes(offset_of!(FileHeader, state), &state.to_le_bytes());
         self
     }
 
     /// Sets the number of records lost for `cause`, see [`lost`](crate::layout::lost).
     pub fn set_lost(&mut self, cause: usize, records: u64) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, lost) + 8 * cause, &records.to_le_bytes());
+        self.put_bytes(offset_of!(FileHeader, lost) + 8 * cause, &records.to_le_bytes());
         self
     }
 
     /// Marks the log as one in which resources are recorded beside messages.
     pub fn set_resources(&mut self) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, resources), &1u32.to_le_bytes());
+        self.put_bytes(offset_of!(FileHeader, resources), &1u32.to_le_bytes());
         self
     }
 
     /// Marks the log as one in which heads of messages are recorded.
-    pub fn set_heads(&mut self) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, heads), &1u32.to_le_bytes());
+    pub fn set_snippets(&mut self) -> &mut LogWriter {
+        self.put_bytes(offset_of!(FileHeader, heads), &1u32.to_le_bytes());
         self
     }
 
     /// Sets the id of the recording, zeros (none) by default.
     pub fn set_recording(&mut self, id: [u8; RECORDING_BYTES]) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, recording), &id);
+        self.put_bytes(offset_of!(FileHeader, recording), &id);
         self
     }
 
     /// Sets the number of children that used sockets and found no room for a log.
     pub fn set_without_log(&mut self, children: u64) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, without_log), &children.to_le_bytes());
+        self.put_bytes(offset_of!(FileHeader, without_log), &children.to_le_bytes());
         self
     }
 }

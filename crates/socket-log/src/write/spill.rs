@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use crate::encode;
 use crate::layout::{CHUNK_BYTES, CHUNK_WORDS, HEADER_BYTES};
 
-use super::{LogWriter, Thread};
+use super::{LogWriter, ThreadCursor};
 use crate::tuning::MAX_FREE_CHUNKS;
 
 impl LogWriter {
@@ -30,16 +30,16 @@ impl LogWriter {
 
     /// Chunk of an ended thread, if there is one with room for a record of `words` words behind the
     /// one that says who goes on.
-    pub(super) fn take_free(&mut self, ticks: u64, words: usize) -> Option<Thread> {
+    pub(super) fn reuse_chunk(&mut self, ticks: u64, words: usize) -> Option<ThreadCursor> {
         let chunk = self.free.pop()?;
-        let continued = encode::continued(&self.anchor(ticks), self.tid);
+        let continued = encode::continued_record(&self.anchor_at(ticks), self.tid);
         let place = self.chunks.get_mut(chunk)?;
         if place.len() + continued.as_slice().len() + words > CHUNK_WORDS {
             self.full.push(chunk);
             return None;
         }
         place.extend_from_slice(continued.as_slice());
-        Some(Thread { chunk, anchor: ticks, latest: ticks })
+        Some(ThreadCursor { chunk, anchor: ticks, latest: ticks })
     }
 
     /// Number of full chunks in memory.
@@ -48,11 +48,12 @@ impl LogWriter {
     }
 
     /// Writes the full chunks to their places in `file` and lets go of them. The rest is for
-    /// [`finish`](LogWriter::finish) to write: [`write`](LogWriter::write) has not all any more.
+    /// [`finish`](LogWriter::finish_file) to write: [`write`](LogWriter::write_file) has not all
+    /// any more.
     ///
     /// # Errors
     /// When the operating system refuses.
-    pub fn spill(&mut self, file: &File) -> io::Result<()> {
+    pub fn spill_full_chunks(&mut self, file: &File) -> io::Result<()> {
         for index in std::mem::take(&mut self.full) {
             if let Some(chunk) = self.chunks.get_mut(index) {
                 write_chunk(file, index, &std::mem::take(chunk))?;
@@ -65,7 +66,7 @@ impl LogWriter {
     ///
     /// # Errors
     /// When the operating system refuses.
-    pub fn finish(&self, file: &File) -> io::Result<()> {
+    pub fn finish_file(&self, file: &File) -> io::Result<()> {
         for (index, chunk) in self.chunks.iter().enumerate().filter(|(_, chunk)| !chunk.is_empty())
         {
             write_chunk(file, index, chunk)?;
@@ -86,17 +87,17 @@ fn write_chunk(file: &File, index: usize, chunk: &[u32]) -> io::Result<()> {
 mod tests {
     use crate::encode::Direction;
     use crate::write::LogWriter;
-    use crate::{Entry, Log, Record};
+    use crate::{LogEntry, LogRecord, SocketLog};
 
     /// Threads come and go; the records of all are there, each with its thread and time.
-    fn written(spills: bool) -> (u64, Vec<Entry>) {
+    fn written(spills: bool) -> (u64, Vec<LogEntry>) {
         let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
         let file = std::fs::File::create(&path).unwrap();
         let mut log = LogWriter::new("one", 7, "/bin/x");
         let mut most = 0;
         for thread in 0..2_000u32 {
             for step in 0..20 {
-                log.thread(100 + thread);
+                log.set_thread(100 + thread);
                 log.transfer(
                     u64::from(thread) * 1_000_000_000 + step,
                     1,
@@ -110,12 +111,12 @@ mod tests {
             }
             most = most.max(log.full_chunks());
             if spills && log.full_chunks() > 2 {
-                log.spill(&file).unwrap();
+                log.spill_full_chunks(&file).unwrap();
             }
         }
         assert!(spills || most > 10, "there is something to spill: {most}");
-        log.finish(&file).unwrap();
-        let log = Log::open(path.to_path_buf()).unwrap();
+        log.finish_file(&file).unwrap();
+        let log = SocketLog::open(path.to_path_buf()).unwrap();
         let mut entries = Vec::new();
         assert_eq!(log.for_each(|entry| entries.push(entry)), []);
         (log.length(), entries)
@@ -125,13 +126,13 @@ mod tests {
     fn a_spilled_log_is_the_log() {
         let (length, entries) = written(true);
         assert_eq!((length, &entries), (written(false).0, &written(false).1));
-        let transfers: Vec<&Entry> = entries
+        let transfers: Vec<&LogEntry> = entries
             .iter()
-            .filter(|entry| matches!(entry.record, Record::Transfer { .. }))
+            .filter(|entry| matches!(entry.record, LogRecord::Transfer { .. }))
             .collect();
         assert_eq!(transfers.len(), 2_000 * 20);
         for entry in transfers {
-            let Record::Transfer { bytes, .. } = entry.record else { continue };
+            let LogRecord::Transfer { bytes, .. } = entry.record else { continue };
             assert_eq!(entry.ticks, u64::from(entry.tid - 100) * 1_000_000_000 + bytes - 1);
         }
         // There is not a chunk for each thread.

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::delay::Delay;
+use crate::delay::DelayDistribution;
 use crate::error::Error;
 
 /// Configuration of a trace.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Config {
+pub struct TraceConfig {
     /// Seed of the random delays: the same configuration always makes the same trace.
     #[serde(default = "one")]
     pub seed: u64,
@@ -22,19 +22,19 @@ pub struct Config {
     pub call_ids: bool,
     /// Network delay of a message that names none.
     #[serde(default)]
-    pub network: Delay,
+    pub network: DelayDistribution,
     /// Delay of a node before it sends a message that names none.
     #[serde(default)]
-    pub delay: Delay,
+    pub delay: DelayDistribution,
     /// Delay of a node before a return that names none.
-    pub return_delay: Option<Delay>,
+    pub return_delay: Option<DelayDistribution>,
     /// Groups of nodes; an invocation takes one node of a group at random. In a tracelet, `GROUP`
     /// is always the same one, and so is `GROUP:x` for each x.
     #[serde(default)]
     pub groups: BTreeMap<String, Vec<String>>,
     /// The tracelets.
     #[serde(rename = "tracelet", default)]
-    pub tracelets: Vec<Tracelet>,
+    pub tracelets: Vec<TraceletConfig>,
     /// The file it was read from.
     #[serde(skip)]
     pub path: PathBuf,
@@ -43,7 +43,7 @@ pub struct Config {
 /// A tracelet as it is written.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tracelet {
+pub struct TraceletConfig {
     /// Name, for errors.
     pub name: String,
     /// Number of sequences that run in parallel.
@@ -53,15 +53,15 @@ pub struct Tracelet {
     pub instances: u64,
     /// Think time of each sequence before every invocation.
     #[serde(default)]
-    pub think: Delay,
+    pub think: DelayDistribution,
     /// Its messages.
-    pub messages: Vec<Message>,
+    pub messages: Vec<MessageConfig>,
 }
 
 /// A message of a tracelet as it is written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Message {
+pub struct MessageConfig {
     /// Name by which other messages refer to it.
     pub name: Option<String>,
     /// Sender; a return is sent by the node that was called.
@@ -71,18 +71,18 @@ pub struct Message {
     /// The call that it is the return of.
     pub returns: Option<String>,
     /// Messages that its sender waits for; without them, the message before this one.
-    pub after: Option<Names>,
+    pub after: Option<NameList>,
     /// Cause, where that is not the last message that its sender waited for.
     pub cause: Option<String>,
     /// Whether it has no cause; its time still counts from the sending of the message that it comes
     /// after.
     pub spontaneous: bool,
     /// Delay of the sender.
-    pub delay: Option<Delay>,
+    pub delay: Option<DelayDistribution>,
     /// Additional delay of a sender, by its name.
-    pub extra: BTreeMap<String, Delay>,
+    pub extra: BTreeMap<String, DelayDistribution>,
     /// Network delay of the message.
-    pub network: Option<Delay>,
+    pub network: Option<DelayDistribution>,
     /// Its size.
     pub bytes: Option<i64>,
 }
@@ -90,7 +90,7 @@ pub struct Message {
 /// A name or several.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Names {
+pub enum NameList {
     /// One.
     One(String),
     /// Several.
@@ -107,7 +107,7 @@ fn yes() -> bool {
 
 /// Changes of a configuration, so that a series of traces needs no series of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Changes {
+pub struct ConfigChanges {
     /// Another seed.
     pub seed: Option<u64>,
     /// Other numbers of instances, the same for all tracelets.
@@ -118,36 +118,37 @@ pub struct Changes {
     pub deviation: Option<f64>,
 }
 
-impl Config {
+impl TraceConfig {
     /// Reads the configuration at `path`.
     ///
     /// # Errors
     /// When it cannot be read, or is not one.
-    pub fn read(path: &Path) -> Result<Config, Error> {
+    pub fn read(path: &Path) -> Result<TraceConfig, Error> {
         let text = fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
-        Config::parse(path, &text)
+        TraceConfig::parse(path, &text)
     }
 
     /// Parses `text`, which errors call `path`.
     ///
     /// # Errors
     /// When it is no configuration.
-    pub fn parse(path: &Path, text: &str) -> Result<Config, Error> {
-        let config: Config = toml::from_str(text).map_err(|error| Error::malformed(path, error))?;
+    pub fn parse(path: &Path, text: &str) -> Result<TraceConfig, Error> {
+        let config: TraceConfig =
+            toml::from_str(text).map_err(|error| Error::malformed(path, error))?;
         if config.tracelets.is_empty() {
             return Err(Error::malformed(
                 path,
                 "it has no [[tracelet]]; docs/synth.md says how to write one",
             ));
         }
-        Ok(Config { path: path.to_owned(), ..config })
+        Ok(TraceConfig { path: path.to_owned(), ..config })
     }
 
     /// This configuration with `changes`.
-    pub fn changed(mut self, changes: &Changes) -> Config {
+    pub fn with_changes(mut self, changes: &ConfigChanges) -> TraceConfig {
         self.seed = changes.seed.unwrap_or(self.seed);
         let factor = changes.deviation.unwrap_or(1.0);
-        let vary = |delay: &mut Delay| *delay = delay.varied(factor);
+        let vary = |delay: &mut DelayDistribution| *delay = delay.scale_deviation(factor);
         vary(&mut self.network);
         vary(&mut self.delay);
         self.return_delay.as_mut().map(vary);

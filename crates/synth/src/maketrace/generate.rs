@@ -5,22 +5,22 @@
 //! the others.
 
 use message_trace::{
-    End, Ends, FROM_ACCEPTING, FROM_CONNECTING, MessageTrace, Node, NodeId, Nodes, Progress,
-    Protocol,
+    EndPair, FROM_ACCEPTING, FROM_CONNECTING, MessageTrace, Node, NodeEnd, NodeId, NodeList,
+    Progress, TransportProtocol,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, Uniform};
 
-use super::config::Config;
-use super::tracelet::{self, Actor, Tracelet};
+use super::config::TraceConfig;
+use super::tracelet::{self, CheckedTracelet, TraceletActor};
 use super::truth_table::TruthTable;
 use crate::error::Error;
 use crate::tuning::MAX_MESSAGES;
 
 /// A trace that was made, and the truth about it.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct SyntheticTrace {
     /// The trace, sorted. Times are nanoseconds since 0, and all clocks agree.
     pub trace: MessageTrace,
     /// Causes: by calls where they have ids, else by messages.
@@ -30,7 +30,7 @@ pub struct Made {
 }
 
 /// Message and its cause.
-struct Sent {
+struct SentMessage {
     message: message_trace::Message,
     /// The message's own number in the order in which messages are made, and that of its cause.
     cause: Option<u64>,
@@ -41,9 +41,9 @@ struct Sent {
 ///
 /// # Errors
 /// When the configuration makes no sense, or asks for too many messages.
-pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
-    let (tracelets, nodes) = tracelet::tracelets(config)?;
-    let of = |t: &Tracelet| {
+pub fn make_trace(config: &TraceConfig, progress: &dyn Progress) -> Result<SyntheticTrace, Error> {
+    let (tracelets, nodes) = tracelet::check_tracelets(config)?;
+    let of = |t: &CheckedTracelet| {
         t.parallel.checked_mul(t.instances).and_then(|all| all.checked_mul(t.messages.len() as u64))
     };
     let total = tracelets.iter().try_fold(0u64, |sum, tracelet| sum.checked_add(of(tracelet)?));
@@ -53,11 +53,11 @@ pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
         );
         return Err(Error::malformed(&config.path, why));
     };
-    progress.step("making messages", total);
+    progress.begin_step("making messages", total);
     let mut trace = MessageTrace::default();
-    trace.nodes = Nodes(nodes.names.iter().map(|name| node(name)).collect()).into();
+    trace.nodes = NodeList(nodes.names.iter().map(|name| node_of_name(name)).collect()).into();
     let endpoint = trace.intern(&message_trace::Endpoint::Other(String::new()));
-    let mut sent: Vec<Sent> = Vec::with_capacity(total as usize);
+    let mut sent: Vec<SentMessage> = Vec::with_capacity(total as usize);
     let mut calls: Vec<(String, Option<String>)> = Vec::new();
     let (mut sequence, mut flow, mut instances) = (0u64, 0i64, 0u64);
     for tracelet in tracelets.iter().filter(|tracelet| tracelet.instances > 0) {
@@ -69,7 +69,7 @@ pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
                 // Times end after 292 years.
                 clock = i64::saturating_add(clock, tracelet.think.sample(&mut random));
                 let first = sent.len() as u64;
-                let made = invoke(tracelet, clock, &mut random);
+                let made = invoke_tracelet(tracelet, clock, &mut random);
                 for (number, message) in made.iter().enumerate() {
                     clock = clock.max(message.received);
                     let call = tracelet.messages[number].returns.unwrap_or(number);
@@ -77,19 +77,19 @@ pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
                     if tracelet.messages[number].returns.is_none()
                         && let Some(id) = &id
                     {
-                        let parent = parent(tracelet, &made, number);
+                        let parent = parent_call(tracelet, &made, number);
                         calls.push((
                             id.clone(),
                             parent.map(|call| format!("{sequence}.{instance}.{call}")),
                         ));
                     }
-                    sent.push(Sent {
-                        message: written(tracelet, number, message, flow, endpoint),
+                    sent.push(SentMessage {
+                        message: trace_message(tracelet, number, message, flow, endpoint),
                         cause: message.cause.map(|cause| first + cause as u64),
                         call: id,
                     });
                 }
-                progress.advance(made.len() as u64);
+                progress.advance_step(made.len() as u64);
                 instances += 1;
             }
             // Each call of a sequence has a connection of its own, which its next invocation uses
@@ -98,7 +98,7 @@ pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
             sequence += 1;
         }
     }
-    let rows = sorted(&mut trace, &sent);
+    let rows = sort_messages(&mut trace, &sent);
     let truth = if config.call_ids {
         TruthTable::Calls(calls)
     } else {
@@ -108,16 +108,16 @@ pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
         }
         TruthTable::Messages(causes)
     };
-    Ok(Made { trace, truth, instances })
+    Ok(SyntheticTrace { trace, truth, instances })
 }
 
-fn node(name: &str) -> Node {
+fn node_of_name(name: &str) -> Node {
     Node { host: name.to_owned(), command: name.to_owned(), traced: true, ..Node::default() }
 }
 
 /// A message of an invocation.
 #[derive(Clone, Copy, Debug)]
-struct Event {
+struct InvocationMessage {
     from: usize,
     to: usize,
     sent: i64,
@@ -127,20 +127,24 @@ struct Event {
 }
 
 /// One invocation of a tracelet that begins at `start`.
-fn invoke(tracelet: &Tracelet, start: i64, random: &mut ChaCha8Rng) -> Vec<Event> {
+fn invoke_tracelet(
+    tracelet: &CheckedTracelet,
+    start: i64,
+    random: &mut ChaCha8Rng,
+) -> Vec<InvocationMessage> {
     let nodes: Vec<usize> = tracelet
         .actors
         .iter()
         .map(|actor| match actor {
-            Actor::Node(node) => *node,
-            Actor::OneOf(nodes) => {
+            TraceletActor::Node(node) => *node,
+            TraceletActor::OneOf(nodes) => {
                 let actor =
                     Uniform::new(0, nodes.len()).map_or(0, |uniform| uniform.sample(random));
                 nodes[actor]
             }
         })
         .collect();
-    let mut made: Vec<Event> = Vec::with_capacity(tracelet.messages.len());
+    let mut made: Vec<InvocationMessage> = Vec::with_capacity(tracelet.messages.len());
     for message in &tracelet.messages {
         let (from, to) = (nodes[message.from], nodes[message.to]);
         let arrival = |before: &usize| {
@@ -154,14 +158,18 @@ fn invoke(tracelet: &Tracelet, start: i64, random: &mut ChaCha8Rng) -> Vec<Event
         let sent = begin.saturating_add(message.delay.sample(random)).saturating_add(more);
         let received = sent.saturating_add(message.network.sample(random));
         let cause = message.cause.or(last).filter(|_| !message.spontaneous);
-        made.push(Event { from, to, sent, received, cause });
+        made.push(InvocationMessage { from, to, sent, received, cause });
     }
     made
 }
 
 /// The call for which the call `number` of an invocation was made: the one that caused it or, where
 /// a return did, the one for which the returned call was made.
-fn parent(tracelet: &Tracelet, made: &[Event], mut number: usize) -> Option<usize> {
+fn parent_call(
+    tracelet: &CheckedTracelet,
+    made: &[InvocationMessage],
+    mut number: usize,
+) -> Option<usize> {
     // Causes come before what they cause, so this ends.
     loop {
         let cause = made[number].cause?;
@@ -173,35 +181,36 @@ fn parent(tracelet: &Tracelet, made: &[Event], mut number: usize) -> Option<usiz
 }
 
 /// The message as it is in a trace. `flow` is that of the sequence's first message.
-fn written(
-    tracelet: &Tracelet,
+fn trace_message(
+    tracelet: &CheckedTracelet,
     number: usize,
-    event: &Event,
+    event: &InvocationMessage,
     flow: i64,
     endpoint: u32,
 ) -> message_trace::Message {
     let returns = tracelet.messages[number].returns;
-    let end = |node: usize| End::of(node as NodeId, endpoint);
-    let ends = Ends { src: end(event.from), dst: end(event.to), protocol: Protocol::Other };
+    let end = |node: usize| NodeEnd::new(node as NodeId, endpoint);
+    let ends =
+        EndPair { src: end(event.from), dst: end(event.to), protocol: TransportProtocol::Other };
     let flow = flow + returns.unwrap_or(number) as i64;
     let direction = if returns.is_some() { FROM_ACCEPTING } else { FROM_CONNECTING };
-    let message = message_trace::Message::between(ends, flow, direction)
-        .at(Some(event.sent), Some(event.received));
+    let message = message_trace::Message::between_ends(ends, flow, direction)
+        .with_times(Some(event.sent), Some(event.received));
     message_trace::Message { bytes: tracelet.messages[number].bytes, ..message }
 }
 
 /// Puts the messages into `trace` by time, and tells the row of each.
-fn sorted(trace: &mut MessageTrace, sent: &[Sent]) -> Vec<u64> {
+fn sort_messages(trace: &mut MessageTrace, sent: &[SentMessage]) -> Vec<u64> {
     let key = |number: &u32| {
         let message = &sent[*number as usize].message;
-        (message.time(), message.flow, message.direction, *number)
+        (message.sort_time(), message.flow, message.direction, *number)
     };
     let mut order: Vec<u32> = (0..sent.len() as u32).collect();
     order.sort_unstable_by_key(key);
     let mut rows = vec![0; sent.len()];
     for (row, number) in order.into_iter().enumerate() {
         rows[number as usize] = row as u64;
-        let Sent { message, call, .. } = &sent[number as usize];
+        let SentMessage { message, call, .. } = &sent[number as usize];
         trace.push(message, call.as_deref());
     }
     rows

@@ -6,12 +6,12 @@ use analyze::calls::Calls;
 use proptest::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::super::{Changes, SHIPPED, shipped};
+use super::super::{ConfigChanges, SHIPPED, shipped_config};
 use super::*;
-use crate::truth::{Origin, Truth};
+use crate::ground_truth::{CallOrigin, GroundTruth};
 
-fn made(text: &str) -> Result<Made, Error> {
-    make(&Config::parse(Path::new("x.toml"), text)?, &())
+fn make_from_text(text: &str) -> Result<SyntheticTrace, Error> {
+    make_trace(&TraceConfig::parse(Path::new("x.toml"), text)?, &())
 }
 
 /// A call in a call, with constant delays.
@@ -36,9 +36,12 @@ messages = [
 
 #[test]
 fn messages_come_in_order_and_at_their_times() {
-    let Made { trace, truth, instances } = made(NESTED).unwrap();
+    let SyntheticTrace { trace, truth, instances } = make_from_text(NESTED).unwrap();
     assert_eq!((trace.len(), instances), (36, 6));
-    assert!((1..trace.len()).all(|row| trace.message(row - 1).time() <= trace.message(row).time()));
+    assert!(
+        (1..trace.len())
+            .all(|row| trace.message(row - 1).sort_time() <= trace.message(row).sort_time())
+    );
     // The first invocations begin after thinking 20 ms; both sequences are alike, as nothing is
     // random.
     let times: Vec<i64> =
@@ -56,20 +59,20 @@ fn messages_come_in_order_and_at_their_times() {
 }
 
 /// The truth as it is read again, for the calls of the trace.
-fn origins(made: &Made) -> (Calls, Vec<Origin>) {
+fn origins(made: &SyntheticTrace) -> (Calls, Vec<CallOrigin>) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("truth.csv");
     made.truth.write(&path).unwrap();
-    let calls = Calls::of(&made.trace);
-    let origins = Truth::read(&path).unwrap().origins(&made.trace, &calls);
+    let calls = Calls::from_trace(&made.trace);
+    let origins = GroundTruth::read(&path).unwrap().origins_of_calls(&made.trace, &calls);
     assert_eq!((origins.missing, origins.adopted), (0, 0));
     (calls, origins.of)
 }
 
 #[test]
 fn the_truth_is_the_same_with_ids_and_without() {
-    let with = made(NESTED).unwrap();
-    let without = made(&format!("call_ids = false\n{NESTED}")).unwrap();
+    let with = make_from_text(NESTED).unwrap();
+    let without = make_from_text(&format!("call_ids = false\n{NESTED}")).unwrap();
     assert!(matches!(&without.truth, TruthTable::Messages(causes) if causes.len() == 36));
     assert_eq!(without.trace.call_id(0), None);
     // Without ids, calls are paired by the turns of their connections.
@@ -84,15 +87,15 @@ fn the_truth_is_the_same_with_ids_and_without() {
 #[test]
 fn every_shipped_configuration_has_a_complete_truth() {
     for (name, _) in SHIPPED {
-        let made = make(&shipped(name).unwrap().unwrap(), &()).unwrap();
+        let made = make_trace(&shipped_config(name).unwrap().unwrap(), &()).unwrap();
         let (calls, origins) = origins(&made);
         assert_eq!(2 * calls.len(), made.trace.len(), "{name}: every call is answered");
-        let roots = origins.iter().filter(|origin| **origin == Origin::Root).count() as u64;
+        let roots = origins.iter().filter(|origin| **origin == CallOrigin::Root).count() as u64;
         assert_eq!(roots, made.instances, "{name}: every invocation has one root");
-        assert!(!origins.contains(&Origin::Unknown), "{name}");
+        assert!(!origins.contains(&CallOrigin::Unknown), "{name}");
         for (call, origin) in origins.iter().enumerate() {
-            let Origin::Call(parent) = origin else { continue };
-            let ends = |call| calls.ends(&made.trace, call).map(|(node, _)| node);
+            let CallOrigin::Call(parent) = origin else { continue };
+            let ends = |call| calls.caller_and_callee(&made.trace, call).map(|(node, _)| node);
             assert_eq!(ends(call)[0], ends(*parent as usize)[1], "{name}: who called was called");
             let time = |row: Option<usize>| made.trace.send_ts(row.unwrap()).unwrap();
             assert!(time(calls.request(*parent as usize)) <= time(calls.request(call)), "{name}");
@@ -106,12 +109,12 @@ fn every_shipped_configuration_has_a_complete_truth() {
 
 #[test]
 fn delays_have_their_means() {
-    let made = make(&shipped("multi-tier").unwrap().unwrap(), &()).unwrap();
+    let made = make_trace(&shipped_config("multi-tier").unwrap().unwrap(), &()).unwrap();
     let (calls, _) = origins(&made);
     let name = |node: NodeId| made.trace.nodes.get(node).unwrap().command.clone();
     let mut delays: Vec<f64> = Vec::new();
     for call in 0..calls.len() {
-        let callee = name(calls.ends(&made.trace, call)[1].0);
+        let callee = name(calls.caller_and_callee(&made.trace, call)[1].0);
         if callee.starts_with("DB") {
             let [request, response] =
                 [calls.request(call), calls.response(call)].map(|row| row.unwrap());
@@ -129,13 +132,14 @@ fn delays_have_their_means() {
 
 #[test]
 fn an_added_delay_is_that_of_one_node() {
-    let made = make(&shipped("multi-tier-added-delay").unwrap().unwrap(), &()).unwrap();
-    let plain = make(&shipped("multi-tier").unwrap().unwrap(), &()).unwrap();
-    let longest = |made: &Made| {
+    let made =
+        make_trace(&shipped_config("multi-tier-added-delay").unwrap().unwrap(), &()).unwrap();
+    let plain = make_trace(&shipped_config("multi-tier").unwrap().unwrap(), &()).unwrap();
+    let longest = |made: &SyntheticTrace| {
         let mut longest: FxHashMap<String, i64> = FxHashMap::default();
-        let calls = Calls::of(&made.trace);
+        let calls = Calls::from_trace(&made.trace);
         for call in 0..calls.len() {
-            let callee = calls.ends(&made.trace, call)[1].0;
+            let callee = calls.caller_and_callee(&made.trace, call)[1].0;
             let [request, response] =
                 [calls.request(call), calls.response(call)].map(|row| row.unwrap());
             let took = made.trace.send_ts(response).unwrap() - made.trace.recv_ts(request).unwrap();
@@ -152,23 +156,25 @@ fn an_added_delay_is_that_of_one_node() {
 
 #[test]
 fn the_same_seed_makes_the_same_trace_and_another_another() {
-    let times = |changes: &Changes| {
-        let config = shipped("children-parallel").unwrap().unwrap().changed(changes);
-        let made = make(&config, &()).unwrap();
+    let times = |changes: &ConfigChanges| {
+        let config = shipped_config("children-parallel").unwrap().unwrap().with_changes(changes);
+        let made = make_trace(&config, &()).unwrap();
         (0..made.trace.len()).map(|row| made.trace.send_ts(row)).collect::<Vec<_>>()
     };
-    let few = Changes { instances: Some(5), ..Changes::default() };
+    let few = ConfigChanges { instances: Some(5), ..ConfigChanges::default() };
     assert_eq!(times(&few), times(&few));
-    assert_ne!(times(&few), times(&Changes { seed: Some(2), ..few }));
-    assert_eq!(times(&Changes { parallel: Some(3), ..few }).len(), 3 * times(&few).len());
+    assert_ne!(times(&few), times(&ConfigChanges { seed: Some(2), ..few }));
+    assert_eq!(times(&ConfigChanges { parallel: Some(3), ..few }).len(), 3 * times(&few).len());
     // Sequences are not alike: no two of the first requests are sent at the same time.
-    let mut first = times(&Changes { instances: Some(1), ..Changes::default() });
+    let mut first = times(&ConfigChanges { instances: Some(1), ..ConfigChanges::default() });
     first.truncate(first.len() / 6);
     assert!(first.windows(2).all(|pair| pair[0] != pair[1]), "{first:?}");
     // Without deviation, every invocation takes the same time.
-    let config = shipped("children-parallel").unwrap().unwrap();
-    let made = make(&config.changed(&Changes { deviation: Some(0.0), ..few }), &()).unwrap();
-    let calls = Calls::of(&made.trace);
+    let config = shipped_config("children-parallel").unwrap().unwrap();
+    let made =
+        make_trace(&config.with_changes(&ConfigChanges { deviation: Some(0.0), ..few }), &())
+            .unwrap();
+    let calls = Calls::from_trace(&made.trace);
     let took = |call| {
         let [request, response] =
             [calls.request(call), calls.response(call)].map(|row| row.unwrap());
@@ -191,7 +197,9 @@ messages = [
     { from = "b", to = "d", after = ["first", "second"], cause = "first", delay = "4ms" },
 ]
 "#;
-    let TruthTable::Calls(calls) = made(text).unwrap().truth else { panic!("not by calls") };
+    let TruthTable::Calls(calls) = make_from_text(text).unwrap().truth else {
+        panic!("not by calls")
+    };
     let parents: Vec<Option<&str>> = calls.iter().map(|(_, parent)| parent.as_deref()).collect();
     assert_eq!(parents, [None, None, Some("0.0.0"), Some("0.0.1"), Some("0.0.0")]);
 }
@@ -200,7 +208,7 @@ messages = [
 fn what_makes_no_sense_is_told_by_tracelet_and_message() {
     let error = |messages: &str| {
         let text = format!("[[tracelet]]\nname = \"t\"\ninstances = 1\nmessages = [{messages}]");
-        made(&text).unwrap_err().to_string()
+        make_from_text(&text).unwrap_err().to_string()
     };
     let first = r#"{ from = "a", to = "b", name = "b" }, "#;
     for (messages, words) in [
@@ -228,7 +236,7 @@ fn what_makes_no_sense_is_told_by_tracelet_and_message() {
         let error = error(&messages);
         assert!(error.contains("x.toml") && error.contains(words), "'{words}': {error}");
     }
-    let error = |text: &str| made(text).unwrap_err().to_string();
+    let error = |text: &str| make_from_text(text).unwrap_err().to_string();
     assert!(error("seed = 1").contains("[[tracelet]]"));
     let many = NESTED.replace("instances = 3", "instances = 99999999999");
     assert!(error(&many).contains("instances"));
@@ -239,22 +247,22 @@ fn the_configuration_of_the_documentation_is_one() {
     let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/synth.md");
     let document = std::fs::read_to_string(document).unwrap();
     let text = document.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    let made = made(text).unwrap();
+    let made = make_from_text(text).unwrap();
     assert_eq!((made.instances, made.trace.len()), (1000, 6000));
     let (_, origins) = origins(&made);
-    assert_eq!(origins.iter().filter(|origin| **origin == Origin::Root).count(), 1000);
+    assert_eq!(origins.iter().filter(|origin| **origin == CallOrigin::Root).count(), 1000);
 }
 
 #[test]
 fn times_end_where_they_cannot_go_on_and_nothing_in_parallel_is_nothing() {
     let text = NESTED.replace("\"20ms\"", "\"8784h\"").replace("instances = 3", "instances = 400");
-    let years = made(&text).unwrap();
+    let years = make_from_text(&text).unwrap();
     assert!(years.trace.messages().all(|message| message.send_ts <= message.recv_ts), "{text}");
-    let mut config = Config::parse(Path::new("x.toml"), NESTED).unwrap();
+    let mut config = TraceConfig::parse(Path::new("x.toml"), NESTED).unwrap();
     for tracelet in &mut config.tracelets {
         (tracelet.instances, tracelet.parallel) = (0, u64::MAX);
     }
-    assert_eq!(make(&config, &()).unwrap().trace.len(), 0);
+    assert_eq!(make_trace(&config, &()).unwrap().trace.len(), 0);
 }
 
 proptest! {
@@ -266,10 +274,10 @@ proptest! {
         let at = at % letters.len();
         if drop { letters.remove(at); } else { letters[at] = byte; }
         let text: String = letters.into_iter().collect();
-        let few = |config: &Config| config.tracelets.iter().all(|t| t.instances < 100 && t.parallel < 100);
-        match Config::parse(Path::new("x.toml"), &text) {
+        let few = |config: &TraceConfig| config.tracelets.iter().all(|t| t.instances < 100 && t.parallel < 100);
+        match TraceConfig::parse(Path::new("x.toml"), &text) {
             Ok(config) if few(&config) => {
-                if let Err(error) = make(&config, &()) {
+                if let Err(error) = make_trace(&config, &()) {
                     prop_assert!(error.to_string().starts_with("x.toml: "));
                 }
             }

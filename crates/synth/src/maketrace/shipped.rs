@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::config::Config;
+use super::config::TraceConfig;
 use crate::error::Error;
 
 /// The names and texts of the configurations.
@@ -20,7 +20,7 @@ pub const SHIPPED: [(&str, &str); 6] = [
 ///
 /// # Errors
 /// When it is damaged, which a test rules out.
-pub fn shipped(name: &str) -> Option<Result<Config, Error>> {
+pub fn shipped_config(name: &str) -> Option<Result<TraceConfig, Error>> {
     let (name, text) = SHIPPED.into_iter().find(|(known, _)| *known == name)?;
-    Some(Config::parse(Path::new(name), text))
+    Some(TraceConfig::parse(Path::new(name), text))
 }

@@ -3,24 +3,24 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::config::{self, Config, Names};
-use crate::delay::Delay;
+use super::config::{self, NameList, TraceConfig};
+use crate::delay::DelayDistribution;
 use crate::error::Error;
 
 /// A tracelet whose names are numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Tracelet {
+pub(super) struct CheckedTracelet {
     pub(super) parallel: u64,
     pub(super) instances: u64,
-    pub(super) think: Delay,
-    pub(super) messages: Vec<Message>,
+    pub(super) think: DelayDistribution,
+    pub(super) messages: Vec<TraceletMessage>,
     /// Stand-ins for nodes; messages name them by number.
-    pub(super) actors: Vec<Actor>,
+    pub(super) actors: Vec<TraceletActor>,
 }
 
 /// Stand-in for a node in a tracelet.
 #[derive(Clone, Debug)]
-pub(super) enum Actor {
+pub(super) enum TraceletActor {
     /// The node of that number.
     Node(usize),
     /// One of these nodes, chosen anew for each invocation.
@@ -29,7 +29,7 @@ pub(super) enum Actor {
 
 /// Message of a tracelet. Messages and actors are named by number, in the order of the tracelet.
 #[derive(Clone, Debug)]
-pub(super) struct Message {
+pub(super) struct TraceletMessage {
     pub(super) from: usize,
     pub(super) to: usize,
     /// The messages that its sender waits for; none for the first.
@@ -39,10 +39,10 @@ pub(super) struct Message {
     pub(super) spontaneous: bool,
     /// The call that it is the return of.
     pub(super) returns: Option<usize>,
-    pub(super) delay: Delay,
+    pub(super) delay: DelayDistribution,
     /// Additional delays by the number of the sending node.
-    pub(super) extra: Vec<(usize, Delay)>,
-    pub(super) network: Delay,
+    pub(super) extra: Vec<(usize, DelayDistribution)>,
+    pub(super) network: DelayDistribution,
     pub(super) bytes: i64,
 }
 
@@ -51,13 +51,13 @@ const BYTES: i64 = 100;
 
 /// Node names, numbered.
 #[derive(Debug, Default)]
-pub(super) struct Nodes {
+pub(super) struct NodeInterner {
     pub(super) names: Vec<String>,
     numbers: FxHashMap<String, usize>,
 }
 
-impl Nodes {
-    fn number(&mut self, name: &str) -> usize {
+impl NodeInterner {
+    fn intern(&mut self, name: &str) -> usize {
         if let Some(number) = self.numbers.get(name) {
             return *number;
         }
@@ -69,36 +69,40 @@ impl Nodes {
 }
 
 /// The tracelets of `config`, and the nodes that they name.
-pub(super) fn tracelets(config: &Config) -> Result<(Vec<Tracelet>, Nodes), Error> {
-    let mut nodes = Nodes::default();
+pub(super) fn check_tracelets(
+    config: &TraceConfig,
+) -> Result<(Vec<CheckedTracelet>, NodeInterner), Error> {
+    let mut nodes = NodeInterner::default();
     if let Some((name, _)) = config.groups.iter().find(|(_, members)| members.is_empty()) {
         return Err(Error::malformed(&config.path, format!("the group '{name}' has no nodes")));
     }
-    let tracelets =
-        config.tracelets.iter().map(|tracelet| Checking::tracelet(config, tracelet, &mut nodes));
+    let tracelets = config
+        .tracelets
+        .iter()
+        .map(|tracelet| TraceletChecker::check_tracelet(config, tracelet, &mut nodes));
     let tracelets = tracelets.collect::<Result<_, _>>()?;
     Ok((tracelets, nodes))
 }
 
 /// A tracelet that is being checked.
-struct Checking<'a> {
-    config: &'a Config,
-    written: &'a config::Tracelet,
-    nodes: &'a mut Nodes,
-    actors: Vec<Actor>,
+struct TraceletChecker<'a> {
+    config: &'a TraceConfig,
+    written: &'a config::TraceletConfig,
+    nodes: &'a mut NodeInterner,
+    actors: Vec<TraceletActor>,
     numbers: FxHashMap<String, usize>,
     names: FxHashMap<String, usize>,
     returned: FxHashSet<usize>,
-    messages: Vec<Message>,
+    messages: Vec<TraceletMessage>,
 }
 
-impl<'a> Checking<'a> {
-    fn tracelet(
-        config: &'a Config,
-        written: &'a config::Tracelet,
-        nodes: &'a mut Nodes,
-    ) -> Result<Tracelet, Error> {
-        let mut checking = Checking {
+impl<'a> TraceletChecker<'a> {
+    fn check_tracelet(
+        config: &'a TraceConfig,
+        written: &'a config::TraceletConfig,
+        nodes: &'a mut NodeInterner,
+    ) -> Result<CheckedTracelet, Error> {
+        let mut checking = TraceletChecker {
             config,
             written,
             nodes,
@@ -109,13 +113,13 @@ impl<'a> Checking<'a> {
             messages: Vec::new(),
         };
         for message in &written.messages {
-            checking.message(message)?;
+            checking.check_message(message)?;
         }
         if checking.messages.is_empty() {
             let why = format!("the tracelet '{}' has no messages", written.name);
             return Err(Error::malformed(&config.path, why));
         }
-        Ok(Tracelet {
+        Ok(CheckedTracelet {
             parallel: written.parallel,
             instances: written.instances,
             think: written.think,
@@ -124,62 +128,63 @@ impl<'a> Checking<'a> {
         })
     }
 
-    fn message(&mut self, written: &config::Message) -> Result<(), Error> {
-        let returns = written.returns.as_deref().map(|call| self.call(call)).transpose()?;
+    fn check_message(&mut self, written: &config::MessageConfig) -> Result<(), Error> {
+        let returns = written.returns.as_deref().map(|call| self.take_call(call)).transpose()?;
         let called = returns.map(|call| (self.messages[call].from, self.messages[call].to));
-        let end = |checking: &mut Self,
-                   name: &Option<String>,
-                   of_call: Option<usize>,
-                   what: &str| match name {
-            Some(name) => Ok(checking.actor(name)),
-            None => of_call.ok_or_else(|| checking.wrong(format!("it does not say '{what}'"))),
-        };
+        let end =
+            |checking: &mut Self, name: &Option<String>, of_call: Option<usize>, what: &str| {
+                match name {
+                    Some(name) => Ok(checking.intern_actor(name)),
+                    None => of_call
+                        .ok_or_else(|| checking.message_error(format!("it does not say '{what}'"))),
+                }
+            };
         let from = end(self, &written.from, called.map(|(_, to)| to), "from")?;
         let to = end(self, &written.to, called.map(|(from, _)| from), "to")?;
         if called.is_some_and(|call| call != (to, from)) {
-            return Err(self.wrong("a return goes from who was called to who called"));
+            return Err(self.message_error("a return goes from who was called to who called"));
         }
         let last = self.messages.len().checked_sub(1);
         let after = match &written.after {
             None => last.into_iter().collect(),
-            Some(Names::One(name)) => vec![self.earlier(name)?],
-            Some(Names::Several(names)) => {
-                names.iter().map(|name| self.earlier(name)).collect::<Result<Vec<_>, _>>()?
+            Some(NameList::One(name)) => vec![self.find_earlier(name)?],
+            Some(NameList::Several(names)) => {
+                names.iter().map(|name| self.find_earlier(name)).collect::<Result<Vec<_>, _>>()?
             }
         };
         if !written.spontaneous {
             for before in &after {
                 if self.messages[*before].to != from {
                     let number = before + 1;
-                    return Err(self.wrong(format!(
+                    return Err(self.message_error(format!(
                         "its sender does not receive message {number}, after which it is sent; say 'after', or \
                          'spontaneous = true' where nothing caused it"
                     )));
                 }
             }
         }
-        let cause = written.cause.as_deref().map(|name| self.earlier(name)).transpose()?;
+        let cause = written.cause.as_deref().map(|name| self.find_earlier(name)).transpose()?;
         if cause.is_some_and(|cause| self.messages[cause].to != from || written.spontaneous) {
-            return Err(
-                self.wrong("what caused it is a message that its sender received, or nothing")
-            );
+            return Err(self.message_error(
+                "what caused it is a message that its sender received, or nothing",
+            ));
         }
         let default = match self.config.return_delay {
             Some(delay) if returns.is_some() => delay,
             _ => self.config.delay,
         };
         let extra =
-            written.extra.iter().map(|(node, delay)| (self.nodes.number(node), *delay)).collect();
+            written.extra.iter().map(|(node, delay)| (self.nodes.intern(node), *delay)).collect();
         let bytes = written.bytes.unwrap_or(BYTES);
         if bytes < 0 {
-            return Err(self.wrong("its size is below 0"));
+            return Err(self.message_error("its size is below 0"));
         }
         if let Some(name) = &written.name
             && self.names.insert(name.clone(), self.messages.len()).is_some()
         {
-            return Err(self.wrong(format!("another message is called '{name}', too")));
+            return Err(self.message_error(format!("another message is called '{name}', too")));
         }
-        self.messages.push(Message {
+        self.messages.push(TraceletMessage {
             from,
             to,
             after,
@@ -195,16 +200,16 @@ impl<'a> Checking<'a> {
     }
 
     /// Number of the actor called `name`, the same for the same name.
-    fn actor(&mut self, name: &str) -> usize {
+    fn intern_actor(&mut self, name: &str) -> usize {
         if let Some(actor) = self.numbers.get(name) {
             return *actor;
         }
         let group = name.split_once(':').map_or(name, |(group, _)| group);
         let actor = match self.config.groups.get(group) {
-            Some(members) => {
-                Actor::OneOf(members.iter().map(|member| self.nodes.number(member)).collect())
-            }
-            None => Actor::Node(self.nodes.number(name)),
+            Some(members) => TraceletActor::OneOf(
+                members.iter().map(|member| self.nodes.intern(member)).collect(),
+            ),
+            None => TraceletActor::Node(self.nodes.intern(name)),
         };
         self.actors.push(actor);
         self.numbers.insert(name.to_owned(), self.actors.len() - 1);
@@ -212,27 +217,27 @@ impl<'a> Checking<'a> {
     }
 
     /// The message before this one that is called `name`.
-    fn earlier(&self, name: &str) -> Result<usize, Error> {
+    fn find_earlier(&self, name: &str) -> Result<usize, Error> {
         self.names
             .get(name)
             .copied()
-            .ok_or_else(|| self.wrong(format!("no message before it is called '{name}'")))
+            .ok_or_else(|| self.message_error(format!("no message before it is called '{name}'")))
     }
 
     /// The call of that name, which is returned for the first time.
-    fn call(&mut self, name: &str) -> Result<usize, Error> {
-        let call = self.earlier(name)?;
+    fn take_call(&mut self, name: &str) -> Result<usize, Error> {
+        let call = self.find_earlier(name)?;
         if self.messages[call].returns.is_some() {
-            return Err(self.wrong(format!("'{name}' is a return itself")));
+            return Err(self.message_error(format!("'{name}' is a return itself")));
         }
         if !self.returned.insert(call) {
-            return Err(self.wrong(format!("'{name}' has a return already")));
+            return Err(self.message_error(format!("'{name}' has a return already")));
         }
         Ok(call)
     }
 
     /// An error of the message that is being checked.
-    fn wrong(&self, why: impl std::fmt::Display) -> Error {
+    fn message_error(&self, why: impl std::fmt::Display) -> Error {
         let number = self.messages.len() + 1;
         Error::malformed(
             &self.config.path,

@@ -1,4 +1,4 @@
-//! The truth about a made trace as a table: what [`crate::truth::Truth`] reads.
+//! The truth about a made trace as a table: what [`crate::ground_truth::GroundTruth`] reads.
 
 use std::fs::File;
 use std::io::Write;

@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 
 use rand_chacha::ChaCha8Rng;
 
-use super::config::Config;
-use crate::random::below;
+use super::config::OperationsConfig;
+use crate::random::random_below;
 use crate::tuning::MAX_STACK;
 
 /// A stack: an operation, and the stack of its caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stack {
+pub(super) struct CallStack {
     pub(super) operation: usize,
     /// `None` where it begins traces.
     pub(super) caller: Option<usize>,
@@ -26,33 +26,33 @@ pub(super) struct Stack {
 /// All stacks; a caller comes before what it calls, and the first ones begin traces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CallGraph {
-    pub(super) stacks: Vec<Stack>,
+    pub(super) stacks: Vec<CallStack>,
     /// Pairs of a caller and what it calls; the external caller is `None`.
     pub(super) pairs: BTreeSet<(Option<usize>, usize)>,
 }
 
 impl CallGraph {
     /// A graph with the numbers of the configuration, at random.
-    pub(super) fn make(config: &Config, random: &mut ChaCha8Rng) -> CallGraph {
+    pub(super) fn random_graph(config: &OperationsConfig, random: &mut ChaCha8Rng) -> CallGraph {
         let mut graph = CallGraph::default();
         for operation in 0..config.entries {
-            graph.add(None, operation);
+            graph.push_stack(None, operation);
         }
         // Each entry calls something, as far as there are operations.
         for operation in config.entries..config.operations {
             let entry = operation - config.entries;
             let caller = if entry < config.entries { entry } else { graph.any_caller(random) };
-            graph.add(Some(caller), operation);
+            graph.push_stack(Some(caller), operation);
         }
         while graph.pairs.len() < config.caller_contexts && graph.add_pair(config, random) {}
         while graph.stacks.len() < config.stack_contexts && graph.add_stack(random) {}
         graph
     }
 
-    fn add(&mut self, caller: Option<usize>, operation: usize) {
+    fn push_stack(&mut self, caller: Option<usize>, operation: usize) {
         let stack = self.stacks.len();
         let depth = caller.map_or(0, |caller| self.stacks[caller].depth + 1);
-        self.stacks.push(Stack { operation, caller, calls: Vec::new(), depth });
+        self.stacks.push(CallStack { operation, caller, calls: Vec::new(), depth });
         self.pairs.insert((caller.map(|caller| self.stacks[caller].operation), operation));
         if let Some(caller) = caller {
             self.stacks[caller].calls.push(stack);
@@ -62,7 +62,7 @@ impl CallGraph {
     /// Any stack that is not too deep.
     fn any_caller(&self, random: &mut ChaCha8Rng) -> usize {
         loop {
-            let caller = below(random, self.stacks.len());
+            let caller = random_below(random, self.stacks.len());
             if self.stacks[caller].depth + 1 < MAX_STACK {
                 return caller;
             }
@@ -71,15 +71,15 @@ impl CallGraph {
 
     /// Adds a call of a known operation by one that never called it; those that call others are
     /// preferred, as their calls can be added later. Tells whether there was one.
-    fn add_pair(&mut self, config: &Config, random: &mut ChaCha8Rng) -> bool {
+    fn add_pair(&mut self, config: &OperationsConfig, random: &mut ChaCha8Rng) -> bool {
         let calls: BTreeSet<usize> = self.pairs.iter().filter_map(|(caller, _)| *caller).collect();
         for tries in 0..100 * config.operations {
             let caller = self.any_caller(random);
-            let operation = below(random, config.operations);
+            let operation = random_below(random, config.operations);
             let is_preferred = calls.contains(&operation) || tries > config.operations;
             let pair = (Some(self.stacks[caller].operation), operation);
             if is_preferred && !self.pairs.contains(&pair) && !self.is_on(caller, operation) {
-                self.add(Some(caller), operation);
+                self.push_stack(Some(caller), operation);
                 return true;
             }
         }
@@ -103,8 +103,8 @@ impl CallGraph {
         if missing.is_empty() {
             return false;
         }
-        let (caller, operation) = missing[below(random, missing.len())];
-        self.add(Some(caller), operation);
+        let (caller, operation) = missing[random_below(random, missing.len())];
+        self.push_stack(Some(caller), operation);
         true
     }
 
@@ -115,22 +115,22 @@ impl CallGraph {
     }
 
     /// Number of stacks from `stack` on.
-    pub(super) fn size(&self, stack: usize) -> usize {
-        1 + self.stacks[stack].calls.iter().map(|call| self.size(*call)).sum::<usize>()
+    pub(super) fn subtree_size(&self, stack: usize) -> usize {
+        1 + self.stacks[stack].calls.iter().map(|call| self.subtree_size(*call)).sum::<usize>()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::shipped;
+    use super::super::config::shipped_config;
     use super::*;
     use rand_chacha::rand_core::SeedableRng;
 
     #[test]
     fn it_has_as_many_of_each_as_asked_for() {
-        let config = shipped("operations").unwrap().unwrap();
+        let config = shipped_config("operations").unwrap().unwrap();
         for seed in 0..20 {
-            let graph = CallGraph::make(&config, &mut ChaCha8Rng::seed_from_u64(seed));
+            let graph = CallGraph::random_graph(&config, &mut ChaCha8Rng::seed_from_u64(seed));
             let operations: BTreeSet<usize> =
                 graph.stacks.iter().map(|stack| stack.operation).collect();
             assert_eq!((operations.len(), graph.pairs.len(), graph.stacks.len()), (199, 290, 368));

@@ -7,13 +7,13 @@ use std::collections::HashSet;
 use rand_chacha::ChaCha8Rng;
 
 use super::call_graph::CallGraph;
-use super::config::Config;
+use super::config::OperationsConfig;
 use crate::error::Error;
-use crate::random::below;
+use crate::random::random_below;
 
 /// A class: its positions in depth-first order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Class {
+pub(super) struct SyntheticClass {
     /// The stack of each.
     pub(super) stacks: Vec<usize>,
     /// The place of the caller of each; 0 for the root itself.
@@ -24,20 +24,21 @@ pub(super) struct Class {
 ///
 /// # Errors
 /// When there are too few positions for all stacks, or too few different trees.
-pub(super) fn make(
-    config: &Config,
+pub(super) fn make_classes(
+    config: &OperationsConfig,
     graph: &CallGraph,
     random: &mut ChaCha8Rng,
-) -> Result<Vec<Class>, Error> {
-    let growing: Vec<usize> = (0..config.entries).filter(|entry| graph.size(*entry) > 1).collect();
-    let sizes = sizes(config, graph, random)?;
+) -> Result<Vec<SyntheticClass>, Error> {
+    let growing: Vec<usize> =
+        (0..config.entries).filter(|entry| graph.subtree_size(*entry) > 1).collect();
+    let sizes = class_sizes(config, graph, random)?;
     let (mut classes, mut known) = (Vec::new(), HashSet::new());
     for (number, size) in sizes.into_iter().enumerate() {
         // The first ones have all stacks of their entry.
         let is_whole = number < config.entries;
-        let entry = if is_whole { number } else { growing[below(random, growing.len())] };
+        let entry = if is_whole { number } else { growing[random_below(random, growing.len())] };
         let other = (0..100).find_map(|_| {
-            let class = grown(graph, entry, is_whole, size, random)?;
+            let class = grow_class(graph, entry, is_whole, size, random)?;
             known.insert(class.clone()).then_some(class)
         });
         classes.push(other.ok_or_else(|| {
@@ -49,8 +50,12 @@ pub(super) fn make(
 }
 
 /// How many positions each class has. Their mean is that of an execution's trace.
-fn sizes(config: &Config, graph: &CallGraph, random: &mut ChaCha8Rng) -> Result<Vec<usize>, Error> {
-    let least: Vec<usize> = (0..config.entries).map(|entry| graph.size(entry)).collect();
+fn class_sizes(
+    config: &OperationsConfig,
+    graph: &CallGraph,
+    random: &mut ChaCha8Rng,
+) -> Result<Vec<usize>, Error> {
+    let least: Vec<usize> = (0..config.entries).map(|entry| graph.subtree_size(entry)).collect();
     let of_entries: usize = least.iter().sum();
     let mean = config.executions.map_or_else(
         || of_entries as f64 / config.entries as f64,
@@ -61,7 +66,9 @@ fn sizes(config: &Config, graph: &CallGraph, random: &mut ChaCha8Rng) -> Result<
     let count = if least.iter().all(|size| *size == 1) { config.entries } else { count };
     let mut sizes = least.clone();
     while sizes.len() < count {
-        sizes.push(((0.4 + 1.2 * below(random, 1000) as f64 / 1000.0) * mean).max(1.0) as usize);
+        sizes.push(
+            ((0.4 + 1.2 * random_below(random, 1000) as f64 / 1000.0) * mean).max(1.0) as usize
+        );
     }
     // The rest is dealt to, or taken from, one after the other.
     let (mut total, mut idle, mut place) = (sizes.iter().sum::<usize>(), 0, 0);
@@ -91,52 +98,52 @@ fn sizes(config: &Config, graph: &CallGraph, random: &mut ChaCha8Rng) -> Result<
 
 /// A call in the making.
 #[derive(Clone)]
-struct Call {
+struct CallDraft {
     stack: usize,
-    calls: Vec<Call>,
+    calls: Vec<CallDraft>,
 }
 
-impl Call {
-    fn size(&self) -> usize {
-        1 + self.calls.iter().map(Call::size).sum::<usize>()
+impl CallDraft {
+    fn position_count(&self) -> usize {
+        1 + self.calls.iter().map(CallDraft::position_count).sum::<usize>()
     }
 }
 
 /// A class with `size` positions of that entry: all its stacks, or some of them where the class
 /// need not be whole, and some calls repeated.
-fn grown(
+fn grow_class(
     graph: &CallGraph,
     entry: usize,
     is_whole: bool,
     size: usize,
     random: &mut ChaCha8Rng,
-) -> Option<Class> {
+) -> Option<SyntheticClass> {
     let mut left = size;
-    let mut root = first(graph, entry, is_whole, &mut left, random);
+    let mut root = first_calls(graph, entry, is_whole, &mut left, random);
     for _ in 0..1_000 * size {
         if left == 0 {
             break;
         }
-        repeat(graph, &mut root, &mut left, random);
+        repeat_call(graph, &mut root, &mut left, random);
     }
-    let mut class = Class { stacks: Vec::new(), callers: Vec::new() };
-    flatten(&root, 0, &mut class);
+    let mut class = SyntheticClass { stacks: Vec::new(), callers: Vec::new() };
+    flatten_call(&root, 0, &mut class);
     (left == 0).then_some(class)
 }
 
 /// The calls of a stack, each once, as long as positions are left.
-fn first(
+fn first_calls(
     graph: &CallGraph,
     stack: usize,
     is_whole: bool,
     left: &mut usize,
     random: &mut ChaCha8Rng,
-) -> Call {
+) -> CallDraft {
     *left = left.saturating_sub(1);
-    let mut call = Call { stack, calls: Vec::new() };
+    let mut call = CallDraft { stack, calls: Vec::new() };
     for inner in &graph.stacks[stack].calls {
-        if *left > 0 && (is_whole || below(random, 10) < 7) {
-            call.calls.push(first(graph, *inner, is_whole, left, random));
+        if *left > 0 && (is_whole || random_below(random, 10) < 7) {
+            call.calls.push(first_calls(graph, *inner, is_whole, left, random));
         }
     }
     call
@@ -144,60 +151,60 @@ fn first(
 
 /// Repeats one of the calls somewhere below `call` that leaves no more positions than there are, as
 /// in a loop; or makes one that was left out.
-fn repeat(graph: &CallGraph, call: &mut Call, left: &mut usize, random: &mut ChaCha8Rng) {
-    let inner = below(random, call.calls.len() + 1);
+fn repeat_call(graph: &CallGraph, call: &mut CallDraft, left: &mut usize, random: &mut ChaCha8Rng) {
+    let inner = random_below(random, call.calls.len() + 1);
     if let Some(deeper) = call.calls.get_mut(inner)
         && !graph.stacks[deeper.stack].calls.is_empty()
-        && below(random, 3) > 0
+        && random_below(random, 3) > 0
     {
-        return repeat(graph, deeper, left, random);
+        return repeat_call(graph, deeper, left, random);
     }
     let calls = &graph.stacks[call.stack].calls;
     if calls.is_empty() {
         return;
     }
-    let stack = calls[below(random, calls.len())];
+    let stack = calls[random_below(random, calls.len())];
     let known: Vec<usize> =
         (0..call.calls.len()).filter(|place| call.calls[*place].stack == stack).collect();
     let (place, copy) = match known.is_empty() {
         true => {
-            let order = |place: &Call| calls.iter().position(|stack| *stack == place.stack);
+            let order = |place: &CallDraft| calls.iter().position(|stack| *stack == place.stack);
             let own = calls.iter().position(|one| *one == stack);
             let behind = call.calls.iter().filter(|before| order(before) < own).count();
-            (behind, Call { stack, calls: Vec::new() })
+            (behind, CallDraft { stack, calls: Vec::new() })
         }
         false => {
-            let place = known[below(random, known.len())];
+            let place = known[random_below(random, known.len())];
             (place + 1, call.calls[place].clone())
         }
     };
-    let size = copy.size();
+    let size = copy.position_count();
     if size <= *left {
         *left -= size;
         call.calls.insert(place, copy);
     }
 }
 
-fn flatten(call: &Call, caller: usize, class: &mut Class) {
+fn flatten_call(call: &CallDraft, caller: usize, class: &mut SyntheticClass) {
     let place = class.stacks.len();
     class.stacks.push(call.stack);
     class.callers.push(caller);
-    call.calls.iter().for_each(|inner| flatten(inner, place, class));
+    call.calls.iter().for_each(|inner| flatten_call(inner, place, class));
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::shipped;
+    use super::super::config::shipped_config;
     use super::*;
     use rand_chacha::rand_core::SeedableRng;
 
     #[test]
     fn all_stacks_are_there_and_as_many_positions_as_asked_for() {
-        let config = shipped("operations").unwrap().unwrap();
+        let config = shipped_config("operations").unwrap().unwrap();
         for seed in 0..5 {
             let random = &mut ChaCha8Rng::seed_from_u64(seed);
-            let graph = CallGraph::make(&config, random);
-            let classes = make(&config, &graph, random).unwrap();
+            let graph = CallGraph::random_graph(&config, random);
+            let classes = make_classes(&config, &graph, random).unwrap();
             let positions: usize = classes.iter().map(|class| class.stacks.len()).sum();
             let stacks: HashSet<usize> =
                 classes.iter().flat_map(|class| class.stacks.iter().copied()).collect();

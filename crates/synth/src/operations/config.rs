@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::delay::{Delay, span};
+use crate::delay::{DelayDistribution, parse_span};
 use crate::error::Error;
-use crate::maketrace::Changes;
+use crate::maketrace::ConfigChanges;
 use crate::tuning::MAX_EXECUTIONS;
 
 /// The configurations that come with the program: names and texts.
@@ -17,14 +17,14 @@ pub const SHIPPED: [(&str, &str); 1] =
 ///
 /// # Errors
 /// When it is damaged, which a test rules out.
-pub fn shipped(name: &str) -> Option<Result<Config, Error>> {
+pub fn shipped_config(name: &str) -> Option<Result<OperationsConfig, Error>> {
     let (name, text) = SHIPPED.into_iter().find(|(known, _)| *known == name)?;
-    Config::parse(Path::new(name), text).transpose()
+    OperationsConfig::parse(Path::new(name), text).transpose()
 }
 
 /// Configuration of traces of operations.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Config {
+pub struct OperationsConfig {
     /// Seed: the same configuration always makes the same requests.
     pub seed: u64,
     /// Number of requests.
@@ -42,7 +42,7 @@ pub struct Config {
     /// Number of operations that begin traces.
     pub entries: usize,
     /// Time from the begin of one request to that of the next.
-    pub gap: Delay,
+    pub gap: DelayDistribution,
     /// Median of an operation's own time in nanoseconds.
     pub own: i64,
     /// Standard deviation of the logarithms of the operations' own times.
@@ -62,13 +62,13 @@ pub struct Config {
 /// A file with such a configuration.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    operations: Written,
+struct ConfigFile {
+    operations: WrittenConfig,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenConfig {
     #[serde(default = "one")]
     seed: u64,
     requests: u64,
@@ -80,7 +80,7 @@ struct Written {
     #[serde(default = "one_entry")]
     entries: usize,
     #[serde(default)]
-    gap: Delay,
+    gap: DelayDistribution,
     own: String,
     #[serde(default)]
     spread: f64,
@@ -102,13 +102,13 @@ fn one_entry() -> usize {
     1
 }
 
-impl Config {
+impl OperationsConfig {
     /// Parses `text`, which errors call `path`; `None` where it is of another kind: it has no
     /// `[operations]`.
     ///
     /// # Errors
     /// When it makes no sense.
-    pub fn parse(path: &Path, text: &str) -> Result<Option<Config>, Error> {
+    pub fn parse(path: &Path, text: &str) -> Result<Option<OperationsConfig>, Error> {
         let malformed = |why: String| Error::malformed(path, why);
         let is_one = toml::from_str::<toml::Table>(text)
             .map_err(|error| malformed(error.to_string()))?
@@ -116,9 +116,9 @@ impl Config {
         if !is_one {
             return Ok(None);
         }
-        let File { operations: written } =
+        let ConfigFile { operations: written } =
             toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
-        let config = Config {
+        let config = OperationsConfig {
             seed: written.seed,
             requests: written.requests,
             executions: written.executions,
@@ -128,7 +128,7 @@ impl Config {
             trace_contexts: written.trace_contexts,
             entries: written.entries,
             gap: written.gap,
-            own: span(&written.own).map_err(&malformed)?,
+            own: parse_span(&written.own).map_err(&malformed)?,
             spread: written.spread,
             noise: written.noise,
             by_caller: written.by_caller,
@@ -136,13 +136,13 @@ impl Config {
             by_trace: written.by_trace,
             path: path.to_owned(),
         };
-        config.check().map_err(malformed)?;
+        config.check_values().map_err(malformed)?;
         Ok(Some(config))
     }
 
     /// This configuration with changes: another seed, another number of requests, more or less
     /// noise.
-    pub fn changed(mut self, changes: &Changes) -> Config {
+    pub fn with_changes(mut self, changes: &ConfigChanges) -> OperationsConfig {
         self.seed = changes.seed.unwrap_or(self.seed);
         self.noise *= changes.deviation.unwrap_or(1.0);
         if let Some(requests) = changes.instances {
@@ -154,8 +154,10 @@ impl Config {
         self
     }
 
-    fn check(&self) -> Result<(), String> {
-        let Config { operations, caller_contexts, stack_contexts, trace_contexts, .. } = *self;
+    fn check_values(&self) -> Result<(), String> {
+        let OperationsConfig {
+            operations, caller_contexts, stack_contexts, trace_contexts, ..
+        } = *self;
         let ordered = [self.entries, operations, caller_contexts, stack_contexts, trace_contexts];
         if self.entries == 0 || self.requests == 0 || !ordered.is_sorted() {
             return Err(
@@ -184,11 +186,12 @@ mod tests {
 
     #[test]
     fn what_comes_with_the_program_is_whole_and_other_kinds_are_told() {
-        let config = shipped("operations").unwrap().unwrap();
+        let config = shipped_config("operations").unwrap().unwrap();
         assert_eq!((config.requests, config.executions), (36_036, Some(2_032_573)));
-        let less = config.changed(&Changes { instances: Some(3_603), ..Changes::default() });
+        let less = config
+            .with_changes(&ConfigChanges { instances: Some(3_603), ..ConfigChanges::default() });
         assert_eq!(less.executions, Some(203_223));
-        let other = Config::parse(Path::new("x"), "[[tracelet]]\nname = 'x'").unwrap();
+        let other = OperationsConfig::parse(Path::new("x"), "[[tracelet]]\nname = 'x'").unwrap();
         assert_eq!(other, None);
     }
 
@@ -202,7 +205,8 @@ mod tests {
             ("executions = 2032573", "executions = 20325730000", "take fewer"),
             ("entries = 12", "entry = 12", "unknown field `entry`"),
         ] {
-            let error = Config::parse(Path::new("x"), &text.replace(from, to)).unwrap_err();
+            let error =
+                OperationsConfig::parse(Path::new("x"), &text.replace(from, to)).unwrap_err();
             assert!(error.to_string().contains(why), "{error}");
         }
     }

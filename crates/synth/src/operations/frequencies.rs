@@ -3,15 +3,19 @@
 
 use rand_chacha::ChaCha8Rng;
 
-use super::config::Config;
-use crate::random::shuffle;
+use super::config::OperationsConfig;
+use crate::random::shuffle_list;
 use crate::tuning::CLASS_EXPONENT;
 
 /// Number of requests of each class; `sizes` are their executions in a request. Where the number of
 /// executions cannot be had exactly, it is nearly so.
-pub(super) fn make(config: &Config, sizes: &[usize], random: &mut ChaCha8Rng) -> Vec<u64> {
+pub(super) fn class_frequencies(
+    config: &OperationsConfig,
+    sizes: &[usize],
+    random: &mut ChaCha8Rng,
+) -> Vec<u64> {
     let mut ranks: Vec<usize> = (1..=sizes.len()).collect();
-    shuffle(random, &mut ranks);
+    shuffle_list(random, &mut ranks);
     let weights: Vec<f64> = ranks.iter().map(|rank| (*rank as f64).powf(-CLASS_EXPONENT)).collect();
     let whole: f64 = weights.iter().sum();
     let beside = config.requests.saturating_sub(sizes.len() as u64) as f64;
@@ -23,13 +27,13 @@ pub(super) fn make(config: &Config, sizes: &[usize], random: &mut ChaCha8Rng) ->
         *count += missing;
     }
     if let Some(executions) = config.executions {
-        reach(&mut counts, sizes, executions as i64);
+        match_executions(&mut counts, sizes, executions as i64);
     }
     counts
 }
 
 /// Moves requests from classes to larger or smaller ones until there are that many executions.
-fn reach(counts: &mut [u64], sizes: &[usize], executions: i64) {
+fn match_executions(counts: &mut [u64], sizes: &[usize], executions: i64) {
     let total: i64 =
         counts.iter().zip(sizes).map(|(count, size)| *count as i64 * *size as i64).sum();
     let mut missing = executions - total;
@@ -60,16 +64,16 @@ fn reach(counts: &mut [u64], sizes: &[usize], executions: i64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::shipped;
+    use super::super::config::shipped_config;
     use super::*;
     use rand_chacha::rand_core::SeedableRng;
 
     #[test]
     fn requests_and_executions_are_as_many_as_asked_for() {
-        let config = shipped("operations").unwrap().unwrap();
+        let config = shipped_config("operations").unwrap().unwrap();
         let sizes: Vec<usize> = (0..125).map(|class| 20 + class * 73 % 80).collect();
         for seed in 0..20 {
-            let counts = make(&config, &sizes, &mut ChaCha8Rng::seed_from_u64(seed));
+            let counts = class_frequencies(&config, &sizes, &mut ChaCha8Rng::seed_from_u64(seed));
             let executions: u64 =
                 counts.iter().zip(&sizes).map(|(count, size)| count * *size as u64).sum();
             assert_eq!((counts.iter().sum::<u64>(), executions), (36_036, 2_032_573));

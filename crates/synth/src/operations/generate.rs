@@ -4,21 +4,21 @@ use message_trace::{DataDir, Progress};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use request_flow::tables::RequestWriter;
-use request_flow::{NameId, Names, Request, Step};
+use request_flow::{NameId, NameInterner, Request, Step};
 
 use super::call_graph::CallGraph;
-use super::classes::{self, Class};
-use super::config::Config;
+use super::classes::{self, SyntheticClass};
+use super::config::OperationsConfig;
 use super::frequencies;
-use super::times::{self, Times, factor};
+use super::times::{self, PositionTimes, random_factor};
 use super::truth_table::ContextTruth;
 use crate::error::Error;
-use crate::random::shuffle;
+use crate::random::shuffle_list;
 use crate::tuning::OPERATIONS_PER_NODE;
 
 /// What was made.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Made {
+pub struct SyntheticOperations {
     /// The truth, by class and step.
     pub truth: Vec<ContextTruth>,
     /// Number of requests.
@@ -33,53 +33,58 @@ pub struct Made {
 ///
 /// # Errors
 /// When the configuration asks for what cannot be, or a table cannot be written.
-pub fn make(config: &Config, data: &DataDir, progress: &dyn Progress) -> Result<Made, Error> {
+pub fn make_operations(
+    config: &OperationsConfig,
+    data: &DataDir,
+    progress: &dyn Progress,
+) -> Result<SyntheticOperations, Error> {
     let random = &mut ChaCha8Rng::seed_from_u64(config.seed);
-    let graph = CallGraph::make(config, random);
-    let classes = classes::make(config, &graph, random)?;
+    let graph = CallGraph::random_graph(config, random);
+    let classes = classes::make_classes(config, &graph, random)?;
     let sizes: Vec<usize> = classes.iter().map(|class| class.stacks.len()).collect();
-    let counts = frequencies::make(config, &sizes, random);
-    let times = times::make(config, &graph, &classes, random);
+    let counts = frequencies::class_frequencies(config, &sizes, random);
+    let times = times::make_times(config, &graph, &classes, random);
     let mut order: Vec<u32> = Vec::with_capacity(config.requests as usize);
     for (class, count) in (0..).zip(&counts) {
         order.extend((0..*count).map(|_| class));
     }
-    shuffle(random, &mut order);
-    progress.step("making requests", order.len() as u64);
-    let mut names = Names::default();
-    let host = names.number("app");
+    shuffle_list(random, &mut order);
+    progress.begin_step("making requests", order.len() as u64);
+    let mut names = NameInterner::default();
+    let host = names.intern("app");
     let of_stack: Vec<(NameId, NameId)> = graph
         .stacks
         .iter()
         .map(|stack| {
-            let (node, operation) = called(stack.operation);
-            (names.number(&node), names.number(&operation))
+            let (node, operation) = operation_names(stack.operation);
+            (names.intern(&node), names.intern(&operation))
         })
         .collect();
-    let mut writer = RequestWriter::create(data.requests(), data.steps())?;
+    let mut writer = RequestWriter::create(data.requests_path(), data.steps_path())?;
     let mut now = 0;
     for (number, class) in order.iter().enumerate() {
         let (class, times) = (&classes[*class as usize], &times[*class as usize]);
         let own: Vec<i64> = times
             .iter()
             .map(|times| {
-                let noise = factor(config.noise, random) * (-config.noise.powi(2) / 2.0).exp();
+                let noise =
+                    random_factor(config.noise, random) * (-config.noise.powi(2) / 2.0).exp();
                 (times.own * noise).round() as i64
             })
             .collect();
         let mut request =
             Request { trace: number.to_string(), probability: 1.0, ..Request::default() };
-        for (step, stack) in steps(class, &own, now).zip(&class.stacks) {
+        for (step, stack) in steps_of_request(class, &own, now).zip(&class.stacks) {
             let (node, operation) = of_stack[*stack];
-            request.push(Step { node, operation, host, probability: 1.0, ..step }, []);
+            request.push_step(Step { node, operation, host, probability: 1.0, ..step }, []);
         }
-        writer.push(request, &names)?;
+        writer.push_request(request, &names)?;
         now += config.gap.sample(random);
-        progress.advance(1);
+        progress.advance_step(1);
     }
     writer.finish(&names)?;
-    Ok(Made {
-        truth: truth(&graph, &classes, &times, &order),
+    Ok(SyntheticOperations {
+        truth: context_truths(&graph, &classes, &times, &order),
         requests: order.len() as u64,
         executions: sizes.iter().zip(&counts).map(|(size, count)| *size as u64 * count).sum(),
         classes: classes.len() as u64,
@@ -88,7 +93,7 @@ pub fn make(config: &Config, data: &DataDir, progress: &dyn Progress) -> Result<
 
 /// The steps of a request of `class` that begins at `begin`, when each takes so long itself. Calls
 /// come one after the other, in the middle of their caller's own time.
-fn steps(class: &Class, own: &[i64], begin: i64) -> impl Iterator<Item = Step> {
+fn steps_of_request(class: &SyntheticClass, own: &[i64], begin: i64) -> impl Iterator<Item = Step> {
     let mut whole = own.to_vec();
     for place in (1..whole.len()).rev() {
         whole[class.callers[place]] += whole[place];
@@ -113,15 +118,15 @@ fn steps(class: &Class, own: &[i64], begin: i64) -> impl Iterator<Item = Step> {
 }
 
 /// The names of an operation: its node, and its own.
-fn called(operation: usize) -> (String, String) {
+fn operation_names(operation: usize) -> (String, String) {
     (format!("component{}", operation / OPERATIONS_PER_NODE), format!("operation{operation}"))
 }
 
 /// The truth about all positions, the most frequent classes first.
-fn truth(
+fn context_truths(
     graph: &CallGraph,
-    classes: &[Class],
-    times: &[Vec<Times>],
+    classes: &[SyntheticClass],
+    times: &[Vec<PositionTimes>],
     order: &[u32],
 ) -> Vec<ContextTruth> {
     let mut seen: Vec<(u64, usize)> = vec![(0, usize::MAX); classes.len()];
@@ -135,8 +140,8 @@ fn truth(
     for (number, class) in by_frequency.into_iter().enumerate() {
         for (step, (stack, times)) in classes[class].stacks.iter().zip(&times[class]).enumerate() {
             let stack = &graph.stacks[*stack];
-            let (node, operation) = called(stack.operation);
-            let caller = stack.caller.map(|caller| called(graph.stacks[caller].operation));
+            let (node, operation) = operation_names(stack.operation);
+            let caller = stack.caller.map(|caller| operation_names(graph.stacks[caller].operation));
             truth.push(ContextTruth {
                 class: number,
                 step,

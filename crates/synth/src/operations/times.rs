@@ -5,12 +5,12 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::call_graph::CallGraph;
-use super::classes::Class;
-use super::config::Config;
+use super::classes::SyntheticClass;
+use super::config::OperationsConfig;
 
 /// The times of a position, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Times {
+pub(super) struct PositionTimes {
     /// Mean of its own time.
     pub(super) own: f64,
     /// Mean of its response time.
@@ -20,20 +20,20 @@ pub(super) struct Times {
 }
 
 /// A factor whose logarithm has this standard deviation, with a median of 1.
-pub(super) fn factor(deviation: f64, random: &mut ChaCha8Rng) -> f64 {
+pub(super) fn random_factor(deviation: f64, random: &mut ChaCha8Rng) -> f64 {
     let normal: f64 = StandardNormal.sample(random);
     (deviation * normal).exp()
 }
 
 /// The times of all positions, by class.
-pub(super) fn make(
-    config: &Config,
+pub(super) fn make_times(
+    config: &OperationsConfig,
     graph: &CallGraph,
-    classes: &[Class],
+    classes: &[SyntheticClass],
     random: &mut ChaCha8Rng,
-) -> Vec<Vec<Times>> {
+) -> Vec<Vec<PositionTimes>> {
     let mut factors = |count: usize, deviation: f64| -> Vec<f64> {
-        (0..count).map(|_| factor(deviation, random)).collect()
+        (0..count).map(|_| random_factor(deviation, random)).collect()
     };
     let of_operation = factors(config.operations, config.spread);
     let pairs: Vec<(Option<usize>, usize)> = graph.pairs.iter().copied().collect();
@@ -48,17 +48,17 @@ pub(super) fn make(
     let own: Vec<f64> = (0..graph.stacks.len()).map(own).collect();
     // Noise has the mean 1, and a variance that follows from its logarithm's.
     let noise = config.noise.powi(2).exp_m1();
-    let of_class = |class: &Class| {
-        let mut times: Vec<Times> = class
+    let of_class = |class: &SyntheticClass| {
+        let mut times: Vec<PositionTimes> = class
             .stacks
             .iter()
             .map(|stack| {
-                let own = own[*stack] * factor(config.by_trace, random);
-                Times { own, mean: own, variance: own * own * noise }
+                let own = own[*stack] * random_factor(config.by_trace, random);
+                PositionTimes { own, mean: own, variance: own * own * noise }
             })
             .collect();
         for place in (1..times.len()).rev() {
-            let Times { mean, variance, .. } = times[place];
+            let PositionTimes { mean, variance, .. } = times[place];
             let caller = &mut times[class.callers[place]];
             (caller.mean, caller.variance) = (caller.mean + mean, caller.variance + variance);
         }

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::judged::Judged;
+use super::scored_calls::ScoredCalls;
 
 /// Share of links whose precision is told: the most probable ones.
 const COVERAGE: f64 = 0.9;
@@ -13,19 +13,19 @@ const BINS: usize = 10;
 
 /// Trust that the probabilities deserve.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Confidence {
+pub struct LinkConfidence {
     /// The share that is right among the 90% of the links with the highest probability.
     pub precision_at_90_coverage: Option<f64>,
     /// The expected calibration error: the mean over all links of how far the accuracy of their bin
     /// is from its mean probability.
     pub calibration_error: Option<f64>,
     /// The links by their probability, in tenths.
-    pub reliability: Vec<Bin>,
+    pub reliability: Vec<ReliabilityBin>,
 }
 
 /// The links whose probability is within a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Bin {
+pub struct ReliabilityBin {
     /// The lowest probability of the range.
     pub from: f64,
     /// The highest; it belongs to the next bin, except for 1.
@@ -39,20 +39,20 @@ pub struct Bin {
 }
 
 /// The confidence of the links of `judged`.
-pub(super) fn of(judged: &Judged) -> Confidence {
+pub(super) fn measure_confidence(judged: &ScoredCalls) -> LinkConfidence {
     let mut links: Vec<(f64, bool)> = judged
-        .links()
+        .scored_links()
         .map(|(_, call, parent)| (call.probability.clamp(0.0, 1.0), call.inferred == Some(parent)))
         .collect();
-    let precision_at_90_coverage = precision(&mut links, COVERAGE);
-    let (reliability, calibration_error) = reliability(&links);
-    Confidence { precision_at_90_coverage, calibration_error, reliability }
+    let precision_at_90_coverage = precision_at_coverage(&mut links, COVERAGE);
+    let (reliability, calibration_error) = reliability_bins(&links);
+    LinkConfidence { precision_at_90_coverage, calibration_error, reliability }
 }
 
 /// The precision of the share `coverage` of the links, given as probability and whether it is
 /// right, that is most probable. Of links that are equally probable at the border each counts in
 /// part.
-fn precision(links: &mut [(f64, bool)], coverage: f64) -> Option<f64> {
+fn precision_at_coverage(links: &mut [(f64, bool)], coverage: f64) -> Option<f64> {
     links.sort_by(|one, other| other.0.total_cmp(&one.0));
     let wanted = (coverage * links.len() as f64).ceil();
     let (mut taken, mut right) = (0.0, 0.0);
@@ -65,7 +65,7 @@ fn precision(links: &mut [(f64, bool)], coverage: f64) -> Option<f64> {
 }
 
 /// The bins, and the expected calibration error.
-fn reliability(links: &[(f64, bool)]) -> (Vec<Bin>, Option<f64>) {
+fn reliability_bins(links: &[(f64, bool)]) -> (Vec<ReliabilityBin>, Option<f64>) {
     let mut sums = [(0u64, 0.0, 0u64); BINS];
     for (probability, right) in links {
         let (count, sum, correct) = &mut sums[((probability * BINS as f64) as usize).min(BINS - 1)];
@@ -74,7 +74,7 @@ fn reliability(links: &[(f64, bool)]) -> (Vec<Bin>, Option<f64>) {
         *correct += u64::from(*right);
     }
     let error: f64 = sums.iter().map(|(_, sum, correct)| (sum - *correct as f64).abs()).sum();
-    let bins = sums.iter().enumerate().map(|(bin, (count, sum, correct))| Bin {
+    let bins = sums.iter().enumerate().map(|(bin, (count, sum, correct))| ReliabilityBin {
         from: bin as f64 / BINS as f64,
         to: (bin + 1) as f64 / BINS as f64,
         links: *count,
@@ -93,24 +93,24 @@ mod tests {
         let mut links: Vec<(f64, bool)> =
             (0..10).map(|link| (1.0 - f64::from(link) / 20.0, link != 9)).collect();
         // Nine of ten links: the least probable, which is wrong, is left out.
-        assert_eq!(precision(&mut links, 0.9), Some(1.0));
+        assert_eq!(precision_at_coverage(&mut links, 0.9), Some(1.0));
         links[0].1 = false;
-        assert_eq!(precision(&mut links, 0.9), Some(8.0 / 9.0));
+        assert_eq!(precision_at_coverage(&mut links, 0.9), Some(8.0 / 9.0));
         // All are equally probable: 9 of 10 of each, and 8 are right.
         let mut equal: Vec<(f64, bool)> = links.iter().map(|link| (0.5, link.1)).collect();
-        assert!((precision(&mut equal, 0.9).unwrap() - 0.8).abs() < 1e-12);
-        assert_eq!(precision(&mut [], 0.9), None);
+        assert!((precision_at_coverage(&mut equal, 0.9).unwrap() - 0.8).abs() < 1e-12);
+        assert_eq!(precision_at_coverage(&mut [], 0.9), None);
     }
 
     #[test]
     fn calibration_is_the_mean_distance_of_accuracy_and_probability() {
         // Two links at 0.75, one right and one wrong, and one at 1 that is right: (2 * |0.5 - 0.75|
         // + 1 * 0) / 3.
-        let (bins, error) = reliability(&[(0.75, true), (0.75, false), (1.0, true)]);
+        let (bins, error) = reliability_bins(&[(0.75, true), (0.75, false), (1.0, true)]);
         assert!((error.unwrap() - 0.5 / 3.0).abs() < 1e-12);
         assert_eq!((bins.len(), bins[7].links, bins[9].links), (10, 2, 1));
         assert_eq!((bins[7].probability, bins[7].accuracy), (Some(0.75), Some(0.5)));
         assert_eq!((bins[0].probability, bins[0].accuracy), (None, None));
-        assert_eq!(reliability(&[]).1, None);
+        assert_eq!(reliability_bins(&[]).1, None);
     }
 }

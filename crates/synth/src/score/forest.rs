@@ -4,31 +4,31 @@
 
 use rustc_hash::FxHashMap;
 
-use super::judged::Judged;
-use crate::truth::Origin;
+use super::scored_calls::ScoredCalls;
+use crate::ground_truth::CallOrigin;
 
 /// The number of a pattern.
-pub(super) type Pattern = u32;
+pub(super) type PatternNumber = u32;
 
 /// The root of each call by the parents of all; none where they go round in circles.
-pub(super) fn roots(parents: &[Option<u32>]) -> Vec<Option<u32>> {
+pub(super) fn find_roots(parents: &[Option<u32>]) -> Vec<Option<u32>> {
     #[derive(Clone, Copy)]
-    enum State {
+    enum VisitState {
         New,
         Visiting,
         Done(Option<u32>),
     }
-    let mut states = vec![State::New; parents.len()];
+    let mut states = vec![VisitState::New; parents.len()];
     let mut way = Vec::new();
     for call in 0..parents.len() as u32 {
         let mut at = call;
         let root = loop {
             match states[at as usize] {
-                State::Done(root) => break root,
-                State::Visiting => break None,
-                State::New => {}
+                VisitState::Done(root) => break root,
+                VisitState::Visiting => break None,
+                VisitState::New => {}
             }
-            states[at as usize] = State::Visiting;
+            states[at as usize] = VisitState::Visiting;
             way.push(at);
             match parents[at as usize] {
                 Some(parent) => at = parent,
@@ -36,11 +36,11 @@ pub(super) fn roots(parents: &[Option<u32>]) -> Vec<Option<u32>> {
             }
         };
         for at in way.drain(..) {
-            states[at as usize] = State::Done(root);
+            states[at as usize] = VisitState::Done(root);
         }
     }
-    let root = |state: &State| match state {
-        State::Done(root) => *root,
+    let root = |state: &VisitState| match state {
+        VisitState::Done(root) => *root,
         _ => None,
     };
     states.iter().map(root).collect()
@@ -48,29 +48,33 @@ pub(super) fn roots(parents: &[Option<u32>]) -> Vec<Option<u32>> {
 
 /// The patterns of several forests, so that equal ones have equal numbers.
 #[derive(Debug, Default)]
-pub(super) struct Patterns {
+pub(super) struct PatternInterner {
     /// A tree below a request, by the callee and the trees below it.
     trees: FxHashMap<(u32, Vec<u32>), u32>,
     /// A pattern, by the caller of the root and the tree.
-    patterns: FxHashMap<(u32, u32), Pattern>,
+    patterns: FxHashMap<(u32, u32), PatternNumber>,
 }
 
 /// The trees that calls make.
 #[derive(Debug)]
-pub(super) struct Forest {
+pub(super) struct CallForest {
     /// The root of each call; none where it is in no tree.
     pub(super) roots: Vec<Option<u32>>,
     /// The pattern of each root.
-    pub(super) patterns: FxHashMap<u32, Pattern>,
+    pub(super) patterns: FxHashMap<u32, PatternNumber>,
 }
 
-impl Patterns {
+impl PatternInterner {
     /// The trees of the calls that the truth knows, by `parents`.
-    pub(super) fn forest(&mut self, judged: &Judged, parents: &[Option<u32>]) -> Forest {
-        let known = |call: usize| judged.calls[call].origin != Origin::Unknown;
+    pub(super) fn build_forest(
+        &mut self,
+        judged: &ScoredCalls,
+        parents: &[Option<u32>],
+    ) -> CallForest {
+        let known = |call: usize| judged.calls[call].origin != CallOrigin::Unknown;
         let parents: Vec<Option<u32>> =
             parents.iter().map(|parent| parent.filter(|parent| known(*parent as usize))).collect();
-        let mut roots = roots(&parents);
+        let mut roots = find_roots(&parents);
         for (call, root) in roots.iter_mut().enumerate() {
             *root = root.filter(|_| known(call));
         }
@@ -101,24 +105,24 @@ impl Patterns {
                     }
                 }
                 None => {
-                    let next = self.patterns.len() as Pattern;
+                    let next = self.patterns.len() as PatternNumber;
                     let pattern = *self.patterns.entry((caller, tree)).or_insert(next);
                     patterns.insert(call as u32, pattern);
                 }
             }
         }
-        Forest { roots, patterns }
+        CallForest { roots, patterns }
     }
 }
 
-impl Forest {
+impl CallForest {
     /// The pattern of the tree that `call` is in.
-    pub(super) fn pattern(&self, call: usize) -> Option<Pattern> {
+    pub(super) fn pattern_of_call(&self, call: usize) -> Option<PatternNumber> {
         self.patterns.get(&self.roots[call]?).copied()
     }
 
     /// Number of instances of each pattern.
-    pub(super) fn counts(&self) -> FxHashMap<Pattern, u64> {
+    pub(super) fn pattern_counts(&self) -> FxHashMap<PatternNumber, u64> {
         let mut counts = FxHashMap::default();
         for pattern in self.patterns.values() {
             *counts.entry(*pattern).or_default() += 1;
@@ -134,12 +138,12 @@ mod tests {
     #[test]
     fn the_root_is_at_the_end_of_the_parents_and_circles_have_none() {
         let parents = [None, Some(0), Some(1), Some(4), Some(3), Some(4)];
-        assert_eq!(roots(&parents), [Some(0), Some(0), Some(0), None, None, None]);
+        assert_eq!(find_roots(&parents), [Some(0), Some(0), Some(0), None, None, None]);
     }
 
     #[test]
     fn patterns_do_not_depend_on_the_order_of_calls() {
-        let judged = Judged::by_hand(&[
+        let judged = ScoredCalls::from_rows(&[
             ("c", "a", None, None, 1.0),
             ("a", "b", Some(0), None, 1.0),
             ("a", "d", Some(0), None, 1.0),
@@ -151,10 +155,10 @@ mod tests {
             ("e", "a", None, None, 1.0),
             ("a", "b", Some(8), None, 1.0),
         ]);
-        let forest = Patterns::default().forest(&judged, &judged.true_parents());
-        let pattern = |call| forest.pattern(call).unwrap();
+        let forest = PatternInterner::default().build_forest(&judged, &judged.true_parents());
+        let pattern = |call| forest.pattern_of_call(call).unwrap();
         assert_eq!(pattern(1), pattern(4));
         assert!(pattern(0) != pattern(6) && pattern(6) != pattern(8));
-        assert_eq!(forest.counts()[&pattern(0)], 2);
+        assert_eq!(forest.pattern_counts()[&pattern(0)], 2);
     }
 }

@@ -13,13 +13,13 @@ use message_trace::Progress;
 use out_of_core::workers;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::forest::roots;
-use super::judged::Judged;
+use super::forest::find_roots;
+use super::scored_calls::ScoredCalls;
 use crate::tuning::{MAX_ALTERNATIVES, MAX_TRIED_ASSIGNMENTS, ROOTS_AT_ONCE};
 
 /// The trees of all roots of what is judged.
 pub(super) struct LikelyTrees<'a> {
-    judged: &'a Judged,
+    judged: &'a ScoredCalls,
     truth: Vec<Option<u32>>,
     inferred: Vec<Option<u32>>,
     /// The calls of each root, in truth and as inferred.
@@ -30,7 +30,7 @@ pub(super) struct LikelyTrees<'a> {
 
 /// A call that is given to another parent than the inferred one.
 #[derive(Clone, Copy, Debug)]
-struct Alternative {
+struct AlternativeParent {
     cost: f64,
     call: u32,
     parent: Option<u32>,
@@ -38,41 +38,41 @@ struct Alternative {
 
 /// Alternatives that are taken together, as indices in ascending order, with their cost.
 #[derive(Debug, PartialEq)]
-struct Choice {
+struct AlternativeSet {
     cost: f64,
     taken: Vec<usize>,
 }
 
-impl Eq for Choice {}
+impl Eq for AlternativeSet {}
 
-impl PartialOrd for Choice {
-    fn partial_cmp(&self, other: &Choice) -> Option<std::cmp::Ordering> {
+impl PartialOrd for AlternativeSet {
+    fn partial_cmp(&self, other: &AlternativeSet) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Choice {
-    fn cmp(&self, other: &Choice) -> std::cmp::Ordering {
+impl Ord for AlternativeSet {
+    fn cmp(&self, other: &AlternativeSet) -> std::cmp::Ordering {
         self.cost.total_cmp(&other.cost).then_with(|| self.taken.cmp(&other.taken))
     }
 }
 
 impl<'a> LikelyTrees<'a> {
     /// The trees of the roots of `judged`.
-    pub(super) fn of(judged: &'a Judged) -> LikelyTrees<'a> {
+    pub(super) fn from_calls(judged: &'a ScoredCalls) -> LikelyTrees<'a> {
         let truth = judged.true_parents();
         let inferred: Vec<Option<u32>> =
             (0..judged.calls.len()).map(|call| judged.inferred_parent(call)).collect();
         let mut of_root: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for parents in [&truth, &inferred] {
-            for (call, root) in roots(parents).into_iter().enumerate() {
+            for (call, root) in find_roots(parents).into_iter().enumerate() {
                 if let Some(root) = root.filter(|root| *root != call as u32) {
                     of_root.entry(root).or_default().push(call as u32);
                 }
             }
         }
         let mut wanted_by: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-        for (call, _, _) in judged.links() {
+        for (call, _, _) in judged.scored_links() {
             for (parent, _) in &judged.candidates[call] {
                 if let Some(parent) = parent.filter(|parent| Some(*parent) != inferred[call]) {
                     wanted_by.entry(parent).or_default().push(call as u32);
@@ -84,30 +84,31 @@ impl<'a> LikelyTrees<'a> {
 
     /// Of how many of `roots` the true tree is among the `most` most probable ones. The roots are
     /// shared out among the cores, as each is looked at by itself.
-    pub(super) fn count(&self, roots: &[u32], most: usize, progress: &dyn Progress) -> usize {
+    pub(super) fn count_found(&self, roots: &[u32], most: usize, progress: &dyn Progress) -> usize {
         let chunks: Vec<&[u32]> = roots.chunks(ROOTS_AT_ONCE).collect();
-        let counts = workers::one_by_one(chunks.len(), |chunk| {
+        let counts = workers::map_items(chunks.len(), |chunk| {
             let roots = chunks[chunk];
-            progress.advance(roots.len() as u64);
-            roots.iter().filter(|root| self.found(**root, most)).count()
+            progress.advance_step(roots.len() as u64);
+            roots.iter().filter(|root| self.is_true_tree_likely(**root, most)).count()
         });
         counts.into_iter().sum()
     }
 
     /// Whether the true tree of `root` is among the `most` most probable ones.
-    pub(super) fn found(&self, root: u32, most: usize) -> bool {
+    pub(super) fn is_true_tree_likely(&self, root: u32, most: usize) -> bool {
         let mut near: Vec<u32> = self.of_root.get(&root).cloned().unwrap_or_default();
         near.sort_unstable();
         near.dedup();
-        let alternatives = self.alternatives(root, &near);
+        let alternatives = self.alternative_parents(root, &near);
         near.extend(alternatives.iter().map(|alternative| alternative.call));
         near.sort_unstable();
         near.dedup();
-        let wanted = tree(root, &near, |call| self.truth[call as usize]);
+        let wanted = tree_of_root(root, &near, |call| self.truth[call as usize]);
         let mut seen = FxHashSet::default();
-        let mut waiting = BinaryHeap::from([Reverse(Choice { cost: 0.0, taken: Vec::new() })]);
+        let mut waiting =
+            BinaryHeap::from([Reverse(AlternativeSet { cost: 0.0, taken: Vec::new() })]);
         for _ in 0..MAX_TRIED_ASSIGNMENTS {
-            let Some(Reverse(Choice { cost, taken })) = waiting.pop() else { break };
+            let Some(Reverse(AlternativeSet { cost, taken })) = waiting.pop() else { break };
             let last = taken.last().copied();
             let next = last.map_or(0, |last| last + 1);
             let mut calls: Vec<u32> = taken.iter().map(|index| alternatives[*index].call).collect();
@@ -120,12 +121,12 @@ impl<'a> LikelyTrees<'a> {
                     taken.pop();
                     taken.push(next);
                     let cost = cost - alternatives[last].cost + alternative.cost;
-                    waiting.push(Reverse(Choice { cost, taken }));
+                    waiting.push(Reverse(AlternativeSet { cost, taken }));
                 }
                 if possible {
                     let mut taken = taken.clone();
                     taken.push(next);
-                    waiting.push(Reverse(Choice { cost: cost + alternative.cost, taken }));
+                    waiting.push(Reverse(AlternativeSet { cost: cost + alternative.cost, taken }));
                 }
             }
             if !possible {
@@ -135,7 +136,7 @@ impl<'a> LikelyTrees<'a> {
                 .iter()
                 .map(|index| (alternatives[*index].call, alternatives[*index].parent))
                 .collect();
-            let made = tree(root, &near, |call| {
+            let made = tree_of_root(root, &near, |call| {
                 other.get(&call).copied().unwrap_or_else(|| self.inferred[call as usize])
             });
             if made == wanted {
@@ -150,7 +151,7 @@ impl<'a> LikelyTrees<'a> {
 
     /// The other parents that calls of or around the tree of `root` may have, the cheapest first.
     /// `near` are the calls of the tree, in truth and as inferred.
-    fn alternatives(&self, root: u32, near: &[u32]) -> Vec<Alternative> {
+    fn alternative_parents(&self, root: u32, near: &[u32]) -> Vec<AlternativeParent> {
         let is_near = |call: u32| call == root || near.binary_search(&call).is_ok();
         let mut calls: Vec<u32> = near.to_vec();
         for parent in near.iter().chain([&root]) {
@@ -173,7 +174,7 @@ impl<'a> LikelyTrees<'a> {
                 // A call that is not of the tree matters only where it would join it.
                 if is_near(call) || parent.is_some_and(is_near) {
                     let cost = (best.max(f64::MIN_POSITIVE).ln() - probability.ln()).max(0.0);
-                    alternatives.push(Alternative { cost, call, parent: *parent });
+                    alternatives.push(AlternativeParent { cost, call, parent: *parent });
                 }
             }
         }
@@ -185,7 +186,7 @@ impl<'a> LikelyTrees<'a> {
 }
 
 /// The tree of `root`: those of `calls` (sorted) that lead to it by `parent`, each with its parent.
-fn tree(root: u32, calls: &[u32], parent: impl Fn(u32) -> Option<u32>) -> Vec<(u32, u32)> {
+fn tree_of_root(root: u32, calls: &[u32], parent: impl Fn(u32) -> Option<u32>) -> Vec<(u32, u32)> {
     let place = |call: u32| calls.binary_search(&call).ok();
     let parents: Vec<Option<u32>> = calls.iter().map(|call| parent(*call)).collect();
     // Each call's way up; what leaves the calls at hand is of another tree, unless it ends at the
@@ -212,8 +213,8 @@ mod tests {
 
     /// Two roots, 0 and 1, and three calls that could each be of either; all are given to 1, and
     /// really are of 0.
-    fn judged() -> Judged {
-        let mut judged = Judged::by_hand(&[
+    fn judged() -> ScoredCalls {
+        let mut judged = ScoredCalls::from_rows(&[
             ("c", "a", None, None, 1.0),
             ("c", "a", None, None, 1.0),
             ("a", "b", Some(0), Some(1), 0.6),
@@ -229,14 +230,17 @@ mod tests {
     #[test]
     fn trees_come_by_their_probability() {
         let judged = judged();
-        let trees = LikelyTrees::of(&judged);
+        let trees = LikelyTrees::from_calls(&judged);
         // The odds against giving a call to 0 are 1.5, 2.33 and 4: by product none (1), b (1.5), d
         // (2.33), b and d (3.5), e (4), b and e (6), d and e (9.33), and last all three (14), which
         // is the true tree.
-        assert!(!trees.found(0, 7));
-        assert!(trees.found(0, 8));
-        assert_eq!((trees.count(&[0, 1, 0], 8, &()), trees.count(&[0, 1], 7, &())), (3, 0));
-        assert!(!trees.found(1, 7) && trees.found(1, 8));
+        assert!(!trees.is_true_tree_likely(0, 7));
+        assert!(trees.is_true_tree_likely(0, 8));
+        assert_eq!(
+            (trees.count_found(&[0, 1, 0], 8, &()), trees.count_found(&[0, 1], 7, &())),
+            (3, 0)
+        );
+        assert!(!trees.is_true_tree_likely(1, 7) && trees.is_true_tree_likely(1, 8));
     }
 
     #[test]
@@ -245,13 +249,13 @@ mod tests {
         for call in &mut judged.calls[2..] {
             call.inferred = Some(0);
         }
-        assert!(LikelyTrees::of(&judged).found(0, 1));
+        assert!(LikelyTrees::from_calls(&judged).is_true_tree_likely(0, 1));
     }
 
     #[test]
     fn what_is_no_candidate_is_not_found() {
         let mut judged = judged();
         judged.candidates[4] = vec![(Some(1), 1.0)];
-        assert!(!LikelyTrees::of(&judged).found(0, 100));
+        assert!(!LikelyTrees::from_calls(&judged).is_true_tree_likely(0, 100));
     }
 }

@@ -7,10 +7,10 @@
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::forest::roots;
-use super::judged::Judged;
-use super::open;
-use super::share::share;
+use super::ambiguous_links;
+use super::forest::find_roots;
+use super::scored_calls::ScoredCalls;
+use super::whole_share::share_of_whole;
 
 /// Links, requests and traces that are right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -37,15 +37,15 @@ pub struct LinkAccuracy {
 }
 
 /// The accuracy, and the roots of the traces that are wrong.
-pub(super) fn accuracy(judged: &Judged) -> (LinkAccuracy, Vec<u32>) {
-    let roots = roots(&judged.true_parents());
+pub(super) fn measure_accuracy(judged: &ScoredCalls) -> (LinkAccuracy, Vec<u32>) {
+    let roots = find_roots(&judged.true_parents());
     let root = |call: u32| roots[call as usize].unwrap_or(call);
-    let ambiguous = open::ambiguous(judged);
+    let ambiguous = ambiguous_links::find_ambiguous(judged);
     let (mut links, mut right) = (0, 0);
     let (mut hard, mut hard_right) = (0, 0);
     let (mut requests, mut wrong_requests) = (FxHashSet::default(), FxHashSet::default());
     let (mut traces, mut wrong_traces) = (FxHashSet::default(), FxHashSet::default());
-    for (number, call, parent) in judged.links() {
+    for (number, call, parent) in judged.scored_links() {
         let is_right = call.inferred == Some(parent);
         links += 1;
         right += usize::from(is_right);
@@ -70,14 +70,14 @@ pub(super) fn accuracy(judged: &Judged) -> (LinkAccuracy, Vec<u32>) {
     let found = traces.iter().filter(|root| is_whole(root) && !wrong_traces.contains(root)).count();
     let accuracy = LinkAccuracy {
         links: links as u64,
-        link_accuracy: share(right, links),
+        link_accuracy: share_of_whole(right, links),
         ambiguous_links: hard as u64,
-        ambiguous_link_accuracy: share(hard_right, hard),
+        ambiguous_link_accuracy: share_of_whole(hard_right, hard),
         requests: requests.len() as u64,
-        request_accuracy: share(right_requests, requests.len()),
+        request_accuracy: share_of_whole(right_requests, requests.len()),
         traces: traces.len() as u64,
-        trace_accuracy: share(traces.len() - wrong.len(), traces.len()),
-        trace_recall: judged.traces_in_truth.and_then(|all| share(found, all as usize)),
+        trace_accuracy: share_of_whole(traces.len() - wrong.len(), traces.len()),
+        trace_recall: judged.traces_in_truth.and_then(|all| share_of_whole(found, all as usize)),
     };
     (accuracy, wrong)
 }
@@ -88,8 +88,8 @@ mod tests {
 
     /// Two roots of two calls each, where the second call of the first is given to the second, and
     /// a root of one call that is right.
-    fn judged() -> Judged {
-        Judged::by_hand(&[
+    fn judged() -> ScoredCalls {
+        ScoredCalls::from_rows(&[
             ("c", "a", None, None, 1.0),       // 0
             ("a", "b", Some(0), Some(0), 0.9), // 1
             ("c", "a", None, None, 1.0),       // 2
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_wrong_link_spoils_both_requests_and_both_traces() {
-        let (found, wrong) = accuracy(&judged());
+        let (found, wrong) = measure_accuracy(&judged());
         assert_eq!((found.links, found.link_accuracy), (5, Some(0.8)));
         // Of the requests 0, 2, 5 and 6 the first two are wrong.
         assert_eq!((found.requests, found.request_accuracy), (4, Some(0.5)));
@@ -114,11 +114,11 @@ mod tests {
     #[test]
     fn an_excluded_caller_spoils_nothing_and_counts_for_nothing() {
         let mut judged = judged();
-        judged.exclude(&["a".into()]).unwrap();
-        let (found, wrong) = accuracy(&judged);
+        judged.exclude_callers(&["a".into()]).unwrap();
+        let (found, wrong) = measure_accuracy(&judged);
         assert_eq!((found.links, found.link_accuracy, found.traces), (1, Some(1.0), 1));
         assert_eq!((found.requests, found.trace_accuracy, wrong.len()), (1, Some(1.0), 0));
-        let error = judged.exclude(&["x".into()]).unwrap_err().to_string();
+        let error = judged.exclude_callers(&["x".into()]).unwrap_err().to_string();
         assert!(error.contains("--exclude x") && error.contains("callers are a, b, c"), "{error}");
     }
 
@@ -129,16 +129,16 @@ mod tests {
         // first.
         judged.traces_in_truth = Some(4);
         judged.whole = vec![true; 8];
-        assert_eq!(accuracy(&judged).0.trace_recall, Some(0.25));
+        assert_eq!(measure_accuracy(&judged).0.trace_recall, Some(0.25));
         judged.whole[5] = false;
-        assert_eq!(accuracy(&judged).0.trace_recall, Some(0.0));
+        assert_eq!(measure_accuracy(&judged).0.trace_recall, Some(0.0));
         judged.traces_in_truth = None;
-        assert_eq!(accuracy(&judged).0.trace_recall, None);
+        assert_eq!(measure_accuracy(&judged).0.trace_recall, None);
     }
 
     #[test]
     fn nothing_has_no_accuracy() {
-        let (found, _) = accuracy(&Judged::by_hand(&[("c", "a", None, None, 1.0)]));
+        let (found, _) = measure_accuracy(&ScoredCalls::from_rows(&[("c", "a", None, None, 1.0)]));
         assert_eq!((found.links, found.link_accuracy, found.trace_accuracy), (0, None, None));
     }
 }

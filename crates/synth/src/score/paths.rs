@@ -10,11 +10,11 @@
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::forest::{Pattern, Patterns};
-use super::judged::Judged;
-use super::pruning::{self, Omission};
-use super::share::share;
-use crate::truth::Origin;
+use super::forest::{PatternInterner, PatternNumber};
+use super::pruning::{self, PatternOmission};
+use super::scored_calls::ScoredCalls;
+use super::whole_share::share_of_whole;
+use crate::ground_truth::CallOrigin;
 
 /// Paths that were missed and made up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -51,38 +51,38 @@ impl FalseCounts {
             inferred,
             false_negatives,
             false_positives,
-            false_negative_rate: share(false_negatives as usize, real as usize),
-            false_positive_rate: share(false_positives as usize, inferred as usize),
+            false_negative_rate: share_of_whole(false_negatives as usize, real as usize),
+            false_positive_rate: share_of_whole(false_positives as usize, inferred as usize),
         }
     }
 }
 
 /// Compares the true paths with the most likely ones.
-pub(super) fn compare(judged: &Judged) -> (FalsePaths, Vec<Omission>) {
-    let mut patterns = Patterns::default();
-    let real = patterns.forest(judged, &judged.true_parents());
+pub(super) fn compare_paths(judged: &ScoredCalls) -> (FalsePaths, Vec<PatternOmission>) {
+    let mut patterns = PatternInterner::default();
+    let real = patterns.build_forest(judged, &judged.true_parents());
     let inferred: Vec<Option<u32>> =
         (0..judged.calls.len()).map(|call| judged.inferred_parent(call)).collect();
-    let inferred = patterns.forest(judged, &inferred);
-    let (of_truth, of_result) = (real.counts(), inferred.counts());
+    let inferred = patterns.build_forest(judged, &inferred);
+    let (of_truth, of_result) = (real.pattern_counts(), inferred.pattern_counts());
     let (mut messages, mut wrong) = (0, 0);
     for (number, call) in
-        judged.calls.iter().enumerate().filter(|(_, call)| call.origin != Origin::Unknown)
+        judged.calls.iter().enumerate().filter(|(_, call)| call.origin != CallOrigin::Unknown)
     {
         let same = real.roots[number] == inferred.roots[number]
-            && real.pattern(number) == inferred.pattern(number);
+            && real.pattern_of_call(number) == inferred.pattern_of_call(number);
         messages += call.messages as u64;
         wrong += if same { 0 } else { call.messages as u64 };
     }
-    let lacking = |of: &FxHashMap<Pattern, u64>, others: &FxHashMap<Pattern, u64>| {
-        let other = |pattern: &Pattern| others.get(pattern).copied().unwrap_or(0);
+    let lacking = |of: &FxHashMap<PatternNumber, u64>, others: &FxHashMap<PatternNumber, u64>| {
+        let other = |pattern: &PatternNumber| others.get(pattern).copied().unwrap_or(0);
         let patterns = of.keys().filter(|pattern| other(pattern) == 0).count() as u64;
         let instances =
             of.iter().map(|(pattern, count)| count.saturating_sub(other(pattern))).sum::<u64>();
         (patterns, instances)
     };
     let (missed, made_up) = (lacking(&of_truth, &of_result), lacking(&of_result, &of_truth));
-    let instances = |of: &FxHashMap<Pattern, u64>| of.values().sum::<u64>();
+    let instances = |of: &FxHashMap<PatternNumber, u64>| of.values().sum::<u64>();
     let paths = FalsePaths {
         patterns: FalseCounts::new(
             of_truth.len() as u64,
@@ -98,7 +98,7 @@ pub(super) fn compare(judged: &Judged) -> (FalsePaths, Vec<Omission>) {
         ),
         messages: FalseCounts::new(messages, messages, wrong, wrong),
     };
-    (paths, pruning::omissions(&of_truth, &of_result))
+    (paths, pruning::find_omissions(&of_truth, &of_result))
 }
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ mod tests {
     /// The paper's own example: A -> B -> C -> D twice; found were one whole, A -> B, and C -> D.
     #[test]
     fn section_7_5_1() {
-        let judged = Judged::by_hand(&[
+        let judged = ScoredCalls::from_rows(&[
             ("a", "b", None, None, 1.0),
             ("b", "c", Some(0), Some(0), 1.0),
             ("c", "d", Some(1), Some(1), 1.0),
@@ -117,7 +117,7 @@ mod tests {
             ("b", "c", Some(3), Some(4), 1.0),
             ("c", "d", Some(4), None, 1.0),
         ]);
-        let (paths, _) = compare(&judged);
+        let (paths, _) = compare_paths(&judged);
         let negatives = |found: FalseCounts| (found.false_negatives, found.false_positives);
         assert_eq!(negatives(paths.patterns), (0, 2));
         assert_eq!(negatives(paths.instances), (1, 2));
@@ -130,13 +130,13 @@ mod tests {
 
     #[test]
     fn calls_that_are_swapped_make_no_wrong_pattern_but_wrong_messages() {
-        let judged = Judged::by_hand(&[
+        let judged = ScoredCalls::from_rows(&[
             ("a", "b", None, None, 1.0),
             ("a", "b", None, None, 1.0),
             ("b", "c", Some(0), Some(1), 1.0),
             ("b", "c", Some(1), Some(0), 1.0),
         ]);
-        let (paths, _) = compare(&judged);
+        let (paths, _) = compare_paths(&judged);
         assert_eq!((paths.patterns.false_negatives, paths.instances.false_negatives), (0, 0));
         assert_eq!((paths.messages.real, paths.messages.false_negatives), (4, 2));
     }

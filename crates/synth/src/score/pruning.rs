@@ -9,12 +9,12 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
-use super::forest::Pattern;
+use super::forest::PatternNumber;
 use crate::tuning::MAX_TOP_N;
 
 /// Omissions among the N most frequent patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Omission {
+pub struct PatternOmission {
     /// N.
     pub n: u64,
     /// Omitted patterns.
@@ -26,11 +26,11 @@ pub struct Omission {
 }
 
 /// The omissions for every N up to the number of true patterns, given the count of each.
-pub(super) fn omissions(
-    truth: &FxHashMap<Pattern, u64>,
-    result: &FxHashMap<Pattern, u64>,
-) -> Vec<Omission> {
-    let (truth, ranked) = (ranking(truth), ranking(result));
+pub(super) fn find_omissions(
+    truth: &FxHashMap<PatternNumber, u64>,
+    result: &FxHashMap<PatternNumber, u64>,
+) -> Vec<PatternOmission> {
+    let (truth, ranked) = (rank_patterns(truth), rank_patterns(result));
     let mut top = FxHashSet::default();
     (1..=truth.len().min(MAX_TOP_N))
         .map(|n| {
@@ -47,7 +47,7 @@ pub(super) fn omissions(
                     })
                     .count() as u64
             };
-            Omission {
+            PatternOmission {
                 n: n as u64,
                 omitted: omitted(0.0),
                 omitted_at_2_percent: omitted(0.02),
@@ -58,8 +58,8 @@ pub(super) fn omissions(
 }
 
 /// The patterns by descending count.
-fn ranking(counts: &FxHashMap<Pattern, u64>) -> Vec<(Pattern, u64)> {
-    let mut ranked: Vec<(Pattern, u64)> =
+fn rank_patterns(counts: &FxHashMap<PatternNumber, u64>) -> Vec<(PatternNumber, u64)> {
+    let mut ranked: Vec<(PatternNumber, u64)> =
         counts.iter().map(|(pattern, count)| (*pattern, *count)).collect();
     ranked.sort_unstable_by_key(|(pattern, count)| (std::cmp::Reverse(*count), *pattern));
     ranked
@@ -72,12 +72,12 @@ mod tests {
     #[test]
     fn a_pattern_that_was_displaced_is_omitted_unless_it_is_a_near_tie() {
         let counts =
-            |counts: &[(Pattern, u64)]| counts.iter().copied().collect::<FxHashMap<_, _>>();
+            |counts: &[(PatternNumber, u64)]| counts.iter().copied().collect::<FxHashMap<_, _>>();
         let truth = counts(&[(0, 1000), (1, 500), (2, 400)]);
         // The two most frequent have changed places, 1.5% apart, and a false one stands before the
         // third.
         let result = counts(&[(0, 500), (1, 507), (2, 95), (9, 100)]);
-        let found = omissions(&truth, &result);
+        let found = find_omissions(&truth, &result);
         let row = |n: usize| {
             (
                 found[n - 1].omitted,
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn what_was_not_found_at_all_is_omitted_at_any_tolerance() {
         let truth = [(0, 5), (1, 1)].into_iter().collect();
-        let found = omissions(&truth, &[(0, 6)].into_iter().collect());
+        let found = find_omissions(&truth, &[(0, 6)].into_iter().collect());
         assert_eq!((found[0].omitted, found[1].omitted, found[1].omitted_at_6_percent), (0, 1, 1));
     }
 }

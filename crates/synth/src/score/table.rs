@@ -2,14 +2,14 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::Score;
+use super::LinkScore;
 use super::paths::FalseCounts;
-use super::pruning::Omission;
+use super::pruning::PatternOmission;
 
 /// The widest name of a measure.
 const NAME: usize = 30;
 
-impl Display for Score {
+impl Display for LinkScore {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (links, population) = (&self.links, &self.population);
         writeln!(f, "{:NAME$} {:>9}  of", "accuracy", "right")?;
@@ -20,7 +20,12 @@ impl Display for Score {
             ("traces", links.trace_accuracy, links.traces, "trace"),
             ("traces, top 5", self.top5_trace_accuracy, links.traces, "trace"),
         ] {
-            writeln!(f, "{name:NAME$} {:>9}  {}", percent(right), plural(count, unit))?;
+            writeln!(
+                f,
+                "{name:NAME$} {:>9}  {}",
+                format_percent(right),
+                plural_phrase(count, unit)
+            )?;
         }
         // Only where calls are missing is this another figure.
         if population.truth_without_calls > 0 && links.trace_recall.is_some() {
@@ -28,17 +33,17 @@ impl Display for Score {
                 f,
                 "{:NAME$} {:>9}  all traces of the truth",
                 "traces, whole",
-                percent(links.trace_recall)
+                format_percent(links.trace_recall)
             )?;
         }
         let confidence = &self.confidence;
-        let precision = percent(confidence.precision_at_90_coverage);
+        let precision = format_percent(confidence.precision_at_90_coverage);
         writeln!(
             f,
             "{:NAME$} {precision:>9}  the most probable 90% of the links",
             "precision at 90% coverage"
         )?;
-        let error = percent(confidence.calibration_error);
+        let error = format_percent(confidence.calibration_error);
         writeln!(f, "{:NAME$} {error:>9}", "expected calibration error")?;
         let counted = |count: u64, one: &str, many: &str| match count {
             0 => String::new(),
@@ -48,8 +53,8 @@ impl Display for Score {
         writeln!(
             f,
             "\n{}, {}{}{}{}{}{}",
-            plural(population.calls, "call"),
-            plural(population.roots, "root"),
+            plural_phrase(population.calls, "call"),
+            plural_phrase(population.roots, "root"),
             counted(
                 population.roots_with_a_parent,
                 "of them given a parent",
@@ -72,7 +77,7 @@ impl Display for Score {
                 "whose parent is not in the trace, and which count to the one above"
             ),
         )?;
-        paths(
+        write_paths(
             f,
             [
                 ("patterns", self.paths.patterns),
@@ -80,25 +85,25 @@ impl Display for Score {
                 ("messages", self.paths.messages),
             ],
         )?;
-        omissions(f, &self.top_n_omission)?;
-        reliability(f, self)
+        write_omissions(f, &self.top_n_omission)?;
+        write_reliability(f, self)
     }
 }
 
 /// `1 link`, `2 links`.
-fn plural(count: u64, one: &str) -> String {
+fn plural_phrase(count: u64, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Paths that were missed and made up.
-fn paths(f: &mut Formatter<'_>, rows: [(&str, FalseCounts); 3]) -> fmt::Result {
+fn write_paths(f: &mut Formatter<'_>, rows: [(&str, FalseCounts); 3]) -> fmt::Result {
     writeln!(
         f,
         "\n{:12} {:>9} {:>9} {:>17} {:>17}",
         "paths", "real", "inferred", "false negatives", "false positives"
     )?;
     for (name, found) in rows {
-        let rate = |count: u64, rate| format!("{count} ({})", percent(rate));
+        let rate = |count: u64, rate| format!("{count} ({})", format_percent(rate));
         writeln!(
             f,
             "{name:12} {:>9} {:>9} {:>17} {:>17}",
@@ -112,7 +117,7 @@ fn paths(f: &mut Formatter<'_>, rows: [(&str, FalseCounts); 3]) -> fmt::Result {
 }
 
 /// The omissions at a few N.
-fn omissions(f: &mut Formatter<'_>, all: &[Omission]) -> fmt::Result {
+fn write_omissions(f: &mut Formatter<'_>, all: &[PatternOmission]) -> fmt::Result {
     writeln!(
         f,
         "\n{:12} {:>9} {:>17} {:>17}",
@@ -127,7 +132,7 @@ fn omissions(f: &mut Formatter<'_>, all: &[Omission]) -> fmt::Result {
 }
 
 /// The bins that have links.
-fn reliability(f: &mut Formatter<'_>, score: &Score) -> fmt::Result {
+fn write_reliability(f: &mut Formatter<'_>, score: &LinkScore) -> fmt::Result {
     writeln!(
         f,
         "\n{:12} {:>9} {:>17} {:>17}",
@@ -139,8 +144,8 @@ fn reliability(f: &mut Formatter<'_>, score: &Score) -> fmt::Result {
             f,
             "{range:12} {:>9} {:>17} {:>17}",
             bin.links,
-            percent(bin.probability),
-            percent(bin.accuracy)
+            format_percent(bin.probability),
+            format_percent(bin.accuracy)
         )?;
     }
     Ok(())
@@ -148,7 +153,7 @@ fn reliability(f: &mut Formatter<'_>, score: &Score) -> fmt::Result {
 
 /// A share in percent, a dash where there is nothing to share. What is not all is never shown as
 /// all.
-fn percent(share: Option<f64>) -> String {
+fn format_percent(share: Option<f64>) -> String {
     match share {
         None => "-".to_owned(),
         Some(share) if share < 1.0 => format!("{:.2}%", (100.0 * share).min(99.99)),
@@ -162,9 +167,9 @@ mod tests {
 
     #[test]
     fn what_is_not_all_is_not_shown_as_all() {
-        assert_eq!(percent(Some(1.0)), "100.00%");
-        assert_eq!(percent(Some(0.999_999)), "99.99%");
-        assert_eq!(percent(Some(0.5)), "50.00%");
-        assert_eq!(percent(None), "-");
+        assert_eq!(format_percent(Some(1.0)), "100.00%");
+        assert_eq!(format_percent(Some(0.999_999)), "99.99%");
+        assert_eq!(format_percent(Some(0.5)), "50.00%");
+        assert_eq!(format_percent(None), "-");
     }
 }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 /// A cache of keys.
 #[derive(Debug, Default)]
-pub(super) struct Cache {
+pub(super) struct LruCache {
     room: usize,
     /// When each key was used last.
     last: FxHashMap<u64, u64>,
@@ -15,14 +15,14 @@ pub(super) struct Cache {
     now: u64,
 }
 
-impl Cache {
+impl LruCache {
     /// An empty cache that has room for `room` keys.
-    pub(super) fn new(room: usize) -> Cache {
-        Cache { room, ..Cache::default() }
+    pub(super) fn new(room: usize) -> LruCache {
+        LruCache { room, ..LruCache::default() }
     }
 
     /// Uses a key, and tells whether it was there.
-    pub(super) fn hits(&mut self, key: u64) -> bool {
+    pub(super) fn use_key(&mut self, key: u64) -> bool {
         self.now += 1;
         let was_there = self.last.insert(key, self.now).is_some();
         self.uses.push_back((key, self.now));
@@ -45,8 +45,8 @@ mod tests {
 
     #[test]
     fn what_was_used_least_recently_is_forgotten() {
-        let mut cache = Cache::new(2);
-        let hits: Vec<bool> = [1, 2, 1, 3, 1, 2, 3].map(|key| cache.hits(key)).to_vec();
+        let mut cache = LruCache::new(2);
+        let hits: Vec<bool> = [1, 2, 1, 3, 1, 2, 3].map(|key| cache.use_key(key)).to_vec();
         assert_eq!(hits, [false, false, true, false, true, false, false]);
         assert_eq!(cache.last.len(), 2);
     }

@@ -2,10 +2,10 @@
 //! when it has the answer.
 
 use rand_chacha::ChaCha8Rng;
-use request_flow::{Names, Request, Step};
+use request_flow::{NameInterner, Request, Step};
 
-use super::load::{Load, normal, uniform};
-use crate::random::shuffle;
+use super::load::{SystemLoad, standard_normal, uniform_share};
+use crate::random::shuffle_list;
 
 /// Median time of a message on the way, in nanoseconds, and the standard deviation of its
 /// logarithm.
@@ -19,29 +19,29 @@ const SPREAD: f64 = 0.45;
 const STALLS: (f64, f64) = (0.0015, 2e6);
 
 /// A request in the making.
-pub(super) struct Flow<'w> {
+pub(super) struct FlowBuilder<'w> {
     random: &'w mut ChaCha8Rng,
-    load: &'w Load,
-    names: &'w mut Names,
+    load: &'w SystemLoad,
+    names: &'w mut NameInterner,
     request: Request,
 }
 
-impl<'w> Flow<'w> {
+impl<'w> FlowBuilder<'w> {
     /// A request that `caller` sends.
     pub(super) fn new(
         random: &'w mut ChaCha8Rng,
-        load: &'w Load,
-        names: &'w mut Names,
+        load: &'w SystemLoad,
+        names: &'w mut NameInterner,
         caller: &str,
-    ) -> Flow<'w> {
-        let caller = names.number(caller);
+    ) -> FlowBuilder<'w> {
+        let caller = names.intern(caller);
         let request = Request { probability: 1.0, caller, ..Request::default() };
-        Flow { random, load, names, request }
+        FlowBuilder { random, load, names, request }
     }
 
     /// Puts calls that are made at once into the order in which they happen to be made.
-    pub(super) fn race<T>(&mut self, calls: &mut [T]) {
-        shuffle(self.random, calls);
+    pub(super) fn shuffle_concurrent<T>(&mut self, calls: &mut [T]) {
+        shuffle_list(self.random, calls);
     }
 
     /// The request, when its root has ended.
@@ -50,37 +50,40 @@ impl<'w> Flow<'w> {
     }
 
     /// Begins a step.
-    pub(super) fn begin(
+    pub(super) fn begin_step(
         &mut self,
         parent: Option<u32>,
         node: &str,
         operation: &str,
         now: i64,
     ) -> u32 {
-        let host = self.names.number(host_of(node));
-        let (node, operation) = (self.names.number(node), self.names.number(operation));
-        let step = Step { parent, host, begin: Some(now), ..Step::of(node, operation) };
-        self.request.push(step, []);
+        let host = self.names.intern(host_of(node));
+        let (node, operation) = (self.names.intern(node), self.names.intern(operation));
+        let step = Step { parent, host, begin: Some(now), ..Step::new(node, operation) };
+        self.request.push_step(step, []);
         self.request.steps.len() as u32 - 1
     }
 
     /// Ends a step.
-    pub(super) fn end(&mut self, step: u32, now: i64) {
+    pub(super) fn end_step(&mut self, step: u32, now: i64) {
         if let Some(step) = self.request.steps.get_mut(step as usize) {
             step.end = Some(now);
         }
     }
 
     /// When a node is done that takes about `median` nanoseconds from `now` on.
-    pub(super) fn after(&mut self, node: &str, now: i64, median: f64) -> i64 {
-        let takes = median * self.load.of_node(node, now) * (SPREAD * normal(self.random)).exp();
-        let stalls = uniform(self.random) < STALLS.0;
-        let stall = if stalls { STALLS.1 / uniform(self.random).max(1e-4).powf(0.63) } else { 0.0 };
+    pub(super) fn finish_time(&mut self, node: &str, now: i64, median: f64) -> i64 {
+        let takes = median
+            * self.load.factor_of_node(node, now)
+            * (SPREAD * standard_normal(self.random)).exp();
+        let stalls = uniform_share(self.random) < STALLS.0;
+        let stall =
+            if stalls { STALLS.1 / uniform_share(self.random).max(1e-4).powf(0.63) } else { 0.0 };
         now + (takes + stall) as i64
     }
 
     /// A step within a node that takes about `median` nanoseconds; returns when it ends.
-    pub(super) fn local(
+    pub(super) fn local_step(
         &mut self,
         parent: u32,
         node: &str,
@@ -88,15 +91,15 @@ impl<'w> Flow<'w> {
         now: i64,
         median: f64,
     ) -> i64 {
-        let step = self.begin(Some(parent), node, operation, now);
-        let end = self.after(node, now, median);
-        self.end(step, end);
+        let step = self.begin_step(Some(parent), node, operation, now);
+        let end = self.finish_time(node, now, median);
+        self.end_step(step, end);
         end
     }
 
     /// A call of another node; `inside` is what that does, from a step and a time to a time.
     /// Returns when the answer is there.
-    pub(super) fn call(
+    pub(super) fn remote_call(
         &mut self,
         parent: u32,
         node: &str,
@@ -104,19 +107,19 @@ impl<'w> Flow<'w> {
         now: i64,
         inside: impl FnOnce(&mut Self, u32, i64) -> i64,
     ) -> i64 {
-        let received = self.on_the_way(now);
-        let step = self.begin(Some(parent), node, operation, received);
+        let received = self.network_arrival(now);
+        let step = self.begin_step(Some(parent), node, operation, received);
         let sent = inside(self, step, received);
-        self.end(step, sent);
-        let answered = self.on_the_way(sent);
+        self.end_step(step, sent);
+        let answered = self.network_arrival(sent);
         if let Some(step) = self.request.steps.get_mut(step as usize) {
             (step.caller_begin, step.caller_end) = (Some(now), Some(answered));
         }
         answered
     }
 
-    fn on_the_way(&mut self, now: i64) -> i64 {
-        now + (NETWORK.0 * (NETWORK.1 * normal(self.random)).exp()) as i64
+    fn network_arrival(&mut self, now: i64) -> i64 {
+        now + (NETWORK.0 * (NETWORK.1 * standard_normal(self.random)).exp()) as i64
     }
 }
 

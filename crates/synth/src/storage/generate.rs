@@ -3,17 +3,17 @@
 use message_trace::{DataDir, Progress};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use request_flow::Names;
+use request_flow::NameInterner;
 use request_flow::tables::RequestWriter;
 
-use super::load::{Load, uniform};
-use super::system::System;
-use super::workload::Workload;
+use super::load::{SystemLoad, uniform_share};
+use super::system::StorageSystem;
+use super::workload::ClientWorkload;
 use crate::error::Error;
 
 /// What a period is like.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
+pub struct StorageConfig {
     /// Seed: the same configuration always makes the same requests.
     pub seed: u64,
     /// Number of requests. Caches and the source tree are as much larger as this is.
@@ -28,10 +28,10 @@ pub struct Config {
     pub variation: f64,
 }
 
-impl Default for Config {
+impl Default for StorageConfig {
     /// The period without a problem (5.3): 565,295 requests in 44 minutes, a cache of 384 MB.
-    fn default() -> Config {
-        Config {
+    fn default() -> StorageConfig {
+        StorageConfig {
             seed: 1,
             requests: 565_295,
             length: 44 * 60 * 1_000_000_000,
@@ -44,7 +44,7 @@ impl Default for Config {
 
 /// What was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct SyntheticPeriod {
     /// Number of requests.
     pub requests: u64,
     /// Number of steps.
@@ -55,37 +55,41 @@ pub struct Made {
 ///
 /// # Errors
 /// When a table cannot be written.
-pub fn make(config: &Config, data: &DataDir, progress: &dyn Progress) -> Result<Made, Error> {
+pub fn make_period(
+    config: &StorageConfig,
+    data: &DataDir,
+    progress: &dyn Progress,
+) -> Result<SyntheticPeriod, Error> {
     let random = &mut ChaCha8Rng::seed_from_u64(config.seed);
-    let load = Load::new(config.length, config.variation, random);
-    let scale = config.requests as f64 / Config::default().requests as f64;
-    let mut workload = Workload::new(scale);
-    let mut system = System::new(config.cache, config.spin, scale);
-    let mut names = Names::default();
-    let mut writer = RequestWriter::create(data.requests(), data.steps())?;
-    progress.step("making requests", config.requests);
+    let load = SystemLoad::new(config.length, config.variation, random);
+    let scale = config.requests as f64 / StorageConfig::default().requests as f64;
+    let mut workload = ClientWorkload::new(scale);
+    let mut system = StorageSystem::new(config.cache, config.spin, scale);
+    let mut names = NameInterner::default();
+    let mut writer = RequestWriter::create(data.requests_path(), data.steps_path())?;
+    progress.begin_step("making requests", config.requests);
     let gap = config.length as f64 / config.requests.max(1) as f64;
     let mut now = 0.0;
     for _ in 0..config.requests {
-        now -= uniform(random).max(1e-12).ln() * gap;
+        now -= uniform_share(random).max(1e-12).ln() * gap;
         let time = now as i64;
-        let asked = workload.next(&load, time, random);
-        writer.push(system.request(asked, time, &load, &mut names, random), &names)?;
-        progress.advance(1);
+        let asked = workload.next_operation(&load, time, random);
+        writer.push_request(system.make_request(asked, time, &load, &mut names, random), &names)?;
+        progress.advance_step(1);
     }
-    let (requests, steps) = writer.written();
+    let (requests, steps) = writer.written_counts();
     writer.finish(&names)?;
-    Ok(Made { requests, steps })
+    Ok(SyntheticPeriod { requests, steps })
 }
 
 #[cfg(test)]
 mod tests {
     use request_flow::Request;
-    use request_flow::tables::{Columns, RequestTables};
+    use request_flow::tables::{ColumnSelection, RequestTables};
 
     use super::*;
 
-    const FEW: Config = Config {
+    const FEW: StorageConfig = StorageConfig {
         seed: 7,
         requests: 6_000,
         length: 28_000_000_000,
@@ -94,19 +98,21 @@ mod tests {
         variation: 1.0,
     };
 
-    fn made(config: Config) -> (Names, Vec<Request>) {
+    fn make_and_read(config: StorageConfig) -> (NameInterner, Vec<Request>) {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        let made = make(&config, &data, &()).unwrap();
-        let mut names = Names::default();
-        let tables = RequestTables::open(data.requests(), data.steps(), Columns::ALL).unwrap();
-        let requests = tables.all(&mut names).unwrap();
+        let made = make_period(&config, &data, &()).unwrap();
+        let mut names = NameInterner::default();
+        let tables =
+            RequestTables::open(data.requests_path(), data.steps_path(), ColumnSelection::ALL)
+                .unwrap();
+        let requests = tables.read_all(&mut names).unwrap();
         assert_eq!((requests.len() as u64, tables.counts().1), (made.requests, made.steps));
         (names, requests)
     }
 
     /// Times of the steps with an operation, below one with another.
-    fn times(of: &(Names, Vec<Request>), operation: &str, above: &str) -> Vec<i64> {
+    fn times(of: &(NameInterner, Vec<Request>), operation: &str, above: &str) -> Vec<i64> {
         let (names, requests) = of;
         let steps = requests.iter().flat_map(|request| {
             request
@@ -114,7 +120,7 @@ mod tests {
                 .iter()
                 .map(|step| (step, step.parent.map(|it| request.steps[it as usize])))
         });
-        let is_it = |name, text| names.text(name) == text;
+        let is_it = |name, text| names.name_of(name) == text;
         let of_it = steps.filter(|(step, parent)| {
             is_it(step.operation, operation)
                 && parent.is_some_and(|parent| is_it(parent.operation, above))
@@ -124,9 +130,9 @@ mod tests {
 
     #[test]
     fn requests_are_whole_and_the_same_each_time() {
-        let all = made(FEW);
-        assert_eq!(all.1, made(FEW).1);
-        assert_ne!(all.1, made(Config { seed: 8, ..FEW }).1);
+        let all = make_and_read(FEW);
+        assert_eq!(all.1, make_and_read(FEW).1);
+        assert_ne!(all.1, make_and_read(StorageConfig { seed: 8, ..FEW }).1);
         for request in &all.1 {
             for step in &request.steps[1..] {
                 let parent = &request.steps[step.parent.unwrap() as usize];
@@ -142,7 +148,8 @@ mod tests {
 
     #[test]
     fn the_spin_is_in_answers_to_writes_alone() {
-        let [usual, spinning] = [0, 1_000_000].map(|spin| made(Config { spin, ..FEW }));
+        let [usual, spinning] =
+            [0, 1_000_000].map(|spin| make_and_read(StorageConfig { spin, ..FEW }));
         let median = |mut times: Vec<i64>| {
             times.sort_unstable();
             times[times.len() / 2]
@@ -159,7 +166,8 @@ mod tests {
 
     #[test]
     fn a_smaller_cache_misses_more() {
-        let [large, small] = [384 << 6, 20 << 6].map(|cache| made(Config { cache, ..FEW }));
+        let [large, small] =
+            [384 << 6, 20 << 6].map(|cache| make_and_read(StorageConfig { cache, ..FEW }));
         let misses = |of| times(of, "data miss", "READ").len();
         let [large, small] = [misses(&large), misses(&small)];
         // What is read for the first time misses in both.

@@ -24,18 +24,18 @@ const EPISODES: (f64, f64) = (30.0, 0.004);
 pub(super) const NODES: [&str; 5] = ["nfs", "metadata", "storage1", "storage2", "storage3"];
 
 /// A number from the standard normal distribution.
-pub(super) fn normal(random: &mut ChaCha8Rng) -> f64 {
+pub(super) fn standard_normal(random: &mut ChaCha8Rng) -> f64 {
     StandardNormal.sample(random)
 }
 
 /// A number from 0 to below 1.
-pub(super) fn uniform(random: &mut ChaCha8Rng) -> f64 {
+pub(super) fn uniform_share(random: &mut ChaCha8Rng) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// What a run is like over its time.
 #[derive(Debug)]
-pub(super) struct Load {
+pub(super) struct SystemLoad {
     length: f64,
     /// How much longer each node takes at each point.
     nodes: [Vec<f64>; NODES.len()],
@@ -44,15 +44,16 @@ pub(super) struct Load {
     episodes: Vec<[f64; 2]>,
 }
 
-impl Load {
+impl SystemLoad {
     /// That of a run that goes for `length` nanoseconds; `variation` is how much runs differ.
-    pub(super) fn new(length: i64, variation: f64, random: &mut ChaCha8Rng) -> Load {
+    pub(super) fn new(length: i64, variation: f64, random: &mut ChaCha8Rng) -> SystemLoad {
         let mut drift = |kind: usize| -> Vec<f64> {
-            let between = variation * BETWEEN_RUNS[kind] * normal(random);
-            let mut value = normal(random);
+            let between = variation * BETWEEN_RUNS[kind] * standard_normal(random);
+            let mut value = standard_normal(random);
             (0..POINTS)
                 .map(|_| {
-                    value = MEMORY * value + (1.0 - MEMORY * MEMORY).sqrt() * normal(random);
+                    value =
+                        MEMORY * value + (1.0 - MEMORY * MEMORY).sqrt() * standard_normal(random);
                     (between + DRIFT[kind] * value).exp()
                 })
                 .collect()
@@ -62,38 +63,38 @@ impl Load {
         let mut episodes = Vec::new();
         let mut time = 0.0;
         loop {
-            time -= uniform(random).max(1e-12).ln() / EPISODES.0;
+            time -= uniform_share(random).max(1e-12).ln() / EPISODES.0;
             if time >= 1.0 {
                 break;
             }
-            episodes.push([time, time - uniform(random).max(1e-12).ln() * EPISODES.1]);
+            episodes.push([time, time - uniform_share(random).max(1e-12).ln() * EPISODES.1]);
         }
-        Load { length: length.max(1) as f64, nodes, amounts, episodes }
+        SystemLoad { length: length.max(1) as f64, nodes, amounts, episodes }
     }
 
     /// The part of the run that is over.
-    pub(super) fn progress(&self, time: i64) -> f64 {
+    pub(super) fn elapsed_share(&self, time: i64) -> f64 {
         (time as f64 / self.length).clamp(0.0, 1.0)
     }
 
-    fn point(&self, time: i64) -> usize {
-        ((self.progress(time) * POINTS as f64) as usize).min(POINTS - 1)
+    fn point_at(&self, time: i64) -> usize {
+        ((self.elapsed_share(time) * POINTS as f64) as usize).min(POINTS - 1)
     }
 
     /// How much longer than usual a node takes.
-    pub(super) fn of_node(&self, node: &str, time: i64) -> f64 {
+    pub(super) fn factor_of_node(&self, node: &str, time: i64) -> f64 {
         let place = NODES.iter().position(|known| *known == node);
-        place.map_or(1.0, |place| self.nodes[place][self.point(time)])
+        place.map_or(1.0, |place| self.nodes[place][self.point_at(time)])
     }
 
     /// How much more than usual clients write at once.
-    pub(super) fn amount(&self, time: i64) -> f64 {
-        self.amounts[self.point(time)]
+    pub(super) fn write_factor(&self, time: i64) -> f64 {
+        self.amounts[self.point_at(time)]
     }
 
     /// Whether requests wait for one another at the NFS server.
     pub(super) fn is_contended(&self, time: i64) -> bool {
-        let progress = self.progress(time);
+        let progress = self.elapsed_share(time);
         self.episodes.iter().any(|[from, until]| (*from..*until).contains(&progress))
     }
 }

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 use rand_chacha::ChaCha8Rng;
 
-use super::load::{Load, uniform};
-use crate::random::below;
+use super::load::{SystemLoad, uniform_share};
+use crate::random::random_below;
 
 /// Jobs that run at the same time.
 const JOBS: usize = 4;
@@ -26,7 +26,7 @@ const GOLDEN: f64 = 0.618_033_988_749_895;
 
 /// An operation that a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum ClientOperation {
     /// Attributes of a file are read.
     Getattr,
     /// The same, to see whether it may be used.
@@ -52,45 +52,46 @@ pub(super) enum Operation {
 
 /// What comes next, for ever.
 #[derive(Debug, Default)]
-pub(super) struct Workload {
-    jobs: [VecDeque<(Operation, u64)>; JOBS],
+pub(super) struct ClientWorkload {
+    jobs: [VecDeque<(ClientOperation, u64)>; JOBS],
     copied: u64,
     built: u64,
     headers: f64,
 }
 
 /// The directory of a file.
-pub(super) fn directory(file: u64) -> u64 {
+pub(super) fn directory_of_file(file: u64) -> u64 {
     (1 << 40) | (file / FILES)
 }
 
-impl Workload {
+impl ClientWorkload {
     /// The workload of a system that is `scale` times as large as usual.
-    pub(super) fn new(scale: f64) -> Workload {
-        Workload { headers: HEADERS * scale, ..Workload::default() }
+    pub(super) fn new(scale: f64) -> ClientWorkload {
+        ClientWorkload { headers: HEADERS * scale, ..ClientWorkload::default() }
     }
 
     /// The next operation, with its file.
-    pub(super) fn next(
+    pub(super) fn next_operation(
         &mut self,
-        load: &Load,
+        load: &SystemLoad,
         time: i64,
         random: &mut ChaCha8Rng,
-    ) -> (Operation, u64) {
-        let job = below(random, JOBS);
+    ) -> (ClientOperation, u64) {
+        let job = random_below(random, JOBS);
         loop {
             if let Some(next) = self.jobs[job].pop_front() {
                 return next;
             }
             let mut todo = VecDeque::new();
-            let mut job_of = Job { todo: &mut todo, amount: load.amount(time), random };
-            if load.progress(time) < COPYING || self.copied < FILES {
-                job_of.copy(self.copied);
+            let mut job_of =
+                JobBuilder { todo: &mut todo, amount: load.write_factor(time), random };
+            if load.elapsed_share(time) < COPYING || self.copied < FILES {
+                job_of.copy_file(self.copied);
                 self.copied += 1;
-            } else if job_of.chance(0.04) {
-                job_of.link(self.built);
+            } else if job_of.random_chance(0.04) {
+                job_of.link_objects(self.built);
             } else {
-                job_of.compile([self.copied, self.built], self.headers);
+                job_of.compile_file([self.copied, self.built], self.headers);
                 self.built += 1;
             }
             self.jobs[job] = todo;
@@ -99,115 +100,115 @@ impl Workload {
 }
 
 /// A job in the making.
-struct Job<'j> {
-    todo: &'j mut VecDeque<(Operation, u64)>,
+struct JobBuilder<'j> {
+    todo: &'j mut VecDeque<(ClientOperation, u64)>,
     amount: f64,
     random: &'j mut ChaCha8Rng,
 }
 
-impl Job<'_> {
-    fn chance(&mut self, share: f64) -> bool {
-        uniform(self.random) < share
+impl JobBuilder<'_> {
+    fn random_chance(&mut self, share: f64) -> bool {
+        uniform_share(self.random) < share
     }
 
     /// A number from 1 on with this mean.
-    fn about(&mut self, mean: f64) -> u64 {
-        let more = -uniform(self.random).max(1e-12).ln() * (mean - 1.0).max(0.0);
+    fn random_count(&mut self, mean: f64) -> u64 {
+        let more = -uniform_share(self.random).max(1e-12).ln() * (mean - 1.0).max(0.0);
         1 + (more + 0.5) as u64
     }
 
-    fn add(&mut self, operation: Operation, file: u64) {
+    fn push_operation(&mut self, operation: ClientOperation, file: u64) {
         self.todo.push_back((operation, file));
     }
 
     /// Writes a file; clients decide how much of it at once.
-    fn write(&mut self, file: u64, mut blocks: u64) {
+    fn write_file(&mut self, file: u64, mut blocks: u64) {
         let mut stay = 0;
         while blocks > 0 {
-            let some = self.about(1.0 + self.amount).min(blocks).min(10);
-            let stays = self.chance(0.25);
+            let some = self.random_count(1.0 + self.amount).min(blocks).min(10);
+            let stays = self.random_chance(0.25);
             stay += if stays { some } else { 0 };
-            let is_partial = self.chance(0.1);
-            self.add(Operation::Write(some, is_partial, stays), file);
+            let is_partial = self.random_chance(0.1);
+            self.push_operation(ClientOperation::Write(some, is_partial, stays), file);
             blocks -= some;
         }
-        if stay > 0 || self.chance(0.2) {
-            self.add(Operation::Commit(stay.clamp(1, 4)), file);
+        if stay > 0 || self.random_chance(0.2) {
+            self.push_operation(ClientOperation::Commit(stay.clamp(1, 4)), file);
         }
     }
 
-    fn read(&mut self, file: u64, blocks: u64) {
+    fn read_file(&mut self, file: u64, blocks: u64) {
         let mut from = 0;
         while from < blocks {
             // Clients read ahead.
             let some = (blocks - from).min(if from == 0 { 2 } else { 4 });
-            self.add(Operation::Read(from, some), file);
+            self.push_operation(ClientOperation::Read(from, some), file);
             from += some;
         }
     }
 
-    fn copy(&mut self, file: u64) {
-        self.add(Operation::Lookup, file);
-        if self.chance(0.3) {
-            self.add(Operation::Access, directory(file));
+    fn copy_file(&mut self, file: u64) {
+        self.push_operation(ClientOperation::Lookup, file);
+        if self.random_chance(0.3) {
+            self.push_operation(ClientOperation::Access, directory_of_file(file));
         }
-        self.add(Operation::Create, file);
-        let blocks = self.about(2.0);
-        self.write(file, blocks);
-        if self.chance(0.5) {
-            self.add(Operation::Setattr, file);
+        self.push_operation(ClientOperation::Create, file);
+        let blocks = self.random_count(2.0);
+        self.write_file(file, blocks);
+        if self.random_chance(0.5) {
+            self.push_operation(ClientOperation::Setattr, file);
         }
     }
 
-    fn compile(&mut self, [files, number]: [u64; 2], headers: f64) {
+    fn compile_file(&mut self, [files, number]: [u64; 2], headers: f64) {
         // Sources come from everywhere in the tree, hardly one twice; headers as often as they are
         // included.
         let source = ((number as f64 * GOLDEN).fract() * files as f64) as u64 % files;
-        self.add(Operation::Lookup, source);
-        self.add(Operation::Access, directory(source));
-        for _ in 0..self.about(12.0) {
-            let header = (headers * uniform(self.random).powi(3)) as u64 % files;
-            match below(self.random, 10) {
-                0..=4 => self.add(Operation::Getattr, header),
-                5..=6 => self.add(Operation::Lookup, header),
-                7 => self.add(Operation::Access, header),
+        self.push_operation(ClientOperation::Lookup, source);
+        self.push_operation(ClientOperation::Access, directory_of_file(source));
+        for _ in 0..self.random_count(12.0) {
+            let header = (headers * uniform_share(self.random).powi(3)) as u64 % files;
+            match random_below(self.random, 10) {
+                0..=4 => self.push_operation(ClientOperation::Getattr, header),
+                5..=6 => self.push_operation(ClientOperation::Lookup, header),
+                7 => self.push_operation(ClientOperation::Access, header),
                 _ => {
                     let blocks = 1 + header % 2;
-                    self.read(header, blocks);
+                    self.read_file(header, blocks);
                 }
             }
         }
-        let blocks = self.about(2.0);
-        self.read(source, blocks);
+        let blocks = self.random_count(2.0);
+        self.read_file(source, blocks);
         let object = files + number;
-        self.add(Operation::Create, object);
-        let blocks = self.about(2.5);
-        self.write(object, blocks);
-        if self.chance(0.3) {
-            self.add(Operation::Remove, object);
+        self.push_operation(ClientOperation::Create, object);
+        let blocks = self.random_count(2.5);
+        self.write_file(object, blocks);
+        if self.random_chance(0.3) {
+            self.push_operation(ClientOperation::Remove, object);
         }
-        if self.chance(0.1) {
-            let blocks = self.about(1.5).min(3);
-            self.add(Operation::Readdir(blocks), directory(source));
+        if self.random_chance(0.1) {
+            let blocks = self.random_count(1.5).min(3);
+            self.push_operation(ClientOperation::Readdir(blocks), directory_of_file(source));
         }
-        if self.chance(0.2) {
-            self.add(Operation::Setattr, object);
+        if self.random_chance(0.2) {
+            self.push_operation(ClientOperation::Setattr, object);
         }
     }
 
-    fn link(&mut self, built: u64) {
-        let first = below(self.random, built as usize + 1) as u64;
-        self.add(Operation::Readdir(1), directory(first));
-        for object in first..first + self.about(12.0) {
-            self.add(Operation::Lookup, object);
-            let blocks = self.about(2.5);
-            self.read(object, blocks);
+    fn link_objects(&mut self, built: u64) {
+        let first = random_below(self.random, built as usize + 1) as u64;
+        self.push_operation(ClientOperation::Readdir(1), directory_of_file(first));
+        for object in first..first + self.random_count(12.0) {
+            self.push_operation(ClientOperation::Lookup, object);
+            let blocks = self.random_count(2.5);
+            self.read_file(object, blocks);
         }
-        let (object, blocks) = ((1 << 32) + built, self.about(20.0));
-        self.add(Operation::Create, object);
-        self.write(object, blocks);
-        if self.chance(0.7) {
-            self.add(Operation::Remove, object);
+        let (object, blocks) = ((1 << 32) + built, self.random_count(20.0));
+        self.push_operation(ClientOperation::Create, object);
+        self.write_file(object, blocks);
+        if self.random_chance(0.7) {
+            self.push_operation(ClientOperation::Remove, object);
         }
     }
 }

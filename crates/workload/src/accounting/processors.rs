@@ -7,7 +7,7 @@ use crate::tuning::{INTERRUPTS, PROCESSORS};
 
 /// A processor.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Processor {
+pub(crate) struct ProcessorState {
     /// Number of the thread that runs on it.
     pub thread: Option<u32>,
     /// Interrupts that are open, the outer ones first: since when each is accounted for, and its
@@ -18,16 +18,16 @@ pub(crate) struct Processor {
 
 /// All processors that were seen.
 #[derive(Debug, Default)]
-pub(crate) struct Processors {
+pub(crate) struct ProcessorStates {
     /// Processors of each host, by number.
-    hosts: Vec<(NameId, Vec<Processor>)>,
+    hosts: Vec<(NameId, Vec<ProcessorState>)>,
     /// Processors whose number is too great for a place.
-    others: FxHashMap<(NameId, i32), Processor>,
+    others: FxHashMap<(NameId, i32), ProcessorState>,
 }
 
-impl Processors {
+impl ProcessorStates {
     /// The processor of that number.
-    pub(crate) fn of(&mut self, host: NameId, number: i32) -> &mut Processor {
+    pub(crate) fn state_of_processor(&mut self, host: NameId, number: i32) -> &mut ProcessorState {
         let place = usize::try_from(number).unwrap_or(usize::MAX);
         if place >= PROCESSORS {
             return self.others.entry((host, number)).or_default();
@@ -41,45 +41,45 @@ impl Processors {
         };
         let (_, processors) = &mut self.hosts[at];
         if place >= processors.len() {
-            processors.resize(place + 1, Processor::default());
+            processors.resize(place + 1, ProcessorState::default());
         }
         &mut processors[place]
     }
 }
 
-impl Processor {
+impl ProcessorState {
     /// Number of interrupts that are open.
-    pub(crate) fn depth(&self) -> u8 {
+    pub(crate) fn interrupt_depth(&self) -> u8 {
         self.depth
     }
 
     /// An interrupt begins.
-    pub(crate) fn interrupt(&mut self, now: i64) {
-        if let Some(outer) = self.open() {
+    pub(crate) fn begin_interrupt(&mut self, now: i64) {
+        if let Some(outer) = self.innermost_interrupt() {
             outer.1 += (now - outer.0).max(0);
         }
         self.depth = self.depth.saturating_add(1);
-        if let Some(inner) = self.open() {
+        if let Some(inner) = self.innermost_interrupt() {
             *inner = (now, 0);
         }
     }
 
     /// An interrupt ends: its time without those in it, in nanoseconds.
     pub(crate) fn end_interrupt(&mut self, now: i64) -> i64 {
-        let time = self.open().map_or(0, |open| open.1 + (now - open.0).max(0));
+        let time = self.innermost_interrupt().map_or(0, |open| open.1 + (now - open.0).max(0));
         self.depth = self.depth.saturating_sub(1);
-        if let Some(outer) = self.open() {
+        if let Some(outer) = self.innermost_interrupt() {
             outer.0 = now;
         }
         time
     }
 
     /// All interrupts are over: their ends were lost.
-    pub(crate) fn clear(&mut self) {
+    pub(crate) fn clear_interrupts(&mut self) {
         self.depth = 0;
     }
 
-    fn open(&mut self) -> Option<&mut (i64, i64)> {
+    fn innermost_interrupt(&mut self) -> Option<&mut (i64, i64)> {
         let place = usize::from(self.depth.checked_sub(1)?);
         self.interrupts.get_mut(place)
     }
@@ -91,13 +91,13 @@ mod tests {
 
     #[test]
     fn the_time_of_an_inner_interrupt_is_not_its_outer_ones() {
-        let mut processors = Processors::default();
-        let processor = processors.of(0, 1);
-        processor.interrupt(100);
-        processor.interrupt(110);
-        assert_eq!(processor.depth(), 2);
+        let mut processors = ProcessorStates::default();
+        let processor = processors.state_of_processor(0, 1);
+        processor.begin_interrupt(100);
+        processor.begin_interrupt(110);
+        assert_eq!(processor.interrupt_depth(), 2);
         assert_eq!(processor.end_interrupt(140), 30);
         assert_eq!(processor.end_interrupt(145), 15);
-        assert_eq!((processor.end_interrupt(150), processor.depth()), (0, 0));
+        assert_eq!((processor.end_interrupt(150), processor.interrupt_depth()), (0, 0));
     }
 }

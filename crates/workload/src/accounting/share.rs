@@ -3,13 +3,13 @@
 use out_of_core::NameId;
 use rustc_hash::FxHashMap;
 
-use crate::accounting::threads::{Thread, Threads};
-use crate::joined::JoinedEvent;
+use crate::accounting::threads::{ThreadAccount, ThreadAccounts};
+use crate::joined_request::JoinedEvent;
 
 /// How much of the relevant processes' processor time requests were charged with. A process is
 /// relevant if it ever worked for a request (Magpie, section 6.1.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Charged {
+pub struct ChargedShare {
     /// Processor time of requests, in nanoseconds.
     pub requests_ns: i64,
     /// Processor time of all threads of relevant processes, in nanoseconds.
@@ -18,16 +18,16 @@ pub struct Charged {
     pub all_ns: i64,
 }
 
-impl Charged {
+impl ChargedShare {
     /// The share, from 0 to 1; none where nobody says who ran.
-    pub fn share(&self) -> Option<f64> {
+    pub fn charged_share(&self) -> Option<f64> {
         (self.relevant_ns > 0).then(|| self.requests_ns as f64 / self.relevant_ns as f64)
     }
 }
 
 /// Sums of what processes used. A thread whose process is not known is a process by itself.
 #[derive(Debug, Default)]
-pub(crate) struct Shares {
+pub(crate) struct UsageSums {
     requests_ns: i64,
     /// Of that, what interrupts used.
     interrupts_ns: i64,
@@ -35,35 +35,35 @@ pub(crate) struct Shares {
     processes: FxHashMap<(NameId, i32), (i64, bool)>,
 }
 
-impl Shares {
+impl UsageSums {
     /// A request was charged by an event. What an interrupt used is no thread's.
-    pub(crate) fn charge(&mut self, event: &JoinedEvent, is_interrupt: bool) {
+    pub(crate) fn charge_event(&mut self, event: &JoinedEvent, is_interrupt: bool) {
         let used = event.demands.processor_ns;
         self.requests_ns += used;
         if is_interrupt {
             self.interrupts_ns += used;
         } else if event.thread != 0 {
-            let process = (event.host, of(event.process, event.thread));
+            let process = (event.host, process_or_thread_id(event.process, event.thread));
             self.processes.entry(process).or_default().1 = true;
         }
     }
 
     /// A thread is forgotten.
-    pub(crate) fn forget(&mut self, thread: &Thread) {
-        let process = of(thread.process, thread.id);
+    pub(crate) fn add_forgotten_thread(&mut self, thread: &ThreadAccount) {
+        let process = process_or_thread_id(thread.process, thread.id);
         self.processes.entry((thread.host, process)).or_default().0 += thread.total_ns;
     }
 
     /// The sums, with the threads that are known.
-    pub(crate) fn charged(&self, threads: &Threads) -> Charged {
-        let mut charged = Charged {
+    pub(crate) fn charged_share(&self, threads: &ThreadAccounts) -> ChargedShare {
+        let mut charged = ChargedShare {
             requests_ns: self.requests_ns,
             relevant_ns: self.interrupts_ns,
             all_ns: self.interrupts_ns,
         };
         for thread in threads.iter() {
             charged.all_ns += thread.total_ns;
-            let process = (thread.host, of(thread.process, thread.id));
+            let process = (thread.host, process_or_thread_id(thread.process, thread.id));
             if self.processes.get(&process).is_some_and(|(_, relevant)| *relevant) {
                 charged.relevant_ns += thread.total_ns;
             }
@@ -78,6 +78,6 @@ impl Shares {
     }
 }
 
-fn of(process: i32, thread: i32) -> i32 {
+fn process_or_thread_id(process: i32, thread: i32) -> i32 {
     if process != 0 { process } else { thread }
 }

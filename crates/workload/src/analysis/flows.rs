@@ -1,14 +1,14 @@
 //! Requests of request flows: what our own recordings, or spans, tell.
 
-use out_of_core::{Names, PathError};
+use out_of_core::{NameInterner, PathError};
 use request_flow::tables::RequestTables;
 use request_flow::{Request, Step};
 
 use crate::analysis::processor_time::ProcessorTime;
-use crate::analysis::source::{Found, Outcome, Source, Told};
-use crate::canonical::of_request;
+use crate::analysis::request_source::{RequestRecord, RequestSource, SourceOutcome, SourceRequest};
+use crate::canonical::canonicalize_steps;
 use crate::clusters::RequestFacts;
-use crate::demands::{Demands, Waits};
+use crate::demands::{Demands, WaitTimes};
 
 /// Tables of requests.
 pub struct FlowSource {
@@ -18,27 +18,27 @@ pub struct FlowSource {
     pub processor: Option<ProcessorTime>,
 }
 
-impl Source for FlowSource {
+impl RequestSource for FlowSource {
     fn for_each(
         &self,
-        names: &mut Names,
-        each: &mut dyn FnMut(&Found<'_>, &Names) -> Result<bool, PathError>,
-    ) -> Result<Outcome, PathError> {
-        let outcome = Outcome { processor: self.processor, ..Outcome::default() };
+        names: &mut NameInterner,
+        each: &mut dyn FnMut(&SourceRequest<'_>, &NameInterner) -> Result<bool, PathError>,
+    ) -> Result<SourceOutcome, PathError> {
+        let outcome = SourceOutcome { processor: self.processor, ..SourceOutcome::default() };
         let mut number = 0;
-        for group in 0..self.tables.groups() {
-            let (own, requests) = self.tables.group(group)?;
-            let numbers: Vec<_> = own.iter().map(|text| names.number(text)).collect();
+        for group in 0..self.tables.group_count() {
+            let (own, requests) = self.tables.read_group(group)?;
+            let numbers: Vec<_> = own.iter().map(|text| names.intern(text)).collect();
             for mut request in requests {
-                request.rename(|name| numbers.get(name as usize).copied().unwrap_or(0));
-                let found = Found {
-                    facts: facts(&request, number),
-                    canonical: of_request(
+                request.map_names(|name| numbers.get(name as usize).copied().unwrap_or(0));
+                let found = SourceRequest {
+                    facts: facts_of_request(&request, number),
+                    canonical: canonicalize_steps(
                         &request,
-                        |place| request.steps.get(place).map(demands).unwrap_or_default(),
+                        |place| request.steps.get(place).map(demands_of_step).unwrap_or_default(),
                         |step| step.operation,
                     ),
-                    told: Told::Steps(&request),
+                    record: RequestRecord::Steps(&request),
                 };
                 number += 1;
                 if !each(&found, names)? {
@@ -51,7 +51,7 @@ impl Source for FlowSource {
 }
 
 /// What a step used itself. Its node received the call and sent the answer.
-fn demands(step: &Step) -> Demands {
+fn demands_of_step(step: &Step) -> Demands {
     Demands {
         processor_ns: step.processor_ns.unwrap_or(0),
         disk_read_bytes: step.disk_bytes.unwrap_or(0),
@@ -62,16 +62,16 @@ fn demands(step: &Step) -> Demands {
 }
 
 /// What the model needs of a request.
-fn facts(request: &Request, number: u64) -> RequestFacts {
-    let (mut all, mut waits) = (Demands::default(), Waits::default());
+fn facts_of_request(request: &Request, number: u64) -> RequestFacts {
+    let (mut all, mut waits) = (Demands::default(), WaitTimes::default());
     for step in &request.steps {
-        all += demands(step);
+        all += demands_of_step(step);
         waits += step.waits.unwrap_or_default();
     }
     let begin = request.begin().unwrap_or(0);
     RequestFacts {
         number,
-        name: request.steps.first().map_or(Names::UNKNOWN, |root| root.operation),
+        name: request.steps.first().map_or(NameInterner::UNKNOWN, |root| root.operation),
         begin,
         end: request.end().unwrap_or(begin),
         demands: all,

@@ -1,21 +1,21 @@
 //! Stream of joined requests: pieces of events in, requests in their canonical form out.
 
-use events::Piece;
-use out_of_core::{NameId, Names};
+use events::EventBatch;
+use out_of_core::{NameId, NameInterner};
 
 use crate::analysis::processor_time::ProcessorTime;
-use crate::analysis::source::{Found, Outcome, Told};
-use crate::canonical::{Canonical, of_recorded};
+use crate::analysis::request_source::{RequestRecord, SourceOutcome, SourceRequest};
+use crate::canonical::{CanonicalRequest, canonicalize_recorded};
 use crate::clusters::RequestFacts;
-use crate::demands::Waits;
-use crate::join::{Join, JoinOptions};
-use crate::joined::JoinedRequest;
-use crate::schema::{Schema, SchemaError};
+use crate::demands::WaitTimes;
+use crate::join::{JoinOptions, TemporalJoin};
+use crate::joined_request::JoinedRequest;
+use crate::schema::{EventSchema, SchemaError};
 
 /// A join whose requests come out in their canonical form.
 #[derive(Debug)]
 pub struct JoinStream {
-    join: Join,
+    join: TemporalJoin,
     emitted: Vec<JoinedRequest>,
     /// Role of all threads but the one with the seed event.
     another: NameId,
@@ -30,12 +30,16 @@ impl JoinStream {
     /// # Errors
     /// What of the schema is beyond the bounds of the join, with its line.
     pub fn new(
-        schema: &Schema,
+        schema: &EventSchema,
         options: JoinOptions,
-        names: &mut Names,
+        names: &mut NameInterner,
     ) -> Result<JoinStream, SchemaError> {
-        let another = names.number(ANOTHER_THREAD);
-        Ok(JoinStream { join: Join::new(schema, options, names)?, emitted: Vec::new(), another })
+        let another = names.intern(ANOTHER_THREAD);
+        Ok(JoinStream {
+            join: TemporalJoin::new(schema, options, names)?,
+            emitted: Vec::new(),
+            another,
+        })
     }
 
     /// Takes the events of a piece, and gives the requests that are over to `each`. `false` where
@@ -43,15 +47,15 @@ impl JoinStream {
     ///
     /// # Errors
     /// Those of `each`.
-    pub fn push<E>(
+    pub fn push_batch<E>(
         &mut self,
-        piece: &Piece,
-        names: &mut Names,
-        each: &mut dyn FnMut(&Found<'_>, &Names) -> Result<bool, E>,
+        piece: &EventBatch,
+        names: &mut NameInterner,
+        each: &mut dyn FnMut(&SourceRequest<'_>, &NameInterner) -> Result<bool, E>,
     ) -> Result<bool, E> {
         let emitted = &mut self.emitted;
-        self.join.push(piece, names, &mut |request| emitted.push(request));
-        self.give(names, each)
+        self.join.push_batch(piece, names, &mut |request| emitted.push(request));
+        self.emit_joined(names, each)
     }
 
     /// Gives the requests that are still open to `each`: nothing more comes.
@@ -60,35 +64,38 @@ impl JoinStream {
     /// Those of `each`.
     pub fn finish<E>(
         &mut self,
-        names: &Names,
-        each: &mut dyn FnMut(&Found<'_>, &Names) -> Result<bool, E>,
+        names: &NameInterner,
+        each: &mut dyn FnMut(&SourceRequest<'_>, &NameInterner) -> Result<bool, E>,
     ) -> Result<bool, E> {
         let emitted = &mut self.emitted;
         self.join.finish(&mut |request| emitted.push(request));
-        self.give(names, each)
+        self.emit_joined(names, each)
     }
 
     /// What is known so far.
-    pub fn outcome(&self) -> Outcome {
-        let charged = self.join.charged();
+    pub fn outcome(&self) -> SourceOutcome {
+        let charged = self.join.charged_share();
         let processor = (charged.all_ns > 0).then_some(ProcessorTime {
             charged_ns: charged.requests_ns,
             relevant_ns: charged.relevant_ns,
             all_ns: Some(charged.all_ns),
         });
-        let beginning = Some(self.join.beginning());
-        Outcome { join: Some(self.join.counts()), beginning, processor }
+        let beginning = Some(self.join.seed_counts());
+        SourceOutcome { join: Some(self.join.join_counts()), beginning, processor }
     }
 
-    fn give<E>(
+    fn emit_joined<E>(
         &mut self,
-        names: &Names,
-        each: &mut dyn FnMut(&Found<'_>, &Names) -> Result<bool, E>,
+        names: &NameInterner,
+        each: &mut dyn FnMut(&SourceRequest<'_>, &NameInterner) -> Result<bool, E>,
     ) -> Result<bool, E> {
         for request in self.emitted.drain(..) {
-            let facts = facts(&request);
-            let canonical = canonical(&request, self.another);
-            if !each(&Found { facts, canonical, told: Told::Joined(&request) }, names)? {
+            let facts = facts_of_request(&request);
+            let canonical = canonical_form(&request, self.another);
+            if !each(
+                &SourceRequest { facts, canonical, record: RequestRecord::Joined(&request) },
+                names,
+            )? {
                 return Ok(false);
             }
         }
@@ -98,9 +105,9 @@ impl JoinStream {
 
 /// The canonical form of a request. With which event another thread of a pool takes something up is
 /// chance, so that its role is not that event's.
-fn canonical(request: &JoinedRequest, another: NameId) -> Canonical {
+fn canonical_form(request: &JoinedRequest, another: NameId) -> CanonicalRequest {
     let seed = thread_of_seed(request);
-    of_recorded(request, |event| match Some((event.host, event.thread)) == seed {
+    canonicalize_recorded(request, |event| match Some((event.host, event.thread)) == seed {
         true => request.seed,
         false => another,
     })
@@ -113,8 +120,8 @@ fn thread_of_seed(request: &JoinedRequest) -> Option<(NameId, i32)> {
 }
 
 /// What the model needs of a joined request.
-fn facts(request: &JoinedRequest) -> RequestFacts {
-    let mut waits = Waits::default();
+fn facts_of_request(request: &JoinedRequest) -> RequestFacts {
+    let mut waits = WaitTimes::default();
     request.events.iter().for_each(|event| waits += event.waits);
     // A worker's part may reach back to its last answer, which is before this request.
     let of_seed = thread_of_seed(request);

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use events::{EventReader, Piece};
-use out_of_core::{DataPath, Names, PathError};
+use events::{EventBatch, EventReader};
+use out_of_core::{DataPath, NameInterner, PathError};
 
 use crate::analysis::join_stream::JoinStream;
-use crate::analysis::source::{Found, Outcome, Source};
+use crate::analysis::request_source::{RequestSource, SourceOutcome, SourceRequest};
 use crate::join::JoinOptions;
-use crate::schema::Schema;
+use crate::schema::EventSchema;
 
 /// Tables of events, and how they are joined.
 #[derive(Clone, Debug)]
@@ -16,26 +16,26 @@ pub struct JoinedSource {
     /// Tables of events, which are read as one stream.
     pub tables: Vec<DataPath>,
     /// The schema.
-    pub schema: Schema,
+    pub schema: EventSchema,
     /// Where the schema is from, for errors: a file, or the name of one that ships.
     pub schema_path: PathBuf,
     /// Bounds of the join.
     pub options: JoinOptions,
 }
 
-impl Source for JoinedSource {
+impl RequestSource for JoinedSource {
     fn for_each(
         &self,
-        names: &mut Names,
-        each: &mut dyn FnMut(&Found<'_>, &Names) -> Result<bool, PathError>,
-    ) -> Result<Outcome, PathError> {
+        names: &mut NameInterner,
+        each: &mut dyn FnMut(&SourceRequest<'_>, &NameInterner) -> Result<bool, PathError>,
+    ) -> Result<SourceOutcome, PathError> {
         let mut reader = EventReader::open(&self.tables)?;
         let mut stream = JoinStream::new(&self.schema, self.options, names)
             .map_err(|error| PathError::malformed(&self.schema_path, error.to_string()))?;
-        let mut piece = Piece::default();
+        let mut piece = EventBatch::default();
         let mut more = true;
-        while more && reader.next(names, &mut piece)? {
-            more = stream.push(&piece, names, each)?;
+        while more && reader.read_next(names, &mut piece)? {
+            more = stream.push_batch(&piece, names, each)?;
         }
         if more {
             stream.finish(names, each)?;

@@ -1,15 +1,15 @@
 //! Lanes: what each thread or step did over the time of a request (Magpie, Figure 6).
 
-use out_of_core::Names;
+use out_of_core::NameInterner;
 use request_flow::Request;
 use rustc_hash::FxHashMap;
 
-use crate::demands::{Demands, Waits};
-use crate::joined::JoinedRequest;
+use crate::demands::{Demands, WaitTimes};
+use crate::joined_request::JoinedRequest;
 
 /// What a thread did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum LaneState {
     /// It ran.
     Running,
     /// It could have run, but had no processor.
@@ -28,57 +28,57 @@ pub enum State {
     Calls,
 }
 
-impl State {
+impl LaneState {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [State; 8] = [
-        State::Running,
-        State::Runnable,
-        State::Disk,
-        State::Lock,
-        State::Peer,
-        State::Asleep,
-        State::Unknown,
-        State::Calls,
+    pub const ALL: [LaneState; 8] = [
+        LaneState::Running,
+        LaneState::Runnable,
+        LaneState::Disk,
+        LaneState::Lock,
+        LaneState::Peer,
+        LaneState::Asleep,
+        LaneState::Unknown,
+        LaneState::Calls,
     ];
 
     /// What it is called on screen.
-    pub fn words(self) -> &'static str {
+    pub fn screen_words(self) -> &'static str {
         match self {
-            State::Running => "running",
-            State::Runnable => "ready, without a processor",
-            State::Disk => "waiting for a file",
-            State::Lock => "waiting for a lock",
-            State::Peer => "waiting for a peer",
-            State::Asleep => "asleep",
-            State::Unknown => "unknown",
-            State::Calls => "waiting for its calls",
+            LaneState::Running => "running",
+            LaneState::Runnable => "ready, without a processor",
+            LaneState::Disk => "waiting for a file",
+            LaneState::Lock => "waiting for a lock",
+            LaneState::Peer => "waiting for a peer",
+            LaneState::Asleep => "asleep",
+            LaneState::Unknown => "unknown",
+            LaneState::Calls => "waiting for its calls",
         }
     }
 }
 
 /// A stretch of time in one state, in nanoseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slice {
+pub struct LaneSlice {
     /// When it begins.
     pub begin: i64,
     /// When it ends.
     pub end: i64,
     /// The state.
-    pub state: State,
+    pub state: LaneState,
 }
 
 /// What one thread or step did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lane {
+pub struct RequestLane {
     /// The thread or step.
     pub name: String,
     /// Its slices, in the order of time.
-    pub slices: Vec<Slice>,
+    pub slices: Vec<LaneSlice>,
 }
 
-impl Lane {
+impl RequestLane {
     /// Time in a state, in nanoseconds.
-    pub fn sum(&self, state: State) -> i64 {
+    pub fn time_in_state(&self, state: LaneState) -> i64 {
         let of = self.slices.iter().filter(|slice| slice.state == state);
         of.map(|slice| slice.end - slice.begin).sum()
     }
@@ -86,20 +86,23 @@ impl Lane {
 
 /// A lane for each thread of a joined request, in the order of their first events. Within the time
 /// between two events of a thread the order of states is not known: waits come first.
-pub fn of_joined(request: &JoinedRequest, names: &Names) -> Vec<Lane> {
-    let mut lanes: Vec<Lane> = Vec::new();
+pub fn lanes_of_joined(request: &JoinedRequest, names: &NameInterner) -> Vec<RequestLane> {
+    let mut lanes: Vec<RequestLane> = Vec::new();
     let mut places: FxHashMap<_, (usize, i64)> = FxHashMap::default();
     for event in &request.events {
         let place = places.entry((event.host, event.thread)).or_insert_with(|| {
-            let host = names.text(event.host);
+            let host = names.name_of(event.host);
             let blank = if host.is_empty() { "" } else { " " };
-            lanes.push(Lane { name: format!("{host}{blank}{}", event.thread), slices: Vec::new() });
+            lanes.push(RequestLane {
+                name: format!("{host}{blank}{}", event.thread),
+                slices: Vec::new(),
+            });
             (lanes.len() - 1, event.time)
         });
         let (at, last) = *place;
         place.1 = event.time;
         if let Some(lane) = lanes.get_mut(at) {
-            split(&event.demands, &event.waits, last, event.time, &mut lane.slices);
+            split_into_slices(&event.demands, &event.waits, last, event.time, &mut lane.slices);
         }
     }
     lanes
@@ -107,16 +110,16 @@ pub fn of_joined(request: &JoinedRequest, names: &Names) -> Vec<Lane> {
 
 /// A lane for each step, in depth-first order; deeper ones are indented. When within the step it
 /// did what is not known: what it did itself comes first, then its calls.
-pub fn of_steps(request: &Request, names: &Names) -> Vec<Lane> {
-    let depths = request.depths();
+pub fn lanes_of_steps(request: &Request, names: &NameInterner) -> Vec<RequestLane> {
+    let depths = request.step_depths();
     request
         .steps
         .iter()
         .zip(depths)
         .map(|(step, depth)| {
             let indent = "  ".repeat(depth as usize);
-            let mut lane = Lane {
-                name: format!("{indent}{}", names.text(step.operation)),
+            let mut lane = RequestLane {
+                name: format!("{indent}{}", names.name_of(step.operation)),
                 slices: Vec::new(),
             };
             let (begin, end) = match (step.begin, step.end) {
@@ -129,13 +132,13 @@ pub fn of_steps(request: &Request, names: &Names) -> Vec<Lane> {
             match (step.processor_ns, step.waits) {
                 (Some(processor_ns), Some(waits)) => {
                     let demands = Demands { processor_ns, ..Demands::default() };
-                    split(&demands, &waits, begin, end, &mut lane.slices);
+                    split_into_slices(&demands, &waits, begin, end, &mut lane.slices);
                     let last = lane.slices.last().map_or(begin, |slice| slice.end);
                     if last < end {
-                        lane.slices.push(Slice { begin: last, end, state: State::Calls });
+                        lane.slices.push(LaneSlice { begin: last, end, state: LaneState::Calls });
                     }
                 }
-                _ => lane.slices.push(Slice { begin, end, state: State::Unknown }),
+                _ => lane.slices.push(LaneSlice { begin, end, state: LaneState::Unknown }),
             }
             lane
         })
@@ -143,21 +146,27 @@ pub fn of_steps(request: &Request, names: &Names) -> Vec<Lane> {
 }
 
 /// Puts the states of a time into `slices`, waits first, cut at its end.
-fn split(demands: &Demands, waits: &Waits, begin: i64, end: i64, slices: &mut Vec<Slice>) {
+fn split_into_slices(
+    demands: &Demands,
+    waits: &WaitTimes,
+    begin: i64,
+    end: i64,
+    slices: &mut Vec<LaneSlice>,
+) {
     let parts = [
-        (State::Runnable, waits.runnable_ns),
-        (State::Disk, waits.disk_ns),
-        (State::Lock, waits.lock_ns),
-        (State::Peer, waits.peer_ns),
-        (State::Asleep, waits.asleep_ns),
-        (State::Unknown, waits.unknown_ns),
-        (State::Running, demands.processor_ns),
+        (LaneState::Runnable, waits.runnable_ns),
+        (LaneState::Disk, waits.disk_ns),
+        (LaneState::Lock, waits.lock_ns),
+        (LaneState::Peer, waits.peer_ns),
+        (LaneState::Asleep, waits.asleep_ns),
+        (LaneState::Unknown, waits.unknown_ns),
+        (LaneState::Running, demands.processor_ns),
     ];
     let mut at = begin;
     for (state, took) in parts {
         let until = at.saturating_add(took.max(0)).min(end);
         if until > at {
-            slices.push(Slice { begin: at, end: until, state });
+            slices.push(LaneSlice { begin: at, end: until, state });
             at = until;
         }
     }
@@ -166,46 +175,55 @@ fn split(demands: &Demands, waits: &Waits, begin: i64, end: i64, slices: &mut Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::joined::JoinedEvent;
+    use crate::joined_request::JoinedEvent;
     use request_flow::Step;
 
     #[test]
     fn a_thread_waits_and_then_runs() {
-        let mut names = Names::default();
-        let host = names.number("web1");
+        let mut names = NameInterner::default();
+        let host = names.intern("web1");
         let event = |time, thread, processor_ns, lock_ns| JoinedEvent {
             time,
             host,
             thread,
             demands: Demands { processor_ns, ..Demands::default() },
-            waits: Waits { lock_ns, ..Waits::default() },
+            waits: WaitTimes { lock_ns, ..WaitTimes::default() },
             ..JoinedEvent::default()
         };
         let events = vec![event(0, 1, 0, 0), event(5, 2, 0, 0), event(10, 1, 4, 6)];
-        let lanes = of_joined(&JoinedRequest { events, ..JoinedRequest::default() }, &names);
+        let lanes = lanes_of_joined(&JoinedRequest { events, ..JoinedRequest::default() }, &names);
         assert_eq!(lanes.len(), 2);
         assert_eq!(lanes[0].name, "web1 1");
-        let slice = |begin, end, state| Slice { begin, end, state };
-        assert_eq!(lanes[0].slices, [slice(0, 6, State::Lock), slice(6, 10, State::Running)]);
+        let slice = |begin, end, state| LaneSlice { begin, end, state };
+        assert_eq!(
+            lanes[0].slices,
+            [slice(0, 6, LaneState::Lock), slice(6, 10, LaneState::Running)]
+        );
         assert!(lanes[1].slices.is_empty());
-        assert_eq!(lanes[0].sum(State::Lock), 6);
+        assert_eq!(lanes[0].time_in_state(LaneState::Lock), 6);
     }
 
     #[test]
     fn what_a_step_did_not_do_itself_is_its_calls() {
-        let mut names = Names::default();
-        let shop = names.number("shop:80");
-        let step = Step { begin: Some(0), end: Some(100), ..Step::of(shop, shop) };
+        let mut names = NameInterner::default();
+        let shop = names.intern("shop:80");
+        let step = Step { begin: Some(0), end: Some(100), ..Step::new(shop, shop) };
         let known = Step {
             processor_ns: Some(30),
-            waits: Some(Waits { disk_ns: 20, ..Waits::default() }),
+            waits: Some(WaitTimes { disk_ns: 20, ..WaitTimes::default() }),
             ..step
         };
         let mut request = Request::default();
-        request.push(known, []);
-        request.push(Step { parent: Some(0), ..step }, []);
-        let lanes = of_steps(&request, &names);
-        assert_eq!((lanes[0].sum(State::Running), lanes[0].sum(State::Calls)), (30, 50));
-        assert_eq!((lanes[1].name.as_str(), lanes[1].sum(State::Unknown)), ("  shop:80", 100));
+        request.push_step(known, []);
+        request.push_step(Step { parent: Some(0), ..step }, []);
+        let lanes = lanes_of_steps(&request, &names);
+        assert_eq!(
+            (lanes[0].time_in_state(LaneState::Running), lanes[0].time_in_state(LaneState::Calls)),
+            (30, 50)
+        );
+        assert_eq!(
+            (lanes[1].name.as_str(), lanes[1].time_in_state(LaneState::Unknown)),
+            ("  shop:80", 100)
+        );
     }
 }

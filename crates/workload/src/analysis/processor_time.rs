@@ -15,7 +15,7 @@ pub struct ProcessorTime {
 
 impl ProcessorTime {
     /// Share of the relevant processor time that was charged, from 0 to 1.
-    pub fn share(&self) -> Option<f64> {
+    pub fn charged_share(&self) -> Option<f64> {
         (self.relevant_ns > 0).then(|| self.charged_ns as f64 / self.relevant_ns as f64)
     }
 }

@@ -4,21 +4,21 @@
 //! one that was woken finds nothing. So it is left out; what little it used is the waker's. Where
 //! nothing is known to have led to it, such as an interrupt, it is the thread's with the seed.
 
-use super::plan::{Activation, Mark, Plan};
+use super::plan::{ActivationPlan, SyncPoint, ThreadActivation};
 use crate::demands::Demands;
 use crate::tuning::{IDLE_WAKE_SHARE, MAX_IDLE_WAKE_NS};
 
-impl Plan {
+impl ActivationPlan {
     /// The same without idle wakes: activations that led to nothing and demanded next to nothing.
-    pub(super) fn without_idle_wakes(mut self) -> Plan {
-        let all: i64 = self.activations.iter().map(|of| of.demands().processor_ns).sum();
+    pub(super) fn without_idle_wakes(mut self) -> ActivationPlan {
+        let all: i64 = self.activations.iter().map(|of| of.total_demands().processor_ns).sum();
         let most = MAX_IDLE_WAKE_NS.min(all / IDLE_WAKE_SHARE);
         let mut leads = vec![false; self.activations.len()];
         for mark in self.activations.iter().flat_map(|of| &of.sources) {
             leads[mark.activation] = true;
         }
-        let is_idle = |(place, of): (usize, &Activation)| {
-            let demands = of.demands();
+        let is_idle = |(place, of): (usize, &ThreadActivation)| {
+            let demands = of.total_demands();
             let processor_ns = demands.processor_ns;
             place != self.seed
                 && !leads[place]
@@ -33,23 +33,23 @@ impl Plan {
         for place in (0..idle.len()).filter(|place| idle[*place]) {
             let left = std::mem::take(&mut self.activations[place]);
             let last = self.activations[self.seed].works.len().saturating_sub(1);
-            let with_seed = Mark { activation: self.seed, work: last };
+            let with_seed = SyncPoint { activation: self.seed, work: last };
             let waker = left.sources.first().copied().unwrap_or(with_seed);
             places[place] = (waker.activation, 0);
             if let Some(work) = self.activations[waker.activation].works.get_mut(waker.work) {
-                *work += left.demands();
+                *work += left.total_demands();
             }
             let later = self.activations.iter_mut().filter(|of| of.previous == Some(place));
             later.for_each(|of| of.previous = left.previous);
             for mark in left.sources {
-                self.unmark(mark);
+                self.remove_sync_point(mark);
             }
         }
-        self.moved(&places)
+        self.keep_activations(&places)
     }
 
     /// Joins the works around a point of an activation, unless it still leads to something.
-    fn unmark(&mut self, point: Mark) {
+    fn remove_sync_point(&mut self, point: SyncPoint) {
         if self.activations.iter().any(|of| of.sources.contains(&point)) {
             return;
         }
@@ -61,7 +61,7 @@ impl Plan {
         works[point.work] += behind;
         let marks = self.activations.iter_mut().flat_map(|of| &mut of.sources);
         let later =
-            |mark: &&mut Mark| mark.activation == point.activation && mark.work > point.work;
+            |mark: &&mut SyncPoint| mark.activation == point.activation && mark.work > point.work;
         marks.filter(later).for_each(|mark| mark.work -= 1);
     }
 }
@@ -70,25 +70,28 @@ impl Plan {
 mod tests {
     use super::*;
 
-    fn activation(sources: Vec<Mark>, times: &[i64]) -> Activation {
+    fn activation(sources: Vec<SyncPoint>, times: &[i64]) -> ThreadActivation {
         let work = |time: &i64| Demands { processor_ns: *time, ..Demands::default() };
-        Activation { works: times.iter().map(work).collect(), ..Activation::of(1, sources) }
+        ThreadActivation {
+            works: times.iter().map(work).collect(),
+            ..ThreadActivation::new(1, sources)
+        }
     }
 
-    fn point(activation: usize, work: usize) -> Mark {
-        Mark { activation, work }
+    fn point(activation: usize, work: usize) -> SyncPoint {
+        SyncPoint { activation, work }
     }
 
     /// A worker wakes two helpers, behind 7 and 2 ms. The first finds nothing for `idle` ns.
-    fn plan(idle: i64) -> Plan {
+    fn plan(idle: i64) -> ActivationPlan {
         let worker = activation(vec![], &[7_000_000, 2_000_000, 1_000_000]);
         let first = activation(vec![point(0, 0)], &[idle]);
         let second = activation(vec![point(0, 1)], &[15_000_000]);
-        Plan { activations: vec![worker, first, second], seed: 0 }
+        ActivationPlan { activations: vec![worker, first, second], seed: 0 }
     }
 
-    fn works(plan: &Plan) -> Vec<Vec<i64>> {
-        let times = |of: &Activation| of.works.iter().map(|work| work.processor_ns).collect();
+    fn works(plan: &ActivationPlan) -> Vec<Vec<i64>> {
+        let times = |of: &ThreadActivation| of.works.iter().map(|work| work.processor_ns).collect();
         plan.activations.iter().map(times).collect()
     }
 
@@ -103,7 +106,7 @@ mod tests {
     fn who_works_stays() {
         assert_eq!(works(&plan(100_001).without_idle_wakes()).len(), 3);
         // A hundredth of a request that is short is more than nothing.
-        let short = Plan {
+        let short = ActivationPlan {
             activations: vec![
                 activation(vec![], &[30_000, 30_000]),
                 activation(vec![point(0, 0)], &[20_000]),
@@ -130,7 +133,8 @@ mod tests {
     #[test]
     fn what_its_thread_does_later_is_behind_what_it_did_before() {
         let mut plan = plan(20_000);
-        let later = Activation { previous: Some(1), ..activation(vec![point(0, 1)], &[3_000_000]) };
+        let later =
+            ThreadActivation { previous: Some(1), ..activation(vec![point(0, 1)], &[3_000_000]) };
         plan.activations.push(later);
         let left = plan.without_idle_wakes();
         assert_eq!((left.activations.len(), left.activations[2].previous), (3, None));

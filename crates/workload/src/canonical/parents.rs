@@ -5,26 +5,31 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-use super::plan::{Activation, Mark, Plan};
+use super::plan::{ActivationPlan, SyncPoint, ThreadActivation};
 use crate::tuning::{COLOUR_STEPS, EXACT_PASSES};
 
 /// The one point that stands as the parent of each activation. Where several had to come first, it
 /// is the one behind the longest chain of synchronisations, and of equally long ones that of the
 /// activation with the greatest colour. Neither depends on time. Where that says nothing either,
 /// demands, the begin on endless processors and the exact colour do: not which one came first.
-pub(super) fn parents(plan: &Plan, order: &[usize], begins: &[i64]) -> Vec<Option<Mark>> {
+pub(super) fn find_parents(
+    plan: &ActivationPlan,
+    order: &[usize],
+    begins: &[i64],
+) -> Vec<Option<SyncPoint>> {
     let count = plan.activations.len();
-    let colours = colours(plan);
+    let colours = refine_colours(plan);
     let exact = OnceCell::new();
-    let exact_of =
-        |mark: &Mark| exact.get_or_init(|| exact_colours(plan, order, begins))[mark.activation];
+    let exact_of = |mark: &SyncPoint| {
+        exact.get_or_init(|| exact_colours(plan, order, begins))[mark.activation]
+    };
     let mut parents = vec![None; count];
     // Length of the longest chain to each.
     let mut chains: Vec<Option<u32>> = vec![None; count];
     for place in order {
         let known = plan.activations[*place].sources.iter().filter_map(|mark| {
             let chain = (*chains.get(mark.activation)?)?;
-            let demands: [i64; 6] = plan.activations[mark.activation].demands().into();
+            let demands: [i64; 6] = plan.activations[mark.activation].total_demands().into();
             let (colour, begin) = (colours[mark.activation], begins[mark.activation]);
             Some(((chain, colour, mark.work, demands, begin), *mark))
         });
@@ -41,13 +46,14 @@ pub(super) fn parents(plan: &Plan, order: &[usize], begins: &[i64]) -> Vec<Optio
 /// Numbers that tell activations apart by what leads to them and what they lead to, some steps far
 /// (the refinement of Weisfeiler and Leman). Times and demands are not looked at. All are equal
 /// where no activation has several sources, as nothing is chosen then.
-fn colours(plan: &Plan) -> Vec<u64> {
+fn refine_colours(plan: &ActivationPlan) -> Vec<u64> {
     let all = &plan.activations;
     if all.iter().all(|activation| activation.sources.len() < 2) {
         return vec![0; all.len()];
     }
-    let first =
-        |(place, of): (usize, &Activation)| hash_of(&(of.role, of.works.len(), place == plan.seed));
+    let first = |(place, of): (usize, &ThreadActivation)| {
+        hash_value(&(of.role, of.works.len(), place == plan.seed))
+    };
     let mut colours: Vec<u64> = all.iter().enumerate().map(first).collect();
     for _ in 0..COLOUR_STEPS {
         let mut around: Vec<Vec<(bool, usize, u64)>> = vec![Vec::new(); all.len()];
@@ -59,7 +65,7 @@ fn colours(plan: &Plan) -> Vec<u64> {
         }
         for (colour, around) in colours.iter_mut().zip(&mut around) {
             around.sort_unstable();
-            *colour = hash_of(&(*colour, around));
+            *colour = hash_value(&(*colour, around));
         }
     }
     colours
@@ -68,7 +74,7 @@ fn colours(plan: &Plan) -> Vec<u64> {
 /// The same with begins and demands, and however far: what has the same colour here differs in
 /// nothing that is written of it and of what is around it. Each pass takes everything that leads to
 /// an activation into its colour, and then everything that it leads to.
-fn exact_colours(plan: &Plan, order: &[usize], begins: &[i64]) -> Vec<u64> {
+fn exact_colours(plan: &ActivationPlan, order: &[usize], begins: &[i64]) -> Vec<u64> {
     let all = &plan.activations;
     let mut after: Vec<Vec<(usize, usize)>> = vec![Vec::new(); all.len()];
     for (place, activation) in all.iter().enumerate() {
@@ -76,15 +82,15 @@ fn exact_colours(plan: &Plan, order: &[usize], begins: &[i64]) -> Vec<u64> {
             after[mark.activation].push((mark.work, place));
         }
     }
-    let first = |(place, of): (usize, &Activation)| {
-        hash_of(&(of.role, works_of(of), begins[place], place == plan.seed))
+    let first = |(place, of): (usize, &ThreadActivation)| {
+        hash_value(&(of.role, work_figures(of), begins[place], place == plan.seed))
     };
     let mut colours: Vec<u64> = all.iter().enumerate().map(first).collect();
     let with = |colours: &[u64], place: usize, around: &mut dyn Iterator<Item = (usize, usize)>| {
         let mut around: Vec<(usize, u64)> =
             around.map(|(work, other)| (work, colours[other])).collect();
         around.sort_unstable();
-        hash_of(&(colours[place], around))
+        hash_value(&(colours[place], around))
     };
     for _ in 0..EXACT_PASSES {
         for place in order {
@@ -99,11 +105,11 @@ fn exact_colours(plan: &Plan, order: &[usize], begins: &[i64]) -> Vec<u64> {
 }
 
 /// The demands of each of its works.
-pub(super) fn works_of(activation: &Activation) -> Vec<[i64; 6]> {
+pub(super) fn work_figures(activation: &ThreadActivation) -> Vec<[i64; 6]> {
     activation.works.iter().map(|work| (*work).into()).collect()
 }
 
-fn hash_of(value: &impl Hash) -> u64 {
+fn hash_value(value: &impl Hash) -> u64 {
     let mut hasher = FxHasher::default();
     value.hash(&mut hasher);
     hasher.finish()

@@ -6,8 +6,8 @@ use crate::demands::Demands;
 
 /// The activations of a request, in any order.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
-    pub(super) activations: Vec<Activation>,
+pub(super) struct ActivationPlan {
+    pub(super) activations: Vec<ThreadActivation>,
     /// The activation in which the seed event is: the tree begins with what led to it.
     pub(super) seed: usize,
 }
@@ -15,27 +15,27 @@ pub(super) struct Plan {
 /// What a thread does from the moment at which something lets it go on, until it goes on no more
 /// by itself.
 #[derive(Debug, Default)]
-pub(super) struct Activation {
+pub(super) struct ThreadActivation {
     pub(super) role: NameId,
     /// Demands up to each of its synchronisation points, and after the last one.
     pub(super) works: Vec<Demands>,
     /// Points that come before it: those at which something let it go on.
-    pub(super) sources: Vec<Mark>,
+    pub(super) sources: Vec<SyncPoint>,
     /// The activation of the same thread that must have ended before.
     pub(super) previous: Option<usize>,
 }
 
 /// A synchronisation point: the one after that many works of an activation, less one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Mark {
+pub(super) struct SyncPoint {
     pub(super) activation: usize,
     pub(super) work: usize,
 }
 
-impl Activation {
+impl ThreadActivation {
     /// An activation that did nothing yet.
-    pub(super) fn of(role: NameId, sources: Vec<Mark>) -> Activation {
-        Activation { role, works: vec![Demands::default()], sources, previous: None }
+    pub(super) fn new(role: NameId, sources: Vec<SyncPoint>) -> ThreadActivation {
+        ThreadActivation { role, works: vec![Demands::default()], sources, previous: None }
     }
 
     /// Charges the work that it is at.
@@ -46,28 +46,28 @@ impl Activation {
     }
 
     /// Ends the work that it is at. Returns the number of the work that ended.
-    pub(super) fn mark(&mut self) -> usize {
+    pub(super) fn end_work(&mut self) -> usize {
         self.works.push(Demands::default());
         self.works.len() - 2
     }
 
     /// Everything that it demands.
-    pub(super) fn demands(&self) -> Demands {
+    pub(super) fn total_demands(&self) -> Demands {
         let mut all = Demands::default();
         self.works.iter().for_each(|work| all += *work);
         all
     }
 }
 
-impl Plan {
+impl ActivationPlan {
     /// The order in which activations can be looked at, each behind what must come before it.
     /// Where clocks contradict each other and make a circle, the first of it goes ahead.
-    pub(super) fn order(&self) -> Vec<usize> {
+    pub(super) fn topological_order(&self) -> Vec<usize> {
         let count = self.activations.len();
         let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
         let mut missing = vec![0_usize; count];
         for (place, activation) in self.activations.iter().enumerate() {
-            for before in activation.befores() {
+            for before in activation.required_activations() {
                 if let Some(after) = after.get_mut(before) {
                     after.push(place);
                     missing[place] += 1;
@@ -101,9 +101,9 @@ impl Plan {
     }
 }
 
-impl Activation {
+impl ThreadActivation {
     /// Activations that must come before it, wholly or in part.
-    fn befores(&self) -> impl Iterator<Item = usize> {
+    fn required_activations(&self) -> impl Iterator<Item = usize> {
         self.sources.iter().map(|mark| mark.activation).chain(self.previous)
     }
 }

@@ -1,23 +1,24 @@
 //! Schedule: when each activation begins on endless processors (Magpie, section 4).
 
-use super::plan::{Mark, Plan};
+use super::plan::{ActivationPlan, SyncPoint};
 
 /// The begin of each activation in nanoseconds from that of the request: as soon as everything
-/// that must come before it has ended. `order` is that of [`Plan::order`].
-pub(super) fn begins(plan: &Plan, order: &[usize]) -> Vec<i64> {
+/// that must come before it has ended. `order` is that of [`ActivationPlan::topological_order`].
+pub(super) fn schedule_begins(plan: &ActivationPlan, order: &[usize]) -> Vec<i64> {
     let mut begins: Vec<Option<i64>> = vec![None; plan.activations.len()];
     for place in order {
         let activation = &plan.activations[*place];
-        let points = activation.sources.iter().map(|mark| time_of(plan, &begins, *mark));
-        let last = Mark { activation: activation.previous.unwrap_or(usize::MAX), work: usize::MAX };
-        let begin = points.chain([time_of(plan, &begins, last)]).flatten().max();
+        let points = activation.sources.iter().map(|mark| time_of_point(plan, &begins, *mark));
+        let last =
+            SyncPoint { activation: activation.previous.unwrap_or(usize::MAX), work: usize::MAX };
+        let begin = points.chain([time_of_point(plan, &begins, last)]).flatten().max();
         begins[*place] = Some(begin.unwrap_or(0));
     }
     begins.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 /// When a point is reached; `None` where that is not known yet, as clocks contradict each other.
-fn time_of(plan: &Plan, begins: &[Option<i64>], mark: Mark) -> Option<i64> {
+fn time_of_point(plan: &ActivationPlan, begins: &[Option<i64>], mark: SyncPoint) -> Option<i64> {
     let begin = (*begins.get(mark.activation)?)?;
     let works = plan.activations[mark.activation].works.iter();
     let used = works.take(mark.work.saturating_add(1)).map(|work| work.processor_ns);

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::joined::{JoinedRequest, Sync};
+use crate::joined_request::{JoinedRequest, SyncEdge};
 
 /// Bytes that an event of a fragment sent or received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Packet {
+pub struct FragmentPacket {
     /// What both ends call the connection. Where messages have ids, the id.
     pub connection: u64,
     /// Which of the two directions of the connection: both ends mean the same one.
@@ -31,23 +31,26 @@ pub struct Packet {
 /// received without sending between, are one message: in how many pieces they came is chance. The
 /// synchronisation leads from its last send to its last receive. Packets that name no event are
 /// passed over.
-pub fn stitch(fragments: &[JoinedRequest], packets: &[Packet]) -> Vec<JoinedRequest> {
-    let is_there = |packet: &&Packet| {
+pub fn stitch_fragments(
+    fragments: &[JoinedRequest],
+    packets: &[FragmentPacket],
+) -> Vec<JoinedRequest> {
+    let is_there = |packet: &&FragmentPacket| {
         let fragment = fragments.get(packet.fragment as usize);
         fragment.is_some_and(|of| (packet.event as usize) < of.events.len())
     };
-    let packets: Vec<Packet> = packets.iter().filter(is_there).copied().collect();
-    let ties = ties(messages(packets));
+    let packets: Vec<FragmentPacket> = packets.iter().filter(is_there).copied().collect();
+    let ties = match_messages(merge_packets(packets));
     let mut group: Vec<u32> = (0..fragments.len() as u32).collect();
     for (from, to) in &ties {
-        let (from, to) = (top(&mut group, from.0), top(&mut group, to.0));
+        let (from, to) = (group_root(&mut group, from.0), group_root(&mut group, to.0));
         group[from.max(to) as usize] = from.min(to);
     }
     let mut members: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for place in 0..fragments.len() as u32 {
-        members.entry(top(&mut group, place)).or_default().push(place);
+        members.entry(group_root(&mut group, place)).or_default().push(place);
     }
-    let opens = openers(&ties, fragments.len());
+    let opens = find_openers(&ties, fragments.len());
     let mut whole: Vec<(u32, JoinedRequest)> = Vec::new();
     // The request that each fragment is in, and the number of events before its own.
     let mut stands = vec![(0, 0_u32); fragments.len()];
@@ -61,14 +64,14 @@ pub fn stitch(fragments: &[JoinedRequest], packets: &[Packet]) -> Vec<JoinedRequ
             if before == 0 {
                 request = fragment.clone();
             } else {
-                append(&mut request, fragment, before);
+                append_fragment(&mut request, fragment, before);
             }
         }
         whole.push((of[0], request));
     }
     for (from, to) in ties {
         let ((request, before), (_, after)) = (stands[from.0 as usize], stands[to.0 as usize]);
-        let sync = Sync { source: from.1 + before, destination: to.1 + after };
+        let sync = SyncEdge { source: from.1 + before, destination: to.1 + after };
         whole[request].1.syncs.push(sync);
     }
     for (_, request) in &mut whole {
@@ -79,9 +82,9 @@ pub fn stitch(fragments: &[JoinedRequest], packets: &[Packet]) -> Vec<JoinedRequ
 }
 
 /// Puts a fragment behind the `before` events of a request.
-fn append(request: &mut JoinedRequest, fragment: &JoinedRequest, before: u32) {
+fn append_fragment(request: &mut JoinedRequest, fragment: &JoinedRequest, before: u32) {
     request.events.extend_from_slice(&fragment.events);
-    let moved = |sync: &Sync| Sync {
+    let moved = |sync: &SyncEdge| SyncEdge {
         source: sync.source.saturating_add(before),
         destination: sync.destination.saturating_add(before),
     };
@@ -91,7 +94,7 @@ fn append(request: &mut JoinedRequest, fragment: &JoinedRequest, before: u32) {
 }
 
 /// The first of the group of a fragment.
-fn top(group: &mut [u32], mut place: u32) -> u32 {
+fn group_root(group: &mut [u32], mut place: u32) -> u32 {
     while group[place as usize] != place {
         let above = group[group[place as usize] as usize];
         group[place as usize] = above;
@@ -102,9 +105,9 @@ fn top(group: &mut [u32], mut place: u32) -> u32 {
 
 /// Packets of a fragment on a connection in one direction that nothing in the other direction came
 /// between, as one: its event is the last of them.
-fn messages(mut packets: Vec<Packet>) -> Vec<Packet> {
+fn merge_packets(mut packets: Vec<FragmentPacket>) -> Vec<FragmentPacket> {
     packets.sort_unstable_by_key(|of| (of.fragment, of.connection, of.event, of.begin));
-    let mut messages: Vec<Packet> = Vec::new();
+    let mut messages: Vec<FragmentPacket> = Vec::new();
     for mut packet in packets {
         packet.end = packet.end.max(packet.begin.saturating_add(1));
         match messages.last_mut() {
@@ -115,7 +118,7 @@ fn messages(mut packets: Vec<Packet>) -> Vec<Packet> {
                     && last.is_sent == packet.is_sent =>
             {
                 let begin = last.begin.min(packet.begin);
-                *last = Packet { begin, end: last.end.max(packet.end), ..packet };
+                *last = FragmentPacket { begin, end: last.end.max(packet.end), ..packet };
             }
             _ => messages.push(packet),
         }
@@ -124,15 +127,15 @@ fn messages(mut packets: Vec<Packet>) -> Vec<Packet> {
 }
 
 /// A fragment and an event of it.
-type Place = (u32, u32);
+type FragmentEvent = (u32, u32);
 
 /// For each message the events that sent and received it.
-fn ties(mut messages: Vec<Packet>) -> Vec<(Place, Place)> {
+fn match_messages(mut messages: Vec<FragmentPacket>) -> Vec<(FragmentEvent, FragmentEvent)> {
     messages.sort_unstable_by_key(|of| (of.connection, of.is_back, of.begin, of.end));
     let mut ties = Vec::new();
     for stream in messages.chunk_by(|a, b| (a.connection, a.is_back) == (b.connection, b.is_back)) {
-        let (sent, received): (Vec<Packet>, _) = stream.iter().partition(|of| of.is_sent);
-        let received: Vec<Packet> = received;
+        let (sent, received): (Vec<FragmentPacket>, _) = stream.iter().partition(|of| of.is_sent);
+        let received: Vec<FragmentPacket> = received;
         let mut first = 0;
         for to in &received {
             // Each sent message lies behind the one before, as each received one does.
@@ -150,7 +153,7 @@ fn ties(mut messages: Vec<Packet>) -> Vec<(Place, Place)> {
 }
 
 /// Whether each fragment sends to another one before it receives from one.
-fn openers(ties: &[(Place, Place)], count: usize) -> Vec<bool> {
+fn find_openers(ties: &[(FragmentEvent, FragmentEvent)], count: usize) -> Vec<bool> {
     let mut firsts: Vec<Option<(u32, bool)>> = vec![None; count];
     for ((from, sent), (to, received)) in ties {
         for (fragment, event, is_sent) in [(from, sent, true), (to, received, false)] {

@@ -3,12 +3,12 @@
 use out_of_core::NameId;
 use rustc_hash::FxHashMap;
 
-use super::Canonical;
-use super::plan::{Activation, Mark, Plan};
-use crate::joined::{JoinedEvent, JoinedRequest, Sync};
+use super::CanonicalRequest;
+use super::plan::{ActivationPlan, SyncPoint, ThreadActivation};
+use crate::joined_request::{JoinedEvent, JoinedRequest, SyncEdge};
 
 /// The canonical form of a joined request. `role` gives the part that a thread plays, from the
-/// event with which it begins or goes on; it must not depend on ids ([`by_kind`]).
+/// event with which it begins or goes on; it must not depend on ids ([`role_by_kind`]).
 ///
 /// - A thread begins a new activation with its first event, and with each destination of a
 ///   synchronisation, be it that of its own signal: whether a thread takes up what it has itself
@@ -21,27 +21,36 @@ use crate::joined::{JoinedEvent, JoinedRequest, Sync};
 /// - Activations that nothing let go on, and that let none go on, have an unknown role. Those that
 ///   work long stand alone, and all others count as one: on which thread an interrupt works is
 ///   chance.
-pub fn of_joined(request: &JoinedRequest, role: impl FnMut(&JoinedEvent) -> NameId) -> Canonical {
-    plan(request, role).flatten()
+pub fn canonicalize_joined(
+    request: &JoinedRequest,
+    role: impl FnMut(&JoinedEvent) -> NameId,
+) -> CanonicalRequest {
+    plan_of_joined(request, role).flatten()
 }
 
 /// The canonical form of a request of a recording, in which a wait that was not needed has left no
-/// event: that of [`of_joined`] without the waits that on endless processors are not needed either,
-/// and without threads that were woken for work that another had taken.
-pub fn of_recorded(request: &JoinedRequest, role: impl FnMut(&JoinedEvent) -> NameId) -> Canonical {
-    plan(request, role).without_idle_wakes().without_needless_waits().flatten()
+/// event: that of [`canonicalize_joined`] without the waits that on endless processors are not
+/// needed either, and without threads that were woken for work that another had taken.
+pub fn canonicalize_recorded(
+    request: &JoinedRequest,
+    role: impl FnMut(&JoinedEvent) -> NameId,
+) -> CanonicalRequest {
+    plan_of_joined(request, role).without_idle_wakes().without_needless_waits().flatten()
 }
 
 /// The activations of a request.
-fn plan(request: &JoinedRequest, mut role: impl FnMut(&JoinedEvent) -> NameId) -> Plan {
+fn plan_of_joined(
+    request: &JoinedRequest,
+    mut role: impl FnMut(&JoinedEvent) -> NameId,
+) -> ActivationPlan {
     let mut syncs = valid_syncs(request);
     let mut is_source = vec![false; request.events.len()];
     syncs.iter().for_each(|sync| is_source[sync.source as usize] = true);
     syncs.sort_unstable_by_key(|sync| (sync.destination, sync.source));
     let mut syncs = syncs.into_iter().peekable();
 
-    let mut plan = Plan::default();
-    let mut marks: Vec<Option<Mark>> = vec![None; request.events.len()];
+    let mut plan = ActivationPlan::default();
+    let mut marks: Vec<Option<SyncPoint>> = vec![None; request.events.len()];
     // The events that let each activation go on; their marks may come later.
     let mut sources: Vec<Vec<u32>> = Vec::new();
     let mut at: FxHashMap<(NameId, i32, i32), usize> = FxHashMap::default();
@@ -50,7 +59,7 @@ fn plan(request: &JoinedRequest, mut role: impl FnMut(&JoinedEvent) -> NameId) -
         let thread = thread_of(event);
         let mut now = at.get(&thread).copied();
         let mut charged = event.demands;
-        let of = |sync: &Sync| sync.destination as usize == number;
+        let of = |sync: &SyncEdge| sync.destination as usize == number;
         if syncs.peek().is_some_and(of) {
             let previous = now;
             if let Some(activation) = now.and_then(|now| plan.activations.get_mut(now)) {
@@ -64,17 +73,18 @@ fn plan(request: &JoinedRequest, mut role: impl FnMut(&JoinedEvent) -> NameId) -
             let previous = previous.filter(|_| !from.iter().all(is_own));
             now = None;
             sources.push(from);
-            plan.activations.push(Activation { previous, ..Activation::of(role(event), vec![]) });
+            plan.activations
+                .push(ThreadActivation { previous, ..ThreadActivation::new(role(event), vec![]) });
         } else if now.is_none() {
             sources.push(Vec::new());
-            plan.activations.push(Activation::of(role(event), vec![]));
+            plan.activations.push(ThreadActivation::new(role(event), vec![]));
         }
         let now = now.unwrap_or(plan.activations.len() - 1);
         at.insert(thread, now);
         let activation = &mut plan.activations[now];
         activation.charge(charged);
         if is_source[number] {
-            marks[number] = Some(Mark { activation: now, work: activation.mark() });
+            marks[number] = Some(SyncPoint { activation: now, work: activation.end_work() });
         }
         if event.kind == request.seed {
             seed.get_or_insert(now);
@@ -88,7 +98,7 @@ fn plan(request: &JoinedRequest, mut role: impl FnMut(&JoinedEvent) -> NameId) -
 }
 
 /// The kind of an event as the role of the thread that begins or goes on with it.
-pub fn by_kind(event: &JoinedEvent) -> NameId {
+pub fn role_by_kind(event: &JoinedEvent) -> NameId {
     event.kind
 }
 
@@ -99,7 +109,7 @@ fn thread_of(event: &JoinedEvent) -> (NameId, i32, i32) {
 }
 
 /// Synchronisations whose ends are two different events of the request.
-fn valid_syncs(request: &JoinedRequest) -> Vec<Sync> {
+fn valid_syncs(request: &JoinedRequest) -> Vec<SyncEdge> {
     let is_there = |place: u32| (place as usize) < request.events.len();
     let syncs = request.syncs.iter().copied();
     syncs

@@ -1,10 +1,10 @@
 //! Activations of the steps of a request flow: calls are signals, answers are signals back.
 
 use out_of_core::NameId;
-use request_flow::{Overlaps, Request, Step};
+use request_flow::{OverlapTracker, Request, Step};
 
-use super::Canonical;
-use super::plan::{Activation, Mark, Plan};
+use super::CanonicalRequest;
+use super::plan::{ActivationPlan, SyncPoint, ThreadActivation};
 use crate::demands::Demands;
 
 /// The canonical form of a request whose steps are known. `demands` gives what a step used itself,
@@ -14,26 +14,26 @@ use crate::demands::Demands;
 /// goes on when all have answered; one that is called after the others had answered comes at a
 /// point of its own. What a step used itself stands before its first call, as steps do not say
 /// where between their calls they used it.
-pub fn of_request(
+pub fn canonicalize_steps(
     request: &Request,
     demands: impl Fn(usize) -> Demands,
     mut role: impl FnMut(&Step) -> NameId,
-) -> Canonical {
+) -> CanonicalRequest {
     let steps = &request.steps;
-    let mut plan = Plan::default();
+    let mut plan = ActivationPlan::default();
     for (place, step) in steps.iter().enumerate() {
-        let mut activation = Activation::of(role(step), vec![]);
+        let mut activation = ThreadActivation::new(role(step), vec![]);
         activation.charge(demands(place));
         plan.activations.push(activation);
     }
-    let children = request.children();
-    let mut answers: Vec<Option<Mark>> = vec![None; steps.len()];
+    let children = request.children_of_steps();
+    let mut answers: Vec<Option<SyncPoint>> = vec![None; steps.len()];
     // Children stand behind their parents, so that each is whole before its parent needs it.
     for (place, step) in steps.iter().enumerate().rev() {
         let role = plan.activations[place].role;
         let mut now = place;
-        for wave in waves(steps, &children[place]) {
-            let point = Mark { activation: now, work: plan.activations[now].mark() };
+        for wave in concurrent_waves(steps, &children[place]) {
+            let point = SyncPoint { activation: now, work: plan.activations[now].end_work() };
             let mut answered = Vec::new();
             for child in wave {
                 plan.activations[child].sources.push(point);
@@ -41,19 +41,19 @@ pub fn of_request(
             }
             if !answered.is_empty() {
                 now = plan.activations.len();
-                plan.activations.push(Activation::of(role, answered));
+                plan.activations.push(ThreadActivation::new(role, answered));
             }
         }
         let is_answered = step.parent.is_some() && step.span_at_caller().1.is_some();
-        answers[place] =
-            is_answered.then(|| Mark { activation: now, work: plan.activations[now].mark() });
+        answers[place] = is_answered
+            .then(|| SyncPoint { activation: now, work: plan.activations[now].end_work() });
     }
     plan.flatten()
 }
 
 /// What a step demands, as far as it is known: what it used itself, the call that it received and
 /// the answer that it sent. Bytes of disks count as read, as steps do not tell reads from writes.
-pub fn demands_of(step: &Step) -> Demands {
+pub fn demands_of_step(step: &Step) -> Demands {
     Demands {
         processor_ns: step.processor_ns.unwrap_or_default(),
         disk_read_bytes: step.disk_bytes.unwrap_or_default(),
@@ -64,11 +64,11 @@ pub fn demands_of(step: &Step) -> Demands {
 }
 
 /// Children that overlap, together: wave after wave.
-fn waves(steps: &[Step], children: &[u32]) -> Vec<Vec<usize>> {
+fn concurrent_waves(steps: &[Step], children: &[u32]) -> Vec<Vec<usize>> {
     let mut waves: Vec<Vec<usize>> = Vec::new();
-    let mut overlaps = Overlaps::default();
+    let mut overlaps = OverlapTracker::default();
     for child in children.iter().map(|child| *child as usize) {
-        let overlaps = steps.get(child).is_some_and(|child| overlaps.with(child));
+        let overlaps = steps.get(child).is_some_and(|child| overlaps.joins_previous(child));
         match waves.last_mut().filter(|_| overlaps) {
             Some(wave) => wave.push(child),
             None => waves.push(vec![child]),

@@ -1,7 +1,7 @@
 //! Batch clusters: all requests at once, so that their order changes nothing.
 //!
 //! 1. Requests with the same text are looked at together.
-//! 2. They are split where one of their demands falls apart into two groups ([`split`]), the
+//! 2. They are split where one of their demands falls apart into two groups ([`best_split`]), the
 //!    clearest one first, until none does. How wide a group is, is measured and not assumed.
 //! 3. Requests that are far from the middle of their group by one demand are taken out.
 //! 4. Groups that are near a larger one of another text, by edit distance, join that: a hand-over
@@ -13,105 +13,106 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::kept::{Text, value};
-use super::resource::Resource;
-use super::split::{Split, middle, split};
-use super::{Growing, Incremental, Kept, Scaled, distance};
-use crate::canonical::Canonical;
+use super::request_columns::{TextColumns, value_at};
+use super::resource::DemandedResource;
+use super::split::{ValueSplit, best_split, median_and_spread};
+use super::{GrowingCluster, IncrementalClusters, RequestColumns, ScaledRequest, request_distance};
+use crate::canonical::CanonicalRequest;
 use crate::tuning::{
     MATTERING_SHARE, MIN_CLUSTER, MIN_MEASURED, OUTLIER_SPREADS, SPLIT_SHARE, THRESHOLD,
 };
 
 /// Clusters of all requests, and the number of each request with that of its cluster and its
 /// distance from the centre of that.
-pub(crate) fn cluster(kept: &Kept) -> (Incremental, Vec<(u64, u64, f32)>) {
-    let first = |text: &&Text| text.facts.iter().map(|facts| facts.number).min();
-    let mut texts: Vec<&Text> = kept.texts().iter().collect();
+pub(crate) fn cluster_batch(kept: &RequestColumns) -> (IncrementalClusters, Vec<(u64, u64, f32)>) {
+    let first = |text: &&TextColumns| text.facts.iter().map(|facts| facts.number).min();
+    let mut texts: Vec<&TextColumns> = kept.texts().iter().collect();
     texts.sort_by_cached_key(|text| (Reverse(text.facts.len()), first(text)));
 
-    let mut groups: Vec<Group> = Vec::new();
-    let mut left: Vec<(&Text, u32)> = Vec::new();
+    let mut groups: Vec<TextGroup> = Vec::new();
+    let mut left: Vec<(&TextColumns, u32)> = Vec::new();
     for text in texts {
         let mut rows: Vec<u32> = (0..text.facts.len() as u32).collect();
         rows.sort_unstable_by_key(|row| text.facts[*row as usize].number);
-        let demanded = Demanded::of(text);
+        let demanded = TextDemands::from_columns(text);
         let fewest = rows.len() / SPLIT_SHARE;
-        for group in demanded.groups(rows, fewest) {
-            let [rows, out] = demanded.outliers(group);
+        for group in demanded.split_groups(rows, fewest) {
+            let [rows, out] = demanded.split_outliers(group);
             left.extend(out.into_iter().map(|row| (text, row)));
             let is_measured = rows.len() >= MIN_MEASURED
                 || (rows.len() >= MIN_CLUSTER && demanded.is_tight(&rows));
             if !is_measured {
                 left.extend(rows.into_iter().map(|row| (text, row)));
             } else {
-                groups.push(Group { text, rows });
+                groups.push(TextGroup { text, rows });
             }
         }
     }
     // Large groups first; the sort keeps the order of equally large ones.
     groups.sort_by_key(|group| Reverse(group.rows.len()));
-    let mut clusters = Incremental::default();
+    let mut clusters = IncrementalClusters::default();
     let mut members = Vec::with_capacity(kept.len());
-    for Group { text, rows } in groups {
-        let (cluster, distances) = gather(text, &rows);
-        let number = clusters.put(cluster, THRESHOLD);
+    for TextGroup { text, rows } in groups {
+        let (cluster, distances) = build_cluster(text, &rows);
+        let number = clusters.insert_cluster(cluster, THRESHOLD);
         let of = rows.iter().zip(distances);
         members.extend(of.map(|(row, far)| (text.facts[*row as usize].number, number, far)));
     }
     let before = members.len();
     for (text, row) in left {
         let facts = &text.facts[row as usize];
-        let (number, far) = clusters.add(&text.canonical(row as usize), facts, THRESHOLD);
+        let (number, far) =
+            clusters.add_request(&text.canonical_request(row as usize), facts, THRESHOLD);
         members.push((facts.number, number, far));
     }
     let mut fresh: Vec<u64> = members[before..].iter().map(|(_, number, _)| *number).collect();
     fresh.sort_unstable();
     fresh.dedup();
-    fresh.into_iter().for_each(|number| clusters.settle(number, THRESHOLD));
+    fresh.into_iter().for_each(|number| clusters.merge_with_nearest(number, THRESHOLD));
     (clusters, members)
 }
 
 /// Requests of one text that are alike.
-struct Group<'a> {
-    text: &'a Text,
+struct TextGroup<'a> {
+    text: &'a TextColumns,
     rows: Vec<u32>,
 }
 
 /// Demands of all requests of a text: those of each element, and the sums over all elements, as
 /// work may move from one to another.
-struct Demanded {
-    columns: Vec<(Resource, Vec<f32>)>,
-    sums: BTreeMap<Resource, Vec<f32>>,
+struct TextDemands {
+    columns: Vec<(DemandedResource, Vec<f32>)>,
+    sums: BTreeMap<DemandedResource, Vec<f32>>,
 }
 
-impl Demanded {
-    fn of(text: &Text) -> Demanded {
+impl TextDemands {
+    fn from_columns(text: &TextColumns) -> TextDemands {
         let count = text.facts.len();
-        let mut sums: BTreeMap<Resource, Vec<f32>> = BTreeMap::new();
+        let mut sums: BTreeMap<DemandedResource, Vec<f32>> = BTreeMap::new();
         let mut columns = Vec::with_capacity(text.columns.len());
         for ((_, resource), column) in &text.columns {
             let sum = sums.entry(*resource).or_insert_with(|| vec![0.0; count]);
             sum.iter_mut().zip(column).for_each(|(sum, demand)| *sum += demand);
-            let all = (0..count).map(|row| value(column, row));
+            let all = (0..count).map(|row| value_at(column, row));
             columns.push((*resource, all.collect()));
         }
         let parts = |resource| columns.iter().filter(|(of, _)| *of == resource).count();
         let several = sums.iter().filter(|(resource, _)| parts(**resource) > 1);
         let several: Vec<_> = several.map(|(of, sum)| (*of, sum.clone())).collect();
         columns.extend(several);
-        Demanded { columns, sums }
+        TextDemands { columns, sums }
     }
 
     /// Calls `look` with each demand of a group of rows on the scale of differences. What is little
     /// beside all that a request of the group demands makes no difference.
-    fn each(&self, rows: &[u32], mut look: impl FnMut(&[f32])) {
+    fn for_each_demand(&self, rows: &[u32], mut look: impl FnMut(&[f32])) {
         let mut floors = BTreeMap::new();
         let mut values: Vec<f32> = Vec::with_capacity(rows.len());
         for (resource, sum) in &self.sums {
             values.clear();
             values.extend(rows.iter().map(|row| sum[*row as usize]));
             values.sort_unstable_by(f32::total_cmp);
-            floors.insert(*resource, f64::from(middle(&values).0) * MATTERING_SHARE);
+            floors.insert(*resource, f64::from(median_and_spread(&values).0) * MATTERING_SHARE);
         }
         for (resource, column) in &self.columns {
             let floor = floors.get(resource).copied().unwrap_or_default();
@@ -123,15 +124,15 @@ impl Demanded {
     }
 
     /// Groups of rows that no demand splits any more.
-    fn groups(&self, rows: Vec<u32>, fewest: usize) -> Vec<Vec<u32>> {
+    fn split_groups(&self, rows: Vec<u32>, fewest: usize) -> Vec<Vec<u32>> {
         let mut groups = Vec::new();
         let mut open = vec![rows];
         let mut sorted = Vec::new();
         while let Some(rows) = open.pop() {
             let mut best: Option<(f32, Vec<bool>)> = None;
-            self.each(&rows, |values| {
-                sort(values, &mut sorted);
-                let Some(Split { at, apart }) = split(&sorted, fewest) else { return };
+            self.for_each_demand(&rows, |values| {
+                sort_values(values, &mut sorted);
+                let Some(ValueSplit { at, apart }) = best_split(&sorted, fewest) else { return };
                 if best.as_ref().is_none_or(|(most, _)| apart > *most) {
                     best = Some((apart, values.iter().map(|value| *value < at).collect()));
                 }
@@ -140,30 +141,30 @@ impl Demanded {
                 groups.push(rows);
                 continue;
             };
-            open.extend(parted(rows, &is_lower));
+            open.extend(partition_rows(rows, &is_lower));
         }
         groups
     }
 
     /// The rows of a group without those that one demand takes far from its middle, and these.
-    fn outliers(&self, rows: Vec<u32>) -> [Vec<u32>; 2] {
+    fn split_outliers(&self, rows: Vec<u32>) -> [Vec<u32>; 2] {
         let mut is_in = vec![true; rows.len()];
         let mut sorted = Vec::new();
-        self.each(&rows, |values| {
-            sort(values, &mut sorted);
-            let (median, spread) = middle(&sorted);
+        self.for_each_demand(&rows, |values| {
+            sort_values(values, &mut sorted);
+            let (median, spread) = median_and_spread(&sorted);
             let limit = THRESHOLD.max(OUTLIER_SPREADS * spread);
             for (is_in, value) in is_in.iter_mut().zip(values) {
                 *is_in &= (value - median).abs() <= limit;
             }
         });
-        parted(rows, &is_in)
+        partition_rows(rows, &is_in)
     }
 
     /// Whether no demand of a few requests differs by more than clusters that grow allow for.
     fn is_tight(&self, rows: &[u32]) -> bool {
         let mut is_tight = true;
-        self.each(rows, |values| {
+        self.for_each_demand(rows, |values| {
             let low = values.iter().copied().fold(f32::INFINITY, f32::min);
             let high = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
             is_tight &= high - low <= THRESHOLD;
@@ -173,7 +174,7 @@ impl Demanded {
 }
 
 /// Rows that are marked, and the others.
-fn parted(rows: Vec<u32>, is_so: &[bool]) -> [Vec<u32>; 2] {
+fn partition_rows(rows: Vec<u32>, is_so: &[bool]) -> [Vec<u32>; 2] {
     let mut parts = [Vec::new(), Vec::new()];
     for (row, is_so) in rows.into_iter().zip(is_so) {
         parts[usize::from(!is_so)].push(row);
@@ -181,7 +182,7 @@ fn parted(rows: Vec<u32>, is_so: &[bool]) -> [Vec<u32>; 2] {
     parts
 }
 
-fn sort(values: &[f32], sorted: &mut Vec<f32>) {
+fn sort_values(values: &[f32], sorted: &mut Vec<f32>) {
     sorted.clear();
     sorted.extend_from_slice(values);
     sorted.sort_unstable_by(f32::total_cmp);
@@ -189,28 +190,32 @@ fn sort(values: &[f32], sorted: &mut Vec<f32>) {
 
 /// A cluster of rows of one text: its centre is their mean, and its representative the member
 /// whose demands differ least from that. Also the distance of each from the centre.
-fn gather(text: &Text, rows: &[u32]) -> (Growing, Vec<f32>) {
-    let requests =
-        || rows.iter().map(|row| (text.canonical(*row as usize), &text.facts[*row as usize]));
-    let mut growing = Growing::around(Canonical::default(), Default::default());
+fn build_cluster(text: &TextColumns, rows: &[u32]) -> (GrowingCluster, Vec<f32>) {
+    let requests = || {
+        rows.iter().map(|row| (text.canonical_request(*row as usize), &text.facts[*row as usize]))
+    };
+    let mut growing =
+        GrowingCluster::with_representative(CanonicalRequest::default(), Default::default());
     if let Some((first, facts)) = requests().next() {
-        growing = Growing::around(first, *facts);
+        growing = GrowingCluster::with_representative(first, *facts);
     }
     for (of, facts) in requests() {
-        growing.add(&Scaled::of(&of), &of, facts, 0.0);
+        growing.add_member(&ScaledRequest::from_canonical(&of), &of, facts, 0.0);
     }
     let nearest = rows.iter().min_by(|a, b| {
-        let unlike = |row: &u32| growing.unlikeness(&text.facts[*row as usize].demands);
+        let unlike = |row: &u32| growing.unlikeness_to_mean(&text.facts[*row as usize].demands);
         unlike(a).total_cmp(&unlike(b))
     });
     if let Some(row) = nearest {
-        growing.representative = text.canonical(*row as usize);
+        growing.representative = text.canonical_request(*row as usize);
         growing.facts = text.facts[*row as usize];
     }
-    let far = |of: &Canonical| distance(&Scaled::of(of), &growing.center, f32::INFINITY);
+    let far = |of: &CanonicalRequest| {
+        request_distance(&ScaledRequest::from_canonical(of), &growing.center, f32::INFINITY)
+    };
     let distances = requests().map(|(of, _)| far(&of).unwrap_or_default());
     let distances: Vec<f32> = distances.collect();
-    growing.is_told_apart = true;
+    growing.is_distinct = true;
     growing.farthest = distances.iter().copied().fold(0.0, f32::max);
     growing.distances = distances.iter().map(|far| f64::from(*far)).sum();
     (growing, distances)

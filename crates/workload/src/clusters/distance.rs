@@ -7,11 +7,11 @@
 //!
 //! `d(a, b)^2 = min over alignments of the sum of cost^2`
 
-use super::scaled::{Character, Point, Scaled};
+use super::scaled_request::{ScaledPoint, ScaledRequest, TextCharacter};
 use crate::tuning::{EDIT, MAX_ALIGNED};
 
 /// The distance of two requests; `None` where it is above `limit`.
-pub(crate) fn distance(a: &Scaled, b: &Scaled, limit: f32) -> Option<f32> {
+pub(crate) fn request_distance(a: &ScaledRequest, b: &ScaledRequest, limit: f32) -> Option<f32> {
     let limit = limit * limit;
     let edits = a.fewest_edits(b) as f32 * EDIT * EDIT;
     if edits > limit {
@@ -19,40 +19,43 @@ pub(crate) fn distance(a: &Scaled, b: &Scaled, limit: f32) -> Option<f32> {
     }
     let mut most = f32::INFINITY;
     if a.text == b.text {
-        most = a.points.iter().zip(&b.points).map(|(a, b)| between(a, b)).sum();
+        most = a.points.iter().zip(&b.points).map(|(a, b)| squared_distance(a, b)).sum();
         // Another alignment leaves out one character at least, and puts in one.
         if most <= 2.0 * EDIT * EDIT {
             return (most <= limit).then(|| most.sqrt());
         }
     }
     let squared = if a.text.len().saturating_mul(b.text.len()) > MAX_ALIGNED {
-        ends_alone(a, b).min(most)
+        common_ends_cost(a, b).min(most)
     } else {
-        banded(a, b, limit.min(most)).unwrap_or(most).min(most)
+        banded_cost(a, b, limit.min(most)).unwrap_or(most).min(most)
     };
     (squared <= limit).then(|| squared.sqrt())
 }
 
 /// Squared cost of aligning two characters; `None` where they do different things.
-fn aligned(a: (&Character, &Point), b: (&Character, &Point)) -> Option<f32> {
+fn substitution_cost(
+    a: (&TextCharacter, &ScaledPoint),
+    b: (&TextCharacter, &ScaledPoint),
+) -> Option<f32> {
     let role = if a.0.1 == b.0.1 { 0.0 } else { EDIT * EDIT };
-    (a.0.0 == b.0.0).then(|| role + between(a.1, b.1))
+    (a.0.0 == b.0.0).then(|| role + squared_distance(a.1, b.1))
 }
 
 /// Squared cost of putting in or leaving out.
-fn alone(point: &Point) -> f32 {
-    EDIT * EDIT + between(point, &Point::default())
+fn edit_cost(point: &ScaledPoint) -> f32 {
+    EDIT * EDIT + squared_distance(point, &ScaledPoint::default())
 }
 
 /// Squared distance of two points.
-fn between(a: &Point, b: &Point) -> f32 {
+fn squared_distance(a: &ScaledPoint, b: &ScaledPoint) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
 /// Squared cost of the cheapest alignment; `None` where it is above `limit`. An alignment within
 /// the limit puts in or leaves out a few characters at most, so only places near the diagonal
 /// count.
-fn banded(a: &Scaled, b: &Scaled, limit: f32) -> Option<f32> {
+fn banded_cost(a: &ScaledRequest, b: &ScaledRequest, limit: f32) -> Option<f32> {
     let (rows, columns) = (a.text.len(), b.text.len());
     let longest = rows.max(columns);
     let band = if limit.is_finite() { (limit / (EDIT * EDIT)) as usize } else { longest };
@@ -64,7 +67,7 @@ fn banded(a: &Scaled, b: &Scaled, limit: f32) -> Option<f32> {
     let mut now = before.clone();
     before[0] = 0.0;
     for column in 1..=columns.min(band) {
-        before[column] = before[column - 1] + alone(&b.points[column - 1]);
+        before[column] = before[column - 1] + edit_cost(&b.points[column - 1]);
     }
     for row in 1..=rows {
         let (first, last) = (row.saturating_sub(band), (row + band).min(columns));
@@ -72,7 +75,7 @@ fn banded(a: &Scaled, b: &Scaled, limit: f32) -> Option<f32> {
             return None;
         }
         now[first] = f32::INFINITY;
-        let of_row = alone(&a.points[row - 1]);
+        let of_row = edit_cost(&a.points[row - 1]);
         if first == 0 {
             now[0] = before[0] + of_row;
         }
@@ -82,8 +85,9 @@ fn banded(a: &Scaled, b: &Scaled, limit: f32) -> Option<f32> {
             let left = if column > first { now[column - 1] } else { f32::INFINITY };
             let of = (&a.text[row - 1], &a.points[row - 1]);
             let to = (&b.text[column - 1], &b.points[column - 1]);
-            let both = aligned(of, to).map_or(f32::INFINITY, |cost| before[column - 1] + cost);
-            now[column] = both.min(above + of_row).min(left + alone(&b.points[column - 1]));
+            let both =
+                substitution_cost(of, to).map_or(f32::INFINITY, |cost| before[column - 1] + cost);
+            now[column] = both.min(above + of_row).min(left + edit_cost(&b.points[column - 1]));
             lowest = lowest.min(now[column]);
         }
         if lowest > limit {
@@ -95,7 +99,7 @@ fn banded(a: &Scaled, b: &Scaled, limit: f32) -> Option<f32> {
 }
 
 /// Number of characters that two texts have alike at their begins and behind those at their ends.
-fn alike_ends(a: &Scaled, b: &Scaled) -> (usize, usize) {
+fn common_ends(a: &ScaledRequest, b: &ScaledRequest) -> (usize, usize) {
     let begin = a.text.iter().zip(&b.text).take_while(|(a, b)| a == b).count();
     let (rest_a, rest_b) = (&a.text[begin..], &b.text[begin..]);
     let end = rest_a.iter().rev().zip(rest_b.iter().rev()).take_while(|(a, b)| a == b).count();
@@ -104,29 +108,29 @@ fn alike_ends(a: &Scaled, b: &Scaled) -> (usize, usize) {
 
 /// Squared cost of the alignment of what is alike at both ends, all else left out or put in: for
 /// requests so long that trying all alignments would take too long.
-fn ends_alone(a: &Scaled, b: &Scaled) -> f32 {
-    align_ends(a, b)
+fn common_ends_cost(a: &ScaledRequest, b: &ScaledRequest) -> f32 {
+    align_common_ends(a, b)
         .into_iter()
         .map(|pair| match pair {
-            Pair::Both(a_at, b_at) => between(&a.points[a_at], &b.points[b_at]),
-            Pair::First(at) => alone(&a.points[at]),
-            Pair::Second(at) => alone(&b.points[at]),
+            AlignedPair::Both(a_at, b_at) => squared_distance(&a.points[a_at], &b.points[b_at]),
+            AlignedPair::First(at) => edit_cost(&a.points[at]),
+            AlignedPair::Second(at) => edit_cost(&b.points[at]),
         })
         .sum()
 }
 
-fn align_ends(a: &Scaled, b: &Scaled) -> Vec<Pair> {
-    let (begin, end) = alike_ends(a, b);
+fn align_common_ends(a: &ScaledRequest, b: &ScaledRequest) -> Vec<AlignedPair> {
+    let (begin, end) = common_ends(a, b);
     let (last_a, last_b) = (a.text.len() - end, b.text.len() - end);
-    let pairs = (0..begin).map(|at| Pair::Both(at, at));
-    let pairs = pairs.chain((begin..last_a).map(Pair::First));
-    let pairs = pairs.chain((begin..last_b).map(Pair::Second));
-    pairs.chain((0..end).map(|at| Pair::Both(last_a + at, last_b + at))).collect()
+    let pairs = (0..begin).map(|at| AlignedPair::Both(at, at));
+    let pairs = pairs.chain((begin..last_a).map(AlignedPair::First));
+    let pairs = pairs.chain((begin..last_b).map(AlignedPair::Second));
+    pairs.chain((0..end).map(|at| AlignedPair::Both(last_a + at, last_b + at))).collect()
 }
 
 /// Elements of two requests that stand for each other, by their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pair {
+pub(crate) enum AlignedPair {
     /// One of each.
     Both(usize, usize),
     /// One that only the first request has.
@@ -136,30 +140,30 @@ pub(crate) enum Pair {
 }
 
 /// The cheapest alignment of two requests, in order.
-pub(crate) fn align(a: &Scaled, b: &Scaled) -> Vec<Pair> {
+pub(crate) fn align_requests(a: &ScaledRequest, b: &ScaledRequest) -> Vec<AlignedPair> {
     let (rows, columns) = (a.text.len(), b.text.len());
     if a.text == b.text {
-        return (0..rows).map(|at| Pair::Both(at, at)).collect();
+        return (0..rows).map(|at| AlignedPair::Both(at, at)).collect();
     }
     if rows.saturating_mul(columns) > MAX_ALIGNED {
-        return align_ends(a, b);
+        return align_common_ends(a, b);
     }
     let width = columns + 1;
     let mut costs = vec![0.0_f32; (rows + 1) * width];
     for column in 1..=columns {
-        costs[column] = costs[column - 1] + alone(&b.points[column - 1]);
+        costs[column] = costs[column - 1] + edit_cost(&b.points[column - 1]);
     }
     let both = |row: usize, column: usize| {
         let of = (&a.text[row - 1], &a.points[row - 1]);
-        aligned(of, (&b.text[column - 1], &b.points[column - 1])).unwrap_or(f32::INFINITY)
+        substitution_cost(of, (&b.text[column - 1], &b.points[column - 1])).unwrap_or(f32::INFINITY)
     };
     for row in 1..=rows {
-        costs[row * width] = costs[(row - 1) * width] + alone(&a.points[row - 1]);
+        costs[row * width] = costs[(row - 1) * width] + edit_cost(&a.points[row - 1]);
         for column in 1..=columns {
             let above = (row - 1) * width + column;
             costs[row * width + column] = (costs[above - 1] + both(row, column))
-                .min(costs[above] + alone(&a.points[row - 1]))
-                .min(costs[row * width + column - 1] + alone(&b.points[column - 1]));
+                .min(costs[above] + edit_cost(&a.points[row - 1]))
+                .min(costs[row * width + column - 1] + edit_cost(&b.points[column - 1]));
         }
     }
     let (mut row, mut column) = (rows, columns);
@@ -171,16 +175,16 @@ pub(crate) fn align(a: &Scaled, b: &Scaled) -> Vec<Pair> {
             && cost == costs[(row - 1) * width + column - 1] + both(row, column);
         if is_both {
             (row, column) = (row - 1, column - 1);
-            pairs.push(Pair::Both(row, column));
+            pairs.push(AlignedPair::Both(row, column));
         } else if row > 0
             && (column == 0
-                || cost == costs[(row - 1) * width + column] + alone(&a.points[row - 1]))
+                || cost == costs[(row - 1) * width + column] + edit_cost(&a.points[row - 1]))
         {
             row -= 1;
-            pairs.push(Pair::First(row));
+            pairs.push(AlignedPair::First(row));
         } else {
             column -= 1;
-            pairs.push(Pair::Second(column));
+            pairs.push(AlignedPair::Second(column));
         }
     }
     pairs.reverse();

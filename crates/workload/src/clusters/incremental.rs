@@ -2,35 +2,35 @@
 
 use rustc_hash::FxHashMap;
 
-use super::gathered::{Gathered, RequestFacts};
-use super::scaled::Character;
-use super::{Growing, Scaled, distance};
-use crate::canonical::Canonical;
+use super::fact_sums::{FactSums, RequestFacts};
+use super::scaled_request::TextCharacter;
+use super::{GrowingCluster, ScaledRequest, request_distance};
+use crate::canonical::CanonicalRequest;
 use crate::tuning::{EDIT, MAX_CLUSTERS};
 
 /// Clusters to which requests are added one by one. Memory does not grow with their number.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Incremental {
-    clusters: Vec<Growing>,
+pub(crate) struct IncrementalClusters {
+    clusters: Vec<GrowingCluster>,
     /// Number of each cluster. Numbers are not given twice.
     numbers: Vec<u64>,
     next: u64,
     /// Clusters by the text of their representatives.
-    by_text: FxHashMap<Vec<Character>, Vec<u32>>,
+    by_text: FxHashMap<Vec<TextCharacter>, Vec<u32>>,
     /// Requests whose clusters were given up.
-    given_up: Gathered,
+    given_up: FactSums,
     /// Numbers of clusters that others took over, with the numbers of these.
     taken_over: FxHashMap<u64, u64>,
 }
 
-impl Incremental {
+impl IncrementalClusters {
     /// Adds a cluster. The nearest cluster of another text within the threshold takes it over.
     /// Returns the number of the cluster that its members are in.
-    pub(crate) fn put(&mut self, cluster: Growing, threshold: f32) -> u64 {
-        let is_other = |of: &Growing| of.center.text != cluster.center.text;
-        let found = self.nearest_of(&cluster.center, threshold, is_other);
+    pub(crate) fn insert_cluster(&mut self, cluster: GrowingCluster, threshold: f32) -> u64 {
+        let is_other = |of: &GrowingCluster| of.center.text != cluster.center.text;
+        let found = self.find_nearest_where(&cluster.center, threshold, is_other);
         if let Some((place, far)) = found {
-            self.clusters[place].absorb(cluster, far);
+            self.clusters[place].absorb_cluster(cluster, far);
             return self.numbers[place];
         }
         let number = self.next;
@@ -45,14 +45,14 @@ impl Incremental {
     /// Adds a request to the nearest cluster, or to a new one where it is farther from that than
     /// `threshold` and the noise of the cluster allow for. Returns the number of its cluster, and
     /// how far it is from the centre of that.
-    pub(crate) fn add(
+    pub(crate) fn add_request(
         &mut self,
-        of: &Canonical,
+        of: &CanonicalRequest,
         facts: &RequestFacts,
         threshold: f32,
     ) -> (u64, f32) {
-        let scaled = Scaled::of(of);
-        let found = self.nearest(&scaled, 2.0 * threshold).filter(|(place, far)| {
+        let scaled = ScaledRequest::from_canonical(of);
+        let found = self.find_nearest(&scaled, 2.0 * threshold).filter(|(place, far)| {
             let cluster = &self.clusters[*place];
             // Structure and demands may differ by the threshold each. The noise of the cluster is
             // no difference: squared distances that do not depend on each other add up.
@@ -61,20 +61,20 @@ impl Incremental {
             let limit = threshold * threshold;
             edits <= limit && far * far <= limit + edits + noise * noise
         });
-        let (place, far) = found.unwrap_or_else(|| (self.begin(of, facts, &scaled), 0.0));
-        self.clusters[place].add(&scaled, of, facts, far);
+        let (place, far) = found.unwrap_or_else(|| (self.begin_cluster(of, facts, &scaled), 0.0));
+        self.clusters[place].add_member(&scaled, of, facts, far);
         (self.numbers[place], far)
     }
 
     /// Lets the cluster of that number and the nearest other one become one, where their centres
     /// are within `threshold`. A cluster that began with an untypical request comes near to another
     /// one as more requests make its mean. Clusters that a batch told apart stay apart.
-    pub(crate) fn settle(&mut self, number: u64, threshold: f32) {
+    pub(crate) fn merge_with_nearest(&mut self, number: u64, threshold: f32) {
         let Some(place) = self.numbers.iter().position(|of| *of == number) else { return };
         let of = &self.clusters[place];
         let is_meant =
-            |to: &Growing| !(std::ptr::eq(of, to) || of.is_told_apart && to.is_told_apart);
-        let nearest = self.nearest_of(&of.center, threshold, is_meant);
+            |to: &GrowingCluster| !(std::ptr::eq(of, to) || of.is_distinct && to.is_distinct);
+        let nearest = self.find_nearest_where(&of.center, threshold, is_meant);
         let Some((other, far)) = nearest else { return };
         let rank = |at: usize| (self.clusters[at].gathered.count, std::cmp::Reverse(at));
         let (keeps, goes) = if rank(place) > rank(other) { (place, other) } else { (other, place) };
@@ -84,7 +84,7 @@ impl Incremental {
         let keeps = if keeps == last { goes } else { keeps };
         let gone = self.clusters.swap_remove(goes);
         self.numbers.swap_remove(goes);
-        self.clusters[keeps].absorb(gone, far);
+        self.clusters[keeps].absorb_cluster(gone, far);
         self.sort_by_text();
     }
 
@@ -96,7 +96,7 @@ impl Incremental {
     }
 
     /// The number that the cluster has now which had that number.
-    pub(crate) fn number_now(&self, mut number: u64) -> u64 {
+    pub(crate) fn resolve_number(&self, mut number: u64) -> u64 {
         while let Some(by) = self.taken_over.get(&number) {
             number = *by;
         }
@@ -105,52 +105,59 @@ impl Incremental {
 
     /// The nearest cluster that is within the limit, by its place, and how far it is. Of equally
     /// near ones it is the first.
-    fn nearest(&self, scaled: &Scaled, limit: f32) -> Option<(usize, f32)> {
+    fn find_nearest(&self, scaled: &ScaledRequest, limit: f32) -> Option<(usize, f32)> {
         // Clusters of its own text are the likeliest, and what they leave bounds the others.
         let alike = self.by_text.get(&scaled.text).map_or(&[][..], |of| of);
-        let mut nearest = Nearest { limit, found: None };
-        alike.iter().for_each(|place| nearest.look(scaled, &self.clusters, *place as usize));
+        let mut nearest = NearestCluster { limit, found: None };
+        alike
+            .iter()
+            .for_each(|place| nearest.consider_cluster(scaled, &self.clusters, *place as usize));
         for (place, cluster) in self.clusters.iter().enumerate() {
             if cluster.center.text != scaled.text {
-                nearest.look(scaled, &self.clusters, place);
+                nearest.consider_cluster(scaled, &self.clusters, place);
             }
         }
         nearest.found
     }
 
     /// The nearest one of some clusters, likewise.
-    fn nearest_of(
+    fn find_nearest_where(
         &self,
-        scaled: &Scaled,
+        scaled: &ScaledRequest,
         limit: f32,
-        is_meant: impl Fn(&Growing) -> bool,
+        is_meant: impl Fn(&GrowingCluster) -> bool,
     ) -> Option<(usize, f32)> {
-        let mut nearest = Nearest { limit, found: None };
+        let mut nearest = NearestCluster { limit, found: None };
         for (place, cluster) in self.clusters.iter().enumerate() {
             if is_meant(cluster) {
-                nearest.look(scaled, &self.clusters, place);
+                nearest.consider_cluster(scaled, &self.clusters, place);
             }
         }
         nearest.found
     }
 
     /// All clusters.
-    pub(crate) fn clusters(&self) -> &[Growing] {
+    pub(crate) fn clusters(&self) -> &[GrowingCluster] {
         &self.clusters
     }
 
-    /// The number of each cluster, as [`Incremental::add`] gives it.
+    /// The number of each cluster, as [`IncrementalClusters::add_request`] gives it.
     pub(crate) fn numbers(&self) -> &[u64] {
         &self.numbers
     }
 
     /// Requests whose clusters were given up.
-    pub(crate) fn given_up(&self) -> &Gathered {
+    pub(crate) fn evicted_facts(&self) -> &FactSums {
         &self.given_up
     }
 
-    fn begin(&mut self, of: &Canonical, facts: &RequestFacts, scaled: &Scaled) -> usize {
-        let fresh = Growing::around(of.clone(), *facts);
+    fn begin_cluster(
+        &mut self,
+        of: &CanonicalRequest,
+        facts: &RequestFacts,
+        scaled: &ScaledRequest,
+    ) -> usize {
+        let fresh = GrowingCluster::with_representative(of.clone(), *facts);
         self.next += 1;
         if self.clusters.len() < MAX_CLUSTERS {
             let number = self.clusters.len();
@@ -160,7 +167,8 @@ impl Incremental {
             return number;
         }
         // The smallest cluster that is longest without a new member makes room.
-        let age = |of: &Growing| (of.gathered.count, of.gathered.times.map(|(_, last)| last));
+        let age =
+            |of: &GrowingCluster| (of.gathered.count, of.gathered.times.map(|(_, last)| last));
         let oldest = (0..self.clusters.len()).min_by_key(|at| age(&self.clusters[*at]));
         let number = oldest.unwrap_or_default();
         let gone = std::mem::replace(&mut self.clusters[number], fresh);
@@ -180,15 +188,20 @@ impl Incremental {
 }
 
 /// The nearest of the clusters that were looked at.
-struct Nearest {
+struct NearestCluster {
     limit: f32,
     found: Option<(usize, f32)>,
 }
 
-impl Nearest {
-    fn look(&mut self, scaled: &Scaled, clusters: &[Growing], place: usize) {
+impl NearestCluster {
+    fn consider_cluster(
+        &mut self,
+        scaled: &ScaledRequest,
+        clusters: &[GrowingCluster],
+        place: usize,
+    ) {
         let limit = self.found.map_or(self.limit, |(_, far)| far);
-        let Some(far) = distance(scaled, &clusters[place].center, limit) else { return };
+        let Some(far) = request_distance(scaled, &clusters[place].center, limit) else { return };
         if self.found.is_none_or(|(at, least)| (far, place) < (least, at)) {
             self.found = Some((place, far));
         }

@@ -11,7 +11,7 @@ use crate::tuning::{
 /// Something that requests demand, in the order of the fields of [`Demands`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Resource {
+pub enum DemandedResource {
     /// Processor time, in nanoseconds.
     Processor,
     /// Reads from and writes to files or disks.
@@ -26,19 +26,19 @@ pub enum Resource {
     Received,
 }
 
-impl Resource {
+impl DemandedResource {
     /// All resources, in the order of the fields of [`Demands`].
-    pub const ALL: [Resource; 6] = [
-        Resource::Processor,
-        Resource::DiskCalls,
-        Resource::DiskRead,
-        Resource::DiskWritten,
-        Resource::Sent,
-        Resource::Received,
+    pub const ALL: [DemandedResource; 6] = [
+        DemandedResource::Processor,
+        DemandedResource::DiskCalls,
+        DemandedResource::DiskRead,
+        DemandedResource::DiskWritten,
+        DemandedResource::Sent,
+        DemandedResource::Received,
     ];
 
     /// How much of it is demanded, in nanoseconds, calls or bytes.
-    pub fn of(self, demands: &Demands) -> i64 {
+    pub fn amount_in(self, demands: &Demands) -> i64 {
         let of: [i64; 6] = (*demands).into();
         of[self as usize]
     }
@@ -48,17 +48,21 @@ impl Resource {
     /// Demands far below the floor are all alike. Above it, demands that differ by the usual
     /// spread of equal requests are one apart, whatever their size: with 0.2 ms and 5%, 15.0 and
     /// 15.4 ms are 0.5 apart, and 15 and 30 ms are 13.7 apart.
-    pub fn scale(self, demand: f64) -> f64 {
+    pub fn scale_demand(self, demand: f64) -> f64 {
         self.scale_above(demand, 0.0)
     }
 
     /// Where a demand stands on the scale of differences, with a floor of that at least.
     pub(crate) fn scale_above(self, demand: f64, least: f64) -> f64 {
         let (floor, spread) = match self {
-            Resource::Processor => (PROCESSOR_FLOOR_NS, PROCESSOR_SPREAD),
-            Resource::DiskCalls => (DISK_CALLS_FLOOR, DISK_SPREAD),
-            Resource::DiskRead | Resource::DiskWritten => (DISK_BYTES_FLOOR, DISK_SPREAD),
-            Resource::Sent | Resource::Received => (NETWORK_BYTES_FLOOR, NETWORK_SPREAD),
+            DemandedResource::Processor => (PROCESSOR_FLOOR_NS, PROCESSOR_SPREAD),
+            DemandedResource::DiskCalls => (DISK_CALLS_FLOOR, DISK_SPREAD),
+            DemandedResource::DiskRead | DemandedResource::DiskWritten => {
+                (DISK_BYTES_FLOOR, DISK_SPREAD)
+            }
+            DemandedResource::Sent | DemandedResource::Received => {
+                (NETWORK_BYTES_FLOOR, NETWORK_SPREAD)
+            }
         };
         (demand.max(0.0) / floor.max(least)).ln_1p() / spread
     }
@@ -71,7 +75,7 @@ mod tests {
     #[test]
     fn a_doubled_time_is_far_and_one_within_the_spread_is_near() {
         let apart = |a: f64, b: f64| {
-            let scale = |ms: f64| Resource::Processor.scale(ms * 1e6);
+            let scale = |ms: f64| DemandedResource::Processor.scale_demand(ms * 1e6);
             (scale(a) - scale(b)).abs()
         };
         // ln((30 + 0.2) / (15 + 0.2)) / 0.05 and ln(15.6 / 15.2) / 0.05.
@@ -79,6 +83,6 @@ mod tests {
         assert!((apart(15.4, 15.0) - 0.5195).abs() < 1e-3, "{}", apart(15.4, 15.0));
         // Far below the floor nothing is told apart: ln(1.02 / 1.01) / 0.05.
         assert!((apart(0.004, 0.002) - 0.197).abs() < 1e-3);
-        assert_eq!(Resource::Sent.scale(-5.0), 0.0);
+        assert_eq!(DemandedResource::Sent.scale_demand(-5.0), 0.0);
     }
 }

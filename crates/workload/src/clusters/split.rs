@@ -6,7 +6,7 @@ use crate::tuning::{
 
 /// A place between two groups of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Split {
+pub(crate) struct ValueSplit {
     /// The first value of the upper group.
     pub(crate) at: f32,
     /// How far apart the medians of both groups are, by their own spreads.
@@ -21,33 +21,35 @@ pub(crate) struct Split {
 /// valley: a stretch that far fewer values are in than in one of the same width on either side,
 /// by [`VALLEY_SIGMAS`] standard deviations of such counts. Gaps find small groups; valleys find
 /// large ones between which some values lie, whatever the number of requests.
-pub(crate) fn split(sorted: &[f32], fewest: usize) -> Option<Split> {
+pub(crate) fn best_split(sorted: &[f32], fewest: usize) -> Option<ValueSplit> {
     let fewest = fewest.max(MIN_CLUSTER);
     let (first, last) = (sorted.first()?, sorted.last()?);
     if last - first < MIN_APART || sorted.len() < 2 * fewest {
         return None;
     }
-    let places = gaps(sorted, fewest).chain(valleys(sorted));
+    let places = wide_gaps(sorted, fewest).chain(density_valleys(sorted));
     let places = places.filter(|at| *at >= fewest && sorted.len() - at >= fewest);
-    let splits = places.map(|at| Split { at: sorted[at], apart: apart(sorted, at) });
+    let splits =
+        places.map(|at| ValueSplit { at: sorted[at], apart: median_separation(sorted, at) });
     splits.max_by(|a, b| a.apart.total_cmp(&b.apart).then(b.at.total_cmp(&a.at)))
 }
 
 /// How far apart the medians of both sides are, by their spreads.
-fn apart(sorted: &[f32], at: usize) -> f32 {
+fn median_separation(sorted: &[f32], at: usize) -> f32 {
     let (lower, upper) = sorted.split_at(at);
-    let ((low, low_spread), (high, high_spread)) = (middle(lower), middle(upper));
+    let ((low, low_spread), (high, high_spread)) =
+        (median_and_spread(lower), median_and_spread(upper));
     (high - low) / (1.0 + low_spread + high_spread)
 }
 
 /// Median and distance of the quartiles of sorted values.
-pub(crate) fn middle(sorted: &[f32]) -> (f32, f32) {
+pub(crate) fn median_and_spread(sorted: &[f32]) -> (f32, f32) {
     let at = |share: usize| sorted.get(sorted.len() * share / 4).copied().unwrap_or_default();
     (at(2), at(3) - at(1))
 }
 
 /// Places behind wide gaps.
-fn gaps(sorted: &[f32], fewest: usize) -> impl Iterator<Item = usize> {
+fn wide_gaps(sorted: &[f32], fewest: usize) -> impl Iterator<Item = usize> {
     let neighbours = SPLIT_NEIGHBOURS.min(fewest.max(2));
     (fewest..=sorted.len() - fewest).filter(move |at| {
         let (before, behind) = (sorted[at - 1], sorted[*at]);
@@ -59,12 +61,12 @@ fn gaps(sorted: &[f32], fewest: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Places in the middle of valleys, by stretches of several widths.
-fn valleys(sorted: &[f32]) -> impl Iterator<Item = usize> {
-    VALLEY_WIDTHS.into_iter().filter_map(|width| valley(sorted, width))
+fn density_valleys(sorted: &[f32]) -> impl Iterator<Item = usize> {
+    VALLEY_WIDTHS.into_iter().filter_map(|width| clearest_valley(sorted, width))
 }
 
 /// The place of the clearest valley with stretches of that width.
-fn valley(sorted: &[f32], width: f32) -> Option<usize> {
+fn clearest_valley(sorted: &[f32], width: f32) -> Option<usize> {
     let first = *sorted.first()?;
     // Where each stretch begins among the values.
     let mut begins = vec![0_usize];
@@ -123,12 +125,12 @@ mod tests {
     #[test]
     fn two_bells_are_split_between_them_and_one_is_not() {
         let both = sorted(bell(100.0, 1.0, 300).chain(bell(114.0, 1.0, 200)));
-        let found = split(&both, 5).unwrap();
+        let found = best_split(&both, 5).unwrap();
         assert_eq!(both.partition_point(|value| *value < found.at), 300);
         // Medians are 14 apart; the quartiles of each 2 * 0.55 * ln 3 = 1.2.
         assert!((found.apart - 14.0 / 3.42).abs() < 0.1, "{found:?}");
         for (sigma, count) in [(0.5, 10), (1.0, 500), (6.0, 50), (6.0, 5_000), (30.0, 100_000)] {
-            assert_eq!(split(&sorted(bell(200.0, sigma, count)), 5), None, "{sigma} {count}");
+            assert_eq!(best_split(&sorted(bell(200.0, sigma, count)), 5), None, "{sigma} {count}");
         }
     }
 
@@ -136,18 +138,18 @@ mod tests {
     fn a_valley_that_is_not_empty_splits_and_a_long_tail_does_not() {
         let some = (0..60).map(|at| 95.0 + at as f32 * 0.4);
         let both = sorted(bell(100.0, 1.0, 30_000).chain(bell(114.0, 1.0, 20_000)).chain(some));
-        let at = split(&both, 100).unwrap().at;
+        let at = best_split(&both, 100).unwrap().at;
         assert!((103.0..111.0).contains(&at), "{at}");
         let tail = sorted((1..20_000).map(|at| 100.0 - 8.0 * (at as f32 / 20_000.0).ln()));
-        assert_eq!(split(&tail, 5), None);
+        assert_eq!(best_split(&tail, 5), None);
     }
 
     #[test]
     fn few_values_far_away_are_a_group_only_if_they_are_enough_and_near_each_other() {
         let far = |count: usize, step: f32| (0..count).map(move |at| 150.0 + at as f32 * step);
         let with = |count, step| sorted(bell(100.0, 1.0, 500).chain(far(count, step)));
-        assert_eq!(split(&with(4, 0.1), 5), None);
-        assert_eq!(split(&with(5, 0.1), 5).map(|split| split.at), Some(150.0));
-        assert_eq!(split(&with(5, 20.0), 5), None);
+        assert_eq!(best_split(&with(4, 0.1), 5), None);
+        assert_eq!(best_split(&with(5, 0.1), 5).map(|split| split.at), Some(150.0));
+        assert_eq!(best_split(&with(5, 20.0), 5), None);
     }
 }

@@ -4,7 +4,7 @@ use crate::join::arena::{Arena, NONE};
 
 /// What kind of sets are compared by age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Age {
+pub(crate) enum SetAge {
     /// They have no seed.
     #[default]
     Unseeded,
@@ -16,91 +16,108 @@ pub(crate) enum Age {
 
 /// Place of a set among the others of its age.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
-    age: Age,
+pub(crate) struct AgeLink {
+    age: SetAge,
     older: u32,
     newer: u32,
     /// When it was last used.
     used: i64,
 }
 
-impl Default for Link {
-    fn default() -> Link {
-        Link { age: Age::Unseeded, older: NONE, newer: NONE, used: 0 }
+impl Default for AgeLink {
+    fn default() -> AgeLink {
+        AgeLink { age: SetAge::Unseeded, older: NONE, newer: NONE, used: 0 }
     }
 }
 
 /// What has a place among others.
-pub(crate) trait Aged: Copy + Default {
+pub(crate) trait AgeNode: Copy + Default {
     /// Its place.
-    fn link(&mut self) -> &mut Link;
+    fn age_link(&mut self) -> &mut AgeLink;
 }
 
 /// The oldest and the newest of each age.
 #[derive(Debug)]
-pub(crate) struct Ages {
+pub(crate) struct AgeLists {
     ends: [(u32, u32); 3],
 }
 
-impl Default for Ages {
-    fn default() -> Ages {
-        Ages { ends: [(NONE, NONE); 3] }
+impl Default for AgeLists {
+    fn default() -> AgeLists {
+        AgeLists { ends: [(NONE, NONE); 3] }
     }
 }
 
-impl Ages {
+impl AgeLists {
     /// A new one without a seed.
-    pub(crate) fn add<T: Aged>(&mut self, arena: &mut Arena<T>, number: u32, now: i64) {
-        self.append(arena, number, Age::Unseeded, now);
+    pub(crate) fn add_new<T: AgeNode>(&mut self, arena: &mut Arena<T>, number: u32, now: i64) {
+        self.append_newest(arena, number, SetAge::Unseeded, now);
     }
 
     /// It was used, and is of that age now.
-    pub(crate) fn used<T: Aged>(&mut self, arena: &mut Arena<T>, number: u32, age: Age, now: i64) {
-        let newest = self.ends(age).1;
-        match arena.get_mut(number).map(Aged::link) {
+    pub(crate) fn record_use<T: AgeNode>(
+        &mut self,
+        arena: &mut Arena<T>,
+        number: u32,
+        age: SetAge,
+        now: i64,
+    ) {
+        let newest = self.list_ends(age).1;
+        match arena.get_mut(number).map(AgeNode::age_link) {
             Some(link) if newest == number => link.used = now,
             _ => {
                 self.remove(arena, number);
-                self.append(arena, number, age, now);
+                self.append_newest(arena, number, age, now);
             }
         }
     }
 
     /// It is taken away.
-    pub(crate) fn remove<T: Aged>(&mut self, arena: &mut Arena<T>, number: u32) {
-        let Some(Link { age, older, newer, .. }) = arena.get_mut(number).map(|of| *of.link())
+    pub(crate) fn remove<T: AgeNode>(&mut self, arena: &mut Arena<T>, number: u32) {
+        let Some(AgeLink { age, older, newer, .. }) =
+            arena.get_mut(number).map(|of| *of.age_link())
         else {
             return;
         };
         match arena.get_mut(older) {
-            Some(of) => of.link().newer = newer,
-            None => self.ends(age).0 = newer,
+            Some(of) => of.age_link().newer = newer,
+            None => self.list_ends(age).0 = newer,
         }
         match arena.get_mut(newer) {
-            Some(of) => of.link().older = older,
-            None => self.ends(age).1 = older,
+            Some(of) => of.age_link().older = older,
+            None => self.list_ends(age).1 = older,
         }
     }
 
     /// The one of that age that was unused for the longest time, and since when.
-    pub(crate) fn oldest<T: Aged>(&self, arena: &Arena<T>, age: Age) -> Option<(u32, i64)> {
+    pub(crate) fn find_oldest<T: AgeNode>(
+        &self,
+        arena: &Arena<T>,
+        age: SetAge,
+    ) -> Option<(u32, i64)> {
         let number = self.ends[age as usize].0;
-        (number != NONE).then(|| (number, arena.get(number).link().used))
+        (number != NONE).then(|| (number, arena.get(number).age_link().used))
     }
 
-    fn append<T: Aged>(&mut self, arena: &mut Arena<T>, number: u32, age: Age, now: i64) {
-        let (_, newest) = *self.ends(age);
+    fn append_newest<T: AgeNode>(
+        &mut self,
+        arena: &mut Arena<T>,
+        number: u32,
+        age: SetAge,
+        now: i64,
+    ) {
+        let (_, newest) = *self.list_ends(age);
         if let Some(of) = arena.get_mut(number) {
-            *of.link() = Link { age, older: newest, newer: NONE, used: now };
+            *of.age_link() = AgeLink { age, older: newest, newer: NONE, used: now };
         }
         match arena.get_mut(newest) {
-            Some(of) => of.link().newer = number,
-            None => self.ends(age).0 = number,
+            Some(of) => of.age_link().newer = number,
+            None => self.list_ends(age).0 = number,
         }
-        self.ends(age).1 = number;
+        self.list_ends(age).1 = number;
     }
 
-    fn ends(&mut self, age: Age) -> &mut (u32, u32) {
+    fn list_ends(&mut self, age: SetAge) -> &mut (u32, u32) {
         &mut self.ends[age as usize]
     }
 }

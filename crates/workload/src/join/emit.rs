@@ -1,20 +1,20 @@
 //! Emission: a closed set to a request.
 
-use crate::accounting::Shares;
+use crate::accounting::UsageSums;
 use crate::demands::Demands;
 use crate::join::arena::NONE;
-use crate::join::program::Program;
-use crate::join::store::{Node, Set, Store, Touch};
-use crate::joined::{JoinedEvent, JoinedRequest};
-use crate::synchronization::{TouchedAt, syncs};
+use crate::join::program::JoinProgram;
+use crate::join::set_store::{EventNode, EventSet, SetStore, SyncTouch};
+use crate::joined_request::{JoinedEvent, JoinedRequest};
+use crate::synchronization::{TouchedAt, find_syncs};
 
 /// The request of a set that has a seed, and is taken away.
-pub(crate) fn emit(
+pub(crate) fn emit_request(
     set: u32,
     whole: bool,
-    program: &Program,
-    store: &mut Store,
-    shares: &mut Shares,
+    program: &JoinProgram,
+    store: &mut SetStore,
+    shares: &mut UsageSums,
 ) -> JoinedRequest {
     let of = store.sets.get(set);
     let mut nodes = Vec::with_capacity(of.events as usize);
@@ -31,22 +31,22 @@ pub(crate) fn emit(
         name: if of.name.1 == 0 { of.seed.1 } else { of.name.1 },
         seeds: of.seeds,
         whole,
-        events: nodes.iter().map(|node| event(node, store)).collect(),
+        events: nodes.iter().map(|node| joined_event(node, store)).collect(),
         ..JoinedRequest::default()
     };
     for (node, event) in nodes.iter().zip(&request.events) {
         request.demands += event.demands;
-        shares.charge(event, node.is_interrupt);
+        shares.charge_event(event, node.is_interrupt);
     }
     if !program.syncs.is_empty() {
-        let touched = touched(&of, store, &nodes);
-        request.syncs = syncs(&program.syncs, &request.events, &touched);
+        let touched = touched_events(&of, store, &nodes);
+        request.syncs = find_syncs(&program.syncs, &request.events, &touched);
     }
-    store.remove(set);
+    store.remove_set(set);
     request
 }
 
-fn event(node: &Node, store: &Store) -> JoinedEvent {
+fn joined_event(node: &EventNode, store: &SetStore) -> JoinedEvent {
     let more = if node.more == NONE { Default::default() } else { store.more.get(node.more) };
     JoinedEvent {
         time: node.event.time,
@@ -61,11 +61,11 @@ fn event(node: &Node, store: &Store) -> JoinedEvent {
     }
 }
 
-fn touched(set: &Set, store: &Store, nodes: &[Node]) -> Vec<TouchedAt> {
+fn touched_events(set: &EventSet, store: &SetStore, nodes: &[EventNode]) -> Vec<TouchedAt> {
     let mut touched = Vec::new();
     let mut next = set.touches;
     while next != NONE {
-        let Touch { attribute, key, order, next: after } = store.touches.get(next);
+        let SyncTouch { attribute, key, order, next: after } = store.touches.get(next);
         if let Ok(place) = nodes.binary_search_by_key(&order, |node| node.order) {
             touched.push(TouchedAt { attribute, key, place: place as u32 });
         }

@@ -1,34 +1,34 @@
 //! Extraction: of a piece's event, what the schema uses.
 
-use events::{Piece, Value};
-use out_of_core::Names;
+use events::{AttributeValue, EventBatch};
+use out_of_core::NameInterner;
 
-use crate::join::item::Item;
+use crate::join::extracted_event::ExtractedEvent;
 use crate::join::key;
-use crate::join::program::Kind;
+use crate::join::program::CompiledKind;
 use crate::tuning::REQUEST_NAMES;
 
 /// What the schema uses of the event at `place`, which is of that kind.
-pub(crate) fn extract(
-    piece: &Piece,
+pub(crate) fn extract_event(
+    piece: &EventBatch,
     place: usize,
     number: u16,
-    kind: &Kind,
-    names: &mut Names,
-) -> Item {
-    let event = piece.event(place);
-    let mut item = Item { event, kind: number, ..Item::default() };
+    kind: &CompiledKind,
+    names: &mut NameInterner,
+) -> ExtractedEvent {
+    let event = piece.event_at(place);
+    let mut item = ExtractedEvent { event, kind: number, ..ExtractedEvent::default() };
     if kind.slots.is_empty() {
         return item;
     }
-    for (name, value) in piece.attributes(place) {
+    for (name, value) in piece.attributes_of_event(place) {
         for (number, slot) in (0..).zip(&kind.slots) {
             if slot.name == name {
                 let value = match slot.is_name {
-                    true => u64::from(named(value, names)),
-                    false => key::of_value(value),
+                    true => u64::from(name_of_value(value, names)),
+                    false => key::key_of_value(value),
                 };
-                item.set(number, value);
+                item.set_slot(number, value);
             }
         }
     }
@@ -37,19 +37,19 @@ pub(crate) fn extract(
 
 /// What a request is called by a value: a text up to its first `?`, as what is behind it in an
 /// address differs from request to request.
-fn named(value: Value<'_>, names: &mut Names) -> u32 {
+fn name_of_value(value: AttributeValue<'_>, names: &mut NameInterner) -> u32 {
     let number;
     let text = match value {
-        Value::Text(text) => text.split('?').next().unwrap_or(text),
-        Value::Int(of) => {
+        AttributeValue::Text(text) => text.split('?').next().unwrap_or(text),
+        AttributeValue::Int(of) => {
             number = of.to_string();
             &number
         }
-        Value::Real(_) => return Names::UNKNOWN,
+        AttributeValue::Real(_) => return NameInterner::UNKNOWN,
     };
-    match names.find(text) {
+    match names.find_id(text) {
         Some(known) => known,
-        None if names.len() < REQUEST_NAMES => names.number(text),
-        None => Names::UNKNOWN,
+        None if names.len() < REQUEST_NAMES => names.intern(text),
+        None => NameInterner::UNKNOWN,
     }
 }

@@ -2,17 +2,17 @@
 
 use out_of_core::NameId;
 
-use crate::join::beginning::Asked;
-use crate::schema::{BeginBy, Comparison, Mode, ProcessorUse, ResourceKind, Why};
+use crate::join::seed_counts::SeedRequirements;
+use crate::schema::{BeginBy, BindMode, ProcessorUse, ResourceKind, ValueComparison, WaitReason};
 use crate::synchronization::SyncStatement;
 
 /// A schema with the numbers of its names.
 #[derive(Debug, Default)]
-pub(crate) struct Program {
+pub(crate) struct JoinProgram {
     /// For each name, its kind's place in `kinds` plus 1; 0 where no event of the schema has it.
     pub by_name: Vec<u16>,
     /// Kinds of events.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<CompiledKind>,
     /// Whether two sets that each have a seed are never joined.
     pub apart: bool,
     /// Synchronisations.
@@ -26,18 +26,18 @@ pub(crate) struct Program {
     /// Kind of the event that ends a thread's work for a request where no event of its own does.
     pub leave: NameId,
     /// What the events that begin requests have to be.
-    pub asked: Asked,
+    pub asked: SeedRequirements,
 }
 
 /// A kind of events.
 #[derive(Debug, Default)]
-pub(crate) struct Kind {
+pub(crate) struct CompiledKind {
     /// Its name.
     pub name: NameId,
     /// Attributes that are used.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<AttributeSlot>,
     /// Actions, by what the joined event is called.
-    pub groups: Vec<Group>,
+    pub groups: Vec<RuleGroup>,
     /// Whether its events can begin a request.
     pub begins_requests: bool,
     /// Whether the thread keeps its attributes for an event of another kind.
@@ -47,12 +47,12 @@ pub(crate) struct Kind {
     /// For each slot, the one of the kept event.
     pub from_kept: Vec<Option<u8>>,
     /// Synthetic events before it.
-    pub begins: Vec<Begin>,
+    pub begins: Vec<CompiledBegin>,
 }
 
 /// An attribute that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub(crate) struct AttributeSlot {
     /// Its name.
     pub name: NameId,
     /// Whether its text is used as a name.
@@ -61,25 +61,25 @@ pub(crate) struct Slot {
 
 /// Parts of a kind that make one joined event.
 #[derive(Debug, Default)]
-pub(crate) struct Group {
+pub(crate) struct RuleGroup {
     /// What it is called.
     pub kind: NameId,
     /// Where its thread is, if it is not the one that posts it.
     pub thread: Option<u8>,
     /// The parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<CompiledRule>,
 }
 
 /// A part with the numbers of its names.
 #[derive(Debug, Default)]
-pub(crate) struct Part {
-    pub conditions: Vec<Condition>,
-    pub bindings: Vec<Binding>,
+pub(crate) struct CompiledRule {
+    pub conditions: Vec<CompiledCondition>,
+    pub bindings: Vec<CompiledBinding>,
     pub affects: Vec<(u16, bool)>,
-    pub marks: Vec<(Values, bool)>,
-    pub resources: Vec<(ResourceKind, Source, i64)>,
+    pub marks: Vec<(CompiledValues, bool)>,
+    pub resources: Vec<(ResourceKind, ValueSource, i64)>,
     pub processor: Option<ProcessorUse>,
-    pub inside: Option<Why>,
+    pub inside: Option<WaitReason>,
     pub name: Option<u8>,
     pub seed: bool,
     pub wait: bool,
@@ -88,7 +88,7 @@ pub(crate) struct Part {
 
 /// Where a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum ValueSource {
     Slot(u8),
     Thread,
     Process,
@@ -101,31 +101,31 @@ pub(crate) enum Source {
 
 /// A join attribute or a mark, and where its values are.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Values {
+pub(crate) struct CompiledValues {
     /// Number of the attribute or mark.
     pub of: u16,
-    pub sources: Vec<Source>,
+    pub sources: Vec<ValueSource>,
 }
 
 /// A join attribute and how it binds.
 #[derive(Clone, Debug)]
-pub(crate) struct Binding {
-    pub values: Values,
-    pub mode: Mode,
+pub(crate) struct CompiledBinding {
+    pub values: CompiledValues,
+    pub mode: BindMode,
 }
 
 /// A condition.
 #[derive(Debug)]
-pub(crate) enum Condition {
-    Compare(Source, Comparison, Vec<u64>),
-    Marked(Values, bool),
-    Sibling(Source, bool),
+pub(crate) enum CompiledCondition {
+    Compare(ValueSource, ValueComparison, Vec<u64>),
+    Marked(CompiledValues, bool),
+    Sibling(ValueSource, bool),
     Interrupted(bool),
 }
 
 /// Synthetic event at the begin of one that is posted at its end.
 #[derive(Debug)]
-pub(crate) struct Begin {
+pub(crate) struct CompiledBegin {
     pub slot: u8,
     pub by: BeginBy,
     pub kind: u16,
@@ -133,7 +133,7 @@ pub(crate) struct Begin {
     pub slots: Vec<Option<u8>>,
 }
 
-impl Program {
+impl JoinProgram {
     /// Place of a kind in `kinds`.
     pub(crate) fn kind_of(&self, name: NameId) -> Option<u16> {
         self.by_name.get(name as usize).copied().unwrap_or(0).checked_sub(1)

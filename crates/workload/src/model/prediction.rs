@@ -1,20 +1,20 @@
 //! Prediction: what models of parts say of a whole (6.1.1).
 
-use super::error::add;
-use super::{Errors, Model};
+use super::model_error::add_demands;
+use super::{DemandErrors, WorkloadModel};
 
-impl Model {
+impl WorkloadModel {
     /// How well models of single kinds of requests, each measured alone, predict this mixture: the
     /// mean demands of the largest cluster of each, that many times, held against what this
     /// workload demanded (the paper's cross-check, 6.1.1).
-    pub fn predicted_by(&self, alone: &[(&Model, u64)]) -> Errors {
+    pub fn prediction_errors(&self, alone: &[(&WorkloadModel, u64)]) -> DemandErrors {
         let mut all = [0.0; 6];
         for (model, count) in alone {
             if let Some(cluster) = model.clusters.first() {
-                add(&mut all, &cluster.demands, *count as f64);
+                add_demands(&mut all, &cluster.demands, *count as f64);
             }
         }
-        Errors::between(&self.demands, &all.map(|sum| sum.round() as i64).into())
+        DemandErrors::between_demands(&self.demands, &all.map(|sum| sum.round() as i64).into())
     }
 }
 
@@ -22,19 +22,20 @@ impl Model {
 mod tests {
     use super::*;
     use crate::demands::Demands;
-    use crate::model::Cluster;
+    use crate::model::RequestCluster;
 
     #[test]
     fn kinds_measured_alone_predict_a_mixture() {
         let of = |processor_ns: i64| Demands { processor_ns, ..Demands::default() };
         let alone = |processor_ns| {
-            let cluster = Cluster { demands: of(processor_ns), ..Default::default() };
-            Model { clusters: vec![cluster], ..Model::default() }
+            let cluster = RequestCluster { demands: of(processor_ns), ..Default::default() };
+            WorkloadModel { clusters: vec![cluster], ..WorkloadModel::default() }
         };
         let (a, b) = (alone(30), alone(15));
-        let mixture = Model { demands: of(266 * 31 + 234 * 15), ..Model::default() };
+        let mixture =
+            WorkloadModel { demands: of(266 * 31 + 234 * 15), ..WorkloadModel::default() };
         // 266 * 30 + 234 * 15 = 11490 in place of 11756.
-        let errors = mixture.predicted_by(&[(&a, 266), (&b, 234)]);
+        let errors = mixture.prediction_errors(&[(&a, 266), (&b, 234)]);
         assert_eq!(errors.processor, Some(266.0 / 11_756.0));
     }
 }

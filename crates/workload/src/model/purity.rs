@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Model, NameCount};
+use super::{NameCount, WorkloadModel};
 
 /// How well clusters agree with names of requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Purity {
+pub struct ClusterPurity {
     /// Number of requests.
     pub requests: u64,
     /// Number of requests whose name is not the most frequent one of their cluster.
@@ -21,7 +21,7 @@ pub struct Purity {
     pub without_cluster: Vec<String>,
     /// Share of requests that are not wrong, from 0 to 1.
     pub purity: f64,
-    /// Each cluster, as in [`Model::clusters`].
+    /// Each cluster, as in [`WorkloadModel::clusters`].
     pub clusters: Vec<LabelledCluster>,
 }
 
@@ -38,10 +38,10 @@ pub struct LabelledCluster {
     pub is_extra: bool,
 }
 
-impl Purity {
+impl ClusterPurity {
     /// Holds the clusters of a model against the names of their requests.
-    pub fn of(model: &Model) -> Purity {
-        let mut purity = Purity::default();
+    pub fn from_model(model: &WorkloadModel) -> ClusterPurity {
+        let mut purity = ClusterPurity::default();
         // Clusters are in the order of their sizes.
         let mut requests: BTreeMap<&str, u64> = BTreeMap::new();
         for cluster in &model.clusters {
@@ -74,7 +74,7 @@ impl Purity {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Cluster;
+    use super::super::RequestCluster;
     use super::*;
 
     #[test]
@@ -86,18 +86,22 @@ mod tests {
                 name: (*name).to_owned(),
                 requests: *requests,
             };
-            Cluster { requests, names: names.iter().map(name).collect(), ..Cluster::default() }
+            RequestCluster {
+                requests,
+                names: names.iter().map(name).collect(),
+                ..RequestCluster::default()
+            }
         };
-        let model = Model {
+        let model = WorkloadModel {
             clusters: vec![
                 cluster(&[("F", 131), ("B", 2)]),
                 cluster(&[("A", 119)]),
                 cluster(&[("E", 116), ("D", 1)]),
                 cluster(&[("A", 1)]),
             ],
-            ..Model::default()
+            ..WorkloadModel::default()
         };
-        let purity = Purity::of(&model);
+        let purity = ClusterPurity::from_model(&model);
         assert_eq!((purity.requests, purity.wrong), (370, 3));
         assert_eq!((purity.extra_clusters, purity.in_extra_clusters), (1, 1));
         assert_eq!(purity.without_cluster, ["B", "D"]);

@@ -1,31 +1,31 @@
 //! Workload: requests in, their model out.
 
-use out_of_core::Names;
+use out_of_core::NameInterner;
 
-use super::Model;
-use crate::canonical::Canonical;
-use crate::clusters::{Incremental, Kept, RequestFacts, cluster};
-use crate::tuning::{MAX_KEPT, MAX_KEPT_ELEMENTS, THRESHOLD};
+use super::WorkloadModel;
+use crate::canonical::CanonicalRequest;
+use crate::clusters::{IncrementalClusters, RequestColumns, RequestFacts, cluster_batch};
+use crate::tuning::{MAX_BATCH_ELEMENTS, MAX_BATCH_REQUESTS, THRESHOLD};
 
 /// Requests that a model is made of. Memory is bounded, whatever their number.
 ///
 /// ```
-/// use out_of_core::Names;
+/// use out_of_core::NameInterner;
 /// use workload::Workload;
-/// use workload::canonical::{Canonical, Element};
+/// use workload::canonical::{CanonicalRequest, CanonicalElement};
 /// use workload::clusters::RequestFacts;
 /// use workload::demands::Demands;
 ///
-/// let mut names = Names::default();
-/// let name = names.number("GET /");
+/// let mut names = NameInterner::default();
+/// let name = names.intern("GET /");
 /// let mut workload = Workload::default();
 /// for number in 0..40 {
 ///     // Every other request takes twice as long.
 ///     let processor_ns = (15 + 15 * (number as i64 % 2)) * 1_000_000;
 ///     let demands = Demands { processor_ns, ..Demands::default() };
-///     let work = Element { demands, end: processor_ns, ..Element::default() };
+///     let work = CanonicalElement { demands, end: processor_ns, ..CanonicalElement::default() };
 ///     let facts = RequestFacts { number, name, demands, ..RequestFacts::default() };
-///     workload.push(&Canonical { elements: vec![work] }, &facts);
+///     workload.push(&CanonicalRequest { elements: vec![work] }, &facts);
 /// }
 /// let model = workload.finish(&names);
 /// let found: Vec<_> = model.clusters.iter().map(|of| (of.requests, of.demands)).collect();
@@ -35,11 +35,11 @@ use crate::tuning::{MAX_KEPT, MAX_KEPT_ELEMENTS, THRESHOLD};
 #[derive(Debug)]
 pub struct Workload {
     /// Requests whose clusters are yet to be found all at once.
-    kept: Option<Kept>,
+    kept: Option<RequestColumns>,
     elements: usize,
     limit: usize,
     /// Clusters, once they are found.
-    growing: Incremental,
+    growing: IncrementalClusters,
     /// Each request with the number of its cluster and its distance from the centre.
     members: Vec<(u64, u64, f32)>,
 }
@@ -49,10 +49,10 @@ impl Default for Workload {
     /// nothing. Requests beyond what is kept join these clusters, or begin new ones, one by one.
     fn default() -> Workload {
         Workload {
-            kept: Some(Kept::default()),
+            kept: Some(RequestColumns::default()),
             elements: 0,
-            limit: MAX_KEPT,
-            growing: Incremental::default(),
+            limit: MAX_BATCH_REQUESTS,
+            growing: IncrementalClusters::default(),
             members: Vec::new(),
         }
     }
@@ -66,43 +66,43 @@ impl Workload {
     }
 
     /// A workload that keeps that many requests at most to find clusters all at once.
-    pub fn keeping(requests: usize) -> Workload {
+    pub fn with_batch_limit(requests: usize) -> Workload {
         Workload { limit: requests, ..Workload::default() }
     }
 
     /// Adds a request.
-    pub fn push(&mut self, canonical: &Canonical, facts: &RequestFacts) {
+    pub fn push(&mut self, canonical: &CanonicalRequest, facts: &RequestFacts) {
         if let Some(kept) = &mut self.kept {
-            kept.push(canonical, facts);
+            kept.push_request(canonical, facts);
             self.elements += canonical.elements.len();
-            if kept.len() >= self.limit || self.elements >= MAX_KEPT_ELEMENTS {
-                (self.growing, self.members) = cluster(kept);
+            if kept.len() >= self.limit || self.elements >= MAX_BATCH_ELEMENTS {
+                (self.growing, self.members) = cluster_batch(kept);
                 self.kept = None;
             }
             return;
         }
-        let (number, far) = self.growing.add(canonical, facts, THRESHOLD);
+        let (number, far) = self.growing.add_request(canonical, facts, THRESHOLD);
         if self.growing.has_doubled(number) {
-            self.growing.settle(number, THRESHOLD);
+            self.growing.merge_with_nearest(number, THRESHOLD);
         }
-        if self.members.len() < MAX_KEPT {
+        if self.members.len() < MAX_BATCH_REQUESTS {
             self.members.push((facts.number, number, far));
         }
     }
 
     /// The model of the requests that were added up to now.
-    pub fn model(&self, names: &Names) -> Model {
+    pub fn current_model(&self, names: &NameInterner) -> WorkloadModel {
         match &self.kept {
             Some(kept) => {
-                let (clusters, members) = cluster(kept);
-                Model::of(&clusters, &members, names)
+                let (clusters, members) = cluster_batch(kept);
+                WorkloadModel::from_clusters(&clusters, &members, names)
             }
-            None => Model::of(&self.growing, &self.members, names),
+            None => WorkloadModel::from_clusters(&self.growing, &self.members, names),
         }
     }
 
     /// The model of all requests.
-    pub fn finish(self, names: &Names) -> Model {
-        self.model(names)
+    pub fn finish(self, names: &NameInterner) -> WorkloadModel {
+        self.current_model(names)
     }
 }

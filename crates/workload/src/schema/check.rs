@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::schema::error::SchemaError;
-use crate::schema::statements::{Condition, Part, Schema};
+use crate::schema::rules::{EventCondition, EventRule, EventSchema};
 use crate::tuning::COMPOSITE_VALUES;
 
 /// Names of conditions that need no MARK: whether the thread of that id is of the event's process,
@@ -16,35 +16,35 @@ pub(crate) const INTERRUPTED: &str = "interrupted";
 pub(crate) const ANY: &str = "ANY";
 
 /// Checks that each name that `schema` uses is made somewhere in it.
-pub(super) fn check(schema: &Schema, file: &Path) -> Result<(), SchemaError> {
+pub(super) fn check_schema(schema: &EventSchema, file: &Path) -> Result<(), SchemaError> {
     let error = |line, why: String| Err(SchemaError::new(file, line, why));
     let mut kinds: BTreeSet<&str> = BTreeSet::new();
     for part in &schema.parts {
         kinds.extend(part.kinds.iter().chain(&part.renamed).map(String::as_str));
     }
-    let sizes = match sizes(schema) {
+    let sizes = match attribute_sizes(schema) {
         Ok(sizes) => sizes,
         Err((line, why)) => return error(line, why),
     };
     let marks: BTreeSet<&str> =
         schema.parts.iter().flat_map(|part| &part.marks).map(|mark| &*mark.values.name).collect();
     for part in &schema.parts {
-        if let Err(why) = part_of(part, &kinds, &sizes, &marks) {
+        if let Err(why) = check_rule(part, &kinds, &sizes, &marks) {
             return error(part.line, why);
         }
     }
     for (line, kind) in &schema.waits {
         if !kinds.contains(&**kind) {
-            return error(*line, no_event(kind));
+            return error(*line, unknown_event(kind));
         }
     }
     for sync in &schema.syncs {
         let unknown = |kind: &&String| *kind != ANY && !kinds.contains(kind.as_str());
         if let Some(kind) = [&sync.source, &sync.destination].into_iter().find(unknown) {
-            return error(sync.line, no_event(kind));
+            return error(sync.line, unknown_event(kind));
         }
         if !sizes.contains_key(&*sync.attribute) {
-            return error(sync.line, no_attribute(&sync.attribute));
+            return error(sync.line, unknown_attribute(&sync.attribute));
         }
     }
     if schema.parts.iter().any(|part| part.seed) {
@@ -59,7 +59,7 @@ pub(super) fn check(schema: &Schema, file: &Path) -> Result<(), SchemaError> {
 }
 
 /// Number of values of each join attribute.
-fn sizes(schema: &Schema) -> Result<BTreeMap<&str, usize>, (u32, String)> {
+fn attribute_sizes(schema: &EventSchema) -> Result<BTreeMap<&str, usize>, (u32, String)> {
     let mut sizes = BTreeMap::new();
     for part in &schema.parts {
         for binding in &part.bindings {
@@ -80,8 +80,8 @@ fn sizes(schema: &Schema) -> Result<BTreeMap<&str, usize>, (u32, String)> {
     Ok(sizes)
 }
 
-fn part_of(
-    part: &Part,
+fn check_rule(
+    part: &EventRule,
     kinds: &BTreeSet<&str>,
     sizes: &BTreeMap<&str, usize>,
     marks: &BTreeSet<&str>,
@@ -91,7 +91,7 @@ fn part_of(
         return Err(format!("AFTER has {after} kinds for {of} of its EVENT; write one for each"));
     }
     for condition in &part.conditions {
-        let Condition::Marked { values, .. } = condition else { continue };
+        let EventCondition::Marked { values, .. } = condition else { continue };
         let name = &*values.name;
         if ![SIBLING, INTERRUPTED].contains(&name) && !marks.contains(name) {
             return Err(format!("nothing is ever marked as {name}; write MARK {name}(...)"));
@@ -102,11 +102,11 @@ fn part_of(
     }
     if let Some(affect) = part.affects.iter().find(|affect| !sizes.contains_key(&*affect.attribute))
     {
-        return Err(no_attribute(&affect.attribute));
+        return Err(unknown_attribute(&affect.attribute));
     }
     for begin in &part.begins {
         if !kinds.contains(&*begin.kind) {
-            return Err(no_event(&begin.kind));
+            return Err(unknown_event(&begin.kind));
         }
         if part.kinds.contains(&begin.kind) {
             return Err("BEGIN makes an event of its own kind; give it another".to_owned());
@@ -115,10 +115,10 @@ fn part_of(
     Ok(())
 }
 
-fn no_event(kind: &str) -> String {
+fn unknown_event(kind: &str) -> String {
     format!("{kind} is no EVENT of this schema; write EVENT {kind} with its attributes")
 }
 
-fn no_attribute(name: &str) -> String {
+fn unknown_attribute(name: &str) -> String {
     format!("{name} is no ATTRIBUTE of this schema; write ATTRIBUTE {name} below an EVENT")
 }

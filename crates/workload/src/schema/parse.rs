@@ -3,66 +3,67 @@
 use std::path::Path;
 
 use crate::schema::error::SchemaError;
-use crate::schema::part_lines::part_line;
-use crate::schema::statements::{Part, Schema, SyncRule};
-use crate::schema::tokens::{Token, expanded, tokens};
-use crate::schema::values::Words;
+use crate::schema::rule_lines::parse_rule_line;
+use crate::schema::rule_words::RuleWords;
+use crate::schema::rules::{EventRule, EventSchema, SyncRule};
+use crate::schema::tokens::{SchemaToken, expand_braces, split_tokens};
 
 /// Reads the lines of `text`; `file` is what errors call it.
-pub(super) fn parse(text: &str, file: &Path) -> Result<Schema, SchemaError> {
-    let mut schema = Schema { file: file.to_owned(), ..Schema::default() };
+pub(super) fn parse_schema(text: &str, file: &Path) -> Result<EventSchema, SchemaError> {
+    let mut schema = EventSchema { file: file.to_owned(), ..EventSchema::default() };
     for (number, line) in (1..).zip(text.lines()) {
         let error = |why| SchemaError::new(file, number, why);
-        let tokens = tokens(line).map_err(error)?;
+        let tokens = split_tokens(line).map_err(error)?;
         let Some((first, rest)) = tokens.split_first() else { continue };
-        let Token::Word(keyword) = first else {
+        let SchemaToken::Word(keyword) = first else {
             return Err(error("a line begins with a word, such as EVENT".to_owned()));
         };
-        statement(&mut schema, keyword, Words::behind(rest), number).map_err(error)?;
+        parse_statement(&mut schema, keyword, RuleWords::after_keyword(rest), number)
+            .map_err(error)?;
     }
     Ok(schema)
 }
 
-fn statement(
-    schema: &mut Schema,
+fn parse_statement(
+    schema: &mut EventSchema,
     keyword: &str,
-    mut words: Words<'_>,
+    mut words: RuleWords<'_>,
     line: u32,
 ) -> Result<(), String> {
     match keyword {
-        "EVENT" => schema.parts.push(event(&mut words, line)?),
+        "EVENT" => schema.parts.push(parse_event(&mut words, line)?),
         "APART" => schema.apart = true,
         "SYNC" => {
-            let mut word = || words.word().map(str::to_owned).ok_or(SYNC);
+            let mut word = || words.take_word().map(str::to_owned).ok_or(SYNC);
             let (source, attribute, destination) = (word()?, word()?, word()?);
             schema.syncs.push(SyncRule { line, source, attribute, destination });
         }
         "WAIT" if !words.is_empty() => {
-            while let Some(word) = words.word() {
-                schema.waits.extend(expanded(word).into_iter().map(|kind| (line, kind)));
+            while let Some(word) = words.take_word() {
+                schema.waits.extend(expand_braces(word).into_iter().map(|kind| (line, kind)));
             }
         }
         _ => {
             let part = schema.parts.last_mut().ok_or_else(|| {
                 format!("{keyword} stands before the first EVENT; put it below an EVENT line")
             })?;
-            part_line(part, keyword, &mut words)?;
+            parse_rule_line(part, keyword, &mut words)?;
         }
     }
-    words.end()
+    words.expect_end()
 }
 
 const SYNC: &str = "SYNC takes a source, an attribute and a destination: \
                     SYNC provider/signal attribute provider/resume";
 
 /// `EVENT provider/name ... [AS provider/name]`, or the paper's `EVENT("provider", "name")`.
-fn event(words: &mut Words<'_>, line: u32) -> Result<Part, String> {
-    let mut part = Part { line, ..Part::default() };
-    while !words.is_empty() && !words.keyword("AS") {
-        let Some(word) = words.word() else { return words.end().map(|()| part) };
-        part.kinds.extend(expanded(word));
+fn parse_event(words: &mut RuleWords<'_>, line: u32) -> Result<EventRule, String> {
+    let mut part = EventRule { line, ..EventRule::default() };
+    while !words.is_empty() && !words.take_keyword("AS") {
+        let Some(word) = words.take_word() else { return words.expect_end().map(|()| part) };
+        part.kinds.extend(expand_braces(word));
     }
-    part.renamed = words.word().map(str::to_owned);
+    part.renamed = words.take_word().map(str::to_owned);
     if let [provider, name] = part.kinds.as_slice()
         && !provider.contains('/')
         && !name.contains('/')

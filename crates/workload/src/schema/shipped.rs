@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use crate::schema::check::check;
+use crate::schema::check::check_schema;
 use crate::schema::error::SchemaError;
-use crate::schema::parse::parse;
-use crate::schema::statements::Schema;
+use crate::schema::parse::parse_schema;
+use crate::schema::rules::EventSchema;
 
 /// A schema that ships.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shipped {
+pub struct ShippedSchema {
     /// Its name.
     pub name: &'static str,
     /// What it is for, in one line.
@@ -18,28 +18,28 @@ pub struct Shipped {
     pub text: &'static str,
 }
 
-const SHIPPED: [Shipped; 5] = [
-    Shipped {
+const SHIPPED: [ShippedSchema; 5] = [
+    ShippedSchema {
         name: "linux",
         about: "servers on Linux, by tracepoints of system calls and of the scheduler",
         text: include_str!("shipped/linux.schema"),
     },
-    Shipped {
+    ShippedSchema {
         name: "sockcap",
         about: "servers that sockcap record --resources recorded",
         text: include_str!("shipped/sockcap.schema"),
     },
-    Shipped {
+    ShippedSchema {
         name: "postgresql",
         about: "statements, by the log of a PostgreSQL server",
         text: include_str!("shipped/postgresql.schema"),
     },
-    Shipped {
+    ShippedSchema {
         name: "nginx",
         about: "requests, by the access log of an nginx server",
         text: include_str!("shipped/nginx.schema"),
     },
-    Shipped {
+    ShippedSchema {
         name: "iis",
         about: "the example of the Magpie paper: Figures 4 and 8",
         text: include_str!("shipped/iis.schema"),
@@ -47,19 +47,19 @@ const SHIPPED: [Shipped; 5] = [
 ];
 
 /// The schemas that ship.
-pub fn shipped() -> &'static [Shipped] {
+pub fn shipped_schemas() -> &'static [ShippedSchema] {
     &SHIPPED
 }
 
-impl Shipped {
+impl ShippedSchema {
     /// The schema.
     ///
     /// # Errors
     /// None, as tests read each of them.
-    pub fn schema(&self) -> Result<Schema, SchemaError> {
+    pub fn parse_schema(&self) -> Result<EventSchema, SchemaError> {
         let file = Path::new(self.name);
-        let schema = parse(self.text, file)?;
-        check(&schema, file)?;
+        let schema = parse_schema(self.text, file)?;
+        check_schema(&schema, file)?;
         Ok(schema)
     }
 }

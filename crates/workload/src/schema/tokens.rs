@@ -2,7 +2,7 @@
 
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum SchemaToken {
     /// A word or a text in quotes.
     Word(String),
     /// A bracket, a comma, or a sign that compares or calculates.
@@ -16,7 +16,7 @@ const SIGNS: [&str; 13] = ["!=", "<=", ">=", "=", "<", ">", "&", "|", "*", "(", 
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn tokens(line: &str) -> Result<Vec<Token>, String> {
+pub(super) fn split_tokens(line: &str) -> Result<Vec<SchemaToken>, String> {
     let mut tokens = Vec::new();
     let mut rest = line.trim_start();
     while let Some(first) = rest.chars().next() {
@@ -27,14 +27,14 @@ pub(super) fn tokens(line: &str) -> Result<Vec<Token>, String> {
             let (text, after) = text
                 .split_once('"')
                 .ok_or("a text has no closing quote; add one, as in \"text\"")?;
-            tokens.push(Token::Word(text.to_owned()));
+            tokens.push(SchemaToken::Word(text.to_owned()));
             rest = after.trim_start();
         } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
-            tokens.push(Token::Sign(sign));
+            tokens.push(SchemaToken::Sign(sign));
             rest = rest.strip_prefix(sign).unwrap_or_default().trim_start();
         } else {
             let (word, after) = rest.split_at(word_length(rest));
-            tokens.push(Token::Word(word.to_owned()));
+            tokens.push(SchemaToken::Word(word.to_owned()));
             rest = after.trim_start();
         }
     }
@@ -57,7 +57,7 @@ fn word_length(text: &str) -> usize {
 }
 
 /// Words that `word` stands for: `a_{x,y}` is `a_x` and `a_y`.
-pub(super) fn expanded(word: &str) -> Vec<String> {
+pub(super) fn expand_braces(word: &str) -> Vec<String> {
     let braces = word.split_once('{').and_then(|(before, rest)| {
         rest.split_once('}').map(|(inside, after)| (before, inside, after))
     });
@@ -70,10 +70,10 @@ mod tests {
     use super::*;
 
     fn shown(line: &str) -> Vec<String> {
-        let tokens = tokens(line).unwrap();
-        let text = |token: &Token| match token {
-            Token::Word(word) => format!("'{word}'"),
-            Token::Sign(sign) => (*sign).to_owned(),
+        let tokens = split_tokens(line).unwrap();
+        let text = |token: &SchemaToken| match token {
+            SchemaToken::Word(word) => format!("'{word}'"),
+            SchemaToken::Sign(sign) => (*sign).to_owned(),
         };
         tokens.iter().map(text).collect()
     }
@@ -86,12 +86,12 @@ mod tests {
         assert_eq!(shown("WHERE a!=R+|S"), ["'WHERE'", "'a'", "!=", "'R+'", "|", "'S'"]);
         assert_eq!(shown("  x/{a,b}  "), ["'x/{a,b}'"]);
         assert_eq!(shown("! x"), ["'!'", "'x'"]);
-        assert!(tokens("NAME \"x").is_err());
+        assert!(split_tokens("NAME \"x").is_err());
     }
 
     #[test]
     fn braces_stand_for_alternatives() {
-        assert_eq!(expanded("s/exit_{read, recv}64"), ["s/exit_read64", "s/exit_recv64"]);
-        assert_eq!(expanded("s/x"), ["s/x"]);
+        assert_eq!(expand_braces("s/exit_{read, recv}64"), ["s/exit_read64", "s/exit_recv64"]);
+        assert_eq!(expand_braces("s/x"), ["s/x"]);
     }
 }

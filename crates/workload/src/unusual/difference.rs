@@ -2,43 +2,44 @@
 
 use serde::Serialize;
 
-use crate::canonical::Act;
-use crate::clusters::Resource;
+use crate::canonical::ElementAct;
+use crate::clusters::DemandedResource;
 
 /// Requests of one small cluster that are far from all others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Unusual {
+pub struct UnusualRequest {
     /// Number of the request, or of the one that stands for them.
     pub request: u64,
     /// Numbers of all of them; some may be missing where not all are kept.
     pub requests: Vec<u64>,
     /// Name of the request.
     pub name: String,
-    /// Place of their cluster in [`Model::clusters`](crate::model::Model::clusters).
+    /// Place of their cluster in
+    /// [`WorkloadModel::clusters`](crate::model::WorkloadModel::clusters).
     pub cluster: usize,
     /// Place of the nearest usual cluster there, where there is one.
     pub nearest: Option<usize>,
     /// Distance from it.
     pub distance: f64,
     /// What differs from it, the greatest difference first.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<RequestDifference>,
     /// What is unusual, in words.
     pub what: String,
 }
 
 /// A difference of a request from the usual ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Difference {
+pub struct RequestDifference {
     /// What kind it is.
     pub kind: DifferenceKind,
     /// Who does it, or who is signalled.
     pub role: String,
     /// What happens in the element.
-    pub act: Act,
+    pub act: ElementAct,
     /// Place of the element in the request, or in the cluster's where only that has it.
     pub element: usize,
     /// What it demands, where demands differ.
-    pub resource: Option<Resource>,
+    pub resource: Option<DemandedResource>,
     /// Its demand, in nanoseconds, calls or bytes.
     pub demand: i64,
     /// The usual demand.

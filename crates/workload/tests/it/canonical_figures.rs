@@ -1,13 +1,13 @@
 //! Figures 9, 10 and 11 of Magpie by hand.
 
-use crate::threads::Does::{Begins, GoesOn, Signals, Works};
-use crate::threads::{Does, SEED, request};
-use workload::canonical::{Act, Canonical, by_kind, of_joined};
+use crate::threads::ThreadAction::{Begins, GoesOn, Signals, Works};
+use crate::threads::{SEED, ThreadAction, joined_request};
+use workload::canonical::{CanonicalRequest, ElementAct, canonicalize_joined, role_by_kind};
 
 const MS: i64 = 1_000_000;
 
 /// Elements as act, role, processor time, begin.
-fn told(canonical: &Canonical) -> Vec<(Act, u32, i64, i64)> {
+fn element_figures(canonical: &CanonicalRequest) -> Vec<(ElementAct, u32, i64, i64)> {
     let told = canonical.elements.iter().map(|element| {
         assert_eq!(element.end - element.begin, element.demands.processor_ns);
         (element.act, element.role, element.demands.processor_ns, element.begin)
@@ -15,8 +15,8 @@ fn told(canonical: &Canonical) -> Vec<(Act, u32, i64, i64)> {
     told.collect()
 }
 
-fn canonical(steps: &[(i32, i32, Does)]) -> Vec<(Act, u32, i64, i64)> {
-    told(&of_joined(&request(steps), by_kind))
+fn canonical_figures(steps: &[(i32, i32, ThreadAction)]) -> Vec<(ElementAct, u32, i64, i64)> {
+    element_figures(&canonicalize_joined(&joined_request(steps), role_by_kind))
 }
 
 /// Roles: the kinds of events with which threads go on.
@@ -56,21 +56,21 @@ fn figure_9_a_request_that_is_preempted_again_and_again() {
         (44, 1, Works(4 * MS)),
     ];
     let expected = [
-        (Act::Work, SEED, 100, 0),
-        (Act::Signal, FILTER, 0, 100),
-        (Act::Work, SEED, 0, 100),
-        (Act::Wait, SEED, 0, 100),
-        (Act::Resume, FILTER, 0, 100),
-        (Act::Work, FILTER, 200, 100),
-        (Act::Signal, PAGE, 0, 300),
-        (Act::Work, FILTER, 7, 300),
-        (Act::Wait, FILTER, 0, 307),
-        (Act::Resume, PAGE, 0, 300),
-        (Act::Work, PAGE, 15 * MS, 300),
-        (Act::Wait, PAGE, 0, 300 + 15 * MS),
+        (ElementAct::Work, SEED, 100, 0),
+        (ElementAct::Signal, FILTER, 0, 100),
+        (ElementAct::Work, SEED, 0, 100),
+        (ElementAct::Wait, SEED, 0, 100),
+        (ElementAct::Resume, FILTER, 0, 100),
+        (ElementAct::Work, FILTER, 200, 100),
+        (ElementAct::Signal, PAGE, 0, 300),
+        (ElementAct::Work, FILTER, 7, 300),
+        (ElementAct::Wait, FILTER, 0, 307),
+        (ElementAct::Resume, PAGE, 0, 300),
+        (ElementAct::Work, PAGE, 15 * MS, 300),
+        (ElementAct::Wait, PAGE, 0, 300 + 15 * MS),
     ];
-    assert_eq!(canonical(&at_once), expected);
-    assert_eq!(canonical(&preempted), expected);
+    assert_eq!(canonical_figures(&at_once), expected);
+    assert_eq!(canonical_figures(&preempted), expected);
 }
 
 #[test]
@@ -88,16 +88,16 @@ fn figure_9_threads_of_a_pool_may_do_several_parts() {
             (third, 0, Works(300)),
         ]
     };
-    let expected = canonical(&steps(2, 3));
+    let expected = canonical_figures(&steps(2, 3));
     for (second, third) in [(1, 1), (1, 2), (2, 2), (2, 1)] {
-        assert_eq!(canonical(&steps(second, third)), expected, "{second} {third}");
+        assert_eq!(canonical_figures(&steps(second, third)), expected, "{second} {third}");
     }
 }
 
 #[test]
 fn figure_10_a_call_by_message_is_flattened_depth_first() {
     // The caller signals and waits: a leaf. The worker signals back: the caller goes on.
-    let found = canonical(&[
+    let found = canonical_figures(&[
         (1, 0, Begins),
         (1, 0, Works(5)),
         (1, 0, Signals(1)),
@@ -108,24 +108,24 @@ fn figure_10_a_call_by_message_is_flattened_depth_first() {
         (1, 0, Works(6)),
     ]);
     let expected = [
-        (Act::Work, SEED, 5, 0),
-        (Act::Signal, PARSER, 0, 5),
-        (Act::Work, SEED, 0, 5),
-        (Act::Wait, SEED, 0, 5),
-        (Act::Resume, PARSER, 0, 5),
-        (Act::Work, PARSER, 20, 5),
-        (Act::Signal, PAGE, 0, 25),
-        (Act::Work, PARSER, 0, 25),
-        (Act::Wait, PARSER, 0, 25),
-        (Act::Resume, PAGE, 0, 25),
-        (Act::Work, PAGE, 6, 25),
-        (Act::Wait, PAGE, 0, 31),
+        (ElementAct::Work, SEED, 5, 0),
+        (ElementAct::Signal, PARSER, 0, 5),
+        (ElementAct::Work, SEED, 0, 5),
+        (ElementAct::Wait, SEED, 0, 5),
+        (ElementAct::Resume, PARSER, 0, 5),
+        (ElementAct::Work, PARSER, 20, 5),
+        (ElementAct::Signal, PAGE, 0, 25),
+        (ElementAct::Work, PARSER, 0, 25),
+        (ElementAct::Wait, PARSER, 0, 25),
+        (ElementAct::Resume, PAGE, 0, 25),
+        (ElementAct::Work, PAGE, 6, 25),
+        (ElementAct::Wait, PAGE, 0, 31),
     ];
     assert_eq!(found, expected);
 }
 
 /// Types A, B, E and F of Table 1.
-fn of_type(name: char) -> Vec<(i32, i32, Does)> {
+fn of_type(name: char) -> Vec<(i32, i32, ThreadAction)> {
     match name {
         'A' => vec![(1, 0, Begins), (1, 0, Works(30 * MS))],
         'B' => vec![(1, 0, Begins), (1, 0, Works(15 * MS))],
@@ -154,8 +154,8 @@ fn of_type(name: char) -> Vec<(i32, i32, Does)> {
 #[test]
 fn figure_11_four_types_with_different_inner_structure() {
     let works = |name: char| -> Vec<(i64, i64)> {
-        let told = canonical(&of_type(name));
-        let works = told.into_iter().filter(|(act, ..)| *act == Act::Work);
+        let told = canonical_figures(&of_type(name));
+        let works = told.into_iter().filter(|(act, ..)| *act == ElementAct::Work);
         works.map(|(_, _, used, begin)| (begin, used)).collect()
     };
     assert_eq!(works('A'), [(0, 30 * MS)]);
@@ -170,21 +170,22 @@ fn figure_11_four_types_with_different_inner_structure() {
         [(0, first), (first, 0), (first, 15 * MS), (both, 0), (both, 7_250_000)]
     );
     // E takes as long as B on endless processors, F as long as A nearly.
-    let durations =
-        ['A', 'B', 'E', 'F'].map(|name| of_joined(&request(&of_type(name)), by_kind).duration());
+    let durations = ['A', 'B', 'E', 'F'].map(|name| {
+        canonicalize_joined(&joined_request(&of_type(name)), role_by_kind).ideal_duration()
+    });
     assert_eq!(durations, [30 * MS, 15 * MS, 15 * MS, 29_750_000]);
 }
 
 #[test]
 fn threads_that_nothing_led_to_are_one_element_whichever_they_are() {
     let interrupts = |a: i32, b: i32| {
-        canonical(&[(1, 0, Begins), (a, 1, Works(3)), (1, 0, Works(9)), (b, 0, Works(4))])
+        canonical_figures(&[(1, 0, Begins), (a, 1, Works(3)), (1, 0, Works(9)), (b, 0, Works(4))])
     };
     let expected = [
-        (Act::Work, SEED, 9, 0),
-        (Act::Wait, SEED, 0, 9),
-        (Act::Work, 0, 7, 0),
-        (Act::Wait, 0, 0, 7),
+        (ElementAct::Work, SEED, 9, 0),
+        (ElementAct::Wait, SEED, 0, 9),
+        (ElementAct::Work, 0, 7, 0),
+        (ElementAct::Wait, 0, 0, 7),
     ];
     assert_eq!(interrupts(2, 2), expected);
     assert_eq!(interrupts(3, 2), expected);
@@ -196,8 +197,8 @@ fn threads_that_nothing_led_to_stand_alone_if_they_work_long() {
     let works = |threads: &[(i32, i64)]| -> Vec<i64> {
         let mut steps = vec![(1, 0, Begins), (1, 0, Works(MS))];
         steps.extend(threads.iter().map(|(thread, used)| (*thread, 0, Works(*used))));
-        let told = canonical(&steps).into_iter();
-        told.filter(|(act, ..)| *act == Act::Work).map(|(_, _, used, _)| used).collect()
+        let told = canonical_figures(&steps).into_iter();
+        told.filter(|(act, ..)| *act == ElementAct::Work).map(|(_, _, used, _)| used).collect()
     };
     assert_eq!(works(&[(2, 30 * MS), (3, 9)]), [MS, 30 * MS, 9]);
     assert_eq!(works(&[(3, 4), (2, 15 * MS), (4, 5), (5, 16 * MS)]), [MS, 16 * MS, 15 * MS, 9]);
@@ -205,11 +206,11 @@ fn threads_that_nothing_led_to_stand_alone_if_they_work_long() {
 
 #[test]
 fn syncs_that_lead_nowhere_or_in_a_circle_do_no_harm() {
-    let mut request = request(&of_type('F'));
-    let expected = of_joined(&request, by_kind).demands();
+    let mut request = joined_request(&of_type('F'));
+    let expected = canonicalize_joined(&request, role_by_kind).total_demands();
     for (source, destination) in [(0, 99), (99, 0), (3, 3), (7, 0), (6, 2)] {
-        request.syncs.push(workload::joined::Sync { source, destination });
+        request.syncs.push(workload::joined_request::SyncEdge { source, destination });
     }
-    assert_eq!(of_joined(&request, by_kind).demands(), expected);
-    assert_eq!(of_joined(&Default::default(), by_kind), Canonical::default());
+    assert_eq!(canonicalize_joined(&request, role_by_kind).total_demands(), expected);
+    assert_eq!(canonicalize_joined(&Default::default(), role_by_kind), CanonicalRequest::default());
 }

@@ -1,8 +1,8 @@
 //! The figures of the Magpie paper, with events made by hand.
 
-use workload::joined::Sync;
+use workload::joined_request::SyncEdge;
 
-use crate::streams::{Outcome, joined, schema, shipped};
+use crate::streams::{JoinOutcome, join_text, schema, shipped_schema};
 
 /// Figure 4 as it is printed, with a seed and without its events of processors.
 const FIGURE_4: &str = r#"
@@ -57,7 +57,7 @@ const FIGURE_3: &str = "
     240 42 0 Win32/Block Tid=42 Cpuid=0
 ";
 
-fn all_times(outcome: &Outcome) -> Vec<Vec<i64>> {
+fn all_times(outcome: &JoinOutcome) -> Vec<Vec<i64>> {
     let mut times: Vec<_> = (0..outcome.requests.len()).map(|of| outcome.times(of)).collect();
     times.sort();
     times
@@ -65,7 +65,7 @@ fn all_times(outcome: &Outcome) -> Vec<Vec<i64>> {
 
 #[test]
 fn figures_3_and_4_join_what_two_threads_did_for_one_request() {
-    let outcome = joined(&schema(FIGURE_4), FIGURE_3);
+    let outcome = join_text(&schema(FIGURE_4), FIGURE_3);
     let first = vec![100, 110, 120, 130, 140, 150, 160, 200, 210, 220];
     assert_eq!(all_times(&outcome), [first, vec![170, 180, 190, 230, 240]]);
     // Nothing closes IsapiId 87, so the first request ends with the stream only.
@@ -78,7 +78,7 @@ fn figures_3_and_4_join_what_two_threads_did_for_one_request() {
 #[test]
 fn without_intervals_the_requests_of_a_thread_would_be_one() {
     let basic = FIGURE_4.replace("BIND_START", "BIND_BASIC").replace("BIND_STOP", "BIND_BASIC");
-    let outcome = joined(&schema(&basic), FIGURE_3);
+    let outcome = join_text(&schema(&basic), FIGURE_3);
     assert_eq!((outcome.requests.len(), outcome.requests[0].seeds), (1, 2));
     assert_eq!(outcome.times(0).len(), 15);
 }
@@ -104,7 +104,7 @@ const FIGURE_5: &str = "
 
 #[test]
 fn figure_5_charges_a_request_with_the_packet_and_the_call_that_sent_it() {
-    let outcome = joined(&shipped("iis"), FIGURE_5);
+    let outcome = join_text(&shipped_schema("iis"), FIGURE_5);
     assert_eq!(outcome.requests.len(), 1);
     let request = &outcome.requests[0];
     assert!(request.whole);
@@ -145,12 +145,12 @@ const FIGURE_8: &str = "
 
 #[test]
 fn figure_8_adds_a_signal_and_a_resume_for_each_statement() {
-    let outcome = joined(&shipped("iis"), FIGURE_8);
+    let outcome = join_text(&shipped_schema("iis"), FIGURE_8);
     assert_eq!(outcome.requests.len(), 1);
     let request = &outcome.requests[0];
-    assert_eq!(outcome.names.text(request.name), "/spin.aspx");
+    assert_eq!(outcome.names.name_of(request.name), "/spin.aspx");
     let at = |time: i64| request.events.iter().position(|event| event.time == time).unwrap();
-    let sync = |source, destination| Sync {
+    let sync = |source, destination| SyncEdge {
         source: at(source) as u32,
         destination: at(destination) as u32,
     };

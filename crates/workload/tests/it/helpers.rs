@@ -2,7 +2,7 @@
 
 use workload::join::JoinOptions;
 
-use crate::streams::{Outcome, joined_with, shipped};
+use crate::streams::{JoinOutcome, joined_with, shipped_schema};
 
 /// A reader (1) gives two requests to workers (2 and 3), and each worker gives a task to one helper
 /// (4). The helper takes up the second task without a wait, before the first worker has waited for
@@ -27,9 +27,9 @@ const TWO_TASKS: &str = "
     1500 1:4 0 sockcap/Wake object=2 duration=100 by=2 signalled=1490
 ";
 
-fn outcome() -> Outcome {
+fn outcome() -> JoinOutcome {
     let options = JoinOptions { reorder_ns: 10_000, ..JoinOptions::default() };
-    joined_with(&shipped("sockcap"), TWO_TASKS, options)
+    joined_with(&shipped_schema("sockcap"), TWO_TASKS, options)
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use workload::join::JoinOptions;
-use workload::joined::JoinedEvent;
+use workload::joined_request::JoinedEvent;
 
-use crate::streams::{joined, joined_with, schema};
+use crate::streams::{join_text, joined_with, schema};
 
 const MODES: [&str; 3] = ["BASIC", "START", "STOP"];
 const ATTRIBUTES: [&str; 3] = ["a", "b", "c"];
@@ -88,7 +88,7 @@ proptest! {
             let (time, kind) = (place * 10, kind % kinds.len());
             text += &format!("{time} 0 0 k/{kind} a={a} b={b} c={c}\n");
         }
-        let outcome = joined(&schema(&text_of(&kinds)), &text);
+        let outcome = join_text(&schema(&text_of(&kinds)), &text);
         let mut times: Vec<_> = (0..outcome.requests.len()).map(|of| outcome.times(of)).collect();
         times.sort();
         prop_assert_eq!(times, relational(&kinds, &events));
@@ -160,7 +160,7 @@ proptest! {
         let truth: BTreeMap<i64, usize> =
             events.iter().map(|(time, request, _)| (*time, *request)).collect();
         let lines: Vec<&str> = events.iter().map(|(_, _, line)| line.as_str()).collect();
-        let outcome = joined(&schema, &lines.join("\n"));
+        let outcome = join_text(&schema, &lines.join("\n"));
         let all: usize = outcome.requests.iter().map(|request| request.events.len()).sum();
         prop_assert_eq!(all, events.len());
         for request in &outcome.requests {
@@ -193,7 +193,7 @@ proptest! {
         let options = JoinOptions { reorder_ns: 100, ..JoinOptions::default() };
         let less = joined_with(&schema, &lines.join("\n"), options);
         for request in &less.requests {
-            let is_seed = |event: &&JoinedEvent| less.names.text(event.kind) == "s/Receive";
+            let is_seed = |event: &&JoinedEvent| less.names.name_of(event.kind) == "s/Receive";
             let seed = request.events.iter().find(is_seed);
             let of = truth[&seed.unwrap().time];
             let mixed = request.events.iter().filter(|event| truth[&event.time] != of).count();
@@ -212,7 +212,7 @@ fn late_events_are_counted_and_a_clock_that_jumps_back_ends_what_is_open() {
         text += &format!("{} 1 0 s/Work\n", 1000 + time);
     }
     text += "4000 2 0 s/Receive connection=1\n4010 2 0 s/Send connection=1\n";
-    let outcome = joined(&schema, &text);
+    let outcome = join_text(&schema, &text);
     assert_eq!((outcome.counts.late, outcome.counts.jumps), (999, 1));
     let whole: Vec<bool> = outcome.requests.iter().map(|request| request.whole).collect();
     assert_eq!((whole, outcome.times(1)), (vec![false, true], vec![4000, 4010]));
@@ -265,7 +265,7 @@ fn an_event_can_end_or_carry_on_the_intervals_of_other_attributes_of_its_request
         50 9 0 s/End connection=1
         60 1 0 s/Work
     ";
-    let outcome = joined(&schema(AFFECTING), text);
+    let outcome = join_text(&schema(AFFECTING), text);
     assert_eq!((outcome.times(0), outcome.times(1)), (vec![10, 20], vec![30, 40, 50]));
     assert!(outcome.requests.iter().all(|request| request.whole));
     assert_eq!(outcome.counts.unjoined, 1);
@@ -290,7 +290,7 @@ fn an_event_that_is_posted_at_its_end_has_a_begin() {
     assert_eq!(outcome.events(0), ["20 disk/Read.begin", "30 s/Work", "50 disk/Read"]);
     assert_eq!(outcome.requests[0].demands.disk_read_bytes, 1024);
     // Where events before it were joined already, it comes right after them.
-    let late = joined(&schema(text), events);
+    let late = join_text(&schema(text), events);
     assert_eq!(late.events(0), ["30 disk/Read.begin", "50 disk/Read"]);
     assert_eq!(late.counts.late, 0);
 }
@@ -309,7 +309,7 @@ fn a_value_that_an_event_begins_anew_is_not_joined_by_its_old_interval() {
           ATTRIBUTE thread START
     ";
     let events = "10 1 0 s/Begin\n20 1 0 s/Work\n30 1 0 s/Anew\n40 1 0 s/Work\n50 1 0 s/Begin\n";
-    let outcome = joined(&schema(text), events);
+    let outcome = join_text(&schema(text), events);
     assert_eq!(outcome.requests.len(), 2);
     assert_eq!(outcome.events(0), ["10 s/Begin", "20 s/Work"]);
     assert_eq!(outcome.events(1), ["50 s/Begin"]);
@@ -345,7 +345,7 @@ fn requests_stay_apart_when_a_thread_is_seen_with_both() {
         )
     };
     let times = |apart: &str, mode: &str| {
-        let outcome = joined(&schema(&text(apart, mode)), SEEN_WITH_BOTH);
+        let outcome = join_text(&schema(&text(apart, mode)), SEEN_WITH_BOTH);
         let mut times: Vec<_> = (0..outcome.requests.len()).map(|of| outcome.times(of)).collect();
         times.sort();
         (times, outcome.counts.conflicts)
@@ -361,16 +361,16 @@ fn requests_stay_apart_when_a_thread_is_seen_with_both() {
 #[test]
 fn what_waits_for_its_time_goes_on_when_time_comes_without_events() {
     let text = format!("{POOL}\nEVENT s/Answer\nCOMPLETE\nATTRIBUTE thread LIVE\n");
-    let mut names = out_of_core::Names::default();
+    let mut names = out_of_core::NameInterner::default();
     let options = JoinOptions { reorder_ns: 100, linger_ns: 1000, ..JoinOptions::default() };
-    let mut join = workload::join::Join::new(&schema(&text), options, &mut names).unwrap();
+    let mut join = workload::join::TemporalJoin::new(&schema(&text), options, &mut names).unwrap();
     let events = "10 1 0 s/Receive connection=1\n20 1 0 s/Answer\n";
-    let piece = crate::streams::piece(events, &mut names);
+    let piece = crate::streams::parse_batch(events, &mut names);
     let mut requests = Vec::new();
-    join.push(&piece, &mut names, &mut |request| requests.push(request));
-    join.advance(1000, &mut |request| requests.push(request));
+    join.push_batch(&piece, &mut names, &mut |request| requests.push(request));
+    join.advance_to(1000, &mut |request| requests.push(request));
     assert_eq!(requests, []);
-    join.advance(1200, &mut |request| requests.push(request));
+    join.advance_to(1200, &mut |request| requests.push(request));
     assert_eq!((requests.len(), requests[0].whole, requests[0].events.len()), (1, true, 2));
 }
 
@@ -392,10 +392,10 @@ fn a_thread_that_moved_to_another_processor_keeps_what_it_uses_there() {
         1100 9 0 t/In
         1160 2 -1 t/End
     ";
-    let outcome = joined(&schema, events);
+    let outcome = join_text(&schema, events);
     let used: Vec<i64> = outcome.requests.iter().map(|of| of.demands.processor_ns).collect();
     assert_eq!(used, [40 + 100]);
     // Of a thread that was there when another came, nobody knows when it left.
     let lost = events.replace("1060 2 1 t/In", "1060 2 0 t/In");
-    assert_eq!(joined(&schema, &lost).requests[0].demands.processor_ns, 40);
+    assert_eq!(join_text(&schema, &lost).requests[0].demands.processor_ns, 40);
 }

@@ -1,11 +1,11 @@
 //! The schemas of servers: which thread works for which request, by made events.
 
-use workload::joined::Sync;
+use workload::joined_request::SyncEdge;
 
-use crate::streams::{Outcome, joined, shipped};
+use crate::streams::{JoinOutcome, join_text, shipped_schema};
 
 /// What each request has: threads of its events, processor time, bytes received and sent.
-fn summaries(outcome: &Outcome) -> Vec<(Vec<i32>, i64, i64, i64)> {
+fn summaries(outcome: &JoinOutcome) -> Vec<(Vec<i32>, i64, i64, i64)> {
     let mut summaries: Vec<_> = outcome
         .requests
         .iter()
@@ -54,13 +54,13 @@ const THREAD_PER_CONNECTION: &str = "
 
 #[test]
 fn a_blocked_thread_stays_in_its_request_and_the_next_one_of_its_connection_is_another() {
-    let outcome = joined(&shipped("linux"), THREAD_PER_CONNECTION);
+    let outcome = join_text(&shipped_schema("linux"), THREAD_PER_CONNECTION);
     // Of the first: 1100, when it wakes and reads, to 1170, 1280 to 1310, 1350 to 1390. Of the
     // second: 1390, when it reads again, to 1460.
     let expected = [(vec![2], 70 + 30 + 40, 161, 1040), (vec![2], 70, 202, 2000)];
     assert_eq!(summaries(&outcome), expected);
     assert!(outcome.requests.iter().all(|request| request.whole && request.seeds == 1));
-    let mut waits = workload::demands::Waits::default();
+    let mut waits = workload::demands::WaitTimes::default();
     let first = outcome.requests.iter().find(|request| request.demands.sent_bytes == 1040).unwrap();
     for event in &first.events {
         waits += event.waits;
@@ -72,7 +72,7 @@ fn a_blocked_thread_stays_in_its_request_and_the_next_one_of_its_connection_is_a
 #[test]
 fn where_no_request_is_found_it_is_known_what_was_missing() {
     let beginning = |text: &str| {
-        let outcome = joined(&shipped("linux"), text);
+        let outcome = join_text(&shipped_schema("linux"), text);
         assert!(outcome.requests.is_empty());
         outcome.beginning
     };
@@ -132,7 +132,7 @@ const POOL: &str = "
 
 #[test]
 fn workers_and_helpers_work_for_the_request_whose_thread_wakes_them() {
-    let outcome = joined(&shipped("linux"), POOL);
+    let outcome = join_text(&shipped_schema("linux"), POOL);
     let found: Vec<_> =
         summaries(&outcome).into_iter().map(|(of, _, _, sent)| (of, sent)).collect();
     assert_eq!(found, [(vec![1, 2, 4], 1000), (vec![1, 3], 2000)]);
@@ -156,7 +156,7 @@ fn a_thread_goes_on_where_its_wait_ends_though_no_switch_tells_of_it() {
         .replace("1190 1:4 1 sched/sched_waking", "1190 1:4 0 sched/sched_waking")
         .replace("1200 1:4 1 ", "1200 1:4 0 ")
         .replace("1210 1:4 1 sched/sched_switch prev_state=S next_pid=2\n", "\n");
-    let outcome = joined(&shipped("linux"), &missing);
+    let outcome = join_text(&shipped_schema("linux"), &missing);
     let first = outcome.requests.iter().find(|request| request.demands.sent_bytes == 1000).unwrap();
     let landings: Vec<i64> =
         first.syncs.iter().map(|of| first.events[of.destination as usize].time).collect();
@@ -217,7 +217,7 @@ const SWAPPED: &str = "
 
 #[test]
 fn a_helper_works_for_whoever_waits_for_it_and_not_for_whoever_woke_it() {
-    let outcome = joined(&shipped("linux"), SWAPPED);
+    let outcome = join_text(&shipped_schema("linux"), SWAPPED);
     assert_eq!(outcome.counts.conflicts, 0);
     // Workers: 1090 to 1120 and 1280 to 1330; 1120 to 1150 and 1330 to 1380. Helpers: 1150 to 1190;
     // 1210 to 1260. The I/O thread: 1020 to 1050, and 1050 to 1085.
@@ -229,7 +229,7 @@ fn a_helper_works_for_whoever_waits_for_it_and_not_for_whoever_woke_it() {
     // In both it is the helper that works whom the worker let go on.
     for (request, (worker, helper)) in outcome.requests.iter().zip([(2, 5), (3, 4)]) {
         let thread = |place: u32| request.events[place as usize].thread;
-        let threads = |sync: &Sync| (thread(sync.source), thread(sync.destination));
+        let threads = |sync: &SyncEdge| (thread(sync.source), thread(sync.destination));
         let mut syncs = request.syncs.iter().map(threads);
         assert!(syncs.any(|sync| sync == (worker, helper)), "{:?}", request.syncs);
     }
@@ -264,7 +264,7 @@ const BUSY_WORKER: &str = "
 
 #[test]
 fn work_between_two_answers_is_the_second_requests() {
-    let outcome = joined(&shipped("linux"), BUSY_WORKER);
+    let outcome = join_text(&shipped_schema("linux"), BUSY_WORKER);
     let found = summaries(&outcome);
     let worker = |request: usize| -> i64 {
         let events = outcome.requests[request].events.iter();
@@ -283,14 +283,14 @@ fn log_lines_of_nginx_and_postgresql_are_requests_of_one_line_each() {
         1100 0 0 nginx/access connection=2 request_number=1 duration=700 bytes_sent=12000 uri=/b
     ";
     let options = workload::join::JoinOptions::default();
-    let outcome = crate::streams::joined_with(&shipped("nginx"), log, options);
+    let outcome = crate::streams::joined_with(&shipped_schema("nginx"), log, options);
     assert_eq!((outcome.times(0), outcome.times(1)), (vec![600, 1000], vec![400, 1100]));
-    assert_eq!(outcome.names.text(outcome.requests[0].name), "/a");
+    assert_eq!(outcome.names.name_of(outcome.requests[0].name), "/a");
     let log = "
         1000 7:7 0 postgresql/statement duration=400 statement=select
         900 7:7 0 postgresql/lock
         1100 8:8 0 postgresql/statement duration=50 statement=insert
     ";
-    let outcome = crate::streams::joined_with(&shipped("postgresql"), log, options);
+    let outcome = crate::streams::joined_with(&shipped_schema("postgresql"), log, options);
     assert_eq!((outcome.times(0), outcome.times(1)), (vec![600, 900, 1000], vec![1050, 1100]));
 }

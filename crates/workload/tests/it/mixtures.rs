@@ -1,20 +1,20 @@
 //! Mixtures of the request types of Magpie's Table 1, with the noise of a real server.
 
-use out_of_core::Names;
+use out_of_core::NameInterner;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rand_distr::{Distribution, Exp, StandardNormal};
 
-use crate::threads::Does::{self, Begins, GoesOn, Signals, Works};
-use crate::threads::request;
-use workload::canonical::{Canonical, by_kind, of_joined};
+use crate::threads::ThreadAction::{self, Begins, GoesOn, Signals, Works};
+use crate::threads::joined_request;
+use workload::canonical::{CanonicalRequest, canonicalize_joined, role_by_kind};
 use workload::clusters::RequestFacts;
 use workload::demands::Demands;
 
 /// A request, and whether something disturbed it: more work than its type has.
 #[derive(Clone, Debug)]
-pub(crate) struct Made {
-    pub(crate) canonical: Canonical,
+pub(crate) struct MixtureRequest {
+    pub(crate) canonical: CanonicalRequest,
     pub(crate) facts: RequestFacts,
     pub(crate) is_disturbed: bool,
 }
@@ -28,11 +28,11 @@ const CACHE: u32 = 14;
 const MS: f64 = 1e6;
 
 /// Names whose numbers are the kinds above, and types `A` to `F`.
-pub(crate) fn names() -> Names {
-    let mut names = Names::default();
+pub(crate) fn names() -> NameInterner {
+    let mut names = NameInterner::default();
     let kinds = ["recv", "switch", "signal", "A", "B", "C", "D", "E", "F", "accept"];
     for name in kinds.into_iter().chain(["worker", "helper", "back", "cache"]) {
-        names.number(name);
+        names.intern(name);
     }
     names
 }
@@ -49,17 +49,22 @@ fn label(kind: char) -> u32 {
 /// and one in 60 makes a hand-over that others do not. One in 400 meets a driver that waits
 /// busily for 100 ms: it is disturbed. So is what meets an interrupt of more than a fifth of its
 /// work, or one and that hand-over too.
-pub(crate) fn mixture(types: &str, clients: u32, count: u64, seed: u64) -> Vec<Made> {
+pub(crate) fn mixture(types: &str, clients: u32, count: u64, seed: u64) -> Vec<MixtureRequest> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let types: Vec<char> = types.chars().collect();
     let made = (0..count).map(|number| {
         let kind = types[random.next_u32() as usize % types.len()];
-        one(&mut random, kind, clients, number)
+        generate_request(&mut random, kind, clients, number)
     });
     made.collect()
 }
 
-fn one(random: &mut ChaCha8Rng, kind: char, clients: u32, number: u64) -> Made {
+fn generate_request(
+    random: &mut ChaCha8Rng,
+    kind: char,
+    clients: u32,
+    number: u64,
+) -> MixtureRequest {
     let spread = if clients == 1 { 0.02 } else { 0.04 };
     let mut like = |mean: f64, spread: f64| -> f64 {
         let normal: f64 = StandardNormal.sample(random);
@@ -67,7 +72,7 @@ fn one(random: &mut ChaCha8Rng, kind: char, clients: u32, number: u64) -> Made {
     };
     let overhead = [like(0.12 * MS, 0.2), like(0.15 * MS, 0.2), like(0.05 * MS, 0.2)];
     let mut spin = |ms: f64| like(ms * MS, spread) as i64;
-    let body: Vec<(i32, Does)> = match kind {
+    let body: Vec<(i32, ThreadAction)> = match kind {
         'A' => vec![(2, Works(spin(30.0)))],
         'B' => vec![(2, Works(spin(15.0)))],
         'E' => vec![
@@ -90,7 +95,7 @@ fn one(random: &mut ChaCha8Rng, kind: char, clients: u32, number: u64) -> Made {
         _ => vec![(2, Works(like(0.1 * MS, 0.2) as i64))],
     };
     let chance = |random: &mut ChaCha8Rng, of: u32| random.next_u32().is_multiple_of(of);
-    let mut steps: Vec<(i32, Does)> = vec![
+    let mut steps: Vec<(i32, ThreadAction)> = vec![
         (1, Begins),
         (1, Works(overhead[0] as i64)),
         (1, Signals(1)),
@@ -115,12 +120,12 @@ fn one(random: &mut ChaCha8Rng, kind: char, clients: u32, number: u64) -> Made {
         let hand_over = [(2, Signals(20)), (4, GoesOn(20, CACHE)), (4, Works(8_000))];
         steps.splice(4..4, hand_over);
     }
-    let steps = if clients > 1 { preempted(random, &steps) } else { steps };
-    let steps: Vec<(i32, i32, Does)> = steps
+    let steps = if clients > 1 { add_preemptions(random, &steps) } else { steps };
+    let steps: Vec<(i32, i32, ThreadAction)> = steps
         .into_iter()
         .map(|(thread, does)| (100 * number as i32 + thread, random.next_u32() as i32 % 2, does))
         .collect();
-    let mut request = request(&steps);
+    let mut request = joined_request(&steps);
     let network = match kind {
         'C' => 12_288,
         'D' => 5_120,
@@ -134,8 +139,8 @@ fn one(random: &mut ChaCha8Rng, kind: char, clients: u32, number: u64) -> Made {
     request.demands = Demands::default();
     request.events.iter().for_each(|event| request.demands += event.demands);
     let took = if clients > 1 { 3 } else { 1 } * (used + extra as i64);
-    Made {
-        canonical: of_joined(&request, by_kind),
+    MixtureRequest {
+        canonical: canonicalize_joined(&request, role_by_kind),
         facts: RequestFacts {
             number,
             name: label(kind),
@@ -149,7 +154,10 @@ fn one(random: &mut ChaCha8Rng, kind: char, clients: u32, number: u64) -> Made {
 }
 
 /// Work in slices.
-fn preempted(random: &mut ChaCha8Rng, steps: &[(i32, Does)]) -> Vec<(i32, Does)> {
+fn add_preemptions(
+    random: &mut ChaCha8Rng,
+    steps: &[(i32, ThreadAction)],
+) -> Vec<(i32, ThreadAction)> {
     let mut done = Vec::new();
     for (thread, does) in steps {
         let Works(mut used) = *does else {

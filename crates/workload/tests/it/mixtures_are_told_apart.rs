@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::mixtures::{Made, mixture, names};
+use crate::mixtures::{MixtureRequest, mixture, names};
 use workload::Workload;
-use workload::model::{Member, Model, Purity};
+use workload::model::{ClusterMember, ClusterPurity, WorkloadModel};
 
-fn model(mut workload: Workload, made: &[Made]) -> Model {
+fn model(mut workload: Workload, made: &[MixtureRequest]) -> WorkloadModel {
     made.iter().for_each(|of| workload.push(&of.canonical, &of.facts));
     workload.finish(&names())
 }
@@ -18,13 +18,13 @@ fn model(mut workload: Workload, made: &[Made]) -> Model {
 fn check(types: &str, clients: u32, workload: Workload) {
     let made = mixture(types, clients, 500, 3);
     let model = model(workload, &made);
-    let purity = Purity::of(&model);
+    let purity = ClusterPurity::from_model(&model);
     let found: Vec<String> =
         purity.clusters.iter().map(|of| format!("{}{}", of.requests, of.name)).collect();
-    let is_off = |member: &&Member| {
+    let is_off = |member: &&ClusterMember| {
         let of = &purity.clusters[member.cluster as usize];
         let made = &made[member.request as usize];
-        let is_right = names().text(made.facts.name) == of.name && !of.is_extra;
+        let is_right = names().name_of(made.facts.name) == of.name && !of.is_extra;
         !is_right && !made.is_disturbed
     };
     // One that makes the hand-over and whose overhead is far from the mean may be alone.
@@ -49,7 +49,7 @@ fn batch_clusters_have_but_disturbed_requests_wrong() {
 fn growing_clusters_tell_types_apart_too() {
     for types in ["AB", "CD", "ABE", "ABEF"] {
         let made = mixture(types, 5, 500, 4);
-        let purity = Purity::of(&model(Workload::incremental(), &made));
+        let purity = ClusterPurity::from_model(&model(Workload::incremental(), &made));
         let disturbed = made.iter().filter(|of| of.is_disturbed).count() as u64;
         assert!(purity.wrong <= disturbed, "{types}: {purity:?}");
         assert!(purity.in_extra_clusters <= disturbed + 10, "{types}: {purity:?}");
@@ -60,22 +60,23 @@ fn growing_clusters_tell_types_apart_too() {
 fn types_alone_predict_their_mixture() {
     let alone = ["A", "B"].map(|kind| model(Workload::default(), &mixture(kind, 1, 500, 5)));
     let made = mixture("AB", 5, 500, 6);
-    let usual: Vec<Made> = made.into_iter().filter(|of| !of.is_disturbed).collect();
-    let is_a = |of: &&Made| names().text(of.facts.name) == "A";
+    let usual: Vec<MixtureRequest> = made.into_iter().filter(|of| !of.is_disturbed).collect();
+    let is_a = |of: &&MixtureRequest| names().name_of(of.facts.name) == "A";
     let count = usual.iter().filter(is_a).count() as u64;
     let whole = model(Workload::default(), &usual);
-    let errors = whole.predicted_by(&[(&alone[0], count), (&alone[1], usual.len() as u64 - count)]);
+    let errors =
+        whole.prediction_errors(&[(&alone[0], count), (&alone[1], usual.len() as u64 - count)]);
     assert!(errors.processor.unwrap() < 0.02, "{errors:?}");
     // With the numbers the wrong way round it is far off, unless they are equal.
-    let swapped = whole.predicted_by(&[(&alone[0], usual.len() as u64), (&alone[1], 0)]);
+    let swapped = whole.prediction_errors(&[(&alone[0], usual.len() as u64), (&alone[1], 0)]);
     assert!(swapped.processor.unwrap() > 0.2, "{swapped:?}");
 }
 
 #[test]
 fn requests_beyond_those_that_are_kept_join_their_clusters() {
     let made = mixture("ABEF", 5, 1_000, 7);
-    let model = model(Workload::keeping(400), &made);
-    let purity = Purity::of(&model);
+    let model = model(Workload::with_batch_limit(400), &made);
+    let purity = ClusterPurity::from_model(&model);
     assert_eq!((model.requests, model.members.len()), (1_000, 1_000));
     assert!(purity.wrong < 10 && purity.in_extra_clusters < 30, "{purity:?}");
 }
@@ -92,7 +93,7 @@ proptest! {
             made.swap(last, random.next_u32() as usize % (last + 1));
         }
         let other = model(Workload::default(), &made);
-        let json = |model: &Model| serde_json::to_string(model).unwrap();
+        let json = |model: &WorkloadModel| serde_json::to_string(model).unwrap();
         prop_assert_eq!(json(&one), json(&other));
         prop_assert_eq!(one.members, other.members);
     }
@@ -100,9 +101,9 @@ proptest! {
     #[test]
     fn growing_clusters_depend_on_the_order_by_few_requests_alone(seed in any::<u64>()) {
         let mut made = mixture("ABEF", 1, 400, seed);
-        let one = Purity::of(&model(Workload::incremental(), &made));
+        let one = ClusterPurity::from_model(&model(Workload::incremental(), &made));
         made.reverse();
-        let other = Purity::of(&model(Workload::incremental(), &made));
+        let other = ClusterPurity::from_model(&model(Workload::incremental(), &made));
         prop_assert!(one.in_extra_clusters.abs_diff(other.in_extra_clusters) < 20);
         prop_assert!(one.wrong < 5 && other.wrong < 5, "{:?} {:?}", one, other);
     }

@@ -4,46 +4,53 @@ use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::threads::{Does, request};
-use workload::canonical::{by_kind, of_joined};
+use crate::threads::{ThreadAction, joined_request};
+use workload::canonical::{canonicalize_joined, role_by_kind};
 
 /// A request of up to `threads` threads: what each does in its order. Threads but the first begin
 /// with a signal of one that was there, or with nothing that is known.
-fn made(random: &mut ChaCha8Rng, steps: usize) -> Vec<(i32, Does)> {
-    let mut all = vec![(0, Does::Begins)];
+fn random_steps(random: &mut ChaCha8Rng, steps: usize) -> Vec<(i32, ThreadAction)> {
+    let mut all = vec![(0, ThreadAction::Begins)];
     let mut threads = 1;
     let mut signals = 0;
     for _ in 0..steps {
         let thread = pick(random, threads);
         match random.next_u32() % 9 {
-            0..=3 => all.push((thread as i32, Does::Works(1 + i64::from(random.next_u32() >> 8)))),
+            0..=3 => all
+                .push((thread as i32, ThreadAction::Works(1 + i64::from(random.next_u32() >> 8)))),
             4 | 5 => {
                 // One signal lets one or two new threads go on.
-                all.push((thread as i32, Does::Signals(signals)));
+                all.push((thread as i32, ThreadAction::Signals(signals)));
                 for _ in 0..=random.next_u32() % 2 {
                     let kind = 10 + random.next_u32() % 3;
-                    all.push((threads as i32, Does::GoesOn(signals, kind)));
+                    all.push((threads as i32, ThreadAction::GoesOn(signals, kind)));
                     threads += 1;
                 }
                 signals += 1;
             }
             6 => {
                 let other = pick(random, threads);
-                all.push((thread as i32, Does::Signals(signals)));
-                all.push((other as i32, Does::GoesOn(signals, 20 + random.next_u32() % 3)));
+                all.push((thread as i32, ThreadAction::Signals(signals)));
+                all.push((other as i32, ThreadAction::GoesOn(signals, 20 + random.next_u32() % 3)));
                 signals += 1;
             }
             7 => {
                 // Two threads let a third one go on, such as at a barrier.
                 let [other, third] = [pick(random, threads), pick(random, threads)];
                 let both = [signals, signals + 1];
-                all.push((thread as i32, Does::Signals(both[0])));
-                all.push((other as i32, Does::Signals(both[1])));
-                all.push((third as i32, Does::GoesOnAfterBoth(both, 30 + random.next_u32() % 3)));
+                all.push((thread as i32, ThreadAction::Signals(both[0])));
+                all.push((other as i32, ThreadAction::Signals(both[1])));
+                all.push((
+                    third as i32,
+                    ThreadAction::GoesOnAfterBoth(both, 30 + random.next_u32() % 3),
+                ));
                 signals += 2;
             }
             _ => {
-                all.push((threads as i32, Does::Works(1 + i64::from(random.next_u32() >> 8))));
+                all.push((
+                    threads as i32,
+                    ThreadAction::Works(1 + i64::from(random.next_u32() >> 8)),
+                ));
                 threads += 1;
             }
         }
@@ -56,19 +63,22 @@ fn pick(random: &mut ChaCha8Rng, below: usize) -> usize {
 }
 
 /// The same request on other threads and processors, in another order, preempted elsewhere.
-fn rescheduled(random: &mut ChaCha8Rng, all: &[(i32, Does)]) -> Vec<(i32, i32, Does)> {
-    let mut left: Vec<(i32, Does)> = Vec::new();
+fn reschedule_steps(
+    random: &mut ChaCha8Rng,
+    all: &[(i32, ThreadAction)],
+) -> Vec<(i32, i32, ThreadAction)> {
+    let mut left: Vec<(i32, ThreadAction)> = Vec::new();
     for (thread, does) in all {
-        let Does::Works(mut used) = *does else {
+        let ThreadAction::Works(mut used) = *does else {
             left.push((*thread, *does));
             continue;
         };
         while used > 1 && !random.next_u32().is_multiple_of(3) {
             let slice = 1 + i64::from(random.next_u32()) % (used - 1);
-            left.push((*thread, Does::Works(slice)));
+            left.push((*thread, ThreadAction::Works(slice)));
             used -= slice;
         }
-        left.push((*thread, Does::Works(used)));
+        left.push((*thread, ThreadAction::Works(used)));
     }
     let names = 1 + random.next_u32() as i32 % 1_000;
     let mut given: Vec<u32> = Vec::new();
@@ -77,13 +87,15 @@ fn rescheduled(random: &mut ChaCha8Rng, all: &[(i32, Does)]) -> Vec<(i32, i32, D
         // The first thing of each thread can come next, if its signal was given.
         let is_first = |at: usize| left[..at].iter().all(|(thread, _)| *thread != left[at].0);
         let is_let = |at: usize| match left[at].1 {
-            Does::GoesOn(signal, _) => given.contains(&signal),
-            Does::GoesOnAfterBoth(both, _) => both.iter().all(|signal| given.contains(signal)),
+            ThreadAction::GoesOn(signal, _) => given.contains(&signal),
+            ThreadAction::GoesOnAfterBoth(both, _) => {
+                both.iter().all(|signal| given.contains(signal))
+            }
             _ => true,
         };
         let can: Vec<usize> = (0..left.len()).filter(|at| is_first(*at) && is_let(*at)).collect();
         let (thread, does) = left.remove(can[pick(random, can.len())]);
-        if let Does::Signals(signal) = does {
+        if let ThreadAction::Signals(signal) = does {
             given.push(signal);
         }
         done.push((names - 7 * thread, random.next_u32() as i32 % 4, does));
@@ -92,23 +104,28 @@ fn rescheduled(random: &mut ChaCha8Rng, all: &[(i32, Does)]) -> Vec<(i32, i32, D
 }
 
 /// The same, where much takes as long as something else and is of the same kind.
-fn alike(all: &[(i32, Does)]) -> Vec<(i32, Does)> {
-    let alike = |does: Does| match does {
-        Does::Works(used) => Does::Works(1 + used % 2),
-        Does::GoesOn(signal, kind) => Does::GoesOn(signal, 10 + kind % 2),
-        Does::GoesOnAfterBoth(both, kind) => Does::GoesOnAfterBoth(both, 10 + kind % 2),
+fn alike(all: &[(i32, ThreadAction)]) -> Vec<(i32, ThreadAction)> {
+    let alike = |does: ThreadAction| match does {
+        ThreadAction::Works(used) => ThreadAction::Works(1 + used % 2),
+        ThreadAction::GoesOn(signal, kind) => ThreadAction::GoesOn(signal, 10 + kind % 2),
+        ThreadAction::GoesOnAfterBoth(both, kind) => {
+            ThreadAction::GoesOnAfterBoth(both, 10 + kind % 2)
+        }
         other => other,
     };
     all.iter().map(|(thread, does)| (*thread, alike(*does))).collect()
 }
 
 /// Looks whether some ways in which a scheduler could run a request give the same form.
-fn comes_out_the_same(random: &mut ChaCha8Rng, all: &[(i32, Does)]) -> Result<(), TestCaseError> {
+fn comes_out_the_same(
+    random: &mut ChaCha8Rng,
+    all: &[(i32, ThreadAction)],
+) -> Result<(), TestCaseError> {
     let mut of_one = || {
-        let steps = rescheduled(random, all);
-        let request = request(&steps);
-        let form = of_joined(&request, by_kind);
-        assert_eq!(form.demands(), request.demands);
+        let steps = reschedule_steps(random, all);
+        let request = joined_request(&steps);
+        let form = canonicalize_joined(&request, role_by_kind);
+        assert_eq!(form.total_demands(), request.demands);
         (form, steps)
     };
     let (first, one) = of_one();
@@ -124,14 +141,14 @@ proptest! {
     #[test]
     fn the_scheduler_changes_nothing(seed in any::<u64>(), steps in 0_usize..40) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let all = made(&mut random, steps);
+        let all = random_steps(&mut random, steps);
         comes_out_the_same(&mut random, &all)?;
     }
 
     #[test]
     fn nor_where_much_is_alike(seed in any::<u64>(), steps in 0_usize..60) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let all = alike(&made(&mut random, steps));
+        let all = alike(&random_steps(&mut random, steps));
         comes_out_the_same(&mut random, &all)?;
     }
 }
@@ -140,6 +157,6 @@ proptest! {
 fn two_that_are_alike_and_lead_to_what_begins_at_different_times() {
     // Found by chance once.
     let mut random = ChaCha8Rng::seed_from_u64(2_061_488_750_097_474_985);
-    let all = made(&mut random, 22);
+    let all = random_steps(&mut random, 22);
     comes_out_the_same(&mut random, &all).unwrap();
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use out_of_core::Names;
-use workload::join::{Join, JoinOptions};
-use workload::schema::{Schema, shipped};
+use out_of_core::NameInterner;
+use workload::join::{JoinOptions, TemporalJoin};
+use workload::schema::{EventSchema, shipped_schemas};
 
 fn error(text: &str) -> String {
-    match Schema::parse(text, Path::new("own.schema")) {
+    match EventSchema::parse(text, Path::new("own.schema")) {
         Ok(_) => "no error".to_owned(),
         Err(error) => error.to_string(),
     }
@@ -52,10 +52,10 @@ fn errors_say_file_and_line_and_what_to_do() {
 
 #[test]
 fn all_schemas_that_ship_can_be_joined_by() {
-    assert_eq!(shipped().len(), 5);
-    for shipped in shipped() {
-        let schema = shipped.schema().unwrap();
-        Join::new(&schema, JoinOptions::default(), &mut Names::default()).unwrap();
+    assert_eq!(shipped_schemas().len(), 5);
+    for shipped in shipped_schemas() {
+        let schema = shipped.parse_schema().unwrap();
+        TemporalJoin::new(&schema, JoinOptions::default(), &mut NameInterner::default()).unwrap();
         assert!(!shipped.about.is_empty());
     }
 }
@@ -64,8 +64,8 @@ fn all_schemas_that_ship_can_be_joined_by() {
 fn a_kind_with_too_many_attributes_is_refused_with_its_line() {
     let conditions: String = (0..9).map(|number| format!("WHERE a{number} > 1\n")).collect();
     let text = format!("EVENT a/b\nSEED\nEVENT a/c\n{conditions}");
-    let schema = Schema::parse(&text, Path::new("own.schema")).unwrap();
-    let refused = Join::new(&schema, JoinOptions::default(), &mut Names::default());
+    let schema = EventSchema::parse(&text, Path::new("own.schema")).unwrap();
+    let refused = TemporalJoin::new(&schema, JoinOptions::default(), &mut NameInterner::default());
     let error = refused.err().map(|error| error.to_string()).unwrap_or_default();
     assert_eq!(error, "own.schema:3: more than 8 attributes of a/c are used; use fewer");
 }

@@ -1,21 +1,29 @@
 //! Fragments of several hosts become one request (Magpie, 4.1).
 
-use crate::threads::Does::{Begins, Signals, Works};
-use crate::threads::{Does, request};
-use workload::canonical::{Act, Packet, by_kind, of_joined, stitch};
-use workload::joined::JoinedRequest;
+use crate::threads::ThreadAction::{Begins, Signals, Works};
+use crate::threads::{ThreadAction, joined_request};
+use workload::canonical::{
+    ElementAct, FragmentPacket, canonicalize_joined, role_by_kind, stitch_fragments,
+};
+use workload::joined_request::JoinedRequest;
 
 /// A fragment on a host of its own.
-fn fragment(host: u32, number: u64, steps: &[(i32, i32, Does)]) -> JoinedRequest {
-    let mut fragment = request(steps);
+fn fragment(host: u32, number: u64, steps: &[(i32, i32, ThreadAction)]) -> JoinedRequest {
+    let mut fragment = joined_request(steps);
     fragment.number = number;
     fragment.events.iter_mut().for_each(|event| event.host = host);
     fragment
 }
 
-fn packet(fragment: u32, event: u32, is_back: bool, bytes: (i64, i64), is_sent: bool) -> Packet {
+fn packet(
+    fragment: u32,
+    event: u32,
+    is_back: bool,
+    bytes: (i64, i64),
+    is_sent: bool,
+) -> FragmentPacket {
     let (begin, end) = bytes;
-    Packet { connection: 3, is_back, begin, end, is_sent, fragment, event }
+    FragmentPacket { connection: 3, is_back, begin, end, is_sent, fragment, event }
 }
 
 /// A web server that asks a database, and the database. Thread ids are the same on both hosts.
@@ -42,14 +50,14 @@ fn a_call_of_a_database_is_one_request_of_both_hosts() {
         packet(0, 2, true, (7, 307), true),
         packet(1, 4, true, (7, 307), false),
     ];
-    let whole = stitch(&fragments, &packets);
+    let whole = stitch_fragments(&fragments, &packets);
     assert_eq!(whole.len(), 1);
     assert_eq!((whole[0].number, whole[0].demands.processor_ns), (50, 69));
-    let form = of_joined(&whole[0], by_kind);
+    let form = canonicalize_joined(&whole[0], role_by_kind);
     let works: Vec<(i64, i64)> = form
         .elements
         .iter()
-        .filter(|element| element.act == Act::Work)
+        .filter(|element| element.act == ElementAct::Work)
         .map(|element| (element.begin, element.demands.processor_ns))
         .collect();
     // 10 before the question, 2 behind it; 50 in the database and 3 behind its answer; then 4.
@@ -67,9 +75,9 @@ fn the_pieces_in_which_bytes_come_change_nothing() {
         packet(1, 3, true, (0, 299), false),
         packet(1, 4, true, (299, 300), false),
     ];
-    let form = |answer: &[Packet]| {
-        let whole = stitch(&fragments, &[&question, answer].concat());
-        of_joined(&whole[0], by_kind)
+    let form = |answer: &[FragmentPacket]| {
+        let whole = stitch_fragments(&fragments, &[&question, answer].concat());
+        canonicalize_joined(&whole[0], role_by_kind)
     };
     assert_eq!(form(&in_one), form(&in_three));
 }
@@ -83,7 +91,7 @@ fn fragments_without_a_common_message_stay_alone() {
         packet(7, 0, false, (0, 100), false),
         packet(0, 99, false, (0, 100), false),
     ];
-    let whole = stitch(&fragments, &strange);
+    let whole = stitch_fragments(&fragments, &strange);
     assert_eq!(whole, fragments);
 }
 
@@ -99,7 +107,7 @@ fn a_connection_that_is_used_again_ties_each_pair() {
             packet(web, 4, true, (from, from + 9), false),
         ]
     };
-    let whole = stitch(&fragments, &[pair(0, 0), pair(2, 100)].concat());
+    let whole = stitch_fragments(&fragments, &[pair(0, 0), pair(2, 100)].concat());
     assert_eq!(whole.len(), 2);
     assert!(whole.iter().all(|of| of.events.len() == 10 && of.syncs.len() == 2));
 }

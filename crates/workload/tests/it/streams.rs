@@ -2,27 +2,27 @@
 
 use std::path::Path;
 
-use events::{Event, Piece, Value};
-use out_of_core::Names;
-use workload::join::{Beginning, Join, JoinCounts, JoinOptions};
-use workload::joined::JoinedRequest;
-use workload::schema::Schema;
+use events::{AttributeValue, Event, EventBatch};
+use out_of_core::NameInterner;
+use workload::join::{JoinCounts, JoinOptions, SeedCounts, TemporalJoin};
+use workload::joined_request::JoinedRequest;
+use workload::schema::EventSchema;
 
 /// What came of a stream.
-pub(crate) struct Outcome {
-    pub(crate) names: Names,
+pub(crate) struct JoinOutcome {
+    pub(crate) names: NameInterner,
     pub(crate) requests: Vec<JoinedRequest>,
     pub(crate) counts: JoinCounts,
-    pub(crate) beginning: Beginning,
-    pub(crate) charged: workload::accounting::Charged,
+    pub(crate) beginning: SeedCounts,
+    pub(crate) charged: workload::accounting::ChargedShare,
 }
 
-impl Outcome {
+impl JoinOutcome {
     /// The events of a request, as `time kind`.
     pub(crate) fn events(&self, request: usize) -> Vec<String> {
         let Some(request) = self.requests.get(request) else { return Vec::new() };
-        let shown = |event: &workload::joined::JoinedEvent| {
-            format!("{} {}", event.time, self.names.text(event.kind))
+        let shown = |event: &workload::joined_request::JoinedEvent| {
+            format!("{} {}", event.time, self.names.name_of(event.kind))
         };
         request.events.iter().map(shown).collect()
     }
@@ -35,8 +35,8 @@ impl Outcome {
 }
 
 /// The schema of that text.
-pub(crate) fn schema(text: &str) -> Schema {
-    match Schema::parse(text, Path::new("test.schema")) {
+pub(crate) fn schema(text: &str) -> EventSchema {
+    match EventSchema::parse(text, Path::new("test.schema")) {
         Ok(schema) => schema,
         Err(error) => unreachable!("{error}"),
     }
@@ -44,8 +44,8 @@ pub(crate) fn schema(text: &str) -> Schema {
 
 /// The events of `text`: a line each, as `time thread processor kind attribute=value ...`; a thread
 /// can be `process:thread`.
-pub(crate) fn piece(text: &str, names: &mut Names) -> Piece {
-    let mut piece = Piece::default();
+pub(crate) fn parse_batch(text: &str, names: &mut NameInterner) -> EventBatch {
+    let mut piece = EventBatch::default();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let mut words = line.split_whitespace();
         let mut word = || words.next().unwrap_or_default();
@@ -54,8 +54,8 @@ pub(crate) fn piece(text: &str, names: &mut Names) -> Piece {
         let number = |text: &str| text.parse().unwrap_or(0);
         let event = Event {
             time: time.parse().unwrap_or(0),
-            kind: names.number(kind),
-            host: names.number("h"),
+            kind: names.intern(kind),
+            host: names.intern("h"),
             processor: number(processor),
             process: number(process),
             thread: number(thread),
@@ -68,40 +68,40 @@ pub(crate) fn piece(text: &str, names: &mut Names) -> Piece {
                     Some(digits) => i64::from_str_radix(digits, 16).ok(),
                     None => value.parse().ok(),
                 };
-                let value = number.map_or(Value::Text(value), Value::Int);
-                (names.number(name), value)
+                let value = number.map_or(AttributeValue::Text(value), AttributeValue::Int);
+                (names.intern(name), value)
             })
             .collect();
-        piece.push(event, attributes);
+        piece.push_event(event, attributes);
     }
     piece
 }
 
 /// Joins the events of `text`, without a delay.
-pub(crate) fn joined(schema: &Schema, text: &str) -> Outcome {
+pub(crate) fn join_text(schema: &EventSchema, text: &str) -> JoinOutcome {
     let options = JoinOptions { reorder_ns: 0, ..JoinOptions::default() };
     joined_with(schema, text, options)
 }
 
 /// Joins the events of `text`.
-pub(crate) fn joined_with(schema: &Schema, text: &str, options: JoinOptions) -> Outcome {
-    let mut names = Names::default();
-    let mut join = match Join::new(schema, options, &mut names) {
+pub(crate) fn joined_with(schema: &EventSchema, text: &str, options: JoinOptions) -> JoinOutcome {
+    let mut names = NameInterner::default();
+    let mut join = match TemporalJoin::new(schema, options, &mut names) {
         Ok(join) => join,
         Err(error) => unreachable!("{error}"),
     };
-    let piece = piece(text, &mut names);
+    let piece = parse_batch(text, &mut names);
     let mut requests = Vec::new();
-    join.push(&piece, &mut names, &mut |request| requests.push(request));
+    join.push_batch(&piece, &mut names, &mut |request| requests.push(request));
     join.finish(&mut |request| requests.push(request));
-    let (counts, beginning) = (join.counts(), join.beginning());
-    Outcome { names, requests, counts, beginning, charged: join.charged() }
+    let (counts, beginning) = (join.join_counts(), join.seed_counts());
+    JoinOutcome { names, requests, counts, beginning, charged: join.charged_share() }
 }
 
 /// The schema that ships under that name.
-pub(crate) fn shipped(name: &str) -> Schema {
-    let found = workload::schema::shipped().iter().find(|shipped| shipped.name == name);
-    match found.map(|shipped| shipped.schema()) {
+pub(crate) fn shipped_schema(name: &str) -> EventSchema {
+    let found = workload::schema::shipped_schemas().iter().find(|shipped| shipped.name == name);
+    match found.map(|shipped| shipped.parse_schema()) {
         Some(Ok(schema)) => schema,
         Some(Err(error)) => unreachable!("{error}"),
         None => unreachable!("no schema {name}"),

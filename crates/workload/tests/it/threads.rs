@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use workload::demands::Demands;
-use workload::joined::{JoinedEvent, JoinedRequest, Sync};
+use workload::joined_request::{JoinedEvent, JoinedRequest, SyncEdge};
 
 /// Kind of the seed event.
 pub(crate) const SEED: u32 = 1;
@@ -14,7 +14,7 @@ pub(crate) const SIGNAL: u32 = 3;
 
 /// What a thread does next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Does {
+pub(crate) enum ThreadAction {
     /// The seed event.
     Begins,
     /// Uses that many nanoseconds.
@@ -28,26 +28,26 @@ pub(crate) enum Does {
 }
 
 /// A request of steps in their order: each with the thread that does it, and its processor.
-pub(crate) fn request(steps: &[(i32, i32, Does)]) -> JoinedRequest {
+pub(crate) fn joined_request(steps: &[(i32, i32, ThreadAction)]) -> JoinedRequest {
     let mut request = JoinedRequest { seed: SEED, whole: true, seeds: 1, ..Default::default() };
     let mut signals: BTreeMap<u32, u32> = BTreeMap::new();
     for (time, (thread, processor, does)) in (0..).zip(steps) {
         let place = request.events.len() as u32;
         let mut by = |number: &u32| {
-            request.syncs.push(Sync { source: signals[number], destination: place });
+            request.syncs.push(SyncEdge { source: signals[number], destination: place });
         };
         let (kind, used) = match does {
-            Does::Begins => (SEED, 0),
-            Does::Works(used) => (SWITCH, *used),
-            Does::Signals(number) => {
+            ThreadAction::Begins => (SEED, 0),
+            ThreadAction::Works(used) => (SWITCH, *used),
+            ThreadAction::Signals(number) => {
                 signals.insert(*number, place);
                 (SIGNAL, 0)
             }
-            Does::GoesOn(number, kind) => {
+            ThreadAction::GoesOn(number, kind) => {
                 by(number);
                 (*kind, 0)
             }
-            Does::GoesOnAfterBoth(numbers, kind) => {
+            ThreadAction::GoesOnAfterBoth(numbers, kind) => {
                 numbers.iter().for_each(by);
                 (*kind, 0)
             }

@@ -1,32 +1,37 @@
 //! Activations that role, structure and demands do not tell apart, by hand: which one came first
 //! does not matter.
 
-use crate::threads::Does::{Begins, GoesOn, GoesOnAfterBoth, Signals, Works};
-use crate::threads::{Does, SEED, request};
-use workload::canonical::{Act, by_kind, of_joined};
+use crate::threads::ThreadAction::{Begins, GoesOn, GoesOnAfterBoth, Signals, Works};
+use crate::threads::{SEED, ThreadAction, joined_request};
+use workload::canonical::{ElementAct, canonicalize_joined, role_by_kind};
 
 const HELPER: u32 = 11;
 const WRITER: u32 = 12;
 const END: u32 = 30;
 
 /// Elements as act, role, processor time, begin.
-fn form(steps: &[(i32, Does)]) -> Vec<(Act, u32, i64, i64)> {
-    let steps: Vec<(i32, i32, Does)> = steps.iter().map(|(of, does)| (*of, 0, *does)).collect();
-    let form = of_joined(&request(&steps), by_kind);
+fn form(steps: &[(i32, ThreadAction)]) -> Vec<(ElementAct, u32, i64, i64)> {
+    let steps: Vec<(i32, i32, ThreadAction)> =
+        steps.iter().map(|(of, does)| (*of, 0, *does)).collect();
+    let form = canonicalize_joined(&joined_request(&steps), role_by_kind);
     let told = form.elements.iter();
     told.map(|of| (of.act, of.role, of.demands.processor_ns, of.begin)).collect()
 }
 
 /// A request that lets two helpers go on, which are threads 1 and 2, and what they do: that of the
 /// one first, and that of the other first.
-fn both_ways(before: &[(i32, Does)], does: [&[(i32, Does)]; 2], end: &[(i32, Does)]) -> Forms {
+fn both_ways(
+    before: &[(i32, ThreadAction)],
+    does: [&[(i32, ThreadAction)]; 2],
+    end: &[(i32, ThreadAction)],
+) -> Forms {
     let begin = [(0, Begins), (0, Signals(0))];
     let [one, other] = does;
     [[one, other], [other, one]]
         .map(|[first, second]| form(&[&begin, before, first, second, end].concat()))
 }
 
-type Forms = [Vec<(Act, u32, i64, i64)>; 2];
+type Forms = [Vec<(ElementAct, u32, i64, i64)>; 2];
 
 #[test]
 fn helpers_that_lead_to_what_begins_at_different_times() {
@@ -41,25 +46,25 @@ fn helpers_that_lead_to_what_begins_at_different_times() {
     );
     let helper = |begin| {
         [
-            (Act::Resume, HELPER, 0, 0),
-            (Act::Work, HELPER, 0, 0),
-            (Act::Signal, WRITER, 0, 0),
-            (Act::Work, HELPER, 0, 0),
-            (Act::Wait, HELPER, 0, 0),
-            (Act::Resume, WRITER, 0, begin),
-            (Act::Work, WRITER, 0, begin),
-            (Act::Wait, WRITER, 0, begin),
+            (ElementAct::Resume, HELPER, 0, 0),
+            (ElementAct::Work, HELPER, 0, 0),
+            (ElementAct::Signal, WRITER, 0, 0),
+            (ElementAct::Work, HELPER, 0, 0),
+            (ElementAct::Wait, HELPER, 0, 0),
+            (ElementAct::Resume, WRITER, 0, begin),
+            (ElementAct::Work, WRITER, 0, begin),
+            (ElementAct::Wait, WRITER, 0, begin),
         ]
     };
     let begin = [
-        (Act::Work, SEED, 0, 0),
-        (Act::Signal, HELPER, 0, 0),
-        (Act::Signal, HELPER, 0, 0),
-        (Act::Work, SEED, 0, 0),
-        (Act::Wait, SEED, 0, 0),
+        (ElementAct::Work, SEED, 0, 0),
+        (ElementAct::Signal, HELPER, 0, 0),
+        (ElementAct::Signal, HELPER, 0, 0),
+        (ElementAct::Work, SEED, 0, 0),
+        (ElementAct::Wait, SEED, 0, 0),
     ];
     // The first is written last, and what nothing led to behind all.
-    let loose = [(Act::Work, 0, 300, 0), (Act::Wait, 0, 0, 300)];
+    let loose = [(ElementAct::Work, 0, 300, 0), (ElementAct::Wait, 0, 0, 300)];
     assert_eq!(one, [&begin[..], &helper(200), &helper(100), &loose].concat());
     assert_eq!(one, other);
 }
@@ -71,8 +76,8 @@ fn who_waits_for_two_alike_stands_below_the_one_that_begins_later() {
         [&[(1, GoesOn(0, HELPER)), (1, Signals(1))], &[(2, GoesOn(0, HELPER)), (2, Signals(2))]],
         &[(3, GoesOnAfterBoth([1, 2], END))],
     );
-    let signal = one.iter().find(|(act, role, ..)| (*act, *role) == (Act::Signal, END));
-    assert_eq!(signal, Some(&(Act::Signal, END, 0, 200)));
+    let signal = one.iter().find(|(act, role, ..)| (*act, *role) == (ElementAct::Signal, END));
+    assert_eq!(signal, Some(&(ElementAct::Signal, END, 0, 200)));
     assert_eq!(one, other);
 }
 

@@ -1,21 +1,21 @@
 //! Unusual requests are found and named; disturbed schedules are not unusual.
 
-use crate::mixtures::{Made, mixture, names};
-use workload::canonical::{Act, Element};
-use workload::demands::Waits;
-use workload::model::Model;
+use crate::mixtures::{MixtureRequest, mixture, names};
+use workload::canonical::{CanonicalElement, ElementAct};
+use workload::demands::WaitTimes;
+use workload::model::WorkloadModel;
 use workload::unusual::DifferenceKind;
-use workload::{Workload, clusters::Resource};
+use workload::{Workload, clusters::DemandedResource};
 
-fn model(made: &[Made]) -> Model {
+fn model(made: &[MixtureRequest]) -> WorkloadModel {
     let mut workload = Workload::default();
     made.iter().for_each(|of| workload.push(&of.canonical, &of.facts));
     workload.finish(&names())
 }
 
 /// Requests of type B that nothing disturbed.
-fn quiet() -> Vec<Made> {
-    let mut made: Vec<Made> =
+fn quiet() -> Vec<MixtureRequest> {
+    let mut made: Vec<MixtureRequest> =
         mixture("B", 1, 400, 11).into_iter().filter(|of| !of.is_disturbed).collect();
     made.truncate(250);
     made
@@ -25,7 +25,7 @@ fn quiet() -> Vec<Made> {
 fn a_driver_that_waits_busily_in_one_of_250_requests_is_found_and_named() {
     let mut made = quiet();
     let busy = &mut made[77];
-    let last = busy.canonical.elements.iter_mut().rfind(|of| of.act == Act::Work).unwrap();
+    let last = busy.canonical.elements.iter_mut().rfind(|of| of.act == ElementAct::Work).unwrap();
     last.demands.processor_ns += 100_000_000;
     busy.facts.demands.processor_ns += 100_000_000;
     let number = busy.facts.number;
@@ -36,7 +36,7 @@ fn a_driver_that_waits_busily_in_one_of_250_requests_is_found_and_named() {
     assert_eq!(unusual.requests, [number]);
     let difference = &unusual.differences[0];
     assert_eq!((difference.kind, difference.role.as_str()), (DifferenceKind::Demand, "worker"));
-    assert_eq!(difference.resource, Some(Resource::Processor));
+    assert_eq!(difference.resource, Some(DemandedResource::Processor));
     assert!((114e6..117e6).contains(&(difference.demand as f64)), "{difference:?}");
     assert!((14e6..16e6).contains(&(difference.usual as f64)), "{difference:?}");
     let begins = "11";
@@ -51,7 +51,7 @@ fn a_request_that_had_to_wait_for_a_processor_is_not_unusual() {
     let mut made = quiet();
     let facts = &mut made[77].facts;
     facts.end += 500_000_000;
-    facts.waits = Waits { runnable_ns: 500_000_000, ..Waits::default() };
+    facts.waits = WaitTimes { runnable_ns: 500_000_000, ..WaitTimes::default() };
     let model = model(&made);
     assert_eq!((model.clusters.len(), model.unusual.len()), (1, 0));
     assert_eq!(model.clusters[0].waits.runnable_ns, 2_000_000);
@@ -62,18 +62,18 @@ fn a_call_that_others_do_not_make_is_named() {
     let mut made = quiet();
     let of = &mut made[9].canonical.elements;
     let element = |act, role, processor_ns| {
-        let mut element = Element { act, role, ..Element::default() };
+        let mut element = CanonicalElement { act, role, ..CanonicalElement::default() };
         element.demands.processor_ns = processor_ns;
         element
     };
     // Before its last wait, the worker signals to something that works for 3 ms.
     let wait = of.pop().unwrap();
-    of.push(element(Act::Signal, 14, 0));
-    of.push(element(Act::Work, wait.role, 0));
+    of.push(element(ElementAct::Signal, 14, 0));
+    of.push(element(ElementAct::Work, wait.role, 0));
     of.push(wait);
-    of.push(element(Act::Resume, 14, 0));
-    of.push(element(Act::Work, 14, 3_000_000));
-    of.push(element(Act::Wait, 14, 0));
+    of.push(element(ElementAct::Resume, 14, 0));
+    of.push(element(ElementAct::Work, 14, 3_000_000));
+    of.push(element(ElementAct::Wait, 14, 0));
     made[9].facts.demands.processor_ns += 3_000_000;
     let model = model(&made);
     assert_eq!(model.unusual.len(), 1);

@@ -3,85 +3,89 @@
 
 use std::collections::VecDeque;
 
-use super::{Outcome, Signal, Wait};
+use super::{HandoffOutcome, HandoffSignal, HandoffWait};
 use crate::tuning::{BLOCKED_NS, MAX_DEPOSITS};
 
 /// What an object holds. Signals come in the order of their calls, waits in that of their returns,
 /// both mixed by these times.
 #[derive(Debug)]
-pub(crate) struct Amounts {
+pub(crate) struct AmountMatcher {
     /// Whether who takes takes everything, as of an event counter.
     takes_all: bool,
-    held: VecDeque<Held>,
+    stored: VecDeque<StoredAmount>,
     /// Whether everything that it holds is known. It is not where somebody took what nobody is
     /// known to have given.
     is_known: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Held {
-    signal: Signal,
+struct StoredAmount {
+    signal: HandoffSignal,
     left: u64,
 }
 
-impl Amounts {
+impl AmountMatcher {
     /// Of a pipe (`takes_all` is false), or of an event counter (true).
-    pub(crate) fn new(takes_all: bool) -> Amounts {
-        Amounts { takes_all, held: VecDeque::new(), is_known: true }
+    pub(crate) fn new(takes_all: bool) -> AmountMatcher {
+        AmountMatcher { takes_all, stored: VecDeque::new(), is_known: true }
     }
 
     /// The next signal.
-    pub(crate) fn signal(&mut self, signal: Signal, each: &mut impl FnMut(Outcome)) {
+    pub(crate) fn add_signal(
+        &mut self,
+        signal: HandoffSignal,
+        each: &mut impl FnMut(HandoffOutcome),
+    ) {
         if signal.amount == 0 {
-            return each(Outcome::Unheard(signal));
+            return each(HandoffOutcome::Unreceived(signal));
         }
-        if self.held.len() >= MAX_DEPOSITS {
+        if self.stored.len() >= MAX_DEPOSITS {
             // Whoever takes it is not recorded.
-            self.unheard(each);
+            self.emit_unreceived(each);
             self.is_known = false;
         }
-        self.held.push_back(Held { signal, left: signal.amount });
+        self.stored.push_back(StoredAmount { signal, left: signal.amount });
     }
 
-    fn unheard(&mut self, each: &mut impl FnMut(Outcome)) {
-        let untouched = self.held.drain(..).filter(|held| held.left == held.signal.amount);
-        untouched.for_each(|held| each(Outcome::Unheard(held.signal)));
+    fn emit_unreceived(&mut self, each: &mut impl FnMut(HandoffOutcome)) {
+        let untouched = self.stored.drain(..).filter(|held| held.left == held.signal.amount);
+        untouched.for_each(|held| each(HandoffOutcome::Unreceived(held.signal)));
     }
 
     /// The next wait.
-    pub(crate) fn wait(&mut self, wait: Wait, each: &mut impl FnMut(Outcome)) {
+    pub(crate) fn add_wait(&mut self, wait: HandoffWait, each: &mut impl FnMut(HandoffOutcome)) {
         if wait.gave_up || wait.amount == 0 {
-            return each(Outcome::Woken(wait, None));
+            return each(HandoffOutcome::Woken(wait, None));
         }
         // Who had to wait for long found nothing there: what it got was given meanwhile.
         let waited = wait.end.saturating_sub(wait.begin) >= BLOCKED_NS;
-        let first = self.held.front().map(|held| held.signal);
+        let first = self.stored.front().map(|held| held.signal);
         if waited && first.is_none_or(|first| first.end >= wait.begin) {
             self.is_known = true;
         }
-        let there = self.held.iter().fold(0u64, |sum, held| sum.saturating_add(held.left));
+        let there = self.stored.iter().fold(0u64, |sum, held| sum.saturating_add(held.left));
         if !self.is_known || !self.takes_all && wait.amount > there {
             self.is_known = false;
-            self.unheard(each);
-            return each(Outcome::Woken(wait, None));
+            self.emit_unreceived(each);
+            return each(HandoffOutcome::Woken(wait, None));
         }
         let (mut left, mut by) = (wait.amount, None);
         while left > 0
-            && let Some(held) = self.held.front_mut()
+            && let Some(held) = self.stored.front_mut()
         {
             let taken = left.min(held.left);
             (left, held.left) = (left - taken, held.left - taken);
             by.get_or_insert(held.signal);
-            each(Outcome::HandOff(held.signal, wait));
+            each(HandoffOutcome::HandOff(held.signal, wait));
             if held.left == 0 {
-                self.held.pop_front();
+                self.stored.pop_front();
             }
         }
-        each(Outcome::Woken(wait, by));
+        each(HandoffOutcome::Woken(wait, by));
     }
 
     /// Nothing more comes.
-    pub(crate) fn finish(mut self, each: &mut impl FnMut(Outcome)) {
-        self.unheard(each);
+    pub(crate) fn finish_matching(mut self, each: &mut impl FnMut(HandoffOutcome)) {
+        self.emit_unreceived(each);
     }
 }

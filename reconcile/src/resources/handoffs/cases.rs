@@ -2,58 +2,61 @@
 
 use proptest::prelude::*;
 
-use super::{Amounts, Happening, Outcome, Signal, Wait, Waiters, Who};
+use super::{
+    AmountMatcher, HandoffEvent, HandoffOutcome, HandoffSignal, HandoffWait, RecordedThread,
+    WaiterMatcher,
+};
 
 const ALL: u64 = u64::MAX;
 
 /// A signal of thread `thread` at `time`, which takes no time.
-fn signal(time: i64, thread: i32, amount: u64) -> Happening {
-    let by = Who { process: 0, thread };
-    Happening::Signal(Signal { time, end: time, by, amount })
+fn signal(time: i64, thread: i32, amount: u64) -> HandoffEvent {
+    let by = RecordedThread { process: 0, thread };
+    HandoffEvent::Signal(HandoffSignal { time, end: time, by, amount })
 }
 
-fn wait(begin: i64, end: i64, thread: i32) -> Happening {
+fn wait(begin: i64, end: i64, thread: i32) -> HandoffEvent {
     taking(begin, end, thread, 1)
 }
 
-fn taking(begin: i64, end: i64, thread: i32, amount: u64) -> Happening {
-    let of = Who { process: 0, thread };
-    Happening::Wait(Wait { begin, end, of, gave_up: false, amount })
+fn taking(begin: i64, end: i64, thread: i32, amount: u64) -> HandoffEvent {
+    let of = RecordedThread { process: 0, thread };
+    HandoffEvent::Wait(HandoffWait { begin, end, of, gave_up: false, amount })
 }
 
-fn given_up(begin: i64, end: i64, thread: i32) -> Happening {
-    let of = Who { process: 0, thread };
-    Happening::Wait(Wait { begin, end, of, gave_up: true, amount: 1 })
+fn given_up(begin: i64, end: i64, thread: i32) -> HandoffEvent {
+    let of = RecordedThread { process: 0, thread };
+    HandoffEvent::Wait(HandoffWait { begin, end, of, gave_up: true, amount: 1 })
 }
 
-fn waiters(keeps: bool, happenings: &[Happening]) -> Vec<Outcome> {
-    let (mut waiters, mut found) = (Waiters::new(keeps), Vec::new());
+fn waiters(keeps: bool, happenings: &[HandoffEvent]) -> Vec<HandoffOutcome> {
+    let (mut waiters, mut found) = (WaiterMatcher::new(keeps), Vec::new());
     for happening in happenings {
         match *happening {
-            Happening::Signal(signal) => waiters.signal(signal, &mut |one| found.push(one)),
-            Happening::Wait(wait) => waiters.wait(wait, &mut |one| found.push(one)),
+            HandoffEvent::Signal(signal) => waiters.add_signal(signal, &mut |one| found.push(one)),
+            HandoffEvent::Wait(wait) => waiters.add_wait(wait, &mut |one| found.push(one)),
         }
     }
-    waiters.finish(&mut |one| found.push(one));
+    waiters.finish_matching(&mut |one| found.push(one));
     found
 }
 
-fn amounts(takes_all: bool, happenings: &[Happening]) -> Vec<Outcome> {
-    let (mut amounts, mut found) = (Amounts::new(takes_all), Vec::new());
+fn amounts(takes_all: bool, happenings: &[HandoffEvent]) -> Vec<HandoffOutcome> {
+    let (mut amounts, mut found) = (AmountMatcher::new(takes_all), Vec::new());
     for happening in happenings {
         match *happening {
-            Happening::Signal(signal) => amounts.signal(signal, &mut |one| found.push(one)),
-            Happening::Wait(wait) => amounts.wait(wait, &mut |one| found.push(one)),
+            HandoffEvent::Signal(signal) => amounts.add_signal(signal, &mut |one| found.push(one)),
+            HandoffEvent::Wait(wait) => amounts.add_wait(wait, &mut |one| found.push(one)),
         }
     }
-    amounts.finish(&mut |one| found.push(one));
+    amounts.finish_matching(&mut |one| found.push(one));
     found
 }
 
 /// Time of the signal and thread of the wait of each hand-off, sorted.
-fn handed(found: &[Outcome]) -> Vec<(i64, i32)> {
-    let one = |one: &Outcome| match one {
-        Outcome::HandOff(signal, wait) => Some((signal.time, wait.of.thread)),
+fn handed(found: &[HandoffOutcome]) -> Vec<(i64, i32)> {
+    let one = |one: &HandoffOutcome| match one {
+        HandoffOutcome::HandOff(signal, wait) => Some((signal.time, wait.of.thread)),
         _ => None,
     };
     let mut all: Vec<_> = found.iter().filter_map(one).collect();
@@ -62,9 +65,9 @@ fn handed(found: &[Outcome]) -> Vec<(i64, i32)> {
 }
 
 /// Threads that went on and nobody knows why, sorted.
-fn unknown(found: &[Outcome]) -> Vec<i32> {
-    let one = |one: &Outcome| match one {
-        Outcome::Woken(wait, None) => Some(wait.of.thread),
+fn unknown(found: &[HandoffOutcome]) -> Vec<i32> {
+    let one = |one: &HandoffOutcome| match one {
+        HandoffOutcome::Woken(wait, None) => Some(wait.of.thread),
         _ => None,
     };
     let mut all: Vec<_> = found.iter().filter_map(one).collect();
@@ -73,9 +76,9 @@ fn unknown(found: &[Outcome]) -> Vec<i32> {
 }
 
 /// Times of signals that woke nobody, sorted.
-fn unheard(found: &[Outcome]) -> Vec<i64> {
-    let one = |one: &Outcome| match one {
-        Outcome::Unheard(signal) => Some(signal.time),
+fn unheard(found: &[HandoffOutcome]) -> Vec<i64> {
+    let one = |one: &HandoffOutcome| match one {
+        HandoffOutcome::Unreceived(signal) => Some(signal.time),
         _ => None,
     };
     let mut all: Vec<_> = found.iter().filter_map(one).collect();
@@ -172,8 +175,8 @@ fn a_futex_wakes_as_many_as_the_kernel_says() {
 
 #[test]
 fn a_wait_that_began_while_the_signal_was_being_given_can_have_it() {
-    let by = Who { process: 0, thread: 9 };
-    let slow = Happening::Signal(Signal { time: 10, end: 15, by, amount: 1 });
+    let by = RecordedThread { process: 0, thread: 9 };
+    let slow = HandoffEvent::Signal(HandoffSignal { time: 10, end: 15, by, amount: 1 });
     assert_eq!(handed(&waiters(false, &[slow, wait(12, 20, 5)])), [(10, 5)]);
     let late = waiters(false, &[slow, wait(16, 20, 5)]);
     assert_eq!((handed(&late), unheard(&late)), (vec![], vec![10]));
@@ -221,18 +224,18 @@ fn who_reads_an_event_counter_has_it_from_all_who_added() {
 }
 
 /// Any happenings, in the order in which the matching takes them.
-fn happenings() -> impl Strategy<Value = Vec<Happening>> {
+fn happenings() -> impl Strategy<Value = Vec<HandoffEvent>> {
     let one = (any::<bool>(), 0..300i64, 0..40i64, 0..6i32, 0..4u64, any::<bool>());
     let happening = one.prop_map(|(is_signal, time, took, thread, amount, gave_up)| {
-        let who = Who { process: 0, thread };
+        let who = RecordedThread { process: 0, thread };
         match is_signal {
-            true => Happening::Signal(Signal {
+            true => HandoffEvent::Signal(HandoffSignal {
                 time,
                 end: time + took / 8,
                 by: who,
                 amount: if amount == 3 { ALL } else { amount },
             }),
-            false => Happening::Wait(Wait {
+            false => HandoffEvent::Wait(HandoffWait {
                 begin: time,
                 end: time + took,
                 of: who,
@@ -244,10 +247,10 @@ fn happenings() -> impl Strategy<Value = Vec<Happening>> {
     proptest::collection::vec(happening, 0..40)
 }
 
-fn begin(happening: &Happening) -> i64 {
+fn begin(happening: &HandoffEvent) -> i64 {
     match happening {
-        Happening::Signal(signal) => signal.time,
-        Happening::Wait(wait) => wait.begin,
+        HandoffEvent::Signal(signal) => signal.time,
+        HandoffEvent::Wait(wait) => wait.begin,
     }
 }
 
@@ -260,21 +263,21 @@ proptest! {
     ) {
         all.sort_by_key(begin);
         let found = waiters(keeps, &all);
-        let waits = all.iter().filter(|one| matches!(one, Happening::Wait(_))).count();
-        let woken = found.iter().filter(|one| matches!(one, Outcome::Woken(..))).count();
+        let waits = all.iter().filter(|one| matches!(one, HandoffEvent::Wait(_))).count();
+        let woken = found.iter().filter(|one| matches!(one, HandoffOutcome::Woken(..))).count();
         prop_assert_eq!(woken, waits, "each wait once");
         for one in &found {
-            if let Outcome::HandOff(signal, wait) = one {
+            if let HandoffOutcome::HandOff(signal, wait) = one {
                 prop_assert!(!wait.gave_up);
                 prop_assert!(signal.time <= wait.end);
                 prop_assert!(keeps || signal.end >= wait.begin);
             }
         }
         for happening in &all {
-            let Happening::Signal(signal) = happening else { continue };
+            let HandoffEvent::Signal(signal) = happening else { continue };
             let equal = all.iter().filter(|other| *other == happening).count() as u64;
             let given = found.iter().filter(|one| {
-                matches!(one, Outcome::HandOff(of, _) if of == signal)
+                matches!(one, HandoffOutcome::HandOff(of, _) if of == signal)
             });
             let given = given.count() as u64;
             prop_assert!(given <= signal.amount.saturating_mul(equal));
@@ -304,17 +307,17 @@ proptest! {
 
     #[test]
     fn no_more_is_taken_than_was_given(mut all in happenings(), takes_all in any::<bool>()) {
-        all.retain(|one| !matches!(one, Happening::Signal(signal) if signal.amount == ALL));
+        all.retain(|one| !matches!(one, HandoffEvent::Signal(signal) if signal.amount == ALL));
         all.sort_by_key(|one| match one {
-            Happening::Signal(signal) => signal.time,
-            Happening::Wait(wait) => wait.end,
+            HandoffEvent::Signal(signal) => signal.time,
+            HandoffEvent::Wait(wait) => wait.end,
         });
         let found = amounts(takes_all, &all);
-        let waits = all.iter().filter(|one| matches!(one, Happening::Wait(_))).count();
-        let woken = found.iter().filter(|one| matches!(one, Outcome::Woken(..))).count();
+        let waits = all.iter().filter(|one| matches!(one, HandoffEvent::Wait(_))).count();
+        let woken = found.iter().filter(|one| matches!(one, HandoffOutcome::Woken(..))).count();
         prop_assert_eq!(woken, waits, "each wait once");
         for one in &found {
-            if let Outcome::HandOff(signal, wait) = one {
+            if let HandoffOutcome::HandOff(signal, wait) = one {
                 prop_assert!(signal.time <= wait.end && wait.amount > 0);
             }
         }

@@ -5,8 +5,8 @@
 //! open stays near where it was, and a random walk of the same steps would have gone far, even one
 //! that comes back in the end.
 
-use crate::streams::multiplexed::pipelined::Turns;
-use crate::streams::multiplexed::units::Units;
+use crate::streams::multiplexed::pipelined::TurnSizes;
+use crate::streams::multiplexed::usual_sizes::UsualSizes;
 use crate::tuning::{
     ACKNOWLEDGED_A_DIFFERENCE, MAX_PIPELINED_BYTES, MIN_ACKNOWLEDGED_TURNS, MIN_OPEN_CHANGE,
     STEPS_TO_WAY,
@@ -14,14 +14,14 @@ use crate::tuning::{
 
 /// Whether as many usual messages went there as back in these turns, and what was open stayed near
 /// where it was.
-pub(crate) fn is_acknowledged(turns: &[Turns; 2], units: &[Units; 2]) -> bool {
-    if units.iter().any(|units| units.largest() > MAX_PIPELINED_BYTES) {
+pub(crate) fn is_acknowledged(turns: &[TurnSizes; 2], units: &[UsualSizes; 2]) -> bool {
+    if units.iter().any(|units| units.largest_size() > MAX_PIPELINED_BYTES) {
         return false;
     }
     let (mut open, mut least, mut most, mut squares) = (0_i64, 0, 0, 0);
     let (mut all, mut usual) = (0_i64, 0_usize);
     for (there, back) in turns[0].bytes.iter().zip(&turns[1].bytes) {
-        let counts = units[0].count(*there).zip(units[1].count(*back));
+        let counts = units[0].count_messages(*there).zip(units[1].count_messages(*back));
         let Some([there, back]) = counts.map(|(there, back)| [there as i64, back as i64]) else {
             continue;
         };

@@ -8,28 +8,28 @@
 //! Where calls have several sizes, a request that is as long as two others has an answer of its own
 //! size.
 
-use crate::streams::multiplexed::units::Units;
+use crate::streams::multiplexed::usual_sizes::UsualSizes;
 use crate::tuning::{
     MAX_MESSAGES_OF_A_PIECE, MAX_PIPELINED_BYTES, MIN_PIPELINED_TURNS, SEVERAL_A_MISMATCH,
 };
 
 /// The turns of one direction, with their sizes in bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Turns {
+pub(crate) struct TurnSizes {
     pub(crate) bytes: Vec<u64>,
     /// The sizes of the first parts of each.
     parts: Vec<[u64; MAX_MESSAGES_OF_A_PIECE]>,
 }
 
-impl Turns {
+impl TurnSizes {
     /// A turn begins.
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn begin_turn(&mut self) {
         self.bytes.push(0);
         self.parts.push([0; MAX_MESSAGES_OF_A_PIECE]);
     }
 
     /// The next part of the latest turn.
-    pub(crate) fn add(&mut self, bytes: u64) {
+    pub(crate) fn add_bytes(&mut self, bytes: u64) {
         let (Some(turn), Some(parts)) = (self.bytes.last_mut(), self.parts.last_mut()) else {
             return;
         };
@@ -40,7 +40,7 @@ impl Turns {
     }
 
     /// Whether a turn came in several parts that are whole messages each.
-    fn is_apart(&self, turn: usize, units: &Units) -> bool {
+    fn is_apart(&self, turn: usize, units: &UsualSizes) -> bool {
         let parts = || self.parts[turn].iter().filter(|part| **part > 0);
         parts().count() > 1 && parts().all(|part| units.are_whole(*part))
     }
@@ -49,13 +49,13 @@ impl Turns {
 /// Whether several requests at once are answered by as many answers, in these turns there and back,
 /// with these usual sizes. A batch is longer by whole entries, too; but at least one turn must have
 /// been written message by message.
-pub(crate) fn is_pipelined(turns: &[Turns; 2], units: &[Units; 2]) -> bool {
-    if units.iter().any(|units| units.largest() > MAX_PIPELINED_BYTES) {
+pub(crate) fn is_pipelined(turns: &[TurnSizes; 2], units: &[UsualSizes; 2]) -> bool {
+    if units.iter().any(|units| units.largest_size() > MAX_PIPELINED_BYTES) {
         return false;
     }
     let (mut several, mut equal, mut apart) = (0, 0, 0);
     for (turn, sizes) in turns[0].bytes.iter().zip(&turns[1].bytes).enumerate() {
-        let counts = units[0].count(*sizes.0).zip(units[1].count(*sizes.1));
+        let counts = units[0].count_messages(*sizes.0).zip(units[1].count_messages(*sizes.1));
         let Some((there, back)) = counts.filter(|(there, back)| there.max(back) > &1) else {
             continue;
         };
@@ -72,15 +72,15 @@ mod tests {
     use super::*;
 
     /// Whether turns with these parts there and back are pipelined.
-    fn judged(turns: &[(&[u64], &[u64])]) -> bool {
-        let mut sides: [Turns; 2] = Default::default();
+    fn are_pipelined(turns: &[(&[u64], &[u64])]) -> bool {
+        let mut sides: [TurnSizes; 2] = Default::default();
         for (there, back) in turns {
             for (side, parts) in sides.iter_mut().zip([there, back]) {
-                side.begin();
-                parts.iter().for_each(|part| side.add(*part));
+                side.begin_turn();
+                parts.iter().for_each(|part| side.add_bytes(*part));
             }
         }
-        let units = [0, 1].map(|side: usize| Units::of(&sides[side].bytes));
+        let units = [0, 1].map(|side: usize| UsualSizes::from_turns(&sides[side].bytes));
         is_pipelined(&sides, &units)
     }
 
@@ -94,15 +94,19 @@ mod tests {
     fn several_requests_with_as_many_answers_are() {
         let some: [(&[u64], &[u64], usize); 3] =
             [(&[128], &[10], 8), (&[64, 64], &[10], 1), (&[192], &[15], 2)];
-        assert!(judged(&with(&some)));
-        assert!(!judged(&with(&some[1..])), "too few");
-        assert!(!judged(&with(&[some[0], some[2]])), "a batch has one more entry");
+        assert!(are_pipelined(&with(&some)));
+        assert!(!are_pipelined(&with(&some[1..])), "too few");
+        assert!(!are_pipelined(&with(&[some[0], some[2]])), "a batch has one more entry");
     }
 
     #[test]
     fn calls_of_several_sizes_are_not() {
-        assert!(!judged(&with(&[(&[128], &[10], 8), (&[64, 64], &[10], 2), (&[128], &[5], 30)])));
-        assert!(!judged(&with(&[(&[128], &[7], 30), (&[64, 64], &[5], 30)])));
+        assert!(!are_pipelined(&with(&[
+            (&[128], &[10], 8),
+            (&[64, 64], &[10], 2),
+            (&[128], &[5], 30)
+        ])));
+        assert!(!are_pipelined(&with(&[(&[128], &[7], 30), (&[64, 64], &[5], 30)])));
     }
 
     #[test]
@@ -110,6 +114,6 @@ mod tests {
         let buffers = |count| vec![4_096; count];
         let (one, two) = (buffers(1), buffers(2));
         let turns = [(&one[..], &one[..]), (&two[..], &two[..])].repeat(50);
-        assert!(!judged(&turns));
+        assert!(!are_pipelined(&turns));
     }
 }

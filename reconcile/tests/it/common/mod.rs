@@ -6,8 +6,8 @@ use std::num::NonZeroUsize;
 
 use message_trace::{DataDir, DataPath, Message, MessageTrace};
 use reconcile::{Options, Reconciliation, reconcile};
-use socket_log::encode::{Datagram, Direction, Origin, Role};
-use socket_log::write::{EPOCH, LogWriter, Socket, TCP, UDP, inet};
+use socket_log::encode::{DatagramRecord, Direction, FlowOrigin, FlowRole};
+use socket_log::write::{EPOCH, LogWriter, SocketParameters, TCP, UDP, inet_address};
 
 /// Logs in the making, one a process.
 pub struct System {
@@ -30,12 +30,12 @@ impl System {
     }
 
     pub fn path(&self, host: &str, name: &str) -> DataPath {
-        self.data().hosts().join(host).join(format!("{name}.sclog"))
+        self.data().hosts_dir().join(host).join(format!("{name}.sclog"))
     }
 
     /// Adds the log of a process; `name` is also its file's.
     pub fn add(&self, host: &str, name: &str, log: &LogWriter) -> &System {
-        log.write(self.path(host, name)).unwrap();
+        log.write_file(self.path(host, name)).unwrap();
         self
     }
 
@@ -46,9 +46,14 @@ impl System {
     pub fn reconcile_with(&self, options: &Options) -> Outcome {
         let data = self.data();
         let files = || {
-            let tables = [data.messages(), data.nodes(), data.clocks(), data.reconciliation()];
+            let tables = [
+                data.messages_path(),
+                data.nodes_path(),
+                data.clocks_path(),
+                data.reconciliation_path(),
+            ];
             // Damage can make a record one of those that these tables are made of.
-            let others = [data.operations(), data.handoffs(), data.own_events()];
+            let others = [data.operations_path(), data.handoffs_path(), data.own_events_path()];
             let all = tables.into_iter().chain(others.into_iter().filter(|path| path.exists()));
             all.map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>()
         };
@@ -64,7 +69,10 @@ impl System {
         let left = std::fs::read_dir(self.directory.path()).unwrap().count();
         assert_eq!(left, files().len() + 1, "the files and the hosts, and nothing temporary");
         assert_eq!(Reconciliation::read(&data).unwrap(), counts);
-        Outcome { trace: MessageTrace::read(data.messages(), data.nodes()).unwrap(), counts }
+        Outcome {
+            trace: MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap(),
+            counts,
+        }
     }
 }
 
@@ -113,25 +121,25 @@ pub fn log(pid: u32, name: &str) -> LogWriter {
 }
 
 pub fn address(text: &str) -> Vec<u8> {
-    inet(text.parse().unwrap())
+    inet_address(text.parse().unwrap())
 }
 
 /// `flow` of `log` connects from `local` to `peer`.
 pub fn connect(log: &mut LogWriter, at: u64, flow: u32, cookie: u64, local: &str, peer: &str) {
-    log.flow(at, flow, TCP, Origin::Socket, cookie);
-    log.endpoints(at + 1, flow, Role::Connect, &address(local), &address(peer), 0);
+    log.flow(at, flow, TCP, FlowOrigin::Socket, cookie);
+    log.endpoints(at + 1, flow, FlowRole::Connect, &address(local), &address(peer), 0);
 }
 
 /// `flow` of `log` is accepted at `local` from `peer`.
 pub fn accept(log: &mut LogWriter, at: u64, flow: u32, cookie: u64, local: &str, peer: &str) {
-    log.flow(at, flow, TCP, Origin::Accept, cookie);
-    log.endpoints(at, flow, Role::Accept, &address(local), &address(peer), 0);
+    log.flow(at, flow, TCP, FlowOrigin::Accept, cookie);
+    log.endpoints(at, flow, FlowRole::Accept, &address(local), &address(peer), 0);
 }
 
 /// `flow` of `log` is a UDP socket bound to `local`.
 pub fn bind(log: &mut LogWriter, at: u64, flow: u32, cookie: u64, local: &str) {
-    log.flow(at, flow, UDP, Origin::Socket, cookie);
-    log.endpoints(at, flow, Role::Bind, &address(local), &[], 0);
+    log.flow(at, flow, UDP, FlowOrigin::Socket, cookie);
+    log.endpoints(at, flow, FlowRole::Bind, &address(local), &[], 0);
 }
 
 /// A datagram whose content is as its number.
@@ -141,8 +149,17 @@ pub fn datagram<'a>(
     ticks: u64,
     content: u32,
     peer: &'a [u8],
-) -> Datagram<'a> {
-    Datagram { direction, flow, ticks, duration: 0, bytes: 100, checksum: content, flags: 0, peer }
+) -> DatagramRecord<'a> {
+    DatagramRecord {
+        direction,
+        flow,
+        ticks,
+        duration: 0,
+        bytes: 100,
+        checksum: content,
+        flags: 0,
+        peer,
+    }
 }
 
 pub fn send_to(log: &mut LogWriter, flow: u32, ticks: u64, content: u32, peer: &str) {
@@ -154,7 +171,7 @@ pub fn receive_from(log: &mut LogWriter, flow: u32, ticks: u64, content: u32, pe
 }
 
 /// Marks a flow as that kind of socket, found in use.
-pub fn found(log: &mut LogWriter, at: u64, flow: u32, socket: Socket, cookie: u64) {
-    log.flow(at, flow, socket, Origin::Found, cookie);
-    log.endpoints(at, flow, Role::Unknown, &[], &[], 0);
+pub fn found(log: &mut LogWriter, at: u64, flow: u32, socket: SocketParameters, cookie: u64) {
+    log.flow(at, flow, socket, FlowOrigin::Found, cookie);
+    log.endpoints(at, flow, FlowRole::Unknown, &[], &[], 0);
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use importers::{Importer, Packets, Summary};
+use importers::{ImportSummary, Importer, PacketImporter};
 use message_trace::{DataDir, DataPath, MessageTrace};
 use reconcile::{Options, Reconciliation, reconcile};
 
@@ -15,12 +15,12 @@ pub const SERVER: &str = "10.0.0.1:80";
 /// A directory with captures and a data directory.
 pub struct Bench {
     pub directory: tempfile::TempDir,
-    pub packets: Packets,
+    pub packets: PacketImporter,
     pub files: Vec<PathBuf>,
 }
 
 pub struct Outcome {
-    pub summary: Summary,
+    pub summary: ImportSummary,
     pub counts: Reconciliation,
     pub trace: MessageTrace,
 }
@@ -29,12 +29,12 @@ impl Bench {
     pub fn new() -> Bench {
         Bench {
             directory: tempfile::tempdir().unwrap(),
-            packets: Packets::default(),
+            packets: PacketImporter::default(),
             files: Vec::new(),
         }
     }
 
-    pub fn of(sniffers: &[(&str, &Sniffer)]) -> Bench {
+    pub fn from_sniffers(sniffers: &[(&str, &Sniffer)]) -> Bench {
         let mut bench = Bench::new();
         for (name, sniffer) in sniffers {
             bench.add(name, &sniffer.bytes());
@@ -50,23 +50,23 @@ impl Bench {
         DataDir::new(self.directory.path().join("data"))
     }
 
-    pub fn import(&self) -> Result<Summary, importers::Error> {
-        self.packets.import(&self.files, &self.data(), &())
+    pub fn import(&self) -> Result<ImportSummary, importers::Error> {
+        self.packets.import_files(&self.files, &self.data(), &())
     }
 
     pub fn run(&self) -> Outcome {
         let summary = self.import().unwrap();
         let data = self.data();
         let counts = reconcile(&data, &Options::default(), &()).unwrap();
-        let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
+        let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
         Outcome { summary, counts, trace }
     }
 
     pub fn logs(&self) -> Vec<String> {
-        let hosts = self.data().hosts();
+        let hosts = self.data().hosts_dir();
         let below =
             |path: &DataPath| path.as_path().strip_prefix(&hosts).unwrap().display().to_string();
-        self.data().logs().unwrap().iter().map(below).collect()
+        self.data().log_paths().unwrap().iter().map(below).collect()
     }
 }
 

@@ -39,7 +39,7 @@ fn translated_addresses_are_found_by_equal_packets() {
     send(4 * MS, 0, ACK, &[]);
     send(10 * MS, 0, PUSH | ACK, &[1; 100]);
     send(20 * MS, 1, PUSH | ACK, &[2; 300]);
-    let outcome = Bench::of(&[("client.pcap", &client), ("server.pcap", &server)]).run();
+    let outcome = Bench::from_sniffers(&[("client.pcap", &client), ("server.pcap", &server)]).run();
     assert_eq!(
         outcome.lines(),
         [
@@ -82,7 +82,7 @@ fn a_router_sees_each_packet_twice() {
             router.see_on(0, time * MS + 5_000, &before);
         }
     }
-    let outcome = Bench::of(&[("router.pcapng", &router)]).run();
+    let outcome = Bench::from_sniffers(&[("router.pcapng", &router)]).run();
     assert_eq!(
         outcome.lines(),
         [
@@ -103,7 +103,7 @@ fn copies_of_a_datagram_are_one_and_equal_datagrams_are_several() {
     sniffer.see_on(0, 20 * MS, &question(8));
     sniffer.see_on(0, 40 * MS, &question(0));
     sniffer.see_on(0, 60 * MS, &question(0));
-    let outcome = Bench::of(&[("x.pcap", &sniffer)]).run();
+    let outcome = Bench::from_sniffers(&[("x.pcap", &sniffer)]).run();
     let times: Vec<String> =
         outcome.lines().iter().map(|line| line.split(' ').nth(4).unwrap().to_owned()).collect();
     assert_eq!(times, ["0", "20000", "40000", "60000"]);

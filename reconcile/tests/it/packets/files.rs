@@ -137,10 +137,12 @@ fn logs_that_are_written_piece_by_piece_are_whole() {
         client.see(i64::from(number) * MS, &packet);
         server.see(i64::from(number) * MS + MS / 2, &packet);
     }
-    let bench = Bench::of(&[("client.pcap", &client), ("server.pcap", &server)]);
+    let bench = Bench::from_sniffers(&[("client.pcap", &client), ("server.pcap", &server)]);
     let outcome = bench.run();
     // More than is held at once, so that it was written in several pieces.
-    assert!(bench.data().logs().unwrap().iter().all(|log| log.metadata().unwrap().len() > 150_000));
+    assert!(
+        bench.data().log_paths().unwrap().iter().all(|log| log.metadata().unwrap().len() > 150_000)
+    );
     assert_eq!((outcome.counts.damaged.len(), outcome.counts.both_ends), (0, MANY.into()));
 }
 
@@ -158,9 +160,9 @@ fn what_is_no_capture_is_an_error_and_what_is_empty_a_warning() {
         bench.add("x.pcap", bytes);
         let error = bench.import().unwrap_err().to_string();
         assert!(error.contains("x.pcap") && error.contains(told), "{error}");
-        assert!(!bench.data().hosts().exists());
+        assert!(!bench.data().hosts_dir().exists());
     }
-    let mut bench = Bench::of(&[("x.pcap", &sniffer)]);
+    let mut bench = Bench::from_sniffers(&[("x.pcap", &sniffer)]);
     bench.add("empty.pcap", b"");
     let outcome = bench.run();
     assert_eq!(outcome.lines(), EXCHANGE);
@@ -174,16 +176,16 @@ fn importing_again_replaces_what_was_there() {
     let mut sniffer = Sniffer::new(Link::Sll2).on(&["10.0.0.1"]);
     exchange(&mut sniffer, CLIENT, "10.0.0.1:80");
     exchange(&mut sniffer, CLIENT, "10.0.0.1:443");
-    let mut bench = Bench::of(&[("web.pcap", &sniffer)]);
+    let mut bench = Bench::from_sniffers(&[("web.pcap", &sniffer)]);
     assert!(!bench.import().unwrap().replaced);
     let logs: Vec<Vec<u8>> =
-        bench.data().logs().unwrap().iter().map(|log| std::fs::read(log).unwrap()).collect();
+        bench.data().log_paths().unwrap().iter().map(|log| std::fs::read(log).unwrap()).collect();
     assert!(bench.import().unwrap().replaced);
     let again: Vec<Vec<u8>> =
-        bench.data().logs().unwrap().iter().map(|log| std::fs::read(log).unwrap()).collect();
+        bench.data().log_paths().unwrap().iter().map(|log| std::fs::read(log).unwrap()).collect();
     assert!(logs == again && logs.len() == 3);
     // Nodes that are others now leave nothing behind; other logs stay.
-    let other = bench.data().hosts().join("web/1-2.sclog");
+    let other = bench.data().hosts_dir().join("web/1-2.sclog");
     std::fs::write(&other, b"").unwrap();
     exchange(&mut sniffer, "10.0.0.1:40000", "10.0.0.2:5432");
     bench.files.clear();

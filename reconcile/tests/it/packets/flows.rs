@@ -18,7 +18,7 @@ fn datagrams_lost_and_overtaken_are_told_apart() {
     for (place, number) in [0u8, 1, 3, 2, 4, 6, 7, 8, 9].into_iter().enumerate() {
         server.see(20 * MS + place as i64 * MS, &packet(number));
     }
-    let outcome = Bench::of(&[("client.pcap", &client), ("server.pcap", &server)]).run();
+    let outcome = Bench::from_sniffers(&[("client.pcap", &client), ("server.pcap", &server)]).run();
     let datagrams = outcome.counts.datagrams;
     assert_eq!(
         (datagrams.sent, datagrams.received, datagrams.matched, datagrams.reordered),
@@ -34,7 +34,8 @@ fn a_connection_joined_in_its_middle_by_one_sniffer_has_the_bytes_of_both() {
     let late = EPOCH + sniffers[1].offset + 35 * MS;
     sniffers[1].frames.retain(|frame| frame.time > late);
     let [client, web, db] = &sniffers;
-    let outcome = Bench::of(&[("client.pcap", client), ("web.pcap", web), ("db.pcap", db)]).run();
+    let outcome =
+        Bench::from_sniffers(&[("client.pcap", client), ("web.pcap", web), ("db.pcap", db)]).run();
     let hour = 3_600_000_000i64;
     // From then on everything is matched as it is when all is seen.
     for turn in 2..5 {
@@ -68,7 +69,7 @@ fn connections_that_use_a_port_again_are_several() {
             connection.close(at + 20 * MS, &mut [&mut sniffer, &mut other]);
         }
     }
-    let outcome = Bench::of(&[("x.pcap", &sniffer), ("y.pcap", &other)]).run();
+    let outcome = Bench::from_sniffers(&[("x.pcap", &sniffer), ("y.pcap", &other)]).run();
     assert_eq!((outcome.counts.flows, outcome.counts.both_ends), (3, 6));
     assert_eq!(
         outcome.counts.stream_bytes.sent_only + outcome.counts.stream_bytes.received_only,

@@ -8,7 +8,8 @@ use super::wire::*;
 fn each_host_is_timed_by_its_own_sniffer() {
     for links in [[Link::Ethernet; 3], [Link::Sll; 3], [Link::Sll2, Link::Ethernet, Link::Raw]] {
         let [client, web, db] = three_hosts(links);
-        let bench = Bench::of(&[("client.pcap", &client), ("web.pcap", &web), ("db.pcap", &db)]);
+        let bench =
+            Bench::from_sniffers(&[("client.pcap", &client), ("web.pcap", &web), ("db.pcap", &db)]);
         let outcome = bench.run();
         let logs = [
             "client/packets-client-all.sclog",
@@ -66,7 +67,7 @@ fn hosts_and_addresses_are_called_as_the_user_says() {
 fn a_node_that_nobody_sniffed_is_timed_by_who_saw_most_of_it() {
     // The database has no sniffer of its own: the web server's, which speaks to it, stands in.
     let [client, web, _] = three_hosts([Link::Ethernet; 3]);
-    let bench = Bench::of(&[("client.pcap", &client), ("web.pcap", &web)]);
+    let bench = Bench::from_sniffers(&[("client.pcap", &client), ("web.pcap", &web)]);
     let outcome = bench.run();
     assert_eq!(outcome.counts.both_ends, 20);
     let hour = 3_600_000_000i64;
@@ -92,7 +93,7 @@ fn two_hosts_that_only_speak_to_each_other_are_told_apart_by_the_delays() {
         } else {
             [("a.pcap", &a), ("b.pcap", &b)]
         };
-        let outcome = Bench::of(&files).run();
+        let outcome = Bench::from_sniffers(&files).run();
         let first = format!("a/a => b/b:80 100 10000 {}", 11_000 - 90_000);
         assert!(outcome.lines().contains(&first), "{:#?}", outcome.lines());
     }
@@ -103,14 +104,14 @@ fn a_host_that_only_answers_has_a_node_for_each_service() {
     let mut sniffer = Sniffer::new(Link::Sll2).on(&["10.0.0.1"]);
     exchange(&mut sniffer, CLIENT, "10.0.0.1:80");
     exchange(&mut sniffer, CLIENT, "10.0.0.1:443");
-    let bench = Bench::of(&[("web.pcap", &sniffer)]);
+    let bench = Bench::from_sniffers(&[("web.pcap", &sniffer)]);
     bench.run();
     let logs =
         ["10.0.0.9/packets-web-all.sclog", "web/packets-web-443.sclog", "web/packets-web-80.sclog"];
     assert_eq!(bench.logs(), logs);
     // Once it asks others itself, nobody knows which of them it was.
     exchange(&mut sniffer, "10.0.0.1:40000", "10.0.0.2:5432");
-    let bench = Bench::of(&[("web.pcap", &sniffer)]);
+    let bench = Bench::from_sniffers(&[("web.pcap", &sniffer)]);
     let outcome = bench.run();
     assert!(bench.logs().contains(&"web/packets-web-all.sclog".to_owned()), "{:?}", bench.logs());
     let expected = "web/web => 10.0.0.2/10.0.0.2:5432 100 30 30";
@@ -124,7 +125,7 @@ fn loopback_addresses_are_each_hosts_own() {
     for sniffer in &mut sniffers {
         exchange(sniffer, "127.0.0.1:40000", "127.0.0.1:80");
     }
-    let outcome = Bench::of(&[("a.pcap", &sniffers[0]), ("b.pcap", &sniffers[1])]).run();
+    let outcome = Bench::from_sniffers(&[("a.pcap", &sniffers[0]), ("b.pcap", &sniffers[1])]).run();
     // The two ends on one host are two programs.
     let mut lines = outcome.lines();
     lines.sort();

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use importers::Captured;
+use importers::SnifferReport;
 
 use super::bench::*;
 use super::wire::*;
@@ -27,7 +27,7 @@ fn every_link_in_every_format_gives_the_messages() {
         for format in FORMATS {
             let mut sniffer = Sniffer { format, ..Sniffer::new(link) };
             exchange(&mut sniffer, CLIENT, SERVER);
-            let outcome = Bench::of(&[("switch.pcap", &sniffer)]).run();
+            let outcome = Bench::from_sniffers(&[("switch.pcap", &sniffer)]).run();
             let found: Vec<String> = outcome.lines();
             // A cooked capture says whose each packet is: as no address is its own here, all come
             // in.
@@ -44,7 +44,7 @@ fn version_6_of_ip_with_extension_headers() {
     for link in LINKS {
         let mut sniffer = Sniffer::new(link);
         exchange(&mut sniffer, client, server);
-        let outcome = Bench::of(&[("switch.pcap", &sniffer)]).run();
+        let outcome = Bench::from_sniffers(&[("switch.pcap", &sniffer)]).run();
         assert_eq!(
             outcome.endpoints(),
             ["[fd00::9]:40000 > [fd00::1]:80", "[fd00::1]:80 > [fd00::9]:40000"]
@@ -64,7 +64,7 @@ fn version_6_of_ip_with_extension_headers() {
     };
     sniffer.see(0, &packet);
     assert_eq!(
-        Bench::of(&[("x.pcap", &sniffer)]).run().lines(),
+        Bench::from_sniffers(&[("x.pcap", &sniffer)]).run().lines(),
         ["fd00::9/fd00::9 => fd00::1/[fd00::1]:53 8 0 0"]
     );
 }
@@ -84,7 +84,7 @@ fn extension_headers_may_be_cut_off_anywhere() {
     for snap in 1..=transport + 8 {
         let mut sniffer = Sniffer::new(Link::Raw).cut(snap);
         sniffer.see(0, &packet);
-        let imported = Bench::of(&[("x.pcap", &sniffer)]).import();
+        let imported = Bench::from_sniffers(&[("x.pcap", &sniffer)]).import();
         if snap < transport {
             let error = imported.unwrap_err().to_string();
             assert!(error.contains("headers cut off: 1"), "{snap}: {error}");
@@ -109,7 +109,7 @@ fn fragments_of_version_6_are_put_together() {
             &Packet { extensions: Some((44, header)), body: part.to_vec(), ..whole.clone() },
         );
     }
-    let outcome = Bench::of(&[("x.pcap", &sniffer)]).run();
+    let outcome = Bench::from_sniffers(&[("x.pcap", &sniffer)]).run();
     assert_eq!(outcome.lines(), ["fd00::9/fd00::9 => fd00::1/[fd00::1]:53 3000 2 2"]);
 }
 
@@ -150,14 +150,14 @@ fn fragments_are_put_together() {
                 )
             },
         );
-        let outcome = Bench::of(&[("a.pcap", &sniffer), ("b.pcap", &other)]).run();
+        let outcome = Bench::from_sniffers(&[("a.pcap", &sniffer), ("b.pcap", &other)]).run();
         assert_eq!(outcome.lines(), ["a/a => b/b:5000 4000 2 5000"]);
         assert_eq!(outcome.counts.datagrams.matched, 1);
     }
     let mut sniffer = Sniffer::new(Link::Ethernet);
     sniffer.see(0, &pieces[0]);
     sniffer.see(0, &udp("10.0.0.9:4000", "10.0.0.1:5000", b"x"));
-    let outcome = Bench::of(&[("a.pcap", &sniffer)]).run();
+    let outcome = Bench::from_sniffers(&[("a.pcap", &sniffer)]).run();
     assert_eq!(outcome.summary.skipped.causes["fragments that did not become whole"], 1);
 }
 
@@ -165,11 +165,11 @@ fn fragments_are_put_together() {
 fn cut_packets_keep_their_sizes() {
     let mut sniffer = Sniffer::new(Link::Ethernet).cut(66);
     exchange(&mut sniffer, CLIENT, SERVER);
-    assert_eq!(Bench::of(&[("x.pcap", &sniffer)]).run().lines(), EXCHANGE);
+    assert_eq!(Bench::from_sniffers(&[("x.pcap", &sniffer)]).run().lines(), EXCHANGE);
     // Twenty bytes of TCP are enough; fewer are not.
     let mut sniffer = Sniffer::new(Link::Ethernet).cut(54);
     exchange(&mut sniffer, CLIENT, SERVER);
-    assert_eq!(Bench::of(&[("x.pcap", &sniffer)]).run().lines(), EXCHANGE);
+    assert_eq!(Bench::from_sniffers(&[("x.pcap", &sniffer)]).run().lines(), EXCHANGE);
     let mut sniffer = Sniffer::new(Link::Ethernet).cut(53);
     exchange(&mut sniffer, CLIENT, SERVER);
     sniffer.snap = 100;
@@ -179,7 +179,7 @@ fn cut_packets_keep_their_sizes() {
     client.see(MS, &packet);
     server.see(2 * MS, &packet);
     server.see(2 * MS, &udp("10.0.0.1:5000", "10.0.0.7:5000", &[5; 500]));
-    let outcome = Bench::of(&[("client.pcap", &client), ("server.pcap", &server)]).run();
+    let outcome = Bench::from_sniffers(&[("client.pcap", &client), ("server.pcap", &server)]).run();
     assert_eq!(outcome.summary.skipped.causes["headers cut off"], 10);
     assert!(
         outcome.has_note("datagrams not captured as a whole: 3"),
@@ -199,14 +199,14 @@ fn what_carries_no_messages_is_counted() {
     sniffer.see(80_000, &ping);
     sniffer.see(80_000, &Packet { protocol: 132, ..ping.clone() });
     sniffer.see(80_000, &Packet { body: vec![0; 20], ..tcp(CLIENT, SERVER, 1, 1, ACK, b"") });
-    let bench = Bench::of(&[("x.pcap", &sniffer)]);
+    let bench = Bench::from_sniffers(&[("x.pcap", &sniffer)]);
     let outcome = bench.run();
     assert_eq!(outcome.lines(), EXCHANGE);
     let causes = outcome.summary.skipped.causes;
     for cause in ["not IP", "ICMP", "other protocol than TCP and UDP", "damaged TCP header"] {
         assert_eq!(causes.get(cause), Some(&1), "{cause}");
     }
-    let captured = Captured::all(&bench.data()).unwrap();
+    let captured = SnifferReport::read_all(&bench.data()).unwrap();
     assert_eq!(captured[0].skipped.get("ICMP"), Some(&1));
     assert_eq!((captured[0].frames, captured[0].packets, captured.len()), (14, 10, 1));
     assert_eq!((captured[0].sniffer.as_str(), captured[0].hosts.len()), ("x", 2));

@@ -41,7 +41,7 @@ fn a_send_is_as_many_datagrams_as_the_receiver_saw() {
             if order {
                 both.reverse();
             }
-            let outcome = Bench::of(&both).run();
+            let outcome = Bench::from_sniffers(&both).run();
             let hour = 3_600_000_000i64;
             let mut expected: Vec<String> = (0..4)
                 .flat_map(|turn| {
@@ -75,7 +75,7 @@ fn a_send_is_as_many_datagrams_as_the_receiver_saw() {
 #[test]
 fn one_sniffer_alone_sees_one_message() {
     let [sender, _] = captures(usize::MAX);
-    let outcome = Bench::of(&[("sender.pcap", &sender)]).run();
+    let outcome = Bench::from_sniffers(&[("sender.pcap", &sender)]).run();
     let of_sender = outcome.lines().iter().filter(|line| line.contains(" 1700 ")).count();
     assert_eq!((of_sender, outcome.trace.len()), (4, 8), "{:#?}", outcome.lines());
 }
@@ -93,7 +93,8 @@ fn datagrams_of_a_short_snap_length_are_not_cut() {
         sender.see(at, &packet);
         receiver.see(at + 10 * MS, &packet);
     }
-    let outcome = Bench::of(&[("sender.pcap", &sender), ("receiver.pcap", &receiver)]).run();
+    let outcome =
+        Bench::from_sniffers(&[("sender.pcap", &sender), ("receiver.pcap", &receiver)]).run();
     let sizes: Vec<i64> = outcome.trace.messages().map(|message| message.bytes).collect();
     assert_eq!((sizes, outcome.counts.both_ends), (vec![1000, 500, 500, 1500, 300], 5));
 }

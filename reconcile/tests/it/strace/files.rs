@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use importers::{Importer, Strace};
+use importers::{Importer, StraceImporter};
 use message_trace::DataDir;
 
 use super::imported::{golden, import, lines, refused, traces};
@@ -69,13 +69,13 @@ fn compressed_files() {
 fn importing_again_replaces() {
     let first = import(&[traces().join("every_call.strace")]);
     let data = DataDir::new(first.directory.path());
-    let logs = data.logs().unwrap();
+    let logs = data.log_paths().unwrap();
     let before: Vec<Vec<u8>> = logs.iter().map(|log| fs::read(log).unwrap()).collect();
-    let again = Strace { host: "host".into() }
-        .import(&[traces().join("every_call.strace")], &data, &())
+    let again = StraceImporter { host: "host".into() }
+        .import_files(&[traces().join("every_call.strace")], &data, &())
         .unwrap();
     assert!(again.replaced && !first.summary.replaced);
-    assert_eq!(data.logs().unwrap(), logs);
+    assert_eq!(data.log_paths().unwrap(), logs);
     assert_eq!(logs.iter().map(|log| fs::read(log).unwrap()).collect::<Vec<_>>(), before);
 }
 

@@ -6,10 +6,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use importers::{Importer, Strace, Summary};
+use importers::{ImportSummary, Importer, StraceImporter};
 use message_trace::{DataDir, MessageTrace};
 use reconcile::{InternalMessages, Options, reconcile};
-use socket_log::{Log, Record};
+use socket_log::{LogRecord, SocketLog};
 
 pub fn traces() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/strace")
@@ -17,15 +17,15 @@ pub fn traces() -> PathBuf {
 
 pub struct Imported {
     pub directory: tempfile::TempDir,
-    pub summary: Summary,
+    pub summary: ImportSummary,
 }
 
 impl Imported {
     /// All logs, a record a line: thread, microseconds since the first log's beginning, record.
     pub fn dump(&self) -> String {
         let data = DataDir::new(self.directory.path());
-        let logs: Vec<Log> =
-            data.logs().unwrap().iter().map(|path| Log::open(path).unwrap()).collect();
+        let logs: Vec<SocketLog> =
+            data.log_paths().unwrap().iter().map(|path| SocketLog::open(path).unwrap()).collect();
         let first = logs.iter().map(|log| log.header().start.realtime).min().unwrap();
         let mut cookies = BTreeMap::new();
         let mut out = String::new();
@@ -44,7 +44,7 @@ impl Imported {
             assert_eq!(log.for_each(|entry| entries.push(entry)), []);
             for entry in entries {
                 let mut record = entry.record;
-                if let Record::Flow(flow) = &mut record {
+                if let LogRecord::Flow(flow) = &mut record {
                     // The same in every log, and different from others.
                     let next = cookies.len() as u64 + 1;
                     flow.cookie = *cookies.entry(flow.cookie).or_insert(next);
@@ -61,7 +61,7 @@ impl Imported {
         let data = DataDir::new(self.directory.path());
         let options = Options { internal: InternalMessages::Kept, ..Options::default() };
         reconcile(&data, &options, &()).unwrap();
-        let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
+        let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
         trace
             .messages()
             .map(|m| {
@@ -74,7 +74,7 @@ impl Imported {
 pub fn import(files: &[PathBuf]) -> Imported {
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
-    let summary = Strace { host: "host".into() }.import(files, &data, &()).unwrap();
+    let summary = StraceImporter { host: "host".into() }.import_files(files, &data, &()).unwrap();
     Imported { directory, summary }
 }
 
@@ -92,8 +92,9 @@ pub fn refused(text: &str) -> String {
     let file = directory.path().join("trace");
     fs::write(&file, text).unwrap();
     let data = DataDir::new(directory.path().join("data"));
-    let error = Strace { host: "host".into() }.import(&[file], &data, &()).unwrap_err();
-    assert!(!data.hosts().exists(), "nothing is written");
+    let error =
+        StraceImporter { host: "host".into() }.import_files(&[file], &data, &()).unwrap_err();
+    assert!(!data.hosts_dir().exists(), "nothing is written");
     error.to_string().replace(&directory.path().display().to_string(), "")
 }
 

@@ -3,7 +3,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use reconcile::translation::{Fingerprint, HalfFlow, Side, TURNS, Turn, Way};
+use reconcile::translation::{
+    FlowDirectionSummary, FlowTurn, HalfFlow, HalfFlowSide, PrefixChecksum, TURNS,
+};
 
 use super::random::Random;
 use super::system::{Kind, Maker, Service, Sizes};
@@ -36,7 +38,7 @@ struct Happened {
 
 /// One end of a connection, with the names that it knows, and when it was made there.
 struct End {
-    side: Side,
+    side: HalfFlowSide,
     local: SocketAddr,
     peer: SocketAddr,
     made: f64,
@@ -105,8 +107,10 @@ impl Maker {
             Kind::Proxy => SocketAddr::new(service.gateway, other_port),
         };
         let what = Happened { messages, over, contents };
-        let client = End { side: Side::Connecting, local: here, peer: service.name, made: time };
-        let server_end = End { side: Side::Accepting, local: there, peer: seen, made: accepted };
+        let client =
+            End { side: HalfFlowSide::Connecting, local: here, peer: service.name, made: time };
+        let server_end =
+            End { side: HalfFlowSide::Accepting, local: there, peer: seen, made: accepted };
         let client = traced.map(|process| self.half(process, client, &what));
         let server = server.map(|process| self.half(process, server_end, &what));
         let (Some(client), Some(server)) = (client.flatten(), server.flatten()) else {
@@ -127,7 +131,7 @@ impl Maker {
         let mut events: Vec<(f64, bool, u64)> = messages
             .iter()
             .map(|(forward, bytes, sent, received)| {
-                let sends = *forward == (side == Side::Connecting);
+                let sends = *forward == (side == HalfFlowSide::Connecting);
                 (if sends { *sent } else { *received }, sends, *bytes)
             })
             .filter(|(time, ..)| *time < logged)
@@ -144,8 +148,8 @@ impl Maker {
             machine: host,
             process,
             made: clock(made),
-            sent: Way::default(),
-            received: Way::default(),
+            sent: FlowDirectionSummary::default(),
+            received: FlowDirectionSummary::default(),
             turns: Vec::new(),
             all_turns: true,
             whole: *over < logged,
@@ -162,13 +166,13 @@ impl Maker {
                 _ if !half.all_turns => {}
                 Some(turn) if turn.sent == sends => turn.bytes += bytes,
                 _ if full => half.all_turns = false,
-                _ => half.turns.push(Turn { sent: sends, bytes, first: time }),
+                _ => half.turns.push(FlowTurn { sent: sends, bytes, first: time }),
             }
         }
         if self.wanted.fingerprints {
-            let forward = usize::from(side != Side::Connecting);
-            let print = |way: &Way, content: u64| {
-                (way.bytes > 0 && half.whole).then(|| Fingerprint {
+            let forward = usize::from(side != HalfFlowSide::Connecting);
+            let print = |way: &FlowDirectionSummary, content: u64| {
+                (way.bytes > 0 && half.whole).then(|| PrefixChecksum {
                     bytes: way.bytes.min(64) as u32,
                     crc: Random::new(content).next() as u32,
                 })

@@ -1,6 +1,6 @@
 //! How good pairs that were found are, by the truth.
 
-use reconcile::translation::{Pair, Side};
+use reconcile::translation::{HalfFlowPair, HalfFlowSide};
 
 use super::system::{Kind, System};
 
@@ -20,9 +20,9 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    pub fn judge(&mut self, system: &System, found: &[Pair]) {
+    pub fn judge(&mut self, system: &System, found: &[HalfFlowPair]) {
         for (half, truth) in system.halves.iter().zip(&system.truth) {
-            if let (Side::Connecting, Some((_, kind))) = (half.side, truth) {
+            if let (HalfFlowSide::Connecting, Some((_, kind))) = (half.side, truth) {
                 self.kinds[*kind as usize].0 += 1;
             }
         }

@@ -1,6 +1,6 @@
 //! Who talks to whom through what, how often, and what of it is traced: the services, their
 //! clients, and flows that have nothing to do with them. What happens on each connection is
-//! [`connection`](super::connection)'s.
+//! [`connection_of_call`](super::connection)'s.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

@@ -2,15 +2,15 @@
 //! class 2" asks for is what class 2 does.
 
 use contexts::result::Profile;
-use message_trace::units::{printable, shorten};
+use message_trace::units::{shorten_middle, to_printable};
 use serde::Serialize;
 
-use crate::page::names::Names;
+use crate::page::names::PageNames;
 use crate::tuning::{MAX_CLASS_STEPS, MAX_CLASSES, MAX_CONTEXT_NAME};
 
 /// A class of traces.
 #[derive(Debug, Serialize)]
-pub(super) struct Class {
+pub(super) struct PageClass {
     number: u32,
     requests: u64,
     caller: String,
@@ -23,7 +23,11 @@ pub(super) struct Class {
 
 /// The classes with these numbers, the first of them in that order. The names of their operations
 /// get numbers in `names`.
-pub(super) fn of(profile: &Profile, wanted: &[u32], names: &mut Names) -> Vec<Class> {
+pub(super) fn page_classes(
+    profile: &Profile,
+    wanted: &[u32],
+    names: &mut PageNames,
+) -> Vec<PageClass> {
     let mut wanted = wanted.to_vec();
     wanted.sort_unstable();
     wanted.dedup();
@@ -31,13 +35,13 @@ pub(super) fn of(profile: &Profile, wanted: &[u32], names: &mut Names) -> Vec<Cl
         let class = profile.classes.get(number as usize)?;
         let step = |step: &contexts::result::ClassStep| {
             let operation = profile.operations.get(step.operation as usize);
-            let name = names.number(operation.map_or("?", |operation| &operation.name));
+            let name = names.intern(operation.map_or("?", |operation| &operation.name));
             (step.depth, name, step.times, step.group)
         };
-        Some(Class {
+        Some(PageClass {
             number,
             requests: class.requests,
-            caller: shown(&class.caller),
+            caller: shown_name(&class.caller),
             steps: class.steps.iter().take(MAX_CLASS_STEPS).map(step).collect(),
             left: class.steps.len().saturating_sub(MAX_CLASS_STEPS),
         })
@@ -46,6 +50,6 @@ pub(super) fn of(profile: &Profile, wanted: &[u32], names: &mut Names) -> Vec<Cl
 }
 
 /// A name as the page shows it.
-pub(super) fn shown(name: &str) -> String {
-    shorten(&printable(name), MAX_CONTEXT_NAME, '…')
+pub(super) fn shown_name(name: &str) -> String {
+    shorten_middle(&to_printable(name), MAX_CONTEXT_NAME, '…')
 }

@@ -1,24 +1,24 @@
 //! Shape: the contexts as JSON has them. `report/web/src/data/contexts.ts` has the same.
 
-use contexts::equivalence::Level;
-use contexts::explain::without_reason;
-use contexts::identity::By;
+use contexts::equivalence::ContextLevel;
+use contexts::explain::sentence_without_reason;
+use contexts::identity::OperationIdentity;
 use contexts::result::{ContextProfile, OperationProfile, PerLevel, Profile};
-use message_trace::units::printable;
+use message_trace::units::to_printable;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::chosen::{Chosen, Room};
-use super::classes::{self, Class, shown};
+use super::choice::{ChosenContexts, ContextQuota};
+use super::classes::{self, PageClass, shown_name};
 use super::commands::MoreByCommand;
 use super::summary::{PageSummary, PathOfExample};
-use crate::page::names::Names;
-use crate::page::number::Number;
+use crate::page::names::PageNames;
+use crate::page::number::ShortNumber;
 use crate::tuning::MAX_OPERATIONS;
 
 /// The contexts of a page.
 #[derive(Debug, Serialize)]
-pub(super) struct Shape {
+pub(super) struct ContextsShape {
     requests: u64,
     torn: u64,
     steps: u64,
@@ -26,11 +26,11 @@ pub(super) struct Shape {
     operation_count: u64,
     class_count: u64,
     context_counts: PerLevel<u64>,
-    deviation: Number,
-    decrease: PerLevel<Number>,
+    deviation: ShortNumber,
+    decrease: PerLevel<ShortNumber>,
     by_host: bool,
     operations: Vec<PageOperation>,
-    classes: Vec<Class>,
+    classes: Vec<PageClass>,
     /// The names of the operations of classes.
     names: Vec<String>,
     commands: MoreByCommand,
@@ -43,10 +43,10 @@ struct PageOperation {
     #[serde(flatten)]
     summary: PageSummary,
     bins: Option<PageBins>,
-    explained: PerLevel<Explained>,
+    explained: PerLevel<PageDecrease>,
     sentence: String,
-    reason: Option<Level>,
-    contexts: PerLevel<OfLevel>,
+    reason: Option<ContextLevel>,
+    contexts: PerLevel<PageLevel>,
 }
 
 /// Bin `b` begins at `first` times `ratio` to the power of `b`. Rounded, they would not meet.
@@ -58,14 +58,14 @@ struct PageBins {
 }
 
 #[derive(Debug, Serialize)]
-struct Explained {
-    deviation: Number,
-    share: Number,
-    beyond_chance: Number,
+struct PageDecrease {
+    deviation: ShortNumber,
+    share: ShortNumber,
+    beyond_chance: ShortNumber,
 }
 
 #[derive(Debug, Serialize)]
-struct OfLevel {
+struct PageLevel {
     all: u64,
     left_calls: u64,
     shown: Vec<PageContext>,
@@ -85,19 +85,19 @@ struct PageContext {
     summary: PageSummary,
 }
 
-impl Shape {
+impl ContextsShape {
     /// The contexts of `profile`, whose examples have no path yet.
-    pub(super) fn of(profile: &Profile, more: MoreByCommand) -> Shape {
-        let mut room = Room::for_a_page();
+    pub(super) fn from_profile(profile: &Profile, more: MoreByCommand) -> ContextsShape {
+        let mut room = ContextQuota::for_a_page();
         let first = profile.operations.iter().take(MAX_OPERATIONS);
         let operations: Vec<PageOperation> =
-            first.map(|operation| PageOperation::of(operation, &mut room)).collect();
+            first.map(|operation| PageOperation::from_operation(operation, &mut room)).collect();
         let of_trace = operations.iter().flat_map(|operation| &operation.contexts.trace.shown);
         let wanted: Vec<u32> = of_trace.filter_map(|context| context.class).collect();
-        let mut names = Names::default();
-        let classes = classes::of(profile, &wanted, &mut names);
+        let mut names = PageNames::default();
+        let classes = classes::page_classes(profile, &wanted, &mut names);
         let totals = &profile.totals;
-        Shape {
+        ContextsShape {
             requests: totals.requests,
             torn: totals.torn,
             steps: totals.steps,
@@ -105,28 +105,30 @@ impl Shape {
             operation_count: totals.operations,
             class_count: totals.classes,
             context_counts: totals.contexts,
-            deviation: Number::whole(profile.deviation),
-            decrease: PerLevel::each(|level| Number::of(*profile.decrease.of(level))),
-            by_host: profile.by == By::Host,
+            deviation: ShortNumber::from_whole(profile.deviation),
+            decrease: PerLevel::from_fn(|level| {
+                ShortNumber::from_value(*profile.decrease.get(level))
+            }),
+            by_host: profile.by == OperationIdentity::Host,
             operations,
             classes,
-            names: names.shown().iter().map(|name| shown(name)).collect(),
+            names: names.shown_names().iter().map(|name| shown_name(name)).collect(),
             commands: more,
         }
     }
 
-    fn summaries(&self) -> impl Iterator<Item = &PageSummary> {
+    fn context_summaries(&self) -> impl Iterator<Item = &PageSummary> {
         self.operations.iter().flat_map(|operation| {
-            let contexts = Level::CONTEXTS.into_iter().flat_map(|level| {
-                operation.contexts.of(level).shown.iter().map(|context| &context.summary)
+            let contexts = ContextLevel::CONTEXTS.into_iter().flat_map(|level| {
+                operation.contexts.get(level).shown.iter().map(|context| &context.summary)
             });
             std::iter::once(&operation.summary).chain(contexts)
         })
     }
 
     /// The numbers of the requests that are examples.
-    pub(super) fn requests(&self) -> impl Iterator<Item = i64> {
-        self.summaries().flat_map(PageSummary::requests)
+    pub(super) fn example_requests(&self) -> impl Iterator<Item = i64> {
+        self.context_summaries().flat_map(PageSummary::example_requests)
     }
 
     /// Tells examples which paths they are.
@@ -143,40 +145,40 @@ impl Shape {
 }
 
 impl PageOperation {
-    fn of(operation: &OperationProfile, room: &mut Room) -> PageOperation {
+    fn from_operation(operation: &OperationProfile, room: &mut ContextQuota) -> PageOperation {
         let said = operation.reason.as_ref().map(|reason| reason.sentence.clone());
         let (every, bins) = operation.bins.as_ref().map_or((1, None), |bins| {
-            let every = PageSummary::bins_together(bins.count as usize);
+            let every = PageSummary::bins_per_group(bins.count as usize);
             let count = (bins.count as usize).div_ceil(every);
             let ratio = bins.ratio.powi(every as i32);
             (every, Some(PageBins { first: bins.first, ratio, count }))
         });
         PageOperation {
             id: operation.id,
-            name: shown(&operation.name),
-            summary: PageSummary::of(&operation.summary, every),
+            name: shown_name(&operation.name),
+            summary: PageSummary::from_summary(&operation.summary, every),
             bins,
-            explained: PerLevel::each(|level| {
-                let decrease = operation.decrease.of(level);
-                Explained {
-                    deviation: Number::whole(decrease.deviation),
-                    share: Number::of(decrease.share),
-                    beyond_chance: Number::of(decrease.beyond_chance),
+            explained: PerLevel::from_fn(|level| {
+                let decrease = operation.decrease.get(level);
+                PageDecrease {
+                    deviation: ShortNumber::from_whole(decrease.deviation),
+                    share: ShortNumber::from_value(decrease.share),
+                    beyond_chance: ShortNumber::from_value(decrease.beyond_chance),
                 }
             }),
-            sentence: printable(&said.unwrap_or_else(|| without_reason(operation))),
+            sentence: to_printable(&said.unwrap_or_else(|| sentence_without_reason(operation))),
             reason: operation.reason.as_ref().map(|reason| reason.level),
-            contexts: PerLevel::each(|level| {
-                let chosen = Chosen::of(operation, level, room);
+            contexts: PerLevel::from_fn(|level| {
+                let chosen = ChosenContexts::from_operation(operation, level, room);
                 let of = |(context, slow): &(&ContextProfile, bool)| PageContext {
                     id: context.id,
-                    name: shown(&context.name),
+                    name: shown_name(&context.name),
                     slow: *slow,
                     class: context.class,
                     step: context.step,
-                    summary: PageSummary::of(&context.summary, every),
+                    summary: PageSummary::from_summary(&context.summary, every),
                 };
-                OfLevel {
+                PageLevel {
                     all: chosen.all,
                     left_calls: chosen.left_calls,
                     shown: chosen.shown.iter().map(of).collect(),

@@ -1,11 +1,11 @@
 //! Summary: how many executions there are in a context, and how long they took, in numbers that are
 //! as short as the page needs them.
 
-use contexts::result::{Summary, Times};
+use contexts::result::{ContextSummary, ResponseTimes};
 use serde::Serialize;
 
-use super::chosen::spread;
-use crate::page::number::Number;
+use super::choice::spread_evenly;
+use crate::page::number::ShortNumber;
 use crate::tuning::MAX_CONTEXT_BINS;
 
 /// The path of a request that is an example.
@@ -30,16 +30,16 @@ pub(super) struct PageSummary {
 
 #[derive(Debug, Serialize)]
 struct PageTimes {
-    weight: Number,
-    mean: Number,
-    deviation: Number,
+    weight: ShortNumber,
+    mean: ShortNumber,
+    deviation: ShortNumber,
     min: i64,
-    q1: Number,
-    median: Number,
-    q3: Number,
+    q1: ShortNumber,
+    median: ShortNumber,
+    q3: ShortNumber,
     max: i64,
     modes: Option<u32>,
-    histogram: Vec<Number>,
+    histogram: Vec<ShortNumber>,
     /// Number of a request, its response time, the number of its pattern or -1, and that of its
     /// path or -1.
     examples: Vec<(i64, i64, i64, i64)>,
@@ -51,23 +51,23 @@ fn is_zero(number: &u64) -> bool {
 
 impl PageSummary {
     /// How many of `count` bins become one.
-    pub(super) fn bins_together(count: usize) -> usize {
+    pub(super) fn bins_per_group(count: usize) -> usize {
         count.div_ceil(MAX_CONTEXT_BINS).max(1)
     }
 
     /// The summary with each `every` bins as one.
-    pub(super) fn of(summary: &Summary, every: usize) -> PageSummary {
+    pub(super) fn from_summary(summary: &ContextSummary, every: usize) -> PageSummary {
         PageSummary {
             count: summary.count,
             timed: summary.timed,
             failed: summary.failed,
             outliving: summary.outliving,
-            times: summary.times.as_ref().map(|times| PageTimes::of(times, every)),
+            times: summary.times.as_ref().map(|times| PageTimes::from_times(times, every)),
         }
     }
 
     /// The numbers of the requests that are examples.
-    pub(super) fn requests(&self) -> impl Iterator<Item = i64> {
+    pub(super) fn example_requests(&self) -> impl Iterator<Item = i64> {
         self.times.iter().flat_map(|times| times.examples.iter().map(|(request, ..)| *request))
     }
 
@@ -81,22 +81,24 @@ impl PageSummary {
 }
 
 impl PageTimes {
-    fn of(times: &Times, every: usize) -> PageTimes {
+    fn from_times(times: &ResponseTimes, every: usize) -> PageTimes {
         let bins = times.histogram.chunks(every.max(1));
-        let weight = |bins: &[f32]| Number::of(bins.iter().copied().map(f64::from).sum());
-        let example = |example: &contexts::result::Example| (example.request, example.time, -1, -1);
+        let weight =
+            |bins: &[f32]| ShortNumber::from_value(bins.iter().copied().map(f64::from).sum());
+        let example =
+            |example: &contexts::result::ExampleExecution| (example.request, example.time, -1, -1);
         PageTimes {
-            weight: Number::of(times.weight),
-            mean: Number::whole(times.mean),
-            deviation: Number::whole(times.deviation),
+            weight: ShortNumber::from_value(times.weight),
+            mean: ShortNumber::from_whole(times.mean),
+            deviation: ShortNumber::from_whole(times.deviation),
             min: times.min,
-            q1: Number::whole(times.q1),
-            median: Number::whole(times.median),
-            q3: Number::whole(times.q3),
+            q1: ShortNumber::from_whole(times.q1),
+            median: ShortNumber::from_whole(times.median),
+            q3: ShortNumber::from_whole(times.q3),
             max: times.max,
             modes: times.modes,
             histogram: bins.map(weight).collect(),
-            examples: spread(&times.examples).map(example).collect(),
+            examples: spread_evenly(&times.examples).map(example).collect(),
         }
     }
 }

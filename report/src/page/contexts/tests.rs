@@ -1,13 +1,14 @@
 //! The contexts of a page, of profiles made by hand.
 
-use analyze::paths::{TimedHop, TimedInstance, WhichInstance};
-use contexts::equivalence::Level;
-use contexts::identity::By;
+use analyze::paths::{InstanceRow, TimedHop, TimedInstance};
+use contexts::equivalence::ContextLevel;
+use contexts::identity::OperationIdentity;
 use contexts::result::{
-    ClassProfile, ClassStep, ContextProfile, Decrease, Example, Further, Measure, OperationProfile,
-    PerLevel, Reason, Summary, Times, Totals,
+    ClassProfile, ClassStep, ContextProfile, ContextSummary, CountedContexts, DeviationDecrease,
+    ExampleExecution, OperationProfile, PerLevel, ProfileTotals, ReasonMeasure, ResponseTimes,
+    SlowReason,
 };
-use contexts::statistics::Bins;
+use contexts::statistics::LogBins;
 use serde_json::Value;
 
 use super::*;
@@ -16,9 +17,10 @@ use crate::tuning::{
     MAX_CONTEXT_EXAMPLES, MAX_CONTEXTS, MAX_OPERATIONS,
 };
 
-fn summary(count: u64, first: i64) -> Summary {
-    let examples = (0..20).map(|place| Example { request: first + place, time: 9_000 - place });
-    let times = Times {
+fn summary(count: u64, first: i64) -> ContextSummary {
+    let examples =
+        (0..20).map(|place| ExampleExecution { request: first + place, time: 9_000 - place });
+    let times = ResponseTimes {
         weight: count as f64,
         mean: 1_234.567,
         deviation: 10.0,
@@ -31,7 +33,7 @@ fn summary(count: u64, first: i64) -> Summary {
         histogram: vec![1.0; 150],
         examples: examples.collect(),
     };
-    Summary {
+    ContextSummary {
         count,
         expected: 1.0,
         timed: count,
@@ -42,8 +44,8 @@ fn summary(count: u64, first: i64) -> Summary {
     }
 }
 
-fn context(id: u32, level: Level, count: u64) -> ContextProfile {
-    let of_trace = |number: u32| (level == Level::Trace).then_some(number);
+fn context(id: u32, level: ContextLevel, count: u64) -> ContextProfile {
+    let of_trace = |number: u32| (level == ContextLevel::Trace).then_some(number);
     ContextProfile {
         id,
         level,
@@ -60,23 +62,27 @@ fn context(id: u32, level: Level, count: u64) -> ContextProfile {
 /// An operation with one caller, one stack, and `traces` trace-contexts, and the rarest ones make
 /// it slow.
 fn operation(id: u32, traces: u32) -> OperationProfile {
-    let mut caller = context(id + 1, Level::Caller, 1_000);
-    let mut stack = context(id + 2, Level::Stack, 1_000);
-    let all = (0..traces).map(|number| context(id + 3 + number, Level::Trace, number.into()));
+    let mut caller = context(id + 1, ContextLevel::Caller, 1_000);
+    let mut stack = context(id + 2, ContextLevel::Stack, 1_000);
+    let all =
+        (0..traces).map(|number| context(id + 3 + number, ContextLevel::Trace, number.into()));
     stack.contexts = all.collect();
-    stack.further = Some(Further { contexts: 5, steps: 7 });
+    stack.further = Some(CountedContexts { contexts: 5, steps: 7 });
     caller.contexts = vec![stack];
     OperationProfile {
         id,
         name: format!("operation\u{1b} {id}"),
         names: Default::default(),
         summary: summary(1_000, i64::from(id) * 100),
-        bins: Some(Bins { first: 1.0, ratio: 1.01, count: 150 }),
-        decrease: PerLevel::each(|_| Decrease { share: 0.12345, ..Decrease::default() }),
-        reason: Some(Reason {
+        bins: Some(LogBins { first: 1.0, ratio: 1.01, count: 150 }),
+        decrease: PerLevel::from_fn(|_| DeviationDecrease {
+            share: 0.12345,
+            ..DeviationDecrease::default()
+        }),
+        reason: Some(SlowReason {
             spent: Vec::new(),
-            level: Level::Trace,
-            measure: Measure::Deviation,
+            level: ContextLevel::Trace,
+            measure: ReasonMeasure::Deviation,
             slow: vec![id + 4, id + 3],
             contexts: traces.into(),
             slow_calls: 1.0,
@@ -101,8 +107,8 @@ fn profile(operations: Vec<OperationProfile>) -> Profile {
         steps: (0..100).map(step).collect(),
     };
     Profile {
-        by: By::Host,
-        totals: Totals { operations: 1_000, ..Totals::default() },
+        by: OperationIdentity::Host,
+        totals: ProfileTotals { operations: 1_000, ..ProfileTotals::default() },
         deviation: 1.5,
         decrease: PerLevel::default(),
         operations,
@@ -111,16 +117,16 @@ fn profile(operations: Vec<OperationProfile>) -> Profile {
 }
 
 fn json(contexts: PageContexts) -> Value {
-    serde_json::from_slice(&contexts.json().unwrap()).unwrap()
+    serde_json::from_slice(&contexts.into_json().unwrap()).unwrap()
 }
 
-fn of(profile: &Profile) -> PageContexts {
-    PageContexts::of(profile, MoreByCommand::default())
+fn contexts_of(profile: &Profile) -> PageContexts {
+    PageContexts::from_profile(profile, MoreByCommand::default())
 }
 
 #[test]
 fn slow_contexts_come_first_and_what_is_left_out_is_counted() {
-    let found = json(of(&profile(vec![operation(0, 40)])));
+    let found = json(contexts_of(&profile(vec![operation(0, 40)])));
     let operation = &found["operations"][0];
     assert_eq!(operation["name"], "operation\u{fffd} 0", "nothing in a name can harm");
     assert_eq!(
@@ -147,7 +153,7 @@ fn slow_contexts_come_first_and_what_is_left_out_is_counted() {
 
 #[test]
 fn bins_become_fewer_and_keep_their_weight() {
-    let found = json(of(&profile(vec![operation(0, 1)])));
+    let found = json(contexts_of(&profile(vec![operation(0, 1)])));
     let operation = &found["operations"][0];
     let histogram = operation["times"]["histogram"].as_array().unwrap();
     assert!(histogram.len() <= MAX_CONTEXT_BINS, "{}", histogram.len());
@@ -167,9 +173,9 @@ fn examples_are_few_and_know_their_patterns() {
         RequestsBy::Path(numbers(100, 1).collect()),
         RequestsBy::Message(numbers(7_000, 10).collect()),
     ] {
-        let mut contexts = of(&profile(vec![operation(0, 1)])).known(requests);
+        let mut contexts = contexts_of(&profile(vec![operation(0, 1)])).with_requests(requests);
         let mut saw = |request: i64, pattern, messages| {
-            contexts.saw(100 + request, 7_000 + 10 * request, pattern, messages)
+            contexts.record_path(100 + request, 7_000 + 10 * request, pattern, messages)
         };
         assert!(saw(0, 17, 10) && saw(19, 3, 10));
         assert!(!saw(1, 17, 10), "nobody has that as an example");
@@ -194,7 +200,7 @@ fn examples_are_few_and_know_their_patterns() {
 
 #[test]
 fn classes_are_those_of_its_contexts() {
-    let found = json(of(&profile(vec![operation(0, 3)])));
+    let found = json(contexts_of(&profile(vec![operation(0, 3)])));
     let classes = found["classes"].as_array().unwrap();
     let numbers: Vec<u64> = classes.iter().map(|class| class["number"].as_u64().unwrap()).collect();
     assert_eq!(numbers, [3, 4, 5]);
@@ -207,7 +213,7 @@ fn classes_are_those_of_its_contexts() {
 #[test]
 fn a_page_has_room_for_any_profile() {
     let operations = (0..1_000).map(|number| operation(number * 100, 60)).collect();
-    let bytes = of(&profile(operations)).json().unwrap();
+    let bytes = contexts_of(&profile(operations)).into_json().unwrap();
     assert!(bytes.len() < 8_000_000, "{}", bytes.len());
     let found: Value = serde_json::from_slice(&bytes).unwrap();
     let operations = found["operations"].as_array().unwrap();
@@ -224,14 +230,14 @@ fn when_the_room_is_used_up_operations_have_a_few_contexts() {
     // As many callers and stacks as trace-contexts.
     wide.contexts = (0..60)
         .map(|number| {
-            let mut caller = context(number * 3, Level::Caller, 9);
-            let mut stack = context(number * 3 + 1, Level::Stack, 9);
-            stack.contexts = vec![context(number * 3 + 2, Level::Trace, 9)];
+            let mut caller = context(number * 3, ContextLevel::Caller, 9);
+            let mut stack = context(number * 3 + 1, ContextLevel::Stack, 9);
+            stack.contexts = vec![context(number * 3 + 2, ContextLevel::Trace, 9)];
             caller.contexts = vec![stack];
             caller
         })
         .collect();
-    let found = json(of(&profile(vec![wide; MAX_OPERATIONS])));
+    let found = json(contexts_of(&profile(vec![wide; MAX_OPERATIONS])));
     let operations = found["operations"].as_array().unwrap();
     let shown = |operation: &Value, level: &str| {
         operation["contexts"][level]["shown"].as_array().unwrap().len()
@@ -246,7 +252,7 @@ fn when_the_room_is_used_up_operations_have_a_few_contexts() {
 
 #[test]
 fn nothing_is_a_profile_too() {
-    let found = json(of(&profile(Vec::new())));
+    let found = json(contexts_of(&profile(Vec::new())));
     assert_eq!(
         (&found["operations"], &found["classes"]),
         (&serde_json::json!([]), &serde_json::json!([]))
@@ -255,7 +261,7 @@ fn nothing_is_a_profile_too() {
     untimed.bins = None;
     untimed.reason = None;
     untimed.summary.times = None;
-    let found = json(of(&profile(vec![untimed])));
+    let found = json(contexts_of(&profile(vec![untimed])));
     assert_eq!(found["operations"][0]["bins"], Value::Null);
     assert_eq!(found["operations"][0]["times"], Value::Null);
     assert!(found["operations"][0]["sentence"].as_str().unwrap().contains("no response time"));
@@ -263,12 +269,12 @@ fn nothing_is_a_profile_too() {
 
 #[test]
 fn the_page_has_examples_as_instances() {
-    let patterns = [crate::samples::lookup()];
-    let report = crate::Report::new(&patterns, crate::samples::meta());
+    let patterns = [crate::sample_reports::lookup_pattern()];
+    let report = crate::Report::new(&patterns, crate::sample_reports::sample_meta());
     let mut builder = crate::page::PageBuilder::new(&report, &crate::Options::default());
     // Request 0 is path 30, and so on.
     let requests = RequestsBy::Path((0..170).map(|number| (30 + number, number)).collect());
-    builder.contexts(of(&profile(vec![operation(0, 1)])).known(requests));
+    builder.set_contexts(contexts_of(&profile(vec![operation(0, 1)])).with_requests(requests));
     let hop = TimedHop {
         parent: None,
         depth: 0,
@@ -283,8 +289,8 @@ fn the_page_has_examples_as_instances() {
     for path in 0..200 {
         // Of a pattern that the page does not have, too.
         let pattern = if path == 39 { 99 } else { patterns[0].id };
-        let which = WhichInstance { path, pattern, probability: 1.0 };
-        builder.add(&TimedInstance { which, hops: &hops });
+        let which = InstanceRow { path, pattern, probability: 1.0 };
+        builder.add_instance(&TimedInstance { which, hops: &hops });
     }
     let page = builder.finish().unwrap();
     let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap();

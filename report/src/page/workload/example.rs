@@ -1,12 +1,12 @@
 //! A request to look at: its steps, and its threads over time.
 
-use message_trace::units::printable;
-use request_flow::{Names, Resource, Step};
+use message_trace::units::to_printable;
+use request_flow::{NameInterner, Step, StepResource};
 use serde::Serialize;
-use workload::analysis::{Found, Told};
-use workload::resources::{RequestThreads, ThreadLane, ThreadSlice, Threads};
+use workload::analysis::{RequestRecord, SourceRequest};
+use workload::resources::{RecordedThreads, RequestThreads, ThreadLane, ThreadSlice};
 
-use super::spent::times;
+use super::spent::times_by_resource;
 use crate::tuning::{MAX_EXAMPLE_SLICES, MAX_EXAMPLE_STEPS, MAX_EXAMPLE_WAKES};
 
 /// A request to look at. Times are nanoseconds from its begin.
@@ -46,11 +46,15 @@ struct PageLane {
 
 impl ExampleRequest {
     /// A request of a recording, with what `threads` did meanwhile.
-    pub fn of(found: &Found<'_>, names: &Names, threads: Option<&Threads>) -> ExampleRequest {
+    pub fn from_request(
+        found: &SourceRequest<'_>,
+        names: &NameInterner,
+        threads: Option<&RecordedThreads>,
+    ) -> ExampleRequest {
         let facts = &found.facts;
         let mut example = ExampleRequest {
             request: facts.number,
-            name: printable(names.text(facts.name)),
+            name: to_printable(names.name_of(facts.name)),
             time: facts.end - facts.begin,
             steps: Vec::new(),
             left: 0,
@@ -58,17 +62,18 @@ impl ExampleRequest {
             wakes: Vec::new(),
             is_cut: false,
         };
-        if let Told::Steps(request) = found.told {
+        if let RequestRecord::Steps(request) = found.record {
             let steps = request.steps.iter().take(MAX_EXAMPLE_STEPS);
-            example.steps = steps.map(|step| PageStep::of(step, facts.begin, names)).collect();
+            example.steps =
+                steps.map(|step| PageStep::from_step(step, facts.begin, names)).collect();
             example.left = request.steps.len().saturating_sub(MAX_EXAMPLE_STEPS);
-            let of = threads.map(|threads| RequestThreads::of(threads, request, names));
-            example.threads(&of.unwrap_or_default(), facts.begin);
+            let of = threads.map(|threads| RequestThreads::from_recording(threads, request, names));
+            example.add_threads(&of.unwrap_or_default(), facts.begin);
         }
         example
     }
 
-    fn threads(&mut self, of: &RequestThreads, begin: i64) {
+    fn add_threads(&mut self, of: &RequestThreads, begin: i64) {
         let host = of.lanes.first().map(|lane| lane.host.as_str());
         let one_host = of.lanes.iter().all(|lane| Some(lane.host.as_str()) == host);
         let slices: usize = of.lanes.iter().map(|lane| lane.slices.len()).sum();
@@ -80,8 +85,11 @@ impl ExampleRequest {
             lengths.sort_unstable_by(|a, b| b.cmp(a));
         }
         let shortest = lengths.get(MAX_EXAMPLE_SLICES).map_or(0, |length| length + 1);
-        self.lanes =
-            of.lanes.iter().map(|lane| PageLane::of(lane, begin, one_host, shortest)).collect();
+        self.lanes = of
+            .lanes
+            .iter()
+            .map(|lane| PageLane::from_lane(lane, begin, one_host, shortest))
+            .collect();
         let wakes = of.wakes.iter().take(MAX_EXAMPLE_WAKES);
         let wake = |wake: &workload::resources::LaneWake| {
             [wake.by as i64, wake.signalled - begin, wake.to as i64, wake.woken - begin]
@@ -92,30 +100,37 @@ impl ExampleRequest {
 }
 
 impl PageStep {
-    fn of(step: &Step, begin: i64, names: &Names) -> PageStep {
+    fn from_step(step: &Step, begin: i64, names: &NameInterner) -> PageStep {
         let at_node = step.begin.zip(step.end);
         let (from, to) = step.span_at_caller();
         let time = at_node.or(from.zip(to)).map(|(from, to)| [from - begin, to - begin]);
         let spent = step.processor_ns.zip(step.waits.as_ref()).zip(step.children_ns()).map(
             |((processor, waits), calls)| {
-                let mut all = [calls; Resource::ALL.len() + 1];
-                all.iter_mut().zip(times(processor, waits)).for_each(|(into, of)| *into = of);
+                let mut all = [calls; StepResource::ALL.len() + 1];
+                all.iter_mut()
+                    .zip(times_by_resource(processor, waits))
+                    .for_each(|(into, of)| *into = of);
                 all
             },
         );
-        PageStep { parent: step.parent, name: printable(names.text(step.operation)), time, spent }
+        PageStep {
+            parent: step.parent,
+            name: to_printable(names.name_of(step.operation)),
+            time,
+            spent,
+        }
     }
 }
 
 impl PageLane {
-    fn of(lane: &ThreadLane, begin: i64, one_host: bool, shortest: i64) -> PageLane {
+    fn from_lane(lane: &ThreadLane, begin: i64, one_host: bool, shortest: i64) -> PageLane {
         let ThreadLane { host, process, thread, slices } = lane;
         let own =
             if process == thread { format!("{thread}") } else { format!("{process}/{thread}") };
-        let name = if one_host { own } else { format!("{} {own}", printable(host)) };
+        let name = if one_host { own } else { format!("{} {own}", to_printable(host)) };
         let slices = slices.iter().filter(|slice| slice.to - slice.from >= shortest);
         let slice = |slice: &ThreadSlice| {
-            let what = Resource::ALL.iter().position(|what| *what == slice.what).unwrap_or(0);
+            let what = StepResource::ALL.iter().position(|what| *what == slice.what).unwrap_or(0);
             let processor = slice.processor.map_or(-1, i64::from);
             [slice.from - begin, slice.to - begin, what as i64, processor]
         };

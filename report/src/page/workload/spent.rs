@@ -1,9 +1,9 @@
 //! What time was spent on, as a list.
 
-use workload::demands::Waits;
+use workload::demands::WaitTimes;
 
 /// Times in nanoseconds, in the order of `Resource::ALL`.
-pub(super) fn times(processor_ns: i64, waits: &Waits) -> [i64; 7] {
+pub(super) fn times_by_resource(processor_ns: i64, waits: &WaitTimes) -> [i64; 7] {
     [
         processor_ns,
         waits.runnable_ns,

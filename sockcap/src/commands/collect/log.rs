@@ -6,44 +6,50 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use crate::output::say;
+use crate::output::print_message;
 use crate::tuning::{LINE_CHARACTERS, LINE_INTERVAL};
 
 /// Lines by kind.
 #[derive(Debug, Default)]
-pub(super) struct Log {
-    kinds: Mutex<BTreeMap<&'static str, Kind>>,
+pub(super) struct RateLimitedLog {
+    kinds: Mutex<BTreeMap<&'static str, LineBudget>>,
 }
 
 #[derive(Debug)]
-struct Kind {
+struct LineBudget {
     /// Lines that may be told at once.
-    room: u32,
+    remaining: u32,
     /// Time at which there is room for one more.
     next: Instant,
     left_out: u64,
 }
 
-impl Log {
+impl RateLimitedLog {
     /// Tells a line of a kind. `burst` of them may come at once, later ones one by one.
-    pub(super) fn say(&self, kind: &'static str, burst: u32, line: &str) {
-        if let Some(line) = self.line(kind, burst, line, Instant::now()) {
-            say(&line);
+    pub(super) fn log_line(&self, kind: &'static str, burst: u32, line: &str) {
+        if let Some(line) = self.admitted_line(kind, burst, line, Instant::now()) {
+            print_message(&line);
         }
     }
 
     /// Tells how many lines were left out since the last one of their kind.
-    pub(super) fn say_left_out(&self) {
-        self.left_out(Instant::now()).iter().for_each(|line| say(line));
+    pub(super) fn log_suppressed(&self) {
+        self.suppressed_lines(Instant::now()).iter().for_each(|line| print_message(line));
     }
 
     /// The line as it is told at `now`, if it is.
-    fn line(&self, kind: &'static str, burst: u32, line: &str, now: Instant) -> Option<String> {
+    fn admitted_line(
+        &self,
+        kind: &'static str,
+        burst: u32,
+        line: &str,
+        now: Instant,
+    ) -> Option<String> {
         // Counts are whole whatever a thread that held them did.
         let mut kinds = self.kinds.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let new = || Kind { room: burst, next: now, left_out: 0 };
+        let new = || LineBudget { remaining: burst, next: now, left_out: 0 };
         let kind = kinds.entry(kind).or_insert_with(new);
-        if !kind.take(burst, now) {
+        if !kind.take_token(burst, now) {
             kind.left_out += 1;
             return None;
         }
@@ -57,11 +63,11 @@ impl Log {
         })
     }
 
-    fn left_out(&self, now: Instant) -> Vec<String> {
+    fn suppressed_lines(&self, now: Instant) -> Vec<String> {
         let mut kinds = self.kinds.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut lines = Vec::new();
         for (name, kind) in kinds.iter_mut().filter(|(_, kind)| kind.left_out > 0) {
-            if kind.take(1, now) {
+            if kind.take_token(1, now) {
                 let left_out = std::mem::take(&mut kind.left_out);
                 lines.push(format!("{left_out} more lines were left out of: {name}"));
             }
@@ -70,17 +76,17 @@ impl Log {
     }
 }
 
-impl Kind {
+impl LineBudget {
     /// Takes room for a line, if there is some.
-    fn take(&mut self, burst: u32, now: Instant) -> bool {
+    fn take_token(&mut self, burst: u32, now: Instant) -> bool {
         if now >= self.next {
             let passed = now.duration_since(self.next).as_nanos() / LINE_INTERVAL.as_nanos();
             let more = u32::try_from(passed).unwrap_or(u32::MAX).saturating_add(1);
-            self.room = self.room.saturating_add(more).min(burst.max(1));
+            self.remaining = self.remaining.saturating_add(more).min(burst.max(1));
             self.next = now + LINE_INTERVAL;
         }
-        let has_room = self.room > 0;
-        self.room = self.room.saturating_sub(1);
+        let has_room = self.remaining > 0;
+        self.remaining = self.remaining.saturating_sub(1);
         has_room
     }
 }
@@ -93,8 +99,9 @@ mod tests {
 
     #[test]
     fn a_line_a_second_is_told_of_each_kind_and_the_others_are_counted() {
-        let (log, begin) = (Log::default(), Instant::now());
-        let tell = |kind, at: u64| log.line(kind, 1, "line", begin + Duration::from_millis(at));
+        let (log, begin) = (RateLimitedLog::default(), Instant::now());
+        let tell =
+            |kind, at: u64| log.admitted_line(kind, 1, "line", begin + Duration::from_millis(at));
         let told: Vec<String> = (0..10_000).filter_map(|at| tell("many", at)).collect();
         assert_eq!(told.len(), 10);
         assert_eq!(
@@ -103,20 +110,22 @@ mod tests {
         );
         assert_eq!(tell("other", 9_999), Some("line".to_owned()));
         // What nobody asks for any more is told all the same, once.
-        assert!(log.left_out(begin + Duration::from_millis(9_999)).is_empty());
+        assert!(log.suppressed_lines(begin + Duration::from_millis(9_999)).is_empty());
         let later = begin + Duration::from_secs(20);
-        assert_eq!(log.left_out(later), ["999 more lines were left out of: many"]);
-        assert!(log.left_out(later + Duration::from_secs(9)).is_empty());
+        assert_eq!(log.suppressed_lines(later), ["999 more lines were left out of: many"]);
+        assert!(log.suppressed_lines(later + Duration::from_secs(9)).is_empty());
     }
 
     #[test]
     fn some_may_come_at_once_and_a_long_line_is_cut() {
-        let (log, begin) = (Log::default(), Instant::now());
-        let tell = |at| log.line("connected", 5, "line", begin + Duration::from_secs(at)).is_some();
+        let (log, begin) = (RateLimitedLog::default(), Instant::now());
+        let tell = |at| {
+            log.admitted_line("connected", 5, "line", begin + Duration::from_secs(at)).is_some()
+        };
         assert_eq!((0..20).filter(|_| tell(0)).count(), 5);
         assert_eq!((0..20).filter(|_| tell(1)).count(), 1);
         assert_eq!((0..20).filter(|_| tell(100)).count(), 5);
-        let long = log.line("long", 1, &"é".repeat(100_000), begin).unwrap();
+        let long = log.admitted_line("long", 1, &"é".repeat(100_000), begin).unwrap();
         assert!(long.chars().count() < LINE_CHARACTERS + 10 && long.ends_with(" ..."));
     }
 }

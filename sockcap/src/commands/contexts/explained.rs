@@ -2,48 +2,51 @@
 
 use std::io::{self, Write};
 
-use contexts::Analysis;
-use contexts::explain::without_reason;
-use contexts::result::{ContextProfile, OperationProfile, Profile, Summary};
-use message_trace::units::{count, duration, plural, printable};
-use request_flow::Resource;
+use contexts::ContextAnalysis;
+use contexts::explain::sentence_without_reason;
+use contexts::result::{ContextProfile, ContextSummary, OperationProfile, Profile};
+use message_trace::units::{count_noun, format_count, format_duration, to_printable};
+use request_flow::StepResource;
 
-use crate::error::Error;
+use crate::error::CommandError;
 use crate::output;
-use crate::table::{Side, Table, folded};
+use crate::table::{ColumnAlignment, ScreenTable, write_folded};
 use crate::tuning::MAX_OPERATIONS_NAMED;
 
 /// Writes the explanation of the operation that `wanted` names, with at most `limit` contexts of
 /// each context.
-pub(super) fn write(
-    analysis: &Analysis,
+pub(super) fn write_explanation(
+    analysis: &ContextAnalysis,
     wanted: &str,
     limit: usize,
     out: &mut impl Write,
-) -> Result<(), Error> {
+) -> Result<(), CommandError> {
     let profile = &analysis.profile;
-    let operation = find(profile, wanted)?;
-    let width = output::limit();
+    let operation = find_operation(profile, wanted)?;
+    let width = output::width_limit();
     let sentence = match &operation.reason {
         Some(reason) => reason.sentence.clone(),
-        None => without_reason(operation),
+        None => sentence_without_reason(operation),
     };
-    folded(&printable(&sentence), "", width, out)?;
+    write_folded(&to_printable(&sentence), "", width, out)?;
     writeln!(out)?;
-    contexts(operation, limit, out)?;
+    write_contexts(operation, limit, out)?;
     let slow = operation.reason.iter().flat_map(|reason| &reason.slow);
     let slow: Vec<&ContextProfile> =
-        slow.filter_map(|id| operation.all().find(|context| context.id == *id)).collect();
+        slow.filter_map(|id| operation.all_contexts().find(|context| context.id == *id)).collect();
     for class in slow.iter().filter_map(|context| context.class).take(1) {
         let steps = slow.iter().filter(|context| context.class == Some(class));
         let steps: Vec<u32> = steps.filter_map(|context| context.step).collect();
-        tree(profile, class, &steps, limit, out)?;
+        write_tree(profile, class, &steps, limit, out)?;
     }
     Ok(())
 }
 
 /// The operation of that name: by all of it, by the operation's own, or by a part of it.
-fn find<'a>(profile: &'a Profile, wanted: &str) -> Result<&'a OperationProfile, Error> {
+fn find_operation<'a>(
+    profile: &'a Profile,
+    wanted: &str,
+) -> Result<&'a OperationProfile, CommandError> {
     let small = wanted.to_lowercase();
     let ways: [&dyn Fn(&OperationProfile) -> bool; 3] = [
         &|operation| operation.name == wanted,
@@ -57,59 +60,67 @@ fn find<'a>(profile: &'a Profile, wanted: &str) -> Result<&'a OperationProfile, 
             [] => {}
             [only] => return Ok(only),
             several => {
-                let names = names(several.iter().copied());
-                return Err(Error::Usage(format!(
+                let names = operation_names(several.iter().copied());
+                return Err(CommandError::Usage(format!(
                     "'{wanted}' may be one of several operations: {names}"
                 )));
             }
         }
     }
-    let names = names(profile.operations.iter());
-    Err(Error::Usage(format!("there is no operation '{wanted}'; there are {names}")))
+    let names = operation_names(profile.operations.iter());
+    Err(CommandError::Usage(format!("there is no operation '{wanted}'; there are {names}")))
 }
 
-fn names<'a>(operations: impl ExactSizeIterator<Item = &'a OperationProfile>) -> String {
+fn operation_names<'a>(operations: impl ExactSizeIterator<Item = &'a OperationProfile>) -> String {
     let more = operations.len().saturating_sub(MAX_OPERATIONS_NAMED);
     let mut names: Vec<String> = operations
         .take(MAX_OPERATIONS_NAMED)
-        .map(|operation| format!("'{}'", printable(&operation.name)))
+        .map(|operation| format!("'{}'", to_printable(&operation.name)))
         .collect();
     if more > 0 {
-        names.push(format!("and {} more", count(more as u64)));
+        names.push(format!("and {} more", format_count(more as u64)));
     }
     names.join(", ")
 }
 
 /// The tree of its contexts, with figures.
-fn contexts(operation: &OperationProfile, limit: usize, out: &mut impl Write) -> io::Result<()> {
+fn write_contexts(
+    operation: &OperationProfile,
+    limit: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let right = ["COUNT", "MEAN", "DEVIATION", "Q1", "MEDIAN", "Q3", "MODES"];
-    let mut head: Vec<(&'static str, Side)> = right.map(|name| (name, Side::Right)).to_vec();
+    let mut head: Vec<(&'static str, ColumnAlignment)> =
+        right.map(|name| (name, ColumnAlignment::Right)).to_vec();
     // What is spent in one way in no context at all has no column.
-    let is_spent = |resource: Resource| {
-        let summaries = operation.all().map(|context| &context.summary);
+    let is_spent = |resource: StepResource| {
+        let summaries = operation.all_contexts().map(|context| &context.summary);
         let mut known = summaries.filter_map(|summary| summary.spent.as_ref());
-        known.any(|spent| spent.of(resource) > 0.0)
+        known.any(|spent| spent.mean_of(resource) > 0.0)
     };
-    let ways: Vec<(&'static str, Resource)> =
-        WAYS.into_iter().zip(Resource::ALL).filter(|(_, resource)| is_spent(*resource)).collect();
-    head.extend(ways.iter().map(|(name, _)| (*name, Side::Right)));
-    head.push(("CONTEXT", Side::Left));
-    let ways: Vec<Resource> = ways.into_iter().map(|(_, resource)| resource).collect();
-    let mut table = Table::new(&head);
-    table.row(row(&operation.summary, &ways, &operation.name), Vec::new());
-    add(&operation.contexts, 1, limit, &ways, &mut table);
-    table.write(output::limit(), out)
+    let ways: Vec<(&'static str, StepResource)> = WAYS
+        .into_iter()
+        .zip(StepResource::ALL)
+        .filter(|(_, resource)| is_spent(*resource))
+        .collect();
+    head.extend(ways.iter().map(|(name, _)| (*name, ColumnAlignment::Right)));
+    head.push(("CONTEXT", ColumnAlignment::Left));
+    let ways: Vec<StepResource> = ways.into_iter().map(|(_, resource)| resource).collect();
+    let mut table = ScreenTable::new(&head);
+    table.add_row(context_cells(&operation.summary, &ways, &operation.name), Vec::new());
+    add_contexts(&operation.contexts, 1, limit, &ways, &mut table);
+    table.write_table(output::width_limit(), out)
 }
 
-/// Columns of mean times by what they were spent on, in the order of [`Resource::ALL`].
+/// Columns of mean times by what they were spent on, in the order of [`StepResource::ALL`].
 const WAYS: [&str; 7] = ["PROCESSOR", "RUNNABLE", "DISK", "LOCK", "PEER", "ASLEEP", "UNKNOWN"];
 
-fn add(
+fn add_contexts(
     contexts: &[ContextProfile],
     depth: usize,
     limit: usize,
-    ways: &[Resource],
-    table: &mut Table,
+    ways: &[StepResource],
+    table: &mut ScreenTable,
 ) {
     let indent = "  ".repeat(depth);
     let mut slowest: Vec<&ContextProfile> = contexts.iter().collect();
@@ -117,29 +128,30 @@ fn add(
     slowest.sort_by(|a, b| mean(b).partial_cmp(&mean(a)).unwrap_or(std::cmp::Ordering::Equal));
     for context in slowest.iter().take(limit) {
         let name = format!("{indent}{} {}", context.level, context.name);
-        table.row(row(&context.summary, ways, &name), Vec::new());
+        table.add_row(context_cells(&context.summary, ways, &name), Vec::new());
         // What a single inner context is of, is what this one is of.
         if let [only] = context.contexts.as_slice()
             && only.contexts.len() <= 1
         {
             continue;
         }
-        add(&context.contexts, depth + 1, limit, ways, table);
+        add_contexts(&context.contexts, depth + 1, limit, ways, table);
     }
     if contexts.len() > limit {
-        let more = plural((contexts.len() - limit) as u64, "more context", "more contexts");
+        let more = count_noun((contexts.len() - limit) as u64, "more context", "more contexts");
         let mut cells = vec![String::new(); 7 + ways.len()];
         cells.push(format!("{indent}and {more}, less slow"));
-        table.row(cells, Vec::new());
+        table.add_row(cells, Vec::new());
     }
 }
 
-fn row(summary: &Summary, ways: &[Resource], name: &str) -> Vec<String> {
+fn context_cells(summary: &ContextSummary, ways: &[StepResource], name: &str) -> Vec<String> {
     let times = summary.times.as_ref();
-    let in_words =
-        |value: Option<f64>| value.map_or("–".to_owned(), |value| duration(value).to_string());
+    let in_words = |value: Option<f64>| {
+        value.map_or("–".to_owned(), |value| format_duration(value).to_string())
+    };
     let mut cells = vec![
-        count(summary.count),
+        format_count(summary.count),
         in_words(times.map(|times| times.mean)),
         in_words(times.map(|times| times.deviation)),
         in_words(times.map(|times| times.q1)),
@@ -147,13 +159,13 @@ fn row(summary: &Summary, ways: &[Resource], name: &str) -> Vec<String> {
         in_words(times.map(|times| times.q3)),
         times.and_then(|times| times.modes).map_or("–".to_owned(), |modes| modes.to_string()),
     ];
-    cells.extend(ways.iter().map(|way| in_words(summary.spent.map(|spent| spent.of(*way)))));
-    cells.push(printable(name));
+    cells.extend(ways.iter().map(|way| in_words(summary.spent.map(|spent| spent.mean_of(*way)))));
+    cells.push(to_printable(name));
     cells
 }
 
 /// The tree of a class, with the slow steps marked.
-fn tree(
+fn write_tree(
     profile: &Profile,
     number: u32,
     slow: &[u32],
@@ -164,8 +176,8 @@ fn tree(
     writeln!(
         out,
         "\nclass {number}: {}, begun by {}",
-        plural(class.requests, "request", "requests"),
-        printable(&class.caller)
+        count_noun(class.requests, "request", "requests"),
+        to_printable(&class.caller)
     )?;
     let is_near = |step: u32| slow.iter().any(|slow| slow.abs_diff(step) as usize <= limit);
     let mut is_left_out = false;
@@ -182,7 +194,7 @@ fn tree(
         let name = profile.operations.get(step.operation as usize).map_or("?", |one| &one.name);
         let times = if step.times > 1 { format!(" (x{})", step.times) } else { String::new() };
         let indent = "  ".repeat(step.depth as usize);
-        writeln!(out, "{mark} {number:4}  {indent}{}{times}", printable(name))?;
+        writeln!(out, "{mark} {number:4}  {indent}{}{times}", to_printable(name))?;
     }
     Ok(())
 }

@@ -3,35 +3,35 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use compare::output::Answer;
-use report::Html;
+use compare::output::ComparisonReport;
+use report::HtmlWriter;
 use report::page::ComparisonPage;
 
-use crate::error::Error;
-use crate::target::Target;
+use crate::error::CommandError;
+use crate::target::ResultTarget;
 
 /// The file that the user named, tried out before anything is compared.
-pub(super) struct PageFile {
-    file: Target,
+pub(super) struct ComparisonPageFile {
+    file: ResultTarget,
 }
 
-impl PageFile {
+impl ComparisonPageFile {
     /// Tries whether a page can be written there.
-    pub(super) fn try_out(path: &Path) -> Result<PageFile, Error> {
-        Ok(PageFile { file: Target::try_out(Some(path))? })
+    pub(super) fn try_out(path: &Path) -> Result<ComparisonPageFile, CommandError> {
+        Ok(ComparisonPageFile { file: ResultTarget::try_out(Some(path))? })
     }
 
     /// Writes the page of `answer`.
-    pub(super) fn write(self, answer: &Answer) -> Result<(), Error> {
+    pub(super) fn write_page(self, answer: &ComparisonReport) -> Result<(), CommandError> {
         let mut file = self.file;
         let mut write = || {
             let page = ComparisonPage::new(answer)?;
             let mut out = BufWriter::new(&mut file);
-            Html.write_comparison(&page, &mut out)?;
+            HtmlWriter.write_comparison(&page, &mut out)?;
             out.flush()
         };
         let written = write();
-        written.map_err(|source| file.refused(source))?;
-        file.finish()
+        written.map_err(|source| file.write_error(source))?;
+        file.finish_target()
     }
 }

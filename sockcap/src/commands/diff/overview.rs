@@ -4,76 +4,88 @@
 use std::io::{self, Write};
 
 use compare::QUANTILES;
-use compare::output::{Answer, DescribedPeriod, DescribedSuspect, Parts};
-use message_trace::units::{count, duration, plural, printable, whole_percent};
+use compare::output::{ChangeBreakdown, ComparisonReport, DescribedPeriod, DescribedSuspect};
+use message_trace::units::{
+    count_noun, format_count, format_duration, format_whole_percent, to_printable,
+};
 
 use crate::output;
-use crate::table::folded;
-use crate::tuning::{DIFF_EVIDENCE, DIFF_PARTS, DIFF_SUSPECTS};
+use crate::table::write_folded;
+use crate::tuning::{DIFF_EVIDENCE, DIFF_SHARES, DIFF_SUSPECTS};
 
 /// Writes it.
-pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
-    let width = output::limit();
+pub(super) fn write_overview(answer: &ComparisonReport, out: &mut impl Write) -> io::Result<()> {
+    let width = output::width_limit();
     let [before, after] = &answer.periods;
-    folded(&format!("before: {}; after: {}", period(before), period(after)), "", width, out)?;
+    write_folded(
+        &format!("before: {}; after: {}", period_line(before), period_line(after)),
+        "",
+        width,
+        out,
+    )?;
     for doubt in &answer.doubts {
-        folded(&format!("doubt: {doubt}"), "", width, out)?;
+        write_folded(&format!("doubt: {doubt}"), "", width, out)?;
     }
-    folded(&times(answer), "", width, out)?;
+    write_folded(&response_times_line(answer), "", width, out)?;
     if !answer.changed {
         return match answer.response.differs {
             true => writeln!(out, "nothing changed by enough to matter"),
             false => writeln!(out, "nothing changed that chance does not explain"),
         };
     }
-    for kind in answer.new_kinds.iter().take(DIFF_PARTS) {
+    for kind in answer.new_kinds.iter().take(DIFF_SHARES) {
         let name = match (kind.node.as_str(), kind.operation.as_str()) {
-            (node, "") => printable(node),
-            (node, operation) => format!("{} {}", printable(node), printable(operation)),
+            (node, "") => to_printable(node),
+            (node, operation) => format!("{} {}", to_printable(node), to_printable(operation)),
         };
         let [before, after] = kind.shares;
         let line = match before > 0.0 {
-            true => format!("gone: {name}, {} of the requests", whole_percent(before)),
-            false => format!("new: {name}, {} of the requests", whole_percent(after)),
+            true => format!("gone: {name}, {} of the requests", format_whole_percent(before)),
+            false => format!("new: {name}, {} of the requests", format_whole_percent(after)),
         };
-        folded(&line, "", width, out)?;
+        write_folded(&line, "", width, out)?;
     }
     if answer.response.differs && answer.response.quantiles[0].is_some() {
-        folded(&parts("mean", &answer.mean), "  ", width, out)?;
+        write_folded(&change_shares_line("mean", &answer.mean), "  ", width, out)?;
         // Of the quantiles the one that changed most.
         let quantiles = QUANTILES.iter().zip(&answer.quantiles);
         let largest = quantiles
             .filter_map(|(share, parts)| Some((share, parts.as_ref()?)))
             .max_by(|one, other| one.1.total_ns.abs().total_cmp(&other.1.total_ns.abs()));
         if let Some((share, of)) = largest {
-            folded(&parts(&format!("p{:.0}", 100.0 * share), of), "  ", width, out)?;
+            write_folded(
+                &change_shares_line(&format!("p{:.0}", 100.0 * share), of),
+                "  ",
+                width,
+                out,
+            )?;
         }
     }
-    suspects("first suspect", &answer.suspects, width, out)?;
+    write_suspects("first suspect", &answer.suspects, width, out)?;
     let only_faster = answer.suspects.is_empty();
     if only_faster {
-        suspects("faster", &answer.faster, width, out)?;
+        write_suspects("faster", &answer.faster, width, out)?;
     }
     Ok(())
 }
 
-fn period(of: &DescribedPeriod) -> String {
-    let mut words = format!("{}, {}", of.name, plural(of.requests, "request", "requests"));
+fn period_line(of: &DescribedPeriod) -> String {
+    let mut words = format!("{}, {}", of.name, count_noun(of.requests, "request", "requests"));
     if let (Some(first), Some(last)) = (of.first, of.last) {
-        words += &format!(" in {}", duration((last - first) as f64));
+        words += &format!(" in {}", format_duration((last - first) as f64));
     }
     words
 }
 
 /// By how much a time changed, with its sign.
-fn change(ns: f64) -> String {
-    format!("{}{}", if ns < 0.0 { "-" } else { "+" }, duration(ns.abs()))
+fn format_change(ns: f64) -> String {
+    format!("{}{}", if ns < 0.0 { "-" } else { "+" }, format_duration(ns.abs()))
 }
 
-fn times(answer: &Answer) -> String {
+fn response_times_line(answer: &ComparisonReport) -> String {
     let response = &answer.response;
     let one = |name: &str, [before, after]: [f64; 2]| {
-        format!("{name} {} → {}", duration(before), duration(after))
+        format!("{name} {} → {}", format_duration(before), format_duration(after))
     };
     let mut words = vec![one("mean", response.mean)];
     for (share, values) in QUANTILES.iter().zip(response.quantiles) {
@@ -98,47 +110,49 @@ fn times(answer: &Answer) -> String {
     format!("{verdict}: {}", words.join(", "))
 }
 
-fn parts(name: &str, parts: &Parts) -> String {
-    let one = |part: &compare::output::Part| {
-        let what = printable(&part.what);
+fn change_shares_line(name: &str, parts: &ChangeBreakdown) -> String {
+    let one = |part: &compare::output::ChangeContribution| {
+        let what = to_printable(&part.what);
         let why = match part.kind {
             "paths" => format!("{what} by other paths"),
             "mix" => format!("another share of {what}"),
             _ => what,
         };
-        format!("{} {why}", change(part.ns))
+        format!("{} {why}", format_change(part.ns))
     };
-    let shown: Vec<String> = parts.parts.iter().take(DIFF_PARTS).map(one).collect();
-    let rest: f64 = parts.parts.iter().skip(DIFF_PARTS).map(|part| part.ns).sum();
-    let more = parts.parts.len().saturating_sub(DIFF_PARTS);
-    let rest = if more > 0 { format!("; {} all else", change(rest)) } else { String::new() };
-    format!("{name} {}: {}{rest}", change(parts.total_ns), shown.join("; "))
+    let shown: Vec<String> = parts.parts.iter().take(DIFF_SHARES).map(one).collect();
+    let rest: f64 = parts.parts.iter().skip(DIFF_SHARES).map(|part| part.ns).sum();
+    let more = parts.parts.len().saturating_sub(DIFF_SHARES);
+    let rest = if more > 0 { format!("; {} all else", format_change(rest)) } else { String::new() };
+    format!("{name} {}: {}{rest}", format_change(parts.total_ns), shown.join("; "))
 }
 
-fn suspects(
+fn write_suspects(
     title: &str,
     suspects: &[DescribedSuspect],
     width: Option<usize>,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let Some((first, others)) = suspects.split_first() else { return Ok(()) };
-    let name = printable(&first.node);
-    writeln!(out, "{title}: {name} ({} of the evidence)", whole_percent(first.share))?;
+    let name = to_printable(&first.node);
+    writeln!(out, "{title}: {name} ({} of the evidence)", format_whole_percent(first.share))?;
     for evidence in first.evidence.iter().take(DIFF_EVIDENCE) {
-        folded(&evidence.sentence, "  ", width, out)?;
+        write_folded(&evidence.sentence, "  ", width, out)?;
     }
     let more = first.evidence.len().saturating_sub(DIFF_EVIDENCE);
     if more > 0 {
-        writeln!(out, "  and {} more", count(more as u64))?;
+        writeln!(out, "  and {} more", format_count(more as u64))?;
     }
     let others: Vec<String> = others
         .iter()
         .take(DIFF_SUSPECTS)
-        .map(|suspect| format!("{} ({})", printable(&suspect.node), whole_percent(suspect.share)))
+        .map(|suspect| {
+            format!("{} ({})", to_printable(&suspect.node), format_whole_percent(suspect.share))
+        })
         .collect();
     if others.is_empty() {
         Ok(())
     } else {
-        folded(&format!("then: {}", others.join(", ")), "", width, out)
+        write_folded(&format!("then: {}", others.join(", ")), "", width, out)
     }
 }

@@ -8,13 +8,13 @@ use jiff::Timestamp;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use message_trace::DataDir;
-use request_flow::tables::{Columns, RequestTables};
+use request_flow::tables::{ColumnSelection, RequestTables};
 
-use crate::arguments::values::{Moment, moment};
-use crate::arguments::{Data, Inference, SourceChoice};
-use crate::error::Error;
-use crate::lock::{self, Locks};
-use crate::shown::Shown;
+use crate::arguments::values::{TraceMoment, parse_moment};
+use crate::arguments::{DataArguments, InferenceArguments, SourceChoice};
+use crate::error::CommandError;
+use crate::lock::{self, DirectoryLocks};
+use crate::shown::ShownData;
 use crate::stages;
 
 /// The arguments that say what is compared.
@@ -27,7 +27,7 @@ pub(super) struct PeriodArguments {
     #[arg(value_name = "AFTER")]
     after_directory: Option<PathBuf>,
     #[command(flatten)]
-    data: Data,
+    data: DataArguments,
     #[command(flatten)]
     source: SourceChoice,
     /// A file with names of nodes, for both periods of a recording (docs/names.md)
@@ -35,56 +35,58 @@ pub(super) struct PeriodArguments {
     aliases: Option<PathBuf>,
     /// Compare what begins before this time with what begins later: a time of day (10:05,
     /// 2026-11-22T15:04:05Z), seconds since the first request (12.5), or a time span since then
-    #[arg(long, value_name = "TIME", value_parser = point, conflicts_with_all = ["before", "after"])]
-    at: Option<Point>,
+    #[arg(long, value_name = "TIME", value_parser = parse_point, conflicts_with_all = ["before", "after"])]
+    at: Option<PeriodPoint>,
     /// The first period, as two such times; either may be left away
-    #[arg(long, value_name = "FROM..TO", value_parser = cut, requires = "after")]
-    before: Option<Cut>,
+    #[arg(long, value_name = "FROM..TO", value_parser = parse_cut, requires = "after")]
+    before: Option<PeriodCut>,
     /// The second period
-    #[arg(long, value_name = "FROM..TO", value_parser = cut, requires = "before")]
-    after: Option<Cut>,
+    #[arg(long, value_name = "FROM..TO", value_parser = parse_cut, requires = "before")]
+    after: Option<PeriodCut>,
 }
 
 /// A point in time as the user writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Point {
+pub(crate) enum PeriodPoint {
     /// One that stands for itself, or since the first request.
-    Moment(Moment),
+    Moment(TraceMoment),
     /// A time of the day of the first request, where the user is.
     OfDay(Time),
 }
 
 /// A period as the user writes it: from one point to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cut {
-    from: Option<Point>,
-    until: Option<Point>,
+pub(crate) struct PeriodCut {
+    from: Option<PeriodPoint>,
+    until: Option<PeriodPoint>,
 }
 
 /// Reads a point in time.
-fn point(text: &str) -> Result<Point, String> {
+fn parse_point(text: &str) -> Result<PeriodPoint, String> {
     let of_day = || text.contains(':').then(|| text.parse::<Time>().ok()).flatten();
-    moment(text).map(Point::Moment).or_else(|error| of_day().map(Point::OfDay).ok_or(error))
+    parse_moment(text)
+        .map(PeriodPoint::Moment)
+        .or_else(|error| of_day().map(PeriodPoint::OfDay).ok_or(error))
 }
 
 /// Reads a period.
-fn cut(text: &str) -> Result<Cut, String> {
+fn parse_cut(text: &str) -> Result<PeriodCut, String> {
     let (from, until) = text.split_once("..").ok_or_else(|| {
         format!("'{text}' is no period; write two times with two dots between, like 10:00..10:05")
     })?;
-    let one = |text: &str| if text.is_empty() { Ok(None) } else { point(text).map(Some) };
-    Ok(Cut { from: one(from)?, until: one(until)? })
+    let one = |text: &str| if text.is_empty() { Ok(None) } else { parse_point(text).map(Some) };
+    Ok(PeriodCut { from: one(from)?, until: one(until)? })
 }
 
-impl Point {
+impl PeriodPoint {
     /// The time in nanoseconds since the Unix epoch, where the first request begins at `first`.
-    fn at(self, first: i64) -> Result<i64, Error> {
+    fn to_nanoseconds(self, first: i64) -> Result<i64, CommandError> {
         let unclear =
-            || Error::Usage("this time of day is not clear; write it with its date".into());
+            || CommandError::Usage("this time of day is not clear; write it with its date".into());
         match self {
-            Point::Moment(Moment::At(time)) => Ok(time),
-            Point::Moment(Moment::Since(span)) => Ok(first.saturating_add(span)),
-            Point::OfDay(time) => {
+            PeriodPoint::Moment(TraceMoment::At(time)) => Ok(time),
+            PeriodPoint::Moment(TraceMoment::Since(span)) => Ok(first.saturating_add(span)),
+            PeriodPoint::OfDay(time) => {
                 let first = Timestamp::from_nanosecond(i128::from(first)).map_err(|_| unclear())?;
                 let here = first.to_zoned(TimeZone::system());
                 let of_day = here.date().to_datetime(time).to_zoned(TimeZone::system());
@@ -100,31 +102,31 @@ impl Point {
 }
 
 /// Both periods, open for reading.
-pub(super) struct Periods {
+pub(super) struct PeriodPair {
     tables: Vec<RequestTables>,
     /// From and until when each goes.
     cuts: [(Option<i64>, Option<i64>); 2],
     names: [String; 2],
     directories: Vec<DataDir>,
-    locks: Option<Locks>,
+    locks: Option<DirectoryLocks>,
 }
 
-impl Periods {
+impl PeriodPair {
     /// The periods that the user named. What is missing in their directories is made.
-    pub(super) fn of(of: &PeriodArguments) -> Result<Periods, Error> {
+    pub(super) fn open_periods(of: &PeriodArguments) -> Result<PeriodPair, CommandError> {
         if let (Some(before), Some(after)) = (&of.before_directory, &of.after_directory) {
-            let locks = lock::work_on(&[&DataDir::new(before), &DataDir::new(after)])?;
+            let locks = lock::lock_directories(&[&DataDir::new(before), &DataDir::new(after)])?;
             let (mut tables, mut names, mut directories) = (Vec::new(), Vec::new(), Vec::new());
             for directory in [before, after] {
-                let shown = of.source.shown(DataDir::new(directory))?;
-                let (requests, data) = open(&shown, of.aliases.as_ref())?;
+                let shown = of.source.choose_source_of(DataDir::new(directory))?;
+                let (requests, data) = open_tables(&shown, of.aliases.as_ref())?;
                 tables.push(requests);
                 names.push(directory.display().to_string());
                 directories.push(data);
             }
             let [first, second] = <[String; 2]>::try_from(names).unwrap_or_default();
             let names = [first, second];
-            return Ok(Periods {
+            return Ok(PeriodPair {
                 tables,
                 cuts: [(None, None); 2],
                 names,
@@ -132,13 +134,14 @@ impl Periods {
                 locks: Some(locks),
             });
         }
-        let locks = lock::work_on(&[&of.data.dir()])?;
-        let shown = of.source.of(&of.data)?;
-        let (requests, directory) = open(&shown, of.aliases.as_ref())?;
-        let Some((first, last)) = requests.begins(|_| true)? else {
-            return Err(Error::NoRequests(shown.whole.path().to_owned()));
+        let locks = lock::lock_directories(&[&of.data.data_dir()])?;
+        let shown = of.source.choose_source(&of.data)?;
+        let (requests, directory) = open_tables(&shown, of.aliases.as_ref())?;
+        let Some((first, last)) = requests.begin_range(|_| true)? else {
+            return Err(CommandError::NoRequests(shown.whole.path().to_owned()));
         };
-        let time = |point: Option<Point>| point.map(|point| point.at(first)).transpose();
+        let time =
+            |point: Option<PeriodPoint>| point.map(|point| point.to_nanoseconds(first)).transpose();
         let cuts = match (of.at, of.before, of.after) {
             (Some(at), ..) => [(None, time(Some(at))?), (time(Some(at))?, None)],
             (None, Some(before), Some(after)) => {
@@ -147,7 +150,7 @@ impl Periods {
             _ => {
                 let why = "name two data directories, or cut one by time with --at or with \
                            --before and --after";
-                return Err(Error::Usage(why.to_owned()));
+                return Err(CommandError::Usage(why.to_owned()));
             }
         };
         if let [(_, Some(until)), (Some(from), _)] = cuts
@@ -155,24 +158,24 @@ impl Periods {
             && !matches!(cuts, [(Some(first), _), (_, Some(second))] if second <= first)
         {
             let why = "both periods have a time in common; let --before end where --after begins";
-            return Err(Error::Usage(why.to_owned()));
+            return Err(CommandError::Usage(why.to_owned()));
         }
         let names = ["before", "after"].map(str::to_owned);
         for ((from, until), name) in cuts.iter().zip(&names) {
             let is_in = |begin: i64| {
                 from.is_none_or(|from| from <= begin) && until.is_none_or(|until| begin < until)
             };
-            if requests.begins(is_in)?.is_none() {
+            if requests.begin_range(is_in)?.is_none() {
                 let why = format!(
                     "no request begins in the period '{name}'; the first one begins at {}, the last \
                      one {} later",
                     Timestamp::from_nanosecond(i128::from(first)).unwrap_or_default(),
-                    message_trace::units::duration((last - first) as f64),
+                    message_trace::units::format_duration((last - first) as f64),
                 );
-                return Err(Error::Usage(why));
+                return Err(CommandError::Usage(why));
             }
         }
-        Ok(Periods {
+        Ok(PeriodPair {
             tables: vec![requests],
             cuts,
             names,
@@ -182,25 +185,26 @@ impl Periods {
     }
 
     /// Lets other commands work on the directories.
-    pub(super) fn unlock(&mut self) {
+    pub(super) fn unlock_directories(&mut self) {
         self.locks = None;
     }
 
     /// Both, in order.
-    pub(super) fn both(&self) -> [Period<'_>; 2] {
-        self.over(&self.tables)
+    pub(super) fn both_periods(&self) -> [Period<'_>; 2] {
+        self.periods_of_tables(&self.tables)
     }
 
     /// The same tables with all columns.
-    pub(super) fn whole_tables(&self) -> Result<Vec<RequestTables>, Error> {
+    pub(super) fn whole_tables(&self) -> Result<Vec<RequestTables>, CommandError> {
         let open = |data: &DataDir| {
-            RequestTables::open(data.requests(), data.steps(), Columns::ALL).map_err(Error::from)
+            RequestTables::open(data.requests_path(), data.steps_path(), ColumnSelection::ALL)
+                .map_err(CommandError::from)
         };
         self.directories.iter().map(open).collect()
     }
 
     /// Both periods of these tables.
-    pub(super) fn over<'t>(&self, tables: &'t [RequestTables]) -> [Period<'t>; 2] {
+    pub(super) fn periods_of_tables<'t>(&self, tables: &'t [RequestTables]) -> [Period<'t>; 2] {
         let [first, second] = self.cuts;
         let of = |place: usize| &tables[place.min(tables.len() - 1)];
         [
@@ -210,23 +214,27 @@ impl Periods {
     }
 
     /// What the user calls them.
-    pub(super) fn names(&self) -> [&str; 2] {
+    pub(super) fn period_names(&self) -> [&str; 2] {
         [&self.names[0], &self.names[1]]
     }
 
     /// A directory that a temporary file may be in.
-    pub(super) fn directory(&self) -> &Path {
+    pub(super) fn temporary_directory(&self) -> &Path {
         self.directories.last().map_or(Path::new("."), DataDir::path)
     }
 }
 
 /// The requests of what is shown of a directory.
-fn open(shown: &Shown, aliases: Option<&PathBuf>) -> Result<(RequestTables, DataDir), Error> {
-    stages::requests(shown, &Inference::named_by(aliases.cloned()))?;
+fn open_tables(
+    shown: &ShownData,
+    aliases: Option<&PathBuf>,
+) -> Result<(RequestTables, DataDir), CommandError> {
+    stages::ensure_requests(shown, &InferenceArguments::with_aliases(aliases.cloned()))?;
     let data = &shown.data;
-    let requests = RequestTables::open(data.requests(), data.steps(), Columns::default())?;
+    let requests =
+        RequestTables::open(data.requests_path(), data.steps_path(), ColumnSelection::default())?;
     if requests.counts().0 == 0 {
-        return Err(Error::NoRequests(shown.whole.path().to_owned()));
+        return Err(CommandError::NoRequests(shown.whole.path().to_owned()));
     }
     Ok((requests, data.clone()))
 }

@@ -2,15 +2,20 @@
 
 use std::io::{self, Write};
 
-use socket_log::Head;
-use socket_log::layout::head;
+use socket_log::Snippet;
+use socket_log::layout::snippet;
 
-use super::verb::verb;
+use super::verb::direction_verb;
 
 /// Writes what is known of a head, and its bytes: text as it is, other bytes as numbers.
-pub(super) fn line(out: &mut impl Write, head: &Head) -> io::Result<()> {
-    let Head { direction, flow, class, offset, .. } = head;
-    write!(out, "head flow {flow} {} {} byte {offset}", verb(*direction), name(*class))?;
+pub(super) fn write_snippet(out: &mut impl Write, head: &Snippet) -> io::Result<()> {
+    let Snippet { direction, flow, class, offset, .. } = head;
+    write!(
+        out,
+        "head flow {flow} {} {} byte {offset}",
+        direction_verb(*direction),
+        class_name(*class)
+    )?;
     let flags = [
         (head.plain, "plain"),
         (head.datagram, "datagram"),
@@ -27,10 +32,10 @@ pub(super) fn line(out: &mut impl Write, head: &Head) -> io::Result<()> {
 }
 
 /// Name of a class of heads.
-fn name(class: u8) -> &'static str {
+fn class_name(class: u8) -> &'static str {
     match class {
-        head::HTTP1 => "http1",
-        head::HTTP2 => "http2",
+        snippet::HTTP1 => "http1",
+        snippet::HTTP2 => "http2",
         _ => "other",
     }
 }

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use socket_log::switches::{Found, Switch, SwitchEvent, SwitchLog};
+use socket_log::switches::{SwitchEntry, SwitchEvent, SwitchLog, ThreadSwitch};
 
-use super::time::time;
-use crate::error::Error;
+use super::time::format_utc;
+use crate::error::CommandError;
 
 /// Writes the file at `path`.
-pub(super) fn dump(path: &Path, out: &mut impl Write) -> Result<(), Error> {
+pub(super) fn dump_switches(path: &Path, out: &mut impl Write) -> Result<(), CommandError> {
     let log = SwitchLog::open(path)?;
     let header = log.header();
     let ahead = header.start.realtime.saturating_sub(header.start.monotonic);
@@ -19,27 +19,27 @@ pub(super) fn dump(path: &Path, out: &mut impl Write) -> Result<(), Error> {
         path.display(),
         header.host,
         header.pid,
-        time(header.start.realtime),
+        format_utc(header.start.realtime),
         if header.has_ended() { "" } else { ", not ended" },
     )?;
     let mut result = Ok(());
     log.for_each(|found| {
         if result.is_ok() {
             result = match found {
-                Found::Switch(switch) => line(out, ahead, &switch),
-                Found::Damaged(damage) => writeln!(out, "# damaged at {damage}"),
+                SwitchEntry::Switch(switch) => write_switch(out, ahead, &switch),
+                SwitchEntry::Damaged(damage) => writeln!(out, "# damaged at {damage}"),
             };
         }
     });
     Ok(result?)
 }
 
-fn line(out: &mut impl Write, ahead: i64, switch: &Switch) -> io::Result<()> {
-    let Switch { time: at, processor, thread, process, event } = switch;
-    write!(out, "{} ", time(at.saturating_add(ahead)))?;
+fn write_switch(out: &mut impl Write, ahead: i64, switch: &ThreadSwitch) -> io::Result<()> {
+    let ThreadSwitch { time: at, processor, thread, process, event } = switch;
+    write!(out, "{} ", format_utc(at.saturating_add(ahead)))?;
     match event {
         SwitchEvent::Mark => return writeln!(out, "{:>7} whole until here", ""),
-        SwitchEvent::Lost { records } if *processor == Switch::ANY_PROCESSOR => {
+        SwitchEvent::Lost { records } if *processor == ThreadSwitch::ANY_PROCESSOR => {
             return writeln!(out, "{:>7} lost {records}", "");
         }
         SwitchEvent::Lost { records } => {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 /// A time as UTC with all its nanoseconds, or as a plain number where it is out of the calendar's
 /// range.
-pub(super) fn time(realtime: i64) -> String {
+pub(super) fn format_utc(realtime: i64) -> String {
     match Timestamp::from_nanosecond(i128::from(realtime)) {
         Ok(time) => format!("{time:.9}"),
         Err(_) => realtime.to_string(),

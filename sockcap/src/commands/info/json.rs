@@ -4,76 +4,80 @@ use std::io::Write;
 use std::path::Path;
 
 use analyze::AnalysisSummary;
-use clocks::Clocks;
-use importers::Captured;
-use message_trace::{Import, table};
+use clocks::ClockModel;
+use importers::SnifferReport;
+use message_trace::{ImportedTrace, table};
 use reconcile::Reconciliation;
-use reconcile::blind_spots::BlindSpots;
+use reconcile::capture_gaps::CaptureGaps;
 use serde::Serialize;
 
-use super::processes::Processes;
-use super::spans::Spans;
-use crate::error::Error;
-use crate::shown::Shown;
+use super::processes::RecordedProcesses;
+use super::spans::SpanImports;
+use crate::error::CommandError;
+use crate::shown::ShownData;
 
 /// The document. The result of a stage that has not run yet is null.
 #[derive(Serialize)]
-struct Document<'a> {
+struct InfoDocument<'a> {
     directory: &'a Path,
     /// What is shown of it: messages or spans.
     source: String,
     #[serde(flatten)]
-    logs: &'a Processes,
-    imports: Vec<Imported<'a>>,
-    captured: &'a [Captured],
+    logs: &'a RecordedProcesses,
+    imports: Vec<ImportedTraceInfo<'a>>,
+    captured: &'a [SnifferReport],
     /// What tracers wrote down; null where nothing was imported.
-    spans: Option<Spans>,
-    not_seen: &'a BlindSpots,
+    spans: Option<SpanImports>,
+    not_seen: &'a CaptureGaps,
     reconciliation: Option<Reconciliation>,
-    clocks: Option<Clocks>,
+    clocks: Option<ClockModel>,
     analysis: Option<AnalysisSummary>,
 }
 
 /// A trace that was imported as messages.
 #[derive(Serialize)]
-struct Imported<'a> {
+struct ImportedTraceInfo<'a> {
     name: &'a str,
     messages: u64,
     nodes: u64,
 }
 
 /// What was found in the directory.
-pub(super) struct Found<'a> {
-    pub(super) logs: &'a Processes,
-    pub(super) imports: Vec<Import>,
-    pub(super) captured: &'a [Captured],
-    pub(super) not_seen: &'a BlindSpots,
-    pub(super) spans: Spans,
+pub(super) struct DirectoryFindings<'a> {
+    pub(super) logs: &'a RecordedProcesses,
+    pub(super) imports: Vec<ImportedTrace>,
+    pub(super) captured: &'a [SnifferReport],
+    pub(super) not_seen: &'a CaptureGaps,
+    pub(super) spans: SpanImports,
 }
 
 /// Writes the document.
-pub(super) fn write(shown: &Shown, found: Found<'_>, out: &mut impl Write) -> Result<(), Error> {
-    let Found { logs, imports, captured, not_seen, spans } = found;
+pub(super) fn write_document(
+    shown: &ShownData,
+    found: DirectoryFindings<'_>,
+    out: &mut impl Write,
+) -> Result<(), CommandError> {
+    let DirectoryFindings { logs, imports, captured, not_seen, spans } = found;
     let data = &shown.whole;
-    let imported = |import: &Import| -> Result<(u64, u64), Error> {
-        Ok((table::rows(import.messages())?, table::rows(import.nodes())?))
+    let imported = |import: &ImportedTrace| -> Result<(u64, u64), CommandError> {
+        Ok((table::count_rows(import.messages_path())?, table::count_rows(import.nodes_path())?))
     };
     let mut all = Vec::new();
     for import in &imports {
         let (messages, nodes) = imported(import)?;
-        all.push(Imported { name: &import.name, messages, nodes });
+        all.push(ImportedTraceInfo { name: &import.name, messages, nodes });
     }
-    let document = Document {
+    let document = InfoDocument {
         directory: data.path(),
         source: shown.source.to_string(),
         logs,
         imports: all,
         captured,
-        spans: Some(spans).filter(Spans::is_there),
+        spans: Some(spans).filter(SpanImports::has_imports),
         not_seen,
         reconciliation: Reconciliation::read(data).ok(),
-        clocks: Clocks::read(data.clocks()).ok(),
-        analysis: AnalysisSummary::read(data.analysis()).ok(),
+        clocks: ClockModel::read(data.clocks_path()).ok(),
+        analysis: AnalysisSummary::read(data.analysis_path()).ok(),
     };
     serde_json::to_writer_pretty(&mut *out, &document).map_err(std::io::Error::from)?;
     writeln!(out)?;

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use crate::output;
-use crate::table::folded;
+use crate::table::write_folded;
 
 /// Writes the result of a stage, as a part of its own.
-pub(super) fn line(text: &str, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_paragraph(text: &str, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)?;
-    folded(text, "", output::limit(), out)
+    write_folded(text, "", output::width_limit(), out)
 }

@@ -6,24 +6,24 @@ use std::io::Write;
 use analyze::naming::Aliases;
 use jiff::Timestamp;
 use message_trace::DataDir;
-use reconcile::blind_spots::{command_line, program_name};
+use reconcile::capture_gaps::{command_line, program_name};
 use serde::Serialize;
 use socket_log::layout::{lost, state};
-use socket_log::{Log, Record};
+use socket_log::{LogRecord, SocketLog};
 
-use crate::error::Error;
-use crate::output::{self, bytes, counted};
+use crate::error::CommandError;
+use crate::output::{self, count_noun, format_bytes};
 use crate::own_logs::OwnLogs;
 use crate::still_running::is_running;
-use crate::table::{Side, Table};
+use crate::table::{ColumnAlignment, ScreenTable};
 use crate::tuning::MAX_UNSEEN_LISTED;
 use crate::words;
 
 /// The logs of a data directory.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Processes {
+pub(super) struct RecordedProcesses {
     /// One for each log that can be read.
-    pub(super) processes: Vec<Process>,
+    pub(super) processes: Vec<RecordedProcess>,
     /// Why others cannot.
     pub(super) unreadable: Vec<String>,
     /// Number of logs of other users, which are not looked at.
@@ -33,7 +33,7 @@ pub(super) struct Processes {
 
 /// A process, as its log has it.
 #[derive(Debug, Serialize)]
-pub(super) struct Process {
+pub(super) struct RecordedProcess {
     host: String,
     pid: u32,
     parent_pid: u32,
@@ -58,18 +58,18 @@ pub(super) struct Process {
     damage: Vec<String>,
 }
 
-impl Processes {
+impl RecordedProcesses {
     /// Reads the logs of `data` that are `own`.
-    pub(super) fn read(
+    pub(super) fn read_logs(
         data: &DataDir,
         aliases: &Aliases,
         own: &OwnLogs,
-    ) -> Result<Processes, Error> {
-        let mut all = Processes::default();
-        for path in data.logs()? {
-            match Log::open(&path) {
-                Ok(log) if !own.contains(&log) => all.foreign += 1,
-                Ok(log) => all.processes.push(Process::of(&log, aliases)),
+    ) -> Result<RecordedProcesses, CommandError> {
+        let mut all = RecordedProcesses::default();
+        for path in data.log_paths()? {
+            match SocketLog::open(&path) {
+                Ok(log) if !own.contains_log(&log) => all.foreign += 1,
+                Ok(log) => all.processes.push(RecordedProcess::from_log(&log, aliases)),
                 Err(error) => all.unreadable.push(error.to_string()),
             }
         }
@@ -77,23 +77,25 @@ impl Processes {
     }
 
     /// A row for each program of a host.
-    pub(super) fn write_programs(&self, out: &mut impl Write) -> Result<(), Error> {
-        let mut programs: BTreeMap<(&str, &str, Option<&str>), Vec<&Process>> = BTreeMap::new();
+    pub(super) fn write_programs(&self, out: &mut impl Write) -> Result<(), CommandError> {
+        let mut programs: BTreeMap<(&str, &str, Option<&str>), Vec<&RecordedProcess>> =
+            BTreeMap::new();
         for process in &self.processes {
             let key = (process.host.as_str(), process.program.as_str(), process.source.as_deref());
             programs.entry(key).or_default().push(process);
         }
-        let mut table = Table::new(&[
-            ("HOST", Side::Left),
-            ("PROCESSES", Side::Right),
-            ("RECORDS", Side::Right),
-            ("SIZE", Side::Right),
-            ("LOST", Side::Right),
-            ("PROGRAM", Side::Left),
+        let mut table = ScreenTable::new(&[
+            ("HOST", ColumnAlignment::Left),
+            ("PROCESSES", ColumnAlignment::Right),
+            ("RECORDS", ColumnAlignment::Right),
+            ("SIZE", ColumnAlignment::Right),
+            ("LOST", ColumnAlignment::Right),
+            ("PROGRAM", ColumnAlignment::Left),
         ]);
         for ((host, program, source), processes) in programs {
-            let sum =
-                |of: fn(&Process) -> u64| processes.iter().map(|process| of(process)).sum::<u64>();
+            let sum = |of: fn(&RecordedProcess) -> u64| {
+                processes.iter().map(|process| of(process)).sum::<u64>()
+            };
             // A process that became another program goes on in that one's log.
             let running = sum(|process| u64::from(!process.is_replaced()));
             let mut remarks: Vec<String> = source.map(str::to_owned).into_iter().collect();
@@ -111,26 +113,26 @@ impl Processes {
                 host.to_owned(),
                 running.to_string(),
                 sum(|process| process.records).to_string(),
-                bytes(sum(|process| process.bytes)),
-                sum(Process::total_lost).to_string(),
+                format_bytes(sum(|process| process.bytes)),
+                sum(RecordedProcess::total_lost).to_string(),
                 format!("{program}{}", in_brackets(&remarks)),
             ];
-            table.row(cells, below(&processes));
+            table.add_row(cells, remark_lines(&processes));
         }
-        table.write(output::limit(), out)?;
+        table.write_table(output::width_limit(), out)?;
         self.write_unreadable(out)
     }
 
     /// A row for each process.
-    pub(super) fn write_processes(&self, out: &mut impl Write) -> Result<(), Error> {
-        let mut table = Table::new(&[
-            ("HOST", Side::Left),
-            ("PID", Side::Right),
-            ("STARTED", Side::Left),
-            ("RECORDS", Side::Right),
-            ("SIZE", Side::Right),
-            ("LOST", Side::Right),
-            ("COMMAND", Side::Left),
+    pub(super) fn write_processes(&self, out: &mut impl Write) -> Result<(), CommandError> {
+        let mut table = ScreenTable::new(&[
+            ("HOST", ColumnAlignment::Left),
+            ("PID", ColumnAlignment::Right),
+            ("STARTED", ColumnAlignment::Left),
+            ("RECORDS", ColumnAlignment::Right),
+            ("SIZE", ColumnAlignment::Right),
+            ("LOST", ColumnAlignment::Right),
+            ("COMMAND", ColumnAlignment::Left),
         ]);
         for process in &self.processes {
             let mut remarks: Vec<String> = process.source.clone().into_iter().collect();
@@ -146,13 +148,13 @@ impl Processes {
                 Timestamp::from_nanosecond(i128::from(process.started))
                     .map_or_else(|_| String::new(), |time| format!("{time:.0}")),
                 process.records.to_string(),
-                bytes(process.bytes),
+                format_bytes(process.bytes),
                 process.total_lost().to_string(),
                 format!("{}{}", process.command, in_brackets(&remarks)),
             ];
-            table.row(cells, below(&[process]));
+            table.add_row(cells, remark_lines(&[process]));
         }
-        table.write(output::limit(), out)?;
+        table.write_table(output::width_limit(), out)?;
         self.write_unreadable(out)
     }
 
@@ -164,7 +166,7 @@ impl Processes {
             .collect()
     }
 
-    fn write_unreadable(&self, out: &mut impl Write) -> Result<(), Error> {
+    fn write_unreadable(&self, out: &mut impl Write) -> Result<(), CommandError> {
         for error in self.unreadable.iter().take(MAX_UNSEEN_LISTED) {
             writeln!(out, "# {error}")?;
         }
@@ -175,16 +177,17 @@ impl Processes {
     }
 }
 
-impl Process {
-    fn of(log: &Log, aliases: &Aliases) -> Process {
+impl RecordedProcess {
+    fn from_log(log: &SocketLog, aliases: &Aliases) -> RecordedProcess {
         let header = log.header();
         let (mut records, mut has_sockets) = (0, false);
         let damage = log.for_each(|entry| {
             records += 1;
-            has_sockets |= matches!(entry.record, Record::Flow(_) | Record::Uncaptured { .. });
+            has_sockets |=
+                matches!(entry.record, LogRecord::Flow(_) | LogRecord::Uncaptured { .. });
         });
         let lost = lost::NAMES.iter().zip(header.lost).filter(|(_, count)| *count > 0);
-        Process {
+        RecordedProcess {
             host: aliases.host(&header.host).unwrap_or(&header.host).to_owned(),
             pid: header.pid,
             parent_pid: header.parent_pid,
@@ -197,9 +200,9 @@ impl Process {
                 state::LEFT => "left",
                 _ => "running",
             },
-            source: words::source(header),
+            source: words::source_words(header),
             records,
-            bytes: log.on_disk(),
+            bytes: log.disk_usage(),
             has_sockets,
             still_running: is_running(log),
             lost: lost
@@ -222,13 +225,13 @@ impl Process {
 }
 
 /// Lines about lost records and damaged logs of processes.
-fn below(processes: &[&Process]) -> Vec<String> {
+fn remark_lines(processes: &[&RecordedProcess]) -> Vec<String> {
     let mut lost: BTreeMap<&str, u64> = BTreeMap::new();
     for (cause, count) in processes.iter().flat_map(|process| &process.lost) {
         let sum = lost.entry(cause).or_default();
         *sum = sum.saturating_add(*count);
     }
-    let line = |(cause, count)| format!("lost {}: {cause}", counted(count, "record", "records"));
+    let line = |(cause, count)| format!("lost {}: {cause}", count_noun(count, "record", "records"));
     let mut lines: Vec<String> = lost.into_iter().map(line).collect();
     let damage = || processes.iter().flat_map(|process| &process.damage);
     lines.extend(damage().take(MAX_UNSEEN_LISTED).map(|damage| format!("damaged: {damage}")));
@@ -236,7 +239,7 @@ fn below(processes: &[&Process]) -> Vec<String> {
     if all > MAX_UNSEEN_LISTED {
         lines.push(format!(
             "and damaged in {}",
-            counted((all - MAX_UNSEEN_LISTED) as u64, "more place", "more places")
+            count_noun((all - MAX_UNSEEN_LISTED) as u64, "more place", "more places")
         ));
     }
     lines

@@ -3,22 +3,22 @@
 use std::io::Write;
 
 use analyze::AnalysisSummary;
-use clocks::Clocks;
+use clocks::ClockModel;
 use message_trace::{DataDir, table};
 use serde::Serialize;
 
-use super::line::line;
+use super::line::write_paragraph;
 use crate::clock_words;
-use crate::error::Error;
-use crate::output::{self, counted};
+use crate::error::CommandError;
+use crate::output::{self, count_noun};
 use crate::words;
 
 /// The imports of spans, and the results of their stages; that of one which has not run yet is
 /// null.
 #[derive(Debug, Serialize)]
-pub(super) struct Spans {
+pub(super) struct SpanImports {
     imports: Vec<ImportOfSpans>,
-    clocks: Option<Clocks>,
+    clocks: Option<ClockModel>,
     analysis: Option<AnalysisSummary>,
 }
 
@@ -29,48 +29,48 @@ struct ImportOfSpans {
     steps: u64,
 }
 
-impl Spans {
+impl SpanImports {
     /// Reads what there is of spans in `data`, the directory of them.
-    pub(super) fn read(data: &DataDir) -> Result<Spans, Error> {
+    pub(super) fn read_imports(data: &DataDir) -> Result<SpanImports, CommandError> {
         let mut imports = Vec::new();
         for import in data.imported_requests()? {
             imports.push(ImportOfSpans {
-                requests: table::rows(import.requests())?,
-                steps: table::rows(import.steps())?,
+                requests: table::count_rows(import.requests_path())?,
+                steps: table::count_rows(import.steps_path())?,
                 name: import.name,
             });
         }
-        Ok(Spans {
+        Ok(SpanImports {
             imports,
-            clocks: Clocks::read(data.clocks()).ok(),
-            analysis: AnalysisSummary::read(data.analysis()).ok(),
+            clocks: ClockModel::read(data.clocks_path()).ok(),
+            analysis: AnalysisSummary::read(data.analysis_path()).ok(),
         })
     }
 
     /// Whether anything was imported.
-    pub(super) fn is_there(&self) -> bool {
+    pub(super) fn has_imports(&self) -> bool {
         !self.imports.is_empty()
     }
 
     /// Writes a line for each import.
-    pub(super) fn write_imports(&self, out: &mut impl Write) -> Result<(), Error> {
+    pub(super) fn write_imports(&self, out: &mut impl Write) -> Result<(), CommandError> {
         for ImportOfSpans { name, requests, steps } in &self.imports {
             let (requests, steps) =
-                (counted(*requests, "request", "requests"), counted(*steps, "step", "steps"));
+                (count_noun(*requests, "request", "requests"), count_noun(*steps, "step", "steps"));
             writeln!(out, "spans {name}: {steps} of {requests}")?;
         }
         Ok(())
     }
 
     /// Writes the results of the stages.
-    pub(super) fn write_results(&self, out: &mut impl Write) -> Result<(), Error> {
+    pub(super) fn write_results(&self, out: &mut impl Write) -> Result<(), CommandError> {
         if let Some(clocks) = &self.clocks {
-            clock_words::table(clocks, output::limit(), out)?;
+            clock_words::write_clock_table(clocks, output::width_limit(), out)?;
         }
         let analysis = match &self.analysis {
-            Some(summary) => words::analysis(summary),
+            Some(summary) => words::analysis_line(summary),
             None => "not yet; 'sockcap analyze' makes it".to_owned(),
         };
-        Ok(line(&format!("analysis: {analysis}"), out)?)
+        Ok(write_paragraph(&format!("analysis: {analysis}"), out)?)
     }
 }

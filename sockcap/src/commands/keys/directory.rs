@@ -9,7 +9,7 @@ const DEFAULT_KEYS: &str = "sockcap.keys";
 
 /// Where the authority is.
 #[derive(Debug, Args)]
-pub(super) struct Directory {
+pub(super) struct KeysDirectory {
     /// The authority's directory
     #[arg(long = "keys", value_name = "DIR", default_value = DEFAULT_KEYS)]
     pub(super) path: PathBuf,

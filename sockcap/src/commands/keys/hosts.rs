@@ -5,13 +5,13 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
-use collector::keys::{Authority, Bundle};
+use collector::keys::{Authority, KeyBundle};
 
-use super::directory::Directory;
-use super::words::{day, whose};
-use crate::arguments::values::{days, host_name};
-use crate::error::Error;
-use crate::output::{self, counted, tell};
+use super::directory::KeysDirectory;
+use super::words::{format_day, owner_words};
+use crate::arguments::values::{days_parser, host_name};
+use crate::error::CommandError;
+use crate::output::{self, count_noun, tell};
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -20,14 +20,14 @@ Examples:
   sockcap keys host node1 c1 c2 --together";
 
 #[derive(Debug, Args)]
-pub(super) struct Hosts {
+pub(super) struct HostKeysCommand {
     /// The hosts, by the names that they have in the trace
     #[arg(required = true, value_name = "NAME", value_parser = host_name)]
     names: Vec<String>,
     #[command(flatten)]
-    directory: Directory,
+    directory: KeysDirectory,
     /// How long the keys hold
-    #[arg(long, value_name = "N", default_value_t = 365, value_parser = days())]
+    #[arg(long, value_name = "N", default_value_t = 365, value_parser = days_parser())]
     days: u32,
     /// Make new keys in the place of those that are there
     #[arg(long)]
@@ -37,44 +37,44 @@ pub(super) struct Hosts {
     together: bool,
 }
 
-impl Hosts {
+impl HostKeysCommand {
     /// Makes a key for each host, or none if one of them cannot be made.
-    pub(super) fn run(&self) -> Result<ExitCode, Error> {
+    pub(super) fn run(&self) -> Result<ExitCode, CommandError> {
         let directory = &self.directory.path;
         let authority = Authority::open(directory)?;
         let names: BTreeSet<&String> = self.names.iter().collect();
         // The hosts of each key; it is called after the first that was named.
         let keys: Vec<Vec<&String>> = match self.together {
-            true => vec![self.names.iter().filter(unique()).collect()],
+            true => vec![self.names.iter().filter(first_occurrence()).collect()],
             false => names.into_iter().map(|name| vec![name]).collect(),
         };
-        let mut made: Vec<(&String, Bundle)> = Vec::new();
+        let mut made: Vec<(&String, KeyBundle)> = Vec::new();
         for hosts in keys {
             let Some(name) = hosts.first().copied() else { continue };
             let path = directory.join(format!("{name}.pem"));
             if !self.replace && path.exists() {
-                return Err(Error::KeyThere(path));
+                return Err(CommandError::KeyThere(path));
             }
-            made.push((name, authority.host(&hosts, self.days)?));
+            made.push((name, authority.issue_host(&hosts, self.days)?));
         }
-        let mut out = output::text();
+        let mut out = output::text_output();
         for (name, bundle) in &made {
             let path = directory.join(format!("{name}.pem"));
-            authority.note(bundle)?;
+            authority.record_issued(bundle)?;
             bundle.write(&path, self.replace)?;
-            let whose = whose(Some(bundle.role()), bundle.names());
+            let whose = owner_words(Some(bundle.role()), bundle.names());
             writeln!(
                 out,
                 "{}: the key of {whose}, until {}",
                 path.display(),
-                day(bundle.valid()[1])
+                format_day(bundle.validity()[1])
             )?;
         }
         let (which, name) = match made.as_slice() {
             [(name, _)] => {
                 (directory.join(format!("{name}.pem")).display().to_string(), name.as_str())
             }
-            several => (counted(several.len() as u64, "key", "keys, each"), "NAME"),
+            several => (count_noun(several.len() as u64, "key", "keys, each"), "NAME"),
         };
         out.flush()?;
         tell!(
@@ -86,7 +86,7 @@ impl Hosts {
 }
 
 /// Whether something comes for the first time.
-fn unique<'a>() -> impl FnMut(&&'a String) -> bool {
+fn first_occurrence<'a>() -> impl FnMut(&&'a String) -> bool {
     let mut seen = BTreeSet::new();
     move |name| seen.insert(*name)
 }

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use clap::Args;
 use collector::keys::{self, AUTHORITY_FILE, Authority, COLLECTOR_FILE};
 
-use super::directory::{Directory, same_keys};
-use super::words::day;
-use crate::arguments::values::days;
-use crate::error::Error;
+use super::directory::{KeysDirectory, same_keys};
+use super::words::format_day;
+use crate::arguments::values::days_parser;
+use crate::error::CommandError;
 use crate::output::{self, tell};
 
 pub(super) const HELP: &str = "\
@@ -18,38 +18,38 @@ Examples:
   sockcap keys new --keys other.keys --days 730";
 
 #[derive(Debug, Args)]
-pub(super) struct New {
+pub(super) struct NewKeysCommand {
     #[command(flatten)]
-    directory: Directory,
+    directory: KeysDirectory,
     /// How long authority and collector hold; no host's key holds longer
-    #[arg(long, value_name = "N", default_value_t = 3650, value_parser = days())]
+    #[arg(long, value_name = "N", default_value_t = 3650, value_parser = days_parser())]
     days: u32,
 }
 
-impl New {
+impl NewKeysCommand {
     /// Makes what is missing of the authority and the collector's key.
-    pub(super) fn run(&self) -> Result<ExitCode, Error> {
+    pub(super) fn run(&self) -> Result<ExitCode, CommandError> {
         let directory = &self.directory.path;
-        let mut out = output::text();
+        let mut out = output::text_output();
         let path = directory.join(COLLECTOR_FILE);
         let authority = match Authority::create(directory, self.days) {
             Ok(authority) => {
-                let until = day(authority.valid()?[1]);
+                let until = format_day(authority.validity()?[1]);
                 let path = directory.join(AUTHORITY_FILE);
                 writeln!(out, "{}: the authority, until {until}; it stays here", path.display())?;
                 authority
             }
-            Err(keys::Error::Exists(_)) if !path.exists() => Authority::open(directory)?,
+            Err(keys::KeyError::Exists(_)) if !path.exists() => Authority::open(directory)?,
             Err(error) => return Err(error.into()),
         };
-        let collector = authority.collector(self.days)?;
-        authority.note(&collector)?;
+        let collector = authority.issue_collector(self.days)?;
+        authority.record_issued(&collector)?;
         collector.write(&path, false)?;
         writeln!(
             out,
             "{}: the collector's key, until {}",
             path.display(),
-            day(collector.valid()[1])
+            format_day(collector.validity()[1])
         )?;
         let same = same_keys(directory);
         out.flush()?;

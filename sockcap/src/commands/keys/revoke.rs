@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use collector::keys::{self, Authority, Contents, Role, look};
+use collector::keys::{self, Authority, KeyContents, KeyRole, inspect_key_file};
 
-use super::directory::{Directory, same_keys};
-use super::words::{day, whose};
-use crate::error::Error;
+use super::directory::{KeysDirectory, same_keys};
+use super::words::{format_day, owner_words};
+use crate::error::CommandError;
 use crate::output::{self, tell};
 
 pub(super) const HELP: &str = "\
@@ -22,40 +22,40 @@ Examples:
   sockcap keys revoke sockcap.keys/web1.pem && sockcap keys host web1 --replace";
 
 #[derive(Debug, Args)]
-pub(super) struct Revoke {
+pub(super) struct RevokeCommand {
     /// Hosts, to revoke all keys made for them so far, or key files
     #[arg(required = true, value_name = "NAME|FILE")]
     keys: Vec<String>,
     #[command(flatten)]
-    directory: Directory,
+    directory: KeysDirectory,
 }
 
-impl Revoke {
+impl RevokeCommand {
     /// Revokes keys, all or none, and says what to do with the list.
-    pub(super) fn run(&self) -> Result<ExitCode, Error> {
+    pub(super) fn run(&self) -> Result<ExitCode, CommandError> {
         let directory = &self.directory.path;
         let authority = Authority::open(directory)?;
-        let before = authority.revoked()?;
-        let mut keys: Vec<Contents> = Vec::new();
+        let before = authority.revocation_list()?;
+        let mut keys: Vec<KeyContents> = Vec::new();
         for key in &self.keys {
             let of_key = keys_of(key, &authority, directory)?;
-            if of_key.iter().any(|key| key.role != Some(Role::Host)) {
-                return Err(Error::OnlyHosts(key.clone()));
+            if of_key.iter().any(|key| key.role != Some(KeyRole::Host)) {
+                return Err(CommandError::OnlyHosts(key.clone()));
             }
             keys.extend(of_key);
         }
         let certificates: Vec<_> = keys.iter().map(|key| key.certificate.clone()).collect();
-        let path = authority.revoke(&certificates)?;
-        let mut out = output::text();
+        let path = authority.revoke_certificates(&certificates)?;
+        let mut out = output::text_output();
         let mut told = BTreeSet::new();
         for key in keys.iter().filter(|key| told.insert(key.certificate.to_vec())) {
-            let was = before.as_ref().is_some_and(|list| list.has(&key.certificate));
+            let was = before.as_ref().is_some_and(|list| list.contains(&key.certificate));
             let state = if was { "was revoked before" } else { "is revoked" };
             writeln!(
                 out,
                 "the key of {} until {} {state}",
-                whose(key.role, &key.names),
-                day(key.valid[1])
+                owner_words(key.role, &key.names),
+                format_day(key.valid[1])
             )?;
         }
         out.flush()?;
@@ -71,20 +71,25 @@ impl Revoke {
 
 /// All keys that a word names: those of a host, whether their files are still here or not, or that
 /// of a file.
-fn keys_of(word: &str, authority: &Authority, directory: &Path) -> Result<Vec<Contents>, Error> {
+fn keys_of(
+    word: &str,
+    authority: &Authority,
+    directory: &Path,
+) -> Result<Vec<KeyContents>, CommandError> {
     let path = Path::new(word);
     if word.contains('/') || word.ends_with(".pem") {
-        return Ok(vec![look(path)?]);
+        return Ok(vec![inspect_key_file(path)?]);
     }
-    let has = |key: &Contents| key.names.iter().any(|name| name == word);
-    let mut keys: Vec<Contents> = authority.issued()?.into_iter().filter(has).collect();
+    let has = |key: &KeyContents| key.names.iter().any(|name| name == word);
+    let mut keys: Vec<KeyContents> =
+        authority.issued_certificates()?.into_iter().filter(has).collect();
     // One that was made before it was noted which are.
     let path = directory.join(format!("{word}.pem"));
     if path.exists() {
-        let key = look(&path)?;
+        let key = inspect_key_file(&path)?;
         if keys.iter().all(|known| known.certificate != key.certificate) {
             keys.push(key);
         }
     }
-    if keys.is_empty() { Err(keys::Error::NoSuchKey(word.to_owned()).into()) } else { Ok(keys) }
+    if keys.is_empty() { Err(keys::KeyError::NoSuchKey(word.to_owned()).into()) } else { Ok(keys) }
 }

@@ -1,40 +1,40 @@
 //! A key in words: whose it is, and when it holds.
 
-use collector::keys::{Contents, Revoked, Role};
+use collector::keys::{KeyContents, KeyRole, RevocationList};
 use jiff::Timestamp;
 
 /// Whether a machine's key is on a list.
-pub(super) fn is_revoked(list: Option<&Revoked>, key: &Contents) -> bool {
-    key.role.is_some() && list.is_some_and(|list| list.has(&key.certificate))
+pub(super) fn is_revoked(list: Option<&RevocationList>, key: &KeyContents) -> bool {
+    key.role.is_some() && list.is_some_and(|list| list.contains(&key.certificate))
 }
 
 /// The owner of a key.
-pub(super) fn whose(role: Option<Role>, names: &[String]) -> String {
+pub(super) fn owner_words(role: Option<KeyRole>, names: &[String]) -> String {
     match role {
         None => "the authority".to_owned(),
-        Some(Role::Collector) => "the collector".to_owned(),
-        Some(Role::Host) => format!("host {}", names.join(", ")),
+        Some(KeyRole::Collector) => "the collector".to_owned(),
+        Some(KeyRole::Host) => format!("host {}", names.join(", ")),
     }
 }
 
 /// The owner of a key, and when it holds.
-pub(super) fn line(
-    Contents { role, names, valid: [from, until], .. }: &Contents,
+pub(super) fn key_line(
+    KeyContents { role, names, valid: [from, until], .. }: &KeyContents,
     revoked: bool,
     now: i64,
 ) -> String {
-    let whose = whose(*role, names);
+    let whose = owner_words(*role, names);
     let state = match now {
         _ if revoked => ", revoked",
         _ if now < *from => ", not yet valid",
         _ if now > *until => ", expired",
         _ => "",
     };
-    format!("{whose}, from {} until {}{state}", day(*from), day(*until))
+    format!("{whose}, from {} until {}{state}", format_day(*from), format_day(*until))
 }
 
 /// A time in a certificate, for people.
-pub(super) fn day(seconds: i64) -> String {
+pub(super) fn format_day(seconds: i64) -> String {
     Timestamp::from_second(seconds)
         .map_or_else(|_| format!("second {seconds}"), |time| time.to_string())
 }
@@ -45,16 +45,16 @@ mod tests {
 
     #[test]
     fn a_line_says_whether_the_key_holds() {
-        let contents = Contents {
-            role: Some(Role::Host),
+        let contents = KeyContents {
+            role: Some(KeyRole::Host),
             names: vec!["a".into(), "b".into()],
             valid: [100, 200],
             certificate: Vec::new().into(),
         };
         let always = "host a, b, from 1970-01-01T00:01:40Z until 1970-01-01T00:03:20Z";
         for (now, state) in [(99, ", not yet valid"), (100, ""), (200, ""), (201, ", expired")] {
-            assert_eq!(line(&contents, false, now), format!("{always}{state}"));
-            assert_eq!(line(&contents, true, now), format!("{always}, revoked"));
+            assert_eq!(key_line(&contents, false, now), format!("{always}{state}"));
+            assert_eq!(key_line(&contents, true, now), format!("{always}, revoked"));
         }
     }
 }

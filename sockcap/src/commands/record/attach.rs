@@ -9,21 +9,21 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
-use injector::{Attached, Left};
+use injector::{AttachedProcess, SkipReason};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use socket_log::RecordingId;
 use socket_log::names::{HOST_VARIABLE, own_host_name};
 
-use super::injection::Injection;
+use super::injection::InjectionSession;
 use super::{folders, recording, unix_peers};
-use crate::error::Error;
-use crate::output::{counted, tell};
-use crate::signals::stopped_by_signals_and_hangup;
+use crate::error::CommandError;
+use crate::output::{count_noun, tell};
+use crate::signals::stop_on_signals_or_hangup;
 use crate::tuning::{LOOKS_FOR_CHILDREN, TICK};
 
 /// What is recorded, and how.
-pub(super) struct Asked<'a> {
+pub(super) struct AttachArguments<'a> {
     /// Numbers of the processes.
     pub(super) processes: &'a [u32],
     /// Whether all of them must be recorded.
@@ -41,55 +41,61 @@ pub(super) struct Asked<'a> {
 }
 
 /// A process that is recorded, and by which its end is told.
-struct Recorded {
-    attached: Attached,
+struct WatchedProcess {
+    attached: AttachedProcess,
     end: OwnedFd,
 }
 
 /// Records processes until they have ended, or the user asks to stop.
-pub(super) fn run(asked: &Asked<'_>) -> Result<(), Error> {
+pub(super) fn record_attached(asked: &AttachArguments<'_>) -> Result<(), CommandError> {
     let host = asked.host.map_or_else(own_host_name, str::to_owned);
-    folders::make(asked.directory, &host)
-        .map_err(|source| Error::file(&asked.directory.join("hosts").join(&host), source))?;
-    let stop = stopped_by_signals_and_hangup()?;
-    let injection = Injection::begin(asked.library, folders::of_host(asked.directory, &host))?;
-    let variables = variables(asked, &host, &injection);
-    let recorded = attach(asked, &injection, &variables)?;
-    let longest = recorded.iter().map(|of| of.attached.stopped()).max().unwrap_or_default();
+    folders::make_host_folder(asked.directory, &host).map_err(|source| {
+        CommandError::file_error(&asked.directory.join("hosts").join(&host), source)
+    })?;
+    let stop = stop_on_signals_or_hangup()?;
+    let injection =
+        InjectionSession::begin_injection(asked.library, folders::of_host(asked.directory, &host))?;
+    let variables = library_variables(asked, &host, &injection);
+    let recorded = attach_all(asked, &injection, &variables)?;
+    let longest = recorded.iter().map(|of| of.attached.stopped_time()).max().unwrap_or_default();
     for of in recorded.iter().filter(|of| of.attached.took_over()) {
         let process = of.attached.process();
         tell!(
             "sockcap: process {process} had the library of a recorder that is gone; its log was \
              ended, and a new one begun"
         );
-        of.attached.not_taken_over().iter().for_each(|why| warn(why));
+        of.attached.not_taken_over().iter().for_each(|why| print_warning(why));
     }
     tell!(
         "sockcap: records {}, which stood still for {:.1} ms at most; Ctrl-C ends it",
-        counted(recorded.len() as u64, "process", "processes"),
+        count_noun(recorded.len() as u64, "process", "processes"),
         longest.as_secs_f64() * 1e3,
     );
-    while !stop.load(Relaxed) && wait(&recorded) {}
+    while !stop.load(Relaxed) && wait_briefly(&recorded) {}
     // First, or a program that is begun meanwhile would be given the library for good.
-    let unseen = injection.close();
-    leave(&recorded).iter().for_each(|error| warn(error));
-    unseen.iter().for_each(|program| warn(program));
+    let unseen = injection.close_socket();
+    detach_all(&recorded).iter().for_each(|error| print_warning(error));
+    unseen.iter().for_each(|program| print_warning(program));
     Ok(())
 }
 
-fn warn(what: &dyn Display) {
+fn print_warning(what: &dyn Display) {
     tell!("sockcap: warning: {what}");
 }
 
 /// Words for processes by their numbers.
-pub(super) fn named(processes: &[u32]) -> String {
+pub(super) fn process_list(processes: &[u32]) -> String {
     let numbers: Vec<String> = processes.iter().map(u32::to_string).collect();
     let word = if numbers.len() == 1 { "process" } else { "processes" };
     format!("{word} {}", numbers.join(", "))
 }
 
 /// What the library is told, and tells the programs that these processes start.
-fn variables(asked: &Asked<'_>, host: &str, injection: &Injection) -> Vec<(OsString, OsString)> {
+fn library_variables(
+    asked: &AttachArguments<'_>,
+    host: &str,
+    injection: &InjectionSession,
+) -> Vec<(OsString, OsString)> {
     let (socket, path) = injection.announced_at();
     let mut all: Vec<(OsString, OsString)> = vec![
         ("LD_PRELOAD".into(), asked.library.into()),
@@ -104,34 +110,34 @@ fn variables(asked: &Asked<'_>, host: &str, injection: &Injection) -> Vec<(OsStr
 }
 
 /// Attaches to the processes that were named, and to their children.
-fn attach(
-    asked: &Asked<'_>,
-    injection: &Injection,
+fn attach_all(
+    asked: &AttachArguments<'_>,
+    injection: &InjectionSession,
     variables: &[(OsString, OsString)],
-) -> Result<Vec<Recorded>, Error> {
-    let (mut recorded, mut known): (Vec<Recorded>, BTreeSet<u32>) = Default::default();
+) -> Result<Vec<WatchedProcess>, CommandError> {
+    let (mut recorded, mut known): (Vec<WatchedProcess>, BTreeSet<u32>) = Default::default();
     let mut first_error = None;
     for process in asked.processes {
         if !known.insert(*process) {
             continue;
         }
-        match begin(*process, injection, variables) {
+        match attach_process(*process, injection, variables) {
             Ok(process) => recorded.push(process),
             Err(error) if asked.strict => {
-                leave(&recorded).iter().for_each(|error| warn(error));
-                return Err(Error::NotAttached(error));
+                detach_all(&recorded).iter().for_each(|error| print_warning(error));
+                return Err(CommandError::NotAttached(error));
             }
             Err(error) => {
                 if let Some(error) = first_error.replace(error) {
-                    warn(&error);
+                    print_warning(&error);
                 }
             }
         }
     }
     recorded.extend(attach_to_children(known, injection, variables));
     match first_error {
-        Some(error) if recorded.is_empty() => return Err(Error::NotAttached(error)),
-        Some(error) => warn(&error),
+        Some(error) if recorded.is_empty() => return Err(CommandError::NotAttached(error)),
+        Some(error) => print_warning(&error),
         None => {}
     }
     Ok(recorded)
@@ -141,29 +147,29 @@ fn attach(
 /// before their parents had the library.
 fn attach_to_children(
     mut known: BTreeSet<u32>,
-    injection: &Injection,
+    injection: &InjectionSession,
     variables: &[(OsString, OsString)],
-) -> Vec<Recorded> {
+) -> Vec<WatchedProcess> {
     let mut recorded = Vec::new();
     // A child may become another program while it is looked at: it is tried again.
     let mut failed: BTreeMap<u32, injector::Error> = BTreeMap::new();
     for _ in 0..LOOKS_FOR_CHILDREN {
         let again: Vec<u32> = failed.keys().copied().collect();
-        let fresh = descendants(&known).into_iter().filter(|process| known.insert(*process));
+        let fresh = find_descendants(&known).into_iter().filter(|process| known.insert(*process));
         let processes: Vec<u32> = fresh.chain(again).collect();
         if processes.is_empty() {
             break;
         }
         for process in processes {
             failed.remove(&process);
-            match begin(process, injection, variables) {
+            match attach_process(process, injection, variables) {
                 Ok(process) => recorded.push(process),
                 // One that was begun since has it from its parent.
                 Err(injector::Error::NotAttached {
-                    why: Left::UsesGs | Left::HasLibrary(_),
+                    why: SkipReason::UsesGs | SkipReason::HasLibrary(_),
                     ..
                 }) => {}
-                Err(injector::Error::NotAttached { why: Left::Recorded { by }, .. })
+                Err(injector::Error::NotAttached { why: SkipReason::Recorded { by }, .. })
                     if by == std::process::id() => {}
                 Err(injector::Error::NoProcess { .. } | injector::Error::Gone { .. }) => {}
                 Err(error) => drop(failed.insert(process, error)),
@@ -175,20 +181,20 @@ fn attach_to_children(
     }
     let has_failed = |error: &injector::Error| {
         // What makes no calls has nothing to be recorded.
-        !matches!(error, injector::Error::NotAttached { why: Left::Unwanted, .. })
+        !matches!(error, injector::Error::NotAttached { why: SkipReason::Unwanted, .. })
     };
     for error in failed.into_values().filter(has_failed) {
-        warn(&error);
+        print_warning(&error);
     }
     recorded
 }
 
 /// Attaches to one process.
-fn begin(
+fn attach_process(
     process: u32,
-    injection: &Injection,
+    injection: &InjectionSession,
     variables: &[(OsString, OsString)],
-) -> Result<Recorded, injector::Error> {
+) -> Result<WatchedProcess, injector::Error> {
     let gone = |_| injector::Error::NoProcess { process };
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or(injector::Error::NoProcess { process })?;
@@ -196,18 +202,18 @@ fn begin(
     // Last, as it may be long and the library looks at all before.
     let peers = unix_peers::of(process).map(|peers| (unix_peers::VARIABLE.into(), peers.into()));
     let variables: Vec<(OsString, OsString)> = variables.iter().cloned().chain(peers).collect();
-    let attached = injector::attach(process, injection.patcher(), &variables)?;
-    Ok(Recorded { attached, end })
+    let attached = injector::attach_process(process, injection.patcher(), &variables)?;
+    Ok(WatchedProcess { attached, end })
 }
 
 /// Leaves processes as they were. Returns where that cannot be, and why.
-fn leave(recorded: &[Recorded]) -> Vec<injector::Error> {
+fn detach_all(recorded: &[WatchedProcess]) -> Vec<injector::Error> {
     recorded.iter().flat_map(|of| of.attached.detach_all().1).collect()
 }
 
 /// Waits for a moment. `false` when all processes have ended.
-fn wait(recorded: &[Recorded]) -> bool {
-    let is_running = |of: &&Recorded| {
+fn wait_briefly(recorded: &[WatchedProcess]) -> bool {
+    let is_running = |of: &&WatchedProcess| {
         let mut end = [PollFd::new(&of.end, PollFlags::IN)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         // A look that fails says nothing.
@@ -218,14 +224,14 @@ fn wait(recorded: &[Recorded]) -> bool {
 }
 
 /// Children of processes, their children, and so on.
-fn descendants(of: &BTreeSet<u32>) -> Vec<u32> {
+fn find_descendants(of: &BTreeSet<u32>) -> Vec<u32> {
     let parents: Vec<(u32, u32)> = fs::read_dir("/proc")
         .into_iter()
         .flatten()
         .filter_map(|entry| {
             let process = entry.ok()?.file_name().to_str()?.parse().ok()?;
             let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-            Some((process, parent(&stat)?))
+            Some((process, parse_parent(&stat)?))
         })
         .collect();
     let mut all = of.clone();
@@ -241,7 +247,7 @@ fn descendants(of: &BTreeSet<u32>) -> Vec<u32> {
 }
 
 /// Parent of a process, from the text of its `stat`.
-fn parent(stat: &str) -> Option<u32> {
+fn parse_parent(stat: &str) -> Option<u32> {
     // The program's name may have blanks and brackets itself.
     let (_, rest) = stat.rsplit_once(") ")?;
     rest.split(' ').nth(1)?.parse().ok()
@@ -253,14 +259,14 @@ mod tests {
 
     #[test]
     fn the_parent_stands_behind_the_name() {
-        assert_eq!(parent("7 (a ) b) S 12 7 7 0\n"), Some(12));
-        assert_eq!(parent("7 (a"), None);
+        assert_eq!(parse_parent("7 (a ) b) S 12 7 7 0\n"), Some(12));
+        assert_eq!(parse_parent("7 (a"), None);
     }
 
     #[test]
     fn a_child_of_this_process_is_found() {
         let mut child = std::process::Command::new("sleep").arg("100").spawn().unwrap();
-        let found = descendants(&BTreeSet::from([std::process::id()]));
+        let found = find_descendants(&BTreeSet::from([std::process::id()]));
         assert!(found.contains(&child.id()), "{found:?}");
         child.kill().unwrap();
         child.wait().unwrap();

@@ -31,11 +31,12 @@ const OPEN_TO_ALL: u32 = 0o1777;
 ///
 /// # Errors
 /// When the system refuses, or a link is there.
-pub(super) fn make(directory: &Path, host: &str) -> io::Result<()> {
+pub(super) fn make_host_folder(directory: &Path, host: &str) -> io::Result<()> {
     let data = open(directory, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let is_root = geteuid().is_root();
-    let hosts = make_one(&data, "hosts", HOSTS, is_root)?;
-    let folder = make_one(&hosts, &name(host), if is_root { SHARED } else { ALONE }, is_root)?;
+    let hosts = make_folder(&data, "hosts", HOSTS, is_root)?;
+    let folder =
+        make_folder(&hosts, &folder_name(host), if is_root { SHARED } else { ALONE }, is_root)?;
     let (owner, of_folder) = (fstat(&data)?.st_uid, fstat(&folder)?);
     let lacks = SHARED.as_raw_mode() & !of_folder.st_mode;
     if is_root && lacks != 0 && of_folder.st_uid == owner {
@@ -47,11 +48,11 @@ pub(super) fn make(directory: &Path, host: &str) -> io::Result<()> {
 
 /// Path of a host's folder.
 pub(super) fn of_host(directory: &Path, host: &str) -> PathBuf {
-    directory.join("hosts").join(name(host))
+    directory.join("hosts").join(folder_name(host))
 }
 
 /// Name of a host's folder, as the library names it.
-pub(super) fn name(host: &str) -> String {
+pub(super) fn folder_name(host: &str) -> String {
     match host.replace('/', "_") {
         name if name == "." || name == ".." => "_".to_owned(),
         name => name,
@@ -60,7 +61,7 @@ pub(super) fn name(host: &str) -> String {
 
 /// Makes the folder `name` where it is missing, and opens it. Its permissions are exactly `mode`
 /// whatever the umask where `is_exact`, and no longer those of earlier versions.
-fn make_one(parent: impl AsFd, name: &str, mode: Mode, is_exact: bool) -> io::Result<OwnedFd> {
+fn make_folder(parent: impl AsFd, name: &str, mode: Mode, is_exact: bool) -> io::Result<OwnedFd> {
     let is_new = match mkdirat(&parent, name, mode) {
         Ok(()) => true,
         Err(Errno::EXIST) => false,
@@ -90,23 +91,23 @@ mod tests {
 
     use super::*;
 
-    fn mode(path: &Path) -> u32 {
+    fn mode_of(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o7777
     }
 
     #[test]
     fn only_the_folder_of_the_host_takes_files_of_others() {
         let place = tempfile::tempdir().unwrap();
-        make(place.path(), "a/b").unwrap();
+        make_host_folder(place.path(), "a/b").unwrap();
         let (hosts, host) = (place.path().join("hosts"), place.path().join("hosts/a_b"));
         let expected = if geteuid().is_root() { (0o755, 0o1733) } else { (0o755, 0o750) };
-        assert_eq!((mode(&hosts), mode(&host)), expected);
+        assert_eq!((mode_of(&hosts), mode_of(&host)), expected);
         // As earlier versions made them.
         for path in [&hosts, &host] {
             fs::set_permissions(path, Permissions::from_mode(OPEN_TO_ALL)).unwrap();
         }
-        make(place.path(), "a/b").unwrap();
-        assert_eq!((mode(&hosts), mode(&host)), expected);
+        make_host_folder(place.path(), "a/b").unwrap();
+        assert_eq!((mode_of(&hosts), mode_of(&host)), expected);
     }
 
     #[test]
@@ -114,11 +115,11 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         symlink(elsewhere.path(), place.path().join("hosts")).unwrap();
-        assert!(make(place.path(), "a").is_err());
+        assert!(make_host_folder(place.path(), "a").is_err());
         fs::remove_file(place.path().join("hosts")).unwrap();
         fs::create_dir(place.path().join("hosts")).unwrap();
         symlink(elsewhere.path(), place.path().join("hosts/a")).unwrap();
-        assert!(make(place.path(), "a").is_err());
+        assert!(make_host_folder(place.path(), "a").is_err());
         assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
     }
 }

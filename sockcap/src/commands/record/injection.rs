@@ -12,10 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use injector::{Left, Library, Outcome, Patcher, Report, Server};
+use injector::{
+    AnnouncementServer, BlobLibrary, ExecReport, InjectionOutcome, LibraryPatcher, SkipReason,
+};
 use tempfile::TempDir;
 
-use crate::error::Error;
+use crate::error::CommandError;
 use crate::output::tell;
 use crate::places;
 
@@ -46,30 +48,35 @@ const HANDED: &str = "sockcap_handed";
 const SOCKET: &str = "SOCKCAP_INJECTOR";
 
 /// Programs into which the library could not be put, and why.
-type Failures = Arc<Mutex<Vec<(PathBuf, String)>>>;
+type InjectionFailures = Arc<Mutex<Vec<(PathBuf, String)>>>;
 
 /// Injection into what one command starts.
-pub(super) struct Injection {
-    patcher: Arc<Patcher>,
-    server: Server,
+pub(super) struct InjectionSession {
+    patcher: Arc<LibraryPatcher>,
+    server: AnnouncementServer,
     /// Folder of the socket. Programs of other users, too, announce themselves at it; the kernel
     /// says which user each is.
     folder: TempDir,
-    failures: Failures,
+    failures: InjectionFailures,
 }
 
-impl Injection {
+impl InjectionSession {
     /// Makes ready to inject. `preloaded` is the other library, `logs` the folder of the host.
-    pub(super) fn begin(preloaded: &Path, logs: PathBuf) -> Result<Injection, Error> {
+    pub(super) fn begin_injection(
+        preloaded: &Path,
+        logs: PathBuf,
+    ) -> Result<InjectionSession, CommandError> {
         let path = preloaded.with_file_name(LIBRARY);
         let folder = tempfile::Builder::new().prefix("sockcap-").tempdir();
-        let folder = folder.map_err(|source| Error::file(&env::temp_dir(), source))?;
-        let patcher = Arc::new(patcher(&path, logs, socket(&folder))?);
-        let failures = Failures::default();
+        let folder = folder.map_err(|source| CommandError::file_error(&env::temp_dir(), source))?;
+        let patcher = Arc::new(read_patcher(&path, logs, socket_path(&folder))?);
+        let failures = InjectionFailures::default();
         let of_reports = Arc::clone(&failures);
-        let report = move |report: Report| note(&of_reports, report.program, report.result);
-        let server = Server::begin(&socket(&folder), patcher.clone(), Arc::new(report))?;
-        Ok(Injection { patcher, server, folder, failures })
+        let report =
+            move |report: ExecReport| note_failure(&of_reports, report.program, report.result);
+        let server =
+            AnnouncementServer::listen(&socket_path(&folder), patcher.clone(), Arc::new(report))?;
+        Ok(InjectionSession { patcher, server, folder, failures })
     }
 
     /// Tells a command, and what it starts, where to announce programs.
@@ -80,54 +87,56 @@ impl Injection {
 
     /// The variable that tells where to announce programs.
     pub(super) fn announced_at(&self) -> (&'static str, PathBuf) {
-        (SOCKET, socket(&self.folder))
+        (SOCKET, socket_path(&self.folder))
     }
 
     /// What knows the places of system calls in programs.
-    pub(super) fn patcher(&self) -> &Patcher {
+    pub(super) fn patcher(&self) -> &LibraryPatcher {
         &self.patcher
     }
 
     /// Starts a command that is known to load no library. `program` is its file. A `strict` user
     /// wants it ended at once if the library could not be put into it.
-    pub(super) fn spawn(
+    pub(super) fn spawn_injected(
         &self,
         command: Command,
         program: &Path,
         strict: bool,
     ) -> Result<Child, StartError> {
-        let injector::Spawned { mut child, result } =
-            injector::spawn(command, program, self.patcher.clone()).map_err(
-                |error| match error {
+        let injector::SpawnedChild { mut child, result } =
+            injector::spawn_traced(command, program, self.patcher.clone()).map_err(|error| {
+                match error {
                     injector::Error::Spawn { source, .. } => StartError::Command(source),
                     other => StartError::Other(other.into()),
-                },
-            )?;
+                }
+            })?;
         let why = match &result {
             Err(error) => Some(error.to_string()),
-            Ok(Outcome::Left(left)) if *left != Left::Unwanted => Some(left.to_string()),
+            Ok(InjectionOutcome::Left(left)) if *left != SkipReason::Unwanted => {
+                Some(left.to_string())
+            }
             Ok(_) => None,
         };
         if let Some(why) = why.filter(|_| strict) {
             // One that has ended needs neither.
             let _ = child.kill();
-            let _ = injector::wait(&mut child);
+            let _ = injector::wait_child(&mut child);
             let program = program.to_owned();
-            return Err(StartError::Other(Error::NotInjected { program, why }));
+            return Err(StartError::Other(CommandError::NotInjected { program, why }));
         }
-        note(&self.failures, program.to_owned(), result);
+        note_failure(&self.failures, program.to_owned(), result);
         Ok(child)
     }
 
     /// Ends it, and says which programs are not seen.
-    pub(super) fn end(self) {
-        for failure in self.close() {
+    pub(super) fn end_injection(self) {
+        for failure in self.close_socket() {
             tell!("sockcap: warning: {failure}");
         }
     }
 
     /// Takes no more announcements, and returns which programs are not seen.
-    pub(super) fn close(self) -> Vec<String> {
+    pub(super) fn close_socket(self) -> Vec<String> {
         self.server.close();
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let words = |(program, why): &(PathBuf, String)| match program.as_os_str().is_empty() {
@@ -143,21 +152,25 @@ pub(super) enum StartError {
     /// It cannot be started.
     Command(io::Error),
     /// Anything else.
-    Other(Error),
+    Other(CommandError),
 }
 
 /// Place of the socket.
-fn socket(folder: &TempDir) -> PathBuf {
+fn socket_path(folder: &TempDir) -> PathBuf {
     folder.path().join("execs")
 }
 
 /// Keeps why a program is not seen, once for each program.
-fn note(failures: &Failures, program: PathBuf, result: Result<Outcome, injector::Error>) {
+fn note_failure(
+    failures: &InjectionFailures,
+    program: PathBuf,
+    result: Result<InjectionOutcome, injector::Error>,
+) {
     let why = match result {
-        Ok(Outcome::Injected(_)) => return,
+        Ok(InjectionOutcome::Injected(_)) => return,
         // It did not become another program, or one that loads the library.
-        Ok(Outcome::Left(Left::NoExec | Left::Unwanted)) => return,
-        Ok(Outcome::Left(left)) => left.to_string(),
+        Ok(InjectionOutcome::Left(SkipReason::NoExec | SkipReason::Unwanted)) => return,
+        Ok(InjectionOutcome::Left(left)) => left.to_string(),
         Err(error) => error.to_string(),
     };
     let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
@@ -168,15 +181,20 @@ fn note(failures: &Failures, program: PathBuf, result: Result<Outcome, injector:
 
 /// Reads the library that is put into programs. What is found in these is kept with what else the
 /// user's programs keep: `$XDG_CACHE_HOME/sockcap/programs`, by default in `~/.cache`.
-fn patcher(path: &Path, logs: PathBuf, socket: PathBuf) -> Result<Patcher, Error> {
-    let bytes = fs::read(path).map_err(|source| Error::file(path, source))?;
-    let library = Library::read(&bytes, START, NULL_SLOT)?;
-    let library = library.with_end(END, WAITING)?.with_mapped(MAPPED)?.with_switch(SWITCH)?;
-    let patcher = Patcher::new(library.clone(), BEFORE, AFTER)?;
+fn read_patcher(
+    path: &Path,
+    logs: PathBuf,
+    socket: PathBuf,
+) -> Result<LibraryPatcher, CommandError> {
+    let bytes = fs::read(path).map_err(|source| CommandError::file_error(path, source))?;
+    let library = BlobLibrary::parse(&bytes, START, NULL_SLOT)?;
+    let library =
+        library.with_detach(END, WAITING)?.with_mapped_list(MAPPED)?.with_kill_switch(SWITCH)?;
+    let patcher = LibraryPatcher::new(library.clone(), BEFORE, AFTER)?;
     let patcher = patcher.with_goroutines(&library, BEFORE_IN_GOROUTINE, READY, GOROUTINES)?;
     let patcher = patcher.with_handed(&library, HANDED, logs, socket)?;
     Ok(match places::user_folder("XDG_CACHE_HOME", ".cache") {
-        Some(folder) => patcher.keeping_in(folder.join("sockcap/programs")),
+        Some(folder) => patcher.with_plan_folder(folder.join("sockcap/programs")),
         None => patcher,
     })
 }

@@ -3,7 +3,7 @@
 
 use clap::Args;
 
-use crate::arguments::values::{command_name, protocols, size};
+use crate::arguments::values::{check_protocols, check_size, command_name};
 
 /// What is recorded, and how much: the library's own options, which reach every program that CMD
 /// starts.
@@ -11,7 +11,7 @@ use crate::arguments::values::{command_name, protocols, size};
 pub(super) struct RecordOptions {
     /// The largest size of a process's log: bytes, or with K, M or G behind (at least 64K)
     /// [default: no limit]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = check_size)]
     max_size: Option<String>,
     /// What a log that has reached its size keeps: the oldest records (it ends) or the newest (a
     /// flight recorder)
@@ -35,7 +35,7 @@ pub(super) struct RecordOptions {
     fingerprint: Option<u32>,
     /// Record the bytes that name each message (request lines, HTTP/2's header frames, of other
     /// protocols the first 256 bytes), of all protocols or of those in LIST, with commas
-    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = protocols)]
+    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = check_protocols)]
     protocols: Option<String>,
     /// Record only flows with this port at either end; several with commas (at most 64)
     #[arg(long = "port", value_name = "PORT", value_delimiter = ',')]
@@ -48,7 +48,7 @@ pub(super) struct RecordOptions {
 
 impl RecordOptions {
     /// The variables that tell the library, as `docs/capture.md` describes them.
-    pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn library_variables(&self) -> Vec<(&'static str, String)> {
         let list = |values: &[String]| Some(values.join(",")).filter(|list| !list.is_empty());
         let ports: Vec<String> = self.ports.iter().map(u16::to_string).collect();
         let on = |is_on: bool| is_on.then(|| "1".to_owned());

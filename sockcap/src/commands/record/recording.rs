@@ -12,7 +12,7 @@ pub(super) const VARIABLE: &str = "SOCKCAP_RECORDING";
 ///
 /// # Errors
 /// When the kernel gives no random bytes.
-pub(super) fn draw() -> io::Result<RecordingId> {
+pub(super) fn draw_recording_id() -> io::Result<RecordingId> {
     loop {
         let mut bytes = [0; RECORDING_BYTES];
         // So few come whole, once the kernel has any.
@@ -30,6 +30,6 @@ pub(super) fn draw() -> io::Result<RecordingId> {
 mod tests {
     #[test]
     fn each_recording_has_an_id_of_its_own() {
-        assert_ne!(super::draw().unwrap(), super::draw().unwrap());
+        assert_ne!(super::draw_recording_id().unwrap(), super::draw_recording_id().unwrap());
     }
 }

@@ -15,17 +15,17 @@ use signal_hook::iterator::{Handle, SignalsInfo};
 use signal_hook::low_level::siginfo::Cause;
 
 /// The signals received from now on, until a command is there to take them.
-pub(super) struct Forward(SignalsInfo<WithOrigin>);
+pub(super) struct SignalForwarder(SignalsInfo<WithOrigin>);
 
-impl Forward {
+impl SignalForwarder {
     /// Begins to hold signals back. To be called before the command is started, so that none ends
     /// us alone.
-    pub(super) fn begin() -> io::Result<Forward> {
-        Ok(Forward(SignalsInfo::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2])?))
+    pub(super) fn hold_signals() -> io::Result<SignalForwarder> {
+        Ok(SignalForwarder(SignalsInfo::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2])?))
     }
 
     /// Sends them to `child`, those of before and those to come, until the handle is closed.
-    pub(super) fn to(mut self, child: &Child) -> Handle {
+    pub(super) fn forward_to(mut self, child: &Child) -> Handle {
         let handle = self.0.handle();
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         std::thread::spawn(move || {

@@ -7,20 +7,20 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 use message_trace::DataDir;
-use reconcile::blind_spots::program_name;
+use reconcile::capture_gaps::program_name;
 use reconcile::uncaptured::{UncapturedKind, UncapturedThing};
 use socket_log::layout::{state, unseen};
-use socket_log::{Log, Record};
+use socket_log::{LogRecord, SocketLog};
 
-use crate::output::{bytes, counted, in_one_line, tell};
+use crate::output::{count_noun, escape_line_breaks, format_bytes, tell};
 use crate::own_logs::OwnLogs;
+use crate::remedies::{remedy_for_uncaptured, with_advice, with_remedy};
 use crate::still_running::is_running;
-use crate::tuning::MAX_HOLES_NAMED;
-use crate::ways_out::{way_out_of_uncaptured, with_advice, with_way_out};
+use crate::tuning::MAX_GAPS_NAMED;
 use crate::words::same_directory;
 
 /// A recording that has ended.
-pub(super) struct Ended<'a> {
+pub(super) struct EndedRecording<'a> {
     /// The data directory.
     pub(super) data: &'a DataDir,
     /// The beginning of the recording, in nanoseconds since the Unix epoch.
@@ -37,7 +37,7 @@ pub(super) struct Ended<'a> {
 
 /// Figures of the logs.
 #[derive(Default)]
-struct Totals {
+struct RecordingTotals {
     logs: u64,
     processes: u64,
     records: u64,
@@ -54,8 +54,8 @@ struct Totals {
 
 /// Says what a recording left in the data directory; of a program that is unseen, the way out was
 /// said before.
-pub(super) fn summarise(ended: &Ended) {
-    let totals = read(ended);
+pub(super) fn print_summary(ended: &EndedRecording) {
+    let totals = read_totals(ended);
     let next = same_directory(ended.data);
     if totals.logs == 0 {
         tell!("sockcap: nothing was recorded: {}", why_nothing(ended));
@@ -63,74 +63,74 @@ pub(super) fn summarise(ended: &Ended) {
     }
     tell!(
         "sockcap: {}, {}, {} lost, {}; next: sockcap report{next}",
-        counted(totals.processes, "process", "processes"),
-        counted(totals.records, "record", "records"),
+        count_noun(totals.processes, "process", "processes"),
+        count_noun(totals.records, "record", "records"),
         totals.lost,
-        bytes(totals.size),
+        format_bytes(totals.size),
     );
     for (cause, programs) in &totals.unseen {
         let cause = unseen::NAMES.get(usize::from(*cause)).copied().unwrap_or_default();
-        let text = format!("not recorded: {}: {cause}", listed(programs.iter().cloned()));
-        tell!("sockcap: {}", with_way_out(text, cause));
+        let text = format!("not recorded: {}: {cause}", list_first(programs.iter().cloned()));
+        tell!("sockcap: {}", with_remedy(text, cause));
     }
-    totals.uncaptured.iter().for_each(|(kind, things)| tell_uncaptured(*kind, things));
+    totals.uncaptured.iter().for_each(|(kind, things)| print_uncaptured(*kind, things));
     if !totals.running.is_empty() {
         let named = totals.running.iter().map(|(program, pids)| {
-            let ids = listed(pids.iter().map(u32::to_string));
+            let ids = list_first(pids.iter().map(u32::to_string));
             format!("{program} ({} {ids})", if pids.len() == 1 { "pid" } else { "pids" })
         });
         let pids: Vec<String> = totals.running.values().flatten().map(u32::to_string).collect();
         let end = match pids.len() {
-            0..=MAX_HOLES_NAMED => format!("'kill {}' ends them", pids.join(" ")),
+            0..=MAX_GAPS_NAMED => format!("'kill {}' ends them", pids.join(" ")),
             _ => "end them by their service's own command".to_owned(),
         };
         tell!(
             "sockcap: still running, and recorded until they end: {}; a report shows what they did \
              so far, and {end}",
-            listed(named),
+            list_first(named),
         );
     }
 }
 
 /// Says what of a kind is not captured, unless nothing of a trace is missing by it.
-fn tell_uncaptured(kind: UncapturedKind, things: &BTreeMap<(UncapturedThing, String), u64>) {
+fn print_uncaptured(kind: UncapturedKind, things: &BTreeMap<(UncapturedThing, String), u64>) {
     if kind == UncapturedKind::KernelSocket {
         return;
     }
     let each = things.iter().map(|((thing, program), count)| {
-        format!("{} in {program}", in_one_line(&thing.counted(*count)))
+        format!("{} in {program}", escape_line_breaks(&thing.describe_count(*count)))
     });
-    let text = format!("not captured: {}", listed(each));
-    tell!("sockcap: {}", with_advice(text, way_out_of_uncaptured(kind)));
+    let text = format!("not captured: {}", list_first(each));
+    tell!("sockcap: {}", with_advice(text, remedy_for_uncaptured(kind)));
 }
 
 /// Reads the logs of the recording.
-fn read(ended: &Ended) -> Totals {
-    let mut totals = Totals::default();
-    for path in ended.data.logs().unwrap_or_default() {
-        let Ok(log) = Log::open(&path) else { continue };
+fn read_totals(ended: &EndedRecording) -> RecordingTotals {
+    let mut totals = RecordingTotals::default();
+    for path in ended.data.log_paths().unwrap_or_default() {
+        let Ok(log) = SocketLog::open(&path) else { continue };
         let header = log.header();
-        if header.start.realtime < ended.began || !ended.own.contains(&log) {
+        if header.start.realtime < ended.began || !ended.own.contains_log(&log) {
             continue;
         }
         totals.logs += 1;
         // A process that became another program goes on in that one's log.
         totals.processes += u64::from(header.state != state::REPLACED);
-        totals.lost = header.total_lost().saturating_add(totals.lost);
-        totals.size += log.on_disk();
+        totals.lost = header.lost_records().saturating_add(totals.lost);
+        totals.size += log.disk_usage();
         let mut uncaptured: BTreeMap<UncapturedThing, u64> = BTreeMap::new();
         log.for_each(|entry| {
             totals.records += 1;
-            if let Some(thing) = UncapturedThing::of(&entry.record) {
+            if let Some(thing) = UncapturedThing::from_record(&entry.record) {
                 *uncaptured.entry(thing).or_default() += 1;
             }
-            if let Record::Unseen { cause, program, .. } = entry.record {
+            if let LogRecord::Unseen { cause, program, .. } = entry.record {
                 let name = Path::new(&program).file_name().map(|name| name.to_string_lossy());
-                let name = in_one_line(&name.unwrap_or_default());
+                let name = escape_line_breaks(&name.unwrap_or_default());
                 totals.unseen.entry(cause).or_default().insert(name);
             }
         });
-        let program = in_one_line(&program_name(header));
+        let program = escape_line_breaks(&program_name(header));
         for (thing, count) in uncaptured {
             let of_kind = totals.uncaptured.entry(thing.kind).or_default();
             *of_kind.entry((thing, program.clone())).or_default() += count;
@@ -143,7 +143,7 @@ fn read(ended: &Ended) -> Totals {
 }
 
 /// Words for why there is no log.
-fn why_nothing(ended: &Ended) -> String {
+fn why_nothing(ended: &EndedRecording) -> String {
     let program = &ended.program;
     if ended.is_unseen {
         return format!("{program} did not load libsockcap.so");
@@ -158,14 +158,14 @@ fn why_nothing(ended: &Ended) -> String {
     match ended.status.filter(|status| !status.success()) {
         // What it said of that is the better reason.
         Some(status) => {
-            format!("{program} ended with {}; it and what it started {nothing}", said(status))
+            format!("{program} ended with {}; it and what it started {nothing}", exit_words(status))
         }
         None => format!("{program} and what it started {nothing}"),
     }
 }
 
 /// Words for how a command has ended.
-fn said(status: ExitStatus) -> String {
+fn exit_words(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("status {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
@@ -174,10 +174,10 @@ fn said(status: ExitStatus) -> String {
 }
 
 /// The first of several things, and how many more there are.
-fn listed(all: impl Iterator<Item = String>) -> String {
+fn list_first(all: impl Iterator<Item = String>) -> String {
     let mut all: Vec<String> = all.collect();
-    let more = all.len().saturating_sub(MAX_HOLES_NAMED);
-    all.truncate(MAX_HOLES_NAMED);
+    let more = all.len().saturating_sub(MAX_GAPS_NAMED);
+    all.truncate(MAX_GAPS_NAMED);
     let named = all.join(", ");
     if more > 0 { format!("{named} and {more} more") } else { named }
 }

@@ -24,42 +24,44 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::process::setpriority_process;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use socket_log::RecordingId;
-use socket_log::switches::{About, EXTENSION, SwitchWriter};
+use socket_log::switches::{EXTENSION, SwitchFileHeader, SwitchWriter};
 
 use super::folders;
 use crate::tuning::{
     RECORDER_NICE, SWITCHES_EMPTIED_AFTER_NS, SWITCHES_LATE_NS, SWITCHES_MARKED_AFTER_NS,
 };
-pub(super) use refused::refused;
-use rings::Rings;
-pub(super) use tally::Tally;
+pub(super) use refused::refusal_line;
+use rings::PerfRings;
+pub(super) use tally::SwitchTally;
 
 /// The recording of switches.
-pub(super) struct Switches {
-    thread: JoinHandle<Tally>,
+pub(super) struct SwitchRecording {
+    thread: JoinHandle<SwitchTally>,
     stop: OwnedFd,
     path: DataPath,
 }
 
-impl Switches {
+impl SwitchRecording {
     /// Begins to record what the children of this thread do that it starts from now on.
     ///
     /// # Errors
     /// When the kernel refuses, or no file can be made.
-    pub(super) fn begin(
+    pub(super) fn begin_switches(
         directory: &Path,
         host: &str,
         recording: RecordingId,
-    ) -> io::Result<Switches> {
-        let rings = Rings::open()?;
-        let (writer, path) = create(directory, host, recording)?;
+    ) -> io::Result<SwitchRecording> {
+        let rings = PerfRings::open_rings()?;
+        let (writer, path) = create_file(directory, host, recording)?;
         let stop = eventfd(0, EventfdFlags::CLOEXEC)?;
         let told = stop.try_clone()?;
-        let work =
-            move || Recorder { rings, writer, tally: Tally::default(), marked: 0 }.run(&told);
+        let work = move || {
+            SwitchRecorder { rings, writer, tally: SwitchTally::default(), marked: 0 }
+                .record_until(&told)
+        };
         let thread = std::thread::Builder::new().name("switches".to_owned()).spawn(work);
         match thread {
-            Ok(thread) => Ok(Switches { thread, stop, path }),
+            Ok(thread) => Ok(SwitchRecording { thread, stop, path }),
             Err(error) => {
                 let _ = path.remove_file();
                 Err(error)
@@ -68,42 +70,42 @@ impl Switches {
     }
 
     /// Ends the recording of a command that could not be started, and leaves nothing.
-    pub(super) fn abandon(self) {
+    pub(super) fn abandon_recording(self) {
         let path = self.path.clone();
-        self.finish();
+        self.finish_recording();
         let _ = path.remove_file();
     }
 
     /// Ends the recording, with everything that happened until now.
-    pub(super) fn finish(self) -> Tally {
+    pub(super) fn finish_recording(self) -> SwitchTally {
         let told = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
         let failed = told.err().map(io::Error::from);
         match failed {
-            Some(failed) => Tally { failed: Some(failed), ..Tally::default() },
+            Some(failed) => SwitchTally { failed: Some(failed), ..SwitchTally::default() },
             None => self.thread.join().unwrap_or_default(),
         }
     }
 }
 
 /// Makes the file, and the folders that it is in.
-fn create(
+fn create_file(
     directory: &Path,
     host: &str,
     recording: RecordingId,
 ) -> io::Result<(SwitchWriter, DataPath)> {
-    folders::make(directory, host)?;
-    let realtime = nanoseconds(clock_gettime(ClockId::Realtime));
-    let about = About {
+    folders::make_host_folder(directory, host)?;
+    let realtime = to_nanoseconds(clock_gettime(ClockId::Realtime));
+    let about = SwitchFileHeader {
         host: host.to_owned(),
         pid: std::process::id(),
         pid_namespace: fs::metadata("/proc/self/ns/pid").map_or(0, |status| status.ino()),
         boot_id: boot_id().unwrap_or_default(),
         recording: Some(recording),
-        monotonic: now(),
+        monotonic: monotonic_time(),
         realtime,
     };
     let name = format!("{}-{realtime}.{EXTENSION}", about.pid);
-    let path = DataDir::new(directory).hosts().join(folders::name(host)).join(name);
+    let path = DataDir::new(directory).hosts_dir().join(folders::folder_name(host)).join(name);
     Ok((SwitchWriter::create(&path, &about)?, path))
 }
 
@@ -123,39 +125,39 @@ fn boot_id() -> Option<[u8; 16]> {
 }
 
 /// `CLOCK_MONOTONIC` in nanoseconds.
-fn now() -> i64 {
-    nanoseconds(clock_gettime(ClockId::Monotonic))
+fn monotonic_time() -> i64 {
+    to_nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
-fn nanoseconds(time: Timespec) -> i64 {
+fn to_nanoseconds(time: Timespec) -> i64 {
     time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }
 
 /// What the recording thread has.
-struct Recorder {
-    rings: Rings,
+struct SwitchRecorder {
+    rings: PerfRings,
     writer: SwitchWriter,
-    tally: Tally,
+    tally: SwitchTally,
     /// When the file was last told up to when it is whole.
     marked: i64,
 }
 
-impl Recorder {
+impl SwitchRecorder {
     /// Records until `stop` can be read.
-    fn run(mut self, stop: &OwnedFd) -> Tally {
+    fn record_until(mut self, stop: &OwnedFd) -> SwitchTally {
         // Of this thread only. Without the right to, it goes on as it is.
         let _ = setpriority_process(None, RECORDER_NICE);
         let stopped = loop {
-            match self.wait(stop) {
-                Ok(false) => self.empty(false),
+            match self.wait_for_records(stop) {
+                Ok(false) => self.drain_queues(false),
                 Ok(true) => break None,
                 Err(error) => break Some(error),
             }
         };
-        self.empty(true);
-        let Recorder { mut tally, writer, .. } = self;
-        tally.lost += writer.lost();
-        if let Err(error) = writer.finish(now()) {
+        self.drain_queues(true);
+        let SwitchRecorder { mut tally, writer, .. } = self;
+        tally.lost += writer.lost_records();
+        if let Err(error) = writer.finish(monotonic_time()) {
             tally.failed.get_or_insert(error);
         }
         tally.failed = tally.failed.or(stopped);
@@ -163,7 +165,7 @@ impl Recorder {
     }
 
     /// Waits until a queue is half full, or for a while. Whether the recording is to end.
-    fn wait(&self, stop: &OwnedFd) -> io::Result<bool> {
+    fn wait_for_records(&self, stop: &OwnedFd) -> io::Result<bool> {
         let mut polled = vec![PollFd::new(stop, PollFlags::IN)];
         let rings = self.rings.descriptors();
         polled.extend(rings.map(|ring| PollFd::from_borrowed_fd(ring, PollFlags::IN)));
@@ -176,21 +178,21 @@ impl Recorder {
     }
 
     /// Writes what the queues have. The last time it says that all of it is there.
-    fn empty(&mut self, is_last: bool) {
-        let began = now();
-        let Recorder { rings, writer, tally, marked } = self;
-        rings.empty(|switch| {
-            tally.count(&switch);
+    fn drain_queues(&mut self, is_last: bool) {
+        let began = monotonic_time();
+        let SwitchRecorder { rings, writer, tally, marked } = self;
+        rings.drain_rings(|switch| {
+            tally.count_switch(&switch);
             writer.push(&switch);
         });
         // At the end, everybody whom it is about has ended or is no longer recorded.
         let late = if is_last { 0 } else { SWITCHES_LATE_NS };
         let until = began.saturating_sub(late);
-        if is_last || writer.waiting() > 0 || until - *marked >= SWITCHES_MARKED_AFTER_NS {
-            writer.push(&rings::mark(until));
+        if is_last || writer.pending_bytes() > 0 || until - *marked >= SWITCHES_MARKED_AFTER_NS {
+            writer.push(&rings::completion_record(until));
             *marked = until;
         }
-        if let Err(error) = writer.flush(now()) {
+        if let Err(error) = writer.flush(monotonic_time()) {
             tally.failed.get_or_insert(error);
         }
     }

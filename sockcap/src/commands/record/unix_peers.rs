@@ -19,7 +19,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 /// Name of the library's variable: pairs of ids in hexadecimal digits, in the order of the first.
 pub(super) const VARIABLE: &str = "SOCKCAP_UNIX_PEERS";
 
-/// Maximum number of sockets of which the library is told. The others stay without their other
+/// Maximum number of sockets that are named to the library. The others stay without their other
 /// ends. They take 512 KiB. Chosen, not measured.
 const MAX_SOCKETS: usize = 1 << 14;
 

@@ -7,20 +7,20 @@ use std::collections::BTreeSet;
 use analyze::AnalysisSummary;
 use analyze::paths::{ChosenPatterns, PathFilter, node_names, operation_names};
 use message_trace::DataDir;
-use report::{Family, Filtered};
+use report::{AppliedFilter, PatternFamily};
 
-use crate::arguments::Filter;
-use crate::arguments::values::Moment;
-use crate::error::Error;
+use crate::arguments::FilterArguments;
+use crate::arguments::values::TraceMoment;
+use crate::error::CommandError;
 use crate::page;
 use crate::tuning::{MAX_NODES_LISTED, MAX_OPERATIONS_LISTED, MAX_PATTERNS_SHOWN};
 
 /// What the report is about, if that is not all.
-pub(super) fn of(
-    arguments: &Filter,
+pub(super) fn build_filter(
+    arguments: &FilterArguments,
     data: &DataDir,
     summary: &AnalysisSummary,
-) -> Result<Option<Filtered>, Error> {
+) -> Result<Option<AppliedFilter>, CommandError> {
     if arguments.is_empty() {
         return Ok(None);
     }
@@ -37,34 +37,36 @@ pub(super) fn of(
                 format!("they are numbered from 0 to {}, as 'sockcap report' shows them", all - 1)
             }
         };
-        return Err(Error::Usage(format!("{flag} {unknown}: there is no such pattern; {known}")));
+        return Err(CommandError::Usage(format!(
+            "{flag} {unknown}: there is no such pattern; {known}"
+        )));
     }
     let begin = match arguments.from.is_some() || arguments.to.is_some() {
-        true => page::begin(data)?.unwrap_or_default(),
+        true => page::first_event_time(data)?.unwrap_or_default(),
         false => 0,
     };
-    let time = |moment: Moment| match moment {
-        Moment::Since(nanoseconds) => begin.saturating_add(nanoseconds),
-        Moment::At(nanoseconds) => nanoseconds,
+    let time = |moment: TraceMoment| match moment {
+        TraceMoment::Since(nanoseconds) => begin.saturating_add(nanoseconds),
+        TraceMoment::At(nanoseconds) => nanoseconds,
     };
     let (from, to) = (arguments.from.map(time), arguments.to.map(time));
     if from.zip(to).is_some_and(|(from, to)| from >= to) {
-        return Err(Error::Usage(
+        return Err(CommandError::Usage(
             "--from must be before --to; between them no path could begin".into(),
         ));
     }
     let filter = PathFilter {
         through: arguments.through.clone(),
         operations: arguments.operation.clone(),
-        patterns: patterns(arguments, data)?,
+        patterns: wanted_patterns(arguments, data)?,
         from,
         to,
         min_confidence: arguments.min_confidence,
         errors: arguments.errors,
     };
-    known_names(&filter, data)?;
-    known_operations(&filter, data)?;
-    Ok(Some(Filtered {
+    check_names(&filter, data)?;
+    check_operations(&filter, data)?;
+    Ok(Some(AppliedFilter {
         filter,
         begin,
         of_patterns: totals.patterns,
@@ -73,16 +75,17 @@ pub(super) fn of(
 }
 
 /// The patterns that are asked for by their numbers, and those like them.
-fn patterns(arguments: &Filter, data: &DataDir) -> Result<Vec<i64>, Error> {
+fn wanted_patterns(arguments: &FilterArguments, data: &DataDir) -> Result<Vec<i64>, CommandError> {
     let mut patterns = arguments.pattern.clone();
     if arguments.alike.is_empty() {
         return Ok(patterns);
     }
     // Those that the report folds.
     let first =
-        ChosenPatterns::read(data.patterns(), MAX_PATTERNS_SHOWN, |_, _| Ordering::Equal)?.patterns;
+        ChosenPatterns::read(data.patterns_path(), MAX_PATTERNS_SHOWN, |_, _| Ordering::Equal)?
+            .patterns;
     let mut alike = arguments.alike.clone();
-    for family in Family::of(&first) {
+    for family in PatternFamily::group_patterns(&first) {
         let members: Vec<i64> = family.patterns().map(|pattern| pattern.id).collect();
         if alike.iter().any(|number| members.contains(number)) {
             alike.retain(|number| !members.contains(number));
@@ -97,42 +100,44 @@ fn patterns(arguments: &Filter, data: &DataDir) -> Result<Vec<i64>, Error> {
 }
 
 /// Refuses a name that no node has: that is a slip more often than a question.
-fn known_names(filter: &PathFilter, data: &DataDir) -> Result<(), Error> {
+fn check_names(filter: &PathFilter, data: &DataDir) -> Result<(), CommandError> {
     if filter.through.is_empty() {
         return Ok(());
     }
-    let names = node_names(data.patterns())?;
+    let names = node_names(data.patterns_path())?;
     let Some(unknown) =
         filter.through.iter().find(|part| !names.iter().any(|name| name.contains(*part)))
     else {
         return Ok(());
     };
-    let known = listed(&names, MAX_NODES_LISTED);
-    Err(Error::Usage(format!(
+    let known = list_names(&names, MAX_NODES_LISTED);
+    Err(CommandError::Usage(format!(
         "--through {unknown}: no node has that in its name; there are {known}"
     )))
 }
 
 /// Refuses an operation that no message has, likewise; and any where none is known.
-fn known_operations(filter: &PathFilter, data: &DataDir) -> Result<(), Error> {
+fn check_operations(filter: &PathFilter, data: &DataDir) -> Result<(), CommandError> {
     let asked = filter.operations.first().map(|name| format!("--operation '{name}'"));
     let Some(asked) = asked.or_else(|| filter.errors.then(|| "--errors".to_owned())) else {
         return Ok(());
     };
-    let Some(names) = operation_names(data.patterns())? else {
-        return Err(Error::Usage(format!(
+    let Some(names) = operation_names(data.patterns_path())? else {
+        return Err(CommandError::Usage(format!(
             "{asked}: it is not known what messages do; record with --protocols"
         )));
     };
     let Some(unknown) = filter.operations.iter().find(|name| !names.contains(*name)) else {
         return Ok(());
     };
-    let known = listed(&names, MAX_OPERATIONS_LISTED);
-    Err(Error::Usage(format!("--operation '{unknown}': no message does that; there are {known}")))
+    let known = list_names(&names, MAX_OPERATIONS_LISTED);
+    Err(CommandError::Usage(format!(
+        "--operation '{unknown}': no message does that; there are {known}"
+    )))
 }
 
 /// The first of these names, `most` of them at most.
-fn listed(names: &BTreeSet<String>, most: usize) -> String {
+fn list_names(names: &BTreeSet<String>, most: usize) -> String {
     let mut known: Vec<&str> = names.iter().take(most).map(String::as_str).collect();
     if names.len() > most {
         known.push("...");

@@ -10,65 +10,69 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Instant;
 
-use events::Piece;
-use importers::{PerfText, Taken};
-use message_trace::units::{duration, printable};
-use out_of_core::{Names, PathError};
+use events::EventBatch;
+use importers::{PerfLineOutcome, PerfText};
+use message_trace::units::{format_duration, to_printable};
+use out_of_core::{NameInterner, PathError};
 use workload::Workload;
-use workload::analysis::{Answer, Found, JoinStream};
-use workload::join::Beginning;
+use workload::analysis::{JoinStream, SourceRequest, WorkloadReport};
+use workload::join::SeedCounts;
 
-use super::asked::Requests;
-use super::given::{DEFAULT_SCHEMA, Given, schema};
-use super::{nothing, overview};
-use crate::error::Error;
+use super::request_arguments::RequestsCommand;
+use super::request_input::{DEFAULT_SCHEMA, RequestInput, find_schema};
+use super::{no_requests, overview};
+use crate::error::CommandError;
 use crate::lock;
-use crate::output::{self, say};
-use crate::tuning::follow::{INTERVAL, MAX_LINE_BYTES, NEWEST, PAUSE, PIECE_EVENTS, REST};
+use crate::output::{self, print_message};
+use crate::tuning::follow::{BATCH_EVENTS, INTERVAL, MAX_LINE_BYTES, NEWEST, PAUSE, REST};
 
 /// Reads what `asked` names, and prints what there is: at the end, and with `--follow` every few
 /// seconds.
-pub(super) fn run(asked: &Requests) -> Result<(), Error> {
+pub(super) fn follow_requests(asked: &RequestsCommand) -> Result<(), CommandError> {
     match asked.events.as_deref() {
-        Some(path) if path == Path::new("-") => text(asked, path, io::stdin().lock()),
+        Some(path) if path == Path::new("-") => follow_text(asked, path, io::stdin().lock()),
         Some(path) => {
-            let file = File::open(path).map_err(|source| Error::file(path, source))?;
-            text(asked, path, BufReader::new(file))
+            let file = File::open(path).map_err(|source| CommandError::file_error(path, source))?;
+            follow_text(asked, path, BufReader::new(file))
         }
-        None => recording(asked),
+        None => follow_recording(asked),
     }
 }
 
 /// Joins the events of a text of `perf script`.
-fn text(asked: &Requests, path: &Path, mut from: impl BufRead) -> Result<(), Error> {
-    let mut names = Names::default();
+fn follow_text(
+    asked: &RequestsCommand,
+    path: &Path,
+    mut from: impl BufRead,
+) -> Result<(), CommandError> {
+    let mut names = NameInterner::default();
     let name = asked.schema.as_deref().unwrap_or(DEFAULT_SCHEMA);
-    let (schema, _) = schema(name)?;
+    let (schema, _) = find_schema(name)?;
     let stream = JoinStream::new(&schema, asked.join_options(), &mut names)
-        .map_err(|error| Error::Usage(error.to_string()))?;
-    let mut live = Live { stream, workload: asked.workload(), newest: VecDeque::new() };
-    let mut parser = PerfText::new(Names::UNKNOWN, None);
-    let (mut line, mut piece) = (Vec::new(), Piece::default());
+        .map_err(|error| CommandError::Usage(error.to_string()))?;
+    let mut live = LiveJoin { stream, workload: asked.empty_workload(), newest: VecDeque::new() };
+    let mut parser = PerfText::new(NameInterner::UNKNOWN, None);
+    let (mut line, mut piece) = (Vec::new(), EventBatch::default());
     let mut printed = Instant::now();
     let (mut lines, mut unread) = (0_u64, 0_u64);
     loop {
         // A line that is not whole yet stays, and the rest of it comes behind.
         let read = (&mut from).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
-        let read = read.map_err(|source| Error::file(path, source))?;
+        let read = read.map_err(|source| CommandError::file_error(path, source))?;
         let is_whole = line.last() == Some(&b'\n') || line.len() as u64 >= MAX_LINE_BYTES;
         let is_over = read == 0 && !(asked.follow && path != Path::new("-"));
         if is_whole || (is_over && !line.is_empty()) {
             lines += 1;
-            let taken = parser.line(line.trim_ascii_end(), &mut names, &mut piece);
-            unread += u64::from(taken == Taken::Unknown);
+            let taken = parser.parse_line(line.trim_ascii_end(), &mut names, &mut piece);
+            unread += u64::from(taken == PerfLineOutcome::Unknown);
             line.clear();
         }
-        if piece.len() >= PIECE_EVENTS || (read == 0 && !piece.is_empty()) {
-            live.push(&piece, &mut names)?;
+        if piece.len() >= BATCH_EVENTS || (read == 0 && !piece.is_empty()) {
+            live.push_batch(&piece, &mut names)?;
             piece.clear();
         }
         if asked.follow && printed.elapsed() >= INTERVAL {
-            live.print(asked, &names)?;
+            live.print_requests(asked, &names)?;
             printed = Instant::now();
         }
         match (read, is_over) {
@@ -77,58 +81,76 @@ fn text(asked: &Requests, path: &Path, mut from: impl BufRead) -> Result<(), Err
             _ => {}
         }
     }
-    live.finish(&names)?;
+    live.finish_join(&names)?;
     if lines > 0 && lines == unread {
-        say(&format!("{}: no line is an event as perf script prints it", path.display()));
-    } else if let Some(beginning) = live.nothing() {
-        say(&format!("no request was found: {}", nothing::why(Some(&beginning))));
+        print_message(&format!("{}: no line is an event as perf script prints it", path.display()));
+    } else if let Some(beginning) = live.unmatched_beginning() {
+        print_message(&format!(
+            "no request was found: {}",
+            no_requests::no_request_reason(Some(&beginning))
+        ));
     }
-    live.print(asked, &names)
+    live.print_requests(asked, &names)
 }
 
 /// A join at work, and what is kept of its requests.
-struct Live {
+struct LiveJoin {
     stream: JoinStream,
     workload: Workload,
     newest: VecDeque<String>,
 }
 
-impl Live {
-    fn push(&mut self, piece: &Piece, names: &mut Names) -> Result<(), PathError> {
-        let Live { stream, workload, newest } = self;
-        stream.push(piece, names, &mut |found, names| taken(found, names, workload, newest))?;
+impl LiveJoin {
+    fn push_batch(
+        &mut self,
+        piece: &EventBatch,
+        names: &mut NameInterner,
+    ) -> Result<(), PathError> {
+        let LiveJoin { stream, workload, newest } = self;
+        stream.push_batch(piece, names, &mut |found, names| {
+            add_request(found, names, workload, newest)
+        })?;
         Ok(())
     }
 
-    fn finish(&mut self, names: &Names) -> Result<(), PathError> {
-        let Live { stream, workload, newest } = self;
-        stream.finish(names, &mut |found, names| taken(found, names, workload, newest))?;
+    fn finish_join(&mut self, names: &NameInterner) -> Result<(), PathError> {
+        let LiveJoin { stream, workload, newest } = self;
+        stream.finish(names, &mut |found, names| add_request(found, names, workload, newest))?;
         Ok(())
     }
 
     /// What came of the events that could begin a request, where there is none.
-    fn nothing(&self) -> Option<Beginning> {
+    fn unmatched_beginning(&self) -> Option<SeedCounts> {
         let outcome = self.stream.outcome();
         let requests = outcome.join.map_or(0, |join| join.requests);
         outcome.beginning.filter(|_| requests == 0)
     }
 
-    fn print(&self, asked: &Requests, names: &Names) -> Result<(), Error> {
+    fn print_requests(
+        &self,
+        asked: &RequestsCommand,
+        names: &NameInterner,
+    ) -> Result<(), CommandError> {
         let outcome = self.stream.outcome();
-        let answer = Answer::of(outcome, self.workload.model(names));
+        let answer = WorkloadReport::from_outcome(outcome, self.workload.current_model(names));
         if asked.json {
-            let mut out = output::machine();
+            let mut out = output::machine_output();
             serde_json::to_writer(&mut out, &answer).map_err(io::Error::from)?;
             writeln!(out)?;
             return Ok(out.flush()?);
         }
-        let mut out = output::text();
+        let mut out = output::text_output();
         if asked.follow {
             for line in &self.newest {
                 writeln!(out, "{line}")?;
             }
         }
-        overview::write(&overview::Told::stream(), &answer, asked.limit, &mut out)?;
+        overview::write_overview(
+            &overview::InputWords::of_stream(),
+            &answer,
+            asked.limit,
+            &mut out,
+        )?;
         if asked.follow {
             writeln!(out)?;
         }
@@ -137,9 +159,9 @@ impl Live {
 }
 
 /// Takes a request into the model and among the newest.
-fn taken(
-    found: &Found<'_>,
-    names: &Names,
+fn add_request(
+    found: &SourceRequest<'_>,
+    names: &NameInterner,
     workload: &mut Workload,
     newest: &mut VecDeque<String>,
 ) -> Result<bool, PathError> {
@@ -147,30 +169,30 @@ fn taken(
     if newest.len() == NEWEST {
         newest.pop_front();
     }
-    newest.push_back(line(found, names));
+    newest.push_back(request_line(found, names));
     Ok(true)
 }
 
 /// A request in a line.
-fn line(found: &Found<'_>, names: &Names) -> String {
+fn request_line(found: &SourceRequest<'_>, names: &NameInterner) -> String {
     let facts = &found.facts;
     format!(
         "request {}  {}  {} processor  {}",
         facts.number,
-        duration((facts.end - facts.begin) as f64),
-        duration(facts.demands.processor_ns as f64),
-        printable(names.text(facts.name)),
+        format_duration((facts.end - facts.begin) as f64),
+        format_duration(facts.demands.processor_ns as f64),
+        to_printable(names.name_of(facts.name)),
     )
 }
 
 /// Looks at a recording that grows, again and again: what is new is reconciled and analyzed with
 /// all of it. The longer that takes, the less often it is done.
-fn recording(asked: &Requests) -> Result<(), Error> {
+fn follow_recording(asked: &RequestsCommand) -> Result<(), CommandError> {
     let mut before = None;
     loop {
-        let data = asked.data.dir();
-        let locks = lock::work_on(&[&data])?;
-        let logs = data.logs()?;
+        let data = asked.data.data_dir();
+        let locks = lock::lock_directories(&[&data])?;
+        let logs = data.log_paths()?;
         let size: u64 =
             logs.iter().filter_map(|log| log.metadata().ok()).map(|log| log.len()).sum();
         if before == Some(size) {
@@ -180,20 +202,20 @@ fn recording(asked: &Requests) -> Result<(), Error> {
         }
         before = Some(size);
         let began = Instant::now();
-        let mut names = Names::default();
-        let given = Given::of(asked)?;
+        let mut names = NameInterner::default();
+        let given = RequestInput::open_input(asked)?;
         let mut newest = VecDeque::new();
-        let mut workload = asked.workload();
-        let outcome = given.source().for_each(&mut names, &mut |found, names| {
-            taken(found, names, &mut workload, &mut newest)
+        let mut workload = asked.empty_workload();
+        let outcome = given.request_source().for_each(&mut names, &mut |found, names| {
+            add_request(found, names, &mut workload, &mut newest)
         })?;
-        let answer = Answer::of(outcome, workload.finish(&names));
+        let answer = WorkloadReport::from_outcome(outcome, workload.finish(&names));
         drop(locks);
-        let mut out = output::text();
+        let mut out = output::text_output();
         for line in &newest {
             writeln!(out, "{line}")?;
         }
-        overview::write(&given.told(), &answer, asked.limit, &mut out)?;
+        overview::write_overview(&given.input_words(), &answer, asked.limit, &mut out)?;
         writeln!(out)?;
         out.flush()?;
         sleep(INTERVAL.max(REST * began.elapsed()));

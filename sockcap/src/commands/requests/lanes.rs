@@ -1,74 +1,74 @@
 //! Lanes: what each thread or step did over the time of a request, drawn with characters (Magpie,
 //! Figure 6).
 
-use message_trace::units::{duration, printable};
-use workload::analysis::lanes::{Lane, State};
+use message_trace::units::{format_duration, to_printable};
+use workload::analysis::lanes::{LaneState, RequestLane};
 
 /// Width of the drawing, in characters, at least and at most.
 const WIDTHS: std::ops::RangeInclusive<usize> = 20..=80;
 
 /// What stands for a state.
-fn mark(state: State) -> char {
+fn state_character(state: LaneState) -> char {
     match state {
-        State::Running => '█',
-        State::Runnable => '▒',
-        State::Disk => 'D',
-        State::Lock => 'L',
-        State::Peer => 'P',
-        State::Asleep => 'z',
-        State::Unknown => '?',
-        State::Calls => '·',
+        LaneState::Running => '█',
+        LaneState::Runnable => '▒',
+        LaneState::Disk => 'D',
+        LaneState::Lock => 'L',
+        LaneState::Peer => 'P',
+        LaneState::Asleep => 'z',
+        LaneState::Unknown => '?',
+        LaneState::Calls => '·',
     }
 }
 
 /// The meaning of the marks that occur.
-pub(super) fn legend(lanes: &[Lane]) -> String {
-    let occurs = |state: &State| {
+pub(super) fn lane_legend(lanes: &[RequestLane]) -> String {
+    let occurs = |state: &LaneState| {
         lanes.iter().any(|lane| lane.slices.iter().any(|slice| slice.state == *state))
     };
-    let words: Vec<String> = State::ALL
+    let words: Vec<String> = LaneState::ALL
         .into_iter()
         .filter(occurs)
-        .map(|state| format!("{} {}", mark(state), state.words()))
+        .map(|state| format!("{} {}", state_character(state), state.screen_words()))
         .collect();
     words.join("   ")
 }
 
 /// The lanes as lines: a name, the drawing, and how long the lane ran.
-pub(super) fn lines(lanes: &[Lane], begin: i64, end: i64, width: usize) -> Vec<String> {
-    let labels: Vec<String> = lanes.iter().map(|lane| printable(&lane.name)).collect();
+pub(super) fn lane_lines(lanes: &[RequestLane], begin: i64, end: i64, width: usize) -> Vec<String> {
+    let labels: Vec<String> = lanes.iter().map(|lane| to_printable(&lane.name)).collect();
     let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let room = width.saturating_sub(longest + 14).clamp(*WIDTHS.start(), *WIDTHS.end());
     lanes
         .iter()
         .zip(&labels)
         .map(|(lane, label)| {
-            let drawn = drawn(lane, begin, end, room);
-            let running: i64 = lane.sum(State::Running);
+            let drawn = draw_lane(lane, begin, end, room);
+            let running: i64 = lane.time_in_state(LaneState::Running);
             let blanks = " ".repeat(longest - label.chars().count());
-            format!("{label}{blanks}  {drawn}  {}", duration(running as f64))
+            format!("{label}{blanks}  {drawn}  {}", format_duration(running as f64))
         })
         .collect()
 }
 
 /// A lane in that many characters: each shows the state that most of its time was spent in.
-fn drawn(lane: &Lane, begin: i64, end: i64, room: usize) -> String {
+fn draw_lane(lane: &RequestLane, begin: i64, end: i64, room: usize) -> String {
     let whole = (end - begin).max(1) as f64;
     let edge = |place: usize| begin as f64 + whole * place as f64 / room as f64;
     (0..room)
         .map(|place| {
             let (from, to) = (edge(place), edge(place + 1));
-            let mut sums = [0.0; State::ALL.len()];
+            let mut sums = [0.0; LaneState::ALL.len()];
             for slice in &lane.slices {
                 let shared = (slice.end as f64).min(to) - (slice.begin as f64).max(from);
                 if shared > 0.0 {
                     sums[slice.state as usize] += shared;
                 }
             }
-            let most = State::ALL
+            let most = LaneState::ALL
                 .into_iter()
                 .max_by(|one, other| sums[*one as usize].total_cmp(&sums[*other as usize]));
-            most.filter(|state| sums[*state as usize] > 0.0).map_or(' ', mark)
+            most.filter(|state| sums[*state as usize] > 0.0).map_or(' ', state_character)
         })
         .collect()
 }
@@ -76,24 +76,24 @@ fn drawn(lane: &Lane, begin: i64, end: i64, room: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::analysis::lanes::Slice;
+    use workload::analysis::lanes::LaneSlice;
 
     #[test]
     fn each_character_shows_what_most_of_its_time_was() {
-        let slice = |begin, end, state| Slice { begin, end, state };
-        let lane = Lane {
+        let slice = |begin, end, state| LaneSlice { begin, end, state };
+        let lane = RequestLane {
             name: "web 7".to_owned(),
             slices: vec![
-                slice(0, 400, State::Running),
-                slice(400, 500, State::Lock),
-                slice(520, 1000, State::Runnable),
+                slice(0, 400, LaneState::Running),
+                slice(400, 500, LaneState::Lock),
+                slice(520, 1000, LaneState::Runnable),
             ],
         };
-        assert_eq!(drawn(&lane, 0, 1000, 10), "████L▒▒▒▒▒");
-        assert_eq!(drawn(&lane, 0, 2000, 4), "█▒  ");
-        let lines = lines(std::slice::from_ref(&lane), 0, 1000, 60);
+        assert_eq!(draw_lane(&lane, 0, 1000, 10), "████L▒▒▒▒▒");
+        assert_eq!(draw_lane(&lane, 0, 2000, 4), "█▒  ");
+        let lines = lane_lines(std::slice::from_ref(&lane), 0, 1000, 60);
         assert!(lines[0].starts_with("web 7  ██") && lines[0].ends_with("400 ns"), "{lines:?}");
-        let legend = legend(&[lane]);
+        let legend = lane_legend(&[lane]);
         assert_eq!(legend, "█ running   ▒ ready, without a processor   L waiting for a lock");
     }
 }

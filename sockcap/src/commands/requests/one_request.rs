@@ -2,36 +2,39 @@
 
 use std::io::{self, Write};
 
-use message_trace::units::{bytes, duration, printable};
-use out_of_core::Names;
-use workload::analysis::lanes::{Lane, State, of_joined, of_steps};
-use workload::analysis::{Found, Told};
-use workload::demands::{Demands, Waits};
+use message_trace::units::{format_bytes, format_duration, to_printable};
+use out_of_core::NameInterner;
+use workload::analysis::lanes::{LaneState, RequestLane, lanes_of_joined, lanes_of_steps};
+use workload::analysis::{RequestRecord, SourceRequest};
+use workload::demands::{Demands, WaitTimes};
 
-use super::given::Given;
-use super::{lanes, nothing};
-use crate::error::Error;
+use super::request_input::RequestInput;
+use super::{lanes, no_requests};
+use crate::error::CommandError;
 use crate::output;
 
 /// What is shown of the request with that number.
-pub(super) fn of(
-    given: &Given,
+pub(super) fn show_request(
+    given: &RequestInput,
     number: u64,
     json: bool,
-    names: &mut Names,
-) -> Result<Vec<u8>, Error> {
+    names: &mut NameInterner,
+) -> Result<Vec<u8>, CommandError> {
     let mut shown = None;
     let mut last = None;
-    let outcome = given.source().for_each(names, &mut |found, names| {
+    let outcome = given.request_source().for_each(names, &mut |found, names| {
         last = Some(found.facts.number);
         if found.facts.number == number {
             let mut out = Vec::new();
             let written = if json {
-                serde_json::to_writer(&mut out, &workload::analysis::one::One::of(found, names))
-                    .map_err(io::Error::from)
-                    .and_then(|()| writeln!(out))
+                serde_json::to_writer(
+                    &mut out,
+                    &workload::analysis::request_details::RequestDetails::from_source(found, names),
+                )
+                .map_err(io::Error::from)
+                .and_then(|()| writeln!(out))
             } else {
-                write(found, names, &mut out)
+                write_request(found, names, &mut out)
             };
             shown = Some(written.map(|()| out));
         }
@@ -39,52 +42,56 @@ pub(super) fn of(
     })?;
     match (shown, last) {
         (Some(shown), _) => Ok(shown?),
-        (None, Some(last)) => {
-            Err(Error::Usage(format!("--request {number}: the last request is number {last}")))
-        }
+        (None, Some(last)) => Err(CommandError::Usage(format!(
+            "--request {number}: the last request is number {last}"
+        ))),
         (None, None) => {
-            let why = nothing::why(outcome.beginning.as_ref());
-            Err(Error::Usage(format!("--request {number}: no request was found: {why}")))
+            let why = no_requests::no_request_reason(outcome.beginning.as_ref());
+            Err(CommandError::Usage(format!("--request {number}: no request was found: {why}")))
         }
     }
 }
 
-fn write(found: &Found<'_>, names: &Names, out: &mut impl Write) -> io::Result<()> {
+fn write_request(
+    found: &SourceRequest<'_>,
+    names: &NameInterner,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let facts = &found.facts;
     writeln!(
         out,
         "request {}: {}, {}",
         facts.number,
-        printable(names.text(facts.name)),
-        duration((facts.end - facts.begin) as f64),
+        to_printable(names.name_of(facts.name)),
+        format_duration((facts.end - facts.begin) as f64),
     )?;
-    writeln!(out, "  {}", used(&facts.demands, &facts.waits))?;
+    writeln!(out, "  {}", usage_words(&facts.demands, &facts.waits))?;
     writeln!(out)?;
-    let lanes: Vec<Lane> = match found.told {
-        Told::Joined(request) => of_joined(request, names),
-        Told::Steps(request) => of_steps(request, names),
+    let lanes: Vec<RequestLane> = match found.record {
+        RequestRecord::Joined(request) => lanes_of_joined(request, names),
+        RequestRecord::Steps(request) => lanes_of_steps(request, names),
     };
-    for line in lanes::lines(&lanes, facts.begin, facts.end, output::width()) {
+    for line in lanes::lane_lines(&lanes, facts.begin, facts.end, output::line_width()) {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "{}", lanes::legend(&lanes))?;
-    if let Told::Joined(request) = found.told {
+    writeln!(out, "{}", lanes::lane_legend(&lanes))?;
+    if let RequestRecord::Joined(request) = found.record {
         writeln!(out)?;
-        events(request, names, facts.begin, out)?;
+        write_events(request, names, facts.begin, out)?;
     }
     Ok(())
 }
 
 /// What was used and waited for, in words.
-fn used(demands: &Demands, waits: &Waits) -> String {
+fn usage_words(demands: &Demands, waits: &WaitTimes) -> String {
     let times = [
         ("processor", demands.processor_ns),
-        (State::Runnable.words(), waits.runnable_ns),
-        (State::Disk.words(), waits.disk_ns),
-        (State::Lock.words(), waits.lock_ns),
-        (State::Peer.words(), waits.peer_ns),
-        (State::Asleep.words(), waits.asleep_ns),
-        (State::Unknown.words(), waits.unknown_ns),
+        (LaneState::Runnable.screen_words(), waits.runnable_ns),
+        (LaneState::Disk.screen_words(), waits.disk_ns),
+        (LaneState::Lock.screen_words(), waits.lock_ns),
+        (LaneState::Peer.screen_words(), waits.peer_ns),
+        (LaneState::Asleep.screen_words(), waits.asleep_ns),
+        (LaneState::Unknown.screen_words(), waits.unknown_ns),
     ];
     let sizes = [
         ("read from files", demands.disk_read_bytes),
@@ -92,8 +99,8 @@ fn used(demands: &Demands, waits: &Waits) -> String {
         ("sent", demands.sent_bytes),
         ("received", demands.received_bytes),
     ];
-    let times = times.iter().map(|(what, ns)| (what, *ns, duration(*ns as f64).to_string()));
-    let sizes = sizes.iter().map(|(what, size)| (what, *size, bytes(*size as f64)));
+    let times = times.iter().map(|(what, ns)| (what, *ns, format_duration(*ns as f64).to_string()));
+    let sizes = sizes.iter().map(|(what, size)| (what, *size, format_bytes(*size as f64)));
     let words: Vec<String> = times
         .chain(sizes)
         .filter(|(_, value, _)| *value > 0)
@@ -106,9 +113,9 @@ fn used(demands: &Demands, waits: &Waits) -> String {
 }
 
 /// All events, in the order of time, each with what it lets go on.
-fn events(
-    request: &workload::joined::JoinedRequest,
-    names: &Names,
+fn write_events(
+    request: &workload::joined_request::JoinedRequest,
+    names: &NameInterner,
     begin: i64,
     out: &mut impl Write,
 ) -> io::Result<()> {
@@ -118,19 +125,19 @@ fn events(
             .iter()
             .filter(|sync| sync.source as usize == place)
             .filter_map(|sync| request.events.get(sync.destination as usize))
-            .map(|to| format!("  → {} at {}", to.thread, ms(to.time - begin)))
+            .map(|to| format!("  → {} at {}", to.thread, format_ms(to.time - begin)))
             .collect();
         let used = match event.demands.processor_ns {
             0 => String::new(),
-            ns => format!("  +{}", duration(ns as f64)),
+            ns => format!("  +{}", format_duration(ns as f64)),
         };
         writeln!(
             out,
             "{:>12}  cpu {:>2}  {:>7}  {}{used}{}",
-            ms(event.time - begin),
+            format_ms(event.time - begin),
             event.processor,
             event.thread,
-            printable(names.text(event.kind)),
+            to_printable(names.name_of(event.kind)),
             signals.concat(),
         )?;
     }
@@ -138,6 +145,6 @@ fn events(
 }
 
 /// A time since the begin of the request, in milliseconds.
-fn ms(nanoseconds: i64) -> String {
+fn format_ms(nanoseconds: i64) -> String {
     format!("{:.3} ms", nanoseconds as f64 / 1e6)
 }

@@ -2,70 +2,73 @@
 
 use std::io::{self, Write};
 
-use message_trace::units::{bytes, count, duration, percent, plural, printable, whole_percent};
-use workload::analysis::Answer;
-use workload::model::{Cluster, Model};
+use message_trace::units::{
+    count_noun, format_bytes, format_count, format_duration, format_percent, format_whole_percent,
+    to_printable,
+};
+use workload::analysis::WorkloadReport;
+use workload::model::{RequestCluster, WorkloadModel};
 
 use crate::output;
-use crate::table::{Side, Table, folded};
+use crate::table::{ColumnAlignment, ScreenTable, write_folded};
 
 /// Number of names of a cluster that are shown.
 const SHOWN_NAMES: usize = 3;
 
 /// What is said of the source of requests.
-pub(super) struct Told {
+pub(super) struct InputWords {
     /// Whether requests have resources.
     pub(super) has_resources: bool,
     /// What a further command needs to read the same; none where it cannot be read again.
     pub(super) again: Option<String>,
 }
 
-impl Told {
+impl InputWords {
     /// A stream of events.
-    pub(super) fn stream() -> Told {
-        Told { has_resources: true, again: None }
+    pub(super) fn of_stream() -> InputWords {
+        InputWords { has_resources: true, again: None }
     }
 }
 
 /// A column of the table: its head, and what a cluster has there.
-type Column = (&'static str, fn(&Cluster) -> i64, fn(f64) -> String);
+type ClusterColumn = (&'static str, fn(&RequestCluster) -> i64, fn(f64) -> String);
 
 /// Columns that are shown where some cluster has something there.
-const COLUMNS: [Column; 11] = [
-    ("PROCESSOR", |of| of.demands.processor_ns, time),
-    ("RUNNABLE", |of| of.waits.runnable_ns, time),
-    ("DISK", |of| of.waits.disk_ns, time),
-    ("LOCK", |of| of.waits.lock_ns, time),
-    ("PEER", |of| of.waits.peer_ns, time),
-    ("ASLEEP", |of| of.waits.asleep_ns, time),
-    ("UNKNOWN", |of| of.waits.unknown_ns, time),
-    ("READ", |of| of.demands.disk_read_bytes, bytes),
-    ("WRITTEN", |of| of.demands.disk_written_bytes, bytes),
-    ("SENT", |of| of.demands.sent_bytes, bytes),
-    ("RECEIVED", |of| of.demands.received_bytes, bytes),
+const COLUMNS: [ClusterColumn; 11] = [
+    ("PROCESSOR", |of| of.demands.processor_ns, format_time),
+    ("RUNNABLE", |of| of.waits.runnable_ns, format_time),
+    ("DISK", |of| of.waits.disk_ns, format_time),
+    ("LOCK", |of| of.waits.lock_ns, format_time),
+    ("PEER", |of| of.waits.peer_ns, format_time),
+    ("ASLEEP", |of| of.waits.asleep_ns, format_time),
+    ("UNKNOWN", |of| of.waits.unknown_ns, format_time),
+    ("READ", |of| of.demands.disk_read_bytes, format_bytes),
+    ("WRITTEN", |of| of.demands.disk_written_bytes, format_bytes),
+    ("SENT", |of| of.demands.sent_bytes, format_bytes),
+    ("RECEIVED", |of| of.demands.received_bytes, format_bytes),
 ];
 
-fn time(nanoseconds: f64) -> String {
-    duration(nanoseconds).to_string()
+fn format_time(nanoseconds: f64) -> String {
+    format_duration(nanoseconds).to_string()
 }
 
 /// Writes clusters and unusual requests, `limit` of each at most.
-pub(super) fn write(
-    told: &Told,
-    answer: &Answer,
+pub(super) fn write_overview(
+    told: &InputWords,
+    answer: &WorkloadReport,
     limit: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let width = output::limit();
-    for line in lines(told, answer) {
-        folded(&line, "", width, out)?;
+    let width = output::width_limit();
+    for line in overview_lines(told, answer) {
+        write_folded(&line, "", width, out)?;
     }
     if answer.model.clusters.is_empty() {
         return Ok(());
     }
     writeln!(out)?;
-    clusters(&answer.model, limit, width, out)?;
-    unusual(&answer.model, limit, width, out)?;
+    write_clusters(&answer.model, limit, width, out)?;
+    write_unusual(&answer.model, limit, width, out)?;
     let request = match answer.model.unusual.first() {
         Some(unusual) => unusual.request,
         None => answer.model.clusters.first().map_or(0, |cluster| cluster.representative),
@@ -77,18 +80,18 @@ pub(super) fn write(
 }
 
 /// What there is, what was charged, and how well the model fits.
-fn lines(told: &Told, answer: &Answer) -> Vec<String> {
+fn overview_lines(told: &InputWords, answer: &WorkloadReport) -> Vec<String> {
     let model = &answer.model;
     let mut lines = vec![format!(
         "{} in {}",
-        plural(model.requests, "request", "requests"),
-        plural(model.clusters.len() as u64, "cluster", "clusters"),
+        count_noun(model.requests, "request", "requests"),
+        count_noun(model.clusters.len() as u64, "cluster", "clusters"),
     )];
     if let Some((processor, share)) = answer.processor.zip(answer.charged_share) {
         lines.push(format!(
             "processor time: {} of their processes, {} of it charged to them",
-            time(processor.relevant_ns as f64),
-            percent(share),
+            format_time(processor.relevant_ns as f64),
+            format_percent(share),
         ));
     } else if !told.has_resources {
         lines.push(
@@ -99,7 +102,7 @@ fn lines(told: &Told, answer: &Answer) -> Vec<String> {
     let errors = [("processor", error.processor), ("disk", error.disk), ("network", error.network)];
     let errors: Vec<String> = errors
         .iter()
-        .filter_map(|(what, share)| Some(format!("{what} {}", percent((*share)?))))
+        .filter_map(|(what, share)| Some(format!("{what} {}", format_percent((*share)?))))
         .collect();
     if !errors.is_empty() {
         lines.push(format!("error of the model: {}", errors.join(", ")));
@@ -116,7 +119,7 @@ fn lines(told: &Told, answer: &Answer) -> Vec<String> {
         let notes: Vec<String> = notes
             .iter()
             .filter(|(number, _)| *number > 0)
-            .map(|(number, what)| format!("{} {what}", count(*number)))
+            .map(|(number, what)| format!("{} {what}", format_count(*number)))
             .collect();
         if !notes.is_empty() {
             lines.push(notes.join("; "));
@@ -125,50 +128,54 @@ fn lines(told: &Told, answer: &Answer) -> Vec<String> {
     lines
 }
 
-fn clusters(
-    model: &Model,
+fn write_clusters(
+    model: &WorkloadModel,
     limit: usize,
     width: Option<usize>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let shown: Vec<&Column> = COLUMNS
+    let shown: Vec<&ClusterColumn> = COLUMNS
         .iter()
         .filter(|(_, of, _)| model.clusters.iter().any(|cluster| of(cluster) != 0))
         .collect();
-    let mut head = vec![("REQUESTS", Side::Right), ("SHARE", Side::Right), ("TIME", Side::Right)];
-    head.extend(shown.iter().map(|(name, ..)| (*name, Side::Right)));
-    head.extend([("EXAMPLE", Side::Right), ("NAME", Side::Left)]);
-    let mut table = Table::new(&head);
+    let mut head = vec![
+        ("REQUESTS", ColumnAlignment::Right),
+        ("SHARE", ColumnAlignment::Right),
+        ("TIME", ColumnAlignment::Right),
+    ];
+    head.extend(shown.iter().map(|(name, ..)| (*name, ColumnAlignment::Right)));
+    head.extend([("EXAMPLE", ColumnAlignment::Right), ("NAME", ColumnAlignment::Left)]);
+    let mut table = ScreenTable::new(&head);
     for cluster in model.clusters.iter().take(limit) {
         let mut row = vec![
-            count(cluster.requests),
-            whole_percent(cluster.share),
-            time(cluster.duration_ns as f64),
+            format_count(cluster.requests),
+            format_whole_percent(cluster.share),
+            format_time(cluster.duration_ns as f64),
         ];
         row.extend(shown.iter().map(|(_, of, words)| match of(cluster) {
             0 => "–".to_owned(),
             value => words(value as f64),
         }));
-        row.extend([cluster.representative.to_string(), names(cluster)]);
-        table.row(row, Vec::new());
+        row.extend([cluster.representative.to_string(), request_names(cluster)]);
+        table.add_row(row, Vec::new());
     }
-    table.write(width, out)?;
+    table.write_table(width, out)?;
     match model.clusters.len().saturating_sub(limit) {
         0 => Ok(()),
         more => {
-            let clusters = plural(more as u64, "more cluster", "more clusters");
+            let clusters = count_noun(more as u64, "more cluster", "more clusters");
             writeln!(out, "and {clusters}; --limit shows them")
         }
     }
 }
 
 /// The names of a cluster's requests, with their numbers where there are several.
-fn names(cluster: &Cluster) -> String {
+fn request_names(cluster: &RequestCluster) -> String {
     let shown = cluster.names.iter().take(SHOWN_NAMES);
     let mut names: Vec<String> = shown
         .map(|name| match cluster.names.len() {
-            1 => printable(&name.name),
-            _ => format!("{} {}", count(name.requests), printable(&name.name)),
+            1 => to_printable(&name.name),
+            _ => format!("{} {}", format_count(name.requests), to_printable(&name.name)),
         })
         .collect();
     if cluster.names.len() > SHOWN_NAMES {
@@ -177,8 +184,8 @@ fn names(cluster: &Cluster) -> String {
     names.join(", ")
 }
 
-fn unusual(
-    model: &Model,
+fn write_unusual(
+    model: &WorkloadModel,
     limit: usize,
     width: Option<usize>,
     out: &mut impl Write,
@@ -188,9 +195,13 @@ fn unusual(
     }
     writeln!(out, "\nunusual:")?;
     for unusual in model.unusual.iter().take(limit) {
-        let line =
-            format!("request {} ({}): {}", unusual.request, printable(&unusual.name), unusual.what);
-        folded(&line, "  ", width, out)?;
+        let line = format!(
+            "request {} ({}): {}",
+            unusual.request,
+            to_printable(&unusual.name),
+            unusual.what
+        );
+        write_folded(&line, "  ", width, out)?;
     }
     match model.unusual.len().saturating_sub(limit) {
         0 => Ok(()),

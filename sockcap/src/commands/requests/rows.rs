@@ -3,33 +3,33 @@
 use std::io::Write;
 use std::path::Path;
 
-use message_trace::table::export::{Format, export_batches};
-use out_of_core::{Names, PathError};
-use workload::analysis::{Answer, Row, rows_table};
+use message_trace::table::export::{TableFormat, export_batches};
+use out_of_core::{NameInterner, PathError};
+use workload::analysis::{RequestTableRow, WorkloadReport, rows_table};
 
-use super::given::Given;
-use crate::error::Error;
+use super::request_input::RequestInput;
+use crate::error::CommandError;
 
 /// Number of rows that are in memory together.
 const BATCH_ROWS: usize = 1 << 16;
 
 /// Writes a row for each request, with its cluster. Requests are read once more.
-pub(super) fn write(
-    given: &Given,
-    answer: &Answer,
-    names: &mut Names,
-    format: Format,
+pub(super) fn write_request_rows(
+    given: &RequestInput,
+    answer: &WorkloadReport,
+    names: &mut NameInterner,
+    format: TableFormat,
     path: Option<&Path>,
     out: &mut (impl Write + Send),
-) -> Result<(), Error> {
+) -> Result<(), CommandError> {
     let name = path.unwrap_or(Path::new("standard output"));
     let members = &answer.model.members;
     let mut rows = Vec::new();
     let mut batches = Vec::new();
-    given.source().for_each(names, &mut |found, names| {
+    given.request_source().for_each(names, &mut |found, names| {
         let place = members.binary_search_by_key(&found.facts.number, |member| member.request);
         let member = place.ok().and_then(|place| members.get(place));
-        rows.push(Row::of(found, names, member.copied()));
+        rows.push(RequestTableRow::from_source(found, names, member.copied()));
         if rows.len() == BATCH_ROWS {
             batches.push(rows_table(&rows, name)?);
             rows.clear();

@@ -16,22 +16,22 @@ use crate::places;
 const NAME: &str = "open.html";
 
 /// The file, until this is dropped.
-pub(super) struct Redirect {
+pub(super) struct BrowserRedirect {
     /// Directory of the file, which only this user may enter.
     directory: TempDir,
 }
 
-impl Redirect {
+impl BrowserRedirect {
     /// A file that leads to `url`, which has nothing that HTML would take for its own.
     ///
     /// # Errors
     /// When there is no place for it.
-    pub(super) fn new(url: &str) -> io::Result<Redirect> {
+    pub(super) fn new(url: &str) -> io::Result<BrowserRedirect> {
         let user = rustix::process::geteuid().as_raw();
         let own = own_directories().filter(|directory| belongs_to(directory, user));
         let mut made = Err(io::ErrorKind::NotFound.into());
         for directory in own.chain([env::temp_dir()]) {
-            made = Redirect::below(&directory, url);
+            made = BrowserRedirect::new_below(&directory, url);
             if made.is_ok() {
                 break;
             }
@@ -40,13 +40,13 @@ impl Redirect {
     }
 
     /// The same, in a new directory below this one.
-    fn below(directory: &Path, url: &str) -> io::Result<Redirect> {
+    fn new_below(directory: &Path, url: &str) -> io::Result<BrowserRedirect> {
         let mut private = tempfile::Builder::new();
         private.prefix("sockcap-").permissions(Permissions::from_mode(0o700));
-        let redirect = Redirect { directory: private.tempdir_in(directory)? };
+        let redirect = BrowserRedirect { directory: private.tempdir_in(directory)? };
         let mut options = File::options();
         options.write(true).create_new(true).mode(0o600);
-        options.open(redirect.path())?.write_all(html(url).as_bytes())?;
+        options.open(redirect.path())?.write_all(redirect_html(url).as_bytes())?;
         Ok(redirect)
     }
 
@@ -71,7 +71,7 @@ fn belongs_to(directory: &Path, user: u32) -> bool {
         .is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & 0o022 == 0)
 }
 
-fn html(url: &str) -> String {
+fn redirect_html(url: &str) -> String {
     format!(
         "<!DOCTYPE html>\n\
          <html lang=\"en\">\n\
@@ -107,7 +107,7 @@ mod tests {
     fn only_its_user_reads_it_while_it_is_there() {
         let directory = tempfile::tempdir().unwrap();
         let url = "http://127.0.0.1:9714/?token=12ab";
-        let redirect = Redirect::below(directory.path(), url).unwrap();
+        let redirect = BrowserRedirect::new_below(directory.path(), url).unwrap();
         let path = redirect.path();
         let mode = |path: &Path| path.metadata().unwrap().mode() & 0o7777;
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));

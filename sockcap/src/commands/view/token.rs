@@ -6,7 +6,7 @@ use std::fs::File;
 use std::hint::black_box;
 use std::io::{self, Read};
 
-use http_server::Request;
+use http_server::HttpRequest;
 
 /// Bytes of a token: more than anybody can guess.
 const BYTES: usize = 24;
@@ -15,7 +15,7 @@ const BYTES: usize = 24;
 const QUERY: &str = "token";
 
 /// A secret that is new each time.
-pub(super) struct Token {
+pub(super) struct PageToken {
     text: String,
     /// Name of the cookie. Pages at other ports of this machine have the same cookies.
     cookie: String,
@@ -23,52 +23,52 @@ pub(super) struct Token {
 
 /// Where a request has the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum TokenPlace {
     InAddress,
     InCookie,
     Nowhere,
 }
 
-impl Token {
+impl PageToken {
     /// A new one, for a page at a port.
     ///
     /// # Errors
     /// When the system gives no random numbers.
-    pub(super) fn new(port: u16) -> io::Result<Token> {
+    pub(super) fn new(port: u16) -> io::Result<PageToken> {
         let mut random = [0; BYTES];
         File::open("/dev/urandom")?.read_exact(&mut random)?;
         let text = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Token { text, cookie: format!("sockcap-{port}") })
+        Ok(PageToken { text, cookie: format!("sockcap-{port}") })
     }
 
     /// The token as it stands behind the `?` of an address.
-    pub(super) fn query(&self) -> impl fmt::Display {
+    pub(super) fn query_text(&self) -> impl fmt::Display {
         format!("{QUERY}={}", self.text)
     }
 
     /// Name and value of the cookie that has it.
-    pub(super) fn cookie(&self) -> (&str, &str) {
+    pub(super) fn cookie_pair(&self) -> (&str, &str) {
         (&self.cookie, &self.text)
     }
 
     /// Where the request has this token.
-    pub(super) fn shown_by(&self, request: &Request<'_>) -> Shown {
+    pub(super) fn find_in(&self, request: &HttpRequest<'_>) -> TokenPlace {
         let is_in = |fields: &str, separator: char, name: &str| {
             let mut fields =
                 fields.split(separator).filter_map(|field| field.trim().split_once('='));
-            fields.any(|(of, value)| of == name && self.is(value))
+            fields.any(|(of, value)| of == name && self.equals_text(value))
         };
         if is_in(request.query, '&', QUERY) {
-            Shown::InAddress
+            TokenPlace::InAddress
         } else if is_in(request.cookie.unwrap_or_default(), ';', &self.cookie) {
-            Shown::InCookie
+            TokenPlace::InCookie
         } else {
-            Shown::Nowhere
+            TokenPlace::Nowhere
         }
     }
 
     /// Whether it is this one. How long that takes does not tell how much of it is right.
-    fn is(&self, other: &str) -> bool {
+    fn equals_text(&self, other: &str) -> bool {
         let (own, other) = (self.text.as_bytes(), other.as_bytes());
         let differences = own.iter().zip(other).fold(0, |all, (one, other)| all | (one ^ other));
         own.len() == other.len() && black_box(differences) == 0
@@ -79,34 +79,38 @@ impl Token {
 mod tests {
     use super::*;
 
-    fn shown(token: &Token, query: &str, cookie: Option<&str>) -> Shown {
+    fn token_place(token: &PageToken, query: &str, cookie: Option<&str>) -> TokenPlace {
         let reached = "127.0.0.1:9714".parse().unwrap();
         let (method, path, host) = ("GET", "/", Some("localhost"));
-        token.shown_by(&Request { method, path, query, host, cookie, reached })
+        token.find_in(&HttpRequest { method, path, query, host, cookie, reached })
     }
 
     #[test]
     fn only_the_whole_token_will_do() {
-        let token = Token::new(9714).unwrap();
+        let token = PageToken::new(9714).unwrap();
         let right = token.text.clone();
         assert_eq!(right.len(), 2 * BYTES);
-        assert_ne!(right, Token::new(9714).unwrap().text);
+        assert_ne!(right, PageToken::new(9714).unwrap().text);
         let cookie = format!("a=b; sockcap-9714={right}; c=d");
-        assert_eq!(shown(&token, "", Some(&cookie)), Shown::InCookie);
-        let address = format!("from=3&{}", token.query());
-        assert_eq!(shown(&token, &address, None), Shown::InAddress);
+        assert_eq!(token_place(&token, "", Some(&cookie)), TokenPlace::InCookie);
+        let address = format!("from=3&{}", token.query_text());
+        assert_eq!(token_place(&token, &address, None), TokenPlace::InAddress);
         let other_port = format!("sockcap-9715={right}");
-        assert_eq!(shown(&token, "", Some(&other_port)), Shown::Nowhere);
+        assert_eq!(token_place(&token, "", Some(&other_port)), TokenPlace::Nowhere);
         for wrong in ["", &right[1..], &right[..right.len() - 1], &format!("{right}0"), "0"] {
-            assert_eq!(shown(&token, &format!("token={wrong}"), None), Shown::Nowhere, "{wrong}");
+            assert_eq!(
+                token_place(&token, &format!("token={wrong}"), None),
+                TokenPlace::Nowhere,
+                "{wrong}"
+            );
             let cookie = format!("sockcap-9714={wrong}");
-            assert_eq!(shown(&token, "", Some(&cookie)), Shown::Nowhere, "{wrong}");
+            assert_eq!(token_place(&token, "", Some(&cookie)), TokenPlace::Nowhere, "{wrong}");
         }
         for place in 0..right.len() {
             let mut wrong = right.clone().into_bytes();
             wrong[place] = if wrong[place] == b'0' { b'1' } else { b'0' };
-            assert!(!token.is(std::str::from_utf8(&wrong).unwrap()), "{place}");
+            assert!(!token.equals_text(std::str::from_utf8(&wrong).unwrap()), "{place}");
         }
-        assert_eq!(shown(&token, "token", Some("sockcap-9714")), Shown::Nowhere);
+        assert_eq!(token_place(&token, "token", Some("sockcap-9714")), TokenPlace::Nowhere);
     }
 }

@@ -14,14 +14,14 @@ use snapbox::Data;
 use snapbox::filter::NormalizeToExpected;
 
 /// A page.
-pub(crate) struct Page {
+pub(crate) struct ManualPage {
     /// The file, from the root of the repository.
     pub(crate) name: String,
     lines: Vec<String>,
 }
 
 /// A command of a page.
-pub(crate) struct Step {
+pub(crate) struct PageCommand {
     /// As the shell gets it.
     pub(crate) command: String,
     /// The lines of the page, from 0, that have what it prints.
@@ -30,32 +30,32 @@ pub(crate) struct Step {
 }
 
 /// The root of the repository.
-pub(crate) fn repository() -> &'static Path {
+pub(crate) fn repository_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
 /// The pages with commands: README, guide, configuration, those of the commands, and the README of
 /// this crate.
-pub(crate) fn all() -> Vec<Page> {
+pub(crate) fn all_pages() -> Vec<ManualPage> {
     let mut names = ["README.md", "docs/guide.md", "docs/configuration.md", "sockcap/README.md"]
         .map(str::to_owned)
         .to_vec();
-    for page in fs::read_dir(repository().join("docs/commands")).unwrap() {
+    for page in fs::read_dir(repository_root().join("docs/commands")).unwrap() {
         names.push(format!("docs/commands/{}", page.unwrap().file_name().to_str().unwrap()));
     }
     names.sort();
-    names.into_iter().map(|name| Page::read(&name)).collect()
+    names.into_iter().map(|name| ManualPage::read_page(&name)).collect()
 }
 
-impl Page {
-    pub(crate) fn read(name: &str) -> Page {
-        let text = fs::read_to_string(repository().join(name))
+impl ManualPage {
+    pub(crate) fn read_page(name: &str) -> ManualPage {
+        let text = fs::read_to_string(repository_root().join(name))
             .unwrap_or_else(|error| panic!("{name}: {error}"));
-        Page { name: name.to_owned(), lines: text.lines().map(str::to_owned).collect() }
+        ManualPage { name: name.to_owned(), lines: text.lines().map(str::to_owned).collect() }
     }
 
     /// The fenced blocks: the language, and the lines.
-    pub(crate) fn blocks(&self) -> Vec<(&str, std::ops::Range<usize>)> {
+    pub(crate) fn fenced_blocks(&self) -> Vec<(&str, std::ops::Range<usize>)> {
         let mut blocks = Vec::new();
         let mut open = None;
         for (at, line) in self.lines.iter().enumerate() {
@@ -73,21 +73,22 @@ impl Page {
     }
 
     /// The lines of a block.
-    pub(crate) fn lines(&self, block: &std::ops::Range<usize>) -> &[String] {
+    pub(crate) fn lines_of_block(&self, block: &std::ops::Range<usize>) -> &[String] {
         &self.lines[block.clone()]
     }
 
     /// What is run.
-    pub(crate) fn steps(&self) -> Vec<Step> {
-        let mut steps: Vec<Step> = Vec::new();
-        for (_, block) in self.blocks().iter().filter(|(language, _)| *language == "console") {
+    pub(crate) fn page_steps(&self) -> Vec<PageCommand> {
+        let mut steps: Vec<PageCommand> = Vec::new();
+        for (_, block) in self.fenced_blocks().iter().filter(|(language, _)| *language == "console")
+        {
             let first = steps.len();
             for at in block.clone() {
                 let line = &self.lines[at];
                 let is_new = steps.len() == first;
                 let step = steps.last_mut().filter(|_| !is_new);
                 if let Some(command) = line.strip_prefix("$ ") {
-                    steps.push(Step {
+                    steps.push(PageCommand {
                         command: command.to_owned(),
                         printed: at + 1..at + 1,
                         status: 0,
@@ -116,14 +117,14 @@ impl Page {
     /// Runs what the page shows and says where something else comes of it. With `UPDATE_GOLDEN=1`
     /// the page then has that instead; what is left open in it stays where it fits, and is told
     /// where it does not.
-    pub(crate) fn run(&self) -> Vec<String> {
+    pub(crate) fn run_steps(&self) -> Vec<String> {
         let directory = tempfile::tempdir().unwrap();
         let (mut wrong, mut open) = (Vec::new(), Vec::new());
         let mut lines = self.lines.clone();
         // From the end, so that the lines above keep their numbers when the page is rewritten.
-        let mut printed: Vec<(Step, String)> = Vec::new();
-        for step in self.steps() {
-            let (status, text) = shell(&step.command, directory.path());
+        let mut printed: Vec<(PageCommand, String)> = Vec::new();
+        for step in self.page_steps() {
+            let (status, text) = run_shell(&step.command, directory.path());
             if status != step.status {
                 wrong.push(format!(
                     "{}: $ {}\nstatus {status} instead of {}:\n{text}",
@@ -169,7 +170,7 @@ impl Page {
         if std::env::var_os("UPDATE_GOLDEN").is_some_and(|value| value == "1")
             && lines != self.lines
         {
-            fs::write(repository().join(&self.name), lines.join("\n") + "\n").unwrap();
+            fs::write(repository_root().join(&self.name), lines.join("\n") + "\n").unwrap();
             wrong.retain(|what| what.contains("\nstatus "));
             wrong.extend(open);
         }
@@ -179,7 +180,7 @@ impl Page {
 
 /// Runs a command as a reader of the page does, and gives its status and what it prints on both
 /// streams.
-pub(crate) fn shell(command: &str, directory: &Path) -> (i32, String) {
+pub(crate) fn run_shell(command: &str, directory: &Path) -> (i32, String) {
     let program = Path::new(env!("CARGO_BIN_EXE_sockcap"));
     let path = format!(
         "{}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
@@ -191,7 +192,7 @@ pub(crate) fn shell(command: &str, directory: &Path) -> (i32, String) {
         .env_clear()
         .envs([("PATH", path.as_str()), ("LC_ALL", "C.UTF-8"), ("TZ", "UTC")])
         .env("HOME", directory)
-        .env("SOCKCAP_LIBRARY", library())
+        .env("SOCKCAP_LIBRARY", built_library())
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -199,7 +200,7 @@ pub(crate) fn shell(command: &str, directory: &Path) -> (i32, String) {
 }
 
 /// `libsockcap.so`, built once for each test program.
-fn library() -> &'static Path {
+fn built_library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let program = Path::new(env!("CARGO_BIN_EXE_sockcap"));
@@ -210,7 +211,7 @@ fn library() -> &'static Path {
             .arg(&target)
             // What is shipped comes from the compiler itself, see scripts/rustc-checked.
             .env_remove("RUSTC_WORKSPACE_WRAPPER")
-            .current_dir(repository())
+            .current_dir(repository_root())
             .output()
             .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -4,6 +4,8 @@
 use std::io;
 
 fn main() -> io::Result<()> {
-    let [port, application] = demo::ports()?;
-    demo::serve(demo::local(port), move |line| demo::ask(demo::local(application), line))
+    let [port, application] = demo::port_arguments()?;
+    demo::serve_lines(demo::loopback_address(port), move |line| {
+        demo::ask_line(demo::loopback_address(application), line)
+    })
 }

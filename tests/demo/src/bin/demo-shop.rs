@@ -8,27 +8,30 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use demo::Cache;
+use demo::AnswerCache;
 
 /// Time that the application works before it asks, and before it answers.
 const WORK: Duration = Duration::from_millis(1);
 
-static OFFERS: OnceLock<Cache> = OnceLock::new();
+static OFFERS: OnceLock<AnswerCache> = OnceLock::new();
 
 fn main() -> io::Result<()> {
-    let [port, store, prices, names] = demo::ports()?;
-    let store = (demo::option("--store", IpAddr::V4(Ipv4Addr::LOCALHOST))?, store).into();
-    let (room, asks) = (demo::option("--cache", 64)?, demo::option("--asks", 1)?);
-    let prices = demo::local(prices);
-    demo::serve(demo::local(port), move |line| {
+    let [port, store, prices, names] = demo::port_arguments()?;
+    let store =
+        (demo::optional_argument("--store", IpAddr::V4(Ipv4Addr::LOCALHOST))?, store).into();
+    let (room, asks) =
+        (demo::optional_argument("--cache", 64)?, demo::optional_argument("--asks", 1)?);
+    let prices = demo::loopback_address(prices);
+    demo::serve_lines(demo::loopback_address(port), move |line| {
         std::thread::sleep(WORK);
         let answer = match line {
-            "/item" => demo::ask(store, line),
-            "/page" => (0..asks)
-                .try_fold(demo::ask(store, line)?, |page, _| Ok(page + &demo::ask(prices, line)?)),
+            "/item" => demo::ask_line(store, line),
+            "/page" => (0..asks).try_fold(demo::ask_line(store, line)?, |page, _| {
+                Ok(page + &demo::ask_line(prices, line)?)
+            }),
             _ if line.starts_with("/offer/") => {
-                let offers = OFFERS.get_or_init(|| Cache::new(room));
-                offers.answer(line, || demo::ask(prices, line))
+                let offers = OFFERS.get_or_init(|| AnswerCache::new(room));
+                offers.get_or_ask(line, || demo::ask_line(prices, line))
             }
             _ => look_up(names, line),
         };
@@ -40,7 +43,7 @@ fn main() -> io::Result<()> {
 fn look_up(port: u16, name: &str) -> io::Result<String> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     socket.set_read_timeout(Some(Duration::from_secs(10)))?;
-    socket.send_to(name.as_bytes(), demo::local(port))?;
+    socket.send_to(name.as_bytes(), demo::loopback_address(port))?;
     let mut buffer = [0; 512];
     let (length, _) = socket.recv_from(&mut buffer)?;
     Ok(String::from_utf8_lossy(&buffer[..length]).into_owned())

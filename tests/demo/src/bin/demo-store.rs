@@ -7,13 +7,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 fn main() -> io::Result<()> {
-    let [port] = demo::ports()?;
+    let [port] = demo::port_arguments()?;
     match std::env::args().nth(2).as_deref() {
-        Some("udp") => demo::echo(port),
+        Some("udp") => demo::echo_datagrams(port),
         work => {
             let work = Duration::from_millis(work.and_then(|work| work.parse().ok()).unwrap_or(0));
-            let address = demo::option("--address", IpAddr::V4(Ipv4Addr::LOCALHOST))?;
-            demo::serve((address, port).into(), move |line| {
+            let address = demo::optional_argument("--address", IpAddr::V4(Ipv4Addr::LOCALHOST))?;
+            demo::serve_lines((address, port).into(), move |line| {
                 std::thread::sleep(work);
                 Ok(format!("stored {line}"))
             })

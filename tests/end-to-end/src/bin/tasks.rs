@@ -13,10 +13,10 @@ use tokio::sync::{mpsc, oneshot};
 const REQUESTS: usize = 100;
 
 /// A question, and who waits for its answer.
-type Question = (u8, oneshot::Sender<u8>);
+type TaskQuestion = (u8, oneshot::Sender<u8>);
 
 /// Answers each byte by itself, on one connection.
-fn back(listener: &TcpListener) -> io::Result<()> {
+fn serve_bytes(listener: &TcpListener) -> io::Result<()> {
     let (mut stream, _) = listener.accept()?;
     let mut byte = [0];
     while stream.read(&mut byte)? == 1 {
@@ -26,7 +26,7 @@ fn back(listener: &TcpListener) -> io::Result<()> {
 }
 
 /// Asks the back, a question after the other.
-async fn ask(port: u16, mut questions: mpsc::Receiver<Question>) -> io::Result<()> {
+async fn ask_back(port: u16, mut questions: mpsc::Receiver<TaskQuestion>) -> io::Result<()> {
     let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await?;
     while let Some((byte, answer)) = questions.recv().await {
         stream.write_all(&[byte]).await?;
@@ -44,9 +44,9 @@ fn is_whole() -> bool {
 }
 
 /// Reads requests, and starts a task for each.
-async fn serve(
+async fn serve_tasks(
     listener: tokio::net::TcpListener,
-    back: mpsc::Sender<Question>,
+    back: mpsc::Sender<TaskQuestion>,
 ) -> io::Result<bool> {
     let (stream, _) = listener.accept().await?;
     let (mut requests, mut answers) = stream.into_split();
@@ -89,9 +89,9 @@ async fn serve(
 async fn main() -> io::Result<()> {
     let behind = TcpListener::bind("127.0.0.1:0")?;
     let port = behind.local_addr()?.port();
-    let back = thread::spawn(move || back(&behind));
+    let back = thread::spawn(move || serve_bytes(&behind));
     let (to_back, questions) = mpsc::channel(REQUESTS);
-    let asks = tokio::spawn(ask(port, questions));
+    let asks = tokio::spawn(ask_back(port, questions));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let client = thread::spawn(move || {
@@ -106,7 +106,7 @@ async fn main() -> io::Result<()> {
         answers.sort_unstable();
         Ok::<_, io::Error>(answers == bytes)
     });
-    let whole = tokio::spawn(serve(listener, to_back)).await??;
+    let whole = tokio::spawn(serve_tasks(listener, to_back)).await??;
     asks.await??;
     let right = client.join().is_ok_and(|right| right.is_ok_and(|right| right));
     drop(back.join());

@@ -9,12 +9,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket, UnixStream};
 use tokio::process::Command;
 
-async fn echo(mut stream: TcpStream) -> io::Result<()> {
+async fn echo_stream(mut stream: TcpStream) -> io::Result<()> {
     let (mut reader, mut writer) = stream.split();
     tokio::io::copy(&mut reader, &mut writer).await.map(drop)
 }
 
-async fn client(port: u16, size: usize) -> io::Result<()> {
+async fn run_client(port: u16, size: usize) -> io::Result<()> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
     let mut answer = vec![0; size];
     for _ in 0..20 {
@@ -30,10 +30,10 @@ async fn main() -> io::Result<()> {
     let port = listener.local_addr()?.port();
     let server = tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(echo(stream));
+            tokio::spawn(echo_stream(stream));
         }
     });
-    let clients: Vec<_> = (1..=8).map(|n| tokio::spawn(client(port, n * 1000))).collect();
+    let clients: Vec<_> = (1..=8).map(|n| tokio::spawn(run_client(port, n * 1000))).collect();
     for client in clients {
         client.await??;
     }

@@ -8,31 +8,31 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::capture::program;
-use crate::lab::{Namespace, Running};
+use crate::capture::program_path;
+use crate::lab::{NetworkNamespace, RunningProgram};
 
 /// Datagram that marks the end of a capture, sent to port 9 where there is no address resolution.
 const MARK: &[u8] = b"the capture ends here";
 
 /// A running `tcpdump`.
-pub struct Packets {
-    running: Running,
-    namespace: Namespace,
+pub struct PacketCapture {
+    running: RunningProgram,
+    namespace: NetworkNamespace,
     file: PathBuf,
     /// The address of the interface.
     address: Ipv4Addr,
 }
 
-impl Packets {
+impl PacketCapture {
     /// Starts it, and returns when it sees packets.
-    pub(super) fn start(
-        namespace: &Namespace,
+    pub(super) fn start_capture(
+        namespace: &NetworkNamespace,
         interface: &str,
         address: Ipv4Addr,
         file: &Path,
         filter: &str,
-    ) -> Packets {
-        let mut command = Command::new(program("tcpdump"));
+    ) -> PacketCapture {
+        let mut command = Command::new(program_path("tcpdump"));
         command.args([
             "-n",
             "-U",
@@ -51,22 +51,24 @@ impl Packets {
             // The mark goes through as well.
             command.arg(format!("arp or udp port 9 or ({filter})"));
         }
-        namespace.enter(&mut command);
-        let running = Running::start("tcpdump", &mut command);
+        namespace.enter_with(&mut command);
+        let running = RunningProgram::start_program("tcpdump", &mut command);
         running.wait_for("listening on");
-        Packets { running, namespace: namespace.clone(), file: file.to_owned(), address }
+        PacketCapture { running, namespace: namespace.clone(), file: file.to_owned(), address }
     }
 
     /// Ends it when it has written all packets that are older than this call, and sees to it that
     /// it lost none.
-    pub fn stop(self) {
+    pub fn stop_capture(self) {
         let deadline = Instant::now() + Duration::from_secs(30);
-        let (to, mark) = self.mark();
+        let (to, mark) = self.marker_datagram();
         // A question for an address that nobody has is asked three times and then again when it is
         // sent anew.
         loop {
             self.namespace
-                .inside(|| UdpSocket::bind("0.0.0.0:0").and_then(|socket| socket.send_to(MARK, to)))
+                .run_inside(|| {
+                    UdpSocket::bind("0.0.0.0:0").and_then(|socket| socket.send_to(MARK, to))
+                })
                 .unwrap();
             std::thread::sleep(Duration::from_millis(20));
             let bytes = std::fs::read(&self.file).unwrap_or_default();
@@ -75,14 +77,14 @@ impl Packets {
             }
             assert!(Instant::now() < deadline, "tcpdump does not write\n{}", self.running.output());
         }
-        let output = self.running.stop(Signal::INT);
+        let output = self.running.stop_by(Signal::INT);
         assert!(output.contains("0 packets dropped by kernel"), "{output}");
     }
 
     /// Destination, and bytes as which the datagram shows in the file: a question for the address
     /// of a host that is not there, which adds no message to the capture, or on the loopback
     /// interface a datagram.
-    fn mark(&self) -> ((Ipv4Addr, u16), Vec<u8>) {
+    fn marker_datagram(&self) -> ((Ipv4Addr, u16), Vec<u8>) {
         if self.address.is_loopback() {
             return ((self.address, 9), MARK.to_vec());
         }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::capture::{Recording, library, program, successful};
-use crate::lab::{Namespace, Packets, Running};
+use crate::capture::{TestRecording, preloaded_library, program_path, run_successfully};
+use crate::lab::{NetworkNamespace, PacketCapture, RunningProgram};
 use crate::strace;
 
 /// Clock of a host, by its difference to the machine's. All processes of the host have the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Clock {
+pub struct LabClock {
     /// Nanoseconds that it is ahead when the machine's `CLOCK_MONOTONIC` is 0.
     pub offset: i64,
     /// Parts per million that it runs faster.
@@ -22,14 +22,14 @@ pub struct Clock {
     pub steps: Vec<(i64, i64)>,
 }
 
-impl Clock {
+impl LabClock {
     /// Time that the clock is ahead, and how much faster it is, in parts per million.
-    pub fn new(offset: i64, skew: i32) -> Clock {
-        Clock { offset, skew, steps: Vec::new() }
+    pub fn new(offset: i64, skew: i32) -> LabClock {
+        LabClock { offset, skew, steps: Vec::new() }
     }
 
     /// Nanoseconds that it is ahead when the machine's `CLOCK_MONOTONIC` has this value.
-    pub fn ahead(&self, monotonic: i64) -> i64 {
+    pub fn ahead_at(&self, monotonic: i64) -> i64 {
         let steps =
             self.steps.iter().filter(|(at, _)| *at <= monotonic).map(|(_, by)| by).sum::<i64>();
         let gained = i128::from(monotonic) * i128::from(self.skew) / 1_000_000;
@@ -37,7 +37,7 @@ impl Clock {
     }
 
     /// As `SOCKCAP_TEST_CLOCK` has it.
-    pub fn setting(&self) -> String {
+    pub fn setting_text(&self) -> String {
         let steps: String = self.steps.iter().map(|(at, by)| format!(",{at}:{by}")).collect();
         format!("{},{}{steps}", self.offset, self.skew)
     }
@@ -45,28 +45,33 @@ impl Clock {
 
 /// A host.
 #[derive(Clone, Debug)]
-pub struct Host {
+pub struct LabHost {
     name: String,
     number: u8,
-    namespace: Namespace,
+    namespace: NetworkNamespace,
     addresses: Vec<IpAddr>,
     networks: u8,
-    clock: Option<Clock>,
+    clock: Option<LabClock>,
     data: PathBuf,
     directory: PathBuf,
 }
 
-impl Host {
-    pub(super) fn new(name: &str, number: u8, namespace: Namespace, recording: &Recording) -> Host {
-        Host {
+impl LabHost {
+    pub(super) fn new(
+        name: &str,
+        number: u8,
+        namespace: NetworkNamespace,
+        recording: &TestRecording,
+    ) -> LabHost {
+        LabHost {
             name: name.to_owned(),
             number,
             namespace,
             addresses: Vec::new(),
             networks: 0,
             clock: None,
-            data: recording.data(),
-            directory: recording.file(""),
+            data: recording.data_dir(),
+            directory: recording.file_path(""),
         }
     }
 
@@ -76,7 +81,7 @@ impl Host {
     }
 
     /// Its network namespace.
-    pub fn namespace(&self) -> &Namespace {
+    pub fn namespace(&self) -> &NetworkNamespace {
         &self.namespace
     }
 
@@ -86,7 +91,7 @@ impl Host {
     }
 
     /// Its first IPv4 address.
-    pub fn v4(&self) -> Ipv4Addr {
+    pub fn first_ipv4(&self) -> Ipv4Addr {
         let v4 = self.addresses.iter().find_map(|address| match address {
             IpAddr::V4(v4) => Some(*v4),
             IpAddr::V6(_) => None,
@@ -95,7 +100,7 @@ impl Host {
     }
 
     /// Its first IPv6 address.
-    pub fn v6(&self) -> Ipv6Addr {
+    pub fn first_ipv6(&self) -> Ipv6Addr {
         let v6 = self.addresses.iter().find_map(|address| match address {
             IpAddr::V6(v6) => Some(*v6),
             IpAddr::V4(_) => None,
@@ -107,94 +112,95 @@ impl Host {
         self.number
     }
 
-    pub(super) fn networks(&self) -> u8 {
+    pub(super) fn network_count(&self) -> u8 {
         self.networks
     }
 
-    pub(super) fn joined(&mut self) {
+    pub(super) fn count_network(&mut self) {
         self.networks += 1;
     }
 
     /// Gives it one more address, which it can use at once.
-    pub fn add(&mut self, address: IpAddr, interface: &str, prefix: u8) {
+    pub fn add_address(&mut self, address: IpAddr, interface: &str, prefix: u8) {
         let unchecked = if address.is_ipv6() { " nodad" } else { "" };
-        self.namespace.ip(&format!("address add {address}/{prefix} dev {interface}{unchecked}"));
+        self.namespace
+            .run_ip(&format!("address add {address}/{prefix} dev {interface}{unchecked}"));
         self.addresses.push(address);
     }
 
     /// Sends what is for addresses that no network of it has by way of another host.
     pub fn route_by(&self, router: IpAddr) {
         let family = if router.is_ipv4() { "-4" } else { "-6" };
-        self.namespace.ip(&format!("{family} route add default via {router}"));
+        self.namespace.run_ip(&format!("{family} route add default via {router}"));
     }
 
     /// Makes it a router between its networks.
-    pub fn forward(&self) {
+    pub fn enable_forwarding(&self) {
         for setting in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
-            self.set(setting, "1");
+            self.set_sysctl(setting, "1");
         }
     }
 
     /// Sets one of `/proc/sys/net`.
-    pub fn set(&self, setting: &str, value: &str) {
+    pub fn set_sysctl(&self, setting: &str, value: &str) {
         let path = format!("/proc/sys/net/{setting}");
-        let result = self.namespace.inside(|| fs::write(&path, value));
+        let result = self.namespace.run_inside(|| fs::write(&path, value));
         result.unwrap_or_else(|error| panic!("{path}: {error}"));
     }
 
     /// Runs a script of `nft` on it, and returns what that prints.
-    pub fn nft(&self, script: &str) -> String {
-        successful(self.plain(program("nft")).args(["--json", script]))
+    pub fn run_nft(&self, script: &str) -> String {
+        run_successfully(self.plain_command(program_path("nft")).args(["--json", script]))
     }
 
     /// Gives it a clock of its own, which everything that is recorded from now on has.
-    pub fn set_clock(&mut self, clock: Clock) {
+    pub fn set_clock(&mut self, clock: LabClock) {
         self.clock = Some(clock);
     }
 
     /// Its clock.
-    pub fn clock(&self) -> Clock {
+    pub fn clock(&self) -> LabClock {
         self.clock.clone().unwrap_or_default()
     }
 
     /// A command that runs on it, unrecorded.
-    pub fn plain(&self, program: impl AsRef<OsStr>) -> Command {
+    pub fn plain_command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.directory);
-        self.namespace.enter(&mut command);
+        self.namespace.enter_with(&mut command);
         command
     }
 
     /// A command that runs on it, recorded under its name and clock.
-    pub fn recorded(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut command = self.plain(program);
-        self.settings(command.env("LD_PRELOAD", library()));
+    pub fn recorded_command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = self.plain_command(program);
+        self.apply_settings(command.env("LD_PRELOAD", preloaded_library()));
         command
     }
 
     /// Gives a command what decides where it is recorded and under which name and clock, for
     /// `sockcap record`.
-    pub fn settings(&self, command: &mut Command) {
+    pub fn apply_settings(&self, command: &mut Command) {
         command.env("SOCKCAP_DIR", &self.data).env("SOCKCAP_HOST", &self.name);
         if let Some(clock) = &self.clock {
-            command.env("SOCKCAP_TEST_CLOCK", clock.setting());
+            command.env("SOCKCAP_TEST_CLOCK", clock.setting_text());
         }
     }
 
     /// A command that runs `traced`, one of this host's, under strace with these options.
-    pub fn strace(&self, traced: &Command, options: &[&str], output: &Path) -> Command {
-        let mut command = strace::with(traced, options, output);
-        self.namespace.enter(&mut command);
+    pub fn strace_command(&self, traced: &Command, options: &[&str], output: &Path) -> Command {
+        let mut command = strace::strace_with_options(traced, options, output);
+        self.namespace.enter_with(&mut command);
         command
     }
 
     /// Captures the packets of an interface (`eth0`, `lo`) into `file`, until it is stopped.
-    pub fn tcpdump(&self, interface: &str, file: &Path) -> Packets {
-        self.tcpdump_of(interface, file, "")
+    pub fn capture_packets(&self, interface: &str, file: &Path) -> PacketCapture {
+        self.capture_filtered(interface, file, "")
     }
 
     /// Captures packets that `filter` lets through; an empty one lets all through.
-    pub fn tcpdump_of(&self, interface: &str, file: &Path, filter: &str) -> Packets {
+    pub fn capture_filtered(&self, interface: &str, file: &Path, filter: &str) -> PacketCapture {
         let index = interface
             .strip_prefix("eth")
             .map(|number| number.parse::<usize>().expect("eth0 and so on"));
@@ -205,25 +211,25 @@ impl Host {
             });
             v4.filter(|v4| v4.octets()[3] == self.number).nth(index).expect("it has this interface")
         });
-        Packets::start(&self.namespace, interface, address, file, filter)
+        PacketCapture::start_capture(&self.namespace, interface, address, file, filter)
     }
 
     /// Starts a program in the background.
-    pub fn start(&self, command: &mut Command) -> Running {
+    pub fn start_program(&self, command: &mut Command) -> RunningProgram {
         let program =
             Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
         let name = format!("{program} on {}", self.name);
-        Running::start(&name, command)
+        RunningProgram::start_program(&name, command)
     }
 
     /// Starts a server, and waits until its sockets are there: TCP ports (`tcp:80`), UDP ports
     /// (`udp:53`) or unix sockets (`unix:PATH`, `unix:@NAME`). Nothing connects to it meanwhile.
-    pub fn serve(&self, command: &mut Command, sockets: &[&str]) -> Running {
-        let mut running = self.start(command);
+    pub fn start_server(&self, command: &mut Command, sockets: &[&str]) -> RunningProgram {
+        let mut running = self.start_program(command);
         let deadline = Instant::now() + Duration::from_secs(30);
         for socket in sockets {
-            while !self.has(socket) {
-                running.check();
+            while !self.has_socket(socket) {
+                running.check_running();
                 assert!(
                     Instant::now() < deadline,
                     "{}: no {socket}\n{}",
@@ -237,11 +243,11 @@ impl Host {
     }
 
     /// Whether a program listens on (or, for datagrams, is bound to) this socket.
-    fn has(&self, socket: &str) -> bool {
+    fn has_socket(&self, socket: &str) -> bool {
         let (kind, name) = socket.split_once(':').expect("a kind and a name");
         let table = |name: &str| {
             let path = format!("/proc/thread-self/net/{name}");
-            self.namespace.inside(|| fs::read_to_string(&path)).unwrap_or_default()
+            self.namespace.run_inside(|| fs::read_to_string(&path)).unwrap_or_default()
         };
         if kind == "unix" {
             return table("unix").lines().any(|line| line.split(' ').next_back() == Some(name));
@@ -258,7 +264,7 @@ impl Host {
     }
 
     /// An address of it with a port.
-    pub fn at(&self, port: u16) -> SocketAddr {
-        SocketAddr::new(self.v4().into(), port)
+    pub fn address_at(&self, port: u16) -> SocketAddr {
+        SocketAddr::new(self.first_ipv4().into(), port)
     }
 }

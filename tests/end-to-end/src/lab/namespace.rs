@@ -13,7 +13,7 @@ use std::sync::Arc;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use crate::capture::{program, successful};
+use crate::capture::{program_path, run_successfully};
 
 /// Directory where `ip netns` keeps namespaces.
 const DIRECTORY: &str = "/run/netns";
@@ -22,19 +22,19 @@ const PREFIX: &str = "sockcap-lab";
 
 /// A network namespace.
 #[derive(Clone, Debug)]
-pub struct Namespace {
+pub struct NetworkNamespace {
     name: String,
     file: Arc<File>,
 }
 
-impl Namespace {
+impl NetworkNamespace {
     /// A new one, with its loopback interface up.
-    pub(super) fn new(name: &str) -> Namespace {
-        successful(Command::new(program("ip")).args(["netns", "add", name]));
+    pub(super) fn new(name: &str) -> NetworkNamespace {
+        run_successfully(Command::new(program_path("ip")).args(["netns", "add", name]));
         let path = Path::new(DIRECTORY).join(name);
         let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let namespace = Namespace { name: name.to_owned(), file: Arc::new(file) };
-        namespace.ip("link set lo up");
+        let namespace = NetworkNamespace { name: name.to_owned(), file: Arc::new(file) };
+        namespace.run_ip("link set lo up");
         namespace
     }
 
@@ -49,12 +49,14 @@ impl Namespace {
     }
 
     /// Runs `ip` in it, with arguments that are parted by spaces.
-    pub fn ip(&self, arguments: &str) -> String {
-        successful(Command::new(program("ip")).args(["-n", &self.name]).args(arguments.split(' ')))
+    pub fn run_ip(&self, arguments: &str) -> String {
+        run_successfully(
+            Command::new(program_path("ip")).args(["-n", &self.name]).args(arguments.split(' ')),
+        )
     }
 
     /// Makes a command run in it.
-    pub fn enter(&self, command: &mut Command) {
+    pub fn enter_with(&self, command: &mut Command) {
         let file = Arc::clone(&self.file);
         let enter = move || move_into(&file);
         // SAFETY: in the child there is one system call, on a descriptor that is open, and nothing
@@ -63,7 +65,7 @@ impl Namespace {
     }
 
     /// Runs `work` on a thread that is in it.
-    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+    pub fn run_inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         let run = || {
             move_into(&self.file).unwrap_or_else(|error| panic!("{}: {error}", self.name));
             work()
@@ -74,8 +76,8 @@ impl Namespace {
 
     /// Kills what runs in it, and removes it. Says nothing where that fails, since a test may be
     /// failing already; the next lab tries again.
-    pub(super) fn remove(&self) {
-        remove(&self.name);
+    pub(super) fn remove_quietly(&self) {
+        remove_named(&self.name);
     }
 }
 
@@ -87,11 +89,11 @@ fn move_into(file: &File) -> io::Result<()> {
 /// again.
 pub(super) fn own_prefix() -> String {
     let pid = std::process::id();
-    format!("{PREFIX}-{pid}-{}", start_of(pid).expect("this process runs"))
+    format!("{PREFIX}-{pid}-{}", start_time_of(pid).expect("this process runs"))
 }
 
 /// When a process began, in the kernel's own units.
-fn start_of(pid: u32) -> Option<u64> {
+fn start_time_of(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is in parentheses and may hold anything.
     text.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()
@@ -106,18 +108,18 @@ pub(super) fn remove_stale() {
         };
         let mut numbers = rest.split('-').map_while(|number| number.parse::<u64>().ok());
         if let (Some(pid), Some(start)) = (numbers.next(), numbers.next())
-            && start_of(pid as u32) != Some(start)
+            && start_time_of(pid as u32) != Some(start)
         {
-            remove(&name);
+            remove_named(&name);
         }
     }
 }
 
-fn remove(name: &str) {
+fn remove_named(name: &str) {
     let path = Path::new(DIRECTORY).join(name);
     // What is being started while the others are killed is met the second time.
     for _ in 0..100 {
-        let inside = processes(&path);
+        let inside = processes_in(&path);
         for pid in &inside {
             let _ = kill_process(*pid, Signal::KILL);
         }
@@ -131,7 +133,7 @@ fn remove(name: &str) {
 
 /// The processes in the namespace at `path`. Those that have ended and that nobody has waited for
 /// are in none.
-fn processes(path: &Path) -> Vec<Pid> {
+fn processes_in(path: &Path) -> Vec<Pid> {
     let Ok(wanted) = fs::metadata(path).map(|status| (status.dev(), status.ino())) else {
         return Vec::new();
     };

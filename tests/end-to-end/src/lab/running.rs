@@ -12,21 +12,21 @@ use tempfile::NamedTempFile;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program in the background.
-pub struct Running {
+pub struct RunningProgram {
     name: String,
     child: Child,
     output: NamedTempFile,
 }
 
-impl Running {
+impl RunningProgram {
     /// Starts it; what it prints is kept.
-    pub fn start(name: &str, command: &mut Command) -> Running {
+    pub fn start_program(name: &str, command: &mut Command) -> RunningProgram {
         let output = NamedTempFile::new().expect("a temporary file");
         let open =
             || Stdio::from(File::options().append(true).open(output.path()).expect("the file"));
         let child = command.stdin(Stdio::null()).stdout(open()).stderr(open()).spawn();
         let child = child.unwrap_or_else(|error| panic!("{name}: {command:?}: {error}"));
-        Running { name: name.to_owned(), child, output }
+        RunningProgram { name: name.to_owned(), child, output }
     }
 
     /// Name for messages.
@@ -45,7 +45,7 @@ impl Running {
     }
 
     /// Fails the test if it has ended.
-    pub fn check(&mut self) {
+    pub fn check_running(&mut self) {
         let status = self.child.try_wait().expect("it is a child");
         assert!(status.is_none(), "{} has ended: {status:?}\n{}", self.name, self.output());
     }
@@ -65,33 +65,33 @@ impl Running {
     }
 
     /// Sends a signal and waits for its end.
-    pub fn stop(mut self, signal: Signal) -> String {
-        self.signal(signal);
-        self.end();
+    pub fn stop_by(mut self, signal: Signal) -> String {
+        self.send_signal(signal);
+        self.wait_end();
         self.output()
     }
 
     /// Sends a signal.
-    pub fn signal(&self, signal: Signal) {
+    pub fn send_signal(&self, signal: Signal) {
         let pid =
             i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a process id");
         kill_process(pid, signal).unwrap_or_else(|error| panic!("{}: {error}", self.name));
     }
 
     /// Waits for its end, which must be a success, and returns what it printed.
-    pub fn finish(mut self) -> String {
-        let status = self.end();
+    pub fn wait_success(mut self) -> String {
+        let status = self.wait_end();
         assert!(status.success(), "{}: {status}\n{}", self.name, self.output());
         self.output()
     }
 
     /// Waits for its end, whatever that is.
     pub fn finish_by_any_status(mut self) -> String {
-        self.end();
+        self.wait_end();
         self.output()
     }
 
-    fn end(&mut self) -> ExitStatus {
+    fn wait_end(&mut self) -> ExitStatus {
         let deadline = Instant::now() + 5 * PATIENCE;
         loop {
             if let Some(status) = self.child.try_wait().expect("it is a child") {
@@ -103,7 +103,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -5,14 +5,16 @@
 use std::fs;
 use std::process::Command;
 
-use end_to_end::capture::successful;
-use end_to_end::packages::web;
-use end_to_end::{repository, sockcap, target_directory};
+use end_to_end::capture::run_successfully;
+use end_to_end::packages::web_packages;
+use end_to_end::{repository, sockcap_program, target_directory};
 
 #[test]
 fn what_is_embedded_is_what_a_fresh_build_gives() {
     let fresh = tempfile::tempdir().unwrap();
-    successful(Command::new("node").arg("build.mjs").arg(fresh.path()).current_dir(web()));
+    run_successfully(
+        Command::new("node").arg("build.mjs").arg(fresh.path()).current_dir(web_packages()),
+    );
     let kept = repository().join("report/assets");
     let names = |directory: &std::path::Path| {
         let entries = fs::read_dir(directory).unwrap();
@@ -33,11 +35,11 @@ fn what_is_embedded_is_what_a_fresh_build_gives() {
 
 #[test]
 fn the_pages_program_is_well_typed_and_its_units_work() {
-    successful(Command::new("npx").args(["--no-install", "tsc"]).current_dir(web()));
-    successful(
+    run_successfully(Command::new("npx").args(["--no-install", "tsc"]).current_dir(web_packages()));
+    run_successfully(
         Command::new("npx")
             .args(["--no-install", "vitest", "run", "--project", "unit"])
-            .current_dir(web()),
+            .current_dir(web_packages()),
     );
 }
 
@@ -54,13 +56,13 @@ fn the_page_works_in_a_browser() {
     if shots.exists() {
         fs::remove_dir_all(&shots).unwrap();
     }
-    successful(
+    run_successfully(
         Command::new("npx")
             .args(["--no-install", "vitest", "run", "--project", "browser"])
-            .env("SOCKCAP", sockcap())
+            .env("SOCKCAP", sockcap_program())
             .env("SOCKCAP_SHOTS", &shots)
             .env("CHROMIUM", chromium)
-            .current_dir(web()),
+            .current_dir(web_packages()),
     );
     let shots = fs::read_dir(&shots).expect("screenshots").count();
     assert!(shots >= 80, "{shots} screenshots");

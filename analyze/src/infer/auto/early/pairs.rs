@@ -7,7 +7,7 @@ use crate::tuning::auto::queues::early::{
 };
 /// A message that tells of work.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct WorkAnnouncement {
     /// When it came.
     pub(super) begin: i64,
     /// When its sender had got what it was sent for: its work cannot come before that.
@@ -15,7 +15,7 @@ pub(super) struct Told {
 }
 
 /// Usual time from the last message to work.
-pub(super) fn usual(told: &[Told], work: &[i64]) -> Option<i64> {
+pub(super) fn usual_delay(told: &[WorkAnnouncement], work: &[i64]) -> Option<i64> {
     let last = |time: i64| told.partition_point(|told| told.begin <= time).checked_sub(1);
     let waits = work.iter().filter_map(|time| Some(time - told.get(last(*time)?)?.begin));
     let mut waits: Vec<i64> = waits.collect();
@@ -25,7 +25,7 @@ pub(super) fn usual(told: &[Told], work: &[i64]) -> Option<i64> {
 
 /// Pairs of messages and the work that is begun for them.
 #[derive(Debug, Default)]
-pub(super) struct Pairs {
+pub(super) struct WorkPairs {
     /// Pairs of a message and work that was begun after it, by their places.
     pub(super) in_turn: Vec<(usize, usize)>,
     /// Pairs of a message and work that was begun before it.
@@ -36,11 +36,15 @@ pub(super) struct Pairs {
     pub(super) alone: usize,
 }
 
-impl Pairs {
+impl WorkPairs {
     /// The oldest message that waits has the next piece of work. Where none waits, that is of the
     /// next message that can have been under way.
-    pub(super) fn of(told: &[Told], work: &[i64], usual: i64) -> Pairs {
-        let mut pairs = Pairs { usual, ..Pairs::default() };
+    pub(super) fn from_announcements(
+        told: &[WorkAnnouncement],
+        work: &[i64],
+        usual: i64,
+    ) -> WorkPairs {
+        let mut pairs = WorkPairs { usual, ..WorkPairs::default() };
         let mut waiting: VecDeque<usize> = VecDeque::new();
         let mut ahead: Vec<usize> = Vec::new();
         let mut pieces = work.iter().enumerate().peekable();
@@ -73,7 +77,7 @@ impl Pairs {
 
     /// Whether work does come before its message: then the message brings none, or it would have
     /// brought some, and what came before was of another one.
-    pub(super) fn is_sure(&self, told: &[Told], work: &[i64]) -> bool {
+    pub(super) fn is_sure(&self, told: &[WorkAnnouncement], work: &[i64]) -> bool {
         let brings = |message: usize| {
             let begin = told[message].begin;
             let until = begin.saturating_add(self.usual.saturating_mul(AT_ONCE_FACTOR));

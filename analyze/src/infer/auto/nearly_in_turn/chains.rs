@@ -4,21 +4,21 @@
 use rustc_hash::FxHashMap;
 
 use crate::infer::auto::NONE;
-use crate::infer::auto::events::made_for;
+use crate::infer::auto::events::calls_by_request;
 use crate::infer::auto::service::{OPEN, Service};
-use crate::infer::auto::strict::NotKept;
+use crate::infer::auto::strict::RejectedFifo;
 use crate::tuning::auto::search::nearly_in_turn::{IMPOSSIBLE, WOKEN};
 
 /// Requests whose calls are of the same kinds, each kind once, and these calls.
 #[derive(Debug)]
-pub(super) struct Chains<'a> {
+pub(super) struct RequestChains<'a> {
     service: &'a Service,
     /// The requests, and the place of each in the order of receipts and in that of answers.
     requests: Vec<u32>,
     received: Vec<usize>,
     answered: Vec<usize>,
     /// By the place of a call in its request.
-    steps: Vec<Step>,
+    steps: Vec<ChainStep>,
     /// Number of the requests of these kinds.
     all: usize,
     /// How much it counts that a request was received before another one.
@@ -27,7 +27,7 @@ pub(super) struct Chains<'a> {
 
 /// The calls of one kind, in the order in which they were made.
 #[derive(Debug)]
-struct Step {
+struct ChainStep {
     calls: Vec<u32>,
     /// The place of each call in the order in which they ended.
     ended: Vec<usize>,
@@ -36,15 +36,15 @@ struct Step {
     of_call: Vec<usize>,
 }
 
-impl<'a> Chains<'a> {
+impl<'a> RequestChains<'a> {
     /// The chains of the kinds of requests that have the same kinds of calls, as they are if an
     /// order is kept. Kinds of calls that a request has twice, or requests with others too, are
     /// left out. The order of receipts counts with `received_power`.
-    pub(super) fn of(
+    pub(super) fn from_service(
         service: &'a Service,
-        tried: &NotKept,
+        tried: &RejectedFifo,
         received_power: f64,
-    ) -> Vec<Chains<'a>> {
+    ) -> Vec<RequestChains<'a>> {
         let mut kinds: FxHashMap<&[u32], Vec<u32>> = FxHashMap::default();
         for (kind, plan) in &tried.plans {
             kinds.entry(plan).or_default().push(*kind);
@@ -57,15 +57,20 @@ impl<'a> Chains<'a> {
         let mut plans: Vec<(&[u32], Vec<u32>)> = kinds.into_iter().collect();
         plans.retain(|(plan, _)| !plan.is_empty() && plan.iter().all(|kind| uses[kind] == 1));
         plans.sort_unstable();
-        let made = made_for(service, &tried.owner);
+        let made = calls_by_request(service, &tried.request_of_call);
         let of = |(plan, kinds): &(&[u32], Vec<u32>)| {
-            let chains = Chains::of_plan(service, plan, kinds, &made);
-            Chains { received_power, ..chains }
+            let chains = RequestChains::of_plan(service, plan, kinds, &made);
+            RequestChains { received_power, ..chains }
         };
         plans.iter().map(of).collect()
     }
 
-    fn of_plan(service: &'a Service, plan: &[u32], kinds: &[u32], made: &[Vec<u32>]) -> Chains<'a> {
+    fn of_plan(
+        service: &'a Service,
+        plan: &[u32],
+        kinds: &[u32],
+        made: &[Vec<u32>],
+    ) -> RequestChains<'a> {
         let of_kinds = (0..).zip(&service.requests).filter(|(_, span)| kinds.contains(&span.kind));
         let of_kinds: Vec<u32> = of_kinds.map(|(request, _)| request).collect();
         let kind = |call: &u32| service.calls[*call as usize].kind;
@@ -80,9 +85,9 @@ impl<'a> Chains<'a> {
         let steps = (0..plan.len()).map(|step| {
             let own: Vec<u32> =
                 requests.iter().map(|request| made[*request as usize][step]).collect();
-            Step::of(service, &own)
+            ChainStep::from_assignment(service, &own)
         });
-        Chains {
+        RequestChains {
             service,
             received: places(&requests, |request| span(request).begin),
             answered: places(&requests, |request| span(request).end),
@@ -153,9 +158,9 @@ impl<'a> Chains<'a> {
     }
 }
 
-impl Step {
+impl ChainStep {
     /// The step at which requests have these calls, each its own.
-    fn of(service: &Service, own: &[u32]) -> Step {
+    fn from_assignment(service: &Service, own: &[u32]) -> ChainStep {
         let span = |call: &u32| service.calls[*call as usize];
         let of_request = places(own, |call| span(call).begin);
         let mut of_call = vec![NONE as usize; own.len()];
@@ -164,7 +169,7 @@ impl Step {
             (of_call[*place], calls[*place]) = (request, *call);
         }
         let ended = places(&calls, |call| span(call).end);
-        Step { calls, ended, of_request, of_call }
+        ChainStep { calls, ended, of_request, of_call }
     }
 }
 

@@ -5,20 +5,20 @@
 
 use rustc_hash::FxHashMap;
 
-use super::chains::Chains;
-use crate::tuning::auto::search::nearly_in_turn::{FAR, MAX_TRIES, NEAR, ROUNDS, TRIES};
+use super::chains::RequestChains;
+use crate::tuning::auto::search::nearly_in_turn::{FAR, MAX_TRIES, NEAR, SAMPLING_SWEEPS, TRIES};
 
 /// The calls of `chains`, each with its requests and how often it was seen to be of each. `chains`
 /// are as they were seen last, after that.
-pub(super) fn likely(chains: &mut Chains<'_>) -> Vec<(u32, Vec<(u32, u32)>)> {
+pub(super) fn sample_exchanges(chains: &mut RequestChains<'_>) -> Vec<(u32, Vec<(u32, u32)>)> {
     let mut seen: FxHashMap<u32, FxHashMap<u32, u32>> = FxHashMap::default();
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    let [unseen, counted] = ROUNDS;
+    let mut random = XorShift(0x9E37_79B9_7F4A_7C15);
+    let [unseen, counted] = SAMPLING_SWEEPS;
     let most = MAX_TRIES / (unseen + counted);
     let tries = (TRIES * chains.steps() * chains.len()).min(most);
     for round in 0..unseen + counted {
         for _ in 0..tries {
-            one_try(chains, &mut random);
+            try_exchange(chains, &mut random);
         }
         if round >= unseen {
             for (call, request) in chains.links() {
@@ -37,12 +37,12 @@ pub(super) fn likely(chains: &mut Chains<'_>) -> Vec<(u32, Vec<(u32, u32)>)> {
 }
 
 /// Exchanges two calls, if that is to be.
-fn one_try(chains: &mut Chains<'_>, random: &mut Random) {
-    let step = random.below(chains.steps());
-    let far = if random.below(2) == 0 { NEAR } else { FAR };
-    let one = random.below(chains.len());
-    let other = one + 1 + random.below(far);
-    let rest = random.below(2) == 0;
+fn try_exchange(chains: &mut RequestChains<'_>, random: &mut XorShift) {
+    let step = random.number_below(chains.steps());
+    let far = if random.number_below(2) == 0 { NEAR } else { FAR };
+    let one = random.number_below(chains.len());
+    let other = one + 1 + random.number_below(far);
+    let rest = random.number_below(2) == 0;
     if other >= chains.len() {
         return;
     }
@@ -54,9 +54,9 @@ fn one_try(chains: &mut Chains<'_>, random: &mut Random) {
 }
 
 /// Numbers that seem random (xorshift, by Marsaglia).
-struct Random(u64);
+struct XorShift(u64);
 
-impl Random {
+impl XorShift {
     fn next(&mut self) -> u64 {
         for shift in [13, -7, 17] {
             self.0 ^= if shift > 0 { self.0 << shift } else { self.0 >> -shift };
@@ -65,7 +65,7 @@ impl Random {
     }
 
     /// A number below that one, which is not 0.
-    fn below(&mut self, bound: usize) -> usize {
+    fn number_below(&mut self, bound: usize) -> usize {
         ((self.next() >> 11) % bound as u64) as usize
     }
 

@@ -12,7 +12,7 @@ use crate::tuning::auto::queues::broker::{
 
 /// A message that the broker received.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Receipt {
+pub(super) struct BrokerReceipt {
     pub(super) time: i64,
     pub(super) row: u32,
     pub(super) flow: i64,
@@ -23,7 +23,7 @@ pub(super) struct Receipt {
 
 /// A message that the broker sent to one who connected to it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reply {
+pub(super) struct BrokerReply {
     pub(super) time: i64,
     /// Begin of the wait for it: the receipt of the request or, without one, the message before on
     /// the connection.
@@ -42,32 +42,32 @@ pub(super) struct Reply {
 
 /// The receipts of one kind, by time.
 #[derive(Debug, Default)]
-pub(super) struct Receipts {
+pub(super) struct ReceiptsOfKind {
     /// Between whom, and at which port.
     pub(super) hop: u32,
     /// Magnitudes of their lengths, and of the lengths of their answers.
     pub(super) asked: i64,
     pub(super) answered: i64,
-    pub(super) all: Vec<Receipt>,
+    pub(super) all: Vec<BrokerReceipt>,
 }
 
 /// The replies of one kind, by time.
 #[derive(Debug, Default)]
-pub(super) struct Replies {
+pub(super) struct RepliesOfKind {
     /// The length of their requests or, negative, its magnitude; 0 without any.
     pub(super) asked: i64,
-    pub(super) all: Vec<Reply>,
+    pub(super) all: Vec<BrokerReply>,
 }
 
 /// A node that others connect to.
 #[derive(Debug, Default)]
 pub(super) struct Broker {
-    pub(super) receipts: Vec<Receipts>,
-    pub(super) replies: Vec<Replies>,
+    pub(super) receipts: Vec<ReceiptsOfKind>,
+    pub(super) replies: Vec<RepliesOfKind>,
     /// When it received answers to calls of its own.
     own_answers: Vec<i64>,
     /// Replies of kinds that are too few.
-    rare: Vec<Reply>,
+    rare: Vec<BrokerReply>,
 }
 
 impl Broker {
@@ -79,27 +79,27 @@ impl Broker {
     }
 
     /// Replies to those who connected to it, in no particular order.
-    pub(super) fn all_replies(&self) -> impl Iterator<Item = &Reply> {
+    pub(super) fn all_replies(&self) -> impl Iterator<Item = &BrokerReply> {
         self.replies.iter().flat_map(|kind| &kind.all).chain(&self.rare)
     }
 }
 
-impl Receipts {
+impl ReceiptsOfKind {
     /// The last receipt until `reply` that did not come from whom that goes to.
-    pub(super) fn last(&self, reply: &Reply) -> Option<&Receipt> {
-        let end = self.until(reply.time);
+    pub(super) fn last_before(&self, reply: &BrokerReply) -> Option<&BrokerReceipt> {
+        let end = self.count_until(reply.time);
         self.all[..end].iter().rev().take(MAX_PASSED).find(|receipt| receipt.peer != reply.peer)
     }
 
     /// Number of receipts until `time`.
-    pub(super) fn until(&self, time: i64) -> usize {
+    pub(super) fn count_until(&self, time: i64) -> usize {
         self.all.partition_point(|receipt| receipt.time <= time)
     }
 }
 
 /// A kind of message: its labels, and its length or, negative, the magnitude of that; then the same
 /// of its answer.
-type Kind = (u32, i64, i64);
+type BrokerMessageKind = (u32, i64, i64);
 
 /// In half octaves, below 0.
 fn magnitude(bytes: i64) -> i64 {
@@ -119,16 +119,16 @@ pub(super) fn brokers(
     // The clock of the node itself or, where it has none, of the other end.
     let received = |row: usize| {
         let traced = nodes[naming.dst(row) as usize].traced;
-        if traced { trace.arrival(row) } else { trace.send_ts(row) }
+        if traced { trace.arrival_time(row) } else { trace.send_ts(row) }
     };
     let sent = |row: usize| {
         let traced = nodes[naming.src(row) as usize].traced;
         if traced { trace.send_ts(row) } else { trace.recv_ts(row) }
     };
-    let mut shared = shared(trace, calls);
+    let mut shared = shared_flows(trace, calls);
     shared.extend(told);
     let request_of = |row: usize| {
-        let call = calls.of_message(row);
+        let call = calls.call_of_message(row);
         // Where nothing tells which answer is whose, what is told unasked seems to answer
         // something.
         let is_told = !shared.contains(&trace.flow(row));
@@ -138,45 +138,47 @@ pub(super) fn brokers(
             .filter(|request| *request != row && naming.dst(*request) == naming.src(row))
     };
     let lengths = lengths(trace, naming, request_of);
-    let mut brokers: Vec<Building> = Vec::new();
-    brokers.resize_with(nodes.len(), Building::default);
+    let mut brokers: Vec<BrokerBuilder> = Vec::new();
+    brokers.resize_with(nodes.len(), BrokerBuilder::default);
     let rows = || (0..trace.len()).filter(|row| !trace.is_connect(*row));
     let here = |row: usize| match trace.direction(row) {
         FROM_CONNECTING => received(row),
         _ => sent(row),
     };
-    let on_flows =
-        OnFlows::of(rows().filter_map(|row| here(row).map(|time| (trace.flow(row), time))));
+    let on_flows = TimesByFlow::from_times(
+        rows().filter_map(|row| here(row).map(|time| (trace.flow(row), time))),
+    );
     for row in rows() {
         let (flow, bytes) = (trace.flow(row), trace.bytes(row));
         if trace.direction(row) == FROM_CONNECTING {
             let Some(time) = received(row) else { continue };
-            let answer = calls.response(calls.of_message(row)).filter(|answer| *answer != row);
+            let answer = calls.response(calls.call_of_message(row)).filter(|answer| *answer != row);
             let answer = answer.filter(|_| !shared.contains(&flow));
             // The length of the answer tells apart what is asked, too, but not closely.
             let answered = answer.map_or(0, |answer| magnitude(trace.bytes(answer)) / 2);
             let kind = (naming.hop(row), magnitude(bytes), answered);
             brokers[naming.dst(row) as usize].receive(
                 kind,
-                Receipt { time, row: row as u32, flow, peer: trace.message(row).src, bytes },
+                BrokerReceipt { time, row: row as u32, flow, peer: trace.message(row).src, bytes },
             );
         } else {
-            if let Some(time) = trace.arrival(row) {
+            if let Some(time) = trace.arrival_time(row) {
                 brokers[naming.dst(row) as usize].own_answers.push(time);
             }
             let Some(time) = sent(row) else { continue };
             let request = request_of(row);
             let asked = request.and_then(received);
-            let since =
-                asked.or_else(|| on_flows.last(flow, time)).unwrap_or(time.saturating_sub(window));
+            let since = asked
+                .or_else(|| on_flows.last_before(flow, time))
+                .unwrap_or(time.saturating_sub(window));
             let length = request.map_or(0, |request| {
                 let (hop, bytes) = (naming.hop(row), trace.bytes(request));
                 let often = lengths.get(&(hop, bytes)).is_some_and(|count| *count >= MIN_OF_LENGTH);
                 if often { bytes.max(1) } else { magnitude(bytes) }
             });
             let (request, call) =
-                (request.map(|request| request as u32), calls.of_message(row) as u32);
-            let reply = Reply {
+                (request.map(|request| request as u32), calls.call_of_message(row) as u32);
+            let reply = BrokerReply {
                 time,
                 since,
                 row: row as u32,
@@ -190,24 +192,24 @@ pub(super) fn brokers(
             brokers[naming.src(row) as usize].send((naming.hop(row), length, 0), reply);
         }
     }
-    brokers.into_iter().filter_map(Building::finish).collect()
+    brokers.into_iter().filter_map(BrokerBuilder::finish).collect()
 }
 
 /// Times at which a broker received or sent the messages on each flow, in order. The trace is in
 /// the order of sending, in which an acknowledgement may stand before an event that the broker
 /// sends before it reads that.
-struct OnFlows(FxHashMap<i64, Vec<i64>>);
+struct TimesByFlow(FxHashMap<i64, Vec<i64>>);
 
-impl OnFlows {
-    fn of(times: impl Iterator<Item = (i64, i64)>) -> OnFlows {
+impl TimesByFlow {
+    fn from_times(times: impl Iterator<Item = (i64, i64)>) -> TimesByFlow {
         let mut flows: FxHashMap<i64, Vec<i64>> = FxHashMap::default();
         times.for_each(|(flow, time)| flows.entry(flow).or_default().push(time));
         flows.values_mut().for_each(|times| times.sort_unstable());
-        OnFlows(flows)
+        TimesByFlow(flows)
     }
 
     /// The last of the flow before that time.
-    fn last(&self, flow: i64, time: i64) -> Option<i64> {
+    fn last_before(&self, flow: i64, time: i64) -> Option<i64> {
         let times = self.0.get(&flow)?;
         let next = times.partition_point(|at| *at < time);
         next.checked_sub(1).map(|last| times[last])
@@ -215,14 +217,15 @@ impl OnFlows {
 }
 
 /// Flows on which many answers may be those of other requests.
-fn shared(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
+fn shared_flows(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
     let mut counts: FxHashMap<i64, [u32; 2]> = FxHashMap::default();
     for call in 0..calls.len() {
         let Some(row) = calls.request(call).filter(|_| calls.response(call).is_some()) else {
             continue;
         };
         let [doubtful, all] = counts.entry(trace.flow(row)).or_default();
-        *doubtful += u32::from(calls.doubt(call) > 0.0 && trace.call_number(row).is_none());
+        *doubtful +=
+            u32::from(calls.mispairing_probability(call) > 0.0 && trace.call_number(row).is_none());
         *all += 1;
     }
     let is_shared = |[doubtful, all]: [u32; 2]| MANY_DIVISOR * doubtful >= all;
@@ -246,18 +249,18 @@ fn lengths(
 
 /// A broker in the making.
 #[derive(Default)]
-struct Building {
-    receipts: FxHashMap<Kind, Vec<Receipt>>,
-    replies: FxHashMap<Kind, Vec<Reply>>,
+struct BrokerBuilder {
+    receipts: FxHashMap<BrokerMessageKind, Vec<BrokerReceipt>>,
+    replies: FxHashMap<BrokerMessageKind, Vec<BrokerReply>>,
     own_answers: Vec<i64>,
 }
 
-impl Building {
-    fn receive(&mut self, kind: Kind, receipt: Receipt) {
+impl BrokerBuilder {
+    fn receive(&mut self, kind: BrokerMessageKind, receipt: BrokerReceipt) {
         self.receipts.entry(kind).or_default().push(receipt);
     }
 
-    fn send(&mut self, kind: Kind, reply: Reply) {
+    fn send(&mut self, kind: BrokerMessageKind, reply: BrokerReply) {
         self.replies.entry(kind).or_default().push(reply);
     }
 
@@ -270,18 +273,20 @@ impl Building {
         if self.replies.is_empty() || self.receipts.is_empty() {
             return None;
         }
-        let mut receipts: Vec<(Kind, Vec<Receipt>)> = self.receipts.into_iter().collect();
+        let mut receipts: Vec<(BrokerMessageKind, Vec<BrokerReceipt>)> =
+            self.receipts.into_iter().collect();
         receipts.sort_unstable_by_key(|(kind, all)| (std::cmp::Reverse(all.len()), *kind));
         receipts.truncate(MAX_KINDS);
-        let mut replies: Vec<(Kind, Vec<Reply>)> = self.replies.into_iter().collect();
+        let mut replies: Vec<(BrokerMessageKind, Vec<BrokerReply>)> =
+            self.replies.into_iter().collect();
         replies.sort_unstable_by_key(|(kind, _)| *kind);
-        let by_time = |(hop, asked, answered): Kind, mut all: Vec<Receipt>| {
+        let by_time = |(hop, asked, answered): BrokerMessageKind, mut all: Vec<BrokerReceipt>| {
             all.sort_by_key(|receipt| receipt.time);
-            Receipts { hop, asked, answered, all }
+            ReceiptsOfKind { hop, asked, answered, all }
         };
-        let in_order = |asked: i64, mut all: Vec<Reply>| {
+        let in_order = |asked: i64, mut all: Vec<BrokerReply>| {
             all.sort_by_key(|reply| reply.time);
-            Replies { asked, all }
+            RepliesOfKind { asked, all }
         };
         self.own_answers.sort_unstable();
         Some(Broker {

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashSet;
 
 use super::backlog::Deliveries;
-use super::broker::{Broker, Reply};
-use super::wakes::{Queue, waited};
-use crate::infer::auto::in_turn::in_turn;
+use super::broker::{Broker, BrokerReply};
+use super::wakes::{ReplyQueue, was_awaited};
+use crate::infer::auto::in_turn::match_in_fifo;
 use crate::tuning::auto::queues::in_order::{
     LATER_FACTOR, MAX_CAUSES, MAX_LOOKED_THROUGH, MAX_TOGETHER, OTHER_LENGTH_FACTOR, PER_EXCEPTION,
 };
@@ -18,7 +18,7 @@ use crate::tuning::auto::queues::wakes::ABOUT_BYTES;
 
 /// A push that may not be delivered yet.
 #[derive(Clone, Copy)]
-struct Push {
+struct PendingPush {
     time: i64,
     row: u32,
     flow: i64,
@@ -28,11 +28,11 @@ struct Push {
 
 /// The causes of the deliveries of all `queues` of one broker, each by the row of the delivery: the
 /// rows of pushes with their probabilities, the likeliest first.
-pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
-    let mut deliveries: Vec<(&Reply, usize)> = Vec::new();
+pub(super) fn causes(broker: &Broker, queues: &[ReplyQueue]) -> Deliveries {
+    let mut deliveries: Vec<(&BrokerReply, usize)> = Vec::new();
     let mut found = Vec::new();
     for (at, queue) in queues.iter().enumerate() {
-        if let Some(told) = told(broker, queue) {
+        if let Some(told) = unsolicited_deliveries(broker, queue) {
             found.extend(told);
             continue;
         }
@@ -46,7 +46,7 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
     let pushes = pushes(broker, &kinds);
     let mut next = 0;
     // The oldest first.
-    let mut pending: VecDeque<Push> = VecDeque::new();
+    let mut pending: VecDeque<PendingPush> = VecDeque::new();
     // Until when all that was pushed was delivered, by queue: then somebody waited.
     let mut empty_until = vec![i64::MIN; queues.len()];
     for (reply, at) in deliveries {
@@ -55,7 +55,7 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
             pending.push_back(*push);
             next += 1;
         }
-        let has_waited = waited(reply, queue.within);
+        let has_waited = was_awaited(reply, queue.within);
         let is_unasked = reply.request.is_none();
         let soon = queue.within.saturating_mul(2);
         if queue.to_all {
@@ -73,7 +73,7 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
         if queue.empty.contains(&reply.bytes) {
             continue;
         }
-        let is_possible = |push: &&Push| {
+        let is_possible = |push: &&PendingPush| {
             let ago = reply.time.saturating_sub(push.time);
             let is_soon = ago <= soon;
             queue.pushes.contains(&push.kind)
@@ -81,9 +81,9 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
                 && push.time > empty_until[at]
                 && (is_soon || !(has_waited || queue.to_all))
         };
-        let mut weighed = weighed(pending.iter().filter(is_possible), reply, queue);
+        let mut weighed = weigh_pushes(pending.iter().filter(is_possible), reply, queue);
         if weighed.is_empty() && has_waited && !queue.to_all {
-            weighed = late(&pending, reply, queue);
+            weighed = late_cause(&pending, reply, queue);
         }
         let Some((first, _)) = weighed.first().copied() else { continue };
         let fits = |row: u32| {
@@ -106,19 +106,23 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
 /// Cause of a reply that was waited for, where nothing came right before it: where the machine is
 /// busy the broker is woken late. It is the oldest push that came while the reply waited and was
 /// not delivered, if it has the right length.
-fn late(pending: &VecDeque<Push>, reply: &Reply, queue: &Queue) -> Vec<(u32, f64)> {
-    let is_late = |push: &&Push| {
+fn late_cause(
+    pending: &VecDeque<PendingPush>,
+    reply: &BrokerReply,
+    queue: &ReplyQueue,
+) -> Vec<(u32, f64)> {
+    let is_late = |push: &&PendingPush| {
         queue.pushes.contains(&push.kind)
             && push.flow != reply.flow
             && push.time > reply.since
             && has_its_length(push, reply, queue)
     };
-    weighed(pending.iter().filter(is_late), reply, queue)
+    weigh_pushes(pending.iter().filter(is_late), reply, queue)
 }
 
 /// The causes of deliveries that are told unasked, over a connection on which more is said, where
 /// there are about as many as pushes: each brings the push in its turn, or several at once.
-fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
+fn unsolicited_deliveries(broker: &Broker, queue: &ReplyQueue) -> Option<Deliveries> {
     let longer = queue.longer.filter(|_| !queue.to_all)?;
     let all = &broker.replies[queue.replies].all;
     if all.iter().any(|reply| reply.request.is_some()) {
@@ -133,7 +137,7 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
     let usual = (*lengths.select_nth_unstable(middle).1).max(1);
     // A message as long as several was sent together, and one that is much shorter says something
     // else.
-    let mut deliveries: Vec<(&Reply, i64)> = Vec::new();
+    let mut deliveries: Vec<(&BrokerReply, i64)> = Vec::new();
     for reply in all.iter().filter(|reply| !queue.empty.contains(&reply.bytes)) {
         let several = (reply.bytes as f64 / usual as f64).round().max(0.0);
         let several = if several > MAX_TOGETHER { 1 } else { several as i64 };
@@ -141,8 +145,8 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
     }
     // Where each has one in its turn that fits, none is left out, however long a broker keeps some
     // back.
-    let is_in_turn = |pushes: &Vec<Push>| {
-        let fits = |(push, (reply, bytes)): (&Push, &(&Reply, i64))| {
+    let is_in_turn = |pushes: &Vec<PendingPush>| {
+        let fits = |(push, (reply, bytes)): (&PendingPush, &(&BrokerReply, i64))| {
             push.time <= reply.time && (bytes - push.bytes - longer).abs() <= ABOUT_BYTES
         };
         pushes.len() == deliveries.len() && pushes.iter().zip(&deliveries).all(fits)
@@ -161,7 +165,10 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
         let fits = |push: usize, reply: usize| {
             (deliveries[reply].1 - known[push].bytes - longer).abs() <= ABOUT_BYTES
         };
-        in_turn(&given, &begun, fits).into_iter().map(|push| push.map(|push| known[push])).collect()
+        match_in_fifo(&given, &begun, fits)
+            .into_iter()
+            .map(|push| push.map(|push| known[push]))
+            .collect()
     };
     let mut found: Deliveries = Vec::new();
     for ((reply, _), push) in deliveries.iter().zip(all_in_turn.unwrap_or_else(by_waits)) {
@@ -185,7 +192,7 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
 
 /// The kinds of receipts that are pushes of that queue, and those beside them that have the lengths
 /// of the `known` ones and are only answered otherwise.
-fn of_these_lengths(broker: &Broker, queue: &Queue, known: &[Push]) -> Vec<usize> {
+fn of_these_lengths(broker: &Broker, queue: &ReplyQueue, known: &[PendingPush]) -> Vec<usize> {
     let lengths: FxHashSet<i64> = known.iter().map(|push| push.bytes).collect();
     let is_one = |kind: &usize| {
         let receipts = &broker.receipts[*kind];
@@ -198,11 +205,11 @@ fn of_these_lengths(broker: &Broker, queue: &Queue, known: &[Push]) -> Vec<usize
 }
 
 /// All receipts of these kinds, by time.
-fn pushes(broker: &Broker, kinds: &[usize]) -> Vec<Push> {
-    let mut pushes: Vec<Push> = Vec::new();
+fn pushes(broker: &Broker, kinds: &[usize]) -> Vec<PendingPush> {
+    let mut pushes: Vec<PendingPush> = Vec::new();
     for kind in kinds.iter().copied() {
         let all = broker.receipts[kind].all.iter();
-        pushes.extend(all.map(|of| Push {
+        pushes.extend(all.map(|of| PendingPush {
             time: of.time,
             row: of.row,
             flow: of.flow,
@@ -214,22 +221,22 @@ fn pushes(broker: &Broker, kinds: &[usize]) -> Vec<Push> {
     pushes
 }
 
-fn has_its_length(push: &Push, reply: &Reply, queue: &Queue) -> bool {
+fn has_its_length(push: &PendingPush, reply: &BrokerReply, queue: &ReplyQueue) -> bool {
     queue.longer.is_some_and(|longer| (reply.bytes - push.bytes - longer).abs() <= ABOUT_BYTES)
 }
 
 /// The likeliest of the `possible` pushes, which come the oldest first, with their weights.
-fn weighed<'push>(
-    possible: impl Iterator<Item = &'push Push>,
-    reply: &Reply,
-    queue: &Queue,
+fn weigh_pushes<'push>(
+    possible: impl Iterator<Item = &'push PendingPush>,
+    reply: &BrokerReply,
+    queue: &ReplyQueue,
 ) -> Vec<(u32, f64)> {
     // Pushes of its length and others, each in order.
     let mut places = [0; 2];
     let mut weighed: Vec<(u32, f64)> = Vec::new();
     // To all goes what came last; of a queue the oldest is taken.
-    let possible: Vec<&Push> = possible.collect();
-    let ordered: Vec<&Push> =
+    let possible: Vec<&PendingPush> = possible.collect();
+    let ordered: Vec<&PendingPush> =
         if queue.to_all { possible.into_iter().rev().collect() } else { possible };
     for push in ordered {
         let fits = queue.longer.is_none() || has_its_length(push, reply, queue);

@@ -9,7 +9,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::broker::{Broker, Receipt, Receipts, Reply};
+use super::broker::{Broker, BrokerReceipt, BrokerReply, ReceiptsOfKind};
 use crate::tuning::auto::queues::wakes::{
     ABOUT_BYTES, CONSTANT_SHARE, FIRST_TIME, HARDLY_SHARE, LONG_FACTOR, MAX_LOOKED_AT, MAX_SAMPLE,
     MIN_LIFT, MIN_ODDS, MIN_OF_LENGTH, MIN_WOKEN, SLOWER_FACTOR, TIME_STEP, TIMES_TRIED,
@@ -18,7 +18,7 @@ use crate::tuning::auto::queues::wakes::{
 
 /// A kind of replies that others' messages cause.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(super) struct ReplyQueue {
     /// The kind of replies, of the broker's.
     pub(super) replies: usize,
     /// The kinds of receipts that wake it, of the broker's.
@@ -36,7 +36,7 @@ pub(super) struct Queue {
 }
 
 /// Relation of one kind of receipts to a kind of replies.
-struct Wakes {
+struct WakeRelation {
     pushes: usize,
     within: i64,
     /// Odds against chance, as a logarithm.
@@ -46,19 +46,19 @@ struct Wakes {
 }
 
 /// The kinds of replies of `broker` that others' messages cause.
-pub(super) fn queues(broker: &Broker) -> Vec<Queue> {
+pub(super) fn queues(broker: &Broker) -> Vec<ReplyQueue> {
     (0..broker.replies.len()).filter_map(|replies| queue(broker, replies)).collect()
 }
 
-fn queue(broker: &Broker, replies: usize) -> Option<Queue> {
+fn queue(broker: &Broker, replies: usize) -> Option<ReplyQueue> {
     let all = &broker.replies[replies].all;
     let step = all.len().div_ceil(MAX_SAMPLE);
-    let sample: Vec<&Reply> = all.iter().step_by(step).collect();
+    let sample: Vec<&BrokerReply> = all.iter().step_by(step).collect();
     let of_kind = |pushes: usize| wakes(broker, &sample, pushes);
-    let wakes: Vec<Wakes> = (0..broker.receipts.len()).filter_map(of_kind).collect();
+    let wakes: Vec<WakeRelation> = (0..broker.receipts.len()).filter_map(of_kind).collect();
     // One way of waking has one delay. Others that only seem to wake come from longer ago.
     let surest = wakes.iter().max_by(|one, other| one.score.total_cmp(&other.score))?.within;
-    let wakes: Vec<Wakes> = wakes
+    let wakes: Vec<WakeRelation> = wakes
         .into_iter()
         .filter(|wakes| wakes.within <= surest.saturating_mul(SLOWER_FACTOR))
         .collect();
@@ -68,12 +68,13 @@ fn queue(broker: &Broker, replies: usize) -> Option<Queue> {
     let alike: Vec<usize> =
         others.filter(|kind| is_alike(broker, all, &pushes, *kind, within)).collect();
     pushes.extend(alike);
-    let long: Vec<&Reply> = sample.iter().copied().filter(|reply| waited(reply, within)).collect();
-    let waker = |reply: &Reply| last_of(broker, &pushes, reply, within);
-    let empty = empty(&long, |reply| waker(reply).is_some());
-    let bringing: Vec<&Reply> =
+    let long: Vec<&BrokerReply> =
+        sample.iter().copied().filter(|reply| was_awaited(reply, within)).collect();
+    let waker = |reply: &BrokerReply| last_of(broker, &pushes, reply, within);
+    let empty = empty_lengths(&long, |reply| waker(reply).is_some());
+    let bringing: Vec<&BrokerReply> =
         long.into_iter().filter(|reply| !empty.contains(&reply.bytes)).collect();
-    let woken: Vec<(&Reply, &Receipt)> =
+    let woken: Vec<(&BrokerReply, &BrokerReceipt)> =
         bringing.iter().filter_map(|reply| waker(reply).map(|by| (*reply, by))).collect();
     let mostly = woken.len() as f64 >= WOKEN_SHARE * bringing.len() as f64;
     if woken.len() < MIN_WOKEN || !mostly || is_mutual(broker, replies, &woken) {
@@ -82,14 +83,15 @@ fn queue(broker: &Broker, replies: usize) -> Option<Queue> {
     let mut times: FxHashMap<u32, u32> = FxHashMap::default();
     woken.iter().for_each(|(_, by)| *times.entry(by.row).or_default() += 1);
     let to_all = times.values().filter(|times| **times > 1).count() * 2 > times.len();
-    let [hits, expected] = [|wakes: &Wakes| wakes.hits, |wakes: &Wakes| wakes.expected]
-        .map(|of| wakes.iter().map(of).sum::<f64>());
+    let [hits, expected] =
+        [|wakes: &WakeRelation| wakes.hits, |wakes: &WakeRelation| wakes.expected]
+            .map(|of| wakes.iter().map(of).sum::<f64>());
     let sure = (1.0 - expected / hits).clamp(0.5, 0.99);
-    Some(Queue { replies, pushes, within, longer: longer(&woken), empty, to_all, sure })
+    Some(ReplyQueue { replies, pushes, within, longer: usual_excess(&woken), empty, to_all, sure })
 }
 
 /// Whether the reply was waited for so long that it was not sent at once.
-pub(super) fn waited(reply: &Reply, within: i64) -> bool {
+pub(super) fn was_awaited(reply: &BrokerReply, within: i64) -> bool {
     reply.time.saturating_sub(reply.since) > within.saturating_mul(LONG_FACTOR)
 }
 
@@ -98,10 +100,10 @@ pub(super) fn waited(reply: &Reply, within: i64) -> bool {
 fn last_of<'broker>(
     broker: &'broker Broker,
     kinds: &[usize],
-    reply: &Reply,
+    reply: &BrokerReply,
     within: i64,
-) -> Option<&'broker Receipt> {
-    let last = kinds.iter().filter_map(|kind| broker.receipts[*kind].last(reply));
+) -> Option<&'broker BrokerReceipt> {
+    let last = kinds.iter().filter_map(|kind| broker.receipts[*kind].last_before(reply));
     last.max_by_key(|receipt| receipt.time).filter(|receipt| {
         let is_soon = reply.time.saturating_sub(receipt.time) <= within;
         is_soon && receipt.time > reply.since && !broker.was_answered(receipt.time, reply.time)
@@ -109,16 +111,17 @@ fn last_of<'broker>(
 }
 
 /// Whether receipts of that kind wake replies of the `sample`, and within which time.
-fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
-    let receipts: &Receipts = &broker.receipts[pushes];
+fn wakes(broker: &Broker, sample: &[&BrokerReply], pushes: usize) -> Option<WakeRelation> {
+    let receipts: &ReceiptsOfKind = &broker.receipts[pushes];
     // For each reply: how long it was waited for, number of such messages meanwhile, and time since
     // the last one.
     let waits: Vec<(i64, f64, i64)> = sample
         .iter()
         .filter_map(|reply| {
-            let last = receipts.last(reply).filter(|receipt| receipt.time > reply.since)?;
-            let came =
-                receipts.until(reply.time).saturating_sub(receipts.until(reply.since)) as f64;
+            let last = receipts.last_before(reply).filter(|receipt| receipt.time > reply.since)?;
+            let came = receipts
+                .count_until(reply.time)
+                .saturating_sub(receipts.count_until(reply.since)) as f64;
             let ago = reply.time.saturating_sub(last.time);
             let ago = if broker.was_answered(last.time, reply.time) { i64::MAX } else { ago };
             Some((reply.time.saturating_sub(reply.since), came, ago))
@@ -127,7 +130,7 @@ fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
     if waits.len() < MIN_WOKEN {
         return None;
     }
-    let mut best: Option<Wakes> = None;
+    let mut best: Option<WakeRelation> = None;
     for step in 0..TIMES_TRIED {
         let within = (FIRST_TIME * TIME_STEP.powi(step)) as i64;
         let (mut hits, mut expected) = (0.0, 0.0);
@@ -142,7 +145,7 @@ fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
         }
         let score = hits * (hits / expected.max(1e-9)).ln() - (hits - expected);
         if score > best.as_ref().map_or(MIN_ODDS, |best| best.score) {
-            best = Some(Wakes { pushes, within, score, hits, expected });
+            best = Some(WakeRelation { pushes, within, score, hits, expected });
         }
     }
     best
@@ -152,7 +155,13 @@ fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
 /// are known to, sent by the same nodes to the same port: where somebody waited they mostly did. Of
 /// several who wait one alone is woken, so it is asked of each message whether it woke any; where
 /// another one may have woken that, it tells nothing.
-fn is_alike(broker: &Broker, all: &[Reply], known: &[usize], kind: usize, within: i64) -> bool {
+fn is_alike(
+    broker: &Broker,
+    all: &[BrokerReply],
+    known: &[usize],
+    kind: usize,
+    within: i64,
+) -> bool {
     let receipts = &broker.receipts[kind];
     if !known.iter().any(|known| broker.receipts[*known].hop == receipts.hop) {
         return false;
@@ -161,8 +170,8 @@ fn is_alike(broker: &Broker, all: &[Reply], known: &[usize], kind: usize, within
     for receipt in &receipts.all {
         let next = all.partition_point(|reply| reply.time < receipt.time);
         let later = || all[next..].iter().take(MAX_LOOKED_AT);
-        let waiting = |reply: &&Reply| {
-            reply.since < receipt.time && reply.peer != receipt.peer && waited(reply, within)
+        let waiting = |reply: &&BrokerReply| {
+            reply.since < receipt.time && reply.peer != receipt.peer && was_awaited(reply, within)
         };
         let Some(first) = later().find(waiting) else { continue };
         let is_woken = first.time.saturating_sub(receipt.time) <= within;
@@ -176,7 +185,7 @@ fn is_alike(broker: &Broker, all: &[Reply], known: &[usize], kind: usize, within
 }
 
 /// The lengths of replies that are hardly ever woken.
-fn empty(long: &[&Reply], is_woken: impl Fn(&Reply) -> bool) -> FxHashSet<i64> {
+fn empty_lengths(long: &[&BrokerReply], is_woken: impl Fn(&BrokerReply) -> bool) -> FxHashSet<i64> {
     let mut lengths: FxHashMap<i64, (u32, u32)> = FxHashMap::default();
     for reply in long {
         let (count, woken) = lengths.entry(reply.bytes).or_default();
@@ -191,7 +200,7 @@ fn empty(long: &[&Reply], is_woken: impl Fn(&Reply) -> bool) -> FxHashSet<i64> {
 
 /// Whether replies are asked for, and most messages that wake them come over connections on which
 /// the same is asked for, by whoever.
-fn is_mutual(broker: &Broker, replies: usize, woken: &[(&Reply, &Receipt)]) -> bool {
+fn is_mutual(broker: &Broker, replies: usize, woken: &[(&BrokerReply, &BrokerReceipt)]) -> bool {
     let asked = broker.replies[replies].asked;
     let alike = broker.replies.iter().filter(|kind| kind.asked == asked && asked != 0);
     let asking: FxHashSet<i64> = alike.flat_map(|kind| &kind.all).map(|reply| reply.flow).collect();
@@ -199,7 +208,7 @@ fn is_mutual(broker: &Broker, replies: usize, woken: &[(&Reply, &Receipt)]) -> b
 }
 
 /// Usual difference in bytes between a delivery and what was pushed, if there is a usual one.
-fn longer(woken: &[(&Reply, &Receipt)]) -> Option<i64> {
+fn usual_excess(woken: &[(&BrokerReply, &BrokerReceipt)]) -> Option<i64> {
     let mut all: Vec<i64> =
         woken.iter().map(|(reply, by)| reply.bytes.saturating_sub(by.bytes)).collect();
     let middle = all.len() / 2;

@@ -1,25 +1,28 @@
 //! A step of the search at which a call is made.
 
-use super::{Judged, Room, Search};
+use super::{BeamSearch, CallScore, SearchBuffers};
 use crate::infer::auto::NONE;
-use crate::infer::auto::at::At;
-use crate::infer::auto::continuations::{Candidate, Continuation};
+use crate::infer::auto::at::RequestState;
+use crate::infer::auto::continuations::{Continuation, RequestCandidate};
 use crate::infer::auto::discipline::NEVER;
-use crate::infer::auto::states::State;
+use crate::infer::auto::states::StateNode;
 use crate::tuning::auto::search::hypotheses::{
     ALIKE_FACTOR, KEPT_BOUNDS, MARGIN, MAX_CONTINUATIONS,
 };
-impl Search<'_> {
+impl BeamSearch<'_> {
     pub(super) fn call(&mut self, call: u32) {
         let span = self.service.calls[call as usize];
-        let among =
-            if self.model.nobody_among_all { (self.open.len().max(1) as f64).ln() } else { 0.0 };
+        let among = if self.model.background_among_all {
+            (self.open.len().max(1) as f64).ln()
+        } else {
+            0.0
+        };
         let spontaneous = self.model.spontaneous(span.kind) - among;
-        let holder = self.service.holder(call);
+        let holder = self.service.bound_request(call);
         let is_held = holder != NONE && self.open.contains(&holder);
         let mut room = std::mem::take(&mut self.room);
         let possible = (0..).zip(&self.open).filter(|(_, request)| {
-            let is_possible = self.service.closed(**request) >= span.begin
+            let is_possible = self.service.closed_at(**request) >= span.begin
                 && !self.service.is_itself(**request, call)
                 && !self.service.are_of_two_traces(**request, call);
             is_possible && (!is_held || **request == holder)
@@ -28,10 +31,11 @@ impl Search<'_> {
         let width =
             (MAX_CONTINUATIONS / (self.open.len() + 1)).clamp(KEPT_BOUNDS[0], KEPT_BOUNDS[1]);
         room.continuations.begin(width * ALIKE_FACTOR, MARGIN);
-        self.judged.clear();
+        self.scores.clear();
         let all = std::mem::take(&mut self.hypotheses);
         for from in 0..all.len() {
-            room.candidates.go_to(all.states(from), |state| self.judge(state, call).candidate);
+            room.candidates
+                .score_hypothesis(all.states(from), |state| self.score_call(state, call).candidate);
             let (score, from) = (all.score(from), from as u32);
             room.candidates.add_to(&mut room.continuations, from, score);
             if !is_held {
@@ -50,19 +54,20 @@ impl Search<'_> {
     }
 
     /// Continues with the best continuations.
-    fn go_on(&mut self, call: u32, width: usize, room: &mut Room) {
+    fn go_on(&mut self, call: u32, width: usize, room: &mut SearchBuffers) {
         let time = self.service.calls[call as usize].begin;
         if let Some(lattice) = &mut self.lattice {
             lattice.begin(call);
         }
         let all = std::mem::take(&mut self.hypotheses);
-        self.mark_all(&all, None, time, &mut room.marks);
-        let Room { next, order, continuations, marks, seen, .. } = room;
-        let ((most, least), continuations) = (continuations.bounds(), continuations.found());
+        self.digest_all(&all, None, time, &mut room.marks);
+        let SearchBuffers { next, order, continuations, marks, seen, .. } = room;
+        let ((most, least), continuations) =
+            (continuations.bounds(), continuations.kept_continuations());
         next.clear(self.open.len());
         seen.clear();
         let scores = || continuations.iter().map(|next| next.score);
-        let mut go_on = |search: &mut Search<'_>, place: u32| {
+        let mut go_on = |search: &mut BeamSearch<'_>, place: u32| {
             let Continuation { score, added, from, slot } = continuations[place as usize];
             let states = all.states(from as usize);
             let (mut mark, mut grown, mut request) = (marks[from as usize], NONE, NONE);
@@ -70,8 +75,8 @@ impl Search<'_> {
                 grown = search.grow(*state, call);
                 request = search.open[slot as usize];
                 mark = mark
-                    .wrapping_sub(search.mark(*state, time))
-                    .wrapping_add(search.mark(grown, time));
+                    .wrapping_sub(search.state_digest(*state, time))
+                    .wrapping_add(search.state_digest(grown, time));
             }
             let to = match seen.get(&mark) {
                 Some(to) => *to,
@@ -92,7 +97,7 @@ impl Search<'_> {
             true
         };
         if self.lattice.is_some() {
-            for place in order.sorted(scores(), least, most) {
+            for place in order.best_first(scores(), least, most) {
                 go_on(self, place);
             }
         } else {
@@ -106,39 +111,40 @@ impl Search<'_> {
     }
 
     /// Fit of the call to a request in that state.
-    fn judge(&mut self, state: u32, call: u32) -> Judged {
-        if let Some(judged) = self.judged.get(state) {
+    fn score_call(&mut self, state: u32, call: u32) -> CallScore {
+        if let Some(judged) = self.scores.get(state) {
             return judged;
         }
         let others = self.open.len() > 1;
-        let before = Some(self.service.before(call)).filter(|before| {
+        let before = Some(self.service.previous_call(call)).filter(|before| {
             *before != NONE && self.model.connections.count(self.service.calls[call as usize].kind)
         });
-        let Search { service, shapes, model, states, .. } = self;
-        let judged = states.with_calls(state, |State { request, shape, .. }, made| {
-            let promise = model.promise(service, request, call);
-            let (score, waiting) = model.judge(service, shapes, &At { request, made, shape }, call);
-            let candidate = Candidate {
+        let BeamSearch { service, shapes, model, states, .. } = self;
+        let judged = states.with_calls(state, |StateNode { request, shape, .. }, made| {
+            let promise = model.lookahead(service, request, call);
+            let (score, waiting) =
+                model.score_call(service, shapes, &RequestState { request, made, shape }, call);
+            let candidate = RequestCandidate {
                 score: promise + score,
                 waiting: waiting.filter(|_| others).unwrap_or(NEVER),
                 has_before: before.is_some_and(|before| made.contains(&before)),
             };
-            Judged { candidate, promise, grown: NONE }
+            CallScore { candidate, lookahead: promise, grown: NONE }
         });
-        self.judged.set(state, judged);
+        self.scores.set(state, judged);
         judged
     }
 
     /// The state after the call, which was judged.
     fn grow(&mut self, state: u32, call: u32) -> u32 {
-        let judged = self.judge(state, call);
+        let judged = self.score_call(state, call);
         if judged.grown != NONE {
             return judged.grown;
         }
         let kind = self.service.calls[call as usize].kind;
-        let shape = self.shapes.with(self.states.get(state).shape, kind);
-        let grown = self.states.grow(state, call, shape, judged.promise);
-        self.judged.set(state, Judged { grown, ..judged });
+        let shape = self.shapes.with_call(self.states.get(state).shape, kind);
+        let grown = self.states.grow(state, call, shape, judged.lookahead);
+        self.scores.set(state, CallScore { grown, ..judged });
         grown
     }
 }

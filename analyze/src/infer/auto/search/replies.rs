@@ -1,17 +1,17 @@
 //! A step of the search at which a request is answered or over.
 
-use super::Search;
+use super::BeamSearch;
 use crate::infer::auto::NONE;
-use crate::infer::auto::at::At;
+use crate::infer::auto::at::RequestState;
 use crate::infer::auto::continuations::Continuation;
-use crate::infer::auto::states::State;
+use crate::infer::auto::states::StateNode;
 use crate::tuning::auto::search::hypotheses::MARGIN;
-impl Search<'_> {
+impl BeamSearch<'_> {
     pub(super) fn reply(&mut self, request: u32, time: i64, is_judged: bool) {
         let Some(slot) = self.open.iter().position(|open| *open == request) else { return };
         self.open.remove(slot);
-        let is_answered = self.service.closed(request)
-            > self.service.over(&self.service.requests[request as usize]);
+        let is_answered = self.service.closed_at(request)
+            > self.service.request_end(&self.service.requests[request as usize]);
         self.answered.clear();
         let mut room = std::mem::take(&mut self.room);
         room.answered.clear();
@@ -22,16 +22,17 @@ impl Search<'_> {
                 _ if !is_judged => 0.0,
                 Some(score) => score,
                 None => {
-                    let Search { service, shapes, model, states, .. } = self;
-                    let score = states.with_calls(state, |State { request, shape, .. }, made| {
-                        let at = &At { request, made, shape };
-                        // Where something may be done after the answer, the answer itself was
-                        // judged when it was given.
-                        match is_answered {
-                            false => model.reply(service, shapes, at),
-                            true => model.finish(service, shapes, at),
-                        }
-                    });
+                    let BeamSearch { service, shapes, model, states, .. } = self;
+                    let score =
+                        states.with_calls(state, |StateNode { request, shape, .. }, made| {
+                            let at = &RequestState { request, made, shape };
+                            // Where something may be done after the answer, the answer itself was
+                            // judged when it was given.
+                            match is_answered {
+                                false => model.reply(service, shapes, at),
+                                true => model.finish(service, shapes, at),
+                            }
+                        });
                     let score =
                         score - if is_answered { 0.0 } else { self.states.get(state).promised };
                     self.answered.set(state, score);
@@ -48,12 +49,12 @@ impl Search<'_> {
         if let Some(lattice) = &mut self.lattice {
             lattice.begin(NONE);
         }
-        self.mark_all(&all, Some(slot), time, &mut room.marks);
+        self.digest_all(&all, Some(slot), time, &mut room.marks);
         let scores = || room.answered.iter().map(|next| next.score);
         let best = scores().fold(f64::NEG_INFINITY, f64::max);
         room.next.clear(self.open.len());
         room.seen.clear();
-        for place in room.order.sorted(scores(), best - MARGIN, usize::MAX) {
+        for place in room.order.best_first(scores(), best - MARGIN, usize::MAX) {
             let Continuation { score, added, from, slot: state } = room.answered[place as usize];
             let mark = room.marks[from as usize];
             let next = room.next.len() as u32;
@@ -84,11 +85,11 @@ impl Search<'_> {
         for at in 0..self.hypotheses.len() {
             let state = self.hypotheses.states(at)[slot];
             let added = self.answered.get(state).unwrap_or_else(|| {
-                let Search { service, model, states, .. } = self;
-                let score = states.with_calls(state, |State { request, shape, .. }, made| {
-                    model.answer(service, &At { request, made, shape })
+                let BeamSearch { service, model, states, .. } = self;
+                let score = states.with_calls(state, |StateNode { request, shape, .. }, made| {
+                    model.answer(service, &RequestState { request, made, shape })
                 });
-                score - states.keep_promise(state)
+                score - states.take_lookahead(state)
             });
             self.answered.set(state, added);
             self.hypotheses.add_score(at, added);

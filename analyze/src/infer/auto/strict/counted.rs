@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use crate::infer::auto::service::Service;
-use crate::infer::span::Span;
+use crate::infer::span::NodeSpan;
 use crate::tuning::auto::search::strict::{COUNTED_PER_EXCEPTION, MAX_COUNTED, MAX_COUNTED_KINDS};
 
 /// The kinds of the calls that requests of each kind mostly have, in their order, by kind of
 /// request.
-pub(in crate::infer::auto) type Plans = FxHashMap<u32, Vec<u32>>;
+pub(in crate::infer::auto) type CallPlans = FxHashMap<u32, Vec<u32>>;
 
 /// All that requests could have; nothing where counts fit nothing, or too much.
-pub(super) fn plans(service: &Service) -> Vec<Plans> {
+pub(super) fn plans(service: &Service) -> Vec<CallPlans> {
     let [requests, calls] = [&service.requests, &service.calls].map(|spans| counts(spans));
     let (rare, requests): (Vec<_>, Vec<_>) =
         requests.into_iter().partition(|(_, count)| is_rare(*count, service.requests.len()));
@@ -61,7 +61,7 @@ pub(super) fn is_rare(count: usize, all: usize) -> bool {
 }
 
 /// Number of these by kind.
-pub(super) fn counts(spans: &[Span]) -> BTreeMap<u32, usize> {
+pub(super) fn counts(spans: &[NodeSpan]) -> BTreeMap<u32, usize> {
     let mut counts = BTreeMap::new();
     spans.iter().for_each(|span| *counts.entry(span.kind).or_default() += 1);
     counts
@@ -104,45 +104,48 @@ mod tests {
     use super::*;
 
     /// All that requests could have, by the numbers of these kinds of requests and of calls.
-    fn told(requests: &[(u32, usize)], calls: &[(u32, usize)]) -> Vec<Plans> {
+    fn plans_of_counts(requests: &[(u32, usize)], calls: &[(u32, usize)]) -> Vec<CallPlans> {
         let spans = |counts: &[(u32, usize)]| {
             let of = |(kind, count): &(u32, usize)| {
-                std::iter::repeat_n(Span { begin: 0, end: 1, kind: *kind }, *count)
+                std::iter::repeat_n(NodeSpan { begin: 0, end: 1, kind: *kind }, *count)
             };
             counts.iter().flat_map(of).collect()
         };
         plans(&Service { requests: spans(requests), calls: spans(calls), ..Service::default() })
     }
 
-    fn plan(of: &[(u32, &[u32])]) -> Plans {
+    fn plan(of: &[(u32, &[u32])]) -> CallPlans {
         of.iter().map(|(kind, calls)| (*kind, calls.to_vec())).collect()
     }
 
     #[test]
     fn all_ways_that_numbers_leave_are_told_with_all_orders() {
-        let both = told(&[(8, 100)], &[(1, 100), (2, 99)]);
+        let both = plans_of_counts(&[(8, 100)], &[(1, 100), (2, 99)]);
         assert_eq!(both, [plan(&[(8, &[2, 1])]), plan(&[(8, &[1, 2])])]);
         // 300 are those of both kinds of requests.
-        let by_number = told(&[(8, 100), (9, 200)], &[(1, 300), (2, 200)]);
+        let by_number = plans_of_counts(&[(8, 100), (9, 200)], &[(1, 300), (2, 200)]);
         let ways: [&[u32]; 2] = [&[2, 1], &[1, 2]];
         assert_eq!(by_number, ways.map(|of| plan(&[(8, &[1]), (9, of)])));
         // Each of three is for the one or the other: 6 orders of all, or 2 of two of them.
-        assert_eq!(told(&[(8, 99), (9, 100)], &[(1, 100), (2, 100), (3, 100)]).len(), 24);
+        assert_eq!(
+            plans_of_counts(&[(8, 99), (9, 100)], &[(1, 100), (2, 100), (3, 100)]).len(),
+            24
+        );
     }
 
     #[test]
     fn what_is_rare_has_no_part_in_it() {
-        let rare = told(&[(7, 1), (8, 100)], &[(1, 100), (2, 2)]);
+        let rare = plans_of_counts(&[(7, 1), (8, 100)], &[(1, 100), (2, 2)]);
         assert_eq!(rare, [plan(&[(7, &[]), (8, &[1])])]);
     }
 
     #[test]
     fn numbers_that_fit_nothing_tell_nothing() {
-        assert_eq!(told(&[(8, 100)], &[(1, 100), (2, 40)]), []);
-        assert_eq!(told(&[(8, 100)], &[(1, 200)]), [], "two of a kind");
+        assert_eq!(plans_of_counts(&[(8, 100)], &[(1, 100), (2, 40)]), []);
+        assert_eq!(plans_of_counts(&[(8, 100)], &[(1, 200)]), [], "two of a kind");
         let many = |count: u32| (0..count).map(|kind| (kind, 100)).collect::<Vec<_>>();
-        assert_eq!(told(&[(8, 100)], &many(6)), [], "720 orders");
+        assert_eq!(plans_of_counts(&[(8, 100)], &many(6)), [], "720 orders");
         let all = [(70, 800), (71, 800), (72, 800)];
-        assert_eq!(told(&many(8), &all), [], "6 to the eighth orders");
+        assert_eq!(plans_of_counts(&many(8), &all), [], "6 to the eighth orders");
     }
 }

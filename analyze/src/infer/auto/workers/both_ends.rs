@@ -3,18 +3,18 @@
 
 use rustc_hash::FxHashMap;
 
-use super::known::Witness;
-use super::overtaking::{Pair, Pairs};
-use super::run::Run;
-use crate::infer::auto::in_turn::in_turn;
-use crate::infer::span::Span;
+use super::known::HandoffWitness;
+use super::overtaking::{RunRequest, RunRequests};
+use super::run::WorkerRun;
+use crate::infer::auto::in_turn::match_in_fifo;
+use crate::infer::span::NodeSpan;
 use crate::tuning::auto::workers::{
     MAX_EARLY, MAX_OVERTAKING, MIN_SHOWN, NEAR, REQUESTS_PER_EXCEPTION, SHOWN_SHARE,
 };
 
 /// The request of a run by its place, and another one that it may be for with that probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Queued {
+pub(super) struct QueuedRun {
     pub(super) request: Option<usize>,
     pub(super) rival: Option<(usize, f64)>,
     /// Whether a hand-off shows it.
@@ -23,12 +23,12 @@ pub(super) struct Queued {
 
 /// The request of each of `runs`, by its place among `requests`, which are those of `spans`; `None`
 /// where they do not go together. `witnesses` are requests that hand-offs seem to show.
-pub(super) fn of(
-    spans: &[Span],
+pub(super) fn match_runs(
+    spans: &[NodeSpan],
     requests: &[u32],
-    runs: &[Run],
-    witnesses: &[Witness],
-) -> Option<Vec<Queued>> {
+    runs: &[WorkerRun],
+    witnesses: &[HandoffWitness],
+) -> Option<Vec<QueuedRun>> {
     let span = |place: usize| spans[requests[place] as usize];
     let mut done: Vec<usize> = (0..runs.len()).collect();
     done.sort_by_key(|run| (runs[*run].end, *run));
@@ -38,9 +38,9 @@ pub(super) fn of(
     let answers: Vec<i64> = answered.iter().map(|place| span(*place).end).collect();
     let begins_later =
         |(run, place): (usize, usize)| span(answered[place]).begin <= runs[done[run]].begin;
-    let pairs = beside(&ends, &answers, begins_later).into_iter().map(|(run, place)| {
+    let pairs = align_ends(&ends, &answers, begins_later).into_iter().map(|(run, place)| {
         let (run, place) = (done[run], answered[place]);
-        Pair {
+        RunRequest {
             run,
             place,
             begin: runs[run].begin,
@@ -50,34 +50,40 @@ pub(super) fn of(
             shown: None,
         }
     });
-    let mut pairs = Pairs::of(pairs.collect());
+    let mut pairs = RunRequests::new(pairs.collect());
     let left_out = requests.len().max(runs.len()) - pairs.len();
     let are_all = REQUESTS_PER_EXCEPTION * left_out <= requests.len();
-    if !are_all || pairs.overtaking() > MAX_OVERTAKING {
+    if !are_all || pairs.overtaking_rate() > MAX_OVERTAKING {
         return None;
     }
-    show(&mut pairs, requests, runs, witnesses);
+    apply_witnesses(&mut pairs, requests, runs, witnesses);
     pairs.improve();
-    if pairs.early() > MAX_EARLY {
+    if pairs.early_share() > MAX_EARLY {
         return None;
     }
-    let mut queued = vec![Queued::default(); runs.len()];
-    pairs.each(|pair, rival| {
-        queued[pair.run] = Queued { request: Some(pair.place), rival, is_shown: pair.is_shown() };
+    let mut queued = vec![QueuedRun::default(); runs.len()];
+    pairs.for_each_pair(|pair, rival| {
+        queued[pair.run] =
+            QueuedRun { request: Some(pair.place), rival, is_shown: pair.is_shown() };
     });
     Some(queued)
 }
 
 /// Notes what witnesses show, object by object, where it is mostly what the order of the queues
 /// tells as well.
-fn show(pairs: &mut Pairs, requests: &[u32], runs: &[Run], witnesses: &[Witness]) {
+fn apply_witnesses(
+    pairs: &mut RunRequests,
+    requests: &[u32],
+    runs: &[WorkerRun],
+    witnesses: &[HandoffWitness],
+) {
     let place: FxHashMap<u32, usize> = requests.iter().copied().zip(0..).collect();
-    let ended = |pair: &Pair| (runs[pair.run].thread, pair.end);
+    let ended = |pair: &RunRequest| (runs[pair.run].thread, pair.end);
     let mut of_threads: Vec<(u32, i64, usize)> =
         (0..).zip(pairs.pairs()).map(|(at, pair)| (ended(pair).0, ended(pair).1, at)).collect();
     of_threads.sort_unstable();
     let mut of_objects: FxHashMap<i64, Vec<(usize, usize)>> = FxHashMap::default();
-    for Witness { thread, signalled, request, object } in witnesses {
+    for HandoffWitness { thread, signalled, request, object } in witnesses {
         let next = of_threads.partition_point(|(of, end, _)| (of, end) <= (thread, signalled));
         let last = next.checked_sub(1).map(|last| of_threads[last]).filter(|(of, ..)| of == thread);
         if let Some(((.., at), place)) = last.zip(place.get(request)) {
@@ -87,7 +93,7 @@ fn show(pairs: &mut Pairs, requests: &[u32], runs: &[Run], witnesses: &[Witness]
     for shown in of_objects.into_values().filter(|shown| shown.len() >= MIN_SHOWN) {
         let same = shown.iter().filter(|(at, place)| pairs.pairs()[*at].place == *place).count();
         if same as f64 >= SHOWN_SHARE * shown.len() as f64 {
-            shown.into_iter().for_each(|(at, place)| pairs.show(at, place));
+            shown.into_iter().for_each(|(at, place)| pairs.mark_shown(at, place));
         }
     }
 }
@@ -95,7 +101,7 @@ fn show(pairs: &mut Pairs, requests: &[u32], runs: &[Run], witnesses: &[Witness]
 /// Puts what ended beside its answer, both by their places in order. `ends` tells when the last
 /// call of each ended, and when the run ended itself. `begins_later` says whether a run began after
 /// the request of an answer.
-fn beside(
+fn align_ends(
     ends: &[[i64; 2]],
     answers: &[i64],
     begins_later: impl Fn((usize, usize)) -> bool,
@@ -106,15 +112,15 @@ fn beside(
         return straight.collect();
     }
     let ended: Vec<i64> = ends.iter().map(|[_, end]| *end).collect();
-    let found = in_turn(&ended, answers, |_, _| true);
+    let found = match_in_fifo(&ended, answers, |_, _| true);
     let pairs = (0..).zip(found).filter_map(|(answer, end)| Some((end?, answer))).collect();
-    shifted(pairs, ends.len(), answers.len(), |pair| can_be(pair) && begins_later(pair))
+    close_gaps(pairs, ends.len(), answers.len(), |pair| can_be(pair) && begins_later(pair))
 }
 
 /// These pairs of ends and answers, without some gaps. Where as many ends as answers are left out
 /// near to each other, nothing is missing: one was answered later than usual, and let those behind
 /// it wait. They and the pairs between them are put beside each other in their order.
-fn shifted(
+fn close_gaps(
     pairs: Vec<(usize, usize)>,
     ends: usize,
     answers: usize,
@@ -157,9 +163,9 @@ mod tests {
 
     /// The pairs where these ends, which are handed over `later` than their calls end, are put
     /// beside these answers.
-    fn told(ends: &[i64], later: i64, answers: &[i64]) -> Vec<(usize, usize)> {
+    fn aligned_pairs(ends: &[i64], later: i64, answers: &[i64]) -> Vec<(usize, usize)> {
         let ends: Vec<[i64; 2]> = ends.iter().map(|end| [end - later, *end]).collect();
-        beside(&ends, answers, |_| true)
+        align_ends(&ends, answers, |_| true)
     }
 
     /// Each of as many as these with its own.
@@ -172,9 +178,9 @@ mod tests {
         let ends: Vec<i64> = (0..40).map(|at| 1000 * at).collect();
         let mut answers: Vec<i64> = ends.iter().map(|end| end + 20).collect();
         answers[20] = ends[20] - 10;
-        assert_eq!(told(&ends, 30, &answers), straight(40));
+        assert_eq!(aligned_pairs(&ends, 30, &answers), straight(40));
         // It could not be answered before its calls had ended.
-        assert!(!told(&ends, 5, &answers).contains(&(20, 20)));
+        assert!(!aligned_pairs(&ends, 5, &answers).contains(&(20, 20)));
     }
 
     #[test]
@@ -188,16 +194,16 @@ mod tests {
         answers.insert(3, 2500);
         let one_left_out = |at: usize| (at, at + usize::from(at > 2));
         let expected: Vec<(usize, usize)> = (0..40).map(one_left_out).collect();
-        assert_eq!(told(&ends, 0, &answers), expected);
+        assert_eq!(aligned_pairs(&ends, 0, &answers), expected);
     }
 
     #[test]
     fn as_many_as_are_left_out_near_each_other_have_their_turn() {
         let pairs = || vec![(0, 0), (2, 1), (3, 2), (4, 4)];
-        assert_eq!(shifted(pairs(), 5, 5, |_| true), straight(5));
-        assert_eq!(shifted(pairs(), 5, 5, |pair| pair != (2, 2)), pairs(), "that cannot be");
-        assert_eq!(shifted(pairs(), 6, 5, |_| true), pairs(), "one more end than answers");
+        assert_eq!(close_gaps(pairs(), 5, 5, |_| true), straight(5));
+        assert_eq!(close_gaps(pairs(), 5, 5, |pair| pair != (2, 2)), pairs(), "that cannot be");
+        assert_eq!(close_gaps(pairs(), 6, 5, |_| true), pairs(), "one more end than answers");
         let far: Vec<(usize, usize)> = (0..NEAR + 1).map(|at| (at + 1, at)).collect();
-        assert_eq!(shifted(far.clone(), NEAR + 2, NEAR + 2, |_| true), far);
+        assert_eq!(close_gaps(far.clone(), NEAR + 2, NEAR + 2, |_| true), far);
     }
 }

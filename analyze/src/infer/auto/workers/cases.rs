@@ -1,9 +1,9 @@
 //! Made pools whose truth is known.
 
-use super::known::Witness;
-use super::run::Run;
+use super::known::HandoffWitness;
+use super::run::WorkerRun;
 use super::*;
-use crate::infer::span::Span;
+use crate::infer::span::NodeSpan;
 
 const US: i64 = 1_000;
 /// The thread that receives, the one that writes, and the first worker.
@@ -19,7 +19,7 @@ const LAST: u32 = 3;
 
 /// A pool.
 #[derive(Clone, Copy)]
-struct Pool {
+struct PoolScenario {
     workers: usize,
     /// Time between two requests.
     gap: i64,
@@ -35,7 +35,7 @@ struct Pool {
 }
 
 /// More to do than workers: what comes waits.
-const BUSY: Pool = Pool {
+const BUSY: PoolScenario = PoolScenario {
     workers: 4,
     gap: 200 * US,
     has_writer: true,
@@ -46,9 +46,9 @@ const BUSY: Pool = Pool {
 };
 
 /// What a pool did: the service, the hand-offs, and the request of each call.
-struct Made {
+struct SyntheticPool {
     service: Service,
-    hand_offs: Vec<HandOff>,
+    hand_offs: Vec<ServiceHandoff>,
     truth: Vec<u32>,
 }
 
@@ -58,16 +58,16 @@ fn any(seed: usize, most: i64) -> i64 {
     ((mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33) as i64 % most
 }
 
-fn signal(signalled: i64, from: u32, to: u32, object: i64) -> HandOff {
-    HandOff { signalled, woken: signalled + 3 * US, from, to, object }
+fn signal(signalled: i64, from: u32, to: u32, object: i64) -> ServiceHandoff {
+    ServiceHandoff { signalled, woken: signalled + 3 * US, from, to, object }
 }
 
-impl Pool {
+impl PoolScenario {
     /// What the pool does with this number of requests.
-    fn make(self, requests: usize) -> Made {
+    fn make(self, requests: usize) -> SyntheticPool {
         let mut service = Service { window: 1_000_000 * US, ..Service::default() };
         let mut hand_offs = Vec::new();
-        let mut calls: Vec<(Span, u32, u32)> = Vec::new();
+        let mut calls: Vec<(NodeSpan, u32, u32)> = Vec::new();
         let received = |request: usize| self.gap * request as i64;
         let mut free = vec![0_i64; self.workers];
         let mut waiting: Vec<usize> = (0..requests).collect();
@@ -97,7 +97,7 @@ impl Pool {
             for kind in kinds {
                 let took = 300 * US + any(request * 31 + *kind as usize, 1500 * US);
                 calls.push((
-                    Span { begin: time, end: time + took, kind: *kind },
+                    NodeSpan { begin: time, end: time + took, kind: *kind },
                     thread,
                     request as u32,
                 ));
@@ -108,7 +108,7 @@ impl Pool {
             if self.works_on {
                 let begin = time + 3 * US;
                 time = begin + 200 * US;
-                calls.push((Span { begin, end: time, kind: LAST }, thread, request as u32));
+                calls.push((NodeSpan { begin, end: time, kind: LAST }, thread, request as u32));
             }
             free[worker] = time + 6 * US;
         }
@@ -120,14 +120,18 @@ impl Pool {
             hand_offs.push(signal(time, thread, woken, ANSWERS));
             written = written.max(time + 8 * US) + 12 * US;
             let is_open =
-                |(span, _, of): &&(Span, u32, u32)| *of == request as u32 && span.kind != LAST;
+                |(span, _, of): &&(NodeSpan, u32, u32)| *of == request as u32 && span.kind != LAST;
             let open = calls.iter().filter(is_open);
             let last = open.map(|(span, ..)| span.end).max().unwrap_or(0);
             ends[request] = if self.has_writer { written } else { time.max(last) + 2 * US };
             answerers[request] = if self.has_writer { WRITER } else { thread };
         }
         for request in 0..requests {
-            service.requests.push(Span { begin: received(request), end: ends[request], kind: 9 });
+            service.requests.push(NodeSpan {
+                begin: received(request),
+                end: ends[request],
+                kind: 9,
+            });
             service.request_threads.push([READER, answerers[request]]);
             service.request_calls.push(10_000 + request as u32);
         }
@@ -138,17 +142,21 @@ impl Pool {
             service.made_calls.push(at);
         }
         hand_offs.sort_by_key(|hand_off| hand_off.signalled);
-        Made { service, hand_offs, truth: calls.iter().map(|(.., request)| *request).collect() }
+        SyntheticPool {
+            service,
+            hand_offs,
+            truth: calls.iter().map(|(.., request)| *request).collect(),
+        }
     }
 }
 
-impl Made {
+impl SyntheticPool {
     /// Calls that were given to the right request, and to a wrong one, and of how many it is known
     /// that they were handed on.
-    fn found(&mut self, hand_offs: &[HandOff]) -> [usize; 3] {
+    fn count_attributed(&mut self, hand_offs: &[ServiceHandoff]) -> [usize; 3] {
         let known = self.service.find_workers(hand_offs).len();
         let is = |call: &usize, right: bool| {
-            let found = self.service.found_for.get(&(*call as u32));
+            let found = self.service.attributed_to.get(&(*call as u32));
             found.is_some_and(|request| (*request == 10_000 + self.truth[*call]) == right)
         };
         let count = |right: bool| (0..self.truth.len()).filter(|call| is(call, right)).count();
@@ -157,56 +165,58 @@ impl Made {
 
     fn with_all(mut self) -> [usize; 3] {
         let hand_offs = std::mem::take(&mut self.hand_offs);
-        self.found(&hand_offs)
+        self.count_attributed(&hand_offs)
     }
 }
 
 #[test]
 fn a_worker_that_is_woken_does_what_was_handed_to_it() {
-    let idle = Pool { workers: 4, gap: 8_000 * US, ..BUSY }.make(60);
+    let idle = PoolScenario { workers: 4, gap: 8_000 * US, ..BUSY }.make(60);
     assert!(idle.hand_offs.iter().filter(|one| one.from == READER).all(|one| one.to >= WORKERS));
     assert_eq!(idle.with_all(), [100, 0, 100]);
 }
 
 #[test]
 fn busy_workers_take_what_waits_in_turn_and_a_writer_answers_in_turn() {
-    let made = Pool { alike: false, ..BUSY }.make(300);
-    let is_idle = |one: &&HandOff| one.from == READER && one.to != UNKNOWN_THREAD;
+    let made = PoolScenario { alike: false, ..BUSY }.make(300);
+    let is_idle = |one: &&ServiceHandoff| one.from == READER && one.to != UNKNOWN_THREAD;
     assert!(made.hand_offs.iter().filter(is_idle).count() < 50);
     // A few were handed over while another worker was about to do so, too.
     assert_eq!(made.with_all(), [300, 0, 294]);
     // Without hand-offs nothing tells where a run begins.
-    assert_eq!(Pool { alike: false, ..BUSY }.make(300).found(&[]), [0, 0, 0]);
+    assert_eq!(PoolScenario { alike: false, ..BUSY }.make(300).count_attributed(&[]), [0, 0, 0]);
     // Unless all begin alike; nothing is known then but what threads and times show.
-    assert_eq!(BUSY.make(300).found(&[]), [500, 0, 0]);
+    assert_eq!(BUSY.make(300).count_attributed(&[]), [500, 0, 0]);
 }
 
 #[test]
 fn who_answers_itself_shows_what_it_did() {
-    for pool in [BUSY, Pool { alike: false, ..BUSY }, Pool { last_first: true, ..BUSY }] {
-        let mut made = Pool { has_writer: false, ..pool }.make(300);
+    for pool in
+        [BUSY, PoolScenario { alike: false, ..BUSY }, PoolScenario { last_first: true, ..BUSY }]
+    {
+        let mut made = PoolScenario { has_writer: false, ..pool }.make(300);
         let all = made.truth.len();
-        assert_eq!(made.found(&[]), [all, 0, 0]);
+        assert_eq!(made.count_attributed(&[]), [all, 0, 0]);
     }
-    assert_eq!(Pool { has_writer: false, ..BUSY }.make(300).with_all(), [500, 0, 500]);
+    assert_eq!(PoolScenario { has_writer: false, ..BUSY }.make(300).with_all(), [500, 0, 500]);
 }
 
 #[test]
 fn work_after_the_answer_is_not_given_to_the_next_request() {
-    let made = Pool { has_writer: false, works_on: true, ..BUSY }.make(300);
+    let made = PoolScenario { has_writer: false, works_on: true, ..BUSY }.make(300);
     assert_eq!(made.with_all(), [0, 0, 0]);
 }
 
 /// The requests of runs, with a request each millisecond. Of two runs the beginnings and ends lie
 /// `begins` and `ends` apart, and wakes of who answers seem to show that they are for these.
-fn two_of_forty(begins: i64, ends: i64, shown: Option<[u32; 2]>) -> Vec<Queued> {
-    let mut spans: Vec<Span> = (0..40)
-        .map(|at| Span { begin: 1000 * US * at, end: 1000 * US * at + 5030 * US, kind: 9 })
+fn two_of_forty(begins: i64, ends: i64, shown: Option<[u32; 2]>) -> Vec<QueuedRun> {
+    let mut spans: Vec<NodeSpan> = (0..40)
+        .map(|at| NodeSpan { begin: 1000 * US * at, end: 1000 * US * at + 5030 * US, kind: 9 })
         .collect();
-    let mut runs: Vec<Run> = spans
+    let mut runs: Vec<WorkerRun> = spans
         .iter()
         .zip(0..)
-        .map(|(span, thread)| Run {
+        .map(|(span, thread)| WorkerRun {
             thread,
             begin: span.begin + 30 * US,
             done: span.end - 20 * US,
@@ -218,19 +228,20 @@ fn two_of_forty(begins: i64, ends: i64, shown: Option<[u32; 2]>) -> Vec<Queued> 
     runs[20].end = runs[21].end - ends;
     runs[20].done = runs[20].end;
     spans[20].end = spans[21].end - ends.max(5 * US);
-    let witness = |run: &Run| {
+    let witness = |run: &WorkerRun| {
         let place = run.thread as usize;
         let request =
             shown.filter(|_| (20..22).contains(&place)).map_or(run.thread, |of| of[place - 20]);
-        Witness { thread: run.thread, signalled: run.end + US, request, object: ANSWERS }
+        HandoffWitness { thread: run.thread, signalled: run.end + US, request, object: ANSWERS }
     };
-    let witnesses: Vec<Witness> = runs.iter().filter(|_| shown.is_some()).map(witness).collect();
-    both_ends::of(&spans, &(0..40).collect::<Vec<u32>>(), &runs, &witnesses).unwrap()
+    let witnesses: Vec<HandoffWitness> =
+        runs.iter().filter(|_| shown.is_some()).map(witness).collect();
+    both_ends::match_runs(&spans, &(0..40).collect::<Vec<u32>>(), &runs, &witnesses).unwrap()
 }
 
 #[test]
 fn a_race_stays_in_doubt() {
-    let is_right = |queued: &[Queued]| {
+    let is_right = |queued: &[QueuedRun]| {
         queued.iter().enumerate().all(|(at, queued)| queued.request == Some(at))
     };
     // At one of the ends they are well apart, though in the wrong order at the other.
@@ -262,23 +273,26 @@ fn hand_offs_of_strangers_tell_nothing() {
         let from = [77, 78][at % 2];
         signal(300 * US * at as i64 + any(at, 300 * US), from, 78, 900 + at as i64 % 2)
     };
-    let noise: Vec<HandOff> = (0..300).map(noise).collect();
-    assert_eq!(BUSY.make(300).found(&noise), [500, 0, 0]);
-    assert_eq!(Pool { alike: false, ..BUSY }.make(300).found(&noise), [0, 0, 0]);
+    let noise: Vec<ServiceHandoff> = (0..300).map(noise).collect();
+    assert_eq!(BUSY.make(300).count_attributed(&noise), [500, 0, 0]);
+    assert_eq!(PoolScenario { alike: false, ..BUSY }.make(300).count_attributed(&noise), [0, 0, 0]);
     // Nor does what workers signal for other reasons, at other times.
-    let of_workers =
-        |at: usize| HandOff { from: WORKERS + at as u32 % 4, to: UNKNOWN_THREAD, ..noise[at] };
-    let of_workers: Vec<HandOff> = (0..300).map(of_workers).collect();
-    assert_eq!(Pool { alike: false, ..BUSY }.make(300).found(&of_workers)[2], 0);
+    let of_workers = |at: usize| ServiceHandoff {
+        from: WORKERS + at as u32 % 4,
+        to: UNKNOWN_THREAD,
+        ..noise[at]
+    };
+    let of_workers: Vec<ServiceHandoff> = (0..300).map(of_workers).collect();
+    assert_eq!(PoolScenario { alike: false, ..BUSY }.make(300).count_attributed(&of_workers)[2], 0);
 }
 
 #[test]
 fn other_servers_are_left_alone() {
     // What came last is done first.
-    assert_eq!(Pool { last_first: true, ..BUSY }.make(300).with_all(), [0, 0, 0]);
+    assert_eq!(PoolScenario { last_first: true, ..BUSY }.make(300).with_all(), [0, 0, 0]);
     // Threads take up other work while their calls are open.
     for has_writer in [false, true] {
-        let made = Pool { goes_on: true, has_writer, workers: 2, ..BUSY }.make(300);
+        let made = PoolScenario { goes_on: true, has_writer, workers: 2, ..BUSY }.make(300);
         assert_eq!(made.with_all(), [0, 0, 0]);
     }
     // One thread for all.

@@ -4,7 +4,7 @@
 //! between two reads as the first one has brought messages, and each is for its own. Only the last
 //! message of a read may be there in part; then its turn comes behind a read that brings the rest.
 //! Or a reader reads all that there is, several times, before it acts on any of it. Some act on a
-//! part of it in between ([`Reader`]).
+//! part of it in between ([`ReaderBehaviour`]).
 //!
 //! Where the numbers do not agree that way, or an act cannot be for its message, the most acts that
 //! can be for messages in their order are; what more than one order tells otherwise is left out.
@@ -13,7 +13,7 @@ use crate::tuning::auto::workers::{MAX_ALIGNED, MAX_READS};
 
 /// How a reader acts on what it has read before it reads more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reader {
+pub(super) enum ReaderBehaviour {
     /// On nothing, on all, or on all but the last one, which is there in part. Some acts may be for
     /// other reasons, or not be known.
     ActsOnAll,
@@ -23,14 +23,14 @@ pub(super) enum Reader {
 }
 
 /// Times in order, each with a thread, a request or a call.
-pub(super) type Times = Vec<(i64, u32)>;
+pub(super) type TimedIds = Vec<(i64, u32)>;
 
 /// Puts what was read, `items` in order, beside what `done` says was done from one time to before
 /// another. `fits` says whether an act can be for an item, and `reader` how acts follow reads.
 pub(super) fn pairs(
-    reader: Reader,
+    reader: ReaderBehaviour,
     items: &[(i64, u32)],
-    done: impl Fn(i64, i64) -> Times,
+    done: impl Fn(i64, i64) -> TimedIds,
     fits: impl Fn(u32, (i64, u32)) -> bool,
 ) -> Vec<(u32, (i64, u32))> {
     let mut end = 0;
@@ -40,10 +40,10 @@ pub(super) fn pairs(
         let until = items.get(end).map_or(i64::MAX, |(time, _)| *time);
         (read, done(read.first().map_or(until, |(time, _)| *time), until))
     });
-    let reads: Vec<(&[(i64, u32)], Times)> = reads.collect();
+    let reads: Vec<(&[(i64, u32)], TimedIds)> = reads.collect();
     let (mut pairs, mut at) = (Vec::new(), 0);
     while let Some(rest) = reads.get(at..).filter(|rest| !rest.is_empty()) {
-        let count = agreeing(reader, rest);
+        let count = count_agreeing_reads(reader, rest);
         let (items, acts): (Vec<_>, Vec<_>) = rest.iter().take(count).cloned().unzip();
         let items = items.into_iter().flatten().map(|(_, item)| *item);
         let agreed: Vec<_> = items.zip(acts.into_iter().flatten()).collect();
@@ -52,7 +52,7 @@ pub(super) fn pairs(
             at += count;
         } else {
             let one = rest.iter().take(1);
-            pairs.extend(one.flat_map(|(items, acts)| aligned(items, acts, &fits)));
+            pairs.extend(one.flat_map(|(items, acts)| align_acts(items, acts, &fits)));
             at += 1;
         }
     }
@@ -60,7 +60,7 @@ pub(super) fn pairs(
 }
 
 /// The items and acts of a read that are beside each other in all orders with the most of them.
-pub(super) fn aligned(
+pub(super) fn align_acts(
     items: &[(i64, u32)],
     acts: &[(i64, u32)],
     fits: impl Fn(u32, (i64, u32)) -> bool,
@@ -107,7 +107,7 @@ pub(super) fn aligned(
 
 /// Number of the first reads for which together as much was done as they have brought, and behind
 /// each but the last of them no more than the `reader` does. 0 where there are none.
-fn agreeing(reader: Reader, reads: &[(&[(i64, u32)], Times)]) -> usize {
+fn count_agreeing_reads(reader: ReaderBehaviour, reads: &[(&[(i64, u32)], TimedIds)]) -> usize {
     let (mut brought, mut done) = (0, 0);
     for (count, (items, acts)) in (1..=MAX_READS).zip(reads) {
         (brought, done) = (brought + items.len(), done + acts.len());
@@ -115,8 +115,8 @@ fn agreeing(reader: Reader, reads: &[(&[(i64, u32)], Times)]) -> usize {
             return count;
         }
         let is_right = match reader {
-            Reader::ActsOnAll => brought == done + 1 || acts.is_empty(),
-            Reader::ActsOnSome => brought > done,
+            ReaderBehaviour::ActsOnAll => brought == done + 1 || acts.is_empty(),
+            ReaderBehaviour::ActsOnSome => brought > done,
         };
         if !is_right {
             break;
@@ -126,7 +126,7 @@ fn agreeing(reader: Reader, reads: &[(&[(i64, u32)], Times)]) -> usize {
 }
 
 /// Part of these times from the first one on until before the other.
-pub(super) fn within(times: &[(i64, u32)], first: i64, until: i64) -> &[(i64, u32)] {
+pub(super) fn times_within(times: &[(i64, u32)], first: i64, until: i64) -> &[(i64, u32)] {
     let begin = times.partition_point(|(time, _)| *time < first);
     let end = times.partition_point(|(time, _)| *time < until);
     times.get(begin..end).unwrap_or_default()
@@ -137,13 +137,13 @@ mod tests {
     use super::*;
 
     /// Items of 0, 1, 2, .. that are read at these times, and what was done at those.
-    fn told(items: &[i64], done: &[i64]) -> Vec<[i64; 2]> {
-        let numbered = |times: &[i64]| -> Times { times.iter().copied().zip(0..).collect() };
+    fn aligned_pairs(items: &[i64], done: &[i64]) -> Vec<[i64; 2]> {
+        let numbered = |times: &[i64]| -> TimedIds { times.iter().copied().zip(0..).collect() };
         let done = numbered(done);
         let pairs = pairs(
-            Reader::ActsOnAll,
+            ReaderBehaviour::ActsOnAll,
             &numbered(items),
-            |first, until| within(&done, first, until).to_vec(),
+            |first, until| times_within(&done, first, until).to_vec(),
             |_, _| true,
         );
         pairs.iter().map(|(item, (time, _))| [i64::from(*item), *time]).collect()
@@ -152,44 +152,44 @@ mod tests {
     #[test]
     fn as_many_as_were_read_have_each_their_own() {
         assert_eq!(
-            told(&[10, 11, 12, 50], &[20, 21, 22, 60]),
+            aligned_pairs(&[10, 11, 12, 50], &[20, 21, 22, 60]),
             [[0, 20], [1, 21], [2, 22], [3, 60]]
         );
-        assert_eq!(told(&[10, 11, 50], &[20, 21, 22, 60]), [[2, 60]], "one too many");
-        assert_eq!(told(&[10, 11, 12, 50], &[20, 60]), [[3, 60]], "two too few");
+        assert_eq!(aligned_pairs(&[10, 11, 50], &[20, 21, 22, 60]), [[2, 60]], "one too many");
+        assert_eq!(aligned_pairs(&[10, 11, 12, 50], &[20, 60]), [[3, 60]], "two too few");
     }
 
     #[test]
     fn the_last_that_was_read_in_part_has_its_turn_behind_the_next_read() {
-        assert_eq!(told(&[10, 11, 50], &[20, 60, 61]), [[0, 20], [1, 60], [2, 61]]);
+        assert_eq!(aligned_pairs(&[10, 11, 50], &[20, 60, 61]), [[0, 20], [1, 60], [2, 61]]);
         // One was left out, and no later read makes it good.
-        assert_eq!(told(&[10, 30, 50], &[35, 55]), [[1, 35], [2, 55]]);
+        assert_eq!(aligned_pairs(&[10, 30, 50], &[35, 55]), [[1, 35], [2, 55]]);
     }
 
     #[test]
     fn a_reader_may_act_on_some_and_read_more() {
-        let numbered = |times: &[i64]| -> Times { times.iter().copied().zip(0..).collect() };
-        let told = |reader: Reader, done: &[i64]| -> Vec<[u32; 2]> {
+        let numbered = |times: &[i64]| -> TimedIds { times.iter().copied().zip(0..).collect() };
+        let told = |reader: ReaderBehaviour, done: &[i64]| -> Vec<[u32; 2]> {
             let done = numbered(done);
-            let done = |first, until| within(&done, first, until).to_vec();
+            let done = |first, until| times_within(&done, first, until).to_vec();
             let pairs = pairs(reader, &numbered(&[10, 11, 12, 13, 50, 90]), done, |_, _| true);
             pairs.iter().map(|(item, (_, act))| [*item, *act]).collect()
         };
         // One act behind four that were read, then the others behind one more.
         let all: Vec<[u32; 2]> = (0..6).map(|at| [at, at]).collect();
-        assert_eq!(told(Reader::ActsOnSome, &[20, 60, 61, 62, 63, 95]), all);
-        assert_eq!(told(Reader::ActsOnAll, &[20, 60, 61, 62, 63, 95]), [[5, 5]]);
+        assert_eq!(told(ReaderBehaviour::ActsOnSome, &[20, 60, 61, 62, 63, 95]), all);
+        assert_eq!(told(ReaderBehaviour::ActsOnAll, &[20, 60, 61, 62, 63, 95]), [[5, 5]]);
         // Nobody acts on what was not read yet.
-        assert_eq!(told(Reader::ActsOnSome, &[20, 21, 22, 23, 24, 95]), [[5, 5]]);
+        assert_eq!(told(ReaderBehaviour::ActsOnSome, &[20, 21, 22, 23, 24, 95]), [[5, 5]]);
     }
 
     #[test]
     fn what_cannot_be_for_an_item_is_left_out() {
-        let numbered = |times: &[i64]| -> Times { times.iter().copied().zip(0..).collect() };
+        let numbered = |times: &[i64]| -> TimedIds { times.iter().copied().zip(0..).collect() };
         let done = numbered(&[20, 21, 22, 23]);
         let told = |fits: &dyn Fn(u32, (i64, u32)) -> bool| -> Vec<[u32; 2]> {
-            let done = |first, until| within(&done, first, until).to_vec();
-            let pairs = pairs(Reader::ActsOnAll, &numbered(&[10, 11, 12]), done, fits);
+            let done = |first, until| times_within(&done, first, until).to_vec();
+            let pairs = pairs(ReaderBehaviour::ActsOnAll, &numbered(&[10, 11, 12]), done, fits);
             pairs.iter().map(|(item, (_, act))| [*item, *act]).collect()
         };
         // The second act is for none of them.

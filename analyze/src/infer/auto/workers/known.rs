@@ -3,18 +3,21 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::infer::auto::hand_offs::HandOff;
+use crate::infer::auto::hand_offs::ServiceHandoff;
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 
 /// The requests of `service` after whose receipt the thread that received them signalled an object
 /// of a queue before it received the next one. A queue is what such a thread ever woke one with
 /// that makes calls.
-pub(super) fn given(service: &Service, hand_offs: &[HandOff]) -> FxHashSet<u32> {
+pub(super) fn handed_over_requests(
+    service: &Service,
+    hand_offs: &[ServiceHandoff],
+) -> FxHashSet<u32> {
     let receivers: FxHashSet<u32> =
         service.request_threads.iter().map(|[receiver, _]| *receiver).collect();
     let callers: FxHashSet<u32> = service.call_threads.iter().map(|[caller, _]| *caller).collect();
-    let is_over = |hand_off: &&HandOff| receivers.contains(&hand_off.from);
-    let to_worker = |hand_off: &&HandOff| {
+    let is_over = |hand_off: &&ServiceHandoff| receivers.contains(&hand_off.from);
+    let to_worker = |hand_off: &&ServiceHandoff| {
         hand_off.to != UNKNOWN_THREAD
             && callers.contains(&hand_off.to)
             && !receivers.contains(&hand_off.to)
@@ -46,7 +49,7 @@ pub(super) fn given(service: &Service, hand_offs: &[HandOff]) -> FxHashSet<u32> 
 /// A hand-off that seems to show which request a worker did: it woke a thread, and what that one
 /// answered next was the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Witness {
+pub(super) struct HandoffWitness {
     /// The worker.
     pub(super) thread: u32,
     pub(super) signalled: i64,
@@ -55,7 +58,7 @@ pub(super) struct Witness {
 }
 
 /// What hand-offs from threads that make calls to those that answer requests show.
-pub(super) fn witnesses(service: &Service, hand_offs: &[HandOff]) -> Vec<Witness> {
+pub(super) fn witnesses(service: &Service, hand_offs: &[ServiceHandoff]) -> Vec<HandoffWitness> {
     let callers: FxHashSet<u32> = service.call_threads.iter().map(|[caller, _]| *caller).collect();
     let mut answers: Vec<(u32, i64, u32)> = (0..)
         .zip(service.requests.iter().zip(&service.request_threads))
@@ -64,13 +67,13 @@ pub(super) fn witnesses(service: &Service, hand_offs: &[HandOff]) -> Vec<Witness
         .collect();
     answers.sort_unstable();
     let by_callers = || hand_offs.iter().filter(|hand_off| callers.contains(&hand_off.from));
-    let under_way = UnderWay::of(service, by_callers());
-    let mut witnesses: Vec<Witness> = Vec::new();
+    let under_way = PendingHandoffs::from_handoffs(service, by_callers());
+    let mut witnesses: Vec<HandoffWitness> = Vec::new();
     for hand_off in by_callers().filter(|hand_off| !under_way.has(hand_off)) {
         let next =
             answers.partition_point(|(of, end, _)| (*of, *end) < (hand_off.to, hand_off.woken));
         let next = answers.get(next).filter(|(of, ..)| *of == hand_off.to);
-        witnesses.extend(next.map(|(.., request)| Witness {
+        witnesses.extend(next.map(|(.., request)| HandoffWitness {
             thread: hand_off.from,
             signalled: hand_off.signalled,
             request: *request,
@@ -83,16 +86,19 @@ pub(super) fn witnesses(service: &Service, hand_offs: &[HandOff]) -> Vec<Witness
 /// Hand-overs by object: from the end of the last call of a worker, or its signal before that, to
 /// its signal. What is handed over stands in the queue at some time of these, so a thread that
 /// another one wakes meanwhile may find this first.
-struct UnderWay {
+struct PendingHandoffs {
     /// When they begin, and when they end, both in order.
     of: FxHashMap<i64, [Vec<i64>; 2]>,
 }
 
-impl UnderWay {
-    fn of<'a>(service: &Service, hand_offs: impl Iterator<Item = &'a HandOff>) -> UnderWay {
+impl PendingHandoffs {
+    fn from_handoffs<'a>(
+        service: &Service,
+        hand_offs: impl Iterator<Item = &'a ServiceHandoff>,
+    ) -> PendingHandoffs {
         let mut ended: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
         for (call, span) in (0..).zip(&service.calls).filter(|(_, span)| span.end != OPEN) {
-            ended.entry(service.caller(call)).or_default().push(span.end);
+            ended.entry(service.calling_thread(call)).or_default().push(span.end);
         }
         ended.values_mut().for_each(|ends| ends.sort_unstable());
         let mut signals: Vec<(i64, u32, i64)> =
@@ -114,11 +120,11 @@ impl UnderWay {
             before = Some((object, thread, signalled));
         }
         of.values_mut().flatten().for_each(|times| times.sort_unstable());
-        UnderWay { of }
+        PendingHandoffs { of }
     }
 
     /// Whether another hand-over at the object of this one was under way at its signal.
-    fn has(&self, HandOff { object, signalled, .. }: &HandOff) -> bool {
+    fn has(&self, ServiceHandoff { object, signalled, .. }: &ServiceHandoff) -> bool {
         self.of.get(object).is_some_and(|[begins, ends]| {
             let begun = begins.partition_point(|begin| begin <= signalled);
             begun > ends.partition_point(|end| end <= signalled)

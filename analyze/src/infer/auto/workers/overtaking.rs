@@ -3,12 +3,12 @@
 //! up between the queue and what is seen of it. So an order that is not kept costs the time between
 //! the two, and requests are exchanged where that costs less.
 
-use crate::infer::span::Span;
-use crate::tuning::auto::workers::{AROUND, JITTER, MAX_PASSES, NEAR, SHOWN, TOLD_SHARE};
+use crate::infer::span::NodeSpan;
+use crate::tuning::auto::workers::{AROUND, JITTER, MAX_PASSES, MIN_RIVAL_SHARE, NEAR, SHOWN};
 
 /// A run and its request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pair {
+pub(super) struct RunRequest {
     /// The run, by its place.
     pub(super) run: usize,
     /// The request, by its place.
@@ -18,12 +18,12 @@ pub(super) struct Pair {
     pub(super) done: i64,
     pub(super) end: i64,
     /// The request's times.
-    pub(super) of: Span,
+    pub(super) of: NodeSpan,
     /// The request that a hand-off shows to be the one.
     pub(super) shown: Option<usize>,
 }
 
-impl Pair {
+impl RunRequest {
     /// Whether a hand-off shows that this is the request.
     pub(super) fn is_shown(&self) -> bool {
         self.shown == Some(self.place)
@@ -32,22 +32,22 @@ impl Pair {
 
 /// Pairs in the order in which their runs ended.
 #[derive(Debug)]
-pub(super) struct Pairs {
-    all: Vec<Pair>,
+pub(super) struct RunRequests {
+    all: Vec<RunRequest>,
     /// The pairs by their places, in the order in which their runs began.
     begun: Vec<usize>,
     /// The place of each pair in that order.
     place: Vec<usize>,
 }
 
-impl Pairs {
+impl RunRequests {
     /// These pairs, which are in the order in which their runs ended.
-    pub(super) fn of(all: Vec<Pair>) -> Pairs {
+    pub(super) fn new(all: Vec<RunRequest>) -> RunRequests {
         let mut begun: Vec<usize> = (0..all.len()).collect();
         begun.sort_by_key(|at| (all[*at].begin, *at));
         let mut place = vec![0; all.len()];
         begun.iter().enumerate().for_each(|(order, at)| place[*at] = order);
-        Pairs { all, begun, place }
+        RunRequests { all, begun, place }
     }
 
     /// Number of pairs.
@@ -56,7 +56,7 @@ impl Pairs {
     }
 
     /// Share of the runs whose request was received before that of the run before.
-    pub(super) fn overtaking(&self) -> f64 {
+    pub(super) fn overtaking_rate(&self) -> f64 {
         let pairs = self.begun.windows(2).filter(|pair| {
             let [one, other] = pair else { return false };
             self.all[*one].of.begin > self.all[*other].of.begin
@@ -65,7 +65,7 @@ impl Pairs {
     }
 
     /// Share of the runs that began before their request.
-    pub(super) fn early(&self) -> f64 {
+    pub(super) fn early_share(&self) -> f64 {
         let early = self.all.iter().filter(|pair| pair.of.begin > pair.begin).count();
         early as f64 / self.len().max(1) as f64
     }
@@ -78,7 +78,7 @@ impl Pairs {
                 if self.cost_of(one) == 0 {
                     continue;
                 }
-                for other in self.near(one) {
+                for other in self.neighbours_of(one) {
                     if let Some((before, after)) = self.exchange(one, other)
                         && after < before
                     {
@@ -94,29 +94,29 @@ impl Pairs {
     }
 
     /// The pairs.
-    pub(super) fn pairs(&self) -> &[Pair] {
+    pub(super) fn pairs(&self) -> &[RunRequest] {
         &self.all
     }
 
     /// Notes that a hand-off shows the request of that pair.
-    pub(super) fn show(&mut self, at: usize, request: usize) {
+    pub(super) fn mark_shown(&mut self, at: usize, request: usize) {
         self.all[at].shown = Some(request);
     }
 
     /// Tells of each pair and, where its request is not sure, of the other one that the run may be
     /// for with its probability.
-    pub(super) fn each(mut self, mut tell: impl FnMut(&Pair, Option<(usize, f64)>)) {
+    pub(super) fn for_each_pair(mut self, mut tell: impl FnMut(&RunRequest, Option<(usize, f64)>)) {
         for at in 0..self.len() {
             let mut rival: Option<(usize, f64)> = None;
             let is_kept = self.cost_of(at) == 0;
-            for other in self.near(at) {
+            for other in self.neighbours_of(at) {
                 if is_kept && self.is_far(at, other) {
                     continue;
                 }
                 let Some((before, after)) = self.exchange(at, other) else { continue };
                 let [before, after] = [before, after].map(|cost| (cost + JITTER) as f64);
                 let share = before / (before + after);
-                if share >= TOLD_SHARE && rival.is_none_or(|(_, most)| share > most) {
+                if share >= MIN_RIVAL_SHARE && rival.is_none_or(|(_, most)| share > most) {
                     rival = Some((self.all[other].place, share));
                 }
             }
@@ -129,11 +129,11 @@ impl Pairs {
         let [a, b] = [self.all[one], self.all[other]];
         let gaps = a.end.saturating_sub(b.end).saturating_abs();
         let gaps = gaps.saturating_add(a.begin.saturating_sub(b.begin).saturating_abs());
-        gaps as f64 > JITTER as f64 / TOLD_SHARE
+        gaps as f64 > JITTER as f64 / MIN_RIVAL_SHARE
     }
 
     /// The pairs whose runs ended next to that of this one.
-    fn near(&self, at: usize) -> impl Iterator<Item = usize> + use<> {
+    fn neighbours_of(&self, at: usize) -> impl Iterator<Item = usize> + use<> {
         let bounds = at.saturating_sub(NEAR)..(at + NEAR + 1).min(self.len());
         bounds.filter(move |other| *other != at)
     }
@@ -147,12 +147,12 @@ impl Pairs {
     /// The cost of these two pairs as they are, and with their requests exchanged; `None` where
     /// that cannot be.
     fn exchange(&mut self, one: usize, other: usize) -> Option<(i64, i64)> {
-        let fits = |pair: &Pair, of: &Span| of.begin <= pair.begin && pair.done <= of.end;
+        let fits = |pair: &RunRequest, of: &NodeSpan| of.begin <= pair.begin && pair.done <= of.end;
         let [a, b] = [self.all[one], self.all[other]];
         if !fits(&a, &b.of) || !fits(&b, &a.of) {
             return None;
         }
-        let cost = |pairs: &Pairs| {
+        let cost = |pairs: &RunRequests| {
             let both = pairs.cost_of(one).saturating_add(pairs.cost_of(other));
             both.saturating_sub(cost(&pairs.all[one], &pairs.all[other]))
         };
@@ -178,7 +178,7 @@ impl Pairs {
 }
 
 /// What it costs that the order of two is not kept.
-fn cost(one: &Pair, other: &Pair) -> i64 {
+fn cost(one: &RunRequest, other: &RunRequest) -> i64 {
     let at_end = is_other_way(one.end, other.end, one.of.end, other.of.end);
     let at_begin = is_other_way(one.begin, other.begin, one.of.begin, other.of.begin);
     let ends = one.end.saturating_sub(other.end).saturating_abs();

@@ -5,10 +5,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::passed_on;
-use super::run::Found;
-use super::stretches::stretches;
-use crate::infer::auto::hand_offs::HandOff;
-use crate::infer::auto::service::{OPEN, Service, Span};
+use super::run::AttributedCall;
+use super::stretches::worker_windows;
+use crate::infer::auto::hand_offs::ServiceHandoff;
+use crate::infer::auto::service::{NodeSpan, OPEN, Service};
 use crate::tuning::auto::workers::{
     MAX_EXCEPTIONS, MAX_FIRST, MAX_OUTSIDE, MIN_BEGUN, MIN_FIRST_RUNS, MIN_REQUESTS,
 };
@@ -16,27 +16,27 @@ use crate::tuning::auto::workers::{
 /// The requests of the calls of workers that answer themselves. It is recorded of those that are
 /// `given` that they were handed over. `None` where there are none, calls are made for several
 /// requests at a time, or workers seem to work on after their answers.
-pub(super) fn of(
+pub(super) fn find_worker_replies(
     service: &Service,
-    hand_offs: &[HandOff],
+    hand_offs: &[ServiceHandoff],
     given: &FxHashSet<u32>,
-) -> Option<Vec<Found>> {
-    let mut stretches = stretches(service);
-    let mut found = passed_on::of(service, &mut stretches, hand_offs);
+) -> Option<Vec<AttributedCall>> {
+    let mut stretches = worker_windows(service);
+    let mut found = passed_on::find_delegated_calls(service, &mut stretches, hand_offs);
     let (mut answers, mut broken) = (0, 0);
-    let mut beginnings = Beginnings::default();
+    let mut beginnings = RunOpenings::default();
     for stretch in stretches {
         let Some(request) = stretch.answer else { continue };
         answers += 1;
         let kinds = stretch.calls.iter().map(|call| service.calls[*call as usize].kind);
         beginnings.note(stretch.is_first, kinds);
-        let Span { begin: received, end: answered, .. } = service.requests[request as usize];
+        let NodeSpan { begin: received, end: answered, .. } = service.requests[request as usize];
         for call in stretch.calls {
             let span = service.calls[call as usize];
             let is_cut = span.end != OPEN && span.end > answered && !service.is_unsure(call);
             if span.begin >= received && !is_cut {
                 let is_recorded = given.contains(&request);
-                found.push(Found { call, request, rival: None, is_recorded });
+                found.push(AttributedCall { call, request, rival: None, is_recorded });
             } else {
                 // What it does before its first work prepares it.
                 broken += usize::from(!stretch.is_first);
@@ -55,14 +55,14 @@ pub(super) fn of(
 /// the next request, and workers that are always busy never contradict it. But no such work is
 /// before a worker's first request.
 #[derive(Default)]
-struct Beginnings {
+struct RunOpenings {
     /// Kinds of the calls of the first run of each worker.
     first: Vec<FxHashSet<u32>>,
     /// Number of later runs that begin with a call of each kind.
     later: FxHashMap<u32, usize>,
 }
 
-impl Beginnings {
+impl RunOpenings {
     /// Takes note of a run with calls of these `kinds`.
     fn note(&mut self, is_first: bool, mut kinds: impl Iterator<Item = u32>) {
         if is_first {

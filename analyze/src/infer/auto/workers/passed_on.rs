@@ -11,20 +11,20 @@ mod signals;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::run::{Found, Run};
-use super::stretches::Stretch;
-use crate::infer::auto::hand_offs::HandOff;
+use super::run::{AttributedCall, WorkerRun};
+use super::stretches::WorkerWindow;
+use crate::infer::auto::hand_offs::ServiceHandoff;
 use crate::infer::auto::service::{OPEN, Service};
 use crate::tuning::auto::workers::passed_on::{MAX_ODD, MIN_USUAL, RIVALS_SHARE};
-use signals::Signals;
+use signals::WorkerSignals;
 
 /// The calls of the runs whose answers others wrote. They are taken out of `stretches`. Nothing is
 /// where these cannot be cut into runs.
-pub(super) fn of(
+pub(super) fn find_delegated_calls(
     service: &Service,
-    stretches: &mut [Stretch],
-    hand_offs: &[HandOff],
-) -> Vec<Found> {
+    stretches: &mut [WorkerWindow],
+    hand_offs: &[ServiceHandoff],
+) -> Vec<AttributedCall> {
     let plans = plans(service, stretches);
     let kinds = || plans.values();
     // Where one begins as another one does, it is not told where a run ends.
@@ -35,7 +35,7 @@ pub(super) fn of(
     }
     let cuts: Vec<Vec<(u32, usize)>> =
         stretches.iter().map(|stretch| cut(service, &plans, stretch)).collect();
-    let mut runs: FxHashMap<u32, Vec<Run>> = FxHashMap::default();
+    let mut runs: FxHashMap<u32, Vec<WorkerRun>> = FxHashMap::default();
     for (stretch, cuts) in stretches.iter().zip(&cuts) {
         let mut begin = 0;
         for (kind, count) in cuts {
@@ -45,27 +45,27 @@ pub(super) fn of(
         }
     }
     let mut passed_on = answered_by_others(service, stretches);
-    let is_odd = |(kind, runs): (&u32, &Vec<Run>)| {
+    let is_odd = |(kind, runs): (&u32, &Vec<WorkerRun>)| {
         let answers = passed_on.get(kind).map_or(0, Vec::len);
         runs.len().abs_diff(answers) as f64 > MAX_ODD * answers as f64
     };
     if runs.iter().any(is_odd) {
         return Vec::new();
     }
-    let signals = Signals::of(service, stretches, hand_offs);
+    let signals = WorkerSignals::from_handoffs(service, stretches, hand_offs);
     for (stretch, cuts) in stretches.iter_mut().zip(cuts) {
         stretch.calls.drain(..cuts.iter().map(|(_, count)| count).sum::<usize>());
     }
     let mut found = Vec::new();
     for (kind, mut runs) in runs {
-        runs.sort_by_cached_key(|run| (signals.handed_on(run), run.thread));
-        found.extend(in_turn(service, runs, passed_on.remove(&kind).unwrap_or_default()));
+        runs.sort_by_cached_key(|run| (signals.delegated_at(run), run.thread));
+        found.extend(match_in_fifo(service, runs, passed_on.remove(&kind).unwrap_or_default()));
     }
     found
 }
 
 /// The kinds of the calls of a request, in their order, by its kind, as most own answers show.
-fn plans(service: &Service, stretches: &[Stretch]) -> FxHashMap<u32, Vec<u32>> {
+fn plans(service: &Service, stretches: &[WorkerWindow]) -> FxHashMap<u32, Vec<u32>> {
     let mut seen: FxHashMap<u32, FxHashMap<Vec<u32>, usize>> = FxHashMap::default();
     for stretch in stretches {
         let Some(request) = stretch.answer else { continue };
@@ -90,7 +90,7 @@ fn kinds(service: &Service, calls: &[u32]) -> Vec<u32> {
 fn cut(
     service: &Service,
     plans: &FxHashMap<u32, Vec<u32>>,
-    stretch: &Stretch,
+    stretch: &WorkerWindow,
 ) -> Vec<(u32, usize)> {
     let kinds = kinds(service, &stretch.calls);
     let own = stretch.answer.and_then(|of| plans.get(&service.requests[of as usize].kind));
@@ -115,16 +115,16 @@ fn cut(
     }
 }
 
-fn run(service: &Service, thread: u32, calls: Vec<u32>) -> Run {
+fn run(service: &Service, thread: u32, calls: Vec<u32>) -> WorkerRun {
     let spans = || calls.iter().map(|call| service.calls[*call as usize]);
     let begin = spans().map(|span| span.begin).min().unwrap_or(OPEN);
     let ends = spans().filter(|span| span.end != OPEN).map(|span| span.end);
     let end = ends.max().unwrap_or(begin);
-    Run { thread, begin, done: end, end, calls }
+    WorkerRun { thread, begin, done: end, end, calls }
 }
 
 /// The requests that were answered, but by no worker of `stretches`, by their kinds.
-fn answered_by_others(service: &Service, stretches: &[Stretch]) -> FxHashMap<u32, Vec<u32>> {
+fn answered_by_others(service: &Service, stretches: &[WorkerWindow]) -> FxHashMap<u32, Vec<u32>> {
     let own: FxHashSet<u32> = stretches.iter().filter_map(|stretch| stretch.answer).collect();
     let mut others: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
     for (request, span) in (0..).zip(&service.requests) {
@@ -137,10 +137,14 @@ fn answered_by_others(service: &Service, stretches: &[Stretch]) -> FxHashMap<u32
 
 /// Gives each of these runs of a kind, in their order, to the first of the answers that it can be
 /// for and that is left.
-fn in_turn(service: &Service, runs: Vec<Run>, mut requests: Vec<u32>) -> Vec<Found> {
+fn match_in_fifo(
+    service: &Service,
+    runs: Vec<WorkerRun>,
+    mut requests: Vec<u32>,
+) -> Vec<AttributedCall> {
     requests.sort_by_key(|request| (service.requests[*request as usize].end, *request));
     let span = |request: &u32| service.requests[*request as usize];
-    let can_be = |request: &u32, run: &Run| {
+    let can_be = |request: &u32, run: &WorkerRun| {
         let span = span(request);
         span.begin <= run.begin && run.end <= span.end
     };
@@ -163,7 +167,7 @@ fn in_turn(service: &Service, runs: Vec<Run>, mut requests: Vec<u32>) -> Vec<Fou
         let rival = rival.map(|rival| (rival, RIVALS_SHARE));
         before = Some(request);
         is_left[place] = false;
-        let of = |call: &u32| Found { call: *call, request, rival, is_recorded: false };
+        let of = |call: &u32| AttributedCall { call: *call, request, rival, is_recorded: false };
         found.extend(run.calls.iter().map(of));
     }
     found

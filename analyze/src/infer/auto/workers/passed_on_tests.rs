@@ -1,10 +1,10 @@
 //! Made servers, whose workers answer most requests themselves.
 
 use super::*;
-use crate::infer::auto::hand_offs::HandOff;
+use crate::infer::auto::hand_offs::ServiceHandoff;
 use crate::infer::auto::service::UNKNOWN_THREAD;
 use crate::infer::auto::workers::own_answers;
-use crate::infer::span::Span;
+use crate::infer::span::NodeSpan;
 
 const MS: i64 = 1_000_000;
 /// The thread that receives, the one that writes for others, and the first worker.
@@ -18,34 +18,37 @@ const RESERVE: (u32, &[u32]) = (9, &[2, 3]);
 const SETUP: u32 = 7;
 
 /// A piece of work: its request, its calls, and whether another thread answers.
-struct Work {
+struct WorkItem {
     kind: u32,
     calls: Vec<u32>,
-    is_passed_on: bool,
+    is_delegated: bool,
 }
 
 /// A service whose four workers do a piece each in a round of 100 ms, and the request of each call.
 /// Workers begin a millisecond after each other, call for 8 ms at 10, 20, .. ms and answer 5 ms
 /// after the last one. The writer answers 4 ms later what was passed on. Each worker signals twice
 /// behind its calls, and once more behind its answer.
-fn served(rounds: i64, work: impl Fn(i64, u32) -> Work) -> (Service, Vec<HandOff>, Vec<u32>) {
+fn served(
+    rounds: i64,
+    work: impl Fn(i64, u32) -> WorkItem,
+) -> (Service, Vec<ServiceHandoff>, Vec<u32>) {
     let mut service = Service { window: 1000 * MS, ..Service::default() };
     let mut hand_offs = Vec::new();
-    let mut calls: Vec<(Span, u32, u32)> = Vec::new();
+    let mut calls: Vec<(NodeSpan, u32, u32)> = Vec::new();
     for round in 0..rounds {
         for worker in 0..4_u32 {
-            let Work { kind, calls: kinds, is_passed_on } = work(round, worker);
+            let WorkItem { kind, calls: kinds, is_delegated: is_passed_on } = work(round, worker);
             let (thread, request) = (WORKERS + worker, service.requests.len() as u32);
             let base = (100 * round + i64::from(worker)) * MS;
             let mut at = base;
             for kind in kinds {
                 at += 10 * MS;
-                calls.push((Span { begin: at, end: at + 8 * MS, kind }, thread, request));
+                calls.push((NodeSpan { begin: at, end: at + 8 * MS, kind }, thread, request));
             }
             let end = at + 13 * MS + if is_passed_on { 4 * MS } else { 0 };
-            service.requests.push(Span { begin: base, end, kind });
+            service.requests.push(NodeSpan { begin: base, end, kind });
             service.request_threads.push([READER, if is_passed_on { WRITER } else { thread }]);
-            let signals = [9, 10, 14].map(|ms| HandOff {
+            let signals = [9, 10, 14].map(|ms| ServiceHandoff {
                 signalled: at + ms * MS,
                 woken: at + ms * MS,
                 from: thread,
@@ -63,13 +66,13 @@ fn served(rounds: i64, work: impl Fn(i64, u32) -> Work) -> (Service, Vec<HandOff
     (service, hand_offs, calls.into_iter().map(|(.., request)| request).collect())
 }
 
-fn of_kind((kind, calls): (u32, &[u32]), is_passed_on: bool) -> Work {
-    Work { kind, calls: calls.to_vec(), is_passed_on }
+fn of_kind((kind, calls): (u32, &[u32]), is_passed_on: bool) -> WorkItem {
+    WorkItem { kind, calls: calls.to_vec(), is_delegated: is_passed_on }
 }
 
 /// Looks by two workers and reservations by the others. A piece of each second round is passed on,
 /// and of each sixth one more of the same kind.
-fn usual(round: i64, worker: u32) -> Work {
+fn usual(round: i64, worker: u32) -> WorkItem {
     let chosen = round / 2 % 4;
     let is_chosen =
         i64::from(worker) == chosen || round % 6 == 0 && i64::from(worker) == (chosen + 2) % 4;
@@ -78,15 +81,15 @@ fn usual(round: i64, worker: u32) -> Work {
 }
 
 /// Calls that are found to be for the right request, for a wrong one, and with a rival.
-fn counted(found: &[Found], truth: &[u32]) -> [usize; 3] {
-    let is_right = |found: &&Found| truth[found.call as usize] == found.request;
+fn counted(found: &[AttributedCall], truth: &[u32]) -> [usize; 3] {
+    let is_right = |found: &&AttributedCall| truth[found.call as usize] == found.request;
     let right = found.iter().filter(is_right).count();
     let rivals = found.iter().filter(|found| found.rival.is_some()).count();
     [right, found.len() - right, rivals]
 }
 
-fn found(service: &Service, hand_offs: &[HandOff]) -> Option<Vec<Found>> {
-    own_answers::of(service, hand_offs, &FxHashSet::default())
+fn worker_replies(service: &Service, hand_offs: &[ServiceHandoff]) -> Option<Vec<AttributedCall>> {
+    own_answers::find_worker_replies(service, hand_offs, &FxHashSet::default())
 }
 
 #[test]
@@ -94,9 +97,9 @@ fn what_others_answer_is_told_by_their_order() {
     let (service, hand_offs, truth) = served(24, usual);
     // Of two in a round, each can be for the request of the other one: two pairs of a call each,
     // and two of two calls.
-    let all = counted(&found(&service, &[]).unwrap(), &truth);
+    let all = counted(&worker_replies(&service, &[]).unwrap(), &truth);
     assert_eq!(all, [truth.len(), 0, 2 * 2 + 2 * 4]);
-    assert_eq!(counted(&found(&service, &hand_offs).unwrap(), &truth), all);
+    assert_eq!(counted(&worker_replies(&service, &hand_offs).unwrap(), &truth), all);
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn what_prepares_a_worker_is_cut_off_with_the_work_behind_it() {
         }
         work
     });
-    assert_eq!(counted(&found(&service, &[]).unwrap(), &truth)[..2], [truth.len(), 0]);
+    assert_eq!(counted(&worker_replies(&service, &[]).unwrap(), &truth)[..2], [truth.len(), 0]);
 }
 
 #[test]
@@ -121,15 +124,15 @@ fn work_that_differs_is_not_cut() {
         }
         work
     });
-    assert_eq!(counted(&found(&service, &[]).unwrap(), &truth), [truth.len(), 0, 0]);
+    assert_eq!(counted(&worker_replies(&service, &[]).unwrap(), &truth), [truth.len(), 0, 0]);
     // Where one kind of request begins as another one does, a part of the calls has no request.
     let begins_alike = |round: i64, worker: u32| {
         let work = usual(round, worker);
         let calls = if work.kind == LOOK.0 { vec![1] } else { vec![1, 2] };
-        Work { calls, ..work }
+        WorkItem { calls, ..work }
     };
     let (service, ..) = served(24, begins_alike);
-    assert!(found(&service, &[]).is_none());
+    assert!(worker_replies(&service, &[]).is_none());
 }
 
 #[test]
@@ -142,18 +145,20 @@ fn signals_tell_when_an_answer_was_handed_on() {
     let late = service.requests[second as usize].end + MS;
     service.requests[first as usize].end = late;
     let begin = 100 * round * MS;
-    let held_up = |hand_off: &&mut HandOff| {
+    let held_up = |hand_off: &&mut ServiceHandoff| {
         hand_off.from == WORKERS && (begin..begin + 90 * MS).contains(&hand_off.signalled)
     };
     let of_first = hand_offs.iter_mut().filter(held_up).skip(1);
     of_first.for_each(|hand_off| hand_off.signalled += 5 * MS);
-    let wrong = |hand_offs: &[HandOff]| counted(&found(&service, hand_offs).unwrap(), &truth)[1];
+    let wrong = |hand_offs: &[ServiceHandoff]| {
+        counted(&worker_replies(&service, hand_offs).unwrap(), &truth)[1]
+    };
     assert_eq!(wrong(&hand_offs), 0);
     assert_eq!(wrong(&[]), 2, "by the ends of calls alone");
     // Where the number of signals differs, it tells nothing: a quarter of the rounds, others than
     // this one, lack one.
-    let of_round = |hand_off: &HandOff| hand_off.signalled / (100 * MS);
-    let mut others: Vec<HandOff> = hand_offs
+    let of_round = |hand_off: &ServiceHandoff| hand_off.signalled / (100 * MS);
+    let mut others: Vec<ServiceHandoff> = hand_offs
         .chunks(3)
         .flat_map(|signals| signals[usize::from(of_round(&signals[0]) % 4 == 1)..].to_vec())
         .collect();

@@ -2,7 +2,7 @@
 
 /// The calls that a worker made for one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct WorkerRun {
     /// The worker.
     pub(super) thread: u32,
     /// When it began, at the latest.
@@ -18,7 +18,7 @@ pub(super) struct Run {
 
 /// A call whose request was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Found {
+pub(super) struct AttributedCall {
     pub(super) call: u32,
     pub(super) request: u32,
     /// Another request that it may be for, with that probability.

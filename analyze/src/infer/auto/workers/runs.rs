@@ -2,14 +2,16 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::run::Run;
-use crate::infer::auto::hand_offs::HandOff;
+use super::run::WorkerRun;
+use crate::infer::auto::hand_offs::ServiceHandoff;
 use crate::infer::auto::observe::CONNECTING;
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
-use crate::tuning::auto::workers::{MAX_EXCEPTIONS, MAX_OUTSIDE, MAX_WAYS, REQUESTS_PER_EXCEPTION};
+use crate::tuning::auto::workers::{
+    MAX_EXCEPTIONS, MAX_OBJECTS, MAX_OUTSIDE, REQUESTS_PER_EXCEPTION,
+};
 
 /// Signals of workers, each by the worker's place and the time.
-type Signals = Vec<(usize, i64)>;
+type SignalTimes = Vec<(usize, i64)>;
 
 /// The calls of each thread that receives and answers nothing, in the order of time, if nearly all
 /// calls are of such threads.
@@ -18,7 +20,7 @@ pub(super) fn workers(service: &Service) -> Option<Vec<(u32, Vec<u32>)>> {
     let mut of_threads: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
     let mut count = 0;
     for call in 0..service.calls.len() as u32 {
-        let thread = service.caller(call);
+        let thread = service.calling_thread(call);
         if thread != UNKNOWN_THREAD && !others.contains(&thread) {
             of_threads.entry(thread).or_default().push(call);
             count += 1;
@@ -35,12 +37,12 @@ pub(super) fn workers(service: &Service) -> Option<Vec<(u32, Vec<u32>)>> {
 
 /// The runs of `workers` for this number of `requests`, told apart in several ways, the likeliest
 /// first; of each whether it is recorded where they end.
-pub(super) fn ways(
+pub(super) fn split_runs(
     service: &Service,
     workers: &[(u32, Vec<u32>)],
-    hand_offs: &[HandOff],
+    hand_offs: &[ServiceHandoff],
     requests: usize,
-) -> Vec<(Vec<Run>, bool)> {
+) -> Vec<(Vec<WorkerRun>, bool)> {
     let by_signals = by_signals(service, workers, hand_offs, requests);
     let by_signals = by_signals.into_iter().map(|runs| (runs, true));
     by_signals.chain(by_kinds(service, workers, requests).map(|runs| (runs, false))).collect()
@@ -56,18 +58,18 @@ fn is_one_each(count: usize, requests: usize) -> bool {
 fn by_signals(
     service: &Service,
     workers: &[(u32, Vec<u32>)],
-    hand_offs: &[HandOff],
+    hand_offs: &[ServiceHandoff],
     requests: usize,
-) -> Vec<Vec<Run>> {
+) -> Vec<Vec<WorkerRun>> {
     let threads: FxHashMap<u32, usize> =
         workers.iter().enumerate().map(|(at, (thread, _))| (*thread, at)).collect();
-    let mut of_objects: FxHashMap<i64, Signals> = FxHashMap::default();
+    let mut of_objects: FxHashMap<i64, SignalTimes> = FxHashMap::default();
     for hand_off in hand_offs {
         if let Some(worker) = threads.get(&hand_off.from) {
             of_objects.entry(hand_off.object).or_default().push((*worker, hand_off.signalled));
         }
     }
-    let mut objects: Vec<(usize, i64, Signals)> = Vec::new();
+    let mut objects: Vec<(usize, i64, SignalTimes)> = Vec::new();
     for (object, mut signals) in of_objects {
         signals.sort_unstable();
         // One signal may wake several.
@@ -77,7 +79,7 @@ fn by_signals(
         }
     }
     objects.sort_unstable();
-    objects.truncate(MAX_WAYS);
+    objects.truncate(MAX_OBJECTS);
     let ways = objects.into_iter().filter_map(|(_, _, signals)| cut(service, workers, &signals));
     ways.collect()
 }
@@ -87,7 +89,7 @@ fn cut(
     service: &Service,
     workers: &[(u32, Vec<u32>)],
     signals: &[(usize, i64)],
-) -> Option<Vec<Run>> {
+) -> Option<Vec<WorkerRun>> {
     let begins = |call: &u32| service.calls[*call as usize].begin;
     let signals_of = |worker: usize| {
         let first = signals.partition_point(|(of, _)| *of < worker);
@@ -144,12 +146,12 @@ fn is_cut(service: &Service, call: u32, until: i64) -> bool {
 }
 
 /// A run of these calls. The making of a connection is no sign that work was there.
-fn run(service: &Service, thread: u32, calls: &[u32]) -> Run {
+fn run(service: &Service, thread: u32, calls: &[u32]) -> WorkerRun {
     let spans = || calls.iter().map(|call| service.calls[*call as usize]);
     let asked = spans().find(|span| span.kind < CONNECTING).or(spans().next());
     let end = spans().map(|span| if span.end == OPEN { span.begin } else { span.end }).max();
     let end = end.unwrap_or(i64::MIN);
-    Run {
+    WorkerRun {
         thread,
         begin: asked.map_or(i64::MAX, |span| span.begin),
         done: end,
@@ -160,7 +162,11 @@ fn run(service: &Service, thread: u32, calls: &[u32]) -> Run {
 
 /// Runs that each begin with one kind of call: the one with which most workers begin among those
 /// that are made once for each request.
-fn by_kinds(service: &Service, workers: &[(u32, Vec<u32>)], requests: usize) -> Option<Vec<Run>> {
+fn by_kinds(
+    service: &Service,
+    workers: &[(u32, Vec<u32>)],
+    requests: usize,
+) -> Option<Vec<WorkerRun>> {
     let kind = |call: &u32| service.calls[*call as usize].kind;
     let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
     for call in workers.iter().flat_map(|(_, calls)| calls) {

@@ -6,13 +6,13 @@ use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 
 /// What a thread does, in the order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum ThreadStep {
     Call(u32),
     Answer(u32),
 }
 
 /// What a worker does up to one of its answers.
-pub(super) struct Stretch {
+pub(super) struct WorkerWindow {
     pub(super) thread: u32,
     /// The calls, in the order of time.
     pub(super) calls: Vec<u32>,
@@ -23,34 +23,38 @@ pub(super) struct Stretch {
 }
 
 /// What the threads do that receive no requests, and make calls.
-pub(super) fn stretches(service: &Service) -> Vec<Stretch> {
-    let mut steps: FxHashMap<u32, Vec<(i64, Step)>> = FxHashMap::default();
+pub(super) fn worker_windows(service: &Service) -> Vec<WorkerWindow> {
+    let mut steps: FxHashMap<u32, Vec<(i64, ThreadStep)>> = FxHashMap::default();
     let mut receivers: FxHashSet<u32> = FxHashSet::default();
     for (request, [receiver, answerer]) in (0..).zip(&service.request_threads) {
         receivers.insert(*receiver);
         let end = service.requests[request as usize].end;
         if end != OPEN && *answerer != UNKNOWN_THREAD {
-            steps.entry(*answerer).or_default().push((end, Step::Answer(request)));
+            steps.entry(*answerer).or_default().push((end, ThreadStep::Answer(request)));
         }
     }
     for call in 0..service.calls.len() as u32 {
         let begin = service.calls[call as usize].begin;
-        steps.entry(service.caller(call)).or_default().push((begin, Step::Call(call)));
+        steps
+            .entry(service.calling_thread(call))
+            .or_default()
+            .push((begin, ThreadStep::Call(call)));
     }
     let mut stretches = Vec::new();
     for (thread, mut steps) in steps {
         // Who makes no calls only answers for others.
-        let makes_calls = steps.iter().any(|(_, step)| matches!(step, Step::Call(_)));
+        let makes_calls = steps.iter().any(|(_, step)| matches!(step, ThreadStep::Call(_)));
         if thread == UNKNOWN_THREAD || receivers.contains(&thread) || !makes_calls {
             continue;
         }
         steps.sort_unstable();
-        let mut stretch = Stretch { thread, calls: Vec::new(), answer: None, is_first: true };
+        let mut stretch = WorkerWindow { thread, calls: Vec::new(), answer: None, is_first: true };
         for (_, step) in steps {
             match step {
-                Step::Call(call) => stretch.calls.push(call),
-                Step::Answer(request) => {
-                    let next = Stretch { thread, calls: Vec::new(), answer: None, is_first: false };
+                ThreadStep::Call(call) => stretch.calls.push(call),
+                ThreadStep::Answer(request) => {
+                    let next =
+                        WorkerWindow { thread, calls: Vec::new(), answer: None, is_first: false };
                     stretch.answer = Some(request);
                     stretches.push(std::mem::replace(&mut stretch, next));
                 }

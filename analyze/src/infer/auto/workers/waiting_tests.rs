@@ -2,7 +2,7 @@
 //! takes along.
 
 use super::*;
-use crate::infer::auto::service::Span;
+use crate::infer::auto::service::NodeSpan;
 use crate::infer::auto::service::UNKNOWN_THREAD;
 
 const MS: i64 = 1_000_000;
@@ -17,16 +17,16 @@ const WRITER: u32 = 9;
 /// Rounds in which three threads serve a request each: a call of kind 1 from 10 to 40 ms after the
 /// round begins, one of kind 2 from 50 to 80, and the answer at 90. The threads are a millisecond
 /// apart.
-fn served(rounds: i64) -> (Service, Vec<HandOff>) {
+fn served(rounds: i64) -> (Service, Vec<ServiceHandoff>) {
     let mut service = Service { window: 1000 * MS, ..Service::default() };
     let mut hand_offs = Vec::new();
     for round in 0..rounds {
         for thread in 0..3_u32 {
             let at = |ms: i64| (100 * round + ms + i64::from(thread)) * MS;
-            service.requests.push(Span { begin: at(0), end: at(90), kind: 5 });
+            service.requests.push(NodeSpan { begin: at(0), end: at(90), kind: 5 });
             service.request_threads.push([thread; 2]);
             for (begin, end, kind) in [(10, 40, 1), (50, 80, 2)] {
-                service.calls.push(Span { begin: at(begin), end: at(end), kind });
+                service.calls.push(NodeSpan { begin: at(begin), end: at(end), kind });
                 service.call_threads.push([thread; 2]);
             }
             let signals = [(9, LOCK), (25, POLL), (42, LOCK), (47, LOCK), (70, POLL), (85, LOCK)];
@@ -36,8 +36,8 @@ fn served(rounds: i64) -> (Service, Vec<HandOff>) {
     (service, hand_offs)
 }
 
-fn signal(from: u32, signalled: i64, object: i64) -> HandOff {
-    HandOff { signalled, woken: signalled, from, to: UNKNOWN_THREAD, object }
+fn signal(from: u32, signalled: i64, object: i64) -> ServiceHandoff {
+    ServiceHandoff { signalled, woken: signalled, from, to: UNKNOWN_THREAD, object }
 }
 
 /// The calls of kind 2 of two threads in the last round, written together by another thread when
@@ -55,7 +55,7 @@ fn written_by_another(service: &mut Service) -> [u32; 2] {
 }
 
 /// The request that a call was given to, and the other one that it may be for.
-fn request(found: &[Found], call: u32) -> Option<(u32, Option<u32>)> {
+fn request(found: &[AttributedCall], call: u32) -> Option<(u32, Option<u32>)> {
     let found = found.iter().find(|found| found.call == call)?;
     Some((found.request, found.rival.map(|(request, _)| request)))
 }
@@ -66,13 +66,13 @@ fn who_waits_longest_has_the_first_call_that_another_writes() {
     let [one, other] = written_by_another(&mut service);
     // The requests of the last round, by their threads.
     let [first, second] = [57, 58];
-    let found = of(&service, &hand_offs).unwrap();
+    let found = find_delegated_writes(&service, &hand_offs).unwrap();
     // Both wait: since 47 and 48 ms.
     assert_eq!(request(&found, one), Some((first, Some(second))));
     assert_eq!(request(&found, other), Some((second, Some(first))));
     // The first goes on to 49 ms, and then waits for less time than the second.
     hand_offs.push(signal(0, (100 * 19 + 49) * MS, LOCK));
-    let found = of(&service, &hand_offs).unwrap();
+    let found = find_delegated_writes(&service, &hand_offs).unwrap();
     assert_eq!(request(&found, one), Some((second, Some(first))));
 }
 
@@ -82,14 +82,14 @@ fn who_does_something_meanwhile_does_not_wait() {
     let [one, other] = written_by_another(&mut service);
     let [first, second] = [57, 58];
     hand_offs.push(signal(0, (100 * 19 + 60) * MS, LOCK));
-    let found = of(&service, &hand_offs).unwrap();
+    let found = find_delegated_writes(&service, &hand_offs).unwrap();
     assert_eq!(request(&found, one), Some((second, None)));
     assert_eq!(request(&found, other), None);
     // What threads do while they wait shows nothing, nor what they do within a millisecond.
     for (tenths, object) in [(600, POLL), (515, LOCK)] {
         hand_offs.pop();
         hand_offs.push(signal(0, (1000 * 19 + tenths) * MS / 10, object));
-        let found = of(&service, &hand_offs).unwrap();
+        let found = find_delegated_writes(&service, &hand_offs).unwrap();
         let waits = found.iter().any(|found| found.request == first);
         assert!(waits, "{object} at {tenths}");
     }
@@ -99,10 +99,10 @@ fn who_does_something_meanwhile_does_not_wait() {
 fn a_call_has_its_place_among_those_that_are_known() {
     let spans = [(10, 40, 1), (80, 90, 3), (45, 70, 2), (30, 70, 2), (45, 85, 2), (45, 70, 1)];
     let mut service = Service::default();
-    service.requests.push(Span { begin: 0, end: 100, kind: 9 });
-    service.calls = spans.map(|(begin, end, kind)| Span { begin, end, kind }).to_vec();
+    service.requests.push(NodeSpan { begin: 0, end: 100, kind: 9 });
+    service.calls = spans.map(|(begin, end, kind)| NodeSpan { begin, end, kind }).to_vec();
     let place = |service: &Service, calls: &[(u32, u32)], call: u32| {
-        Planned { of: vec![calls.to_vec()] }.place(service, 0, call)
+        PlannedCalls { of: vec![calls.to_vec()] }.place(service, 0, call)
     };
     let calls = [(1, 0), (2, NONE), (3, 1)];
     assert_eq!(place(&service, &calls, 2), Some(1));
@@ -120,7 +120,7 @@ fn what_is_sent_before_the_first_answer_is_doubted() {
     let (mut service, hand_offs) = served(20);
     let [one, other] = written_by_another(&mut service);
     let shares = |service: &Service| -> Vec<f64> {
-        let found = of(service, &hand_offs).unwrap();
+        let found = find_delegated_writes(service, &hand_offs).unwrap();
         [one, other]
             .map(|call| {
                 let found = found.iter().find(|found| found.call == call).unwrap();
@@ -140,9 +140,9 @@ fn what_is_sent_before_the_first_answer_is_doubted() {
 }
 
 /// A wake of a thread of the last round, that number of microseconds after a call's answer.
-fn wake(service: &Service, thread: u32, call: u32, after: i64) -> HandOff {
+fn wake(service: &Service, thread: u32, call: u32, after: i64) -> ServiceHandoff {
     let signalled = service.calls[call as usize].end + 1000 * after;
-    HandOff { to: thread, ..signal(WRITER, signalled, WAKE) }
+    ServiceHandoff { to: thread, ..signal(WRITER, signalled, WAKE) }
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn who_goes_on_after_the_answer_has_the_call() {
     // The first waits longest, but is woken last.
     hand_offs.push(wake(&service, 1, one, 30));
     hand_offs.push(wake(&service, 0, other, 30));
-    let found = of(&service, &hand_offs).unwrap();
+    let found = find_delegated_writes(&service, &hand_offs).unwrap();
     assert_eq!(request(&found, one), Some((second, Some(first))));
     assert_eq!(request(&found, other), Some((first, Some(second))));
     // All 118 others were read by who made them.
@@ -163,8 +163,8 @@ fn who_goes_on_after_the_answer_has_the_call() {
     // passes the lock on says nothing of answers.
     hand_offs.push(wake(&service, 0, one, 10));
     let passed_on = signal(2, service.calls[other as usize].end + 2 * MS, LOCK);
-    hand_offs.push(HandOff { to: 0, ..passed_on });
-    let found = of(&service, &hand_offs).unwrap();
+    hand_offs.push(ServiceHandoff { to: 0, ..passed_on });
+    let found = find_delegated_writes(&service, &hand_offs).unwrap();
     assert_eq!(request(&found, one), Some((second, Some(first))));
     assert_eq!(request(&found, other), Some((first, Some(second))));
     let wrong = found.iter().map(|found| found.rival.unwrap().1);
@@ -176,7 +176,7 @@ fn who_goes_on_after_the_answer_has_the_call() {
         let of_read = threads.into_iter().zip([30, 40]);
         hand_offs.retain(|hand_off| hand_off.object != WAKE);
         hand_offs.extend(of_read.map(|(thread, after)| wake(&service, thread, one, after)));
-        let found = of(&service, &hand_offs).unwrap();
+        let found = find_delegated_writes(&service, &hand_offs).unwrap();
         let told = [one, other].map(|call| request(&found, call).unwrap().0);
         assert_eq!(told, requests, "woken in the order {threads:?}");
     }
@@ -196,7 +196,7 @@ fn wakes_that_contradict_what_is_known_tell_nothing() {
         hand_offs.push(wake(&service, (thread + 1) % 3, call, 30));
     }
     let [first, second] = [57, 58];
-    let found = of(&service, &hand_offs).unwrap();
+    let found = find_delegated_writes(&service, &hand_offs).unwrap();
     assert_eq!(request(&found, one), Some((first, Some(second))));
 }
 
@@ -210,10 +210,13 @@ fn a_thread_writes_its_own_call_and_one_of_another_thread_together() {
         service.call_threads[call as usize] = [0, WRITER];
     }
     let [first, second] = [57, 58];
-    assert_eq!(holders::of(&service)[one as usize..], [first, second, first, 59, 59][..]);
+    assert_eq!(
+        holders::bound_requests(&service)[one as usize..],
+        [first, second, first, 59, 59][..]
+    );
     hand_offs.push(wake(&service, 0, one, 30));
     hand_offs.push(wake(&service, 1, other, 30));
-    let found = of(&service, &hand_offs).unwrap();
+    let found = find_delegated_writes(&service, &hand_offs).unwrap();
     assert_eq!(request(&found, one), None, "it is held");
     assert_eq!(request(&found, other), Some((second, None)));
 }
@@ -222,13 +225,13 @@ fn a_thread_writes_its_own_call_and_one_of_another_thread_together() {
 fn nothing_is_said_where_requests_differ_or_signals_show_nothing() {
     let (mut service, hand_offs) = served(20);
     written_by_another(&mut service);
-    assert!(of(&service, &[]).is_none());
-    let polls: Vec<HandOff> =
+    assert!(find_delegated_writes(&service, &[]).is_none());
+    let polls: Vec<ServiceHandoff> =
         hand_offs.iter().filter(|hand_off| hand_off.object == POLL).copied().collect();
-    assert!(of(&service, &polls).is_none(), "threads that wait do this, too");
+    assert!(find_delegated_writes(&service, &polls).is_none(), "threads that wait do this, too");
     // Every third request has one call only, which is of another kind.
     for at in (1..service.calls.len() - 6).step_by(6) {
         service.calls[at].kind = 3;
     }
-    assert!(of(&service, &hand_offs).is_none(), "requests differ");
+    assert!(find_delegated_writes(&service, &hand_offs).is_none(), "requests differ");
 }

@@ -22,13 +22,13 @@ mod ways;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::in_order::{self, Times};
-use super::run::Found;
-use crate::infer::auto::hand_offs::HandOff;
-use crate::infer::auto::service::{OPEN, Service, Span, UNKNOWN_THREAD};
+use super::in_order::{self, TimedIds};
+use super::run::AttributedCall;
+use crate::infer::auto::hand_offs::ServiceHandoff;
+use crate::infer::auto::service::{NodeSpan, OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::{CONTRADICTED_SHARE, MIN_FOLLOWED};
-use busy::Step;
-use ways::{Said, Ways, between};
+use busy::WorkerCall;
+use ways::{RequestClaim, WakeUpGraph, count_between};
 
 /// The object of hand-offs to goroutines that waited.
 pub(super) const GOROUTINE: i64 = 0;
@@ -37,40 +37,43 @@ const STARTED: i64 = 1;
 
 /// The requests of the calls of goroutines that hold none themselves. `None` where this is no
 /// service of goroutines, or few calls lead to a request.
-pub(super) fn of(service: &Service, hand_offs: &[HandOff]) -> Option<Vec<Found>> {
-    let ways = Ways::of(service, hand_offs)?;
+pub(super) fn find_woken_calls(
+    service: &Service,
+    hand_offs: &[ServiceHandoff],
+) -> Option<Vec<AttributedCall>> {
+    let ways = WakeUpGraph::from_handoffs(service, hand_offs)?;
     let calls = 0..service.calls.len() as u32;
-    let busy = ways.of_workers(service);
+    let busy = ways.calls_of_workers(service);
     let of = |call: u32| busy.get(&call).copied().or_else(|| ways.request(service, call));
-    let found: Vec<Found> = calls.filter_map(of).collect();
+    let found: Vec<AttributedCall> = calls.filter_map(of).collect();
     let is_rule = found.len() as f64 >= MIN_FOLLOWED * service.calls.len() as f64;
     is_rule.then_some(found)
 }
 
 /// Hand-offs that are between threads, where these are no goroutines.
-pub(super) fn of_threads(hand_offs: &[HandOff]) -> &[HandOff] {
+pub(super) fn thread_handoffs(hand_offs: &[ServiceHandoff]) -> &[ServiceHandoff] {
     if hand_offs.iter().any(is_of_goroutines) { &[] } else { hand_offs }
 }
 
-fn is_of_goroutines(hand_off: &HandOff) -> bool {
+fn is_of_goroutines(hand_off: &ServiceHandoff) -> bool {
     [GOROUTINE, STARTED].contains(&hand_off.object)
 }
 
-impl Ways {
-    fn of(service: &Service, hand_offs: &[HandOff]) -> Option<Ways> {
-        let mut ways = Ways {
-            holds: FxHashMap::default(),
+impl WakeUpGraph {
+    fn from_handoffs(service: &Service, hand_offs: &[ServiceHandoff]) -> Option<WakeUpGraph> {
+        let mut ways = WakeUpGraph {
+            bound: FxHashMap::default(),
             from: FxHashMap::default(),
             to: FxHashMap::default(),
             made: FxHashMap::default(),
-            heard: FxHashMap::default(),
+            received: FxHashMap::default(),
             shared: shared::threads(service),
             waited: FxHashMap::default(),
             unknown: FxHashSet::default(),
         };
-        let mut starts: FxHashMap<u32, Times> = FxHashMap::default();
+        let mut starts: FxHashMap<u32, TimedIds> = FxHashMap::default();
         for hand_off in hand_offs.iter().filter(|hand_off| is_of_goroutines(hand_off)) {
-            let HandOff { signalled, woken, from, to, object } = *hand_off;
+            let ServiceHandoff { signalled, woken, from, to, object } = *hand_off;
             let of = if object == STARTED { &mut starts } else { &mut ways.from };
             of.entry(from).or_default().push((signalled, to));
             ways.to.entry(to).or_default().push((woken, from));
@@ -85,39 +88,43 @@ impl Ways {
             let is_own = receiver == answerer && !receivers.contains(receiver);
             if is_own && span.end != OPEN && *receiver != UNKNOWN_THREAD {
                 let held = (span.begin, span.end, request);
-                ways.holds.entry(*receiver).or_default().push(held);
+                ways.bound.entry(*receiver).or_default().push(held);
             }
         }
         for (span, [maker, hearer]) in service.calls.iter().zip(&service.call_threads) {
             ways.made.entry(*maker).or_default().push(span.begin);
-            ways.heard.entry(*hearer).or_default().push(span.end);
+            ways.received.entry(*hearer).or_default().push(span.end);
         }
         let all = ways.from.values_mut().chain(ways.to.values_mut());
         all.chain(starts.values_mut()).for_each(|times| times.sort_unstable());
-        let all = ways.made.values_mut().chain(ways.heard.values_mut());
+        let all = ways.made.values_mut().chain(ways.received.values_mut());
         all.for_each(|times| times.sort_unstable());
-        let started::Started { found, unknown, serving } =
-            started::of(service, &starts, &ways.from, &receivers);
+        let started::StartedGoroutines { found, unknown, serving } =
+            started::from_starts(service, &starts, &ways.from, &receivers);
         for (thread, request) in found {
             let span = service.requests[request as usize];
-            ways.holds.entry(thread).or_default().push((span.begin, span.end, request));
+            ways.bound.entry(thread).or_default().push((span.begin, span.end, request));
         }
         ways.unknown = unknown;
-        ways.holds.values_mut().for_each(|held| held.sort_unstable());
-        ways.waited = ways.waiting(service, &serving);
+        ways.bound.values_mut().for_each(|held| held.sort_unstable());
+        ways.waited = ways.woken_by_responses(service, &serving);
         Some(ways)
     }
 
     /// Whom the answers let go on that those read who serve several calls at once.
-    fn waiting(&self, service: &Service, serving: &FxHashSet<u32>) -> FxHashMap<u32, (i64, u32)> {
+    fn woken_by_responses(
+        &self,
+        service: &Service,
+        serving: &FxHashSet<u32>,
+    ) -> FxHashMap<u32, (i64, u32)> {
         let may_wait = |thread: u32, time: i64, call: u32| {
             let call = service.calls[call as usize];
-            self.led(thread, time).is_none_or(|request| {
+            self.woken_request(thread, time).is_none_or(|request| {
                 let request = service.requests[request as usize];
                 request.begin <= call.begin && request.end >= call.end
             })
         };
-        let waiters = |woken: &[(i64, u32)]| -> Times {
+        let waiters = |woken: &[(i64, u32)]| -> TimedIds {
             let mut led = FxHashSet::default();
             let mut waits = |(time, thread): &(i64, u32)| {
                 if self.shared.contains(thread) || serving.contains(thread) {
@@ -125,25 +132,25 @@ impl Ways {
                 }
                 // Who holds the request goes on with the rest of an answer whose beginning another
                 // one had.
-                if let Some(request) = self.held(*thread, *time) {
+                if let Some(request) = self.bound_request(*thread, *time) {
                     return !led.contains(&request);
                 }
-                let request = self.forwards(*thread, *time).map(|said| said.request);
+                let request = self.follow_forwards(*thread, *time).map(|said| said.request);
                 led.extend(request);
                 // Who lets nobody go on has waited to send.
                 request.is_some() || self.unknown.contains(thread)
             };
             woken.iter().copied().filter(|act| waits(act)).collect()
         };
-        shared::waited(service, &self.from, &self.shared, waiters, may_wait)
+        shared::woken_by_response(service, &self.from, &self.shared, waiters, may_wait)
     }
 
     /// The requests of the calls that workers make, which hold none and serve no connections.
-    fn of_workers(&self, service: &Service) -> FxHashMap<u32, Found> {
+    fn calls_of_workers(&self, service: &Service) -> FxHashMap<u32, AttributedCall> {
         let mut of: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for (call, [maker, hearer]) in (0..).zip(&service.call_threads) {
             let is_other = [&self.shared, &self.unknown].iter().any(|of| of.contains(maker));
-            let is_other = is_other || self.holds.contains_key(maker);
+            let is_other = is_other || self.bound.contains_key(maker);
             if maker == hearer && !is_other && self.from.contains_key(maker) {
                 of.entry(*maker).or_default().push(call);
             }
@@ -164,14 +171,14 @@ impl Ways {
             }
             let next = self.from.get(&worker).map_or(&[][..], Vec::as_slice);
             let led = |first: i64, until: i64| -> Vec<u32> {
-                let hand_offs = in_order::within(next, first, until);
-                hand_offs.iter().filter_map(|(time, to)| self.led(*to, *time)).collect()
+                let hand_offs = in_order::times_within(next, first, until);
+                hand_offs.iter().filter_map(|(time, to)| self.woken_request(*to, *time)).collect()
             };
             let mut since = i64::MIN;
             let steps = calls.iter().map(|call| {
-                let Span { begin, end, .. } = span(*call);
-                let told = self.backwards(worker, begin).map(|said| said.request);
-                let step = Step {
+                let NodeSpan { begin, end, .. } = span(*call);
+                let told = self.follow_backwards(worker, begin).map(|said| said.request);
+                let step = WorkerCall {
                     call: *call,
                     since: led(since, begin),
                     told: told.into_iter().chain(led(begin, end)).collect(),
@@ -179,7 +186,7 @@ impl Ways {
                 since = end;
                 step
             });
-            let steps: Vec<Step> = steps.collect();
+            let steps: Vec<WorkerCall> = steps.collect();
             let of_worker = busy::requests(&steps, &led(since, i64::MAX), is_open);
             found.extend(of_worker.into_iter().map(|found| (found.call, found)));
         }
@@ -187,7 +194,7 @@ impl Ways {
     }
 
     /// The request of a call.
-    fn request(&self, service: &Service, call: u32) -> Option<Found> {
+    fn request(&self, service: &Service, call: u32) -> Option<AttributedCall> {
         let span = service.calls[call as usize];
         let [maker, hearer] = *service.call_threads.get(call as usize)?;
         let is_answered = span.end != OPEN && !service.is_unsure(call);
@@ -197,28 +204,28 @@ impl Ways {
             let of = service.requests[*request as usize];
             of.begin <= span.begin && of.end >= until
         };
-        if let Some(request) = self.held(maker, span.begin).filter(open) {
-            return Some(Found { call, request, rival: None, is_recorded: false });
+        if let Some(request) = self.bound_request(maker, span.begin).filter(open) {
+            return Some(AttributedCall { call, request, rival: None, is_recorded: false });
         }
-        let after_end = || match self.held(hearer, span.end) {
-            Some(request) => Some(Said { request, by: None }),
-            None if self.shared.contains(&hearer) => self.waiter(call),
-            None => self.forwards(hearer, span.end),
+        let after_end = || match self.bound_request(hearer, span.end) {
+            Some(request) => Some(RequestClaim { request, by: None }),
+            None if self.shared.contains(&hearer) => self.waiting_request(call),
+            None => self.follow_forwards(hearer, span.end),
         };
         // What is read or written together is a nanosecond apart.
         let is_alone = |times: &FxHashMap<u32, Vec<i64>>, thread: u32, time: i64| {
             times.get(&thread).is_none_or(|times| {
-                between(times, time.saturating_sub(1), time.saturating_add(1)) < 2
+                count_between(times, time.saturating_sub(1), time.saturating_add(1)) < 2
             })
         };
         let begins = !self.shared.contains(&maker) && is_alone(&self.made, maker, span.begin);
-        let ends = self.shared.contains(&hearer) || is_alone(&self.heard, hearer, span.end);
+        let ends = self.shared.contains(&hearer) || is_alone(&self.received, hearer, span.end);
         let said = [
             (is_answered && ends).then(after_end).flatten(),
-            begins.then(|| self.forwards(maker, span.begin)).flatten(),
-            begins.then(|| self.backwards(maker, span.begin)).flatten(),
+            begins.then(|| self.follow_forwards(maker, span.begin)).flatten(),
+            begins.then(|| self.follow_backwards(maker, span.begin)).flatten(),
         ];
-        let mut said: Vec<Said> = said.into_iter().flatten().collect();
+        let mut said: Vec<RequestClaim> = said.into_iter().flatten().collect();
         if said.len() > 1 && said[0] == said[1] {
             // Between beginning and end nobody was let go on, so it is the same hand-off.
             said.remove(1);
@@ -233,7 +240,7 @@ impl Ways {
         let rival = rival.filter(|other| votes(*other) == votes(request));
         let rival = rival.map(|other| (other, CONTRADICTED_SHARE));
         let is_recorded = rival.is_none() && (is_only || votes(request) > 1);
-        Some(Found { call, request, rival, is_recorded })
+        Some(AttributedCall { call, request, rival, is_recorded })
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::error::Error;
-use crate::summary::At;
+use crate::summary::FilePosition;
 
 /// The program.
 const PROGRAM: &str = "babeltrace2";
@@ -20,7 +20,7 @@ pub(super) struct Babeltrace {
 }
 
 /// What went wrong.
-pub(super) struct Failure {
+pub(super) struct BabeltraceFailure {
     /// In a sentence.
     pub(super) why: String,
     /// All that the program said.
@@ -32,10 +32,10 @@ impl Babeltrace {
     ///
     /// # Errors
     /// When it cannot be run: the error says how to install it.
-    pub(super) fn run(path: &Path) -> Result<Babeltrace, Error> {
+    pub(super) fn spawn_on(path: &Path) -> Result<Babeltrace, Error> {
         let mut command = Command::new(PROGRAM);
         command.args(["--clock-seconds", "--no-delta", "--names=all", "--fields=all"]).arg(path);
-        Babeltrace::start(command, path)
+        Babeltrace::start_command(command, path)
     }
 
     /// Runs it on the trace in the directory `path`, which has one stream only, without the part
@@ -43,7 +43,7 @@ impl Babeltrace {
     ///
     /// # Errors
     /// When it cannot be run: the error says how to install it.
-    pub(super) fn run_alone(path: &Path) -> Result<Babeltrace, Error> {
+    pub(super) fn spawn_alone(path: &Path) -> Result<Babeltrace, Error> {
         // A text in the syntax of its parameters.
         let text = path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
         let mut command = Command::new(PROGRAM);
@@ -52,17 +52,17 @@ impl Babeltrace {
         command.args(["--component=to:sink.text.pretty", "--params"]);
         command.arg("clock-seconds=yes,no-delta=yes,name-default=show,field-default=show");
         command.arg("--connect=from:to");
-        Babeltrace::start(command, path)
+        Babeltrace::start_command(command, path)
     }
 
-    fn start(mut command: Command, path: &Path) -> Result<Babeltrace, Error> {
+    fn start_command(mut command: Command, path: &Path) -> Result<Babeltrace, Error> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
             let why = format!(
                 "the program {PROGRAM} cannot be run: {error}; it is in Debian's package \
                  babeltrace2"
             );
-            Error::malformed(path, At::File, why)
+            Error::malformed_at(path, FilePosition::File, why)
         })?;
         let said = child.stderr.take().map(|stderr| {
             std::thread::spawn(move || {
@@ -78,20 +78,20 @@ impl Babeltrace {
     }
 
     /// Its output.
-    pub(super) fn output(&mut self) -> Option<impl Read + use<>> {
+    pub(super) fn take_output(&mut self) -> Option<impl Read + use<>> {
         self.child.stdout.take()
     }
 
     /// Waits for its end; returns what went wrong, if something did.
-    pub(super) fn finish(&mut self) -> Option<Failure> {
+    pub(super) fn wait_for_end(&mut self) -> Option<BabeltraceFailure> {
         let status = self.child.wait();
         let said = self.said.take().and_then(|said| said.join().ok()).unwrap_or_default();
         let why = match status {
             Ok(status) if status.success() => return None,
-            Ok(status) => format!("{PROGRAM} ended with {status}: {}", cause(&said)),
+            Ok(status) => format!("{PROGRAM} ended with {status}: {}", last_cause(&said)),
             Err(error) => error.to_string(),
         };
-        Some(Failure { why, said })
+        Some(BabeltraceFailure { why, said })
     }
 }
 
@@ -104,7 +104,7 @@ impl Drop for Babeltrace {
 
 /// What it says of an error: the last of its causes, which is nearest to the file. Before the error
 /// come lines of its log, and each cause begins with a place in its own code.
-fn cause(said: &str) -> String {
+fn last_cause(said: &str) -> String {
     let mut cause: Option<Vec<&str>> = None;
     for line in said.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if line.starts_with("ERROR:") || line.starts_with("CAUSED BY") {
@@ -126,7 +126,7 @@ mod tests {
         let said = "11-29 22:31:00.123  5 5 E PLUGIN/X something\n\
                     ERROR:    [Babeltrace CLI] (main.c:1)\n  Graph failed.\n\
                     CAUSED BY [x: 'source.ctf.fs'] (fs.c:2)\n  Cannot read the\n  packet: at=7\n";
-        assert_eq!(cause(said), "Cannot read the packet: at=7");
-        assert_eq!(cause("a line of its log"), "it says nothing of it");
+        assert_eq!(last_cause(said), "Cannot read the packet: at=7");
+        assert_eq!(last_cause("a line of its log"), "it says nothing of it");
     }
 }

@@ -3,24 +3,24 @@
 
 use std::borrow::Cow;
 
-use crate::events::value::{Read, value};
+use crate::events::value::{ParsedValue, parse_value};
 
 /// Bytes that were not read yet.
-pub(super) struct Fields<'t>(pub(super) &'t [u8]);
+pub(super) struct CtfFields<'t>(pub(super) &'t [u8]);
 
-impl<'t> Fields<'t> {
+impl<'t> CtfFields<'t> {
     /// Passes over what stands between fields, and opening and closing braces of structures, whose
     /// fields count as those around them.
-    fn between(&mut self) {
+    fn skip_separators(&mut self) {
         let is = |byte: &u8| matches!(byte, b' ' | b',' | b'{' | b'}');
         let length = self.0.iter().take_while(|byte| is(byte)).count();
         self.0 = self.0.get(length..).unwrap_or_default();
     }
 
     /// The next field: its name and value.
-    pub(super) fn next(&mut self) -> Option<(&'t [u8], Read<'t>)> {
+    pub(super) fn next_field(&mut self) -> Option<(&'t [u8], ParsedValue<'t>)> {
         loop {
-            self.between();
+            self.skip_separators();
             let sign = memchr::memmem::find(self.0, b" = ")?;
             let (name, rest) = (self.0.get(..sign)?, self.0.get(sign + 3..)?);
             self.0 = rest;
@@ -29,35 +29,37 @@ impl<'t> Fields<'t> {
                 continue;
             }
             let name = name.rsplit(|byte| matches!(byte, b',' | b' ')).next().unwrap_or(name);
-            return Some((name, self.value(name)));
+            return Some((name, self.read_value(name)));
         }
     }
 
-    fn value(&mut self, name: &[u8]) -> Read<'t> {
+    fn read_value(&mut self, name: &[u8]) -> ParsedValue<'t> {
         match self.0.first() {
-            Some(b'"') => Read::Text(self.quoted()),
+            Some(b'"') => ParsedValue::Text(self.read_quoted()),
             Some(b'(') => {
-                let all = self.enclosed(b'(', b')');
+                let all = self.read_enclosed(b'(', b')');
                 let inner = all.get(1..).unwrap_or_default().trim_ascii();
                 if inner.starts_with(b"\"") {
-                    Read::Text(Fields(inner).quoted())
+                    ParsedValue::Text(CtfFields(inner).read_quoted())
                 } else {
-                    Read::Text(String::from_utf8_lossy(all))
+                    ParsedValue::Text(String::from_utf8_lossy(all))
                 }
             }
-            Some(b'[') => Read::Text(String::from_utf8_lossy(self.enclosed(b'[', b']'))),
+            Some(b'[') => {
+                ParsedValue::Text(String::from_utf8_lossy(self.read_enclosed(b'[', b']')))
+            }
             _ => {
                 let is_end = |byte: &u8| matches!(byte, b',' | b'}');
                 let end = self.0.iter().position(is_end).unwrap_or(self.0.len());
                 let (text, rest) = self.0.split_at(end);
                 self.0 = rest;
-                value(name, text.trim_ascii())
+                parse_value(name, text.trim_ascii())
             }
         }
     }
 
     /// A text in quotes.
-    fn quoted(&mut self) -> Cow<'t, str> {
+    fn read_quoted(&mut self) -> Cow<'t, str> {
         let (mut end, mut escaped, mut has_escapes) = (1, false, false);
         while let Some(byte) = self.0.get(end) {
             match byte {
@@ -90,7 +92,7 @@ impl<'t> Fields<'t> {
     }
 
     /// What is between two brackets, with them.
-    fn enclosed(&mut self, open: u8, close: u8) -> &'t [u8] {
+    fn read_enclosed(&mut self, open: u8, close: u8) -> &'t [u8] {
         let (mut depth, mut end) = (0_usize, 0);
         let (mut quoted, mut escaped) = (false, false);
         for byte in self.0 {
@@ -121,8 +123,8 @@ mod tests {
     #[test]
     fn values_of_each_kind() {
         let text = br#"{ a = 1, b = "x, y = \"z\"", c = ( "ON" : container = 1 ), d = [ [0] = 1, [1] = 2 ], e = { f = -2, g = 0x10 }, h = 1.5 }"#;
-        let mut fields = Fields(text);
-        let read: Vec<String> = std::iter::from_fn(|| fields.next())
+        let mut fields = CtfFields(text);
+        let read: Vec<String> = std::iter::from_fn(|| fields.next_field())
             .map(|(name, value)| {
                 format!("{}={:?}", String::from_utf8_lossy(name), value.as_value())
             })

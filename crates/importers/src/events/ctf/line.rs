@@ -1,14 +1,14 @@
 //! A line of babeltrace2 to an event.
 
-use ::events::Event;
 #[cfg(test)]
-use ::events::Value;
-use out_of_core::{NameId, Names};
+use ::events::AttributeValue;
+use ::events::Event;
+use out_of_core::{NameId, NameInterner};
 use rustc_hash::FxHashMap;
 
-use super::fields::Fields;
+use super::fields::CtfFields;
 use crate::events::sink::EventSink;
-use crate::events::value::Read;
+use crate::events::value::ParsedValue;
 
 /// Where contexts and fields begin: each is a structure of its own.
 const PARTS: &[&[u8]] = &[b"stream.packet.context", b"stream.event.", b"event."];
@@ -29,11 +29,11 @@ impl CtfText {
 
     /// Adds the event of a line to the sink; `None` where it is none. Attributes may have been
     /// added then.
-    pub(super) fn line(&mut self, line: &[u8], sink: &mut EventSink) -> Option<()> {
+    pub(super) fn parse_line(&mut self, line: &[u8], sink: &mut EventSink) -> Option<()> {
         let rest = line.strip_prefix(b"timestamp = ")?;
         let comma = memchr::memchr(b',', rest)?;
         let mut event = Event {
-            time: nanoseconds(rest.get(..comma)?)?,
+            time: parse_nanoseconds(rest.get(..comma)?)?,
             host: self.host,
             processor: Event::NO_PROCESSOR,
             ..Event::default()
@@ -41,22 +41,25 @@ impl CtfText {
         let rest = rest.get(comma..)?;
         let begin = memchr::memmem::find(rest, b", name = ")?;
         let (about, rest) = (rest.get(..begin)?, rest.get(begin + 9..)?);
-        if self.host == Names::UNKNOWN
-            && let Some(host) = part(about, b"trace:hostname = ")
+        if self.host == NameInterner::UNKNOWN
+            && let Some(host) = find_structure(about, b"trace:hostname = ")
         {
-            event.host = sink.names.number(&String::from_utf8_lossy(host));
+            event.host = sink.names.intern(&String::from_utf8_lossy(host));
         }
         // A name may have a comma only where fields follow it.
         let end = memchr::memmem::find(rest, b", ").unwrap_or(rest.len());
         let name = String::from_utf8_lossy(rest.get(..end)?).into_owned();
-        event.kind = sink.names.number(&kind_of(&name));
+        event.kind = sink.names.intern(&event_kind(&name));
         let (mut rest, mut next) = (rest.get(end..)?, None);
-        while let Some((name, inner, behind)) = structure(rest) {
+        while let Some((name, inner, behind)) = next_structure(rest) {
             let is_fields = name == b"event.fields";
-            let mut fields = Fields(inner);
-            while let Some((name, value)) = fields.next() {
-                let number =
-                    if let Read::Int(number) = value { i32::try_from(number).ok() } else { None };
+            let mut fields = CtfFields(inner);
+            while let Some((name, value)) = fields.next_field() {
+                let number = if let ParsedValue::Int(number) = value {
+                    i32::try_from(number).ok()
+                } else {
+                    None
+                };
                 match (name, number) {
                     (b"cpu_id", Some(number)) if !is_fields => event.processor = number,
                     (b"tid" | b"vtid", Some(number)) if !is_fields => event.thread = number,
@@ -66,8 +69,8 @@ impl CtfText {
                     _ => {}
                 }
                 if is_fields || !matches!(name, b"cpu_id" | b"tid" | b"vtid" | b"pid" | b"vpid") {
-                    let name = sink.names.number(&String::from_utf8_lossy(name));
-                    sink.piece.attribute(name, value.as_value());
+                    let name = sink.names.intern(&String::from_utf8_lossy(name));
+                    sink.piece.push_attribute(name, value.as_value());
                 }
             }
             rest = behind;
@@ -79,13 +82,13 @@ impl CtfText {
         if let Some(next) = next {
             self.running.insert(processor, next);
         }
-        sink.piece.end(event);
+        sink.piece.end_event(event);
         Some(())
     }
 }
 
 /// The next structure: its name, what is in it, and what is behind it.
-fn structure(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+fn next_structure(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let begins = PARTS.iter().filter_map(|part| memchr::memmem::find(text, part));
     let text = text.get(begins.min()?..)?;
     let open = memchr::memmem::find(text, b" = {")?;
@@ -106,14 +109,14 @@ fn structure(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((name, inner, behind))
 }
 
-fn part<'t>(text: &'t [u8], name: &[u8]) -> Option<&'t [u8]> {
+fn find_structure<'t>(text: &'t [u8], name: &[u8]) -> Option<&'t [u8]> {
     let begin = memchr::memmem::find(text, name)? + name.len();
     let rest = text.get(begin..)?;
     rest.get(..memchr::memchr(b',', rest).unwrap_or(rest.len()))
 }
 
 /// `provider/name` of `provider:name`; what has no provider is the kernel's, by LTTng.
-fn kind_of(name: &str) -> String {
+fn event_kind(name: &str) -> String {
     match name.split_once(':') {
         Some((provider, name)) if !provider.is_empty() => format!("{provider}/{name}"),
         _ => format!("lttng/{name}"),
@@ -121,12 +124,12 @@ fn kind_of(name: &str) -> String {
 }
 
 /// The time that a line begins with; `None` where it is no event.
-pub(super) fn nanoseconds_of(line: &[u8]) -> Option<i64> {
+pub(super) fn time_of_line(line: &[u8]) -> Option<i64> {
     let rest = line.strip_prefix(b"timestamp = ")?;
-    nanoseconds(rest.get(..memchr::memchr(b',', rest)?)?)
+    parse_nanoseconds(rest.get(..memchr::memchr(b',', rest)?)?)
 }
 
-fn nanoseconds(text: &[u8]) -> Option<i64> {
+fn parse_nanoseconds(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?;
     let (seconds, decimals) = text.split_once('.')?;
     let (seconds, rest) = (seconds.parse::<i64>().ok()?, decimals.parse::<i64>().ok()?);
@@ -138,6 +141,10 @@ fn nanoseconds(text: &[u8]) -> Option<i64> {
 
 /// The attribute of that name of an event.
 #[cfg(test)]
-pub(super) fn attribute<'s>(sink: &'s EventSink, place: usize, name: &str) -> Option<Value<'s>> {
-    sink.piece.value(place, sink.names.find(name)?)
+pub(super) fn find_attribute<'s>(
+    sink: &'s EventSink,
+    place: usize,
+    name: &str,
+) -> Option<AttributeValue<'s>> {
+    sink.piece.attribute_value(place, sink.names.find_id(name)?)
 }

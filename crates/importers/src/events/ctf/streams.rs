@@ -14,20 +14,20 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::child::{Babeltrace, Failure};
-use super::line::nanoseconds_of;
-use super::mend::{Cut, Mended};
+use super::child::{Babeltrace, BabeltraceFailure};
+use super::line::time_of_line;
+use super::repair::{RepairedTrace, StreamCut};
 use crate::error::Error;
-use crate::text_lines::{Next, TextLines};
+use crate::text_lines::{NextLine, TextLines};
 
 /// The streams of all traces in the directory `path`, in a fixed order.
 ///
 /// # Errors
 /// When a directory cannot be read.
-pub(super) fn of_traces(path: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(super) fn streams_of_traces(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let (mut streams, mut open) = (Vec::new(), vec![path.to_owned()]);
     while let Some(directory) = open.pop() {
-        let failed = |error| Error::io(&directory, error);
+        let failed = |error| Error::from_io(&directory, error);
         let is_trace = directory.join("metadata").is_file();
         for entry in fs::read_dir(&directory).map_err(failed)? {
             let entry = entry.map_err(failed)?;
@@ -48,17 +48,17 @@ pub(super) fn of_traces(path: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// The lines that babeltrace2 writes.
-type Output = TextLines<Box<dyn Read>>;
+type BabeltraceLines = TextLines<Box<dyn Read>>;
 
 /// A stream being read.
-pub(super) struct Stream {
+pub(super) struct CtfStream {
     /// Its file.
     file: PathBuf,
     /// A trace that has this stream only; it is removed in the end.
     _alone: TempDir,
-    mended: Mended,
+    mended: RepairedTrace,
     program: Babeltrace,
-    lines: Option<Output>,
+    lines: Option<BabeltraceLines>,
     /// The line that was read last.
     line: Vec<u8>,
     /// Whether any was.
@@ -66,34 +66,35 @@ pub(super) struct Stream {
 }
 
 /// What came of going on to the next line.
-pub(super) enum Step {
+pub(super) enum StreamStep {
     /// There is a line, with the time at which it belongs among those of other streams.
     Line(i64),
     /// There is none any more.
     End,
     /// The last packet is not whole, and what was before it is read.
-    Cut(Cut),
+    Cut(StreamCut),
     /// The rest cannot be read, and why.
     Failed(String),
 }
 
-impl Stream {
+impl CtfStream {
     /// Begins with `file`.
     ///
     /// # Errors
     /// When the program cannot be run, or there is no room for links.
-    pub(super) fn open(file: &Path) -> Result<Stream, Error> {
-        let file = fs::canonicalize(file).map_err(|error| Error::io(file, error))?;
-        let alone = tempfile::tempdir().map_err(|error| Error::io(std::env::temp_dir(), error))?;
+    pub(super) fn open(file: &Path) -> Result<CtfStream, Error> {
+        let file = fs::canonicalize(file).map_err(|error| Error::from_io(file, error))?;
+        let alone =
+            tempfile::tempdir().map_err(|error| Error::from_io(std::env::temp_dir(), error))?;
         let name = file.file_name().unwrap_or_default();
         for (to, name) in
             [(file.with_file_name("metadata"), "metadata".as_ref()), (file.clone(), name)]
         {
-            symlink(to, alone.path().join(name)).map_err(|error| Error::io(&file, error))?;
+            symlink(to, alone.path().join(name)).map_err(|error| Error::from_io(&file, error))?;
         }
-        let mended = Mended::new(alone.path());
-        let (program, lines) = run(mended.path())?;
-        Ok(Stream {
+        let mended = RepairedTrace::new(alone.path());
+        let (program, lines) = start_babeltrace(mended.path())?;
+        Ok(CtfStream {
             file,
             _alone: alone,
             mended,
@@ -125,69 +126,72 @@ impl Stream {
     ///
     /// # Errors
     /// When the stream cannot be copied without its last packet.
-    pub(super) fn next(&mut self) -> Result<Step, Error> {
+    pub(super) fn next_line(&mut self) -> Result<StreamStep, Error> {
         while let Some(lines) = &mut self.lines {
-            match lines.next() {
-                Next::Line([]) => {}
-                Next::Line(line) => {
+            match lines.next_line() {
+                NextLine::Line([]) => {}
+                NextLine::Line(line) => {
                     self.line.clear();
                     self.line.extend_from_slice(line);
                     self.has_begun = true;
-                    return Ok(Step::Line(nanoseconds_of(line).unwrap_or(i64::MIN)));
+                    return Ok(StreamStep::Line(time_of_line(line).unwrap_or(i64::MIN)));
                 }
-                Next::TooLong => {
+                NextLine::TooLong => {
                     self.line.clear();
-                    return Ok(Step::Line(i64::MIN));
+                    return Ok(StreamStep::Line(i64::MIN));
                 }
-                Next::Pending => {
-                    if let Err(error) = lines.fill() {
+                NextLine::Pending => {
+                    if let Err(error) = lines.read_more() {
                         self.lines = None;
-                        return Ok(Step::Failed(error.to_string()));
+                        return Ok(StreamStep::Failed(error.to_string()));
                     }
                 }
-                Next::End => self.lines = None,
+                NextLine::End => self.lines = None,
             }
         }
-        let Some(Failure { why, said }) = self.program.finish() else { return Ok(Step::End) };
+        let Some(BabeltraceFailure { why, said }) = self.program.wait_for_end() else {
+            return Ok(StreamStep::End);
+        };
         if self.has_begun {
-            return Ok(Step::Failed(why));
+            return Ok(StreamStep::Failed(why));
         }
         let Some(cut) = self.mended.without_last_packet(&said)? else {
-            return Ok(Step::Failed(why));
+            return Ok(StreamStep::Failed(why));
         };
-        (self.program, self.lines) = run(self.mended.path())?;
-        Ok(Step::Cut(Cut { file: self.file.clone(), ..cut }))
+        (self.program, self.lines) = start_babeltrace(self.mended.path())?;
+        Ok(StreamStep::Cut(StreamCut { file: self.file.clone(), ..cut }))
     }
 }
 
-fn run(trace: &Path) -> Result<(Babeltrace, Option<Output>), Error> {
-    let mut program = Babeltrace::run_alone(trace)?;
-    let lines = program.output().map(|output| TextLines::new(Box::new(output) as Box<dyn Read>));
+fn start_babeltrace(trace: &Path) -> Result<(Babeltrace, Option<BabeltraceLines>), Error> {
+    let mut program = Babeltrace::spawn_alone(trace)?;
+    let lines =
+        program.take_output().map(|output| TextLines::new(Box::new(output) as Box<dyn Read>));
     Ok((program, lines))
 }
 
 /// Streams that are read together, the one with the earliest line first.
 #[derive(Default)]
-pub(super) struct Merged {
-    streams: Vec<Stream>,
+pub(super) struct MergedStreams {
+    streams: Vec<CtfStream>,
     waiting: BinaryHeap<Reverse<(i64, usize)>>,
 }
 
-impl Merged {
+impl MergedStreams {
     /// Adds a stream that has a line of this time.
-    pub(super) fn add(&mut self, stream: Stream, time: i64) {
+    pub(super) fn add(&mut self, stream: CtfStream, time: i64) {
         self.waiting.push(Reverse((time, self.streams.len())));
         self.streams.push(stream);
     }
 
-    /// The stream whose line is next, with what [`Merged::wait`] wants of it.
-    pub(super) fn earliest(&mut self) -> Option<(usize, &mut Stream)> {
+    /// The stream whose line is next, with what [`MergedStreams::push_waiting`] wants of it.
+    pub(super) fn pop_earliest(&mut self) -> Option<(usize, &mut CtfStream)> {
         let Reverse((_, number)) = self.waiting.pop()?;
         self.streams.get_mut(number).map(|stream| (number, stream))
     }
 
     /// The stream with this number has a line of this time.
-    pub(super) fn wait(&mut self, number: usize, time: i64) {
+    pub(super) fn push_waiting(&mut self, number: usize, time: i64) {
         self.waiting.push(Reverse((time, number)));
     }
 }

@@ -2,7 +2,7 @@
 
 /// What a column tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
+pub(super) enum EventColumn {
     Time,
     Host,
     Processor,
@@ -14,14 +14,14 @@ pub(super) enum Column {
 }
 
 /// The column of that name.
-pub(super) fn column(name: &str) -> Column {
+pub(super) fn column_of_name(name: &str) -> EventColumn {
     match name {
-        "time" | "timestamp" | "ts" | "@timestamp" | "msec" | "log_time" => Column::Time,
-        "host" | "hostname" => Column::Host,
-        "processor" | "cpu" => Column::Processor,
-        "process" | "pid" | "process_id" => Column::Process,
-        "thread" | "tid" => Column::Thread,
-        "event" | "kind" => Column::Event,
-        _ => Column::Attribute,
+        "time" | "timestamp" | "ts" | "@timestamp" | "msec" | "log_time" => EventColumn::Time,
+        "host" | "hostname" => EventColumn::Host,
+        "processor" | "cpu" => EventColumn::Processor,
+        "process" | "pid" | "process_id" => EventColumn::Process,
+        "thread" | "tid" => EventColumn::Thread,
+        "event" | "kind" => EventColumn::Event,
+        _ => EventColumn::Attribute,
     }
 }

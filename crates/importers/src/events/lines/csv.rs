@@ -4,31 +4,31 @@
 use std::io::Read;
 
 use super::json;
-use super::log::{Log, POSTGRES_CSV};
-use super::row::Rows;
+use super::log::{POSTGRES_CSV, ServerLog};
+use super::row::EventRowReader;
 use crate::error::Error;
 use crate::events::sink::EventSink;
-use crate::events::value::value;
-use crate::reading::Input;
-use crate::summary::{At, Place, Skip, Summary};
-use crate::tabular::{self, Next, Wrong};
+use crate::events::value::parse_value;
+use crate::import_input::ImportInput;
+use crate::summary::{FilePlace, FilePosition, ImportSummary, SkippedItem};
+use crate::tabular::{self, NextRow, WrongValue};
 
 /// Reads a table.
 ///
 /// # Errors
 /// When its header cannot be read, or what was read cannot be kept.
-pub(super) fn read(
-    rows: &Rows,
-    input: Input<'_>,
+pub(super) fn read_table(
+    rows: &EventRowReader,
+    input: ImportInput<'_>,
     sink: &mut EventSink,
-    summary: &mut Summary,
+    summary: &mut ImportSummary,
 ) -> Result<(), Error> {
-    let Input { file, bytes } = input;
-    let mut table = tabular::Rows::new(bytes);
-    let header: Vec<String> = if rows.log == Some(Log::Postgres) {
+    let ImportInput { file, bytes } = input;
+    let mut table = tabular::CsvRows::new(bytes);
+    let header: Vec<String> = if rows.log == Some(ServerLog::Postgres) {
         POSTGRES_CSV.iter().map(|name| (*name).to_owned()).collect()
     } else {
-        let (_, width) = table.next().map_err(|error| Error::io(&file, error))?;
+        let (_, width) = table.next_row().map_err(|error| Error::from_io(&file, error))?;
         let name = |place| {
             let name = String::from_utf8_lossy(table.field(place)).into_owned();
             name.trim_start_matches('\u{feff}').trim().to_owned()
@@ -36,12 +36,12 @@ pub(super) fn read(
         (0..width).map(name).collect()
     };
     loop {
-        let next = table.next();
-        let place = || Place::new(&file, At::Line(table.line()));
+        let next = table.next_row();
+        let place = || FilePlace::new(&file, FilePosition::Line(table.line()));
         let outcome = match next {
-            Ok((Next::End, _)) => return Ok(()),
-            Ok((Next::Row, fields)) => event(rows, &table, &header, fields, sink),
-            Ok((Next::TooLong, _)) => Err(Wrong::new(
+            Ok((NextRow::End, _)) => return Ok(()),
+            Ok((NextRow::Row, fields)) => add_event(rows, &table, &header, fields, sink),
+            Ok((NextRow::TooLong, _)) => Err(WrongValue::new(
                 "row that is too long",
                 b"",
                 "is longer than a row can be; is a quote not closed?",
@@ -54,23 +54,23 @@ pub(super) fn read(
         };
         summary.read += 1;
         match outcome {
-            Ok(()) => sink.taken(&file)?,
-            Err(Wrong { cause, why }) => {
-                sink.piece.discard();
-                summary.skipped.add(cause, || Skip { place: place(), why });
+            Ok(()) => sink.flush_if_full(&file)?,
+            Err(WrongValue { cause, why }) => {
+                sink.piece.discard_attributes();
+                summary.skipped.add(cause, || SkippedItem { place: place(), why });
             }
         }
     }
 }
 
-fn event<R: Read>(
-    rows: &Rows,
-    table: &tabular::Rows<R>,
+fn add_event<R: Read>(
+    rows: &EventRowReader,
+    table: &tabular::CsvRows<R>,
     header: &[String],
     fields: usize,
     sink: &mut EventSink,
-) -> Result<(), Wrong> {
-    let mut row = rows.begin();
+) -> Result<(), WrongValue> {
+    let mut row = rows.begin_row();
     let mut said = [None; 2];
     for (place, name) in header.iter().enumerate().take(fields) {
         let field = table.field(place);
@@ -78,7 +78,7 @@ fn event<R: Read>(
             continue;
         }
         if name == "attributes" && field.starts_with(b"{") {
-            json::attributes(field, sink)?;
+            json::add_attributes(field, sink)?;
             continue;
         }
         match name.as_str() {
@@ -86,7 +86,7 @@ fn event<R: Read>(
             "error_severity" => said[1] = std::str::from_utf8(field).ok(),
             _ => {}
         }
-        rows.take(&mut row, name, &value(name.as_bytes(), field), sink)?;
+        rows.take_value(&mut row, name, &parse_value(name.as_bytes(), field), sink)?;
     }
-    rows.end(row, said, sink)
+    rows.finish_row(row, said, sink)
 }

@@ -1,16 +1,16 @@
 //! Logs of servers as events: PostgreSQL's (`log_destination = 'jsonlog'` or `'csvlog'`) and
 //! nginx's access log in JSON. What a message says, becomes the kind and attributes.
 
-use ::events::Value;
+use ::events::AttributeValue;
 use out_of_core::NameId;
 
-use super::column::Column;
+use super::column::EventColumn;
 use crate::events::sink::EventSink;
-use crate::events::value::Read;
+use crate::events::value::ParsedValue;
 
 /// Whose log it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Log {
+pub(super) enum ServerLog {
     /// PostgreSQL's.
     Postgres,
     /// nginx's.
@@ -47,26 +47,32 @@ pub(super) const POSTGRES_CSV: &[&str] = &[
     "query_id",
 ];
 
-impl Log {
+impl ServerLog {
     /// What a column tells, where it is not what its name would say in any other file.
-    pub(super) fn column(self, name: &str) -> Option<Column> {
+    pub(super) fn column_of_name(self, name: &str) -> Option<EventColumn> {
         match (self, name) {
-            (Log::Postgres, "remote_host") | (Log::Nginx, "host") => Some(Column::Attribute),
+            (ServerLog::Postgres, "remote_host") | (ServerLog::Nginx, "host") => {
+                Some(EventColumn::Attribute)
+            }
             _ => None,
         }
     }
 
     /// Name and value of an attribute, where a schema calls it otherwise: times that it took are in
     /// nanoseconds.
-    pub(super) fn attribute(self, name: &str, value: &Read<'_>) -> Option<(&'static str, i64)> {
+    pub(super) fn convert_attribute(
+        self,
+        name: &str,
+        value: &ParsedValue<'_>,
+    ) -> Option<(&'static str, i64)> {
         match (self, name, value) {
-            (Log::Nginx, "connection_requests", Read::Int(number)) => {
+            (ServerLog::Nginx, "connection_requests", ParsedValue::Int(number)) => {
                 Some(("request_number", *number))
             }
-            (Log::Nginx, "request_time", Read::Int(seconds)) => {
+            (ServerLog::Nginx, "request_time", ParsedValue::Int(seconds)) => {
                 Some(("duration", seconds.saturating_mul(1_000_000_000)))
             }
-            (Log::Nginx, "request_time", Read::Real(seconds)) => {
+            (ServerLog::Nginx, "request_time", ParsedValue::Real(seconds)) => {
                 Some(("duration", (seconds * 1e9).round() as i64))
             }
             _ => None,
@@ -75,29 +81,29 @@ impl Log {
 
     /// The kind of a line that says `message` with that severity, and the attributes that are in
     /// it.
-    pub(super) fn kind(self, message: &str, severity: &str, sink: &mut EventSink) -> NameId {
+    pub(super) fn event_kind(self, message: &str, severity: &str, sink: &mut EventSink) -> NameId {
         let name = match self {
-            Log::Nginx => "nginx/access",
-            Log::Postgres => postgres(message, severity, sink),
+            ServerLog::Nginx => "nginx/access",
+            ServerLog::Postgres => postgres_kind(message, severity, sink),
         };
-        sink.names.number(name)
+        sink.names.intern(name)
     }
 }
 
 /// `duration: 1.5 ms  statement: select 1`, and what else PostgreSQL says of its work.
-fn postgres(message: &str, severity: &str, sink: &mut EventSink) -> &'static str {
+fn postgres_kind(message: &str, severity: &str, sink: &mut EventSink) -> &'static str {
     if ["ERROR", "FATAL", "PANIC"].contains(&severity) {
         return "postgresql/error";
     }
-    let mut add = |name: &str, value: Value<'_>| {
-        let name = sink.names.number(name);
-        sink.piece.attribute(name, value);
+    let mut add = |name: &str, value: AttributeValue<'_>| {
+        let name = sink.names.intern(name);
+        sink.piece.push_attribute(name, value);
     };
     let duration = message.strip_prefix("duration: ").and_then(|text| text.split_once(" ms"));
     let duration = duration.and_then(|(ms, rest)| Some((ms.parse::<f64>().ok()?, rest)));
     let rest = match duration {
         Some((milliseconds, rest)) => {
-            add("duration", Value::Int((milliseconds * 1e6).round() as i64));
+            add("duration", AttributeValue::Int((milliseconds * 1e6).round() as i64));
             rest.trim_start()
         }
         None => message,
@@ -105,7 +111,7 @@ fn postgres(message: &str, severity: &str, sink: &mut EventSink) -> &'static str
     let (word, text) = rest.split_once(": ").unwrap_or((rest.trim_end_matches(":\n"), ""));
     let word = word.split([' ', ':', '\n']).next().unwrap_or_default();
     if matches!(word, "statement" | "execute" | "parse" | "bind") && !text.is_empty() {
-        add("statement", Value::Text(text));
+        add("statement", AttributeValue::Text(text));
     }
     match (duration.is_some(), word) {
         (true, "plan") => "postgresql/plan",

@@ -1,44 +1,44 @@
 //! Times as people and programs write them: numbers in some unit, and dates.
 
-use crate::tabular::{Unit, Wrong, time};
+use crate::tabular::{TimeUnit, WrongValue, parse_time};
 
 /// The time of `text` in nanoseconds since 1970: a number in `unit`, or a date of ISO 8601 with its
 /// distance from UTC.
 ///
 /// # Errors
 /// When it is neither, or too far away.
-pub(super) fn moment(text: &str, unit: Option<Unit>) -> Result<i64, Wrong> {
+pub(super) fn parse_moment(text: &str, unit: Option<TimeUnit>) -> Result<i64, WrongValue> {
     let wrong = || {
         let why = "is no time; it must be a number, or a date such as 2026-11-25T18:47:57.076Z";
-        Wrong::new("event without a time", text.as_bytes(), why)
+        WrongValue::new("event without a time", text.as_bytes(), why)
     };
     if text.is_empty() {
         return Err(wrong());
     }
     if text.get(4..5) == Some("-") {
-        return date(text).ok_or_else(wrong);
+        return parse_date(text).ok_or_else(wrong);
     }
     let unit = unit.unwrap_or_else(|| unit_of(text));
-    time(text.as_bytes(), unit)?.ok_or_else(wrong)
+    parse_time(text.as_bytes(), unit)?.ok_or_else(wrong)
 }
 
 /// The unit of a number, by its digits: that in which it is a time after 1973; a number with
 /// decimals is in seconds, and a small one in nanoseconds.
-fn unit_of(text: &str) -> Unit {
+fn unit_of(text: &str) -> TimeUnit {
     if text.contains('.') {
-        return Unit::Seconds;
+        return TimeUnit::Seconds;
     }
     match text.trim_start_matches('-').len() {
-        18.. => Unit::Nanoseconds,
-        15.. => Unit::Microseconds,
-        12.. => Unit::Milliseconds,
-        9.. => Unit::Seconds,
-        _ => Unit::Nanoseconds,
+        18.. => TimeUnit::Nanoseconds,
+        15.. => TimeUnit::Microseconds,
+        12.. => TimeUnit::Milliseconds,
+        9.. => TimeUnit::Seconds,
+        _ => TimeUnit::Nanoseconds,
     }
 }
 
 /// The time of `2026-11-25 18:47:57.076 UTC`.
-fn date(text: &str) -> Option<i64> {
+fn parse_date(text: &str) -> Option<i64> {
     let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
     let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
     let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
@@ -60,12 +60,12 @@ fn date(text: &str) -> Option<i64> {
         Err(_) => 0,
     };
     let zone = decimals.map_or(rest, |rest| rest.get(digits..).unwrap_or(""));
-    let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+    let seconds = days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
     (seconds - zone_seconds(zone.trim())?).checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
 /// Days from 1970 to a date of the Gregorian calendar.
-fn days(year: i64, month: i64, day: i64) -> i64 {
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     // Years begin in March, so that the day that some of them have more is the last.
     let year = if month <= 2 { year - 1 } else { year };
     let month = (month + 9) % 12;
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn numbers_and_dates() {
-        let moment = |text: &str| moment(text, None).map_err(|wrong| wrong.cause);
+        let moment = |text: &str| parse_moment(text, None).map_err(|wrong| wrong.cause);
         for (text, expected) in [
             ("1500", 1500),
             ("1795632477", 1_795_632_477_000_000_000),
@@ -116,7 +116,7 @@ mod tests {
             assert_eq!(moment(text), Err("event without a time"), "{text}");
         }
         assert_eq!(moment("soon"), Err("time that is no number"));
-        let in_ms = super::moment("7", Some(Unit::Milliseconds));
+        let in_ms = super::parse_moment("7", Some(TimeUnit::Milliseconds));
         assert_eq!(in_ms.ok(), Some(7_000_000));
     }
 }

@@ -12,14 +12,14 @@ mod layout;
 mod records;
 mod samples;
 
-use super::asked::Perf;
-use super::tracepoint::Bytes;
+use super::perf_import::PerfImport;
+use super::tracepoint::ByteReader;
 use crate::error::Error;
 use crate::events::sink::EventSink;
-use crate::events::source::Source;
-use crate::summary::Summary;
-use records::Records;
-use samples::Samples;
+use crate::events::source::EventSource;
+use crate::summary::ImportSummary;
+use records::PerfRecords;
+use samples::SampleReader;
 
 /// What perf.data begins with.
 pub(super) const MAGIC: &[u8] = b"PERFILE2";
@@ -33,19 +33,25 @@ pub(super) fn is_swapped(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// When it cannot be opened or is of a version that is not known, or what was read cannot be kept.
-pub(super) fn read(
-    perf: &Perf,
-    source: &Source<'_>,
+pub(super) fn read_data(
+    perf: &PerfImport,
+    source: &EventSource<'_>,
     sink: &mut EventSink,
-    summary: &mut Summary,
+    summary: &mut ImportSummary,
 ) -> Result<Option<i64>, Error> {
-    let layout = layout::read(source, summary)?;
-    let mut samples = Samples::new(perf, &layout, sink);
-    let mut records = Records::open(source, &layout)?;
-    while records.next(summary)? {
-        samples.record(records.kind(), Bytes(records.body()), records.offset(), sink, summary)?;
+    let layout = layout::read_layout(source, summary)?;
+    let mut samples = SampleReader::new(perf, &layout, sink);
+    let mut records = PerfRecords::open(source, &layout)?;
+    while records.next_record(summary)? {
+        samples.read_record(
+            records.record_type(),
+            ByteReader(records.body()),
+            records.offset(),
+            sink,
+            summary,
+        )?;
     }
-    Ok(samples.offset())
+    Ok(samples.clock_offset())
 }
 
 #[cfg(test)]

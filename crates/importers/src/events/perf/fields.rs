@@ -1,15 +1,15 @@
 //! Fields of a tracepoint, as `perf script` prints them: `name=value name=value`, or
 //! `name: value, name: value` of system calls, or what the block layer prints without names.
 
-use ::events::{Piece, Value};
+use ::events::{AttributeValue, EventBatch};
 use memchr::memchr_iter;
-use out_of_core::{NameId, Names};
+use out_of_core::{NameId, NameInterner};
 
-use crate::events::value::value;
+use crate::events::value::parse_value;
 
 /// How the fields of a kind of events are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Printed {
+pub(super) enum FieldSyntax {
     /// `name=value` or `name: value`.
     Named,
     /// One number: what a system call returned.
@@ -18,15 +18,15 @@ pub(super) enum Printed {
     Block,
 }
 
-impl Printed {
+impl FieldSyntax {
     /// How fields of the event `provider/name` are printed.
-    pub(super) fn of(kind: &str) -> Printed {
+    pub(super) fn from_event_name(kind: &str) -> FieldSyntax {
         if kind.starts_with("syscalls/sys_exit_") {
-            Printed::Returned
+            FieldSyntax::Returned
         } else if kind.starts_with("block/block_rq_") || kind.starts_with("block/block_bio_") {
-            Printed::Block
+            FieldSyntax::Block
         } else {
-            Printed::Named
+            FieldSyntax::Named
         }
     }
 }
@@ -38,11 +38,11 @@ pub(super) struct FieldNames(Vec<(Box<[u8]>, NameId)>);
 
 impl FieldNames {
     /// The number of the name at that place.
-    fn number(&mut self, place: usize, name: &[u8], names: &mut Names) -> NameId {
+    fn intern_name(&mut self, place: usize, name: &[u8], names: &mut NameInterner) -> NameId {
         match self.0.get_mut(place) {
             Some((known, number)) if **known == *name => *number,
             known => {
-                let number = names.number(&String::from_utf8_lossy(name));
+                let number = names.intern(&String::from_utf8_lossy(name));
                 match known {
                     Some(known) => *known = (name.into(), number),
                     None => self.0.push((name.into(), number)),
@@ -55,29 +55,34 @@ impl FieldNames {
 
 /// Adds the fields of `trace` to the event that `piece` will have next, and returns whether one is
 /// called `comm`.
-pub(super) fn add(
-    printed: Printed,
+pub(super) fn add_fields(
+    printed: FieldSyntax,
     trace: &[u8],
     known: &mut FieldNames,
-    names: &mut Names,
-    piece: &mut Piece,
+    names: &mut NameInterner,
+    piece: &mut EventBatch,
 ) -> bool {
     match printed {
-        Printed::Returned => {
-            let number = known.number(0, b"ret", names);
-            piece.attribute(number, value(b"ret", trace).as_value());
+        FieldSyntax::Returned => {
+            let number = known.intern_name(0, b"ret", names);
+            piece.push_attribute(number, parse_value(b"ret", trace).as_value());
             false
         }
-        Printed::Block if block(trace, names, piece) => true,
-        _ => named(trace, known, names, piece),
+        FieldSyntax::Block if add_block_fields(trace, names, piece) => true,
+        _ => add_named_fields(trace, known, names, piece),
     }
 }
 
-fn named(trace: &[u8], known: &mut FieldNames, names: &mut Names, piece: &mut Piece) -> bool {
+fn add_named_fields(
+    trace: &[u8],
+    known: &mut FieldNames,
+    names: &mut NameInterner,
+    piece: &mut EventBatch,
+) -> bool {
     let (mut place, mut has_comm) = (0, false);
     let mut add = |name: &[u8], of: &[u8], place: &mut usize| {
-        let number = known.number(*place, name, names);
-        piece.attribute(number, value(name, of).as_value());
+        let number = known.intern_name(*place, name, names);
+        piece.push_attribute(number, parse_value(name, of).as_value());
         *place += 1;
         has_comm |= name == b"comm";
     };
@@ -90,12 +95,12 @@ fn named(trace: &[u8], known: &mut FieldNames, names: &mut Names, piece: &mut Pi
                 continue;
             }
             let end = sign - name.len();
-            add(of, trimmed(trace.get(begin..end).unwrap_or_default()), &mut place);
+            add(of, trim_value(trace.get(begin..end).unwrap_or_default()), &mut place);
         }
         open = Some((name, sign + 1));
     }
     if let Some((of, begin)) = open {
-        add(of, trimmed(trace.get(begin..).unwrap_or_default()), &mut place);
+        add(of, trim_value(trace.get(begin..).unwrap_or_default()), &mut place);
         return has_comm;
     }
     for sign in memchr_iter(b':', trace) {
@@ -104,13 +109,17 @@ fn named(trace: &[u8], known: &mut FieldNames, names: &mut Names, piece: &mut Pi
             continue;
         }
         if let Some((of, begin)) = open {
-            add(of, trimmed(trace.get(begin..sign - name.len()).unwrap_or_default()), &mut place);
+            add(
+                of,
+                trim_value(trace.get(begin..sign - name.len()).unwrap_or_default()),
+                &mut place,
+            );
         }
         open = Some((name, sign + 1));
     }
     match open {
         Some((of, begin)) => {
-            add(of, trimmed(trace.get(begin..).unwrap_or_default()), &mut place);
+            add(of, trim_value(trace.get(begin..).unwrap_or_default()), &mut place);
         }
         // It is in no form that has names.
         None if !trace.is_empty() => add(b"text", trace, &mut place),
@@ -130,7 +139,7 @@ fn name_before(trace: &[u8], sign: usize) -> Option<&[u8]> {
 }
 
 /// A value without what stands between fields.
-fn trimmed(value: &[u8]) -> &[u8] {
+fn trim_value(value: &[u8]) -> &[u8] {
     let value = value.trim_ascii();
     let value = value.strip_suffix(b"==>").unwrap_or(value).trim_ascii_end();
     value.strip_suffix(b",").unwrap_or(value)
@@ -139,7 +148,7 @@ fn trimmed(value: &[u8]) -> &[u8] {
 /// The fields of a request of the block layer, by the names that its format has:
 /// `MAJOR,MINOR RWBS [BYTES] (CMD) SECTOR + NR_SECTOR [...] [COMM or ERROR]`. `false` where it is
 /// not of this form; nothing is added then.
-fn block(trace: &[u8], names: &mut Names, piece: &mut Piece) -> bool {
+fn add_block_fields(trace: &[u8], names: &mut NameInterner, piece: &mut EventBatch) -> bool {
     let read = || {
         let text = std::str::from_utf8(trace).ok()?;
         let (device, rest) = text.trim().split_once(' ')?;
@@ -156,17 +165,17 @@ fn block(trace: &[u8], names: &mut Names, piece: &mut Piece) -> bool {
         Some((device, rwbs, sector, count, bytes, last))
     };
     let Some((device, rwbs, sector, count, bytes, last)) = read() else { return false };
-    let mut add = |name: &str, value| piece.attribute(names.number(name), value);
-    add("dev", Value::Int(device));
-    add("rwbs", Value::Text(rwbs));
-    add("sector", Value::Int(sector));
-    add("nr_sector", Value::Int(count));
+    let mut add = |name: &str, value| piece.push_attribute(names.intern(name), value);
+    add("dev", AttributeValue::Int(device));
+    add("rwbs", AttributeValue::Text(rwbs));
+    add("sector", AttributeValue::Int(sector));
+    add("nr_sector", AttributeValue::Int(count));
     if let Some(bytes) = bytes {
-        add("bytes", Value::Int(bytes));
+        add("bytes", AttributeValue::Int(bytes));
     }
     match last.map(|last| (last, last.parse::<i64>())) {
-        Some((_, Ok(error))) => add("error", Value::Int(error)),
-        Some((comm, Err(_))) => add("comm", Value::Text(comm)),
+        Some((_, Ok(error))) => add("error", AttributeValue::Int(error)),
+        Some((comm, Err(_))) => add("comm", AttributeValue::Text(comm)),
         None => {}
     }
     true

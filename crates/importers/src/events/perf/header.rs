@@ -3,19 +3,19 @@
 
 /// What was read of the header.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Header {
+pub(super) struct PerfHeader {
     host: Option<String>,
     offset: Option<i64>,
 }
 
-impl Header {
+impl PerfHeader {
     /// Takes a line, without its `#`.
-    pub(super) fn line(&mut self, text: &[u8]) {
+    pub(super) fn read_line(&mut self, text: &[u8]) {
         let Ok(text) = std::str::from_utf8(text) else { return };
         let Some((name, value)) = text.split_once(':') else { return };
         match name.trim() {
             "hostname" => self.host = Some(value.trim().to_owned()),
-            "reference time" => self.offset = offset(value).or(self.offset),
+            "reference time" => self.offset = parse_clock_offset(value).or(self.offset),
             _ => {}
         }
     }
@@ -26,21 +26,21 @@ impl Header {
     }
 
     /// What is added to times of perf's clock, in nanoseconds.
-    pub(super) fn offset(&self) -> Option<i64> {
+    pub(super) fn clock_offset(&self) -> Option<i64> {
         self.offset
     }
 }
 
 /// The difference of the clocks by `2026-11-25 18:47:57.076595 = 1795632477.076595 (TOD) =
 /// 1208.678322059 (monotonic)`.
-fn offset(text: &str) -> Option<i64> {
+fn parse_clock_offset(text: &str) -> Option<i64> {
     let mut parts = text.split('=').skip(1).map(|part| part.split_whitespace().next());
-    let mut next = || nanoseconds(parts.next()??);
+    let mut next = || parse_nanoseconds(parts.next()??);
     let (wall, own) = (next()?, next()?);
     wall.checked_sub(own)
 }
 
-fn nanoseconds(text: &str) -> Option<i64> {
+fn parse_nanoseconds(text: &str) -> Option<i64> {
     let (seconds, decimals) = text.split_once('.').unwrap_or((text, ""));
     let digits = decimals.len().min(9);
     let rest: i64 = decimals.get(..digits)?.parse().unwrap_or(0);
@@ -54,14 +54,14 @@ mod tests {
 
     #[test]
     fn a_moment_on_both_clocks_is_their_difference() {
-        let mut header = Header::default();
-        header.line(b" captured on    : Wed Nov 25 18:47:57 2026");
-        assert_eq!((header.host(), header.offset()), (None, None));
-        header.line(b" hostname : vm");
-        header.line(b" reference time: 2026-11-25 18:47:57.076595 = 1795632477.076595 (TOD) = 1208.678322059 (monotonic)");
+        let mut header = PerfHeader::default();
+        header.read_line(b" captured on    : Wed Nov 25 18:47:57 2026");
+        assert_eq!((header.host(), header.clock_offset()), (None, None));
+        header.read_line(b" hostname : vm");
+        header.read_line(b" reference time: 2026-11-25 18:47:57.076595 = 1795632477.076595 (TOD) = 1208.678322059 (monotonic)");
         let expected = 1_795_632_477_076_595_000 - 1_208_678_322_059;
-        assert_eq!((header.host(), header.offset()), (Some("vm"), Some(expected)));
-        header.line(b" reference time: of nobody");
-        assert_eq!(header.offset(), Some(expected));
+        assert_eq!((header.host(), header.clock_offset()), (Some("vm"), Some(expected)));
+        header.read_line(b" reference time: of nobody");
+        assert_eq!(header.clock_offset(), Some(expected));
     }
 }

@@ -7,9 +7,9 @@
 
 /// What a line is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Line<'l> {
+pub(super) enum PerfLine<'l> {
     /// An event.
-    Event(Head<'l>),
+    Event(PerfLineHead<'l>),
     /// A line of the stack of the event before.
     Stack,
     /// A line of the header, without its `#`.
@@ -24,7 +24,7 @@ pub(super) enum Line<'l> {
 
 /// The parts of a line that is an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Head<'l> {
+pub(super) struct PerfLineHead<'l> {
     /// The command; empty where it was not printed.
     pub(super) comm: &'l [u8],
     /// Ids of process and thread; 0 where they were not printed.
@@ -41,11 +41,11 @@ pub(super) struct Head<'l> {
 }
 
 /// What `line`, without its end, is.
-pub(super) fn parse(line: &[u8]) -> Line<'_> {
+pub(super) fn parse_line(line: &[u8]) -> PerfLine<'_> {
     match line.first() {
-        None => return Line::Empty,
-        Some(b'\t') => return Line::Stack,
-        Some(b'#') => return Line::Header(line.get(1..).unwrap_or_default()),
+        None => return PerfLine::Empty,
+        Some(b'\t') => return PerfLine::Stack,
+        Some(b'#') => return PerfLine::Header(line.get(1..).unwrap_or_default()),
         Some(_) => {}
     }
     for colon in memchr::memchr_iter(b':', line) {
@@ -54,21 +54,29 @@ pub(super) fn parse(line: &[u8]) -> Line<'_> {
         let (Some(before), Some(behind)) = (before, behind) else { continue };
         let behind = behind.trim_ascii_start();
         if behind.starts_with(b"PERF_RECORD_") {
-            return Line::Record;
+            return PerfLine::Record;
         }
         let Some((event, trace)) = event_of(behind) else { continue };
-        let (comm, process, thread, processor) = task(before.trim_ascii());
-        return Line::Event(Head { comm, process, thread, processor, time, event, trace });
+        let (comm, process, thread, processor) = parse_task(before.trim_ascii());
+        return PerfLine::Event(PerfLineHead {
+            comm,
+            process,
+            thread,
+            processor,
+            time,
+            event,
+            trace,
+        });
     }
     let text = line.trim_ascii();
     if text.is_empty() {
-        Line::Empty
+        PerfLine::Empty
     } else if memchr::memmem::find(text, b"PERF_RECORD_").is_some() {
-        Line::Record
+        PerfLine::Record
     } else if text.first().is_some_and(u8::is_ascii_hexdigit) && line.starts_with(b" ") {
-        Line::Stack
+        PerfLine::Stack
     } else {
-        Line::Unknown
+        PerfLine::Unknown
     }
 }
 
@@ -110,12 +118,12 @@ fn event_of(text: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Command, process, thread and processor: `COMM PID/TID [CPU]`, whichever of them are there.
-fn task(text: &[u8]) -> (&[u8], i32, i32, i32) {
+fn parse_task(text: &[u8]) -> (&[u8], i32, i32, i32) {
     let mut rest = text;
     let mut processor = -1;
     if let Some(inner) = rest.strip_suffix(b"]")
         && let Some(begin) = inner.iter().rposition(|byte| *byte == b'[')
-        && let Some(number) = inner.get(begin + 1..).and_then(id)
+        && let Some(number) = inner.get(begin + 1..).and_then(parse_id)
     {
         processor = number;
         rest = rest.get(..begin).unwrap_or_default().trim_ascii_end();
@@ -123,8 +131,10 @@ fn task(text: &[u8]) -> (&[u8], i32, i32, i32) {
     let begin = rest.iter().rposition(|byte| *byte == b' ').map_or(0, |blank| blank + 1);
     let (before, last) = rest.split_at(begin);
     let (process, thread) = match last.iter().position(|byte| *byte == b'/') {
-        Some(slash) => (last.get(..slash).and_then(id), last.get(slash + 1..).and_then(id)),
-        None => (Some(0), id(last)),
+        Some(slash) => {
+            (last.get(..slash).and_then(parse_id), last.get(slash + 1..).and_then(parse_id))
+        }
+        None => (Some(0), parse_id(last)),
     };
     match process.zip(thread) {
         Some((process, thread)) => (before.trim_ascii_end(), process, thread, processor),
@@ -133,7 +143,7 @@ fn task(text: &[u8]) -> (&[u8], i32, i32, i32) {
 }
 
 /// An id: digits, or -1 of a thread that is no more.
-fn id(text: &[u8]) -> Option<i32> {
+fn parse_id(text: &[u8]) -> Option<i32> {
     if text == b"-1" {
         return Some(0);
     }
@@ -150,7 +160,7 @@ mod tests {
     use super::*;
 
     fn head(line: &str) -> (String, [i32; 3], i64, String, String) {
-        let Line::Event(head) = parse(line.as_bytes()) else { panic!("no event: {line}") };
+        let PerfLine::Event(head) = parse_line(line.as_bytes()) else { panic!("no event: {line}") };
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let ids = [head.process, head.thread, head.processor];
         (text(head.comm), ids, head.time, text(head.event), text(head.trace))
@@ -206,18 +216,18 @@ mod tests {
     #[test]
     fn other_lines_are_told_apart() {
         for (line, expected) in [
-            ("", Line::Empty),
-            ("   ", Line::Empty),
-            ("\tffffffff821f8b58 __schedule+0x618 ([kernel.kallsyms])", Line::Stack),
-            ("    7f315be4c628 [unknown] ([unknown])", Line::Stack),
-            ("# hostname : vm", Line::Header(b" hostname : vm")),
-            ("x 1 [000] 1.000000: PERF_RECORD_LOST lost 5", Line::Record),
-            ("PERF_RECORD_MMAP2 1/1: [0x1]", Line::Record),
-            ("hello: world", Line::Unknown),
-            ("x 1 [000] 1.000000:", Line::Unknown),
-            ("x 1 [000] 99999999999999999999.5: a:b: c", Line::Unknown),
+            ("", PerfLine::Empty),
+            ("   ", PerfLine::Empty),
+            ("\tffffffff821f8b58 __schedule+0x618 ([kernel.kallsyms])", PerfLine::Stack),
+            ("    7f315be4c628 [unknown] ([unknown])", PerfLine::Stack),
+            ("# hostname : vm", PerfLine::Header(b" hostname : vm")),
+            ("x 1 [000] 1.000000: PERF_RECORD_LOST lost 5", PerfLine::Record),
+            ("PERF_RECORD_MMAP2 1/1: [0x1]", PerfLine::Record),
+            ("hello: world", PerfLine::Unknown),
+            ("x 1 [000] 1.000000:", PerfLine::Unknown),
+            ("x 1 [000] 99999999999999999999.5: a:b: c", PerfLine::Unknown),
         ] {
-            assert_eq!(parse(line.as_bytes()), expected, "{line}");
+            assert_eq!(parse_line(line.as_bytes()), expected, "{line}");
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::io::{self, Read};
 
-use ::events::Piece;
-use out_of_core::Names;
+use ::events::EventBatch;
+use out_of_core::NameInterner;
 
-use super::text::{PerfText, Taken};
-use crate::text_lines::{Next, TextLines};
+use super::text::{PerfLineOutcome, PerfText};
+use crate::text_lines::{NextLine, TextLines};
 use crate::tuning::EVENT_PIECE_BYTES;
 
 /// Reader of the text that `perf script` writes, from a file or a pipe.
@@ -28,31 +28,35 @@ impl<R: Read> PerfTextReader<R> {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn next(&mut self, names: &mut Names, piece: &mut Piece) -> io::Result<bool> {
+    pub fn next_events(
+        &mut self,
+        names: &mut NameInterner,
+        piece: &mut EventBatch,
+    ) -> io::Result<bool> {
         piece.clear();
         while piece.bytes() < EVENT_PIECE_BYTES {
-            match self.lines.next() {
-                Next::Line(line) => {
-                    let taken = self.parser.line(line, names, piece);
-                    self.unknown += u64::from(taken == Taken::Unknown);
+            match self.lines.next_line() {
+                NextLine::Line(line) => {
+                    let taken = self.parser.parse_line(line, names, piece);
+                    self.unknown += u64::from(taken == PerfLineOutcome::Unknown);
                 }
-                Next::TooLong => self.unknown += 1,
-                Next::Pending if piece.is_empty() => self.lines.fill()?,
-                Next::Pending => return Ok(true),
-                Next::End => return Ok(!piece.is_empty()),
+                NextLine::TooLong => self.unknown += 1,
+                NextLine::Pending if piece.is_empty() => self.lines.read_more()?,
+                NextLine::Pending => return Ok(true),
+                NextLine::End => return Ok(!piece.is_empty()),
             }
         }
         Ok(true)
     }
 
     /// Number of lines that `perf script` does not write.
-    pub fn unknown(&self) -> u64 {
+    pub fn unknown_lines(&self) -> u64 {
         self.unknown
     }
 
     /// What is added to times of perf's clock, in nanoseconds, so that they count from 1970; `None`
     /// where nobody said it.
-    pub fn offset(&self) -> Option<i64> {
-        self.parser.offset()
+    pub fn clock_offset(&self) -> Option<i64> {
+        self.parser.clock_offset()
     }
 }

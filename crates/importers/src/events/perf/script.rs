@@ -1,14 +1,14 @@
 //! The text that `perf script` writes, as a file.
 
-use out_of_core::Names;
+use out_of_core::NameInterner;
 
-use super::asked::{Perf, skip};
-use super::text::{PerfText, Taken};
+use super::perf_import::{PerfImport, skip_record};
+use super::text::{PerfLineOutcome, PerfText};
 use crate::error::Error;
 use crate::events::sink::EventSink;
-use crate::reading::Input;
-use crate::summary::{At, Place, Summary};
-use crate::text_lines::{Next, TextLines};
+use crate::import_input::ImportInput;
+use crate::summary::{FilePlace, FilePosition, ImportSummary};
+use crate::text_lines::{NextLine, TextLines};
 
 const UNKNOWN: &str = "line that is no event";
 const LONG: &str = "line that is too long";
@@ -18,66 +18,69 @@ const RECORD: &str = "record of perf's own, such as of events that were lost";
 ///
 /// # Errors
 /// When no line is an event of perf, or what was read cannot be kept.
-pub(super) fn read(
-    perf: &Perf,
-    input: Input<'_>,
+pub(super) fn read_script(
+    perf: &PerfImport,
+    input: ImportInput<'_>,
     sink: &mut EventSink,
-    summary: &mut Summary,
+    summary: &mut ImportSummary,
 ) -> Result<Option<i64>, Error> {
-    let Input { file, bytes } = input;
-    let host = perf.host.as_deref().map_or(Names::UNKNOWN, |host| sink.names.number(host));
+    let ImportInput { file, bytes } = input;
+    let host = perf.host.as_deref().map_or(NameInterner::UNKNOWN, |host| sink.names.intern(host));
     let (mut lines, mut parser) = (TextLines::new(bytes), PerfText::new(host, perf.offset));
-    let (mut stacks, before) = (0_u64, sink.made());
+    let (mut stacks, before) = (0_u64, sink.event_count());
     loop {
-        let taken = match lines.next() {
-            Next::Line(line) => parser.line(line, &mut sink.names, &mut sink.piece),
-            Next::TooLong => {
+        let taken = match lines.next_line() {
+            NextLine::Line(line) => parser.parse_line(line, &mut sink.names, &mut sink.piece),
+            NextLine::TooLong => {
                 summary.read += 1;
-                let place = || Place::new(&file, At::Line(lines.number()));
-                skip(summary, LONG, place, "it is longer than a line of perf can be");
+                let place = || FilePlace::new(&file, FilePosition::Line(lines.line_number()));
+                skip_record(summary, LONG, place, "it is longer than a line of perf can be");
                 continue;
             }
-            Next::Pending => {
-                if let Err(error) = lines.fill() {
+            NextLine::Pending => {
+                if let Err(error) = lines.read_more() {
                     summary.read += 1;
-                    summary.cut_off(Place::new(&file, At::Line(lines.number() + 1)), &error);
+                    summary.cut_off(
+                        FilePlace::new(&file, FilePosition::Line(lines.line_number() + 1)),
+                        &error,
+                    );
                 }
                 continue;
             }
-            Next::End => break,
+            NextLine::End => break,
         };
-        let place = || Place::new(&file, At::Line(lines.number()));
+        let place = || FilePlace::new(&file, FilePosition::Line(lines.line_number()));
         match taken {
-            Taken::Event => {
+            PerfLineOutcome::Event => {
                 summary.read += 1;
-                sink.taken(&file)?;
+                sink.flush_if_full(&file)?;
             }
-            Taken::Stack => stacks += 1,
-            Taken::Nothing => {}
-            Taken::Record => {
+            PerfLineOutcome::Stack => stacks += 1,
+            PerfLineOutcome::Nothing => {}
+            PerfLineOutcome::Record => {
                 summary.read += 1;
-                skip(summary, RECORD, place, "it is no event");
+                skip_record(summary, RECORD, place, "it is no event");
             }
-            Taken::Unknown => {
+            PerfLineOutcome::Unknown => {
                 summary.read += 1;
                 let why = "it has no time and no event as perf script prints them; its fields are \
                            chosen by -F comm,pid,tid,cpu,time,event,trace";
-                skip(summary, UNKNOWN, place, why);
+                skip_record(summary, UNKNOWN, place, why);
             }
         }
     }
-    if stacks > 0 && sink.made() > before {
+    if stacks > 0 && sink.event_count() > before {
         let what = "lines of stacks, which are not kept";
         summary.notes.push(format!("{}: {what}: {stacks}", file.display()));
     }
-    Ok(parser.offset())
+    Ok(parser.clock_offset())
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::events::format::Format;
-    use crate::events::source::Source;
+    use crate::events::format::EventFormat;
+    use crate::events::source::EventSource;
 
     const SAMPLE: &str = include_str!("../../../tests/perf/default.txt");
     const WITH_HEADER: &str = include_str!("../../../tests/perf/header.txt");
@@ -87,17 +90,17 @@ pub(super) mod tests {
         vec![SAMPLE.into(), WITH_HEADER.into(), data.to_vec()]
     }
 
-    fn read_text(text: &str) -> (EventSink, Summary) {
-        let (mut sink, mut summary) = (EventSink::dry(), Summary::default());
-        let perf = Perf { host: None, offset: None };
-        perf.read(&Source::Bytes(text.as_bytes()), &mut sink, &mut summary).unwrap();
+    fn read_text(text: &str) -> (EventSink, ImportSummary) {
+        let (mut sink, mut summary) = (EventSink::without_output(), ImportSummary::default());
+        let perf = PerfImport { host: None, offset: None };
+        perf.read_source(&EventSource::Bytes(text.as_bytes()), &mut sink, &mut summary).unwrap();
         (sink, summary)
     }
 
     /// Attributes of an event as text.
     pub(in crate::events::perf) fn shown(sink: &EventSink, place: usize) -> Vec<String> {
-        let attributes = sink.piece.attributes(place);
-        attributes.map(|(name, value)| format!("{}={value:?}", sink.names.text(name))).collect()
+        let attributes = sink.piece.attributes_of_event(place);
+        attributes.map(|(name, value)| format!("{}={value:?}", sink.names.name_of(name))).collect()
     }
 
     #[test]
@@ -112,7 +115,7 @@ pub(super) mod tests {
             "a 1 [0] 1.5: x:y: load=0.25 dev=254,0",
         ];
         let (sink, summary) = read_text(&lines.join("\n"));
-        assert_eq!((summary.read, sink.made(), summary.skipped.total()), (7, 7, 0));
+        assert_eq!((summary.read, sink.event_count(), summary.skipped.total()), (7, 7, 0));
         let shown = |place| shown(&sink, place).join(" ");
         assert_eq!(
             shown(0),
@@ -138,11 +141,11 @@ pub(super) mod tests {
     fn a_header_puts_times_on_the_wall_clock() {
         let (sink, summary) = read_text(WITH_HEADER);
         assert_eq!(summary.notes, Vec::<String>::new());
-        let event = sink.piece.event(0);
-        assert_eq!(sink.names.text(event.host), "vm");
+        let event = sink.piece.event_at(0);
+        assert_eq!(sink.names.name_of(event.host), "vm");
         assert!((1_795_636_000_000_000_000..1_795_640_000_000_000_000).contains(&event.time));
         let (sink, summary) = read_text(SAMPLE);
-        assert!(sink.piece.event(0).time < 1_000_000_000_000_000);
+        assert!(sink.piece.event_at(0).time < 1_000_000_000_000_000);
         assert!(summary.notes.iter().any(|note| note.contains("--clock-offset")));
     }
 
@@ -151,10 +154,10 @@ pub(super) mod tests {
         let text = "a 1 [0] 1.5: x:y: a=1\n\tffff schedule+0x1 ([kernel])\n\nwhat is this\n\
                     a 1 [0] 1.6: PERF_RECORD_LOST lost 5\na 1 [0] 2.5: cpu-clock: \n";
         let (sink, summary) = read_text(text);
-        assert_eq!((sink.made(), summary.read), (2, 4));
+        assert_eq!((sink.event_count(), summary.read), (2, 4));
         assert_eq!(summary.skipped.causes[UNKNOWN], 1);
         assert_eq!(summary.skipped.causes[RECORD], 1);
         assert!(summary.notes.iter().any(|note| note.contains("not kept: 1")));
-        assert_eq!(sink.names.text(sink.piece.event(1).kind), "perf/cpu-clock");
+        assert_eq!(sink.names.name_of(sink.piece.event_at(1).kind), "perf/cpu-clock");
     }
 }

@@ -1,18 +1,18 @@
 //! `perf script` text to events: a parser that is given line after line and knows no file.
 
-use ::events::{Event, Piece};
-use out_of_core::{NameId, Names};
+use ::events::{Event, EventBatch};
+use out_of_core::{NameId, NameInterner};
 use rustc_hash::FxHashMap;
 
-use super::fields::{self, FieldNames, Printed};
-use super::header::Header;
-use super::line::{self, Head, Line};
-use crate::events::value::value;
+use super::fields::{self, FieldNames, FieldSyntax};
+use super::header::PerfHeader;
+use super::line::{self, PerfLine, PerfLineHead};
+use crate::events::value::parse_value;
 use crate::tuning::MAX_EVENT_KINDS;
 
 /// What came of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum PerfLineOutcome {
     /// It is an event, which was added to the piece.
     Event,
     /// It is of the stack of the event before, and means nothing here.
@@ -28,25 +28,25 @@ pub enum Taken {
 /// Parser of the text that `perf script` writes, line after line.
 ///
 /// ```
-/// use events::{Event, Piece};
-/// use importers::{PerfText, Taken};
-/// use out_of_core::Names;
+/// use events::{Event, EventBatch};
+/// use importers::{PerfText, PerfLineOutcome};
+/// use out_of_core::NameInterner;
 ///
-/// let (mut perf, mut names) = (PerfText::default(), Names::default());
-/// let mut piece = Piece::default();
+/// let (mut perf, mut names) = (PerfText::default(), NameInterner::default());
+/// let mut batch = EventBatch::default();
 /// let line = b"nginx 12/14 [001] 1208.769625: sched:sched_waking: comm=php-fpm pid=18 prio=120";
-/// assert_eq!(perf.line(line, &mut names, &mut piece), Taken::Event);
+/// assert_eq!(perf.parse_line(line, &mut names, &mut batch), PerfLineOutcome::Event);
 ///
-/// let (event, pid) = (piece.event(0), names.number("pid"));
+/// let (event, pid) = (batch.event_at(0), names.intern("pid"));
 /// assert_eq!((event.time, event.processor), (1_208_769_625_000, 1));
 /// assert_eq!((event.process, event.thread), (12, 14));
-/// assert_eq!(names.text(event.kind), "sched/sched_waking");
-/// assert_eq!(piece.value(0, pid).and_then(events::Value::int), Some(18));
+/// assert_eq!(names.name_of(event.kind), "sched/sched_waking");
+/// assert_eq!(batch.attribute_value(0, pid).and_then(events::AttributeValue::int_value), Some(18));
 /// ```
 #[derive(Debug, Default)]
 pub struct PerfText {
-    kinds: FxHashMap<Box<[u8]>, Kind>,
-    header: Header,
+    kinds: FxHashMap<Box<[u8]>, PerfEventKind>,
+    header: PerfHeader,
     host: NameId,
     /// What is added to a time, in nanoseconds, where the user says it.
     offset: Option<i64>,
@@ -55,9 +55,9 @@ pub struct PerfText {
 
 /// A kind of events.
 #[derive(Debug)]
-struct Kind {
+struct PerfEventKind {
     number: NameId,
-    printed: Printed,
+    printed: FieldSyntax,
     fields: FieldNames,
 }
 
@@ -69,37 +69,47 @@ impl PerfText {
     }
 
     /// Takes a line, without its end. An event of it is added to `piece`.
-    pub fn line(&mut self, line: &[u8], names: &mut Names, piece: &mut Piece) -> Taken {
+    pub fn parse_line(
+        &mut self,
+        line: &[u8],
+        names: &mut NameInterner,
+        piece: &mut EventBatch,
+    ) -> PerfLineOutcome {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        match line::parse(line) {
-            Line::Event(head) => {
-                self.event(&head, names, piece);
-                Taken::Event
+        match line::parse_line(line) {
+            PerfLine::Event(head) => {
+                self.add_event(&head, names, piece);
+                PerfLineOutcome::Event
             }
-            Line::Stack => Taken::Stack,
-            Line::Header(text) => {
-                self.header.line(text);
-                if self.host == Names::UNKNOWN
+            PerfLine::Stack => PerfLineOutcome::Stack,
+            PerfLine::Header(text) => {
+                self.header.read_line(text);
+                if self.host == NameInterner::UNKNOWN
                     && let Some(host) = self.header.host()
                 {
-                    self.host = names.number(host);
+                    self.host = names.intern(host);
                 }
-                Taken::Nothing
+                PerfLineOutcome::Nothing
             }
-            Line::Empty => Taken::Nothing,
-            Line::Record => Taken::Record,
-            Line::Unknown => Taken::Unknown,
+            PerfLine::Empty => PerfLineOutcome::Nothing,
+            PerfLine::Record => PerfLineOutcome::Record,
+            PerfLine::Unknown => PerfLineOutcome::Unknown,
         }
     }
 
     /// What is added to times of perf's clock, in nanoseconds, so that they count from 1970; `None`
     /// where nobody said it.
-    pub fn offset(&self) -> Option<i64> {
-        self.offset.or(self.header.offset())
+    pub fn clock_offset(&self) -> Option<i64> {
+        self.offset.or(self.header.clock_offset())
     }
 
-    fn event(&mut self, head: &Head<'_>, names: &mut Names, piece: &mut Piece) {
-        let offset = self.offset().unwrap_or(0);
+    fn add_event(
+        &mut self,
+        head: &PerfLineHead<'_>,
+        names: &mut NameInterner,
+        piece: &mut EventBatch,
+    ) {
+        let offset = self.clock_offset().unwrap_or(0);
         if self.kinds.len() > MAX_EVENT_KINDS {
             self.kinds.clear();
         }
@@ -107,20 +117,20 @@ impl PerfText {
             Some(kind) => kind,
             None => {
                 let text = kind_of(head.event);
-                let kind = Kind {
-                    number: names.number(&text),
-                    printed: Printed::of(&text),
+                let kind = PerfEventKind {
+                    number: names.intern(&text),
+                    printed: FieldSyntax::from_event_name(&text),
                     fields: FieldNames::default(),
                 };
                 self.kinds.entry(head.event.into()).or_insert(kind)
             }
         };
-        let has_comm = fields::add(kind.printed, head.trace, &mut kind.fields, names, piece);
+        let has_comm = fields::add_fields(kind.printed, head.trace, &mut kind.fields, names, piece);
         if !(has_comm || head.comm.is_empty()) {
-            let comm = *self.comm.get_or_insert_with(|| names.number("comm"));
-            piece.attribute(comm, value(b"comm", head.comm).as_value());
+            let comm = *self.comm.get_or_insert_with(|| names.intern("comm"));
+            piece.push_attribute(comm, parse_value(b"comm", head.comm).as_value());
         }
-        piece.end(Event {
+        piece.end_event(Event {
             time: head.time.saturating_add(offset),
             kind: kind.number,
             host: self.host,

@@ -5,6 +5,6 @@ mod format;
 mod print;
 mod tracing_data;
 
-pub(super) use bytes::Bytes;
-pub(super) use format::{Field, Format, Shown};
-pub(super) use tracing_data::formats;
+pub(super) use bytes::ByteReader;
+pub(super) use format::{FieldEncoding, TracepointField, TracepointFormat};
+pub(super) use tracing_data::parse_formats;

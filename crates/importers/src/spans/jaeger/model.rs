@@ -5,91 +5,94 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use super::super::scalars::{List, Pairs, Time, Value};
+use super::super::scalars::{AnyText, BoundedList, MapEntries, MicrosecondTime};
 use crate::tuning::MAX_HELD_SPANS;
 
 /// Spans of one trace, and what wrote them.
 #[derive(Deserialize)]
-pub(super) struct Trace<'a> {
+pub(super) struct JaegerTrace<'a> {
     #[serde(borrow, rename = "traceID", alias = "traceId")]
-    pub(super) id: Option<Value<'a>>,
+    pub(super) id: Option<AnyText<'a>>,
     #[serde(borrow)]
-    pub(super) spans: List<Written<'a>, MAX_HELD_SPANS>,
+    pub(super) spans: BoundedList<JaegerSpan<'a>, MAX_HELD_SPANS>,
     #[serde(borrow)]
-    pub(super) processes: Option<Processes<'a>>,
+    pub(super) processes: Option<JaegerProcesses<'a>>,
 }
 
 /// Processes by the names that spans have for them.
-pub(super) type Processes<'a> = Pairs<'a, Process<'a>>;
+pub(super) type JaegerProcesses<'a> = MapEntries<'a, JaegerProcess<'a>>;
 
 /// A span as Jaeger writes it.
 #[derive(Deserialize)]
-pub(super) struct Written<'a> {
+pub(super) struct JaegerSpan<'a> {
     #[serde(borrow, rename = "traceID", alias = "traceId")]
-    pub(super) trace: Option<Value<'a>>,
+    pub(super) trace: Option<AnyText<'a>>,
     #[serde(borrow, rename = "spanID", alias = "spanId")]
-    pub(super) id: Value<'a>,
+    pub(super) id: AnyText<'a>,
     #[serde(borrow, rename = "parentSpanID", alias = "parentSpanId")]
-    pub(super) parent: Option<Value<'a>>,
+    pub(super) parent: Option<AnyText<'a>>,
     #[serde(borrow)]
-    pub(super) references: Option<List<Reference<'a>>>,
+    pub(super) references: Option<BoundedList<SpanReference<'a>>>,
     #[serde(borrow, rename = "operationName")]
-    pub(super) operation: Option<Value<'a>>,
+    pub(super) operation: Option<AnyText<'a>>,
     #[serde(rename = "startTime")]
-    pub(super) begin: Option<Time>,
-    pub(super) duration: Option<Time>,
+    pub(super) begin: Option<MicrosecondTime>,
+    pub(super) duration: Option<MicrosecondTime>,
     #[serde(borrow)]
-    pub(super) tags: Option<List<Tag<'a>>>,
+    pub(super) tags: Option<BoundedList<JaegerTag<'a>>>,
     #[serde(borrow, rename = "processID", alias = "processId")]
-    pub(super) process_id: Option<Value<'a>>,
+    pub(super) process_id: Option<AnyText<'a>>,
     /// The process itself, as in Jaeger's stores.
     #[serde(borrow)]
-    pub(super) process: Option<Process<'a>>,
+    pub(super) process: Option<JaegerProcess<'a>>,
 }
 
 /// Another span that a span refers to.
 #[derive(Deserialize)]
-pub(super) struct Reference<'a> {
+pub(super) struct SpanReference<'a> {
     #[serde(borrow, rename = "refType")]
-    pub(super) kind: Option<Value<'a>>,
+    pub(super) kind: Option<AnyText<'a>>,
     #[serde(borrow, rename = "traceID", alias = "traceId")]
-    pub(super) trace: Option<Value<'a>>,
+    pub(super) trace: Option<AnyText<'a>>,
     #[serde(borrow, rename = "spanID", alias = "spanId")]
-    pub(super) span: Value<'a>,
+    pub(super) span: AnyText<'a>,
 }
 
 /// What wrote a span.
 #[derive(Deserialize)]
-pub(super) struct Process<'a> {
+pub(super) struct JaegerProcess<'a> {
     #[serde(borrow, rename = "serviceName")]
-    pub(super) service: Value<'a>,
+    pub(super) service: AnyText<'a>,
     #[serde(borrow)]
-    pub(super) tags: Option<List<Tag<'a>>>,
+    pub(super) tags: Option<BoundedList<JaegerTag<'a>>>,
 }
 
 /// A name and its value.
 #[derive(Deserialize)]
-pub(super) struct Tag<'a> {
+pub(super) struct JaegerTag<'a> {
     #[serde(borrow)]
-    pub(super) key: Value<'a>,
+    pub(super) key: AnyText<'a>,
     #[serde(borrow)]
-    pub(super) value: Option<Value<'a>>,
+    pub(super) value: Option<AnyText<'a>>,
 }
 
 /// The text of a value that may be missing.
-pub(super) fn text<'a>(value: &'a Option<Value<'_>>) -> &'a str {
+pub(super) fn text_or_empty<'a>(value: &'a Option<AnyText<'_>>) -> &'a str {
     value.as_ref().map_or("", |value| &value.0)
 }
 
 /// The value of the tag `name`, if it is not empty.
-pub(super) fn value_of<'a>(tags: &'a Option<List<Tag<'_>>>, name: &str) -> Option<&'a str> {
+pub(super) fn value_of<'a>(
+    tags: &'a Option<BoundedList<JaegerTag<'_>>>,
+    name: &str,
+) -> Option<&'a str> {
     let tag = tags.as_ref()?.0.iter().find(|tag| tag.key.0 == name)?;
-    Some(text(&tag.value)).filter(|value| !value.is_empty())
+    Some(text_or_empty(&tag.value)).filter(|value| !value.is_empty())
 }
 
 /// What an object is, by its first key that tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum JaegerShape {
     /// An answer of the API: traces are in its `data`.
     Answer,
     Trace,
@@ -98,23 +101,23 @@ pub(super) enum Shape {
     Other,
 }
 
-impl Shape {
+impl JaegerShape {
     /// The shape of the object that `text` begins with.
     ///
     /// # Errors
     /// When the text ends or is damaged before that is told.
-    pub(super) fn of(text: &[u8]) -> serde_json::Result<Shape> {
+    pub(super) fn from_text(text: &[u8]) -> serde_json::Result<JaegerShape> {
         let mut told = None;
         let mut deserializer = serde_json::Deserializer::from_slice(text);
-        let read = deserializer.deserialize_map(Keys(&mut told));
+        let read = deserializer.deserialize_map(ShapeKeys(&mut told));
         // An object is left as soon as it tells, which looks like damage.
-        told.map_or_else(|| read.map(|()| Shape::Other), Ok)
+        told.map_or_else(|| read.map(|()| JaegerShape::Other), Ok)
     }
 }
 
-struct Keys<'t>(&'t mut Option<Shape>);
+struct ShapeKeys<'t>(&'t mut Option<JaegerShape>);
 
-impl<'de> Visitor<'de> for Keys<'_> {
+impl<'de> Visitor<'de> for ShapeKeys<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,15 +126,15 @@ impl<'de> Visitor<'de> for Keys<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut has_id = false;
-        while let Some(Value(key)) = map.next_key()? {
+        while let Some(AnyText(key)) = map.next_key()? {
             let told = match &*key {
-                "data" => Shape::Answer,
-                "spans" | "processes" => Shape::Trace,
+                "data" => JaegerShape::Answer,
+                "spans" | "processes" => JaegerShape::Trace,
                 "operationName" | "startTime" | "references" | "processID" | "processId" => {
-                    Shape::Span
+                    JaegerShape::Span
                 }
                 // A reference has the ids of a span, too.
-                "refType" | "serviceName" => Shape::Other,
+                "refType" | "serviceName" => JaegerShape::Other,
                 key => {
                     has_id |= key == "spanID" || key == "spanId";
                     map.next_value::<IgnoredAny>()?;
@@ -141,7 +144,7 @@ impl<'de> Visitor<'de> for Keys<'_> {
             *self.0 = Some(told);
             return Ok(());
         }
-        *self.0 = Some(if has_id { Shape::Span } else { Shape::Other });
+        *self.0 = Some(if has_id { JaegerShape::Span } else { JaegerShape::Other });
         Ok(())
     }
 }
@@ -152,13 +155,17 @@ mod tests {
 
     #[test]
     fn an_object_tells_what_it_is_before_it_ends() {
-        let shape = |text: &str| Shape::of(text.as_bytes()).map_err(|error| error.is_eof());
-        assert_eq!(shape(r#"{"total":0,"data":[{"#), Ok(Shape::Answer));
-        assert_eq!(shape(r#"{"traceID":"1","spans":["#), Ok(Shape::Trace));
-        assert_eq!(shape(r#"{"traceID":"1","tags":[{"key":"a"}],"startTime":"#), Ok(Shape::Span));
-        assert_eq!(shape(r#"{"spanID":"1","refType":"#), Ok(Shape::Other));
-        assert_eq!(shape(r#"{"traceID":"1","spanID":"2"}"#), Ok(Shape::Span));
-        assert_eq!(shape(r#"{"code":404}"#), Ok(Shape::Other));
+        let shape =
+            |text: &str| JaegerShape::from_text(text.as_bytes()).map_err(|error| error.is_eof());
+        assert_eq!(shape(r#"{"total":0,"data":[{"#), Ok(JaegerShape::Answer));
+        assert_eq!(shape(r#"{"traceID":"1","spans":["#), Ok(JaegerShape::Trace));
+        assert_eq!(
+            shape(r#"{"traceID":"1","tags":[{"key":"a"}],"startTime":"#),
+            Ok(JaegerShape::Span)
+        );
+        assert_eq!(shape(r#"{"spanID":"1","refType":"#), Ok(JaegerShape::Other));
+        assert_eq!(shape(r#"{"traceID":"1","spanID":"2"}"#), Ok(JaegerShape::Span));
+        assert_eq!(shape(r#"{"code":404}"#), Ok(JaegerShape::Other));
         assert_eq!(shape(r#"{"traceID":"1","spa"#), Err(true));
         assert_eq!(shape(r#"{"traceID" "1""#), Err(false));
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use request_flow::spans::SpanKind;
 use serde_json::{Value, json};
 
-use super::super::kept::{Kept, KeptSpan, kept, trees};
+use super::super::collected::{CollectedSpan, SpanCollector, collect_spans, span_trees};
 
 /// What the API answers when it is asked for a trace.
 pub(super) const ANSWER: &str = r#"{
@@ -68,13 +68,13 @@ pub(super) const ANSWER: &str = r#"{
   "errors": null
 }"#;
 
-fn jaeger(text: &str) -> Kept {
-    kept(text, super::read)
+fn jaeger(text: &str) -> SpanCollector {
+    collect_spans(text, super::read_text)
 }
 
 #[test]
 fn an_answer_of_the_api() {
-    let Kept { spans, skipped, .. } = jaeger(ANSWER);
+    let SpanCollector { spans, skipped, .. } = jaeger(ANSWER);
     assert_eq!(skipped, Vec::<String>::new());
     let [server, client] = &spans[..] else { panic!("{spans:?}") };
     assert_eq!((&*server.trace, &*server.id), ("4ee30ae3adb7a7f5", "4ee30ae3adb7a7f5"));
@@ -100,7 +100,7 @@ fn what_is_missing_is_unknown() {
          "tags":[{"key":"otel.status_code","value":"ERROR"},{"key":"db.system","value":"redis"}]}
         {"traceID":"a","spanID":"3","parentSpanID":"0","references":[{"refType":"FOLLOWS_FROM","spanID":"2"}]}
         {"traceID":"a","spanID":"4","tags":[{"key":"error","value":false}]}"#;
-    let Kept { spans, skipped, .. } = jaeger(text);
+    let SpanCollector { spans, skipped, .. } = jaeger(text);
     assert_eq!(skipped, Vec::<String>::new());
     let parents: Vec<_> = spans.iter().map(|span| span.parent.as_deref()).collect();
     assert_eq!(parents, [None, Some("1"), Some("2"), None]);
@@ -112,7 +112,7 @@ fn what_is_missing_is_unknown() {
 }
 
 /// Ids and nodes of all spans.
-fn seen(spans: &[KeptSpan]) -> Vec<(&str, &str)> {
+fn seen(spans: &[CollectedSpan]) -> Vec<(&str, &str)> {
     spans.iter().map(|span| (&*span.id, &*span.node)).collect()
 }
 
@@ -134,7 +134,7 @@ fn whole_spans_of_a_damaged_trace_find_their_processes() {
     ] {
         let damaged = trace(&format!("{},{middle},\n{}", span("2"), span("4")), "two");
         let text = format!("{{\"data\":[{first},\n{damaged},\n{last}],\"total\":0}}");
-        let Kept { spans, skipped, .. } = jaeger(&text);
+        let SpanCollector { spans, skipped, .. } = jaeger(&text);
         assert_eq!(seen(&spans), [("1", "one"), ("2", "two"), ("4", "two"), ("9", "nine")]);
         assert_eq!(skipped.len(), 1, "{skipped:?}");
         assert!(skipped[0].starts_with(why), "{skipped:?}");
@@ -142,7 +142,7 @@ fn whole_spans_of_a_damaged_trace_find_their_processes() {
     // Without the processes, nobody knows.
     let damaged = trace(&format!("{},{}", span("2"), span("4")), "two");
     let cut = &damaged[..damaged.find("p1\":").unwrap()];
-    let Kept { spans, skipped, .. } = jaeger(&format!("[{first},\n{cut}"));
+    let SpanCollector { spans, skipped, .. } = jaeger(&format!("[{first},\n{cut}"));
     assert_eq!(seen(&spans), [("1", "one"), ("2", ""), ("4", "")]);
     assert_eq!(skipped.len(), 1, "{skipped:?}");
     assert!(skipped[0].starts_with("x:2: EOF"), "{skipped:?}");
@@ -152,14 +152,14 @@ fn whole_spans_of_a_damaged_trace_find_their_processes() {
 fn what_is_no_trace_is_passed_over_with_its_line() {
     let text = "{\"data\":null,\"errors\":[\n{\"code\":404,\"msg\":\"trace not found\"}]}\n\
                 {\"traceID\":\"a\",\"spans\":[{\"spanID\":\"\"}]}";
-    let Kept { spans, skipped, .. } = jaeger(text);
+    let SpanCollector { spans, skipped, .. } = jaeger(text);
     assert_eq!((spans.len(), skipped.len()), (0, 2));
     assert!(skipped[0].starts_with("x:2: "), "{skipped:?}");
     assert!(skipped[1].starts_with("x:3: neither traceID nor spanID"), "{skipped:?}");
 }
 
 /// A trace as Jaeger writes it.
-fn written(spans: &[&KeptSpan]) -> Value {
+fn written(spans: &[&CollectedSpan]) -> Value {
     let mut processes = serde_json::Map::new();
     let tag = |key: &str, value: &str| json!({"key": key, "type": "string", "value": value});
     let mut all = Vec::new();
@@ -201,14 +201,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn trees_come_back(mut spans in trees(), packing in 0..4, cut in any::<prop::sample::Index>()) {
+    fn trees_come_back(mut spans in span_trees(), packing in 0..4, cut in any::<prop::sample::Index>()) {
         spans.sort_by_key(|span| span.trace.clone());
         for span in &mut spans {
             if span.host.len() % 2 == 0 {
                 span.host.clear();
             }
         }
-        let traces: Vec<Vec<&KeptSpan>> =
+        let traces: Vec<Vec<&CollectedSpan>> =
             spans.chunk_by(|a, b| a.trace == b.trace).map(|all| all.iter().collect()).collect();
         let all: Vec<Value> = traces.iter().map(|spans| written(spans)).collect();
         let text = match packing {
@@ -230,7 +230,7 @@ proptest! {
             cut -= 1;
         }
         let part = jaeger(&text[..cut]);
-        let ids = |spans: &[KeptSpan]| spans.iter().map(|span| span.id.clone()).collect::<Vec<_>>();
+        let ids = |spans: &[CollectedSpan]| spans.iter().map(|span| span.id.clone()).collect::<Vec<_>>();
         prop_assert!(part.skipped.len() <= 1, "{:?}", part.skipped);
         prop_assert_eq!(ids(&part.spans), ids(&spans[..part.spans.len()]));
         let whole = text[..cut].matches("\"operationName\"").count().saturating_sub(1);

@@ -3,14 +3,14 @@
 
 use std::io::{self, Read};
 
-use super::scan::{BYTE_ORDER_MARK, Scan};
-use crate::spans::texts::{TextSource, Texts};
-use crate::summary::At;
+use super::scan::{BYTE_ORDER_MARK, JsonScan};
+use crate::spans::texts::{TextBatch, TextSource};
+use crate::summary::FilePosition;
 use crate::tuning::{MAX_ENCLOSING, MAX_TEXT_BYTES, READ_BUFFER_BYTES};
 
 /// The elements of the documents in a file.
 #[derive(Debug)]
-pub(crate) struct Elements<R> {
+pub(crate) struct JsonElements<R> {
     bytes: R,
     keys: &'static [&'static str],
     buffer: Vec<u8>,
@@ -18,7 +18,7 @@ pub(crate) struct Elements<R> {
     at: usize,
     line: u64,
     /// What encloses this place, from the outside.
-    within: Vec<Within>,
+    within: Vec<JsonNesting>,
     longest: usize,
     /// Whether what is no JSON is a text, too.
     with_damaged: bool,
@@ -28,25 +28,25 @@ pub(crate) struct Elements<R> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Within {
+enum JsonNesting {
     Object,
     Array,
 }
 
 /// How a value ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum ValueEnd {
     Whole,
     /// The file ends before it does.
     CutOff,
     TooLong,
 }
 
-impl<R: Read + Send> Elements<R> {
+impl<R: Read + Send> JsonElements<R> {
     /// The elements of `bytes`, of arrays that are outermost or below one of `keys`. Without
     /// `keys`, an outermost object is an element.
-    pub(crate) fn new(bytes: R, keys: &'static [&'static str]) -> Elements<R> {
-        Elements {
+    pub(crate) fn new(bytes: R, keys: &'static [&'static str]) -> JsonElements<R> {
+        JsonElements {
             bytes,
             keys,
             buffer: Vec::new(),
@@ -61,12 +61,12 @@ impl<R: Read + Send> Elements<R> {
     }
 
     /// With what is no JSON as a text, up to where a document can begin.
-    pub(crate) fn with_damaged(self) -> Elements<R> {
-        Elements { with_damaged: true, ..self }
+    pub(crate) fn with_damaged(self) -> JsonElements<R> {
+        JsonElements { with_damaged: true, ..self }
     }
 
     /// Reads on behind what is still to be looked at; says whether there is more.
-    fn fill(&mut self) -> bool {
+    fn fill_buffer(&mut self) -> bool {
         self.buffer.drain(..self.at);
         self.at = 0;
         if self.ended {
@@ -83,24 +83,25 @@ impl<R: Read + Send> Elements<R> {
     }
 
     /// What is still to be looked at of the buffer.
-    fn rest(&self) -> &[u8] {
+    fn unread_bytes(&self) -> &[u8] {
         self.buffer.get(self.at..).unwrap_or_default()
     }
 
     /// The next byte that is no space.
-    fn peek(&mut self) -> Option<u8> {
+    fn peek_byte(&mut self) -> Option<u8> {
         loop {
-            let space = self.rest().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-            self.pass(space);
-            let byte = self.rest().first().copied();
-            if byte.is_some() || !self.fill() {
+            let space =
+                self.unread_bytes().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            self.skip_bytes(space);
+            let byte = self.unread_bytes().first().copied();
+            if byte.is_some() || !self.fill_buffer() {
                 return byte;
             }
         }
     }
 
     /// Passes over bytes of the buffer.
-    fn pass(&mut self, length: usize) {
+    fn skip_bytes(&mut self, length: usize) {
         let end = (self.at + length).min(self.buffer.len());
         let passed = self.buffer.get(self.at..end).unwrap_or_default();
         self.line += memchr::memchr_iter(b'\n', passed).count() as u64;
@@ -108,22 +109,22 @@ impl<R: Read + Send> Elements<R> {
     }
 
     /// Takes the value that begins here, and appends it to `into`.
-    fn value(&mut self, mut into: Option<&mut Vec<u8>>) -> End {
-        let (mut scan, mut length) = (Scan::default(), 0);
+    fn take_value(&mut self, mut into: Option<&mut Vec<u8>>) -> ValueEnd {
+        let (mut scan, mut length) = (JsonScan::default(), 0);
         loop {
-            let end = scan.end(self.rest());
-            let taken = end.unwrap_or(self.rest().len());
+            let end = scan.find_end(self.unread_bytes());
+            let taken = end.unwrap_or(self.unread_bytes().len());
             length += taken;
             if let Some(into) = into.as_mut().filter(|_| length <= self.longest) {
-                into.extend_from_slice(self.rest().get(..taken).unwrap_or_default());
+                into.extend_from_slice(self.unread_bytes().get(..taken).unwrap_or_default());
             }
-            self.pass(taken);
+            self.skip_bytes(taken);
             let whole = end.is_some();
-            if whole || !self.fill() {
+            if whole || !self.fill_buffer() {
                 return match (length <= self.longest, whole) {
-                    (false, _) => End::TooLong,
-                    (true, true) => End::Whole,
-                    (true, false) => End::CutOff,
+                    (false, _) => ValueEnd::TooLong,
+                    (true, true) => ValueEnd::Whole,
+                    (true, false) => ValueEnd::CutOff,
                 };
             }
         }
@@ -131,124 +132,128 @@ impl<R: Read + Send> Elements<R> {
 
     /// Gives up what encloses this place, and goes on where a document can begin: here, or at the
     /// next line that begins with one. What is passed over is appended to `into`.
-    fn resume(&mut self, mut into: Option<&mut Vec<u8>>) -> End {
+    fn resume_after_damage(&mut self, mut into: Option<&mut Vec<u8>>) -> ValueEnd {
         self.within.clear();
-        let mut is_begin = matches!(self.rest().first(), Some(b'{' | b'['));
+        let mut is_begin = matches!(self.unread_bytes().first(), Some(b'{' | b'['));
         let mut length = 0;
         while !is_begin {
-            let end = memchr::memchr(b'\n', self.rest());
-            let passed = end.map_or(self.rest().len(), |end| end + 1);
+            let end = memchr::memchr(b'\n', self.unread_bytes());
+            let passed = end.map_or(self.unread_bytes().len(), |end| end + 1);
             length += passed;
             if let Some(into) = into.as_mut().filter(|_| length <= self.longest) {
-                into.extend_from_slice(self.rest().get(..passed).unwrap_or_default());
+                into.extend_from_slice(self.unread_bytes().get(..passed).unwrap_or_default());
             }
-            self.pass(passed);
-            if self.rest().is_empty() && !self.fill() {
+            self.skip_bytes(passed);
+            if self.unread_bytes().is_empty() && !self.fill_buffer() {
                 break;
             }
-            is_begin = end.is_some() && matches!(self.rest().first(), Some(b'{' | b'['));
+            is_begin = end.is_some() && matches!(self.unread_bytes().first(), Some(b'{' | b'['));
         }
-        if length <= self.longest { End::Whole } else { End::TooLong }
+        if length <= self.longest { ValueEnd::Whole } else { ValueEnd::TooLong }
     }
 
     /// Goes on by one element or less, and puts what comes of it into `texts`. Says whether there
     /// may be more.
-    fn step(&mut self, texts: &mut Texts) -> bool {
-        let Some(byte) = self.peek() else {
+    fn take_step(&mut self, texts: &mut TextBatch) -> bool {
+        let Some(byte) = self.peek_byte() else {
             if !self.within.is_empty() {
-                texts.fault(self.at(), "the document ends before its last bracket");
+                texts.add_fault(self.at(), "the document ends before its last bracket");
             }
             self.within.clear();
             return false;
         };
         match (self.within.last(), byte) {
-            (None, b'{') if self.keys.is_empty() => self.element(texts),
-            (None, b'{') | (Some(Within::Object), b'}') | (None, b'[') => self.bracket(byte),
-            (Some(Within::Array), b']') => self.bracket(byte),
-            (Some(_), b',') => self.pass(1),
-            (Some(Within::Array), byte) if byte != b'}' && byte != b':' => self.element(texts),
-            (Some(Within::Object), b'"') => self.member(texts),
-            _ if self.line == 1 && self.rest().starts_with(BYTE_ORDER_MARK) => {
-                self.pass(BYTE_ORDER_MARK.len());
+            (None, b'{') if self.keys.is_empty() => self.take_element(texts),
+            (None, b'{') | (Some(JsonNesting::Object), b'}') | (None, b'[') => {
+                self.take_bracket(byte)
             }
-            _ => self.damaged(texts),
+            (Some(JsonNesting::Array), b']') => self.take_bracket(byte),
+            (Some(_), b',') => self.skip_bytes(1),
+            (Some(JsonNesting::Array), byte) if byte != b'}' && byte != b':' => {
+                self.take_element(texts)
+            }
+            (Some(JsonNesting::Object), b'"') => self.take_member(texts),
+            _ if self.line == 1 && self.unread_bytes().starts_with(BYTE_ORDER_MARK) => {
+                self.skip_bytes(BYTE_ORDER_MARK.len());
+            }
+            _ => self.skip_damage(texts),
         }
         true
     }
 
     /// Takes a bracket: outermost, or the end of what encloses this place.
-    fn bracket(&mut self, byte: u8) {
+    fn take_bracket(&mut self, byte: u8) {
         match byte {
-            b'{' => self.within.push(Within::Object),
-            b'[' => self.within.push(Within::Array),
+            b'{' => self.within.push(JsonNesting::Object),
+            b'[' => self.within.push(JsonNesting::Array),
             _ => drop(self.within.pop()),
         }
-        self.pass(1);
+        self.skip_bytes(1);
     }
 
     /// Takes an element of an array.
-    fn element(&mut self, texts: &mut Texts) {
+    fn take_element(&mut self, texts: &mut TextBatch) {
         let at = self.at();
-        let end = texts.extend(at, |bytes| self.value(Some(bytes)));
+        let end = texts.append_text(at, |bytes| self.take_value(Some(bytes)));
         match end {
-            End::Whole => {}
+            ValueEnd::Whole => {}
             // Whoever reads it finds that it ends too early.
-            End::CutOff => self.within.clear(),
-            End::TooLong => {
+            ValueEnd::CutOff => self.within.clear(),
+            ValueEnd::TooLong => {
                 texts.drop_last();
-                texts.fault(at, "the element is longer than one can be");
+                texts.add_fault(at, "the element is longer than one can be");
             }
         }
     }
 
     /// Takes a member of an object: its key and, if its elements are not wanted, its value.
-    fn member(&mut self, texts: &mut Texts) {
+    fn take_member(&mut self, texts: &mut TextBatch) {
         let mut key = Vec::new();
-        if self.value(Some(&mut key)) != End::Whole {
+        if self.take_value(Some(&mut key)) != ValueEnd::Whole {
             return;
         }
         let key = key.strip_prefix(b"\"").and_then(|key| key.strip_suffix(b"\""));
         let wanted = self.keys.iter().any(|wanted| key == Some(wanted.as_bytes()));
-        if self.peek() != Some(b':') {
-            return self.damaged(texts);
+        if self.peek_byte() != Some(b':') {
+            return self.skip_damage(texts);
         }
-        self.pass(1);
-        match self.peek() {
+        self.skip_bytes(1);
+        match self.peek_byte() {
             Some(byte @ (b'{' | b'[')) if wanted && self.within.len() < MAX_ENCLOSING => {
-                self.bracket(byte);
+                self.take_bracket(byte);
             }
-            Some(b'}' | b']' | b',' | b':') => self.damaged(texts),
-            Some(_) => drop(self.value(None)),
+            Some(b'}' | b']' | b',' | b':') => self.skip_damage(texts),
+            Some(_) => drop(self.take_value(None)),
             None => {}
         }
     }
 
     /// What comes here cannot: it is passed over up to where a document can begin.
-    fn damaged(&mut self, texts: &mut Texts) {
+    fn skip_damage(&mut self, texts: &mut TextBatch) {
         let at = self.at();
         if self.with_damaged {
             // The byte that cannot be here may be a bracket, at which a document could begin.
-            let whole = texts.extend(at, |bytes| {
-                bytes.extend(self.rest().first());
-                self.pass(1);
-                self.resume(Some(bytes))
+            let whole = texts.append_text(at, |bytes| {
+                bytes.extend(self.unread_bytes().first());
+                self.skip_bytes(1);
+                self.resume_after_damage(Some(bytes))
             });
-            if whole == End::Whole {
+            if whole == ValueEnd::Whole {
                 return;
             }
             texts.drop_last();
         } else {
-            self.resume(None);
+            self.resume_after_damage(None);
         }
-        texts.fault(at, "this is no JSON");
+        texts.add_fault(at, "this is no JSON");
     }
 }
 
-impl<R: Read + Send> TextSource for Elements<R> {
-    fn next(&mut self) -> io::Result<Option<Texts>> {
-        let mut texts = Texts::default();
-        while self.step(&mut texts) {
-            if texts.are_many() {
+impl<R: Read + Send> TextSource for JsonElements<R> {
+    fn next(&mut self) -> io::Result<Option<TextBatch>> {
+        let mut texts = TextBatch::default();
+        while self.take_step(&mut texts) {
+            if texts.is_full() {
                 return Ok(Some(texts));
             }
         }
@@ -258,8 +263,8 @@ impl<R: Read + Send> TextSource for Elements<R> {
         self.error.take().map_or(Ok(None), Err)
     }
 
-    fn at(&self) -> At {
-        At::Line(self.line)
+    fn at(&self) -> FilePosition {
+        FilePosition::Line(self.line)
     }
 }
 
@@ -283,14 +288,14 @@ mod tests {
         }
     }
 
-    fn number(at: At) -> u64 {
-        let At::Line(number) = at else { panic!("{at:?}") };
+    fn number(at: FilePosition) -> u64 {
+        let FilePosition::Line(number) = at else { panic!("{at:?}") };
         number
     }
 
     type Part = (u64, Result<String, &'static str>);
 
-    fn parts(mut elements: Elements<Pieces<'_>>) -> Vec<Part> {
+    fn parts(mut elements: JsonElements<Pieces<'_>>) -> Vec<Part> {
         let mut all = Vec::new();
         while let Some(texts) = elements.next().unwrap() {
             all.extend(texts.iter().map(|text| match text {
@@ -301,8 +306,8 @@ mod tests {
         all
     }
 
-    fn of(text: &str, piece: usize) -> Vec<Part> {
-        parts(Elements::new(Pieces(text.as_bytes(), piece), KEYS))
+    fn parts_of_text(text: &str, piece: usize) -> Vec<Part> {
+        parts(JsonElements::new(Pieces(text.as_bytes(), piece), KEYS))
     }
 
     fn whole(line: u64, text: &str) -> Part {
@@ -329,7 +334,7 @@ mod tests {
             let expected: Vec<Part> =
                 expected.into_iter().map(|(line, text)| whole(line, text)).collect();
             for piece in [1, 2, 7, usize::MAX] {
-                assert_eq!(of(text, piece), expected, "{text}");
+                assert_eq!(parts_of_text(text, piece), expected, "{text}");
             }
         }
     }
@@ -358,7 +363,7 @@ mod tests {
             ),
         ] {
             for piece in [1, 3, usize::MAX] {
-                assert_eq!(of(text, piece), expected, "{text}");
+                assert_eq!(parts_of_text(text, piece), expected, "{text}");
             }
         }
     }
@@ -367,7 +372,7 @@ mod tests {
     fn what_is_no_json_is_given_to_who_wants_it() {
         let text = "[1}, {\"a\": 2},\n {\"a\": 3}]\n{\"spans\": [9]}";
         for piece in [1, 3, usize::MAX] {
-            let elements = Elements::new(Pieces(text.as_bytes(), piece), KEYS).with_damaged();
+            let elements = JsonElements::new(Pieces(text.as_bytes(), piece), KEYS).with_damaged();
             let rest = "}, {\"a\": 2},\n {\"a\": 3}]\n";
             assert_eq!(parts(elements), [whole(1, "1"), whole(1, rest), whole(3, "9")]);
         }
@@ -376,7 +381,7 @@ mod tests {
     #[test]
     fn without_keys_an_object_is_an_element() {
         for piece in [1, 7, usize::MAX] {
-            let elements = Elements::new(Pieces(b"{\"a\": [1]}\n[[2], {}]", piece), &[]);
+            let elements = JsonElements::new(Pieces(b"{\"a\": [1]}\n[[2], {}]", piece), &[]);
             assert_eq!(
                 parts(elements),
                 [whole(1, "{\"a\": [1]}"), whole(2, "[2]"), whole(2, "{}")]
@@ -388,7 +393,7 @@ mod tests {
     fn an_element_that_never_ends_is_passed_over() {
         let text = format!("[1, \"{}\", 3]", "x".repeat(3000));
         let read = |longest| {
-            parts(Elements { longest, ..Elements::new(Pieces(text.as_bytes(), 777), KEYS) })
+            parts(JsonElements { longest, ..JsonElements::new(Pieces(text.as_bytes(), 777), KEYS) })
         };
         assert_eq!(read(4000).len(), 3);
         let fault = "the element is longer than one can be";
@@ -403,7 +408,7 @@ mod tests {
                 if self.0.is_empty() { Err(io::Error::other("torn")) } else { self.0.read(buffer) }
             }
         }
-        let mut elements = Elements::new(Torn(b"[1, 2, {\"a"), KEYS);
+        let mut elements = JsonElements::new(Torn(b"[1, 2, {\"a"), KEYS);
         assert_eq!(elements.next().unwrap().unwrap().iter().count(), 3);
         assert_eq!(elements.next().unwrap_err().to_string(), "torn");
         assert!(elements.next().unwrap().is_none());
@@ -440,7 +445,7 @@ mod tests {
                     false => document.to_string(),
                 };
                 // Twice, one after the other.
-                let read: Vec<Value> = of(&format!("{text}\n{text}"), piece)
+                let read: Vec<Value> = parts_of_text(&format!("{text}\n{text}"), piece)
                     .into_iter().map(|(_, text)| serde_json::from_str(&text.unwrap()).unwrap()).collect();
                 prop_assert_eq!(read, [elements.clone(), elements.clone()].concat());
             }

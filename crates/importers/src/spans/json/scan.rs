@@ -5,7 +5,7 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Where a scan is. The bytes of a value may come in several pieces.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::spans) struct Scan {
+pub(in crate::spans) struct JsonScan {
     depth: usize,
     in_text: bool,
     /// Whether the last byte was a backslash in a text.
@@ -13,10 +13,10 @@ pub(in crate::spans) struct Scan {
     in_scalar: bool,
 }
 
-impl Scan {
+impl JsonScan {
     /// The end of the value in `bytes`, which go on where the last ones ended; `None` if it does
     /// not end there. A number or a word ends before what is none of its own.
-    pub(in crate::spans) fn end(&mut self, bytes: &[u8]) -> Option<usize> {
+    pub(in crate::spans) fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
             if self.escaped {
@@ -74,12 +74,12 @@ mod tests {
             ("null", "\n}"),
         ] {
             let text = format!("{value}{rest}");
-            assert_eq!(Scan::default().end(text.as_bytes()), Some(value.len()), "{value}");
+            assert_eq!(JsonScan::default().find_end(text.as_bytes()), Some(value.len()), "{value}");
             for cut in 0..value.len() {
-                let mut scan = Scan::default();
+                let mut scan = JsonScan::default();
                 let (first, second) = text.as_bytes().split_at(cut);
-                assert_eq!(scan.end(first), None, "{value} {cut}");
-                assert_eq!(scan.end(second), Some(value.len() - cut), "{value} {cut}");
+                assert_eq!(scan.find_end(first), None, "{value} {cut}");
+                assert_eq!(scan.find_end(second), Some(value.len() - cut), "{value} {cut}");
             }
         }
     }

@@ -6,30 +6,30 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use request_flow::spans::{Id, Resource, Span, SpanKind};
+use request_flow::spans::{Span, SpanKind, SpanResource, TracingId};
 use rustc_hash::FxHashMap;
 
-use super::super::receiver::Receiver;
-use super::super::unused::Unused;
-use super::fields::Fields;
+use super::super::receiver::SpanReceiver;
+use super::super::unused_record::UnusedRecord;
+use super::fields::KiekerFields;
 use super::signature::class_of;
-use super::types::Tells;
+use super::types::RecordMeaning;
 use crate::error::Error;
-use crate::tabular::Wrong;
+use crate::tabular::WrongValue;
 use crate::tuning::{MAX_OPEN_TRACES, MAX_RESTING_TRACES};
 
 /// All traces of a log that may go on.
 #[derive(Debug, Default)]
-pub(super) struct Events {
-    traces: FxHashMap<i64, Trace>,
+pub(super) struct OperationStacks {
+    traces: FxHashMap<i64, OperationStack>,
     /// Traces that had nothing open at some time, the longest ago first.
     resting: VecDeque<i64>,
-    pub(super) counts: Counts,
+    pub(super) counts: EventCounts,
 }
 
 /// What is told of events in the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct EventCounts {
     /// Operations that began and did not end.
     pub(super) without_end: u64,
     /// Operations that ended and had not begun.
@@ -41,9 +41,9 @@ pub(super) struct Counts {
 }
 
 #[derive(Debug, Default)]
-struct Trace {
+struct OperationStack {
     number: i64,
-    open: Vec<Open>,
+    open: Vec<StackedOperation>,
     /// The number that its next event should have.
     next: i64,
     has_gap: bool,
@@ -58,22 +58,29 @@ struct Trace {
 
 /// An operation that began.
 #[derive(Debug)]
-struct Open {
+struct StackedOperation {
     order: i64,
     begin: i64,
     signature: String,
     class: String,
 }
 
-impl Open {
-    fn operation(&self) -> Operation<'_> {
-        let Open { order, begin, signature, class } = self;
-        Operation { order: *order, begin: Some(*begin), end: None, cause: None, signature, class }
+impl StackedOperation {
+    fn to_finished(&self) -> FinishedOperation<'_> {
+        let StackedOperation { order, begin, signature, class } = self;
+        FinishedOperation {
+            order: *order,
+            begin: Some(*begin),
+            end: None,
+            cause: None,
+            signature,
+            class,
+        }
     }
 }
 
 /// What is known of an operation in the end.
-struct Operation<'a> {
+struct FinishedOperation<'a> {
     /// Number of the event with which it began, or else of that with which it ended.
     order: i64,
     begin: Option<i64>,
@@ -84,9 +91,9 @@ struct Operation<'a> {
     class: &'a str,
 }
 
-impl Events {
+impl OperationStacks {
     /// Takes a record of a trace: `TraceMetadata`.
-    pub(super) fn trace(&mut self, fields: &Fields<'_>) -> Result<(), Wrong> {
+    pub(super) fn add_trace(&mut self, fields: &KiekerFields<'_>) -> Result<(), WrongValue> {
         let number = fields.number(0)?;
         let named = |name, place| {
             Some((name, fields.text_if_any(place).to_owned()))
@@ -106,18 +113,18 @@ impl Events {
     }
 
     /// Takes an event, and gives what ends with it to `spans`. `host` is that of the log.
-    pub(super) fn event(
+    pub(super) fn add_event(
         &mut self,
-        tells: Tells,
-        fields: &Fields<'_>,
+        tells: RecordMeaning,
+        fields: &KiekerFields<'_>,
         unit_ns: i64,
         host: &str,
-        spans: &mut impl Receiver,
-    ) -> Result<(), Unused> {
+        spans: &mut impl SpanReceiver,
+    ) -> Result<(), UnusedRecord> {
         let (time, number, order) =
             (fields.time(0, unit_ns)?, fields.number(1)?, fields.number(2)?);
         let (signature, class) = match tells {
-            Tells::Beside => ("", ""),
+            RecordMeaning::Beside => ("", ""),
             // Until the summer of 2014 the class was in front of the signature.
             _ => match (fields.text(3)?, fields.text(4)?) {
                 (class, signature) if !class.contains('(') && signature.contains('(') => {
@@ -127,9 +134,10 @@ impl Events {
             },
         };
         if self.traces.len() > MAX_OPEN_TRACES + MAX_RESTING_TRACES {
-            self.end(spans)?;
+            self.emit_open(spans)?;
         }
-        let unknown = || Trace { number, host: host.to_owned(), ..Trace::default() };
+        let unknown =
+            || OperationStack { number, host: host.to_owned(), ..OperationStack::default() };
         let trace = self.traces.entry(number).or_insert_with(unknown);
         let counts = &mut self.counts;
         if order != std::mem::replace(&mut trace.next, order.saturating_add(1)) && !trace.has_gap {
@@ -137,111 +145,117 @@ impl Events {
             counts.with_gaps += 1;
         }
         let called = trace.called.take();
-        counts.calls +=
-            u64::from(called.is_some_and(|called| tells != Tells::Before || called != signature));
+        counts.calls += u64::from(
+            called.is_some_and(|called| tells != RecordMeaning::Before || called != signature),
+        );
         match tells {
-            Tells::Before => {
+            RecordMeaning::Before => {
                 let (signature, class) = (signature.to_owned(), class.to_owned());
-                trace.open.push(Open { order, begin: time, signature, class });
+                trace.open.push(StackedOperation { order, begin: time, signature, class });
             }
-            Tells::Call => trace.called = Some(fields.text(5)?.to_owned()),
-            Tells::After | Tells::Failed => {
+            RecordMeaning::Call => trace.called = Some(fields.text(5)?.to_owned()),
+            RecordMeaning::After | RecordMeaning::Failed => {
                 let cause = || fields.text_if_any(fields.len().saturating_sub(1));
-                let cause = (tells == Tells::Failed).then(cause);
+                let cause = (tells == RecordMeaning::Failed).then(cause);
                 let end = Some(time);
-                let ended = Operation { order, begin: None, end, cause, signature, class };
-                trace.after(ended, counts, spans)?;
+                let ended = FinishedOperation { order, begin: None, end, cause, signature, class };
+                trace.end_operation(ended, counts, spans)?;
             }
             _ => {}
         }
         if trace.open.is_empty() {
-            self.rest(number);
+            self.mark_idle(number);
         }
         Ok(())
     }
 
     /// Nothing of a trace is open: it makes room for others if it stays so for long.
-    fn rest(&mut self, number: i64) {
+    fn mark_idle(&mut self, number: i64) {
         self.resting.push_back(number);
         if self.resting.len() > MAX_RESTING_TRACES
             && let Some(oldest) = self.resting.pop_front()
             && self.traces.get(&oldest).is_some_and(|trace| trace.open.is_empty())
         {
-            self.forget(oldest);
+            self.forget_trace(oldest);
         }
     }
 
-    fn forget(&mut self, number: i64) {
+    fn forget_trace(&mut self, number: i64) {
         if let Some(trace) = self.traces.remove(&number) {
             self.counts.calls += u64::from(trace.called.is_some());
         }
     }
 
     /// Gives what is open to `spans`, as nothing follows.
-    pub(super) fn end(&mut self, spans: &mut impl Receiver) -> Result<(), Error> {
+    pub(super) fn emit_open(&mut self, spans: &mut impl SpanReceiver) -> Result<(), Error> {
         let mut numbers: Vec<i64> = self.traces.keys().copied().collect();
         numbers.sort_unstable();
         for number in numbers {
             if let Some(trace) = self.traces.get_mut(&number) {
-                trace.close(0, &mut self.counts, spans)?;
+                trace.close_deeper(0, &mut self.counts, spans)?;
             }
-            self.forget(number);
+            self.forget_trace(number);
         }
         self.resting.clear();
         Ok(())
     }
 }
 
-impl Trace {
+impl OperationStack {
     /// An operation ended. Where it had begun, those that had begun within it will not end.
-    fn after(
+    fn end_operation(
         &mut self,
-        ended: Operation<'_>,
-        counts: &mut Counts,
-        spans: &mut impl Receiver,
+        ended: FinishedOperation<'_>,
+        counts: &mut EventCounts,
+        spans: &mut impl SpanReceiver,
     ) -> Result<(), Error> {
         let begun = self.open.iter().rposition(|open| open.signature == ended.signature);
         let Some(depth) = begun else {
             counts.without_begin += 1;
-            return self.give(&ended, self.open.len(), spans);
+            return self.emit_operation(&ended, self.open.len(), spans);
         };
-        self.close(depth + 1, counts, spans)?;
+        self.close_deeper(depth + 1, counts, spans)?;
         match self.open.pop() {
             Some(open) => {
-                let Operation { end, cause, .. } = ended;
-                self.give(&Operation { end, cause, ..open.operation() }, depth, spans)
+                let FinishedOperation { end, cause, .. } = ended;
+                self.emit_operation(
+                    &FinishedOperation { end, cause, ..open.to_finished() },
+                    depth,
+                    spans,
+                )
             }
             None => Ok(()),
         }
     }
 
     /// Gives operations to `spans` that began and will not end: all that are deeper than `depth`.
-    fn close(
+    fn close_deeper(
         &mut self,
         depth: usize,
-        counts: &mut Counts,
-        spans: &mut impl Receiver,
+        counts: &mut EventCounts,
+        spans: &mut impl SpanReceiver,
     ) -> Result<(), Error> {
         while self.open.len() > depth
             && let Some(open) = self.open.pop()
         {
             counts.without_end += 1;
-            self.give(&open.operation(), self.open.len(), spans)?;
+            self.emit_operation(&open.to_finished(), self.open.len(), spans)?;
         }
         Ok(())
     }
 
     /// Gives an operation to `spans`, which `depth` others enclose.
-    fn give(
+    fn emit_operation(
         &self,
-        operation: &Operation<'_>,
+        operation: &FinishedOperation<'_>,
         depth: usize,
-        spans: &mut impl Receiver,
+        spans: &mut impl SpanReceiver,
     ) -> Result<(), Error> {
-        let Operation { order, begin, end, cause, signature, class } = *operation;
+        let FinishedOperation { order, begin, end, cause, signature, class } = *operation;
         let own = class_of(signature);
         let node = if own.is_empty() { class } else { own };
-        let resource = spans.resource(&Resource { node, host: &self.host, parameters: Vec::new() });
+        let resource =
+            spans.resource_id(&SpanResource { node, host: &self.host, parameters: Vec::new() });
         let parent = self.parent.iter().filter(|_| depth == 0);
         let of_trace = self.parameters.iter().chain(parent);
         let mut parameters: Vec<(&str, Cow<'_, str>)> =
@@ -250,8 +264,8 @@ impl Trace {
         let beside = [("class", class), ("cause", cause.filter(|cause| !cause.is_empty()))];
         parameters.extend(beside.into_iter().filter_map(|(name, text)| Some((name, text?.into()))));
         let trace = self.number.to_string();
-        let id = Id::Number(u128::from(order as u64));
-        spans.span(&Span {
+        let id = TracingId::Number(u128::from(order as u64));
+        spans.add_span(&Span {
             depth: u32::try_from(depth).ok(),
             order: Some(order),
             kind: SpanKind::Internal,
@@ -259,7 +273,7 @@ impl Trace {
             end,
             failed: cause.is_some(),
             parameters: &parameters,
-            ..Span::of(Id::Text(&trace), id, resource, signature)
+            ..Span::new(TracingId::Text(&trace), id, resource, signature)
         })
     }
 }

@@ -2,54 +2,62 @@
 
 use std::borrow::Cow;
 
-use request_flow::spans::{Id, Resource, Span, SpanKind};
+use request_flow::spans::{Span, SpanKind, SpanResource, TracingId};
 
-use super::super::receiver::Receiver;
-use super::super::unused::Unused;
-use super::fields::Fields;
+use super::super::receiver::SpanReceiver;
+use super::super::unused_record::UnusedRecord;
+use super::fields::KiekerFields;
 use super::signature::class_of;
-use crate::tabular::Wrong;
+use crate::tabular::WrongValue;
 
 /// Number of fields of a record since 2011.
 const FIELDS: usize = 8;
 
 /// Gives the execution of a record to `spans`. `unit_ns` is the unit of its times, and `alone`
 /// names its trace where it says that it is of none.
-pub(super) fn give(
-    fields: &Fields<'_>,
+pub(super) fn emit_execution(
+    fields: &KiekerFields<'_>,
     unit_ns: i64,
     alone: impl FnOnce() -> String,
-    spans: &mut impl Receiver,
-) -> Result<(), Unused> {
+    spans: &mut impl SpanReceiver,
+) -> Result<(), UnusedRecord> {
     // Records until 2010 have the experiment in front.
     let is_old = fields.len() > FIELDS && fields.number(0).is_ok();
     let (experiment, fields) =
-        if is_old { (fields.text_if_any(0), fields.from(1)) } else { ("", fields.clone()) };
+        if is_old { (fields.text_if_any(0), fields.fields_from(1)) } else { ("", fields.clone()) };
     let [signature, session] = [fields.text(0)?, fields.text_if_any(1)];
     let [trace, order, depth] = [fields.number(2)?, fields.number(6)?, fields.number(7)?];
     let [begin, end] = [fields.time(3, unit_ns)?, fields.time(4, unit_ns)?];
     if signature.is_empty() {
         let why = "field 1: the signature is missing".to_owned();
-        return Err(Wrong { cause: "operation without a name", why }.into());
+        return Err(WrongValue { cause: "operation without a name", why }.into());
     }
     let trace = if trace == -1 { alone() } else { trace.to_string() };
-    let resource =
-        Resource { node: class_of(signature), host: fields.text_if_any(5), parameters: Vec::new() };
-    let resource = spans.resource(&resource);
+    let resource = SpanResource {
+        node: class_of(signature),
+        host: fields.text_if_any(5),
+        parameters: Vec::new(),
+    };
+    let resource = spans.resource_id(&resource);
     let beside = [("experiment", experiment), ("session", session)];
     let parameters: Vec<(&str, Cow<'_, str>)> = beside
         .into_iter()
         .filter(|(_, value)| !value.is_empty())
         .map(|(name, value)| (name, Cow::Borrowed(value)))
         .collect();
-    spans.span(&Span {
+    spans.add_span(&Span {
         depth: u32::try_from(depth).ok(),
         order: Some(order).filter(|order| *order >= 0),
         kind: SpanKind::Internal,
         begin: Some(begin),
         end: Some(end),
         parameters: &parameters,
-        ..Span::of(Id::Text(&trace), Id::Number(u128::from(order as u64)), resource, signature)
+        ..Span::new(
+            TracingId::Text(&trace),
+            TracingId::Number(u128::from(order as u64)),
+            resource,
+            signature,
+        )
     })?;
     Ok(())
 }

@@ -1,22 +1,22 @@
 //! Fields of one record: texts with a semicolon between them.
 
-use crate::tabular::Wrong;
+use crate::tabular::WrongValue;
 use crate::tuning::FARTHEST_NS;
 
 /// The fields of a record behind its type and the time at which it was logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fields<'a>(Vec<&'a str>);
+pub(super) struct KiekerFields<'a>(Vec<&'a str>);
 
-impl<'a> Fields<'a> {
+impl<'a> KiekerFields<'a> {
     /// The number of a record's type, and its fields: `$1;logged;first;second`.
-    pub(super) fn of(line: &'a str) -> Result<(u32, Fields<'a>), Wrong> {
+    pub(super) fn parse_line(line: &'a str) -> Result<(u32, KiekerFields<'a>), WrongValue> {
         let mut all = line.trim_end_matches('\r').split(';');
         let number = all.next().and_then(|begin| begin.strip_prefix('$')?.parse().ok());
         let (Some(number), Some(_)) = (number, all.next()) else {
             let why = "it must begin with the number of a type and a time, as in $1;1500;...";
-            return Err(Wrong { cause: "line that is no record", why: why.to_owned() });
+            return Err(WrongValue { cause: "line that is no record", why: why.to_owned() });
         };
-        Ok((number, Fields(all.collect())))
+        Ok((number, KiekerFields(all.collect())))
     }
 
     /// Number of fields.
@@ -25,13 +25,13 @@ impl<'a> Fields<'a> {
     }
 
     /// The fields from `place` on.
-    pub(super) fn from(&self, place: usize) -> Fields<'a> {
-        Fields(self.0.get(place..).unwrap_or_default().to_vec())
+    pub(super) fn fields_from(&self, place: usize) -> KiekerFields<'a> {
+        KiekerFields(self.0.get(place..).unwrap_or_default().to_vec())
     }
 
     /// The field at `place`.
-    pub(super) fn text(&self, place: usize) -> Result<&'a str, Wrong> {
-        self.0.get(place).copied().ok_or_else(|| Wrong {
+    pub(super) fn text(&self, place: usize) -> Result<&'a str, WrongValue> {
+        self.0.get(place).copied().ok_or_else(|| WrongValue {
             cause: "record that is cut off",
             why: format!("it has {} fields, and there must be more", self.0.len()),
         })
@@ -47,19 +47,19 @@ impl<'a> Fields<'a> {
     }
 
     /// The number at `place`.
-    pub(super) fn number(&self, place: usize) -> Result<i64, Wrong> {
+    pub(super) fn number(&self, place: usize) -> Result<i64, WrongValue> {
         let text = self.text(place)?;
-        text.parse().map_err(|_| Wrong {
+        text.parse().map_err(|_| WrongValue {
             cause: "number that is none",
             why: format!("field {}: {text:.40?} is no whole number", place + 1),
         })
     }
 
     /// The time at `place` in nanoseconds; `unit_ns` is how long its unit is.
-    pub(super) fn time(&self, place: usize, unit_ns: i64) -> Result<i64, Wrong> {
+    pub(super) fn time(&self, place: usize, unit_ns: i64) -> Result<i64, WrongValue> {
         let number = self.number(place)?;
         let time = number.checked_mul(unit_ns);
-        time.filter(|time| time.unsigned_abs() <= FARTHEST_NS as u64).ok_or_else(|| Wrong {
+        time.filter(|time| time.unsigned_abs() <= FARTHEST_NS as u64).ok_or_else(|| WrongValue {
             cause: "time out of range",
             why: format!("field {}: {number} is farther from 1970 than 146 years", place + 1),
         })
@@ -72,19 +72,23 @@ mod tests {
 
     #[test]
     fn fields_of_a_record() {
-        let (number, fields) = Fields::of("$12;1500;a b(int);-7;N/A;\r").unwrap();
+        let (number, fields) = KiekerFields::parse_line("$12;1500;a b(int);-7;N/A;\r").unwrap();
         assert_eq!((number, fields.len(), fields.text(0)), (12, 4, Ok("a b(int)")));
         assert_eq!((fields.number(1), fields.time(1, 1_000)), (Ok(-7), Ok(-7_000)));
         assert_eq!(
             (fields.text_if_any(2), fields.text_if_any(3), fields.text_if_any(9)),
             ("", "", "")
         );
-        assert_eq!(fields.from(1).number(0), Ok(-7));
+        assert_eq!(fields.fields_from(1).number(0), Ok(-7));
         assert_eq!(fields.text(4).unwrap_err().cause, "record that is cut off");
         assert!(fields.number(0).unwrap_err().why.contains("field 1: \"a b(int)\" is no"));
         assert_eq!(fields.time(1, i64::MAX / 3).unwrap_err().cause, "time out of range");
         for line in ["", "$1", "1;2;3", "$;2", "$-1;2", "$x;1;2"] {
-            assert_eq!(Fields::of(line).unwrap_err().cause, "line that is no record", "{line}");
+            assert_eq!(
+                KiekerFields::parse_line(line).unwrap_err().cause,
+                "line that is no record",
+                "{line}"
+            );
         }
     }
 }

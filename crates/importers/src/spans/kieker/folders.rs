@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::summary::At;
+use crate::summary::FilePosition;
 use crate::tuning::MAX_FOLDER_DEPTH;
 
 /// The files of one log.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Log {
+pub(super) struct KiekerLogFiles {
     /// The table of types.
     pub(super) map: PathBuf,
     /// The files of records, in their order.
@@ -22,22 +22,26 @@ pub(super) struct Log {
 ///
 /// # Errors
 /// When a folder cannot be read, or there is no table or no file of records.
-pub(super) fn logs(named: &[PathBuf]) -> Result<Vec<Log>, Error> {
+pub(super) fn find_named_logs(named: &[PathBuf]) -> Result<Vec<KiekerLogFiles>, Error> {
     let mut logs = Vec::new();
     for path in named {
         if path.is_dir() {
             let before = logs.len();
-            find(path, MAX_FOLDER_DEPTH, &mut logs)?;
+            find_logs(path, MAX_FOLDER_DEPTH, &mut logs)?;
             if logs.len() == before {
                 let why = "there is no log in it: neither a kieker.map nor a folder with one";
-                return Err(Error::malformed(path, At::File, why));
+                return Err(Error::malformed_at(path, FilePosition::File, why));
             }
         } else if !is_map(path) {
             let folder = path.parent().unwrap_or(Path::new(""));
             let map = map_in(folder, path)?;
             match logs.iter_mut().find(|log| log.map == map) {
                 Some(log) => log.records.push(path.clone()),
-                None => logs.push(Log { map, records: vec![path.clone()], others: Vec::new() }),
+                None => logs.push(KiekerLogFiles {
+                    map,
+                    records: vec![path.clone()],
+                    others: Vec::new(),
+                }),
             }
         }
     }
@@ -49,18 +53,18 @@ pub(super) fn logs(named: &[PathBuf]) -> Result<Vec<Log>, Error> {
     match named.first() {
         Some(first) if logs.is_empty() => {
             let why = "this is the table of types alone; name the folder, or the files of records";
-            Err(Error::malformed(first, At::File, why))
+            Err(Error::malformed_at(first, FilePosition::File, why))
         }
         _ => Ok(logs),
     }
 }
 
 /// Finds the logs in `folder` and, if it is none itself, in the folders in it.
-fn find(folder: &Path, depth: u32, logs: &mut Vec<Log>) -> Result<(), Error> {
+fn find_logs(folder: &Path, depth: u32, logs: &mut Vec<KiekerLogFiles>) -> Result<(), Error> {
     let mut files = Vec::new();
-    let entries = fs::read_dir(folder).map_err(|error| Error::io(folder, error))?;
+    let entries = fs::read_dir(folder).map_err(|error| Error::from_io(folder, error))?;
     for entry in entries {
-        files.push(entry.map_err(|error| Error::io(folder, error))?.path());
+        files.push(entry.map_err(|error| Error::from_io(folder, error))?.path());
     }
     files.sort();
     let (folders, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|path| path.is_dir());
@@ -68,13 +72,13 @@ fn find(folder: &Path, depth: u32, logs: &mut Vec<Log>) -> Result<(), Error> {
     if !records.is_empty() || files.iter().any(|path| is_map(path)) {
         let map = map_in(folder, folder)?;
         let others = files.into_iter().filter(|path| is_other(path)).collect();
-        logs.push(Log { map, records, others });
+        logs.push(KiekerLogFiles { map, records, others });
         return Ok(());
     }
     if depth == 0 {
         return Ok(());
     }
-    folders.iter().try_for_each(|folder| find(folder, depth - 1, logs))
+    folders.iter().try_for_each(|folder| find_logs(folder, depth - 1, logs))
 }
 
 /// The table of types in `folder`; without it, `named` cannot be read.
@@ -82,7 +86,7 @@ fn map_in(folder: &Path, named: &Path) -> Result<PathBuf, Error> {
     let usual = ["kieker.map", "tpmon.map"].map(|name| folder.join(name));
     usual.into_iter().find(|map| map.exists()).ok_or_else(|| {
         let why = "there is no kieker.map or tpmon.map beside it, which says what its records are";
-        Error::malformed(named, At::File, why)
+        Error::malformed_at(named, FilePosition::File, why)
     })
 }
 
@@ -127,18 +131,23 @@ mod tests {
             fs::create_dir_all(at(file).parent().unwrap()).unwrap();
             fs::write(at(file), "").unwrap();
         }
-        let a = Log {
+        let a = KiekerLogFiles {
             map: at("a/kieker.map"),
             records: vec![at("a/k-1.dat.gz"), at("a/k-2.dat")],
             others: vec![at("a/k.bin")],
         };
-        let c = Log { map: at("b/c/tpmon.map"), records: vec![at("b/c/t.dat")], others: vec![] };
-        assert_eq!(logs(&[at("b"), at("a")]).unwrap(), [c, a]);
-        let named = logs(&[at("a/kieker.map"), at("a/k-2.dat"), at("a/k-1.dat.gz")]).unwrap();
+        let c = KiekerLogFiles {
+            map: at("b/c/tpmon.map"),
+            records: vec![at("b/c/t.dat")],
+            others: vec![],
+        };
+        assert_eq!(find_named_logs(&[at("b"), at("a")]).unwrap(), [c, a]);
+        let named =
+            find_named_logs(&[at("a/kieker.map"), at("a/k-2.dat"), at("a/k-1.dat.gz")]).unwrap();
         assert_eq!(named.len(), 1);
         assert_eq!(named[0].records, [at("a/k-1.dat.gz"), at("a/k-2.dat")]);
 
-        let why = |named: &[PathBuf]| logs(named).unwrap_err().to_string();
+        let why = |named: &[PathBuf]| find_named_logs(named).unwrap_err().to_string();
         assert!(why(&[at("d")]).contains("d: there is no kieker.map or tpmon.map beside it"));
         assert!(why(&[at("d/x.dat")]).contains("x.dat: there is no kieker.map"));
         assert!(why(&[at("a/kieker.map")]).contains("the table of types alone"));

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use super::super::kept::{Kept, KeptSpan};
-use super::super::texts::Text;
-use super::log::Reader;
-use super::types::Types;
-use crate::summary::At;
+use super::super::collected::{CollectedSpan, SpanCollector};
+use super::super::texts::FileText;
+use super::log::KiekerLogReader;
+use super::types::RecordTypes;
+use crate::summary::FilePosition;
 
 const MAP: &str = "\
 $0=kieker.common.record.misc.KiekerMetadataRecord
@@ -62,8 +62,8 @@ pub(super) fn samples() -> Vec<Vec<u8>> {
 }
 
 /// The spans of a log, what was passed over, and the notes.
-fn log(records: &str, events: bool) -> (Kept, Vec<String>) {
-    let mut kept = Kept::default();
+fn log(records: &str, events: bool) -> (SpanCollector, Vec<String>) {
+    let mut kept = SpanCollector::default();
     // A log with one of both has no types of the other in its map.
     let has = |number: u32| records.lines().any(|line| line.starts_with(&format!("${number};")));
     let map: String = (0..)
@@ -71,22 +71,22 @@ fn log(records: &str, events: bool) -> (Kept, Vec<String>) {
         .filter(|(number, _)| has(*number))
         .map(|(_, line)| format!("{line}\n"))
         .collect();
-    let types = Types::of(map.as_bytes(), Path::new("map"), &mut kept);
-    let mut reader = Reader::new(types, events);
+    let types = RecordTypes::from_text(map.as_bytes(), Path::new("map"), &mut kept);
+    let mut reader = KiekerLogReader::new(types, events);
     for (number, line) in (1..).zip(records.lines()) {
-        let text = Text { at: At::Line(number), bytes: line.as_bytes() };
-        reader.line(text, Path::new("log/x"), &mut kept).unwrap();
+        let text = FileText { at: FilePosition::Line(number), bytes: line.as_bytes() };
+        reader.read_line(text, Path::new("log/x"), &mut kept).unwrap();
     }
-    let notes = reader.end(&mut kept).unwrap();
+    let notes = reader.finish_log(&mut kept).unwrap();
     (kept, notes)
 }
 
 /// Trace, order, depth, node and both times of a span.
-type Seen<'a> = (&'a str, Option<i64>, Option<u32>, &'a str, Option<i64>, Option<i64>);
+type DescribedSpan<'a> = (&'a str, Option<i64>, Option<u32>, &'a str, Option<i64>, Option<i64>);
 
-fn seen(spans: &[KeptSpan]) -> Vec<Seen<'_>> {
-    fn one(span: &KeptSpan) -> Seen<'_> {
-        let KeptSpan { trace, order, depth, node, begin, end, .. } = span;
+fn seen(spans: &[CollectedSpan]) -> Vec<DescribedSpan<'_>> {
+    fn one(span: &CollectedSpan) -> DescribedSpan<'_> {
+        let CollectedSpan { trace, order, depth, node, begin, end, .. } = span;
         (trace, *order, *depth, node, *begin, *end)
     }
     spans.iter().map(one).collect()
@@ -94,7 +94,7 @@ fn seen(spans: &[KeptSpan]) -> Vec<Seen<'_>> {
 
 #[test]
 fn executions() {
-    let (Kept { spans, skipped, .. }, notes) = log(EXECUTIONS, false);
+    let (SpanCollector { spans, skipped, .. }, notes) = log(EXECUTIONS, false);
     assert_eq!((skipped, notes), (vec![], vec![]));
     let expected = [
         ("-7", Some(1), Some(1), "shop.Cart", Some(20), Some(60)),
@@ -109,7 +109,7 @@ fn executions() {
 
 #[test]
 fn executions_of_2010_have_an_experiment_in_front() {
-    let (Kept { spans, skipped, .. }, _) =
+    let (SpanCollector { spans, skipped, .. }, _) =
         log("$1;90;3;shop.Cart.add(int);s1;8;20;60;web1;1;1\n", false);
     assert_eq!(skipped, Vec::<String>::new());
     assert_eq!(seen(&spans), [("8", Some(1), Some(1), "shop.Cart", Some(20), Some(60))]);
@@ -129,7 +129,7 @@ fn times_are_in_the_unit_of_the_log() {
 
 #[test]
 fn events_become_executions() {
-    let (Kept { spans, skipped, .. }, notes) = log(EVENTS, false);
+    let (SpanCollector { spans, skipped, .. }, notes) = log(EVENTS, false);
     assert_eq!(skipped, Vec::<String>::new());
     let expected = [
         ("7", Some(2), Some(1), "shop.Cart", Some(12), Some(14)),
@@ -156,7 +156,7 @@ fn events_become_executions() {
 
 #[test]
 fn a_trace_names_its_parent_at_its_root() {
-    let (Kept { spans, .. }, _) = log(&EVENTS.replace("web2;7;-1", "web2;6;3"), false);
+    let (SpanCollector { spans, .. }, _) = log(&EVENTS.replace("web2;7;-1", "web2;6;3"), false);
     assert_eq!(spans[0].parameter("parent.trace"), None);
     let root = &spans[2];
     assert_eq!(
@@ -309,8 +309,8 @@ fn folders_are_read_with_their_files_in_order() {
     }
     fs::write(at("two/k.bin"), "x").unwrap();
     let data = message_trace::DataDir::new(at("data"));
-    let importer = (super::KIEKER.make)(&registry::Given::default());
-    let summary = importer.import(&[directory.path().to_owned()], &data, &()).unwrap();
+    let importer = (super::KIEKER.make)(&registry::FlagValues::default());
+    let summary = importer.import_files(&[directory.path().to_owned()], &data, &()).unwrap();
     assert_eq!((summary.read, summary.made, summary.files), (6, 6, 6));
     assert_eq!(summary.skipped.causes.keys().collect::<Vec<_>>(), [&"file that is no text"]);
     assert!(summary.notes.iter().all(|note| !note.contains("did not end")), "{:?}", summary.notes);

@@ -6,14 +6,14 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
-use super::super::receiver::Receiver;
+use super::super::receiver::SpanReceiver;
 use crate::error::Error;
-use crate::reading::Input;
-use crate::summary::{At, Place, Skip};
+use crate::import_input::ImportInput;
+use crate::summary::{FilePlace, FilePosition, SkippedItem};
 
 /// What a record tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tells {
+pub(super) enum RecordMeaning {
     /// A whole execution of an operation.
     Execution,
     /// How the log was written.
@@ -34,65 +34,72 @@ pub(super) enum Tells {
     Other,
 }
 
-impl Tells {
+impl RecordMeaning {
     /// What a record of this type tells.
-    fn of(name: &str) -> Tells {
-        let name = short(name);
+    fn from_type_name(name: &str) -> RecordMeaning {
+        let name = short_name(name);
         let is_of_operation = name.contains("Operation") || name.contains("Constructor");
         match name {
-            "KiekerMetadataRecord" => Tells::Log,
-            "TraceMetadata" | "Trace" => Tells::Trace,
-            "ConstructionEvent" | "SplitEvent" | "JoinEvent" => Tells::Beside,
-            "OperationExecutionRecord" | "KiekerExecutionRecord" => Tells::Execution,
-            name if !is_of_operation || !name.ends_with("Event") => Tells::Other,
-            name if name.starts_with("Before") => Tells::Before,
-            name if name.starts_with("After") && name.contains("Failed") => Tells::Failed,
-            name if name.starts_with("After") => Tells::After,
-            name if name.starts_with("Call") => Tells::Call,
-            _ => Tells::Other,
+            "KiekerMetadataRecord" => RecordMeaning::Log,
+            "TraceMetadata" | "Trace" => RecordMeaning::Trace,
+            "ConstructionEvent" | "SplitEvent" | "JoinEvent" => RecordMeaning::Beside,
+            "OperationExecutionRecord" | "KiekerExecutionRecord" => RecordMeaning::Execution,
+            name if !is_of_operation || !name.ends_with("Event") => RecordMeaning::Other,
+            name if name.starts_with("Before") => RecordMeaning::Before,
+            name if name.starts_with("After") && name.contains("Failed") => RecordMeaning::Failed,
+            name if name.starts_with("After") => RecordMeaning::After,
+            name if name.starts_with("Call") => RecordMeaning::Call,
+            _ => RecordMeaning::Other,
         }
     }
 }
 
 /// The name of a type without packages.
-pub(super) fn short(name: &str) -> &str {
+pub(super) fn short_name(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or_default()
 }
 
 /// The types of a log by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Types(FxHashMap<u32, (String, Tells)>);
+pub(super) struct RecordTypes(FxHashMap<u32, (String, RecordMeaning)>);
 
-impl Types {
+impl RecordTypes {
     /// Reads the table that lies beside the records.
     ///
     /// # Errors
     /// When it cannot be read, or numbers no types.
-    pub(super) fn read(input: Input<'_>, spans: &mut impl Receiver) -> Result<Types, Error> {
-        let Input { file, mut bytes } = input;
+    pub(super) fn read_table(
+        input: ImportInput<'_>,
+        spans: &mut impl SpanReceiver,
+    ) -> Result<RecordTypes, Error> {
+        let ImportInput { file, mut bytes } = input;
         let mut text = Vec::new();
-        bytes.read_to_end(&mut text).map_err(|error| Error::io(&file, error))?;
-        let types = Types::of(&text, &file, spans);
+        bytes.read_to_end(&mut text).map_err(|error| Error::from_io(&file, error))?;
+        let types = RecordTypes::from_text(&text, &file, spans);
         if types.0.is_empty() {
             let why = "it numbers no types of records, as in $1=kieker.common.record.X";
-            return Err(Error::malformed(&file, At::File, why));
+            return Err(Error::malformed_at(&file, FilePosition::File, why));
         }
         Ok(types)
     }
 
     /// The types that a text numbers: `$1=name` on each line.
-    pub(super) fn of(text: &[u8], file: &Path, spans: &mut impl Receiver) -> Types {
-        let mut types = Types::default();
+    pub(super) fn from_text(
+        text: &[u8],
+        file: &Path,
+        spans: &mut impl SpanReceiver,
+    ) -> RecordTypes {
+        let mut types = RecordTypes::default();
         for (line, text) in (1..).zip(text.split(|byte| *byte == b'\n')) {
             let text = String::from_utf8_lossy(text.trim_ascii());
             let entry = text.strip_prefix('$').and_then(|entry| entry.split_once('='));
             match entry.map(|(number, name)| (number.parse(), name.trim())) {
                 Some((Ok(number), name)) if !name.is_empty() => {
-                    types.0.insert(number, (name.to_owned(), Tells::of(name)));
+                    types.0.insert(number, (name.to_owned(), RecordMeaning::from_type_name(name)));
                 }
                 _ if text.is_empty() => {}
-                _ => spans.damage("line that is no entry of a map", || Skip {
-                    place: Place::new(file, At::Line(line)),
+                _ => spans.count_damage("line that is no entry of a map", || SkippedItem {
+                    place: FilePlace::new(file, FilePosition::Line(line)),
                     why: "it must be such as $1=kieker.common.record.X".to_owned(),
                 }),
             }
@@ -101,48 +108,57 @@ impl Types {
     }
 
     /// The name of a type, and what it tells.
-    pub(super) fn get(&self, number: u32) -> Option<(&str, Tells)> {
+    pub(super) fn get(&self, number: u32) -> Option<(&str, RecordMeaning)> {
         self.0.get(&number).map(|(name, tells)| (name.as_str(), *tells))
     }
 
     /// Whether the log has records that tell this.
-    pub(super) fn tell(&self, what: Tells) -> bool {
+    pub(super) fn includes_meaning(&self, what: RecordMeaning) -> bool {
         self.0.values().any(|(_, tells)| *tells == what)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::kept::Kept;
+    use super::super::super::collected::SpanCollector;
     use super::*;
 
     #[test]
     fn types_are_told_by_their_names_in_all_versions() {
         for (name, tells) in [
-            ("kieker.common.record.controlflow.OperationExecutionRecord", Tells::Execution),
-            ("kieker.tpmon.monitoringRecord.executions.KiekerExecutionRecord", Tells::Execution),
-            ("kieker.common.record.misc.KiekerMetadataRecord", Tells::Log),
-            ("kieker.common.record.flow.trace.TraceMetadata", Tells::Trace),
-            ("kieker.common.record.flow.trace.operation.BeforeOperationEvent", Tells::Before),
-            ("x.BeforeConstructorObjectInterfaceEvent", Tells::Before),
-            ("x.AfterOperationObjectEvent", Tells::After),
-            ("x.AfterConstructorFailedEvent", Tells::Failed),
-            ("x.CallConstructorEvent", Tells::Call),
-            ("kieker.common.record.flow.trace.ConstructionEvent", Tells::Beside),
-            ("x.BeforeReceivedRemoteEvent", Tells::Other),
-            ("kieker.common.record.system.CPUUtilizationRecord", Tells::Other),
+            ("kieker.common.record.controlflow.OperationExecutionRecord", RecordMeaning::Execution),
+            (
+                "kieker.tpmon.monitoringRecord.executions.KiekerExecutionRecord",
+                RecordMeaning::Execution,
+            ),
+            ("kieker.common.record.misc.KiekerMetadataRecord", RecordMeaning::Log),
+            ("kieker.common.record.flow.trace.TraceMetadata", RecordMeaning::Trace),
+            (
+                "kieker.common.record.flow.trace.operation.BeforeOperationEvent",
+                RecordMeaning::Before,
+            ),
+            ("x.BeforeConstructorObjectInterfaceEvent", RecordMeaning::Before),
+            ("x.AfterOperationObjectEvent", RecordMeaning::After),
+            ("x.AfterConstructorFailedEvent", RecordMeaning::Failed),
+            ("x.CallConstructorEvent", RecordMeaning::Call),
+            ("kieker.common.record.flow.trace.ConstructionEvent", RecordMeaning::Beside),
+            ("x.BeforeReceivedRemoteEvent", RecordMeaning::Other),
+            ("kieker.common.record.system.CPUUtilizationRecord", RecordMeaning::Other),
         ] {
-            assert_eq!(Tells::of(name), tells, "{name}");
+            assert_eq!(RecordMeaning::from_type_name(name), tells, "{name}");
         }
     }
 
     #[test]
     fn a_damaged_entry_costs_itself() {
-        let mut kept = Kept::default();
+        let mut kept = SpanCollector::default();
         let text = b"$0=a.KiekerMetadataRecord\r\n\n$x=b\n$1=c.TraceMetadata";
-        let types = Types::of(text, Path::new("kieker.map"), &mut kept);
-        assert_eq!(types.get(0), Some(("a.KiekerMetadataRecord", Tells::Log)));
-        assert!(types.tell(Tells::Trace) && !types.tell(Tells::Before));
+        let types = RecordTypes::from_text(text, Path::new("kieker.map"), &mut kept);
+        assert_eq!(types.get(0), Some(("a.KiekerMetadataRecord", RecordMeaning::Log)));
+        assert!(
+            types.includes_meaning(RecordMeaning::Trace)
+                && !types.includes_meaning(RecordMeaning::Before)
+        );
         assert_eq!(types.get(2), None);
         assert_eq!(kept.skipped, ["kieker.map:3: it must be such as $1=kieker.common.record.X"]);
     }

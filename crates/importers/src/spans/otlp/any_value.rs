@@ -26,47 +26,47 @@ impl<'t> AnyValue<'t> {
             AnyValue::Bool(true) => Cow::Borrowed("true"),
             AnyValue::Bool(false) => Cow::Borrowed("false"),
             AnyValue::Int(number) => Cow::Owned(number.to_string()),
-            AnyValue::Double(number) => Cow::Owned(double(number)),
+            AnyValue::Double(number) => Cow::Owned(format_double(number)),
             AnyValue::Json(json) => Cow::Owned(json),
         }
     }
 
-    fn put(&self, out: &mut String) {
+    fn write_json(&self, out: &mut String) {
         match self {
             AnyValue::Empty => out.push_str("null"),
-            AnyValue::Text(text) => quoted(text, out),
+            AnyValue::Text(text) => write_quoted(text, out),
             AnyValue::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
             // Writing to a text does not fail.
             AnyValue::Int(number) => drop(write!(out, "{number}")),
-            AnyValue::Double(number) if number.is_finite() => out.push_str(&double(*number)),
-            AnyValue::Double(number) => quoted(&double(*number), out),
+            AnyValue::Double(number) if number.is_finite() => out.push_str(&format_double(*number)),
+            AnyValue::Double(number) => write_quoted(&format_double(*number), out),
             AnyValue::Json(json) => out.push_str(json),
         }
     }
 
     /// A list of values.
-    pub(super) fn list(values: &[AnyValue<'_>]) -> AnyValue<'t> {
+    pub(super) fn from_list(values: &[AnyValue<'_>]) -> AnyValue<'t> {
         let mut json = String::from("[");
         for (place, value) in values.iter().enumerate() {
             if place > 0 {
                 json.push(',');
             }
-            value.put(&mut json);
+            value.write_json(&mut json);
         }
         json.push(']');
         AnyValue::Json(json)
     }
 
     /// A map of values.
-    pub(super) fn map(members: &[(Cow<'_, str>, AnyValue<'_>)]) -> AnyValue<'t> {
+    pub(super) fn from_map(members: &[(Cow<'_, str>, AnyValue<'_>)]) -> AnyValue<'t> {
         let mut json = String::from("{");
         for (place, (key, value)) in members.iter().enumerate() {
             if place > 0 {
                 json.push(',');
             }
-            quoted(key, &mut json);
+            write_quoted(key, &mut json);
             json.push(':');
-            value.put(&mut json);
+            value.write_json(&mut json);
         }
         json.push('}');
         AnyValue::Json(json)
@@ -74,7 +74,7 @@ impl<'t> AnyValue<'t> {
 }
 
 /// A number such that the same number is read back, as short as can be.
-fn double(number: f64) -> String {
+fn format_double(number: f64) -> String {
     match number {
         _ if number.is_nan() => "NaN".to_owned(),
         f64::INFINITY => "Infinity".to_owned(),
@@ -83,7 +83,7 @@ fn double(number: f64) -> String {
     }
 }
 
-fn quoted(text: &str, out: &mut String) {
+fn write_quoted(text: &str, out: &mut String) {
     // A text can always be written as JSON.
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
@@ -105,15 +105,17 @@ mod tests {
         ];
         for (value, text, json) in values.clone() {
             assert_eq!(
-                AnyValue::list(std::slice::from_ref(&value)).into_text(),
+                AnyValue::from_list(std::slice::from_ref(&value)).into_text(),
                 format!("[{json}]")
             );
-            let map =
-                AnyValue::map(&[("k\n".into(), value.clone()), ("l".into(), AnyValue::Int(1))]);
+            let map = AnyValue::from_map(&[
+                ("k\n".into(), value.clone()),
+                ("l".into(), AnyValue::Int(1)),
+            ]);
             assert_eq!(map.into_text(), format!("{{\"k\\n\":{json},\"l\":1}}"));
             assert_eq!(value.into_text(), text);
         }
-        let nested = AnyValue::list(&[AnyValue::list(&[]), AnyValue::map(&[])]);
+        let nested = AnyValue::from_list(&[AnyValue::from_list(&[]), AnyValue::from_map(&[])]);
         assert_eq!(nested.into_text(), "[[],{}]");
     }
 }

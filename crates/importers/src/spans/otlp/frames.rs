@@ -2,16 +2,16 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use super::layout::Layout;
-use crate::spans::texts::{TextSource, Texts};
-use crate::summary::At;
+use super::layout::OtlpLayout;
+use crate::spans::texts::{TextBatch, TextSource};
+use crate::summary::FilePosition;
 use crate::tuning::{MAX_EMPTY_MESSAGES, MAX_TEXT_BYTES, READ_BUFFER_BYTES};
 
 /// The messages of a file: of one message the `ResourceSpans` in it, else whole requests.
 #[derive(Debug)]
-pub(super) struct Frames<R> {
+pub(super) struct OtlpFrames<R> {
     bytes: BufReader<R>,
-    layout: Layout,
+    layout: OtlpLayout,
     /// Number of bytes that were read.
     offset: u64,
     longest: u64,
@@ -23,7 +23,7 @@ pub(super) struct Frames<R> {
 }
 
 /// What is before a message.
-enum Head {
+enum FrameHead {
     /// A message of that many bytes comes.
     Message(u64),
     /// Something comes of that many bytes that is none.
@@ -34,10 +34,10 @@ enum Head {
     Damaged,
 }
 
-impl<R: Read + Send> Frames<R> {
+impl<R: Read + Send> OtlpFrames<R> {
     /// The messages of `bytes`.
-    pub(super) fn new(bytes: R, layout: Layout) -> Frames<R> {
-        Frames {
+    pub(super) fn new(bytes: R, layout: OtlpLayout) -> OtlpFrames<R> {
+        OtlpFrames {
             bytes: BufReader::with_capacity(READ_BUFFER_BYTES, bytes),
             layout,
             offset: 0,
@@ -49,7 +49,7 @@ impl<R: Read + Send> Frames<R> {
     }
 
     /// The next byte; `None` at the end.
-    fn byte(&mut self) -> io::Result<Option<u8>> {
+    fn read_byte(&mut self) -> io::Result<Option<u8>> {
         let byte = self.bytes.fill_buf()?.first().copied();
         if byte.is_some() {
             self.bytes.consume(1);
@@ -59,108 +59,111 @@ impl<R: Read + Send> Frames<R> {
     }
 
     /// The number of variable size that begins with `first`.
-    fn varint(&mut self, first: Option<u8>) -> io::Result<Option<u64>> {
+    fn read_varint(&mut self, first: Option<u8>) -> io::Result<Option<u64>> {
         let (mut bytes, mut next) = (Vec::new(), first);
         while let Some(byte) = next {
             bytes.push(byte);
             if byte & 0x80 == 0 || bytes.len() > 10 {
-                return Ok(super::wire::varint(&mut bytes.as_slice()));
+                return Ok(super::wire::take_varint(&mut bytes.as_slice()));
             }
-            next = self.byte()?;
+            next = self.read_byte()?;
         }
         Ok(None)
     }
 
     /// Reads what is before the next message.
-    fn head(&mut self) -> io::Result<Head> {
-        let Some(first) = self.byte()? else { return Ok(Head::End) };
+    fn read_head(&mut self) -> io::Result<FrameHead> {
+        let Some(first) = self.read_byte()? else { return Ok(FrameHead::End) };
         let length = match self.layout {
-            Layout::Framed => {
+            OtlpLayout::Framed => {
                 let mut length = u64::from(first);
                 for _ in 1..4 {
-                    let Some(byte) = self.byte()? else { return Ok(Head::Damaged) };
+                    let Some(byte) = self.read_byte()? else { return Ok(FrameHead::Damaged) };
                     length = length << 8 | u64::from(byte);
                 }
                 Some(length)
             }
-            Layout::Delimited => self.varint(Some(first))?,
-            Layout::Json | Layout::Message => {
-                let Some(key) = self.varint(Some(first))? else { return Ok(Head::Damaged) };
-                return self.field(key);
+            OtlpLayout::Delimited => self.read_varint(Some(first))?,
+            OtlpLayout::Json | OtlpLayout::Message => {
+                let Some(key) = self.read_varint(Some(first))? else {
+                    return Ok(FrameHead::Damaged);
+                };
+                return self.read_field(key);
             }
         };
-        Ok(length.map_or(Head::Damaged, Head::Message))
+        Ok(length.map_or(FrameHead::Damaged, FrameHead::Message))
     }
 
     /// Reads what is behind the key of a field of the one message.
-    fn field(&mut self, key: u64) -> io::Result<Head> {
+    fn read_field(&mut self, key: u64) -> io::Result<FrameHead> {
         let length = match key & 7 {
             0 => {
-                let first = self.byte()?;
-                self.varint(first)?.map(|_| 0)
+                let first = self.read_byte()?;
+                self.read_varint(first)?.map(|_| 0)
             }
             1 => Some(8),
             2 => {
-                let first = self.byte()?;
-                self.varint(first)?
+                let first = self.read_byte()?;
+                self.read_varint(first)?
             }
             5 => Some(4),
             _ => None,
         };
         Ok(match length.filter(|_| key >> 3 > 0) {
-            None => Head::Damaged,
-            Some(length) if key == 1 << 3 | 2 => Head::Message(length),
-            Some(length) => Head::Other(length),
+            None => FrameHead::Damaged,
+            Some(length) if key == 1 << 3 | 2 => FrameHead::Message(length),
+            Some(length) => FrameHead::Other(length),
         })
     }
 
     /// Goes on by one message, and puts what comes of it into `texts`.
-    fn step(&mut self, texts: &mut Texts) -> io::Result<()> {
+    fn read_message(&mut self, texts: &mut TextBatch) -> io::Result<()> {
         let at = self.at();
-        match self.head()? {
-            Head::End => self.ended = true,
-            Head::Damaged => {
+        match self.read_head()? {
+            FrameHead::End => self.ended = true,
+            FrameHead::Damaged => {
                 self.ended = true;
-                texts.fault(at, "what follows is no protobuf; was the file cut off?");
+                texts.add_fault(at, "what follows is no protobuf; was the file cut off?");
             }
-            Head::Message(0) => {
+            FrameHead::Message(0) => {
                 // Nothing is in it, and nobody writes many of these.
                 self.empty += 1;
                 if self.empty > MAX_EMPTY_MESSAGES {
                     self.ended = true;
-                    texts.fault(at, "what follows are messages with nothing in them");
+                    texts.add_fault(at, "what follows are messages with nothing in them");
                 }
             }
-            Head::Message(length) if length <= self.longest => {
+            FrameHead::Message(length) if length <= self.longest => {
                 self.empty = 0;
-                let Frames { bytes, offset, .. } = self;
-                let read = texts.extend(at, |into| bytes.take(length).read_to_end(into))? as u64;
+                let OtlpFrames { bytes, offset, .. } = self;
+                let read =
+                    texts.append_text(at, |into| bytes.take(length).read_to_end(into))? as u64;
                 *offset += read;
                 if read < length {
                     // It may end between two of its fields, where whoever reads it sees nothing.
-                    texts.fault(at, "the file ends before this message does");
+                    texts.add_fault(at, "the file ends before this message does");
                 }
             }
-            Head::Message(length) => {
-                texts.fault(at, "the message is longer than one can be");
-                self.pass(length)?;
+            FrameHead::Message(length) => {
+                texts.add_fault(at, "the message is longer than one can be");
+                self.skip_bytes(length)?;
             }
-            Head::Other(length) => self.pass(length)?,
+            FrameHead::Other(length) => self.skip_bytes(length)?,
         }
         Ok(())
     }
 
-    fn pass(&mut self, length: u64) -> io::Result<()> {
+    fn skip_bytes(&mut self, length: u64) -> io::Result<()> {
         self.offset += io::copy(&mut self.bytes.by_ref().take(length), &mut io::sink())?;
         Ok(())
     }
 }
 
-impl<R: Read + Send> TextSource for Frames<R> {
-    fn next(&mut self) -> io::Result<Option<Texts>> {
-        let mut texts = Texts::default();
-        while !self.ended && !texts.are_many() {
-            if let Err(error) = self.step(&mut texts) {
+impl<R: Read + Send> TextSource for OtlpFrames<R> {
+    fn next(&mut self) -> io::Result<Option<TextBatch>> {
+        let mut texts = TextBatch::default();
+        while !self.ended && !texts.is_full() {
+            if let Err(error) = self.read_message(&mut texts) {
                 (self.ended, self.error) = (true, Some(error));
             }
         }
@@ -170,8 +173,8 @@ impl<R: Read + Send> TextSource for Frames<R> {
         self.error.take().map_or(Ok(None), Err)
     }
 
-    fn at(&self) -> At {
-        At::Offset(self.offset)
+    fn at(&self) -> FilePosition {
+        FilePosition::Offset(self.offset)
     }
 }
 
@@ -182,9 +185,9 @@ mod tests {
 
     type Part = (u64, Result<Vec<u8>, &'static str>);
 
-    fn parts(mut frames: Frames<&[u8]>) -> Vec<Part> {
+    fn parts(mut frames: OtlpFrames<&[u8]>) -> Vec<Part> {
         let offset = |at| match at {
-            At::Offset(offset) => offset,
+            FilePosition::Offset(offset) => offset,
             other => panic!("{other:?}"),
         };
         let mut all = Vec::new();
@@ -197,12 +200,14 @@ mod tests {
         all
     }
 
-    fn written(layout: Layout, message: &[u8]) -> Vec<u8> {
+    fn written(layout: OtlpLayout, message: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         match layout {
-            Layout::Framed => bytes.extend_from_slice(&(message.len() as u32).to_be_bytes()),
-            Layout::Delimited => prost::encoding::encode_varint(message.len() as u64, &mut bytes),
-            Layout::Json | Layout::Message => {
+            OtlpLayout::Framed => bytes.extend_from_slice(&(message.len() as u32).to_be_bytes()),
+            OtlpLayout::Delimited => {
+                prost::encoding::encode_varint(message.len() as u64, &mut bytes)
+            }
+            OtlpLayout::Json | OtlpLayout::Message => {
                 bytes.push(0x0a);
                 prost::encoding::encode_varint(message.len() as u64, &mut bytes);
             }
@@ -210,29 +215,30 @@ mod tests {
         [&bytes, message].concat()
     }
 
-    const LAYOUTS: [Layout; 3] = [Layout::Message, Layout::Framed, Layout::Delimited];
+    const LAYOUTS: [OtlpLayout; 3] =
+        [OtlpLayout::Message, OtlpLayout::Framed, OtlpLayout::Delimited];
 
     #[test]
     fn other_fields_of_the_one_message_are_passed_over() {
         let other =
             [&[0x10, 0xff, 0x01, 0x1a, 2, 7, 7, 0x21][..], &[0; 8], &[0x2d], &[0; 4]].concat();
-        let message = written(Layout::Message, b"x");
+        let message = written(OtlpLayout::Message, b"x");
         let bytes = [&message[..], &other, &message].concat();
         let second = (message.len() + other.len()) as u64;
         let expected = [(0, Ok(b"x".to_vec())), (second, Ok(b"x".to_vec()))];
-        assert_eq!(parts(Frames::new(&bytes, Layout::Message)), expected);
+        assert_eq!(parts(OtlpFrames::new(&bytes, OtlpLayout::Message)), expected);
     }
 
     #[test]
     fn damage_ends_it_and_a_long_message_does_not() {
         let fault = "what follows is no protobuf; was the file cut off?";
-        assert_eq!(parts(Frames::new(&[0x0b, 1, 2], Layout::Message)), [(0, Err(fault))]);
-        assert_eq!(parts(Frames::new(&[0, 0, 0], Layout::Framed)), [(0, Err(fault))]);
-        assert_eq!(parts(Frames::new(&[0xff; 20], Layout::Delimited)), [(0, Err(fault))]);
+        assert_eq!(parts(OtlpFrames::new(&[0x0b, 1, 2], OtlpLayout::Message)), [(0, Err(fault))]);
+        assert_eq!(parts(OtlpFrames::new(&[0, 0, 0], OtlpLayout::Framed)), [(0, Err(fault))]);
+        assert_eq!(parts(OtlpFrames::new(&[0xff; 20], OtlpLayout::Delimited)), [(0, Err(fault))]);
         for layout in LAYOUTS {
             let (long, short) = (written(layout, &[b'l'; 500]), written(layout, b"short"));
             let bytes = [&short[..], &long, &short].concat();
-            let frames = Frames { longest: 400, ..Frames::new(&bytes[..], layout) };
+            let frames = OtlpFrames { longest: 400, ..OtlpFrames::new(&bytes[..], layout) };
             let read: Vec<bool> = parts(frames).iter().map(|(_, part)| part.is_ok()).collect();
             assert_eq!(read, [true, false, true], "{layout:?}");
         }
@@ -243,10 +249,10 @@ mod tests {
         for layout in LAYOUTS {
             let (empty, short) = (written(layout, b""), written(layout, b"short"));
             let some = [&empty[..], &short, &empty, &empty, &short].concat();
-            let read = parts(Frames::new(&some[..], layout));
+            let read = parts(OtlpFrames::new(&some[..], layout));
             assert_eq!(read.iter().filter(|(_, part)| part.is_ok()).count(), 2, "{layout:?}");
             let many = [empty.repeat(MAX_EMPTY_MESSAGES as usize + 1), short].concat();
-            let read = parts(Frames::new(&many[..], layout));
+            let read = parts(OtlpFrames::new(&many[..], layout));
             assert!(matches!(read[..], [(_, Err(fault))] if fault.contains("nothing in them")));
         }
     }
@@ -264,9 +270,9 @@ mod tests {
                     expected.push((bytes.len() as u64, Ok(message.clone())));
                     bytes.extend(written(layout, message));
                 }
-                prop_assert_eq!(&parts(Frames::new(&bytes[..], layout)), &expected);
+                prop_assert_eq!(&parts(OtlpFrames::new(&bytes[..], layout)), &expected);
                 let left = (bytes.len() as f64 * cut) as usize;
-                let read = parts(Frames::new(&bytes[..left], layout));
+                let read = parts(OtlpFrames::new(&bytes[..left], layout));
                 let ends = expected.iter().skip(1).map(|(begin, _)| *begin).chain([bytes.len() as u64]);
                 let whole = ends.filter(|end| *end <= left as u64).count().min(messages.len());
                 prop_assert!(read.len() <= whole + 2);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-use request_flow::spans::Id;
+use request_flow::spans::TracingId;
 
 /// An id as it was written down.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,42 +21,42 @@ pub(super) enum OtlpId<'t> {
 
 impl<'t> OtlpId<'t> {
     /// The id in words of request flows.
-    pub(super) fn get(&self) -> Option<Id<'_>> {
+    pub(super) fn get(&self) -> Option<TracingId<'_>> {
         match self {
             OtlpId::None => None,
-            OtlpId::Number(number) => Some(Id::Number(*number)),
-            OtlpId::Text(text) => Some(Id::Text(text)),
+            OtlpId::Number(number) => Some(TracingId::Number(*number)),
+            OtlpId::Text(text) => Some(TracingId::Text(text)),
         }
     }
 
     /// An id in bytes.
-    pub(super) fn of_bytes(bytes: &[u8]) -> OtlpId<'t> {
+    pub(super) fn from_bytes(bytes: &[u8]) -> OtlpId<'t> {
         if bytes.len() > 16 {
             return OtlpId::Text(Cow::Owned(STANDARD_NO_PAD.encode(bytes)));
         }
-        of_number(bytes.iter().fold(0, |number, byte| number << 8 | u128::from(*byte)))
+        from_number(bytes.iter().fold(0, |number, byte| number << 8 | u128::from(*byte)))
     }
 
     /// An id in text.
-    pub(super) fn of_text(text: Cow<'t, str>) -> OtlpId<'t> {
-        match number(&text) {
-            Some(number) => of_number(number),
+    pub(super) fn from_text(text: Cow<'t, str>) -> OtlpId<'t> {
+        match parse_number(&text) {
+            Some(number) => from_number(number),
             None => OtlpId::Text(text),
         }
     }
 }
 
-fn of_number<'t>(number: u128) -> OtlpId<'t> {
+fn from_number<'t>(number: u128) -> OtlpId<'t> {
     if number == 0 { OtlpId::None } else { OtlpId::Number(number) }
 }
 
 /// The number that a text stands for.
-fn number(text: &str) -> Option<u128> {
+fn parse_number(text: &str) -> Option<u128> {
     if text.is_empty() {
         return Some(0);
     }
     if text.len() <= 32
-        && let Some(number) = hexadecimal(text)
+        && let Some(number) = parse_hexadecimal(text)
     {
         return Some(number);
     }
@@ -77,7 +77,7 @@ fn number(text: &str) -> Option<u128> {
 
 /// The number with these digits, which are no more than fit. The library's way is slower, and there
 /// are three ids in a span.
-fn hexadecimal(text: &str) -> Option<u128> {
+fn parse_hexadecimal(text: &str) -> Option<u128> {
     let mut halves = [0u64; 2];
     let (high, low) = text.as_bytes().split_at(text.len().saturating_sub(16));
     for (half, digits) in halves.iter_mut().zip([high, low]) {
@@ -95,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn id(text: &str) -> OtlpId<'_> {
-        OtlpId::of_text(Cow::Borrowed(text))
+        OtlpId::from_text(Cow::Borrowed(text))
     }
 
     #[test]
@@ -109,9 +109,9 @@ mod tests {
         for text in ["request-1", "4bf92f3577b34da6a3ce929d0e0e4736ff", "APBnqgupArcx"] {
             assert_eq!(id(text), OtlpId::Text(text.into()));
         }
-        assert_eq!(OtlpId::of_bytes(&[]), OtlpId::None);
-        assert_eq!(OtlpId::of_bytes(&[0, 1, 2]), OtlpId::Number(0x102));
-        assert!(matches!(OtlpId::of_bytes(&[1; 17]), OtlpId::Text(_)));
+        assert_eq!(OtlpId::from_bytes(&[]), OtlpId::None);
+        assert_eq!(OtlpId::from_bytes(&[0, 1, 2]), OtlpId::Number(0x102));
+        assert!(matches!(OtlpId::from_bytes(&[1; 17]), OtlpId::Text(_)));
     }
 
     proptest! {
@@ -123,11 +123,11 @@ mod tests {
             for (bytes, number) in [(&of_trace[..], trace), (&of_span[..], span.into())] {
                 let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
                 prop_assert_eq!(id(&hex), OtlpId::Number(number));
-                prop_assert_eq!(OtlpId::of_text(hex.to_uppercase().into()), OtlpId::Number(number));
-                prop_assert_eq!(OtlpId::of_bytes(bytes), OtlpId::Number(number));
+                prop_assert_eq!(OtlpId::from_text(hex.to_uppercase().into()), OtlpId::Number(number));
+                prop_assert_eq!(OtlpId::from_bytes(bytes), OtlpId::Number(number));
                 for engine in [STANDARD, URL_SAFE, STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
                     let text = engine.encode(bytes);
-                    prop_assert_eq!(OtlpId::of_text(text.into()), OtlpId::Number(number));
+                    prop_assert_eq!(OtlpId::from_text(text.into()), OtlpId::Number(number));
                 }
             }
         }

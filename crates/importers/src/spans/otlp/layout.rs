@@ -1,11 +1,11 @@
 //! Layout of a file of OTLP, told by how it begins.
 
-use super::wire::{Field, Fields, varint};
+use super::wire::{WireField, WireFields, take_varint};
 use crate::spans::json::is_json;
 
 /// How a file is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum OtlpLayout {
     /// JSON, in lines or not.
     Json,
     /// Protobuf: one message, or several one after the other, which is the same as one.
@@ -21,29 +21,29 @@ pub(super) enum Layout {
 /// What begins a message that is compressed by zstd.
 pub(super) const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-impl Layout {
+impl OtlpLayout {
     /// The layout of the file that begins with `head`; `None` if it is no file of OTLP.
-    pub(super) fn of(head: &[u8]) -> Option<Layout> {
+    pub(super) fn from_head(head: &[u8]) -> Option<OtlpLayout> {
         if head.is_empty() || is_json(head) {
-            return Some(Layout::Json);
+            return Some(OtlpLayout::Json);
         }
         if is_request(head) {
-            return Some(Layout::Message);
+            return Some(OtlpLayout::Message);
         }
         let mut rest = head;
-        let length = varint(&mut rest).unwrap_or(0);
+        let length = take_varint(&mut rest).unwrap_or(0);
         if is_request(rest.get(..length as usize).unwrap_or(rest)) {
-            return Some(Layout::Delimited);
+            return Some(OtlpLayout::Delimited);
         }
         // The first byte of a length is 0 up to 16 MiB, which no message begins with.
         if let Some((length, rest)) = head.split_first_chunk::<4>()
             && (u32::from_be_bytes(*length) == 0 || is_framed(rest))
         {
-            return Some(Layout::Framed);
+            return Some(OtlpLayout::Framed);
         }
         // JSON whose first line is damaged.
         let has_objects = memchr::memmem::find(head, b"\n{\"").is_some();
-        has_objects.then_some(Layout::Json)
+        has_objects.then_some(OtlpLayout::Json)
     }
 }
 
@@ -55,12 +55,14 @@ fn is_framed(message: &[u8]) -> bool {
 /// Whether a request begins here: its first field is a `ResourceSpans`, in which the first field is
 /// one that it has.
 fn is_request(message: &[u8]) -> bool {
-    let Some(Ok((1, Field::Bytes(part) | Field::CutOff(part)))) = Fields::of(message).next() else {
+    let Some(Ok((1, WireField::Bytes(part) | WireField::CutOff(part)))) =
+        WireFields::new(message).next()
+    else {
         return false;
     };
-    match Fields::of(part).next() {
+    match WireFields::new(part).next() {
         None => message.starts_with(&[0x0a, 0]),
-        Some(Ok((1 | 2 | 3 | 1000, Field::Bytes(_) | Field::CutOff(_)))) => true,
+        Some(Ok((1 | 2 | 3 | 1000, WireField::Bytes(_) | WireField::CutOff(_)))) => true,
         Some(_) => false,
     }
 }
@@ -92,28 +94,31 @@ mod tests {
                 continue;
             }
             let message = request(length);
-            assert_eq!(Layout::of(&message), Some(Layout::Message), "{length}");
+            assert_eq!(OtlpLayout::from_head(&message), Some(OtlpLayout::Message), "{length}");
             let framed = [&(message.len() as u32).to_be_bytes(), &message[..]].concat();
-            assert_eq!(Layout::of(&framed), Some(Layout::Framed), "{length}");
+            assert_eq!(OtlpLayout::from_head(&framed), Some(OtlpLayout::Framed), "{length}");
             let mut delimited = Vec::new();
             prost::encoding::encode_varint(message.len() as u64, &mut delimited);
             delimited.extend_from_slice(&message);
-            assert_eq!(Layout::of(&delimited), Some(Layout::Delimited), "{length}");
+            assert_eq!(OtlpLayout::from_head(&delimited), Some(OtlpLayout::Delimited), "{length}");
         }
     }
 
     #[test]
     fn json_and_other_files() {
         let json = b"{\"resourceSpans\": []}";
-        assert_eq!(Layout::of(json), Some(Layout::Json));
-        assert_eq!(Layout::of(b""), Some(Layout::Json));
-        assert_eq!(Layout::of(b"esourceSpans\": []}\n{\"resourceSpans\": []}"), Some(Layout::Json));
+        assert_eq!(OtlpLayout::from_head(json), Some(OtlpLayout::Json));
+        assert_eq!(OtlpLayout::from_head(b""), Some(OtlpLayout::Json));
+        assert_eq!(
+            OtlpLayout::from_head(b"esourceSpans\": []}\n{\"resourceSpans\": []}"),
+            Some(OtlpLayout::Json)
+        );
         let framed = |message: &[u8]| [&(message.len() as u32).to_be_bytes(), message].concat();
-        assert_eq!(Layout::of(&framed(json)), Some(Layout::Framed));
+        assert_eq!(OtlpLayout::from_head(&framed(json)), Some(OtlpLayout::Framed));
         let compressed = zstd::encode_all(&json[..], 0).unwrap();
-        assert_eq!(Layout::of(&framed(&compressed)), Some(Layout::Framed));
+        assert_eq!(OtlpLayout::from_head(&framed(&compressed)), Some(OtlpLayout::Framed));
         for other in [&b"trace,span\n1,2\n"[..], b"<xml>", &[0xff; 40], b"\x7fELF\x02\x01\x01"] {
-            assert_eq!(Layout::of(other), None);
+            assert_eq!(OtlpLayout::from_head(other), None);
         }
     }
 }

@@ -11,63 +11,66 @@ use request_flow::spans::ResourceId;
 
 use super::any_value::AnyValue;
 use super::ids::OtlpId;
-use super::span::{FAILED, OtlpSpan, Reader, STATUS_MESSAGE, Time, kind};
-use super::wire::{Field, Fields, NoMessage};
+use super::span::{FAILED, OtlpSpan, OtlpSpanReader, OtlpTime, STATUS_MESSAGE, kind_of_number};
+use super::wire::{MalformedMessage, WireField, WireFields};
 use crate::error::Error;
-use crate::spans::attributes::Attributes;
-use crate::spans::receiver::Receiver;
-use crate::spans::texts::Text;
+use crate::spans::attributes::SpanAttributes;
+use crate::spans::receiver::SpanReceiver;
+use crate::spans::texts::FileText;
 use crate::tuning::{MAX_ENTRIES, MAX_VALUE_DEPTH};
 
 /// Why a message was not read to its end.
-enum Broken {
+enum BrokenMessage {
     /// It is cut off, or is no message.
     Damaged,
     /// What was read cannot be kept.
     Failed(Error),
 }
 
-impl From<NoMessage> for Broken {
-    fn from(_: NoMessage) -> Broken {
-        Broken::Damaged
+impl From<MalformedMessage> for BrokenMessage {
+    fn from(_: MalformedMessage) -> BrokenMessage {
+        BrokenMessage::Damaged
     }
 }
 
-impl From<Error> for Broken {
-    fn from(error: Error) -> Broken {
-        Broken::Failed(error)
+impl From<Error> for BrokenMessage {
+    fn from(error: Error) -> BrokenMessage {
+        BrokenMessage::Failed(error)
     }
 }
 
 /// Reads an `ExportTraceServiceRequest`, which is a `TracesData` as well.
-pub(super) fn request(
-    text: Text<'_>,
+pub(super) fn read_request(
+    text: FileText<'_>,
     file: &Path,
-    receiver: &mut impl Receiver,
+    receiver: &mut impl SpanReceiver,
 ) -> Result<(), Error> {
-    let mut reader = Reader { receiver, file, at: text.at };
-    let read = messages(text.bytes, 1, |part| resource_spans_in(part, &mut reader));
-    told(read, &mut reader)
+    let mut reader = OtlpSpanReader { receiver, file, at: text.at };
+    let read = for_each_message(text.bytes, 1, |part| read_spans_of_resource(part, &mut reader));
+    count_damage(read, &mut reader)
 }
 
 /// Reads a `ResourceSpans`.
-pub(super) fn resource_spans(
-    text: Text<'_>,
+pub(super) fn read_resource_spans(
+    text: FileText<'_>,
     file: &Path,
-    receiver: &mut impl Receiver,
+    receiver: &mut impl SpanReceiver,
 ) -> Result<(), Error> {
-    let mut reader = Reader { receiver, file, at: text.at };
-    let read = resource_spans_in(text.bytes, &mut reader);
-    told(read, &mut reader)
+    let mut reader = OtlpSpanReader { receiver, file, at: text.at };
+    let read = read_spans_of_resource(text.bytes, &mut reader);
+    count_damage(read, &mut reader)
 }
 
 /// Counts damage, and passes on what else is wrong.
-fn told(read: Result<(), Broken>, reader: &mut Reader<'_, impl Receiver>) -> Result<(), Error> {
+fn count_damage(
+    read: Result<(), BrokenMessage>,
+    reader: &mut OtlpSpanReader<'_, impl SpanReceiver>,
+) -> Result<(), Error> {
     match read {
-        Err(Broken::Failed(error)) => Err(error),
-        Err(Broken::Damaged) => {
+        Err(BrokenMessage::Failed(error)) => Err(error),
+        Err(BrokenMessage::Damaged) => {
             let why = "a message ends too early or is no protobuf; was the file cut off?";
-            reader.damage(reader.at, why.to_owned());
+            reader.count_damage(reader.at, why.to_owned());
             Ok(())
         }
         Ok(()) => Ok(()),
@@ -75,53 +78,56 @@ fn told(read: Result<(), Broken>, reader: &mut Reader<'_, impl Receiver>) -> Res
 }
 
 /// Has `read` read each message that is field number `wanted`, the last one as far as it goes.
-fn messages(
+fn for_each_message(
     message: &[u8],
     wanted: u64,
-    mut read: impl FnMut(&[u8]) -> Result<(), Broken>,
-) -> Result<(), Broken> {
-    for field in Fields::of(message) {
+    mut read: impl FnMut(&[u8]) -> Result<(), BrokenMessage>,
+) -> Result<(), BrokenMessage> {
+    for field in WireFields::new(message) {
         let (number, value) = field?;
         match value {
-            Field::Bytes(part) if number == wanted => read(part)?,
-            Field::CutOff(part) => {
+            WireField::Bytes(part) if number == wanted => read(part)?,
+            WireField::CutOff(part) => {
                 if number == wanted {
                     read(part)?;
                 }
-                return Err(Broken::Damaged);
+                return Err(BrokenMessage::Damaged);
             }
-            Field::Bytes(_) | Field::Number(_) => {}
+            WireField::Bytes(_) | WireField::Number(_) => {}
         }
     }
     Ok(())
 }
 
-fn resource_spans_in(message: &[u8], reader: &mut Reader<'_, impl Receiver>) -> Result<(), Broken> {
+fn read_spans_of_resource(
+    message: &[u8],
+    reader: &mut OtlpSpanReader<'_, impl SpanReceiver>,
+) -> Result<(), BrokenMessage> {
     // The resource may come behind its spans, though nobody writes it there.
-    let resource = Fields::of(message).find_map(|field| match field {
-        Ok((1, Field::Bytes(resource))) => Some(resource),
+    let resource = WireFields::new(message).find_map(|field| match field {
+        Ok((1, WireField::Bytes(resource))) => Some(resource),
         _ => None,
     });
-    let attributes = resource.and_then(attributes).unwrap_or_default();
-    let resource = reader.resource(&attributes);
-    messages(message, 2, |scope| spans(scope, resource, reader))?;
+    let attributes = resource.and_then(parse_attributes).unwrap_or_default();
+    let resource = reader.resource_id(&attributes);
+    for_each_message(message, 2, |scope| read_scope_spans(scope, resource, reader))?;
     // Those of before 2022, below `InstrumentationLibrarySpans`.
-    messages(message, 1000, |library| spans(library, resource, reader))
+    for_each_message(message, 1000, |library| read_scope_spans(library, resource, reader))
 }
 
 /// Reads the spans of a `ScopeSpans`.
-fn spans(
+fn read_scope_spans(
     message: &[u8],
     resource: ResourceId,
-    reader: &mut Reader<'_, impl Receiver>,
-) -> Result<(), Broken> {
-    for field in Fields::of(message) {
+    reader: &mut OtlpSpanReader<'_, impl SpanReceiver>,
+) -> Result<(), BrokenMessage> {
+    for field in WireFields::new(message) {
         match field? {
-            (2, Field::Bytes(message)) => match span(message) {
-                Some(span) => reader.span(&span, resource)?,
-                None => reader.span_is_damaged(),
+            (2, WireField::Bytes(message)) => match parse_span(message) {
+                Some(span) => reader.add_span(&span, resource)?,
+                None => reader.count_damaged_span(),
             },
-            (_, Field::CutOff(_)) => return Err(Broken::Damaged),
+            (_, WireField::CutOff(_)) => return Err(BrokenMessage::Damaged),
             _ => {}
         }
     }
@@ -129,34 +135,34 @@ fn spans(
 }
 
 /// A `Span`; `None` if it is damaged.
-fn span(message: &[u8]) -> Option<OtlpSpan<'_>> {
+fn parse_span(message: &[u8]) -> Option<OtlpSpan<'_>> {
     let mut span = OtlpSpan::default();
-    for field in Fields::of(message) {
+    for field in WireFields::new(message) {
         match field.ok()? {
-            (1, Field::Bytes(id)) => span.trace = OtlpId::of_bytes(id),
-            (2, Field::Bytes(id)) => span.id = OtlpId::of_bytes(id),
-            (4, Field::Bytes(id)) => span.parent = OtlpId::of_bytes(id),
-            (5, Field::Bytes(name)) => span.name = text(name),
-            (6, Field::Number(number)) => span.kind = kind(number),
-            (7, Field::Number(ns)) => span.begin = Time::of(ns),
-            (8, Field::Number(ns)) => span.end = Time::of(ns),
-            (9, Field::Bytes(attribute)) => {
-                few(&span.attributes)?;
-                span.attributes.push(key_value(attribute)?);
+            (1, WireField::Bytes(id)) => span.trace = OtlpId::from_bytes(id),
+            (2, WireField::Bytes(id)) => span.id = OtlpId::from_bytes(id),
+            (4, WireField::Bytes(id)) => span.parent = OtlpId::from_bytes(id),
+            (5, WireField::Bytes(name)) => span.name = decode_text(name),
+            (6, WireField::Number(number)) => span.kind = kind_of_number(number),
+            (7, WireField::Number(ns)) => span.begin = OtlpTime::from_nanoseconds(ns),
+            (8, WireField::Number(ns)) => span.end = OtlpTime::from_nanoseconds(ns),
+            (9, WireField::Bytes(attribute)) => {
+                check_length(&span.attributes)?;
+                span.attributes.push(parse_key_value(attribute)?);
             }
-            (15, Field::Bytes(status)) => {
-                for field in Fields::of(status) {
+            (15, WireField::Bytes(status)) => {
+                for field in WireFields::new(status) {
                     match field.ok()? {
-                        (2, Field::Bytes(message)) if !message.is_empty() => {
-                            few(&span.attributes)?;
-                            span.attributes.push((STATUS_MESSAGE.into(), text(message)));
+                        (2, WireField::Bytes(message)) if !message.is_empty() => {
+                            check_length(&span.attributes)?;
+                            span.attributes.push((STATUS_MESSAGE.into(), decode_text(message)));
                         }
-                        (3, Field::Number(code)) => span.failed = code == FAILED,
+                        (3, WireField::Number(code)) => span.failed = code == FAILED,
                         _ => {}
                     }
                 }
             }
-            (_, Field::CutOff(_)) => return None,
+            (_, WireField::CutOff(_)) => return None,
             _ => {}
         }
     }
@@ -164,15 +170,15 @@ fn span(message: &[u8]) -> Option<OtlpSpan<'_>> {
 }
 
 /// The attributes of a `Resource`; `None` if they are damaged.
-fn attributes(message: &[u8]) -> Option<Attributes<'_>> {
-    let mut attributes = Attributes::new();
-    for field in Fields::of(message) {
+fn parse_attributes(message: &[u8]) -> Option<SpanAttributes<'_>> {
+    let mut attributes = SpanAttributes::new();
+    for field in WireFields::new(message) {
         match field.ok()? {
-            (1, Field::Bytes(attribute)) => {
-                few(&attributes)?;
-                attributes.push(key_value(attribute)?);
+            (1, WireField::Bytes(attribute)) => {
+                check_length(&attributes)?;
+                attributes.push(parse_key_value(attribute)?);
             }
-            (_, Field::CutOff(_)) => return None,
+            (_, WireField::CutOff(_)) => return None,
             _ => {}
         }
     }
@@ -180,17 +186,17 @@ fn attributes(message: &[u8]) -> Option<Attributes<'_>> {
 }
 
 /// A `KeyValue`.
-fn key_value(message: &[u8]) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
-    member(message, 0).map(|(key, value)| (key, value.into_text()))
+fn parse_key_value(message: &[u8]) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
+    parse_member(message, 0).map(|(key, value)| (key, value.into_text()))
 }
 
-fn member(message: &[u8], depth: usize) -> Option<(Cow<'_, str>, AnyValue<'_>)> {
+fn parse_member(message: &[u8], depth: usize) -> Option<(Cow<'_, str>, AnyValue<'_>)> {
     let (mut key, mut value) = (Cow::Borrowed(""), AnyValue::Empty);
-    for field in Fields::of(message) {
+    for field in WireFields::new(message) {
         match field.ok()? {
-            (1, Field::Bytes(bytes)) => key = text(bytes),
-            (2, Field::Bytes(message)) => value = any_value(message, depth)?,
-            (_, Field::CutOff(_)) => return None,
+            (1, WireField::Bytes(bytes)) => key = decode_text(bytes),
+            (2, WireField::Bytes(message)) => value = parse_any_value(message, depth)?,
+            (_, WireField::CutOff(_)) => return None,
             _ => {}
         }
     }
@@ -198,27 +204,27 @@ fn member(message: &[u8], depth: usize) -> Option<(Cow<'_, str>, AnyValue<'_>)> 
 }
 
 /// An `AnyValue`, within `depth` others.
-fn any_value(message: &[u8], depth: usize) -> Option<AnyValue<'_>> {
+fn parse_any_value(message: &[u8], depth: usize) -> Option<AnyValue<'_>> {
     if depth > MAX_VALUE_DEPTH {
         return Some(AnyValue::Empty);
     }
     let mut value = AnyValue::Empty;
-    for field in Fields::of(message) {
+    for field in WireFields::new(message) {
         value = match field.ok()? {
-            (1, Field::Bytes(bytes)) => AnyValue::Text(text(bytes)),
-            (2, Field::Number(number)) => AnyValue::Bool(number != 0),
-            (3, Field::Number(number)) => AnyValue::Int(number as i64),
-            (4, Field::Number(bits)) => AnyValue::Double(f64::from_bits(bits)),
-            (5, Field::Bytes(list)) => {
-                let values = parts(list).map(|part| any_value(part?, depth + 1));
-                AnyValue::list(&collected(values)?)
+            (1, WireField::Bytes(bytes)) => AnyValue::Text(decode_text(bytes)),
+            (2, WireField::Number(number)) => AnyValue::Bool(number != 0),
+            (3, WireField::Number(number)) => AnyValue::Int(number as i64),
+            (4, WireField::Number(bits)) => AnyValue::Double(f64::from_bits(bits)),
+            (5, WireField::Bytes(list)) => {
+                let values = repeated_messages(list).map(|part| parse_any_value(part?, depth + 1));
+                AnyValue::from_list(&collect_entries(values)?)
             }
-            (6, Field::Bytes(map)) => {
-                let members = parts(map).map(|part| member(part?, depth + 1));
-                AnyValue::map(&collected(members)?)
+            (6, WireField::Bytes(map)) => {
+                let members = repeated_messages(map).map(|part| parse_member(part?, depth + 1));
+                AnyValue::from_map(&collect_entries(members)?)
             }
-            (7, Field::Bytes(bytes)) => AnyValue::Text(Cow::Owned(STANDARD.encode(bytes))),
-            (_, Field::CutOff(_)) => return None,
+            (7, WireField::Bytes(bytes)) => AnyValue::Text(Cow::Owned(STANDARD.encode(bytes))),
+            (_, WireField::CutOff(_)) => return None,
             _ => value,
         };
     }
@@ -226,30 +232,30 @@ fn any_value(message: &[u8], depth: usize) -> Option<AnyValue<'_>> {
 }
 
 /// `None` where a list is as long as it may be: one more entry would be damage.
-fn few<T>(list: &[T]) -> Option<()> {
+fn check_length<T>(list: &[T]) -> Option<()> {
     (list.len() < MAX_ENTRIES).then_some(())
 }
 
 /// The entries; `None` where one is damaged, or there are too many.
-fn collected<T>(entries: impl Iterator<Item = Option<T>>) -> Option<Vec<T>> {
+fn collect_entries<T>(entries: impl Iterator<Item = Option<T>>) -> Option<Vec<T>> {
     let mut all = Vec::new();
     for entry in entries {
-        few(&all)?;
+        check_length(&all)?;
         all.push(entry?);
     }
     Some(all)
 }
 
 /// The messages that are field 1; `None` for damage.
-fn parts(message: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
-    Fields::of(message).filter_map(|field| match field {
-        Ok((1, Field::Bytes(part))) => Some(Some(part)),
-        Err(NoMessage) | Ok((_, Field::CutOff(_))) => Some(None),
+fn repeated_messages(message: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
+    WireFields::new(message).filter_map(|field| match field {
+        Ok((1, WireField::Bytes(part))) => Some(Some(part)),
+        Err(MalformedMessage) | Ok((_, WireField::CutOff(_))) => Some(None),
         Ok(_) => None,
     })
 }
 
 /// A text; what is no UTF-8 in it is replaced.
-fn text(bytes: &[u8]) -> Cow<'_, str> {
+fn decode_text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }

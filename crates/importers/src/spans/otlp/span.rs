@@ -7,9 +7,9 @@ use request_flow::spans::{ResourceId, Span, SpanKind};
 
 use super::ids::OtlpId;
 use crate::error::Error;
-use crate::spans::attributes::{self, Attributes, Told};
-use crate::spans::receiver::Receiver;
-use crate::summary::{At, Place, Skip};
+use crate::spans::attributes::{self, AttributeFacts, SpanAttributes};
+use crate::spans::receiver::SpanReceiver;
+use crate::summary::{FilePlace, FilePosition, SkippedItem};
 use crate::tuning::FARTHEST_NS;
 
 /// A span as it was written down.
@@ -20,15 +20,15 @@ pub(super) struct OtlpSpan<'t> {
     pub(super) parent: OtlpId<'t>,
     pub(super) name: Cow<'t, str>,
     pub(super) kind: SpanKind,
-    pub(super) begin: Time,
-    pub(super) end: Time,
+    pub(super) begin: OtlpTime,
+    pub(super) end: OtlpTime,
     pub(super) failed: bool,
-    pub(super) attributes: Attributes<'t>,
+    pub(super) attributes: SpanAttributes<'t>,
 }
 
 /// A time as it was written down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Time {
+pub(super) enum OtlpTime {
     /// There is none, or 0, which stands for none.
     #[default]
     None,
@@ -39,33 +39,33 @@ pub(super) enum Time {
 }
 
 /// Where the spans of one text go.
-pub(super) struct Reader<'p, R> {
+pub(super) struct OtlpSpanReader<'p, R> {
     pub(super) receiver: &'p mut R,
     pub(super) file: &'p Path,
     /// Where the text begins.
-    pub(super) at: At,
+    pub(super) at: FilePosition,
 }
 
-impl Time {
+impl OtlpTime {
     /// Nanoseconds since the Unix epoch.
-    pub(super) fn of(ns: u64) -> Time {
+    pub(super) fn from_nanoseconds(ns: u64) -> OtlpTime {
         match i64::try_from(ns) {
-            Ok(0) => Time::None,
-            Ok(ns) if ns <= FARTHEST_NS => Time::At(ns),
-            _ => Time::Wrong,
+            Ok(0) => OtlpTime::None,
+            Ok(ns) if ns <= FARTHEST_NS => OtlpTime::At(ns),
+            _ => OtlpTime::Wrong,
         }
     }
 
     fn get(self) -> Option<i64> {
         match self {
-            Time::At(ns) => Some(ns),
-            Time::None | Time::Wrong => None,
+            OtlpTime::At(ns) => Some(ns),
+            OtlpTime::None | OtlpTime::Wrong => None,
         }
     }
 }
 
 /// A kind by its number.
-pub(super) fn kind(number: u64) -> SpanKind {
+pub(super) fn kind_of_number(number: u64) -> SpanKind {
     match number {
         1 => SpanKind::Internal,
         2 => SpanKind::Server,
@@ -83,36 +83,40 @@ pub(super) const FAILED: u64 = 2;
 /// format has attributes only.
 pub(super) const STATUS_MESSAGE: &str = "otel.status_description";
 
-impl<R: Receiver> Reader<'_, R> {
+impl<R: SpanReceiver> OtlpSpanReader<'_, R> {
     /// The number of the resource with these attributes.
-    pub(super) fn resource(&mut self, attributes: &Attributes<'_>) -> ResourceId {
-        self.receiver.resource(&attributes::resource(attributes))
+    pub(super) fn resource_id(&mut self, attributes: &SpanAttributes<'_>) -> ResourceId {
+        self.receiver.resource_id(&attributes::resource_of_attributes(attributes))
     }
 
     /// Takes a span, or counts it as skipped.
-    pub(super) fn span(&mut self, span: &OtlpSpan<'_>, resource: ResourceId) -> Result<(), Error> {
+    pub(super) fn add_span(
+        &mut self,
+        span: &OtlpSpan<'_>,
+        resource: ResourceId,
+    ) -> Result<(), Error> {
         let (Some(trace), Some(id)) = (span.trace.get(), span.id.get()) else {
-            self.skip("span without an id", "a span has no traceId or no spanId", span);
+            self.skip_span("span without an id", "a span has no traceId or no spanId", span);
             return Ok(());
         };
-        if span.begin == Time::Wrong || span.end == Time::Wrong {
+        if span.begin == OtlpTime::Wrong || span.end == OtlpTime::Wrong {
             let why = "the begin or the end of a span is no number of nanoseconds since 1970";
-            self.skip("span with a time that is none", why, span);
+            self.skip_span("span with a time that is none", why, span);
             return Ok(());
         }
-        let mut told = Told::default();
+        let mut told = AttributeFacts::default();
         let mut parameters = Vec::with_capacity(span.attributes.len());
         for (name, value) in &span.attributes {
-            if told.take(name, value) {
+            if told.take_attribute(name, value) {
                 parameters.push((name.as_ref(), Cow::Borrowed(value.as_ref())));
             }
         }
         let peer = match span.kind {
-            SpanKind::Client | SpanKind::Producer => told.peer(),
-            SpanKind::Server | SpanKind::Consumer => told.caller(),
+            SpanKind::Client | SpanKind::Producer => told.called_node(),
+            SpanKind::Server | SpanKind::Consumer => told.calling_node(),
             SpanKind::Internal | SpanKind::Unknown => None,
         };
-        self.receiver.span(&Span {
+        self.receiver.add_span(&Span {
             parent: span.parent.get(),
             kind: span.kind,
             peer: peer.as_deref(),
@@ -123,26 +127,26 @@ impl<R: Receiver> Reader<'_, R> {
             bytes_in: told.bytes_in,
             bytes_out: told.bytes_out,
             parameters: &parameters,
-            ..Span::of(trace, id, resource, &span.name)
+            ..Span::new(trace, id, resource, &span.name)
         })
     }
 
-    fn skip(&mut self, cause: &'static str, why: &str, span: &OtlpSpan<'_>) {
-        let place = Place::new(self.file, self.at);
+    fn skip_span(&mut self, cause: &'static str, why: &str, span: &OtlpSpan<'_>) {
+        let place = FilePlace::new(self.file, self.at);
         let why = || format!("{why}; its name is '{}'", span.name);
-        self.receiver.skip(cause, || Skip { place, why: why() });
+        self.receiver.count_skip(cause, || SkippedItem { place, why: why() });
     }
 
     /// A span is no message.
-    pub(super) fn span_is_damaged(&mut self) {
-        let place = Place::new(self.file, self.at);
+    pub(super) fn count_damaged_span(&mut self) {
+        let place = FilePlace::new(self.file, self.at);
         let why = "a span of the message that begins here is damaged".to_owned();
-        self.receiver.skip("damaged span", || Skip { place, why });
+        self.receiver.count_skip("damaged span", || SkippedItem { place, why });
     }
 
     /// The rest of the text cannot be read.
-    pub(super) fn damage(&mut self, at: At, why: String) {
-        let place = Place::new(self.file, at);
-        self.receiver.damage("part of a file that is damaged", || Skip { place, why });
+    pub(super) fn count_damage(&mut self, at: FilePosition, why: String) {
+        let place = FilePlace::new(self.file, at);
+        self.receiver.count_damage("part of a file that is damaged", || SkippedItem { place, why });
     }
 }

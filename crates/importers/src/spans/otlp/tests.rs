@@ -10,22 +10,22 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Sta
 use proptest::prelude::*;
 use prost::Message;
 use request_flow::spans::SpanKind;
-use request_flow::tables::{Columns, RequestTables};
-use request_flow::{Names, Request};
+use request_flow::tables::{ColumnSelection, RequestTables};
+use request_flow::{NameInterner, Request};
 
 use super::samples::{LAYOUTS, REQUEST, request};
 use super::*;
 use crate::fuzz::input_of;
 use crate::importer::Importer;
-use crate::spans::fuzz::counted;
-use crate::spans::kept::{Kept, KeptSpan, kept, trees};
-use crate::summary::Summary;
+use crate::spans::collected::{CollectedSpan, SpanCollector, collect_spans, span_trees};
+use crate::spans::fuzz::count_spans;
+use crate::summary::ImportSummary;
 
 /// Requests and their names.
 type Requests = (Vec<Request>, Vec<String>);
 
 /// Imports files into a directory of their own.
-fn import(files: &[Vec<u8>]) -> Result<(Summary, Requests), Error> {
+fn import(files: &[Vec<u8>]) -> Result<(ImportSummary, Requests), Error> {
     let directory = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> =
         (0..files.len()).map(|number| directory.path().join(format!("{number}.spans"))).collect();
@@ -33,43 +33,44 @@ fn import(files: &[Vec<u8>]) -> Result<(Summary, Requests), Error> {
         std::fs::write(path, bytes).unwrap();
     }
     let data = DataDir::new(directory.path().join("data"));
-    let importer = SpanImporter { name: Some("x".into()), format: Otlp };
-    let summary = importer.import(&paths, &data, &())?;
-    let made = DataDir::new(data.spans().import("x").directory);
-    let tables = RequestTables::open(made.requests(), made.steps(), Columns::ALL).unwrap();
-    let mut names = Names::default();
-    let requests = tables.all(&mut names).unwrap();
-    assert!(made.clocks().is_file());
+    let importer = SpanImporter { name: Some("x".into()), format: OtlpFormat };
+    let summary = importer.import_files(&paths, &data, &())?;
+    let made = DataDir::new(data.spans_dir().import_named("x").directory);
+    let tables =
+        RequestTables::open(made.requests_path(), made.steps_path(), ColumnSelection::ALL).unwrap();
+    let mut names = NameInterner::default();
+    let requests = tables.read_all(&mut names).unwrap();
+    assert!(made.clocks_path().is_file());
     Ok((summary, (requests, names.iter().map(str::to_owned).collect())))
 }
 
 /// What is counted of a file: spans that are kept, and what is told.
-fn count(bytes: &[u8]) -> (u64, Summary) {
-    counted(|reading| Otlp.read(input_of(bytes).unwrap(), reading)).unwrap()
+fn count(bytes: &[u8]) -> (u64, ImportSummary) {
+    count_spans(|reading| OtlpFormat.read_file(input_of(bytes).unwrap(), reading)).unwrap()
 }
 
 /// The spans of JSON.
-fn of_json(text: &str) -> Kept {
-    kept(text, json::read)
+fn of_json(text: &str) -> SpanCollector {
+    collect_spans(text, json::read_json)
 }
 
 /// The spans of a request as protobuf.
-fn of_protobuf(message: &[u8]) -> Kept {
-    let mut kept = Kept::default();
-    let text = Text { at: At::Offset(0), bytes: message };
-    protobuf::request(text, Path::new("x"), &mut kept).unwrap();
+fn of_protobuf(message: &[u8]) -> SpanCollector {
+    let mut kept = SpanCollector::default();
+    let text = FileText { at: FilePosition::Offset(0), bytes: message };
+    protobuf::read_request(text, Path::new("x"), &mut kept).unwrap();
     kept
 }
 
 #[test]
 fn a_span_has_all_that_is_needed_of_it() {
-    let Kept { spans, skipped, .. } = of_json(REQUEST);
+    let SpanCollector { spans, skipped, .. } = of_json(REQUEST);
     assert_eq!(skipped, [""; 0]);
     let [server, client] = &spans[..] else { panic!("{spans:?}") };
     let pairs = |of: &[(&str, &str)]| -> Vec<(String, String)> {
         of.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
     };
-    let shared = KeptSpan {
+    let shared = CollectedSpan {
         trace: "5b8efff798038103d269b633813fc60c".into(),
         id: "eee19b7ec3c1b174".into(),
         parent: None,
@@ -93,7 +94,7 @@ fn a_span_has_all_that_is_needed_of_it() {
     assert_eq!(*server, shared);
     assert_eq!(
         *client,
-        KeptSpan {
+        CollectedSpan {
             id: "eee19b7ec3c1b175".into(),
             parent: Some("eee19b7ec3c1b174".into()),
             operation: "get".into(),
@@ -173,7 +174,7 @@ fn names_and_values_may_be_written_in_other_ways() {
             assert!(text.contains(from), "{from}");
             text = text.replace(from, to);
         }
-        let Kept { spans, skipped, .. } = of_json(&text);
+        let SpanCollector { spans, skipped, .. } = of_json(&text);
         assert_eq!((skipped, &spans), (vec![], &expected), "{what}");
     }
 }
@@ -290,7 +291,7 @@ fn a_file_that_is_cut_off_anywhere_gives_what_is_whole() {
             assert_eq!(kept, whole, "{cut}");
             assert!(summary.skipped.total() >= 1, "{cut}");
         }
-        assert_eq!(count(bytes), (2, Summary { read: 2, ..Summary::default() }));
+        assert_eq!(count(bytes), (2, ImportSummary { read: 2, ..ImportSummary::default() }));
     }
 }
 
@@ -302,7 +303,7 @@ fn damage_costs_what_is_damaged() {
     let at_line_2 = |bytes: &[u8], kept: u64| {
         let (read, summary) = count(bytes);
         assert_eq!(read, kept, "{summary:?}");
-        assert!(summary.skipped.first.iter().all(|skip| skip.place.at == At::Line(2)));
+        assert!(summary.skipped.first.iter().all(|skip| skip.place.at == FilePosition::Line(2)));
         assert!(summary.skipped.total() > 0);
     };
     for (place, byte, kept) in [
@@ -329,11 +330,11 @@ fn damage_costs_what_is_damaged() {
     bytes[middle + 4..2 * middle].fill(0xff);
     let (kept, summary) = count(&bytes);
     assert_eq!((kept, summary.skipped.total()), (4, 1));
-    assert_eq!(summary.skipped.first[0].place.at, At::Offset(middle as u64));
+    assert_eq!(summary.skipped.first[0].place.at, FilePosition::Offset(middle as u64));
 }
 
 /// A span as OpenTelemetry's own types have it, with its resource.
-fn written(span: &KeptSpan) -> ResourceSpans {
+fn written(span: &CollectedSpan) -> ResourceSpans {
     let attribute = |(key, value): (&str, &str)| KeyValue {
         key: key.to_owned(),
         value: Some(AnyValue { value: Some(Value::StringValue(value.to_owned())) }),
@@ -372,8 +373,8 @@ fn written(span: &KeptSpan) -> ResourceSpans {
 }
 
 /// Requests of that many spans each.
-fn requests(spans: &[KeptSpan], at_once: usize) -> Vec<ExportTraceServiceRequest> {
-    let request = |chunk: &[KeptSpan]| ExportTraceServiceRequest {
+fn requests(spans: &[CollectedSpan], at_once: usize) -> Vec<ExportTraceServiceRequest> {
+    let request = |chunk: &[CollectedSpan]| ExportTraceServiceRequest {
         resource_spans: chunk.iter().map(written).collect(),
     };
     spans.chunks(at_once).map(request).collect()
@@ -382,7 +383,7 @@ fn requests(spans: &[KeptSpan], at_once: usize) -> Vec<ExportTraceServiceRequest
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn any_spans_come_back(spans in trees(), at_once in 1usize..5) {
+    fn any_spans_come_back(spans in span_trees(), at_once in 1usize..5) {
         let (mut json, mut protobuf) = (Vec::new(), Vec::new());
         for request in requests(&spans, at_once) {
             json.extend(of_json(&serde_json::to_string(&request).unwrap()).spans);
@@ -397,7 +398,7 @@ proptest! {
     // Each case imports a file in two layouts, with all that writes.
     #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn any_trees_are_the_same_requests(spans in trees(), at_once in 1usize..5) {
+    fn any_trees_are_the_same_requests(spans in span_trees(), at_once in 1usize..5) {
         prop_assume!(!spans.is_empty());
         let requests = requests(&spans, at_once);
         let imported = |layout: usize| import(&[(LAYOUTS[layout].file)(&requests)]).unwrap().1;

@@ -3,7 +3,7 @@
 
 /// A field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field<'t> {
+pub(super) enum WireField<'t> {
     /// A number of 64 or 32 bits, of fixed size or not.
     Number(u64),
     /// A text, bytes or a message.
@@ -14,52 +14,52 @@ pub(super) enum Field<'t> {
 
 /// What is wrong with bytes that are no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NoMessage;
+pub(super) struct MalformedMessage;
 
 /// The fields of a message with their numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Fields<'t>(&'t [u8]);
+pub(super) struct WireFields<'t>(&'t [u8]);
 
-impl<'t> Fields<'t> {
+impl<'t> WireFields<'t> {
     /// The fields of a message.
-    pub(super) fn of(message: &'t [u8]) -> Fields<'t> {
-        Fields(message)
+    pub(super) fn new(message: &'t [u8]) -> WireFields<'t> {
+        WireFields(message)
     }
 
     /// Takes `length` bytes, if there are that many.
-    fn take(&mut self, length: usize) -> Option<&'t [u8]> {
+    fn take_bytes(&mut self, length: usize) -> Option<&'t [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(taken)
     }
 
-    fn field(&mut self) -> Option<(u64, Field<'t>)> {
-        let key = varint(&mut self.0)?;
+    fn take_field(&mut self) -> Option<(u64, WireField<'t>)> {
+        let key = take_varint(&mut self.0)?;
         let value = match key & 7 {
-            0 => Field::Number(varint(&mut self.0)?),
-            1 => Field::Number(little_endian(self.take(8)?)),
+            0 => WireField::Number(take_varint(&mut self.0)?),
+            1 => WireField::Number(little_endian(self.take_bytes(8)?)),
             2 => {
-                let length = varint(&mut self.0)?;
-                match usize::try_from(length).ok().and_then(|length| self.take(length)) {
-                    Some(bytes) => Field::Bytes(bytes),
-                    None => Field::CutOff(std::mem::take(&mut self.0)),
+                let length = take_varint(&mut self.0)?;
+                match usize::try_from(length).ok().and_then(|length| self.take_bytes(length)) {
+                    Some(bytes) => WireField::Bytes(bytes),
+                    None => WireField::CutOff(std::mem::take(&mut self.0)),
                 }
             }
-            5 => Field::Number(little_endian(self.take(4)?)),
+            5 => WireField::Number(little_endian(self.take_bytes(4)?)),
             _ => return None,
         };
         Some((key >> 3, value)).filter(|(number, _)| *number > 0)
     }
 }
 
-impl<'t> Iterator for Fields<'t> {
-    type Item = Result<(u64, Field<'t>), NoMessage>;
+impl<'t> Iterator for WireFields<'t> {
+    type Item = Result<(u64, WireField<'t>), MalformedMessage>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.0.is_empty() {
             return None;
         }
-        let field = self.field().ok_or(NoMessage);
+        let field = self.take_field().ok_or(MalformedMessage);
         if field.is_err() {
             self.0 = &[];
         }
@@ -68,7 +68,7 @@ impl<'t> Iterator for Fields<'t> {
 }
 
 /// Takes a number of variable size.
-pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
+pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for (place, byte) in bytes.iter().enumerate().take(10) {
         number |= u64::from(byte & 0x7f).checked_shl(7 * place as u32).unwrap_or(0);
@@ -105,17 +105,17 @@ mod tests {
 
     #[test]
     fn what_is_no_message_says_so() {
-        let fields = |bytes| Fields::of(bytes).collect::<Vec<_>>();
+        let fields = |bytes| WireFields::new(bytes).collect::<Vec<_>>();
         assert_eq!(fields(&[]), []);
         // The number 0, a group, a number that never ends, a field without a value.
         for bytes in [&[0x02, 0][..], &[0x0b], &[0x08, 0xff, 0xff, 0xff], &[0x09, 1], &[0x0a]] {
-            assert_eq!(fields(bytes), [Err(NoMessage)], "{bytes:?}");
+            assert_eq!(fields(bytes), [Err(MalformedMessage)], "{bytes:?}");
         }
         assert_eq!(
             fields(&[0x08, 1, 0x0a, 9, 7, 8]),
-            [Ok((1, Field::Number(1))), Ok((1, Field::CutOff(&[7, 8])))]
+            [Ok((1, WireField::Number(1))), Ok((1, WireField::CutOff(&[7, 8])))]
         );
-        assert_eq!(varint(&mut &[0xff; 12][..]), None);
+        assert_eq!(take_varint(&mut &[0xff; 12][..]), None);
     }
 
     proptest! {
@@ -126,12 +126,12 @@ mod tests {
             bytes in proptest::collection::vec(any::<u8>(), 1..300),
         ) {
             let message = Each { varint, fixed64, bytes: bytes.clone(), fixed32 }.encode_to_vec();
-            let read: Vec<_> = Fields::of(&message).collect();
+            let read: Vec<_> = WireFields::new(&message).collect();
             prop_assert_eq!(read, vec![
-                Ok((1, Field::Number(varint))),
-                Ok((2, Field::Number(fixed64))),
-                Ok((15, Field::Bytes(&bytes))),
-                Ok((1000, Field::Number(fixed32.into()))),
+                Ok((1, WireField::Number(varint))),
+                Ok((2, WireField::Number(fixed64))),
+                Ok((15, WireField::Bytes(&bytes))),
+                Ok((1000, WireField::Number(fixed32.into()))),
             ]);
         }
     }

@@ -5,9 +5,9 @@ use std::io::Cursor;
 use proptest::prelude::*;
 use request_flow::spans::SpanKind;
 
-use super::super::kept::{Kept, trees};
-use crate::reading::Input;
-use crate::tabular::Unit;
+use super::super::collected::{SpanCollector, span_trees};
+use crate::import_input::ImportInput;
+use crate::tabular::TimeUnit;
 
 const TABLE: &str = "\
 trace,span,parent,service,operation,begin,end,host,kind,failed,http.route,caller,caller_begin,caller_end
@@ -22,16 +22,16 @@ pub(super) fn samples() -> Vec<Vec<u8>> {
     vec![TABLE.into(), others.replace(";x", "").into()]
 }
 
-fn table(text: &str, unit: Unit) -> Result<Kept, String> {
-    let mut kept = Kept::default();
-    let input = Input { file: "x".into(), bytes: Box::new(Cursor::new(text.as_bytes())) };
-    super::read(input, unit, &mut kept).map_err(|error| error.to_string())?;
+fn table(text: &str, unit: TimeUnit) -> Result<SpanCollector, String> {
+    let mut kept = SpanCollector::default();
+    let input = ImportInput { file: "x".into(), bytes: Box::new(Cursor::new(text.as_bytes())) };
+    super::read_table(input, unit, &mut kept).map_err(|error| error.to_string())?;
     Ok(kept)
 }
 
 #[test]
 fn rows_are_spans_and_what_their_callers_saw() {
-    let Kept { spans, skipped, .. } = table(TABLE, Unit::Microseconds).unwrap();
+    let SpanCollector { spans, skipped, .. } = table(TABLE, TimeUnit::Microseconds).unwrap();
     assert_eq!(skipped, Vec::<String>::new());
     let [root, client, server, inner] = &spans[..] else { panic!("{spans:?}") };
     assert_eq!((&*root.node, &*root.host, root.kind), ("shop", "web1", SpanKind::Server));
@@ -52,17 +52,17 @@ fn rows_are_spans_and_what_their_callers_saw() {
 #[test]
 fn depth_and_order_stand_for_parents_where_there_are_none() {
     let text = "trace_id,id,name,start_us,duration_us,depth,order\n7,1,a,1.5,2,0,0\n7,2,b,2,,1,1\n";
-    let Kept { spans, .. } = table(text, Unit::Seconds).unwrap();
+    let SpanCollector { spans, .. } = table(text, TimeUnit::Seconds).unwrap();
     assert_eq!((spans[0].depth, spans[0].order, spans[1].depth), (Some(0), Some(0), Some(1)));
     assert_eq!((spans[0].begin, spans[0].end, spans[1].end), (Some(1_500), Some(3_500), None));
     let text = "trace,span,parent,name,begin,depth\n7,1,,a,1,0\n";
-    assert_eq!(table(text, Unit::Nanoseconds).unwrap().spans[0].depth, None);
+    assert_eq!(table(text, TimeUnit::Nanoseconds).unwrap().spans[0].depth, None);
 }
 
 #[test]
 fn a_call_of_an_unknown_caller_is_on_the_clock_of_its_span() {
     let text = "trace,span,service,host,name,begin,caller_begin\n7,1,s,h,a,5,4\n8,1,s,,a,5,4\n";
-    let Kept { spans, .. } = table(text, Unit::Nanoseconds).unwrap();
+    let SpanCollector { spans, .. } = table(text, TimeUnit::Nanoseconds).unwrap();
     let nodes: Vec<_> = spans.iter().map(|span| (&*span.node, &*span.host)).collect();
     assert_eq!(nodes, [("", "h"), ("s", "h"), ("", "s"), ("s", "")]);
 }
@@ -70,13 +70,13 @@ fn a_call_of_an_unknown_caller_is_on_the_clock_of_its_span() {
 #[test]
 fn a_wrong_row_costs_itself() {
     let text = "trace,span,name,begin,probability,order\n1,1,a,soon,,\n1,2,a,1,,\n,3,a,1,,\n1,,a,1,,\n1,5,a,1,2,\n1,6,a,1,0.5,x\n1,7,a,1";
-    let Kept { spans, skipped, .. } = table(text, Unit::Nanoseconds).unwrap();
+    let SpanCollector { spans, skipped, .. } = table(text, TimeUnit::Nanoseconds).unwrap();
     assert_eq!(spans.iter().map(|span| &*span.id).collect::<Vec<_>>(), ["2"]);
     let lines: Vec<&str> = skipped.iter().map(|skip| &skip[..4]).collect();
     assert_eq!(lines, ["x:2:", "x:4:", "x:5:", "x:6:", "x:7:", "x:8:"]);
     assert!(skipped[0].contains("column 'begin': 'soon' is no time"), "{skipped:?}");
     assert!(skipped[3].contains("column 'probability': '2' is not from 0 to 1"), "{skipped:?}");
-    let error = table("", Unit::Nanoseconds).unwrap_err();
+    let error = table("", TimeUnit::Nanoseconds).unwrap_err();
     assert!(error.starts_with("x:1: there is no column 'trace'"), "{error}");
 }
 
@@ -87,7 +87,7 @@ fn words_for_kinds_and_failures() {
         ("Internal", SpanKind::Internal),
         ("x", SpanKind::Unknown),
     ] {
-        assert_eq!(super::kind(word), kind);
+        assert_eq!(super::span_kind(word), kind);
     }
     assert!(["1", "true", "ERROR", "timeout"].iter().all(|word| super::has_failed(word)));
     assert!(!["", "0", "False", "OK", "unset"].iter().any(|word| super::has_failed(word)));
@@ -97,7 +97,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn trees_come_back(spans in trees(), cut in any::<prop::sample::Index>()) {
+    fn trees_come_back(spans in span_trees(), cut in any::<prop::sample::Index>()) {
         let names: std::collections::BTreeSet<&str> =
             spans.iter().flat_map(|span| &span.parameters).map(|(name, _)| name.as_str()).collect();
         let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
@@ -127,7 +127,7 @@ proptest! {
             span.operation = span.operation.trim_ascii().to_owned();
             span.parameters.retain(|(_, value)| !value.is_empty());
         }
-        let kept = table(&text, Unit::Nanoseconds).unwrap();
+        let kept = table(&text, TimeUnit::Nanoseconds).unwrap();
         prop_assert_eq!(kept.skipped, Vec::<String>::new());
         prop_assert_eq!(&kept.spans, &expected);
 
@@ -135,7 +135,7 @@ proptest! {
         while !text.is_char_boundary(cut) {
             cut -= 1;
         }
-        if let Ok(part) = table(&text[..cut], Unit::Nanoseconds) {
+        if let Ok(part) = table(&text[..cut], TimeUnit::Nanoseconds) {
             // The last row may be one that is cut off.
             let whole = part.spans.len().saturating_sub(1).min(expected.len());
             prop_assert_eq!(&part.spans[..whole], &expected[..whole]);

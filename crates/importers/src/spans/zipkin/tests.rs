@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use request_flow::spans::SpanKind;
 use serde_json::{Value, json};
 
-use super::super::kept::{Kept, KeptSpan, kept, trees};
+use super::super::collected::{CollectedSpan, SpanCollector, collect_spans, span_trees};
 
 /// What a client and a server that share an id send.
 pub(super) const CALL: &str = r#"[
@@ -36,13 +36,13 @@ pub(super) const CALL: &str = r#"[
   }
 ]"#;
 
-fn zipkin(text: &str) -> Kept {
-    kept(text, super::read)
+fn zipkin(text: &str) -> SpanCollector {
+    collect_spans(text, super::read_text)
 }
 
 #[test]
 fn both_halves_of_a_call() {
-    let Kept { spans, skipped, .. } = zipkin(CALL);
+    let SpanCollector { spans, skipped, .. } = zipkin(CALL);
     assert_eq!(skipped, Vec::<String>::new());
     let [server, client] = &spans[..] else { panic!("{spans:?}") };
     for half in [server, client] {
@@ -68,7 +68,7 @@ fn what_is_missing_is_unknown() {
         {"traceId":"a","id":"c","parentId":null,"timestamp":0,"duration":5,"tags":null,"kind":null}
         {"traceId":"a","id":"d","timestamp":7,"tags":{"error":"false","otel.status_code":"OK"}}
         {"traceId":"a","id":"e","tags":{"otel.status_code":"ERROR","n":1}}"#;
-    let Kept { spans, skipped, .. } = zipkin(text);
+    let SpanCollector { spans, skipped, .. } = zipkin(text);
     assert_eq!(skipped, Vec::<String>::new());
     for span in &spans {
         assert_eq!(
@@ -101,7 +101,7 @@ fn what_is_no_span_is_passed_over_with_its_line() {
 {"traceId":"a","id":"4","timestamp":"soon"},
 {"id":"5"},
 {"traceId":"a","id":"6"}]"#;
-    let Kept { spans, skipped, .. } = zipkin(text);
+    let SpanCollector { spans, skipped, .. } = zipkin(text);
     assert_eq!(spans.iter().map(|span| &*span.id).collect::<Vec<_>>(), ["1", "6"]);
     assert!(skipped[0].starts_with("x:2: ask Zipkin for it by /api/v2"), "{skipped:?}");
     assert!(skipped[1].starts_with("x:3: neither traceId nor id"), "{skipped:?}");
@@ -110,7 +110,7 @@ fn what_is_no_span_is_passed_over_with_its_line() {
 }
 
 /// A span as Zipkin writes it.
-fn written(span: &KeptSpan) -> Value {
+fn written(span: &CollectedSpan) -> Value {
     let mut value = json!({
         "traceId": format!("{:0>32}", span.trace),
         "id": format!("{:0>16}", span.id),
@@ -140,7 +140,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn trees_come_back(spans in trees(), packing in 0..4, cut in any::<prop::sample::Index>()) {
+    fn trees_come_back(spans in span_trees(), packing in 0..4, cut in any::<prop::sample::Index>()) {
         let all: Vec<Value> = spans.iter().map(written).collect();
         let lines = |all: &[Value]| all.iter().map(|value| format!("{value}\n")).collect::<String>();
         let text = match packing {
@@ -164,7 +164,7 @@ proptest! {
         }
         let part = zipkin(&text[..cut]);
         prop_assert!(part.spans.len() <= spans.len() && part.skipped.len() <= 1);
-        let ids = |spans: &[KeptSpan]| spans.iter().map(|span| span.id.clone()).collect::<Vec<_>>();
+        let ids = |spans: &[CollectedSpan]| spans.iter().map(|span| span.id.clone()).collect::<Vec<_>>();
         prop_assert_eq!(ids(&part.spans), ids(&spans[..part.spans.len()]));
         let rest = text[cut..].trim_start_matches([',', '[', ']', ' ', '\n']);
         prop_assert!(!part.skipped.is_empty() || part.spans.len() == spans.len() || rest.starts_with('{'), "{}", &text[..cut]);

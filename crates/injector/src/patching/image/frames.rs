@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use gimli::{BaseAddresses, CieOrFde, EhFrame, EhFrameHdr, LittleEndian, UnwindSection};
 
-use super::segment::Segment;
+use super::segment::ImageSegment;
 
 /// The functions that `.eh_frame` describes, in no order. `header` is `.eh_frame_hdr`, which says
 /// where they are if there is no section.
-pub(super) fn functions(
-    segments: &[Segment<'_>],
-    header: Option<Segment<'_>>,
-    section: Option<Segment<'_>>,
+pub(super) fn function_ranges(
+    segments: &[ImageSegment<'_>],
+    header: Option<ImageSegment<'_>>,
+    section: Option<ImageSegment<'_>>,
 ) -> Vec<Range<u64>> {
     let Some(frames) = section.or_else(|| pointed_at(segments, header?)) else {
         return Vec::new();
@@ -32,13 +32,16 @@ pub(super) fn functions(
     functions
 }
 
-fn pointed_at<'a>(segments: &[Segment<'a>], header: Segment<'a>) -> Option<Segment<'a>> {
+fn pointed_at<'a>(
+    segments: &[ImageSegment<'a>],
+    header: ImageSegment<'a>,
+) -> Option<ImageSegment<'a>> {
     let bases = BaseAddresses::default().set_eh_frame_hdr(header.address);
     let parsed = EhFrameHdr::new(header.bytes, LittleEndian).parse(&bases, 8).ok()?;
     let address = match parsed.eh_frame_ptr() {
         gimli::Pointer::Direct(address) => address,
         gimli::Pointer::Indirect(_) => return None,
     };
-    let bytes = segments.iter().find_map(|segment| segment.from(address))?;
-    Some(Segment { address, bytes, is_code: false })
+    let bytes = segments.iter().find_map(|segment| segment.bytes_from(address))?;
+    Some(ImageSegment { address, bytes, is_code: false })
 }

@@ -3,25 +3,28 @@
 //! Its layout, since Go 1.18: 14 bytes of magic, the size of a pointer, flags (2: what follows is
 //! in line), then at 32 the version with its length in front as a varint.
 
-use super::segment::Segment;
+use super::segment::ImageSegment;
 
 const MAGIC: &[u8] = b"\xff Go buildinf:";
 const IN_LINE: u8 = 2;
 
 /// The version, such as `go1.27.3`. Without sections it is looked for in the data, where the linker
 /// aligns it to 16 bytes.
-pub(super) fn version(section: Option<Segment<'_>>, segments: &[Segment<'_>]) -> Option<String> {
+pub(super) fn go_version(
+    section: Option<ImageSegment<'_>>,
+    segments: &[ImageSegment<'_>],
+) -> Option<String> {
     match section {
-        Some(section) => read(section.bytes),
+        Some(section) => read_version(section.bytes),
         None => segments.iter().filter(|segment| !segment.is_code).find_map(|segment| {
             memchr::memmem::find_iter(segment.bytes, MAGIC)
                 .filter(|at| at % 16 == 0)
-                .find_map(|at| read(segment.bytes.get(at..)?))
+                .find_map(|at| read_version(segment.bytes.get(at..)?))
         }),
     }
 }
 
-fn read(bytes: &[u8]) -> Option<String> {
+fn read_version(bytes: &[u8]) -> Option<String> {
     let flags = *bytes.strip_prefix(MAGIC)?.get(1)?;
     if flags & IN_LINE == 0 {
         return None;

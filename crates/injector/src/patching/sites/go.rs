@@ -8,32 +8,32 @@
 //! runs goroutines, and gives it up when it ends.
 
 /// Bytes around the `syscall` of a place, and how many stand before it.
-struct Place {
+struct GoSitePattern {
     bytes: &'static [u8],
     before: usize,
 }
 
 /// `mov r10,rsi; mov rdx,rdi; mov rsi,rcx; mov rdi,rbx; syscall; cmp rax,-4095`
-const SYSCALL6: Place = Place {
+const SYSCALL6: GoSitePattern = GoSitePattern {
     bytes: b"\x49\x89\xf2\x48\x89\xfa\x48\x89\xce\x48\x89\xdf\x0f\x05\x48\x3d\x01\xf0\xff\xff",
     before: 12,
 };
 
 /// `mov rax,[rsp+8]; pop r12; syscall; push r12; cmp rax,-4095`
-const RAW_VFORK: Place = Place {
+const RAW_VFORK: GoSitePattern = GoSitePattern {
     bytes: b"\x48\x8b\x44\x24\x08\x41\x5c\x0f\x05\x41\x54\x48\x3d\x01\xf0\xff\xff",
     before: 7,
 };
 
 /// `mov rdi,[rsp+8]; mov rsi,[rsp+16]; mov eax,131; syscall; cmp rax,-4095`
-const ALTERNATE_STACK: Place = Place {
+const ALTERNATE_STACK: GoSitePattern = GoSitePattern {
     bytes: b"\x48\x8b\x7c\x24\x08\x48\x8b\x74\x24\x10\xb8\x83\0\0\0\x0f\x05\
         \x48\x3d\x01\xf0\xff\xff",
     before: 15,
 };
 
 /// The same as older versions have it, with the longer form `mov rax,131`.
-const ALTERNATE_STACK_BEFORE: Place = Place {
+const ALTERNATE_STACK_BEFORE: GoSitePattern = GoSitePattern {
     bytes: b"\x48\x8b\x7c\x24\x08\x48\x8b\x74\x24\x10\x48\xc7\xc0\x83\0\0\0\x0f\x05\
         \x48\x3d\x01\xf0\xff\xff",
     before: 17,
@@ -41,7 +41,7 @@ const ALTERNATE_STACK_BEFORE: Place = Place {
 
 /// Which of them it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GoPlace {
+pub(crate) enum GoCallSite {
     /// Register 14 holds the goroutine.
     Syscall6,
     RawVfork,
@@ -50,23 +50,23 @@ pub(crate) enum GoPlace {
 }
 
 /// Address of the function that makes system calls, by that of its `syscall`, with which
-/// [`GoPlace::Syscall6`] begins.
-pub(crate) fn syscall6_begin(site: u64) -> u64 {
+/// [`GoCallSite::Syscall6`] begins.
+pub(crate) fn syscall6_start(site: u64) -> u64 {
     site.saturating_sub(SYSCALL6.before as u64)
 }
 
 /// What place it is whose `syscall` is `at` bytes into the code.
-pub(crate) fn place(code: &[u8], at: usize) -> Option<GoPlace> {
-    let is = |known: &Place| {
+pub(crate) fn match_site(code: &[u8], at: usize) -> Option<GoCallSite> {
+    let is = |known: &GoSitePattern| {
         at.checked_sub(known.before)
             .and_then(|begin| code.get(begin..))
             .is_some_and(|code| code.starts_with(known.bytes))
     };
     [
-        (&SYSCALL6, GoPlace::Syscall6),
-        (&RAW_VFORK, GoPlace::RawVfork),
-        (&ALTERNATE_STACK, GoPlace::AlternateStack),
-        (&ALTERNATE_STACK_BEFORE, GoPlace::AlternateStack),
+        (&SYSCALL6, GoCallSite::Syscall6),
+        (&RAW_VFORK, GoCallSite::RawVfork),
+        (&ALTERNATE_STACK, GoCallSite::AlternateStack),
+        (&ALTERNATE_STACK_BEFORE, GoCallSite::AlternateStack),
     ]
     .into_iter()
     .find_map(|(known, which)| is(known).then_some(which))

@@ -4,9 +4,9 @@ use iced_x86::{
     FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
 };
 
-use super::found::Found;
-use super::reached::Reached;
-use crate::patching::numbers::Numbers;
+use super::jump_targets::JumpTargets;
+use super::syscall_site::SyscallSite;
+use crate::patching::numbers::SyscallNumber;
 use crate::patching::tuning::NEAR_BYTES;
 
 /// Registers that a call preserves.
@@ -15,21 +15,21 @@ const PRESERVED: [Register; 6] =
 
 /// Follows what becomes of `rax` back to a constant. Where a jump comes in between, or anything
 /// else happens to it, the number is variable.
-pub(crate) fn of_site(site: &Found<'_>, reached: &Reached<'_>) -> Numbers {
+pub(crate) fn number_at_site(site: &SyscallSite<'_>, reached: &JumpTargets<'_>) -> SyscallNumber {
     let mut register = Register::RAX;
     let (mut factory, mut behind) = (InstructionInfoFactory::new(), site.address);
     for instruction in site.code.get(..site.place).unwrap_or_default().iter().rev() {
         let is_next = instruction.next_ip() == behind && !reached.contains(behind);
         behind = instruction.ip();
         if !is_next || site.address - behind > NEAR_BYTES {
-            return Numbers::Variable;
+            return SyscallNumber::Variable;
         }
         match instruction.flow_control() {
             FlowControl::Next | FlowControl::ConditionalBranch => {}
             FlowControl::Call | FlowControl::IndirectCall
                 if instruction.mnemonic() == Mnemonic::Syscall || PRESERVED.contains(&register) => {
             }
-            _ => return Numbers::Variable,
+            _ => return SyscallNumber::Variable,
         }
         let writes = factory.info(instruction).used_registers().iter().any(|used| {
             used.register().full_register() == register
@@ -41,22 +41,22 @@ pub(crate) fn of_site(site: &Found<'_>, reached: &Reached<'_>) -> Numbers {
         if !writes {
             continue;
         }
-        match source(instruction, register) {
-            Some(Source::Constant(number)) => return Numbers::Constant(number),
-            Some(Source::Register(from)) => register = from,
-            None => return Numbers::Variable,
+        match written_source(instruction, register) {
+            Some(NumberSource::Constant(number)) => return SyscallNumber::Constant(number),
+            Some(NumberSource::Register(from)) => register = from,
+            None => return SyscallNumber::Variable,
         }
     }
-    Numbers::Variable
+    SyscallNumber::Variable
 }
 
-enum Source {
+enum NumberSource {
     Constant(u32),
     Register(Register),
 }
 
 /// What an instruction that writes `register` makes it, if all of it comes from one place.
-fn source(instruction: &Instruction, register: Register) -> Option<Source> {
+fn written_source(instruction: &Instruction, register: Register) -> Option<NumberSource> {
     let target = instruction.op0_register();
     // A write of 32 bits makes the rest zero; of less, it leaves the rest.
     if target.full_register() != register || target.size() < 4 || instruction.op_count() != 2 {
@@ -65,14 +65,15 @@ fn source(instruction: &Instruction, register: Register) -> Option<Source> {
     match (instruction.mnemonic(), instruction.op1_kind()) {
         (Mnemonic::Mov, OpKind::Register) => {
             let from = instruction.op1_register();
-            (from.is_gpr() && from.size() >= 4).then(|| Source::Register(from.full_register()))
+            (from.is_gpr() && from.size() >= 4)
+                .then(|| NumberSource::Register(from.full_register()))
         }
         (Mnemonic::Mov, _) => {
             let number = instruction.try_immediate(1).ok()?;
-            u32::try_from(number).ok().map(Source::Constant)
+            u32::try_from(number).ok().map(NumberSource::Constant)
         }
         (Mnemonic::Xor | Mnemonic::Sub, OpKind::Register) => {
-            (instruction.op1_register() == target).then_some(Source::Constant(0))
+            (instruction.op1_register() == target).then_some(NumberSource::Constant(0))
         }
         _ => None,
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction};
 
-use crate::patching::image::Segment;
+use crate::patching::image::ImageSegment;
 use crate::patching::tuning::{
     AGREED_INSTRUCTIONS, AHEAD_BYTES, BEHIND_BYTES, CHECK_BYTES, CHECKS_AGREED, FUNCTION_BYTES,
     RUN_UP_BYTES, RUN_UPS, RUN_UPS_AGREED,
@@ -13,7 +13,7 @@ use crate::patching::tuning::{
 
 /// What two bytes are.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum DecodedSite {
     /// A `syscall`: the instructions around it, and which one it is.
     Instruction { code: Vec<Instruction>, place: usize },
     /// The inside of another instruction, or no code.
@@ -23,20 +23,24 @@ pub(crate) enum Answer {
 }
 
 /// Decodes the code around what may be a `syscall` at `address`. `functions` are in order.
-pub(crate) fn around(segment: &Segment<'_>, functions: &[Range<u64>], address: u64) -> Answer {
+pub(crate) fn decode_around(
+    segment: &ImageSegment<'_>,
+    functions: &[Range<u64>],
+    address: u64,
+) -> DecodedSite {
     let early = address.saturating_sub(BEHIND_BYTES).max(segment.address);
-    let own = holding(functions, address);
+    let own = enclosing_function(functions, address);
     let begin = match own {
         Some(begin) => begin,
         None => match run_up(segment, address) {
             RunUp::Agreed(begin) => begin,
-            RunUp::Inside => return Answer::Inside,
-            RunUp::Disagreed => return Answer::Uncertain,
+            RunUp::Inside => return DecodedSite::Inside,
+            RunUp::Disagreed => return DecodedSite::Uncertain,
         },
     };
     // The code before the function can jump into it, too.
     let before = (begin > early)
-        .then(|| holding(functions, early).unwrap_or(early.saturating_sub(RUN_UP_BYTES)))
+        .then(|| enclosing_function(functions, early).unwrap_or(early.saturating_sub(RUN_UP_BYTES)))
         .map_or(begin, |before| before.max(segment.address));
     let mut starts = vec![before, begin];
     let near = functions.partition_point(|function| function.start < before);
@@ -46,21 +50,25 @@ pub(crate) fn around(segment: &Segment<'_>, functions: &[Range<u64>], address: u
     starts.retain(|start| *start <= begin || own.is_some() || *start >= address);
     starts.sort_unstable();
     starts.dedup();
-    let code = decode(segment, &starts, last);
+    let code = decode_range(segment, &starts, last);
     match code.binary_search_by_key(&address, Instruction::ip) {
         Ok(place) if code.get(place).is_some_and(|of| of.code() == Code::Syscall) => match own {
-            Some(begin) if !is_checked(segment, begin, address) => Answer::Uncertain,
-            _ => Answer::Instruction { code, place },
+            Some(begin) if !is_checked(segment, begin, address) => DecodedSite::Uncertain,
+            _ => DecodedSite::Instruction { code, place },
         },
-        _ => Answer::Inside,
+        _ => DecodedSite::Inside,
     }
 }
 
 /// Whether an instruction begins at an address, or may do so.
-pub(crate) fn may_begin(segment: &Segment<'_>, functions: &[Range<u64>], address: u64) -> bool {
-    match holding(functions, address) {
+pub(crate) fn may_begin(
+    segment: &ImageSegment<'_>,
+    functions: &[Range<u64>],
+    address: u64,
+) -> bool {
+    match enclosing_function(functions, address) {
         Some(begin) => {
-            let code = decode(segment, &[begin], address);
+            let code = decode_range(segment, &[begin], address);
             code.last().is_some_and(|last| last.ip() == address)
         }
         None => !matches!(run_up(segment, address), RunUp::Inside),
@@ -68,7 +76,7 @@ pub(crate) fn may_begin(segment: &Segment<'_>, functions: &[Range<u64>], address
 }
 
 /// The beginning of the function that holds an address.
-fn holding(functions: &[Range<u64>], address: u64) -> Option<u64> {
+fn enclosing_function(functions: &[Range<u64>], address: u64) -> Option<u64> {
     let behind = functions.partition_point(|function| function.start <= address);
     // Functions of several names, and parts of one within another, follow each other.
     let own = functions.get(..behind)?.iter().rev().take(4).find(|own| own.contains(&address))?;
@@ -83,8 +91,8 @@ enum RunUp {
     Disagreed,
 }
 
-fn run_up(segment: &Segment<'_>, address: u64) -> RunUp {
-    let tails = tails(segment, address, RUN_UP_BYTES);
+fn run_up(segment: &ImageSegment<'_>, address: u64) -> RunUp {
+    let tails = instruction_tails(segment, address, RUN_UP_BYTES);
     let Some((begin, common)) = tails.iter().find(|(_, tail)| tail.first() == Some(&address))
     else {
         // At the very beginning of a segment there is nothing to run up from.
@@ -102,9 +110,9 @@ fn run_up(segment: &Segment<'_>, address: u64) -> RunUp {
 }
 
 /// Whether what is decoded from a function's beginning is what others come to, too.
-fn is_checked(segment: &Segment<'_>, begin: u64, address: u64) -> bool {
-    let own: Vec<u64> = tail(&decode(segment, &[begin], address), begin);
-    let tails = tails(segment, address, CHECK_BYTES);
+fn is_checked(segment: &ImageSegment<'_>, begin: u64, address: u64) -> bool {
+    let own: Vec<u64> = last_instructions(&decode_range(segment, &[begin], address), begin);
+    let tails = instruction_tails(segment, address, CHECK_BYTES);
     let agreed = |(_, other): &&(u64, Vec<u64>)| {
         // Before its beginning there is another function.
         let here = other.iter().filter(|ip| **ip >= begin);
@@ -115,25 +123,29 @@ fn is_checked(segment: &Segment<'_>, begin: u64, address: u64) -> bool {
 
 /// What decoding comes to at an address from each of some places before it: where it began, and the
 /// last instructions, the last one first.
-fn tails(segment: &Segment<'_>, address: u64, before: u64) -> Vec<(u64, Vec<u64>)> {
+fn instruction_tails(
+    segment: &ImageSegment<'_>,
+    address: u64,
+    before: u64,
+) -> Vec<(u64, Vec<u64>)> {
     let first = address.saturating_sub(before).max(segment.address);
-    let mut lengths = Lengths::new(segment, first, address);
+    let mut lengths = InstructionLengths::new(segment, first, address);
     let begins = (first..address).take(RUN_UPS as usize);
-    begins.map(|begin| (begin, lengths.tail(begin, address))).collect()
+    begins.map(|begin| (begin, lengths.last_instructions(begin, address))).collect()
 }
 
 /// The lengths of instructions at all addresses from a first one on, each decoded once: after some
 /// steps, all ways through the code are one.
-struct Lengths<'a> {
+struct InstructionLengths<'a> {
     first: u64,
     decoder: Option<Decoder<'a>>,
     /// Of an address the length and whether it is an instruction at all; or nothing yet.
     known: Vec<Option<(u64, bool)>>,
 }
 
-impl<'a> Lengths<'a> {
-    fn new(segment: &Segment<'a>, first: u64, last: u64) -> Self {
-        let bytes = segment.from(first);
+impl<'a> InstructionLengths<'a> {
+    fn new(segment: &ImageSegment<'a>, first: u64, last: u64) -> Self {
+        let bytes = segment.bytes_from(first);
         Self {
             first,
             decoder: bytes.map(|bytes| Decoder::with_ip(64, bytes, first, DecoderOptions::NONE)),
@@ -142,7 +154,7 @@ impl<'a> Lengths<'a> {
     }
 
     /// The length at an address. What is no instruction counts as one byte.
-    fn at(&mut self, address: u64) -> Option<(u64, bool)> {
+    fn length_at(&mut self, address: u64) -> Option<(u64, bool)> {
         let place = (address - self.first) as usize;
         let known = self.known.get_mut(place)?;
         if known.is_none() {
@@ -156,10 +168,10 @@ impl<'a> Lengths<'a> {
         *known
     }
 
-    fn tail(&mut self, begin: u64, last: u64) -> Vec<u64> {
+    fn last_instructions(&mut self, begin: u64, last: u64) -> Vec<u64> {
         let (mut at, mut addresses) = (begin, Vec::new());
         while at <= last
-            && let Some((length, is_code)) = self.at(at)
+            && let Some((length, is_code)) = self.length_at(at)
         {
             if is_code {
                 addresses.push(at);
@@ -173,14 +185,18 @@ impl<'a> Lengths<'a> {
 }
 
 /// Addresses of the last instructions of some, the last one first.
-fn tail(code: &[Instruction], begin: u64) -> Vec<u64> {
+fn last_instructions(code: &[Instruction], begin: u64) -> Vec<u64> {
     let addresses = code.iter().rev().map(Instruction::ip);
     addresses.take_while(|ip| *ip >= begin).take(AGREED_INSTRUCTIONS).collect()
 }
 
 /// Decodes to `last`, inclusive. At each of `starts`, which are in order, an instruction begins:
 /// one that goes across is left out. So is what cannot be decoded.
-pub(crate) fn decode(segment: &Segment<'_>, starts: &[u64], last: u64) -> Vec<Instruction> {
+pub(crate) fn decode_range(
+    segment: &ImageSegment<'_>,
+    starts: &[u64],
+    last: u64,
+) -> Vec<Instruction> {
     let mut code = Vec::new();
     let mut starts = starts.iter().copied().peekable();
     while let Some(begin) = starts.next() {
@@ -188,7 +204,7 @@ pub(crate) fn decode(segment: &Segment<'_>, starts: &[u64], last: u64) -> Vec<In
             continue;
         }
         let end = starts.peek().copied().unwrap_or(u64::MAX);
-        let Some(bytes) = segment.from(begin) else { continue };
+        let Some(bytes) = segment.bytes_from(begin) else { continue };
         let mut decoder = Decoder::with_ip(64, bytes, begin, DecoderOptions::NONE);
         while decoder.can_decode() && decoder.ip() <= last && decoder.ip() < end {
             let instruction = decoder.decode();

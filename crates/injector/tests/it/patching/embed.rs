@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use injector::patching::{Entries, Image, Survey, assemble, survey};
+use injector::patching::{ElfImage, PatchPlan, StubEntries, assemble_patches, plan_patches};
 use object::elf::{self, FileHeader64};
 use object::endian::{U32, U64};
 use object::read::elf::{FileHeader, ProgramHeader};
@@ -30,12 +30,12 @@ pub(crate) fn source(name: &str) -> String {
 }
 
 /// Writes a patched copy of a program that is loaded at a fixed address.
-pub(crate) fn embed(program: &Path, directory: &Path) -> (PathBuf, Survey) {
+pub(crate) fn embed(program: &Path, directory: &Path) -> (PathBuf, PatchPlan) {
     let mut file = fs::read(program).unwrap();
-    let image = Image::parse(&file).unwrap();
+    let image = ElfImage::parse(&file).unwrap();
     assert!(image.is_fixed(), "{} has no address of its own", program.display());
     // Behind the program, far enough for what grows from its end.
-    let at = (image.span().end + (256 << 20)).next_multiple_of(PAGE);
+    let at = (image.address_span().end + (256 << 20)).next_multiple_of(PAGE);
     let hooks = directory.join("hooks");
     let (hooks, text) = (hooks.to_str().unwrap(), format!("-Wl,-Ttext={at:#x}"));
     run(
@@ -57,7 +57,7 @@ pub(crate) fn embed(program: &Path, directory: &Path) -> (PathBuf, Survey) {
         let symbol = hooks.symbols().find(|symbol| symbol.name() == Ok(name));
         symbol.unwrap_or_else(|| panic!("no {name}")).address()
     };
-    let entries = Entries {
+    let entries = StubEntries {
         before_c: symbol("before_c"),
         after_c: symbol("after_c"),
         before_go: symbol("before_go"),
@@ -66,8 +66,8 @@ pub(crate) fn embed(program: &Path, directory: &Path) -> (PathBuf, Survey) {
         after_go: symbol("after_go"),
     };
     injector::patching::fuzz(&file);
-    let survey = survey(&image).unwrap();
-    let patches = assemble(&survey, 0, symbol("stubs"), &entries).unwrap();
+    let survey = plan_patches(&image).unwrap();
+    let patches = assemble_patches(&survey, 0, symbol("stubs"), &entries).unwrap();
     assert!(patches.stubs.len() <= survey.stub_bytes());
 
     use object::ObjectSection;

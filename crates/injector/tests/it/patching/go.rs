@@ -4,7 +4,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use injector::patching::{Image, Kind, Load, Reason, Runtime, survey};
+use injector::patching::{
+    ElfImage, LoadMethod, PatchKind, SiteRuntime, UnpatchedReason, plan_patches,
+};
 
 use super::counting::observe;
 use super::embed::{embed, source};
@@ -47,12 +49,15 @@ fn programs_of_go() {
             build(version, options, false, &program);
             let (patched, survey) = embed(&program, directory.path());
             assert_eq!(survey.go_version.as_deref(), Some(&*format!("go{version}")));
-            assert_eq!(survey.load, Load::Alone);
-            let patched_sites = survey.sites.iter().filter(|site| site.kind == Kind::Sandwich);
+            assert_eq!(survey.load, LoadMethod::Alone);
+            let patched_sites = survey.sites.iter().filter(|site| site.kind == PatchKind::Sandwich);
             let runtimes: Vec<_> = patched_sites.map(|site| site.runtime).collect();
-            let has = |has_goroutine| Runtime::Go { has_goroutine };
+            let has = |has_goroutine| SiteRuntime::Go { has_goroutine };
             assert_eq!(runtimes, [has(true), has(false), has(false)], "{version}");
-            assert_eq!(survey.left().into_keys().collect::<Vec<_>>(), [Reason::GoRuntime]);
+            assert_eq!(
+                survey.count_unpatched().into_keys().collect::<Vec<_>>(),
+                [UnpatchedReason::GoRuntime]
+            );
             assert!(survey.goroutine_fields.is_some() && survey.ready.is_some(), "{version}");
 
             let run = observe(&patched, &[], directory.path());
@@ -80,20 +85,20 @@ fn programs_of_go_that_are_linked_in_other_ways() {
     let program = directory.path().join("program");
     let statically = "-ldflags=-linkmode external -extldflags -static";
     for (options, cgo, load) in [
-        (&["-buildmode=pie"][..], false, Load::Interpreted),
-        (&[], true, Load::Interpreted),
-        (&[statically], true, Load::Alone),
+        (&["-buildmode=pie"][..], false, LoadMethod::Interpreted),
+        (&[], true, LoadMethod::Interpreted),
+        (&[statically], true, LoadMethod::Alone),
     ] {
         build("1.27.3", options, cgo, &program);
         let file = std::fs::read(&program).unwrap();
-        let survey = survey(&Image::parse(&file).unwrap()).unwrap();
+        let survey = plan_patches(&ElfImage::parse(&file).unwrap()).unwrap();
         assert_eq!((survey.load, survey.go_version.as_deref()), (load, Some("go1.27.3")));
-        let sandwiches = survey.sites.iter().filter(|site| site.kind == Kind::Sandwich);
+        let sandwiches = survey.sites.iter().filter(|site| site.kind == PatchKind::Sandwich);
         let (of_c, of_go): (Vec<_>, Vec<_>) =
-            sandwiches.partition(|site| site.runtime == Runtime::C);
+            sandwiches.partition(|site| site.runtime == SiteRuntime::C);
         assert_eq!(of_go.len(), 3, "{options:?}");
         assert!(survey.ready.is_some(), "{options:?}");
-        assert_eq!(of_c.is_empty(), load == Load::Interpreted, "{options:?}");
+        assert_eq!(of_c.is_empty(), load == LoadMethod::Interpreted, "{options:?}");
         injector::patching::fuzz(&file);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use injector::patching::Kind;
+use injector::patching::PatchKind;
 
 use super::counting::{Run, observe};
 use super::embed::{embed, run, source};
@@ -21,7 +21,7 @@ fn compile(compiler: &str, options: &[&str], directory: &Path) -> PathBuf {
 /// could come back, as many did, if the program has one thread.
 fn compare(program: &Path, arguments: &[&str], directory: &Path) -> Run {
     let (patched, survey) = embed(program, directory);
-    println!("{:?}, left: {:?}", kinds(&survey.sites), survey.left());
+    println!("{:?}, left: {:?}", kinds(&survey.sites), survey.count_unpatched());
     let plain = observe(program, arguments, directory);
     let run = observe(&patched, arguments, directory);
     assert_eq!((&run.output, run.code), (&plain.output, plain.code), "{run:?}");
@@ -29,11 +29,11 @@ fn compare(program: &Path, arguments: &[&str], directory: &Path) -> Run {
     run
 }
 
-fn kinds(sites: &[injector::patching::Site]) -> Vec<(String, usize)> {
+fn kinds(sites: &[injector::patching::PatchSite]) -> Vec<(String, usize)> {
     let mut kinds = std::collections::BTreeMap::new();
     for site in sites {
         let kind = match site.kind {
-            Kind::Left(_) => "Left".to_owned(),
+            PatchKind::Left(_) => "Left".to_owned(),
             kind => format!("{kind:?}"),
         };
         *kinds.entry(kind).or_insert(0) += 1;
@@ -94,7 +94,7 @@ fn busybox() {
     compare(&program, &["sha256sum", text], directory.path());
     compare(&program, &["wc", text], directory.path());
     let (patched, survey) = embed(&program, directory.path());
-    assert!(survey.left().is_empty(), "{:?}", survey.left());
+    assert!(survey.count_unpatched().is_empty(), "{:?}", survey.count_unpatched());
     let script = "for i in 1 2 3; do echo $i | sed s/1/one/ | cat; done; (exit 3); echo $?";
     let plain = observe(&program, &["sh", "-c", script], directory.path());
     let run = observe(&patched, &["sh", "-c", script], directory.path());

@@ -18,7 +18,10 @@ pub struct NamedTexts<'batch> {
 
 impl<'batch> NamedTexts<'batch> {
     /// The names and values of a row.
-    pub fn row(&self, row: usize) -> impl ExactSizeIterator<Item = (&'batch str, &'batch str)> {
+    pub fn texts_of_row(
+        &self,
+        row: usize,
+    ) -> impl ExactSizeIterator<Item = (&'batch str, &'batch str)> {
         let begin = match row.checked_sub(1) {
             Some(before) => self.ends.get(before).copied().unwrap_or(self.first),
             None => self.first,
@@ -30,33 +33,33 @@ impl<'batch> NamedTexts<'batch> {
 }
 
 /// The columns of one batch, by name; the errors tell the file and the column.
-pub struct Columns<'batch> {
+pub struct BatchColumns<'batch> {
     path: PathBuf,
     batch: &'batch RecordBatch,
 }
 
-impl<'batch> Columns<'batch> {
+impl<'batch> BatchColumns<'batch> {
     /// The columns of `batch`, which was read from `path`.
-    pub fn new(path: impl AsRef<Path>, batch: &'batch RecordBatch) -> Columns<'batch> {
+    pub fn new(path: impl AsRef<Path>, batch: &'batch RecordBatch) -> BatchColumns<'batch> {
         let path = path.as_ref();
-        Columns { path: path.to_owned(), batch }
+        BatchColumns { path: path.to_owned(), batch }
     }
 
     /// The error that `what` is wrong with the table.
-    pub fn malformed(&self, what: String) -> PathError {
+    pub fn malformed_error(&self, what: String) -> PathError {
         PathError::malformed(&self.path, what)
     }
 
-    pub(super) fn column(&self, name: &str) -> Result<&'batch ArrayRef, PathError> {
+    pub(super) fn find_column(&self, name: &str) -> Result<&'batch ArrayRef, PathError> {
         let missing = || PathError::malformed(&self.path, format!("it has no column '{name}'"));
         self.batch.column_by_name(name).ok_or_else(missing)
     }
 
-    pub(super) fn mistyped(&self, name: &str, wanted: &str) -> PathError {
+    pub(super) fn mistyped_error(&self, name: &str, wanted: &str) -> PathError {
         PathError::malformed(&self.path, format!("its column '{name}' is not of type {wanted}"))
     }
 
-    fn primitive<T: ArrowPrimitiveType>(
+    fn primitive_column<T: ArrowPrimitiveType>(
         &self,
         name: &str,
     ) -> Result<Vec<Option<T::Native>>, PathError> {
@@ -67,8 +70,8 @@ impl<'batch> Columns<'batch> {
         &self,
         name: &str,
     ) -> Result<&'batch PrimitiveArray<T>, PathError> {
-        let mistyped = || self.mistyped(name, &T::DATA_TYPE.to_string());
-        self.column(name)?.as_primitive_opt::<T>().ok_or_else(mistyped)
+        let mistyped = || self.mistyped_error(name, &T::DATA_TYPE.to_string());
+        self.find_column(name)?.as_primitive_opt::<T>().ok_or_else(mistyped)
     }
 
     /// Appends a column of numbers to `values`, with `null` where it has none.
@@ -76,7 +79,7 @@ impl<'batch> Columns<'batch> {
     /// # Errors
     /// When there is no such column, it is of another type, or a value is missing and `null` is
     /// none.
-    pub(crate) fn append<T: ArrowPrimitiveType>(
+    pub(crate) fn append_column<T: ArrowPrimitiveType>(
         &self,
         name: &str,
         null: Option<T::Native>,
@@ -87,7 +90,7 @@ impl<'batch> Columns<'batch> {
             values.extend_from_slice(array.values());
             return Ok(());
         }
-        let null = self.some(name, null)?;
+        let null = self.required_value(name, null)?;
         values.extend(array.iter().map(|value| value.unwrap_or(null)));
         Ok(())
     }
@@ -96,8 +99,8 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is missing or of another type, as for all the readers here.
-    pub fn int64(&self, name: &str) -> Result<Vec<Option<i64>>, PathError> {
-        self.primitive::<Int64Type>(name)
+    pub fn int64_column(&self, name: &str) -> Result<Vec<Option<i64>>, PathError> {
+        self.primitive_column::<Int64Type>(name)
     }
 
     /// A column of `i64` that tables of older versions are without; `None` also where no row has a
@@ -106,7 +109,7 @@ impl<'batch> Columns<'batch> {
     /// # Errors
     /// When it is of another type.
     pub fn int64_if_any(&self, name: &str) -> Result<Option<Vec<Option<i64>>>, PathError> {
-        if self.has_values(name) { self.int64(name).map(Some) } else { Ok(None) }
+        if self.has_values(name) { self.int64_column(name).map(Some) } else { Ok(None) }
     }
 
     /// A column of `i32` that tables of older versions are without; `None` also where no row has a
@@ -115,7 +118,7 @@ impl<'batch> Columns<'batch> {
     /// # Errors
     /// When it is of another type.
     pub(crate) fn int32_if_any(&self, name: &str) -> Result<Option<Vec<Option<i32>>>, PathError> {
-        if self.has_values(name) { self.int32(name).map(Some) } else { Ok(None) }
+        if self.has_values(name) { self.int32_column(name).map(Some) } else { Ok(None) }
     }
 
     /// A column of truth values that tables of older versions are without.
@@ -123,7 +126,7 @@ impl<'batch> Columns<'batch> {
     /// # Errors
     /// When it is of another type.
     pub fn boolean_if_any(&self, name: &str) -> Result<Option<Vec<bool>>, PathError> {
-        if self.has_values(name) { self.boolean(name).map(Some) } else { Ok(None) }
+        if self.has_values(name) { self.boolean_column(name).map(Some) } else { Ok(None) }
     }
 
     /// A column of truth values, as they are, that some tables are without; `None` also where no
@@ -131,12 +134,15 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is of another type.
-    pub fn truths_if_any(&self, name: &str) -> Result<Option<Vec<Option<bool>>>, PathError> {
+    pub fn nullable_booleans_if_any(
+        &self,
+        name: &str,
+    ) -> Result<Option<Vec<Option<bool>>>, PathError> {
         if !self.has_values(name) {
             return Ok(None);
         }
-        let array = self.column(name)?.as_boolean_opt();
-        Ok(Some(array.ok_or_else(|| self.mistyped(name, "Boolean"))?.iter().collect()))
+        let array = self.find_column(name)?.as_boolean_opt();
+        Ok(Some(array.ok_or_else(|| self.mistyped_error(name, "Boolean"))?.iter().collect()))
     }
 
     /// A column of texts that tables of older versions are without; `None` also where no row has a
@@ -145,7 +151,7 @@ impl<'batch> Columns<'batch> {
     /// # Errors
     /// When it is of another type.
     pub fn texts_if_any(&self, name: &str) -> Result<Option<Vec<Option<&str>>>, PathError> {
-        if self.has_values(name) { self.texts(name).map(Some) } else { Ok(None) }
+        if self.has_values(name) { self.text_column(name).map(Some) } else { Ok(None) }
     }
 
     /// Whether there is such a column, and a row has a value in it.
@@ -156,47 +162,49 @@ impl<'batch> Columns<'batch> {
     /// A column of `i32`.
     ///
     /// # Errors
-    /// As for [`Columns::int64`].
-    pub fn int32(&self, name: &str) -> Result<Vec<Option<i32>>, PathError> {
-        self.primitive::<Int32Type>(name)
+    /// As for [`BatchColumns::int64_column`].
+    pub fn int32_column(&self, name: &str) -> Result<Vec<Option<i32>>, PathError> {
+        self.primitive_column::<Int32Type>(name)
     }
 
     /// A column of `i8`.
     ///
     /// # Errors
-    /// As for [`Columns::int64`].
-    pub fn int8(&self, name: &str) -> Result<Vec<Option<i8>>, PathError> {
-        self.primitive::<Int8Type>(name)
+    /// As for [`BatchColumns::int64_column`].
+    pub fn int8_column(&self, name: &str) -> Result<Vec<Option<i8>>, PathError> {
+        self.primitive_column::<Int8Type>(name)
     }
 
     /// A column of `f64`.
     ///
     /// # Errors
-    /// As for [`Columns::int64`].
-    pub fn float64(&self, name: &str) -> Result<Vec<Option<f64>>, PathError> {
-        self.primitive::<Float64Type>(name)
+    /// As for [`BatchColumns::int64_column`].
+    pub fn float64_column(&self, name: &str) -> Result<Vec<Option<f64>>, PathError> {
+        self.primitive_column::<Float64Type>(name)
     }
 
     /// A column of truth values, false where null.
     ///
     /// # Errors
-    /// As for [`Columns::int64`].
-    pub fn boolean(&self, name: &str) -> Result<Vec<bool>, PathError> {
-        let array =
-            self.column(name)?.as_boolean_opt().ok_or_else(|| self.mistyped(name, "Boolean"))?;
+    /// As for [`BatchColumns::int64_column`].
+    pub fn boolean_column(&self, name: &str) -> Result<Vec<bool>, PathError> {
+        let array = self
+            .find_column(name)?
+            .as_boolean_opt()
+            .ok_or_else(|| self.mistyped_error(name, "Boolean"))?;
         Ok(array.iter().map(|value| value.unwrap_or(false)).collect())
     }
 
     /// A column of texts, dictionary-encoded or plain.
     ///
     /// # Errors
-    /// As for [`Columns::int64`].
-    pub fn texts(&self, name: &str) -> Result<Vec<Option<&'batch str>>, PathError> {
-        let array = self.column(name)?;
+    /// As for [`BatchColumns::int64_column`].
+    pub fn text_column(&self, name: &str) -> Result<Vec<Option<&'batch str>>, PathError> {
+        let array = self.find_column(name)?;
         if let Some(array) = array.as_string_opt::<i32>() {
             return Ok(array.iter().collect());
         }
-        let wrong = || self.mistyped(name, "Utf8");
+        let wrong = || self.mistyped_error(name, "Utf8");
         let dictionary = array.as_dictionary_opt::<Int32Type>().ok_or_else(wrong)?;
         let values = dictionary.values().as_string_opt::<i32>().ok_or_else(wrong)?;
         let keys = dictionary.keys();
@@ -205,14 +213,14 @@ impl<'batch> Columns<'batch> {
             .collect())
     }
 
-    /// A column of names with values, as [`named`](super::named) makes it: the names and values of
+    /// A column of names with values, as `named_texts_column` makes it: the names and values of
     /// all rows one behind the other, and where those of each row end.
     ///
     /// # Errors
-    /// As for [`Columns::int64`].
-    pub fn named(&self, name: &str) -> Result<NamedTexts<'batch>, PathError> {
-        let wrong = || self.mistyped(name, "Map<Utf8, Utf8>");
-        let map = self.column(name)?.as_map_opt().ok_or_else(wrong)?;
+    /// As for [`BatchColumns::int64_column`].
+    pub fn named_texts_column(&self, name: &str) -> Result<NamedTexts<'batch>, PathError> {
+        let wrong = || self.mistyped_error(name, "Map<Utf8, Utf8>");
+        let map = self.find_column(name)?.as_map_opt().ok_or_else(wrong)?;
         let text = |array: &'batch ArrayRef| array.as_string_opt::<i32>().ok_or_else(wrong);
         let (names, values) = (text(map.keys())?, text(map.values())?);
         let ends = map.value_offsets().iter().skip(1).map(|end| *end as usize).collect();
@@ -224,13 +232,13 @@ impl<'batch> Columns<'batch> {
     /// repeats has one number where the column is dictionary-encoded.
     ///
     /// # Errors
-    /// As for [`Columns::int64`].
+    /// As for [`BatchColumns::int64_column`].
     pub fn numbered_texts(
         &self,
         name: &str,
     ) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), PathError> {
-        let array = self.column(name)?;
-        let wrong = || self.mistyped(name, "Utf8");
+        let array = self.find_column(name)?;
+        let wrong = || self.mistyped_error(name, "Utf8");
         let Some(dictionary) = array.as_dictionary_opt::<Int32Type>() else {
             let texts = array.as_string_opt::<i32>().ok_or_else(wrong)?;
             let numbers = (0..).zip(texts).map(|(number, text)| text.map(|_| number)).collect();
@@ -245,8 +253,8 @@ impl<'batch> Columns<'batch> {
         Ok((numbers, values.iter().map(Option::unwrap_or_default).collect()))
     }
 
-    /// A column of texts as [`Columns::numbered_texts`] gives it, also of a column that was not
-    /// read: then no row has a value.
+    /// A column of texts as [`BatchColumns::numbered_texts`] gives it, also of a column that was
+    /// not read: then no row has a value.
     ///
     /// # Errors
     /// When it is of another type.
@@ -264,7 +272,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is.
-    pub fn some<T>(&self, name: &str, value: Option<T>) -> Result<T, PathError> {
+    pub fn required_value<T>(&self, name: &str, value: Option<T>) -> Result<T, PathError> {
         value.ok_or_else(|| {
             PathError::malformed(&self.path, format!("its column '{name}' has a null"))
         })

@@ -14,7 +14,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::PathError;
 
 /// A column of one batch by its type.
-pub(super) enum Cells<'batch> {
+pub(super) enum CellColumn<'batch> {
     Boolean(&'batch BooleanArray),
     Int8(&'batch Int8Array),
     Int32(&'batch Int32Array),
@@ -23,11 +23,11 @@ pub(super) enum Cells<'batch> {
     Float64(&'batch Float64Array),
     Text(&'batch StringArray),
     Keyed { keys: &'batch Int32Array, texts: &'batch StringArray },
-    List { lists: &'batch ListArray, items: Box<Cells<'batch>> },
+    List { lists: &'batch ListArray, items: Box<CellColumn<'batch>> },
     Named { maps: &'batch MapArray, names: &'batch StringArray, values: &'batch StringArray },
 }
 
-impl<'batch> Cells<'batch> {
+impl<'batch> CellColumn<'batch> {
     /// The cells of `array`, the column `name` of what is written to `path`.
     ///
     /// # Errors
@@ -36,76 +36,84 @@ impl<'batch> Cells<'batch> {
         path: &Path,
         name: &str,
         array: &'batch ArrayRef,
-    ) -> Result<Cells<'batch>, PathError> {
+    ) -> Result<CellColumn<'batch>, PathError> {
         if let Some(lists) = array.as_list_opt::<i32>() {
-            let items = Box::new(Cells::new(path, name, lists.values())?);
-            return Ok(Cells::List { lists, items });
+            let items = Box::new(CellColumn::new(path, name, lists.values())?);
+            return Ok(CellColumn::List { lists, items });
         }
-        Cells::plain(array).or_else(|| Cells::of_texts(array)).ok_or_else(|| {
+        CellColumn::plain_cells(array).or_else(|| CellColumn::text_cells(array)).ok_or_else(|| {
             let kind = array.data_type();
             PathError::malformed(path, format!("its column '{name}' is {kind}, which has no text"))
         })
     }
 
-    fn plain(array: &'batch ArrayRef) -> Option<Cells<'batch>> {
-        (array.as_boolean_opt().map(Cells::Boolean))
-            .or_else(|| array.as_primitive_opt::<Int8Type>().map(Cells::Int8))
-            .or_else(|| array.as_primitive_opt::<Int32Type>().map(Cells::Int32))
-            .or_else(|| array.as_primitive_opt::<Int64Type>().map(Cells::Int64))
-            .or_else(|| array.as_primitive_opt::<Float32Type>().map(Cells::Float32))
-            .or_else(|| array.as_primitive_opt::<Float64Type>().map(Cells::Float64))
-            .or_else(|| array.as_string_opt::<i32>().map(Cells::Text))
+    fn plain_cells(array: &'batch ArrayRef) -> Option<CellColumn<'batch>> {
+        (array.as_boolean_opt().map(CellColumn::Boolean))
+            .or_else(|| array.as_primitive_opt::<Int8Type>().map(CellColumn::Int8))
+            .or_else(|| array.as_primitive_opt::<Int32Type>().map(CellColumn::Int32))
+            .or_else(|| array.as_primitive_opt::<Int64Type>().map(CellColumn::Int64))
+            .or_else(|| array.as_primitive_opt::<Float32Type>().map(CellColumn::Float32))
+            .or_else(|| array.as_primitive_opt::<Float64Type>().map(CellColumn::Float64))
+            .or_else(|| array.as_string_opt::<i32>().map(CellColumn::Text))
     }
 
-    fn of_texts(array: &'batch ArrayRef) -> Option<Cells<'batch>> {
+    fn text_cells(array: &'batch ArrayRef) -> Option<CellColumn<'batch>> {
         if let Some(dictionary) = array.as_dictionary_opt::<Int32Type>() {
             let texts = dictionary.values().as_string_opt::<i32>()?;
-            return Some(Cells::Keyed { keys: dictionary.keys(), texts });
+            return Some(CellColumn::Keyed { keys: dictionary.keys(), texts });
         }
         let maps = array.as_map_opt()?;
         let names = maps.keys().as_string_opt::<i32>()?;
-        Some(Cells::Named { maps, names, values: maps.values().as_string_opt::<i32>()? })
+        Some(CellColumn::Named { maps, names, values: maps.values().as_string_opt::<i32>()? })
     }
 
     /// The cell of a row, `None` where it is null.
-    pub(super) fn cell(&self, row: usize) -> Option<Cell<'_>> {
+    pub(super) fn cell_at(&self, row: usize) -> Option<TableCell<'_>> {
         Some(match self {
-            Cells::Boolean(array) => Cell::Truth(valid(array, row)?.value(row)),
-            Cells::Int8(array) => Cell::Integer(valid(array, row)?.value(row).into()),
-            Cells::Int32(array) => Cell::Integer(valid(array, row)?.value(row).into()),
-            Cells::Int64(array) => Cell::Integer(valid(array, row)?.value(row)),
-            Cells::Float32(array) => Cell::Short(valid(array, row)?.value(row)),
-            Cells::Float64(array) => Cell::Number(valid(array, row)?.value(row)),
-            Cells::Text(array) => Cell::Text(valid(array, row)?.value(row)),
-            Cells::Keyed { keys, texts } => {
-                let key = usize::try_from(valid(keys, row)?.value(row)).ok()?;
-                Cell::Text(valid(texts, key)?.value(key))
+            CellColumn::Boolean(array) => TableCell::Truth(valid_array(array, row)?.value(row)),
+            CellColumn::Int8(array) => {
+                TableCell::Integer(valid_array(array, row)?.value(row).into())
             }
-            Cells::List { lists, items } => {
-                let ends = valid(lists, row)?.value_offsets();
-                Cell::List { items, from: place(ends, row)?, to: place(ends, row + 1)? }
+            CellColumn::Int32(array) => {
+                TableCell::Integer(valid_array(array, row)?.value(row).into())
             }
-            Cells::Named { maps, names, values } => {
-                let ends = valid(maps, row)?.value_offsets();
-                let (from, to) = (place(ends, row)?, place(ends, row + 1)?);
-                Cell::Named { names, values, from, to }
+            CellColumn::Int64(array) => TableCell::Integer(valid_array(array, row)?.value(row)),
+            CellColumn::Float32(array) => TableCell::Short(valid_array(array, row)?.value(row)),
+            CellColumn::Float64(array) => TableCell::Number(valid_array(array, row)?.value(row)),
+            CellColumn::Text(array) => TableCell::Text(valid_array(array, row)?.value(row)),
+            CellColumn::Keyed { keys, texts } => {
+                let key = usize::try_from(valid_array(keys, row)?.value(row)).ok()?;
+                TableCell::Text(valid_array(texts, key)?.value(key))
+            }
+            CellColumn::List { lists, items } => {
+                let ends = valid_array(lists, row)?.value_offsets();
+                TableCell::List {
+                    items,
+                    from: item_index(ends, row)?,
+                    to: item_index(ends, row + 1)?,
+                }
+            }
+            CellColumn::Named { maps, names, values } => {
+                let ends = valid_array(maps, row)?.value_offsets();
+                let (from, to) = (item_index(ends, row)?, item_index(ends, row + 1)?);
+                TableCell::Named { names, values, from, to }
             }
         })
     }
 }
 
 /// The array, unless it is null or has ended at `row`.
-fn valid<T: Array>(array: &T, row: usize) -> Option<&T> {
+fn valid_array<T: Array>(array: &T, row: usize) -> Option<&T> {
     (row < array.len() && array.is_valid(row)).then_some(array)
 }
 
 /// Index of an item in the values of a nested column.
-fn place(ends: &[i32], row: usize) -> Option<usize> {
+fn item_index(ends: &[i32], row: usize) -> Option<usize> {
     usize::try_from(*ends.get(row)?).ok()
 }
 
 /// One cell that is not null; as JSON, what it is there.
-pub(super) enum Cell<'batch> {
+pub(super) enum TableCell<'batch> {
     Truth(bool),
     Integer(i64),
     Number(f64),
@@ -113,7 +121,7 @@ pub(super) enum Cell<'batch> {
     Short(f32),
     Text(&'batch str),
     List {
-        items: &'batch Cells<'batch>,
+        items: &'batch CellColumn<'batch>,
         from: usize,
         to: usize,
     },
@@ -125,32 +133,34 @@ pub(super) enum Cell<'batch> {
     },
 }
 
-impl Cell<'_> {
+impl TableCell<'_> {
     /// The word for a number that JSON has none for.
     pub(super) fn not_finite(&self) -> Option<String> {
         match self {
-            Cell::Number(value) if !value.is_finite() => Some(value.to_string()),
-            Cell::Short(value) if !value.is_finite() => Some(value.to_string()),
+            TableCell::Number(value) if !value.is_finite() => Some(value.to_string()),
+            TableCell::Short(value) if !value.is_finite() => Some(value.to_string()),
             _ => None,
         }
     }
 }
 
-impl Serialize for Cell<'_> {
+impl Serialize for TableCell<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
-            Cell::Truth(value) => serializer.serialize_bool(value),
-            Cell::Integer(value) => serializer.serialize_i64(value),
-            Cell::Short(value) => serializer.serialize_f32(value),
-            Cell::Number(value) => serializer.serialize_f64(value),
-            Cell::Text(value) => serializer.serialize_str(value),
-            Cell::List { items, from, to } => {
-                serializer.collect_seq((from..to).map(|item| items.cell(item)))
+            TableCell::Truth(value) => serializer.serialize_bool(value),
+            TableCell::Integer(value) => serializer.serialize_i64(value),
+            TableCell::Short(value) => serializer.serialize_f32(value),
+            TableCell::Number(value) => serializer.serialize_f64(value),
+            TableCell::Text(value) => serializer.serialize_str(value),
+            TableCell::List { items, from, to } => {
+                serializer.collect_seq((from..to).map(|item| items.cell_at(item)))
             }
-            Cell::Named { names, values, from, to } => {
+            TableCell::Named { names, values, from, to } => {
                 let mut object = serializer.serialize_map(None)?;
                 for pair in from..to {
-                    if let (Some(names), Some(values)) = (valid(names, pair), valid(values, pair)) {
+                    if let (Some(names), Some(values)) =
+                        (valid_array(names, pair), valid_array(values, pair))
+                    {
                         object.serialize_entry(names.value(pair), values.value(pair))?;
                     }
                 }
@@ -161,15 +171,15 @@ impl Serialize for Cell<'_> {
 }
 
 /// A row as an object of JSON; what is null is left out.
-pub(super) struct Row<'batch> {
-    pub(super) columns: &'batch [(&'batch str, Cells<'batch>)],
+pub(super) struct JsonRow<'batch> {
+    pub(super) columns: &'batch [(&'batch str, CellColumn<'batch>)],
     pub(super) row: usize,
 }
 
-impl Serialize for Row<'_> {
+impl Serialize for JsonRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let cells = self.columns.iter();
-        let cells = cells.filter_map(|(name, cells)| Some((*name, cells.cell(self.row)?)));
+        let cells = cells.filter_map(|(name, cells)| Some((*name, cells.cell_at(self.row)?)));
         serializer.collect_map(cells)
     }
 }

@@ -6,18 +6,20 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 
-use super::cells::{Cell, Cells, Row};
+use super::cells::{CellColumn, JsonRow, TableCell};
 use crate::PathError;
 
 /// The columns of `batch` by name; `path` stands for it in errors.
-fn columns<'batch>(
+fn named_cells<'batch>(
     path: &Path,
     schema: &'batch Schema,
     batch: &'batch RecordBatch,
-) -> Result<Vec<(&'batch str, Cells<'batch>)>, PathError> {
+) -> Result<Vec<(&'batch str, CellColumn<'batch>)>, PathError> {
     let fields = schema.fields().iter().zip(batch.columns());
     fields
-        .map(|(field, array)| Ok((field.name().as_str(), Cells::new(path, field.name(), array)?)))
+        .map(|(field, array)| {
+            Ok((field.name().as_str(), CellColumn::new(path, field.name(), array)?))
+        })
         .collect()
 }
 
@@ -25,7 +27,7 @@ fn columns<'batch>(
 ///
 /// # Errors
 /// When a batch is an error, has a column without a text, or the output cannot be written.
-pub(super) fn csv(
+pub(super) fn write_csv(
     schema: &Schema,
     batches: impl IntoIterator<Item = Result<RecordBatch, PathError>>,
     output: impl Write,
@@ -37,16 +39,16 @@ pub(super) fn csv(
     let mut text = Vec::new();
     for batch in batches {
         let batch = batch?;
-        let columns = columns(path, schema, &batch)?;
+        let columns = named_cells(path, schema, &batch)?;
         for row in 0..batch.num_rows() {
             for (_, cells) in &columns {
                 text.clear();
-                match cells.cell(row) {
+                match cells.cell_at(row) {
                     None => {}
-                    Some(Cell::Text(value)) => text.extend_from_slice(value.as_bytes()),
+                    Some(TableCell::Text(value)) => text.extend_from_slice(value.as_bytes()),
                     Some(cell) => match cell.not_finite() {
                         Some(word) => text.extend_from_slice(word.as_bytes()),
-                        None => json_of(&mut text, &cell, path)?,
+                        None => append_json(&mut text, &cell, path)?,
                     },
                 }
                 writer.write_field(&text).map_err(refused)?;
@@ -61,7 +63,7 @@ pub(super) fn csv(
 ///
 /// # Errors
 /// When a batch is an error, has a column without a text, or the output cannot be written.
-pub(super) fn json(
+pub(super) fn write_json_lines(
     schema: &Schema,
     batches: impl IntoIterator<Item = Result<RecordBatch, PathError>>,
     mut output: impl Write,
@@ -70,9 +72,9 @@ pub(super) fn json(
     let mut lines = Vec::new();
     for batch in batches {
         let batch = batch?;
-        let columns = columns(path, schema, &batch)?;
+        let columns = named_cells(path, schema, &batch)?;
         for row in 0..batch.num_rows() {
-            json_of(&mut lines, &Row { columns: &columns, row }, path)?;
+            append_json(&mut lines, &JsonRow { columns: &columns, row }, path)?;
             lines.push(b'\n');
             if lines.len() >= crate::tuning::LINES_BEFORE_WRITING {
                 output.write_all(&lines).map_err(|error| PathError::io(path, error))?;
@@ -86,7 +88,7 @@ pub(super) fn json(
 }
 
 /// Appends `value` as JSON.
-fn json_of(
+fn append_json(
     text: &mut Vec<u8>,
     value: &impl serde::Serialize,
     path: &Path,

@@ -7,19 +7,19 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Float32Array, ListArray, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 
-use super::{csv, json};
+use super::{write_csv, write_json_lines};
 use crate::PathError;
 use crate::table::columns;
 
-fn written(batch: &RecordBatch) -> Result<(String, String), PathError> {
+fn write_both(batch: &RecordBatch) -> Result<(String, String), PathError> {
     let (mut lines, mut objects) = (Vec::new(), Vec::new());
     let path = Path::new("output");
-    csv(&batch.schema(), [Ok(batch.clone())], &mut lines, path)?;
-    json(&batch.schema(), [Ok(batch.clone())], &mut objects, path)?;
+    write_csv(&batch.schema(), [Ok(batch.clone())], &mut lines, path)?;
+    write_json_lines(&batch.schema(), [Ok(batch.clone())], &mut objects, path)?;
     Ok((String::from_utf8(lines).unwrap(), String::from_utf8(objects).unwrap()))
 }
 
-fn batch(arrays: Vec<(&str, ArrayRef)>) -> RecordBatch {
+fn make_batch(arrays: Vec<(&str, ArrayRef)>) -> RecordBatch {
     let field =
         |(name, array): &(&str, ArrayRef)| Field::new(*name, array.data_type().clone(), true);
     let schema = Schema::new(arrays.iter().map(field).collect::<Vec<_>>());
@@ -30,18 +30,18 @@ fn batch(arrays: Vec<(&str, ArrayRef)>) -> RecordBatch {
 #[test]
 fn each_type_has_its_text_and_null_has_none() {
     let lists = [Some(vec![Some(1), None, Some(-3)]), None, Some(vec![])];
-    let batch = batch(vec![
-        ("truth", columns::boolean([true, false, true])),
-        ("small", columns::int8([-1, 0, 127])),
-        ("middle", columns::int32([Some(7), None, Some(i32::MIN)])),
-        ("large", columns::int64([None, Some(i64::MAX), Some(0)])),
-        ("number", columns::float64([Some(0.5), Some(3.0), None])),
+    let batch = make_batch(vec![
+        ("truth", columns::boolean_array([true, false, true])),
+        ("small", columns::int8_array([-1, 0, 127])),
+        ("middle", columns::int32_array([Some(7), None, Some(i32::MIN)])),
+        ("large", columns::int64_array([None, Some(i64::MAX), Some(0)])),
+        ("number", columns::float64_array([Some(0.5), Some(3.0), None])),
         ("short", Arc::new(Float32Array::from(vec![Some(0.1), None, Some(f32::MAX)]))),
-        ("text", columns::text([Some("a\nb"), Some(""), None])),
-        ("word", columns::texts([Some("\"x\""), None, Some("x")])),
+        ("text", columns::string_array([Some("a\nb"), Some(""), None])),
+        ("word", columns::dictionary_array([Some("\"x\""), None, Some("x")])),
         ("list", Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(lists))),
     ]);
-    let (lines, objects) = written(&batch).unwrap();
+    let (lines, objects) = write_both(&batch).unwrap();
     assert_eq!(
         lines,
         "truth,small,middle,large,number,short,text,word,list\n\
@@ -61,8 +61,9 @@ fn each_type_has_its_text_and_null_has_none() {
 
 #[test]
 fn numbers_that_json_has_no_word_for() {
-    let batch = batch(vec![("number", columns::float64([f64::NAN, f64::INFINITY].map(Some)))]);
-    let (lines, objects) = written(&batch).unwrap();
+    let batch =
+        make_batch(vec![("number", columns::float64_array([f64::NAN, f64::INFINITY].map(Some)))]);
+    let (lines, objects) = write_both(&batch).unwrap();
     assert_eq!(lines, "number\nNaN\ninf\n");
     assert_eq!(objects, "{\"number\":null}\n{\"number\":null}\n");
 }
@@ -70,18 +71,18 @@ fn numbers_that_json_has_no_word_for() {
 #[test]
 fn a_slice_of_a_table_has_its_own_rows() {
     let lists = [Some(vec![Some(1)]), Some(vec![Some(2), Some(3)])];
-    let batch = batch(vec![
-        ("word", columns::texts([Some("a"), Some("b")])),
+    let batch = make_batch(vec![
+        ("word", columns::dictionary_array([Some("a"), Some("b")])),
         ("list", Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(lists))),
     ]);
-    let (_, objects) = written(&batch.slice(1, 1)).unwrap();
+    let (_, objects) = write_both(&batch.slice(1, 1)).unwrap();
     assert_eq!(objects, "{\"word\":\"b\",\"list\":[2,3]}\n");
 }
 
 #[test]
 fn a_column_of_another_type_is_named() {
-    let batch = batch(vec![("at", Arc::new(UInt64Array::from(vec![1])))]);
+    let batch = make_batch(vec![("at", Arc::new(UInt64Array::from(vec![1])))]);
     assert_eq!(batch.column(0).data_type(), &DataType::UInt64);
-    let error = written(&batch).unwrap_err().to_string();
+    let error = write_both(&batch).unwrap_err().to_string();
     assert!(error.contains("column 'at' is UInt64"), "{error}");
 }

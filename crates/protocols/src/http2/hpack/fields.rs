@@ -2,7 +2,7 @@
 
 /// A header field that is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Field {
+pub(in super::super) enum HeaderField {
     Method,
     Path,
     Protocol,
@@ -22,19 +22,19 @@ pub(in super::super) const TRACE: [&str; 6] =
 /// Length of the longest name that is looked at.
 pub(super) const LONGEST: usize = 16;
 
-impl Field {
+impl HeaderField {
     /// The field of a name.
-    pub(super) fn of(name: &[u8]) -> Field {
+    pub(super) fn from_name(name: &[u8]) -> HeaderField {
         match name {
-            b":method" => Field::Method,
-            b":path" => Field::Path,
-            b":protocol" => Field::Protocol,
-            b":status" => Field::Status,
-            b"content-type" => Field::ContentType,
-            b"grpc-status" => Field::GrpcStatus,
+            b":method" => HeaderField::Method,
+            b":path" => HeaderField::Path,
+            b":protocol" => HeaderField::Protocol,
+            b":status" => HeaderField::Status,
+            b"content-type" => HeaderField::ContentType,
+            b"grpc-status" => HeaderField::GrpcStatus,
             _ => {
                 let position = TRACE.iter().position(|trace| trace.as_bytes() == name);
-                position.map_or(Field::Other, |position| Field::Trace(position as u8))
+                position.map_or(HeaderField::Other, |position| HeaderField::Trace(position as u8))
             }
         }
     }
@@ -42,7 +42,7 @@ impl Field {
     /// The name of a trace context's header.
     pub(in super::super) fn trace_name(self) -> Option<&'static str> {
         match self {
-            Field::Trace(position) => TRACE.get(usize::from(position)).copied(),
+            HeaderField::Trace(position) => TRACE.get(usize::from(position)).copied(),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 //! The code is canonical: codes of one length are numbers that follow each other, in the order of
 //! their symbols, so the lengths say all.
 
-use super::value::{Broken, Value};
+use super::value::{BrokenBlock, HeaderValue};
 
 /// Length of the code of each byte, in bits. The end of a string has 30 bits, all of them 1.
 #[rustfmt::skip]
@@ -31,7 +31,7 @@ const LONGEST: usize = 30;
 
 /// What is known of the codes of one length.
 #[derive(Clone, Copy)]
-struct Codes {
+struct HuffmanCodes {
     /// The first of them.
     first: u32,
     /// Number of them.
@@ -41,11 +41,11 @@ struct Codes {
 }
 
 /// Bytes in the order of their codes.
-const SYMBOLS: [u8; 256] = symbols();
+const SYMBOLS: [u8; 256] = symbol_table();
 
-const CODES: [Codes; LONGEST + 1] = codes();
+const CODES: [HuffmanCodes; LONGEST + 1] = code_table();
 
-const fn symbols() -> [u8; 256] {
+const fn symbol_table() -> [u8; 256] {
     let (mut symbols, mut position, mut length) = ([0; 256], 0, 1);
     while length <= LONGEST {
         let mut byte = 0;
@@ -61,8 +61,8 @@ const fn symbols() -> [u8; 256] {
     symbols
 }
 
-const fn codes() -> [Codes; LONGEST + 1] {
-    let mut codes = [Codes { first: 0, count: 0, position: 0 }; LONGEST + 1];
+const fn code_table() -> [HuffmanCodes; LONGEST + 1] {
+    let mut codes = [HuffmanCodes { first: 0, count: 0, position: 0 }; LONGEST + 1];
     let (mut next, mut position, mut length) = (0, 0, 1);
     while length <= LONGEST {
         next <<= 1;
@@ -73,7 +73,7 @@ const fn codes() -> [Codes; LONGEST + 1] {
             }
             byte += 1;
         }
-        codes[length] = Codes { first: next, count, position };
+        codes[length] = HuffmanCodes { first: next, count, position };
         next += count;
         position += count as usize;
         length += 1;
@@ -82,18 +82,18 @@ const fn codes() -> [Codes; LONGEST + 1] {
 }
 
 /// Decodes a string and keeps at most `keep` bytes of it.
-pub(super) fn decode(coded: &[u8], keep: usize) -> Result<Value, Broken> {
-    let mut value = Value::default();
+pub(super) fn decode_huffman(coded: &[u8], keep: usize) -> Result<HeaderValue, BrokenBlock> {
+    let mut value = HeaderValue::default();
     let (mut code, mut length): (u32, usize) = (0, 0);
     for byte in coded {
         for bit in (0..8).rev() {
             code = code << 1 | u32::from(byte >> bit & 1);
             length += 1;
-            let Some(codes) = CODES.get(length) else { return Err(Broken) };
+            let Some(codes) = CODES.get(length) else { return Err(BrokenBlock) };
             let Some(number) = code.checked_sub(codes.first).filter(|of| *of < codes.count) else {
                 continue;
             };
-            let symbol = SYMBOLS.get(codes.position + number as usize).ok_or(Broken)?;
+            let symbol = SYMBOLS.get(codes.position + number as usize).ok_or(BrokenBlock)?;
             if value.bytes.len() < keep {
                 value.bytes.push(*symbol);
             }
@@ -103,7 +103,7 @@ pub(super) fn decode(coded: &[u8], keep: usize) -> Result<Value, Broken> {
     }
     // What fills the last byte is the beginning of the end's code, less than a byte of it.
     let filled = length < 8 && code == (1 << length) - 1;
-    if filled { Ok(value) } else { Err(Broken) }
+    if filled { Ok(value) } else { Err(BrokenBlock) }
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     /// Encodes, to read it back.
-    fn encode(text: &[u8]) -> Vec<u8> {
+    fn encode_huffman(text: &[u8]) -> Vec<u8> {
         let mut bits = Vec::new();
         for byte in text {
             let length = usize::from(LENGTHS[usize::from(*byte)]);
@@ -152,17 +152,17 @@ mod tests {
     #[test]
     fn every_byte_comes_back() {
         let all: Vec<u8> = (0..=255).collect();
-        assert_eq!(decode(&encode(&all), 256).unwrap().bytes, all);
-        let some = decode(&encode(&all), 10).unwrap();
+        assert_eq!(decode_huffman(&encode_huffman(&all), 256).unwrap().bytes, all);
+        let some = decode_huffman(&encode_huffman(&all), 10).unwrap();
         assert_eq!((some.bytes.as_slice(), some.length), (&all[..10], 256));
     }
 
     #[test]
     fn wrong_padding_is_refused() {
         // "0" is 00000, and the rest of a byte is 1.
-        assert_eq!(decode(&[0b0000_0111], 9).unwrap().bytes, b"0");
-        assert_eq!(decode(&[0b0000_0110], 9), Err(Broken));
-        assert_eq!(decode(&[0b0000_0111, 0xff], 9), Err(Broken));
-        assert_eq!(decode(&[0xff; 4], 9), Err(Broken));
+        assert_eq!(decode_huffman(&[0b0000_0111], 9).unwrap().bytes, b"0");
+        assert_eq!(decode_huffman(&[0b0000_0110], 9), Err(BrokenBlock));
+        assert_eq!(decode_huffman(&[0b0000_0111, 0xff], 9), Err(BrokenBlock));
+        assert_eq!(decode_huffman(&[0xff; 4], 9), Err(BrokenBlock));
     }
 }

@@ -1,15 +1,15 @@
 //! Integers and strings of HPACK (RFC 7541, 5).
 
 use super::huffman;
-use super::value::{Broken, Value};
+use super::value::{BrokenBlock, HeaderValue};
 
 /// Greatest number of bytes behind the first of an integer: 28 bits are more than any length or
 /// index that a frame can have.
 const MORE: usize = 4;
 
 /// An integer whose first byte has it in the last `prefix` bits (5.1).
-pub(super) fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, Broken> {
-    let (first, behind) = rest.split_first().ok_or(Broken)?;
+pub(super) fn read_integer(rest: &mut &[u8], prefix: u32) -> Result<usize, BrokenBlock> {
+    let (first, behind) = rest.split_first().ok_or(BrokenBlock)?;
     *rest = behind;
     let most = (1 << prefix) - 1;
     let mut number = usize::from(*first) & most;
@@ -17,25 +17,25 @@ pub(super) fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, Broken> {
         return Ok(number);
     }
     for shift in 0..MORE {
-        let (byte, behind) = rest.split_first().ok_or(Broken)?;
+        let (byte, behind) = rest.split_first().ok_or(BrokenBlock)?;
         *rest = behind;
         number += usize::from(byte & 0x7f) << (7 * shift);
         if byte & 0x80 == 0 {
             return Ok(number);
         }
     }
-    Err(Broken)
+    Err(BrokenBlock)
 }
 
 /// A string (5.2), at most `keep` bytes of it.
-pub(super) fn string(rest: &mut &[u8], keep: usize) -> Result<Value, Broken> {
-    let coded = rest.first().ok_or(Broken)? & 0x80 != 0;
-    let length = integer(rest, 7)?;
-    let bytes = rest.get(..length).ok_or(Broken)?;
+pub(super) fn read_string(rest: &mut &[u8], keep: usize) -> Result<HeaderValue, BrokenBlock> {
+    let coded = rest.first().ok_or(BrokenBlock)? & 0x80 != 0;
+    let length = read_integer(rest, 7)?;
+    let bytes = rest.get(..length).ok_or(BrokenBlock)?;
     *rest = rest.get(length..).unwrap_or_default();
     if coded {
-        return huffman::decode(bytes, keep);
+        return huffman::decode_huffman(bytes, keep);
     }
     let kept = bytes.get(..keep.min(length)).unwrap_or_default();
-    Ok(Value { bytes: kept.to_vec(), length })
+    Ok(HeaderValue { bytes: kept.to_vec(), length })
 }

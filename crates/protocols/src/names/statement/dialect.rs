@@ -2,7 +2,7 @@
 
 /// Whose SQL a statement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub enum StatementDialect {
     /// PostgreSQL's: `"` is around names.
     PostgreSql,
     /// MySQL's: `"` is around literals.

@@ -1,10 +1,10 @@
 //! Kinds of statements, by their first words.
 
-use super::tokens::Part;
+use super::tokens::StatementToken;
 
 /// What kind a statement is of.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kind {
+pub(super) struct StatementKind {
     pub(super) name: &'static str,
     /// Whether its tables are named.
     pub(super) has_tables: bool,
@@ -136,13 +136,13 @@ const OBJECT_WITHIN: usize = 5;
 /// Whether a statement can begin with a word, which is in capital letters.
 pub(super) fn is_first_word(word: &str) -> bool {
     let objects = OF_OBJECTS.iter().any(|(kind, _)| *kind == word);
-    objects || matches!(word, "WITH" | "EXPLAIN") || listed(word).is_some()
+    objects || matches!(word, "WITH" | "EXPLAIN") || find_kind(word).is_some()
 }
 
 /// The kind of a word in capital letters.
-fn listed(word: &str) -> Option<Kind> {
+fn find_kind(word: &str) -> Option<StatementKind> {
     let among = |list: &[&'static str]| list.iter().copied().find(|kind| *kind == word);
-    let kind = |name, has_tables, has_detail| Kind { name, has_tables, has_detail };
+    let kind = |name, has_tables, has_detail| StatementKind { name, has_tables, has_detail };
     among(OF_ROWS)
         .map(|name| kind(name, true, true))
         .or_else(|| among(OF_TABLES).map(|name| kind(name, true, false)))
@@ -150,25 +150,25 @@ fn listed(word: &str) -> Option<Kind> {
 }
 
 /// The kind of a statement; `None` where it begins with no word that is known.
-pub(super) fn of(parts: &[Part]) -> Option<Kind> {
+pub(super) fn kind_of_statement(parts: &[StatementToken]) -> Option<StatementKind> {
     let begin = parts.iter().position(|part| !part.is_sign("(") && !part.is_sign(";"))?;
     let rest = parts.get(begin..)?;
-    let Part::Word(first, false) = rest.first()? else { return None };
+    let StatementToken::Word(first, false) = rest.first()? else { return None };
     let first = first.to_ascii_uppercase();
     if let Some((name, objects)) = OF_OBJECTS.iter().find(|(kind, _)| *kind == first) {
         let within = rest.iter().skip(1).take(OBJECT_WITHIN);
         let object = within
-            .filter_map(|part| objects.iter().find(|(object, _)| part.is(object)))
+            .filter_map(|part| objects.iter().find(|(object, _)| part.has_keyword(object)))
             .map(|(object, kind)| (*object, *kind))
             .next();
         let (object, name) = object.unwrap_or(("", name));
-        return Some(Kind { name, has_tables: object == "TABLE", has_detail: false });
+        return Some(StatementKind { name, has_tables: object == "TABLE", has_detail: false });
     }
     if first == "EXPLAIN" {
-        return Some(Kind { name: "EXPLAIN", has_tables: true, has_detail: false });
+        return Some(StatementKind { name: "EXPLAIN", has_tables: true, has_detail: false });
     }
     if first != "WITH" {
-        return listed(&first);
+        return find_kind(&first);
     }
     // What the named queries in front are for.
     let mut depth = 0_usize;
@@ -178,11 +178,11 @@ pub(super) fn of(parts: &[Part]) -> Option<Kind> {
         } else if part.is_sign(")") {
             depth = depth.saturating_sub(1);
         } else if depth == 0
-            && let Part::Word(word, false) = part
-            && let Some(kind) = listed(&word.to_ascii_uppercase()).filter(|kind| kind.has_detail)
+            && let StatementToken::Word(word, false) = part
+            && let Some(kind) = find_kind(&word.to_ascii_uppercase()).filter(|kind| kind.has_detail)
         {
             return Some(kind);
         }
     }
-    Some(Kind { name: "WITH", has_tables: false, has_detail: true })
+    Some(StatementKind { name: "WITH", has_tables: false, has_detail: true })
 }

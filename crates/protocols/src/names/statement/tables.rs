@@ -1,6 +1,6 @@
 //! Tables of a statement, in the order in which it names them.
 
-use super::tokens::Part;
+use super::tokens::StatementToken;
 use crate::names::label;
 use crate::tuning::STATEMENT_TABLES;
 
@@ -37,7 +37,7 @@ const KINDS: &[&str] = &[
 ];
 
 /// The tables, each once.
-pub(super) fn of(parts: &[Part]) -> Vec<String> {
+pub(super) fn tables_of_statement(parts: &[StatementToken]) -> Vec<String> {
     let named = named_queries(parts);
     let mut tables: Vec<String> = Vec::new();
     // For each open parenthesis, whether FROM within it is a function's.
@@ -48,9 +48,11 @@ pub(super) fn of(parts: &[Part]) -> Vec<String> {
     while let Some(part) = parts.get(at) {
         let before = at.checked_sub(1).and_then(|at| parts.get(at));
         at += 1;
-        let is = |words: &[&str]| words.iter().any(|word| part.is(word));
+        let is = |words: &[&str]| words.iter().any(|word| part.has_keyword(word));
         if part.is_sign("(") {
-            open.push(before.is_some_and(|before| WITH_FROM.iter().any(|word| before.is(word))));
+            open.push(
+                before.is_some_and(|before| WITH_FROM.iter().any(|word| before.has_keyword(word))),
+            );
             continue;
         }
         if part.is_sign(")") {
@@ -60,30 +62,32 @@ pub(super) fn of(parts: &[Part]) -> Vec<String> {
         }
         let depth = open.len();
         let of_function = open.last() == Some(&true)
-            || before.is_some_and(|before| before.is("DISTINCT") || before.is("."));
+            || before
+                .is_some_and(|before| before.has_keyword("DISTINCT") || before.has_keyword("."));
         // `ON DUPLICATE KEY UPDATE`, `FOR UPDATE` and `ON UPDATE` name no table.
-        let begins = before.is_none_or(|before| before.is_sign(";") || before.is("EXPLAIN"))
-            || part.is("UPDATE") && before.is_some_and(|before| before.is_sign(")"))
-            || part.is("INSERT");
+        let begins = before
+            .is_none_or(|before| before.is_sign(";") || before.has_keyword("EXPLAIN"))
+            || part.has_keyword("UPDATE") && before.is_some_and(|before| before.is_sign(")"))
+            || part.has_keyword("INSERT");
         let goes_on = part.is_sign(",") && lists.last() == Some(&depth);
         // Behind USING of a join is a list of columns, in parentheses.
         if !(is(IN_FRONT) && !of_function || is(KINDS) && begins || goes_on) {
-            if matches!(part, Part::Word(_, false)) && is_end_of_list(part) {
+            if matches!(part, StatementToken::Word(_, false)) && is_end_of_list(part) {
                 lists.retain(|other| *other != depth);
             }
             continue;
         }
-        while parts.get(at).is_some_and(|part| BETWEEN.iter().any(|word| part.is(word))) {
+        while parts.get(at).is_some_and(|part| BETWEEN.iter().any(|word| part.has_keyword(word))) {
             at += 1;
         }
-        let (table, behind) = name(parts, at);
-        if part.is("FROM") || part.is("UPDATE") || part.is("USING") {
+        let (table, behind) = table_name_at(parts, at);
+        if part.has_keyword("FROM") || part.has_keyword("UPDATE") || part.has_keyword("USING") {
             lists.push(depth);
         }
         let is_function = parts.get(behind).is_some_and(|part| part.is_sign("("))
-            && !part.is("INTO")
+            && !part.has_keyword("INTO")
             && !is(KINDS)
-            && !part.is("TABLE");
+            && !part.has_keyword("TABLE");
         if let Some(table) = table.filter(|_| !is_function) {
             if !named.contains(&table.to_ascii_lowercase()) && !tables.contains(&table) {
                 tables.push(table);
@@ -98,21 +102,23 @@ pub(super) fn of(parts: &[Part]) -> Vec<String> {
 }
 
 /// Words that end a list of tables.
-fn is_end_of_list(part: &Part) -> bool {
+fn is_end_of_list(part: &StatementToken) -> bool {
     ["WHERE", "SET", "ON", "GROUP", "ORDER", "HAVING", "LIMIT", "VALUES", "SELECT", "UNION"]
         .iter()
-        .any(|word| part.is(word))
+        .any(|word| part.has_keyword(word))
 }
 
 /// The last part of a name such as `public.books`, and the place behind it. What is in front names
 /// a database or a schema, which may be a tenant's.
-fn name(parts: &[Part], mut at: usize) -> (Option<String>, usize) {
+fn table_name_at(parts: &[StatementToken], mut at: usize) -> (Option<String>, usize) {
     let mut name = None;
     loop {
         match parts.get(at) {
             // Names in quotes are reduced already.
-            Some(Part::Word(word, true)) => name = Some(word.clone()),
-            Some(Part::Word(word, false)) if !is_keyword(word) => name = Some(label::table(word)),
+            Some(StatementToken::Word(word, true)) => name = Some(word.clone()),
+            Some(StatementToken::Word(word, false)) if !is_keyword(word) => {
+                name = Some(label::table_name(word))
+            }
             _ => return (name, at),
         }
         at += 1;
@@ -134,13 +140,15 @@ fn is_keyword(word: &str) -> bool {
 }
 
 /// Names of queries that a WITH defines, in lower case: they are no tables.
-fn named_queries(parts: &[Part]) -> Vec<String> {
-    let is_with = parts.iter().any(|part| part.is("WITH"));
+fn named_queries(parts: &[StatementToken]) -> Vec<String> {
+    let is_with = parts.iter().any(|part| part.has_keyword("WITH"));
     let windows = parts.windows(3).filter(|_| is_with);
-    let name = |window: &[Part]| match window {
-        [Part::Word(name, _), as_word, behind]
-            if as_word.is("AS")
-                && (behind.is_sign("(") || behind.is("MATERIALIZED") || behind.is("NOT")) =>
+    let name = |window: &[StatementToken]| match window {
+        [StatementToken::Word(name, _), as_word, behind]
+            if as_word.has_keyword("AS")
+                && (behind.is_sign("(")
+                    || behind.has_keyword("MATERIALIZED")
+                    || behind.has_keyword("NOT")) =>
         {
             Some(name.to_ascii_lowercase())
         }

@@ -5,34 +5,39 @@ use std::borrow::Cow;
 use sqlparser::dialect::{Dialect as Sql, MySqlDialect, PostgreSqlDialect};
 use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
-use super::dialect::Dialect;
-use super::opened;
+use super::dialect::StatementDialect;
+use super::executed_comments;
 use crate::names::label;
 
 /// A part of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum StatementToken {
     /// A word that is no literal, and whether it is in quotes.
     Word(String, bool),
     /// A literal, or what may be one.
-    Hole,
+    Placeholder,
     /// An operator or the like.
     Sign(String),
 }
 
-impl Part {
+impl StatementToken {
     /// Whether it is this keyword, which is in capital letters.
-    pub(super) fn is(&self, keyword: &str) -> bool {
-        matches!(self, Part::Word(word, false) if word.eq_ignore_ascii_case(keyword))
+    pub(super) fn has_keyword(&self, keyword: &str) -> bool {
+        matches!(self, StatementToken::Word(word, false) if word.eq_ignore_ascii_case(keyword))
     }
 
     pub(super) fn is_sign(&self, sign: &str) -> bool {
-        matches!(self, Part::Sign(there) if there == sign)
+        matches!(self, StatementToken::Sign(there) if there == sign)
     }
 }
 
 /// The parts of a statement, as far as they are certain.
-pub(super) fn parts(text: &[u8], whole: bool, most: usize, of: Dialect) -> Vec<Part> {
+pub(super) fn tokenize_statement(
+    text: &[u8],
+    whole: bool,
+    most: usize,
+    of: StatementDialect,
+) -> Vec<StatementToken> {
     // Where a literal ends depends on the server behind a backslash, and nothing is behind a 0.
     let end = text.iter().position(|byte| matches!(byte, b'\\' | 0)).unwrap_or(text.len());
     let certain = text.get(..end.min(most)).unwrap_or_default();
@@ -45,8 +50,8 @@ pub(super) fn parts(text: &[u8], whole: bool, most: usize, of: Dialect) -> Vec<P
     };
     let whole = whole && valid.len() == text.len();
     let (dialect, valid): (&dyn Sql, _) = match of {
-        Dialect::PostgreSql => (&PostgreSqlDialect {}, Cow::Borrowed(valid)),
-        Dialect::MySql => (&MySqlDialect {}, opened::without_marks(valid)),
+        StatementDialect::PostgreSql => (&PostgreSqlDialect {}, Cow::Borrowed(valid)),
+        StatementDialect::MySql => (&MySqlDialect {}, executed_comments::open_comments(valid)),
     };
     let mut tokens = Vec::new();
     // On an error, what is in front of it is there: it lies in a literal that does not end.
@@ -54,10 +59,10 @@ pub(super) fn parts(text: &[u8], whole: bool, most: usize, of: Dialect) -> Vec<P
     let mut parts = Vec::new();
     let mut behind_number = false;
     for token in &tokens {
-        let part = part(&token.token, behind_number);
+        let part = keep_token(&token.token, behind_number);
         // `0b01` is a number and a word without a space between, and is a literal.
-        behind_number =
-            matches!(token.token, Token::Number(..)) || behind_number && part == Some(Part::Hole);
+        behind_number = matches!(token.token, Token::Number(..))
+            || behind_number && part == Some(StatementToken::Placeholder);
         parts.extend(part);
     }
     let ends = tokens.last().is_some_and(|token| matches!(token.token, Token::Whitespace(_)));
@@ -69,7 +74,7 @@ pub(super) fn parts(text: &[u8], whole: bool, most: usize, of: Dialect) -> Vec<P
 }
 
 /// What is kept of a token.
-fn part(token: &Token, behind_number: bool) -> Option<Part> {
+fn keep_token(token: &Token, behind_number: bool) -> Option<StatementToken> {
     Some(match token {
         Token::Whitespace(
             Whitespace::Space
@@ -80,10 +85,10 @@ fn part(token: &Token, behind_number: bool) -> Option<Part> {
         )
         | Token::EOF => return None,
         Token::Word(word) => match word.quote_style {
-            None if behind_number || !is_plain(&word.value) => Part::Hole,
-            None => Part::Word(word.value.clone(), false),
-            Some('"' | '`') => Part::Word(label::table(&word.value), true),
-            Some(_) => Part::Hole,
+            None if behind_number || !is_plain(&word.value) => StatementToken::Placeholder,
+            None => StatementToken::Word(word.value.clone(), false),
+            Some('"' | '`') => StatementToken::Word(label::table_name(&word.value), true),
+            Some(_) => StatementToken::Placeholder,
         },
         Token::Comma
         | Token::Eq
@@ -112,9 +117,9 @@ fn part(token: &Token, behind_number: bool) -> Option<Part> {
         | Token::AtArrow
         | Token::Tilde
         | Token::Ampersand
-        | Token::Pipe => Part::Sign(token.to_string()),
+        | Token::Pipe => StatementToken::Sign(token.to_string()),
         // Literals, parameters, and whatever is not known to be none.
-        _ => Part::Hole,
+        _ => StatementToken::Placeholder,
     })
 }
 
@@ -127,13 +132,15 @@ fn is_plain(word: &str) -> bool {
 /// The parts without words that name neither a table nor a column: what is in front of a dot (a
 /// schema, which may be a tenant's, or an alias), and what is behind AS, but a query in
 /// parentheses.
-pub(super) fn without_others(parts: Vec<Part>) -> Vec<Part> {
+pub(super) fn without_qualifiers(parts: Vec<StatementToken>) -> Vec<StatementToken> {
     let mut kept = Vec::with_capacity(parts.len());
     let mut rest = parts.into_iter().peekable();
     while let Some(part) = rest.next() {
-        let is_word = |part: &Part| matches!(part, Part::Word(..) | Part::Hole);
+        let is_word = |part: &StatementToken| {
+            matches!(part, StatementToken::Word(..) | StatementToken::Placeholder)
+        };
         let is_qualifier = is_word(&part) && rest.peek().is_some_and(|next| next.is_sign("."));
-        if is_qualifier || part.is("AS") && rest.peek().is_some_and(is_word) {
+        if is_qualifier || part.has_keyword("AS") && rest.peek().is_some_and(is_word) {
             rest.next();
         } else {
             kept.push(part);
@@ -143,16 +150,16 @@ pub(super) fn without_others(parts: Vec<Part>) -> Vec<Part> {
 }
 
 /// The parts as a statement; lists of holes are one hole.
-pub(super) fn text(parts: &[Part], most: usize) -> String {
+pub(super) fn join_tokens(parts: &[StatementToken], most: usize) -> String {
     let mut text = String::new();
-    let mut before: Option<&Part> = None;
+    let mut before: Option<&StatementToken> = None;
     let mut rest = parts.iter().peekable();
     while let Some(part) = rest.next() {
         let word = match part {
-            Part::Word(word, _) | Part::Sign(word) => word.as_str(),
-            Part::Hole => "?",
+            StatementToken::Word(word, _) | StatementToken::Sign(word) => word.as_str(),
+            StatementToken::Placeholder => "?",
         };
-        let tight = |of: &Part| of.is_sign(".") || of.is_sign("(") || of.is_sign("::");
+        let tight = |of: &StatementToken| of.is_sign(".") || of.is_sign("(") || of.is_sign("::");
         let no_space = before.is_none_or(tight)
             || [",", ")", ".", "::", ";"].iter().any(|sign| part.is_sign(sign));
         if text.len() + word.len() + 1 > most {
@@ -164,10 +171,12 @@ pub(super) fn text(parts: &[Part], most: usize) -> String {
         text.push_str(word);
         before = Some(part);
         // `?, ?, ?` is `?`.
-        while *part == Part::Hole && rest.peek().is_some_and(|next| next.is_sign(",")) {
+        while *part == StatementToken::Placeholder
+            && rest.peek().is_some_and(|next| next.is_sign(","))
+        {
             let mut ahead = rest.clone();
             ahead.next();
-            if ahead.next() != Some(&Part::Hole) {
+            if ahead.next() != Some(&StatementToken::Placeholder) {
                 break;
             }
             rest = ahead;

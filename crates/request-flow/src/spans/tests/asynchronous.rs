@@ -7,26 +7,29 @@ const MS: i64 = 1_000_000;
 
 /// Ten traces of spans, each a second after the one before: node, host, id, parent, kind, and the
 /// times in milliseconds.
-type Row = (&'static str, &'static str, u128, u128, SpanKind, [i64; 2]);
+type TestSpanRow = (&'static str, &'static str, u128, u128, SpanKind, [i64; 2]);
 
-fn traces(rows: &[Row]) -> Vec<Made> {
+fn traces_of_rows(rows: &[TestSpanRow]) -> Vec<TestSpan> {
     let mut spans = Vec::new();
     for trace in 1..=10_i64 {
         for (node, host, id, parent, kind, times) in rows {
             let at = times.map(|time| MS * (1_000 * trace + time));
-            let mut span = made(node, *id, *parent, *kind, at);
-            span.span.trace = Id::Number(trace as u128);
-            spans.push(Made { host, ..span });
+            let mut span = test_span(node, *id, *parent, *kind, at);
+            span.span.trace = TracingId::Number(trace as u128);
+            spans.push(TestSpan { host, ..span });
         }
     }
     spans
 }
 
 /// The times of a node's step in the last trace in milliseconds, and the clocks that are off.
-fn placed(spans: &[Made], node: &str) -> ([Option<i64>; 4], Vec<String>, Joined) {
-    let (requests, names, joined) = joined(spans, u64::MAX);
+fn step_in_last_trace(
+    spans: &[TestSpan],
+    node: &str,
+) -> ([Option<i64>; 4], Vec<String>, JoinSummary) {
+    let (requests, names, joined) = join_spans(spans, u64::MAX);
     let last = requests.last().unwrap();
-    let step = last.steps.iter().find(|step| names.text(step.node) == node).unwrap();
+    let step = last.steps.iter().find(|step| names.name_of(step.node) == node).unwrap();
     let times = [step.caller_begin, step.begin, step.end, step.caller_end];
     let times = times.map(|time| time.map(|time| (time + MS / 2).div_euclid(MS) - 10_000));
     let off = joined
@@ -37,7 +40,7 @@ fn placed(spans: &[Made], node: &str) -> ([Option<i64>; 4], Vec<String>, Joined)
     (times, off.map(|host| host.host.clone()).collect(), joined)
 }
 
-const ROOT: Row = ("shop", "h1", 1, 0, SpanKind::Server, [0, 20]);
+const ROOT: TestSpanRow = ("shop", "h1", 1, 0, SpanKind::Server, [0, 20]);
 
 #[test]
 fn a_job_that_begins_when_its_parent_has_ended_is_no_clock_that_is_off() {
@@ -50,8 +53,8 @@ fn a_job_that_begins_when_its_parent_has_ended_is_no_clock_that_is_off() {
         SpanKind::Consumer,
     ] {
         for times in [[300, 310], [300, 350], [15, 19], [15, 40]] {
-            let spans = traces(&[ROOT, ("mail", "h2", 3, 1, kind, times)]);
-            let (placed, off, joined) = placed(&spans, "mail");
+            let spans = traces_of_rows(&[ROOT, ("mail", "h2", 3, 1, kind, times)]);
+            let (placed, off, joined) = step_in_last_trace(&spans, "mail");
             let expected = [None, Some(times[0]), Some(times[1]), None];
             assert_eq!((placed, off), (expected, vec![]), "{kind:?}");
             let late = if times[0] > 20 { 10 } else { 0 };
@@ -68,9 +71,9 @@ fn what_another_host_does_for_a_task_that_goes_on_is_not_cut() {
         ("task", "h1", 2, 1, SpanKind::Internal, [10, 200]),
         ("stock", "h3", 4, 2, SpanKind::Server, [50, 90]),
     ];
-    let (stock, off, _) = placed(&traces(&rows), "stock");
+    let (stock, off, _) = step_in_last_trace(&traces_of_rows(&rows), "stock");
     assert_eq!((stock, off), ([None, Some(50), Some(90), None], vec![]));
-    let (mail, ..) = placed(&traces(&rows), "mail");
+    let (mail, ..) = step_in_last_trace(&traces_of_rows(&rows), "mail");
     assert_eq!(mail, [None, Some(300), Some(350), None]);
 }
 
@@ -83,7 +86,7 @@ fn a_job_is_where_it_was_beside_hosts_that_calls_relate() {
             ("stock", "h3", 4, 2, SpanKind::Server, [6, 14]),
             ("mail", "h2", 3, 1, kind, [300, 310]),
         ];
-        let (mail, off, joined) = placed(&traces(&rows), "mail");
+        let (mail, off, joined) = step_in_last_trace(&traces_of_rows(&rows), "mail");
         assert_eq!((mail, off), ([None, Some(300), Some(310), None], vec![]), "{kind:?}");
         assert_eq!((joined.moved, joined.late), (0, 10), "{kind:?}");
     }
@@ -96,7 +99,7 @@ fn a_server_that_takes_longer_than_its_client_waits_is_not_cut() {
         ("shop", "h1", 2, 1, SpanKind::Client, [5, 7]),
         ("mail", "h2", 3, 2, SpanKind::Server, [6, 46]),
     ];
-    let (placed, off, joined) = placed(&traces(&rows), "mail");
+    let (placed, off, joined) = step_in_last_trace(&traces_of_rows(&rows), "mail");
     assert_eq!((placed, off), ([Some(5), Some(6), Some(46), Some(7)], vec![]));
     assert_eq!(joined.moved, 0);
 }
@@ -104,7 +107,7 @@ fn a_server_that_takes_longer_than_its_client_waits_is_not_cut() {
 #[test]
 fn what_follows_from_a_span_is_not_waited_for_by_it() {
     // A call by its name, but one that says that it follows.
-    let mut spans = traces(&[
+    let mut spans = traces_of_rows(&[
         ROOT,
         ("shop", "h1", 2, 1, SpanKind::Unknown, [5, 15]),
         ("mail", "h2", 3, 2, SpanKind::Unknown, [14, 18]),
@@ -112,7 +115,7 @@ fn what_follows_from_a_span_is_not_waited_for_by_it() {
     for made in spans.iter_mut().filter(|made| made.node == "mail") {
         made.span.follows = true;
     }
-    let (placed, off, _) = placed(&spans, "mail");
+    let (placed, off, _) = step_in_last_trace(&spans, "mail");
     assert_eq!((placed, off), ([Some(5), Some(14), Some(18), None], vec![]));
 }
 
@@ -125,7 +128,7 @@ fn calls_that_are_waited_for_tell_clocks_beside_work_that_is_not() {
             ("stock", "h2", 3, 2, SpanKind::Server, [6 + ahead, 14 + ahead]),
             ("mail", "h2", 4, 1, kind, [300 + ahead, 310 + ahead]),
         ];
-        let (mail, off, joined) = placed(&traces(&rows), "mail");
+        let (mail, off, joined) = step_in_last_trace(&traces_of_rows(&rows), "mail");
         assert_eq!((mail, off), ([None, Some(300), Some(310), None], vec!["h2".to_owned()]));
         assert_eq!((joined.moved, joined.late), (0, 10));
     }
@@ -135,7 +138,7 @@ fn calls_that_are_waited_for_tell_clocks_beside_work_that_is_not() {
 fn work_that_would_begin_before_what_caused_it_tells_of_a_clock() {
     for kind in [SpanKind::Internal, SpanKind::Server, SpanKind::Consumer] {
         let rows = [ROOT, ("mail", "h2", 3, 1, kind, [-290, -280])];
-        let (mail, off, _) = placed(&traces(&rows), "mail");
+        let (mail, off, _) = step_in_last_trace(&traces_of_rows(&rows), "mail");
         assert_eq!(off, ["h2"], "{kind:?}");
         assert!(mail[1] >= Some(0), "{kind:?}: {mail:?}");
     }
@@ -148,7 +151,7 @@ fn a_consumer_that_waited_for_its_message_is_no_clock_that_is_off() {
         ("shop", "h1", 2, 1, SpanKind::Producer, [5, 6]),
         ("mail", "h2", 3, 2, SpanKind::Consumer, [-400, 8]),
     ];
-    let (_, off, joined) = placed(&traces(&rows), "mail");
+    let (_, off, joined) = step_in_last_trace(&traces_of_rows(&rows), "mail");
     // It begins with what it was sent, and that it was moved is told.
     assert_eq!((off, joined.moved), (vec![], 10));
 }

@@ -3,17 +3,18 @@
 use super::*;
 
 /// All that is known of requests, in words.
-fn in_words(requests: &[Request], names: &Names) -> Vec<String> {
+fn requests_in_words(requests: &[Request], names: &NameInterner) -> Vec<String> {
     let step = |request: &Request, place: usize| {
         let step = request.steps[place];
-        let parameters: Vec<(&str, &str)> =
-            (request.parameters.of(place)).map(|(name, value)| (names.text(name), value)).collect();
-        let text = [step.node, step.host, step.operation].map(|name| names.text(name));
+        let parameters: Vec<(&str, &str)> = (request.parameters.of_step(place))
+            .map(|(name, value)| (names.name_of(name), value))
+            .collect();
+        let text = [step.node, step.host, step.operation].map(|name| names.name_of(name));
         let step = Step { node: 0, host: 0, operation: 0, ..step };
         format!("{text:?} {parameters:?} {step:?}")
     };
     let of = |request: &Request| {
-        let caller = [request.caller, request.caller_host].map(|name| names.text(name));
+        let caller = [request.caller, request.caller_host].map(|name| names.name_of(name));
         let steps: Vec<String> = (0..request.steps.len()).map(|it| step(request, it)).collect();
         format!("{} {caller:?} {} {steps:#?}", request.trace, request.torn)
     };
@@ -21,24 +22,24 @@ fn in_words(requests: &[Request], names: &Names) -> Vec<String> {
 }
 
 /// Node, parent, times and whether it failed, of a step.
-type SeenStep = (String, Option<u32>, [Option<i64>; 4], bool);
+type StepFigures = (String, Option<u32>, [Option<i64>; 4], bool);
 
 /// All steps of the only request.
-fn steps(spans: &[Made]) -> Vec<SeenStep> {
-    let (requests, names, _) = joined(spans, u64::MAX);
+fn steps_of_request(spans: &[TestSpan]) -> Vec<StepFigures> {
+    let (requests, names, _) = join_spans(spans, u64::MAX);
     let [request] = &requests[..] else { panic!("{requests:?}") };
     let told = |step: &Step| {
-        let (node, parent, times) = seen(step, &names);
+        let (node, parent, times) = step_in_words(step, &names);
         (node.to_owned(), parent, times, step.failed)
     };
     request.steps.iter().map(told).collect()
 }
 
 /// All orders of a few reports.
-fn permutations(of: &[Made]) -> Vec<Vec<Made>> {
+fn permutations(of: &[TestSpan]) -> Vec<Vec<TestSpan>> {
     let Some((first, others)) = of.split_first() else { return vec![Vec::new()] };
     let rest = permutations(others);
-    let insert = |rest: &Vec<Made>, place: usize| {
+    let insert = |rest: &Vec<TestSpan>, place: usize| {
         let mut rest = rest.clone();
         rest.insert(place, first.clone());
         rest
@@ -46,58 +47,64 @@ fn permutations(of: &[Made]) -> Vec<Vec<Made>> {
     rest.iter().flat_map(|rest| (0..=rest.len()).map(move |it| insert(rest, it))).collect()
 }
 
-fn without_times(of: Made, kind: SpanKind) -> Made {
-    Made { span: Span { kind, begin: None, end: None, ..of.span }, ..of }
+fn without_times(of: TestSpan, kind: SpanKind) -> TestSpan {
+    TestSpan { span: Span { kind, begin: None, end: None, ..of.span }, ..of }
 }
 
 #[test]
 fn a_report_without_kind_and_times_hides_neither_half_of_a_call() {
-    let server = made("stock", 2, 1, SpanKind::Server, [12, 62]);
+    let server = test_span("stock", 2, 1, SpanKind::Server, [12, 62]);
     let reports = [
-        made("shop", 1, 0, SpanKind::Server, [0, 90]),
+        test_span("shop", 1, 0, SpanKind::Server, [0, 90]),
         without_times(server.clone(), SpanKind::Unknown),
         server,
-        made("shop", 2, 1, SpanKind::Client, [10, 64]),
+        test_span("shop", 2, 1, SpanKind::Client, [10, 64]),
     ];
     for reports in permutations(&reports) {
         let expected = [Some(10), Some(12), Some(62), Some(64)];
-        assert_eq!(steps(&reports)[1..], [("stock".to_owned(), Some(0), expected, false)]);
+        assert_eq!(
+            steps_of_request(&reports)[1..],
+            [("stock".to_owned(), Some(0), expected, false)]
+        );
     }
 }
 
 #[test]
 fn a_begin_a_duration_and_a_failure_come_together() {
-    let client = made("shop", 2, 1, SpanKind::Client, [10, 64]);
-    let begun = Made { span: Span { end: None, ..client.span.clone() }, ..client.clone() };
+    let client = test_span("shop", 2, 1, SpanKind::Client, [10, 64]);
+    let begun = TestSpan { span: Span { end: None, ..client.span.clone() }, ..client.clone() };
     let mut lasted = without_times(client, SpanKind::Client);
     lasted.span.duration = Some(54);
-    let mut failed = made("stock", 2, 1, SpanKind::Server, [12, 62]);
+    let mut failed = test_span("stock", 2, 1, SpanKind::Server, [12, 62]);
     failed.span.failed = true;
-    let unfinished = made("stock", 2, 1, SpanKind::Server, [12, 12]);
-    let root = made("shop", 1, 0, SpanKind::Server, [0, 90]);
+    let unfinished = test_span("stock", 2, 1, SpanKind::Server, [12, 12]);
+    let root = test_span("shop", 1, 0, SpanKind::Server, [0, 90]);
     for reports in permutations(&[root, begun, lasted, failed, unfinished]) {
         let expected = [Some(10), Some(12), Some(62), Some(64)];
-        assert_eq!(steps(&reports)[1..], [("stock".to_owned(), Some(0), expected, true)]);
+        assert_eq!(
+            steps_of_request(&reports)[1..],
+            [("stock".to_owned(), Some(0), expected, true)]
+        );
     }
 }
 
 #[test]
 fn consumers_that_share_an_id_stay_several() {
-    let on = |host, of: Made| Made { host, ..of };
+    let on = |host, of: TestSpan| TestSpan { host, ..of };
     let reports = [
-        made("shop", 1, 0, SpanKind::Producer, [0, 5]),
+        test_span("shop", 1, 0, SpanKind::Producer, [0, 5]),
         // Another program, another host, another time: each takes the message.
-        on("h1", made("mail", 1, 0, SpanKind::Consumer, [20, 30])),
-        on("h2", made("mail", 1, 0, SpanKind::Consumer, [20, 30])),
-        on("h2", made("mail", 1, 0, SpanKind::Consumer, [25, 40])),
-        made("audit", 1, 0, SpanKind::Consumer, [21, 29]),
+        on("h1", test_span("mail", 1, 0, SpanKind::Consumer, [20, 30])),
+        on("h2", test_span("mail", 1, 0, SpanKind::Consumer, [20, 30])),
+        on("h2", test_span("mail", 1, 0, SpanKind::Consumer, [25, 40])),
+        test_span("audit", 1, 0, SpanKind::Consumer, [21, 29]),
         // What the last one did.
-        made("audit", 2, 1, SpanKind::Internal, [22, 23]),
+        test_span("audit", 2, 1, SpanKind::Internal, [22, 23]),
     ];
     for turn in 0..reports.len() {
         let mut reports = reports.to_vec();
         reports.rotate_left(turn);
-        let found = steps(&reports);
+        let found = steps_of_request(&reports);
         let nodes: Vec<&str> = found.iter().map(|(node, ..)| node.as_str()).collect();
         assert_eq!(nodes, ["shop", "mail", "mail", "audit", "audit", "mail"]);
         let parents: Vec<Option<u32>> = found.iter().map(|(_, parent, ..)| *parent).collect();
@@ -107,14 +114,14 @@ fn consumers_that_share_an_id_stay_several() {
 
 #[test]
 fn the_same_report_again_is_a_duplicate_and_another_one_a_part() {
-    let whole = made("shop", 1, 0, SpanKind::Server, [0, 90]);
-    let part = made("shop", 1, 0, SpanKind::Server, [0, 0]);
-    let (_, _, joined) = joined(&[part, whole.clone(), whole.clone(), whole], u64::MAX);
+    let whole = test_span("shop", 1, 0, SpanKind::Server, [0, 90]);
+    let part = test_span("shop", 1, 0, SpanKind::Server, [0, 0]);
+    let (_, _, joined) = join_spans(&[part, whole.clone(), whole.clone(), whole], u64::MAX);
     assert_eq!((joined.spans, joined.duplicates, joined.parts), (1, 2, 1));
 }
 
 /// Any reports, of few ids and times, so that they meet.
-fn reports() -> impl Strategy<Value = Vec<Made>> {
+fn any_reports() -> impl Strategy<Value = Vec<TestSpan>> {
     let kind = prop::sample::select(vec![
         SpanKind::Unknown,
         SpanKind::Internal,
@@ -140,7 +147,7 @@ fn reports() -> impl Strategy<Value = Vec<Made>> {
             .enumerate()
             .map(|(place, letter)| (["k", "l"][place], Cow::Owned(letter.to_string())));
         let span = Span {
-            parent: parent.map(Id::Number),
+            parent: parent.map(TracingId::Number),
             follows,
             depth,
             kind,
@@ -152,9 +159,9 @@ fn reports() -> impl Strategy<Value = Vec<Made>> {
             bytes_in: sizes.0,
             bytes_out: sizes.1,
             parameters: Box::leak(parameters.collect()),
-            ..Span::of(Id::Number(trace), Id::Number(id), 0, operation)
+            ..Span::new(TracingId::Number(trace), TracingId::Number(id), 0, operation)
         };
-        Made { node, host, span }
+        TestSpan { node, host, span }
     });
     prop::collection::vec(one, 1..16)
 }
@@ -165,14 +172,14 @@ proptest! {
     /// Whatever is reported, and whether it fits in memory or not.
     #[test]
     fn the_order_of_reports_makes_no_difference(
-        (ordered, shuffled) in reports().prop_flat_map(|all| {
+        (ordered, shuffled) in any_reports().prop_flat_map(|all| {
             (Just(all.clone()), Just(all).prop_shuffle())
         }),
         memory in prop_oneof![Just(0), Just(u64::MAX)],
     ) {
-        let (requests, names, one) = joined(&ordered, u64::MAX);
-        let (again, other_names, other) = joined(&shuffled, memory);
-        prop_assert_eq!(in_words(&requests, &names), in_words(&again, &other_names));
+        let (requests, names, one) = join_spans(&ordered, u64::MAX);
+        let (again, other_names, other) = join_spans(&shuffled, memory);
+        prop_assert_eq!(requests_in_words(&requests, &names), requests_in_words(&again, &other_names));
         prop_assert_eq!(one, other);
     }
 
@@ -207,8 +214,8 @@ proptest! {
         }
         let mut order = order.into_iter().cycle();
         pieces.sort_by_cached_key(|_| order.next());
-        let (requests, names, _) = joined(&whole, u64::MAX);
-        let (again, other_names, _) = joined(&pieces, u64::MAX);
-        prop_assert_eq!(in_words(&requests, &names), in_words(&again, &other_names));
+        let (requests, names, _) = join_spans(&whole, u64::MAX);
+        let (again, other_names, _) = join_spans(&pieces, u64::MAX);
+        prop_assert_eq!(requests_in_words(&requests, &names), requests_in_words(&again, &other_names));
     }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use request_flow::{Step, StepThreads};
 
-use super::made::{Made, call, step};
+use super::recording_builder::{RecordingBuilder, call_step, root_step};
 
 const KINDS: [&str; 9] = [
     "sched/In",
@@ -18,15 +18,15 @@ const KINDS: [&str; 9] = [
 ];
 
 /// Kind, thread, time, duration, another number, another thread, and what is used.
-type MadeEvent = (usize, i32, i64, i64, i64, i32, i64);
+type GeneratedEvent = (usize, i32, i64, i64, i64, i32, i64);
 
-fn event() -> impl Strategy<Value = MadeEvent> {
+fn any_event() -> impl Strategy<Value = GeneratedEvent> {
     (0..KINDS.len(), 1..4i32, 0..100i64, 0..30i64, 0..2i64, 0..4i32, 0..3i64)
 }
 
-fn a_call() -> impl Strategy<Value = Step> {
+fn any_call() -> impl Strategy<Value = Step> {
     (1..5i32, 1..5i32, 0..110i64, 0..60i64).prop_map(|(from, to, begin, took)| {
-        let call = call(from, begin, begin + took);
+        let call = call_step(from, begin, begin + took);
         Step { threads: StepThreads { caller_end: Some(to), ..call.threads }, ..call }
     })
 }
@@ -40,12 +40,12 @@ proptest! {
 
     #[test]
     fn the_moments_of_a_step_add_up_to_its_duration(
-        events in proptest::collection::vec(event(), 0..40),
+        events in proptest::collection::vec(any_event(), 0..40),
         (begin, took, first, last) in (0..60i64, 0..60i64, 1..4i32, 1..4i32),
-        calls in proptest::collection::vec(a_call(), 0..4),
+        calls in proptest::collection::vec(any_call(), 0..4),
         others in proptest::collection::vec((0..90i64, 0..20i64, 1..4i32), 0..4),
     ) {
-        let mut made = Made::default();
+        let mut made = RecordingBuilder::default();
         for (kind, thread, time, duration, other, by, object) in events {
             let of = [
                 ("duration", duration),
@@ -57,15 +57,15 @@ proptest! {
                 ("object", object),
                 ("bytes", other),
             ];
-            made.event(thread, KINDS[kind], time, &of);
+            made.add_event(thread, KINDS[kind], time, &of);
         }
         for (begin, took, thread) in others {
-            made.also(&[step(begin, begin + took, thread)]);
+            made.add_request(&[root_step(begin, begin + took, thread)]);
         }
-        let root = step(begin, begin + took, first);
+        let root = root_step(begin, begin + took, first);
         let root = Step { threads: StepThreads { end: Some(last), ..root.threads }, ..root };
         let steps: Vec<Step> = [root].into_iter().chain(calls).collect();
-        if let Some(sums) = &made.of(&steps)[0] {
+        if let Some(sums) = &made.sums_of_steps(&steps)[0] {
             let parts = [
                 sums.processor_ns,
                 sums.children_ns,

@@ -1,7 +1,7 @@
 //! A record of the kernel's queue, as `perf_event_open(2)` describes it, with the sample's fields
 //! TID, TIME and CPU behind each.
 
-use socket_log::switches::{Switch, SwitchEvent};
+use socket_log::switches::{SwitchEvent, ThreadSwitch};
 
 /// Largest record that is looked at, in bytes. The kernel's largest of these kinds is that of a
 /// name, of 48.
@@ -44,30 +44,30 @@ impl KernelRecord {
         KernelRecord { kind, misc, body, length }
     }
 
-    fn word(&self, at: usize) -> Option<u32> {
+    fn read_u32(&self, at: usize) -> Option<u32> {
         let bytes = self.body.get(..self.length)?.get(at..at + 4)?;
         Some(u32::from_ne_bytes(bytes.try_into().ok()?))
     }
 
-    fn long(&self, at: usize) -> Option<u64> {
+    fn read_u64(&self, at: usize) -> Option<u64> {
         let bytes = self.body.get(..self.length)?.get(at..at + 8)?;
         Some(u64::from_ne_bytes(bytes.try_into().ok()?))
     }
 
     /// Calls `each` with what it says of the threads; `processor` is that of the queue. Kinds that
     /// say nothing of them are passed over.
-    pub(super) fn switches(&self, processor: u16, each: &mut impl FnMut(Switch)) {
-        let _ = self.read(processor, each);
+    pub(super) fn for_each_switch(&self, processor: u16, each: &mut impl FnMut(ThreadSwitch)) {
+        let _ = self.read_switches(processor, each);
     }
 
-    fn read(&self, processor: u16, each: &mut impl FnMut(Switch)) -> Option<()> {
+    fn read_switches(&self, processor: u16, each: &mut impl FnMut(ThreadSwitch)) -> Option<()> {
         let sample = self.length.checked_sub(SAMPLE_BYTES)?;
-        let (by_process, by_thread) = (self.word(sample)?, self.word(sample + 4)?);
-        let time = i64::try_from(self.long(sample + 8)?).ok()?;
+        let (by_process, by_thread) = (self.read_u32(sample)?, self.read_u32(sample + 4)?);
+        let time = i64::try_from(self.read_u64(sample + 8)?).ok()?;
         let mut told = |process: u32, thread: u32, event: SwitchEvent| {
             // Without a number it is of no thread that could be named: one that has ended.
             if i32::try_from(thread).is_ok_and(|thread| thread > 0) {
-                each(Switch { time, processor, thread, process, event });
+                each(ThreadSwitch { time, processor, thread, process, event });
             }
         };
         match self.kind {
@@ -80,12 +80,13 @@ impl KernelRecord {
             }
             // Process, its parent, thread, who started it.
             kind::FORK => {
-                let (process, thread, creator) = (self.word(0)?, self.word(8)?, self.word(12)?);
+                let (process, thread, creator) =
+                    (self.read_u32(0)?, self.read_u32(8)?, self.read_u32(12)?);
                 told(process, thread, SwitchEvent::Start { creator });
             }
-            kind::EXIT => told(self.word(0)?, self.word(8)?, SwitchEvent::Exit),
+            kind::EXIT => told(self.read_u32(0)?, self.read_u32(8)?, SwitchEvent::Exit),
             kind::COMM => {
-                let (process, thread) = (self.word(0)?, self.word(4)?);
+                let (process, thread) = (self.read_u32(0)?, self.read_u32(4)?);
                 if self.misc & misc::COMM_EXEC != 0 {
                     told(process, thread, SwitchEvent::Exec);
                 }
@@ -95,9 +96,9 @@ impl KernelRecord {
                 told(0, thread, SwitchEvent::Name(name));
             }
             kind::LOST => {
-                let records = u32::try_from(self.long(8)?).unwrap_or(u32::MAX);
+                let records = u32::try_from(self.read_u64(8)?).unwrap_or(u32::MAX);
                 let event = SwitchEvent::Lost { records };
-                each(Switch { time, processor, thread: 0, process: 0, event });
+                each(ThreadSwitch { time, processor, thread: 0, process: 0, event });
             }
             _ => {}
         }
@@ -109,51 +110,59 @@ impl KernelRecord {
 mod tests {
     use super::*;
 
-    fn read(kind: u32, misc: u16, words: &[u32]) -> Vec<Switch> {
+    fn read_record(kind: u32, misc: u16, words: &[u32]) -> Vec<ThreadSwitch> {
         let body: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         // A record may go over the end of the queue.
         let (first, rest) = body.split_at(body.len().min(7));
         let mut found = Vec::new();
-        KernelRecord::new(kind, misc, &[first, rest]).switches(2, &mut |switch| found.push(switch));
+        KernelRecord::new(kind, misc, &[first, rest])
+            .for_each_switch(2, &mut |switch| found.push(switch));
         found
     }
 
     const SAMPLE: [u32; 6] = [10, 11, 5_000, 0, 2, 0];
 
-    fn of(process: u32, thread: u32, event: SwitchEvent) -> Switch {
-        Switch { time: 5_000, processor: 2, thread, process, event }
+    fn make_switch(process: u32, thread: u32, event: SwitchEvent) -> ThreadSwitch {
+        ThreadSwitch { time: 5_000, processor: 2, thread, process, event }
     }
 
     #[test]
     fn switches_say_who_had_the_processor() {
-        let found = |misc: u16| read(14, misc, &SAMPLE);
-        assert_eq!(found(0), [of(10, 11, SwitchEvent::In)]);
-        assert_eq!(found(1 << 13), [of(10, 11, SwitchEvent::Out { preempted: false })]);
-        assert_eq!(found(3 << 13), [of(10, 11, SwitchEvent::Out { preempted: true })]);
-        assert_eq!(read(14, 0, &[10, u32::MAX, 5_000, 0, 2, 0]), [], "a thread that has ended");
-        assert_eq!(read(14, 0, &SAMPLE[..5]), [], "cut");
+        let found = |misc: u16| read_record(14, misc, &SAMPLE);
+        assert_eq!(found(0), [make_switch(10, 11, SwitchEvent::In)]);
+        assert_eq!(found(1 << 13), [make_switch(10, 11, SwitchEvent::Out { preempted: false })]);
+        assert_eq!(found(3 << 13), [make_switch(10, 11, SwitchEvent::Out { preempted: true })]);
+        assert_eq!(
+            read_record(14, 0, &[10, u32::MAX, 5_000, 0, 2, 0]),
+            [],
+            "a thread that has ended"
+        );
+        assert_eq!(read_record(14, 0, &SAMPLE[..5]), [], "cut");
     }
 
     #[test]
     fn threads_begin_end_and_have_names() {
         let with = |words: &[u32]| [words, &SAMPLE].concat();
         let ends = [20, 10, 21, 11, 4_000, 0];
-        let start = of(20, 21, SwitchEvent::Start { creator: 11 });
-        assert_eq!(read(7, 0, &with(&ends)), [start]);
-        assert_eq!(read(4, 0, &with(&ends)), [of(20, 21, SwitchEvent::Exit)]);
+        let start = make_switch(20, 21, SwitchEvent::Start { creator: 11 });
+        assert_eq!(read_record(7, 0, &with(&ends)), [start]);
+        assert_eq!(read_record(4, 0, &with(&ends)), [make_switch(20, 21, SwitchEvent::Exit)]);
         let name = [10, 11, u32::from_ne_bytes(*b"abc\0"), 0];
         let mut text = [0; 16];
         text[..3].copy_from_slice(b"abc");
-        let named = of(0, 11, SwitchEvent::Name(text));
-        assert_eq!(read(3, 0, &with(&name)), [named]);
-        assert_eq!(read(3, 1 << 13, &with(&name)), [of(10, 11, SwitchEvent::Exec), named]);
+        let named = make_switch(0, 11, SwitchEvent::Name(text));
+        assert_eq!(read_record(3, 0, &with(&name)), [named]);
+        assert_eq!(
+            read_record(3, 1 << 13, &with(&name)),
+            [make_switch(10, 11, SwitchEvent::Exec), named]
+        );
     }
 
     #[test]
     fn what_the_kernel_lost_is_told() {
         let lost = [1, 0, 9, 0];
-        let found = read(2, 0, &[lost.as_slice(), &SAMPLE].concat());
-        assert_eq!(found, [of(0, 0, SwitchEvent::Lost { records: 9 })]);
-        assert_eq!(read(9, 0, &SAMPLE), [], "another kind");
+        let found = read_record(2, 0, &[lost.as_slice(), &SAMPLE].concat());
+        assert_eq!(found, [make_switch(0, 0, SwitchEvent::Lost { records: 9 })]);
+        assert_eq!(read_record(9, 0, &SAMPLE), [], "another kind");
     }
 }

@@ -4,15 +4,15 @@ use std::fs;
 use std::io;
 
 /// One line that says why there are no switches, and the way out.
-pub(in super::super) fn refused(error: &io::Error) -> String {
+pub(in super::super) fn refusal_line(error: &io::Error) -> String {
     let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok();
     let paranoid = paranoid.and_then(|text| text.trim().parse::<i32>().ok());
     let unknown = "when threads had a processor will be unknown";
-    format!("no context switches ({error}), so {unknown}; {}", way_out(error, paranoid))
+    format!("no context switches ({error}), so {unknown}; {}", refusal_remedy(error, paranoid))
 }
 
 /// The way out, by the kernel's setting `kernel.perf_event_paranoid` where it can be read.
-fn way_out(error: &io::Error, paranoid: Option<i32>) -> &'static str {
+fn refusal_remedy(error: &io::Error, paranoid: Option<i32>) -> &'static str {
     match (error.raw_os_error(), paranoid) {
         (Some(libc::EACCES | libc::EPERM), Some(level)) if level > 2 => {
             "'sysctl kernel.perf_event_paranoid=2' allows them to everybody"
@@ -35,7 +35,8 @@ mod tests {
 
     #[test]
     fn each_cause_has_its_way_out() {
-        let out = |code: i32, paranoid| way_out(&io::Error::from_raw_os_error(code), paranoid);
+        let out =
+            |code: i32, paranoid| refusal_remedy(&io::Error::from_raw_os_error(code), paranoid);
         assert!(out(libc::EACCES, Some(3)).contains("paranoid=2"));
         assert!(out(libc::EPERM, Some(2)).contains("seccomp"));
         assert!(out(libc::ENOSYS, Some(2)).contains("seccomp"));

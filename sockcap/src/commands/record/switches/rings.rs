@@ -7,39 +7,39 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
-use socket_log::switches::{Switch, SwitchEvent};
+use socket_log::switches::{SwitchEvent, ThreadSwitch};
 
 use super::kernel_record::KernelRecord;
 use crate::tuning::{ALL_QUEUES_BYTES, MAX_QUEUE_BYTES, MIN_QUEUE_BYTES, QUEUE_BYTES};
 
 /// The queues of all processors.
-pub(super) struct Rings(Vec<Ring>);
+pub(super) struct PerfRings(Vec<PerfRing>);
 
-struct Ring {
+struct PerfRing {
     processor: u16,
     queue: Sampler,
 }
 
-impl Rings {
+impl PerfRings {
     /// Opens a queue for each processor, of what the children of this thread do that it starts from
     /// now on, each from its first `exec`.
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub(super) fn open() -> io::Result<Rings> {
+    pub(super) fn open_rings() -> io::Result<PerfRings> {
         let text = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
-        let processors = online(&text);
+        let processors = parse_processors(&text);
         let mut size = size_for(processors.len());
         loop {
-            let opened = processors.iter().map(|processor| Ring::open(*processor, size));
-            let rings: io::Result<Vec<Ring>> = opened.collect();
+            let opened = processors.iter().map(|processor| PerfRing::open_ring(*processor, size));
+            let rings: io::Result<Vec<PerfRing>> = opened.collect();
             match rings {
-                Ok(rings) => return Ok(Rings(rings)),
+                Ok(rings) => return Ok(PerfRings(rings)),
                 // What a user may lock in memory is shared by all who record.
                 Err(error)
                     if size > MIN_QUEUE_BYTES
                         && error.kind() == io::ErrorKind::PermissionDenied
-                        && Ring::may_open() =>
+                        && PerfRing::may_open() =>
                 {
                     size /= 2;
                 }
@@ -57,21 +57,21 @@ impl Rings {
     }
 
     /// Takes what is in the queues.
-    pub(super) fn empty(&mut self, mut each: impl FnMut(Switch)) {
+    pub(super) fn drain_rings(&mut self, mut each: impl FnMut(ThreadSwitch)) {
         for ring in &mut self.0 {
             // A bound, as a queue may be filled as fast as it is emptied.
             for _ in 0..MAX_QUEUE_BYTES / 32 {
                 let Some(record) = ring.queue.next_record() else { break };
                 let parts = record.data();
                 let known = KernelRecord::new(record.ty(), record.misc(), parts);
-                known.switches(ring.processor, &mut each);
+                known.for_each_switch(ring.processor, &mut each);
             }
         }
     }
 }
 
-impl Ring {
-    fn open(processor: u16, size: usize) -> io::Result<Ring> {
+impl PerfRing {
+    fn open_ring(processor: u16, size: usize) -> io::Result<PerfRing> {
         let mut event = Builder::new(Software::DUMMY);
         event
             .one_cpu(usize::from(processor))
@@ -87,7 +87,7 @@ impl Ring {
             .clockid(Clock::MONOTONIC)
             .wakeup_watermark(size / 2);
         let queue = event.build()?.sampled(size)?;
-        Ok(Ring { processor, queue })
+        Ok(PerfRing { processor, queue })
     }
 
     /// Whether the kernel allows such an event at all.
@@ -103,14 +103,14 @@ fn size_for(queues: usize) -> usize {
 }
 
 /// The record that says up to when the file is whole.
-pub(super) fn mark(time: i64) -> Switch {
-    let (processor, event) = (Switch::ANY_PROCESSOR, SwitchEvent::Mark);
-    Switch { time, processor, thread: 0, process: 0, event }
+pub(super) fn completion_record(time: i64) -> ThreadSwitch {
+    let (processor, event) = (ThreadSwitch::ANY_PROCESSOR, SwitchEvent::Mark);
+    ThreadSwitch { time, processor, thread: 0, process: 0, event }
 }
 
 /// The processors of a list as the kernel writes it, such as `0-3,8`; the first one where it says
 /// nothing.
-fn online(list: &str) -> Vec<u16> {
+fn parse_processors(list: &str) -> Vec<u16> {
     let mut all = Vec::new();
     for part in list.trim().split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -135,9 +135,9 @@ mod tests {
 
     #[test]
     fn lists_of_processors() {
-        assert_eq!(online("0-3,8\n"), [0, 1, 2, 3, 8]);
-        assert_eq!(online("0\n"), [0]);
-        assert_eq!(online(""), [0]);
-        assert_eq!(online("nonsense,2"), [2]);
+        assert_eq!(parse_processors("0-3,8\n"), [0, 1, 2, 3, 8]);
+        assert_eq!(parse_processors("0\n"), [0]);
+        assert_eq!(parse_processors(""), [0]);
+        assert_eq!(parse_processors("nonsense,2"), [2]);
     }
 }

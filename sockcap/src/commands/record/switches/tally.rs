@@ -2,11 +2,11 @@
 
 use std::io;
 
-use socket_log::switches::{Switch, SwitchEvent};
+use socket_log::switches::{SwitchEvent, ThreadSwitch};
 
 /// What became of the recording.
 #[derive(Debug, Default)]
-pub(in super::super) struct Tally {
+pub(in super::super) struct SwitchTally {
     /// Number of records.
     pub(in super::super) records: u64,
     /// Number of records that the kernel or the disk had no room for.
@@ -15,9 +15,9 @@ pub(in super::super) struct Tally {
     pub(in super::super) failed: Option<io::Error>,
 }
 
-impl Tally {
+impl SwitchTally {
     /// Counts a record.
-    pub(super) fn count(&mut self, switch: &Switch) {
+    pub(super) fn count_switch(&mut self, switch: &ThreadSwitch) {
         match switch.event {
             SwitchEvent::Lost { records } => self.lost += u64::from(records),
             _ => self.records += 1,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use end_to_end::command::{run, succeeds};
+use end_to_end::command::{assert_succeeds, run_sockcap};
 
 const CALLS: &str = "\
 call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv
@@ -13,18 +13,18 @@ d,web,db,103000,104000,105000,106000
 ";
 
 /// Requests that are far apart: whatever the algorithm, their links are clear.
-fn imported() -> tempfile::TempDir {
+fn import_requests() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("calls.csv"), CALLS).unwrap();
-    succeeds(&["import", "calls", "calls.csv"], directory.path());
+    assert_succeeds(&["import", "calls", "calls.csv"], directory.path());
     directory
 }
 
 #[test]
 fn a_result_is_judged_by_a_truth() {
-    let directory = imported();
+    let directory = import_requests();
     let truth = |text: &str| fs::write(directory.path().join("truth.csv"), text).unwrap();
-    let score = || succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
+    let score = || assert_succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
     truth("call_id,parent_call_id\na,\nb,a\nc,\nd,c\n");
     let right = score();
     assert!(
@@ -46,19 +46,20 @@ fn a_result_is_judged_by_a_truth() {
         wrong.contains("\"link_accuracy\": 0.5") && wrong.contains("\"trace_accuracy\": 0.0"),
         "{wrong}"
     );
-    let table = succeeds(&["score", "--truth", "truth.csv"], directory.path());
+    let table = assert_succeeds(&["score", "--truth", "truth.csv"], directory.path());
     assert!(table.contains("50.00%  2 links") && table.contains("false negatives"), "{table}");
     let excluded =
-        succeeds(&["score", "--truth", "truth.csv", "--exclude", "web"], directory.path());
+        assert_succeeds(&["score", "--truth", "truth.csv", "--exclude", "web"], directory.path());
     assert!(excluded.contains("-  0 links") && excluded.contains("2 calls excluded"), "{excluded}");
 }
 
 #[test]
 fn a_truth_that_cannot_be_used_is_told() {
-    let directory = imported();
+    let directory = import_requests();
     let fails = |text: &str, more: &[&str], words: &[&str]| {
         fs::write(directory.path().join("truth.csv"), text).unwrap();
-        let output = run(&[&["score", "--truth", "truth.csv"], more].concat(), directory.path());
+        let output =
+            run_sockcap(&[&["score", "--truth", "truth.csv"], more].concat(), directory.path());
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{error}");
         for word in words {

@@ -3,33 +3,33 @@
 
 use std::fs;
 
-use end_to_end::capture::Recording;
-use end_to_end::command::succeeds;
+use end_to_end::capture::TestRecording;
+use end_to_end::command::assert_succeeds;
 use end_to_end::repository;
 use serde_json::Value;
-use socket_log::Record;
+use socket_log::LogRecord;
 
 const REQUESTS: usize = 25;
 
 /// The hop from the front to the back end in the most frequent pattern, that pattern, what its
 /// instances do on average in milliseconds, and how long each call to `connect` took.
-struct Outcome {
+struct ConnectFigures {
     hop: Value,
     pattern: Value,
     waited: Vec<f64>,
     text: String,
 }
 
-fn recorded(kind: &str) -> Outcome {
+fn record_connects(kind: &str) -> ConnectFigures {
     let directory = tempfile::tempdir().unwrap();
     let program = repository().join("tests/programs/connecting.py");
     let program = program.to_str().unwrap();
-    succeeds(
+    assert_succeeds(
         &["record", "--", "/usr/bin/python3", program, kind, &REQUESTS.to_string()],
         directory.path(),
     );
     let report = |more: &[&str]| {
-        succeeds(
+        assert_succeeds(
             &[&["report", "--node", "process", "--sort", "count"], more].concat(),
             directory.path(),
         )
@@ -40,25 +40,25 @@ fn recorded(kind: &str) -> Outcome {
     let hop = pattern["hops"].as_array().unwrap().iter().find(is_asking).unwrap().clone();
     let waited = fs::read_to_string(directory.path().join("waited")).unwrap();
     let waited = waited.lines().map(|line| line.parse::<f64>().unwrap() / 1e6).collect();
-    Outcome { hop, pattern, waited, text: report(&["--color", "never"]) }
+    ConnectFigures { hop, pattern, waited, text: report(&["--color", "never"]) }
 }
 
-fn milliseconds(value: &Value) -> f64 {
+fn to_milliseconds(value: &Value) -> f64 {
     value.as_f64().unwrap() / 1e6
 }
 
 #[test]
 fn a_connection_for_each_request_is_waited_for() {
-    let Outcome { hop, pattern, waited, text } = recorded("each");
+    let ConnectFigures { hop, pattern, waited, text } = record_connects("each");
     assert_eq!(pattern["count"], REQUESTS as u64, "one pattern");
     let measured = waited.iter().sum::<f64>() / REQUESTS as f64;
     assert!(measured > 10.0, "connect did not wait: {waited:?}");
-    let told = milliseconds(&hop["connect_mean"]);
+    let told = to_milliseconds(&hop["connect_mean"]);
     // How long the call took is known to a 32nd.
     assert!(told > 0.95 * measured && told < measured + 1.0, "{told} ms for {measured} ms: {hop}");
     assert_eq!(hop["connect_count"], REQUESTS as u64);
     // Its own work is a sleep of 10 ms, and what the machine adds to it.
-    let node = milliseconds(&hop["node_mean"]);
+    let node = to_milliseconds(&hop["node_mean"]);
     assert!((10.0..10.0 + 0.5 * measured).contains(&node), "{node} ms: {hop}");
     // All delays together are the whole, as the pattern is a chain.
     let parts = ["node_mean", "network_mean", "connect_mean"];
@@ -72,7 +72,7 @@ fn a_connection_for_each_request_is_waited_for() {
 
 #[test]
 fn a_connection_made_before_the_requests_is_nobodys() {
-    let Outcome { hop, waited, text, .. } = recorded("once");
+    let ConnectFigures { hop, waited, text, .. } = record_connects("once");
     assert!(waited.len() == 1 && waited[0] > 10.0, "{waited:?}");
     assert_eq!(hop.get("connect_mean"), None, "{hop}");
     assert!(!text.contains("connect   in share"), "{text}");
@@ -80,15 +80,15 @@ fn a_connection_made_before_the_requests_is_nobodys() {
 
 #[test]
 fn a_call_that_does_not_wait_says_so() {
-    let recording = Recording::new();
-    recording.python(
+    let recording = TestRecording::new();
+    recording.run_python(
         "import socket; server = socket.create_server(('127.0.0.1', 0))\n\
          for blocks in (True, False):\n    end = socket.socket(); end.setblocking(blocks)\n    \
          end.connect_ex(server.getsockname())",
     );
-    let log = recording.log();
-    let told = log.records().filter_map(|record| match record {
-        Record::Endpoints { took: Some(_), under_way, .. } => Some(*under_way),
+    let log = recording.only_log();
+    let told = log.whole_records().filter_map(|record| match record {
+        LogRecord::Endpoints { took: Some(_), under_way, .. } => Some(*under_way),
         _ => None,
     });
     assert_eq!(told.collect::<Vec<_>>(), [false, true]);

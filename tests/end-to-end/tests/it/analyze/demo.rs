@@ -11,14 +11,14 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use analyze::paths::PathPattern;
-use end_to_end::capture::successful;
-use end_to_end::command::succeeds;
-use end_to_end::packages::web;
-use end_to_end::{profile, repository};
+use end_to_end::capture::run_successfully;
+use end_to_end::command::assert_succeeds;
+use end_to_end::packages::web_packages;
+use end_to_end::{profile_name, repository};
 use message_trace::DataDir;
 
 /// A message as `SOURCE -> DESTINATION:PORT`, the port being that of the side that listens.
-fn tree(pattern: &PathPattern) -> Vec<String> {
+fn hop_tree(pattern: &PathPattern) -> Vec<String> {
     let hops = pattern.hops.iter().enumerate();
     hops.map(|(place, hop)| {
         // In these systems no request makes two at once: every tree is a chain.
@@ -30,7 +30,7 @@ fn tree(pattern: &PathPattern) -> Vec<String> {
 }
 
 /// The chain of messages through `nodes`, each but the first with the port it listens on.
-fn chain(client: &str, calls: &[(&str, &str, u16)]) -> Vec<String> {
+fn chain_of(client: &str, calls: &[(&str, &str, u16)]) -> Vec<String> {
     // A call is (caller, callee, port); a caller that is the callee of the one before has not
     // answered yet.
     let mut open: Vec<(&str, &str, u16)> = Vec::new();
@@ -63,7 +63,7 @@ fn run_demo(servers: &str, port: u16, data: &Path) -> String {
     let output = Command::new(repository().join("scripts/demo"))
         .arg(data)
         .env("SOCKCAP_DEMO", servers)
-        .env("SOCKCAP_PROFILE", profile())
+        .env("SOCKCAP_PROFILE", profile_name())
         .env("SOCKCAP_DEMO_PORT", port.to_string())
         .env("SOCKCAP_DEMO_REQUESTS", REQUESTS.to_string())
         .output()
@@ -79,7 +79,7 @@ fn run_demo(servers: &str, port: u16, data: &Path) -> String {
 }
 
 /// The words of each line of a report, without figures and bars, which are others in each run.
-fn words(report: &str) -> Vec<String> {
+fn words_of_lines(report: &str) -> Vec<String> {
     let is_word = |word: &&str| {
         let begin = word.trim_start_matches(|sign: char| !sign.is_alphanumeric());
         begin.starts_with(char::is_alphabetic)
@@ -103,8 +103,8 @@ fn words(report: &str) -> Vec<String> {
 fn check_readme(printed: &str, data: &Path) {
     let readme = fs::read_to_string(repository().join("README.md")).unwrap();
     let (_, sample) = readme.split_once("The same on a terminal:\n\n```\n").unwrap();
-    let sample = words(sample.split_once("```").unwrap().0);
-    let printed = words(&printed.replace(&*data.to_string_lossy(), "sockcap.data"));
+    let sample = words_of_lines(sample.split_once("```").unwrap().0);
+    let printed = words_of_lines(&printed.replace(&*data.to_string_lossy(), "sockcap.data"));
     let (header, tree) = sample.split_at(2);
     for line in header {
         assert!(printed.contains(line), "README.md: {line:?} is not in\n{printed:#?}");
@@ -119,14 +119,16 @@ fn check_readme(printed: &str, data: &Path) {
 /// What is written in the README's pictures, but for figures, and what the page of the demo says,
 /// where the two differ.
 fn differing_from_pictures(data: &Path) -> Vec<String> {
-    let (web, shots) = (web(), tempfile::tempdir().unwrap());
+    let (web, shots) = (web_packages(), tempfile::tempdir().unwrap());
     // The page says what the reader called the directory.
     let (page, place) =
         (shots.path().join("report.html"), data.parent().unwrap().join("sockcap.data"));
     fs::rename(data, &place).unwrap();
-    let mut report = Command::new(end_to_end::sockcap());
-    successful(report.args(["report", "--html"]).arg(&page).current_dir(place.parent().unwrap()));
-    successful(
+    let mut report = Command::new(end_to_end::sockcap_program());
+    run_successfully(
+        report.args(["report", "--html"]).arg(&page).current_dir(place.parent().unwrap()),
+    );
+    run_successfully(
         Command::new("node").arg("pictures.mjs").arg(&page).arg(shots.path()).current_dir(&web),
     );
     let mut differing = Vec::new();
@@ -151,14 +153,14 @@ fn differing_from_pictures(data: &Path) -> Vec<String> {
 }
 
 /// How much of the expected count the patterns in `data` with the trees `kinds` have, from 0 to 1.
-fn share(data: &Path, kinds: &[Vec<String>]) -> f64 {
-    let patterns = PathPattern::read_all(DataDir::new(data).patterns()).unwrap();
+fn share_of_kinds(data: &Path, kinds: &[Vec<String>]) -> f64 {
+    let patterns = PathPattern::read_all(DataDir::new(data).patterns_path()).unwrap();
     let all: f64 = patterns.iter().map(|pattern| pattern.expected).sum();
     let mut ours = 0.0;
     for kind in kinds {
         let found: Vec<&PathPattern> = patterns
             .iter()
-            .filter(|pattern| pattern.hops.len() == kind.len() && &tree(pattern) == kind)
+            .filter(|pattern| pattern.hops.len() == kind.len() && &hop_tree(pattern) == kind)
             .collect();
         let [pattern] = found[..] else {
             panic!("{} patterns are {kind:#?}; all patterns: {patterns:#?}", found.len());
@@ -181,13 +183,13 @@ fn share(data: &Path, kinds: &[Vec<String>]) -> f64 {
 /// the one path in twenty that is allowed here. On such a machine the page may also tell what was
 /// not seen of a call, which the pictures do not have. Such a recording is made again, twice at the
 /// most. A wrong tree fails at once.
-fn check(servers: &str, port: u16, kinds: &[Vec<String>]) {
+fn check_system(servers: &str, port: u16, kinds: &[Vec<String>]) {
     let (mut shares, mut differing) = (Vec::new(), Vec::new());
     for _ in 0..3 {
         let directory = tempfile::tempdir().unwrap();
         let data = directory.path().join("data");
         let printed = run_demo(servers, port, &data);
-        shares.push(share(&data, kinds));
+        shares.push(share_of_kinds(&data, kinds));
         if shares.last().is_some_and(|share| *share >= 0.95) {
             if servers == "debian" {
                 check_readme(&printed, &data);
@@ -205,8 +207,8 @@ fn check(servers: &str, port: u16, kinds: &[Vec<String>]) {
 fn debian_servers_come_out_as_three_patterns() {
     let front = [("curl", "nginx", 18080), ("nginx", "shop.py", 18081)];
     let with =
-        |calls: &[(&'static str, &'static str, u16)]| chain("curl", &[&front, calls].concat());
-    check(
+        |calls: &[(&'static str, &'static str, u16)]| chain_of("curl", &[&front, calls].concat());
+    check_system(
         "debian",
         18080,
         &[
@@ -221,9 +223,9 @@ fn debian_servers_come_out_as_three_patterns() {
 fn the_example_programs_come_out_as_three_patterns() {
     let front = [("demo-client", "demo-front", 18180), ("demo-front", "demo-shop", 18181)];
     let with = |calls: &[(&'static str, &'static str, u16)]| {
-        chain("demo-client", &[&front, calls].concat())
+        chain_of("demo-client", &[&front, calls].concat())
     };
-    check(
+    check_system(
         "examples",
         18180,
         &[
@@ -235,8 +237,8 @@ fn the_example_programs_come_out_as_three_patterns() {
 }
 
 /// Patterns by their hops.
-fn kinds(data: &DataDir) -> BTreeMap<Vec<String>, PathPattern> {
-    let patterns = PathPattern::read_all(data.patterns()).unwrap();
+fn patterns_by_hops(data: &DataDir) -> BTreeMap<Vec<String>, PathPattern> {
+    let patterns = PathPattern::read_all(data.patterns_path()).unwrap();
     let kind = |pattern: PathPattern| {
         let hops = pattern.hops.iter().map(|hop| {
             let [src, dst] = [(&hop.src, &hop.src_port), (&hop.dst, &hop.dst_port)]
@@ -265,10 +267,10 @@ fn exported_spans_come_back_as_the_patterns_that_they_were() {
         &["import", "otlp", "spans.jsonl", "-d", "back"],
         &["report", "-d", "back"],
     ] {
-        succeeds(arguments, directory.path());
+        assert_succeeds(arguments, directory.path());
     }
-    let recorded = kinds(&DataDir::new(&data));
-    let back = kinds(&DataDir::new(directory.path().join("back")).spans());
+    let recorded = patterns_by_hops(&DataDir::new(&data));
+    let back = patterns_by_hops(&DataDir::new(directory.path().join("back")).spans_dir());
     let mut alike = 0;
     for (kind, before) in &recorded {
         // A path that is not sure may have been cut in two.
@@ -295,6 +297,6 @@ fn exported_spans_come_back_as_the_patterns_that_they_were() {
 
 #[test]
 fn a_chain_is_written_as_its_calls_nest() {
-    let messages = chain("c", &[("c", "a", 1), ("a", "b", 2), ("a", "d", 3)]);
+    let messages = chain_of("c", &[("c", "a", 1), ("a", "b", 2), ("a", "d", 3)]);
     assert_eq!(messages, ["c -> a 1", "a -> b 2", "b -> a 2", "a -> d 3", "d -> a 3", "a -> c 1"]);
 }

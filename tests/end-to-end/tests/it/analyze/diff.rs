@@ -10,14 +10,14 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::PoisonError;
 
-use end_to_end::command::succeeds;
-use end_to_end::{profile, repository};
+use end_to_end::command::assert_succeeds;
+use end_to_end::{profile_name, repository};
 use serde_json::Value;
 
 use super::demo::ONE;
 
 /// Records these systems, all at the same time, and returns what the script prints.
-fn record(servers: &str, changes: &[&str], data: &Path) -> String {
+fn record_systems(servers: &str, changes: &[&str], data: &Path) -> String {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let output = Command::new(repository().join("scripts/demo"))
         .arg("diff")
@@ -25,7 +25,7 @@ fn record(servers: &str, changes: &[&str], data: &Path) -> String {
         // As wide as the README.
         .env("COLUMNS", "100")
         .env("SOCKCAP_DEMO", servers)
-        .env("SOCKCAP_PROFILE", profile())
+        .env("SOCKCAP_PROFILE", profile_name())
         .env("SOCKCAP_DEMO_CHANGES", changes.join(" "))
         .output()
         .unwrap();
@@ -36,8 +36,8 @@ fn record(servers: &str, changes: &[&str], data: &Path) -> String {
     stdout
 }
 
-fn diff(data: &Path, before: &str, after: &str) -> Value {
-    serde_json::from_str(&succeeds(&["diff", before, after, "--json"], data)).unwrap()
+fn run_diff(data: &Path, before: &str, after: &str) -> Value {
+    serde_json::from_str(&assert_succeeds(&["diff", before, after, "--json"], data)).unwrap()
 }
 
 /// The README's sample of these answers: the first one, and of the others who is named.
@@ -84,17 +84,17 @@ fn check_readme(printed: &str) {
 }
 
 /// A change of the demo, and what must be said of it first: the node and the kind of evidence.
-type Change<'c> = (&'c str, &'c str, &'c str);
+type DemoChange<'c> = (&'c str, &'c str, &'c str);
 
 /// Records the system, each of its changes and once more the system as it is.
-fn check(servers: &str, changes: [Change<'_>; 4]) {
+fn check_changes(servers: &str, changes: [DemoChange<'_>; 4]) {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let mut all = vec!["none", "none.again"];
     all.extend(changes.map(|(change, ..)| change));
-    let printed = record(servers, &all, &data);
+    let printed = record_systems(servers, &all, &data);
     for (change, node, what) in changes {
-        let found = diff(&data, "none", change);
+        let found = run_diff(&data, "none", change);
         assert_eq!(found["changed"], true, "{change}: {found:#}");
         let first = &found["suspects"][0];
         let named = [&first["node"], &first["evidence"][0]["what"]];
@@ -110,17 +110,17 @@ fn check(servers: &str, changes: [Change<'_>; 4]) {
     }
     // Of the same system nothing is said. One of twenty comparisons may be wrong, so that none of
     // two may be.
-    if diff(&data, "none", "none.again")["changed"] == true {
+    if run_diff(&data, "none", "none.again")["changed"] == true {
         let data = directory.path().join("again");
-        record(servers, &["none.again", "none"], &data);
-        let found = diff(&data, "none", "none.again");
+        record_systems(servers, &["none.again", "none"], &data);
+        let found = run_diff(&data, "none", "none.again");
         assert_eq!(found["changed"], false, "{found:#}");
     }
 }
 
 #[test]
 fn each_change_of_debian_servers_is_named_first() {
-    check(
+    check_changes(
         "debian",
         [
             ("handler", "prices.py", "own"),
@@ -134,7 +134,7 @@ fn each_change_of_debian_servers_is_named_first() {
 #[test]
 fn each_change_of_the_example_programs_is_named_first() {
     // The store and the prices are the same program.
-    check(
+    check_changes(
         "examples",
         [
             ("handler", "demo-store", "own"),
@@ -152,12 +152,12 @@ fn of_twenty_recordings_at_most_one_in_twenty_comparisons_says_anything() {
     let directory = tempfile::tempdir().unwrap();
     let names: Vec<String> = (1..=20).map(|number| format!("none.{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    record("debian", &names, directory.path());
+    record_systems("debian", &names, directory.path());
     let consecutive = names.windows(2).map(|pair| (pair[0], pair[1]));
     let with_first = names[1..].iter().map(|name| (names[0], *name));
     for pairs in [consecutive.collect::<Vec<_>>(), with_first.collect()] {
         let is_changed =
-            |pair: &&(&str, &str)| diff(directory.path(), pair.0, pair.1)["changed"] == true;
+            |pair: &&(&str, &str)| run_diff(directory.path(), pair.0, pair.1)["changed"] == true;
         let wrong: Vec<_> = pairs.iter().filter(is_changed).collect();
         assert!(wrong.len() * 20 <= pairs.len() + 1, "of {}: {wrong:?}", pairs.len());
     }

@@ -4,16 +4,16 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use end_to_end::capture::{program, successful};
-use end_to_end::command::succeeds;
-use end_to_end::{repository, sockcap};
+use end_to_end::capture::{program_path, run_successfully};
+use end_to_end::command::assert_succeeds;
+use end_to_end::{repository, sockcap_program};
 use serde_json::Value;
 
 const REQUESTS: u64 = 20;
 
 /// The hops of the most frequent pattern, where the server looks a name up for each request. The
 /// name server is recorded too, or is not.
-fn hops(with_server: bool) -> Vec<Value> {
+fn lookup_hops(with_server: bool) -> Vec<Value> {
     let directory = tempfile::tempdir().unwrap();
     let resolv = directory.path().join("resolv.conf");
     fs::write(&resolv, "nameserver 127.0.0.1\noptions timeout:5\n").unwrap();
@@ -26,12 +26,14 @@ fn hops(with_server: bool) -> Vec<Value> {
         "mount --bind \"$1\" /etc/resolv.conf && ip link set lo up || exit; {server}\
          \"$3\" record -- /usr/bin/python3 \"$2\" front {REQUESTS} {more}; status=$?; {stop} exit $status"
     );
-    let mut command = Command::new(program("unshare"));
+    let mut command = Command::new(program_path("unshare"));
     command.args(["--mount", "--net", "sh", "-c", &script, "sh"]);
-    command.args([resolv.to_str().unwrap(), looking_up, sockcap().to_str().unwrap()]);
-    successful(command.current_dir(directory.path()).stdin(Stdio::null()));
-    let json =
-        succeeds(&["report", "--json", "--sort", "count", "--node", "process"], directory.path());
+    command.args([resolv.to_str().unwrap(), looking_up, sockcap_program().to_str().unwrap()]);
+    run_successfully(command.current_dir(directory.path()).stdin(Stdio::null()));
+    let json = assert_succeeds(
+        &["report", "--json", "--sort", "count", "--node", "process"],
+        directory.path(),
+    );
     let json: Value = serde_json::from_str(&json).unwrap();
     let pattern = &json["patterns"][0];
     assert!(pattern["count"].as_u64().unwrap() >= REQUESTS - 1, "{pattern}");
@@ -39,7 +41,7 @@ fn hops(with_server: bool) -> Vec<Value> {
 }
 
 /// What a hop has there in milliseconds, on average.
-fn mean(hop: &Value, what: &str) -> f64 {
+fn mean_of_hop(hop: &Value, what: &str) -> f64 {
     hop[what].as_f64().unwrap_or_else(|| panic!("no {what}: {hop}")) / 1e6
 }
 
@@ -49,20 +51,20 @@ fn is_lookup(hop: &Value, side: &str) -> bool {
 
 #[test]
 fn a_lookup_is_a_hop() {
-    let hops = hops(false);
+    let hops = lookup_hops(false);
     assert_eq!(hops.len(), 4, "asked, looking up, looked up, answered: {hops:?}");
     assert!(is_lookup(&hops[1], "dst") && hops[1]["dst_port"] == "getaddrinfo", "{}", hops[1]);
     assert!(is_lookup(&hops[2], "src"), "{}", hops[2]);
-    let looked_up = mean(&hops[2], "untraced_mean");
+    let looked_up = mean_of_hop(&hops[2], "untraced_mean");
     assert!(looked_up > 19.0, "{looked_up} ms");
     // The server's own work is a sleep of 5 ms before it, and nothing after it.
-    let own = mean(&hops[1], "node_mean") + mean(&hops[3], "node_mean");
+    let own = mean_of_hop(&hops[1], "node_mean") + mean_of_hop(&hops[3], "node_mean");
     assert!(own > 5.0 && own < 0.8 * looked_up, "{own} ms of its own, {looked_up} ms looking up");
 }
 
 #[test]
 fn the_name_server_is_part_of_the_path_where_it_is_recorded() {
-    let hops = hops(true);
+    let hops = lookup_hops(true);
     let to_server =
         hops.iter().filter(|hop| is_lookup(hop, "src") && hop["protocol"] == "udp").count();
     let answers =

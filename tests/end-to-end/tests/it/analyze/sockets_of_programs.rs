@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use end_to_end::command::succeeds;
+use end_to_end::command::assert_succeeds;
 use end_to_end::repository;
 use serde_json::Value;
 
@@ -12,21 +12,21 @@ use serde_json::Value;
 const REQUESTS: usize = 60;
 
 /// Records a Python program of `tests/programs`, which is given these arguments.
-fn record(program: &str, arguments: &[&str], data: &str, directory: &Path) {
+fn record_program(program: &str, arguments: &[&str], data: &str, directory: &Path) {
     let program = repository().join("tests/programs").join(program);
     let program = program.to_str().unwrap();
     let command = ["record", "-d", data, "--", "/usr/bin/python3", program];
-    succeeds(&[&command, arguments].concat(), directory);
+    assert_succeeds(&[&command, arguments].concat(), directory);
 }
 
 /// The report of that grain.
-fn report(grain: &str, directory: &Path) -> Value {
-    let printed = succeeds(&["report", "--json", "--node", grain], directory);
+fn report_json(grain: &str, directory: &Path) -> Value {
+    let printed = assert_succeeds(&["report", "--json", "--node", grain], directory);
     serde_json::from_str(&printed).unwrap()
 }
 
 /// The hops of each pattern, as sender and receiver, and how many instances were seen.
-fn patterns(report: &Value) -> Vec<(Vec<[String; 2]>, u64)> {
+fn hops_of_patterns(report: &Value) -> Vec<(Vec<[String; 2]>, u64)> {
     let hop = |hop: &Value| ["src", "dst"].map(|end| hop[end].as_str().unwrap().to_owned());
     let pattern = |pattern: &Value| {
         let hops = pattern["hops"].as_array().unwrap().iter().map(hop).collect();
@@ -39,9 +39,9 @@ fn patterns(report: &Value) -> Vec<(Vec<[String; 2]>, u64)> {
 fn paths_go_through_the_threads_of_a_process_where_these_are_nodes() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    record("inner_threads.py", &[&REQUESTS.to_string()], "sockcap.data", directory);
+    record_program("inner_threads.py", &[&REQUESTS.to_string()], "sockcap.data", directory);
     let of_processes = || {
-        let shown = succeeds(&["report", "--json", "--node", "process"], directory);
+        let shown = assert_succeeds(&["report", "--json", "--node", "process"], directory);
         let commands: [&[&str]; 5] = [
             &["info"],
             &["export", "messages"],
@@ -49,11 +49,11 @@ fn paths_go_through_the_threads_of_a_process_where_these_are_nodes() {
             &["requests", "--json"],
             &["contexts", "--json"],
         ];
-        let printed = commands.map(|command| succeeds(command, directory));
+        let printed = commands.map(|command| assert_succeeds(command, directory));
         (shown, printed)
     };
     let before = of_processes();
-    for (hops, _) in patterns(&serde_json::from_str(&before.0).unwrap()) {
+    for (hops, _) in hops_of_patterns(&serde_json::from_str(&before.0).unwrap()) {
         assert!(hops.iter().all(|[src, dst]| src != dst), "nobody talks to itself: {hops:?}");
         assert!(hops.len() <= 2, "a request and its answer: {hops:?}");
     }
@@ -61,7 +61,7 @@ fn paths_go_through_the_threads_of_a_process_where_these_are_nodes() {
     assert!(before.1[0].contains("--node thread shows those between threads"), "{}", before.1[0]);
 
     // Whoever takes requests asks another thread, and that one a third.
-    let of_threads = patterns(&report("thread", directory));
+    let of_threads = hops_of_patterns(&report_json("thread", directory));
     let through = of_threads.iter().filter(|(hops, _)| {
         let nodes: BTreeSet<&String> = hops.iter().flatten().collect();
         nodes.len() >= 4 && hops.len() >= 6
@@ -74,7 +74,7 @@ fn paths_go_through_the_threads_of_a_process_where_these_are_nodes() {
     // What is said of the recording does not depend on what a node is.
     let seen =
         |info: &str| info.lines().find(|line| line.starts_with("messages:")).map(str::to_owned);
-    assert_eq!(seen(&succeeds(&["info"], directory)), seen(&before.1[0]));
+    assert_eq!(seen(&assert_succeeds(&["info"], directory)), seen(&before.1[0]));
 
     assert_eq!(of_processes(), before);
 }
@@ -85,10 +85,10 @@ fn a_program_has_the_same_names_at_each_start() {
     let directory = directory.path();
     let sockets = directory.to_str().unwrap();
     for data in ["one", "two"] {
-        record("changing_names.py", &[sockets, &REQUESTS.to_string()], data, directory);
+        record_program("changing_names.py", &[sockets, &REQUESTS.to_string()], data, directory);
     }
     let names = |data: &str| {
-        let printed = succeeds(&["report", "--json", "-d", data], directory);
+        let printed = assert_succeeds(&["report", "--json", "-d", data], directory);
         let report: Value = serde_json::from_str(&printed).unwrap();
         let mut names: BTreeSet<String> = BTreeSet::new();
         for pattern in report["patterns"].as_array().unwrap() {
@@ -106,6 +106,6 @@ fn a_program_has_the_same_names_at_each_start() {
     }
     assert_eq!((names("two"), of_one.len()), (of_one.clone(), 4), "with that of the client");
     // No path is new, which this would fail for.
-    let differences = succeeds(&["diff", "one", "two", "--fail-if", "new-paths"], directory);
+    let differences = assert_succeeds(&["diff", "one", "two", "--fail-if", "new-paths"], directory);
     assert!(!differences.contains(" often"), "{differences}");
 }

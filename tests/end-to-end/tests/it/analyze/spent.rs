@@ -2,61 +2,61 @@
 
 use std::path::Path;
 
-use end_to_end::capture::Recording;
-use end_to_end::command::succeeds;
-use end_to_end::spent::{KINDS, of, record};
+use end_to_end::capture::TestRecording;
+use end_to_end::command::assert_succeeds;
+use end_to_end::spent_time::{KINDS, arguments_for, record_requests};
 use message_trace::DataDir;
-use request_flow::tables::{Columns, RequestTables};
-use request_flow::{Names, Resource, Step};
+use request_flow::tables::{ColumnSelection, RequestTables};
+use request_flow::{NameInterner, Step, StepResource};
 
 /// Number of requests of each kind.
 const ROUNDS: usize = 8;
 
 /// All steps of a recording, with the names of their operations, in the order of their begins.
-fn steps(data: &Path) -> Vec<(String, Step)> {
-    succeeds(&of(&["export", "steps", "-o", "/dev/null"], data), Path::new("/"));
+fn named_steps(data: &Path) -> Vec<(String, Step)> {
+    assert_succeeds(&arguments_for(&["export", "steps", "-o", "/dev/null"], data), Path::new("/"));
     let data = DataDir::new(data);
-    let columns = Columns { sizes: true, ..Columns::default() };
-    let tables = RequestTables::open(data.requests(), data.steps(), columns).unwrap();
+    let columns = ColumnSelection { sizes: true, ..ColumnSelection::default() };
+    let tables = RequestTables::open(data.requests_path(), data.steps_path(), columns).unwrap();
     let mut steps = Vec::new();
-    let each = |_, request: request_flow::Request, names: &Names| {
-        let named = |step: &Step| (names.text(step.operation).to_owned(), *step);
+    let each = |_, request: request_flow::Request, names: &NameInterner| {
+        let named = |step: &Step| (names.name_of(step.operation).to_owned(), *step);
         steps.extend(request.steps.iter().map(named));
         Ok::<(), message_trace::PathError>(())
     };
-    tables.for_each(&mut Names::default(), each).unwrap();
+    tables.for_each(&mut NameInterner::default(), each).unwrap();
     steps.sort_by_key(|(_, step)| step.begin);
     steps
 }
 
 #[test]
 fn each_kind_of_time_has_its_name() {
-    let recording = Recording::new();
-    let spent = record(&recording, ROUNDS);
-    let steps = steps(&recording.data());
+    let recording = TestRecording::new();
+    let spent = record_requests(&recording, ROUNDS);
+    let steps = named_steps(&recording.data_dir());
     for kind in KINDS {
-        let operation = spent.operation(kind);
+        let operation = spent.operation_name(kind);
         let of_kind: Vec<&Step> =
             steps.iter().filter(|(name, _)| *name == operation).map(|(_, step)| step).collect();
         let said: Vec<_> = spent.requests.iter().filter(|said| said.kind == kind).collect();
         assert_eq!((of_kind.len(), said.len()), (ROUNDS, ROUNDS), "{kind}");
         for (step, said) in of_kind.into_iter().zip(said) {
-            let time = |resource: Resource| resource.of(step).unwrap();
+            let time = |resource: StepResource| resource.time_in_step(step).unwrap();
             let took = step.end.unwrap() - step.begin.unwrap();
-            let all: i64 = Resource::ALL.map(time).iter().sum();
+            let all: i64 = StepResource::ALL.map(time).iter().sum();
             let calls = step.children_ns().unwrap();
             assert_eq!(all + calls, took, "{kind}: {step:?}");
             // Others may have had the processor, also those whom only the host of a virtual machine
             // knows: what it takes looks like work.
-            let own = took - time(Resource::Runnable);
-            let blocked = own - time(Resource::Processor);
+            let own = took - time(StepResource::Runnable);
+            let blocked = own - time(StepResource::Processor);
             let (found, expected) = match kind {
-                "sleep" => (time(Resource::Asleep), blocked),
-                "spin" => (time(Resource::Processor), own),
-                "sync" => (time(Resource::Disk), blocked),
-                "lock" => (time(Resource::Lock), blocked),
+                "sleep" => (time(StepResource::Asleep), blocked),
+                "spin" => (time(StepResource::Processor), own),
+                "sync" => (time(StepResource::Disk), blocked),
+                "lock" => (time(StepResource::Lock), blocked),
                 "call" => (calls, blocked),
-                _ => (time(Resource::Peer), blocked),
+                _ => (time(StepResource::Peer), blocked),
             };
             let is_most = found > 0 && found * 10 >= expected * 8;
             assert!(is_most, "{kind}: {found} of {expected}: {said:?} {step:?}");
@@ -66,9 +66,10 @@ fn each_kind_of_time_has_its_name() {
 
 #[test]
 fn spans_for_other_tools_say_it_too() {
-    let recording = Recording::new();
-    let spent = record(&recording, 2);
-    let printed = succeeds(&of(&["export", "otlp"], &recording.data()), Path::new("/"));
+    let recording = TestRecording::new();
+    let spent = record_requests(&recording, 2);
+    let printed =
+        assert_succeeds(&arguments_for(&["export", "otlp"], &recording.data_dir()), Path::new("/"));
     let mut found = Vec::new();
     for line in printed.lines() {
         let request: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -79,7 +80,7 @@ fn spans_for_other_tools_say_it_too() {
                     let of = all.iter().find(|attribute| attribute["key"] == name)?;
                     of["value"]["doubleValue"].as_f64()
                 };
-                let of_lock = span["name"] == spent.operation("lock").as_str();
+                let of_lock = span["name"] == spent.operation_name("lock").as_str();
                 if let (true, Some(lock)) = (of_lock, time("sockcap.lock.time")) {
                     found.push((lock, time("sockcap.processor.time").unwrap()));
                 }

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use end_to_end::command::{run, succeeds};
+use end_to_end::command::{assert_succeeds, run_sockcap};
 
 /// The value of a measure of `sockcap score --json`.
-fn measure(score: &str, name: &str) -> f64 {
+fn score_measure(score: &str, name: &str) -> f64 {
     let (_, rest) = score.split_once(&format!("\"{name}\": ")).unwrap();
     rest.split([',', '\n']).next().unwrap().trim().parse().unwrap()
 }
@@ -16,23 +16,25 @@ fn a_made_trace_goes_through_the_whole_chain() {
         ["multi-tier", "multi-tier-added-delay", "children-0-2", "children-d-cc", "penalty-breaker"]
     {
         let directory = tempfile::tempdir().unwrap();
-        let output =
-            run(&["synth", name, "--instances", "20", "--truth", "truth.csv"], directory.path());
+        let output = run_sockcap(
+            &["synth", name, "--instances", "20", "--truth", "truth.csv"],
+            directory.path(),
+        );
         let line = String::from_utf8(output.stderr).unwrap();
         assert!(
             output.status.success() && line.contains("the truth about calls in truth.csv"),
             "{line}"
         );
-        let score = succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
+        let score = assert_succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
         for none in ["calls_without_truth", "truth_without_calls", "adopted", "roots_with_a_parent"]
         {
-            assert_eq!(measure(&score, none), 0.0, "{name}: {none}: {score}");
+            assert_eq!(score_measure(&score, none), 0.0, "{name}: {none}: {score}");
         }
         // How good the default algorithm is on these hard cases is not for this test to say, but it
         // is no nonsense.
-        assert!(measure(&score, "link_accuracy") > 0.2, "{name}: {score}");
-        let calls = measure(&score, "calls") as usize;
-        let messages = succeeds(&["export", "messages"], directory.path());
+        assert!(score_measure(&score, "link_accuracy") > 0.2, "{name}: {score}");
+        let calls = score_measure(&score, "calls") as usize;
+        let messages = assert_succeeds(&["export", "messages"], directory.path());
         assert_eq!(messages.lines().count() - 1, 2 * calls, "{name}");
     }
 }
@@ -42,7 +44,7 @@ fn calls_are_nested_by_the_algorithm_of_that_name() {
     let directory = tempfile::tempdir().unwrap();
     let synth =
         ["synth", "multi-tier", "--instances", "40", "--parallel", "1", "--truth", "truth.csv"];
-    succeeds(&synth, directory.path());
+    assert_succeeds(&synth, directory.path());
     let options = [
         "--smoothing",
         "1",
@@ -55,19 +57,19 @@ fn calls_are_nested_by_the_algorithm_of_that_name() {
     ];
     for options in [&options[..0], &options] {
         let analyze = [&["analyze", "--algorithm", "nesting"], options].concat();
-        let output = run(&analyze, directory.path());
+        let output = run_sockcap(&analyze, directory.path());
         let line = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success() && line.contains("by nesting"), "{line}");
-        let score = succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
-        assert!(measure(&score, "link_accuracy") > 0.7, "{score}");
+        let score = assert_succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
+        assert!(score_measure(&score, "link_accuracy") > 0.7, "{score}");
     }
     let summary = fs::read_to_string(directory.path().join("sockcap.data/analysis.json")).unwrap();
     assert!(summary.contains("\"skew_window\": 1000000"), "{summary}");
     assert!(summary.contains("\"smoothing\": 1.0"), "{summary}");
     assert!(summary.contains("\"scoreboard_window\": 600000000000"), "{summary}");
-    let help = succeeds(&["help", "analyze"], directory.path());
+    let help = assert_succeeds(&["help", "analyze"], directory.path());
     assert!(help.contains("--algorithm nesting") && help.contains("--skew-window"), "{help}");
-    let output = run(&["analyze", "--algorithm", "nested"], directory.path());
+    let output = run_sockcap(&["analyze", "--algorithm", "nested"], directory.path());
     let line = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && line.contains("auto, linking, nesting"), "{line}");
 }
@@ -78,13 +80,14 @@ fn calls_are_nested_by_the_algorithm_of_that_name() {
 fn convolution_finds_the_paths_of_the_multi_tier_system_and_the_slow_node() {
     for (name, usual) in [("multi-tier", 40.0..60.0), ("multi-tier-added-delay", 235.0..265.0)] {
         let directory = tempfile::tempdir().unwrap();
-        succeeds(&["synth", name, "--truth", "truth.csv"], directory.path());
-        succeeds(&["reconcile"], directory.path());
-        succeeds(
+        assert_succeeds(&["synth", name, "--truth", "truth.csv"], directory.path());
+        assert_succeeds(&["reconcile"], directory.path());
+        assert_succeeds(
             &["analyze", "--algorithm", "convolution", "--time-step", "10ms"],
             directory.path(),
         );
-        let patterns = succeeds(&["export", "patterns", "--format", "csv"], directory.path());
+        let patterns =
+            assert_succeeds(&["export", "patterns", "--format", "csv"], directory.path());
         let mut lines = patterns.lines().map(|line| line.split(',').collect::<Vec<&str>>());
         let titles = lines.next().unwrap();
         let column = |name: &str| titles.iter().position(|title| *title == name).unwrap();
@@ -116,10 +119,10 @@ fn convolution_finds_the_paths_of_the_multi_tier_system_and_the_slow_node() {
             }
         }
         assert!(usual.contains(&(sum / weight)), "{name}: {} ms in {weight}", sum / weight);
-        let score = succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
+        let score = assert_succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
         // Message linking finds 0.62 of the links and 0.11 of the traces.
-        assert!(measure(&score, "link_accuracy") > 0.75, "{name}: {score}");
-        assert!(measure(&score, "trace_accuracy") > 0.4, "{name}: {score}");
+        assert!(score_measure(&score, "link_accuracy") > 0.75, "{name}: {score}");
+        assert!(score_measure(&score, "trace_accuracy") > 0.4, "{name}: {score}");
     }
 }
 
@@ -144,8 +147,8 @@ messages = [
 fn a_truth_about_messages_has_the_numbers_of_the_trace() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("series.toml"), SERIES).unwrap();
-    succeeds(&["synth", "series.toml", "--truth", "truth.csv"], directory.path());
-    let messages = succeeds(&["export", "messages"], directory.path());
+    assert_succeeds(&["synth", "series.toml", "--truth", "truth.csv"], directory.path());
+    let messages = assert_succeeds(&["export", "messages"], directory.path());
     let rows: Vec<Vec<&str>> =
         messages.lines().skip(1).map(|line| line.split(',').collect()).collect();
     let truth = fs::read_to_string(directory.path().join("truth.csv")).unwrap();
@@ -165,7 +168,7 @@ fn a_truth_about_messages_has_the_numbers_of_the_trace() {
     }
     // Nothing else may be in the directory.
     fs::write(directory.path().join("other.toml"), SERIES).unwrap();
-    let output = run(&["synth", "other.toml", "--truth", "other.csv"], directory.path());
+    let output = run_sockcap(&["synth", "other.toml", "--truth", "other.csv"], directory.path());
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).unwrap().contains("something else already"));
 }
@@ -175,34 +178,45 @@ fn what_a_sniffer_drops_is_missing_and_the_truth_follows() {
     let directory = tempfile::tempdir().unwrap();
     let calls =
         ["synth", "children-0-2", "--instances", "50", "--truth", "calls.csv", "-d", "calls"];
-    succeeds(&calls, directory.path());
+    assert_succeeds(&calls, directory.path());
     let dropped = ["drop", "-d", "calls", "--rate", "20", "--queue", "5", "--to", "lossy"];
-    let output = run(&dropped, directory.path());
+    let output = run_sockcap(&dropped, directory.path());
     let line = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && line.contains("messages dropped ("), "{line}");
     let rows = |data: &str| {
-        succeeds(&["export", "messages", "-d", data], directory.path()).lines().count()
+        assert_succeeds(&["export", "messages", "-d", data], directory.path()).lines().count()
     };
     assert!(rows("lossy") < rows("calls"));
-    let score =
-        succeeds(&["score", "--truth", "calls.csv", "-d", "lossy", "--json"], directory.path());
+    let score = assert_succeeds(
+        &["score", "--truth", "calls.csv", "-d", "lossy", "--json"],
+        directory.path(),
+    );
     assert!(
-        measure(&score, "links") > 0.0 && measure(&score, "calls_without_truth") == 0.0,
+        score_measure(&score, "links") > 0.0 && score_measure(&score, "calls_without_truth") == 0.0,
         "{score}"
     );
-    assert!(measure(&score, "trace_recall") < measure(&score, "trace_accuracy"), "{score}");
+    assert!(
+        score_measure(&score, "trace_recall") < score_measure(&score, "trace_accuracy"),
+        "{score}"
+    );
     // By messages, the numbers are others.
     fs::write(directory.path().join("series.toml"), SERIES).unwrap();
-    succeeds(&["synth", "series.toml", "--truth", "series.csv", "-d", "series"], directory.path());
+    assert_succeeds(
+        &["synth", "series.toml", "--truth", "series.csv", "-d", "series"],
+        directory.path(),
+    );
     let mut arguments = vec!["drop", "-d", "series", "--rate", "1", "--queue", "3", "--to", "less"];
     arguments.extend(["--truth", "series.csv", "--truth-to", "less.csv"]);
-    succeeds(&arguments, directory.path());
+    assert_succeeds(&arguments, directory.path());
     let truth = fs::read_to_string(directory.path().join("less.csv")).unwrap();
     assert_eq!(truth.lines().count(), rows("less"));
-    let score =
-        succeeds(&["score", "--truth", "less.csv", "-d", "less", "--json"], directory.path());
-    assert_eq!(measure(&score, "truth_without_calls"), 0.0);
-    let onto = run(&["drop", "-d", "less", "--rate", "1", "--to", "./less"], directory.path());
+    let score = assert_succeeds(
+        &["score", "--truth", "less.csv", "-d", "less", "--json"],
+        directory.path(),
+    );
+    assert_eq!(score_measure(&score, "truth_without_calls"), 0.0);
+    let onto =
+        run_sockcap(&["drop", "-d", "less", "--rate", "1", "--to", "./less"], directory.path());
     assert_eq!(onto.status.code(), Some(1));
 }
 
@@ -211,9 +225,12 @@ fn skew_is_added_and_taken_away() {
     let directory = tempfile::tempdir().unwrap();
     let network = SERIES.replace("call_ids = false", "network = \"1ms\"");
     fs::write(directory.path().join("series.toml"), network).unwrap();
-    succeeds(&["synth", "series.toml", "--truth", "truth.csv", "-d", "plain"], directory.path());
+    assert_succeeds(
+        &["synth", "series.toml", "--truth", "truth.csv", "-d", "plain"],
+        directory.path(),
+    );
     let times = |data: &str| {
-        let messages = succeeds(&["export", "messages", "-d", data], directory.path());
+        let messages = assert_succeeds(&["export", "messages", "-d", data], directory.path());
         let mut rows: Vec<String> = messages
             .lines()
             .skip(1)
@@ -227,7 +244,7 @@ fn skew_is_added_and_taken_away() {
     };
     let skew = |from: &str, to: &str, more: &[&str]| {
         let arguments = ["skew", "-d", from, "--to", to, "--host", "a=20ms,100", "--at", "0"];
-        succeeds(&[&arguments, more].concat(), directory.path());
+        assert_succeeds(&[&arguments, more].concat(), directory.path());
     };
     skew("plain", "wrong", &["--uncorrected"]);
     assert_ne!(times("wrong"), times("plain"));
@@ -236,12 +253,15 @@ fn skew_is_added_and_taken_away() {
     // Without --uncorrected the clocks are found again: the links are as right as they were.
     skew("plain", "own", &[]);
     let right = |data: &str| {
-        let score =
-            succeeds(&["score", "--truth", "truth.csv", "-d", data, "--json"], directory.path());
-        measure(&score, "link_accuracy")
+        let score = assert_succeeds(
+            &["score", "--truth", "truth.csv", "-d", data, "--json"],
+            directory.path(),
+        );
+        score_measure(&score, "link_accuracy")
     };
     assert_eq!(right("own"), right("plain"));
-    let output = run(&["skew", "-d", "plain", "--to", "x", "--host", "z=1s"], directory.path());
+    let output =
+        run_sockcap(&["skew", "-d", "plain", "--to", "x", "--host", "z=1s"], directory.path());
     assert!(String::from_utf8(output.stderr).unwrap().contains("no host 'z'"));
 }
 
@@ -250,7 +270,7 @@ fn a_configuration_that_is_wrong_is_told_with_its_place() {
     let directory = tempfile::tempdir().unwrap();
     let fails = |text: &str, words: &str| {
         fs::write(directory.path().join("x.toml"), text).unwrap();
-        let output = run(&["synth", "x.toml"], directory.path());
+        let output = run_sockcap(&["synth", "x.toml"], directory.path());
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{error}");
         assert!(error.contains("x.toml") && error.contains(words), "'{words}': {error}");
@@ -261,7 +281,7 @@ fn a_configuration_that_is_wrong_is_told_with_its_place() {
         &SERIES.replace("from = \"a\", to = \"b\"", "from = \"x\", to = \"b\""),
         "tracelet 'series', message 2",
     );
-    let output = run(&["synth", "no-such"], directory.path());
+    let output = run_sockcap(&["synth", "no-such"], directory.path());
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("no-such") && error.contains("multi-tier"), "{error}");
 }
@@ -269,7 +289,7 @@ fn a_configuration_that_is_wrong_is_told_with_its_place() {
 #[test]
 fn what_the_user_may_say_of_the_algorithms_is_kept_with_the_result() {
     let directory = tempfile::tempdir().unwrap();
-    succeeds(&["synth", "children-0-2", "--instances", "5"], directory.path());
+    assert_succeeds(&["synth", "children-0-2", "--instances", "5"], directory.path());
     let said = [
         ("--penalties", "1,3,5", "\"penalties\": [1.0,3.0,5.0]"),
         ("--skew-window", "0", "\"skew_window\": 0"),
@@ -283,7 +303,7 @@ fn what_the_user_may_say_of_the_algorithms_is_kept_with_the_result() {
         ("--without", "turns,order", "\"without\": [\"turns\",\"order\"]"),
     ];
     let arguments: Vec<&str> = said.iter().flat_map(|(flag, value, _)| [*flag, value]).collect();
-    succeeds(&[&["analyze"][..], &arguments].concat(), directory.path());
+    assert_succeeds(&[&["analyze"][..], &arguments].concat(), directory.path());
     let summary = fs::read_to_string(directory.path().join("sockcap.data/analysis.json")).unwrap();
     // Lists are written over several lines.
     let summary = summary.replace(['\n', ' '], "");

@@ -4,16 +4,16 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use end_to_end::command::succeeds;
+use end_to_end::command::assert_succeeds;
 use end_to_end::{capture, repository};
 
 const REQUESTS: usize = 800;
 
 /// Of the requests to the service, for how many both calls were given to them; and how many of all
 /// calls that is right of. The sizes say what was made for what (tests/programs/Pool.java).
-fn right(directory: &Path, more: &[&str]) -> [usize; 2] {
-    succeeds(&[&["analyze", "--node", "process"][..], more].concat(), directory);
-    let table = succeeds(&["export", "calls"], directory);
+fn count_right(directory: &Path, more: &[&str]) -> [usize; 2] {
+    assert_succeeds(&[&["analyze", "--node", "process"][..], more].concat(), directory);
+    let table = assert_succeeds(&["export", "calls"], directory);
     let mut lines = table.lines();
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
     let column = |name: &str| header.iter().position(|column| *column == name).unwrap();
@@ -37,12 +37,12 @@ fn hand_offs_between_threads_do_not_break_the_paths() {
     let directory = tempfile::tempdir().unwrap();
     let source = repository().join("tests/programs/Pool.java");
     let [java, source] =
-        [capture::program("java"), source].map(|path| path.to_str().unwrap().to_owned());
-    succeeds(&["record", "--", &java, &source, "clients", &source], directory.path());
-    let [whole, links] = right(directory.path(), &[]);
+        [capture::program_path("java"), source].map(|path| path.to_str().unwrap().to_owned());
+    assert_succeeds(&["record", "--", &java, &source, "clients", &source], directory.path());
+    let [whole, links] = count_right(directory.path(), &[]);
     // Idle 98% are whole and 99% of the calls right; on a machine with twice as much to do as it
     // can, 95 and 97. Linking has less than half of both.
-    let [linked_whole, linked] = right(directory.path(), &["--algorithm", "linking"]);
+    let [linked_whole, linked] = count_right(directory.path(), &["--algorithm", "linking"]);
     assert!(links > 2 * REQUESTS * 3 / 4 && links > linked, "{links} right, {linked} by linking");
     assert!(
         whole > REQUESTS / 2 && whole > linked_whole,

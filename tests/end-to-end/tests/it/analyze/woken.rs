@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use end_to_end::command::succeeds;
+use end_to_end::command::assert_succeeds;
 use end_to_end::repository;
 
 /// Number of jobs: some ten seconds of them, so that a second in which the machine stands still
@@ -14,21 +14,21 @@ use end_to_end::repository;
 const JOBS: usize = 450;
 
 /// A call of the table: its parent, and the job that it is of, where the programs say so.
-struct Call {
+struct TableCall {
     parent: String,
     job: Option<usize>,
     is_work: bool,
 }
 
 /// By its id each call, whose job is known by the ports of its connection and its place on it.
-fn calls(directory: &Path) -> HashMap<String, Call> {
+fn calls_by_id(directory: &Path) -> HashMap<String, TableCall> {
     let mut truth: HashMap<[String; 2], Vec<usize>> = HashMap::new();
     for line in fs::read_to_string(directory.join("truth")).unwrap().lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let ports = [words[0], words[1]].map(str::to_owned);
         truth.entry(ports).or_default().push(words[2].parse().unwrap());
     }
-    let table = succeeds(&["export", "calls"], directory);
+    let table = assert_succeeds(&["export", "calls"], directory);
     let mut lines = table.lines();
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
     let column = |name: &str| header.iter().position(|column| *column == name).unwrap();
@@ -47,13 +47,13 @@ fn calls(directory: &Path) -> HashMap<String, Call> {
             let job = known.get_mut(&ports).and_then(Iterator::next);
             let seen = job.map(|job| given.entry(job).and_modify(|seen| *seen += 1).or_default());
             let is_work = seen.is_some_and(|seen| *seen > 0);
-            (row[id].to_owned(), Call { parent: row[parent].to_owned(), job, is_work })
+            (row[id].to_owned(), TableCall { parent: row[parent].to_owned(), job, is_work })
         })
         .collect()
 }
 
 /// Work that is done for jobs.
-struct Work {
+struct JobWork {
     /// How much there is, by the number of calls.
     all: usize,
     /// How much leads back to who gave the job, through nobody else's.
@@ -64,21 +64,21 @@ struct Work {
 }
 
 /// Where what is done for jobs leads back to.
-fn led_back(kind: &str) -> Work {
+fn led_back(kind: &str) -> JobWork {
     let directory = tempfile::tempdir().unwrap();
     let program = repository().join("tests/programs/woken.py");
     let program = program.to_str().unwrap();
-    succeeds(
+    assert_succeeds(
         &["record", "--", "/usr/bin/python3", program, kind, &JOBS.to_string()],
         directory.path(),
     );
-    let calls = calls(directory.path());
-    let led_back = |call: &Call| {
+    let calls = calls_by_id(directory.path());
+    let led_back = |call: &TableCall| {
         let above =
             std::iter::successors(calls.get(&call.parent), |above| calls.get(&above.parent));
         above.take(calls.len()).find_map(|above| above.job)
     };
-    let mut work = Work { all: 0, right: 0, wrong: Vec::new(), lost: Vec::new() };
+    let mut work = JobWork { all: 0, right: 0, wrong: Vec::new(), lost: Vec::new() };
     for call in calls.values().filter(|call| call.is_work) {
         work.all += 1;
         match led_back(call) {
@@ -94,7 +94,7 @@ fn led_back(kind: &str) -> Work {
 
 /// Checks that nearly all work leads back to who gave the job for it.
 fn assert_led_back(kind: &str) {
-    let Work { all, right, wrong, lost } = led_back(kind);
+    let JobWork { all, right, wrong, lost } = led_back(kind);
     assert!(
         all == JOBS && 20 * right >= 17 * JOBS,
         "of {all} calls, {right} are led back; to another job {wrong:?}, to nobody {lost:?}"

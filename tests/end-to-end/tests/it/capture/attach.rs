@@ -8,29 +8,29 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
-use end_to_end::capture::{Recorded, Recording, program, python, successful};
-use end_to_end::{repository, sockcap};
+use end_to_end::capture::{ReadLog, TestRecording, program_path, python_path, run_successfully};
+use end_to_end::{repository, sockcap_program};
 use rustix::process::{Pid, Signal, kill_process};
-use socket_log::Record;
+use socket_log::LogRecord;
 use socket_log::encode::Direction;
 use socket_log::layout::state;
-use test_support::code::changed;
+use test_support::code::changed_code;
 
 use super::inject;
 
 /// A recording of processes that run.
-pub(super) struct Recorder {
+pub(super) struct AttachedRecorder {
     child: Child,
     errors: BufReader<ChildStderr>,
     /// What it said until it recorded.
     pub(super) said_first: String,
 }
 
-impl Recorder {
+impl AttachedRecorder {
     /// Begins one, and waits until the processes have the library.
-    pub(super) fn begin(recording: &Recording, process: u32) -> Recorder {
-        let mut command = Command::new(sockcap());
-        command.args(["record", "--host", "host", "-d"]).arg(recording.data());
+    pub(super) fn begin_recording(recording: &TestRecording, process: u32) -> AttachedRecorder {
+        let mut command = Command::new(sockcap_program());
+        command.args(["record", "--host", "host", "-d"]).arg(recording.data_dir());
         command.args(["-p", &process.to_string()]).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
@@ -38,17 +38,17 @@ impl Recorder {
         while !said_first.contains("stood still") {
             assert_ne!(errors.read_line(&mut said_first).unwrap(), 0, "{said_first}");
         }
-        Recorder { child, errors, said_first }
+        AttachedRecorder { child, errors, said_first }
     }
 
     /// Number of its process.
-    pub(super) fn id(&self) -> u32 {
+    pub(super) fn process_id(&self) -> u32 {
         self.child.id()
     }
 
     /// Asks it to end, as Ctrl-C does, and returns what it said.
     #[track_caller]
-    pub(super) fn end(self) -> String {
+    pub(super) fn end_recording(self) -> String {
         let said = self.end_with_or_without_warning();
         assert!(!said.contains("warning"), "{said}");
         said
@@ -65,7 +65,7 @@ impl Recorder {
     /// The same whatever it says.
     #[track_caller]
     pub(super) fn end_with_or_without_warning(mut self) -> String {
-        signal(self.child.id(), Signal::INT);
+        send_signal(self.child.id(), Signal::INT);
         let mut said = String::new();
         self.errors.read_to_string(&mut said).unwrap();
         assert!(self.child.wait().unwrap().success(), "{said}");
@@ -73,20 +73,21 @@ impl Recorder {
     }
 
     /// Kills it.
-    pub(super) fn kill(mut self) {
+    pub(super) fn kill_recorder(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 }
 
-pub(super) fn signal(process: u32, signal: Signal) {
+pub(super) fn send_signal(process: u32, signal: Signal) {
     kill_process(Pid::from_raw(process as i32).unwrap(), signal).unwrap();
 }
 
 /// Bytes of all transfers and datagrams of a log in one direction.
-fn bytes(log: &Recorded, wanted: Direction) -> u64 {
-    let moved = log.records().filter_map(|record| match record {
-        Record::Transfer { direction, bytes, .. } | Record::Datagram { direction, bytes, .. }
+fn bytes_in_direction(log: &ReadLog, wanted: Direction) -> u64 {
+    let moved = log.whole_records().filter_map(|record| match record {
+        LogRecord::Transfer { direction, bytes, .. }
+        | LogRecord::Datagram { direction, bytes, .. }
             if *direction == wanted =>
         {
             Some(*bytes)
@@ -97,28 +98,28 @@ fn bytes(log: &Recorded, wanted: Direction) -> u64 {
 }
 
 /// Addresses of the other ends that a log names.
-fn peers(log: &Recorded) -> Vec<String> {
-    let named = log.records().filter_map(|record| match record {
-        Record::Endpoints { peer: Some(peer), .. } => Some(peer.to_string()),
+fn peer_addresses(log: &ReadLog) -> Vec<String> {
+    let named = log.whole_records().filter_map(|record| match record {
+        LogRecord::Endpoints { peer: Some(peer), .. } => Some(peer.to_string()),
         _ => None,
     });
     named.collect()
 }
 
 /// A connection that asks and is answered.
-pub(super) struct Client(TcpStream);
+pub(super) struct AskingClient(TcpStream);
 
-impl Client {
-    pub(super) fn connect(port: u16) -> Client {
+impl AskingClient {
+    pub(super) fn connect(port: u16) -> AskingClient {
         let stream = (0..200).find_map(|_| {
             std::thread::sleep(Duration::from_millis(20));
             TcpStream::connect(("127.0.0.1", port)).ok()
         });
-        Client(stream.unwrap())
+        AskingClient(stream.unwrap())
     }
 
     /// Asks as often, and returns how many bytes that was.
-    pub(super) fn calls(&mut self, question: &[u8], answer: &[u8], times: u64) -> u64 {
+    pub(super) fn ask_repeatedly(&mut self, question: &[u8], answer: &[u8], times: u64) -> u64 {
         let mut got = vec![0; answer.len()];
         for _ in 0..times {
             self.0.write_all(question).unwrap();
@@ -135,9 +136,9 @@ impl Client {
 }
 
 /// A server that is ended with its test.
-pub(super) struct Server(pub(super) Child);
+pub(super) struct ServerProcess(pub(super) Child);
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -148,45 +149,46 @@ impl Drop for Server {
 /// `waited`: bytes of the question that a thread waits for as the recording begins; that call is
 /// not recorded.
 fn recorded_twice(
-    server: &Server,
-    client: &mut Client,
+    server: &ServerProcess,
+    client: &mut AskingClient,
     question: &[u8],
     answer: &[u8],
     waited: usize,
 ) {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let process = server.0.id();
-    client.calls(question, answer, 10);
+    client.ask_repeatedly(question, answer, 10);
     let mut asked = Vec::new();
     for times in [500, 300] {
-        let recorder = Recorder::begin(&recording, process);
-        assert_eq!(changed(process).len(), 1);
-        asked.push(client.calls(question, answer, times) - waited as u64);
-        let said = recorder.end();
+        let recorder = AttachedRecorder::begin_recording(&recording, process);
+        assert_eq!(changed_code(process).len(), 1);
+        asked.push(client.ask_repeatedly(question, answer, times) - waited as u64);
+        let said = recorder.end_recording();
         assert!(said.contains("1 process"), "{said}");
-        assert!(changed(process).is_empty());
-        client.calls(question, answer, 10);
+        assert!(changed_code(process).is_empty());
+        client.ask_repeatedly(question, answer, 10);
     }
-    let logs = recording.logs();
-    let got: Vec<u64> = logs.iter().map(|log| bytes(log, Direction::Receive)).collect();
+    let logs = recording.read_logs();
+    let got: Vec<u64> =
+        logs.iter().map(|log| bytes_in_direction(log, Direction::Receive)).collect();
     assert_eq!(got, asked);
     for log in &logs {
         let header = log.log.header();
-        assert_eq!((header.total_lost(), header.state), (0, state::LEFT));
-        assert!(peers(log).contains(&client.address()), "{:?}", peers(log));
+        assert_eq!((header.lost_records(), header.state), (0, state::LEFT));
+        assert!(peer_addresses(log).contains(&client.address()), "{:?}", peer_addresses(log));
     }
 }
 
 /// The server with threads that wait, compiled.
-pub(super) fn waiting_server(recording: &Recording, flags: &[&str]) -> (Server, u16) {
-    let binary = recording.file("attached");
+pub(super) fn waiting_server(recording: &TestRecording, flags: &[&str]) -> (ServerProcess, u16) {
+    let binary = recording.file_path("attached");
     let source = repository().join("tests/programs/attached.c");
-    let mut compiler = Command::new(program("gcc"));
+    let mut compiler = Command::new(program_path("gcc"));
     compiler.args(["-O1", "-pthread", "-Wall"]).args(flags).arg("-o").arg(&binary).arg(source);
-    successful(&mut compiler);
+    run_successfully(&mut compiler);
     let mut command = Command::new(&binary);
     command.arg("6").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut server = Server(command.spawn().unwrap());
+    let mut server = ServerProcess(command.spawn().unwrap());
     let mut line = String::new();
     BufReader::new(server.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     let port = line.trim().strip_prefix("port ").unwrap().parse().unwrap();
@@ -194,7 +196,7 @@ pub(super) fn waiting_server(recording: &Recording, flags: &[&str]) -> (Server, 
 }
 
 /// Ends the server, which must have seen no call fail.
-pub(super) fn end(mut server: Server) {
+pub(super) fn end_server(mut server: ServerProcess) {
     drop(server.0.stdin.take());
     let mut said = String::new();
     server.0.stdout.take().unwrap().read_to_string(&mut said).unwrap();
@@ -204,15 +206,15 @@ pub(super) fn end(mut server: Server) {
 
 #[test]
 fn a_static_server_with_threads_that_wait_is_recorded_twice() {
-    let files = Recording::new();
+    let files = TestRecording::new();
     let (server, port) = waiting_server(&files, &["-static"]);
-    let mut client = Client::connect(port);
+    let mut client = AskingClient::connect(port);
     recorded_twice(&server, &mut client, b"question", b"question", 8);
-    end(server);
+    end_server(server);
 }
 
 /// What a process has mapped, but for its heap and its stack, which may grow.
-fn mapped(process: u32) -> Vec<String> {
+fn mapped_files(process: u32) -> Vec<String> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
     let stays = |line: &&str| !line.ends_with("[heap]") && !line.ends_with("[stack]");
     maps.lines().filter(stays).map(str::to_owned).collect()
@@ -221,40 +223,40 @@ fn mapped(process: u32) -> Vec<String> {
 #[test]
 fn nothing_of_the_library_stays_mapped() {
     for flags in [&["-static"][..], &[]] {
-        let files = Recording::new();
+        let files = TestRecording::new();
         let (server, port) = waiting_server(&files, flags);
         let process = server.0.id();
-        let mut clients: Vec<_> = (0..6).map(|_| Client::connect(port)).collect();
+        let mut clients: Vec<_> = (0..6).map(|_| AskingClient::connect(port)).collect();
         let mut ask = |times| {
             for client in &mut clients {
-                client.calls(b"question", b"question", times);
+                client.ask_repeatedly(b"question", b"question", times);
             }
         };
         ask(10);
-        let before = mapped(process);
+        let before = mapped_files(process);
         for _ in 0..2 {
-            let recording = Recording::new();
-            let recorder = Recorder::begin(&recording, process);
+            let recording = TestRecording::new();
+            let recorder = AttachedRecorder::begin_recording(&recording, process);
             // The log grows beyond its first parts.
             ask(20_000);
-            recorder.end();
-            assert_eq!(mapped(process), before);
+            recorder.end_recording();
+            assert_eq!(mapped_files(process), before);
             ask(10);
         }
         drop(clients);
-        end(server);
+        end_server(server);
     }
 }
 
 #[test]
 fn redis_is_recorded_twice() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut command = Command::new(program("redis-server"));
+    let mut command = Command::new(program_path("redis-server"));
     command.args(["--save", "", "--port", &port.to_string()]).stdout(Stdio::null());
-    let files = Recording::new();
-    command.current_dir(files.data().parent().unwrap());
-    let server = Server(command.spawn().unwrap());
-    let mut client = Client::connect(port);
+    let files = TestRecording::new();
+    command.current_dir(files.data_dir().parent().unwrap());
+    let server = ServerProcess(command.spawn().unwrap());
+    let mut client = AskingClient::connect(port);
     recorded_twice(&server, &mut client, b"SET key value\r\n", b"+OK\r\n", 0);
 }
 
@@ -279,10 +281,10 @@ for line in sys.stdin:
 
 #[test]
 fn children_are_recorded_those_that_exist_and_those_to_come() {
-    let recording = Recording::new();
-    let mut command = Command::new(python());
+    let recording = TestRecording::new();
+    let mut command = Command::new(python_path());
     command.args(["-c", FAMILY]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut family = Server(command.spawn().unwrap());
+    let mut family = ServerProcess(command.spawn().unwrap());
     let mut output = BufReader::new(family.0.stdout.take().unwrap());
     let mut says = |expected: &str| {
         let mut line = String::new();
@@ -290,67 +292,67 @@ fn children_are_recorded_those_that_exist_and_those_to_come() {
         assert_eq!(line.trim(), expected);
     };
     says("ready");
-    let recorder = Recorder::begin(&recording, family.0.id());
+    let recorder = AttachedRecorder::begin_recording(&recording, family.0.id());
     let mut tell =
         |what: &str| family.0.stdin.as_mut().unwrap().write_all(what.as_bytes()).unwrap();
     tell("begin\n");
     says("done");
-    recorder.end();
+    recorder.end_recording();
     tell("go on\n");
     says("done");
     drop(family.0.stdin.take());
     assert!(family.0.wait().unwrap().success());
     let mut sent: Vec<u64> =
-        recording.logs().iter().map(|log| bytes(log, Direction::Send)).collect();
+        recording.read_logs().iter().map(|log| bytes_in_direction(log, Direction::Send)).collect();
     sent.sort_unstable();
     assert_eq!(sent, [5, 5, 7]);
 }
 
 #[test]
 fn a_go_server_under_load_is_recorded_and_goes_on() {
-    let recording = Recording::new();
-    let binary = inject::compile(&recording, "1.27.3");
+    let recording = TestRecording::new();
+    let binary = inject::compile_go(&recording, "1.27.3");
     let mut command = Command::new(&binary);
     command.args(["20", "300", "until-input-ends"]);
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(300));
     let process = child.id();
     for _ in 0..2 {
-        let recorder = Recorder::begin(&recording, process);
+        let recorder = AttachedRecorder::begin_recording(&recording, process);
         std::thread::sleep(Duration::from_millis(500));
-        recorder.end();
-        assert!(changed(process).is_empty());
+        recorder.end_recording();
+        assert!(changed_code(process).is_empty());
     }
     // Its input ends here.
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{said}");
-    let [read, written] = inject::said(&said);
+    let [read, written] = inject::parse_totals(&said);
     assert_eq!(read, written, "{said}");
-    let of_it = |log: &&Recorded| log.log.header().pid == process;
-    let logs = recording.logs();
-    let logs: Vec<&Recorded> = logs.iter().filter(of_it).collect();
+    let of_it = |log: &&ReadLog| log.log.header().pid == process;
+    let logs = recording.read_logs();
+    let logs: Vec<&ReadLog> = logs.iter().filter(of_it).collect();
     assert_eq!(logs.len(), 2);
     for log in logs {
         assert!(log.damage.is_empty(), "{:?}", log.damage);
-        assert!(bytes(log, Direction::Receive) > 10_000);
+        assert!(bytes_in_direction(log, Direction::Receive) > 10_000);
     }
 }
 
 #[test]
 fn what_cannot_be_recorded_is_told() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let refused = |process: &str| {
-        let mut command = Command::new(sockcap());
-        command.args(["record", "-p", process, "-d"]).arg(recording.data());
+        let mut command = Command::new(sockcap_program());
+        command.args(["record", "-p", process, "-d"]).arg(recording.data_dir());
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(125), "{output:?}");
         String::from_utf8(output.stderr).unwrap()
     };
     // More than there can be.
     assert!(refused("4194305").contains("there is no process 4194305"));
-    let mut preloaded = recording.command(program("sleep"));
-    let preloaded = Server(preloaded.arg("100").spawn().unwrap());
+    let mut preloaded = recording.recorded_command(program_path("sleep"));
+    let preloaded = ServerProcess(preloaded.arg("100").spawn().unwrap());
     let maps = format!("/proc/{}/maps", preloaded.0.id());
     while !fs::read_to_string(&maps).unwrap().contains("libsockcap") {
         std::thread::sleep(Duration::from_millis(1));

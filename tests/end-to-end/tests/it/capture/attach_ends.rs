@@ -5,39 +5,41 @@ use std::fs::{self, OpenOptions};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use end_to_end::capture::Recording;
-use end_to_end::sockcap;
+use end_to_end::capture::TestRecording;
+use end_to_end::sockcap_program;
 use rustix::process::Signal;
 use socket_log::layout::state;
-use test_support::code::changed;
+use test_support::code::changed_code;
 
-use super::attach::{Client, Recorder, Server, end, signal, waiting_server};
+use super::attach::{
+    AskingClient, AttachedRecorder, ServerProcess, end_server, send_signal, waiting_server,
+};
 
 /// A server with threads that wait, its client, and a place for its recordings.
-struct Served {
+struct WaitingServer {
     /// What is removed when the test ends.
-    _files: Recording,
-    server: Server,
+    _files: TestRecording,
+    server: ServerProcess,
     /// Number of the server's process.
     process: u32,
-    client: Client,
-    recording: Recording,
+    client: AskingClient,
+    recording: TestRecording,
 }
 
-impl Served {
-    fn begin() -> Served {
-        let files = Recording::new();
+impl WaitingServer {
+    fn begin_server() -> WaitingServer {
+        let files = TestRecording::new();
         let (server, port) = waiting_server(&files, &["-static"]);
         let process = server.0.id();
-        let client = Client::connect(port);
-        Served { _files: files, server, process, client, recording: Recording::new() }
+        let client = AskingClient::connect(port);
+        WaitingServer { _files: files, server, process, client, recording: TestRecording::new() }
     }
 }
 
 /// Calls a server, whose threads must be as they were before they were traced.
 #[track_caller]
-fn goes_on(client: &mut Client, process: u32) {
-    client.calls(b"question", b"question", 20);
+fn goes_on(client: &mut AskingClient, process: u32) {
+    client.ask_repeatedly(b"question", b"question", 20);
     let is_whole = |status: String| {
         let has = |line: &str| status.lines().any(|other| other == line);
         has("TracerPid:\t0") && has("SigBlk:\t0000000000000000")
@@ -53,14 +55,14 @@ fn goes_on(client: &mut Client, process: u32) {
 }
 
 /// Recorder of a process, which says nothing that is read.
-fn silent(recording: &Recording, process: u32) -> Command {
-    let mut command = Command::new(sockcap());
-    command.args(["record", "--host", "host", "-d"]).arg(recording.data());
+fn silent_recorder(recording: &TestRecording, process: u32) -> Command {
+    let mut command = Command::new(sockcap_program());
+    command.args(["record", "--host", "host", "-d"]).arg(recording.data_dir());
     command.args(["-p", &process.to_string()]).stderr(Stdio::null());
     command
 }
 
-fn kill(mut recorder: Child) {
+fn kill_recorder(mut recorder: Child) {
     recorder.kill().unwrap();
     recorder.wait().unwrap();
 }
@@ -69,48 +71,50 @@ fn kill(mut recorder: Child) {
 fn until_it_is_changed(process: u32) {
     let is_changed = || {
         std::thread::sleep(Duration::from_millis(5));
-        !changed(process).is_empty()
+        !changed_code(process).is_empty()
     };
     assert!((0..2000).any(|_| is_changed()));
 }
 
 #[test]
 fn a_process_whose_recorder_is_killed_at_any_moment_goes_on_and_is_recorded_again() {
-    let Served { _files, server, process, mut client, recording } = Served::begin();
+    let WaitingServer { _files, server, process, mut client, recording } =
+        WaitingServer::begin_server();
     for moment in 0..24 {
-        let recorder = silent(&recording, process).spawn().unwrap();
+        let recorder = silent_recorder(&recording, process).spawn().unwrap();
         if moment % 2 == 0 {
             // As it begins.
             std::thread::sleep(Duration::from_millis(11 * moment));
         } else {
             // As it ends.
             until_it_is_changed(process);
-            signal(recorder.id(), Signal::INT);
+            send_signal(recorder.id(), Signal::INT);
             std::thread::sleep(Duration::from_millis(5 * moment));
         }
-        kill(recorder);
+        kill_recorder(recorder);
         goes_on(&mut client, process);
     }
-    Recorder::begin(&recording, process).end();
-    assert!(changed(process).is_empty());
-    let recorder = silent(&recording, process).spawn().unwrap();
+    AttachedRecorder::begin_recording(&recording, process).end_recording();
+    assert!(changed_code(process).is_empty());
+    let recorder = silent_recorder(&recording, process).spawn().unwrap();
     until_it_is_changed(process);
-    kill(recorder);
-    let last = Recording::new();
-    let recorder = Recorder::begin(&last, process);
+    kill_recorder(recorder);
+    let last = TestRecording::new();
+    let recorder = AttachedRecorder::begin_recording(&last, process);
     assert!(recorder.said_first.contains("a recorder that is gone"), "{}", recorder.said_first);
     goes_on(&mut client, process);
-    recorder.end();
-    assert!(changed(process).is_empty());
+    recorder.end_recording();
+    assert!(changed_code(process).is_empty());
     goes_on(&mut client, process);
-    assert_eq!(last.logs()[0].log.header().state, state::LEFT);
-    end(server);
+    assert_eq!(last.read_logs()[0].log.header().state, state::LEFT);
+    end_server(server);
 }
 
 #[test]
 fn a_recorder_whose_terminal_is_closed_leaves_the_process_as_it_was() {
-    let Served { _files, server, process, mut client, recording } = Served::begin();
-    let recorder = silent(&recording, process);
+    let WaitingServer { _files, server, process, mut client, recording } =
+        WaitingServer::begin_server();
+    let recorder = silent_recorder(&recording, process);
     // What these tests ignore themselves, as under `nohup`, is not ignored there.
     let mut command = Command::new("/usr/bin/env");
     command.arg("--default-signal=HUP").arg(recorder.get_program()).args(recorder.get_args());
@@ -119,35 +123,37 @@ fn a_recorder_whose_terminal_is_closed_leaves_the_process_as_it_was() {
     let mut recorder = command.spawn().unwrap();
     until_it_is_changed(process);
     goes_on(&mut client, process);
-    signal(recorder.id(), Signal::HUP);
-    signal(recorder.id(), Signal::HUP);
+    send_signal(recorder.id(), Signal::HUP);
+    send_signal(recorder.id(), Signal::HUP);
     assert!(recorder.wait().unwrap().success());
-    assert!(changed(process).is_empty());
+    assert!(changed_code(process).is_empty());
     goes_on(&mut client, process);
-    end(server);
+    end_server(server);
 }
 
 /// `timeout` sends its signal twice, and who waits presses Ctrl-C again.
 #[test]
 fn a_recorder_that_is_asked_to_end_again_and_again_leaves_the_process_as_it_was() {
-    let Served { _files, server, process, mut client, recording } = Served::begin();
-    let mut recorder = silent(&recording, process).spawn().unwrap();
+    let WaitingServer { _files, server, process, mut client, recording } =
+        WaitingServer::begin_server();
+    let mut recorder = silent_recorder(&recording, process).spawn().unwrap();
     until_it_is_changed(process);
     let status = (0..10_000).find_map(|_| {
-        signal(recorder.id(), Signal::INT);
+        send_signal(recorder.id(), Signal::INT);
         std::thread::sleep(Duration::from_millis(1));
         recorder.try_wait().unwrap()
     });
     assert!(status.unwrap().success());
-    assert!(changed(process).is_empty());
+    assert!(changed_code(process).is_empty());
     goes_on(&mut client, process);
-    end(server);
+    end_server(server);
 }
 
 #[test]
 fn a_recorder_that_is_to_ignore_the_end_of_its_terminal_ignores_it() {
-    let Served { _files, server, process, mut client, recording } = Served::begin();
-    let recorder = silent(&recording, process);
+    let WaitingServer { _files, server, process, mut client, recording } =
+        WaitingServer::begin_server();
+    let recorder = silent_recorder(&recording, process);
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(recorder.get_program());
     let mut recorder = shell.args(recorder.get_args()).stderr(Stdio::null()).spawn().unwrap();
@@ -155,9 +161,9 @@ fn a_recorder_that_is_to_ignore_the_end_of_its_terminal_ignores_it() {
     let status = fs::read_to_string(format!("/proc/{}/status", recorder.id())).unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t")).unwrap();
     assert_eq!(u64::from_str_radix(ignored, 16).unwrap() & 1, 1, "{status}");
-    signal(recorder.id(), Signal::INT);
+    send_signal(recorder.id(), Signal::INT);
     assert!(recorder.wait().unwrap().success());
-    assert!(changed(process).is_empty());
+    assert!(changed_code(process).is_empty());
     goes_on(&mut client, process);
-    end(server);
+    end_server(server);
 }

@@ -7,47 +7,49 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use end_to_end::capture::{Recording, program};
-use end_to_end::sockcap;
+use end_to_end::capture::{TestRecording, program_path};
+use end_to_end::sockcap_program;
 use rustix::process::Signal;
 use socket_log::layout::state;
-use test_support::code::changed;
+use test_support::code::changed_code;
 
-use super::attach::{Recorder, signal};
-use super::attach_places::{Neighbours, assert_without, family, leftovers, moved, recording};
+use super::attach::{AttachedRecorder, send_signal};
+use super::attach_places::{
+    CrowdedServer, assert_without, count_transfers, leftovers_in, process_family, shared_recording,
+};
 
 /// A server of ours that is recorded.
-struct Hindered {
-    _files: Recording,
-    recording: Recording,
-    neighbours: Neighbours,
+struct HinderedServer {
+    _files: TestRecording,
+    recording: TestRecording,
+    neighbours: CrowdedServer,
 }
 
-impl Hindered {
-    fn begin(flags: &[&str], arguments: &[&str]) -> Hindered {
-        let files = Recording::new();
-        let binary = Neighbours::compile(&files, "gcc", flags);
-        let neighbours = Neighbours::begin(&binary, arguments);
+impl HinderedServer {
+    fn begin_server(flags: &[&str], arguments: &[&str]) -> HinderedServer {
+        let files = TestRecording::new();
+        let binary = CrowdedServer::compile_crowded(&files, "gcc", flags);
+        let neighbours = CrowdedServer::begin_server(&binary, arguments);
         neighbours.asked.ask_again_and_again();
-        Hindered { _files: files, recording: recording(), neighbours }
+        HinderedServer { _files: files, recording: shared_recording(), neighbours }
     }
 
-    fn process(&self) -> u32 {
-        self.neighbours.process()
+    fn process_id(&self) -> u32 {
+        self.neighbours.process_id()
     }
 
-    fn record(&self) -> Recorder {
-        Recorder::begin(&self.recording, self.process())
+    fn begin_recording(&self) -> AttachedRecorder {
+        AttachedRecorder::begin_recording(&self.recording, self.process_id())
     }
 
     /// Asserts that what is asked now is not recorded, whatever is left in the process.
     #[track_caller]
     fn is_recorded_no_more(&self) {
-        let (before, logs) = (moved(&self.recording), self.recording.logs().len());
+        let (before, logs) = (count_transfers(&self.recording), self.recording.read_logs().len());
         self.neighbours.asked.ask_again_and_again();
-        assert_eq!(moved(&self.recording), before, "it goes on recording");
-        assert_eq!(self.recording.logs().len(), logs);
-        for log in self.recording.logs() {
+        assert_eq!(count_transfers(&self.recording), before, "it goes on recording");
+        assert_eq!(self.recording.read_logs().len(), logs);
+        for log in self.recording.read_logs() {
             assert_eq!(log.log.header().state, state::LEFT, "{}", log.log.path().display());
         }
     }
@@ -56,13 +58,13 @@ impl Hindered {
     #[track_caller]
     fn is_left(&self) {
         self.is_recorded_no_more();
-        assert_without("the server", self.process());
-        let again = recording();
-        let recorder = Recorder::begin(&again, self.process());
+        assert_without("the server", self.process_id());
+        let again = shared_recording();
+        let recorder = AttachedRecorder::begin_recording(&again, self.process_id());
         self.neighbours.asked.ask_again_and_again();
-        recorder.end();
-        assert!(moved(&again) > 0);
-        assert_without("the server", self.process());
+        recorder.end_recording();
+        assert!(count_transfers(&again) > 0);
+        assert_without("the server", self.process_id());
     }
 }
 
@@ -72,7 +74,7 @@ fn state_of(process: u32) -> char {
     stat.rsplit_once(") ").unwrap().1.chars().next().unwrap()
 }
 
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let done = (0..4000).any(|_| {
         let done = is_so();
         if !done {
@@ -86,23 +88,23 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 #[test]
 fn a_process_that_is_stopped_at_the_end_is_left_and_stays_stopped() {
     for flags in [&["-static"][..], &[]] {
-        let hindered = Hindered::begin(flags, &["4"]);
-        let process = hindered.process();
-        let recorder = hindered.record();
+        let hindered = HinderedServer::begin_server(flags, &["4"]);
+        let process = hindered.process_id();
+        let recorder = hindered.begin_recording();
         hindered.neighbours.asked.ask_again_and_again();
-        signal(process, Signal::STOP);
-        until("it stops", || state_of(process) == 'T');
-        recorder.end();
-        until("it is stopped again", || state_of(process) == 'T');
+        send_signal(process, Signal::STOP);
+        wait_until("it stops", || state_of(process) == 'T');
+        recorder.end_recording();
+        wait_until("it is stopped again", || state_of(process) == 'T');
         assert_without("the server", process);
-        signal(process, Signal::CONT);
+        send_signal(process, Signal::CONT);
         hindered.is_left();
     }
 }
 
 /// A debugger, which stands in for any: only one process can trace another.
-fn debugger(process: u32) -> Child {
-    let mut command = Command::new(program("gdb"));
+fn attach_debugger(process: u32) -> Child {
+    let mut command = Command::new(program_path("gdb"));
     command.args(["--batch", "-nx", "-p", &process.to_string()]);
     command.args(["-ex", "echo attached\\n", "-ex", "continue"]);
     let gdb = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -116,7 +118,7 @@ fn debugger(process: u32) -> Child {
     gdb
 }
 
-fn tracer(process: u32) -> u32 {
+fn tracer_of(process: u32) -> u32 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:\t"));
     line.unwrap().parse().unwrap()
@@ -124,12 +126,12 @@ fn tracer(process: u32) -> u32 {
 
 #[test]
 fn a_process_that_is_debugged_at_the_end_is_recorded_no_more() {
-    let hindered = Hindered::begin(&[], &["4"]);
-    let process = hindered.process();
-    let recorder = hindered.record();
+    let hindered = HinderedServer::begin_server(&[], &["4"]);
+    let process = hindered.process_id();
+    let recorder = hindered.begin_recording();
     hindered.neighbours.asked.ask_again_and_again();
-    let mut gdb = debugger(process);
-    hindered.neighbours.asked.ask();
+    let mut gdb = attach_debugger(process);
+    hindered.neighbours.asked.ask_once();
     let said = recorder.end_with_warning();
     let tracing = format!("process {} traces it already", gdb.id());
     for words in [&tracing[..], "stays in process", "records nothing more"] {
@@ -137,50 +139,50 @@ fn a_process_that_is_debugged_at_the_end_is_recorded_no_more() {
     }
     hindered.is_recorded_no_more();
     // It lets go, and takes its breakpoints with it.
-    signal(gdb.id(), Signal::INT);
+    send_signal(gdb.id(), Signal::INT);
     gdb.wait().unwrap();
-    until("nobody traces it", || tracer(process) == 0);
-    signal(process, Signal::CONT);
+    wait_until("nobody traces it", || tracer_of(process) == 0);
+    send_signal(process, Signal::CONT);
     hindered.is_recorded_no_more();
     // Whoever attaches next takes out what has stayed.
-    let again = recording();
-    let recorder = Recorder::begin(&again, process);
+    let again = shared_recording();
+    let recorder = AttachedRecorder::begin_recording(&again, process);
     assert!(recorder.said_first.contains("a recorder that is gone"), "{}", recorder.said_first);
-    recorder.end();
+    recorder.end_recording();
     hindered.is_left();
 }
 
 #[test]
 fn a_process_that_waits_for_a_child_of_vfork_is_recorded_no_more() {
-    let mut hindered = Hindered::begin(&["-static"], &["3"]);
-    let process = hindered.process();
-    let recorder = hindered.record();
+    let mut hindered = HinderedServer::begin_server(&["-static"], &["3"]);
+    let process = hindered.process_id();
+    let recorder = hindered.begin_recording();
     hindered.neighbours.asked.ask_again_and_again();
-    hindered.neighbours.does("vfork");
+    hindered.neighbours.await_action("vfork");
     let said = recorder.end_with_warning();
     for words in ["did not stop in time", "stays in process", "records nothing more"] {
         assert!(said.contains(words), "{words}: {said}");
     }
     hindered.is_recorded_no_more();
-    until("its child ends", || family(process).len() == 1);
+    wait_until("its child ends", || process_family(process).len() == 1);
     hindered.is_recorded_no_more();
-    let recorder = Recorder::begin(&recording(), process);
+    let recorder = AttachedRecorder::begin_recording(&shared_recording(), process);
     assert!(recorder.said_first.contains("a recorder that is gone"), "{}", recorder.said_first);
-    recorder.end();
+    recorder.end_recording();
     hindered.is_left();
 }
 
 #[test]
 fn children_that_are_made_meanwhile_are_left_as_well() {
     for flags in [&["-static"][..], &[]] {
-        let mut hindered = Hindered::begin(flags, &["3"]);
-        let recorder = hindered.record();
-        hindered.neighbours.does("fork");
-        hindered.neighbours.does("chain 5");
+        let mut hindered = HinderedServer::begin_server(flags, &["3"]);
+        let recorder = hindered.begin_recording();
+        hindered.neighbours.await_action("fork");
+        hindered.neighbours.await_action("chain 5");
         // The last of a chain may be made only now.
-        let orphans = copies_of(hindered.process());
-        recorder.end();
-        for process in orphans.into_iter().chain(copies_of(hindered.process())) {
+        let orphans = copies_of(hindered.process_id());
+        recorder.end_recording();
+        for process in orphans.into_iter().chain(copies_of(hindered.process_id())) {
             assert_without("a child", process);
         }
         hindered.is_left();
@@ -199,16 +201,16 @@ fn copies_of(process: u32) -> Vec<u32> {
 /// The chain goes on while the recording ends.
 #[test]
 fn a_process_whose_children_make_children_without_pause_is_left() {
-    let mut hindered = Hindered::begin(&["-static"], &["3"]);
-    let recorder = hindered.record();
-    hindered.neighbours.does("chain 2000");
-    recorder.end();
-    until("the chain ends", || {
-        copies_of(hindered.process()).iter().all(|process| state_of_copy(*process) == 'S')
-            && copies_of(hindered.process()).len() == 2
+    let mut hindered = HinderedServer::begin_server(&["-static"], &["3"]);
+    let recorder = hindered.begin_recording();
+    hindered.neighbours.await_action("chain 2000");
+    recorder.end_recording();
+    wait_until("the chain ends", || {
+        copies_of(hindered.process_id()).iter().all(|process| state_of_copy(*process) == 'S')
+            && copies_of(hindered.process_id()).len() == 2
     });
     hindered.is_recorded_no_more();
-    for process in copies_of(hindered.process()) {
+    for process in copies_of(hindered.process_id()) {
         assert_without("a child", process);
     }
     hindered.is_left();
@@ -221,46 +223,46 @@ fn state_of_copy(process: u32) -> char {
 
 #[test]
 fn a_process_that_becomes_another_program_needs_no_end() {
-    let mut hindered = Hindered::begin(&[], &["3"]);
-    let recorder = hindered.record();
+    let mut hindered = HinderedServer::begin_server(&[], &["3"]);
+    let recorder = hindered.begin_recording();
     let input = hindered.neighbours.server.0.stdin.as_mut().unwrap();
     writeln!(input, "exec").unwrap();
-    let process = hindered.process();
-    until("it is another program", || {
+    let process = hindered.process_id();
+    wait_until("it is another program", || {
         fs::read_link(format!("/proc/{process}/exe")).unwrap().ends_with("cat")
     });
-    recorder.end();
+    recorder.end_recording();
     // What it executed has the library by its environment, as is documented, and no jumps.
-    assert!(changed(process).is_empty());
+    assert!(changed_code(process).is_empty());
 }
 
 /// Its parent, this test, takes no notice until later.
 #[test]
 fn a_process_that_is_killed_needs_no_end() {
-    let mut hindered = Hindered::begin(&[], &["3"]);
-    let recorder = hindered.record();
-    hindered.neighbours.asked.ask();
+    let mut hindered = HinderedServer::begin_server(&[], &["3"]);
+    let recorder = hindered.begin_recording();
+    hindered.neighbours.asked.ask_once();
     hindered.neighbours.server.0.kill().unwrap();
-    until("it ends", || state_of(hindered.process()) == 'Z');
-    recorder.end();
+    wait_until("it ends", || state_of(hindered.process_id()) == 'Z');
+    recorder.end_recording();
 }
 
 /// The kernel shows no memory of a first thread that has ended: what is put in was not found.
 #[test]
 fn a_process_whose_first_thread_ends_is_left() {
     for flags in [&["-static"][..], &[]] {
-        let mut hindered = Hindered::begin(flags, &["3", "leave"]);
-        let process = hindered.process();
-        let recorder = hindered.record();
-        hindered.neighbours.does("its first thread ends");
-        until("it ends", || state_of(process) == 'Z');
+        let mut hindered = HinderedServer::begin_server(flags, &["3", "leave"]);
+        let process = hindered.process_id();
+        let recorder = hindered.begin_recording();
+        hindered.neighbours.await_action("its first thread ends");
+        wait_until("it ends", || state_of(process) == 'Z');
         hindered.neighbours.asked.ask_again_and_again();
-        recorder.end();
+        recorder.end_recording();
         hindered.is_recorded_no_more();
         let task = fs::read_dir(format!("/proc/{process}/task")).unwrap().last().unwrap().unwrap();
         let thread = task.file_name().to_str().unwrap().parse().unwrap();
-        assert!(changed(thread).is_empty());
-        assert_eq!(leftovers(thread), Vec::<String>::new());
+        assert!(changed_code(thread).is_empty());
+        assert_eq!(leftovers_in(thread), Vec::<String>::new());
     }
 }
 
@@ -268,20 +270,20 @@ fn a_process_whose_first_thread_ends_is_left() {
 #[test]
 fn what_a_killed_recorder_has_left_in_a_process_and_its_children_is_taken_out() {
     for flags in [&["-static"][..], &[]] {
-        let mut hindered = Hindered::begin(flags, &["3"]);
-        hindered.neighbours.does("beside");
-        let recorder = hindered.record();
-        hindered.neighbours.does("beside");
-        recorder.kill();
-        hindered.neighbours.does("fork");
-        let orphans = copies_of(hindered.process());
+        let mut hindered = HinderedServer::begin_server(flags, &["3"]);
+        hindered.neighbours.await_action("beside");
+        let recorder = hindered.begin_recording();
+        hindered.neighbours.await_action("beside");
+        recorder.kill_recorder();
+        hindered.neighbours.await_action("fork");
+        let orphans = copies_of(hindered.process_id());
         assert!(orphans.len() > 3, "{orphans:?}");
-        let again = recording();
-        let recorder = Recorder::begin(&again, hindered.process());
+        let again = shared_recording();
+        let recorder = AttachedRecorder::begin_recording(&again, hindered.process_id());
         assert!(recorder.said_first.contains("a recorder that is gone"), "{}", recorder.said_first);
         hindered.neighbours.asked.ask_again_and_again();
-        recorder.end();
-        assert!(moved(&again) > 0);
+        recorder.end_recording();
+        assert!(count_transfers(&again) > 0);
         for process in orphans {
             assert_without("a child", process);
         }
@@ -291,39 +293,39 @@ fn what_a_killed_recorder_has_left_in_a_process_and_its_children_is_taken_out() 
 
 #[test]
 fn the_second_of_two_recorders_says_who_the_first_is() {
-    let mut hindered = Hindered::begin(&[], &["3"]);
-    hindered.neighbours.does("beside");
-    let recorder = hindered.record();
-    hindered.neighbours.does("beside");
-    let second = Command::new(sockcap())
-        .args(["record", "-p", &hindered.process().to_string(), "-d"])
-        .arg(recording().data())
+    let mut hindered = HinderedServer::begin_server(&[], &["3"]);
+    hindered.neighbours.await_action("beside");
+    let recorder = hindered.begin_recording();
+    hindered.neighbours.await_action("beside");
+    let second = Command::new(sockcap_program())
+        .args(["record", "-p", &hindered.process_id().to_string(), "-d"])
+        .arg(shared_recording().data_dir())
         .output()
         .unwrap();
     assert_eq!(second.status.code(), Some(125), "{second:?}");
     let said = String::from_utf8(second.stderr).unwrap();
-    let words = format!("process {} records it already", recorder.id());
+    let words = format!("process {} records it already", recorder.process_id());
     assert!(said.contains(&words), "{said}");
-    recorder.end();
+    recorder.end_recording();
     hindered.is_left();
 }
 
 /// What is put into both lies at the same addresses.
 #[test]
 fn the_end_of_a_recording_does_not_end_that_of_another_process_of_the_same_program() {
-    let files = Recording::new();
-    let binary = Neighbours::compile(&files, "gcc", &["-static"]);
-    let [first, second] = [(), ()].map(|()| Neighbours::begin(&binary, &["3"]));
-    let [of_first, of_second] = [(), ()].map(|()| recording());
-    let recorder = Recorder::begin(&of_first, first.process());
-    let other = Recorder::begin(&of_second, second.process());
-    recorder.end();
-    assert_without("the first", first.process());
-    assert!(!changed(second.process()).is_empty());
+    let files = TestRecording::new();
+    let binary = CrowdedServer::compile_crowded(&files, "gcc", &["-static"]);
+    let [first, second] = [(), ()].map(|()| CrowdedServer::begin_server(&binary, &["3"]));
+    let [of_first, of_second] = [(), ()].map(|()| shared_recording());
+    let recorder = AttachedRecorder::begin_recording(&of_first, first.process_id());
+    let other = AttachedRecorder::begin_recording(&of_second, second.process_id());
+    recorder.end_recording();
+    assert_without("the first", first.process_id());
+    assert!(!changed_code(second.process_id()).is_empty());
     second.asked.ask_again_and_again();
-    other.end();
-    assert!(moved(&of_second) > 0);
-    assert_without("the second", second.process());
+    other.end_recording();
+    assert!(count_transfers(&of_second) > 0);
+    assert_without("the second", second.process_id());
     first.asked.ask_again_and_again();
     second.asked.ask_again_and_again();
 }
@@ -331,30 +333,30 @@ fn the_end_of_a_recording_does_not_end_that_of_another_process_of_the_same_progr
 /// A process can write what it likes into its own memory, and whoever attaches may be root.
 #[test]
 fn a_note_that_a_process_has_made_up_leads_nowhere_else() {
-    let files = Recording::new();
-    let binary = Neighbours::compile(&files, "gcc", &["-static"]);
-    let mut liar = Neighbours::begin(&binary, &["3"]);
+    let files = TestRecording::new();
+    let binary = CrowdedServer::compile_crowded(&files, "gcc", &["-static"]);
+    let mut liar = CrowdedServer::begin_server(&binary, &["3"]);
     // Has the same bytes at the same address, as a file may have that it was given.
-    let mut victim = Neighbours::begin(&binary, &["3"]);
+    let mut victim = CrowdedServer::begin_server(&binary, &["3"]);
     let has_mark = |process: u32| {
         let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
         maps.lines().any(|line| line.starts_with("20000000-20001000 rw-p"))
     };
-    victim.does("mark");
-    liar.does("mark");
+    victim.await_action("mark");
+    liar.await_action("mark");
     // It says that another program records it, which lives: the victim.
-    let stat = fs::read_to_string(format!("/proc/{}/stat", victim.process())).unwrap();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", victim.process_id())).unwrap();
     let since = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().to_owned();
-    liar.does(&format!("note {} {since}", victim.process()));
-    assert!(has_mark(liar.process()) && has_mark(victim.process()));
-    let recording = recording();
-    let recorder = Recorder::begin(&recording, liar.process());
+    liar.await_action(&format!("note {} {since}", victim.process_id()));
+    assert!(has_mark(liar.process_id()) && has_mark(victim.process_id()));
+    let recording = shared_recording();
+    let recorder = AttachedRecorder::begin_recording(&recording, liar.process_id());
     liar.asked.ask_again_and_again();
     // What it says is believed of itself alone.
-    assert!(!has_mark(liar.process()));
-    assert!(has_mark(victim.process()));
+    assert!(!has_mark(liar.process_id()));
+    assert!(has_mark(victim.process_id()));
     victim.asked.ask_again_and_again();
-    recorder.end();
-    assert!(moved(&recording) > 0);
-    assert!(has_mark(victim.process()));
+    recorder.end_recording();
+    assert!(count_transfers(&recording) > 0);
+    assert!(has_mark(victim.process_id()));
 }

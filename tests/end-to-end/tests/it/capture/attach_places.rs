@@ -10,18 +10,18 @@ use std::path::Path;
 use std::process::{ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use end_to_end::capture::{Recording, program, python, successful};
+use end_to_end::capture::{TestRecording, program_path, python_path, run_successfully};
 use end_to_end::oracle::free_port;
 use end_to_end::repository;
-use socket_log::Record;
-use test_support::code::changed;
+use socket_log::LogRecord;
+use test_support::code::changed_code;
 
-use super::attach::{Recorder, Server, signal};
+use super::attach::{AttachedRecorder, ServerProcess, send_signal};
 use super::servers::without_rights;
 
 /// Address to which a server listens, and how it is asked: it answers these bytes somehow.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct AskedServer {
     pub(super) port: u16,
     pub(super) question: &'static [u8],
 }
@@ -29,9 +29,9 @@ pub(super) struct Asked {
 /// Times that a server is asked at once.
 const TIMES: usize = 5;
 
-impl Asked {
+impl AskedServer {
     /// Asks once by a connection of its own.
-    pub(super) fn ask(self) {
+    pub(super) fn ask_once(self) {
         let got = (0..600).any(|_| {
             let got = self.try_once();
             if !got {
@@ -50,12 +50,12 @@ impl Asked {
     }
 
     pub(super) fn ask_again_and_again(self) {
-        (0..TIMES).for_each(|_| self.ask());
+        (0..TIMES).for_each(|_| self.ask_once());
     }
 }
 
 /// A process and all that descend from it.
-pub(super) fn family(process: u32) -> BTreeSet<u32> {
+pub(super) fn process_family(process: u32) -> BTreeSet<u32> {
     let parent = |process: u32| {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse::<u32>().ok()
@@ -79,7 +79,7 @@ pub(super) fn family(process: u32) -> BTreeSet<u32> {
 
 /// What a process still has of the library: parts of a log, and memory with words that are of the
 /// library or the note on it alone.
-pub(super) fn leftovers(process: u32) -> Vec<String> {
+pub(super) fn leftovers_in(process: u32) -> Vec<String> {
     const NOTE: &str = "sockcap\0note 1\0\0";
     const LIBRARY: &str = "SOCKCAP_INJECTOR";
     let Ok(maps) = fs::read_to_string(format!("/proc/{process}/maps")) else { return Vec::new() };
@@ -108,30 +108,31 @@ pub(super) fn leftovers(process: u32) -> Vec<String> {
 }
 
 /// Number of transfers and datagrams in all logs of a recording.
-pub(super) fn moved(recording: &Recording) -> usize {
-    let is_moved =
-        |record: &Record| matches!(record, Record::Transfer { .. } | Record::Datagram { .. });
-    let of_log = |log: &end_to_end::capture::Recorded| {
+pub(super) fn count_transfers(recording: &TestRecording) -> usize {
+    let is_moved = |record: &LogRecord| {
+        matches!(record, LogRecord::Transfer { .. } | LogRecord::Datagram { .. })
+    };
+    let of_log = |log: &end_to_end::capture::ReadLog| {
         log.entries.iter().filter(|entry| is_moved(&entry.record)).count()
     };
-    recording.logs().iter().map(of_log).sum()
+    recording.read_logs().iter().map(of_log).sum()
 }
 
 /// A data directory that other users reach.
-pub(super) fn recording() -> Recording {
-    let recording = Recording::new();
-    fs::set_permissions(recording.file(""), fs::Permissions::from_mode(0o755)).unwrap();
+pub(super) fn shared_recording() -> TestRecording {
+    let recording = TestRecording::new();
+    fs::set_permissions(recording.file_path(""), fs::Permissions::from_mode(0o755)).unwrap();
     recording
 }
 
 /// Asserts that nothing of the library is in a process, nor in its children.
 #[track_caller]
 pub(super) fn assert_without(name: &str, process: u32) {
-    for process in family(process) {
+    for process in process_family(process) {
         // One that has ended meanwhile has nothing.
         if fs::read_link(format!("/proc/{process}/exe")).is_ok() {
-            assert!(changed(process).is_empty(), "{name}: process {process} is changed");
-            assert_eq!(leftovers(process), Vec::<String>::new(), "{name}: process {process}");
+            assert!(changed_code(process).is_empty(), "{name}: process {process} is changed");
+            assert_eq!(leftovers_in(process), Vec::<String>::new(), "{name}: process {process}");
         }
     }
 }
@@ -139,63 +140,72 @@ pub(super) fn assert_without(name: &str, process: u32) {
 /// Records a program twice. `meanwhile` is done in it while it is recorded. Prints a line of the
 /// table in docs/injection.md.
 #[track_caller]
-pub(super) fn check(name: &str, process: u32, asked: Asked, mut meanwhile: impl FnMut()) {
+pub(super) fn check_attach(
+    name: &str,
+    process: u32,
+    asked: AskedServer,
+    mut meanwhile: impl FnMut(),
+) {
     asked.ask_again_and_again();
     let mut counts = Vec::new();
     for _ in 0..2 {
-        let recording = recording();
-        let recorder = Recorder::begin(&recording, process);
+        let recording = shared_recording();
+        let recorder = AttachedRecorder::begin_recording(&recording, process);
         assert!(!recorder.said_first.contains("warning"), "{name}: {}", recorder.said_first);
         asked.ask_again_and_again();
         meanwhile();
         asked.ask_again_and_again();
-        recorder.end();
+        recorder.end_recording();
         assert_without(name, process);
-        let count = moved(&recording);
+        let count = count_transfers(&recording);
         assert!(count > 2 * TIMES, "{name}: {count} records");
         asked.ask_again_and_again();
-        assert_eq!(moved(&recording), count, "{name}: it goes on recording");
+        assert_eq!(count_transfers(&recording), count, "{name}: it goes on recording");
         counts.push(count);
     }
     println!("| {name} | {} | {} |", counts[0], counts[1]);
 }
 
 /// The server that has memory mapped all around what is put into it.
-pub(super) struct Neighbours {
-    pub(super) server: Server,
+pub(super) struct CrowdedServer {
+    pub(super) server: ServerProcess,
     output: BufReader<ChildStdout>,
-    pub(super) asked: Asked,
+    pub(super) asked: AskedServer,
 }
 
-impl Neighbours {
-    pub(super) fn compile(files: &Recording, compiler: &str, flags: &[&str]) -> std::path::PathBuf {
-        let binary = files.file(&format!("neighbours-{compiler}{}", flags.concat()));
+impl CrowdedServer {
+    pub(super) fn compile_crowded(
+        files: &TestRecording,
+        compiler: &str,
+        flags: &[&str],
+    ) -> std::path::PathBuf {
+        let binary = files.file_path(&format!("neighbours-{compiler}{}", flags.concat()));
         let source = repository().join("tests/programs/neighbours.c");
-        let mut command = Command::new(program(compiler));
+        let mut command = Command::new(program_path(compiler));
         command.args(["-O1", "-pthread", "-Wall"]).args(flags).arg("-o").arg(&binary).arg(source);
-        successful(&mut command);
+        run_successfully(&mut command);
         binary
     }
 
-    pub(super) fn begin(binary: &Path, arguments: &[&str]) -> Neighbours {
+    pub(super) fn begin_server(binary: &Path, arguments: &[&str]) -> CrowdedServer {
         let mut command = Command::new(binary);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut server = Server(command.spawn().unwrap());
+        let mut server = ServerProcess(command.spawn().unwrap());
         let mut output = BufReader::new(server.0.stdout.take().unwrap());
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
         let port = line.trim().strip_prefix("port ").unwrap().parse().unwrap();
-        let asked = Asked { port, question: b"question" };
-        Neighbours { server, output, asked }
+        let asked = AskedServer { port, question: b"question" };
+        CrowdedServer { server, output, asked }
     }
 
-    pub(super) fn process(&self) -> u32 {
+    pub(super) fn process_id(&self) -> u32 {
         self.server.0.id()
     }
 
     /// Has it do something.
     #[track_caller]
-    pub(super) fn does(&mut self, what: &str) {
+    pub(super) fn await_action(&mut self, what: &str) {
         writeln!(self.server.0.stdin.as_mut().unwrap(), "{what}").unwrap();
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
@@ -213,27 +223,27 @@ const BUILDS: [(&str, &[&str]); 4] = [
 
 #[test]
 fn a_library_is_taken_out_whatever_is_mapped_beside_it() {
-    let files = Recording::new();
+    let files = TestRecording::new();
     for (compiler, flags) in BUILDS {
-        let binary = Neighbours::compile(&files, compiler, flags);
-        let mut neighbours = Neighbours::begin(&binary, &["3"]);
-        let (process, asked) = (neighbours.process(), neighbours.asked);
+        let binary = CrowdedServer::compile_crowded(&files, compiler, flags);
+        let mut neighbours = CrowdedServer::begin_server(&binary, &["3"]);
+        let (process, asked) = (neighbours.process_id(), neighbours.asked);
         // Before, too, where the library is put between them.
-        neighbours.does("readers");
-        neighbours.does("named");
+        neighbours.await_action("readers");
+        neighbours.await_action("named");
         let name = format!("neighbours.c, {compiler} {}", flags.concat());
-        check(&name, process, asked, || {
+        check_attach(&name, process, asked, || {
             for what in ["beside", "jit", "huge", "divide", "beside", "free"] {
-                neighbours.does(what);
+                neighbours.await_action(what);
             }
-            neighbours.does("beside");
+            neighbours.await_action("beside");
         });
     }
 }
 
 /// A server that many have, whose master process waits in one call for ever.
-fn nginx(recording: &Recording, port: u16) -> Command {
-    let file = |name: &str| recording.file(name).into_os_string().into_string().unwrap();
+fn nginx_command(recording: &TestRecording, port: u16) -> Command {
+    let file = |name: &str| recording.file_path(name).into_os_string().into_string().unwrap();
     let settings = file("nginx.conf");
     let configuration = format!(
         "daemon off; worker_processes 2; pid {0}pid; error_log {0}errors; events {{}}
@@ -243,18 +253,18 @@ fn nginx(recording: &Recording, port: u16) -> Command {
         file("")
     );
     fs::write(&settings, configuration).unwrap();
-    let mut command = Command::new(program("nginx"));
+    let mut command = Command::new(program_path("nginx"));
     command.args(["-e", "stderr", "-p", &file(""), "-c", &settings]);
     command
 }
 
 /// Key and certificate for `openssl s_server`.
-fn certificate(recording: &Recording) -> [String; 2] {
+fn make_certificate(recording: &TestRecording) -> [String; 2] {
     let [key, certificate] = ["key", "certificate"]
-        .map(|name| recording.file(name).into_os_string().into_string().unwrap());
+        .map(|name| recording.file_path(name).into_os_string().into_string().unwrap());
     let what = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=a"];
-    let mut openssl = Command::new(program("openssl"));
-    successful(openssl.args(what).args(["-keyout", &key, "-out", &certificate]));
+    let mut openssl = Command::new(program_path("openssl"));
+    run_successfully(openssl.args(what).args(["-keyout", &key, "-out", &certificate]));
     [key, certificate]
 }
 
@@ -262,20 +272,20 @@ fn certificate(recording: &Recording) -> [String; 2] {
 fn check_server(
     name: &str,
     question: &'static [u8],
-    command: impl FnOnce(&Recording, u16) -> Command,
+    command: impl FnOnce(&TestRecording, u16) -> Command,
 ) {
-    let files = recording();
+    let files = shared_recording();
     let port = free_port();
     let mut command = command(&files, port);
-    command.current_dir(files.file("")).stdin(Stdio::piped());
-    let errors = File::create(files.file("said")).unwrap();
+    command.current_dir(files.file_path("")).stdin(Stdio::piped());
+    let errors = File::create(files.file_path("said")).unwrap();
     command.stdout(errors.try_clone().unwrap()).stderr(errors);
-    let server = Server(command.spawn().unwrap());
-    let asked = Asked { port, question };
-    asked.ask();
+    let server = ServerProcess(command.spawn().unwrap());
+    let asked = AskedServer { port, question };
+    asked.ask_once();
     // What it starts with its first requests is there.
-    check(name, server.0.id(), asked, || ());
-    signal(server.0.id(), rustix::process::Signal::TERM);
+    check_attach(name, server.0.id(), asked, || ());
+    send_signal(server.0.id(), rustix::process::Signal::TERM);
 }
 
 const HTTP: &[u8] = b"GET / HTTP/1.0\r\n\r\n";
@@ -285,14 +295,14 @@ const HELLO: &[u8] = b"\x16\x03\x01\0\x05\x01\0\0\x01\0";
 
 #[test]
 fn nginx_is_left_without_the_library() {
-    check_server("nginx", HTTP, nginx);
+    check_server("nginx", HTTP, nginx_command);
 }
 
 #[test]
 fn openssl_is_left_without_the_library() {
     check_server("openssl s_server", HELLO, |files, port| {
-        let [key, certificate] = certificate(files);
-        let mut command = Command::new(program("openssl"));
+        let [key, certificate] = make_certificate(files);
+        let mut command = Command::new(program_path("openssl"));
         command.args(["s_server", "-www", "-port", &port.to_string()]);
         command.args(["-key", &key, "-cert", &certificate]);
         command
@@ -301,7 +311,7 @@ fn openssl_is_left_without_the_library() {
 
 /// Command with a port in one of its arguments.
 fn with_port(name: &str, port: u16, arguments: &[&str]) -> Command {
-    let mut command = Command::new(program(name));
+    let mut command = Command::new(program_path(name));
     command.args(arguments.iter().map(|word| word.replace("PORT", &port.to_string())));
     command
 }
@@ -316,7 +326,7 @@ fn servers_of_many_kinds_are_left_without_the_library() {
         with_port("memcached", port, &["-l", "127.0.0.1", "-p", "PORT", "-U", "0", "-u", "nobody"])
     });
     check_server("haproxy", HTTP, |files, port| {
-        let settings = files.file("haproxy.cfg");
+        let settings = files.file_path("haproxy.cfg");
         let text = "global\n nbthread 2\ndefaults\n mode http\n timeout connect 5s\n \
                     timeout client 50s\n timeout server 50s\nfrontend f\n bind 127.0.0.1:PORT\n \
                     http-request return status 200\n";
@@ -339,16 +349,16 @@ fn servers_of_many_kinds_are_left_without_the_library() {
         with_port("socat", port, &["TCP-LISTEN:PORT,fork,reuseaddr", "PIPE"])
     });
     check_server("lighttpd", HTTP, |files, port| {
-        let settings = files.file("lighttpd.conf");
+        let settings = files.file_path("lighttpd.conf");
         let text = format!(
             "server.document-root = \"{}\"\nserver.port = {port}\nserver.bind = \"127.0.0.1\"\n",
-            files.file("").display()
+            files.file_path("").display()
         );
         fs::write(&settings, text).unwrap();
         with_port("lighttpd", port, &["-D", "-f", settings.to_str().unwrap()])
     });
     check_server("tinyproxy", HTTP, |files, port| {
-        let settings = files.file("tinyproxy.conf");
+        let settings = files.file_path("tinyproxy.conf");
         fs::write(&settings, format!("Port {port}\nListen 127.0.0.1\nTimeout 60\n")).unwrap();
         with_port("tinyproxy", port, &["-d", "-c", settings.to_str().unwrap()])
     });
@@ -356,8 +366,8 @@ fn servers_of_many_kinds_are_left_without_the_library() {
     let connect = b"\x10\x0d\0\x04MQTT\x04\x02\0\x3c\0\x01a";
     check_server("mosquitto", connect, |_, port| with_port("mosquitto", port, &["-p", "PORT"]));
     check_server("stunnel", HELLO, |files, port| {
-        let [key, certificate] = certificate(files);
-        let settings = files.file("stunnel.conf");
+        let [key, certificate] = make_certificate(files);
+        let settings = files.file_path("stunnel.conf");
         let text = format!(
             "foreground = yes\npid =\n[s]\naccept = 127.0.0.1:{port}\nconnect = 127.0.0.1:9\n\
              key = {key}\ncert = {certificate}\n"
@@ -378,7 +388,7 @@ fn servers_of_many_kinds_are_left_without_the_library() {
 #[ignore = "it takes a minute; scripts/test --all runs it"]
 fn servers_in_many_languages_are_left_without_the_library() {
     check_server("python3 -m http.server", HTTP, |_, port| {
-        let mut command = Command::new(python());
+        let mut command = Command::new(python_path());
         command.args(["-m", "http.server", "--bind", "127.0.0.1", &port.to_string()]);
         command
     });
@@ -387,7 +397,7 @@ fn servers_in_many_languages_are_left_without_the_library() {
             async def serve(r, w):\n w.write(await r.read(100)); await w.drain(); w.close()\n\
             async def main():\n s = await asyncio.start_server(serve, '127.0.0.1', PORT)\n \
             await s.serve_forever()\nasyncio.run(main())";
-        let mut command = Command::new(python());
+        let mut command = Command::new(python_path());
         command.args(["-c", &script.replace("PORT", &port.to_string())]);
         command
     });
@@ -397,7 +407,7 @@ fn servers_in_many_languages_are_left_without_the_library() {
             def handle(self): self.request.sendall(self.request.recv(100))\n\
             socketserver.ForkingTCPServer.allow_reuse_address = True\n\
             socketserver.ForkingTCPServer(('127.0.0.1', PORT), H).serve_forever()";
-        let mut command = Command::new(python());
+        let mut command = Command::new(python_path());
         command.args(["-c", &script.replace("PORT", &port.to_string())]);
         command
     });
@@ -406,7 +416,7 @@ fn servers_in_many_languages_are_left_without_the_library() {
         with_port("node", port, &["-e", script])
     });
     check_server("node, workers", HTTP, |files, port| {
-        let script = files.file("workers.js");
+        let script = files.file_path("workers.js");
         let text = "const c = require('cluster'); if (c.isPrimary || c.isMaster) { c.fork(); \
                     c.fork() } else require('http').createServer((q, a) => a.end('x'))\
                     .listen(+process.argv[2], '127.0.0.1')";
@@ -419,7 +429,7 @@ fn servers_in_many_languages_are_left_without_the_library() {
     });
     for collector in ["-XX:+UseSerialGC", "-XX:+UseG1GC", "-XX:+UseTransparentHugePages"] {
         check_server(&format!("java {collector}"), b"question\n", |files, port| {
-            let source = files.file("Answers.java");
+            let source = files.file_path("Answers.java");
             let text = "import java.net.*; public class Answers { \
                 public static void main(String[] a) throws Exception { \
                 ServerSocket s = new ServerSocket(Integer.parseInt(a[0])); \
@@ -444,11 +454,11 @@ fn postgres() {
     // What it sends first, and its end.
     let startup = b"\0\0\0\x13\0\x03\0\0user\0test\0\0";
     check_server("postgres", startup, |files, port| {
-        fs::set_permissions(files.file(""), fs::Permissions::from_mode(0o777)).unwrap();
-        let cluster = files.file("cluster").into_os_string().into_string().unwrap();
+        fs::set_permissions(files.file_path(""), fs::Permissions::from_mode(0o777)).unwrap();
+        let cluster = files.file_path("cluster").into_os_string().into_string().unwrap();
         let mut initdb = without_rights(files, "initdb");
         initdb.env_remove("LD_PRELOAD").current_dir("/");
-        successful(initdb.args(["-D", &cluster, "-U", "test", "-A", "trust", "--no-sync"]));
+        run_successfully(initdb.args(["-D", &cluster, "-U", "test", "-A", "trust", "--no-sync"]));
         let mut server = without_rights(files, "postgres");
         server.env_remove("LD_PRELOAD").env_remove("SOCKCAP_DIR").env_remove("SOCKCAP_HOST");
         server.args(["-D", &cluster, "-k", &cluster, "-h", "127.0.0.1", "-F", "-p"]);
@@ -460,7 +470,7 @@ fn postgres() {
 #[test]
 #[ignore = "it takes a minute; scripts/test --all runs it"]
 fn programs_of_our_own_are_left_without_the_library() {
-    let files = Recording::new();
+    let files = TestRecording::new();
     // Of dynamic programs of musl next to nothing is recorded: see docs/injection.md.
     let builds: [(&str, &[&str]); 5] = [
         ("gcc", &[]),
@@ -470,21 +480,21 @@ fn programs_of_our_own_are_left_without_the_library() {
         ("musl-gcc", &["-static"]),
     ];
     for (compiler, flags) in builds {
-        let binary = Neighbours::compile(&files, compiler, flags);
+        let binary = CrowdedServer::compile_crowded(&files, compiler, flags);
         let of = |what: &str| format!("neighbours.c, {compiler} {}: {what}", flags.concat());
         for what in ["beside", "jit", "huge", "divide", "named", "readers", "lock", "fork"] {
-            let mut neighbours = Neighbours::begin(&binary, &["3"]);
-            let (process, asked) = (neighbours.process(), neighbours.asked);
-            neighbours.does("beside");
-            check(&of(what), process, asked, || neighbours.does(what));
+            let mut neighbours = CrowdedServer::begin_server(&binary, &["3"]);
+            let (process, asked) = (neighbours.process_id(), neighbours.asked);
+            neighbours.await_action("beside");
+            check_attach(&of(what), process, asked, || neighbours.await_action(what));
         }
         for what in ["beside", "limit"] {
-            let mut neighbours = Neighbours::begin(&binary, &["3"]);
-            let (process, asked) = (neighbours.process(), neighbours.asked);
-            neighbours.does(what);
-            check(&of(&format!("{what}, before")), process, asked, || ());
+            let mut neighbours = CrowdedServer::begin_server(&binary, &["3"]);
+            let (process, asked) = (neighbours.process_id(), neighbours.asked);
+            neighbours.await_action(what);
+            check_attach(&of(&format!("{what}, before")), process, asked, || ());
         }
-        let neighbours = Neighbours::begin(&binary, &["200"]);
-        check(&of("200 threads"), neighbours.process(), neighbours.asked, || ());
+        let neighbours = CrowdedServer::begin_server(&binary, &["200"]);
+        check_attach(&of("200 threads"), neighbours.process_id(), neighbours.asked, || ());
     }
 }

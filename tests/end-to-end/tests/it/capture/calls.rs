@@ -1,14 +1,16 @@
 //! Calls by name: every way of moving bytes is a message, and only that; results are those without
 //! the library.
 
-use end_to_end::capture::{Recording, python, successful, sum, traffic};
-use socket_log::Record;
+use end_to_end::capture::{
+    TestRecording, python_path, run_successfully, traffic_of, traffic_of_flow,
+};
+use socket_log::LogRecord;
 use socket_log::encode::Direction::{Receive, Send};
 
 #[test]
 fn what_moves_no_bytes_is_no_message() {
-    let recording = Recording::new();
-    recording.python(
+    let recording = TestRecording::new();
+    recording.run_python(
         r#"
 import socket, os
 a, b = socket.socketpair(); b.setblocking(False)
@@ -23,23 +25,26 @@ try: b.send(b"into the void")
 except BrokenPipeError: pass
 "#,
     );
-    let log = recording.log();
-    assert_eq!(traffic(&log, 1, Send), sum(1, 4));
-    assert_eq!(traffic(&log, 2, Receive), sum(1, 4));
+    let log = recording.only_log();
+    assert_eq!(traffic_of_flow(&log, 1, Send), traffic_of(1, 4));
+    assert_eq!(traffic_of_flow(&log, 2, Receive), traffic_of(1, 4));
     let rest: Vec<_> = log
-        .records()
-        .filter(|record| matches!(record, Record::EndOfFile { .. } | Record::Failure { .. }))
+        .whole_records()
+        .filter(|record| matches!(record, LogRecord::EndOfFile { .. } | LogRecord::Failure { .. }))
         .collect();
     assert_eq!(
         rest,
-        [&Record::EndOfFile { flow: 2 }, &Record::Failure { flow: 2, direction: Send, errno: 32 }]
+        [
+            &LogRecord::EndOfFile { flow: 2 },
+            &LogRecord::Failure { flow: 2, direction: Send, errno: 32 }
+        ]
     );
 }
 
 #[test]
 fn every_way_of_moving_bytes_is_seen() {
-    let recording = Recording::new();
-    recording.python(
+    let recording = TestRecording::new();
+    recording.run_python(
         r#"
 import socket, os, ctypes
 a, b = socket.socketpair()
@@ -57,25 +62,25 @@ libc.syscall(1, a.fileno(), b"by number", 9); drain(9)
 libc.syscall(3, os.dup(a.fileno()))
 "#,
     );
-    let log = recording.log();
-    assert_eq!(traffic(&log, 1, Send), sum(7, 300 + 5 + 4 + 4 + 40 + 50 + 9));
-    assert_eq!(traffic(&log, 2, Receive).bytes, 300 + 5 + 4 + 4 + 40 + 50 + 9);
+    let log = recording.only_log();
+    assert_eq!(traffic_of_flow(&log, 1, Send), traffic_of(7, 300 + 5 + 4 + 4 + 40 + 50 + 9));
+    assert_eq!(traffic_of_flow(&log, 2, Receive).bytes, 300 + 5 + 4 + 4 + 40 + 50 + 9);
     assert!(
-        log.records().any(|record| matches!(record, Record::Close { flow: 1, .. })),
+        log.whole_records().any(|record| matches!(record, LogRecord::Close { flow: 1, .. })),
         "syscall(SYS_close)"
     );
 }
 
 #[test]
 fn batches_have_a_record_for_each_message() {
-    let recording = Recording::new();
-    let batches = recording.compile("batches");
-    successful(&mut recording.command(batches));
-    let log = recording.log();
+    let recording = TestRecording::new();
+    let batches = recording.compile_program("batches");
+    run_successfully(&mut recording.recorded_command(batches));
+    let log = recording.only_log();
     let sizes = |wanted| {
-        log.records()
+        log.whole_records()
             .filter_map(|record| match record {
-                Record::Datagram { direction, bytes, checksum, .. } if *direction == wanted => {
+                LogRecord::Datagram { direction, bytes, checksum, .. } if *direction == wanted => {
                     Some((*bytes, *checksum))
                 }
                 _ => None,
@@ -92,8 +97,8 @@ fn batches_have_a_record_for_each_message() {
 
 #[test]
 fn the_payload_is_never_written() {
-    let recording = Recording::new();
-    recording.python(
+    let recording = TestRecording::new();
+    recording.run_python(
         r#"
 import socket
 secret = bytes(reversed(b"noitanimreted")) * 8
@@ -102,9 +107,9 @@ for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
     for _ in range(200): a.send(secret); assert b.recv(1000) == secret
 "#,
     );
-    let log = recording.log();
+    let log = recording.only_log();
     assert_eq!(
-        log.records().filter(|record| matches!(record, Record::Datagram { .. })).count(),
+        log.whole_records().filter(|record| matches!(record, LogRecord::Datagram { .. })).count(),
         800
     );
     let bytes = std::fs::read(log.log.path()).unwrap();
@@ -136,10 +141,10 @@ attempt("syscall", 3, 999); attempt("syscall", 44, u.fileno(), buffer, 10, 0, No
 attempt("recvmmsg", 999, None, 0, 0, None); attempt("splice", f, None, f, None, 1, 0)
 attempt("setuid", -1); attempt("fork_does_not_exist") if False else None
 "#;
-    let recording = Recording::new();
-    let recorded = recording.python(script);
-    let alone = successful(std::process::Command::new(python()).arg("-c").arg(script));
+    let recording = TestRecording::new();
+    let recorded = recording.run_python(script);
+    let alone = run_successfully(std::process::Command::new(python_path()).arg("-c").arg(script));
     assert_eq!(recorded, alone);
     assert!(recorded.lines().count() > 60);
-    recording.log();
+    recording.only_log();
 }

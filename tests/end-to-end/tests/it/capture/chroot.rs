@@ -5,13 +5,15 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use end_to_end::capture::{Recording, copy_program, program, python, successful};
-use end_to_end::sockcap;
+use end_to_end::capture::{
+    TestRecording, copy_program, program_path, python_path, run_successfully,
+};
+use end_to_end::sockcap_program;
 
 /// Puts a program and the libraries that it loads below `root`, as `/program`.
-fn furnish(root: &Path, binary: &Path) {
+fn furnish_root(root: &Path, binary: &Path) {
     fs::create_dir_all(root).unwrap();
-    let listed = successful(Command::new(program("ldd")).arg(binary));
+    let listed = run_successfully(Command::new(program_path("ldd")).arg(binary));
     let paths = listed.split_whitespace().filter(|word| word.starts_with('/'));
     for path in paths {
         let copy = root.join(path.trim_start_matches('/'));
@@ -35,44 +37,52 @@ int main(void) {
 }
 "#;
 
-fn cell(recording: &Recording) -> std::path::PathBuf {
-    let (source, binary) = (recording.file("program.c"), recording.file("binary"));
+fn make_cell(recording: &TestRecording) -> std::path::PathBuf {
+    let (source, binary) = (recording.file_path("program.c"), recording.file_path("binary"));
     fs::write(&source, PROGRAM).unwrap();
-    successful(Command::new(program("cc")).arg("-o").arg(&binary).arg(&source));
-    let root = recording.file("root");
-    furnish(&root, &binary);
+    run_successfully(Command::new(program_path("cc")).arg("-o").arg(&binary).arg(&source));
+    let root = recording.file_path("root");
+    furnish_root(&root, &binary);
     root
 }
 
-fn info(recording: &Recording) -> String {
-    successful(Command::new(sockcap()).arg("info").arg("-d").arg(recording.data()))
+fn run_info(recording: &TestRecording) -> String {
+    run_successfully(
+        Command::new(sockcap_program()).arg("info").arg("-d").arg(recording.data_dir()),
+    )
 }
 
 #[test]
 fn a_program_behind_another_root_is_quiet_and_info_says_why_it_has_no_log() {
-    let recording = Recording::new();
-    let root = cell(&recording);
-    let output = recording.command(program("chroot")).arg(&root).arg("/program").output().unwrap();
+    let recording = TestRecording::new();
+    let root = make_cell(&recording);
+    let output = recording
+        .recorded_command(program_path("chroot"))
+        .arg(&root)
+        .arg("/program")
+        .output()
+        .unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "", "nothing from the dynamic linker");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "list: none\n");
     assert_eq!(output.status.code(), Some(7));
-    let info = info(&recording);
+    let info = run_info(&recording);
     let line = info.lines().find(|line| line.contains("which was pid")).unwrap_or_default();
     assert!(line.contains("libsockcap.so cannot be opened where it runs"), "{info}");
 }
 
 #[test]
 fn other_libraries_stay_in_the_list() {
-    let recording = Recording::new();
-    let root = cell(&recording);
+    let recording = TestRecording::new();
+    let root = make_cell(&recording);
     // One that is there in both.
-    let other = program("ldd").parent().unwrap().join("../lib/x86_64-linux-gnu/libm.so.6");
+    let other = program_path("ldd").parent().unwrap().join("../lib/x86_64-linux-gnu/libm.so.6");
     let other = fs::canonicalize(&other).unwrap_or(other);
     let inside = root.join(other.strip_prefix("/").unwrap());
     fs::create_dir_all(inside.parent().unwrap()).unwrap();
     fs::copy(&other, inside).unwrap();
-    let list = format!("{}:{}", end_to_end::capture::library().display(), other.display());
-    let mut command = recording.command(program("chroot"));
+    let list =
+        format!("{}:{}", end_to_end::capture::preloaded_library().display(), other.display());
+    let mut command = recording.recorded_command(program_path("chroot"));
     let output = command.arg(&root).arg("/program").env("LD_PRELOAD", list).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(String::from_utf8_lossy(&output.stdout), format!("list: {}\n", other.display()));
@@ -80,15 +90,15 @@ fn other_libraries_stay_in_the_list() {
 
 #[test]
 fn children_that_are_spawned_behind_another_root_are_quiet() {
-    let recording = Recording::new();
-    let root = cell(&recording);
+    let recording = TestRecording::new();
+    let root = make_cell(&recording);
     let script = format!(
         "import os\nos.chroot({:?})\nos.chdir('/')\n\
          pid = os.posix_spawn('/program', ['/program'], os.environ)\nprint(os.waitpid(pid, 0)[1] >> 8, flush=True)\n\
          if os.fork() == 0: os.execv('/program', ['/program'])\nprint(os.wait()[1] >> 8)",
         root.to_str().unwrap()
     );
-    let output = recording.command(python()).arg("-c").arg(script).output().unwrap();
+    let output = recording.recorded_command(python_path()).arg("-c").arg(script).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "list: none\n7\nlist: none\n7\n");
 }
@@ -97,15 +107,20 @@ fn children_that_are_spawned_behind_another_root_are_quiet() {
 /// shows.
 #[test]
 fn a_program_that_finds_library_and_directory_behind_its_root_is_recorded() {
-    let recording = Recording::new();
-    let root = cell(&recording);
-    let library = end_to_end::capture::library();
+    let recording = TestRecording::new();
+    let root = make_cell(&recording);
+    let library = end_to_end::capture::preloaded_library();
     let inside = root.join(library.strip_prefix("/").unwrap());
     fs::create_dir_all(inside.parent().unwrap()).unwrap();
     fs::copy(library, inside).unwrap();
-    let data = recording.data();
+    let data = recording.data_dir();
     fs::create_dir_all(root.join(data.strip_prefix("/").unwrap())).unwrap();
-    let output = recording.command(program("chroot")).arg(&root).arg("/program").output().unwrap();
+    let output = recording
+        .recorded_command(program_path("chroot"))
+        .arg(&root)
+        .arg("/program")
+        .output()
+        .unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     let logs = fs::read_dir(root.join(data.strip_prefix("/").unwrap()).join("hosts/host")).unwrap();
     let is_log =

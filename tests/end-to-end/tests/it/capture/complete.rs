@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
-use end_to_end::capture::{Recorded, Recording, library, program, successful};
-use socket_log::Record;
+use end_to_end::capture::{
+    ReadLog, TestRecording, preloaded_library, program_path, run_successfully,
+};
+use socket_log::LogRecord;
 use socket_log::api::Api;
 use socket_log::encode::Direction::{Receive, Send};
 use socket_log::encode::{Direction, ProcessEvent};
@@ -76,8 +78,9 @@ const TABLE: &[(&str, &str)] = &[
 
 #[test]
 fn the_exports_are_the_table() {
-    let symbols =
-        successful(Command::new(program("nm")).args(["-D", "--defined-only"]).arg(library()));
+    let symbols = run_successfully(
+        Command::new(program_path("nm")).args(["-D", "--defined-only"]).arg(preloaded_library()),
+    );
     let exported: BTreeSet<&str> =
         symbols.lines().map(|line| line.rsplit(' ').next().unwrap()).collect();
     let table: BTreeSet<&str> =
@@ -85,42 +88,42 @@ fn the_exports_are_the_table() {
     assert_eq!(exported, table);
 }
 
-fn sent(log: &Recorded, wanted: Direction) -> Vec<u64> {
-    let bytes = log.records().filter_map(|record| match record {
-        Record::Transfer { direction, bytes, .. } if *direction == wanted => Some(*bytes),
+fn sent_sizes(log: &ReadLog, wanted: Direction) -> Vec<u64> {
+    let bytes = log.whole_records().filter_map(|record| match record {
+        LogRecord::Transfer { direction, bytes, .. } if *direction == wanted => Some(*bytes),
         _ => None,
     });
     bytes.collect()
 }
 
 /// The calls out of sight: which, whether on a known flow, and their results.
-fn calls(log: &Recorded) -> Vec<(Api, u32, i32)> {
-    let calls = log.records().filter_map(|record| match record {
-        Record::Call(call) => Some((call.api, call.flow, call.result)),
+fn hidden_calls(log: &ReadLog) -> Vec<(Api, u32, i32)> {
+    let calls = log.whole_records().filter_map(|record| match record {
+        LogRecord::Call(call) => Some((call.api, call.flow, call.result)),
         _ => None,
     });
     calls.collect()
 }
 
-fn hidden(way: &str) -> Recording {
-    let recording = Recording::new();
-    let binary = recording.compile("hidden");
-    assert_eq!(successful(recording.command(binary).arg(way)), "right\n", "{way}");
+fn record_hidden(way: &str) -> TestRecording {
+    let recording = TestRecording::new();
+    let binary = recording.compile_program("hidden");
+    assert_eq!(run_successfully(recording.recorded_command(binary).arg(way)), "right\n", "{way}");
     recording
 }
 
 #[test]
 fn text_that_libc_prints_to_a_stream_is_a_send() {
-    let log = hidden("print").log();
-    let printed = sent(&log, Send);
+    let log = record_hidden("print").only_log();
+    let printed = sent_sizes(&log, Send);
     assert_eq!(printed.len(), 4);
-    assert_eq!(printed, sent(&log, Receive), "libc's own result is what came out");
+    assert_eq!(printed, sent_sizes(&log, Receive), "libc's own result is what came out");
 }
 
 #[test]
 fn the_resolver_is_told_of() {
-    let recording = hidden("resolve");
-    let log = recording.log();
+    let recording = record_hidden("resolve");
+    let log = recording.only_log();
     let expected = [
         (Api::GetAddrInfo, 0, 0),
         (Api::GetNameInfo, 0, 0),
@@ -129,15 +132,15 @@ fn the_resolver_is_told_of() {
         (Api::GetHostByName, 0, 0),
         (Api::ResQuery, 0, -1),
     ];
-    assert_eq!(calls(&log), expected);
+    assert_eq!(hidden_calls(&log), expected);
     let bytes = fs::read(log.log.path()).unwrap();
     assert!(!bytes.windows(12).any(|window| window == b"name.example"), "names are not looked at");
 }
 
 #[test]
 fn files_of_libc_keep_the_table_right() {
-    let recording = hidden("files");
-    let log = &recording.logs()[0];
+    let recording = record_hidden("files");
+    let log = &recording.read_logs()[0];
     let expected = [
         (Api::FdOpen, 1, 0),
         (Api::FClose, 1, 0),
@@ -146,24 +149,27 @@ fn files_of_libc_keep_the_table_right() {
         (Api::Syslog, 0, 0),
         (Api::Syslog, 0, 0),
     ];
-    assert_eq!(calls(log), expected);
+    assert_eq!(hidden_calls(log), expected);
     let closed: Vec<_> =
-        log.records().filter(|record| matches!(record, Record::Close { .. })).collect();
-    assert_eq!(closed, [&Record::Close { flow: 1, fd: 3 }], "by fclose");
-    assert!(log.records().any(|record| *record == Record::Duplicate { flow: 2, old: 4, new: 3 }));
+        log.whole_records().filter(|record| matches!(record, LogRecord::Close { .. })).collect();
+    assert_eq!(closed, [&LogRecord::Close { flow: 1, fd: 3 }], "by fclose");
+    assert!(
+        log.whole_records()
+            .any(|record| *record == LogRecord::Duplicate { flow: 2, old: 4, new: 3 })
+    );
 }
 
 #[test]
 fn a_thread_names_its_creator() {
-    let log = hidden("threads").log();
+    let log = record_hidden("threads").only_log();
     let mut speakers = BTreeMap::<u32, u32>::new();
     for entry in &log.entries {
-        if let Record::Thread { creator, .. } = entry.record {
+        if let LogRecord::Thread { creator, .. } = entry.record {
             assert_eq!(creator, log.log.header().pid);
             *speakers.entry(entry.tid).or_default() += 1;
         }
     }
-    assert_eq!(sent(&log, Send).len(), 50);
+    assert_eq!(sent_sizes(&log, Send).len(), 50);
     // An id may come again; a thread that has nothing to say takes no room.
     assert_eq!(speakers.values().sum::<u32>(), 50);
     assert!(log.log.length() < 400_000, "{}", log.log.length());
@@ -171,43 +177,46 @@ fn a_thread_names_its_creator() {
 
 #[test]
 fn rare_ways_of_making_processes_are_followed() {
-    let recording = hidden("processes");
-    let logs = recording.logs();
+    let recording = record_hidden("processes");
+    let logs = recording.read_logs();
     let parent = &logs[0];
-    assert_eq!(sent(parent, Send), [1, 5], "what the children said is theirs");
-    let mut children: Vec<_> = logs[1..].iter().map(|log| sent(log, Send)).collect();
+    assert_eq!(sent_sizes(parent, Send), [1, 5], "what the children said is theirs");
+    let mut children: Vec<_> = logs[1..].iter().map(|log| sent_sizes(log, Send)).collect();
     children.sort();
     // The child that shared its parent's memory has no log; the one that became a daemon has one,
     // of the daemon.
     assert_eq!(children, [[2], [4], [6]]);
     let forks: Vec<i32> = parent
-        .records()
+        .whole_records()
         .filter_map(|record| match record {
-            Record::Process { event: ProcessEvent::Fork, value } => Some(*value),
+            LogRecord::Process { event: ProcessEvent::Fork, value } => Some(*value),
             _ => None,
         })
         .collect();
     assert_eq!(forks.len(), 3);
-    let daemon = logs.iter().find(|log| sent(log, Send) == [6]).unwrap();
+    let daemon = logs.iter().find(|log| sent_sizes(log, Send) == [6]).unwrap();
     let first_half = daemon.log.header().ancestors.last().map(|ancestor| ancestor.pid as i32);
     assert_eq!(first_half, Some(forks[2]));
 }
 
 #[test]
 fn a_library_cannot_pass_the_hooks_by() {
-    let recording = Recording::new();
-    let (binary, plugin) = (recording.compile("hidden"), recording.file("plugin.so"));
+    let recording = TestRecording::new();
+    let (binary, plugin) = (recording.compile_program("hidden"), recording.file_path("plugin.so"));
     fs::write(
-        recording.file("plugin.c"),
+        recording.file_path("plugin.c"),
         "#include <sys/socket.h>\nlong say_it(int fd) { return send(fd, \"deep!\", 5, 0); }\n",
     )
     .unwrap();
-    let source = recording.file("plugin.c");
-    successful(
-        Command::new(program("cc")).args(["-shared", "-fPIC", "-o"]).arg(&plugin).arg(source),
+    let source = recording.file_path("plugin.c");
+    run_successfully(
+        Command::new(program_path("cc")).args(["-shared", "-fPIC", "-o"]).arg(&plugin).arg(source),
     );
-    assert_eq!(successful(recording.command(binary).arg("deepbind").arg(&plugin)), "right\n");
-    let log = recording.log();
-    assert_eq!(sent(&log, Send), [5]);
-    assert_eq!(calls(&log), [(Api::DlOpenDeepBind, 0, 0x8 | 0x2)]);
+    assert_eq!(
+        run_successfully(recording.recorded_command(binary).arg("deepbind").arg(&plugin)),
+        "right\n"
+    );
+    let log = recording.only_log();
+    assert_eq!(sent_sizes(&log, Send), [5]);
+    assert_eq!(hidden_calls(&log), [(Api::DlOpenDeepBind, 0, 0x8 | 0x2)]);
 }

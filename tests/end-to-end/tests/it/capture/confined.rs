@@ -6,14 +6,16 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use end_to_end::capture::{Recorded, Recording, Traffic, program, python, successful};
+use end_to_end::capture::{
+    FlowTraffic, ReadLog, TestRecording, program_path, python_path, run_successfully,
+};
 use end_to_end::repository;
 use socket_log::encode::Direction::{self, Receive, Send};
-use socket_log::{Record, layout};
+use socket_log::{LogRecord, layout};
 
 /// What the program `jail` printed: its own pid, and for each worker the pid and what it received
 /// and sent.
-fn printed(text: &str) -> (u32, BTreeMap<u32, (u64, u64)>) {
+fn parse_printed(text: &str) -> (u32, BTreeMap<u32, (u64, u64)>) {
     let (mut pids, mut work, mut server) = (BTreeMap::new(), BTreeMap::new(), 0);
     for line in text.lines() {
         let fields: Vec<&str> = line.split(' ').collect();
@@ -28,9 +30,10 @@ fn printed(text: &str) -> (u32, BTreeMap<u32, (u64, u64)>) {
     (server, work.into_iter().map(|(index, done)| (pids[&index], done)).collect())
 }
 
-fn traffic(log: &Recorded, wanted: Direction) -> Traffic {
-    let of_flow = log.traffic().into_iter().filter(|((_, direction), _)| *direction == wanted);
-    of_flow.fold(Traffic::default(), |sum, (_, traffic)| Traffic {
+fn traffic_in_direction(log: &ReadLog, wanted: Direction) -> FlowTraffic {
+    let of_flow =
+        log.traffic_by_flow().into_iter().filter(|((_, direction), _)| *direction == wanted);
+    of_flow.fold(FlowTraffic::default(), |sum, (_, traffic)| FlowTraffic {
         calls: sum.calls + traffic.calls,
         bytes: sum.bytes + traffic.bytes,
     })
@@ -38,21 +41,22 @@ fn traffic(log: &Recorded, wanted: Direction) -> Traffic {
 
 /// Runs the server with `connections` and `messages`, and holds the log of each worker against
 /// its own count.
-fn check(way: &str, connections: u64, messages: u64) -> Recording {
-    let recording = Recording::new();
+fn check_recording(way: &str, connections: u64, messages: u64) -> TestRecording {
+    let recording = TestRecording::new();
     check_in(&recording, way, connections, messages);
     recording
 }
 
-fn check_in(recording: &Recording, way: &str, connections: u64, messages: u64) {
-    let text = successful(recording.command(recording.compile("jail")).args([
-        way,
-        &connections.to_string(),
-        &messages.to_string(),
-    ]));
-    let (server, workers) = printed(&text);
+fn check_in(recording: &TestRecording, way: &str, connections: u64, messages: u64) {
+    let text =
+        run_successfully(recording.recorded_command(recording.compile_program("jail")).args([
+            way,
+            &connections.to_string(),
+            &messages.to_string(),
+        ]));
+    let (server, workers) = parse_printed(&text);
     assert_eq!(workers.len() as u64, connections, "{way}: {text}");
-    let logs = recording.logs();
+    let logs = recording.read_logs();
     assert_eq!(logs.len() as u64, connections + 2, "{way}: the server, its client and the workers");
     let of = |pid: u32| {
         logs.iter().find(|log| log.log.header().pid == pid).expect("a log of each process")
@@ -63,26 +67,30 @@ fn check_in(recording: &Recording, way: &str, connections: u64, messages: u64) {
         assert!(log.log.header().executable.ends_with("/jail"), "{way}");
         assert_eq!((received, sent), (messages, messages), "{way}: what the worker says itself");
         assert_eq!(
-            traffic(log, Receive),
-            Traffic { calls: received, bytes: 100 * received },
+            traffic_in_direction(log, Receive),
+            FlowTraffic { calls: received, bytes: 100 * received },
             "{way}"
         );
-        assert_eq!(traffic(log, Send), Traffic { calls: sent, bytes: 200 * sent }, "{way}");
+        assert_eq!(
+            traffic_in_direction(log, Send),
+            FlowTraffic { calls: sent, bytes: 200 * sent },
+            "{way}"
+        );
     }
-    let accepted = of(server).records().filter(
-        |record| matches!(record, Record::Flow(flow) if flow.origin == socket_log::encode::Origin::Accept),
+    let accepted = of(server).whole_records().filter(
+        |record| matches!(record, LogRecord::Flow(flow) if flow.origin == socket_log::encode::FlowOrigin::Accept),
     );
     assert_eq!(accepted.count() as u64, connections, "{way}");
     assert_eq!(
-        fs::read_dir(recording.file("cell")).unwrap().count(),
+        fs::read_dir(recording.file_path("cell")).unwrap().count(),
         0,
         "{way}: nothing is left in its cell"
     );
 }
 
 /// The logs that were made ahead and not used.
-fn spare(recording: &Recording) -> usize {
-    let files = fs::read_dir(recording.data().join("hosts/host"))
+fn count_preallocated(recording: &TestRecording) -> usize {
+    let files = fs::read_dir(recording.data_dir().join("hosts/host"))
         .unwrap()
         .map(|entry| entry.unwrap().path());
     files.filter(|path| path.extension().is_some_and(|extension| extension == "spare")).count()
@@ -90,16 +98,20 @@ fn spare(recording: &Recording) -> usize {
 
 #[test]
 fn workers_of_a_server_that_changes_its_root_have_logs() {
-    assert_eq!(spare(&check("chroot", 5, 6_000)), 0, "nothing is made ahead");
-    check("chroot-syscall", 2, 10);
+    assert_eq!(
+        count_preallocated(&check_recording("chroot", 5, 6_000)),
+        0,
+        "nothing is made ahead"
+    );
+    check_recording("chroot-syscall", 2, 10);
     // More than could be provided for.
-    check("chroot", 100, 2);
+    check_recording("chroot", 100, 2);
 }
 
 #[test]
 fn workers_of_a_server_with_mounts_of_its_own_have_logs() {
-    check("pivot_root", 3, 3_000);
-    check("mounts", 3, 3_000);
+    check_recording("pivot_root", 3, 3_000);
+    check_recording("mounts", 3, 3_000);
 }
 
 #[test]
@@ -109,35 +121,35 @@ fn workers_of_a_server_that_gives_up_its_user_have_logs() {
     for (way, mode) in
         [("user", 0o755), ("user", 0o700), ("capabilities", 0o755), ("capabilities", 0o700)]
     {
-        let recording = Recording::new();
-        fs::set_permissions(recording.file(""), fs::Permissions::from_mode(mode)).unwrap();
+        let recording = TestRecording::new();
+        fs::set_permissions(recording.file_path(""), fs::Permissions::from_mode(mode)).unwrap();
         check_in(&recording, way, 3, 6_000);
-        assert_eq!(spare(&recording), 0, "nothing is made ahead");
+        assert_eq!(count_preallocated(&recording), 0, "nothing is made ahead");
     }
 }
 
 #[test]
 fn workers_of_a_server_that_gives_up_system_calls_have_logs() {
-    check("files", 4, 6_000);
+    check_recording("files", 4, 6_000);
 }
 
 #[test]
 fn workers_of_a_server_that_gives_up_nearly_all_system_calls_have_logs() {
-    check("strict", 4, 5_000);
-    check("chroot-strict", 4, 5_000);
+    check_recording("strict", 4, 5_000);
+    check_recording("chroot-strict", 4, 5_000);
 }
 
 #[test]
 fn workers_of_a_server_behind_landlock_have_logs() {
-    check("landlock", 4, 6_000);
+    check_recording("landlock", 4, 6_000);
     // The room that a log can get only by a call has to be given before the call is given up.
-    check("landlock-strict", 4, 5_000);
+    check_recording("landlock-strict", 4, 5_000);
 }
 
 /// How many processes `info` says found no room for a log.
-fn without_log(recording: &Recording) -> String {
-    let mut info = Command::new(end_to_end::sockcap());
-    let said = successful(info.arg("info").arg("-d").arg(recording.data()));
+fn without_log(recording: &TestRecording) -> String {
+    let mut info = Command::new(end_to_end::sockcap_program());
+    let said = run_successfully(info.arg("info").arg("-d").arg(recording.data_dir()));
     let lead = "processes that used sockets and found no room for a log: ";
     said.lines().find_map(|line| line.strip_prefix(lead)).unwrap_or("none").to_owned()
 }
@@ -145,7 +157,7 @@ fn without_log(recording: &Recording) -> String {
 /// Without sockets it is not taken for a server, for whose workers there would be 16.
 #[test]
 fn a_process_without_sockets_behind_landlock_has_logs_for_itself_and_a_child() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let work = "import ctypes, os, socket, struct\n\
                 call = ctypes.CDLL(None).syscall\n\
                 rules = call(444, struct.pack('Q', (1 << 13) - 1), 8, 0)\n\
@@ -158,24 +170,30 @@ fn a_process_without_sockets_behind_landlock_has_logs_for_itself_and_a_child() {
                     pid = os.fork()\n    \
                     if pid == 0: talk(); os._exit(0)\n    \
                     assert os.waitpid(pid, 0)[1] == 0\n";
-    successful(recording.command(python()).args(["-c", work]));
-    let logs = recording.logs();
+    run_successfully(recording.recorded_command(python_path()).args(["-c", work]));
+    let logs = recording.read_logs();
     assert_eq!(logs.len(), 2);
     for log in logs {
-        assert_eq!(traffic(&log, Send), Traffic { calls: 1, bytes: 1 });
+        assert_eq!(traffic_in_direction(&log, Send), FlowTraffic { calls: 1, bytes: 1 });
     }
-    assert_eq!(spare(&recording), 2, "nothing was made ahead but what both have taken");
+    assert_eq!(
+        count_preallocated(&recording),
+        2,
+        "nothing was made ahead but what both have taken"
+    );
     assert_eq!(without_log(&recording), "2");
 }
 
 #[test]
 fn children_for_whom_no_log_is_left_are_counted() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     // More children than logs are made ahead.
-    let text = successful(recording.command(recording.compile("jail")).args(["strict", "20", "2"]));
-    let (_, workers) = printed(&text);
+    let text = run_successfully(
+        recording.recorded_command(recording.compile_program("jail")).args(["strict", "20", "2"]),
+    );
+    let (_, workers) = parse_printed(&text);
     assert_eq!(workers.len(), 20, "all did their work");
-    let logs = recording.logs();
+    let logs = recording.read_logs();
     let recorded =
         workers.keys().filter(|pid| logs.iter().any(|log| log.log.header().pid == **pid)).count();
     assert_eq!(recorded, 16);
@@ -183,8 +201,8 @@ fn children_for_whom_no_log_is_left_are_counted() {
 }
 
 /// The files of the data directory and their sizes.
-fn files(recording: &Recording) -> Vec<(String, u64)> {
-    let entries = fs::read_dir(recording.data().join("hosts/host")).into_iter().flatten();
+fn files_with_sizes(recording: &TestRecording) -> Vec<(String, u64)> {
+    let entries = fs::read_dir(recording.data_dir().join("hosts/host")).into_iter().flatten();
     let name = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
     entries
         .map(|entry| entry.unwrap())
@@ -194,10 +212,12 @@ fn files(recording: &Recording) -> Vec<(String, u64)> {
 
 #[test]
 fn children_that_confine_themselves_and_use_no_socket_leave_nothing() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let source = repository().join("tests/bench/children.c");
-    let children = recording.file("children");
-    successful(Command::new(program("cc")).args(["-O1", "-o"]).arg(&children).arg(source));
+    let children = recording.file_path("children");
+    run_successfully(
+        Command::new(program_path("cc")).args(["-O1", "-o"]).arg(&children).arg(source),
+    );
     let ways = [
         "nothing",
         "chroot",
@@ -211,26 +231,26 @@ fn children_that_confine_themselves_and_use_no_socket_leave_nothing() {
         "chroot-sandbox",
     ];
     for way in ways {
-        successful(recording.command(&children).args([way, "20"]));
-        assert_eq!(files(&recording), [], "{way}");
+        run_successfully(recording.recorded_command(&children).args([way, "20"]));
+        assert_eq!(files_with_sizes(&recording), [], "{way}");
     }
 }
 
 /// The system calls that a command makes with the library, beyond those that it makes without.
-fn calls_added(recording: &Recording, command: &[&str]) -> i64 {
+fn calls_added(recording: &TestRecording, command: &[&str]) -> i64 {
     let count = |traced: &mut Command| {
-        successful(
+        run_successfully(
             traced
                 .args(["-qq", "-f", "-c", "-U", "calls,name", "-o"])
-                .arg(recording.file("calls"))
+                .arg(recording.file_path("calls"))
                 .args(command),
         );
-        let table = fs::read_to_string(recording.file("calls")).unwrap();
+        let table = fs::read_to_string(recording.file_path("calls")).unwrap();
         table.lines().last().unwrap().split_whitespace().next().unwrap().parse::<i64>().unwrap()
     };
-    let plain = count(&mut Command::new(program("strace")));
-    let mut traced = Command::new(program("strace"));
-    for (name, value) in recording.command("true").get_envs() {
+    let plain = count(&mut Command::new(program_path("strace")));
+    let mut traced = Command::new(program_path("strace"));
+    for (name, value) in recording.recorded_command("true").get_envs() {
         traced.arg("-E").arg(format!(
             "{}={}",
             name.to_str().unwrap(),
@@ -242,13 +262,15 @@ fn calls_added(recording: &Recording, command: &[&str]) -> i64 {
 
 #[test]
 fn a_child_costs_few_system_calls() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let source = repository().join("tests/bench/children.c");
-    let children = recording.file("children");
-    successful(Command::new(program("cc")).args(["-O1", "-o"]).arg(&children).arg(source));
+    let children = recording.file_path("children");
+    run_successfully(
+        Command::new(program_path("cc")).args(["-O1", "-o"]).arg(&children).arg(source),
+    );
     let children = children.to_str().unwrap();
     // The first has the directories made.
-    successful(recording.command(children).args(["socket", "1"]));
+    run_successfully(recording.recorded_command(children).args(["socket", "1"]));
     // With a log for each there were 28 more for one that does nothing, and 616 where a child
     // changes its root.
     let most = [
@@ -278,7 +300,7 @@ fn a_child_costs_few_system_calls() {
 
 #[test]
 fn nothing_is_left_of_what_confined_processes_were_given_ahead() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let work = "import os, socket, signal\n\
                 a, b = socket.socketpair()\n\
                 def move(times):\n    \
@@ -291,23 +313,23 @@ fn nothing_is_left_of_what_confined_processes_were_given_ahead() {
         "import threading; t = threading.Thread(target=move, args=(3000,)); t.start(); t.join()",
     ];
     for end in ends {
-        let mut command = recording.command(python());
+        let mut command = recording.recorded_command(python_path());
         let _ = command.args(["-c", &format!("{work}{end}")]).status().unwrap();
     }
-    let jail = recording.compile("jail");
-    successful(recording.command(&jail).args(["strict", "3", "100"]));
-    let before: Vec<usize> = recording.logs().iter().map(|log| log.entries.len()).collect();
-    let _ = Command::new(end_to_end::sockcap())
+    let jail = recording.compile_program("jail");
+    run_successfully(recording.recorded_command(&jail).args(["strict", "3", "100"]));
+    let before: Vec<usize> = recording.read_logs().iter().map(|log| log.entries.len()).collect();
+    let _ = Command::new(end_to_end::sockcap_program())
         .arg("info")
         .arg("-d")
-        .arg(recording.data())
+        .arg(recording.data_dir())
         .output()
         .unwrap();
-    let after: Vec<usize> = recording.logs().iter().map(|log| log.entries.len()).collect();
+    let after: Vec<usize> = recording.read_logs().iter().map(|log| log.entries.len()).collect();
     assert_eq!(after, before, "what they hold is as before");
-    for (name, size) in files(&recording) {
-        let path = recording.data().join("hosts/host").join(&name);
-        let log = socket_log::Log::open(&path).expect("a log, and nothing made ahead");
+    for (name, size) in files_with_sizes(&recording) {
+        let path = recording.data_dir().join("hosts/host").join(&name);
+        let log = socket_log::SocketLog::open(&path).expect("a log, and nothing made ahead");
         let used = 4096 * (1 + u64::from(log.header().chunks));
         assert_eq!(size, used, "{name}: as large as what it holds");
     }
@@ -316,13 +338,13 @@ fn nothing_is_left_of_what_confined_processes_were_given_ahead() {
 /// The program that is executed has the filter, and the library with it.
 #[test]
 fn a_program_behind_a_list_of_allowed_calls_runs() {
-    let recording = Recording::new();
-    let binary = recording.compile("allow_list");
-    let alone = successful(Command::new(&binary).arg(&binary));
-    let said = successful(recording.command(&binary).arg(&binary));
+    let recording = TestRecording::new();
+    let binary = recording.compile_program("allow_list");
+    let alone = run_successfully(Command::new(&binary).arg(&binary));
+    let said = run_successfully(recording.recorded_command(&binary).arg(&binary));
     assert_eq!(said, alone);
     assert_eq!(said, "sent 50\n");
     // Its log cannot be made, which the one before it says.
-    let log = recording.log();
-    assert_eq!(log.unseen(), [(layout::unseen::FILTER, binary.to_str().unwrap())]);
+    let log = recording.only_log();
+    assert_eq!(log.unseen_programs(), [(layout::unseen::FILTER, binary.to_str().unwrap())]);
 }

@@ -6,15 +6,15 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use end_to_end::capture::{Recording, python};
+use end_to_end::capture::{TestRecording, python_path};
 use message_trace::DataDir;
-use socket_log::{Log, OpenError};
+use socket_log::{OpenError, SocketLog};
 
 /// The outcome of each test, by its id.
-type Outcomes = BTreeMap<String, String>;
+type TestOutcomes = BTreeMap<String, String>;
 
 /// Runs `tests` by `command`, which is Python, for at most 20 minutes.
-fn outcomes(command: &mut Command, tests: &[&str]) -> Outcomes {
+fn run_tests(command: &mut Command, tests: &[&str]) -> TestOutcomes {
     let suite = end_to_end::repository().join("tests/programs/suite.py");
     let output = command.arg(suite).args(tests).stdin(Stdio::null()).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
@@ -28,42 +28,42 @@ fn outcomes(command: &mut Command, tests: &[&str]) -> Outcomes {
         .collect()
 }
 
-fn plain(tests: &[&str]) -> Outcomes {
-    outcomes(Command::new("timeout").arg("1200").arg(python()), tests)
+fn run_plain(tests: &[&str]) -> TestOutcomes {
+    run_tests(Command::new("timeout").arg("1200").arg(python_path()), tests)
 }
 
-fn recorded(recording: &Recording, tests: &[&str]) -> Outcomes {
-    outcomes(recording.command("timeout").arg("1200").arg(python()), tests)
+fn run_recorded(recording: &TestRecording, tests: &[&str]) -> TestOutcomes {
+    run_tests(recording.recorded_command("timeout").arg("1200").arg(python_path()), tests)
 }
 
 /// Runs tests with the library and without, and fails where one comes out in another way, or where
 /// fewer processes than `processes` have a log. Returns the tests that pass without the library.
-fn compare(tests: &[&str], processes: usize) -> Vec<String> {
+fn compare_outcomes(tests: &[&str], processes: usize) -> Vec<String> {
     let import = ["-c", "import test.test_socket, test.test_asyncio"];
-    let package = Command::new(python()).args(import).output().unwrap();
+    let package = Command::new(python_path()).args(import).output().unwrap();
     assert!(
         package.status.success(),
         "this test needs the package libpython3.N-testsuite of python3's version: install it"
     );
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let (without, with) = thread::scope(|scope| {
-        let without = scope.spawn(|| plain(tests));
-        let with = recorded(&recording, tests);
+        let without = scope.spawn(|| run_plain(tests));
+        let with = run_recorded(&recording, tests);
         (without.join().unwrap(), with)
     });
     assert_eq!(without.keys().collect::<Vec<_>>(), with.keys().collect::<Vec<_>>());
     // Some depend on what else the machine does. By themselves they must come out the same.
     for (test, outcome) in without.iter().filter(|(test, outcome)| with.get(*test) != Some(outcome))
     {
-        let agree = (0..3).any(|_| plain(&[test]) == recorded(&recording, &[test]));
+        let agree = (0..3).any(|_| run_plain(&[test]) == run_recorded(&recording, &[test]));
         assert!(agree, "{test}: {outcome} without the library, {:?} under it", with.get(test));
     }
     // Some of the tests kill a process as soon as it was started, which may have been about to
     // begin its log.
     let mut begun = 0;
     let mut not_begun = Vec::new();
-    for path in DataDir::new(recording.data()).logs().unwrap() {
-        match Log::open(&path) {
+    for path in DataDir::new(recording.data_dir()).log_paths().unwrap() {
+        match SocketLog::open(&path) {
             Ok(_) => begun += 1,
             Err(OpenError::NotALog { .. })
                 if fs::read(&path).unwrap().iter().take(8).all(|byte| *byte == 0) =>
@@ -80,20 +80,20 @@ fn compare(tests: &[&str], processes: usize) -> Vec<String> {
 #[test]
 #[ignore = "takes minutes: `scripts/test --all` runs it"]
 fn the_tests_of_socket_and_asyncio_come_out_the_same() {
-    let passed = compare(&["test.test_socket", "test.test_asyncio"], 6).len();
+    let passed = compare_outcomes(&["test.test_socket", "test.test_asyncio"], 6).len();
     assert!(passed > 2500, "only {passed} pass without the library");
 }
 
 /// The names of `tests/programs/cpython_gate.txt`.
-fn gate() -> Vec<&'static str> {
+fn gate_tests() -> Vec<&'static str> {
     let lines = include_str!("../../../../programs/cpython_gate.txt").lines();
     lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
 }
 
 #[test]
 fn tests_of_sockets_loops_signals_threads_and_children_come_out_the_same() {
-    let names = gate();
-    let passed = compare(&names, 1);
+    let names = gate_tests();
+    let passed = compare_outcomes(&names, 1);
     // A name that leads nowhere would fail with the library and without.
     for name in names {
         let of_name = |test: &String| {

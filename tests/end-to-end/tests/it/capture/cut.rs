@@ -9,8 +9,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use end_to_end::capture::{Recording, program, python, resources_library, successful};
-use end_to_end::sockcap;
+use end_to_end::capture::{
+    TestRecording, program_path, python_path, resources_library, run_successfully,
+};
+use end_to_end::sockcap_program;
 use socket_log::layout::lost;
 
 /// Sends and receives a byte, many times, and does something in between.
@@ -22,16 +24,16 @@ const MEANWHILE: &str = "import glob, os, socket, subprocess, sys\n\
                          os.write(1, b'unharmed\\n')";
 
 /// Runs that with `action`.
-fn meanwhile(recording: &Recording, action: &str) -> Output {
-    let mut command = recording.command(python());
-    command.args(["-c", MEANWHILE, action]).arg(recording.data().join("hosts/host"));
+fn record_meanwhile(recording: &TestRecording, action: &str) -> Output {
+    let mut command = recording.recorded_command(python_path());
+    command.args(["-c", MEANWHILE, action]).arg(recording.data_dir().join("hosts/host"));
     command.output().unwrap()
 }
 
 /// Runs it, and has it end as ever.
 #[track_caller]
-fn is_unharmed(recording: &Recording, action: &str) {
-    let output = meanwhile(recording, action);
+fn is_unharmed(recording: &TestRecording, action: &str) {
+    let output = record_meanwhile(recording, action);
     let (status, said) = (output.status, String::from_utf8_lossy(&output.stderr));
     assert!(status.success() && output.stdout == b"unharmed\n", "{action}: {status}: {said}");
 }
@@ -50,8 +52,8 @@ fn a_log_that_is_cut_or_replaced_while_it_is_written_harms_nobody() {
         "os.rename(log, log + '.1'); os.mkfifo(log)",
         "os.rename(log, log + '.1'); os.symlink('/dev/null', log)",
     ] {
-        let recording = Recording::new();
-        let output = meanwhile(&recording, action);
+        let recording = TestRecording::new();
+        let output = record_meanwhile(&recording, action);
         let said = String::from_utf8_lossy(&output.stdout);
         let times = 1 + usize::from(action.contains("fork"));
         assert_eq!(said, "unharmed\n".repeat(times), "{action}: {}", output.status);
@@ -61,10 +63,10 @@ fn a_log_that_is_cut_or_replaced_while_it_is_written_harms_nobody() {
 
 #[test]
 fn another_file_in_a_logs_place_is_not_written() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let action = "os.rename(log, log + '.1'); f = open(log, 'w'); f.write('mine'); f.close()";
     is_unharmed(&recording, action);
-    let directory = recording.data().join("hosts/host");
+    let directory = recording.data_dir().join("hosts/host");
     let files = fs::read_dir(directory).unwrap().map(|file| file.unwrap().path());
     let (old, new): (Vec<_>, Vec<_>) =
         files.partition(|path| path.extension().is_some_and(|extension| extension == "1"));
@@ -72,19 +74,19 @@ fn another_file_in_a_logs_place_is_not_written() {
     let log = old[0].with_file_name("1-1.sclog");
     fs::remove_file(&new[0]).unwrap();
     fs::rename(&old[0], &log).unwrap();
-    assert!(recording.log().log.header().lost[lost::REFUSED] > 100_000, "and that is counted");
+    assert!(recording.only_log().log.header().lost[lost::REFUSED] > 100_000, "and that is counted");
 }
 
 /// What `bus` prints and how it ends, alone and recorded.
 fn alone_and_recorded(arguments: &[&str]) -> [(String, Option<i32>, Option<i32>); 2] {
-    let recording = Recording::new();
-    let bus = recording.compile("bus");
+    let recording = TestRecording::new();
+    let bus = recording.compile_program("bus");
     let alone = {
         let mut command = Command::new(&bus);
-        command.current_dir(recording.file(""));
+        command.current_dir(recording.file_path(""));
         command
     };
-    [alone, recording.command(&bus)].map(|mut command| {
+    [alone, recording.recorded_command(&bus)].map(|mut command| {
         let output = command.args(arguments).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         (said, output.status.code(), output.status.signal())
@@ -114,16 +116,16 @@ fn a_log_that_is_cut_harms_no_program_whatever_it_does_with_the_signal() {
     let hows = [
         "default", "siginfo", "early", "stack", "signal", "blocked", "masked", "handler", "thread",
     ];
-    let recording = Recording::new();
-    let bus = recording.compile("bus");
+    let recording = TestRecording::new();
+    let bus = recording.compile_program("bus");
     for how in hows {
         for resources in [false, true] {
-            let recording = Recording::new();
-            let mut command = recording.command(&bus);
+            let recording = TestRecording::new();
+            let mut command = recording.recorded_command(&bus);
             if resources {
                 command.env("LD_PRELOAD", resources_library());
             }
-            command.args(["cut", how]).arg(recording.data().join("hosts/host"));
+            command.args(["cut", how]).arg(recording.data_dir().join("hosts/host"));
             let output = command.output().unwrap();
             assert_eq!(
                 (output.status.code(), String::from_utf8_lossy(&output.stdout).as_ref()),
@@ -136,9 +138,9 @@ fn a_log_that_is_cut_harms_no_program_whatever_it_does_with_the_signal() {
 }
 
 /// Servers, run until they are dropped.
-struct Server(Child);
+struct RunningServers(Child);
 
-impl Drop for Server {
+impl Drop for RunningServers {
     fn drop(&mut self) {
         // Killed, a server would leave its workers.
         let _ = Command::new("kill").arg(self.0.id().to_string()).status();
@@ -148,10 +150,10 @@ impl Drop for Server {
 
 #[test]
 fn servers_answer_when_their_logs_were_cut() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let port = free_port();
-    let configuration = recording.file("nginx.conf");
-    let root = recording.file("");
+    let configuration = recording.file_path("nginx.conf");
+    let root = recording.file_path("");
     let text = format!(
         "daemon off; worker_processes 2; pid {0}/nginx.pid; error_log {0}/error.log;\n\
          events {{}}\n\
@@ -159,9 +161,9 @@ fn servers_answer_when_their_logs_were_cut() {
         root.display()
     );
     fs::write(&configuration, text).unwrap();
-    let socket = recording.file("redis.sock");
+    let socket = recording.file_path("redis.sock");
     let nginx = recording
-        .command(program("nginx"))
+        .recorded_command(program_path("nginx"))
         .arg("-c")
         .arg(&configuration)
         .stdout(Stdio::null())
@@ -169,21 +171,21 @@ fn servers_answer_when_their_logs_were_cut() {
         .spawn()
         .unwrap();
     let redis = recording
-        .command(program("redis-server"))
+        .recorded_command(program_path("redis-server"))
         .args(["--port", "0", "--save", "", "--unixsocket"])
         .arg(&socket)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let mut servers = [Server(nginx), Server(redis)];
+    let mut servers = [RunningServers(nginx), RunningServers(redis)];
     let web = || {
-        let output = Command::new(program("curl"))
+        let output = Command::new(program_path("curl"))
             .args(["-s", "-m", "5", &format!("http://127.0.0.1:{port}/")])
             .output();
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
     let cache = || {
-        let output = Command::new(program("redis-cli"))
+        let output = Command::new(program_path("redis-cli"))
             .arg("-s")
             .arg(&socket)
             .args(["set", "key", "value"])
@@ -192,7 +194,7 @@ fn servers_answer_when_their_logs_were_cut() {
     };
     await_answer(|| web() == "well" && cache() == "OK\n");
     let logs =
-        || fs::read_dir(recording.data().join("hosts/host")).unwrap().map(|log| log.unwrap());
+        || fs::read_dir(recording.data_dir().join("hosts/host")).unwrap().map(|log| log.unwrap());
     // The workers may not have begun theirs with the first request.
     let cut = || {
         for log in logs() {
@@ -226,50 +228,52 @@ fn await_answer(is_so: impl Fn() -> bool) {
 }
 
 /// File system, mounted over the data directory as long as it lives.
-struct Disk {
+struct MountedDisk {
     mounted: PathBuf,
     /// Whether it is memory, in the place of a file system that this machine's kernel has not.
     is_stand_in: bool,
 }
 
-impl Disk {
+impl MountedDisk {
     /// Makes one in a file. Where the kernel has no such file system, it is said on standard error,
     /// and [a stand-in](Disk::stand_in) has the guard tested. Fails on any other cause.
     #[track_caller]
-    fn mount(recording: &Recording, kind: &str) -> Disk {
-        let image = recording.file("disk");
+    fn mount_disk(recording: &TestRecording, kind: &str) -> MountedDisk {
+        let image = recording.file_path("disk");
         fs::File::create(&image).unwrap().set_len(400 << 20).unwrap();
-        let tool = program(&format!("mkfs.{kind}"));
-        successful(Command::new(tool).arg("-q").arg(&image));
-        fs::create_dir_all(recording.data()).unwrap();
-        let output = Command::new(program("mount"))
+        let tool = program_path(&format!("mkfs.{kind}"));
+        run_successfully(Command::new(tool).arg("-q").arg(&image));
+        fs::create_dir_all(recording.data_dir()).unwrap();
+        let output = Command::new(program_path("mount"))
             .args(["-o", "loop", "-t", kind])
             .arg(&image)
-            .arg(recording.data())
+            .arg(recording.data_dir())
             .output()
             .unwrap();
         if output.status.success() {
-            return Disk { mounted: recording.data(), is_stand_in: false };
+            return MountedDisk { mounted: recording.data_dir(), is_stand_in: false };
         }
         let why = String::from_utf8_lossy(&output.stderr);
         assert!(!kernel_has(kind), "the kernel has {kind}, which cannot be mounted: {why}");
         // Past what the test harness keeps to itself where a test succeeds.
         let said = format!("no {kind} in the kernel, holes in logs test the guard: {why}");
         io::stderr().write_all(said.as_bytes()).unwrap();
-        Disk::stand_in(recording)
+        MountedDisk::stand_in(recording)
     }
 
     /// Makes one that is memory. [What fills it](Disk::fill) takes pages of the log away, so that
     /// the kernel can no more give them, as on a disk that is full.
-    fn stand_in(recording: &Recording) -> Disk {
-        fs::create_dir_all(recording.data()).unwrap();
-        let mut command = Command::new(program("mount"));
-        successful(command.args(["-t", "tmpfs", "-o", "size=64m", "tmpfs"]).arg(recording.data()));
-        Disk { mounted: recording.data(), is_stand_in: true }
+    fn stand_in(recording: &TestRecording) -> MountedDisk {
+        fs::create_dir_all(recording.data_dir()).unwrap();
+        let mut command = Command::new(program_path("mount"));
+        run_successfully(
+            command.args(["-t", "tmpfs", "-o", "size=64m", "tmpfs"]).arg(recording.data_dir()),
+        );
+        MountedDisk { mounted: recording.data_dir(), is_stand_in: true }
     }
 
     /// Python that fills it, to the last block, when `first` was done.
-    fn fill(&self, first: &str) -> String {
+    fn fill_script(&self, first: &str) -> String {
         let first = if self.is_stand_in { PUNCH } else { first };
         format!("{first}\n{FILL}")
     }
@@ -287,7 +291,7 @@ fn kernel_has(kind: &str) -> bool {
         .any(|tool| Command::new(tool).args(["-q", "-n", kind]).status().is_ok_and(|s| s.success()))
 }
 
-impl Drop for Disk {
+impl Drop for MountedDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(&self.mounted).status();
     }
@@ -317,13 +321,13 @@ const FILL: &str = "root = os.environ['SOCKCAP_DIR']\n\
 
 #[test]
 fn a_full_disk_that_copies_what_is_written_harms_nobody() {
-    let recording = Recording::new();
-    let disk = Disk::mount(&recording, "btrfs");
-    is_unharmed(&recording, &disk.fill(""));
+    let recording = TestRecording::new();
+    let disk = MountedDisk::mount_disk(&recording, "btrfs");
+    is_unharmed(&recording, &disk.fill_script(""));
     tells_that_it_is_full(&recording);
     if !disk.is_stand_in {
-        let log = recording.log();
-        let marks = successful(Command::new(program("lsattr")).arg(log.log.path()));
+        let log = recording.only_log();
+        let marks = run_successfully(Command::new(program_path("lsattr")).arg(log.log.path()));
         assert!(marks.split(' ').next().unwrap().contains('C'), "it is written in place: {marks}");
     }
     drop(disk);
@@ -331,60 +335,64 @@ fn a_full_disk_that_copies_what_is_written_harms_nobody() {
 
 /// Looks at a log whose disk was full from early on.
 #[track_caller]
-fn tells_that_it_is_full(recording: &Recording) {
-    let log = recording.log();
+fn tells_that_it_is_full(recording: &TestRecording) {
+    let log = recording.only_log();
     let count = log.log.header().lost;
     assert_eq!(count.iter().sum::<u64>(), count[lost::NO_SPACE], "for this cause alone");
     assert!(count[lost::NO_SPACE] > 100_000, "{count:?}");
     assert_eq!(log.damage, []);
-    let info = successful(Command::new(sockcap()).arg("info").arg("-d").arg(recording.data()));
+    let info = run_successfully(
+        Command::new(sockcap_program()).arg("info").arg("-d").arg(recording.data_dir()),
+    );
     assert!(info.contains("disk full"), "{info}");
 }
 
 #[test]
 fn a_full_disk_without_the_logs_own_blocks_harms_nobody() {
-    let recording = Recording::new();
-    let disk = Disk::stand_in(&recording);
-    is_unharmed(&recording, &disk.fill(""));
+    let recording = TestRecording::new();
+    let disk = MountedDisk::stand_in(&recording);
+    is_unharmed(&recording, &disk.fill_script(""));
     tells_that_it_is_full(&recording);
     drop(disk);
 }
 
 #[test]
 fn a_full_disk_with_a_snapshot_of_the_log_harms_nobody() {
-    let recording = Recording::new();
-    let disk = Disk::mount(&recording, "btrfs");
+    let recording = TestRecording::new();
+    let disk = MountedDisk::mount_disk(&recording, "btrfs");
     if !disk.is_stand_in {
-        let hosts = recording.data().join("hosts");
-        successful(Command::new(program("btrfs")).args(["-q", "subvolume", "create"]).arg(hosts));
+        let hosts = recording.data_dir().join("hosts");
+        run_successfully(
+            Command::new(program_path("btrfs")).args(["-q", "subvolume", "create"]).arg(hosts),
+        );
     }
     // From then on each block is copied before it is written.
     let snapshot = "subprocess.run(['btrfs', '-q', 'subvolume', 'snapshot', \
                     os.environ['SOCKCAP_DIR'] + '/hosts', os.environ['SOCKCAP_DIR'] + '/kept'], \
                     check=True)";
-    is_unharmed(&recording, &disk.fill(snapshot));
+    is_unharmed(&recording, &disk.fill_script(snapshot));
     drop(disk);
 }
 
 #[test]
 fn a_full_disk_with_a_copy_that_shares_the_logs_blocks_harms_nobody() {
-    let recording = Recording::new();
-    let disk = Disk::mount(&recording, "xfs");
+    let recording = TestRecording::new();
+    let disk = MountedDisk::mount_disk(&recording, "xfs");
     let copy = "subprocess.run(['cp', '--reflink=always', log, os.environ['SOCKCAP_DIR'] + '/c'], \
                 check=True)";
-    is_unharmed(&recording, &disk.fill(copy));
+    is_unharmed(&recording, &disk.fill_script(copy));
     drop(disk);
 }
 
 #[test]
 fn a_disk_that_fails_harms_nobody() {
-    let recording = Recording::new();
-    let disk = Disk::mount(&recording, "xfs");
+    let recording = TestRecording::new();
+    let disk = MountedDisk::mount_disk(&recording, "xfs");
     // The kernel's own way to test that: nothing reaches the disk from here on.
     let fail = "import fcntl, struct; root = os.open(os.environ['SOCKCAP_DIR'], os.O_RDONLY)\n\
                 fcntl.ioctl(root, 0x8004587d, struct.pack('I', 2)); os.close(root)";
     if disk.is_stand_in {
-        is_unharmed(&recording, &disk.fill(""));
+        is_unharmed(&recording, &disk.fill_script(""));
     } else {
         is_unharmed(&recording, fail);
     }
@@ -393,19 +401,19 @@ fn a_disk_that_fails_harms_nobody() {
 
 #[test]
 fn servers_answer_on_a_full_disk() {
-    let recording = Recording::new();
-    let disk = Disk::mount(&recording, "btrfs");
-    let socket = recording.file("redis.sock");
+    let recording = TestRecording::new();
+    let disk = MountedDisk::mount_disk(&recording, "btrfs");
+    let socket = recording.file_path("redis.sock");
     let redis = recording
-        .command(program("redis-server"))
+        .recorded_command(program_path("redis-server"))
         .args(["--port", "0", "--save", "", "--unixsocket"])
         .arg(&socket)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let mut server = Server(redis);
+    let mut server = RunningServers(redis);
     let client = |requests: &str| {
-        let output = Command::new(program("redis-benchmark"))
+        let output = Command::new(program_path("redis-benchmark"))
             .args(["-q", "-t", "set", "-n", requests, "-s"])
             .arg(&socket)
             .output()
@@ -413,8 +421,10 @@ fn servers_answer_on_a_full_disk() {
         output.status.success()
     };
     await_answer(|| socket.exists() && client("100"));
-    let fill = disk.fill("import os");
-    successful(Command::new(python()).args(["-c", &fill]).env("SOCKCAP_DIR", recording.data()));
+    let fill = disk.fill_script("import os");
+    run_successfully(
+        Command::new(python_path()).args(["-c", &fill]).env("SOCKCAP_DIR", recording.data_dir()),
+    );
     assert!(client("50000"), "it answers");
     assert_eq!(server.0.try_wait().unwrap(), None, "it lives");
     drop(server);

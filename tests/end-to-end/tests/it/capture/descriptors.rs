@@ -3,65 +3,66 @@
 
 use std::collections::BTreeMap;
 
-use end_to_end::capture::{Recorded, Recording, Traffic, successful};
-use socket_log::Record;
+use end_to_end::capture::{FlowTraffic, ReadLog, TestRecording, run_successfully};
+use socket_log::LogRecord;
 use socket_log::encode::Direction::{Receive, Send};
-use socket_log::encode::{Flow, Origin, Role};
+use socket_log::encode::{FlowOrigin, FlowRecord, FlowRole};
 
 /// The flows of a log by number.
-fn flows(log: &Recorded) -> BTreeMap<u32, Flow> {
-    let flows = log.records().filter_map(|record| match record {
-        Record::Flow(flow) => Some((flow.flow, *flow)),
+fn flows_by_number(log: &ReadLog) -> BTreeMap<u32, FlowRecord> {
+    let flows = log.whole_records().filter_map(|record| match record {
+        LogRecord::Flow(flow) => Some((flow.flow, *flow)),
         _ => None,
     });
     flows.collect()
 }
 
-fn sum(calls: u64, bytes: u64) -> Traffic {
-    Traffic { calls, bytes }
+fn traffic_of(calls: u64, bytes: u64) -> FlowTraffic {
+    FlowTraffic { calls, bytes }
 }
 
 #[test]
 fn numbers_that_are_closed_behind_our_back_are_not_confused() {
-    let recording = Recording::new();
-    let printed = successful(&mut recording.command(recording.compile("behind")));
+    let recording = TestRecording::new();
+    let printed =
+        run_successfully(&mut recording.recorded_command(recording.compile_program("behind")));
     assert_eq!(printed, "right\n");
-    let log = recording.log();
-    let flows = flows(&log);
-    let traffic = log.traffic();
+    let log = recording.only_log();
+    let flows = flows_by_number(&log);
+    let traffic = log.traffic_by_flow();
     let of = |flow: u32, direction| traffic.get(&(flow, direction)).copied().unwrap_or_default();
     let mut pairs = 0;
-    for record in log.records() {
-        if let Record::Pair { first, second } = record {
+    for record in log.whole_records() {
+        if let LogRecord::Pair { first, second } = record {
             assert_eq!(
                 of(*first, Send),
-                sum(1, 1),
+                traffic_of(1, 1),
                 "nothing but its own message, before it was closed"
             );
-            assert_eq!(of(*second, Receive), sum(1, 1));
+            assert_eq!(of(*second, Receive), traffic_of(1, 1));
             pairs += 1;
         }
     }
     assert_eq!(pairs, 11);
     let rest: Vec<_> = traffic
         .iter()
-        .filter(|((flow, _), _)| flows[flow].origin != Origin::Pair)
+        .filter(|((flow, _), _)| flows[flow].origin != FlowOrigin::Pair)
         .map(|((flow, direction), traffic)| (flows[flow].origin, *direction, *traffic))
         .collect();
     let expected = [
-        (Origin::Socket, Send, sum(1, 5)),
-        (Origin::Found, Send, sum(1, 7)),
-        (Origin::Accept, Receive, sum(1, 7)),
-        (Origin::Socket, Send, sum(1, 11)),
-        (Origin::Found, Receive, sum(1, 11)),
+        (FlowOrigin::Socket, Send, traffic_of(1, 5)),
+        (FlowOrigin::Found, Send, traffic_of(1, 7)),
+        (FlowOrigin::Accept, Receive, traffic_of(1, 7)),
+        (FlowOrigin::Socket, Send, traffic_of(1, 11)),
+        (FlowOrigin::Found, Receive, traffic_of(1, 11)),
     ];
     assert_eq!(rest, expected, "a flow each");
 }
 
 #[test]
 fn a_listening_socket_that_was_handed_down_is_known() {
-    let recording = Recording::new();
-    recording.python(
+    let recording = TestRecording::new();
+    recording.run_python(
         r#"
 import os, socket, subprocess, sys
 listener = socket.socket(); listener.bind(("127.0.0.1", 0)); listener.listen()
@@ -78,25 +79,26 @@ assert len(client.recv(100)) == 8
 assert child.wait() == 0
 "#,
     );
-    let logs = recording.logs();
+    let logs = recording.read_logs();
     let child = &logs[1];
-    let flows = flows(child);
-    let accepted = flows.values().find(|flow| flow.origin == Origin::Accept).unwrap();
+    let flows = flows_by_number(child);
+    let accepted = flows.values().find(|flow| flow.origin == FlowOrigin::Accept).unwrap();
     let listener = flows[&accepted.listener];
-    assert_eq!((listener.origin, listener.fd), (Origin::Found, 3));
-    assert!(child.records().any(|record| {
-        matches!(record, Record::Endpoints { flow, role: Role::Listen, .. } if *flow == listener.flow)
+    assert_eq!((listener.origin, listener.fd), (FlowOrigin::Found, 3));
+    assert!(child.whole_records().any(|record| {
+        matches!(record, LogRecord::Endpoints { flow, role: FlowRole::Listen, .. } if *flow == listener.flow)
     }));
-    let in_parent: Vec<u64> = self::flows(&logs[0]).values().map(|flow| flow.cookie).collect();
+    let in_parent: Vec<u64> =
+        self::flows_by_number(&logs[0]).values().map(|flow| flow.cookie).collect();
     assert!(in_parent.contains(&listener.cookie), "the same socket of the kernel's");
-    assert_eq!(child.traffic()[&(accepted.flow, Receive)], sum(1, 8));
-    assert_eq!(child.traffic()[&(accepted.flow, Send)], sum(1, 8));
+    assert_eq!(child.traffic_by_flow()[&(accepted.flow, Receive)], traffic_of(1, 8));
+    assert_eq!(child.traffic_by_flow()[&(accepted.flow, Send)], traffic_of(1, 8));
 }
 
 #[test]
 fn short_writes_resets_and_bytes_thrown_away_are_told_apart() {
-    let recording = Recording::new();
-    let printed = recording.python(
+    let recording = TestRecording::new();
+    let printed = recording.run_python(
         r#"
 import socket, struct
 a, b = socket.socketpair(); a.setblocking(False)
@@ -113,22 +115,22 @@ try: server.recv(10); assert False
 except ConnectionResetError: pass
 "#,
     );
-    let log = recording.log();
-    let traffic = log.traffic();
+    let log = recording.only_log();
+    let traffic = log.traffic_by_flow();
     assert_eq!(
         traffic[&(1, Send)],
-        sum(1, printed.trim().parse().unwrap()),
+        traffic_of(1, printed.trim().parse().unwrap()),
         "as much as was taken"
     );
     assert!(traffic[&(1, Send)].bytes < 50_000_000);
-    let flows = flows(&log);
-    let server = flows.values().find(|flow| flow.origin == Origin::Accept).unwrap().flow;
-    assert_eq!(traffic[&(server, Receive)], sum(2, 10));
+    let flows = flows_by_number(&log);
+    let server = flows.values().find(|flow| flow.origin == FlowOrigin::Accept).unwrap().flow;
+    assert_eq!(traffic[&(server, Receive)], traffic_of(2, 10));
     let failures: Vec<_> =
-        log.records().filter(|record| matches!(record, Record::Failure { .. })).collect();
-    assert_eq!(failures, [&Record::Failure { flow: server, direction: Receive, errno: 104 }]);
+        log.whole_records().filter(|record| matches!(record, LogRecord::Failure { .. })).collect();
+    assert_eq!(failures, [&LogRecord::Failure { flow: server, direction: Receive, errno: 104 }]);
     assert!(
-        !log.records().any(|record| matches!(record, Record::EndOfFile { .. })),
+        !log.whole_records().any(|record| matches!(record, LogRecord::EndOfFile { .. })),
         "a reset is no end"
     );
 }

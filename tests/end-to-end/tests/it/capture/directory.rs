@@ -6,8 +6,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use end_to_end::capture::{Recorded, Recording, python, successful};
-use socket_log::Record;
+use end_to_end::capture::{ReadLog, TestRecording, python_path, run_successfully};
+use socket_log::LogRecord;
 use socket_log::layout::lost;
 
 /// Sends many messages, then changes something, forks, and sends as many in both processes.
@@ -22,45 +22,46 @@ if child: os.waitpid(child, 0); print("unharmed", child)
 else: os._exit(0)
 "#;
 
-fn moved(log: &Recorded) -> u64 {
-    log.entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. })).count()
+fn moved_bytes(log: &ReadLog) -> u64 {
+    log.entries.iter().filter(|entry| matches!(entry.record, LogRecord::Transfer { .. })).count()
         as u64
 }
 
 #[test]
 fn a_child_behind_a_directory_that_vanished_has_a_log() {
-    let recording = Recording::new();
-    let remove = format!("shutil.rmtree({:?})", recording.data());
-    let printed = successful(recording.command(python()).args(["-c", SCRIPT, &remove]));
+    let recording = TestRecording::new();
+    let remove = format!("shutil.rmtree({:?})", recording.data_dir());
+    let printed =
+        run_successfully(recording.recorded_command(python_path()).args(["-c", SCRIPT, &remove]));
     let child: u32 = printed.trim().strip_prefix("unharmed ").unwrap().parse().unwrap();
-    let log = recording.log();
+    let log = recording.only_log();
     assert_eq!(log.log.header().pid, child, "the directory is made again for it");
-    assert_eq!(moved(&log), 40_000);
-    log.records().count();
+    assert_eq!(moved_bytes(&log), 40_000);
+    log.whole_records().count();
 }
 
 #[test]
 fn what_an_unwritable_directory_costs_is_shown() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     // Root may write anywhere.
-    fs::create_dir_all(recording.data()).unwrap();
-    for path in [recording.file(""), recording.data()] {
+    fs::create_dir_all(recording.data_dir()).unwrap();
+    for path in [recording.file_path(""), recording.data_dir()] {
         chown(path, Some(65534), None).unwrap();
     }
-    let close = format!("os.chmod({:?}, 0)", recording.data().join("hosts/host"));
-    let mut command = recording.command(python());
-    let printed = successful(command.uid(65534).args(["-c", SCRIPT, &close]));
+    let close = format!("os.chmod({:?}, 0)", recording.data_dir().join("hosts/host"));
+    let mut command = recording.recorded_command(python_path());
+    let printed = run_successfully(command.uid(65534).args(["-c", SCRIPT, &close]));
     assert!(printed.starts_with("unharmed "));
-    let log = recording.log();
+    let log = recording.only_log();
     let count = log.log.header().lost;
     assert_eq!(count.iter().sum::<u64>(), count[lost::REFUSED], "for this cause alone");
     // It may lose the record of a fork, too, and python may close sockets at its end.
-    let all = moved(&log) + count[lost::REFUSED];
+    let all = moved_bytes(&log) + count[lost::REFUSED];
     assert!(count[lost::REFUSED] > 10_000 && (42_000..42_005).contains(&all), "{all}: {count:?}");
-    let info = successful(
-        Command::new(end_to_end::sockcap())
+    let info = run_successfully(
+        Command::new(end_to_end::sockcap_program())
             .args(["info", "--all-users", "-d"])
-            .arg(recording.data()),
+            .arg(recording.data_dir()),
     );
     assert!(
         info.contains(&format!("lost {} records: system call refused", count[lost::REFUSED])),
@@ -73,21 +74,21 @@ fn what_an_unwritable_directory_costs_is_shown() {
 }
 
 /// Mode of a file or directory.
-fn mode(path: impl AsRef<Path>) -> u32 {
+fn mode_of(path: impl AsRef<Path>) -> u32 {
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
 #[test]
 fn processes_of_several_users_share_a_host_s_directory_and_no_other() {
-    let recording = Recording::new();
-    fs::set_permissions(recording.file(""), fs::Permissions::from_mode(0o755)).unwrap();
-    let says = recording.compile("says");
+    let recording = TestRecording::new();
+    fs::set_permissions(recording.file_path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let says = recording.compile_program("says");
     // The first one, with rights, makes the directories.
-    successful(recording.command(&says).arg("first"));
-    let hosts = recording.data().join("hosts");
-    assert_eq!((mode(&hosts), mode(hosts.join("host"))), (0o755, 0o1733));
-    successful(recording.command(&says).uid(65534).arg("second"));
-    let logs = recording.logs();
+    run_successfully(recording.recorded_command(&says).arg("first"));
+    let hosts = recording.data_dir().join("hosts");
+    assert_eq!((mode_of(&hosts), mode_of(hosts.join("host"))), (0o755, 0o1733));
+    run_successfully(recording.recorded_command(&says).uid(65534).arg("second"));
+    let logs = recording.read_logs();
     let last = logs.last().unwrap().log.header();
     assert_eq!((last.uid, last.arguments[1].as_str()), (65534, "second"));
     // What others have there it can neither list nor remove, and it makes no other directory.
@@ -97,21 +98,23 @@ fn processes_of_several_users_share_a_host_s_directory_and_no_other() {
         logs[0].path.display(),
         hosts = hosts.display()
     );
-    successful(Command::new("sh").args(["-c", &spoil]).uid(65534));
-    assert_eq!((recording.logs().len(), fs::read_dir(&hosts).unwrap().count()), (2, 1));
+    run_successfully(Command::new("sh").args(["-c", &spoil]).uid(65534));
+    assert_eq!((recording.read_logs().len(), fs::read_dir(&hosts).unwrap().count()), (2, 1));
     // A program of another host's name is unharmed, and is not recorded.
-    successful(recording.command(&says).env("SOCKCAP_HOST", "other").uid(65534).arg("third"));
+    run_successfully(
+        recording.recorded_command(&says).env("SOCKCAP_HOST", "other").uid(65534).arg("third"),
+    );
     assert_eq!(fs::read_dir(&hosts).unwrap().count(), 1);
 }
 
 #[test]
 fn a_process_that_gives_up_its_rights_makes_the_directory_of_its_host_first() {
-    let recording = Recording::new();
-    fs::set_permissions(recording.file(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let recording = TestRecording::new();
+    fs::set_permissions(recording.file_path(""), fs::Permissions::from_mode(0o755)).unwrap();
     // The log is begun when there are no rights any more.
-    recording.python("import os, socket; os.setgid(65534); os.setuid(65534); socket.socket()");
-    let log = recording.log();
-    assert_eq!((log.log.header().uid, mode(&log.path)), (65534, 0o640));
+    recording.run_python("import os, socket; os.setgid(65534); os.setuid(65534); socket.socket()");
+    let log = recording.only_log();
+    assert_eq!((log.log.header().uid, mode_of(&log.path)), (65534, 0o640));
 }
 
 #[test]
@@ -124,20 +127,20 @@ fn files_and_directories_are_no_wider_than_needed_whatever_the_umask() {
         (65534, "0", 0o640, 0o750),
         (65534, "redis", 0o600, 0o750),
     ] {
-        let recording = Recording::new();
-        chown(recording.file(""), Some(user), None).unwrap();
-        let mut command = recording.command(python());
+        let recording = TestRecording::new();
+        chown(recording.file_path(""), Some(user), None).unwrap();
+        let mut command = recording.recorded_command(python_path());
         command.args(["-c", script]).env("SOCKCAP_PROTOCOLS", protocols).uid(user).gid(user);
         // The directories are made under the umask of before.
-        successful(command.env("SOCKCAP_DIR", recording.data()));
-        let logs = recording.logs();
+        run_successfully(command.env("SOCKCAP_DIR", recording.data_dir()));
+        let logs = recording.read_logs();
         assert_eq!(logs.len(), 2);
         for log in &logs {
             let owner = fs::metadata(&log.path).unwrap().uid();
-            assert_eq!((mode(&log.path), owner), (of_file, user), "{user} {protocols}");
+            assert_eq!((mode_of(&log.path), owner), (of_file, user), "{user} {protocols}");
         }
-        let hosts = recording.data().join("hosts");
-        assert_eq!((mode(&hosts), mode(hosts.join("host"))), (0o755, of_folder), "{user}");
+        let hosts = recording.data_dir().join("hosts");
+        assert_eq!((mode_of(&hosts), mode_of(hosts.join("host"))), (0o755, of_folder), "{user}");
     }
 }
 
@@ -164,18 +167,18 @@ print("unharmed", flush=True)
 #[test]
 fn nothing_in_the_place_of_a_log_is_written_to_or_waited_for() {
     for how in ["file", "hard link", "link", "fifo", "directory"] {
-        let recording = Recording::new();
-        let victim = recording.file("victim");
+        let recording = TestRecording::new();
+        let victim = recording.file_path("victim");
         fs::write(&victim, "precious").unwrap();
-        let mut command = recording.command(python());
-        let printed = successful(command.args(["-c", REPLACED, how]).arg(&victim));
+        let mut command = recording.recorded_command(python_path());
+        let printed = run_successfully(command.args(["-c", REPLACED, how]).arg(&victim));
         assert_eq!(printed, "unharmed\nunharmed\n", "{how}");
         assert!(fs::read(&victim).unwrap() == b"precious", "{how}");
         // Those of the fork are the log that was moved away, and a child's.
-        let files = fs::read_dir(recording.data().join("hosts/host")).unwrap();
+        let files = fs::read_dir(recording.data_dir().join("hosts/host")).unwrap();
         let old = files.flatten().map(|file| file.path());
         let old = old.filter(|path| path.extension().is_some_and(|of| of == "old"));
-        let old = Recorded::read(&old.into_iter().next().unwrap());
+        let old = ReadLog::open(&old.into_iter().next().unwrap());
         let count = old.log.header().lost;
         assert_eq!(count.iter().sum::<u64>(), count[lost::REFUSED], "{how}");
         assert!(count[lost::REFUSED] > 50_000, "{how}: {count:?}");
@@ -185,12 +188,12 @@ fn nothing_in_the_place_of_a_log_is_written_to_or_waited_for() {
 #[test]
 fn no_log_is_made_behind_a_link() {
     for place in ["hosts", "hosts/host"] {
-        let recording = Recording::new();
-        let elsewhere = recording.file("elsewhere");
+        let recording = TestRecording::new();
+        let elsewhere = recording.file_path("elsewhere");
         fs::create_dir_all(elsewhere.join("host")).unwrap();
-        fs::create_dir_all(recording.data().join(place).parent().unwrap()).unwrap();
-        symlink(&elsewhere, recording.data().join(place)).unwrap();
-        recording.python("import socket; socket.socket()");
+        fs::create_dir_all(recording.data_dir().join(place).parent().unwrap()).unwrap();
+        symlink(&elsewhere, recording.data_dir().join(place)).unwrap();
+        recording.run_python("import socket; socket.socket()");
         let found = fs::read_dir(&elsewhere).unwrap().flatten().map(|entry| entry.file_name());
         assert_eq!(found.collect::<Vec<_>>(), ["host"], "{place}");
         assert_eq!(fs::read_dir(elsewhere.join("host")).unwrap().count(), 0, "{place}");
@@ -203,15 +206,16 @@ fn a_program_whose_user_may_not_write_to_the_directory_is_told_of() {
                   subprocess.run([sys.argv[1]], user=65534)\n\
                   if os.fork() == 0: os.setuid(65534); os.execv(sys.argv[1], ['says'])\n\
                   os.wait()";
-    let recording = Recording::new();
-    fs::set_permissions(recording.file(""), fs::Permissions::from_mode(0o755)).unwrap();
-    let says = recording.compile("says");
-    successful(&mut recording.command(&says));
-    fs::set_permissions(recording.data().join("hosts/host"), fs::Permissions::from_mode(0o755))
+    let recording = TestRecording::new();
+    fs::set_permissions(recording.file_path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let says = recording.compile_program("says");
+    run_successfully(&mut recording.recorded_command(&says));
+    fs::set_permissions(recording.data_dir().join("hosts/host"), fs::Permissions::from_mode(0o755))
         .unwrap();
-    successful(recording.command(python()).args(["-c", script]).arg(&says));
-    let info =
-        successful(Command::new(end_to_end::sockcap()).arg("info").arg("-d").arg(recording.data()));
+    run_successfully(recording.recorded_command(python_path()).args(["-c", script]).arg(&says));
+    let info = run_successfully(
+        Command::new(end_to_end::sockcap_program()).arg("info").arg("-d").arg(recording.data_dir()),
+    );
     let unseen =
         format!("  {} (its user may not write to the data directory): pid ", says.display());
     assert_eq!(info.matches(&unseen).count(), 2, "by vfork and by fork: {info}");

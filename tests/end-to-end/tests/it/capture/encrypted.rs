@@ -9,57 +9,58 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use end_to_end::capture::{
-    Recorded, Recording, library, program, python, resources_library, successful,
+    ReadLog, TestRecording, preloaded_library, program_path, python_path, resources_library,
+    run_successfully,
 };
 use end_to_end::oracle::free_port;
-use protocols::operations::{Told, of_log};
-use socket_log::Record;
+use protocols::operations::{RecognisedOperations, operations_of_log};
+use socket_log::LogRecord;
 use socket_log::encode::Direction::{self, Receive, Send};
-use socket_log::layout::head;
+use socket_log::layout::snippet;
 
-use super::heads::{holds_secrets, recorded, written};
+use super::heads::{holds_secrets, recorded_command, write_file};
 use super::servers::without_rights;
 
 /// A key and a certificate in the files `key` and `certificate` of the recording.
-pub(super) fn certificate(recording: &Recording) {
-    let mut openssl = Command::new(program("openssl"));
+pub(super) fn make_certificate(recording: &TestRecording) {
+    let mut openssl = Command::new(program_path("openssl"));
     openssl.args("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost".split(' '));
-    openssl.args(["-keyout", "key", "-out", "certificate"]).current_dir(recording.file(""));
-    successful(&mut openssl);
+    openssl.args(["-keyout", "key", "-out", "certificate"]).current_dir(recording.file_path(""));
+    run_successfully(&mut openssl);
 }
 
 /// What a log tells of one direction: names and statuses.
-fn told(log: &Recorded, wanted: Direction) -> Vec<String> {
-    let Told { entries, .. } = of_log(&log.log);
+fn operation_words(log: &ReadLog, wanted: Direction) -> Vec<String> {
+    let RecognisedOperations { entries, .. } = operations_of_log(&log.log);
     let of = entries.into_iter().filter(|entry| entry.direction == wanted);
     let each = of.map(|entry| format!("{}{}", entry.operation.name, entry.operation.status));
     each.collect()
 }
 
 /// Whether each operation of the log is in a call of its flow, direction and time.
-fn is_at_calls(log: &Recorded) -> bool {
+fn is_at_calls(log: &ReadLog) -> bool {
     let calls: Vec<_> = log
         .entries
         .iter()
         .filter_map(|entry| match entry.record {
-            Record::Transfer { direction, flow, .. } => Some((entry.ticks, flow, direction)),
+            LogRecord::Transfer { direction, flow, .. } => Some((entry.ticks, flow, direction)),
             _ => None,
         })
         .collect();
-    let of = |entry: &protocols::operations::Entry| {
+    let of = |entry: &protocols::operations::OperationEntry| {
         (entry.operation.place.ticks, entry.flow, entry.direction)
     };
-    of_log(&log.log).entries.iter().all(|entry| calls.contains(&of(entry)))
+    operations_of_log(&log.log).entries.iter().all(|entry| calls.contains(&of(entry)))
 }
 
 /// The program that a log is of.
-fn program_of(log: &Recorded) -> String {
+fn program_of(log: &ReadLog) -> String {
     let path = Path::new(&log.log.header().executable).to_owned();
     path.file_name().unwrap().to_string_lossy().into_owned()
 }
 
 /// Starts a server that listens on `port`, and waits until it does.
-fn started(command: &mut Command, port: u16) -> Child {
+fn start_server(command: &mut Command, port: u16) -> Child {
     let child = command.spawn().unwrap();
     while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
         sleep(Duration::from_millis(20));
@@ -67,18 +68,18 @@ fn started(command: &mut Command, port: u16) -> Child {
     child
 }
 
-fn stop(mut child: Child, signal: &str) {
-    successful(Command::new("kill").args(["-s", signal, &child.id().to_string()]));
+fn stop_server(mut child: Child, signal: &str) {
+    run_successfully(Command::new("kill").args(["-s", signal, &child.id().to_string()]));
     child.wait().unwrap();
 }
 
 #[test]
 fn requests_to_nginx_of_curl_and_wget() {
-    let recording = Recording::new();
-    certificate(&recording);
-    fs::write(recording.file("page"), "SECRET".repeat(50_000)).unwrap();
+    let recording = TestRecording::new();
+    make_certificate(&recording);
+    fs::write(recording.file_path("page"), "SECRET".repeat(50_000)).unwrap();
     let (plain, tls, http2) = (free_port(), free_port(), free_port());
-    let root = recording.file("").into_os_string().into_string().unwrap();
+    let root = recording.file_path("").into_os_string().into_string().unwrap();
     let with_key = format!("ssl_certificate {root}certificate; ssl_certificate_key {root}key;");
     let configuration = format!(
         "daemon off; worker_processes 1; master_process off; pid {root}pid; error_log {root}errors;
@@ -90,52 +91,52 @@ fn requests_to_nginx_of_curl_and_wget() {
            server {{ listen 127.0.0.1:{tls} ssl; {with_key} }}
            server {{ listen 127.0.0.1:{http2} ssl http2; {with_key} }} }}"
     );
-    let configuration = written(&recording, "nginx.conf", &configuration);
+    let configuration = write_file(&recording, "nginx.conf", &configuration);
     let mut nginx =
-        recorded(&recording, "nginx", &["-e", "stderr", "-p", &root, "-c", &configuration]);
-    let nginx = started(&mut nginx, http2);
+        recorded_command(&recording, "nginx", &["-e", "stderr", "-p", &root, "-c", &configuration]);
+    let nginx = start_server(&mut nginx, http2);
     let secrets = "header = \"Cookie: SECRET\"\nuser = a:SECRET\n";
-    let secrets = written(&recording, "secrets", secrets);
+    let secrets = write_file(&recording, "secrets", secrets);
     let places = [("http", plain), ("https", tls), ("https", http2)];
     for (scheme, port) in places {
         // Three requests on one connection.
         let urls =
             ["page", "none", "page"].map(|page| format!("{scheme}://127.0.0.1:{port}/{page}"));
-        let mut curl = recorded(&recording, "curl", &["-sk", "-K", &secrets]);
-        assert!(successful(curl.args(&urls)).len() > 600_000);
+        let mut curl = recorded_command(&recording, "curl", &["-sk", "-K", &secrets]);
+        assert!(run_successfully(curl.args(&urls)).len() > 600_000);
     }
     // GnuTLS.
     let url = format!("https://127.0.0.1:{tls}/page");
     let quiet = ["-q", "-O", "-", "--no-check-certificate", "--header", "Cookie: x", &url];
-    assert_eq!(successful(&mut recorded(&recording, "wget", &quiet)).len(), 300_000);
-    stop(nginx, "QUIT");
+    assert_eq!(run_successfully(&mut recorded_command(&recording, "wget", &quiet)).len(), 300_000);
+    stop_server(nginx, "QUIT");
     assert!(!holds_secrets(&recording));
 
     let asked = ["GET /page", "GET /none", "GET /page"];
     let answered = ["200", "404", "200"];
-    let logs = recording.logs();
+    let logs = recording.read_logs();
     let of = |name: &str| logs.iter().filter(|log| program_of(log) == name).collect::<Vec<_>>();
     assert_eq!(of("curl").len(), 3);
     for curl in of("curl") {
-        assert_eq!(told(curl, Send), asked);
-        assert_eq!(told(curl, Receive), answered);
+        assert_eq!(operation_words(curl, Send), asked);
+        assert_eq!(operation_words(curl, Receive), answered);
     }
     let [wget] = of("wget")[..] else { panic!("one log") };
-    assert_eq!(told(wget, Send), asked[..1]);
-    assert_eq!(told(wget, Receive), answered[..1]);
+    assert_eq!(operation_words(wget, Send), asked[..1]);
+    assert_eq!(operation_words(wget, Receive), answered[..1]);
     let [nginx] = of("nginx")[..] else { panic!("one log") };
     let four = |of: [&'static str; 3]| [&of[..], &of[..], &of[..], &of[..1]].concat();
-    assert_eq!(told(nginx, Receive), four(asked));
-    assert_eq!(told(nginx, Send), four(answered));
+    assert_eq!(operation_words(nginx, Receive), four(asked));
+    assert_eq!(operation_words(nginx, Send), four(answered));
     assert!(logs.iter().all(is_at_calls));
-    let classes = |log: &Recorded| {
-        let heads = log.records().filter_map(|record| match record {
-            Record::Head(head) => Some((head.plain, head.class)),
+    let classes = |log: &ReadLog| {
+        let heads = log.whole_records().filter_map(|record| match record {
+            LogRecord::Head(head) => Some((head.plain, head.class)),
             _ => None,
         });
         heads.collect::<std::collections::BTreeSet<_>>()
     };
-    let expected = [(false, head::HTTP1), (true, head::HTTP1), (true, head::HTTP2)];
+    let expected = [(false, snippet::HTTP1), (true, snippet::HTTP1), (true, snippet::HTTP2)];
     assert_eq!(classes(nginx), expected.into());
 }
 
@@ -193,17 +194,17 @@ fn python_at_both_ends() {
     let answered = ["200", "404", "200", "200", "200", "200"].map(str::to_owned);
     let mut expected = [asked, answered].concat();
     expected.sort();
-    for library in [library(), resources_library()] {
-        let recording = Recording::new();
-        certificate(&recording);
-        let script = written(&recording, "shop.py", PYTHON);
-        let mut command = recording.command(python());
+    for library in [preloaded_library(), resources_library()] {
+        let recording = TestRecording::new();
+        make_certificate(&recording);
+        let script = write_file(&recording, "shop.py", PYTHON);
+        let mut command = recording.recorded_command(python_path());
         command.env("LD_PRELOAD", library).env("SOCKCAP_PROTOCOLS", "1").arg(script);
-        assert_eq!(successful(&mut command), "right\n");
-        let log = recording.log();
+        assert_eq!(run_successfully(&mut command), "right\n");
+        let log = recording.only_log();
         // The process is both ends.
         for direction in [Send, Receive] {
-            let mut told = told(&log, direction);
+            let mut told = operation_words(&log, direction);
             told.sort();
             assert_eq!(told, expected, "{direction:?}");
         }
@@ -214,27 +215,27 @@ fn python_at_both_ends() {
 
 #[test]
 fn postgres_and_psql() {
-    let recording = Recording::new();
-    certificate(&recording);
-    fs::set_permissions(recording.file(""), fs::Permissions::from_mode(0o777)).unwrap();
-    let key = recording.file("key");
+    let recording = TestRecording::new();
+    make_certificate(&recording);
+    fs::set_permissions(recording.file_path(""), fs::Permissions::from_mode(0o777)).unwrap();
+    let key = recording.file_path("key");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
-    if successful(Command::new("id").arg("-u")).trim() == "0" {
+    if run_successfully(Command::new("id").arg("-u")).trim() == "0" {
         chown(&key, Some(65534), None).unwrap();
     }
-    let cluster = recording.file("cluster").into_os_string().into_string().unwrap();
+    let cluster = recording.file_path("cluster").into_os_string().into_string().unwrap();
     let mut initdb = without_rights(&recording, "initdb");
     initdb.env_remove("LD_PRELOAD").args(["-D", &cluster, "-U", "test", "-A", "trust"]);
-    successful(initdb.args(["--no-sync", "-E", "UTF8"]));
+    run_successfully(initdb.args(["--no-sync", "-E", "UTF8"]));
     let port = free_port();
     let text = port.to_string();
     let mut server = without_rights(&recording, "postgres");
     server.args(["-D", &cluster, "-k", &cluster, "-h", "127.0.0.1", "-p", &text, "-F"]);
     server.args(["-c", "ssl=on", "-c", "ssl_cert_file=../certificate"]);
     server.args(["-c", "ssl_key_file=../key"]).env("SOCKCAP_PROTOCOLS", "1");
-    let server = started(&mut server, port);
+    let server = start_server(&mut server, port);
     let is_ready = || {
-        let mut ask = Command::new(program("pg_isready"));
+        let mut ask = Command::new(program_path("pg_isready"));
         ask.args(["-q", "-h", "127.0.0.1", "-p", &text]).status().unwrap().success()
     };
     while !is_ready() {
@@ -245,16 +246,16 @@ fn postgres_and_psql() {
         select s from books where s = 'SECRET';
         select 1/0;
         \\bind SECRET\nselect $1::text \\g\n";
-    let statements = written(&recording, "statements", statements);
+    let statements = write_file(&recording, "statements", statements);
     let mut psql = without_rights(&recording, "psql");
     psql.env("SOCKCAP_PROTOCOLS", "1").env("PGSSLMODE", "require").env("HOME", &cluster);
     psql.args(["-h", "127.0.0.1", "-p", &text, "-U", "test", "-d", "postgres", "-At"]);
-    successful(psql.args(["-f", &statements]));
-    stop(server, "INT");
+    run_successfully(psql.args(["-f", &statements]));
+    stop_server(server, "INT");
 
-    let logs = recording.logs();
-    let names = |log: &Recorded, direction| -> Vec<String> {
-        told(log, direction).into_iter().filter(|name| name.contains("books")).collect()
+    let logs = recording.read_logs();
+    let names = |log: &ReadLog, direction| -> Vec<String> {
+        operation_words(log, direction).into_iter().filter(|name| name.contains("books")).collect()
     };
     let expected = ["CREATE TABLE books", "INSERT books", "SELECT books"];
     let [psql] = &logs.iter().filter(|log| program_of(log) == "psql").collect::<Vec<_>>()[..]
@@ -267,14 +268,14 @@ fn postgres_and_psql() {
     let server = server.expect("a process that served psql");
     assert_eq!(names(server, Receive), expected);
     for (log, answers) in [(*psql, Receive), (server, Send)] {
-        let statuses = told(log, answers);
+        let statuses = operation_words(log, answers);
         assert!(statuses.contains(&"22012".to_owned()), "a division by zero: {statuses:?}");
         assert!(is_at_calls(log));
     }
     // Literals are blank before there are names in the place of heads, and then.
     assert!(!holds_secrets(&recording));
     for log in &logs {
-        protocols::operations::replace(log.log.path(), |_| false).unwrap();
+        protocols::operations::replace_snippets(log.log.path(), |_| false).unwrap();
     }
     assert!(!holds_secrets(&recording));
 }
@@ -282,34 +283,34 @@ fn postgres_and_psql() {
 /// The server and the client that NSS brings. The server answers by a call with several buffers.
 #[test]
 fn nss_at_both_ends() {
-    let recording = Recording::new();
-    let root = recording.file("").into_os_string().into_string().unwrap();
-    fs::create_dir(recording.file("keys")).unwrap();
+    let recording = TestRecording::new();
+    let root = recording.file_path("").into_os_string().into_string().unwrap();
+    fs::create_dir(recording.file_path("keys")).unwrap();
     let noise: Vec<u8> =
         (0..2000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-    fs::write(recording.file("noise"), noise).unwrap();
+    fs::write(recording.file_path("noise"), noise).unwrap();
     let certutil = |arguments: &str| {
-        let mut certutil = Command::new(program("certutil"));
-        successful(certutil.args(arguments.split(' ')).current_dir(&root));
+        let mut certutil = Command::new(program_path("certutil"));
+        run_successfully(certutil.args(arguments.split(' ')).current_dir(&root));
     };
     certutil("-N -d sql:keys --empty-password");
     certutil("-S -d sql:keys -n shop -s CN=localhost -x -t CT,C,C -z noise -v 12");
     let port = free_port();
     let text = port.to_string();
-    let mut server = recorded(&recording, "selfserv", &["-d", "sql:keys", "-n", "shop"]);
-    let server = started(server.args(["-p", &text, "-w", ""]), port);
+    let mut server = recorded_command(&recording, "selfserv", &["-d", "sql:keys", "-n", "shop"]);
+    let server = start_server(server.args(["-p", &text, "-w", ""]), port);
     let request = "GET /user/1234/cart HTTP/1.0\r\nHost: shop\r\nCookie: SECRET\r\n\r\n";
-    let request = fs::File::open(written(&recording, "request", request)).unwrap();
-    let mut client = recorded(&recording, "tstclnt", &["-h", "localhost", "-p", &text]);
-    let answer = successful(client.args(["-d", "sql:keys", "-o"]).stdin(request));
+    let request = fs::File::open(write_file(&recording, "request", request)).unwrap();
+    let mut client = recorded_command(&recording, "tstclnt", &["-h", "localhost", "-p", &text]);
+    let answer = run_successfully(client.args(["-d", "sql:keys", "-o"]).stdin(request));
     assert!(answer.contains("HTTP/1.0 200 OK"), "{answer}");
-    stop(server, "KILL");
+    stop_server(server, "KILL");
     assert!(!holds_secrets(&recording));
-    let logs = recording.logs();
+    let logs = recording.read_logs();
     let of = |name: &str| logs.iter().find(|log| program_of(log) == name).expect("a log");
     for (log, asks, answers) in [(of("tstclnt"), Send, Receive), (of("selfserv"), Receive, Send)] {
-        assert_eq!(told(log, asks), ["GET /user/{}/cart"]);
-        assert_eq!(told(log, answers), ["200"]);
+        assert_eq!(operation_words(log, asks), ["GET /user/{}/cart"]);
+        assert_eq!(operation_words(log, answers), ["200"]);
         assert!(is_at_calls(log));
     }
 }
@@ -345,15 +346,15 @@ int main(int count, char **files) {
 /// the functions of its own.
 #[test]
 fn each_module_calls_the_library_that_it_needs() {
-    let recording = Recording::new();
-    let directory = recording.file("");
+    let recording = TestRecording::new();
+    let directory = recording.file_path("");
     let cc = |arguments: &[&str]| {
-        let mut cc = Command::new(program("cc"));
-        successful(cc.args(arguments).arg("-Wl,-rpath,$ORIGIN").current_dir(&directory));
+        let mut cc = Command::new(program_path("cc"));
+        run_successfully(cc.args(arguments).arg("-Wl,-rpath,$ORIGIN").current_dir(&directory));
     };
-    written(&recording, "library.c", LIBRARY);
-    written(&recording, "module.c", MODULE);
-    written(&recording, "program.c", PROGRAM);
+    write_file(&recording, "library.c", LIBRARY);
+    write_file(&recording, "module.c", MODULE);
+    write_file(&recording, "program.c", PROGRAM);
     for (number, library, module) in [("10", "one", "m1.so"), ("20", "two", "m2.so")] {
         let (define, file) = (format!("-DNUMBER={number}"), format!("lib{library}.so"));
         cc(&["-shared", "-fPIC", &define, "-o", &file, "library.c"]);
@@ -362,8 +363,8 @@ fn each_module_calls_the_library_that_it_needs() {
     }
     cc(&["-o", "program", "program.c", "-ldl"]);
     for protocols in ["0", "1"] {
-        let mut command = recording.command(directory.join("program"));
+        let mut command = recording.recorded_command(directory.join("program"));
         command.env("SOCKCAP_PROTOCOLS", protocols).args(["./m1.so", "./m2.so"]);
-        assert_eq!(successful(&mut command), "-1 0\n20\n40\n22\n42\n", "{protocols}");
+        assert_eq!(run_successfully(&mut command), "-1 0\n20\n40\n22\n42\n", "{protocols}");
     }
 }

@@ -1,14 +1,14 @@
 //! Heads whose plain text a program gives to a TLS library in two calls: each is one head with one
 //! name, where its first part is.
 
-use end_to_end::capture::{Recorded, Recording, python, successful};
-use protocols::operations::of_log;
-use socket_log::Record;
+use end_to_end::capture::{ReadLog, TestRecording, python_path, run_successfully};
+use protocols::operations::operations_of_log;
+use socket_log::LogRecord;
 use socket_log::encode::Direction::{self, Receive, Send};
-use socket_log::layout::head;
+use socket_log::layout::snippet;
 
-use super::encrypted::certificate;
-use super::heads::{heads, holds_secrets, written};
+use super::encrypted::make_certificate;
+use super::heads::{holds_secrets, snippets_in_direction, write_file};
 
 /// A client and a server in one process. Nobody says the second part of anything before the other
 /// one has the first.
@@ -38,15 +38,15 @@ print("right")
 "#;
 
 /// Times of the latest four sends of the flow on which a name was sent: the two parts of each head.
-fn latest_sends(log: &Recorded, name: &str) -> [u64; 4] {
-    let told = of_log(&log.log).entries;
+fn latest_sends(log: &ReadLog, name: &str) -> [u64; 4] {
+    let told = operations_of_log(&log.log).entries;
     let mut those = told.iter().filter(|told| told.direction == Send);
-    let flow = those.find(|told| of(told) == name).expect("a name").flow;
+    let flow = those.find(|told| operation_with_status(told) == name).expect("a name").flow;
     let mut sends: Vec<u64> = log
         .entries
         .iter()
         .filter(|entry| {
-            matches!(entry.record, Record::Transfer { direction: Send, flow: of, .. } if of == flow)
+            matches!(entry.record, LogRecord::Transfer { direction: Send, flow: of, .. } if of == flow)
         })
         .map(|entry| entry.ticks)
         .collect();
@@ -56,15 +56,17 @@ fn latest_sends(log: &Recorded, name: &str) -> [u64; 4] {
 }
 
 /// What an operation is called, with its status.
-fn of(told: &protocols::operations::Entry) -> String {
+fn operation_with_status(told: &protocols::operations::OperationEntry) -> String {
     format!("{}{}", told.operation.name, told.operation.status)
 }
 
 /// Times of the calls that the names of one direction are at.
-fn places(log: &Recorded, wanted: Direction, names: [&str; 2]) -> [u64; 2] {
-    let told = of_log(&log.log).entries;
+fn times_of_names(log: &ReadLog, wanted: Direction, names: [&str; 2]) -> [u64; 2] {
+    let told = operations_of_log(&log.log).entries;
     names.map(|name| {
-        let mut those = told.iter().filter(|told| told.direction == wanted && of(told) == name);
+        let mut those = told
+            .iter()
+            .filter(|told| told.direction == wanted && operation_with_status(told) == name);
         let place = those.next().expect("a name").operation.place.ticks;
         assert!(those.next().is_none(), "{name} is told once");
         place
@@ -73,32 +75,32 @@ fn places(log: &Recorded, wanted: Direction, names: [&str; 2]) -> [u64; 2] {
 
 #[test]
 fn heads_in_two_parts_are_where_they_begin() {
-    let recording = Recording::new();
-    certificate(&recording);
-    let script = written(&recording, "parts.py", PARTS);
-    let mut command = recording.command(python());
+    let recording = TestRecording::new();
+    make_certificate(&recording);
+    let script = write_file(&recording, "parts.py", PARTS);
+    let mut command = recording.recorded_command(python_path());
     command.env("SOCKCAP_PROTOCOLS", "1").arg(script);
-    assert_eq!(successful(&mut command), "right\n");
+    assert_eq!(run_successfully(&mut command), "right\n");
     assert!(!holds_secrets(&recording));
-    let log = recording.log();
+    let log = recording.only_log();
     let kept = [
         "GET /user/1234/cart HTTP/1.1\r\nHost: shop\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
         "GET /none HTTP/1.1\r\nHost: shop\r\n\r\n",
         "HTTP/1.1 404 None\r\nContent-Length: 6\r\n\r\n",
     ]
-    .map(|text| (head::HTTP1, text.to_owned()));
+    .map(|text| (snippet::HTTP1, text.to_owned()));
     for names in [["GET /user/{}/cart", "GET /none"], ["200", "404"]] {
         let sends = latest_sends(&log, names[0]);
         let [first, second, third, fourth] = sends;
         assert!(first < second && second < third && third < fourth, "{sends:?}");
-        assert_eq!(places(&log, Send, names), [first, third]);
+        assert_eq!(times_of_names(&log, Send, names), [first, third]);
         // They came before their second parts were sent.
-        let came = places(&log, Receive, names);
+        let came = times_of_names(&log, Receive, names);
         assert!((first..second).contains(&came[0]), "{came:?} of {sends:?}");
         assert!((third..fourth).contains(&came[1]), "{came:?} of {sends:?}");
     }
     for direction in [Send, Receive] {
-        assert_eq!(heads(&log, direction), kept, "{direction:?}");
+        assert_eq!(snippets_in_direction(&log, direction), kept, "{direction:?}");
     }
 }

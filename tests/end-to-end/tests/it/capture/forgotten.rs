@@ -6,10 +6,10 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::Duration;
 
-use end_to_end::capture::{Recorded, Recording, python, successful};
+use end_to_end::capture::{ReadLog, TestRecording, python_path, run_successfully};
 use message_trace::{DataDir, MessageTrace};
 use reconcile::Options;
-use socket_log::Record;
+use socket_log::LogRecord;
 use socket_log::encode::Direction::{self, Receive, Send};
 
 /// How many times the ends send to each other: several times what the log holds.
@@ -45,11 +45,11 @@ for end in ends: end.close()
 "#;
 
 /// When each message was sent or received, as a log has it, by its size.
-fn calls(log: &Recorded, wanted: Direction) -> Vec<Option<i64>> {
+fn times_by_size(log: &ReadLog, wanted: Direction) -> Vec<Option<i64>> {
     let clock = log.log.clock();
     let mut times = vec![None; ROUNDS + 3];
     for entry in &log.entries {
-        if let Record::Transfer { direction, bytes, .. } = entry.record
+        if let LogRecord::Transfer { direction, bytes, .. } = entry.record
             && direction == wanted
         {
             let time = &mut times[bytes as usize];
@@ -62,10 +62,10 @@ fn calls(log: &Recorded, wanted: Direction) -> Vec<Option<i64>> {
 
 /// Records the two ends; `recorder` keeps the newest. Compares what is matched with
 /// what the sizes say.
-fn check(recorder: &str, threads: usize) {
-    let recording = Recording::new();
+fn check_recorder(recorder: &str, threads: usize) {
+    let recording = TestRecording::new();
     let end = |role: &str, port: &str| {
-        let mut command = recording.command(python());
+        let mut command = recording.recorded_command(python_path());
         let (rounds, threads) = (ROUNDS.to_string(), threads.to_string());
         command.args(["-c", END, role, &rounds, &threads, port]);
         if role == recorder {
@@ -76,18 +76,19 @@ fn check(recorder: &str, threads: usize) {
     let mut server = end("server", "0").stdout(Stdio::piped()).spawn().unwrap();
     let mut port = String::new();
     BufReader::new(server.stdout.take().unwrap()).read_line(&mut port).unwrap();
-    successful(&mut end("client", port.trim()));
+    run_successfully(&mut end("client", port.trim()));
     assert!(server.wait().unwrap().success());
 
-    let mut logs = recording.logs();
+    let mut logs = recording.read_logs();
     let place =
         logs.iter().position(|log| log.log.header().keeps_newest).expect("a flight recorder");
     let (kept, whole) = (logs.remove(place), logs.remove(0));
     assert_eq!((&kept.damage, &whole.damage), (&vec![], &vec![]));
     let mut expected = BTreeSet::new();
-    for (sent, received) in
-        [(calls(&kept, Send), calls(&whole, Receive)), (calls(&whole, Send), calls(&kept, Receive))]
-    {
+    for (sent, received) in [
+        (times_by_size(&kept, Send), times_by_size(&whole, Receive)),
+        (times_by_size(&whole, Send), times_by_size(&kept, Receive)),
+    ] {
         let both = (0..).zip(sent.iter().zip(&received));
         let both: BTreeSet<(i64, i64, i64)> = both
             .filter_map(|(bytes, (sent, received))| Some(((*sent)?, (*received)?, bytes)))
@@ -96,10 +97,10 @@ fn check(recorder: &str, threads: usize) {
         expected.extend(both);
     }
 
-    let data = DataDir::new(recording.data());
+    let data = DataDir::new(recording.data_dir());
     let options = Options { fat_gap: Duration::ZERO, ..Options::default() };
     let outcome = reconcile::reconcile(&data, &options, &()).unwrap();
-    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
+    let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
     let matched: BTreeSet<(i64, i64, i64)> = (0..trace.len())
         .filter_map(|row| Some((trace.send_ts(row)?, trace.recv_ts(row)?, trace.bytes(row))))
         .collect();
@@ -113,32 +114,32 @@ fn check(recorder: &str, threads: usize) {
 
 #[test]
 fn what_a_client_has_kept_is_matched() {
-    check("client", 1);
+    check_recorder("client", 1);
 }
 
 #[test]
 fn what_a_server_has_kept_is_matched() {
-    check("server", 1);
+    check_recorder("server", 1);
 }
 
 #[test]
 fn what_several_threads_have_kept_is_matched() {
-    check("client", 2);
+    check_recorder("client", 2);
 }
 
 /// Where each send of the one stream begins and ends, in order, and how many of them have their
 /// position before them.
-fn pieces(log: &Recorded) -> (Vec<(u64, u64)>, usize) {
+fn count_fragments(log: &ReadLog) -> (Vec<(u64, u64)>, usize) {
     assert_eq!(log.damage, []);
     let (mut pieces, mut positions) = (Vec::new(), 0);
     for chunk in log.log.chunks() {
         let mut next = 0;
         chunk.for_each(|entry| match entry.record {
-            Record::Position { direction: Send, before, .. } => {
+            LogRecord::Position { direction: Send, before, .. } => {
                 positions += 1;
                 next = before;
             }
-            Record::Transfer { direction: Send, bytes, .. } => {
+            LogRecord::Transfer { direction: Send, bytes, .. } => {
                 pieces.push((next, next + bytes));
                 next += bytes;
             }
@@ -151,12 +152,12 @@ fn pieces(log: &Recorded) -> (Vec<(u64, u64)>, usize) {
 
 #[test]
 fn positions_are_right_whoever_comes_in_between() {
-    let recording = Recording::new();
-    let mut command = recording.command(recording.compile("shared_stream"));
+    let recording = TestRecording::new();
+    let mut command = recording.recorded_command(recording.compile_program("shared_stream"));
     command.envs([("SOCKCAP_MAX_BYTES", "256K"), ("SOCKCAP_WHEN_FULL", "newest")]);
-    let all: u64 = successful(&mut command).trim().parse().unwrap();
-    let log = recording.log();
-    let ((pieces, positions), chunks) = (pieces(&log), log.log.chunks().count());
+    let all: u64 = run_successfully(&mut command).trim().parse().unwrap();
+    let log = recording.only_log();
+    let ((pieces, positions), chunks) = (count_fragments(&log), log.log.chunks().count());
     let sends = pieces.len();
     assert!(positions > chunks && sends > positions, "{sends} in {chunks} chunks, {positions}");
     let overlapping = pieces.windows(2).filter(|pair| pair[0].1 > pair[1].0).count();
@@ -165,20 +166,20 @@ fn positions_are_right_whoever_comes_in_between() {
 
 #[test]
 fn positions_are_right_wherever_a_handler_comes_in_between() {
-    let recording = Recording::new();
-    let mut command = recording.command(recording.compile("flood"));
+    let recording = TestRecording::new();
+    let mut command = recording.recorded_command(recording.compile_program("flood"));
     command.arg("once").envs([("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest")]);
     // Cycles would be told by more anchors at first, and behind an anchor there is a position in
     // any case.
     command.env("SOCKCAP_CLOCK", "monotonic");
-    let instructions: usize = successful(&mut command).trim().parse().unwrap();
-    let logs = recording.logs();
+    let instructions: usize = run_successfully(&mut command).trim().parse().unwrap();
+    let logs = recording.read_logs();
     assert_eq!(logs.len(), instructions + 1, "a child for each, and one that got through");
     assert!(instructions > 30, "{instructions}");
     // Which of the two that were sent at once came first, the counter decides.
     let orders = [[(0, 7), (7, 14), (14, 16), (16, 23)], [(0, 7), (7, 9), (9, 16), (16, 23)]];
     for (child, log) in logs[..instructions].iter().enumerate() {
-        let pieces = pieces(log).0;
+        let pieces = count_fragments(log).0;
         assert!(orders.contains(&pieces.try_into().unwrap()), "interrupted at {child}");
     }
 }

@@ -4,32 +4,36 @@
 use std::fs;
 use std::process::Command;
 
-use end_to_end::capture::{Recorded, Recording, python, successful};
+use end_to_end::capture::{ReadLog, TestRecording, python_path, run_successfully};
 use socket_log::encode::Direction::{self, Receive, Send};
-use socket_log::layout::head;
-use socket_log::{Head, Record};
+use socket_log::layout::snippet;
+use socket_log::{LogRecord, Snippet};
 
-pub(super) fn recorded(recording: &Recording, program: &str, arguments: &[&str]) -> Command {
-    let mut command = recording.command(end_to_end::capture::program(program));
+pub(super) fn recorded_command(
+    recording: &TestRecording,
+    program: &str,
+    arguments: &[&str],
+) -> Command {
+    let mut command = recording.recorded_command(end_to_end::capture::program_path(program));
     command.env("SOCKCAP_PROTOCOLS", "1").args(arguments);
     command
 }
 
 /// A file of the test with this text: arguments are in the headers of logs, and files are not.
-pub(super) fn written(recording: &Recording, name: &str, text: &str) -> String {
-    let path = recording.file(name);
+pub(super) fn write_file(recording: &TestRecording, name: &str, text: &str) -> String {
+    let path = recording.file_path(name);
     fs::write(&path, text).unwrap();
     path.into_os_string().into_string().unwrap()
 }
 
 /// The heads of one direction, those that go on joined, with the class of each.
-pub(super) fn heads(log: &Recorded, wanted: Direction) -> Vec<(u8, String)> {
+pub(super) fn snippets_in_direction(log: &ReadLog, wanted: Direction) -> Vec<(u8, String)> {
     let mut heads: Vec<(u8, Vec<u8>)> = Vec::new();
-    let records = log.records().filter_map(|record| match record {
-        Record::Head(head) if head.direction == wanted => Some(head),
+    let records = log.whole_records().filter_map(|record| match record {
+        LogRecord::Head(head) if head.direction == wanted => Some(head),
         _ => None,
     });
-    for Head { class, continues, bytes, .. } in records {
+    for Snippet { class, continues, bytes, .. } in records {
         match heads.last_mut() {
             Some(last) if *continues => last.1.extend(bytes),
             _ => heads.push((*class, bytes.clone())),
@@ -40,8 +44,8 @@ pub(super) fn heads(log: &Recorded, wanted: Direction) -> Vec<(u8, String)> {
 }
 
 /// Searches all files that were recorded for what clients and servers kept to themselves.
-pub(super) fn holds_secrets(recording: &Recording) -> bool {
-    let logs = fs::read_dir(recording.data().join("hosts/host")).unwrap();
+pub(super) fn holds_secrets(recording: &TestRecording) -> bool {
+    let logs = fs::read_dir(recording.data_dir().join("hosts/host")).unwrap();
     logs.map(|log| fs::read(log.unwrap().path()).unwrap())
         .any(|bytes| bytes.windows(6).any(|window| window == b"SECRET"))
 }
@@ -77,17 +81,19 @@ while got.count(b"SECRETBODY") < 3000: got += raw.recv(99)
 
 #[test]
 fn requests_and_answers_of_http1() {
-    let recording = Recording::new();
-    let shop = written(&recording, "shop.py", HTTP1);
-    successful(recorded(&recording, "python3", &[&shop]).env("PATH", "/usr/bin:/bin"));
-    let log = recording.log();
+    let recording = TestRecording::new();
+    let shop = write_file(&recording, "shop.py", HTTP1);
+    run_successfully(
+        recorded_command(&recording, "python3", &[&shop]).env("PATH", "/usr/bin:/bin"),
+    );
+    let log = recording.only_log();
     assert!(log.log.header().heads);
     let first = |direction| -> Vec<String> {
-        let heads = heads(&log, direction).into_iter();
+        let heads = snippets_in_direction(&log, direction).into_iter();
         heads
             .filter(|(_, text)| !text.starts_with("HTTP/"))
             .map(|(class, text)| {
-                assert_eq!(class, head::HTTP1, "{text}");
+                assert_eq!(class, snippet::HTTP1, "{text}");
                 text.lines().next().unwrap().to_owned()
             })
             .collect()
@@ -100,20 +106,21 @@ fn requests_and_answers_of_http1() {
     let mut sorted = asked.to_vec();
     sorted.sort();
     assert_eq!(received, sorted, "by several threads");
-    let answers: Vec<String> = heads(&log, Receive).into_iter().map(|(_, text)| text).collect();
+    let answers: Vec<String> =
+        snippets_in_direction(&log, Receive).into_iter().map(|(_, text)| text).collect();
     let count = |status: &str| answers.iter().filter(|text| text.contains(status)).count();
     assert_eq!((count("HTTP/1.1 200 "), count("HTTP/1.1 404 ")), (6, 1));
-    let request = heads(&log, Send).remove(0).1;
+    let request = snippets_in_direction(&log, Send).remove(0).1;
     let port = request.split("Host: ").nth(1).unwrap().lines().next().unwrap().to_owned();
     let kept = format!("GET /a/1? HTTP/1.1\r\nHost: {port}\r\ntraceparent: 00-aa-bb-01\r\n\r\n");
     assert_eq!(request, kept);
     assert!(!holds_secrets(&recording));
     // Nothing is kept without being asked for.
-    let plain = Recording::new();
-    let mut command = plain.command(python());
-    successful(command.env("SOCKCAP_PROTOCOLS", "0").args(["-c", HTTP1]));
-    assert!(!plain.log().log.header().heads);
-    assert!(plain.log().records().all(|record| !matches!(record, Record::Head(_))));
+    let plain = TestRecording::new();
+    let mut command = plain.recorded_command(python_path());
+    run_successfully(command.env("SOCKCAP_PROTOCOLS", "0").args(["-c", HTTP1]));
+    assert!(!plain.only_log().log.header().heads);
+    assert!(plain.only_log().whole_records().all(|record| !matches!(record, LogRecord::Head(_))));
 }
 
 const HTTP2: &str = r#"
@@ -135,14 +142,18 @@ server.listen(0, '127.0.0.1', async () => {
 
 #[test]
 fn frames_of_http2() {
-    let recording = Recording::new();
-    successful(&mut recorded(&recording, "node", &[&written(&recording, "shop.js", HTTP2)]));
-    let log = recording.log();
+    let recording = TestRecording::new();
+    run_successfully(&mut recorded_command(
+        &recording,
+        "node",
+        &[&write_file(&recording, "shop.js", HTTP2)],
+    ));
+    let log = recording.only_log();
     assert!(!holds_secrets(&recording));
     let of = |direction: Direction, kind: u8| {
-        let heads = log.records().filter(move |record| {
-            matches!(record, Record::Head(head) if head.direction == direction
-                && head.class == head::HTTP2 && !head.continues && head.bytes[3] == kind)
+        let heads = log.whole_records().filter(move |record| {
+            matches!(record, LogRecord::Head(head) if head.direction == direction
+                && head.class == snippet::HTTP2 && !head.continues && head.bytes[3] == kind)
         });
         heads.count()
     };
@@ -150,11 +161,11 @@ fn frames_of_http2() {
     for direction in [Send, Receive] {
         assert_eq!((of(direction, 1), of(direction, 0)), (8, 8), "{direction:?}");
     }
-    let all: String = heads(&log, Send).into_iter().map(|(_, text)| text).collect();
+    let all: String = snippets_in_direction(&log, Send).into_iter().map(|(_, text)| text).collect();
     assert!(all.contains("********"), "values of others are blank: {all:?}");
     // The cookie of each request is another one, so its value is in each.
-    let blank = log.records().filter(|record| {
-        matches!(record, Record::Head(head)
+    let blank = log.whole_records().filter(|record| {
+        matches!(record, LogRecord::Head(head)
             if head.bytes.iter().filter(|byte| **byte == b'*').count() > 8)
     });
     assert!(blank.count() >= 8);
@@ -171,18 +182,21 @@ c.send(b"question"); d.recv(100, socket.MSG_PEEK); d.recv(4)
 
 #[test]
 fn first_bytes_of_turns_and_datagrams() {
-    let recording = Recording::new();
-    let mut command = recording.command(python());
-    successful(command.env("SOCKCAP_PROTOCOLS", "redis").args(["-c", OTHERS]));
-    let log = recording.log();
+    let recording = TestRecording::new();
+    let mut command = recording.recorded_command(python_path());
+    run_successfully(command.env("SOCKCAP_PROTOCOLS", "redis").args(["-c", OTHERS]));
+    let log = recording.only_log();
     let command = "*2\r\n$3\r\nGET\r\n";
     // What is of no known protocol is blank.
     let long = "*".repeat(256);
-    let other = |text: &str| (head::OTHER, text.to_owned());
-    assert_eq!(heads(&log, Send), [other(command), other(&long), other("********")]);
-    assert_eq!(heads(&log, Receive), [other(command), other(&long), other("****")]);
-    let datagram = log.records().filter_map(|record| match record {
-        Record::Head(head) if head.datagram => Some((head.direction, head.cut)),
+    let other = |text: &str| (snippet::OTHER, text.to_owned());
+    assert_eq!(
+        snippets_in_direction(&log, Send),
+        [other(command), other(&long), other("********")]
+    );
+    assert_eq!(snippets_in_direction(&log, Receive), [other(command), other(&long), other("****")]);
+    let datagram = log.whole_records().filter_map(|record| match record {
+        LogRecord::Head(head) if head.datagram => Some((head.direction, head.cut)),
         _ => None,
     });
     assert_eq!(datagram.collect::<Vec<_>>(), [(Send, false), (Receive, true)]);
@@ -190,10 +204,11 @@ fn first_bytes_of_turns_and_datagrams() {
     let mut latest = None;
     for entry in &log.entries {
         match &entry.record {
-            Record::Transfer { direction, flow, .. } | Record::Datagram { direction, flow, .. } => {
+            LogRecord::Transfer { direction, flow, .. }
+            | LogRecord::Datagram { direction, flow, .. } => {
                 latest = Some((entry.ticks, *flow, *direction));
             }
-            Record::Head(head) => {
+            LogRecord::Head(head) => {
                 assert_eq!(latest, Some((entry.ticks, head.flow, head.direction)));
             }
             _ => {}

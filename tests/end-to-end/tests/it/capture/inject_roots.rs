@@ -6,50 +6,52 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use end_to_end::capture::{Recorded, Recording, program, successful};
-use end_to_end::command::text;
-use end_to_end::{repository, sockcap};
+use end_to_end::capture::{ReadLog, TestRecording, program_path, run_successfully};
+use end_to_end::command::to_text;
+use end_to_end::{repository, sockcap_program};
 use socket_log::encode::Direction;
 
-use super::inject::{bytes, of, record};
+use super::inject::{bytes_in_direction, logs_of_program, record_injected};
 
 /// Number of requests.
 const REQUESTS: usize = 5;
 
 /// A root directory with one static program, `/rooted`.
-fn root(recording: &Recording) -> PathBuf {
-    let root = recording.file("root");
+fn root(recording: &TestRecording) -> PathBuf {
+    let root = recording.file_path("root");
     fs::create_dir_all(&root).unwrap();
     let source = repository().join("tests/programs/rooted.c");
-    let mut compiler = Command::new(program("cc"));
+    let mut compiler = Command::new(program_path("cc"));
     compiler.args(["-static", "-O1", "-Wall", "-Werror", "-o"]).arg(root.join("rooted"));
-    successful(compiler.arg(source));
+    run_successfully(compiler.arg(source));
     root
 }
 
 /// Whether each request and each answer is there at both ends: the client's in one log, and those
 /// of the server in one of a child for each.
 #[track_caller]
-fn assert_whole(logs: &[Recorded]) {
-    let moved = |log: &&Recorded| (bytes(log, Direction::Send), bytes(log, Direction::Receive));
-    let rooted = of(logs, "rooted");
+fn assert_whole(logs: &[ReadLog]) {
+    let moved = |log: &&ReadLog| {
+        (bytes_in_direction(log, Direction::Send), bytes_in_direction(log, Direction::Receive))
+    };
+    let rooted = logs_of_program(logs, "rooted");
     let sums: Vec<(u64, u64)> = rooted.iter().map(moved).collect();
     let of_client = (5 * REQUESTS as u64, 7 * REQUESTS as u64);
     assert_eq!(sums.iter().filter(|sum| **sum == of_client).count(), 1, "{sums:?}");
     assert_eq!(sums.iter().filter(|sum| **sum == (7, 5)).count(), REQUESTS, "{sums:?}");
     for log in rooted {
-        assert_eq!(log.log.header().total_lost(), 0);
+        assert_eq!(log.log.header().lost_records(), 0);
     }
 }
 
 #[track_caller]
 fn is_whole_behind(command: impl FnOnce(&Path) -> String) {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let root = root(&recording);
     let script = command(&root);
-    let printed = record(&recording, &["sh", "-c", &script]);
+    let printed = record_injected(&recording, &["sh", "-c", &script]);
     assert_eq!(printed, "unharmed\n");
-    assert_whole(&recording.logs());
+    assert_whole(&recording.read_logs());
     let left: Vec<_> = fs::read_dir(&root).unwrap().map(|file| file.unwrap().file_name()).collect();
     assert_eq!(left.iter().filter(|name| *name == "hosts" || *name == "sockcap.data").count(), 0);
 }
@@ -67,7 +69,7 @@ fn a_static_pair_behind_chroot_is_recorded_at_both_ends() {
 /// The one who changes the root is static, too.
 #[test]
 fn a_static_pair_behind_the_chroot_of_a_static_program_is_recorded_at_both_ends() {
-    let busybox = program("busybox");
+    let busybox = program_path("busybox");
     is_whole_behind(|root| {
         format!("exec {} chroot {} {}", busybox.display(), root.display(), pair())
     });
@@ -89,7 +91,7 @@ fn a_static_pair_in_namespaces_of_its_own_is_recorded_at_both_ends() {
 /// By `pivot_root`, with the old root unmounted, and a user of its own.
 #[test]
 fn a_static_pair_in_a_sandbox_is_recorded_at_both_ends() {
-    let bwrap = program("bwrap");
+    let bwrap = program_path("bwrap");
     is_whole_behind(|root| {
         let (bwrap, root) = (bwrap.display(), root.display());
         format!("exec {bwrap} --unshare-all --unshare-user --clearenv --bind {root} / {}", pair())
@@ -101,7 +103,7 @@ fn a_static_pair_in_a_sandbox_is_recorded_at_both_ends() {
 fn bundle(root: &Path, runtime: &Path, words: &str, filter: Option<&str>) -> PathBuf {
     let bundle = root.parent().unwrap().join("bundle");
     fs::create_dir_all(&bundle).unwrap();
-    successful(Command::new(runtime).arg("spec").current_dir(&bundle));
+    run_successfully(Command::new(runtime).arg("spec").current_dir(&bundle));
     let file = bundle.join("config.json");
     let mut config: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     config["process"]["terminal"] = false.into();
@@ -141,33 +143,33 @@ fn run(bundle: &Path, runtime: &Path) -> String {
 /// In a container, with the environment and the rights that its configuration says.
 #[test]
 fn a_static_pair_in_a_container_is_recorded_at_both_ends() {
-    let crun = program("crun");
+    let crun = program_path("crun");
     is_whole_behind(|root| run(&bundle(root, &crun, &pair(), None), &crun));
 }
 
 /// A program whose container forbids what the library takes is left alone, and named.
 #[test]
 fn a_static_pair_behind_a_filter_is_unharmed_and_named() {
-    let (recording, crun) = (Recording::new(), program("crun"));
+    let (recording, crun) = (TestRecording::new(), program_path("crun"));
     let root = root(&recording);
     let script = run(&bundle(&root, &crun, &pair(), Some("socketpair")), &crun);
-    fs::create_dir_all(recording.data()).unwrap();
-    let mut command = Command::new(sockcap());
-    command.args(["record", "--inject", "--host", "host", "-d"]).arg(recording.data());
+    fs::create_dir_all(recording.data_dir()).unwrap();
+    let mut command = Command::new(sockcap_program());
+    command.args(["record", "--inject", "--host", "host", "-d"]).arg(recording.data_dir());
     let output = command.args(["--", "sh", "-c", &script]).output().unwrap();
-    assert_eq!(text(&output.stdout), "unharmed\n", "{output:?}");
+    assert_eq!(to_text(&output.stdout), "unharmed\n", "{output:?}");
     assert!(output.status.success(), "{output:?}");
-    let said = text(&output.stderr);
+    let said = to_text(&output.stderr);
     assert!(said.contains("not recorded: rooted: a filter for system calls"), "{said}");
 }
 
 /// The directory of the logs leads to no other file of the host.
 #[test]
 fn what_a_program_behind_another_root_is_handed_does_not_lead_out() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let root = root(&recording);
     let script = format!("exec chroot {} /rooted above", root.display());
-    let printed = record(&recording, &["sh", "-c", &script]);
+    let printed = record_injected(&recording, &["sh", "-c", &script]);
     assert_eq!(printed, "1 directories\n");
 }
 
@@ -184,55 +186,60 @@ fn a_static_pair_of_another_user_is_recorded_at_both_ends() {
 /// A recorder that does not run cannot put a library anywhere: programs go on, and are named.
 #[test]
 fn programs_that_begin_while_the_recorder_is_stopped_are_named() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let root = root(&recording);
-    fs::create_dir_all(recording.data()).unwrap();
+    fs::create_dir_all(recording.data_dir()).unwrap();
     let script = format!(
         "kill -STOP $PPID; chroot {0} {1}; {0}{1}; kill -CONT $PPID",
         root.display(),
         pair(),
     );
-    let mut command = Command::new(sockcap());
-    command.args(["record", "--inject", "--host", "host", "-d"]).arg(recording.data());
+    let mut command = Command::new(sockcap_program());
+    command.args(["record", "--inject", "--host", "host", "-d"]).arg(recording.data_dir());
     let output = command.args(["--", "sh", "-c", &script]).output().unwrap();
-    assert_eq!(text(&output.stdout), "unharmed\nunharmed\n", "{output:?}");
+    assert_eq!(to_text(&output.stdout), "unharmed\nunharmed\n", "{output:?}");
     let words = "rooted: loads no library, and --inject did not put one into it";
-    assert!(text(&output.stderr).contains(words), "{output:?}");
-    let info = successful(Command::new(sockcap()).arg("info").arg("-d").arg(recording.data()));
+    assert!(to_text(&output.stderr).contains(words), "{output:?}");
+    let info = run_successfully(
+        Command::new(sockcap_program()).arg("info").arg("-d").arg(recording.data_dir()),
+    );
     assert!(info.contains("of which nothing is recorded: 2"), "{info}");
 }
 
 /// Records a program in a sandbox, by a recorder that has no rights but those of a user of its own.
-fn record_without_rights(recording: &Recording, words: &str) -> String {
+fn record_without_rights(recording: &TestRecording, words: &str) -> String {
     let root = root(recording);
-    let folder = recording.data().parent().unwrap().to_owned();
+    let folder = recording.data_dir().parent().unwrap().to_owned();
     for path in [&folder, &root] {
         std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
     }
-    let mut command = Command::new(program("setpriv"));
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(sockcap());
-    command.args(["record", "--inject", "--host", "host", "-d"]).arg(recording.data()).arg("--");
-    command.arg(program("bwrap")).args(["--unshare-all", "--bind"]).arg(&root).arg("/");
+    let mut command = Command::new(program_path("setpriv"));
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(sockcap_program());
+    command
+        .args(["record", "--inject", "--host", "host", "-d"])
+        .arg(recording.data_dir())
+        .arg("--");
+    command.arg(program_path("bwrap")).args(["--unshare-all", "--bind"]).arg(&root).arg("/");
     command.args(words.split(' ')).current_dir(&folder).env("HOME", &folder);
     for variable in ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"] {
         command.env_remove(variable);
     }
     let output = command.env("TMPDIR", &folder).output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    assert!(!text(&output.stderr).contains("warning"), "{}", text(&output.stderr));
-    text(&output.stdout)
+    assert!(!to_text(&output.stderr).contains("warning"), "{}", to_text(&output.stderr));
+    to_text(&output.stdout)
 }
 
 #[test]
 fn a_static_pair_in_a_sandbox_of_a_user_without_rights_is_recorded_at_both_ends() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     assert_eq!(record_without_rights(&recording, &pair()), "unharmed\n");
-    assert_whole(&recording.logs());
+    assert_whole(&recording.read_logs());
 }
 
 /// Nor does it where the recorder may make no mount.
 #[test]
 fn what_a_recorder_without_rights_hands_over_does_not_lead_out() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     assert_eq!(record_without_rights(&recording, "/rooted above"), "1 directories\n");
 }

@@ -3,39 +3,40 @@
 
 use std::process::Command;
 
-use end_to_end::capture::{Recording, program, successful};
+use end_to_end::capture::{TestRecording, program_path, run_successfully};
 use end_to_end::repository;
 use socket_log::encode::Direction;
 
-use super::inject::{bytes, of, record, said};
+use super::inject::{bytes_in_direction, logs_of_program, parse_totals, record_injected};
 
 /// Sends the program as many signals, one after the other.
-fn signalled(compiler: &str, signals: u32) {
-    let recording = Recording::new();
-    let binary = recording.file("signalled");
+fn send_signals(compiler: &str, signals: u32) {
+    let recording = TestRecording::new();
+    let binary = recording.file_path("signalled");
     let source = repository().join("tests/programs/signalled.c");
-    let mut command = Command::new(program(compiler));
+    let mut command = Command::new(program_path(compiler));
     command.args(["-O1", "-pthread", "-Wall", "-static", "-o"]).arg(&binary).arg(source);
-    successful(&mut command);
-    let printed = record(&recording, &[binary.to_str().unwrap(), &signals.to_string()]);
+    run_successfully(&mut command);
+    let printed = record_injected(&recording, &[binary.to_str().unwrap(), &signals.to_string()]);
     assert!(printed.ends_with(&format!(" signals {signals}\n")), "{printed}");
-    let logs = recording.logs();
-    let of_program = of(&logs, "signalled");
+    let logs = recording.read_logs();
+    let of_program = logs_of_program(&logs, "signalled");
     assert!(printed.contains(&format!(" children {} ", of_program.len() - 1)), "{printed}");
-    let recorded = [Direction::Receive, Direction::Send]
-        .map(|direction| of_program.iter().map(|log| bytes(log, direction)).sum::<u64>());
-    assert_eq!(recorded, said(&printed));
+    let recorded = [Direction::Receive, Direction::Send].map(|direction| {
+        of_program.iter().map(|log| bytes_in_direction(log, direction)).sum::<u64>()
+    });
+    assert_eq!(recorded, parse_totals(&printed));
 }
 
 #[test]
 fn no_byte_is_lost_under_signals() {
-    signalled("gcc", 20_000);
-    signalled("musl-gcc", 20_000);
+    send_signals("gcc", 20_000);
+    send_signals("musl-gcc", 20_000);
 }
 
 #[test]
 #[ignore = "takes a minute: `scripts/test --all` runs it"]
 fn no_byte_is_lost_under_a_million_and_a_half_of_signals() {
-    signalled("gcc", 1_500_000);
-    signalled("musl-gcc", 1_500_000);
+    send_signals("gcc", 1_500_000);
+    send_signals("musl-gcc", 1_500_000);
 }

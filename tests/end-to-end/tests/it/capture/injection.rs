@@ -6,38 +6,40 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use end_to_end::capture::{Recorded, Recording, injected_library, program, successful};
+use end_to_end::capture::{
+    ReadLog, TestRecording, injected_library, program_path, run_successfully,
+};
 use end_to_end::repository;
-use injector::{Library, Outcome, Patcher, Server};
+use injector::{AnnouncementServer, BlobLibrary, InjectionOutcome, LibraryPatcher};
 use socket_log::encode::Direction;
-use socket_log::{Damage, Fault, Record};
+use socket_log::{DamageKind, LogDamage, LogRecord};
 
 /// The library, for whatever is executed.
-fn patcher() -> Arc<Patcher> {
+fn shared_patcher() -> Arc<LibraryPatcher> {
     let bytes = std::fs::read(injected_library()).unwrap();
-    let library = Library::read(&bytes, "sockcap_start", "sockcap_null_slot").unwrap();
-    Arc::new(Patcher::new(library, "sockcap_before", "sockcap_after").unwrap())
+    let library = BlobLibrary::parse(&bytes, "sockcap_start", "sockcap_null_slot").unwrap();
+    Arc::new(LibraryPatcher::new(library, "sockcap_before", "sockcap_after").unwrap())
 }
 
 /// Compiles the program with the pair of sockets.
-fn compile(recording: &Recording, compiler: &str, flags: &[&str]) -> PathBuf {
-    let binary = recording.file("static_pair");
+fn compile_pair(recording: &TestRecording, compiler: &str, flags: &[&str]) -> PathBuf {
+    let binary = recording.file_path("static_pair");
     let source = repository().join("tests/programs/static_pair.c");
-    let mut command = Command::new(program(compiler));
+    let mut command = Command::new(program_path(compiler));
     command.args(["-O1", "-pthread", "-Wall"]).args(flags).arg("-o").arg(&binary).arg(source);
-    successful(&mut command);
+    run_successfully(&mut command);
     binary
 }
 
 /// Whether a log has the program's thousand messages in both directions, from two threads.
 #[track_caller]
-fn assert_whole(log: &Recorded) {
+fn assert_whole(log: &ReadLog) {
     let sizes = |wanted: Direction| {
-        let of = |record: &Record| match record {
-            Record::Transfer { direction, bytes, .. } if *direction == wanted => Some(*bytes),
+        let of = |record: &LogRecord| match record {
+            LogRecord::Transfer { direction, bytes, .. } if *direction == wanted => Some(*bytes),
             _ => None,
         };
-        log.records().filter_map(of).collect::<Vec<u64>>()
+        log.whole_records().filter_map(of).collect::<Vec<u64>>()
     };
     assert_eq!(sizes(Direction::Send), vec![5; 1000]);
     // A receive may come in parts.
@@ -49,69 +51,77 @@ fn assert_whole(log: &Recorded) {
 
 #[test]
 fn static_programs_have_logs() {
-    let patcher = patcher();
+    let patcher = shared_patcher();
     for (compiler, flags) in
         [("gcc", &["-static"][..]), ("gcc", &["-static-pie", "-fPIE"]), ("musl-gcc", &["-static"])]
     {
-        let recording = Recording::new();
-        let binary = compile(&recording, compiler, flags);
-        let mut command = recording.command(&binary);
+        let recording = TestRecording::new();
+        let binary = compile_pair(&recording, compiler, flags);
+        let mut command = recording.recorded_command(&binary);
         command.stdout(std::process::Stdio::null());
-        let mut spawned = injector::spawn(command, &binary, patcher.clone()).unwrap();
-        assert!(matches!(spawned.result, Ok(Outcome::Injected(_))), "{:?}", spawned.result);
-        assert_eq!(injector::wait(&mut spawned.child).unwrap().code(), Some(5), "{flags:?}");
-        assert_whole(&recording.log());
+        let mut spawned = injector::spawn_traced(command, &binary, patcher.clone()).unwrap();
+        assert!(
+            matches!(spawned.result, Ok(InjectionOutcome::Injected(_))),
+            "{:?}",
+            spawned.result
+        );
+        assert_eq!(injector::wait_child(&mut spawned.child).unwrap().code(), Some(5), "{flags:?}");
+        assert_whole(&recording.only_log());
     }
 }
 
 #[test]
 fn a_recorded_program_announces_a_static_one() {
-    let recording = Recording::new();
-    let binary = compile(&recording, "gcc", &["-static"]);
+    let recording = TestRecording::new();
+    let binary = compile_pair(&recording, "gcc", &["-static"]);
     let (sender, reports) = mpsc::channel();
     let sender = Mutex::new(sender);
-    let socket = recording.file("announced");
+    let socket = recording.file_path("announced");
     let reporter = Arc::new(move |report| {
         let _ = sender.lock().unwrap().send(report);
     });
-    let server = Server::begin(&socket, patcher(), reporter).unwrap();
-    let mut shell = recording.command(program("sh"));
+    let server = AnnouncementServer::listen(&socket, shared_patcher(), reporter).unwrap();
+    let mut shell = recording.recorded_command(program_path("sh"));
     // One in a child, and one in place of the shell.
     shell.env("SOCKCAP_INJECTOR", &socket).arg("-c").arg("\"$0\"; exec \"$0\"").arg(&binary);
     assert_eq!(shell.output().unwrap().status.code(), Some(5));
     for _ in 0..2 {
         let report = reports.recv_timeout(Duration::from_secs(60)).unwrap();
-        assert!(matches!(report.result, Ok(Outcome::Injected(_))), "{report:?}");
+        assert!(matches!(report.result, Ok(InjectionOutcome::Injected(_))), "{report:?}");
         assert_eq!(report.program, binary);
     }
     server.close();
-    let logs = recording.logs();
+    let logs = recording.read_logs();
     assert_eq!(logs.len(), 2);
     logs.iter().for_each(assert_whole);
 }
 
 /// Kills the program at moments of its short life, spread evenly. What it has written by then can
 /// be read.
-fn killed(moments: u32) {
+fn check_killed(moments: u32) {
     const LIFE: Duration = Duration::from_millis(12);
-    let patcher = patcher();
-    let recording = Recording::new();
-    let binary = compile(&recording, "gcc", &["-static"]);
+    let patcher = shared_patcher();
+    let recording = TestRecording::new();
+    let binary = compile_pair(&recording, "gcc", &["-static"]);
     let mut whole = 0;
     for moment in 0..moments {
-        let mut command = recording.command(&binary);
+        let mut command = recording.recorded_command(&binary);
         command.stdout(std::process::Stdio::null());
-        let mut spawned = injector::spawn(command, &binary, patcher.clone()).unwrap();
-        assert!(matches!(spawned.result, Ok(Outcome::Injected(_))), "{:?}", spawned.result);
+        let mut spawned = injector::spawn_traced(command, &binary, patcher.clone()).unwrap();
+        assert!(
+            matches!(spawned.result, Ok(InjectionOutcome::Injected(_))),
+            "{:?}",
+            spawned.result
+        );
         std::thread::sleep(LIFE * moment / moments);
         // It may have ended.
         let _ = spawned.child.kill();
-        injector::wait(&mut spawned.child).unwrap();
+        injector::wait_child(&mut spawned.child).unwrap();
         // One that had not begun its log has none.
         if recording.has_log(spawned.child.id()) {
             whole += 1;
         } else {
-            let folder = recording.data().join("hosts/host");
+            let folder = recording.data_dir().join("hosts/host");
             for file in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
                 let own = format!("{}-", spawned.child.id());
                 if file.file_name().to_string_lossy().starts_with(&own) {
@@ -121,13 +131,13 @@ fn killed(moments: u32) {
         }
     }
     assert!(whole > moments / 4, "{whole} logs of {moments}");
-    let logs = recording.logs();
+    let logs = recording.read_logs();
     assert_eq!(logs.len(), whole as usize);
     for log in logs {
-        let unfinished = |damage: &Damage| damage.fault == Fault::Unfinished;
+        let unfinished = |damage: &LogDamage| damage.fault == DamageKind::Unfinished;
         assert!(log.damage.iter().all(unfinished), "{:?}", log.damage);
         for entry in &log.entries {
-            if let Record::Transfer { direction: Direction::Send, bytes, .. } = entry.record {
+            if let LogRecord::Transfer { direction: Direction::Send, bytes, .. } = entry.record {
                 assert_eq!(bytes, 5);
             }
         }
@@ -136,47 +146,48 @@ fn killed(moments: u32) {
 
 #[test]
 fn a_program_that_is_killed_leaves_what_it_has_written() {
-    killed(20);
+    check_killed(20);
 }
 
 #[test]
 #[ignore = "kills 200 programs: `scripts/test --all` runs it"]
 fn programs_that_are_killed_at_any_moment_leave_what_they_have_written() {
-    killed(200);
+    check_killed(200);
 }
 
 /// Programs that are named by a descriptor: in memory, deleted, below an open folder.
 #[test]
 fn a_static_program_that_is_named_by_a_descriptor_is_announced() {
-    let recording = Recording::new();
-    let binary = compile(&recording, "gcc", &["-static"]);
+    let recording = TestRecording::new();
+    let binary = compile_pair(&recording, "gcc", &["-static"]);
     let source = repository().join("tests/programs/executes.c");
     let executes = |name: &str, flags: &[&str]| {
-        let launcher = recording.file(name);
-        let mut compiler = Command::new(program("gcc"));
+        let launcher = recording.file_path(name);
+        let mut compiler = Command::new(program_path("gcc"));
         compiler.args(["-O1", "-Wall"]).args(flags).arg("-o").arg(&launcher).arg(&source);
-        successful(&mut compiler);
+        run_successfully(&mut compiler);
         launcher
     };
     let launchers = [executes("executes", &[]), executes("executes_static", &["-static"])];
     let (sender, reports) = mpsc::channel();
     let sender = Mutex::new(sender);
-    let socket = recording.file("announced");
+    let socket = recording.file_path("announced");
     let reporter = Arc::new(move |report| {
         let _ = sender.lock().unwrap().send(report);
     });
-    let server = Server::begin(&socket, patcher(), reporter).unwrap();
+    let server = AnnouncementServer::listen(&socket, shared_patcher(), reporter).unwrap();
     let mut runs = 0;
     for launcher in &launchers {
         for way in ["fexecve", "execveat", "syscall", "path", "deleted", "below"] {
-            let mut command = recording.command(launcher);
+            let mut command = recording.recorded_command(launcher);
             command.env("SOCKCAP_INJECTOR", &socket).arg(way).arg(&binary);
             command.stdout(std::process::Stdio::null());
             let is_static = launcher == &launchers[1];
             let code = if is_static {
-                let mut spawned = injector::spawn(command, launcher, patcher()).unwrap();
-                assert!(matches!(spawned.result, Ok(Outcome::Injected(_))), "{way}");
-                let status = injector::wait(&mut spawned.child).unwrap();
+                let mut spawned =
+                    injector::spawn_traced(command, launcher, shared_patcher()).unwrap();
+                assert!(matches!(spawned.result, Ok(InjectionOutcome::Injected(_))), "{way}");
+                let status = injector::wait_child(&mut spawned.child).unwrap();
                 assert!(status.code().is_some(), "{way}: {status}");
                 status.code()
             } else {
@@ -184,7 +195,10 @@ fn a_static_program_that_is_named_by_a_descriptor_is_announced() {
             };
             assert_eq!(code, Some(5), "{way}");
             let report = reports.recv_timeout(Duration::from_secs(60)).unwrap();
-            assert!(matches!(report.result, Ok(Outcome::Injected(_))), "{way}: {report:?}");
+            assert!(
+                matches!(report.result, Ok(InjectionOutcome::Injected(_))),
+                "{way}: {report:?}"
+            );
             let name = report.program.to_string_lossy().into_owned();
             let named = match way {
                 "below" => name == binary.to_string_lossy(),
@@ -196,9 +210,9 @@ fn a_static_program_that_is_named_by_a_descriptor_is_announced() {
         }
     }
     server.close();
-    let logs = recording.logs();
+    let logs = recording.read_logs();
     // The launchers may have logs, too.
-    let of_program = super::inject::of(&logs, "static_pair");
+    let of_program = super::inject::logs_of_program(&logs, "static_pair");
     assert_eq!(of_program.len(), runs);
     of_program.into_iter().for_each(assert_whole);
 }

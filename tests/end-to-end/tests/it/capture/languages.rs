@@ -3,13 +3,13 @@
 
 use std::fs;
 
-use end_to_end::capture::{ECHO, program, python};
-use end_to_end::oracle::Witnessed;
+use end_to_end::capture::{ECHO, program_path, python_path};
+use end_to_end::oracle::StracedRecording;
 use socket_log::encode::Direction;
 
 #[test]
 fn python_programs() {
-    let mut witnessed = Witnessed::new();
+    let mut witnessed = StracedRecording::new();
     let script = r#"
 import socket, threading, subprocess, os, sys
 echo(7, 20)
@@ -25,15 +25,15 @@ for n in range(5):
     os.wait(); b.recv(100)
 subprocess.run([sys.executable, "-c", "import os; os.write(1, b'to a socket')"], stdout=a, env={}); b.recv(100)
 "#;
-    let mut command = witnessed.recording.command(python());
-    witnessed.run(command.arg("-c").arg(ECHO.to_owned() + script));
-    assert!(witnessed.compare(&[]).calls > 8 * 3 * 199 + 2 * 7 * 20 + 5);
+    let mut command = witnessed.recording.recorded_command(python_path());
+    witnessed.run_command(command.arg("-c").arg(ECHO.to_owned() + script));
+    assert!(witnessed.compare_logs(&[]).calls > 8 * 3 * 199 + 2 * 7 * 20 + 5);
 }
 
 #[test]
 fn node_programs() {
-    let mut witnessed = Witnessed::new();
-    let script = witnessed.recording.file("program.js");
+    let mut witnessed = StracedRecording::new();
+    let script = witnessed.recording.file_path("program.js");
     fs::write(
         &script,
         r#"
@@ -79,15 +79,15 @@ Promise.all(done).then(() => console.log('done'));
 "#,
     )
     .unwrap();
-    let mut command = witnessed.recording.command(program("node"));
-    assert_eq!(witnessed.run(command.arg(&script)), "done\n");
-    assert!(witnessed.compare(&[]).bytes > 2 * 500_000 + 300_000);
+    let mut command = witnessed.recording.recorded_command(program_path("node"));
+    assert_eq!(witnessed.run_command(command.arg(&script)), "done\n");
+    assert!(witnessed.compare_logs(&[]).bytes > 2 * 500_000 + 300_000);
 }
 
 #[test]
 fn java_programs() {
-    let mut witnessed = Witnessed::new();
-    let source = witnessed.recording.file("Program.java");
+    let mut witnessed = StracedRecording::new();
+    let source = witnessed.recording.file_path("Program.java");
     fs::write(
         &source,
         r#"
@@ -137,17 +137,17 @@ public class Program {
 "#,
     )
     .unwrap();
-    let mut command = witnessed.recording.command(program("java"));
-    assert_eq!(witnessed.run(command.arg(&source)), "a child\ndone\n");
-    assert!(witnessed.compare(&[]).calls > 2 * 3 * 30 + 49);
+    let mut command = witnessed.recording.recorded_command(program_path("java"));
+    assert_eq!(witnessed.run_command(command.arg(&source)), "a child\ndone\n");
+    assert!(witnessed.compare_logs(&[]).calls > 2 * 3 * 30 + 49);
 }
 
 #[test]
 fn tokio_programs() {
-    let mut witnessed = Witnessed::new();
-    let command = witnessed.recording.command(env!("CARGO_BIN_EXE_tokio"));
-    assert_eq!(witnessed.run(&command), "done\n");
-    assert!(witnessed.compare(&[]).bytes > 2 * 8 * 20 * 1000);
+    let mut witnessed = StracedRecording::new();
+    let command = witnessed.recording.recorded_command(env!("CARGO_BIN_EXE_tokio"));
+    assert_eq!(witnessed.run_command(&command), "done\n");
+    assert!(witnessed.compare_logs(&[]).bytes > 2 * 8 * 20 * 1000);
 }
 
 #[test]
@@ -155,10 +155,10 @@ fn what_libc_sends_by_itself_is_all_that_is_missing() {
     // The one question to a name server. The text of a file over a socket, which `fclose` sends, is
     // seen.
     for (way, missing) in [("files", &[][..]), ("resolve", &[(Direction::Send, 30)])] {
-        let mut witnessed = Witnessed::new();
-        let binary = witnessed.recording.compile("hidden");
-        let mut command = witnessed.recording.command(binary);
-        assert_eq!(witnessed.run(command.arg(way)), "right\n");
-        witnessed.compare(missing);
+        let mut witnessed = StracedRecording::new();
+        let binary = witnessed.recording.compile_program("hidden");
+        let mut command = witnessed.recording.recorded_command(binary);
+        assert_eq!(witnessed.run_command(command.arg(way)), "right\n");
+        witnessed.compare_logs(missing);
     }
 }

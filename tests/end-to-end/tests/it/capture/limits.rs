@@ -7,14 +7,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use end_to_end::capture::{Recorded, Recording, python, successful};
+use end_to_end::capture::{ReadLog, TestRecording, python_path, run_successfully};
 use socket_log::encode::Direction::{Receive, Send};
 use socket_log::layout::{lost, state};
-use socket_log::{Fault, Record};
+use socket_log::{DamageKind, LogRecord};
 
 /// Waits as long as `random` says: how far the program comes meanwhile does not matter to what is
 /// checked.
-fn pause(random: &mut u32) {
+fn random_pause(random: &mut u32) {
     *random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
     let deadline = Instant::now() + Duration::from_millis(u64::from(*random >> 24) + 20);
     while Instant::now() < deadline {
@@ -23,7 +23,7 @@ fn pause(random: &mut u32) {
 }
 
 /// What each of the busy program's threads did: its id, and how many sends it had made.
-fn reported(report: &[u8]) -> Vec<(u32, u64)> {
+fn parse_report(report: &[u8]) -> Vec<(u32, u64)> {
     let long = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
     report
         .chunks(16)
@@ -36,19 +36,19 @@ fn reported(report: &[u8]) -> Vec<(u32, u64)> {
 /// with much other work may begin the program late.
 fn await_sends(report: &Path) {
     let deadline = Instant::now() + Duration::from_secs(60);
-    while !reported(&fs::read(report).unwrap()).iter().any(|(_, sends)| *sends > 0) {
+    while !parse_report(&fs::read(report).unwrap()).iter().any(|(_, sends)| *sends > 0) {
         assert!(Instant::now() < deadline, "the program has sent nothing within a minute");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-fn log_of(recording: &Recording, child: &Child) -> Recorded {
-    recording.logs().into_iter().find(|log| log.log.header().pid == child.id()).unwrap()
+fn log_of(recording: &TestRecording, child: &Child) -> ReadLog {
+    recording.read_logs().into_iter().find(|log| log.log.header().pid == child.id()).unwrap()
 }
 
 /// How many of the sends that a log has of one thread are the last that it made, one behind the
 /// other. The n-th has 1 + n % 60 bytes.
-fn newest(sends: &[u64], completed: u64) -> u64 {
+fn newest_complete(sends: &[u64], completed: u64) -> u64 {
     let ending_with = |last: u64| {
         let fits = |(back, bytes): &(usize, &u64)| {
             last.checked_sub(*back as u64)
@@ -62,16 +62,16 @@ fn newest(sends: &[u64], completed: u64) -> u64 {
 
 #[test]
 fn a_flight_recorder_has_the_newest_whatever_the_moment() {
-    let recording = Recording::new();
-    let busy = recording.compile("busy");
+    let recording = TestRecording::new();
+    let busy = recording.compile_program("busy");
     let mut random = std::process::id();
     let mut went_round = 0;
     for round in 0..24 {
         let limit = [128u64, 256, 1024][round % 3] << 10;
-        let report = recording.file(&format!("report-{round}"));
+        let report = recording.file_path(&format!("report-{round}"));
         fs::write(&report, [0; 4096]).unwrap();
         let mut child = recording
-            .command(&busy)
+            .recorded_command(&busy)
             .envs([
                 ("SOCKCAP_MAX_BYTES", limit.to_string()),
                 ("SOCKCAP_WHEN_FULL", "newest".into()),
@@ -81,12 +81,12 @@ fn a_flight_recorder_has_the_newest_whatever_the_moment() {
             .spawn()
             .unwrap();
         await_sends(&report);
-        pause(&mut random);
+        random_pause(&mut random);
         if round % 4 == 0 {
             // Read while it is being written, too: what is there is whole.
             let log = log_of(&recording, &child);
             assert!(
-                log.damage.iter().all(|damage| damage.fault == Fault::Unfinished),
+                log.damage.iter().all(|damage| damage.fault == DamageKind::Unfinished),
                 "{:?}",
                 log.damage
             );
@@ -103,7 +103,7 @@ fn a_flight_recorder_has_the_newest_whatever_the_moment() {
         assert_eq!(header.lost, [0; 8], "nothing but the oldest is missing");
         assert!(log.damage.len() <= 8, "{:?}", log.damage);
         assert!(
-            log.damage.iter().all(|damage| damage.fault == Fault::Unfinished),
+            log.damage.iter().all(|damage| damage.fault == DamageKind::Unfinished),
             "{:?}",
             log.damage
         );
@@ -114,15 +114,15 @@ fn a_flight_recorder_has_the_newest_whatever_the_moment() {
             (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for entry in &log.entries {
             match entry.record {
-                Record::Transfer { direction, flow, bytes, .. } => {
+                LogRecord::Transfer { direction, flow, bytes, .. } => {
                     used.insert(flow);
                     if direction == Send {
                         sends.entry(entry.tid).or_default().push(bytes);
                     }
                     last.insert(entry.tid, (direction, bytes));
                 }
-                Record::Flow(flow) => _ = defined.insert(flow.flow),
-                Record::Pair { first, second } => paired.extend([first, second]),
+                LogRecord::Flow(flow) => _ = defined.insert(flow.flow),
+                LogRecord::Pair { first, second } => paired.extend([first, second]),
                 _ => {}
             }
         }
@@ -132,9 +132,9 @@ fn a_flight_recorder_has_the_newest_whatever_the_moment() {
         );
         assert!(used.is_subset(&paired), "and what is said of them");
         let (mut made, mut kept, mut stragglers) = (0, 0, 0);
-        for (tid, completed) in reported(&fs::read(&report).unwrap()) {
+        for (tid, completed) in parse_report(&fs::read(&report).unwrap()) {
             let sends = sends.remove(&tid).unwrap_or_default();
-            let newest = newest(&sends, completed);
+            let newest = newest_complete(&sends, completed);
             // A thread that stood still when it had begun a chunk with the receipt of its last send
             // has that alone.
             let received = last.get(&tid) == Some(&(Receive, 1 + completed % 60));
@@ -161,7 +161,7 @@ fn a_flight_recorder_has_the_newest_whatever_the_moment() {
 
 #[test]
 fn flows_that_come_and_go_do_not_fill_a_flight_recorder() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     // Some flows live from the beginning to the end, thousands come and go, and at times all are
     // silent.
     let script = r#"
@@ -173,17 +173,17 @@ for n in range(6000):
     a.send(b"x"); b.recv(1); a.close(); b.close()
 for a, b in old: a.send(b"the last"); b.recv(10)
 "#;
-    let mut command = recording.command(python());
+    let mut command = recording.recorded_command(python_path());
     command.envs([("SOCKCAP_MAX_BYTES", "128K"), ("SOCKCAP_WHEN_FULL", "newest")]);
-    successful(command.arg("-c").arg(script));
-    let log = recording.log();
+    run_successfully(command.arg("-c").arg(script));
+    let log = recording.only_log();
     assert!(log.log.length() <= 128 << 10);
     let mut defined = BTreeMap::new();
     let mut last = 0;
-    for record in log.records() {
+    for record in log.whole_records() {
         match record {
-            Record::Flow(flow) => _ = defined.insert(flow.flow, flow.cookie),
-            Record::Transfer { flow, bytes: 8, direction: Send, .. } => {
+            LogRecord::Flow(flow) => _ = defined.insert(flow.flow, flow.cookie),
+            LogRecord::Transfer { flow, bytes: 8, direction: Send, .. } => {
                 assert!(defined.get(flow).is_some_and(|cookie| *cookie != 0), "flow {flow}");
                 last += 1;
             }
@@ -191,15 +191,15 @@ for a, b in old: a.send(b"the last"); b.recv(10)
         }
     }
     assert_eq!(last, 30);
-    let listener = log.records().any(|record| {
-        matches!(record, Record::Endpoints { role: socket_log::encode::Role::Listen, .. })
+    let listener = log.whole_records().any(|record| {
+        matches!(record, LogRecord::Endpoints { role: socket_log::encode::FlowRole::Listen, .. })
     });
     assert!(listener, "its name was said once, at the beginning");
 }
 
 #[test]
 fn more_live_flows_than_a_flight_recorder_holds_harm_nobody() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let script = r#"
 import socket
 old = [socket.socketpair() for _ in range(2000)]
@@ -207,18 +207,18 @@ for _ in range(20):
     for a, b in old: a.send(b"x"); b.recv(1)
 print("unharmed")
 "#;
-    let mut command = recording.command(python());
+    let mut command = recording.recorded_command(python_path());
     command.envs([("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest")]);
     let mut limited = Command::new("sh");
-    limited.args(["-c", "ulimit -n 8000; exec \"$@\"", "sh"]).arg(python());
+    limited.args(["-c", "ulimit -n 8000; exec \"$@\"", "sh"]).arg(python_path());
     for (name, value) in command.get_envs() {
         limited.env(name, value.unwrap());
     }
     assert_eq!(
-        successful(limited.current_dir(recording.file("")).arg("-c").arg(script)),
+        run_successfully(limited.current_dir(recording.file_path("")).arg("-c").arg(script)),
         "unharmed\n"
     );
-    let logs = recording.logs();
+    let logs = recording.read_logs();
     let log = logs.last().unwrap();
     assert!(log.log.header().lost[lost::LIMIT] > 0, "what found no place is counted");
     assert_eq!(log.damage, []);
@@ -233,14 +233,14 @@ const MEANWHILE: &str = "import os, shutil, socket, sys\n\
                          os.write(1, b'unharmed\\n')";
 
 /// A small disk, mounted as long as it lives.
-struct SmallDisk<'recording>(&'recording Recording);
+struct SmallDisk<'recording>(&'recording TestRecording);
 
 impl SmallDisk<'_> {
-    fn mount(recording: &Recording) -> SmallDisk<'_> {
-        fs::create_dir(recording.data()).unwrap();
+    fn mount_small_disk(recording: &TestRecording) -> SmallDisk<'_> {
+        fs::create_dir(recording.data_dir()).unwrap();
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", "size=200k,mode=0777", "none"])
-            .arg(recording.data())
+            .arg(recording.data_dir())
             .status();
         assert!(mounted.unwrap().success(), "this test mounts a tmpfs, for which it must be root");
         SmallDisk(recording)
@@ -249,44 +249,53 @@ impl SmallDisk<'_> {
 
 impl Drop for SmallDisk<'_> {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0.data()).status();
+        let _ = Command::new("umount").arg("-l").arg(self.0.data_dir()).status();
     }
 }
 
 #[test]
 fn a_full_disk_harms_nobody_and_what_it_costs_is_shown() {
-    let recording = Recording::new();
-    let disk = SmallDisk::mount(&recording);
-    let printed = successful(recording.command(python()).args(["-c", MEANWHILE, "pass"]));
+    let recording = TestRecording::new();
+    let disk = SmallDisk::mount_small_disk(&recording);
+    let printed =
+        run_successfully(recording.recorded_command(python_path()).args(["-c", MEANWHILE, "pass"]));
     assert_eq!(printed, "unharmed\n");
-    let log = recording.log();
+    let log = recording.only_log();
     let count = log.log.header().lost;
-    let moved =
-        log.entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. })).count();
+    let moved = log
+        .entries
+        .iter()
+        .filter(|entry| matches!(entry.record, LogRecord::Transfer { .. }))
+        .count();
     assert_eq!(count.iter().sum::<u64>(), count[lost::NO_SPACE], "for this cause alone");
     assert!(moved > 1000 && count[lost::NO_SPACE] + moved as u64 >= 600_000);
     assert_eq!(log.damage, []);
-    let info =
-        successful(Command::new(end_to_end::sockcap()).arg("info").arg("-d").arg(recording.data()));
+    let info = run_successfully(
+        Command::new(end_to_end::sockcap_program()).arg("info").arg("-d").arg(recording.data_dir()),
+    );
     assert!(info.contains(&format!("lost {} records: disk full", count[lost::NO_SPACE])), "{info}");
 
     // There is not even room for a header now, or only just.
-    let printed = successful(recording.command(python()).args(["-c", MEANWHILE, "pass"]));
+    let printed =
+        run_successfully(recording.recorded_command(python_path()).args(["-c", MEANWHILE, "pass"]));
     assert_eq!(printed, "unharmed\n");
     drop(disk);
 }
 
 #[test]
 fn a_flight_recorder_on_a_full_disk_goes_on_in_what_it_has() {
-    let recording = Recording::new();
-    let disk = SmallDisk::mount(&recording);
-    let mut command = recording.command(python());
+    let recording = TestRecording::new();
+    let disk = SmallDisk::mount_small_disk(&recording);
+    let mut command = recording.recorded_command(python_path());
     command.envs([("SOCKCAP_MAX_BYTES", "1M"), ("SOCKCAP_WHEN_FULL", "newest")]);
-    assert_eq!(successful(command.args(["-c", MEANWHILE, "pass"])), "unharmed\n");
-    let log = recording.log();
-    assert_eq!(log.records().filter(|record| matches!(record, Record::Flow(_))).count(), 2);
+    assert_eq!(run_successfully(command.args(["-c", MEANWHILE, "pass"])), "unharmed\n");
+    let log = recording.only_log();
+    assert_eq!(
+        log.whole_records().filter(|record| matches!(record, LogRecord::Flow(_))).count(),
+        2
+    );
     assert!(
-        log.entries.iter().any(|entry| matches!(entry.record, Record::Process { .. })),
+        log.entries.iter().any(|entry| matches!(entry.record, LogRecord::Process { .. })),
         "its very end"
     );
     drop(disk);
@@ -294,30 +303,37 @@ fn a_flight_recorder_on_a_full_disk_goes_on_in_what_it_has() {
 
 #[test]
 fn a_file_system_that_cannot_be_asked_for_room_has_whole_logs() {
-    let recording = Recording::new();
-    fs::create_dir(recording.data()).unwrap();
+    let recording = TestRecording::new();
+    fs::create_dir(recording.data_dir()).unwrap();
     let mounted =
-        Command::new("mount").args(["-t", "ramfs", "none"]).arg(recording.data()).status();
+        Command::new("mount").args(["-t", "ramfs", "none"]).arg(recording.data_dir()).status();
     assert!(mounted.unwrap().success(), "this test mounts a ramfs, for which it must be root");
     let disk = SmallDisk(&recording);
-    let printed = successful(recording.command(python()).args(["-c", MEANWHILE, "os.fork()"]));
+    let printed = run_successfully(recording.recorded_command(python_path()).args([
+        "-c",
+        MEANWHILE,
+        "os.fork()",
+    ]));
     assert_eq!(printed, "unharmed\n".repeat(2));
-    let logs = recording.logs();
+    let logs = recording.read_logs();
     assert_eq!(logs.len(), 2);
     for (log, sends) in logs.iter().zip([300_000, 299_000]) {
-        let sent = |record: &&Record| matches!(record, Record::Transfer { direction: Send, .. });
-        assert_eq!(log.records().filter(sent).count(), sends);
+        let sent =
+            |record: &&LogRecord| matches!(record, LogRecord::Transfer { direction: Send, .. });
+        assert_eq!(log.whole_records().filter(sent).count(), sends);
     }
     drop(disk);
 }
 
 #[test]
 fn a_directory_that_vanishes_harms_nobody() {
-    let recording = Recording::new();
-    let remove = format!("shutil.rmtree({:?})", recording.data());
-    let printed = successful(recording.command(python()).args(["-c", MEANWHILE, &remove]));
+    let recording = TestRecording::new();
+    let remove = format!("shutil.rmtree({:?})", recording.data_dir());
+    let printed = run_successfully(
+        recording.recorded_command(python_path()).args(["-c", MEANWHILE, &remove]),
+    );
     assert_eq!(printed, "unharmed\n");
     // Only its name is gone: what a process counts on is a file that exists as long as it is
     // mapped.
-    assert!(!recording.data().join("hosts").exists(), "and it is not made again");
+    assert!(!recording.data_dir().join("hosts").exists(), "and it is not made again");
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use end_to_end::capture::{
-    Recording, injected_library, library, program, resources_library, successful,
+    TestRecording, injected_library, preloaded_library, program_path, resources_library,
+    run_successfully,
 };
 use end_to_end::{repository, target_directory};
 
@@ -14,9 +15,9 @@ use end_to_end::{repository, target_directory};
 const NEWEST: [u32; 2] = [2, 17];
 
 /// Symbols that a library needs, each with its version, empty for none.
-fn needed(library: &Path) -> Vec<(String, String)> {
-    let listed = successful(
-        Command::new(program("nm"))
+fn needed_symbols(library: &Path) -> Vec<(String, String)> {
+    let listed = run_successfully(
+        Command::new(program_path("nm"))
             .args(["-D", "--undefined-only", "--with-symbol-versions"])
             .arg(library),
     );
@@ -30,8 +31,8 @@ fn needed(library: &Path) -> Vec<(String, String)> {
 
 #[test]
 fn no_library_needs_a_symbol_that_is_newer_than_glibc_2_17() {
-    for library in [library(), resources_library()] {
-        let needed = needed(library);
+    for library in [preloaded_library(), resources_library()] {
+        let needed = needed_symbols(library);
         assert!(needed.iter().any(|(name, _)| name == "getauxval"), "{needed:?}");
         for (name, version) in needed {
             if version.is_empty() {
@@ -44,7 +45,8 @@ fn no_library_needs_a_symbol_that_is_newer_than_glibc_2_17() {
                 numbers.split('.').map(|number| number.parse().unwrap()).collect();
             assert!(numbers.as_slice() <= NEWEST.as_slice(), "{name} of {version}");
         }
-        let listed = successful(Command::new(program("readelf")).arg("-dW").arg(library));
+        let listed =
+            run_successfully(Command::new(program_path("readelf")).arg("-dW").arg(library));
         let libraries: Vec<_> = listed.lines().filter(|line| line.contains("(NEEDED)")).collect();
         assert!(
             matches!(libraries[..], [one] if one.contains("[libc.so.6]")),
@@ -52,7 +54,7 @@ fn no_library_needs_a_symbol_that_is_newer_than_glibc_2_17() {
         );
         assert!(!listed.contains("RELR"), "{listed}");
     }
-    assert_eq!(needed(injected_library()), [], "what is injected needs nothing");
+    assert_eq!(needed_symbols(injected_library()), [], "what is injected needs nothing");
 }
 
 /// Takes the entry by which a program finds what its linker says to debuggers out of its file.
@@ -74,34 +76,40 @@ fn without_debug_entry(program: &Path) {
     let changed = program.with_extension("changed");
     fs::write(&changed, file).unwrap();
     // By another process, as a child of another test may have the file open at this moment.
-    successful(Command::new("cp").arg(&changed).arg(program));
+    run_successfully(Command::new("cp").arg(&changed).arg(program));
 }
 
 #[test]
 fn programs_are_recorded_whichever_way_their_libraries_are_listed() {
-    let recording = Recording::new();
-    let glibc = recording.compile("forked_talk");
-    let musl = recording.file("musl");
+    let recording = TestRecording::new();
+    let glibc = recording.compile_program("forked_talk");
+    let musl = recording.file_path("musl");
     let source = repository().join("tests/programs/forked_talk.c");
     let headers = ["-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"];
-    successful(Command::new(program("musl-gcc")).arg("-o").arg(&musl).arg(source).args(headers));
+    run_successfully(
+        Command::new(program_path("musl-gcc")).arg("-o").arg(&musl).arg(source).args(headers),
+    );
     let linkers = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"];
     for (talk, linker) in [&glibc, &musl].into_iter().zip(linkers) {
-        let check = |command: &mut dyn FnMut(&Recording) -> Command| {
-            let recording = Recording::new();
-            successful(&mut command(&recording));
-            let logs = recording.logs();
-            assert_eq!(logs.iter().map(|log| log.traffic().len()).sum::<usize>(), 4, "{talk:?}");
+        let check = |command: &mut dyn FnMut(&TestRecording) -> Command| {
+            let recording = TestRecording::new();
+            run_successfully(&mut command(&recording));
+            let logs = recording.read_logs();
+            assert_eq!(
+                logs.iter().map(|log| log.traffic_by_flow().len()).sum::<usize>(),
+                4,
+                "{talk:?}"
+            );
         };
-        check(&mut |recording| recording.command(talk));
+        check(&mut |recording| recording.recorded_command(talk));
         // The linker is the program that the kernel has begun.
         check(&mut |recording| {
-            let mut command = recording.command(linker);
+            let mut command = recording.recorded_command(linker);
             command.arg(talk);
             command
         });
         without_debug_entry(talk);
-        check(&mut |recording| recording.command(talk));
+        check(&mut |recording| recording.recorded_command(talk));
     }
 }
 
@@ -112,8 +120,8 @@ fn debian_11() -> PathBuf {
         fs::create_dir_all(root.parent().unwrap()).unwrap();
         let made = root.with_extension(std::process::id().to_string());
         let mirror = "http://deb.debian.org/debian";
-        successful(
-            Command::new(program("debootstrap"))
+        run_successfully(
+            Command::new(program_path("debootstrap"))
                 .args(["--variant=minbase", "bullseye"])
                 .arg(&made)
                 .arg(mirror),
@@ -143,14 +151,14 @@ print "status $?, ", length($q), " bytes\n";
 #[ignore = "makes a root directory of Debian 11, which takes a minute or more"]
 fn programs_of_debian_11_are_recorded() {
     let root = debian_11();
-    for library in [library(), resources_library()] {
-        let recording = Recording::new();
+    for library in [preloaded_library(), resources_library()] {
+        let recording = TestRecording::new();
         let inside = Path::new("/tmp").join(format!("sockcap-{}", std::process::id()));
         let outside = root.join(inside.strip_prefix("/").unwrap());
         fs::create_dir_all(&outside).unwrap();
         fs::copy(library, outside.join("libsockcap.so")).unwrap();
         fs::write(outside.join("talk.pl"), TALK).unwrap();
-        let mut command = Command::new(program("chroot"));
+        let mut command = Command::new(program_path("chroot"));
         command.arg(&root).args(["/usr/bin/env"]).args([
             format!("LD_PRELOAD={}/libsockcap.so", inside.display()),
             format!("SOCKCAP_DIR={}/data", inside.display()),
@@ -158,11 +166,13 @@ fn programs_of_debian_11_are_recorded() {
             "perl".to_owned(),
             format!("{}/talk.pl", inside.display()),
         ]);
-        assert_eq!(successful(&mut command), "status 0, 9 bytes\n");
-        successful(Command::new("cp").arg("-a").arg(outside.join("data")).arg(recording.data()));
+        assert_eq!(run_successfully(&mut command), "status 0, 9 bytes\n");
+        run_successfully(
+            Command::new("cp").arg("-a").arg(outside.join("data")).arg(recording.data_dir()),
+        );
         fs::remove_dir_all(&outside).unwrap();
-        let logs = recording.logs();
-        let traffic: Vec<_> = logs.iter().flat_map(|log| log.traffic()).collect();
+        let logs = recording.read_logs();
+        let traffic: Vec<_> = logs.iter().flat_map(|log| log.traffic_by_flow()).collect();
         assert_eq!(traffic.len(), 4, "both programs, each both ways: {traffic:?}");
     }
 }
@@ -177,13 +187,13 @@ fn a_plug_in_of_debian_11_that_brings_threads_has_them() {
     let inside = Path::new("/tmp").join(format!("sockcap-plug-in-{}", std::process::id()));
     let outside = root.join(inside.strip_prefix("/").unwrap());
     fs::create_dir_all(&outside).unwrap();
-    fs::copy(library(), outside.join("libsockcap.so")).unwrap();
+    fs::copy(preloaded_library(), outside.join("libsockcap.so")).unwrap();
     let libraries = root.join("lib/x86_64-linux-gnu");
     let compile = |made: &str, arguments: &[&str], with: &[&str]| {
-        let mut compiler = Command::new(program("cc"));
+        let mut compiler = Command::new(program_path("cc"));
         compiler.args(["-O1", "-fPIC", "-fno-stack-protector", "-nostdlib"]).args(arguments);
         compiler.arg("-o").arg(outside.join(made)).arg(&source);
-        successful(compiler.args(with.iter().map(|name| libraries.join(name))));
+        run_successfully(compiler.args(with.iter().map(|name| libraries.join(name))));
     };
     compile("plug_in.so", &["-shared", "-DPLUG_IN"], &["libpthread.so.0", "libc.so.6"]);
     compile(
@@ -191,13 +201,13 @@ fn a_plug_in_of_debian_11_that_brings_threads_has_them() {
         &["-no-pie", "-Wl,--dynamic-linker=/lib64/ld-linux-x86-64.so.2"],
         &["libdl.so.2", "libc.so.6"],
     );
-    let mut command = Command::new(program("chroot"));
+    let mut command = Command::new(program_path("chroot"));
     command.arg(&root).args(["/usr/bin/env"]).args([
         format!("LD_PRELOAD={}/libsockcap.so", inside.display()),
         format!("SOCKCAP_DIR={}/data", inside.display()),
         format!("{}/program", inside.display()),
         format!("{}/plug_in.so", inside.display()),
     ]);
-    assert_eq!(successful(&mut command), "a thread ran\n");
+    assert_eq!(run_successfully(&mut command), "a thread ran\n");
     fs::remove_dir_all(&outside).unwrap();
 }

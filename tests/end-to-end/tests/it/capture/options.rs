@@ -5,18 +5,24 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use end_to_end::capture::{Recorded, Recording, python, successful};
+use end_to_end::capture::{ReadLog, TestRecording, python_path, run_successfully};
 use socket_log::encode::Direction::{self, Receive, Send};
 use socket_log::encode::WaitCall;
 use socket_log::layout::lost;
-use socket_log::{Record, SocketName};
+use socket_log::{LogRecord, SocketName};
 
 /// Runs a Python script with options.
-fn recorded(recording: &Recording, options: &[(&str, &str)], script: &str) -> String {
-    successful(recording.command(python()).envs(options.iter().copied()).arg("-c").arg(script))
+fn run_with_options(recording: &TestRecording, options: &[(&str, &str)], script: &str) -> String {
+    run_successfully(
+        recording
+            .recorded_command(python_path())
+            .envs(options.iter().copied())
+            .arg("-c")
+            .arg(script),
+    )
 }
 
-fn count(log: &Recorded, accept: impl Fn(&Record) -> bool) -> usize {
+fn count_records(log: &ReadLog, accept: impl Fn(&LogRecord) -> bool) -> usize {
     log.entries.iter().filter(|entry| accept(&entry.record)).count()
 }
 
@@ -33,15 +39,15 @@ assert p.poll() and e.poll() and select.select([b], [], [])[0]
 
 #[test]
 fn waits_are_recorded_where_they_are_wanted() {
-    let recording = Recording::new();
-    recorded(&recording, &[("SOCKCAP_WAITS", "1")], WAITS);
-    let log = recording.log();
+    let recording = TestRecording::new();
+    run_with_options(&recording, &[("SOCKCAP_WAITS", "1")], WAITS);
+    let log = recording.only_log();
     let clock = log.log.clock();
     let waits: Vec<_> = log
-        .records()
+        .whole_records()
         .filter_map(|record| match record {
-            Record::Wait { call, result, duration } => {
-                Some((*call, *result, clock.nanoseconds(*duration) >= 29_000_000))
+            LogRecord::Wait { call, result, duration } => {
+                Some((*call, *result, clock.duration_nanoseconds(*duration) >= 29_000_000))
             }
             _ => None,
         })
@@ -52,9 +58,12 @@ fn waits_are_recorded_where_they_are_wanted() {
     let ready: Vec<_> = waits[3..].iter().map(|(call, result, _)| (*call, *result)).collect();
     assert_eq!(ready, all.map(|call| (call, 1)), "what waits for nothing is no waiting");
 
-    let plain = Recording::new();
-    plain.python(WAITS);
-    assert_eq!(count(&plain.log(), |record| matches!(record, Record::Wait { .. })), 0);
+    let plain = TestRecording::new();
+    plain.run_python(WAITS);
+    assert_eq!(
+        count_records(&plain.only_log(), |record| matches!(record, LogRecord::Wait { .. })),
+        0
+    );
 }
 
 /// Two waits each by the numbers of ppoll, pselect6 and epoll_pwait. The second waits for nothing.
@@ -76,15 +85,15 @@ assert syscall(long(ppoll), polled, long(1), ctypes.c_void_p(8), None, long(8)) 
 
 #[test]
 fn waits_by_the_numbers_of_their_calls_are_recorded_too() {
-    let recording = Recording::new();
-    recorded(&recording, &[("SOCKCAP_WAITS", "1")], WAITS_BY_NUMBER);
-    let log = recording.log();
+    let recording = TestRecording::new();
+    run_with_options(&recording, &[("SOCKCAP_WAITS", "1")], WAITS_BY_NUMBER);
+    let log = recording.only_log();
     let clock = log.log.clock();
     let waits: Vec<_> = log
-        .records()
+        .whole_records()
         .filter_map(|record| match record {
-            Record::Wait { call, result, duration } if *result >= 0 => {
-                Some((*call, clock.nanoseconds(*duration) >= 29_000_000))
+            LogRecord::Wait { call, result, duration } if *result >= 0 => {
+                Some((*call, clock.duration_nanoseconds(*duration) >= 29_000_000))
             }
             _ => None,
         })
@@ -103,26 +112,29 @@ for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
 
 #[test]
 fn each_message_has_the_cpu_time_of_its_thread() {
-    let recording = Recording::new();
-    recorded(&recording, &[("SOCKCAP_CPU", "1")], MESSAGES);
-    let log = recording.log();
+    let recording = TestRecording::new();
+    run_with_options(&recording, &[("SOCKCAP_CPU", "1")], MESSAGES);
+    let log = recording.only_log();
     let mut times = Vec::new();
     // An anchor may come in between.
     let records: Vec<_> =
-        log.entries.iter().filter(|entry| !matches!(entry.record, Record::Anchor(_))).collect();
+        log.entries.iter().filter(|entry| !matches!(entry.record, LogRecord::Anchor(_))).collect();
     for pair in records.windows(2) {
-        if let Record::Transfer { .. } | Record::Datagram { .. } = pair[0].record {
-            let Record::Cpu { nanoseconds } = pair[1].record else { panic!("{pair:?}") };
+        if let LogRecord::Transfer { .. } | LogRecord::Datagram { .. } = pair[0].record {
+            let LogRecord::Cpu { nanoseconds } = pair[1].record else { panic!("{pair:?}") };
             times.push(nanoseconds);
         }
     }
     assert_eq!(times.len(), 40);
     assert!(times.is_sorted() && times[0] > 0 && times[39] > times[0]);
-    assert_eq!(count(&log, |record| matches!(record, Record::Cpu { .. })), 40);
+    assert_eq!(count_records(&log, |record| matches!(record, LogRecord::Cpu { .. })), 40);
 
-    let plain = Recording::new();
-    plain.python(MESSAGES);
-    assert_eq!(count(&plain.log(), |record| matches!(record, Record::Cpu { .. })), 0);
+    let plain = TestRecording::new();
+    plain.run_python(MESSAGES);
+    assert_eq!(
+        count_records(&plain.only_log(), |record| matches!(record, LogRecord::Cpu { .. })),
+        0
+    );
 }
 
 const STREAMS: &str = r#"
@@ -146,12 +158,14 @@ a.send(b"seen"); os.sendfile(a.fileno(), f, 0, 6)
 
 #[test]
 fn fingerprints_are_of_the_first_bytes_of_each_direction() {
-    let recording = Recording::new();
-    recorded(&recording, &[("SOCKCAP_FINGERPRINT", "16")], STREAMS);
-    let prints = |log: &Recorded, wanted: Direction| -> Vec<(u32, u32)> {
-        log.records()
+    let recording = TestRecording::new();
+    run_with_options(&recording, &[("SOCKCAP_FINGERPRINT", "16")], STREAMS);
+    let prints = |log: &ReadLog, wanted: Direction| -> Vec<(u32, u32)> {
+        log.whole_records()
             .filter_map(|record| match record {
-                Record::Fingerprint { direction, bytes, checksum, .. } if *direction == wanted => {
+                LogRecord::Fingerprint { direction, bytes, checksum, .. }
+                    if *direction == wanted =>
+                {
                     Some((*bytes, *checksum))
                 }
                 _ => None,
@@ -159,7 +173,7 @@ fn fingerprints_are_of_the_first_bytes_of_each_direction() {
             .collect()
     };
     let of = |text: &str| (text.len() as u32, crc32fast::hash(text.as_bytes()));
-    let [parent, child] = &recording.logs()[..] else { panic!("two processes") };
+    let [parent, child] = &recording.read_logs()[..] else { panic!("two processes") };
     let (long, short) = (of("0123456789abcdef"), of("short"));
     assert_eq!(
         prints(parent, Send),
@@ -170,16 +184,19 @@ fn fingerprints_are_of_the_first_bytes_of_each_direction() {
     assert_eq!(prints(child, Send), [of("from a child, lo")]);
     assert_eq!(prints(child, Receive), [of("from a child, lo")]);
 
-    let plain = Recording::new();
-    plain.python(STREAMS);
-    for log in plain.logs() {
-        assert_eq!(count(&log, |record| matches!(record, Record::Fingerprint { .. })), 0);
+    let plain = TestRecording::new();
+    plain.run_python(STREAMS);
+    for log in plain.read_logs() {
+        assert_eq!(
+            count_records(&log, |record| matches!(record, LogRecord::Fingerprint { .. })),
+            0
+        );
     }
 }
 
 #[test]
 fn only_the_ports_that_are_wanted_are_recorded() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let script = r#"
 import socket
 def listen():
@@ -198,12 +215,16 @@ a, b = socket.socketpair(); a.send(b"not of the internet"); b.recv(100)
 "#;
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let ports = format!("1,{port},2");
-    recorded(&recording, &[("SOCKCAP_PORTS", &ports), ("WANTED", &port.to_string())], script);
-    let log = recording.log();
+    run_with_options(
+        &recording,
+        &[("SOCKCAP_PORTS", &ports), ("WANTED", &port.to_string())],
+        script,
+    );
+    let log = recording.only_log();
     let moved = |wanted| {
-        count(
+        count_records(
             &log,
-            |record| matches!(record, Record::Transfer { bytes, .. } | Record::Datagram { bytes, .. } if *bytes == wanted),
+            |record| matches!(record, LogRecord::Transfer { bytes, .. } | LogRecord::Datagram { bytes, .. } if *bytes == wanted),
         )
     };
     assert_eq!(
@@ -212,11 +233,14 @@ a, b = socket.socketpair(); a.send(b"not of the internet"); b.recv(100)
         "both directions of one stream, the datagrams to one port"
     );
     assert_eq!(
-        count(&log, |record| matches!(record, Record::Transfer { .. } | Record::Datagram { .. })),
+        count_records(&log, |record| matches!(
+            record,
+            LogRecord::Transfer { .. } | LogRecord::Datagram { .. }
+        )),
         25
     );
-    for record in log.records() {
-        if let Record::Endpoints { local: Some(SocketName::Inet(local)), peer, .. } = record {
+    for record in log.whole_records() {
+        if let LogRecord::Endpoints { local: Some(SocketName::Inet(local)), peer, .. } = record {
             let peer = if let Some(SocketName::Inet(peer)) = peer { peer.port() } else { 0 };
             // A datagram socket that only sends has a port of no meaning.
             assert!(local.port() == port || [0, port].contains(&peer), "{record:?}");
@@ -226,20 +250,20 @@ a, b = socket.socketpair(); a.send(b"not of the internet"); b.recv(100)
 
 #[test]
 fn only_the_commands_that_are_wanted_are_recorded_but_all_pass_it_on() {
-    let recording = Recording::new();
-    symlink(recording.compile("says"), recording.file("wanted")).unwrap();
+    let recording = TestRecording::new();
+    symlink(recording.compile_program("says"), recording.file_path("wanted")).unwrap();
     let script = "#!/usr/bin/python3\nimport socket\nsocket.socket()\n";
-    fs::write(recording.file("script-wanted-too"), script).unwrap();
-    successful(Command::new("chmod").arg("+x").arg(recording.file("script-wanted-too")));
+    fs::write(recording.file_path("script-wanted-too"), script).unwrap();
+    run_successfully(Command::new("chmod").arg("+x").arg(recording.file_path("script-wanted-too")));
     let script = "import os, subprocess, socket\n\
                   a, b = socket.socketpair(); a.send(b'x'); b.recv(1)\n\
                   for way in ({}, None, {'A': 'B'}):\n    \
                       for name in ('./wanted', './script-wanted-too', '/bin/true'): subprocess.run([name], env=way)\n\
                   os.fork()";
     let options = [("SOCKCAP_COMMANDS", "other,wanted,script-wanted-too"), ("SOCKCAP_CPU", "1")];
-    recorded(&recording, &options, script);
+    run_with_options(&recording, &options, script);
     let mut arguments: Vec<_> =
-        recording.logs().iter().map(|log| log.log.header().arguments.join(" ")).collect();
+        recording.read_logs().iter().map(|log| log.log.header().arguments.join(" ")).collect();
     arguments.sort();
     let expected = [["./wanted"; 3], ["/usr/bin/python3 ./script-wanted-too"; 3]].concat();
     assert_eq!(arguments, expected, "neither python nor true, and whatever the environment");
@@ -247,15 +271,15 @@ fn only_the_commands_that_are_wanted_are_recorded_but_all_pass_it_on() {
 
 #[test]
 fn a_command_with_a_large_environment_is_recorded() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let script = "import os, subprocess\n\
                   large = {f'V{n}': 'x' * (n % 9) for n in range(5000)}\n\
                   code = 'import os, socket; socket.socket(); print(len([v for v in os.environ if v[0] == \"V\"]), os.environ[\"V4999\"])'\n\
                   for _ in range(3): subprocess.run(['/usr/bin/python3', '-c', code], env=large, check=True)\n\
                   os.execve('/usr/bin/python3', ['python3', '-c', code], large)";
-    let printed = recorded(&recording, &[("SOCKCAP_WAITS", "1")], script);
+    let printed = run_with_options(&recording, &[("SOCKCAP_WAITS", "1")], script);
     assert_eq!(printed, "5000 xxxx\n".repeat(4));
-    assert_eq!(recording.logs().len(), 4);
+    assert_eq!(recording.read_logs().len(), 4);
 }
 
 /// Sends and receives a byte, many times.
@@ -267,16 +291,16 @@ fn a_limit_ends_the_log_and_counts_what_it_loses() {
     for (limit, bytes) in
         [("100000", 24 * 4096), ("128K", 128 << 10), ("1", 64 << 10), ("0.1M", u64::MAX)]
     {
-        let recording = Recording::new();
-        recorded(&recording, &[("SOCKCAP_MAX_BYTES", limit)], MANY);
-        let log = recording.log();
+        let recording = TestRecording::new();
+        run_with_options(&recording, &[("SOCKCAP_MAX_BYTES", limit)], MANY);
+        let log = recording.only_log();
         let header = log.log.header();
         if bytes == u64::MAX {
             assert_eq!(header.lost, [0; 8], "{limit} is no size, and so no limit");
             continue;
         }
         assert_eq!(log.log.length(), bytes, "{limit}");
-        let written = count(&log, |record| !matches!(record, Record::Anchor(_))) as u64;
+        let written = count_records(&log, |record| !matches!(record, LogRecord::Anchor(_))) as u64;
         let lost = header.lost[lost::LIMIT];
         assert_eq!(header.lost.iter().sum::<u64>(), lost, "for this cause alone");
         // Two flows, their pair, the transfers and the exit; python may close both.

@@ -1,31 +1,31 @@
 //! Where one connection of a socket ends and another begins.
 
-use end_to_end::capture::{Recorded, Recording};
+use end_to_end::capture::{ReadLog, TestRecording};
 use socket_log::encode::Direction::{Receive, Send};
-use socket_log::encode::{Direction, Role};
-use socket_log::{Record, SocketName};
+use socket_log::encode::{Direction, FlowRole};
+use socket_log::{LogRecord, SocketName};
 
 /// Of each flow that has sent: the ports it was connected to, and the bytes of each message.
-fn connections(log: &Recorded) -> Vec<(Vec<u16>, Vec<u64>)> {
-    let flows = log.records().filter_map(|record| match record {
-        Record::Flow(flow) => Some(flow.flow),
+fn connections_of_flows(log: &ReadLog) -> Vec<(Vec<u16>, Vec<u64>)> {
+    let flows = log.whole_records().filter_map(|record| match record {
+        LogRecord::Flow(flow) => Some(flow.flow),
         _ => None,
     });
     let of = |wanted: u32| {
         let mut ports = Vec::new();
         let mut sent = Vec::new();
-        for record in log.records() {
+        for record in log.whole_records() {
             match record {
-                Record::Endpoints {
+                LogRecord::Endpoints {
                     flow,
-                    role: Role::Connect,
+                    role: FlowRole::Connect,
                     peer: Some(SocketName::Inet(peer)),
                     ..
                 } if *flow == wanted => {
                     ports.push(peer.port());
                 }
-                Record::Transfer { direction: Send, flow, bytes, .. }
-                | Record::Datagram { direction: Send, flow, bytes, .. }
+                LogRecord::Transfer { direction: Send, flow, bytes, .. }
+                | LogRecord::Datagram { direction: Send, flow, bytes, .. }
                     if *flow == wanted =>
                 {
                     sent.push(*bytes);
@@ -62,13 +62,13 @@ fn a_socket_that_is_connected_anew_has_another_flow() {
     for (kind, disconnects) in
         [("SOCK_STREAM", "True"), ("SOCK_DGRAM", "True"), ("SOCK_DGRAM", "False")]
     {
-        let recording = Recording::new();
+        let recording = TestRecording::new();
         let script = TWICE.replace("KIND", kind).replace("DISCONNECTS", disconnects);
-        let printed = recording.python(&script);
+        let printed = recording.run_python(&script);
         let ports: Vec<u16> =
             printed.split_whitespace().map(|port| port.parse().unwrap()).collect();
-        let log = recording.log();
-        let found = connections(&log);
+        let log = recording.only_log();
+        let found = connections_of_flows(&log);
         let [(first, sent), (second, sent_then)] = &found[..] else { panic!("{kind}: {found:?}") };
         assert_eq!((&first[..1], &sent[..]), (&ports[..1], &[3, 4][..]), "{kind}");
         assert_eq!((second[0], &sent_then[..2]), (ports[1], &[7, 8][..]), "{kind}");
@@ -78,9 +78,9 @@ fn a_socket_that_is_connected_anew_has_another_flow() {
             "the same peer, the same flow"
         );
         let cookies: Vec<_> = log
-            .records()
+            .whole_records()
             .filter_map(|record| match record {
-                Record::Flow(flow) if flow.cookie == 0 => Some(flow.flow),
+                LogRecord::Flow(flow) if flow.cookie == 0 => Some(flow.flow),
                 _ => None,
             })
             .collect();
@@ -94,8 +94,8 @@ fn a_socket_that_is_connected_anew_has_another_flow() {
 
 #[test]
 fn two_calls_for_one_connection_are_one_flow() {
-    let recording = Recording::new();
-    recording.python(
+    let recording = TestRecording::new();
+    recording.run_python(
         r#"
 import select, socket
 listener = socket.create_server(("127.0.0.1", 0))
@@ -104,9 +104,12 @@ c.connect_ex(listener.getsockname()); select.select([], [c], []); c.connect_ex(l
 c.connect_ex(listener.getsockname()); c.send(b"x")
 "#,
     );
-    assert_eq!(connections(&recording.log()).len(), 1);
-    let flows =
-        recording.log().records().filter(|record| matches!(record, Record::Flow(_))).count();
+    assert_eq!(connections_of_flows(&recording.only_log()).len(), 1);
+    let flows = recording
+        .only_log()
+        .whole_records()
+        .filter(|record| matches!(record, LogRecord::Flow(_)))
+        .count();
     assert_eq!(flows, 2, "with the listener");
 }
 
@@ -123,15 +126,15 @@ for kind in (socket.SOCK_SEQPACKET, socket.SOCK_DGRAM):
 
 #[test]
 fn the_end_of_a_connection_of_packets_is_no_empty_packet() {
-    let recording = Recording::new();
-    recording.python(PACKETS);
-    let log = recording.log();
+    let recording = TestRecording::new();
+    recording.run_python(PACKETS);
+    let log = recording.only_log();
     let datagrams = |wanted: u64, towards: Direction| {
-        let is = |record: &&Record| matches!(record, Record::Datagram { bytes, direction, .. } if *bytes == wanted && *direction == towards);
-        log.records().filter(is).count()
+        let is = |record: &&LogRecord| matches!(record, LogRecord::Datagram { bytes, direction, .. } if *bytes == wanted && *direction == towards);
+        log.whole_records().filter(is).count()
     };
     assert_eq!(
-        log.records().filter(|record| matches!(record, Record::EndOfFile { .. })).count(),
+        log.whole_records().filter(|record| matches!(record, LogRecord::EndOfFile { .. })).count(),
         3
     );
     assert_eq!((datagrams(4, Send), datagrams(4, Receive)), (6, 6));

@@ -1,25 +1,25 @@
 //! A flight recorder under signals: what a handler writes while it interrupts the writing of a
 //! record.
 
-use end_to_end::capture::{Recording, successful};
-use socket_log::Record;
+use end_to_end::capture::{TestRecording, run_successfully};
+use socket_log::LogRecord;
 use socket_log::encode::Direction::Send;
 
 #[test]
 fn a_handler_that_goes_round_the_log_harms_no_record() {
-    let recording = Recording::new();
-    let mut command = recording.command(recording.compile("flood"));
+    let recording = TestRecording::new();
+    let mut command = recording.recorded_command(recording.compile_program("flood"));
     command.envs([("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest")]);
-    let instructions: usize = successful(&mut command).trim().parse().unwrap();
-    let logs = recording.logs();
+    let instructions: usize = run_successfully(&mut command).trim().parse().unwrap();
+    let logs = recording.read_logs();
     assert_eq!(logs.len(), instructions + 1, "a child for each, and one that got through");
     assert!(instructions > 30, "{instructions}");
     let mut went_round = 0;
     for (child, log) in logs.iter().enumerate() {
         assert_eq!(log.damage, [], "interrupted at {child}");
         let (mut of_program, mut of_handler) = (0, 0);
-        for record in log.records() {
-            if let Record::Transfer { direction, bytes, .. } = record {
+        for record in log.whole_records() {
+            if let LogRecord::Transfer { direction, bytes, .. } = record {
                 let count = match bytes {
                     7 => &mut of_program,
                     2 => &mut of_handler,

@@ -4,11 +4,11 @@
 use std::fs;
 use std::process::Command;
 
-use end_to_end::capture::{Recorded, Recording, python, successful};
-use end_to_end::sockcap;
+use end_to_end::capture::{ReadLog, TestRecording, python_path, run_successfully};
+use end_to_end::sockcap_program;
 use socket_log::RecordingId;
 
-use super::attach::{Client, Recorder, Server};
+use super::attach::{AskingClient, AttachedRecorder, ServerProcess};
 use super::inject;
 
 /// A program that begins others in all ways, each with an environment of the program's own making;
@@ -27,19 +27,19 @@ if len(sys.argv) < 2:
 "#;
 
 /// Ids of the recordings that made these logs.
-fn ids(logs: &[Recorded]) -> Vec<Option<RecordingId>> {
+fn recording_ids(logs: &[ReadLog]) -> Vec<Option<RecordingId>> {
     logs.iter().map(|log| log.log.header().recording).collect()
 }
 
 #[test]
 fn each_program_of_a_recording_has_its_id_and_other_recordings_have_others() {
-    let recording = Recording::new();
-    fs::write(recording.file("family.py"), FAMILY).unwrap();
+    let recording = TestRecording::new();
+    fs::write(recording.file_path("family.py"), FAMILY).unwrap();
     let record = || {
-        let mut record = Command::new(sockcap());
-        record.args(["record", "--host", "host", "-d"]).arg(recording.data()).arg("--");
-        successful(record.arg(python()).arg(recording.file("family.py")));
-        ids(&recording.logs())
+        let mut record = Command::new(sockcap_program());
+        record.args(["record", "--host", "host", "-d"]).arg(recording.data_dir()).arg("--");
+        run_successfully(record.arg(python_path()).arg(recording.file_path("family.py")));
+        recording_ids(&recording.read_logs())
     };
     let first = record();
     assert_eq!(first.len(), 5, "{first:?}");
@@ -49,18 +49,20 @@ fn each_program_of_a_recording_has_its_id_and_other_recordings_have_others() {
     assert!(both[5].is_some() && both[5..].iter().all(|id| *id == both[5]), "{both:?}");
     assert_ne!(both[0], both[5]);
     // Preloaded by hand, it is of no recording.
-    successful(recording.command(python()).arg(recording.file("family.py")));
-    assert_eq!(ids(&recording.logs())[10..], [None; 5]);
+    run_successfully(
+        recording.recorded_command(python_path()).arg(recording.file_path("family.py")),
+    );
+    assert_eq!(recording_ids(&recording.read_logs())[10..], [None; 5]);
 }
 
 #[test]
 fn programs_that_are_injected_into_have_the_recording_s_id() {
-    let recording = Recording::new();
-    let busybox = end_to_end::capture::program("busybox");
+    let recording = TestRecording::new();
+    let busybox = end_to_end::capture::program_path("busybox");
     let script = format!("{} nc -w 1 127.0.0.1 9 < /dev/null; exit 0", busybox.display());
-    inject::record(&recording, &["sh", "-c", &script]);
-    let logs = recording.logs();
-    let injected = inject::of(&logs, "busybox");
+    inject::record_injected(&recording, &["sh", "-c", &script]);
+    let logs = recording.read_logs();
+    let injected = inject::logs_of_program(&logs, "busybox");
     assert_eq!(injected.len(), 1);
     assert!(injected[0].log.header().recording.is_some());
 }
@@ -78,19 +80,19 @@ while True:
 #[test]
 fn processes_that_ran_already_have_the_id_of_who_attached() {
     use std::io::{BufRead, BufReader};
-    let recording = Recording::new();
-    let mut command = Command::new(python());
+    let recording = TestRecording::new();
+    let mut command = Command::new(python_path());
     command.args(["-c", SERVER]).stdout(std::process::Stdio::piped());
-    let mut server = Server(command.spawn().unwrap());
+    let mut server = ServerProcess(command.spawn().unwrap());
     let mut port = String::new();
     BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut port).unwrap();
-    let mut client = Client::connect(port.trim().parse().unwrap());
+    let mut client = AskingClient::connect(port.trim().parse().unwrap());
     for _ in 0..2 {
-        let recorder = Recorder::begin(&recording, server.0.id());
-        client.calls(b"question", b"question", 3);
-        recorder.end();
+        let recorder = AttachedRecorder::begin_recording(&recording, server.0.id());
+        client.ask_repeatedly(b"question", b"question", 3);
+        recorder.end_recording();
     }
-    let ids = ids(&recording.logs());
+    let ids = recording_ids(&recording.read_logs());
     assert_eq!(ids.len(), 2);
     assert!(ids[0].is_some() && ids[1].is_some() && ids[0] != ids[1], "{ids:?}");
 }

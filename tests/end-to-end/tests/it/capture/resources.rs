@@ -6,14 +6,15 @@ use std::path::Path;
 use std::process::Command;
 
 use end_to_end::capture::{
-    Recorded, Recording, library, program, python, resources_library, successful,
+    ReadLog, TestRecording, preloaded_library, program_path, python_path, resources_library,
+    run_successfully,
 };
 use end_to_end::repository;
-use socket_log::Record;
-use socket_log::encode::{FileOperation, Handoff};
+use socket_log::LogRecord;
+use socket_log::encode::{FileOperation, HandoffObject};
 
 /// What a log has of resources, as lines of `hand_offs.c`: without what a socket's use brings.
-fn counted(log: &Recorded) -> BTreeMap<String, (u64, u64)> {
+fn resource_counts(log: &ReadLog) -> BTreeMap<String, (u64, u64)> {
     let mut counts = BTreeMap::<String, (u64, u64)>::new();
     let mut add = |name: String, amount: u64| {
         let (count, sum) = counts.entry(name).or_default();
@@ -22,18 +23,21 @@ fn counted(log: &Recorded) -> BTreeMap<String, (u64, u64)> {
     };
     // The pipe that the program prints its own counts to is read by this test.
     let is_read = |pipe: u64| {
-        log.records().any(|record| matches!(record, Record::Wake(wake) if wake.object == pipe))
+        log.whole_records()
+            .any(|record| matches!(record, LogRecord::Wake(wake) if wake.object == pipe))
     };
     let mut read = BTreeMap::<u64, bool>::new();
-    for record in log.records() {
+    for record in log.whole_records() {
         match record {
-            Record::Signal(signal)
-                if signal.what == Handoff::Pipe
+            LogRecord::Signal(signal)
+                if signal.what == HandoffObject::Pipe
                     && !*read.entry(signal.object).or_insert_with(|| is_read(signal.object)) => {}
-            Record::Signal(signal) => add(format!("signal {}", signal.what.name()), 0),
-            Record::Wake(wake) => add(format!("wake {}", wake.what.name()), 0),
-            Record::File(file) => add(format!("{:?}", file.operation).to_lowercase(), file.bytes),
-            Record::Sleep { .. } => add("slept".to_owned(), 0),
+            LogRecord::Signal(signal) => add(format!("signal {}", signal.what.display_name()), 0),
+            LogRecord::Wake(wake) => add(format!("wake {}", wake.what.display_name()), 0),
+            LogRecord::File(file) => {
+                add(format!("{:?}", file.operation).to_lowercase(), file.bytes)
+            }
+            LogRecord::Sleep { .. } => add("slept".to_owned(), 0),
             _ => {}
         }
     }
@@ -41,14 +45,14 @@ fn counted(log: &Recorded) -> BTreeMap<String, (u64, u64)> {
 }
 
 /// Runs `hand_offs` in one way, recorded, and holds its log against what it says that it did.
-fn as_it_says(way: &str) -> Recorded {
-    let recording = Recording::new();
-    let binary = recording.compile("hand_offs");
-    successful(Command::new(&binary).arg(way).current_dir(recording.file("")));
-    let said = successful(recording.resources_command(&binary).arg(way));
-    let log = recording.log();
+fn as_it_says(way: &str) -> ReadLog {
+    let recording = TestRecording::new();
+    let binary = recording.compile_program("hand_offs");
+    run_successfully(Command::new(&binary).arg(way).current_dir(recording.file_path("")));
+    let said = run_successfully(recording.resources_command(&binary).arg(way));
+    let log = recording.only_log();
     assert!(log.log.header().resources);
-    let counts = counted(&log);
+    let counts = resource_counts(&log);
     let mut lines = 0;
     for line in said.lines() {
         let words: Vec<&str> = line.split(' ').collect();
@@ -72,12 +76,12 @@ fn as_it_says(way: &str) -> Recorded {
 #[test]
 fn a_pool_at_a_condition_variable() {
     let log = as_it_says("conditions");
-    let timed_out = log.records().filter(|record| {
-        matches!(record, Record::Wake(wake) if wake.what == Handoff::Condition && wake.timed_out)
+    let timed_out = log.whole_records().filter(|record| {
+        matches!(record, LogRecord::Wake(wake) if wake.what == HandoffObject::Condition && wake.timed_out)
     });
     assert_eq!(timed_out.count(), 2);
-    let all = log.records().filter(|record| {
-        matches!(record, Record::Signal(signal) if signal.all && signal.what == Handoff::Condition)
+    let all = log.whole_records().filter(|record| {
+        matches!(record, LogRecord::Signal(signal) if signal.all && signal.what == HandoffObject::Condition)
     });
     assert_eq!(all.count(), 1);
 }
@@ -88,10 +92,10 @@ fn every_wake_at_a_condition_variable_has_a_signal_before_it() {
     let mut moments = Vec::new();
     for entry in &log.entries {
         match &entry.record {
-            Record::Signal(signal) if signal.what == Handoff::Condition => {
+            LogRecord::Signal(signal) if signal.what == HandoffObject::Condition => {
                 moments.push((entry.ticks, signal.object, 0));
             }
-            Record::Wake(wake) if wake.what == Handoff::Condition && !wake.timed_out => {
+            LogRecord::Wake(wake) if wake.what == HandoffObject::Condition && !wake.timed_out => {
                 moments.push((entry.ticks, wake.object, wake.duration));
             }
             _ => {}
@@ -114,9 +118,11 @@ fn semaphores() {
     as_it_says("semaphores");
     let log = as_it_says("handlers");
     let ends: Vec<_> = log
-        .records()
+        .whole_records()
         .filter_map(|record| match record {
-            Record::Wake(wake) if wake.what == Handoff::Semaphore => Some(wake.interrupted),
+            LogRecord::Wake(wake) if wake.what == HandoffObject::Semaphore => {
+                Some(wake.interrupted)
+            }
             _ => None,
         })
         .collect();
@@ -127,12 +133,12 @@ fn semaphores() {
 fn eventfds_and_pipes_have_one_number_each() {
     let log = as_it_says("events");
     let mut objects = BTreeMap::new();
-    for record in log.records() {
+    for record in log.whole_records() {
         match record {
-            Record::Signal(signal) if signal.what == Handoff::Eventfd => {
+            LogRecord::Signal(signal) if signal.what == HandoffObject::Eventfd => {
                 objects.entry(signal.object).or_insert((0, 0)).0 += signal.amount;
             }
-            Record::Wake(wake) if wake.what == Handoff::Eventfd => {
+            LogRecord::Wake(wake) if wake.what == HandoffObject::Eventfd => {
                 objects.entry(wake.object).or_insert((0, 0)).1 += wake.amount;
             }
             _ => {}
@@ -141,12 +147,14 @@ fn eventfds_and_pipes_have_one_number_each() {
     assert_eq!(objects.values().copied().collect::<Vec<_>>(), [(6, 6), (500, 500)]);
     let log = as_it_says("pipes");
     let mut bytes = BTreeMap::new();
-    for record in log.records() {
+    for record in log.whole_records() {
         match record {
-            Record::Signal(signal) if signal.what == Handoff::Pipe && signal.amount == 10 => {
+            LogRecord::Signal(signal)
+                if signal.what == HandoffObject::Pipe && signal.amount == 10 =>
+            {
                 bytes.entry(signal.object).or_insert((0, 0)).0 += signal.amount;
             }
-            Record::Wake(wake) if wake.what == Handoff::Pipe => {
+            LogRecord::Wake(wake) if wake.what == HandoffObject::Pipe => {
                 bytes.entry(wake.object).or_insert((0, 0)).1 += wake.amount;
             }
             _ => {}
@@ -159,9 +167,11 @@ fn eventfds_and_pipes_have_one_number_each() {
 fn an_event_loop_that_does_not_read_its_eventfd() {
     let log = as_it_says("epolls");
     let wakes: Vec<_> = log
-        .records()
+        .whole_records()
         .filter_map(|record| match record {
-            Record::Wake(wake) if wake.what == Handoff::Eventfd => Some((wake.object, wake.amount)),
+            LogRecord::Wake(wake) if wake.what == HandoffObject::Eventfd => {
+                Some((wake.object, wake.amount))
+            }
             _ => None,
         })
         .collect();
@@ -173,9 +183,9 @@ fn an_event_loop_that_does_not_read_its_eventfd() {
 fn futexes_by_the_number_of_their_call() {
     let log = as_it_says("futexes");
     let woken: Vec<_> = log
-        .records()
+        .whole_records()
         .filter_map(|record| match record {
-            Record::Signal(signal) if signal.what == Handoff::Futex => {
+            LogRecord::Signal(signal) if signal.what == HandoffObject::Futex => {
                 Some((signal.all, signal.amount))
             }
             _ => None,
@@ -187,13 +197,13 @@ fn futexes_by_the_number_of_their_call() {
 #[test]
 fn locks_that_are_free_leave_nothing() {
     let log = as_it_says("locks");
-    let unwaited = log.records().filter(|record| {
-        matches!(record, Record::Wake(wake) if wake.what == Handoff::Mutex && wake.duration == 0)
+    let unwaited = log.whole_records().filter(|record| {
+        matches!(record, LogRecord::Wake(wake) if wake.what == HandoffObject::Mutex && wake.duration == 0)
     });
     assert_eq!(unwaited.count(), 0);
-    let recording = Recording::new();
-    let binary = recording.compile("hand_offs");
-    successful(recording.resources_command(binary).arg("robust"));
+    let recording = TestRecording::new();
+    let binary = recording.compile_program("hand_offs");
+    run_successfully(recording.resources_command(binary).arg("robust"));
 }
 
 #[test]
@@ -201,8 +211,8 @@ fn barriers_sleeps_and_files() {
     as_it_says("barriers");
     let log = as_it_says("sleeps");
     let clock = log.log.clock();
-    let slept = log.records().filter_map(|record| match record {
-        Record::Sleep { duration } => Some(clock.nanoseconds(*duration) >= 1_900_000),
+    let slept = log.whole_records().filter_map(|record| match record {
+        LogRecord::Sleep { duration } => Some(clock.duration_nanoseconds(*duration) >= 1_900_000),
         _ => None,
     });
     assert_eq!(slept.take(3).collect::<Vec<_>>(), [true; 3]);
@@ -215,11 +225,11 @@ fn the_end_of_a_thread_is_a_sign_for_those_who_join_it() {
     let (mut ended, mut joined, mut begun) = (Vec::new(), Vec::new(), Vec::new());
     for entry in &log.entries {
         match &entry.record {
-            Record::Signal(signal) if signal.what == Handoff::Thread => {
+            LogRecord::Signal(signal) if signal.what == HandoffObject::Thread => {
                 ended.push((signal.object, entry.tid));
             }
-            Record::Wake(wake) if wake.what == Handoff::Thread => joined.push(wake.object),
-            Record::Thread { handle, .. } => begun.push((*handle, entry.tid)),
+            LogRecord::Wake(wake) if wake.what == HandoffObject::Thread => joined.push(wake.object),
+            LogRecord::Thread { handle, .. } => begun.push((*handle, entry.tid)),
             _ => {}
         }
     }
@@ -233,22 +243,26 @@ fn the_end_of_a_thread_is_a_sign_for_those_who_join_it() {
 
 #[test]
 fn waits_can_be_cancelled_and_children_have_their_own() {
-    let recording = Recording::new();
-    let binary = recording.compile("hand_offs");
-    successful(recording.resources_command(&binary).arg("cancelled"));
-    recording.log().records().count();
-    let recording = Recording::new();
-    let said = successful(recording.resources_command(&binary).arg("children"));
-    let logs = recording.logs();
+    let recording = TestRecording::new();
+    let binary = recording.compile_program("hand_offs");
+    run_successfully(recording.resources_command(&binary).arg("cancelled"));
+    recording.only_log().whole_records().count();
+    let recording = TestRecording::new();
+    let said = run_successfully(recording.resources_command(&binary).arg("children"));
+    let logs = recording.read_logs();
     assert_eq!(logs.len(), 2);
-    let wakes = counted(&logs[1]).get("wake condition").copied().unwrap_or_default().0;
+    let wakes = resource_counts(&logs[1]).get("wake condition").copied().unwrap_or_default().0;
     assert!(said.contains(&format!("wake condition {wakes}\n")), "{said}: {wakes}");
-    assert_eq!(counted(&logs[0]).get("signal semaphore"), None, "a vfork child leaves nothing");
+    assert_eq!(
+        resource_counts(&logs[0]).get("signal semaphore"),
+        None,
+        "a vfork child leaves nothing"
+    );
 }
 
 #[test]
 fn bytes_that_stay_in_the_kernel() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let script = r#"
 import os, socket
 a, b = socket.socketpair()
@@ -257,12 +271,12 @@ f, g = os.open("file", os.O_RDONLY), os.open("other", os.O_RDWR | os.O_CREAT)
 assert os.sendfile(a.fileno(), f, 0, 300) == 300 and len(b.recv(300)) == 300
 assert os.copy_file_range(f, g, 200) == 200
 "#;
-    successful(recording.resources_command(python()).arg("-c").arg(script));
+    run_successfully(recording.resources_command(python_path()).arg("-c").arg(script));
     let moved: Vec<_> = recording
-        .log()
-        .records()
+        .only_log()
+        .whole_records()
         .filter_map(|record| match record {
-            Record::File(file) if file.moved => Some((file.operation, file.bytes)),
+            LogRecord::File(file) if file.moved => Some((file.operation, file.bytes)),
             _ => None,
         })
         .collect();
@@ -288,41 +302,42 @@ if os.fork() == 0: os._exit(0 if threading.Lock().acquire() else 1)
 assert os.wait()[1] == 0
 print(got)
 "#;
-    let recording = Recording::new();
-    let plain = successful(Command::new(python()).arg("-c").arg(script));
-    let printed = successful(recording.resources_command(python()).arg("-c").arg(script));
+    let recording = TestRecording::new();
+    let plain = run_successfully(Command::new(python_path()).arg("-c").arg(script));
+    let printed =
+        run_successfully(recording.resources_command(python_path()).arg("-c").arg(script));
     assert_eq!(printed, plain);
-    let counts = counted(&recording.log());
+    let counts = resource_counts(&recording.only_log());
     assert!(counts["signal semaphore"].0 > 4000, "{counts:?}");
     assert!(counts["wake semaphore"].0 > 4000, "{counts:?}");
 }
 
 #[test]
 fn a_virtual_machine_with_threads_runs_as_before() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let source = repository().join("tests/programs/Pool.java");
-    let mut command = recording.resources_command(program("java"));
-    assert_eq!(successful(command.arg(&source).arg("clients").arg(&source)), "done\n");
-    let counts: Vec<_> = recording.logs().iter().map(counted).collect();
+    let mut command = recording.resources_command(program_path("java"));
+    assert_eq!(run_successfully(command.arg(&source).arg("clients").arg(&source)), "done\n");
+    let counts: Vec<_> = recording.read_logs().iter().map(resource_counts).collect();
     let front = counts.iter().filter_map(|log| log.get("signal condition")).max();
     assert!(front.is_some_and(|(count, _)| *count > 800), "{counts:?}");
 }
 
 #[test]
 fn a_program_of_musl_runs_as_before() {
-    let recording = Recording::new();
-    let binary = recording.file("musl");
+    let recording = TestRecording::new();
+    let binary = recording.file_path("musl");
     let source = repository().join("tests/programs/hand_offs.c");
     // Debian's musl-tools. Headers of the kernel are Debian's own.
     let headers = ["-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"];
-    let mut compiler = Command::new(program("musl-gcc"));
-    successful(compiler.args(["-O1", "-w"]).args(headers).arg("-o").arg(&binary).arg(source));
+    let mut compiler = Command::new(program_path("musl-gcc"));
+    run_successfully(compiler.args(["-O1", "-w"]).args(headers).arg("-o").arg(&binary).arg(source));
     for way in
         ["conditions", "semaphores", "events", "epolls", "pipes", "futexes", "barriers", "sleeps"]
     {
-        let recording = Recording::new();
-        let said = successful(recording.resources_command(&binary).arg(way));
-        let counts = counted(&recording.log());
+        let recording = TestRecording::new();
+        let said = run_successfully(recording.resources_command(&binary).arg(way));
+        let counts = resource_counts(&recording.only_log());
         for line in said.lines().filter(|line| line.starts_with("wake")) {
             let (name, count) = line.rsplit_once(' ').unwrap();
             let found = counts.get(name).copied().unwrap_or_default().0;
@@ -342,8 +357,9 @@ const EXPORTS: &str = "\
     pthread_barrier_wait pthread_join pthread_timedjoin_np pthread_clockjoin_np";
 
 /// Names of the symbols of a library.
-fn symbols(library: &Path, which: &str) -> BTreeSet<String> {
-    let listed = successful(Command::new(program("nm")).args(["-D", which]).arg(library));
+fn symbols_of(library: &Path, which: &str) -> BTreeSet<String> {
+    let listed =
+        run_successfully(Command::new(program_path("nm")).args(["-D", which]).arg(library));
     // What is weak need not be there.
     let named = listed.lines().filter(|line| !line.contains(" w ") && !line.contains(" v "));
     let names = named.filter_map(|line| line.rsplit(' ').next()?.split('@').next());
@@ -352,8 +368,8 @@ fn symbols(library: &Path, which: &str) -> BTreeSet<String> {
 
 #[test]
 fn the_exports_are_those_of_the_other_library_and_the_table() {
-    let own = symbols(resources_library(), "--defined-only");
-    let other = symbols(library(), "--defined-only");
+    let own = symbols_of(resources_library(), "--defined-only");
+    let other = symbols_of(preloaded_library(), "--defined-only");
     assert!(other.is_subset(&own));
     let more: BTreeSet<&str> = own.difference(&other).map(String::as_str).collect();
     assert_eq!(more, EXPORTS.split_whitespace().collect());
@@ -362,8 +378,8 @@ fn the_exports_are_those_of_the_other_library_and_the_table() {
 #[test]
 fn every_symbol_that_the_library_needs_is_in_musl() {
     let machine = std::env::consts::ARCH;
-    let musl = symbols(format!("/lib/ld-musl-{machine}.so.1").as_ref(), "--defined-only");
-    let needed = symbols(resources_library(), "--undefined-only");
+    let musl = symbols_of(format!("/lib/ld-musl-{machine}.so.1").as_ref(), "--defined-only");
+    let needed = symbols_of(resources_library(), "--undefined-only");
     let missing: Vec<_> = needed.difference(&musl).collect();
     assert!(needed.contains("getauxval") && missing.is_empty(), "{missing:?}");
 }

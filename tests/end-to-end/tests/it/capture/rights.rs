@@ -5,43 +5,43 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use end_to_end::capture::{Recording, program, successful};
-use end_to_end::command::{run, succeeds, text};
+use end_to_end::capture::{TestRecording, program_path, run_successfully};
+use end_to_end::command::{assert_succeeds, run_sockcap, to_text};
 
 /// Number of requests.
 const REQUESTS: usize = 3;
 
 #[test]
 fn what_is_advised_of_a_program_that_takes_its_rights_again_helps() {
-    let recording = Recording::new();
-    let regains = recording.compile("regains");
-    let folder = recording.file("");
+    let recording = TestRecording::new();
+    let regains = recording.compile_program("regains");
+    let folder = recording.file_path("");
     for (path, mode) in [(&folder, 0o755), (&regains, 0o4755)] {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
     let (command, requests) = (regains.display().to_string(), REQUESTS.to_string());
-    let output = run(&["record", "-d", "recorded", "--", &command, &requests], &folder);
-    let said = text(&output.stderr);
+    let output = run_sockcap(&["record", "-d", "recorded", "--", &command, &requests], &folder);
+    let said = to_text(&output.stderr);
     assert!(output.status.success(), "{said}");
     for words in ["has the rights of another user", "as root under strace", "import strace --help"]
     {
         assert!(said.contains(words), "{words}: {said}");
     }
-    let info = succeeds(&["info", "-d", "recorded"], &folder);
+    let info = assert_succeeds(&["info", "-d", "recorded"], &folder);
     assert!(info.contains(&format!("of which nothing is recorded: {REQUESTS}")), "{info}");
     assert!(info.contains("as root under strace"), "{info}");
 
     // As it is advised, with the lines that the help has for it.
-    program("strace");
-    let help = succeeds(&["import", "strace", "--help"], &folder);
+    program_path("strace");
+    let help = assert_succeeds(&["import", "strace", "--help"], &folder);
     let lines = help.lines().map(str::trim);
     let lines = lines.filter(|line| line.starts_with("CALLS=") || line.starts_with("strace "));
     let script = lines.collect::<Vec<_>>().join("\n");
     let script = script.replace("FILE CMD", &format!("trace {command} {requests}"));
     assert!(script.contains("-o trace"), "{help}");
-    successful(Command::new("sh").args(["-c", &script]).current_dir(&folder));
-    succeeds(&["import", "strace", "trace", "-d", "traced"], &folder);
-    let report = succeeds(&["report", "-d", "traced", "--json"], &folder);
+    run_successfully(Command::new("sh").args(["-c", &script]).current_dir(&folder));
+    assert_succeeds(&["import", "strace", "trace", "-d", "traced"], &folder);
+    let report = assert_succeeds(&["report", "-d", "traced", "--json"], &folder);
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     // A request, its delivery by what was executed, and their answers.
     let patterns = report["patterns"].as_array().unwrap().iter();

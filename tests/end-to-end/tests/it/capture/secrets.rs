@@ -7,18 +7,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use end_to_end::capture::{Recording, python, successful};
-use end_to_end::{repository, sockcap};
+use end_to_end::capture::{TestRecording, python_path, run_successfully};
+use end_to_end::{repository, sockcap_program};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// All files below a directory.
-fn files(directory: &Path) -> Vec<PathBuf> {
+fn list_files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    entries.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
 }
 
 /// A recording of the program, which has said everything and waits.
-struct Talking {
+struct TalkingProgram {
     record: Child,
     /// Not the child's, which would be closed where that is waited for.
     input: Option<ChildStdin>,
@@ -26,12 +26,12 @@ struct Talking {
     secrets: Vec<(String, String)>,
 }
 
-impl Talking {
-    fn begin(recording: &Recording) -> Talking {
-        let told = recording.file("told");
-        let mut record = Command::new(sockcap());
-        record.args(["record", "--protocols", "--host", "host", "-d"]).arg(recording.data());
-        record.arg("--").arg(python()).arg(repository().join("tests/programs/say_secrets.py"));
+impl TalkingProgram {
+    fn begin_talking(recording: &TestRecording) -> TalkingProgram {
+        let told = recording.file_path("told");
+        let mut record = Command::new(sockcap_program());
+        record.args(["record", "--protocols", "--host", "host", "-d"]).arg(recording.data_dir());
+        record.arg("--").arg(python_path()).arg(repository().join("tests/programs/say_secrets.py"));
         record.arg(&told).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut record = record.spawn().unwrap();
         let input = record.stdin.take();
@@ -45,13 +45,13 @@ impl Talking {
         let mut protocols: Vec<&str> = secrets.iter().map(|(of, _)| of.as_str()).collect();
         protocols.dedup();
         assert!(secrets.len() > 800 && protocols.len() > 90, "{} secrets", secrets.len());
-        Talking { record, input, output, secrets }
+        TalkingProgram { record, input, output, secrets }
     }
 
     /// Whether logs have snippets, and none of the secrets.
-    fn check(&self, recording: &Recording, when: &str) {
+    fn check_snippets(&self, recording: &TestRecording, when: &str) {
         let mut left = Vec::new();
-        for path in files(&recording.data()) {
+        for path in list_files(&recording.data_dir()) {
             let bytes = fs::read(&path).unwrap();
             let has = |text: &str| memchr::memmem::find(&bytes, text.as_bytes()).is_some();
             // Others are so short that they could be there by chance.
@@ -62,7 +62,7 @@ impl Talking {
     }
 
     /// Lets the program end, and waits for that.
-    fn end(&mut self) -> String {
+    fn end_program(&mut self) -> String {
         drop(self.input.take());
         let mut rest = String::new();
         self.output.read_to_string(&mut rest).unwrap();
@@ -74,34 +74,34 @@ impl Talking {
 }
 
 /// Whether a file has what the program said beside its secrets.
-fn has_snippets(recording: &Recording) -> bool {
+fn has_snippets(recording: &TestRecording) -> bool {
     let has = |path: PathBuf| {
         let bytes = fs::read(path).unwrap();
         memchr::memmem::find(&bytes, b"HTTP/1.1\r\nHost: shop").is_some()
     };
-    files(&recording.data()).into_iter().any(has)
+    list_files(&recording.data_dir()).into_iter().any(has)
 }
 
 #[test]
 fn no_secret_is_written_while_programs_run_or_when_they_have_ended() {
-    let recording = Recording::new();
-    let mut talking = Talking::begin(&recording);
-    talking.check(&recording, "while it runs");
+    let recording = TestRecording::new();
+    let mut talking = TalkingProgram::begin_talking(&recording);
+    talking.check_snippets(&recording, "while it runs");
     assert!(has_snippets(&recording));
-    for path in files(&recording.data().join("hosts/host")) {
+    for path in list_files(&recording.data_dir().join("hosts/host")) {
         let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600, "{}", path.display());
     }
-    let said = talking.end();
+    let said = talking.end_program();
     assert!(!said.contains("snippets"), "{said}");
-    talking.check(&recording, "at the end");
+    talking.check_snippets(&recording, "at the end");
     assert!(!has_snippets(&recording));
 }
 
 /// What a command says on standard error.
-fn said_by(recording: &Recording, command: &str) -> String {
-    let mut sockcap = Command::new(sockcap());
-    let output = sockcap.arg(command).arg("-d").arg(recording.data()).output().unwrap();
+fn said_by(recording: &TestRecording, command: &str) -> String {
+    let mut sockcap = Command::new(sockcap_program());
+    let output = sockcap.arg(command).arg("-d").arg(recording.data_dir()).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stderr).unwrap()
 }
@@ -109,18 +109,18 @@ fn said_by(recording: &Recording, command: &str) -> String {
 #[test]
 fn snippets_that_a_killed_recorder_left_are_told_of_and_removed() {
     const LEFT: &str = "sockcap: warning: snippets of messages are left in ";
-    let recording = Recording::new();
-    let mut talking = Talking::begin(&recording);
+    let recording = TestRecording::new();
+    let mut talking = TalkingProgram::begin_talking(&recording);
     let recorder = Pid::from_raw(talking.record.id() as i32).unwrap();
     kill_process(recorder, Signal::KILL).unwrap();
     talking.record.wait().unwrap();
-    talking.check(&recording, "when the recorder was killed");
+    talking.check_snippets(&recording, "when the recorder was killed");
     for command in ["info", "report"] {
         let said = said_by(&recording, command);
         let first = said.lines().next().unwrap_or_default();
         assert!(first.starts_with(LEFT) && first.contains("may still run"), "{command}: {said}");
     }
-    talking.end();
+    talking.end_program();
     for command in ["info", "report"] {
         let said = said_by(&recording, command);
         let first = said.lines().next().unwrap_or_default();
@@ -129,7 +129,7 @@ fn snippets_that_a_killed_recorder_left_are_told_of_and_removed() {
     }
     assert!(has_snippets(&recording));
     said_by(&recording, "names");
-    talking.check(&recording, "when snippets were named");
+    talking.check_snippets(&recording, "when snippets were named");
     assert!(!has_snippets(&recording));
     for command in ["info", "report"] {
         assert!(!said_by(&recording, command).contains("snippets"), "{command}");
@@ -138,14 +138,14 @@ fn snippets_that_a_killed_recorder_left_are_told_of_and_removed() {
 
 #[test]
 fn other_users_read_no_log() {
-    let recording = Recording::new();
-    fs::set_permissions(recording.file(""), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut talking = Talking::begin(&recording);
-    for path in files(&recording.data().join("hosts/host")) {
+    let recording = TestRecording::new();
+    fs::set_permissions(recording.file_path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut talking = TalkingProgram::begin_talking(&recording);
+    for path in list_files(&recording.data_dir().join("hosts/host")) {
         let mut read = Command::new("setpriv");
         read.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "cat"]).arg(&path);
         assert!(!read.output().unwrap().status.success(), "{}", path.display());
     }
-    talking.end();
-    successful(Command::new("ls").arg(recording.data()));
+    talking.end_program();
+    run_successfully(Command::new("ls").arg(recording.data_dir()));
 }

@@ -5,22 +5,22 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use end_to_end::capture::{Recorded, Recording, successful};
-use end_to_end::lab::Running;
+use end_to_end::capture::{ReadLog, TestRecording, run_successfully};
+use end_to_end::lab::RunningProgram;
 use end_to_end::{repository, target_directory};
 use message_trace::{DataDir, MessageTrace};
 use reconcile::{InternalMessages, Options, reconcile};
-use socket_log::Record;
+use socket_log::LogRecord;
 use socket_log::encode::Direction::{self, Receive, Send};
 
 /// The datagrams of a direction: size, checksum, and whether they were cut off, in an order of
 /// their own.
-fn datagrams(logs: &[Recorded], wanted: Direction) -> Vec<(u64, u32, bool)> {
+fn datagrams_in_direction(logs: &[ReadLog], wanted: Direction) -> Vec<(u64, u32, bool)> {
     let mut found: Vec<_> = logs
         .iter()
-        .flat_map(Recorded::records)
+        .flat_map(ReadLog::whole_records)
         .filter_map(|record| match record {
-            Record::Datagram { direction, bytes, checksum, truncated, .. }
+            LogRecord::Datagram { direction, bytes, checksum, truncated, .. }
                 if *direction == wanted =>
             {
                 Some((*bytes, *checksum, *truncated))
@@ -33,10 +33,10 @@ fn datagrams(logs: &[Recorded], wanted: Direction) -> Vec<(u64, u32, bool)> {
 }
 
 /// Records the way of the program, and returns how many datagrams and bytes it moved.
-fn record(way: &str) -> (Recording, u64, u64) {
-    let recording = Recording::new();
-    let program = recording.compile("segments");
-    let printed = successful(recording.command(program).arg(way));
+fn record_segments(way: &str) -> (TestRecording, u64, u64) {
+    let recording = TestRecording::new();
+    let program = recording.compile_program("segments");
+    let printed = run_successfully(recording.recorded_command(program).arg(way));
     let (count, bytes) =
         printed.trim().split_once(' ').unwrap_or_else(|| panic!("{way}: {printed}"));
     let (count, bytes) = (count.parse().unwrap(), bytes.parse().unwrap());
@@ -57,14 +57,15 @@ fn each_datagram_of_a_send_is_one() {
         "batch",
         "batch connected six joined",
     ] {
-        let (recording, count, bytes) = record(way);
-        let logs = recording.logs();
-        let (sent, received) = (datagrams(&logs, Send), datagrams(&logs, Receive));
+        let (recording, count, bytes) = record_segments(way);
+        let logs = recording.read_logs();
+        let (sent, received) =
+            (datagrams_in_direction(&logs, Send), datagrams_in_direction(&logs, Receive));
         assert_eq!(sent, received, "{way}: sizes and checksums");
         assert_eq!(sent.len() as u64, count, "{way}");
         assert_eq!(sent.iter().map(|(size, ..)| size).sum::<u64>(), bytes, "{way}");
 
-        let data = DataDir::new(recording.data());
+        let data = DataDir::new(recording.data_dir());
         let options = Options {
             fat_gap: Duration::from_nanos(1),
             internal: InternalMessages::Kept,
@@ -73,7 +74,7 @@ fn each_datagram_of_a_send_is_one() {
         let outcome = reconcile(&data, &options, &()).unwrap();
         let found = &outcome.datagrams;
         assert_eq!((found.matched, found.lost), (count, 0), "{way}");
-        let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
+        let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
         assert_eq!(
             trace.messages().map(|message| message.bytes).sum::<i64>(),
             bytes as i64,
@@ -84,10 +85,10 @@ fn each_datagram_of_a_send_is_one() {
 
 #[test]
 fn joined_datagrams_that_find_no_room_are_cut_one_by_one() {
-    let (recording, ..) = record("short joined");
-    let logs = recording.logs();
-    let sent = datagrams(&logs, Send);
-    let received = datagrams(&logs, Receive);
+    let (recording, ..) = record_segments("short joined");
+    let logs = recording.read_logs();
+    let sent = datagrams_in_direction(&logs, Send);
+    let received = datagrams_in_direction(&logs, Receive);
     assert_eq!(received.len(), 4);
     let whole: Vec<_> = received.iter().filter(|(_, _, cut)| !cut).collect();
     assert_eq!(whole.len(), 2);
@@ -107,7 +108,7 @@ fn quic_program() -> PathBuf {
     cargo.args(["build", "--release", "--quiet"]).current_dir(&build);
     // What the test itself was compiled with is not for these.
     cargo.env_remove("CARGO_TARGET_DIR").env_remove("RUSTC_WORKSPACE_WRAPPER");
-    successful(&mut cargo);
+    run_successfully(&mut cargo);
     build.join("target/release/quic")
 }
 
@@ -115,26 +116,27 @@ fn quic_program() -> PathBuf {
 #[test]
 #[ignore = "crates of the registry are compiled"]
 fn each_datagram_of_a_client_and_a_server_by_quic_has_both_ends() {
-    let (recording, program) = (Recording::new(), quic_program());
-    let certificate = recording.file("certificate");
+    let (recording, program) = (TestRecording::new(), quic_program());
+    let certificate = recording.file_path("certificate");
     let certificate = certificate.to_str().unwrap();
-    let mut server = recording.command(&program);
-    let server = Running::start("quic", server.args(["server", certificate]));
+    let mut server = recording.recorded_command(&program);
+    let server = RunningProgram::start_program("quic", server.args(["server", certificate]));
     server.wait_for("\n");
     let port = server.output();
-    let mut client = recording.command(&program);
-    let given = successful(client.args(["client", certificate, port.trim(), "20"]));
-    server.finish();
+    let mut client = recording.recorded_command(&program);
+    let given = run_successfully(client.args(["client", certificate, port.trim(), "20"]));
+    server.wait_success();
     let bytes: u64 = (0..20).map(|request| request * 10_000).sum();
     assert_eq!(given.trim(), bytes.to_string());
 
-    let logs = recording.logs();
-    let (sent, received) = (datagrams(&logs, Send), datagrams(&logs, Receive));
+    let logs = recording.read_logs();
+    let (sent, received) =
+        (datagrams_in_direction(&logs, Send), datagrams_in_direction(&logs, Receive));
     // A call sends up to ten of them, at one time.
     assert!(sent.len() > 1_000, "{} datagrams", sent.len());
     assert_eq!(sent, received, "sizes and checksums");
     assert!(sent.iter().map(|(size, ..)| size).sum::<u64>() > bytes);
-    let data = DataDir::new(recording.data());
+    let data = DataDir::new(recording.data_dir());
     let outcome = reconcile(&data, &Options::default(), &()).unwrap();
     assert_eq!(outcome.datagrams.lost, 0, "{outcome:#?}");
     assert_eq!(outcome.datagrams.matched, sent.len() as u64);

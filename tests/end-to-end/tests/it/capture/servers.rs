@@ -10,29 +10,34 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Duration;
 
-use end_to_end::capture::{Recording, library, program, successful};
-use end_to_end::oracle::{Witnessed, free_port};
+use end_to_end::capture::{TestRecording, preloaded_library, program_path, run_successfully};
+use end_to_end::oracle::{StracedRecording, free_port};
 
 /// A command to be recorded, with arguments.
-fn command<const N: usize>(recording: &Recording, name: &str, arguments: [&str; N]) -> Command {
-    let mut command = recording.command(program(name));
+fn recorded_command<const N: usize>(
+    recording: &TestRecording,
+    name: &str,
+    arguments: [&str; N],
+) -> Command {
+    let mut command = recording.recorded_command(program_path(name));
     command.args(arguments);
     command
 }
 
 /// Lets servers that give up their rights reach the directory.
-fn open_to_all(recording: &Recording) {
-    fs::set_permissions(recording.file(""), fs::Permissions::from_mode(0o755)).unwrap();
+fn open_to_all(recording: &TestRecording) {
+    fs::set_permissions(recording.file_path(""), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]
 fn nginx_curl_and_wget() {
-    let mut witnessed = Witnessed::new();
-    let file = |name: &str| witnessed.recording.file(name).into_os_string().into_string().unwrap();
+    let mut witnessed = StracedRecording::new();
+    let file =
+        |name: &str| witnessed.recording.file_path(name).into_os_string().into_string().unwrap();
     open_to_all(&witnessed.recording);
     fs::write(file("page"), "p".repeat(300_000)).unwrap();
     let (key, certificate) = (file("key"), file("certificate"));
-    successful(Command::new(program("openssl")).args([
+    run_successfully(Command::new(program_path("openssl")).args([
         "req",
         "-x509",
         "-newkey",
@@ -64,44 +69,47 @@ fn nginx_curl_and_wget() {
     );
     let (settings, prefix, output) = (file("nginx.conf"), file(""), file("output"));
     fs::write(&settings, configuration).unwrap();
-    let nginx =
-        command(&witnessed.recording, "nginx", ["-e", "stderr", "-p", &prefix, "-c", &settings]);
-    let server = witnessed.start("nginx", &nginx, plain);
+    let nginx = recorded_command(
+        &witnessed.recording,
+        "nginx",
+        ["-e", "stderr", "-p", &prefix, "-c", &settings],
+    );
+    let server = witnessed.start_server("nginx", &nginx, plain);
     for (path, length) in [("short", 5), ("proxy", 6), ("page", 300_000)] {
         for url in
             [format!("http://127.0.0.1:{plain}/{path}"), format!("https://127.0.0.1:{tls}/{path}")]
         {
             // Several requests on one connection.
-            let curl = command(&witnessed.recording, "curl", ["-sk", &url, &url, &url]);
-            assert_eq!(witnessed.run(&curl).len(), 3 * length);
-            let wget = command(
+            let curl = recorded_command(&witnessed.recording, "curl", ["-sk", &url, &url, &url]);
+            assert_eq!(witnessed.run_command(&curl).len(), 3 * length);
+            let wget = recorded_command(
                 &witnessed.recording,
                 "wget",
                 ["-q", "--no-check-certificate", "-O", &output, &url],
             );
-            witnessed.run(&wget);
+            witnessed.run_command(&wget);
             assert_eq!(fs::read(&output).unwrap().len(), length);
         }
     }
-    witnessed.stop(server, "QUIT");
-    assert!(witnessed.compare(&[]).bytes > 8 * 300_000);
+    witnessed.stop_server(server, "QUIT");
+    assert!(witnessed.compare_logs(&[]).bytes > 8 * 300_000);
 }
 
 #[test]
 fn redis() {
-    let mut witnessed = Witnessed::new();
-    witnessed.redis(1500, 5);
-    assert!(witnessed.compare(&[]).calls > 2 * 2 * 1500);
+    let mut witnessed = StracedRecording::new();
+    witnessed.run_redis(1500, 5);
+    assert!(witnessed.compare_logs(&[]).calls > 2 * 2 * 1500);
 }
 
 #[test]
 fn memcached() {
-    let mut witnessed = Witnessed::new();
+    let mut witnessed = StracedRecording::new();
     open_to_all(&witnessed.recording);
     let port = free_port();
     let server = ["-l", "127.0.0.1", "-p", &port.to_string(), "-U", "0", "-u", "nobody", "-t", "3"];
-    let server = command(&witnessed.recording, "memcached", server);
-    let server = witnessed.start("memcached", &server, port);
+    let server = recorded_command(&witnessed.recording, "memcached", server);
+    let server = witnessed.start_server("memcached", &server, port);
     for client in 0..5 {
         let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
         let mut ask = |question: String, answer: String| {
@@ -119,12 +127,12 @@ fn memcached() {
             );
         }
     }
-    witnessed.stop(server, "TERM");
-    assert!(witnessed.compare(&[]).bytes > 5 * 205_000);
+    witnessed.stop_server(server, "TERM");
+    assert!(witnessed.compare_logs(&[]).bytes > 5 * 205_000);
 }
 
 /// Answers every connection with what it sends, until the test ends.
-fn echo() -> u16 {
+fn serve_echo() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -141,9 +149,9 @@ fn echo() -> u16 {
 
 #[test]
 fn haproxy() {
-    let mut witnessed = Witnessed::new();
-    let (port, behind) = (free_port(), echo());
-    let settings = witnessed.recording.file("haproxy.cfg");
+    let mut witnessed = StracedRecording::new();
+    let (port, behind) = (free_port(), serve_echo());
+    let settings = witnessed.recording.file_path("haproxy.cfg");
     fs::write(
         &settings,
         format!(
@@ -153,9 +161,12 @@ fn haproxy() {
         ),
     )
     .unwrap();
-    let server =
-        command(&witnessed.recording, "haproxy", ["-db", "-f", settings.to_str().unwrap()]);
-    let server = witnessed.start("haproxy", &server, port);
+    let server = recorded_command(
+        &witnessed.recording,
+        "haproxy",
+        ["-db", "-f", settings.to_str().unwrap()],
+    );
+    let server = witnessed.start_server("haproxy", &server, port);
     for size in [1, 1000, 100_000, 1_000_000] {
         let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
         let mut sender = connection.try_clone().unwrap();
@@ -163,13 +174,13 @@ fn haproxy() {
         connection.read_exact(&mut vec![0; size]).unwrap();
         writer.join().unwrap();
     }
-    witnessed.stop(server, "TERM");
-    assert!(witnessed.compare(&[]).bytes >= 2 * 1_101_001);
+    witnessed.stop_server(server, "TERM");
+    assert!(witnessed.compare_logs(&[]).bytes >= 2 * 1_101_001);
 }
 
 #[test]
 fn dnsmasq_and_dig() {
-    let mut witnessed = Witnessed::new();
+    let mut witnessed = StracedRecording::new();
     let port = free_port();
     let text = port.to_string();
     let server = [
@@ -185,34 +196,35 @@ fn dnsmasq_and_dig() {
         "--port",
         &text,
     ];
-    let server = command(&witnessed.recording, "dnsmasq", server);
-    let server = witnessed.start("dnsmasq", &server, port);
+    let server = recorded_command(&witnessed.recording, "dnsmasq", server);
+    let server = witnessed.start_server("dnsmasq", &server, port);
     for name in ["a.test.example", "b.test.example", "nowhere.example"] {
         for over in ["+notcp", "+tcp"] {
             let dig = ["@127.0.0.1", "-p", &text, over, "+short", "+tries=1", name];
-            let printed = witnessed.run(&command(&witnessed.recording, "dig", dig));
+            let printed =
+                witnessed.run_command(&recorded_command(&witnessed.recording, "dig", dig));
             assert_eq!(printed, if name.contains("test") { "10.1.2.3\n" } else { "" });
         }
     }
-    witnessed.stop(server, "TERM");
-    assert!(witnessed.compare(&[]).calls >= 12);
+    witnessed.stop_server(server, "TERM");
+    assert!(witnessed.compare_logs(&[]).calls >= 12);
 }
 
 /// A command that runs as a user without rights, where the test has them: postgres refuses to run
 /// with them.
-pub(super) fn without_rights(recording: &Recording, name: &str) -> Command {
-    let is_root = successful(Command::new("id").arg("-u")).trim() == "0";
+pub(super) fn without_rights(recording: &TestRecording, name: &str) -> Command {
+    let is_root = run_successfully(Command::new("id").arg("-u")).trim() == "0";
     let mut command = if is_root {
-        let mut command = recording.command(program("setpriv"));
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program(name));
+        let mut command = recording.recorded_command(program_path("setpriv"));
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program_path(name));
         command
     } else {
-        recording.command(program(name))
+        recording.recorded_command(program_path(name))
     };
     // Wherever the library was built, that user can read it here.
-    let copy = recording.file("libsockcap.so");
+    let copy = recording.file_path("libsockcap.so");
     if !copy.exists() {
-        fs::copy(library(), &copy).unwrap();
+        fs::copy(preloaded_library(), &copy).unwrap();
     }
     command.env("LD_PRELOAD", copy);
     command
@@ -220,9 +232,10 @@ pub(super) fn without_rights(recording: &Recording, name: &str) -> Command {
 
 #[test]
 fn postgres_and_psql() {
-    let mut witnessed = Witnessed::new();
-    fs::set_permissions(witnessed.recording.file(""), fs::Permissions::from_mode(0o777)).unwrap();
-    let cluster = witnessed.recording.file("cluster").into_os_string().into_string().unwrap();
+    let mut witnessed = StracedRecording::new();
+    fs::set_permissions(witnessed.recording.file_path(""), fs::Permissions::from_mode(0o777))
+        .unwrap();
+    let cluster = witnessed.recording.file_path("cluster").into_os_string().into_string().unwrap();
     let mut initdb = without_rights(&witnessed.recording, "initdb");
     initdb.env_remove("LD_PRELOAD").args([
         "-D",
@@ -235,15 +248,15 @@ fn postgres_and_psql() {
         "-E",
         "UTF8",
     ]);
-    successful(&mut initdb);
+    run_successfully(&mut initdb);
     let port = free_port();
     let text = port.to_string();
     let mut server = without_rights(&witnessed.recording, "postgres");
     server.args(["-D", &cluster, "-k", &cluster, "-h", "127.0.0.1", "-p", &text, "-F"]);
-    let server = witnessed.start("postgres", &server, port);
+    let server = witnessed.start_server("postgres", &server, port);
     // It accepts connections before it takes requests.
     let is_ready = || {
-        let mut ask = Command::new(program("pg_isready"));
+        let mut ask = Command::new(program_path("pg_isready"));
         ask.args(["-q", "-h", "127.0.0.1", "-p", &text]).status().unwrap().success()
     };
     let ready = (0..200).any(|_| {
@@ -266,15 +279,16 @@ fn postgres_and_psql() {
             psql.args(["-c", "select count(*) from t where n % 7 = 3"]);
         }
         psql.args(["-c", "copy t to stdout"]);
-        assert!(witnessed.run(&psql).lines().count() > 2000);
+        assert!(witnessed.run_command(&psql).lines().count() > 2000);
     }
-    witnessed.stop(server, "INT");
-    assert!(witnessed.compare(&[]).bytes > 2 * 2000 * 100);
+    witnessed.stop_server(server, "INT");
+    assert!(witnessed.compare_logs(&[]).bytes > 2 * 2000 * 100);
 }
 
 #[test]
 fn the_library_depends_on_libc_alone() {
-    let needed = successful(Command::new(program("readelf")).arg("-d").arg(library()));
+    let needed =
+        run_successfully(Command::new(program_path("readelf")).arg("-d").arg(preloaded_library()));
     let needed: Vec<&str> = needed.lines().filter(|line| line.contains("NEEDED")).collect();
     assert_eq!(needed.len(), 1, "{needed:?}");
     assert!(needed[0].contains("[libc.so"), "{needed:?}");
@@ -282,8 +296,9 @@ fn the_library_depends_on_libc_alone() {
 
 #[test]
 fn only_hooks_are_exported() {
-    let symbols =
-        successful(Command::new(program("nm")).args(["-D", "--defined-only"]).arg(library()));
+    let symbols = run_successfully(
+        Command::new(program_path("nm")).args(["-D", "--defined-only"]).arg(preloaded_library()),
+    );
     for symbol in symbols.lines().map(|line| line.rsplit(' ').next().unwrap()) {
         // By this name copies of the library know each other.
         let is_own = symbol.contains("sockcap") && symbol != "sockcap_library";

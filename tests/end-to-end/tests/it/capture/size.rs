@@ -5,9 +5,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
-use end_to_end::capture::{Recorded, Recording, program, python, successful};
-use end_to_end::oracle::Witnessed;
-use socket_log::Record;
+use end_to_end::capture::{ReadLog, TestRecording, program_path, python_path, run_successfully};
+use end_to_end::oracle::StracedRecording;
+use socket_log::LogRecord;
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES};
 
 /// A server and a client that talk over TCP: 40,000 messages of 100 bytes and 10 of 50,000.
@@ -33,29 +33,31 @@ os.wait()
 const STRACE: [&str; 4] = ["-f", "-ttt", "-e", "trace=network,read,write"];
 
 /// The bytes of the chunks that were handed out.
-fn used(log: &Recorded) -> u64 {
+fn used_bytes(log: &ReadLog) -> u64 {
     log.log.chunks().count() as u64 * CHUNK_BYTES as u64
 }
 
 #[test]
 fn a_message_takes_less_than_sixteen_bytes_and_a_log_an_eighth_of_what_strace_writes() {
-    let recording = Recording::new();
-    recording.python(ECHO);
+    let recording = TestRecording::new();
+    recording.run_python(ECHO);
     let (mut messages, mut bytes, mut disk) = (0, 0, 0);
-    for log in recording.logs() {
-        messages +=
-            log.records().filter(|record| matches!(record, Record::Transfer { .. })).count() as u64;
-        bytes += used(&log) + HEADER_BYTES as u64;
+    for log in recording.read_logs() {
+        messages += log
+            .whole_records()
+            .filter(|record| matches!(record, LogRecord::Transfer { .. }))
+            .count() as u64;
+        bytes += used_bytes(&log) + HEADER_BYTES as u64;
         disk += fs::metadata(log.log.path()).unwrap().blocks() * 512;
     }
     assert_eq!(messages, 40_020);
     assert!(bytes <= 16 * messages, "{bytes} bytes for {messages} messages");
     assert!(disk <= 16 * messages, "{disk} bytes on the disk for {messages} messages");
 
-    let trace = recording.file("trace");
-    let mut strace = Command::new(program("strace"));
+    let trace = recording.file_path("trace");
+    let mut strace = Command::new(program_path("strace"));
     strace.args(STRACE).arg("-o").arg(&trace);
-    successful(strace.arg(python()).args(["-c", ECHO]));
+    run_successfully(strace.arg(python_path()).args(["-c", ECHO]));
     let text = fs::metadata(trace).unwrap().len();
     assert!(bytes * 8 <= text, "{bytes} bytes, where strace wrote {text}");
     assert!(disk * 8 <= text, "{disk} bytes on the disk, where strace wrote {text}");
@@ -63,24 +65,25 @@ fn a_message_takes_less_than_sixteen_bytes_and_a_log_an_eighth_of_what_strace_wr
 
 /// Messages of all processes, the bytes of their logs that were used, and what strace wrote for
 /// them.
-fn sizes(witnessed: &Witnessed) -> [u64; 3] {
-    let logs = witnessed.recording.logs();
-    let messages = |log: &Recorded| {
-        log.records().filter(|record| matches!(record, Record::Transfer { .. })).count() as u64
+fn log_sizes(witnessed: &StracedRecording) -> [u64; 3] {
+    let logs = witnessed.recording.read_logs();
+    let messages = |log: &ReadLog| {
+        log.whole_records().filter(|record| matches!(record, LogRecord::Transfer { .. })).count()
+            as u64
     };
     let text = witnessed.traces.iter().map(|trace| fs::metadata(trace).unwrap().len());
     [
         logs.iter().map(messages).sum(),
-        logs.iter().map(|log| used(log) + HEADER_BYTES as u64).sum(),
+        logs.iter().map(|log| used_bytes(log) + HEADER_BYTES as u64).sum(),
         text.sum(),
     ]
 }
 
 #[test]
 fn an_event_loop_and_its_load_take_an_eighth() {
-    let mut witnessed = Witnessed::with(&STRACE);
-    witnessed.redis(10_000, 20);
-    let [messages, bytes, text] = sizes(&witnessed);
+    let mut witnessed = StracedRecording::with_options(&STRACE);
+    witnessed.run_redis(10_000, 20);
+    let [messages, bytes, text] = log_sizes(&witnessed);
     println!("{bytes} bytes for {messages} messages, where strace wrote {text}");
     assert!(messages > 4 * 2 * 10_000 && bytes <= 16 * messages && bytes * 8 <= text);
 }
@@ -89,7 +92,7 @@ fn an_event_loop_and_its_load_take_an_eighth() {
 /// sends.)
 #[test]
 fn slow_threads_take_an_eighth() {
-    let mut witnessed = Witnessed::with(&STRACE);
+    let mut witnessed = StracedRecording::with_options(&STRACE);
     let script = r#"
 import socket, threading, time
 def work():
@@ -99,10 +102,10 @@ threads = [threading.Thread(target=work) for n in range(4)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 "#;
-    let mut command = witnessed.recording.command(python());
+    let mut command = witnessed.recording.recorded_command(python_path());
     command.args(["-c", script]);
-    witnessed.run(&command);
-    let [messages, bytes, text] = sizes(&witnessed);
+    witnessed.run_command(&command);
+    let [messages, bytes, text] = log_sizes(&witnessed);
     println!("{bytes} bytes for {messages} messages, where strace wrote {text}");
     assert!(
         messages == 4 * 2 * 1200 && bytes <= 16 * messages && bytes * 8 <= text,
@@ -112,11 +115,11 @@ for thread in threads: thread.join()
 
 #[test]
 fn a_process_that_does_little_has_a_small_log() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let script = "import os, socket\nfor n in range(20):\n  if os.fork() == 0:\n    socket.socketpair()[0].send(b'x')\n    \
         os._exit(0)\n  os.wait()";
-    recording.python(script);
-    let logs = recording.logs();
+    recording.run_python(script);
+    let logs = recording.read_logs();
     assert_eq!(logs.len(), 20, "those that used a socket");
     for log in logs {
         assert_eq!(log.log.length() as usize, HEADER_BYTES + CHUNK_BYTES);

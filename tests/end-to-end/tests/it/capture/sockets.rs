@@ -1,23 +1,27 @@
 //! What the library logs of sockets: flows, their ends, and what went over them.
 
-use end_to_end::capture::{Recorded, Recording, sum, traffic};
+use end_to_end::capture::{ReadLog, TestRecording, traffic_of, traffic_of_flow};
 use socket_log::encode::Direction::{Receive, Send};
-use socket_log::encode::{Origin, Role};
-use socket_log::{Record, SocketName};
+use socket_log::encode::{FlowOrigin, FlowRole};
+use socket_log::{LogRecord, SocketName};
 
 /// The first flow for which `accept` holds.
-fn flow(log: &Recorded, accept: impl Fn(&socket_log::encode::Flow) -> bool) -> u32 {
-    let found = log.records().find_map(|record| match record {
-        Record::Flow(flow) if accept(flow) => Some(flow.flow),
+fn find_flow(log: &ReadLog, accept: impl Fn(&socket_log::encode::FlowRecord) -> bool) -> u32 {
+    let found = log.whole_records().find_map(|record| match record {
+        LogRecord::Flow(flow) if accept(flow) => Some(flow.flow),
         _ => None,
     });
     found.expect("such a flow")
 }
 
 /// What the latest record says of the flow's ends, in the role.
-fn ends(log: &Recorded, wanted: u32, role: Role) -> (Option<SocketName>, Option<SocketName>, u32) {
-    let found = log.records().filter_map(|record| match record {
-        Record::Endpoints { flow, role: has, local, peer, peer_pid, .. }
+fn ends_of_flow(
+    log: &ReadLog,
+    wanted: u32,
+    role: FlowRole,
+) -> (Option<SocketName>, Option<SocketName>, u32) {
+    let found = log.whole_records().filter_map(|record| match record {
+        LogRecord::Endpoints { flow, role: has, local, peer, peer_pid, .. }
             if *flow == wanted && *has == role =>
         {
             Some((local.clone(), peer.clone(), *peer_pid))
@@ -52,43 +56,54 @@ client.close(); server.join()
 
 #[test]
 fn a_connection_is_seen_from_both_ends() {
-    let recording = Recording::new();
-    let printed = recording.python(TCP);
+    let recording = TestRecording::new();
+    let printed = recording.run_python(TCP);
     let (client_port, listener_port) = printed.trim().split_once(' ').unwrap();
-    let log = recording.log();
-    let listener = flow(&log, |flow| flow.origin == Origin::Socket);
-    let client = flow(&log, |flow| flow.origin == Origin::Socket && flow.flow != listener);
-    let server = flow(&log, |flow| flow.origin == Origin::Accept);
+    let log = recording.only_log();
+    let listener = find_flow(&log, |flow| flow.origin == FlowOrigin::Socket);
+    let client = find_flow(&log, |flow| flow.origin == FlowOrigin::Socket && flow.flow != listener);
+    let server = find_flow(&log, |flow| flow.origin == FlowOrigin::Accept);
 
     let name = |port: &str| Some(SocketName::Inet(format!("127.0.0.1:{port}").parse().unwrap()));
     assert_eq!(
-        ends(&log, listener, Role::Listen),
+        ends_of_flow(&log, listener, FlowRole::Listen),
         (name(listener_port), None, 0),
         "a dynamic port"
     );
-    assert_eq!(ends(&log, client, Role::Connect), (name(client_port), name(listener_port), 0));
-    assert_eq!(ends(&log, server, Role::Accept), (name(listener_port), name(client_port), 0));
-    assert!(log.records().any(
-        |record| matches!(record, Record::Flow(of) if of.flow == server && of.listener == listener)
+    assert_eq!(
+        ends_of_flow(&log, client, FlowRole::Connect),
+        (name(client_port), name(listener_port), 0)
+    );
+    assert_eq!(
+        ends_of_flow(&log, server, FlowRole::Accept),
+        (name(listener_port), name(client_port), 0)
+    );
+    assert!(log.whole_records().any(
+        |record| matches!(record, LogRecord::Flow(of) if of.flow == server && of.listener == listener)
     ));
 
-    assert_eq!(traffic(&log, client, Send), sum(4, 118));
-    assert_eq!(traffic(&log, server, Receive).bytes, 118);
-    assert_eq!(traffic(&log, server, Send).bytes, 236);
-    assert_eq!(traffic(&log, client, Receive).bytes, 236);
+    assert_eq!(traffic_of_flow(&log, client, Send), traffic_of(4, 118));
+    assert_eq!(traffic_of_flow(&log, server, Receive).bytes, 118);
+    assert_eq!(traffic_of_flow(&log, server, Send).bytes, 236);
+    assert_eq!(traffic_of_flow(&log, client, Receive).bytes, 236);
     for flow in [client, server] {
-        let ends = log.records().filter(|record| **record == Record::EndOfFile { flow }).count();
+        let ends =
+            log.whole_records().filter(|record| **record == LogRecord::EndOfFile { flow }).count();
         assert_eq!(ends, 1, "each side read the end once");
         assert!(
-            log.records()
-                .any(|record| matches!(record, Record::Close { flow: of, .. } if *of == flow))
+            log.whole_records()
+                .any(|record| matches!(record, LogRecord::Close { flow: of, .. } if *of == flow))
         );
     }
-    assert!(log.records().any(|record| *record == Record::Shutdown { flow: client, how: 1 }));
+    assert!(
+        log.whole_records().any(|record| *record == LogRecord::Shutdown { flow: client, how: 1 })
+    );
 
     let mut cookies: Vec<u64> = log
-        .records()
-        .filter_map(|record| if let Record::Flow(flow) = record { Some(flow.cookie) } else { None })
+        .whole_records()
+        .filter_map(
+            |record| if let LogRecord::Flow(flow) = record { Some(flow.cookie) } else { None },
+        )
         .collect();
     cookies.sort_unstable();
     cookies.dedup();
@@ -98,8 +113,8 @@ fn a_connection_is_seen_from_both_ends() {
 
 #[test]
 fn a_connection_under_way_has_its_ends() {
-    let recording = Recording::new();
-    let printed = recording.python(
+    let recording = TestRecording::new();
+    let printed = recording.run_python(
         r#"
 import socket, select
 listener = socket.socket(); listener.bind(("127.0.0.1", 0)); listener.listen()
@@ -114,20 +129,20 @@ except ConnectionRefusedError: pass
 "#,
     );
     let (local, peer) = printed.trim().split_once(' ').unwrap();
-    let log = recording.log();
+    let log = recording.only_log();
     let name = |port: &str| Some(SocketName::Inet(format!("127.0.0.1:{port}").parse().unwrap()));
-    let client = flow(&log, |flow| flow.flow == 2);
-    assert_eq!(ends(&log, client, Role::Connect), (name(local), name(peer), 0));
+    let client = find_flow(&log, |flow| flow.flow == 2);
+    assert_eq!(ends_of_flow(&log, client, FlowRole::Connect), (name(local), name(peer), 0));
     assert!(
-        log.records()
-            .any(|record| matches!(record, Record::Failure { errno: 111, direction: Send, .. }))
+        log.whole_records()
+            .any(|record| matches!(record, LogRecord::Failure { errno: 111, direction: Send, .. }))
     );
 }
 
 #[test]
 fn datagrams_have_size_checksum_and_peer() {
-    let recording = Recording::new();
-    let printed = recording.python(
+    let recording = TestRecording::new();
+    let printed = recording.run_python(
         r#"
 import socket, os
 a = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); a.bind(("127.0.0.1", 0))
@@ -162,13 +177,14 @@ print(b.getsockname()[1], to[1])
     let (sender, receiver) = lines.pop().unwrap().split_once(' ').unwrap();
     assert_eq!(lines, unrecorded, "the program gets what it would get without the library");
 
-    let log = recording.log();
+    let log = recording.only_log();
     let crc = |text: &str| crc32fast::hash(text.as_bytes());
     let name = |port: &str| Some(SocketName::Inet(format!("127.0.0.1:{port}").parse().unwrap()));
     let mut sent = Vec::new();
     let mut received = Vec::new();
-    for record in log.records() {
-        if let Record::Datagram { direction, bytes, checksum, truncated, peeked, peer, .. } = record
+    for record in log.whole_records() {
+        if let LogRecord::Datagram { direction, bytes, checksum, truncated, peeked, peer, .. } =
+            record
         {
             if *direction == Send {
                 sent.push((*bytes, *checksum, peer.clone()));
@@ -216,16 +232,16 @@ print(b.getsockname()[1], to[1])
     ];
     assert_eq!(received, expected);
 
-    let unbound = flow(&log, |flow| flow.flow == 2);
-    let (local, _, _) = ends(&log, unbound, Role::Bind);
+    let unbound = find_flow(&log, |flow| flow.flow == 2);
+    let (local, _, _) = ends_of_flow(&log, unbound, FlowRole::Bind);
     let Some(SocketName::Inet(local)) = local else { panic!("the first send named the socket") };
     assert_eq!(local.port().to_string(), sender);
 }
 
 #[test]
 fn checksums_are_right_for_every_length_and_alignment() {
-    let recording = Recording::new();
-    recording.python(
+    let recording = TestRecording::new();
+    recording.run_python(
         r#"
 import socket
 a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -245,12 +261,12 @@ for cut in (1, 15, 16, 47, 48, 63, 64, 65, 130, 900):
     let single = lengths.enumerate().map(|(n, length)| &data[n % 19..n % 19 + length]);
     let expected: Vec<u32> =
         single.map(crc32fast::hash).chain([crc32fast::hash(&data[..1000]); 10]).collect();
-    let log = recording.log();
+    let log = recording.only_log();
     for wanted in [Send, Receive] {
         let found: Vec<u32> = log
-            .records()
+            .whole_records()
             .filter_map(|record| match record {
-                Record::Datagram { direction, checksum, .. } if *direction == wanted => {
+                LogRecord::Datagram { direction, checksum, .. } if *direction == wanted => {
                     Some(*checksum)
                 }
                 _ => None,
@@ -262,8 +278,8 @@ for cut in (1, 15, 16, 47, 48, 63, 64, 65, 130, 900):
 
 #[test]
 fn unix_sockets_name_the_process_at_the_other_end() {
-    let recording = Recording::new();
-    let printed = recording.python(
+    let recording = TestRecording::new();
+    let printed = recording.run_python(
         r#"
 import socket, os, sys
 listener = socket.socket(socket.AF_UNIX); listener.bind("s.sock"); listener.listen()
@@ -276,23 +292,23 @@ os.waitpid(child, 0); print(child, os.getpid())
 "#,
     );
     let (child, parent) = printed.trim().split_once(' ').unwrap();
-    let logs = recording.logs();
+    let logs = recording.read_logs();
     let log = |pid: &str| logs.iter().find(|log| log.log.header().pid.to_string() == pid).unwrap();
     let path = Some(SocketName::Path("s.sock".to_owned()));
-    let server = flow(log(parent), |flow| flow.origin == Origin::Accept);
-    let (local, _, pid) = ends(log(parent), server, Role::Accept);
+    let server = find_flow(log(parent), |flow| flow.origin == FlowOrigin::Accept);
+    let (local, _, pid) = ends_of_flow(log(parent), server, FlowRole::Accept);
     assert_eq!((local, pid.to_string().as_str()), (path.clone(), child));
-    assert_eq!(traffic(log(parent), server, Receive), sum(1, 8));
-    let client = flow(log(child), |flow| flow.origin == Origin::Socket);
-    let (_, peer, pid) = ends(log(child), client, Role::Connect);
+    assert_eq!(traffic_of_flow(log(parent), server, Receive), traffic_of(1, 8));
+    let client = find_flow(log(child), |flow| flow.origin == FlowOrigin::Socket);
+    let (_, peer, pid) = ends_of_flow(log(child), client, FlowRole::Connect);
     assert_eq!((peer, pid.to_string().as_str()), (path, parent));
-    assert_eq!(traffic(log(child), client, Receive), sum(1, 10));
+    assert_eq!(traffic_of_flow(log(child), client, Receive), traffic_of(1, 10));
 }
 
 #[test]
 fn descriptors_lead_to_their_flow_however_they_came() {
-    let recording = Recording::new();
-    recording.python(
+    let recording = TestRecording::new();
+    recording.run_python(
         r#"
 import socket, os, fcntl
 a, b = socket.socketpair()
@@ -310,26 +326,30 @@ os.write(n, b"not a socket"); os.close(n)
 c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); assert c.fileno() == d
 "#,
     );
-    let log = recording.log();
+    let log = recording.only_log();
     let (first, second) = log
-        .records()
+        .whole_records()
         .find_map(|record| match record {
-            Record::Pair { first, second } => Some((*first, *second)),
+            LogRecord::Pair { first, second } => Some((*first, *second)),
             _ => None,
         })
         .unwrap();
-    assert_eq!(traffic(&log, first, Send), sum(4, 15), "all duplicates");
-    let passed = flow(&log, |flow| flow.origin == Origin::Found);
-    assert_eq!(traffic(&log, passed, Send), sum(1, 16), "met anew after it was passed");
+    assert_eq!(traffic_of_flow(&log, first, Send), traffic_of(4, 15), "all duplicates");
+    let passed = find_flow(&log, |flow| flow.origin == FlowOrigin::Found);
+    assert_eq!(
+        traffic_of_flow(&log, passed, Send),
+        traffic_of(1, 16),
+        "met anew after it was passed"
+    );
     let cookie = |number| {
-        log.records().find_map(|record| match record {
-            Record::Flow(flow) if flow.flow == number => Some(flow.cookie),
+        log.whole_records().find_map(|record| match record {
+            LogRecord::Flow(flow) if flow.flow == number => Some(flow.cookie),
             _ => None,
         })
     };
     assert_eq!(cookie(passed), cookie(first), "but the same socket");
-    assert_eq!(traffic(&log, second, Receive).bytes, 31);
+    assert_eq!(traffic_of_flow(&log, second, Receive).bytes, 31);
     let duplicates =
-        log.records().filter(|record| matches!(record, Record::Duplicate { .. })).count();
+        log.whole_records().filter(|record| matches!(record, LogRecord::Duplicate { .. })).count();
     assert_eq!(duplicates, 4);
 }

@@ -4,23 +4,23 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use end_to_end::capture::{Recording, library, resources_library, successful};
+use end_to_end::capture::{TestRecording, preloaded_library, resources_library, run_successfully};
 
 /// The most that a hook may take beyond what libc's own function takes, in bytes: so much an
 /// alternate stack has at least (`MINSIGSTKSZ`).
 const MAX_FRAME_BYTES: usize = 2048;
 
-fn taken(printed: &str) -> BTreeMap<String, usize> {
+fn taken_stack(printed: &str) -> BTreeMap<String, usize> {
     let lines = printed.lines().map(|line| line.split_once(' ').expect("a call and its bytes"));
     lines.map(|(call, bytes)| (call.to_owned(), bytes.parse().unwrap())).collect()
 }
 
 #[test]
 fn no_hook_takes_more_stack_than_the_smallest_has() {
-    let recording = Recording::new();
-    let program = recording.compile("stack");
+    let recording = TestRecording::new();
+    let program = recording.compile_program("stack");
     // The dynamic linker would take more than all else, when it binds a name.
-    let bare = taken(&successful(Command::new(&program).env("LD_BIND_NOW", "1")));
+    let bare = taken_stack(&run_successfully(Command::new(&program).env("LD_BIND_NOW", "1")));
     assert!(bare.len() > 15, "{bare:?}");
     let all = [
         ("SOCKCAP_WAITS", "1"),
@@ -30,7 +30,7 @@ fn no_hook_takes_more_stack_than_the_smallest_has() {
     ];
     let newest =
         [("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest"), ("SOCKCAP_PROTOCOLS", "1")];
-    let [plain, resources] = [library(), resources_library()];
+    let [plain, resources] = [preloaded_library(), resources_library()];
     let ways = [
         (plain, &[][..]),
         (plain, &all),
@@ -39,10 +39,10 @@ fn no_hook_takes_more_stack_than_the_smallest_has() {
         (resources, &newest),
     ];
     for (library, options) in ways {
-        let recording = Recording::new();
-        let mut command = recording.command(&program);
+        let recording = TestRecording::new();
+        let mut command = recording.recorded_command(&program);
         command.env("LD_PRELOAD", library).env("LD_BIND_NOW", "1");
-        let hooked = taken(&successful(command.envs(options.iter().copied())));
+        let hooked = taken_stack(&run_successfully(command.envs(options.iter().copied())));
         let more: BTreeMap<&String, usize> =
             hooked.iter().map(|(call, bytes)| (call, bytes.saturating_sub(bare[call]))).collect();
         println!("{options:?}: {more:?}");

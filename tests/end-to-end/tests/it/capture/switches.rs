@@ -8,41 +8,41 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use end_to_end::capture::{Recording, successful};
-use end_to_end::command::{succeeds, text};
-use end_to_end::sockcap;
-use message_trace::table::{self, columns::Columns};
+use end_to_end::capture::{TestRecording, run_successfully};
+use end_to_end::command::{assert_succeeds, to_text};
+use end_to_end::sockcap_program;
+use message_trace::table::{self, columns::BatchColumns};
 use message_trace::{DataDir, DataPath};
-use socket_log::switches::{Found, Switch, SwitchEvent, SwitchLog};
+use socket_log::switches::{SwitchEntry, SwitchEvent, SwitchLog, ThreadSwitch};
 
 /// What a program printed that was recorded with its resources, and what `sockcap` said.
-fn record(
-    recording: &Recording,
+fn record_switches(
+    recording: &TestRecording,
     with: impl FnOnce(&mut Command) -> &mut Command,
 ) -> (String, String) {
-    let mut command = Command::new(sockcap());
-    let data = recording.data();
+    let mut command = Command::new(sockcap_program());
+    let data = recording.data_dir();
     fs::create_dir_all(&data).unwrap();
     command.args(["record", "--resources", "--host", "host", "-d"]).arg(data).arg("--");
     with(&mut command);
     let Output { status, stdout, stderr } = command.output().unwrap();
-    assert!(status.success(), "{command:?}: {}", text(&stderr));
-    (text(&stdout), text(&stderr))
+    assert!(status.success(), "{command:?}: {}", to_text(&stderr));
+    (to_text(&stdout), to_text(&stderr))
 }
 
 /// All records of the one file of switches, in the order of time.
-fn switches(recording: &Recording) -> Vec<Switch> {
-    let files = DataDir::new(recording.data()).switches().unwrap();
+fn read_switches(recording: &TestRecording) -> Vec<ThreadSwitch> {
+    let files = DataDir::new(recording.data_dir()).switch_paths().unwrap();
     assert_eq!(files.len(), 1, "{files:?}");
     let log = SwitchLog::open(&files[0]).unwrap();
     assert!(log.header().has_ended() && log.header().host == "host");
     let mut all = Vec::new();
     log.for_each(|found| match found {
-        Found::Switch(switch) => {
+        SwitchEntry::Switch(switch) => {
             assert!(!matches!(switch.event, SwitchEvent::Lost { .. }), "{switch:?}");
             all.push(switch);
         }
-        Found::Damaged(damage) => panic!("{damage}"),
+        SwitchEntry::Damaged(damage) => panic!("{damage}"),
     });
     all.sort_by_key(|switch| switch.time);
     all
@@ -50,16 +50,16 @@ fn switches(recording: &Recording) -> Vec<Switch> {
 
 /// Nanoseconds of a thread: running, runnable, waiting, and all of its life.
 #[derive(Debug, Default)]
-struct Times {
+struct ThreadTimes {
     running: i64,
     runnable: i64,
     waiting: i64,
     life: i64,
 }
 
-fn times(switches: &[Switch], thread: u32) -> Times {
-    let mut times = Times::default();
-    let mut latest: Option<Switch> = None;
+fn times_of_thread(switches: &[ThreadSwitch], thread: u32) -> ThreadTimes {
+    let mut times = ThreadTimes::default();
+    let mut latest: Option<ThreadSwitch> = None;
     let mut start = None;
     for switch in switches.iter().filter(|switch| switch.thread == thread) {
         if matches!(switch.event, SwitchEvent::Name(_)) {
@@ -86,7 +86,7 @@ fn times(switches: &[Switch], thread: u32) -> Times {
 }
 
 /// The lines of `costs spin`: thread and microseconds.
-fn used(printed: &str) -> Vec<(u32, i64)> {
+fn parse_used(printed: &str) -> Vec<(u32, i64)> {
     let line = |line: &str| {
         let (thread, used) = line.split_once(' ')?;
         Some((thread.parse().ok()?, used.parse().ok()?))
@@ -96,7 +96,7 @@ fn used(printed: &str) -> Vec<(u32, i64)> {
 
 /// Whether the times of a thread are within 1% of each other, or within what it takes to begin and
 /// to end. Otherwise both are told.
-fn is_near(times: &Times, microseconds: i64) -> Result<(), String> {
+fn is_near(times: &ThreadTimes, microseconds: i64) -> Result<(), String> {
     let used = microseconds * 1000;
     let is_near = (times.running - used).abs() <= used / 100 + 300_000;
     is_near.then_some(()).ok_or_else(|| format!("{used} ns used: {times:?}"))
@@ -115,14 +115,15 @@ fn processor_time_is_what_getrusage_says() {
 }
 
 fn time_is_what_getrusage_says() -> Result<(), String> {
-    let recording = Recording::new();
-    let program = recording.compile("costs");
-    let (printed, said) =
-        record(&recording, |command| command.arg(program).args(["spin", "-1", "60", "90"]));
+    let recording = TestRecording::new();
+    let program = recording.compile_program("costs");
+    let (printed, said) = record_switches(&recording, |command| {
+        command.arg(program).args(["spin", "-1", "60", "90"])
+    });
     assert!(!said.contains("unknown"), "{said}");
-    let (switches, used) = (switches(&recording), used(&printed));
+    let (switches, used) = (read_switches(&recording), parse_used(&printed));
     assert_eq!(used.len(), 2);
-    used.iter().try_for_each(|(thread, used)| is_near(&times(&switches, *thread), *used))
+    used.iter().try_for_each(|(thread, used)| is_near(&times_of_thread(&switches, *thread), *used))
 }
 
 #[test]
@@ -131,14 +132,14 @@ fn two_that_share_a_processor_are_runnable_while_the_other_runs() {
 }
 
 fn each_is_runnable_while_the_other_runs() -> Result<(), String> {
-    let recording = Recording::new();
-    let program = recording.compile("costs");
+    let recording = TestRecording::new();
+    let program = recording.compile_program("costs");
     let (printed, _) =
-        record(&recording, |command| command.arg(program).args(["spin", "0", "80", "80"]));
-    let (switches, used) = (switches(&recording), used(&printed));
+        record_switches(&recording, |command| command.arg(program).args(["spin", "0", "80", "80"]));
+    let (switches, used) = (read_switches(&recording), parse_used(&printed));
     assert_eq!(used.len(), 2);
     for (thread, microseconds) in &used {
-        let times = times(&switches, *thread);
+        let times = times_of_thread(&switches, *thread);
         is_near(&times, *microseconds)?;
         let sum = times.running + times.runnable + times.waiting;
         assert_eq!(sum, times.life, "{times:?}");
@@ -146,18 +147,19 @@ fn each_is_runnable_while_the_other_runs() -> Result<(), String> {
         let runs_alone = times.life < microseconds * 1000 * 11 / 10;
         assert!(times.runnable > times.waiting || runs_alone, "{times:?}");
     }
-    let whole: i64 = used.iter().map(|(thread, _)| times(&switches, *thread).runnable).sum();
+    let whole: i64 =
+        used.iter().map(|(thread, _)| times_of_thread(&switches, *thread).runnable).sum();
     assert!(whole > 40_000_000, "they had one processor for 160 ms: {whole}");
     Ok(())
 }
 
 #[test]
 fn children_and_their_threads_are_seen_and_named() {
-    let recording = Recording::new();
-    let program = recording.compile("costs");
+    let recording = TestRecording::new();
+    let program = recording.compile_program("costs");
     let script = format!("{} spin -1 5 & wait; exec true", program.display());
-    record(&recording, |command| command.args(["sh", "-c", &script]));
-    let switches = switches(&recording);
+    record_switches(&recording, |command| command.args(["sh", "-c", &script]));
+    let switches = read_switches(&recording);
     let mut names: BTreeMap<u32, String> = BTreeMap::new();
     for switch in &switches {
         if let SwitchEvent::Name(name) = switch.event {
@@ -167,8 +169,8 @@ fn children_and_their_threads_are_seen_and_named() {
     }
     let named: Vec<&str> = names.values().map(String::as_str).collect();
     assert!(named.contains(&"true") && named.contains(&"costs"), "{names:?}");
-    let starts = |switch: &&Switch| matches!(switch.event, SwitchEvent::Start { .. });
-    let exits = |switch: &&Switch| switch.event == SwitchEvent::Exit;
+    let starts = |switch: &&ThreadSwitch| matches!(switch.event, SwitchEvent::Start { .. });
+    let exits = |switch: &&ThreadSwitch| switch.event == SwitchEvent::Exit;
     // The shell itself was there before.
     let (starts, exits) =
         (switches.iter().filter(starts).count(), switches.iter().filter(exits).count());
@@ -181,56 +183,62 @@ fn nobody_may_record_too() {
 }
 
 fn nobody_records() -> Result<(), String> {
-    let recording = Recording::new();
-    let program = recording.compile("costs");
-    fs::create_dir_all(recording.data()).unwrap();
-    for path in [recording.data().as_path(), recording.data().parent().unwrap()] {
+    let recording = TestRecording::new();
+    let program = recording.compile_program("costs");
+    fs::create_dir_all(recording.data_dir()).unwrap();
+    for path in [recording.data_dir().as_path(), recording.data_dir().parent().unwrap()] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
     }
-    let (printed, said) = record(&recording, |command| {
+    let (printed, said) = record_switches(&recording, |command| {
         command.arg(program).args(["spin", "-1", "20"]);
         // Configuration would be looked for where the one who runs the tests has it.
         command.env("HOME", "/").env_remove("XDG_CONFIG_HOME").uid(65534).gid(65534)
     });
     assert!(!said.contains("unknown"), "{said}");
-    let (thread, microseconds) = used(&printed)[0];
-    is_near(&times(&switches(&recording), thread), microseconds)
+    let (thread, microseconds) = parse_used(&printed)[0];
+    is_near(&times_of_thread(&read_switches(&recording), thread), microseconds)
 }
 
 #[test]
 fn where_the_kernel_refuses_the_rest_is_recorded_and_the_way_out_is_said() {
-    let recording = Recording::new();
-    let (program, refusing) = (recording.compile("costs"), recording.compile("no_perf"));
+    let recording = TestRecording::new();
+    let (program, refusing) =
+        (recording.compile_program("costs"), recording.compile_program("no_perf"));
     let mut command = Command::new(refusing);
-    command.arg(sockcap()).args(["record", "--resources", "--host", "host", "-d"]);
-    command.arg(recording.data()).arg("--").arg(program).args(["spin", "-1", "1"]);
+    command.arg(sockcap_program()).args(["record", "--resources", "--host", "host", "-d"]);
+    command.arg(recording.data_dir()).arg("--").arg(program).args(["spin", "-1", "1"]);
     let Output { status, stderr, .. } = command.output().unwrap();
-    let said = text(&stderr);
+    let said = to_text(&stderr);
     assert!(status.success(), "{said}");
     assert!(said.contains("no context switches") && said.contains("seccomp"), "{said}");
-    assert!(DataDir::new(recording.data()).switches().unwrap().is_empty());
-    assert!(recording.log().log.header().resources);
+    assert!(DataDir::new(recording.data_dir()).switch_paths().unwrap().is_empty());
+    assert!(recording.only_log().log.header().resources);
 }
 
 #[test]
 fn who_woke_whom_is_what_the_program_says() {
-    let recording = Recording::new();
-    let program = recording.compile("costs");
-    let (printed, _) = record(&recording, |command| command.arg(program).args(["pool", "300"]));
+    let recording = TestRecording::new();
+    let program = recording.compile_program("costs");
+    let (printed, _) =
+        record_switches(&recording, |command| command.arg(program).args(["pool", "300"]));
     let said: Vec<(i32, i32)> = printed
         .lines()
         .map(|line| line.split_once(' ').unwrap())
         .map(|(from, to)| (from.parse().unwrap(), to.parse().unwrap()))
         .collect();
     assert_eq!(said.len(), 300);
-    succeeds(&["reconcile", "-d", &recording.data().display().to_string()], Path::new("/"));
-    let path = DataDir::new(recording.data()).handoffs();
+    assert_succeeds(
+        &["reconcile", "-d", &recording.data_dir().display().to_string()],
+        Path::new("/"),
+    );
+    let path = DataDir::new(recording.data_dir()).handoffs_path();
     let mut found = Vec::new();
-    for batch in table::read(&path).unwrap() {
+    for batch in table::read_batches(&path).unwrap() {
         let batch = batch.unwrap();
-        let columns = Columns::new(&path, &batch);
-        let (from, to) = (columns.int32("from_tid").unwrap(), columns.int32("to_tid").unwrap());
-        let what = columns.texts("what").unwrap();
+        let columns = BatchColumns::new(&path, &batch);
+        let (from, to) =
+            (columns.int32_column("from_tid").unwrap(), columns.int32_column("to_tid").unwrap());
+        let what = columns.text_column("what").unwrap();
         for ((from, to), what) in from.into_iter().zip(to).zip(what) {
             if what == Some("condition") && said.iter().any(|(by, _)| Some(*by) == from) {
                 found.push((from.unwrap(), to.unwrap()));
@@ -259,12 +267,13 @@ const WAYS: [([Option<&str>; 4], &str); 10] = [
 
 /// The host of each event of that kind, each host once.
 fn hosts_of(data: &Path, kind: &str) -> BTreeSet<String> {
-    let path = DataDir::new(data).own_events();
+    let path = DataDir::new(data).own_events_path();
     let mut hosts = BTreeSet::new();
-    for batch in table::read(&path).unwrap() {
+    for batch in table::read_batches(&path).unwrap() {
         let batch = batch.unwrap();
-        let columns = Columns::new(&path, &batch);
-        let (host, event) = (columns.texts("host").unwrap(), columns.texts("event").unwrap());
+        let columns = BatchColumns::new(&path, &batch);
+        let (host, event) =
+            (columns.text_column("host").unwrap(), columns.text_column("event").unwrap());
         let of_kind = host.into_iter().zip(event).filter(|(_, event)| *event == Some(kind));
         hosts.extend(of_kind.filter_map(|(host, _)| host.map(str::to_owned)));
     }
@@ -273,15 +282,15 @@ fn hosts_of(data: &Path, kind: &str) -> BTreeSet<String> {
 
 #[test]
 fn a_host_has_one_name_whoever_sets_it() {
-    let recording = Recording::new();
-    let program = recording.compile("costs");
-    let config = recording.file("config");
+    let recording = TestRecording::new();
+    let program = recording.compile_program("costs");
+    let config = recording.file_path("config");
     for (at, ([variable, flag, file, of_program], expected)) in WAYS.into_iter().enumerate() {
-        let data = recording.file(&format!("data{at}"));
+        let data = recording.file_path(&format!("data{at}"));
         fs::create_dir_all(config.join("sockcap")).unwrap();
         let file = file.map_or(String::new(), |host| format!("[record]\nhost = '{host}'"));
         fs::write(config.join("sockcap/config.toml"), file).unwrap();
-        let mut command = Command::new(sockcap());
+        let mut command = Command::new(sockcap_program());
         command.args(["record", "--resources", "-d"]).arg(&data);
         command.args(flag.map(|host| ["--host", host]).into_iter().flatten()).arg("--");
         if let Some(host) = of_program {
@@ -291,10 +300,10 @@ fn a_host_has_one_name_whoever_sets_it() {
         command.env_remove("SOCKCAP_HOST").env("XDG_CONFIG_HOME", &config);
         let output = command.envs(variable.map(|host| ("SOCKCAP_HOST", host))).output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        succeeds(&["reconcile", "-d", &data.display().to_string()], Path::new("/"));
+        assert_succeeds(&["reconcile", "-d", &data.display().to_string()], Path::new("/"));
         let expected = BTreeSet::from([expected.to_owned()]);
         assert_eq!(hosts_of(&data, "sched/In"), expected, "processor time of {at}");
-        let logs = DataDir::new(&data).logs().unwrap();
+        let logs = DataDir::new(&data).log_paths().unwrap();
         let folder = |log: &DataPath| log.parent().file_name().unwrap().display().to_string();
         assert_eq!(logs.iter().map(folder).collect::<BTreeSet<_>>(), expected, "logs of {at}");
     }
@@ -302,35 +311,37 @@ fn a_host_has_one_name_whoever_sets_it() {
 
 #[test]
 fn two_recorders_of_one_host_are_one_host() {
-    let recording = Recording::new();
-    let program = recording.compile("costs");
-    let (one, other) = (recording.file("one"), recording.file("other"));
+    let recording = TestRecording::new();
+    let program = recording.compile_program("costs");
+    let (one, other) = (recording.file_path("one"), recording.file_path("other"));
     let mut used = 0;
     for (data, named) in [(&one, &["--host", "web"][..]), (&other, &[])] {
-        let mut command = Command::new(sockcap());
+        let mut command = Command::new(sockcap_program());
         command.args(["record", "--resources", "-d"]).arg(data).args(named).arg("--");
         command.arg(&program).args(["spin", "-1", "40"]).env("SOCKCAP_HOST", "web");
         let output = command.output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        used += self::used(&text(&output.stdout)).iter().map(|(_, used)| *used).sum::<i64>();
+        used +=
+            self::parse_used(&to_text(&output.stdout)).iter().map(|(_, used)| *used).sum::<i64>();
     }
-    successful(Command::new("cp").arg("-r").arg(other.join("hosts")).arg(&one));
-    assert_eq!(DataDir::new(&one).switches().unwrap().len(), 2);
-    succeeds(&["reconcile", "-d", &one.display().to_string()], Path::new("/"));
+    run_successfully(Command::new("cp").arg("-r").arg(other.join("hosts")).arg(&one));
+    assert_eq!(DataDir::new(&one).switch_paths().unwrap().len(), 2);
+    assert_succeeds(&["reconcile", "-d", &one.display().to_string()], Path::new("/"));
     assert_eq!(hosts_of(&one, "sched/In"), BTreeSet::from(["web".to_owned()]));
-    let ran = running(&one);
+    let ran = running_time(&one);
     assert!(ran >= used * 1000, "{ran} ns of {used} us, of both recorders");
 }
 
 /// Nanoseconds that threads ran, as the events tell.
-fn running(data: &Path) -> i64 {
-    let path = DataDir::new(data).own_events();
+fn running_time(data: &Path) -> i64 {
+    let path = DataDir::new(data).own_events_path();
     let (mut since, mut sum) = (BTreeMap::new(), 0);
-    for batch in table::read(&path).unwrap() {
+    for batch in table::read_batches(&path).unwrap() {
         let batch = batch.unwrap();
-        let columns = Columns::new(&path, &batch);
-        let (time, thread) = (columns.int64("time").unwrap(), columns.int32("thread").unwrap());
-        let event = columns.texts("event").unwrap();
+        let columns = BatchColumns::new(&path, &batch);
+        let (time, thread) =
+            (columns.int64_column("time").unwrap(), columns.int32_column("thread").unwrap());
+        let event = columns.text_column("event").unwrap();
         for ((time, thread), event) in time.into_iter().zip(thread).zip(event) {
             match event {
                 Some("sched/In") => drop(since.insert(thread, time.unwrap())),

@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
-use end_to_end::capture::{Recorded, Recording, successful};
-use socket_log::Record;
+use end_to_end::capture::{ReadLog, TestRecording, run_successfully};
+use socket_log::LogRecord;
 use socket_log::layout::goroutine;
 
 /// What the program says, recorded or not.
 const SAID: &str = "answered true, whole true\n";
 
 /// Tasks that each task started, and those that it let go on, each as it stands for a thread.
-fn queued(log: &Recorded) -> [BTreeMap<u32, Vec<u32>>; 2] {
+fn queued_tasks(log: &ReadLog) -> [BTreeMap<u32, Vec<u32>>; 2] {
     let mut found = [BTreeMap::new(), BTreeMap::new()];
     log.log.for_each(|entry| {
-        if let Record::Ready { number, started } = entry.record {
+        if let LogRecord::Ready { number, started } = entry.record {
             let of: &mut Vec<u32> =
                 found[usize::from(!started)].entry(entry.tid).or_insert_with(Vec::new);
-            of.push(goroutine::thread(number));
+            of.push(goroutine::thread_id(number));
         }
     });
     found
@@ -26,15 +26,15 @@ fn queued(log: &Recorded) -> [BTreeMap<u32, Vec<u32>>; 2] {
 
 #[test]
 fn each_request_has_the_task_that_was_started_for_it() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let program = env!("CARGO_BIN_EXE_tasks");
-    assert_eq!(successful(&mut Command::new(program)), SAID);
-    assert_eq!(successful(&mut recording.resources_command(program)), SAID);
-    let log = recording.log();
-    let [started, let_go_on] = queued(&log);
+    assert_eq!(run_successfully(&mut Command::new(program)), SAID);
+    assert_eq!(run_successfully(&mut recording.resources_command(program)), SAID);
+    let log = recording.only_log();
+    let [started, let_go_on] = queued_tasks(&log);
     // Who reads has started one for each request, and the one that writes answers before these.
     let (reader, tasks) = started.iter().max_by_key(|(_, tasks)| tasks.len()).unwrap();
-    assert!(goroutine::is(*reader));
+    assert!(goroutine::is_goroutine(*reader));
     assert_eq!(tasks.len(), 101, "{started:?}");
     let tasks: BTreeSet<u32> = tasks.iter().copied().collect();
     assert_eq!(tasks.len(), 101, "each is started once");
@@ -46,7 +46,8 @@ fn each_request_has_the_task_that_was_started_for_it() {
     // answers.
     let mut of_tasks = BTreeSet::new();
     log.log.for_each(|entry| {
-        if matches!(entry.record, Record::Transfer { .. }) && goroutine::is(entry.tid) {
+        if matches!(entry.record, LogRecord::Transfer { .. }) && goroutine::is_goroutine(entry.tid)
+        {
             of_tasks.insert(entry.tid);
         }
     });
@@ -56,11 +57,11 @@ fn each_request_has_the_task_that_was_started_for_it() {
 
 #[test]
 fn a_program_without_its_names_is_left_as_it_is() {
-    let recording = Recording::new();
-    let program = recording.file("tasks");
+    let recording = TestRecording::new();
+    let program = recording.file_path("tasks");
     fs::copy(env!("CARGO_BIN_EXE_tasks"), &program).unwrap();
-    successful(Command::new("strip").arg(&program));
-    let said = successful(&mut recording.resources_command(&program));
+    run_successfully(Command::new("strip").arg(&program));
+    let said = run_successfully(&mut recording.resources_command(&program));
     assert!(said.starts_with("answered true"), "{said}");
-    assert_eq!(queued(&recording.log()), [BTreeMap::new(), BTreeMap::new()]);
+    assert_eq!(queued_tasks(&recording.only_log()), [BTreeMap::new(), BTreeMap::new()]);
 }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use end_to_end::capture::{Recording, python, successful};
+use end_to_end::capture::{TestRecording, python_path, run_successfully};
 use end_to_end::lab;
 use rustix::time::ClockId;
-use socket_log::Record;
+use socket_log::LogRecord;
 use socket_log::encode::Direction::{self, Receive, Send};
 use socket_log::layout::tick;
 
@@ -25,8 +25,8 @@ fn is_steady() -> bool {
 
 /// Runs `clocks MODE` on each of the [`CLOCKS`], and holds each transfer in the logs against what
 /// the program printed.
-fn check(mode: &str) {
-    check_on(&lab::Clock::default(), mode);
+fn check_mode(mode: &str) {
+    check_on(&lab::LabClock::default(), mode);
 }
 
 /// How far the wall clock is ahead of `CLOCK_MONOTONIC`.
@@ -44,18 +44,18 @@ fn boot_time() -> i64 {
 }
 
 /// The same with a clock that is wrong on purpose, unless it is none.
-fn check_on(wrong: &lab::Clock, mode: &str) {
-    let is_wrong = *wrong != lab::Clock::default();
+fn check_on(wrong: &lab::LabClock, mode: &str) {
+    let is_wrong = *wrong != lab::LabClock::default();
     for ticks in CLOCKS {
-        let recording = Recording::new();
-        let mut command = recording.command(recording.compile("clocks"));
+        let recording = TestRecording::new();
+        let mut command = recording.recorded_command(recording.compile_program("clocks"));
         command.arg(mode).env("SOCKCAP_CLOCK", ticks);
         if is_wrong {
-            command.env("SOCKCAP_TEST_CLOCK", wrong.setting());
+            command.env("SOCKCAP_TEST_CLOCK", wrong.setting_text());
         }
         let output = command.output().unwrap();
         let boot = boot_time();
-        let shifted = |time: i64| time + wrong.ahead(time - boot);
+        let shifted = |time: i64| time + wrong.ahead_at(time - boot);
         assert!(output.status.success() || mode == "killed", "{}", output.status);
         // By process, direction and size: each such series was made one call behind the other.
         let mut printed = BTreeMap::<(u32, Direction, u64), Vec<(i64, i64)>>::new();
@@ -69,7 +69,7 @@ fn check_on(wrong: &lab::Clock, mode: &str) {
             series.push((shifted(before.parse().unwrap()), shifted(after.parse().unwrap())));
         }
         let mut recorded = BTreeMap::<(u32, Direction, u64), Vec<i64>>::new();
-        for log in recording.logs() {
+        for log in recording.read_logs() {
             let (header, clock) = (log.log.header(), log.log.clock());
             let expected = if is_wrong || ticks == "cycles" && is_steady() {
                 tick::CYCLES
@@ -78,7 +78,7 @@ fn check_on(wrong: &lab::Clock, mode: &str) {
             };
             assert_eq!(header.tick_clock, expected);
             for entry in &log.entries {
-                if let Record::Transfer { direction, bytes, .. } = entry.record {
+                if let LogRecord::Transfer { direction, bytes, .. } = entry.record {
                     let series = recorded.entry((header.pid, direction, bytes)).or_default();
                     series.push(clock.realtime(entry.ticks));
                 }
@@ -102,35 +102,35 @@ fn check_on(wrong: &lab::Clock, mode: &str) {
 
 #[test]
 fn a_process_with_one_message_has_its_time() {
-    check("one");
+    check_mode("one");
 }
 
 #[test]
 fn messages_near_and_far_apart_have_their_times() {
-    check("paced");
+    check_mode("paced");
 }
 
 #[test]
 fn a_killed_process_has_the_times_of_its_last_messages() {
-    check("killed");
+    check_mode("killed");
 }
 
 #[test]
 fn parents_and_children_have_their_times() {
-    check("forked");
+    check_mode("forked");
 }
 
 #[test]
 fn signal_handlers_have_their_times() {
-    check("handled");
+    check_mode("handled");
 }
 
 #[test]
 fn a_clock_that_is_wrong_on_purpose_is_wrong_by_just_that() {
     let (hour, day) = (3_600_000_000_000, 86_400_000_000_000);
-    check_on(&lab::Clock::new(3 * hour, 200), "paced");
-    check_on(&lab::Clock::new(-2 * day, -200), "killed");
-    check_on(&lab::Clock::new(123_456_789, 50_000), "forked");
+    check_on(&lab::LabClock::new(3 * hour, 200), "paced");
+    check_on(&lab::LabClock::new(-2 * day, -200), "killed");
+    check_on(&lab::LabClock::new(123_456_789, 50_000), "forked");
 }
 
 #[test]
@@ -145,14 +145,15 @@ if len(sys.argv) == 1:
 else:
     for n in range(35): a.send(b"x"); b.recv(1); time.sleep(0.1)
 "#;
-    let recording = Recording::new();
-    std::fs::write(recording.file("script"), script).unwrap();
-    let mut command = recording.command(python());
-    let input = std::fs::File::open(recording.file("script")).unwrap();
-    successful(command.args(["-c", script]).stdin(input));
-    let log = recording.logs().pop().unwrap();
+    let recording = TestRecording::new();
+    std::fs::write(recording.file_path("script"), script).unwrap();
+    let mut command = recording.recorded_command(python_path());
+    let input = std::fs::File::open(recording.file_path("script")).unwrap();
+    run_successfully(command.args(["-c", script]).stdin(input));
+    let log = recording.read_logs().pop().unwrap();
     let clock = log.log.clock();
-    let times = log.entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. }));
+    let times =
+        log.entries.iter().filter(|entry| matches!(entry.record, LogRecord::Transfer { .. }));
     let times: Vec<i64> = times.map(|entry| clock.realtime(entry.ticks)).collect();
     let steps: Vec<i64> =
         times.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step < 0).collect();
@@ -168,21 +169,26 @@ a, b = socket.socketpair()
 for n in range(30): a.send(b"x"); b.recv(1); time.sleep(0.1)
 "#;
     for ticks in CLOCKS {
-        let recording = Recording::new();
-        successful(recording.command(python()).env("SOCKCAP_CLOCK", ticks).args(["-c", script]));
-        let log = recording.log();
+        let recording = TestRecording::new();
+        run_successfully(
+            recording
+                .recorded_command(python_path())
+                .env("SOCKCAP_CLOCK", ticks)
+                .args(["-c", script]),
+        );
+        let log = recording.only_log();
         let mut anchors = vec![log.log.header().start];
         for chunk in log.log.chunks() {
             anchors.push(chunk.anchor);
             chunk.for_each(|entry| {
-                if let Record::Anchor(anchor) = entry.record {
+                if let LogRecord::Anchor(anchor) = entry.record {
                     anchors.push(anchor);
                 }
             });
         }
         let clock = log.log.clock();
         for entry in
-            log.entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. }))
+            log.entries.iter().filter(|entry| matches!(entry.record, LogRecord::Transfer { .. }))
         {
             let time = clock.realtime(entry.ticks);
             let nearest =
@@ -198,10 +204,10 @@ fn the_cycle_counter_is_used_where_the_kernel_uses_it() {
     let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let trusted =
         std::fs::read_to_string(source).is_ok_and(|name| name.trim() == "tsc") && is_steady();
-    let recording = Recording::new();
-    recording.python("import socket\nsocket.socketpair()");
+    let recording = TestRecording::new();
+    recording.run_python("import socket\nsocket.socketpair()");
     let expected = if trusted { tick::CYCLES } else { tick::MONOTONIC };
-    assert_eq!(recording.log().log.header().tick_clock, expected);
+    assert_eq!(recording.only_log().log.header().tick_clock, expected);
 }
 
 /// A thread waits in a call until it is seen to do so by the other, which lets it go some time
@@ -234,22 +240,25 @@ for call, let_go, number in (
 #[test]
 fn a_record_tells_when_and_how_long_a_call_blocked() {
     for ticks in CLOCKS {
-        let recording = Recording::new();
-        let printed = successful(
-            recording.command(python()).env("SOCKCAP_CLOCK", ticks).args(["-c", BLOCKED]),
+        let recording = TestRecording::new();
+        let printed = run_successfully(
+            recording
+                .recorded_command(python_path())
+                .env("SOCKCAP_CLOCK", ticks)
+                .args(["-c", BLOCKED]),
         );
         let printed: Vec<Vec<i64>> = printed
             .lines()
             .map(|line| line.split(' ').map(|number| number.parse().unwrap()).collect())
             .collect();
-        let log = recording.log();
+        let log = recording.only_log();
         let clock = log.log.clock();
         let transfer = |wanted: Direction, size: u64| {
             let found = log.entries.iter().find_map(|entry| match entry.record {
-                Record::Transfer { direction, bytes, duration, .. }
+                LogRecord::Transfer { direction, bytes, duration, .. }
                     if direction == wanted && bytes == size =>
                 {
-                    Some((clock.realtime(entry.ticks), clock.nanoseconds(duration) as i64))
+                    Some((clock.realtime(entry.ticks), clock.duration_nanoseconds(duration) as i64))
                 }
                 _ => None,
             });

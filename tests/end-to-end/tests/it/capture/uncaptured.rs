@@ -7,22 +7,25 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use end_to_end::capture::{Recorded, Recording, program, python, successful};
-use end_to_end::command::{run, succeeds, text};
+use end_to_end::capture::{ReadLog, TestRecording, program_path, python_path, run_successfully};
+use end_to_end::command::{assert_succeeds, run_sockcap, to_text};
 use end_to_end::repository;
 use reconcile::uncaptured::UncapturedThing;
-use socket_log::Record;
-use socket_log::encode::Role;
+use socket_log::LogRecord;
+use socket_log::encode::FlowRole;
 
-use super::inject::go;
+use super::inject::go_command;
 
 /// Version of Go.
 const GO: &str = "1.27.3";
 
 /// What the log says that is not captured, in words, and how many flows it has.
-fn uncaptured(log: &Recorded) -> (Vec<String>, usize) {
-    let things = log.records().filter_map(UncapturedThing::of).map(|thing| thing.counted(1));
-    let flows = log.records().filter(|record| matches!(record, Record::Flow(_))).count();
+fn uncaptured_uses(log: &ReadLog) -> (Vec<String>, usize) {
+    let things = log
+        .whole_records()
+        .filter_map(UncapturedThing::from_record)
+        .map(|thing| thing.describe_count(1));
+    let flows = log.whole_records().filter(|record| matches!(record, LogRecord::Flow(_))).count();
     let mut things: Vec<String> = things.collect();
     things.sort();
     (things, flows)
@@ -31,23 +34,25 @@ fn uncaptured(log: &Recorded) -> (Vec<String>, usize) {
 /// Compiles `past_libc.c` as `name`.
 fn past_libc(directory: &Path, name: &str, arguments: &[&str]) -> PathBuf {
     let (binary, source) = (directory.join(name), repository().join("tests/programs/past_libc.c"));
-    let mut command = Command::new(program("cc"));
-    successful(command.args(["-O1", "-Wall"]).args(arguments).arg("-o").arg(&binary).arg(source));
+    let mut command = Command::new(program_path("cc"));
+    run_successfully(
+        command.args(["-O1", "-Wall"]).args(arguments).arg("-o").arg(&binary).arg(source),
+    );
     binary
 }
 
 /// Text without line breaks, as messages are folded.
-fn unfolded(text: &str) -> String {
+fn unfold_text(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn sockets_of_other_kinds_and_rings_are_in_the_log() {
-    let recording = Recording::new();
-    let binary = recording.compile("uncaptured");
-    let mut command = recording.command(&binary);
+    let recording = TestRecording::new();
+    let binary = recording.compile_program("uncaptured");
+    let mut command = recording.recorded_command(&binary);
     // Whoever may send ICMP without rights is said by the group.
-    let printed = successful(&mut command);
+    let printed = run_successfully(&mut command);
     let [raw, icmp, packet, netlink, ring] = printed
         .split_whitespace()
         .map(|count| count.parse::<usize>().unwrap())
@@ -55,7 +60,7 @@ fn sockets_of_other_kinds_and_rings_are_in_the_log() {
         .try_into()
         .unwrap();
     assert_eq!([raw, packet, netlink, ring], [1, 2, 1, 1], "this test must run as root");
-    let (things, flows) = uncaptured(&recording.log());
+    let (things, flows) = uncaptured_uses(&recording.only_log());
     let wanted = [
         vec!["1 ICMP socket"; icmp],
         vec!["1 netlink socket"; netlink],
@@ -70,11 +75,11 @@ fn sockets_of_other_kinds_and_rings_are_in_the_log() {
 
 #[test]
 fn record_and_info_name_what_is_not_captured() {
-    let recording = Recording::new();
-    let directory = recording.file("");
-    recording.compile("uncaptured");
-    let output = run(&["record", "--host", "web1", "--", "./uncaptured"], &directory);
-    let said = unfolded(&text(&output.stderr));
+    let recording = TestRecording::new();
+    let directory = recording.file_path("");
+    recording.compile_program("uncaptured");
+    let output = run_sockcap(&["record", "--host", "web1", "--", "./uncaptured"], &directory);
+    let said = unfold_text(&to_text(&output.stderr));
     assert!(output.status.success(), "{said}");
     let sockets = "not captured: 2 packet sockets in uncaptured, 1 raw (ICMP) socket in uncaptured";
     let rings = "not captured: 1 ring of io_uring in uncaptured; io_uring moves bytes without \
@@ -84,7 +89,7 @@ fn record_and_info_name_what_is_not_captured() {
     assert!(without_icmp.contains(sockets), "{said}");
     assert!(said.contains(rings), "{said}");
     assert!(!said.contains("netlink"), "each tool for the network has some: {said}");
-    let info = unfolded(&succeeds(&["info"], &directory));
+    let info = unfold_text(&assert_succeeds(&["info"], &directory));
     for line in [
         "used by recorded programs and not captured:",
         "1 netlink socket: uncaptured on web1",
@@ -97,7 +102,7 @@ fn record_and_info_name_what_is_not_captured() {
     }
     assert!(!info.contains("used no socket"), "{info}");
     let json: serde_json::Value =
-        serde_json::from_str(&succeeds(&["info", "--json"], &directory)).unwrap();
+        serde_json::from_str(&assert_succeeds(&["info", "--json"], &directory)).unwrap();
     let listed = json["not_seen"]["uncaptured"].as_array().unwrap();
     assert!(
         listed.iter().any(|found| found["kind"] == "ring"
@@ -110,21 +115,21 @@ fn record_and_info_name_what_is_not_captured() {
 
 #[test]
 fn netlink_alone_is_told_by_info_and_not_by_record() {
-    let recording = Recording::new();
-    let directory = recording.file("");
-    recording.compile("uncaptured");
-    let output = run(&["record", "--", "./uncaptured", "netlink"], &directory);
-    let said = unfolded(&text(&output.stderr));
+    let recording = TestRecording::new();
+    let directory = recording.file_path("");
+    recording.compile_program("uncaptured");
+    let output = run_sockcap(&["record", "--", "./uncaptured", "netlink"], &directory);
+    let said = unfold_text(&to_text(&output.stderr));
     assert!(output.status.success() && !said.contains("not captured"), "{said}");
     assert!(!said.contains("used no socket"), "{said}");
-    let info = unfolded(&succeeds(&["info"], &directory));
+    let info = unfold_text(&assert_succeeds(&["info"], &directory));
     assert!(info.contains("1 netlink socket: uncaptured on "), "{info}");
 }
 
 #[test]
 fn programs_that_call_the_kernel_past_libc_are_named() {
-    let recording = Recording::new();
-    let directory = recording.file("");
+    let recording = TestRecording::new();
+    let directory = recording.file_path("");
     past_libc(&directory, "direct", &[]);
     past_libc(&directory, "any", &["-DANY"]);
     for (name, arguments) in
@@ -133,8 +138,8 @@ fn programs_that_call_the_kernel_past_libc_are_named() {
         let data = format!("{name}{}", arguments.len());
         let command = format!("./{name}");
         let record = [&["record", "-d", &data, "--", &command], arguments].concat();
-        let output = run(&record, &directory);
-        let said = unfolded(&text(&output.stderr));
+        let output = run_sockcap(&record, &directory);
+        let said = unfold_text(&to_text(&output.stderr));
         assert!(output.status.success(), "{said}");
         let object = format!("system calls of {name} in {name}");
         let sockets = format!("3 TCP sockets made past libc in {name}");
@@ -145,7 +150,7 @@ fn programs_that_call_the_kernel_past_libc_are_named() {
                       then 'sockcap import strace'";
         assert!(said.contains(advice), "{data}: {said}");
         assert!(!said.contains("used no socket"), "{data}: {said}");
-        let info = unfolded(&succeeds(&["info", "-d", &data], &directory));
+        let info = unfold_text(&assert_succeeds(&["info", "-d", &data], &directory));
         let object = format!("system calls of {name}: {name} on ");
         assert!(info.contains(&object) && info.contains(advice), "{data}: {info}");
         assert!(!info.contains("used no socket"), "{data}: {info}");
@@ -154,40 +159,43 @@ fn programs_that_call_the_kernel_past_libc_are_named() {
 
 #[test]
 fn a_ring_that_is_set_up_past_libc_is_seen_at_the_end() {
-    let recording = Recording::new();
-    let binary = past_libc(&recording.file(""), "direct", &[]);
-    successful(recording.command(binary).args(["close", "ring"]));
-    let (things, _) = uncaptured(&recording.log());
+    let recording = TestRecording::new();
+    let binary = past_libc(&recording.file_path(""), "direct", &[]);
+    run_successfully(recording.recorded_command(binary).args(["close", "ring"]));
+    let (things, _) = uncaptured_uses(&recording.only_log());
     assert_eq!(things, ["1 ring of io_uring", "system calls of direct"]);
 }
 
 #[test]
 fn a_small_program_that_calls_the_kernel_by_itself_is_named_though_it_is_killed() {
-    let recording = Recording::new();
-    let binary = past_libc(&recording.file(""), "direct", &[]);
-    let mut command = recording.command(binary);
+    let recording = TestRecording::new();
+    let binary = past_libc(&recording.file_path(""), "direct", &[]);
+    let mut command = recording.recorded_command(binary);
     let mut child = command.args(["close", "wait"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(line, "done\n");
-    assert_eq!(uncaptured(&recording.log()), (vec!["system calls of direct".to_owned()], 0));
+    assert_eq!(
+        uncaptured_uses(&recording.only_log()),
+        (vec!["system calls of direct".to_owned()], 0)
+    );
 }
 
 /// A library as it is loaded while the program runs, by Python. The process has to live for a while
 /// before its libraries are looked through.
 #[test]
 fn a_library_that_calls_the_kernel_by_itself_is_named_with_its_program() {
-    let recording = Recording::new();
-    past_libc(&recording.file(""), "libtalk.so", &["-shared", "-fPIC", "-DLIBRARY"]);
+    let recording = TestRecording::new();
+    past_libc(&recording.file_path(""), "libtalk.so", &["-shared", "-fPIC", "-DLIBRARY"]);
     let script = "import ctypes, time; time.sleep(0.1); \
                   assert ctypes.CDLL('./libtalk.so').talk(1) == 0";
-    recording.python(script);
-    let log = recording.log();
-    assert_eq!(uncaptured(&log), (vec!["system calls of libtalk.so".to_owned()], 0));
-    let object = log.records().find_map(|record| match record {
-        Record::Uncaptured { object, .. } => Some(object.clone()),
+    recording.run_python(script);
+    let log = recording.only_log();
+    assert_eq!(uncaptured_uses(&log), (vec!["system calls of libtalk.so".to_owned()], 0));
+    let object = log.whole_records().find_map(|record| match record {
+        LogRecord::Uncaptured { object, .. } => Some(object.clone()),
         _ => None,
     });
     assert!(object.unwrap().ends_with("/libtalk.so"));
@@ -197,9 +205,9 @@ fn a_library_that_calls_the_kernel_by_itself_is_named_with_its_program() {
 /// alone. A ring is seen while it is open, and the library whether it is or not.
 #[test]
 fn rings_of_liburing_are_in_the_log() {
-    successful(Command::new(repository().join("scripts/install-servers")).arg("liburing2"));
+    run_successfully(Command::new(repository().join("scripts/install-servers")).arg("liburing2"));
     for (mode, closes) in [("GLOBAL", false), ("LOCAL", false), ("LOCAL", true)] {
-        let recording = Recording::new();
+        let recording = TestRecording::new();
         let end = if closes { "library.io_uring_queue_exit(ring)" } else { "pass" };
         let script = format!(
             "import ctypes, time\n\
@@ -209,8 +217,8 @@ fn rings_of_liburing_are_in_the_log() {
              assert library.io_uring_queue_init(4, ring, 0) == 0\n\
              {end}\n"
         );
-        recording.python(&script);
-        let things = uncaptured(&recording.log()).0;
+        recording.run_python(&script);
+        let things = uncaptured_uses(&recording.only_log()).0;
         assert!(things.iter().any(|it| it.starts_with("system calls of liburing")), "{things:?}");
         assert_eq!(things.contains(&"1 ring of io_uring".to_owned()), !closes, "{things:?}");
     }
@@ -218,7 +226,7 @@ fn rings_of_liburing_are_in_the_log() {
 
 #[test]
 fn programs_that_use_libc_alone_have_nothing_that_is_not_captured() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let script = r#"
 import socket, subprocess, syslog, os, time
 time.sleep(0.1)
@@ -233,24 +241,24 @@ subprocess.run(["/bin/true"], check=True)
 if os.fork() == 0: os._exit(0)
 os.wait()
 "#;
-    recording.python(script);
-    for log in recording.logs() {
-        assert_eq!(uncaptured(&log).0, [""; 0], "{:?}", log.path);
+    recording.run_python(script);
+    for log in recording.read_logs() {
+        assert_eq!(uncaptured_uses(&log).0, [""; 0], "{:?}", log.path);
     }
     // Sockets with which a program begins are not its own.
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let (one, _two) = UnixStream::pair().unwrap();
-    let mut command = recording.command(python());
+    let mut command = recording.recorded_command(python_path());
     command.args(["-c", "import os; os.dup(0); os.dup(0)"]);
-    successful(command.stdin(Stdio::from(OwnedFd::from(one))));
-    assert_eq!(recording.logs().len(), 0);
+    run_successfully(command.stdin(Stdio::from(OwnedFd::from(one))));
+    assert_eq!(recording.read_logs().len(), 0);
 }
 
 /// No machine of the tests has a connection over vsock: its kernel has no way to itself. What a
 /// server says of its socket is enough for its name, and matching is tested on logs.
 #[test]
 fn a_server_of_vsock_is_captured_like_one_of_tcp() {
-    let recording = Recording::new();
+    let recording = TestRecording::new();
     let script = "import socket\n\
                   server = socket.socket(socket.AF_VSOCK)\n\
                   server.bind((socket.VMADDR_CID_ANY, 5123)); server.listen()\n\
@@ -258,11 +266,11 @@ fn a_server_of_vsock_is_captured_like_one_of_tcp() {
                   try: socket.socket(socket.AF_VSOCK, socket.SOCK_SEQPACKET); datagrams = 1\n\
                   except OSError: datagrams = 0\n\
                   print(datagrams)";
-    let datagrams: usize = recording.python(script).trim().parse().unwrap();
-    let log = recording.log();
-    assert_eq!(uncaptured(&log), (vec!["1 vsock socket".to_owned(); datagrams], 1));
-    let names = log.records().find_map(|record| match record {
-        Record::Endpoints { local: Some(local), role: Role::Listen, .. } => Some(local),
+    let datagrams: usize = recording.run_python(script).trim().parse().unwrap();
+    let log = recording.only_log();
+    assert_eq!(uncaptured_uses(&log), (vec!["1 vsock socket".to_owned(); datagrams], 1));
+    let names = log.whole_records().find_map(|record| match record {
+        LogRecord::Endpoints { local: Some(local), role: FlowRole::Listen, .. } => Some(local),
         _ => None,
     });
     assert_eq!(names.unwrap().to_string(), "vsock:*:5123");
@@ -270,19 +278,19 @@ fn a_server_of_vsock_is_captured_like_one_of_tcp() {
 
 #[test]
 fn a_library_of_go_is_named_with_its_program() {
-    let recording = Recording::new();
-    let library = recording.file("libshared.so");
-    successful(
-        go(&recording, GO)
+    let recording = TestRecording::new();
+    let library = recording.file_path("libshared.so");
+    run_successfully(
+        go_command(&recording, GO)
             .args(["build", "-buildmode=c-shared", "-o"])
             .arg(&library)
             .arg(repository().join("tests/programs/shared_in_go.go"))
             .env("CGO_ENABLED", "1"),
     );
-    recording.python(
+    recording.run_python(
         "import ctypes, time; time.sleep(0.1); \
          assert ctypes.CDLL('./libshared.so').Talk() == 5",
     );
-    let log = recording.log();
-    assert_eq!(uncaptured(&log), (vec!["system calls of libshared.so (Go)".to_owned()], 0));
+    let log = recording.only_log();
+    assert_eq!(uncaptured_uses(&log), (vec!["system calls of libshared.so (Go)".to_owned()], 0));
 }

@@ -3,21 +3,21 @@
 
 use std::process::{Command, Output};
 
-use end_to_end::capture::{Recording, program, successful};
-use end_to_end::{repository, sockcap};
+use end_to_end::capture::{TestRecording, program_path, run_successfully};
+use end_to_end::{repository, sockcap_program};
 
 /// Compiles a program of the folder statically, records it, and returns what it and the recorder
 /// said. It must end well.
-fn recorded(name: &str, libraries: &[&str], arguments: &[&str]) -> (String, String) {
-    let recording = Recording::new();
-    let binary = recording.file(name);
-    let mut compiler = Command::new(program("gcc"));
+fn record_program(name: &str, libraries: &[&str], arguments: &[&str]) -> (String, String) {
+    let recording = TestRecording::new();
+    let binary = recording.file_path(name);
+    let mut compiler = Command::new(program_path("gcc"));
     compiler.args(["-O1", "-static", "-pthread", "-Wall", "-o"]).arg(&binary);
     compiler.arg(repository().join(format!("tests/programs/{name}.c"))).args(libraries);
-    successful(&mut compiler);
-    let alone = successful(Command::new(&binary).args(arguments));
-    let mut command = Command::new(sockcap());
-    command.args(["record", "--inject", "-d"]).arg(recording.data()).arg("--");
+    run_successfully(&mut compiler);
+    let alone = run_successfully(Command::new(&binary).args(arguments));
+    let mut command = Command::new(sockcap_program());
+    command.args(["record", "--inject", "-d"]).arg(recording.data_dir()).arg("--");
     let Output { status, stdout, stderr } = command
         .args(["sh", "-c", "\"$0\" \"$@\"; exit $?"])
         .arg(&binary)
@@ -33,13 +33,13 @@ fn recorded(name: &str, libraries: &[&str], arguments: &[&str]) -> (String, Stri
 
 #[test]
 fn a_program_that_sets_the_gs_base_is_left_alone() {
-    let (_, told) = recorded("sets_gs", &[], &[]);
+    let (_, told) = record_program("sets_gs", &[], &[]);
     assert!(told.contains("sets_gs is not seen: it sets the GS register"), "{told}");
 }
 
 #[test]
 fn a_program_whose_collector_stops_threads_is_left_alone() {
-    let (_, told) = recorded("collected", &["-lgc"], &[]);
+    let (_, told) = record_program("collected", &["-lgc"], &[]);
     let why = "collected is not seen: its garbage collector (Boehm's) stops threads by signals";
     assert!(told.contains(why), "{told}");
 }

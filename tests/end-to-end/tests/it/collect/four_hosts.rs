@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use end_to_end::capture::{program, python, successful};
-use end_to_end::command::succeeds;
-use end_to_end::gathering::{Collector, assert_same, logs};
-use end_to_end::lab::{Host, Lab};
-use end_to_end::sockcap;
+use end_to_end::capture::{program_path, python_path, run_successfully};
+use end_to_end::command::assert_succeeds;
+use end_to_end::gathering::{TestCollector, assert_same, logs_in};
+use end_to_end::lab::{HostLab, LabHost};
+use end_to_end::sockcap_program;
 use rustix::process::Signal;
 
 /// Each request asks the store once for every one of three keys.
@@ -33,72 +33,86 @@ http.server.HTTPServer(("0.0.0.0", 8000), Handler).serve_forever()
 const REQUESTS: usize = 40;
 
 /// Copies a directory of logs.
-fn copy(from: &Path, to: &Path) {
+fn copy_logs(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
-    for (name, bytes) in logs(from) {
+    for (name, bytes) in logs_in(from) {
         fs::write(to.join(name), bytes).unwrap();
     }
 }
 
 #[test]
 fn four_hosts_are_recorded_shipped_gathered_reconciled_and_reported() {
-    let mut lab = Lab::new();
-    let network = lab.network(3);
+    let mut lab = HostLab::new();
+    let network = lab.add_network(3);
     let [client, front, app, store, gatherer] =
-        ["client", "front", "app", "store", "gatherer"].map(|name| lab.host(name, network));
+        ["client", "front", "app", "store", "gatherer"].map(|name| lab.add_host(name, network));
     let hosts = [&client, &front, &app, &store];
-    let collector = Collector::new(&gatherer, &lab.file(""), &hosts.map(Host::name));
-    let data = |host: &Host| -> PathBuf { lab.file(&format!("data-{}", host.name())) };
-    let recorded = |host: &Host, program: &Path| {
-        let mut command = host.recorded(program);
+    let collector = TestCollector::new(&gatherer, &lab.file_path(""), &hosts.map(LabHost::name));
+    let data = |host: &LabHost| -> PathBuf { lab.file_path(&format!("data-{}", host.name())) };
+    let recorded = |host: &LabHost, program: &Path| {
+        let mut command = host.recorded_command(program);
         command.env("SOCKCAP_DIR", data(host));
         command
     };
-    let gathering = collector.start();
+    let gathering = collector.start_collector();
     let shippers = hosts.map(|host| {
-        host.start(&mut collector.ship(host, &data(host), &["--follow", "--interval", "100ms"]))
+        host.start_program(&mut collector.ship_command(
+            host,
+            &data(host),
+            &["--follow", "--interval", "100ms"],
+        ))
     });
 
-    let settings = lab.file("haproxy.conf");
+    let settings = lab.file_path("haproxy.conf");
     let text = format!(
         "defaults\n mode http\n timeout client 9s\n timeout server 9s\n timeout connect 9s\n\
          listen all\n bind 0.0.0.0:80\n server app {}\n",
-        app.at(8000)
+        app.address_at(8000)
     );
     fs::write(&settings, text).unwrap();
     let redis = ["--bind", "0.0.0.0", "--protected-mode", "no", "--save", ""];
     let servers = [
-        store.serve(recorded(&store, &program("redis-server")).args(redis), &["tcp:6379"]),
-        app.serve(
-            recorded(&app, &python()).args(["-c", APPLICATION, &store.v4().to_string()]),
+        store.start_server(
+            recorded(&store, &program_path("redis-server")).args(redis),
+            &["tcp:6379"],
+        ),
+        app.start_server(
+            recorded(&app, &python_path()).args([
+                "-c",
+                APPLICATION,
+                &store.first_ipv4().to_string(),
+            ]),
             &["tcp:8000"],
         ),
-        front.serve(
-            recorded(&front, &program("haproxy")).arg("-db").arg("-f").arg(&settings),
+        front.start_server(
+            recorded(&front, &program_path("haproxy")).arg("-db").arg("-f").arg(&settings),
             &["tcp:80"],
         ),
     ];
     for _ in 0..REQUESTS {
-        let url = format!("http://{}/", front.at(80));
-        assert_eq!(successful(recorded(&client, &program("curl")).args(["-sS", &url])), "done");
+        let url = format!("http://{}/", front.address_at(80));
+        assert_eq!(
+            run_successfully(recorded(&client, &program_path("curl")).args(["-sS", &url])),
+            "done"
+        );
     }
     for server in servers.into_iter().rev() {
-        server.stop(Signal::TERM);
+        server.stop_by(Signal::TERM);
     }
     for (host, shipper) in hosts.iter().zip(shippers) {
-        collector.wait_for(host, &logs(&data(host).join("hosts").join(host.name())));
-        shipper.stop(Signal::TERM);
+        collector.wait_for(host, &logs_in(&data(host).join("hosts").join(host.name())));
+        shipper.stop_by(Signal::TERM);
     }
-    let said = gathering.stop(Signal::TERM);
+    let said = gathering.stop_by(Signal::TERM);
     assert!(said.contains("4 hosts gathered; next: sockcap report"), "{said}");
     assert!(said.lines().any(|line| line.starts_with("store ") && line.contains(" no ")), "{said}");
 
     // The same in one place, without a network.
-    let together = lab.file("together");
+    let together = lab.file_path("together");
     for host in hosts {
-        let logs_of = |data: &Path| logs(&data.join("hosts").join(host.name()));
+        let logs_of = |data: &Path| logs_in(&data.join("hosts").join(host.name()));
         assert_same(&logs_of(&collector.data), &logs_of(&data(host)));
-        copy(
+        copy_logs(
             &data(host).join("hosts").join(host.name()),
             &together.join("hosts").join(host.name()),
         );
@@ -109,7 +123,7 @@ fn four_hosts_are_recorded_shipped_gathered_reconciled_and_reported() {
         assert!(hints.lines().count() >= 5, "{hints}");
     }
     for data in [&collector.data, &together] {
-        successful(Command::new(sockcap()).args(["reconcile", "-d"]).arg(data));
+        run_successfully(Command::new(sockcap_program()).args(["reconcile", "-d"]).arg(data));
     }
     let messages = |data: &Path| fs::read(data.join("messages.parquet")).unwrap();
     assert!(
@@ -117,7 +131,8 @@ fn four_hosts_are_recorded_shipped_gathered_reconciled_and_reported() {
         "other messages than without shipping"
     );
 
-    let report = succeeds(&["report", "-d", collector.data.to_str().unwrap()], &lab.file(""));
+    let report =
+        assert_succeeds(&["report", "-d", collector.data.to_str().unwrap()], &lab.file_path(""));
     // A request goes through all four hosts, and back.
     for hop in [
         "curl → front/haproxy:80",
@@ -126,7 +141,9 @@ fn four_hosts_are_recorded_shipped_gathered_reconciled_and_reported() {
     ] {
         assert!(report.contains(hop), "{hop}\n{report}");
     }
-    let links =
-        succeeds(&["export", "links", "-d", collector.data.to_str().unwrap()], &lab.file(""));
+    let links = assert_succeeds(
+        &["export", "links", "-d", collector.data.to_str().unwrap()],
+        &lab.file_path(""),
+    );
     assert!(links.lines().count() > REQUESTS * 9, "{}", links.lines().count());
 }

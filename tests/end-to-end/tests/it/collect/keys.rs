@@ -8,23 +8,23 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use end_to_end::command::{self, run, succeeds, text};
-use end_to_end::gathering::wait;
-use end_to_end::lab::Running;
-use end_to_end::sockcap;
+use end_to_end::command::{self, assert_succeeds, run_sockcap, to_text};
+use end_to_end::gathering::wait_until;
+use end_to_end::lab::RunningProgram;
+use end_to_end::sockcap_program;
 use rustix::process::Signal;
 
 /// The permissions of a file.
-fn mode(path: &Path) -> u32 {
+fn mode_of(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o777
 }
 
 #[test]
 fn keys_for_a_collector_and_its_hosts() {
     let directory = tempfile::tempdir().unwrap();
-    let made = run(&["keys", "new"], directory.path());
+    let made = run_sockcap(&["keys", "new"], directory.path());
     assert!(made.status.success(), "{made:?}");
-    let (lines, next) = (text(&made.stdout), text(&made.stderr));
+    let (lines, next) = (to_text(&made.stdout), to_text(&made.stderr));
     assert_eq!(lines.lines().count(), 2, "{lines}");
     assert!(next.contains("copy sockcap.keys/collector.pem to the collector"), "{next}");
     assert!(
@@ -32,19 +32,19 @@ fn keys_for_a_collector_and_its_hosts() {
         "{next}"
     );
     let keys = directory.path().join("sockcap.keys");
-    assert_eq!((mode(&keys), fs::read_dir(&keys).unwrap().count()), (0o700, 3));
+    assert_eq!((mode_of(&keys), fs::read_dir(&keys).unwrap().count()), (0o700, 3));
 
-    let one = run(&["keys", "host", "web1"], directory.path());
-    let next = text(&one.stderr);
+    let one = run_sockcap(&["keys", "host", "web1"], directory.path());
+    let next = to_text(&one.stderr);
     assert!(
         one.status.success() && next.contains("copy sockcap.keys/web1.pem to its host"),
         "{next}"
     );
     assert!(next.contains("sockcap ship --to COLLECTOR:PORT --key web1.pem --follow\n"), "{next}");
-    let lines = succeeds(&["keys", "host", "db1", "web2", "--days", "7"], directory.path());
+    let lines = assert_succeeds(&["keys", "host", "db1", "web2", "--days", "7"], directory.path());
     assert_eq!(lines.lines().count(), 2, "{lines}");
 
-    let shown = succeeds(
+    let shown = assert_succeeds(
         &[
             "keys",
             "show",
@@ -60,19 +60,22 @@ fn keys_for_a_collector_and_its_hosts() {
     assert_eq!(whose, [" the authority", " the collector", " host db1", " host web1"], "{shown}");
     assert!(!shown.contains("expired") && !shown.contains("not yet"), "{shown}");
     for name in ["authority", "collector", "web1", "web2", "db1"] {
-        assert_eq!(mode(&keys.join(format!("{name}.pem"))), 0o600, "{name}");
+        assert_eq!(mode_of(&keys.join(format!("{name}.pem"))), 0o600, "{name}");
     }
 }
 
 #[test]
 fn another_program_agrees_with_what_keys_show() {
     let directory = tempfile::tempdir().unwrap();
-    succeeds(&["keys", "new", "--keys", "k"], directory.path());
-    succeeds(&["keys", "host", "web1.example", "--keys", "k", "--days", "3"], directory.path());
+    assert_succeeds(&["keys", "new", "--keys", "k"], directory.path());
+    assert_succeeds(
+        &["keys", "host", "web1.example", "--keys", "k", "--days", "3"],
+        directory.path(),
+    );
     let openssl = |arguments: &[&str]| {
         let output = Command::new("openssl").args(arguments).current_dir(directory.path()).output();
         let output = output.expect("install openssl");
-        text(&output.stdout) + &text(&output.stderr)
+        to_text(&output.stdout) + &to_text(&output.stderr)
     };
     // The authority's certificate alone, as openssl takes it.
     let authority = fs::read_to_string(directory.path().join("k/authority.pem")).unwrap();
@@ -90,7 +93,7 @@ fn another_program_agrees_with_what_keys_show() {
     }
     let said =
         openssl(&["x509", "-noout", "-dates", "-dateopt", "iso_8601", "-in", "k/web1.example.pem"]);
-    let shown = succeeds(&["keys", "show", "k/web1.example.pem"], directory.path());
+    let shown = assert_succeeds(&["keys", "show", "k/web1.example.pem"], directory.path());
     for line in said.lines() {
         let time = line.split_once('=').map(|(_, time)| time.replace(' ', "T")).unwrap_or_default();
         assert!(time.len() == 20 && shown.contains(&time), "{said}{shown}");
@@ -100,20 +103,20 @@ fn another_program_agrees_with_what_keys_show() {
 }
 
 /// A collector that ends with the test.
-struct Collector {
+struct KeyedCollector {
     process: Child,
     address: String,
     said: Arc<Mutex<String>>,
 }
 
-impl Collector {
+impl KeyedCollector {
     /// Runs with the key of `k/`.
-    fn start(directory: &Path) -> Collector {
-        Collector::start_with(directory, "k/collector.pem")
+    fn start_collector(directory: &Path) -> KeyedCollector {
+        KeyedCollector::start_with(directory, "k/collector.pem")
     }
 
-    fn start_with(directory: &Path, key: &str) -> Collector {
-        let mut process = Command::new(sockcap())
+    fn start_with(directory: &Path, key: &str) -> KeyedCollector {
+        let mut process = Command::new(sockcap_program())
             .args(["collect", "--listen", "127.0.0.1:0", "--key", key, "--metrics", "none"])
             .current_dir(directory)
             .stdout(Stdio::null())
@@ -132,16 +135,16 @@ impl Collector {
                 .map_while(Result::ok)
                 .for_each(|line| *kept.lock().unwrap() += &format!("{line}\n"));
         });
-        Collector { process, address, said }
+        KeyedCollector { process, address, said }
     }
 
     /// What it has said since it was started.
-    fn said(&self) -> String {
+    fn printed_text(&self) -> String {
         self.said.lock().unwrap().clone()
     }
 }
 
-impl Drop for Collector {
+impl Drop for KeyedCollector {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -151,12 +154,12 @@ impl Drop for Collector {
 #[test]
 fn another_program_gets_in_with_a_key_and_tls_1_3_only() {
     let directory = tempfile::tempdir().unwrap();
-    succeeds(&["keys", "new", "--keys", "k"], directory.path());
-    succeeds(&["keys", "host", "web1", "--keys", "k"], directory.path());
+    assert_succeeds(&["keys", "new", "--keys", "k"], directory.path());
+    assert_succeeds(&["keys", "host", "web1", "--keys", "k"], directory.path());
     let authority = fs::read_to_string(directory.path().join("k/authority.pem")).unwrap();
     let at = authority.find("-----BEGIN CERTIFICATE-----").unwrap();
     fs::write(directory.path().join("ca.pem"), &authority[at..]).unwrap();
-    let collector = Collector::start(directory.path());
+    let collector = KeyedCollector::start_collector(directory.path());
     let connect = |more: &[&str]| {
         let common = [
             "s_client",
@@ -175,7 +178,7 @@ fn another_program_gets_in_with_a_key_and_tls_1_3_only() {
             .stdin(Stdio::null())
             .output();
         let output = output.expect("install openssl");
-        text(&output.stdout) + &text(&output.stderr)
+        to_text(&output.stdout) + &to_text(&output.stderr)
     };
     let key = ["-cert", "k/web1.pem", "-key", "k/web1.pem"];
     let with_key = connect(&[&["-tls1_3"], key.as_slice()].concat());
@@ -195,25 +198,25 @@ fn nothing_is_overwritten_unless_asked_for() {
     let directory = tempfile::tempdir().unwrap();
     let file =
         |name: &str| fs::read_to_string(directory.path().join("sockcap.keys").join(name)).ok();
-    succeeds(&["keys", "new"], directory.path());
-    succeeds(&["keys", "host", "web1"], directory.path());
+    assert_succeeds(&["keys", "new"], directory.path());
+    assert_succeeds(&["keys", "host", "web1"], directory.path());
     let before = ["authority.pem", "collector.pem", "web1.pem"].map(file);
-    let again = run(&["keys", "new"], directory.path());
+    let again = run_sockcap(&["keys", "new"], directory.path());
     assert_eq!(again.status.code(), Some(1));
-    assert!(text(&again.stderr).contains("authority.pem: there is a key already"), "{again:?}");
-    let again = run(&["keys", "host", "db1", "web1"], directory.path());
+    assert!(to_text(&again.stderr).contains("authority.pem: there is a key already"), "{again:?}");
+    let again = run_sockcap(&["keys", "host", "db1", "web1"], directory.path());
     assert!(
-        text(&again.stderr).contains("web1.pem") && text(&again.stderr).contains("--replace"),
+        to_text(&again.stderr).contains("web1.pem") && to_text(&again.stderr).contains("--replace"),
         "{again:?}"
     );
     assert_eq!((again.status.code(), file("db1.pem")), (Some(1), None), "all or none");
     assert_eq!(["authority.pem", "collector.pem", "web1.pem"].map(file), before);
 
-    succeeds(&["keys", "host", "web1", "--replace"], directory.path());
+    assert_succeeds(&["keys", "host", "web1", "--replace"], directory.path());
     assert!(file("web1.pem").is_some() && file("web1.pem") != before[2]);
     // A collector's key that is gone is made again by the same authority.
     fs::remove_file(directory.path().join("sockcap.keys/collector.pem")).unwrap();
-    let lines = succeeds(&["keys", "new"], directory.path());
+    let lines = assert_succeeds(&["keys", "new"], directory.path());
     assert!(lines.lines().count() == 1 && lines.contains("collector.pem"), "{lines}");
     assert_eq!(file("authority.pem"), before[0]);
 }
@@ -222,10 +225,10 @@ fn nothing_is_overwritten_unless_asked_for() {
 fn errors_say_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
     let fails = |arguments: &[&str], status, words: &[&str]| {
-        command::fails(arguments, directory.path(), status, words);
+        command::assert_fails(arguments, directory.path(), status, words);
     };
     fails(&["keys", "host", "web1"], 1, &["sockcap.keys", "sockcap keys new", "--keys"]);
-    succeeds(&["keys", "new"], directory.path());
+    assert_succeeds(&["keys", "new"], directory.path());
     fails(&["keys", "host"], 2, &["NAME"]);
     fails(&["keys", "host", "../web1"], 2, &["host name"]);
     fails(&["keys", "host", "web1", "--days", "0"], 2, &["days"]);
@@ -239,12 +242,13 @@ fn errors_say_what_to_do() {
         &["644", "chmod 600 sockcap.keys/collector.pem"],
     );
     // What can be shown is shown, whatever else was named.
-    let output = run(&["keys", "show", "no.pem", "sockcap.keys/authority.pem"], directory.path());
+    let output =
+        run_sockcap(&["keys", "show", "no.pem", "sockcap.keys/authority.pem"], directory.path());
     assert!(
-        text(&output.stderr).contains("no.pem") && output.status.code() == Some(1),
+        to_text(&output.stderr).contains("no.pem") && output.status.code() == Some(1),
         "{output:?}"
     );
-    assert!(text(&output.stdout).contains("the authority"), "{output:?}");
+    assert!(to_text(&output.stdout).contains("the authority"), "{output:?}");
 }
 
 #[test]
@@ -254,22 +258,22 @@ fn a_revoked_key_is_accepted_no_more_while_all_runs() {
     for arguments in
         [&["keys", "new", "--keys", "k"][..], &["keys", "host", "web1", "db1", "--keys", "k"]]
     {
-        succeeds(arguments, at);
+        assert_succeeds(arguments, at);
     }
     // The list goes where the collector looks for it, beside its key.
     fs::create_dir(at.join("c")).unwrap();
     fs::rename(at.join("k/collector.pem"), at.join("c/collector.pem")).unwrap();
-    let collector = Collector::start_with(at, "c/collector.pem");
+    let collector = KeyedCollector::start_with(at, "c/collector.pem");
     let make_log = |host: &str, pid: u32| {
         let name = at.join(format!("data/hosts/{host}/{pid}-1.sclog"));
         fs::create_dir_all(name.parent().unwrap()).unwrap();
-        fs::write(name, socket_log::write::LogWriter::new(host, pid, "/bin/x").bytes()).unwrap();
+        fs::write(name, socket_log::write::LogWriter::new(host, pid, "/bin/x").to_bytes()).unwrap();
     };
     let gathered =
         |host: &str, pid: u32| at.join(format!("sockcap.data/hosts/{host}/{pid}-1.sclog")).exists();
     let ship = |host: &str, options: &[&str]| {
         let key = format!("k/{host}.pem");
-        let mut command = Command::new(sockcap());
+        let mut command = Command::new(sockcap_program());
         command.args([
             "ship",
             "-d",
@@ -282,34 +286,40 @@ fn a_revoked_key_is_accepted_no_more_while_all_runs() {
             "50ms",
         ]);
         command.args(options).current_dir(at);
-        Running::start(&format!("ship {host}"), &mut command)
+        RunningProgram::start_program(&format!("ship {host}"), &mut command)
     };
     make_log("web1", 1);
     make_log("db1", 1);
     let [web, db] = ["web1", "db1"].map(|host| ship(host, &["--follow"]));
-    wait("both are there", || gathered("web1", 1) && gathered("db1", 1));
+    wait_until("both are there", || gathered("web1", 1) && gathered("db1", 1));
 
-    let revoked = run(&["keys", "revoke", "web1", "--keys", "k"], at);
+    let revoked = run_sockcap(&["keys", "revoke", "web1", "--keys", "k"], at);
     assert!(revoked.status.success(), "{revoked:?}");
-    assert!(text(&revoked.stdout).contains("the key of host web1 until"), "{revoked:?}");
-    assert!(text(&revoked.stderr).contains("copy k/revoked.crl to the collector"), "{revoked:?}");
+    assert!(to_text(&revoked.stdout).contains("the key of host web1 until"), "{revoked:?}");
+    assert!(
+        to_text(&revoked.stderr).contains("copy k/revoked.crl to the collector"),
+        "{revoked:?}"
+    );
     fs::copy(at.join("k/revoked.crl"), at.join("c/revoked.crl")).unwrap();
     // The connection that was open ends, and there is no other.
     web.wait_for("its key was revoked");
     web.wait_for("our certificate was revoked");
     make_log("web1", 2);
     make_log("db1", 2);
-    let refused = run(
+    let refused = run_sockcap(
         &["ship", "-d", "data", "--to", &collector.address, "--key", "k/web1.pem", "--once"],
         at,
     );
-    assert!(!refused.status.success() && text(&refused.stderr).contains("revoked"), "{refused:?}");
-    wait("the other goes on", || gathered("db1", 2));
+    assert!(
+        !refused.status.success() && to_text(&refused.stderr).contains("revoked"),
+        "{refused:?}"
+    );
+    wait_until("the other goes on", || gathered("db1", 2));
     assert!(!gathered("web1", 2));
 
     // It is listed, also without its file, and openssl reads the list.
     fs::rename(at.join("k/web1.pem"), at.join("web1.former")).unwrap();
-    let listed = succeeds(&["keys", "show", "--keys", "k"], at);
+    let listed = assert_succeeds(&["keys", "show", "--keys", "k"], at);
     let states: Vec<bool> = listed.lines().map(|line| line.ends_with(", revoked")).collect();
     let of_web = |line: &str| line.starts_with("host web1,");
     assert_eq!(states, listed.lines().map(of_web).collect::<Vec<_>>(), "{listed}");
@@ -319,48 +329,50 @@ fn a_revoked_key_is_accepted_no_more_while_all_runs() {
         .current_dir(at)
         .output()
         .expect("install openssl");
-    assert_eq!(text(&openssl.stdout).matches("Serial Number:").count(), 1, "{openssl:?}");
+    assert_eq!(to_text(&openssl.stdout).matches("Serial Number:").count(), 1, "{openssl:?}");
 
     // A damaged list, or somebody else's, makes nothing good that was revoked, and a new key is.
-    succeeds(&["keys", "new", "--keys", "other"], at);
-    succeeds(&["keys", "host", "x", "--keys", "other"], at);
-    succeeds(&["keys", "revoke", "x", "--keys", "other"], at);
+    assert_succeeds(&["keys", "new", "--keys", "other"], at);
+    assert_succeeds(&["keys", "host", "x", "--keys", "other"], at);
+    assert_succeeds(&["keys", "revoke", "x", "--keys", "other"], at);
     fs::copy(at.join("other/revoked.crl"), at.join("c/revoked.crl")).unwrap();
-    wait("it is told", || collector.said().contains("the collector's authority has not signed it"));
+    wait_until("it is told", || {
+        collector.printed_text().contains("the collector's authority has not signed it")
+    });
     fs::write(at.join("c/revoked.crl"), "half a li").unwrap();
-    wait("it is told", || collector.said().contains("it is not whole"));
+    wait_until("it is told", || collector.printed_text().contains("it is not whole"));
     let key = ["ship", "-d", "data", "--to", &collector.address, "--once", "--key"];
-    let refused = run(&[&key[..], &["web1.former"]].concat(), at);
-    assert!(text(&refused.stderr).contains("revoked"), "{refused:?}");
-    succeeds(&["keys", "host", "web1", "--keys", "k"], at);
-    succeeds(&[&key[..], &["k/web1.pem"]].concat(), at);
+    let refused = run_sockcap(&[&key[..], &["web1.former"]].concat(), at);
+    assert!(to_text(&refused.stderr).contains("revoked"), "{refused:?}");
+    assert_succeeds(&["keys", "host", "web1", "--keys", "k"], at);
+    assert_succeeds(&[&key[..], &["k/web1.pem"]].concat(), at);
     assert!(gathered("web1", 2));
     // Revoked by name, all keys of a host are, and those of other hosts stay on the list.
-    succeeds(&["keys", "revoke", "web1", "--keys", "k"], at);
-    let listed = succeeds(&["keys", "show", "--keys", "k"], at);
+    assert_succeeds(&["keys", "revoke", "web1", "--keys", "k"], at);
+    let listed = assert_succeeds(&["keys", "show", "--keys", "k"], at);
     assert_eq!(listed.matches(", revoked").count(), 2, "{listed}");
     fs::copy(at.join("k/revoked.crl"), at.join("c/revoked.crl")).unwrap();
-    wait("the new one is revoked, too", || {
-        let refused = run(&[&key[..], &["k/web1.pem"]].concat(), at);
-        text(&refused.stderr).contains("revoked")
+    wait_until("the new one is revoked, too", || {
+        let refused = run_sockcap(&[&key[..], &["k/web1.pem"]].concat(), at);
+        to_text(&refused.stderr).contains("revoked")
     });
-    db.stop(Signal::TERM);
-    web.stop(Signal::TERM);
+    db.stop_by(Signal::TERM);
+    web.stop_by(Signal::TERM);
 }
 
 #[test]
 fn what_cannot_be_revoked() {
     let directory = tempfile::tempdir().unwrap();
     let fails = |arguments: &[&str], words: &[&str]| {
-        command::fails(arguments, directory.path(), 1, words);
+        command::assert_fails(arguments, directory.path(), 1, words);
     };
-    succeeds(&["keys", "new"], directory.path());
+    assert_succeeds(&["keys", "new"], directory.path());
     fails(&["keys", "revoke", "web1"], &["no key of 'web1' is known here"]);
     fails(&["keys", "revoke", "collector"], &["only hosts' keys"]);
     fails(&["keys", "revoke", "sockcap.keys/authority.pem"], &["only hosts' keys"]);
     assert!(!directory.path().join("sockcap.keys/revoked.crl").exists());
     // A damaged list is not written over, as it cannot be told what was on it.
-    succeeds(&["keys", "host", "web1"], directory.path());
+    assert_succeeds(&["keys", "host", "web1"], directory.path());
     fs::write(directory.path().join("sockcap.keys/revoked.crl"), "damaged").unwrap();
     fails(&["keys", "revoke", "web1"], &["revoked.crl", "not whole"]);
     fails(
@@ -385,15 +397,16 @@ fn what_cannot_be_revoked() {
 #[test]
 fn one_key_for_a_machine_and_its_containers() {
     let directory = tempfile::tempdir().unwrap();
-    let made = succeeds(&["keys", "new"], directory.path());
+    let made = assert_succeeds(&["keys", "new"], directory.path());
     assert_eq!(made.lines().count(), 2);
-    let made = succeeds(&["keys", "host", "node1", "c2", "c1", "--together"], directory.path());
+    let made =
+        assert_succeeds(&["keys", "host", "node1", "c2", "c1", "--together"], directory.path());
     assert!(made.contains("node1.pem: the key of host node1, c2, c1, until"), "{made}");
     assert_eq!(made.lines().count(), 1);
-    let shown = succeeds(&["keys", "show", "sockcap.keys/node1.pem"], directory.path());
+    let shown = assert_succeeds(&["keys", "show", "sockcap.keys/node1.pem"], directory.path());
     assert!(shown.contains("host node1, c2, c1, from"), "{shown}");
     // A name of it revokes it.
-    succeeds(&["keys", "revoke", "c1"], directory.path());
-    let shown = succeeds(&["keys", "show", "sockcap.keys/node1.pem"], directory.path());
+    assert_succeeds(&["keys", "revoke", "c1"], directory.path());
+    let shown = assert_succeeds(&["keys", "show", "sockcap.keys/node1.pem"], directory.path());
     assert!(shown.ends_with(", revoked\n"), "{shown}");
 }

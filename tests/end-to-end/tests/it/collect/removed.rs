@@ -5,9 +5,9 @@ use std::fs;
 use std::io::Write;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use end_to_end::capture::{Recording, python};
-use end_to_end::gathering::{Overlay, logs, wait};
-use end_to_end::sockcap;
+use end_to_end::capture::{TestRecording, python_path};
+use end_to_end::gathering::{OverlayMount, logs_in, wait_until};
+use end_to_end::sockcap_program;
 
 /// Uses a socket, and again each time that it is told to go on.
 const TALKER: &str = r#"
@@ -19,26 +19,26 @@ while True:
     if not sys.stdin.readline(): break
 "#;
 
-struct Talker(Child, ChildStdin);
+struct TalkerProgram(Child, ChildStdin);
 
-impl Talker {
+impl TalkerProgram {
     /// Starts one, by a command that may put it somewhere else, and waits until it has a log.
-    fn start(recording: &Recording, before: &[&str]) -> Talker {
-        let arguments: Vec<String> = [before, &[python().to_str().unwrap(), "-c", TALKER]]
+    fn start_talking(recording: &TestRecording, before: &[&str]) -> TalkerProgram {
+        let arguments: Vec<String> = [before, &[python_path().to_str().unwrap(), "-c", TALKER]]
             .concat()
             .into_iter()
             .map(str::to_owned)
             .collect();
-        let mut command = recording.command(&arguments[0]);
+        let mut command = recording.recorded_command(&arguments[0]);
         command.args(&arguments[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{arguments:?}: {error}"));
         let input = child.stdin.take().unwrap();
-        let mut talker = Talker(child, input);
-        talker.answered();
+        let mut talker = TalkerProgram(child, input);
+        talker.await_answer();
         talker
     }
 
-    fn answered(&mut self) {
+    fn await_answer(&mut self) {
         use std::io::Read;
         let mut line = [0; 6];
         self.0.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
@@ -47,16 +47,16 @@ impl Talker {
 
     fn goes_on(&mut self) {
         self.1.write_all(b"\n").unwrap();
-        self.answered();
+        self.await_answer();
     }
 }
 
 /// Ships what there is and removes what can be, as often as that needs.
-fn ship(recording: &Recording, address: &str) {
+fn ship_all(recording: &TestRecording, address: &str) {
     for _ in 0..3 {
-        let shipped = Command::new(sockcap())
+        let shipped = Command::new(sockcap_program())
             .args(["ship", "--to", address, "--plain", "--once", "--remove-shipped", "-d"])
-            .arg(recording.data())
+            .arg(recording.data_dir())
             .output()
             .unwrap();
         assert!(shipped.status.success(), "{shipped:?}");
@@ -65,42 +65,44 @@ fn ship(recording: &Recording, address: &str) {
 
 #[test]
 fn a_killed_process_s_log_goes_from_overlayfs_without_a_boot() {
-    let recording = Recording::new();
-    let _overlay = Overlay::new(&recording.data(), &recording.file("layers"));
-    let gathered = recording.file("gathered");
-    let mut collector = Command::new(sockcap())
+    let recording = TestRecording::new();
+    let _overlay = OverlayMount::new(&recording.data_dir(), &recording.file_path("layers"));
+    let gathered = recording.file_path("gathered");
+    let mut collector = Command::new(sockcap_program())
         .args(["collect", "--plain", "--listen", "127.0.0.1:0", "--metrics", "none", "-d"])
         .arg(&gathered)
-        .stderr(Stdio::from(fs::File::create(recording.file("said")).unwrap()))
+        .stderr(Stdio::from(fs::File::create(recording.file_path("said")).unwrap()))
         .spawn()
         .unwrap();
-    let said = || fs::read_to_string(recording.file("said")).unwrap();
-    wait("it listens", || said().contains("127.0.0.1:"));
+    let said = || fs::read_to_string(recording.file_path("said")).unwrap();
+    wait_until("it listens", || said().contains("127.0.0.1:"));
     let address = said().split(' ').find(|word| word.starts_with("127.0.0.1:")).unwrap().to_owned();
-    let (here, there) = (recording.data().join("hosts/host"), gathered.join("hosts/host"));
+    let (here, there) = (recording.data_dir().join("hosts/host"), gathered.join("hosts/host"));
 
-    let mut talker = Talker::start(&recording, &[]);
+    let mut talker = TalkerProgram::start_talking(&recording, &[]);
     // Another one in a namespace of its own, as in another container: what it is called there says
     // nothing here.
-    let contained =
-        Talker::start(&recording, &["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]);
-    ship(&recording, &address);
+    let contained = TalkerProgram::start_talking(
+        &recording,
+        &["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"],
+    );
+    ship_all(&recording, &address);
     let prefix = format!("{}-", talker.0.id());
     let is_of = |name: &str| name.starts_with(&prefix);
-    assert!(logs(&here).keys().any(|name| is_of(name)), "it runs, and its log stays");
+    assert!(logs_in(&here).keys().any(|name| is_of(name)), "it runs, and its log stays");
     talker.goes_on();
-    let before = logs(&here);
+    let before = logs_in(&here);
     talker.0.kill().unwrap();
     talker.0.wait().unwrap();
-    ship(&recording, &address);
-    assert!(!logs(&here).keys().any(|name| is_of(name)), "it was killed, and its log is gone");
-    let contained_log = logs(&here);
+    ship_all(&recording, &address);
+    assert!(!logs_in(&here).keys().any(|name| is_of(name)), "it was killed, and its log is gone");
+    let contained_log = logs_in(&here);
     assert!(!contained_log.is_empty(), "of the other nothing is known");
-    let there = logs(&there);
+    let there = logs_in(&there);
     for (name, log) in before.iter().chain(&contained_log) {
         assert_eq!(there.get(name), Some(log), "{name}");
     }
-    let Talker(mut child, _) = contained;
+    let TalkerProgram(mut child, _) = contained;
     child.kill().unwrap();
     child.wait().unwrap();
     collector.kill().unwrap();

@@ -6,13 +6,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use end_to_end::command::{run, text};
+use end_to_end::command::{run_sockcap, to_text};
 use end_to_end::repository;
 
 const UNITS: [&str; 2] = ["sockcap-ship.service", "sockcap-collect.service"];
 
 /// A directory with the units, in which a program that is there stands for `sockcap`.
-fn units() -> tempfile::TempDir {
+fn units_directory() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let program = env::current_exe().unwrap();
     for unit in UNITS {
@@ -24,42 +24,42 @@ fn units() -> tempfile::TempDir {
 }
 
 /// `systemd-analyze`, with these arguments and a unit of the directory.
-fn analyze(arguments: &[&str], unit: PathBuf) -> Output {
+fn systemd_analyze(arguments: &[&str], unit: PathBuf) -> Output {
     let output = Command::new("systemd-analyze").args(arguments).arg(unit).output();
     output.expect("install systemd (for systemd-analyze)")
 }
 
 #[test]
 fn systemd_understands_them() {
-    let directory = units();
+    let directory = units_directory();
     for unit in UNITS {
         let path = directory.path().join(unit);
-        let output = analyze(&["verify", "--man=no"], path.clone());
+        let output = systemd_analyze(&["verify", "--man=no"], path.clone());
         // It calls what it does not know a warning, and succeeds; about other units it may say what
         // it likes.
         let (said, name) =
-            (text(&output.stderr) + &text(&output.stdout), path.display().to_string());
+            (to_text(&output.stderr) + &to_text(&output.stdout), path.display().to_string());
         assert!(output.status.success() && !said.contains(&name) && !said.contains(unit), "{said}");
 
         // A unit with a mistake is noticed.
         let wrong =
             fs::read_to_string(&path).unwrap().replace("NoNewPrivileges=", "NoNewPrivilege=");
         fs::write(&path, wrong).unwrap();
-        let said = text(&analyze(&["verify", "--man=no"], path).stderr);
+        let said = to_text(&systemd_analyze(&["verify", "--man=no"], path).stderr);
         assert!(said.contains("NoNewPrivilege'"), "{said}");
     }
 }
 
 #[test]
 fn they_may_do_little() {
-    let directory = units();
+    let directory = units_directory();
     for (unit, most) in UNITS.into_iter().zip(["20", "12"]) {
         let threshold = format!("--threshold={most}");
-        let output = analyze(
+        let output = systemd_analyze(
             &["security", "--offline=true", "--no-pager", &threshold],
             directory.path().join(unit),
         );
-        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{}{}", to_text(&output.stdout), to_text(&output.stderr));
     }
 }
 
@@ -86,9 +86,9 @@ fn their_commands_are_ones() {
         assert!(!line.contains('$'), "{unit}: {line}");
         // All is understood, and then the key is missing.
         let arguments: Vec<&str> = line.split(' ').collect();
-        let output = run(&arguments, directory.path());
+        let output = run_sockcap(&arguments, directory.path());
         let key = format!("{data}/key.pem: No such file");
-        let said = text(&output.stderr);
+        let said = to_text(&output.stderr);
         assert!(output.status.code() == Some(1) && said.contains(&key), "{unit}: {said}");
     }
 }

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use end_to_end::capture::{library, program, python, successful};
-use end_to_end::gathering::wait;
-use end_to_end::{repository, sockcap};
+use end_to_end::capture::{preloaded_library, program_path, python_path, run_successfully};
+use end_to_end::gathering::wait_until;
+use end_to_end::{repository, sockcap_program};
 use tempfile::TempDir;
 
 /// Makes a small system of this one: its programs, and directories of its own where systemd and the
@@ -36,14 +36,14 @@ exec /lib/systemd/systemd --system --unit=try.target --show-status=no
 "#;
 
 /// A small system.
-struct Booted {
+struct BootedSystem {
     directory: TempDir,
     outside: Child,
     first: String,
 }
 
-impl Booted {
-    fn new() -> Booted {
+impl BootedSystem {
+    fn new() -> BootedSystem {
         let directory = TempDir::new().unwrap();
         let work = directory.path();
         let dist = repository().join("scripts/packaging");
@@ -70,8 +70,8 @@ impl Booted {
             fs::write(drop_in.join("log.conf"), log).unwrap();
         }
         let keys = |arguments: &[&str]| {
-            successful(
-                Command::new(sockcap())
+            run_successfully(
+                Command::new(sockcap_program())
                     .arg("keys")
                     .args(arguments)
                     .arg("--keys")
@@ -84,7 +84,7 @@ impl Booted {
         fs::copy(work.join("keys/web1.pem"), work.join("etc/host.pem")).unwrap();
         fs::write(work.join("etc/ship"), "COLLECTOR=127.0.0.1:9712\n").unwrap();
         assert!(Path::new("/lib/systemd/systemd").exists(), "install systemd");
-        let outside = Command::new(program("unshare"))
+        let outside = Command::new(program_path("unshare"))
             .args([
                 "--pid",
                 "--fork",
@@ -98,7 +98,7 @@ impl Booted {
             .args(["sh", "-c", BOOT])
             .env("WORK", work)
             .env("DIST", dist)
-            .env("SOCKCAP", sockcap())
+            .env("SOCKCAP", sockcap_program())
             .stdin(Stdio::null())
             .stdout(Stdio::from(fs::File::create(work.join("said")).unwrap()))
             .stderr(Stdio::from(fs::File::options().append(true).open(work.join("said")).unwrap()))
@@ -106,18 +106,18 @@ impl Booted {
             .unwrap();
         let children = format!("/proc/{0}/task/{0}/children", outside.id());
         let mut first = String::new();
-        wait("it has a first process", || {
+        wait_until("it has a first process", || {
             first = fs::read_to_string(&children).unwrap_or_default().trim().to_owned();
             !first.is_empty()
         });
-        let booted = Booted { directory, outside, first };
-        wait("systemd answers", || booted.try_run("systemctl is-active try.target").is_ok());
+        let booted = BootedSystem { directory, outside, first };
+        wait_until("systemd answers", || booted.try_run("systemctl is-active try.target").is_ok());
         booted
     }
 
     /// Runs a command within; what it prints if it succeeds, or else what it says.
     fn try_run(&self, command: &str) -> Result<String, String> {
-        let output = Command::new(program("nsenter"))
+        let output = Command::new(program_path("nsenter"))
             .args(["--target", &self.first, "--all", "sh", "-c", command])
             .output()
             .unwrap();
@@ -125,42 +125,44 @@ impl Booted {
         if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
 
-    fn run(&self, command: &str) -> String {
+    fn run_inside(&self, command: &str) -> String {
         self.try_run(command).unwrap_or_else(|said| {
             let logs =
                 self.try_run("tail -n 20 /run/*.log; systemctl --no-pager status 'sockcap*'");
             panic!(
                 "{command}: {said}\n{logs:?}\n{}",
-                fs::read_to_string(self.path("said")).unwrap()
+                fs::read_to_string(self.path_inside("said")).unwrap()
             )
         })
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    fn path_inside(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
     /// Records a program that uses a socket.
-    fn record(&self) {
+    fn record_program(&self) {
         let script = "import socket; a, b = socket.socketpair(); a.send(b'x'); b.recv(9)";
-        self.run(&format!(
+        self.run_inside(&format!(
             "SOCKCAP_LIBRARY={} sockcap record -d /var/lib/sockcap --host web1 -- {} -c \"{script}\"",
-            library().display(),
-            python().display(),
+            preloaded_library().display(),
+            python_path().display(),
         ));
     }
 
-    fn logs(&self, data: &str) -> Vec<String> {
+    fn list_logs(&self, data: &str) -> Vec<String> {
         let listed = self.try_run(&format!("ls /var/lib/{data}/hosts/web1")).unwrap_or_default();
         listed.lines().filter(|name| name.ends_with(".sclog")).map(str::to_owned).collect()
     }
 
     fn gathers_all(&self) {
-        wait("all is gathered", || self.logs("sockcap-collected") == self.logs("sockcap"));
+        wait_until("all is gathered", || {
+            self.list_logs("sockcap-collected") == self.list_logs("sockcap")
+        });
     }
 }
 
-impl Drop for Booted {
+impl Drop for BootedSystem {
     fn drop(&mut self) {
         let _ = self.outside.kill();
         let _ = self.outside.wait();
@@ -169,13 +171,13 @@ impl Drop for Booted {
 
 #[test]
 fn the_units_run_under_a_real_systemd() {
-    let booted = Booted::new();
-    booted.record();
-    assert!(!booted.logs("sockcap").is_empty());
+    let booted = BootedSystem::new();
+    booted.record_program();
+    assert!(!booted.list_logs("sockcap").is_empty());
     booted.gathers_all();
     // Neither runs as root, nor with more rights than it needs.
     let status = |unit: &str, field: &str| {
-        booted.run(&format!(
+        booted.run_inside(&format!(
             "grep ^{field}: /proc/$(systemctl show -P MainPID sockcap-{unit})/status | cut -f2"
         ))
     };
@@ -192,39 +194,39 @@ fn the_units_run_under_a_real_systemd() {
 
     // Killed, they come again, and go on.
     for unit in ["collect", "ship"] {
-        booted.run(&format!("systemctl kill --signal=KILL sockcap-{unit}"));
-        wait("it was started again", || {
-            booted.run(&format!("systemctl show -P NRestarts sockcap-{unit}")).trim() == "1"
+        booted.run_inside(&format!("systemctl kill --signal=KILL sockcap-{unit}"));
+        wait_until("it was started again", || {
+            booted.run_inside(&format!("systemctl show -P NRestarts sockcap-{unit}")).trim() == "1"
         });
     }
-    booted.record();
+    booted.record_program();
     booted.gathers_all();
 
     // What the drop-in is for.
     let drop_in = repository().join("scripts/packaging/sockcap-ship.service.d/remove-shipped.conf");
-    fs::copy(drop_in, booted.path("units/sockcap-ship.service.d/remove.conf")).unwrap();
-    let before = booted.logs("sockcap");
-    booted.run("systemctl daemon-reload && systemctl restart sockcap-ship");
-    wait("what was shipped is removed", || booted.logs("sockcap").is_empty());
-    assert_eq!(booted.logs("sockcap-collected"), before);
+    fs::copy(drop_in, booted.path_inside("units/sockcap-ship.service.d/remove.conf")).unwrap();
+    let before = booted.list_logs("sockcap");
+    booted.run_inside("systemctl daemon-reload && systemctl restart sockcap-ship");
+    wait_until("what was shipped is removed", || booted.list_logs("sockcap").is_empty());
+    assert_eq!(booted.list_logs("sockcap-collected"), before);
 
     // A revoked key is turned away by a collector that goes on.
     let revoke = ["keys", "revoke", "web1", "--keys"];
-    successful(Command::new(sockcap()).args(revoke).arg(booted.path("keys")));
-    booted.run(&format!(
+    run_successfully(Command::new(sockcap_program()).args(revoke).arg(booted.path_inside("keys")));
+    booted.run_inside(&format!(
         "install -m 644 {} /etc/sockcap/revoked.crl",
-        booted.path("keys/revoked.crl").display()
+        booted.path_inside("keys/revoked.crl").display()
     ));
-    wait("it is turned away", || {
-        booted.run("cat /run/ship.log").contains("our certificate was revoked")
+    wait_until("it is turned away", || {
+        booted.run_inside("cat /run/ship.log").contains("our certificate was revoked")
     });
-    assert_eq!(booted.run("systemctl show -P NRestarts sockcap-collect").trim(), "1");
+    assert_eq!(booted.run_inside("systemctl show -P NRestarts sockcap-collect").trim(), "1");
 
     // Both end as they should.
-    booted.run("systemctl stop sockcap-ship sockcap-collect");
+    booted.run_inside("systemctl stop sockcap-ship sockcap-collect");
     for unit in ["collect", "ship"] {
         assert_eq!(
-            booted.run(&format!("systemctl show -P Result sockcap-{unit}")).trim(),
+            booted.run_inside(&format!("systemctl show -P Result sockcap-{unit}")).trim(),
             "success"
         );
     }

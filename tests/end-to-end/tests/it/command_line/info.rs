@@ -5,9 +5,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use end_to_end::capture::{program, successful};
-use end_to_end::command::{run, succeeds, text};
-use end_to_end::sockcap;
+use end_to_end::capture::{program_path, run_successfully};
+use end_to_end::command::{assert_succeeds, run_sockcap, to_text};
+use end_to_end::sockcap_program;
 
 /// Children of one process: each sends some bytes to its parent.
 const FAMILY: &str = r#"
@@ -20,16 +20,16 @@ for child in range(int(sys.argv[1])):
 "#;
 
 /// Records a process with `children` children into `sockcap.data` in `directory`.
-fn record(directory: &Path, children: usize) {
+fn record_children(directory: &Path, children: usize) {
     let count = children.to_string();
-    let output = run(
+    let output = run_sockcap(
         &["record", "--host", "web1", "--", "/usr/bin/python3", "-c", FAMILY, &count],
         directory,
     );
     assert!(output.status.success(), "{output:?}");
 }
 
-fn logs(directory: &Path) -> Vec<PathBuf> {
+fn list_logs(directory: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(directory.join("sockcap.data/hosts/web1")).unwrap();
     files.map(|file| file.unwrap().path()).collect()
 }
@@ -38,14 +38,14 @@ fn logs(directory: &Path) -> Vec<PathBuf> {
 fn many_processes_are_a_line_for_each_program() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    record(path, 120);
-    let info = succeeds(&["info"], path);
+    record_children(path, 120);
+    let info = assert_succeeds(&["info"], path);
     assert!(info.lines().count() < 20, "{info}");
     let row = info.lines().find(|line| line.starts_with("web1")).unwrap();
     let fields: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(fields[1], "121", "a process and its children: {info}");
     assert!(row.ends_with("  python3"), "{info}");
-    let each = succeeds(&["info", "--processes"], path);
+    let each = assert_succeeds(&["info", "--processes"], path);
     assert_eq!(each.lines().filter(|line| line.starts_with("web1 ")).count(), 121, "{each}");
     assert!(each.contains("/usr/bin/python3 -c"), "{each}");
 }
@@ -54,9 +54,9 @@ fn many_processes_are_a_line_for_each_program() {
 fn programs_read_what_people_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    record(path, 3);
+    record_children(path, 3);
     let json = |path: &Path| -> serde_json::Value {
-        serde_json::from_str(&succeeds(&["info", "--json"], path)).unwrap()
+        serde_json::from_str(&assert_succeeds(&["info", "--json"], path)).unwrap()
     };
     let found = json(path);
     let processes = found["processes"].as_array().unwrap();
@@ -74,7 +74,7 @@ fn programs_read_what_people_read() {
         assert_eq!(process["state"], "exited", "{process}");
     }
     assert!(found["reconciliation"].is_null() && found["analysis"].is_null(), "{found}");
-    succeeds(&["report"], path);
+    assert_succeeds(&["report"], path);
     let found = json(path);
     assert_eq!(found["reconciliation"]["processes"], 4, "{found}");
     assert!(
@@ -84,13 +84,13 @@ fn programs_read_what_people_read() {
 }
 
 /// What `sockcap` reads with these arguments: how often, and how many bytes.
-fn reads(arguments: &[&str], directory: &Path) -> (u64, u64) {
+fn count_reads(arguments: &[&str], directory: &Path) -> (u64, u64) {
     let trace = directory.join("trace");
-    successful(
-        Command::new(program("strace"))
+    run_successfully(
+        Command::new(program_path("strace"))
             .args(["-f", "-e", "trace=read,pread64", "-o"])
             .arg(&trace)
-            .arg(sockcap())
+            .arg(sockcap_program())
             .args(arguments)
             .current_dir(directory),
     );
@@ -105,8 +105,8 @@ fn reads(arguments: &[&str], directory: &Path) -> (u64, u64) {
 fn what_was_never_written_is_not_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    record(path, 200);
-    for log in logs(path) {
+    record_children(path, 200);
+    for log in list_logs(path) {
         File::options().write(true).open(log).unwrap().set_len(256 << 20).unwrap();
     }
     // And those that were made ahead and that nobody took.
@@ -114,20 +114,20 @@ fn what_was_never_written_is_not_read() {
         let spare = path.join(format!("sockcap.data/hosts/web1/1-2-{number}.spare"));
         File::create(spare).unwrap().set_len(64 << 20).unwrap();
     }
-    let (calls, bytes) = reads(&["info"], path);
+    let (calls, bytes) = count_reads(&["info"], path);
     assert!(calls < 5_000 && bytes < 20 << 20, "info: {calls} calls, {bytes} bytes");
-    let (calls, bytes) = reads(&["report"], path);
+    let (calls, bytes) = count_reads(&["report"], path);
     assert!(calls < 5_000 && bytes < 20 << 20, "report: {calls} calls, {bytes} bytes");
     // 201 logs of 256 MiB are 50 GiB; on the disk they are some KiB each.
     let json: serde_json::Value =
-        serde_json::from_str(&succeeds(&["info", "--json"], path)).unwrap();
+        serde_json::from_str(&assert_succeeds(&["info", "--json"], path)).unwrap();
     let sizes = json["processes"]
         .as_array()
         .unwrap()
         .iter()
         .map(|process| process["bytes"].as_u64().unwrap());
     assert!(sizes.sum::<u64>() < 201 * (128 << 10), "{json}");
-    let shown = text(&run(&["reconcile"], path).stderr);
+    let shown = to_text(&run_sockcap(&["reconcile"], path).stderr);
     assert!(shown.contains(" KiB") || shown.contains(" MiB"), "{shown}");
 }
 
@@ -139,10 +139,12 @@ fn tables_fit_eighty_columns() {
     let host = "a-host-with-a-name-that-somebody-made-from-its-rack-and-its-number";
     let words = ["word"; 60].join(" ");
     let family = format!("# {words}\n{FAMILY}");
-    let output =
-        run(&["record", "--host", host, "--", "/usr/bin/python3", "-c", &family, "3"], path);
+    let output = run_sockcap(
+        &["record", "--host", host, "--", "/usr/bin/python3", "-c", &family, "3"],
+        path,
+    );
     assert!(output.status.success(), "{output:?}");
-    succeeds(&["report"], path);
+    assert_succeeds(&["report"], path);
     for arguments in [
         &["info"][..],
         &["info", "--processes"],
@@ -150,8 +152,9 @@ fn tables_fit_eighty_columns() {
         &["report", "--hosts"],
         &["report", "--hops", "--node", "process"],
     ] {
-        let mut command = Command::new(sockcap());
-        let shown = successful(command.args(arguments).current_dir(path).env("COLUMNS", "80"));
+        let mut command = Command::new(sockcap_program());
+        let shown =
+            run_successfully(command.args(arguments).current_dir(path).env("COLUMNS", "80"));
         let long: Vec<&str> = shown.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(long.is_empty(), "{arguments:?}: {long:#?}");
     }

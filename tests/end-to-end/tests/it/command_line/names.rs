@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use end_to_end::capture::{program, python, successful};
-use end_to_end::sockcap;
+use end_to_end::capture::{program_path, python_path, run_successfully};
+use end_to_end::sockcap_program;
 use protocols::operations::OperationFile;
 
 /// A server and its client in one process, which asks for two pages. What is secret is in the
@@ -35,9 +35,9 @@ server.shutdown()
 "#;
 
 /// All files below a directory.
-fn files(directory: &Path) -> Vec<PathBuf> {
+fn list_files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    entries.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
 }
 
 #[test]
@@ -46,12 +46,12 @@ fn a_recording_with_protocols_ends_with_names_alone() {
     let data = place.path().join("data");
     let script = place.path().join("talk.py");
     fs::write(&script, TALK).unwrap();
-    let mut record = Command::new(sockcap());
-    record.args(["record", "-d"]).arg(&data).arg("--").arg(python()).arg(&script);
-    successful(record.env("SOCKCAP_PROTOCOLS", "1"));
+    let mut record = Command::new(sockcap_program());
+    record.args(["record", "-d"]).arg(&data).arg("--").arg(python_path()).arg(&script);
+    run_successfully(record.env("SOCKCAP_PROTOCOLS", "1"));
 
     let mut found = Vec::new();
-    for path in files(&data) {
+    for path in list_files(&data) {
         let bytes = fs::read(&path).unwrap();
         for secret in ["867530", "hunter2", "openit", "sesame", "patience"] {
             let is_there = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
@@ -120,15 +120,15 @@ fn names_of_encrypted_messages_find_their_messages() {
     let place = tempfile::tempdir().unwrap();
     let data = place.path().join("data");
     fs::write(place.path().join("talk.py"), ENCRYPTED).unwrap();
-    let mut openssl = Command::new(program("openssl"));
+    let mut openssl = Command::new(program_path("openssl"));
     openssl.args("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost".split(' '));
     openssl.args(["-keyout", "key", "-out", "certificate"]).current_dir(place.path());
-    successful(&mut openssl);
-    let mut record = Command::new(sockcap());
-    record.args(["record", "-d"]).arg(&data).arg("--").arg(python()).arg("talk.py");
-    successful(record.env("SOCKCAP_PROTOCOLS", "1").current_dir(place.path()));
-    successful(Command::new(sockcap()).args(["reconcile", "-d"]).arg(&data));
-    for path in files(&data) {
+    run_successfully(&mut openssl);
+    let mut record = Command::new(sockcap_program());
+    record.args(["record", "-d"]).arg(&data).arg("--").arg(python_path()).arg("talk.py");
+    run_successfully(record.env("SOCKCAP_PROTOCOLS", "1").current_dir(place.path()));
+    run_successfully(Command::new(sockcap_program()).args(["reconcile", "-d"]).arg(&data));
+    for path in list_files(&data) {
         let bytes = fs::read(&path).unwrap();
         for secret in ["867530", "hunter2", "openit", "sesame", "patience"] {
             let is_there = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());

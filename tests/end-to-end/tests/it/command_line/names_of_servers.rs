@@ -7,21 +7,21 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use end_to_end::capture::{program, successful};
+use end_to_end::capture::{program_path, run_successfully};
 use end_to_end::oracle::free_port;
-use end_to_end::sockcap;
+use end_to_end::sockcap_program;
 use protocols::operations::OperationFile;
 
 /// All files below a directory.
-fn files(directory: &Path) -> Vec<PathBuf> {
+fn list_files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    entries.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
 }
 
 /// Records a shell script with protocols, and returns the names and statuses that it leaves, each
 /// with its protocol. The script gets a free port, a file with what a client is to say, and an
 /// empty directory. What the client says are no arguments, so `secrets` of it must be in no file.
-fn told(script: &str, says: &str, secrets: &[&str]) -> BTreeSet<(String, String)> {
+fn recorded_operations(script: &str, says: &str, secrets: &[&str]) -> BTreeSet<(String, String)> {
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name);
     let data = at("data");
@@ -33,13 +33,13 @@ fn told(script: &str, says: &str, secrets: &[&str]) -> BTreeSet<(String, String)
     }
     fs::write(at("script"), script).unwrap();
     fs::write(at("says"), says).unwrap();
-    let mut record = Command::new(sockcap());
+    let mut record = Command::new(sockcap_program());
     record.args(["record", "--no-config", "--protocols", "--host", "h", "-d"]).arg(&data);
     record.args(["--", "sh"]).arg(at("script")).arg(free_port().to_string());
-    successful(record.arg(at("says")).arg(at("home")));
+    run_successfully(record.arg(at("says")).arg(at("home")));
 
     let mut found = BTreeSet::new();
-    for path in files(&data) {
+    for path in list_files(&data) {
         let bytes = fs::read(&path).unwrap();
         for secret in secrets {
             let is_there = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
@@ -59,14 +59,17 @@ fn told(script: &str, says: &str, secrets: &[&str]) -> BTreeSet<(String, String)
 }
 
 /// What was told of one protocol.
-fn of<'a>(told: &'a BTreeSet<(String, String)>, protocol: &str) -> Vec<&'a str> {
+fn operations_of_protocol<'a>(
+    told: &'a BTreeSet<(String, String)>,
+    protocol: &str,
+) -> Vec<&'a str> {
     told.iter().filter(|(of, _)| of == protocol).map(|(_, said)| said.as_str()).collect()
 }
 
 #[test]
 fn redis() {
     for name in ["redis-server", "redis-cli"] {
-        program(name);
+        program_path(name);
     }
     let script = "
         redis-server --port $1 --bind 127.0.0.1 --save '' >$3/log &
@@ -75,16 +78,16 @@ fn redis() {
         redis-cli -p $1 SHUTDOWN NOSAVE
         wait";
     let says = "SET patience sesame\nGET patience\nLPUSH patience hunter2\nFROB patience\n";
-    let mut told = told(script, says, &["patience", "sesame", "hunter2", "FROB"]);
+    let mut told = recorded_operations(script, says, &["patience", "sesame", "hunter2", "FROB"]);
     // Some clients ask for the list of commands when they begin.
     told.retain(|(_, said)| said != "COMMAND");
     let expected = ["", "ERR!", "GET", "LPUSH", "PING", "SET", "SHUTDOWN", "WRONGTYPE!"];
-    assert_eq!(of(&told, "redis"), expected);
+    assert_eq!(operations_of_protocol(&told, "redis"), expected);
 }
 
 #[test]
 fn postgresql() {
-    let folder = program("postgres").parent().unwrap().to_owned();
+    let folder = program_path("postgres").parent().unwrap().to_owned();
     let script = format!(
         "
         as=
@@ -106,7 +109,7 @@ fn postgresql() {
         INSERT INTO books VALUES ('patience');
         SELECT title FROM books WHERE title = 'sesame';
         SET application_name = 'hunter2';";
-    let mut told = told(&script, says, &["patience", "sesame", "hunter2"]);
+    let mut told = recorded_operations(&script, says, &["patience", "sesame", "hunter2"]);
     // The client may have come before the server was ready, and it ends connections that are left.
     told.retain(|(_, said)| !said.contains("57P0"));
     let expected = [
@@ -120,13 +123,13 @@ fn postgresql() {
         "STARTUP",
         "TLS",
     ];
-    assert_eq!(of(&told, "postgresql"), expected);
+    assert_eq!(operations_of_protocol(&told, "postgresql"), expected);
 }
 
 #[test]
 fn dns() {
     for name in ["dnsmasq", "dig"] {
-        program(name);
+        program_path(name);
     }
     let script = "
         dnsmasq --keep-in-foreground --no-resolv --no-hosts --conf-file=/dev/null --pid-file= \
@@ -137,6 +140,6 @@ fn dns() {
         kill $!
         wait";
     let says = "patience.test A\nsesame.test MX\nhunter2.example A\n";
-    let told = told(script, says, &["patience", "sesame", "hunter2"]);
-    assert_eq!(of(&told, "dns"), ["A", "MX", "NOERROR", "REFUSED!"]);
+    let told = recorded_operations(script, says, &["patience", "sesame", "hunter2"]);
+    assert_eq!(operations_of_protocol(&told, "dns"), ["A", "MX", "NOERROR", "REFUSED!"]);
 }

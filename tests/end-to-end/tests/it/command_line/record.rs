@@ -6,19 +6,21 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use end_to_end::capture::{copy_program, program, successful};
-use end_to_end::command::{run, text};
-use end_to_end::sockcap;
+use end_to_end::capture::{copy_program, program_path, run_successfully};
+use end_to_end::command::{run_sockcap, to_text};
+use end_to_end::sockcap_program;
 
 /// Compiles a program that ends with status 7.
-fn compile(directory: &Path, name: &str, arguments: &[&str], more: &str) -> PathBuf {
+fn compile_program(directory: &Path, name: &str, arguments: &[&str], more: &str) -> PathBuf {
     let (source, binary) = (directory.join(format!("{name}.c")), directory.join(name));
     fs::write(&source, format!("{more}\nint main(void) {{ return 7; }}\n")).unwrap();
-    successful(Command::new(program("cc")).args(arguments).arg("-o").arg(&binary).arg(&source));
+    run_successfully(
+        Command::new(program_path("cc")).args(arguments).arg("-o").arg(&binary).arg(&source),
+    );
     binary
 }
 
-fn script(directory: &Path, name: &str, first: &str) {
+fn write_script(directory: &Path, name: &str, first: &str) {
     fs::write(directory.join(name), format!("{first}\n")).unwrap();
     fs::set_permissions(directory.join(name), fs::Permissions::from_mode(0o755)).unwrap();
 }
@@ -28,12 +30,12 @@ fn programs_that_cannot_be_seen_are_told_before_they_run() {
     const GO: &str = "__attribute__((section(\".go.buildinfo\"), used)) static int mark = 1;";
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    compile(path, "static", &["-static"], "");
-    compile(path, "static-pie", &["-static-pie"], "");
-    compile(path, "go", &["-static"], GO);
-    compile(path, "cgo", &[], GO);
-    compile(path, "lost", &["-Wl,--dynamic-linker=/nowhere/ld.so"], "");
-    let plain = compile(path, "plain", &[], "");
+    compile_program(path, "static", &["-static"], "");
+    compile_program(path, "static-pie", &["-static-pie"], "");
+    compile_program(path, "go", &["-static"], GO);
+    compile_program(path, "cgo", &[], GO);
+    compile_program(path, "lost", &["-Wl,--dynamic-linker=/nowhere/ld.so"], "");
+    let plain = compile_program(path, "plain", &[], "");
     let mut bytes = fs::read(&plain).unwrap();
     bytes[18] = 22; // e_machine: s390
     fs::write(path.join("foreign"), bytes).unwrap();
@@ -43,8 +45,8 @@ fn programs_that_cannot_be_seen_are_told_before_they_run() {
         .unwrap_or_else(|_| panic!("this test must run as root"));
     fs::set_permissions(path.join("setuid"), fs::Permissions::from_mode(0o4755)).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-    script(path, "script", &format!("#!{}/static", path.display()));
-    script(path, "orphan", "#!/nowhere/interpreter");
+    write_script(path, "script", &format!("#!{}/static", path.display()));
+    write_script(path, "orphan", "#!/nowhere/interpreter");
 
     let cases = [
         ("./static", "statically linked", 7),
@@ -58,27 +60,27 @@ fn programs_that_cannot_be_seen_are_told_before_they_run() {
         ("./orphan", "its interpreter /nowhere/interpreter is missing", 127),
     ];
     for (name, reason, status) in cases {
-        let output = run(&["record", "--", name], path);
-        let error = text(&output.stderr);
+        let output = run_sockcap(&["record", "--", name], path);
+        let error = to_text(&output.stderr);
         let warning = error.lines().next().unwrap_or("");
         assert!(
             warning.starts_with("sockcap: warning: ") && warning.contains(reason),
             "{name}: {error}"
         );
         assert_eq!(output.status.code(), Some(status), "{name} runs all the same: {error}");
-        let output = run(&["record", "--strict", "--", name], path);
-        let error = text(&output.stderr);
+        let output = run_sockcap(&["record", "--strict", "--", name], path);
+        let error = to_text(&output.stderr);
         assert!(error.contains(reason) && error.contains("--strict"), "{name}: {error}");
         assert_eq!(output.status.code(), Some(125), "{name}");
     }
     // By the shebang of env, with a setting, and by its name alone.
-    let output = run(&["record", "--", "env", "A=1", "./static"], path);
-    assert!(text(&output.stderr).contains("./static: a statically linked"), "{output:?}");
+    let output = run_sockcap(&["record", "--", "env", "A=1", "./static"], path);
+    assert!(to_text(&output.stderr).contains("./static: a statically linked"), "{output:?}");
     for name in ["./plain", "sh"] {
         let command: &[&str] = if name == "sh" { &["sh", "-c", "exit 7"] } else { &[name] };
-        let output = run(&[&["record", "--strict", "--"], command].concat(), path);
+        let output = run_sockcap(&[&["record", "--strict", "--"], command].concat(), path);
         assert_eq!(output.status.code(), Some(7), "{name}: {output:?}");
-        assert!(!text(&output.stderr).contains("warning"), "{output:?}");
+        assert!(!to_text(&output.stderr).contains("warning"), "{output:?}");
     }
 }
 
@@ -86,7 +88,7 @@ fn programs_that_cannot_be_seen_are_told_before_they_run() {
 fn info_lists_what_was_not_seen() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    compile(path, "static", &["-static"], "");
+    compile_program(path, "static", &["-static"], "");
     // A server that is not recorded, asked by a client that is, over TCP and over a unix socket.
     let script = r#"
 import os, socket, subprocess
@@ -106,11 +108,14 @@ for s in (tcp, unix): peer, _ = s.accept(); peer.recv(1); peer.send(b"a")
 assert child.wait() == 0
 print(tcp.getsockname()[1], os.getpid())
 "#;
-    let printed = successful(
-        Command::new("/usr/bin/python3").args(["-c", script]).arg(sockcap()).current_dir(path),
+    let printed = run_successfully(
+        Command::new("/usr/bin/python3")
+            .args(["-c", script])
+            .arg(sockcap_program())
+            .current_dir(path),
     );
     let (port, pid) = printed.trim().split_once(' ').unwrap();
-    let info = text(&run(&["info"], path).stdout);
+    let info = to_text(&run_sockcap(&["info"], path).stdout);
     let list = |heading: &str| -> Vec<String> {
         let lines = info.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
         lines.take_while(|line| line.starts_with("  ")).map(|line| line.trim().to_owned()).collect()
@@ -127,13 +132,13 @@ print(tcp.getsockname()[1], os.getpid())
                    'sockcap import strace'";
     assert_eq!(unseen[1], way_out, "{info}");
     // The report says so in its first lines; the page shows what the JSON tells.
-    let report = text(&run(&["report"], path).stdout);
+    let report = to_text(&run_sockcap(&["report"], path).stdout);
     let note = "1 process of ./static, not recorded: statically linked; record with --inject \
                 (x86-64), or run it under strace, then 'sockcap import strace'";
     let first = report.lines().take(10).collect::<Vec<_>>().join(" ");
     let first = first.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(first.contains(note), "{report}");
-    let json = text(&run(&["report", "--json"], path).stdout);
+    let json = to_text(&run_sockcap(&["report", "--json"], path).stdout);
     assert!(json.contains("process of ./static, not recorded: statically linked"), "{json}");
     let ends = list("connections whose other end is on a recorded host");
     assert_eq!(ends.len(), 2, "not what it has with itself: {info}");
@@ -159,21 +164,21 @@ time.sleep(600)
 fn a_recording_names_what_it_missed_and_what_outlives_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    compile(path, "static", &["-static"], "");
-    compile(path, "go", &[], NOTE_OF_GO);
+    compile_program(path, "static", &["-static"], "");
+    compile_program(path, "go", &[], NOTE_OF_GO);
     fs::write(path.join("daemon.py"), DAEMON).unwrap();
     let script = "./static; ./go; /usr/bin/python3 daemon.py >/dev/null 2>&1 & \
                   n=0; until [ -e started ] || [ $((n += 1)) -gt 3000 ]; do /bin/sleep 0.02; done";
-    let output = run(&["record", "--", "sh", "-c", script], path);
-    let told = text(&output.stderr);
+    let output = run_sockcap(&["record", "--", "sh", "-c", script], path);
+    let told = to_text(&output.stderr);
     let pid = fs::read_to_string(path.join("started")).unwrap();
     let listed = |heading: &str| -> Vec<String> {
-        let info = text(&run(&["info"], path).stdout);
+        let info = to_text(&run_sockcap(&["info"], path).stdout);
         let lines = info.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
         lines.take_while(|line| line.starts_with("  ")).map(str::to_owned).collect()
     };
     let running = listed("still running and recorded");
-    successful(Command::new("kill").arg(&pid));
+    run_successfully(Command::new("kill").arg(&pid));
     // Whoever is to wait for it may take long.
     while fs::read(format!("/proc/{pid}/maps")).is_ok_and(|maps| !maps.is_empty()) {
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -207,12 +212,14 @@ a.send(b"abcdefgh"); p.poll(); b.recv(10)
         let logs = fs::read_dir(path.join("sockcap.data/hosts").join(host));
         let mut all = String::new();
         for log in logs.into_iter().flatten() {
-            all += &text(&run(&["dump", log.unwrap().path().to_str().unwrap()], path).stdout);
+            all += &to_text(
+                &run_sockcap(&["dump", log.unwrap().path().to_str().unwrap()], path).stdout,
+            );
         }
         all
     };
     let record = |flags: &[&str]| {
-        let output = run(&[&["record"], flags, &python].concat(), path);
+        let output = run_sockcap(&[&["record"], flags, &python].concat(), path);
         assert!(output.status.success(), "{output:?}");
     };
     record(&["--host", "all", "--waits", "--cpu", "--fingerprint", "4", "--command", "x,python3"]);
@@ -241,10 +248,10 @@ a.send(b"abcdefgh"); p.poll(); b.recv(10)
         &["--command", "/bin/sh"],
         &["--protocols=a/b"],
     ] {
-        let output = run(&[&["record"], wrong, &python].concat(), path);
+        let output = run_sockcap(&[&["record"], wrong, &python].concat(), path);
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");
     }
-    let help = text(&run(&["record", "--help"], path).stdout);
+    let help = to_text(&run_sockcap(&["record", "--help"], path).stdout);
     for flag in [
         "--strict",
         "--max-size",

@@ -5,10 +5,10 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use end_to_end::capture::Recording;
-use end_to_end::command::{fails, run, succeeds, text};
-use end_to_end::spent::{KINDS, of, record};
-use end_to_end::{repository, sockcap};
+use end_to_end::capture::TestRecording;
+use end_to_end::command::{assert_fails, assert_succeeds, run_sockcap, to_text};
+use end_to_end::spent_time::{KINDS, arguments_for, record_requests};
+use end_to_end::{repository, sockcap_program};
 use serde_json::Value;
 
 /// Number of requests of each kind.
@@ -16,11 +16,12 @@ const ROUNDS: usize = 5;
 
 #[test]
 fn clusters_of_a_recording() {
-    let recording = Recording::new();
-    let spent = record(&recording, ROUNDS);
-    let data = recording.data();
-    let said =
-        |more: &[&str]| succeeds(&of(&[&["requests"], more].concat(), &data), Path::new("/"));
+    let recording = TestRecording::new();
+    let spent = record_requests(&recording, ROUNDS);
+    let data = recording.data_dir();
+    let said = |more: &[&str]| {
+        assert_succeeds(&arguments_for(&[&["requests"], more].concat(), &data), Path::new("/"))
+    };
     let json: Value = serde_json::from_str(&said(&["--json"])).unwrap();
     let clusters = json["clusters"].as_array().unwrap();
     let all = json["requests"].as_u64().unwrap();
@@ -29,7 +30,7 @@ fn clusters_of_a_recording() {
     // Every request of a kind is in some cluster, and what spins is in none with what waits.
     let names = |cluster: &Value, kind: &str| {
         let names = cluster["names"].as_array().unwrap();
-        let of = names.iter().find(|name| name["name"] == spent.operation(kind).as_str());
+        let of = names.iter().find(|name| name["name"] == spent.operation_name(kind).as_str());
         of.map_or(0, |of| of["requests"].as_u64().unwrap())
     };
     for kind in KINDS {
@@ -46,7 +47,7 @@ fn clusters_of_a_recording() {
     let shown = said(&[]);
     let first = format!("{all} requests in {} clusters", clusters.len());
     assert!(shown.starts_with(&first), "{shown}");
-    for word in ["PROCESSOR", "LOCK", "ASLEEP", &spent.operation("spin")] {
+    for word in ["PROCESSOR", "LOCK", "ASLEEP", &spent.operation_name("spin")] {
         assert!(shown.contains(word), "{word}: {shown}");
     }
     assert!(shown.contains("next: sockcap requests -d "), "{shown}");
@@ -56,11 +57,12 @@ fn clusters_of_a_recording() {
 
 #[test]
 fn one_request_and_a_row_for_each() {
-    let recording = Recording::new();
-    let spent = record(&recording, ROUNDS);
-    let data = recording.data();
-    let said =
-        |more: &[&str]| succeeds(&of(&[&["requests"], more].concat(), &data), Path::new("/"));
+    let recording = TestRecording::new();
+    let spent = record_requests(&recording, ROUNDS);
+    let data = recording.data_dir();
+    let said = |more: &[&str]| {
+        assert_succeeds(&arguments_for(&[&["requests"], more].concat(), &data), Path::new("/"))
+    };
     let rows = said(&["--format", "csv"]);
     let mut lines = rows.lines();
     let head: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -70,7 +72,7 @@ fn one_request_and_a_row_for_each() {
     for (number, row) in rows.iter().enumerate() {
         assert_eq!((row.len(), row[request]), (head.len(), number.to_string().as_str()));
     }
-    let of_lock = spent.operation("lock");
+    let of_lock = spent.operation_name("lock");
     let locked: Vec<&Vec<&str>> = rows.iter().filter(|row| row[name] == of_lock).collect();
     assert_eq!(locked.len(), ROUNDS);
     assert!(locked.iter().all(|row| row[lock].parse::<i64>().unwrap() > 15_000_000), "{locked:?}");
@@ -88,7 +90,12 @@ fn one_request_and_a_row_for_each() {
     assert_eq!(one["waits"]["lock_ns"].to_string(), locked[0][lock]);
     assert_eq!(one["steps"][0]["operation"], of_lock.as_str());
     let last = format!("the last request is number {}", rows.len() - 1);
-    fails(&of(&["requests", "--request", "999999"], &data), Path::new("/"), 2, &[&last]);
+    assert_fails(
+        &arguments_for(&["requests", "--request", "999999"], &data),
+        Path::new("/"),
+        2,
+        &[&last],
+    );
 }
 
 #[test]
@@ -97,11 +104,11 @@ fn events_from_standard_input() {
     let schema = directory.path().join("switches.schema");
     fs::write(&schema, "EVENT sched/sched_switch\n  SEED\n  NAME next_comm\n").unwrap();
     let printed = |input: Stdio| {
-        let mut command = Command::new(sockcap());
+        let mut command = Command::new(sockcap_program());
         command.args(["requests", "-", "--json", "--schema"]).arg(&schema).stdin(input);
         let output = command.current_dir(directory.path()).output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        (serde_json::from_slice::<Value>(&output.stdout).unwrap(), text(&output.stderr))
+        (serde_json::from_slice::<Value>(&output.stdout).unwrap(), to_text(&output.stderr))
     };
     let perf = repository().join("crates/importers/tests/perf/small.txt");
     let switches = fs::read_to_string(&perf).unwrap().matches("sched:sched_switch: ").count();
@@ -120,18 +127,30 @@ fn what_is_wrong_or_missing_is_said() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     fs::write(path.join("events.csv"), "time,event\n1,app/begin\n").unwrap();
-    succeeds(&["import", "events", "events.csv"], path);
+    assert_succeeds(&["import", "events", "events.csv"], path);
     fs::write(path.join("bad.schema"), "EVENT app/begin\n  SEED\n\n  NAMES path\n").unwrap();
     let bad = ["requests", "--schema", "bad.schema"];
-    fails(&bad, path, 2, &["bad.schema:4: ", "NAMES", "ATTRIBUTE"]);
+    assert_fails(&bad, path, 2, &["bad.schema:4: ", "NAMES", "ATTRIBUTE"]);
     let none = ["requests", "--schema", "none"];
-    fails(&none, path, 2, &["none", "no such file", "linux", "sockcap"]);
+    assert_fails(&none, path, 2, &["none", "no such file", "linux", "sockcap"]);
     // No event is a seed of the schema.
-    let output = run(&["requests"], path);
-    assert!(output.status.success() && text(&output.stderr).contains("no event that begins one"));
-    assert!(text(&output.stdout).starts_with("0 requests in 0 clusters"));
+    let output = run_sockcap(&["requests"], path);
+    assert!(
+        output.status.success() && to_text(&output.stderr).contains("no event that begins one")
+    );
+    assert!(to_text(&output.stdout).starts_with("0 requests in 0 clusters"));
     // Nothing was recorded, and that is how it can be.
     fs::create_dir(path.join("empty")).unwrap();
-    fails(&["requests", "-d", "empty"], path, 1, &["empty", "sockcap record -d empty -- CMD"]);
-    fails(&["requests", "-d", "empty", "--schema", "linux"], path, 2, &["sockcap import perf"]);
+    assert_fails(
+        &["requests", "-d", "empty"],
+        path,
+        1,
+        &["empty", "sockcap record -d empty -- CMD"],
+    );
+    assert_fails(
+        &["requests", "-d", "empty", "--schema", "linux"],
+        path,
+        2,
+        &["sockcap import perf"],
+    );
 }

@@ -7,8 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use end_to_end::capture::{library, program};
-use end_to_end::{repository, sockcap};
+use end_to_end::capture::{preloaded_library, program_path};
+use end_to_end::{repository, sockcap_program};
 
 /// Answers one question.
 const SERVER: &str = "import socket; s = socket.create_server(('127.0.0.1', 18997)); c, _ = s.accept(); c.send(c.recv(9))";
@@ -29,7 +29,7 @@ fn drop_in() -> String {
 
 /// What the first process does: it makes room for a systemd, and becomes it. `exit` of the units
 /// ends it.
-fn boot(files: &Path, data: &Path) -> String {
+fn boot_services(files: &Path, data: &Path) -> String {
     format!(
         "set -e
          mount --make-rprivate /
@@ -44,7 +44,7 @@ fn boot(files: &Path, data: &Path) -> String {
          mkdir -p /run/data && mount --bind {data} /run/data
          export container=other
          exec {systemd} --system --unit=client.service --log-target=null --show-status=no",
-        library = library().display(),
+        library = preloaded_library().display(),
         files = files.display(),
         data = data.display(),
         systemd = "/lib/systemd/systemd",
@@ -88,7 +88,7 @@ fn a_service_is_recorded_by_the_drop_in_of_the_page() {
          ExecStart=/usr/bin/python3 /run/bin/client.py\nStandardError=file:/run/data/client\n",
     )
     .unwrap();
-    let status = Command::new(program("unshare"))
+    let status = Command::new(program_path("unshare"))
         .args([
             "--mount",
             "--pid",
@@ -100,14 +100,14 @@ fn a_service_is_recorded_by_the_drop_in_of_the_page() {
             "bash",
             "-c",
         ])
-        .arg(boot(path, &data))
+        .arg(boot_services(path, &data))
         .stdin(Stdio::null())
         .status()
         .unwrap();
     let said = |name: &str| fs::read_to_string(data.join(name)).unwrap_or_default();
     assert!(status.success(), "{status}: {}", said("client"));
     assert_eq!(said("said"), "");
-    let output = Command::new(sockcap())
+    let output = Command::new(sockcap_program())
         .args(["info", "--all-users", "--json", "-d"])
         .arg(&data)
         .output()

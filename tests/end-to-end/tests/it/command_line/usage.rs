@@ -5,8 +5,8 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-use end_to_end::command::{self, run, text};
-use end_to_end::sockcap;
+use end_to_end::command::{self, run_sockcap, to_text};
+use end_to_end::sockcap_program;
 
 /// An echo server and its client in one python program, over loopback.
 const ECHO: &str = r#"
@@ -30,7 +30,7 @@ thread.join()
 fn record_exits_as_the_command_does() {
     let directory = tempfile::tempdir().unwrap();
     let status = |command: &[&str]| {
-        run(&[&["record", "--"], command].concat(), directory.path()).status.code()
+        run_sockcap(&[&["record", "--"], command].concat(), directory.path()).status.code()
     };
     assert_eq!(status(&["true"]), Some(0));
     assert_eq!(status(&["sh", "-c", "exit 7"]), Some(7));
@@ -38,7 +38,7 @@ fn record_exits_as_the_command_does() {
     assert_eq!(status(&["./no-such-program"]), Some(127));
     fs::write(directory.path().join("no-program"), "text").unwrap();
     assert_eq!(status(&["./no-program"]), Some(126));
-    let nowhere = run(&["record", "-d", "/proc/no/such", "--", "true"], directory.path());
+    let nowhere = run_sockcap(&["record", "-d", "/proc/no/such", "--", "true"], directory.path());
     assert_eq!(nowhere.status.code(), Some(125), "{nowhere:?}");
 }
 
@@ -51,16 +51,16 @@ fn misspelt_flags_of_a_recording_are_named() {
         (&["record", "-x", "true"], &["'-x'"]),
         (&["record", "--max-sise=64K", "--", "true"], &["'--max-sise'", "--max-size"]),
     ] {
-        command::fails(arguments, directory.path(), 2, words);
+        command::assert_fails(arguments, directory.path(), 2, words);
     }
     assert!(!directory.path().join("sockcap.data").exists(), "nothing was run");
     // What belongs to the command is its own.
-    let output = run(
+    let output = run_sockcap(
         &["record", "sh", "-c", "echo \"$@\"", "--strictt", "-x", "--", "-d"],
         directory.path(),
     );
     assert_eq!(
-        (output.status.code(), text(&output.stdout).as_str()),
+        (output.status.code(), to_text(&output.stdout).as_str()),
         (Some(0), "-x -- -d\n"),
         "{output:?}"
     );
@@ -73,7 +73,7 @@ fn record_sends_signals_on() {
         let script = format!(
             "trap 'echo got it; exit 3' {signal}; echo ready; for i in $(seq 400); do sleep 0.05; done"
         );
-        let mut child = Command::new(sockcap())
+        let mut child = Command::new(sockcap_program())
             .args(["record", "--", "bash", "-c", &script])
             .current_dir(directory.path())
             .stdout(Stdio::piped())
@@ -108,7 +108,7 @@ for line in sys.stdin:
 #[test]
 fn what_was_read_while_it_ran_is_out_of_date_when_it_ran_on() {
     let directory = tempfile::tempdir().unwrap();
-    let mut child = Command::new(sockcap())
+    let mut child = Command::new(sockcap_program())
         .args(["record", "--", "/usr/bin/python3", "-c", TALK])
         .current_dir(directory.path())
         .stdin(Stdio::piped())
@@ -119,8 +119,8 @@ fn what_was_read_while_it_ran_is_out_of_date_when_it_ran_on() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut input = child.stdin.take().unwrap();
     let messages = || {
-        let exported = run(&["export", "messages"], directory.path());
-        text(&exported.stdout).lines().count() - 1
+        let exported = run_sockcap(&["export", "messages"], directory.path());
+        to_text(&exported.stdout).lines().count() - 1
     };
     for round in 1..=3 {
         writeln!(input, "more").unwrap();
@@ -137,7 +137,7 @@ fn a_result_that_does_not_come_leaves_the_file_as_it_was() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("old.csv"), "former").unwrap();
     for arguments in [["export", "links", "-o", "old.csv"], ["export", "links", "-o", "new.csv"]] {
-        assert_eq!(run(&arguments, directory.path()).status.code(), Some(1));
+        assert_eq!(run_sockcap(&arguments, directory.path()).status.code(), Some(1));
     }
     assert_eq!(fs::read_to_string(directory.path().join("old.csv")).unwrap(), "former");
     assert!(!directory.path().join("new.csv").exists());
@@ -146,23 +146,29 @@ fn a_result_that_does_not_come_leaves_the_file_as_it_was() {
 #[test]
 fn the_patterns_are_shown_also_where_the_page_cannot_be_written() {
     let directory = tempfile::tempdir().unwrap();
-    run(&["record", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
+    run_sockcap(&["record", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
     fs::create_dir(directory.path().join("sockcap.data/report.html")).unwrap();
-    let output = run(&["report"], directory.path());
-    assert!(output.status.success() && text(&output.stdout).contains("0 messages"), "{output:?}");
+    let output = run_sockcap(&["report"], directory.path());
     assert!(
-        text(&output.stderr).contains("report.html") && text(&output.stderr).contains("--html")
+        output.status.success() && to_text(&output.stdout).contains("0 messages"),
+        "{output:?}"
     );
-    let asked = run(&["report", "--html", "no/such/page.html"], directory.path());
+    assert!(
+        to_text(&output.stderr).contains("report.html")
+            && to_text(&output.stderr).contains("--html")
+    );
+    let asked = run_sockcap(&["report", "--html", "no/such/page.html"], directory.path());
     assert_eq!((asked.status.code(), asked.stdout.len()), (Some(1), 0));
 }
 
 #[test]
 fn record_says_in_one_line_what_there_is_now() {
     let directory = tempfile::tempdir().unwrap();
-    let output =
-        run(&["record", "--host", "web1", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
-    let line = text(&output.stderr);
+    let output = run_sockcap(
+        &["record", "--host", "web1", "--", "/usr/bin/python3", "-c", ECHO],
+        directory.path(),
+    );
+    let line = to_text(&output.stderr);
     assert!(output.status.success() && output.stdout.is_empty(), "{line}");
     assert!(line.starts_with("sockcap: 1 process, ") && line.contains(" 0 lost, "), "{line}");
     assert!(
@@ -185,9 +191,9 @@ fn a_program_that_loads_no_library_is_told() {
         .arg(source.with_extension(""))
         .status();
     assert!(compiled.unwrap().success(), "install gcc and libc6-dev");
-    let output = run(&["record", "--", "./static"], directory.path());
+    let output = run_sockcap(&["record", "--", "./static"], directory.path());
     assert!(
-        text(&output.stderr).contains("nothing was recorded: ./static did not load"),
+        to_text(&output.stderr).contains("nothing was recorded: ./static did not load"),
         "{output:?}"
     );
 }
@@ -201,9 +207,10 @@ fn the_way_out_for_a_program_that_loads_no_library_leads_out() {
     let compiled =
         Command::new("cc").arg("-static").arg(&source).arg("-o").arg(path.join("talk")).status();
     assert!(compiled.unwrap().success(), "install gcc and libc6-dev");
-    let output = run(&["record", "-d", "data", "--host", "web1", "--", "./talk", "3"], path);
+    let output =
+        run_sockcap(&["record", "-d", "data", "--host", "web1", "--", "./talk", "3"], path);
     assert!(output.status.success(), "{output:?}");
-    let said = text(&output.stderr);
+    let said = to_text(&output.stderr);
     let warning: Vec<&str> = said.lines().take(5).collect();
     let first = "so nothing of it is recorded; --inject records it, or strace sees what it does:";
     assert!(warning[0].ends_with(first), "{said}");
@@ -211,10 +218,10 @@ fn the_way_out_for_a_program_that_loads_no_library_leads_out() {
     assert_eq!(warning[4], "  sockcap import strace trace.strace --host web1 -d data", "{said}");
     let commands = warning[1..]
         .join("\n")
-        .replace("sockcap import", &format!("{} import", sockcap().display()));
+        .replace("sockcap import", &format!("{} import", sockcap_program().display()));
     let followed = Command::new("sh").args(["-ec", &commands]).current_dir(path).output().unwrap();
     assert!(followed.status.success(), "{commands}: {followed:?}");
-    let report = text(&run(&["report", "-d", "data"], path).stdout);
+    let report = to_text(&run_sockcap(&["report", "-d", "data"], path).stdout);
     assert!(report.contains("talk → talk"), "{report}");
 }
 
@@ -223,23 +230,23 @@ fn report_runs_what_it_lacks_and_again_what_is_out_of_date() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("sockcap.data");
     let record = |host| {
-        let output = run(
+        let output = run_sockcap(
             &["record", "--host", host, "--", "/usr/bin/python3", "-c", ECHO],
             directory.path(),
         );
         assert!(output.status.success(), "{output:?}");
     };
     let messages = || {
-        let output = run(&["report", "--json"], directory.path());
+        let output = run_sockcap(&["report", "--json"], directory.path());
         assert!(output.status.success(), "{output:?}");
-        let exported = run(&["export", "messages"], directory.path());
-        text(&exported.stdout).lines().count() - 1
+        let exported = run_sockcap(&["export", "messages"], directory.path());
+        to_text(&exported.stdout).lines().count() - 1
     };
     record("one");
     // A process that only talks to itself is a system of no messages, unless one asks for them.
     assert_eq!(messages(), 0);
-    let kept = run(&["reconcile", "--keep-internal"], directory.path());
-    assert!(text(&kept.stderr).contains("10 messages"), "{kept:?}");
+    let kept = run_sockcap(&["reconcile", "--keep-internal"], directory.path());
+    assert!(to_text(&kept.stderr).contains("10 messages"), "{kept:?}");
     assert_eq!(messages(), 10);
     for table in ["messages", "nodes", "links", "paths", "patterns"] {
         assert!(data.join(format!("{table}.parquet")).is_file(), "{table}");
@@ -248,28 +255,31 @@ fn report_runs_what_it_lacks_and_again_what_is_out_of_date() {
 
     let grain = || fs::read_to_string(data.join("analysis.json")).unwrap();
     assert!(grain().contains(r#""grain": "command""#));
-    assert!(run(&["report", "--node", "thread"], directory.path()).status.success());
+    assert!(run_sockcap(&["report", "--node", "thread"], directory.path()).status.success());
     assert!(grain().contains(r#""grain": "thread""#), "{}", grain());
 
     // A new log makes everything out of date. What threads send each other is there while they are
     // nodes.
     record("two");
     assert_eq!(messages(), 20);
-    assert!(run(&["report", "--node", "command"], directory.path()).status.success());
+    assert!(run_sockcap(&["report", "--node", "command"], directory.path()).status.success());
     assert_eq!(messages(), 0);
 }
 
 #[test]
 fn info_and_dump_show_what_was_recorded() {
     let directory = tempfile::tempdir().unwrap();
-    run(&["record", "--host", "web1", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
-    let info = text(&run(&["info", "--processes"], directory.path()).stdout);
+    run_sockcap(
+        &["record", "--host", "web1", "--", "/usr/bin/python3", "-c", ECHO],
+        directory.path(),
+    );
+    let info = to_text(&run_sockcap(&["info", "--processes"], directory.path()).stdout);
     assert!(info.contains("web1") && info.contains("python3 -c"), "{info}");
     assert!(info.contains("'sockcap reconcile' makes them"), "{info}");
 
     let host = directory.path().join("sockcap.data/hosts/web1");
     let log = fs::read_dir(host).unwrap().next().unwrap().unwrap().path();
-    let dump = text(&run(&["dump", log.to_str().unwrap()], directory.path()).stdout);
+    let dump = to_text(&run_sockcap(&["dump", log.to_str().unwrap()], directory.path()).stdout);
     let count = |what: &str| dump.lines().filter(|line| line.contains(what)).count();
     assert_eq!(
         count(" bytes 8 took"),
@@ -284,7 +294,7 @@ fn info_and_dump_show_what_was_recorded() {
 fn errors_say_which_file_and_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
     let fails = |arguments: &[&str], status, words: &[&str]| {
-        command::fails(arguments, directory.path(), status, words);
+        command::assert_fails(arguments, directory.path(), status, words);
     };
     fails(&["report", "-d", "nowhere"], 1, &["nowhere", "sockcap record -d nowhere -- CMD"]);
     fails(&["report", "--sort", "beauty"], 2, &["beauty", "p99"]);
@@ -303,20 +313,20 @@ fn errors_say_which_file_and_what_to_do() {
 #[test]
 fn a_closed_pipe_is_no_error() {
     let directory = tempfile::tempdir().unwrap();
-    run(&["record", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
+    run_sockcap(&["record", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
     let script = format!(
         "{} dump sockcap.data/hosts/*/*.sclog | true; echo ${{PIPESTATUS[0]}}",
-        sockcap().display()
+        sockcap_program().display()
     );
     let output =
         Command::new("bash").args(["-c", &script]).current_dir(directory.path()).output().unwrap();
-    assert_eq!((text(&output.stdout).trim(), text(&output.stderr).as_str()), ("0", ""));
+    assert_eq!((to_text(&output.stdout).trim(), to_text(&output.stderr).as_str()), ("0", ""));
 }
 
 #[test]
 fn help_is_complete() {
     let directory = tempfile::tempdir().unwrap();
-    let help = text(&run(&["--help"], directory.path()).stdout);
+    let help = to_text(&run_sockcap(&["--help"], directory.path()).stdout);
     for command in [
         "record",
         "import",
@@ -333,9 +343,9 @@ fn help_is_complete() {
         "score",
     ] {
         assert!(help.contains(command), "{command}");
-        let output = run(&[command, "--help"], directory.path());
+        let output = run_sockcap(&[command, "--help"], directory.path());
         assert!(
-            output.status.success() && text(&output.stdout).contains("Usage: sockcap"),
+            output.status.success() && to_text(&output.stdout).contains("Usage: sockcap"),
             "{command}"
         );
     }

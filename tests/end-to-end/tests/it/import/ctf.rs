@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use events::{EventReader, Piece};
-use importers::{Error, IMPORTERS, Summary};
+use events::{EventBatch, EventReader};
+use importers::{Error, IMPORTERS, ImportSummary};
 use message_trace::DataDir;
-use out_of_core::Names;
-use registry::Given;
+use out_of_core::NameInterner;
+use registry::FlagValues;
 
 /// What a stream looks like: packets with the processor, of events with a time and a number.
 const METADATA: &str = r#"/* CTF 1.8 */
@@ -53,7 +53,7 @@ const UUID: u128 = 0x2a64_22d0_6cee_11e0_8c08_cb07_d7b3_a564;
 const EVENTS: u64 = 5;
 
 /// A packet, whose first event has this number; the numbers are microseconds, too.
-fn packet(first: u64, processor: u32) -> Vec<u8> {
+fn make_packet(first: u64, processor: u32) -> Vec<u8> {
     packet_since(first, first, processor)
 }
 
@@ -78,7 +78,7 @@ fn packet_since(begin: u64, first: u64, processor: u32) -> Vec<u8> {
 }
 
 /// Writes a trace with these streams.
-fn write(trace: &Path, streams: &[&[u8]]) {
+fn write_trace(trace: &Path, streams: &[&[u8]]) {
     let _ = fs::remove_dir_all(trace);
     fs::create_dir_all(trace).unwrap();
     fs::write(trace.join("metadata"), METADATA).unwrap();
@@ -88,15 +88,16 @@ fn write(trace: &Path, streams: &[&[u8]]) {
 }
 
 /// Imports a trace: the times of the events in microseconds, with their processors.
-fn import(trace: &Path) -> Result<(Summary, Vec<(i64, i32)>), Error> {
+fn import_trace(trace: &Path) -> Result<(ImportSummary, Vec<(i64, i32)>), Error> {
     let data = DataDir::new(trace.with_extension("data"));
     let _ = fs::remove_dir_all(data.path());
-    let kind = registry::find(IMPORTERS, "ctf").unwrap();
-    let summary = (kind.make)(&Given::default()).import(&[trace.to_owned()], &data, &())?;
+    let kind = registry::find_entry(IMPORTERS, "ctf").unwrap();
+    let summary =
+        (kind.make)(&FlagValues::default()).import_files(&[trace.to_owned()], &data, &())?;
     let mut events = Vec::new();
     let mut reader = EventReader::open(&summary.written).unwrap();
-    let (mut names, mut piece) = (Names::default(), Piece::default());
-    while reader.next(&mut names, &mut piece).unwrap() {
+    let (mut names, mut piece) = (NameInterner::default(), EventBatch::default());
+    while reader.read_next(&mut names, &mut piece).unwrap() {
         events.extend(piece.events().iter().map(|event| (event.time / 1000, event.processor)));
     }
     Ok((summary, events))
@@ -106,10 +107,10 @@ fn import(trace: &Path) -> Result<(Summary, Vec<(i64, i32)>), Error> {
 fn whatever_is_whole_of_a_trace_is_read() {
     let directory = tempfile::tempdir().unwrap();
     let trace = directory.path().join("trace");
-    let one = [packet(10, 0), packet(30, 0)].concat();
-    let other = [packet(20, 1), packet(40, 1)].concat();
-    write(&trace, &[&one, &other]);
-    let (summary, all) = import(&trace).unwrap();
+    let one = [make_packet(10, 0), make_packet(30, 0)].concat();
+    let other = [make_packet(20, 1), make_packet(40, 1)].concat();
+    write_trace(&trace, &[&one, &other]);
+    let (summary, all) = import_trace(&trace).unwrap();
     let expected: Vec<(i64, i32)> = [(10, 0), (20, 1), (30, 0), (40, 1)]
         .into_iter()
         .flat_map(|(first, processor)| (first..first + 5).map(move |time| (time, processor)))
@@ -118,8 +119,8 @@ fn whatever_is_whole_of_a_trace_is_read() {
 
     let whole = one.len() / 2;
     for length in [whole + 1, whole + 3, whole + 19, whole + 25, whole + 61, one.len() - 1] {
-        write(&trace, &[&one[..length], &other]);
-        let (summary, found) = import(&trace).unwrap();
+        write_trace(&trace, &[&one[..length], &other]);
+        let (summary, found) = import_trace(&trace).unwrap();
         let kept: Vec<_> =
             expected.iter().copied().filter(|(time, _)| !(30..35).contains(time)).collect();
         assert_eq!(found, kept, "{length}");
@@ -138,15 +139,15 @@ fn all_events_are_read_though_packets_overlap() {
     let directory = tempfile::tempdir().unwrap();
     let trace = directory.path().join("trace");
     let overlapping = |processor: u32| {
-        let mut stream = packet(10, processor);
+        let mut stream = make_packet(10, processor);
         for first in (20..200).step_by(10) {
             stream.extend(packet_since(first - 7, first, processor));
         }
         stream
     };
     let streams = [overlapping(0), overlapping(1)];
-    write(&trace, &[&streams[0], &streams[1]]);
-    let (summary, all) = import(&trace).unwrap();
+    write_trace(&trace, &[&streams[0], &streams[1]]);
+    let (summary, all) = import_trace(&trace).unwrap();
     let mut expected: Vec<(i64, i32)> = (10..200)
         .step_by(10)
         .flat_map(|first| (first..first + 5).flat_map(|time| [(time, 0), (time, 1)]))
@@ -159,8 +160,8 @@ fn all_events_are_read_though_packets_overlap() {
     assert_eq!(sorted(all), expected);
 
     // What is cut off of such a stream is told as of any other.
-    write(&trace, &[&streams[0], &streams[1][..streams[1].len() - 1]]);
-    let (summary, all) = import(&trace).unwrap();
+    write_trace(&trace, &[&streams[0], &streams[1][..streams[1].len() - 1]]);
+    let (summary, all) = import_trace(&trace).unwrap();
     expected.retain(|event| !matches!(event, (190.., 1)));
     assert_eq!(sorted(all), expected);
     assert_eq!(summary.skipped.causes["packet that is cut off"], 1, "{summary:#?}");
@@ -171,10 +172,10 @@ fn all_events_are_read_though_packets_overlap() {
 fn what_is_wrong_with_one_trace_of_a_directory_does_not_hide_the_other() {
     let directory = tempfile::tempdir().unwrap();
     let both = directory.path().join("both");
-    let overlapping = [packet(10, 0), packet_since(12, 20, 0)].concat();
-    write(&both.join("a"), &[&overlapping]);
-    write(&both.join("b"), &[&packet(30, 1)]);
-    let (summary, all) = import(&both).unwrap();
+    let overlapping = [make_packet(10, 0), packet_since(12, 20, 0)].concat();
+    write_trace(&both.join("a"), &[&overlapping]);
+    write_trace(&both.join("b"), &[&make_packet(30, 1)]);
+    let (summary, all) = import_trace(&both).unwrap();
     let times = |range: std::ops::Range<i64>, processor| range.map(move |time| (time, processor));
     let of_b: Vec<(i64, i32)> = times(30..35, 1).collect();
     let of_both: Vec<_> =
@@ -182,7 +183,7 @@ fn what_is_wrong_with_one_trace_of_a_directory_does_not_hide_the_other() {
     assert_eq!((all, summary.skipped.total()), (of_both, 0), "{summary:#?}");
 
     fs::write(both.join("a/metadata"), "/* CTF 1.8 */ trace { nonsense").unwrap();
-    let (summary, all) = import(&both).unwrap();
+    let (summary, all) = import_trace(&both).unwrap();
     assert_eq!(all, of_b);
     let skip = &summary.skipped.first[0];
     assert!(skip.to_string().contains("both/a/channel0_0"), "{skip}");
@@ -190,10 +191,10 @@ fn what_is_wrong_with_one_trace_of_a_directory_does_not_hide_the_other() {
     // CTF 2 is described by JSON, behind a byte that begins a text of a sequence of these.
     let ctf_2 = "\u{1e}{\"type\":\"preamble\",\"version\":2}\n";
     fs::write(both.join("a/metadata"), ctf_2).unwrap();
-    let (summary, all) = import(&both).unwrap();
+    let (summary, all) = import_trace(&both).unwrap();
     assert_eq!(all, of_b);
     assert!(summary.skipped.first[0].why.contains("CTF 2"), "{summary:#?}");
-    let error = import(&both.join("a")).unwrap_err().to_string();
+    let error = import_trace(&both.join("a")).unwrap_err().to_string();
     assert!(error.contains("CTF 2") && error.contains("babeltrace2 2.1"), "{error}");
 }
 
@@ -201,10 +202,10 @@ fn what_is_wrong_with_one_trace_of_a_directory_does_not_hide_the_other() {
 fn a_trace_that_cannot_be_read_says_why() {
     let directory = tempfile::tempdir().unwrap();
     let trace = directory.path().join("trace");
-    write(&trace, &[&packet(10, 0)]);
+    write_trace(&trace, &[&make_packet(10, 0)]);
     fs::write(trace.join("metadata"), "/* CTF 1.8 */ trace { nonsense").unwrap();
-    let error = import(&trace).unwrap_err().to_string();
+    let error = import_trace(&trace).unwrap_err().to_string();
     assert!(error.contains("trace") && error.contains("babeltrace2"), "{error}");
-    let error = import(&trace.join("metadata")).unwrap_err().to_string();
+    let error = import_trace(&trace.join("metadata")).unwrap_err().to_string();
     assert!(error.contains("no directory"), "{error}");
 }

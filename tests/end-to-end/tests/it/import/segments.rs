@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use end_to_end::capture::{Recording, python, successful};
-use end_to_end::lab::Lab;
-use end_to_end::oracle::{Witnessed, free_port};
+use end_to_end::capture::{TestRecording, python_path, run_successfully};
+use end_to_end::lab::HostLab;
+use end_to_end::oracle::{StracedRecording, free_port};
 use end_to_end::repository;
-use importers::{Importer, Packets, Strace, strace_options};
-use message_trace::{DataDir, MessageTrace, Protocol};
+use importers::{Importer, PacketImporter, StraceImporter, strace_options};
+use message_trace::{DataDir, MessageTrace, TransportProtocol};
 use reconcile::{InternalMessages, Options, Reconciliation, reconcile};
 
 /// Datagrams that `offload.py` sends in its turns at most 1,200 bytes large, their bytes, and how
@@ -29,10 +29,10 @@ fn messages(data: &DataDir) -> (BTreeMap<String, Vec<i64>>, Reconciliation) {
         ..Options::default()
     };
     let outcome = reconcile(data, &options, &()).unwrap();
-    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
+    let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
     let mut sizes = BTreeMap::<_, Vec<i64>>::new();
     let both = |message: &message_trace::Message| {
-        message.protocol == Protocol::Udp
+        message.protocol == TransportProtocol::Udp
             && message.send_first.is_some()
             && message.recv_first.is_some()
     };
@@ -45,12 +45,13 @@ fn messages(data: &DataDir) -> (BTreeMap<String, Vec<i64>>, Reconciliation) {
 }
 
 /// A recording that strace saw too, run with these options.
-fn witnessed(options: &[String]) -> Witnessed {
-    Witnessed::with(&options.iter().map(String::as_str).collect::<Vec<_>>())
+fn witnessed(options: &[String]) -> StracedRecording {
+    StracedRecording::with_options(&options.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-fn import(witnessed: &Witnessed, into: &DataDir) {
-    let summary = Strace { host: "host".into() }.import(&witnessed.traces, into, &()).unwrap();
+fn import(witnessed: &StracedRecording, into: &DataDir) {
+    let summary =
+        StraceImporter { host: "host".into() }.import_files(&witnessed.traces, into, &()).unwrap();
     assert_eq!(summary.skipped.total(), 0, "{:#?}", summary.skipped.first);
 }
 
@@ -71,12 +72,12 @@ fn strace_of_both_ends_gives_what_the_library_recorded() {
         ("batch", short),
     ] {
         let mut witnessed = witnessed(&options);
-        let program = witnessed.recording.compile("segments");
-        let mut command = witnessed.recording.command(program);
-        let printed = witnessed.run(command.arg(way));
-        let imported = DataDir::new(witnessed.recording.file("imported"));
+        let program = witnessed.recording.compile_program("segments");
+        let mut command = witnessed.recording.recorded_command(program);
+        let printed = witnessed.run_command(command.arg(way));
+        let imported = DataDir::new(witnessed.recording.file_path("imported"));
         import(&witnessed, &imported);
-        let (library, by_library) = messages(&DataDir::new(witnessed.recording.data()));
+        let (library, by_library) = messages(&DataDir::new(witnessed.recording.data_dir()));
         let (strace, by_strace) = messages(&imported);
         // strace shows no name of a socket that was bound by its only send.
         let [strace, library] =
@@ -97,10 +98,10 @@ fn strace_of_both_ends_gives_what_the_library_recorded() {
 fn what_both_ends_moved_at_once_is_matched() {
     for way in ["control joined", "batch connected six joined"] {
         let mut witnessed = witnessed(&strace_options());
-        let program = witnessed.recording.compile("segments");
-        let mut command = witnessed.recording.command(program);
-        let printed = witnessed.run(command.arg(way));
-        let imported = DataDir::new(witnessed.recording.file("imported"));
+        let program = witnessed.recording.compile_program("segments");
+        let mut command = witnessed.recording.recorded_command(program);
+        let printed = witnessed.run_command(command.arg(way));
+        let imported = DataDir::new(witnessed.recording.file_path("imported"));
         import(&witnessed, &imported);
         let (strace, outcome) = messages(&imported);
         let bytes: i64 = printed.trim().split(' ').next_back().unwrap().parse().unwrap();
@@ -132,27 +133,27 @@ fn one_end_under_strace_and_one_recorded() {
         ("option", "no", true),
         ("option", "gro", false),
     ] {
-        let recording = Recording::new();
+        let recording = TestRecording::new();
         let mut witnessed = witnessed(&strace_options());
         let port = free_port().to_string();
-        let mut receiver = Command::new(python());
-        let mut sender = Command::new(python());
+        let mut receiver = Command::new(python_path());
+        let mut sender = Command::new(python_path());
         if strace_sends {
-            receiver = recording.command(python());
+            receiver = recording.recorded_command(python_path());
         } else {
-            sender = recording.command(python());
+            sender = recording.recorded_command(python_path());
         }
         receiver.args(offload(&["receive", &port, at_once]));
         sender.args(offload(&["send", "127.0.0.1", &port, way]));
         if strace_sends {
-            sender = witnessed.under(&sender);
+            sender = witnessed.under_strace(&sender);
         } else {
-            receiver = witnessed.under(&receiver);
+            receiver = witnessed.under_strace(&receiver);
         }
         let mut receiver = start(&mut receiver);
-        successful(&mut sender);
+        run_successfully(&mut sender);
         assert!(receiver.wait().unwrap().success());
-        let data = DataDir::new(recording.data());
+        let data = DataDir::new(recording.data_dir());
         import(&witnessed, &data);
         let (sizes, outcome) = messages(&data);
         let what = format!("{way}, {at_once}, {strace_sends}: {sizes:?} {outcome:?}");
@@ -172,38 +173,42 @@ fn one_end_under_strace_and_one_recorded() {
 /// A router's interface cuts what the sender's sniffer has seen whole.
 #[test]
 fn captures_before_and_behind_segmentation() {
-    let mut lab = Lab::new();
-    let (one, other) = (lab.network(1), lab.network(2));
-    let sender = lab.host("sender", one);
-    let mut router = lab.host("router", one);
-    let receiver = lab.host("receiver", other);
-    lab.join(&mut router, other);
-    router.forward();
-    router.namespace().ip("link set eth1 gso_max_segs 1");
+    let mut lab = HostLab::new();
+    let (one, other) = (lab.add_network(1), lab.add_network(2));
+    let sender = lab.add_host("sender", one);
+    let mut router = lab.add_host("router", one);
+    let receiver = lab.add_host("receiver", other);
+    lab.join_network(&mut router, other);
+    router.enable_forwarding();
+    router.namespace().run_ip("link set eth1 gso_max_segs 1");
     let [near, far] = [0, 1]
         .map(|at| router.addresses().iter().filter(|ip| ip.is_ipv4()).nth(at).copied().unwrap());
     sender.route_by(near);
     receiver.route_by(far);
     let captures: Vec<(String, PathBuf)> = ["sender", "receiver"]
-        .map(|host| (host.to_owned(), lab.file(&format!("{host}.pcap"))))
+        .map(|host| (host.to_owned(), lab.file_path(&format!("{host}.pcap"))))
         .into();
-    let sniffers =
-        [sender.tcpdump("eth0", &captures[0].1), receiver.tcpdump("eth0", &captures[1].1)];
-    let server = receiver.serve(
-        receiver.recorded(python()).args(offload(&["receive", "7000", "no"])),
+    let sniffers = [
+        sender.capture_packets("eth0", &captures[0].1),
+        receiver.capture_packets("eth0", &captures[1].1),
+    ];
+    let server = receiver.start_server(
+        receiver.recorded_command(python_path()).args(offload(&["receive", "7000", "no"])),
         &["udp:7000"],
     );
-    let to = receiver.v4().to_string();
-    successful(sender.recorded(python()).args(offload(&["send", &to, "7000", "control"])));
-    server.finish();
-    sniffers.into_iter().for_each(|sniffer| sniffer.stop());
+    let to = receiver.first_ipv4().to_string();
+    run_successfully(
+        sender.recorded_command(python_path()).args(offload(&["send", &to, "7000", "control"])),
+    );
+    server.wait_success();
+    sniffers.into_iter().for_each(|sniffer| sniffer.stop_capture());
 
-    let data = DataDir::new(lab.recording.data());
+    let data = DataDir::new(lab.recording.data_dir());
     let (recorded, counts) = messages(&data);
     assert_eq!(counts.datagrams.matched, DATAGRAMS + ANSWERS);
-    let packets = Packets { hosts: captures.clone(), addresses: Vec::new() };
-    let both = DataDir::new(lab.file("packets"));
-    packets.import(&[], &both, &()).unwrap();
+    let packets = PacketImporter { hosts: captures.clone(), addresses: Vec::new() };
+    let both = DataDir::new(lab.file_path("packets"));
+    packets.import_files(&[], &both, &()).unwrap();
     check(&both, &recorded);
     let hosts = times(&both);
     assert!(hosts.iter().all(|(send, receive, _)| send <= receive), "{hosts:?}");
@@ -217,13 +222,13 @@ fn captures_before_and_behind_segmentation() {
 
     // One end captured, one recorded: either way. No packet says what the other host is called.
     let addresses: Vec<(String, std::net::IpAddr)> =
-        [&sender, &receiver].map(|host| (host.name().to_owned(), host.v4().into())).into();
+        [&sender, &receiver].map(|host| (host.name().to_owned(), host.first_ipv4().into())).into();
     for (captured, other) in [(0, "receiver"), (1, "sender")] {
-        let mixed = DataDir::new(lab.file(&format!("with-{other}")));
-        copy_logs(data.hosts().join(other).as_path(), mixed.hosts().join(other).as_path());
+        let mixed = DataDir::new(lab.file_path(&format!("with-{other}")));
+        copy_logs(data.hosts_dir().join(other).as_path(), mixed.hosts_dir().join(other).as_path());
         let (hosts, addresses) = (vec![captures[captured].clone()], addresses.clone());
-        let packets = Packets { hosts, addresses };
-        packets.import(&[], &mixed, &()).unwrap();
+        let packets = PacketImporter { hosts, addresses };
+        packets.import_files(&[], &mixed, &()).unwrap();
         check(&mixed, &recorded);
     }
 }
@@ -238,7 +243,7 @@ fn check(data: &DataDir, recorded: &BTreeMap<String, Vec<i64>>) {
 
 /// When each datagram was sent and received, and the node that sent it, but for the lab's own.
 fn times(data: &DataDir) -> Vec<(i64, i64, String)> {
-    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
+    let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
     trace
         .messages()
         .filter(|message| {

@@ -8,30 +8,31 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use end_to_end::capture::{ECHO, Recording, program, python, successful};
-use end_to_end::oracle::{Witnessed, free_port};
+use end_to_end::capture::{ECHO, TestRecording, program_path, python_path, run_successfully};
+use end_to_end::oracle::{StracedRecording, free_port};
 use end_to_end::repository;
-use importers::{Importer, Strace, Summary, strace_options};
-use message_trace::{DataDir, MessageTrace, Protocol};
+use importers::{ImportSummary, Importer, StraceImporter, strace_options};
+use message_trace::{DataDir, MessageTrace, TransportProtocol};
 use reconcile::{InternalMessages, Options, Reconciliation, reconcile};
 
 /// A recording that strace saw too, run as the documentation says.
-fn witnessed() -> Witnessed {
+fn record_witnessed() -> StracedRecording {
     let options = strace_options();
-    Witnessed::with(&options.iter().map(String::as_str).collect::<Vec<_>>())
+    StracedRecording::with_options(&options.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-fn import(witnessed: &Witnessed, into: &DataDir) -> Summary {
-    let summary = Strace { host: "host".into() }.import(&witnessed.traces, into, &()).unwrap();
+fn import_strace(witnessed: &StracedRecording, into: &DataDir) -> ImportSummary {
+    let summary =
+        StraceImporter { host: "host".into() }.import_files(&witnessed.traces, into, &()).unwrap();
     assert_eq!(summary.skipped.total(), 0, "{:#?}", summary.skipped.first);
     summary
 }
 
 /// The messages of a flow in one direction: how many, their bytes, and how many of them have both
 /// ends.
-type Messages = BTreeMap<(String, String, String, i8), (i64, i64, i64)>;
+type MessagesByEnds = BTreeMap<(String, String, String, i8), (i64, i64, i64)>;
 
-fn messages(data: &DataDir) -> (Messages, Reconciliation) {
+fn read_messages(data: &DataDir) -> (MessagesByEnds, Reconciliation) {
     // Apart: which are made fat depends on times.
     let options = Options {
         fat_gap: Duration::from_nanos(1),
@@ -39,8 +40,8 @@ fn messages(data: &DataDir) -> (Messages, Reconciliation) {
         ..Options::default()
     };
     let outcome = reconcile(data, &options, &()).unwrap();
-    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
-    let mut all = Messages::new();
+    let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
+    let mut all = MessagesByEnds::new();
     // A unix socket without a name goes by its process and its number, which each log gives for
     // itself.
     let name = |endpoint| {
@@ -49,7 +50,7 @@ fn messages(data: &DataDir) -> (Messages, Reconciliation) {
     };
     // Lookups of names are calls of libc's, which strace sees none of; only their datagrams, if
     // there are any.
-    for message in trace.messages().filter(|message| message.protocol != Protocol::Other) {
+    for message in trace.messages().filter(|message| message.protocol != TransportProtocol::Other) {
         let ends = (name(message.src_endpoint), name(message.dst_endpoint));
         let key = (message.protocol.to_string(), ends.0, ends.1, message.direction);
         let both = message.send_first.is_some() && message.recv_first.is_some();
@@ -62,13 +63,13 @@ fn messages(data: &DataDir) -> (Messages, Reconciliation) {
 }
 
 /// Compares the messages of both ways, shows them as a table, and returns how many there are.
-fn compare(witnessed: &Witnessed) -> i64 {
-    let imported = DataDir::new(witnessed.recording.file("imported"));
-    let summary = import(witnessed, &imported);
+fn compare_messages(witnessed: &StracedRecording) -> i64 {
+    let imported = DataDir::new(witnessed.recording.file_path("imported"));
+    let summary = import_strace(witnessed, &imported);
     assert_eq!(summary.notes, Vec::<String>::new());
-    let (library, by_library) = messages(&DataDir::new(witnessed.recording.data()));
-    let (strace, by_strace) = messages(&imported);
-    let total = |messages: &Messages| {
+    let (library, by_library) = read_messages(&DataDir::new(witnessed.recording.data_dir()));
+    let (strace, by_strace) = read_messages(&imported);
+    let total = |messages: &MessagesByEnds| {
         messages.values().fold((0, 0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1, sum.2 + one.2))
     };
     println!(
@@ -102,7 +103,7 @@ fn compare(witnessed: &Witnessed) -> i64 {
 
 #[test]
 fn python_with_tcp_udp_and_unix_sockets() {
-    let mut witnessed = witnessed();
+    let mut witnessed = record_witnessed();
     let script = r#"
 import socket, threading, subprocess, os, sys
 echo(5, 10)
@@ -135,24 +136,25 @@ threads = [threading.Thread(target=pairs) for _ in range(4)]
 a, b = socket.socketpair()
 subprocess.run([sys.executable, "-c", "import os; os.write(1, b'to a socket')"], stdout=a); b.recv(100)
 "#;
-    let command = witnessed.recording.command(python());
-    let file = witnessed.recording.file("program.py");
+    let command = witnessed.recording.recorded_command(python_path());
+    let file = witnessed.recording.file_path("program.py");
     fs::write(&file, ECHO.to_owned() + script).unwrap();
-    witnessed.run({ command }.arg(file));
-    assert!(compare(&witnessed) > 2 * 50 + 4 * 40 + 3 * 18 + 4 * 3 * 49);
+    witnessed.run_command({ command }.arg(file));
+    assert!(compare_messages(&witnessed) > 2 * 50 + 4 * 40 + 3 * 18 + 4 * 3 * 49);
 }
 
 #[test]
 fn redis_and_its_benchmark() {
-    let mut witnessed = witnessed();
-    witnessed.redis(500, 5);
-    assert!(compare(&witnessed) > 2 * 2 * 500);
+    let mut witnessed = record_witnessed();
+    witnessed.run_redis(500, 5);
+    assert!(compare_messages(&witnessed) > 2 * 2 * 500);
 }
 
 #[test]
 fn nginx_and_curl() {
-    let mut witnessed = witnessed();
-    let file = |name: &str| witnessed.recording.file(name).into_os_string().into_string().unwrap();
+    let mut witnessed = record_witnessed();
+    let file =
+        |name: &str| witnessed.recording.file_path(name).into_os_string().into_string().unwrap();
     fs::set_permissions(file(""), fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(file("page"), "p".repeat(300_000)).unwrap();
     let (port, behind) = (free_port(), free_port());
@@ -167,27 +169,30 @@ fn nginx_and_curl() {
     );
     let (settings, prefix) = (file("nginx.conf"), file(""));
     fs::write(&settings, configuration).unwrap();
-    let mut server = witnessed.recording.command(program("nginx"));
+    let mut server = witnessed.recording.recorded_command(program_path("nginx"));
     server.args(["-e", "stderr", "-p", &prefix, "-c", &settings]);
-    let server = witnessed.start("nginx", &server, port);
+    let server = witnessed.start_server("nginx", &server, port);
     for (path, length) in [("short", 5), ("proxy", 6), ("page", 300_000)] {
         let url = format!("http://127.0.0.1:{port}/{path}");
-        let mut curl = witnessed.recording.command(program("curl"));
-        assert_eq!(witnessed.run(curl.args(["-s", &url, &url])).len(), 2 * length);
+        let mut curl = witnessed.recording.recorded_command(program_path("curl"));
+        assert_eq!(witnessed.run_command(curl.args(["-s", &url, &url])).len(), 2 * length);
     }
-    witnessed.stop(server, "QUIT");
-    assert!(compare(&witnessed) > 3 * 2 * 2);
+    witnessed.stop_server(server, "QUIT");
+    assert!(compare_messages(&witnessed) > 3 * 2 * 2);
 }
 
 /// The server is recorded, its client is a static program under strace: the messages have both
 /// ends.
 #[test]
 fn a_static_program_and_a_recorded_one() {
-    let recording = Recording::new();
-    let client = recording.file("plain");
+    let recording = TestRecording::new();
+    let client = recording.file_path("plain");
     let source = repository().join("tests/programs/plain.c");
-    successful(
-        Command::new(program("musl-gcc")).args(["-O1", "-static", "-o"]).arg(&client).arg(source),
+    run_successfully(
+        Command::new(program_path("musl-gcc"))
+            .args(["-O1", "-static", "-o"])
+            .arg(&client)
+            .arg(source),
     );
     let (tcp, udp) = (free_port(), free_port());
     let script = r#"
@@ -203,20 +208,20 @@ print("ready", flush=True)
 c, _ = s.accept()
 while data := c.recv(2000): c.sendall(data)
 "#;
-    let mut server = recording.command(python());
+    let mut server = recording.recorded_command(python_path());
     server.args(["-c", script, &tcp.to_string(), &udp.to_string()]).stdout(Stdio::piped());
     let mut server = server.spawn().unwrap();
     // Whoever reads a word knows that it listens.
     std::io::Read::read_exact(server.stdout.as_mut().unwrap(), &mut [0; 6]).unwrap();
 
-    let mut witnessed = witnessed();
+    let mut witnessed = record_witnessed();
     let mut command = Command::new(&client);
     command.args([tcp.to_string(), udp.to_string()]);
-    assert_eq!(witnessed.run(&command), "done\n");
+    assert_eq!(witnessed.run_command(&command), "done\n");
     assert!(server.wait().unwrap().success());
-    let data = DataDir::new(recording.data());
-    import(&witnessed, &data);
-    let (messages, outcome) = messages(&data);
+    let data = DataDir::new(recording.data_dir());
+    import_strace(&witnessed, &data);
+    let (messages, outcome) = read_messages(&data);
     // 28 messages each way on both, of 1, 38, ... 1000 bytes; a stream's may come in parts.
     let bytes: i64 = (1..=1000).step_by(37).sum();
     assert_eq!(messages.len(), 4, "{messages:#?}");

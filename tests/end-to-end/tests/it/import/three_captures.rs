@@ -7,10 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use end_to_end::capture::{Recording, program, python, successful};
-use end_to_end::lab::{Host, Lab, Running};
-use importers::{Importer, Packets, Strace, strace_options};
-use message_trace::{DataDir, Endpoint, MessageTrace, Protocol};
+use end_to_end::capture::{TestRecording, program_path, python_path, run_successfully};
+use end_to_end::lab::{HostLab, LabHost, RunningProgram};
+use importers::{Importer, PacketImporter, StraceImporter, strace_options};
+use message_trace::{DataDir, Endpoint, MessageTrace, TransportProtocol};
 use reconcile::{Options, Reconciliation};
 
 /// A client of redis, of a UDP server, of a unix socket and of loopback servers, with messages of
@@ -62,8 +62,8 @@ while True:
 "#;
 
 /// What the captures left.
-struct Captured {
-    recording: Recording,
+struct ThreeCaptures {
+    recording: TestRecording,
     /// strace's output, by host.
     traces: BTreeMap<String, Vec<PathBuf>>,
     /// tcpdump's, by host.
@@ -71,28 +71,28 @@ struct Captured {
 }
 
 /// Runs servers and clients on two hosts, each under the library and strace at once.
-fn run() -> Captured {
-    let mut lab = Lab::new();
-    let network = lab.network(5);
-    let (a, b) = (lab.host("a", network), lab.host("b", network));
+fn run_captures() -> ThreeCaptures {
+    let mut lab = HostLab::new();
+    let network = lab.add_network(5);
+    let (a, b) = (lab.add_host("a", network), lab.add_host("b", network));
     let packets: Vec<_> = [(&a, "eth0"), (&a, "lo"), (&b, "eth0")]
         .map(|(host, interface)| {
-            let file = lab.file(&format!("{}-{interface}.pcap", host.name()));
-            (host.name().to_owned(), host.tcpdump(interface, &file), file)
+            let file = lab.file_path(&format!("{}-{interface}.pcap", host.name()));
+            (host.name().to_owned(), host.capture_packets(interface, &file), file)
         })
         .into();
     let words = strace_options();
     let options = &words.iter().map(String::as_str).collect::<Vec<_>>()[..];
     let mut traces = BTreeMap::<String, Vec<PathBuf>>::new();
-    let mut traced = |host: &Host, command: &Command| {
+    let mut traced = |host: &LabHost, command: &Command| {
         let files = traces.entry(host.name().to_owned()).or_default();
-        files.push(lab.file(&format!("{}-{}.strace", host.name(), files.len())));
-        host.strace(command, options, files.last().unwrap())
+        files.push(lab.file_path(&format!("{}-{}.strace", host.name(), files.len())));
+        host.strace_command(command, options, files.last().unwrap())
     };
-    let file = |name: &str| lab.file(name).into_os_string().into_string().unwrap();
+    let file = |name: &str| lab.file_path(name).into_os_string().into_string().unwrap();
 
     let redis = ["--save", "", "--appendonly", "no", "--bind", "0.0.0.0", "--protected-mode", "no"];
-    let redis = traced(&b, b.recorded(program("redis-server")).args(redis));
+    let redis = traced(&b, b.recorded_command(program_path("redis-server")).args(redis));
     let dnsmasq = [
         "--keep-in-foreground",
         "--no-resolv",
@@ -100,10 +100,10 @@ fn run() -> Captured {
         "--address=/test/10.5.9.9",
         "--user=root",
     ];
-    let mut dnsmasq_command = b.recorded(program("dnsmasq"));
+    let mut dnsmasq_command = b.recorded_command(program_path("dnsmasq"));
     dnsmasq_command.args(dnsmasq).args(["--conf-file=/dev/null", "--pid-file="]);
     let dnsmasq = traced(&b, &dnsmasq_command);
-    let echo = traced(&b, b.recorded(python()).args(["-c", ECHO]));
+    let echo = traced(&b, b.recorded_command(python_path()).args(["-c", ECHO]));
     fs::write(file("page"), "p".repeat(300_000)).unwrap();
     fs::write(
         file("nginx.conf"),
@@ -116,26 +116,29 @@ fn run() -> Captured {
         ),
     )
     .unwrap();
-    let mut nginx = b.recorded(program("nginx"));
+    let mut nginx = b.recorded_command(program_path("nginx"));
     nginx.args(["-e", "stderr", "-p", &file(""), "-c", &file("nginx.conf")]);
     let nginx = traced(&b, &nginx);
-    let servers: Vec<(Running, &str)> = [
+    let servers: Vec<(RunningProgram, &str)> = [
         (redis, "tcp:6379", "redis-server"),
         (dnsmasq, "udp:53", "dnsmasq"),
         (echo, "udp:7000", "python3"),
         (nginx, "tcp:8000", "nginx"),
     ]
     .into_iter()
-    .map(|(mut command, socket, name)| (b.serve(&mut command, &[socket]), name))
+    .map(|(mut command, socket, name)| (b.start_server(&mut command, &[socket]), name))
     .collect();
 
-    let b_v4 = b.v4().to_string();
-    successful(&mut traced(&a, a.recorded(python()).args(["-c", CLIENT, &b_v4, &b_v4, &file("")])));
+    let b_v4 = b.first_ipv4().to_string();
+    run_successfully(&mut traced(
+        &a,
+        a.recorded_command(python_path()).args(["-c", CLIENT, &b_v4, &b_v4, &file("")]),
+    ));
     for path in ["short", "page"] {
         let url = format!("http://{b_v4}:8000/{path}");
-        successful(&mut traced(
+        run_successfully(&mut traced(
             &a,
-            a.recorded(program("curl")).args([
+            a.recorded_command(program_path("curl")).args([
                 "-sS",
                 "-o",
                 "/dev/null",
@@ -149,7 +152,7 @@ fn run() -> Captured {
     for transport in ["+notcp", "+tcp"] {
         let server = format!("@{b_v4}");
         let dig = ["+tries=1", transport, &server, "one.test", "two.test"];
-        successful(&mut traced(&a, a.recorded(program("dig")).args(dig)));
+        run_successfully(&mut traced(&a, a.recorded_command(program_path("dig")).args(dig)));
     }
 
     for (server, name) in servers {
@@ -157,7 +160,7 @@ fn run() -> Captured {
         let child =
             fs::read_to_string(format!("/proc/{0}/task/{0}/children", server.pid())).unwrap();
         let signal = if name == "nginx" { "QUIT" } else { "TERM" };
-        successful(Command::new("kill").args([
+        run_successfully(Command::new("kill").args([
             "-s",
             signal,
             child.split_whitespace().next().expect(name),
@@ -167,21 +170,21 @@ fn run() -> Captured {
     let packets = packets
         .into_iter()
         .map(|(name, capture, file)| {
-            capture.stop();
+            capture.stop_capture();
             (name, file)
         })
         .collect();
-    Captured { packets, traces, recording: lab.into_recording() }
+    ThreeCaptures { packets, traces, recording: lab.into_recording() }
 }
 
 /// The messages of each direction of each flow, by size, in order. Unix sockets, whose names not
 /// all captures know, are told by the processes.
-type Table = BTreeMap<(Protocol, String, String), Vec<i64>>;
+type SizesByFlow = BTreeMap<(TransportProtocol, String, String), Vec<i64>>;
 
-fn table(data: &DataDir) -> (Table, Reconciliation) {
+fn read_table(data: &DataDir) -> (SizesByFlow, Reconciliation) {
     let outcome = reconcile::reconcile(data, &Options::default(), &()).unwrap();
-    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
-    let mut table = Table::new();
+    let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
+    let mut table = SizesByFlow::new();
     for message in (0..trace.len()).map(|row| trace.message(row)) {
         let end = |endpoint, node| match trace.endpoint(endpoint) {
             Some(Endpoint::Inet(address)) => address.to_string(),
@@ -195,18 +198,21 @@ fn table(data: &DataDir) -> (Table, Reconciliation) {
 
 /// What is known of a difference: the reason, and which flows it is in.
 #[derive(Clone, Copy)]
-struct Reason {
+struct DifferenceReason {
     why: &'static str,
-    of: fn(&(Protocol, String, String)) -> bool,
+    of: fn(&(TransportProtocol, String, String)) -> bool,
 }
 
 /// Prints what each capture has, kind by kind of flow, and what it has not; returns the differences
 /// without a reason.
-fn compare(tables: &[(&str, &Table)], reasons: &[(&str, Reason)]) -> Vec<String> {
+fn compare_tables(
+    tables: &[(&str, &SizesByFlow)],
+    reasons: &[(&str, DifferenceReason)],
+) -> Vec<String> {
     let (_, first) = tables[0];
     println!("{:16} {:>22} {:>16}", "capture", "protocol", "messages, bytes");
     for (name, table) in tables {
-        let mut sums = BTreeMap::<Protocol, (usize, i64)>::new();
+        let mut sums = BTreeMap::<TransportProtocol, (usize, i64)>::new();
         for ((protocol, ..), messages) in *table {
             let sum = sums.entry(*protocol).or_default();
             sum.0 += messages.len();
@@ -231,17 +237,17 @@ fn compare(tables: &[(&str, &Table)], reasons: &[(&str, Reason)]) -> Vec<String>
     unexplained
 }
 
-fn import(importer: &dyn Importer, files: &[PathBuf], data: &DataDir) {
-    let summary = importer.import(files, data, &()).unwrap();
+fn import_files(importer: &dyn Importer, files: &[PathBuf], data: &DataDir) {
+    let summary = importer.import_files(files, data, &()).unwrap();
     println!("{summary:?}");
 }
 
-fn copy(from: &Path, to: &Path) {
+fn copy_files(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().flatten() {
         let to = to.join(entry.file_name());
         if entry.path().is_dir() {
-            copy(&entry.path(), &to);
+            copy_files(&entry.path(), &to);
         } else {
             fs::copy(entry.path(), to).unwrap();
         }
@@ -250,36 +256,37 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn library_strace_and_packets_tell_the_same() {
-    let captured = run();
-    let library = DataDir::new(captured.recording.data());
-    let directory = |name: &str| DataDir::new(captured.recording.file(name));
+    let captured = run_captures();
+    let library = DataDir::new(captured.recording.data_dir());
+    let directory = |name: &str| DataDir::new(captured.recording.file_path(name));
     let (strace, packets, all) = (directory("strace"), directory("packets"), directory("all"));
-    copy(library.hosts().as_path(), all.hosts().as_path());
+    copy_files(library.hosts_dir().as_path(), all.hosts_dir().as_path());
     for data in [&strace, &all] {
         for (host, files) in &captured.traces {
-            import(&Strace { host: host.clone() }, files, data);
+            import_files(&StraceImporter { host: host.clone() }, files, data);
         }
     }
     let files: Vec<PathBuf> = captured.packets.iter().map(|(_, file)| file.clone()).collect();
     for data in [&packets, &all] {
-        let importer = Packets { hosts: captured.packets.clone(), ..Packets::default() };
-        import(&importer, &files, data);
+        let importer =
+            PacketImporter { hosts: captured.packets.clone(), ..PacketImporter::default() };
+        import_files(&importer, &files, data);
     }
-    let tables = [&library, &strace, &packets, &all].map(table);
+    let tables = [&library, &strace, &packets, &all].map(read_table);
     for (name, (_, outcome)) in ["library", "strace", "packets", "all"].iter().zip(&tables) {
         println!("{name}: {outcome:#?}");
     }
-    let no_packets = Reason {
+    let no_packets = DifferenceReason {
         why: "unix sockets send no packets",
-        of: |(protocol, ..)| !matches!(protocol, Protocol::Tcp | Protocol::Udp),
+        of: |(protocol, ..)| !matches!(protocol, TransportProtocol::Tcp | TransportProtocol::Udp),
     };
-    let mark = Reason {
+    let mark = DifferenceReason {
         why: "what ends the capture of the loopback interface, sent by the test",
         of: |(_, _, to)| to == "127.0.0.1:9",
     };
-    let no_lookups = Reason {
+    let no_lookups = DifferenceReason {
         why: "a lookup of a name is a call of libc's, of which strace sees the datagrams only, if there are any",
-        of: |(protocol, ..)| *protocol == Protocol::Other,
+        of: |(protocol, ..)| *protocol == TransportProtocol::Other,
     };
     let reasons =
         [("packets", no_packets), ("packets", mark), ("all", mark), ("strace", no_lookups)];
@@ -287,7 +294,7 @@ fn library_strace_and_packets_tell_the_same() {
         .into_iter()
         .zip(tables.iter().map(|(table, _)| table))
         .collect();
-    let unexplained = compare(&named, &reasons);
+    let unexplained = compare_tables(&named, &reasons);
     assert!(
         unexplained.is_empty(),
         "{} differences\n{}",

@@ -6,34 +6,37 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use end_to_end::capture::successful;
+use end_to_end::capture::run_successfully;
 use end_to_end::packages::{node_modules_with, python_with};
 use end_to_end::repository;
-use importers::{IMPORTERS, Summary};
+use importers::{IMPORTERS, ImportSummary};
 use message_trace::DataDir;
-use registry::Given;
-use request_flow::tables::{Columns, RequestTables};
-use request_flow::{Names, Request};
+use registry::FlagValues;
+use request_flow::tables::{ColumnSelection, RequestTables};
+use request_flow::{NameInterner, Request};
 use serde_json::Value;
 
 /// Number of requests of each client.
 const REQUESTS: usize = 5;
 
 /// Imports a file, and reads the requests.
-fn import(importer: &str, file: &Path) -> (Summary, Vec<Request>, Names) {
+fn import_requests(importer: &str, file: &Path) -> (ImportSummary, Vec<Request>, NameInterner) {
     let data = DataDir::new(file.with_extension("data"));
-    let kind = registry::find(IMPORTERS, importer).unwrap();
-    let summary = (kind.make)(&Given::default()).import(&[file.to_owned()], &data, &()).unwrap();
+    let kind = registry::find_entry(IMPORTERS, importer).unwrap();
+    let summary =
+        (kind.make)(&FlagValues::default()).import_files(&[file.to_owned()], &data, &()).unwrap();
     assert_eq!(summary.skipped.total(), 0, "{:#?}", summary.skipped.first);
     let tables = DataDir::new(&summary.written[0]);
-    let tables = RequestTables::open(tables.requests(), tables.steps(), Columns::ALL).unwrap();
-    let mut names = Names::default();
-    let requests = tables.all(&mut names).unwrap();
+    let tables =
+        RequestTables::open(tables.requests_path(), tables.steps_path(), ColumnSelection::ALL)
+            .unwrap();
+    let mut names = NameInterner::default();
+    let requests = tables.read_all(&mut names).unwrap();
     (summary, requests, names)
 }
 
 /// The ids of traces that are anywhere in a file, without zeros in front.
-fn traces(text: &str) -> BTreeSet<String> {
+fn trace_ids(text: &str) -> BTreeSet<String> {
     let mut traces = BTreeSet::new();
     let mut open: Vec<Value> =
         serde_json::Deserializer::from_str(text).into_iter().map(Result::unwrap).collect();
@@ -55,7 +58,7 @@ fn traces(text: &str) -> BTreeSet<String> {
 
 /// The requests of a client are those of the shop, on these hosts.
 fn is_the_shop(importer: &str, file: &Path, hosts: [&str; 2], has_failure: bool) {
-    let (summary, requests, names) = import(importer, file);
+    let (summary, requests, names) = import_requests(importer, file);
     assert_eq!((summary.read, summary.made), (4 * REQUESTS as u64, 3 * REQUESTS as u64));
     assert_eq!(requests.len(), REQUESTS);
     for request in &requests {
@@ -63,8 +66,8 @@ fn is_the_shop(importer: &str, file: &Path, hosts: [&str; 2], has_failure: bool)
             .steps
             .iter()
             .map(|step| {
-                let operation = names.text(step.operation).to_lowercase();
-                (step.parent, names.text(step.node), names.text(step.host), operation)
+                let operation = names.name_of(step.operation).to_lowercase();
+                (step.parent, names.name_of(step.node), names.name_of(step.host), operation)
             })
             .collect();
         let expected = [
@@ -88,18 +91,18 @@ fn is_the_shop(importer: &str, file: &Path, hosts: [&str; 2], has_failure: bool)
         // Looking up takes two milliseconds. One is the coarsest clock's.
         assert!(look_up.response_time().unwrap() >= 1_000_000, "{look_up:?}");
     }
-    let failed = requests.iter().filter(|request| request.failed()).count();
+    let failed = requests.iter().filter(|request| request.has_failed()).count();
     assert_eq!(failed, usize::from(has_failure), "{}", file.display());
     let ids: BTreeSet<String> =
         requests.iter().map(|request| request.trace.trim_start_matches('0').to_owned()).collect();
-    assert_eq!(ids, traces(&fs::read_to_string(file).unwrap()), "{}", file.display());
+    assert_eq!(ids, trace_ids(&fs::read_to_string(file).unwrap()), "{}", file.display());
 }
 
 /// The value of a parameter of a step, of each request.
-fn parameters(importer: &str, file: &Path, step: usize, name: &str) -> BTreeSet<String> {
-    let (_, requests, mut names) = import(importer, file);
-    let name = names.number(name);
-    let value = |request: &Request| request.parameter(step, name).map(str::to_owned);
+fn parameter_values(importer: &str, file: &Path, step: usize, name: &str) -> BTreeSet<String> {
+    let (_, requests, mut names) = import_requests(importer, file);
+    let name = names.intern(name);
+    let value = |request: &Request| request.parameter_value(step, name).map(str::to_owned);
     requests.iter().filter_map(value).collect()
 }
 
@@ -112,10 +115,13 @@ fn clients_of_zipkin_in_python() {
         "opentelemetry-exporter-zipkin-json==1.45.1",
     ]);
     let script = repository().join("tests/programs/zipkin_clients.py");
-    successful(Command::new(python).arg(script).arg(folder.path()).arg(REQUESTS.to_string()));
+    run_successfully(Command::new(python).arg(script).arg(folder.path()).arg(REQUESTS.to_string()));
     let of_zipkin = folder.path().join("py_zipkin.json");
     is_the_shop("zipkin", &of_zipkin, ["10.0.0.1", "10.0.0.2"], false);
-    assert_eq!(parameters("zipkin", &of_zipkin, 1, "http.path"), ["/price".to_owned()].into());
+    assert_eq!(
+        parameter_values("zipkin", &of_zipkin, 1, "http.path"),
+        ["/price".to_owned()].into()
+    );
     let of_opentelemetry = folder.path().join("opentelemetry.json");
     is_the_shop("zipkin", &of_opentelemetry, ["web1", "db1"], true);
 }
@@ -125,7 +131,7 @@ fn clients_of_zipkin_and_jaeger_in_node() {
     let folder = tempfile::tempdir().unwrap();
     let modules = node_modules_with(&["zipkin@0.22.0", "jaeger-client@3.19.0"]);
     let script = repository().join("tests/programs/tracer_clients.js");
-    successful(
+    run_successfully(
         Command::new("node")
             .env("NODE_PATH", modules)
             .arg(script)
@@ -136,5 +142,5 @@ fn clients_of_zipkin_and_jaeger_in_node() {
     let of_jaeger = folder.path().join("jaeger.json");
     is_the_shop("jaeger", &of_jaeger, ["web1", "db1"], true);
     let numbers = (0..REQUESTS).map(|number| number.to_string()).collect();
-    assert_eq!(parameters("jaeger", &of_jaeger, 1, "number"), numbers);
+    assert_eq!(parameter_values("jaeger", &of_jaeger, 1, "number"), numbers);
 }

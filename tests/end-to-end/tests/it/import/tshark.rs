@@ -8,11 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use end_to_end::capture::{program, python, successful};
-use end_to_end::lab::{Host, Lab};
+use end_to_end::capture::{program_path, python_path, run_successfully};
+use end_to_end::lab::{HostLab, LabHost};
 use end_to_end::repository;
-use importers::{Importer, Packets};
-use message_trace::{DataDir, MessageTrace, Protocol};
+use importers::{Importer, PacketImporter};
+use message_trace::{DataDir, MessageTrace, TransportProtocol};
 use reconcile::{Options, reconcile};
 use rustix::process::Signal;
 
@@ -20,50 +20,50 @@ const PORT: u16 = 9100;
 const ROUNDS: &str = "12";
 
 /// Both ends of a flow, in the order of their text.
-type Ends = [String; 2];
+type SortedEnds = [String; 2];
 
 /// Turns of a flow: whether the first of its ends sends, and how many bytes until the other does.
-type Turns = Vec<(bool, u64)>;
+type FlowTurns = Vec<(bool, u64)>;
 
 /// Adds what one end sends: to its turn, or as a turn of its own.
-fn add(turns: &mut Turns, is_first: bool, bytes: u64) {
+fn add_to_turn(turns: &mut FlowTurns, is_first: bool, bytes: u64) {
     match turns.last_mut() {
         Some((last, sum)) if *last == is_first => *sum += bytes,
         _ => turns.push((is_first, bytes)),
     }
 }
 
-fn ends(from: String, to: String) -> (Ends, bool) {
+fn sort_ends(from: String, to: String) -> (SortedEnds, bool) {
     if from <= to { ([from, to], true) } else { ([to, from], false) }
 }
 
 /// What tshark prints of a capture.
-fn tshark(capture: &Path, arguments: &[&str]) -> String {
+fn run_tshark(capture: &Path, arguments: &[&str]) -> String {
     // A name of a host or of a port would be looked up.
-    let mut command = Command::new(program("tshark"));
+    let mut command = Command::new(program_path("tshark"));
     command.arg("-n").arg("-r").arg(capture).args(arguments);
-    successful(&mut command)
+    run_successfully(&mut command)
 }
 
 /// Turns of each TCP connection, as tshark follows them.
-fn connections_of_tshark(capture: &Path) -> BTreeMap<Ends, Turns> {
-    let streams = tshark(capture, &["-Y", "tcp", "-T", "fields", "-e", "tcp.stream"]);
+fn connections_of_tshark(capture: &Path) -> BTreeMap<SortedEnds, FlowTurns> {
+    let streams = run_tshark(capture, &["-Y", "tcp", "-T", "fields", "-e", "tcp.stream"]);
     let last = streams.lines().filter_map(|stream| stream.parse::<usize>().ok()).max();
     let mut connections = BTreeMap::new();
     for stream in 0..last.map_or(0, |last| last + 1) {
-        let text = tshark(capture, &["-q", "-z", &format!("follow,tcp,raw,{stream}")]);
+        let text = run_tshark(capture, &["-q", "-z", &format!("follow,tcp,raw,{stream}")]);
         let node = |number: usize| {
             let name = text.lines().find_map(|line| line.strip_prefix(&format!("Node {number}: ")));
             let name = name.unwrap_or_else(|| panic!("stream {stream} of {capture:?}:\n{text}"));
             name.to_owned()
         };
-        let (key, is_first) = ends(node(0), node(1));
-        let mut turns = Turns::new();
+        let (key, is_first) = sort_ends(node(0), node(1));
+        let mut turns = FlowTurns::new();
         for line in text.lines() {
             // What the second node sends is indented.
             let (hex, is_second) = line.strip_prefix('\t').map_or((line, false), |hex| (hex, true));
             if !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-                add(&mut turns, is_first != is_second, hex.len() as u64 / 2);
+                add_to_turn(&mut turns, is_first != is_second, hex.len() as u64 / 2);
             }
         }
         if !turns.is_empty() {
@@ -74,18 +74,18 @@ fn connections_of_tshark(capture: &Path) -> BTreeMap<Ends, Turns> {
 }
 
 /// Sizes of the datagrams between any two ends.
-fn datagrams_of_tshark(capture: &Path) -> BTreeMap<Ends, Turns> {
+fn datagrams_of_tshark(capture: &Path) -> BTreeMap<SortedEnds, FlowTurns> {
     let fields = "ip.src ipv6.src udp.srcport ip.dst ipv6.dst udp.dstport udp.length frame.number";
     let mut arguments = vec!["-Y", "udp && !icmp", "-T", "fields"];
     arguments.extend(fields.split(' ').flat_map(|field| ["-e", field]));
-    let mut flows = BTreeMap::<Ends, Turns>::new();
-    for line in tshark(capture, &arguments).lines() {
+    let mut flows = BTreeMap::<SortedEnds, FlowTurns>::new();
+    for line in run_tshark(capture, &arguments).lines() {
         let [v4, v6, port, to_v4, to_v6, to_port, length, _] =
             line.split('\t').collect::<Vec<_>>().try_into().unwrap();
         let end = |v4: &str, v6: &str, port: &str| {
             if v6.is_empty() { format!("{v4}:{port}") } else { format!("[{v6}]:{port}") }
         };
-        let (key, is_first) = ends(end(v4, v6, port), end(to_v4, to_v6, to_port));
+        let (key, is_first) = sort_ends(end(v4, v6, port), end(to_v4, to_v6, to_port));
         let bytes = length.parse::<u64>().unwrap() - 8;
         flows.entry(key).or_default().push((is_first, bytes));
     }
@@ -93,19 +93,21 @@ fn datagrams_of_tshark(capture: &Path) -> BTreeMap<Ends, Turns> {
 }
 
 /// The same of our own import.
-fn flows_of_import(capture: &Path, data: &Path) -> [BTreeMap<Ends, Turns>; 2] {
+fn flows_of_import(capture: &Path, data: &Path) -> [BTreeMap<SortedEnds, FlowTurns>; 2] {
     let data = DataDir::new(data);
-    Packets::default().import(&[capture.to_owned()], &data, &()).unwrap();
+    PacketImporter::default().import_files(&[capture.to_owned()], &data, &()).unwrap();
     reconcile(&data, &Options::default(), &()).unwrap();
-    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
-    let mut flows = [BTreeMap::<Ends, Turns>::new(), BTreeMap::new()];
+    let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
+    let mut flows = [BTreeMap::<SortedEnds, FlowTurns>::new(), BTreeMap::new()];
     for message in trace.messages() {
         let end = |id| trace.endpoint(id).unwrap().to_string();
-        let (key, is_first) = ends(end(message.src_endpoint), end(message.dst_endpoint));
+        let (key, is_first) = sort_ends(end(message.src_endpoint), end(message.dst_endpoint));
         let bytes = message.bytes as u64;
         match message.protocol {
-            Protocol::Tcp => add(flows[0].entry(key).or_default(), is_first, bytes),
-            Protocol::Udp => flows[1].entry(key).or_default().push((is_first, bytes)),
+            TransportProtocol::Tcp => {
+                add_to_turn(flows[0].entry(key).or_default(), is_first, bytes)
+            }
+            TransportProtocol::Udp => flows[1].entry(key).or_default().push((is_first, bytes)),
             other => panic!("{other:?} in {capture:?}"),
         }
     }
@@ -113,15 +115,15 @@ fn flows_of_import(capture: &Path, data: &Path) -> [BTreeMap<Ends, Turns>; 2] {
 }
 
 /// Holds one capture against tshark; returns how many turns and datagrams it has.
-fn compare(name: &str, capture: &Path, lab: &Lab) -> [usize; 2] {
+fn compare_capture(name: &str, capture: &Path, lab: &HostLab) -> [usize; 2] {
     let expected = [connections_of_tshark(capture), datagrams_of_tshark(capture)];
-    let imported = flows_of_import(capture, &lab.file(&format!("data-{name}")));
+    let imported = flows_of_import(capture, &lab.file_path(&format!("data-{name}")));
     assert_eq!(imported, expected, "{name}");
     expected.map(|flows| flows.values().map(Vec::len).sum())
 }
 
 /// A capture whose frames have the mark of a virtual network. Not every kernel has such networks.
-fn marked(capture: &Path, to: PathBuf) -> PathBuf {
+fn mark_frames(capture: &Path, to: PathBuf) -> PathBuf {
     const FILE_HEADER: usize = 24;
     const MARK: [u8; 4] = [0x81, 0, 0, 7];
     let bytes = fs::read(capture).unwrap();
@@ -140,25 +142,29 @@ fn marked(capture: &Path, to: PathBuf) -> PathBuf {
 }
 
 /// Frames `from` to `to` of a capture are left out.
-fn without(capture: &Path, frames: &str, to: PathBuf) -> PathBuf {
-    let mut editcap = Command::new(program("editcap"));
-    successful(editcap.arg(capture).arg(&to).args(frames.split(' ')));
+fn drop_frames(capture: &Path, frames: &str, to: PathBuf) -> PathBuf {
+    let mut editcap = Command::new(program_path("editcap"));
+    run_successfully(editcap.arg(capture).arg(&to).args(frames.split(' ')));
     to
 }
 
 #[test]
 #[ignore = "tshark is large"]
 fn captures_are_read_as_tshark_reads_them() {
-    let mut lab = Lab::new();
-    let network = lab.network(1);
-    let (client, server) = (lab.host("client", network), lab.host("server", network));
+    let mut lab = HostLab::new();
+    let network = lab.add_network(1);
+    let (client, server) = (lab.add_host("client", network), lab.add_host("server", network));
     let script = repository().join("tests/programs/turns.py");
     let (script, port) = (script.to_str().unwrap(), PORT.to_string());
-    let serving = server
-        .serve(server.plain(python()).args([script, "server", &port]), &["tcp:9100", "udp:9100"]);
-    let (v4, v6) = (server.v4().to_string(), server.v6().to_string());
-    let run = |host: &Host, to: &[&str]| {
-        successful(host.plain(python()).args([script, "client", &port, ROUNDS]).args(to));
+    let serving = server.start_server(
+        server.plain_command(python_path()).args([script, "server", &port]),
+        &["tcp:9100", "udp:9100"],
+    );
+    let (v4, v6) = (server.first_ipv4().to_string(), server.first_ipv6().to_string());
+    let run = |host: &LabHost, to: &[&str]| {
+        run_successfully(
+            host.plain_command(python_path()).args([script, "client", &port, ROUNDS]).args(to),
+        );
     };
     let both = || {
         run(&client, &[&v4, &v6]);
@@ -167,48 +173,53 @@ fn captures_are_read_as_tshark_reads_them() {
     let capture = |name: &str, work: &dyn Fn()| {
         let of = [(&client, "eth0"), (&server, "eth0"), (&server, "lo"), (&server, "any")];
         let running = of.map(|(host, interface)| {
-            let file = lab.file(&format!("{name}-{}-{interface}.pcap", host.name()));
-            (host.tcpdump(interface, &file), file)
+            let file = lab.file_path(&format!("{name}-{}-{interface}.pcap", host.name()));
+            (host.capture_packets(interface, &file), file)
         });
         work();
         running.map(|(tcpdump, file)| {
-            tcpdump.stop();
+            tcpdump.stop_capture();
             file
         })
     };
     let whole = capture("whole", &both);
     // What the client sends is lost behind the place where its packets are seen, and what the
     // server receives likewise.
-    server.nft(
+    server.run_nft(
         "add table inet loss; add chain inet loss in { type filter hook input priority 0; };
          add rule inet loss in iifname eth0 numgen random mod 100 < 5 drop",
     );
     let lossy = capture("lossy", &both);
-    serving.stop(Signal::TERM);
+    serving.stop_by(Signal::TERM);
 
     for (name, files) in [("whole", &whole), ("lossy", &lossy)] {
         for file in files {
             let name = format!("{name}-{}", file.file_stem().unwrap().to_str().unwrap());
-            let [turns, datagrams] = compare(&name, file, &lab);
+            let [turns, datagrams] = compare_capture(&name, file, &lab);
             println!("{name}: {turns} turns, {datagrams} datagrams");
             assert!(turns >= 48 && datagrams >= 40, "{name}: {turns}, {datagrams}");
         }
     }
-    let tagged = marked(&whole[0], lab.file("tagged.pcap"));
-    assert_eq!(compare("tagged", &tagged, &lab), compare("not tagged", &whole[0], &lab));
+    let tagged = mark_frames(&whole[0], lab.file_path("tagged.pcap"));
+    assert_eq!(
+        compare_capture("tagged", &tagged, &lab),
+        compare_capture("not tagged", &whole[0], &lab)
+    );
     // The capture began later, or has not every packet.
     for (number, frames) in ["1-9", "1-60"].iter().enumerate() {
         for of in [0, 2] {
-            let file = without(&whole[of], frames, lab.file(&format!("cut{number}-{of}.pcap")));
-            compare(&format!("cut{number}-{of}"), &file, &lab);
+            let file =
+                drop_frames(&whole[of], frames, lab.file_path(&format!("cut{number}-{of}.pcap")));
+            compare_capture(&format!("cut{number}-{of}"), &file, &lab);
         }
     }
     // When a missing packet was sent nobody knows, but the numbers of the others tell its bytes.
     for of in [0, 2] {
-        let file = without(&whole[of], "20 33 47 48 60", lab.file(&format!("holes-{of}.pcap")));
-        let [imported, _] = flows_of_import(&file, &lab.file(&format!("data-holes-{of}")));
-        let sums = |flows: BTreeMap<Ends, Turns>| -> BTreeMap<(Ends, bool), u64> {
-            let each = |(ends, turns): (Ends, Turns)| {
+        let file =
+            drop_frames(&whole[of], "20 33 47 48 60", lab.file_path(&format!("holes-{of}.pcap")));
+        let [imported, _] = flows_of_import(&file, &lab.file_path(&format!("data-holes-{of}")));
+        let sums = |flows: BTreeMap<SortedEnds, FlowTurns>| -> BTreeMap<(SortedEnds, bool), u64> {
+            let each = |(ends, turns): (SortedEnds, FlowTurns)| {
                 let sum =
                     |wanted: bool| turns.iter().filter(move |(is_first, _)| *is_first == wanted);
                 let sums = [true, false].map(|side| sum(side).map(|(_, bytes)| bytes).sum::<u64>());

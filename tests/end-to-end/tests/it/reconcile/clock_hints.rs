@@ -6,13 +6,13 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use clocks::Clocks;
-use clocks::{HostClock, Source};
-use end_to_end::capture::{python, successful};
-use end_to_end::command::{run, succeeds, text};
-use end_to_end::gathering::{Collector, logs};
-use end_to_end::lab::{Clock, Host, Lab};
-use message_trace::{ClockExchange, DataDir, MessageTrace, Protocol, clock_exchange};
+use clocks::ClockModel;
+use clocks::{ClockSource, HostClock};
+use end_to_end::capture::{python_path, run_successfully};
+use end_to_end::command::{assert_succeeds, run_sockcap, to_text};
+use end_to_end::gathering::{TestCollector, logs_in};
+use end_to_end::lab::{HostLab, LabClock, LabHost};
+use message_trace::{ClockExchange, DataDir, MessageTrace, TransportProtocol, clock_exchange};
 use rustix::process::Signal;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -39,33 +39,35 @@ while time.monotonic_ns() < int(sys.argv[1]):
     time.sleep(float(sys.argv[3]))
 "#;
 
-fn nanoseconds(clock: ClockId) -> i64 {
+fn clock_time(clock: ClockId) -> i64 {
     let time = clock_gettime(clock);
     time.tv_sec * SECOND + time.tv_nsec
 }
 
 /// The run, in the machine's monotonic time, and what that is behind the wall clock.
-struct Run {
+struct ClockRun {
     begin: i64,
     end: i64,
     boot: i64,
     boot_id: [u8; 16],
 }
 
-impl Run {
+impl ClockRun {
     /// What a clock showed.
-    fn shown(&self, clock: &Clock, at: i64) -> i64 {
-        self.boot + at + clock.ahead(at)
+    fn shown_time(&self, clock: &LabClock, at: i64) -> i64 {
+        self.boot + at + clock.ahead_at(at)
     }
 
     /// Writes what a host exchanged with the collector ten times a second. Each took as long as
     /// `delays` say there and back, and some longer. The clock was ahead by `off` of what it should
     /// have been.
-    fn write_hints(&self, data: &DataDir, host: &Host, delays: [i64; 2], off: i64) {
+    fn write_hints(&self, data: &DataDir, host: &LabHost, delays: [i64; 2], off: i64) {
         // Another clock that nobody else has, set in the middle.
         let middle = self.begin + (self.end - self.begin) / 2;
-        let collector =
-            Clock { steps: vec![(middle, -40 * SECOND)], ..Clock::new(-9 * 3600 * SECOND, -30) };
+        let collector = LabClock {
+            steps: vec![(middle, -40 * SECOND)],
+            ..LabClock::new(-9 * 3600 * SECOND, -30)
+        };
         let mut lines = format!("{}\n", clock_exchange::HEAD);
         for (number, at) in (self.begin..self.end).step_by(SECOND as usize / 10).enumerate() {
             let [there, back] = delays
@@ -73,10 +75,10 @@ impl Run {
             let (received, answered) = (at + there, at + there + 30_000);
             let exchange = ClockExchange {
                 boot: self.boot_id,
-                host_sent: self.shown(&host.clock(), at) + off,
-                collector_received: self.shown(&collector, received),
-                collector_sent: self.shown(&collector, answered),
-                host_received: self.shown(&host.clock(), answered + back) + off,
+                host_sent: self.shown_time(&host.clock(), at) + off,
+                collector_received: self.shown_time(&collector, received),
+                collector_sent: self.shown_time(&collector, answered),
+                host_received: self.shown_time(&host.clock(), answered + back) + off,
             };
             lines += &format!("{exchange}\n");
         }
@@ -88,7 +90,7 @@ impl Run {
             ..ClockExchange::default()
         };
         lines += &format!("{other}\nwhat is this?\n\0\u{1}{}", &other.to_string()[..40]);
-        fs::write(data.clock_hints(host.name()), lines).unwrap();
+        fs::write(data.clock_hints_path(host.name()), lines).unwrap();
     }
 }
 
@@ -100,7 +102,7 @@ fn boot_id() -> [u8; 16] {
     bytes.try_into().unwrap()
 }
 
-fn found<'a>(clocks: &'a Clocks, host: &Host) -> &'a HostClock {
+fn find_clock<'a>(clocks: &'a ClockModel, host: &LabHost) -> &'a HostClock {
     clocks.hosts.iter().find(|clock| clock.host == host.name()).unwrap()
 }
 
@@ -117,93 +119,102 @@ fn two_pairs_and_the_reference_is_set() {
 
 /// Two pairs. The one that waits less between questions is connected better and has the reference.
 fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
-    let mut lab = Lab::new();
-    let network = lab.network(network);
+    let mut lab = HostLab::new();
+    let network = lab.add_network(network);
     let mut hosts =
-        ["asker", "answerer", "far-asker", "far-answerer"].map(|name| lab.host(name, network));
+        ["asker", "answerer", "far-asker", "far-answerer"].map(|name| lab.add_host(name, network));
     // One is set while all goes on, which its log tells.
-    let steps = vec![(nanoseconds(ClockId::Monotonic) + 4 * SECOND, 5 * SECOND / 2)];
+    let steps = vec![(clock_time(ClockId::Monotonic) + 4 * SECOND, 5 * SECOND / 2)];
     let clocks = [
-        Clock::new(3600 * SECOND, 100),
-        Clock::new(-47 * 60 * SECOND, -150),
-        Clock::new(17, 60),
-        Clock { steps, ..Clock::new(5 * 3600 * SECOND, 20) },
+        LabClock::new(3600 * SECOND, 100),
+        LabClock::new(-47 * 60 * SECOND, -150),
+        LabClock::new(17, 60),
+        LabClock { steps, ..LabClock::new(5 * 3600 * SECOND, 20) },
     ];
     hosts.iter_mut().zip(clocks).for_each(|(host, clock)| host.set_clock(clock));
     let [asker, answerer, far_asker, far_answerer] = &hosts;
-    let servers = [answerer, far_answerer]
-        .map(|host| host.serve(host.recorded(python()).args(["-c", SERVER]), &["tcp:7000"]));
-    let begin = nanoseconds(ClockId::Monotonic);
+    let servers = [answerer, far_answerer].map(|host| {
+        host.start_server(host.recorded_command(python_path()).args(["-c", SERVER]), &["tcp:7000"])
+    });
+    let begin = clock_time(ClockId::Monotonic);
     let until = (begin + 8 * SECOND).to_string();
     let pairs = [(asker, answerer, waits[0]), (far_asker, far_answerer, waits[1])];
     let clients = pairs.map(|(host, peer, wait)| {
-        host.start(host.recorded(python()).args([
+        host.start_program(host.recorded_command(python_path()).args([
             "-c",
             CLIENT,
             &until,
-            &peer.v4().to_string(),
+            &peer.first_ipv4().to_string(),
             wait,
         ]))
     });
     for client in clients {
-        client.finish();
+        client.wait_success();
     }
-    let end = nanoseconds(ClockId::Monotonic);
+    let end = clock_time(ClockId::Monotonic);
     for server in servers {
-        server.finish();
+        server.wait_success();
     }
-    let boot = nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic);
-    let run_of = Run { begin, end, boot, boot_id: boot_id() };
+    let boot = clock_time(ClockId::Realtime) - clock_time(ClockId::Monotonic);
+    let run_of = ClockRun { begin, end, boot, boot_id: boot_id() };
 
     // By messages alone the pairs stand apart.
-    let data = DataDir::new(lab.recording.data());
-    let at = lab.file("");
+    let data = DataDir::new(lab.recording.data_dir());
+    let at = lab.file_path("");
     let directory = data.path().to_str().unwrap();
-    succeeds(&["reconcile", "-d", directory], &at);
-    let apart = Clocks::read(data.clocks()).unwrap();
+    assert_succeeds(&["reconcile", "-d", directory], &at);
+    let apart = ClockModel::read(data.clocks_path()).unwrap();
     assert_eq!(apart.reference, reference);
     let [pair, other] = if apart.reference == answerer.name() {
         [[asker, answerer], [far_asker, far_answerer]]
     } else {
         [[far_asker, far_answerer], [asker, answerer]]
     };
-    assert!(pair.iter().all(|host| found(&apart, host).against == apart.reference), "{apart:#?}");
     assert!(
-        other.iter().all(|host| found(&apart, host).against == apart_from(&apart, other)),
+        pair.iter().all(|host| find_clock(&apart, host).against == apart.reference),
         "{apart:#?}"
     );
-    assert!(!fs::read_to_string(data.clocks()).unwrap().contains("hints"));
+    assert!(
+        other.iter().all(|host| find_clock(&apart, host).against == apart_from(&apart, other)),
+        "{apart:#?}"
+    );
+    assert!(!fs::read_to_string(data.clocks_path()).unwrap().contains("hints"));
 
     // What the collector wrote makes nothing out of date by itself.
     let delays = [[2 * MS, 5 * MS], [4 * MS, MS], [3 * MS, 3 * MS], [MS, 6 * MS]];
     hosts.iter().zip(delays).for_each(|(host, delays)| run_of.write_hints(&data, host, delays, 0));
-    let written = DataDir::written(&data.messages());
-    succeeds(&["analyze", "-d", directory], &at);
-    assert_eq!(DataDir::written(&data.messages()), written);
+    let written = DataDir::modified_time(&data.messages_path());
+    assert_succeeds(&["analyze", "-d", directory], &at);
+    assert_eq!(DataDir::modified_time(&data.messages_path()), written);
 
     // From then on all are on one clock. What messages connect is as it was.
-    let output = run(&["reconcile", "-d", directory], &at);
-    assert!(output.status.success() && !text(&output.stderr).contains("disagree"), "{output:?}");
-    let joined = Clocks::read(data.clocks()).unwrap();
+    let output = run_sockcap(&["reconcile", "-d", directory], &at);
+    assert!(output.status.success() && !to_text(&output.stderr).contains("disagree"), "{output:?}");
+    let joined = ClockModel::read(data.clocks_path()).unwrap();
     assert_eq!(joined.reference, apart.reference);
     for host in pair {
-        assert_eq!(HostClock { hints: None, ..found(&joined, host).clone() }, *found(&apart, host));
+        assert_eq!(
+            HostClock { hints: None, ..find_clock(&joined, host).clone() },
+            *find_clock(&apart, host)
+        );
     }
     for host in other {
-        assert_eq!(found(&joined, host).source, Source::Hints, "{joined:#?}");
+        assert_eq!(find_clock(&joined, host).source, ClockSource::Hints, "{joined:#?}");
     }
     let reference = hosts.iter().find(|host| host.name() == joined.reference).unwrap().clock();
-    let never_set = Clock { steps: Vec::new(), ..reference };
+    let never_set = LabClock { steps: Vec::new(), ..reference };
     for (host, delays) in hosts.iter().zip(delays) {
-        let clock = found(&joined, host);
+        let clock = find_clock(&joined, host);
         assert_eq!(clock.against, joined.reference);
         let hinted = clock.hints.as_ref().unwrap();
         // By its own clock, which may run 150 ppm too fast or slow.
         let round_trip = hinted.round_trip_ns - delays[0] - delays[1];
         assert!(hinted.damaged == 2 && round_trip.abs() < 2_000, "{hinted:?}");
         assert!(hinted.exchanges >= 70 && hinted.left_out >= 1, "{hinted:?}");
-        let errors = [begin, begin + SECOND, end - SECOND, end]
-            .map(|at| clock.common(run_of.shown(&host.clock(), at)) - run_of.shown(&never_set, at));
+        let errors = [begin, begin + SECOND, end - SECOND, end].map(|at| {
+            clock.common_time(run_of.shown_time(&host.clock(), at))
+                - run_of.shown_time(&never_set, at)
+        });
         let stated = clock.uncertainty_ns.unwrap();
         println!("{}: off by {errors:?} ns of at most {stated}", host.name());
         // By how much a clock was set is known as exactly as it and the monotonic one are read
@@ -216,18 +227,20 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
         assert!(stated < 30 * MS, "{clock:#?}");
     }
     // So are the messages.
-    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
-    let span = run_of.shown(&never_set, begin) - SECOND..run_of.shown(&never_set, end) + SECOND;
+    let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
+    let span =
+        run_of.shown_time(&never_set, begin) - SECOND..run_of.shown_time(&never_set, end) + SECOND;
     assert!(trace.len() > 200);
     // A lookup of a name has a time at one end only.
-    for message in trace.messages().filter(|message| message.protocol != Protocol::Other) {
+    for message in trace.messages().filter(|message| message.protocol != TransportProtocol::Other) {
         assert!(
             span.contains(&message.send_ts.unwrap()) && span.contains(&message.recv_ts.unwrap()),
             "{message:?}"
         );
     }
-    let info =
-        successful(Command::new(end_to_end::sockcap()).arg("info").arg("-d").arg(data.path()));
+    let info = run_successfully(
+        Command::new(end_to_end::sockcap_program()).arg("info").arg("-d").arg(data.path()),
+    );
     assert!(info.contains("exchanges with the collector") && !info.contains("disagree"), "{info}");
     assert!(!info.contains("record a host that talks to both"), "{info}");
 
@@ -237,60 +250,65 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
 /// The same with what shippers and a collector really exchange, over the pairs' network.
 #[test]
 fn what_shippers_and_collector_exchange_joins_pairs() {
-    let mut lab = Lab::new();
-    let network = lab.network(7);
-    let gatherer = lab.host("gatherer", network);
+    let mut lab = HostLab::new();
+    let network = lab.add_network(7);
+    let gatherer = lab.add_host("gatherer", network);
     let mut hosts =
-        ["asker", "answerer", "far-asker", "far-answerer"].map(|name| lab.host(name, network));
-    let collector = Collector::new(&gatherer, &lab.file(""), &hosts.each_ref().map(Host::name));
+        ["asker", "answerer", "far-asker", "far-answerer"].map(|name| lab.add_host(name, network));
+    let collector =
+        TestCollector::new(&gatherer, &lab.file_path(""), &hosts.each_ref().map(LabHost::name));
     let clocks = [(3600, 100), (-47 * 60, -150), (0, 60), (5 * 3600, 20)];
     hosts
         .iter_mut()
         .zip(clocks)
-        .for_each(|(host, (off, skew))| host.set_clock(Clock::new(off * SECOND, skew)));
+        .for_each(|(host, (off, skew))| host.set_clock(LabClock::new(off * SECOND, skew)));
     let [asker, answerer, far_asker, far_answerer] = &hosts;
-    let gathering = collector.start();
-    let data = lab.recording.data();
+    let gathering = collector.start_collector();
+    let data = lab.recording.data_dir();
     let shippers = hosts.each_ref().map(|host| {
-        let mut command = collector.ship(host, &data, &["--follow", "--interval", "50ms"]);
-        host.settings(&mut command);
-        host.start(&mut command)
+        let mut command = collector.ship_command(host, &data, &["--follow", "--interval", "50ms"]);
+        host.apply_settings(&mut command);
+        host.start_program(&mut command)
     });
-    let servers = [answerer, far_answerer]
-        .map(|host| host.serve(host.recorded(python()).args(["-c", SERVER]), &["tcp:7000"]));
-    let begin = nanoseconds(ClockId::Monotonic);
+    let servers = [answerer, far_answerer].map(|host| {
+        host.start_server(host.recorded_command(python_path()).args(["-c", SERVER]), &["tcp:7000"])
+    });
+    let begin = clock_time(ClockId::Monotonic);
     // One exchange comes behind the beginning.
     let until = (begin + 11 * SECOND).to_string();
     let clients = [(asker, answerer), (far_asker, far_answerer)].map(|(host, peer)| {
-        host.start(host.recorded(python()).args([
+        host.start_program(host.recorded_command(python_path()).args([
             "-c",
             CLIENT,
             &until,
-            &peer.v4().to_string(),
+            &peer.first_ipv4().to_string(),
             "0.004",
         ]))
     });
-    clients.into_iter().chain(servers).for_each(|running| drop(running.finish()));
-    let end = nanoseconds(ClockId::Monotonic);
+    clients.into_iter().chain(servers).for_each(|running| drop(running.wait_success()));
+    let end = clock_time(ClockId::Monotonic);
     for (host, shipper) in hosts.iter().zip(shippers) {
-        collector.wait_for(host, &logs(&data.join("hosts").join(host.name())));
-        shipper.stop(Signal::TERM);
+        collector.wait_for(host, &logs_in(&data.join("hosts").join(host.name())));
+        shipper.stop_by(Signal::TERM);
     }
-    gathering.stop(Signal::TERM);
-    let boot = nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic);
-    let run_of = Run { begin, end, boot, boot_id: boot_id() };
+    gathering.stop_by(Signal::TERM);
+    let boot = clock_time(ClockId::Realtime) - clock_time(ClockId::Monotonic);
+    let run_of = ClockRun { begin, end, boot, boot_id: boot_id() };
     let gathered = DataDir::new(&collector.data);
-    let said = run(&["reconcile", "-d", collector.data.to_str().unwrap()], &lab.file(""));
-    assert!(said.status.success() && !text(&said.stderr).contains("disagree"), "{said:?}");
-    let joined = Clocks::read(gathered.clocks()).unwrap();
+    let said =
+        run_sockcap(&["reconcile", "-d", collector.data.to_str().unwrap()], &lab.file_path(""));
+    assert!(said.status.success() && !to_text(&said.stderr).contains("disagree"), "{said:?}");
+    let joined = ClockModel::read(gathered.clocks_path()).unwrap();
     let reference = hosts.iter().find(|host| host.name() == joined.reference).unwrap();
-    let by_hints = hosts.iter().filter(|host| found(&joined, host).source == Source::Hints).count();
+    let by_hints =
+        hosts.iter().filter(|host| find_clock(&joined, host).source == ClockSource::Hints).count();
     assert_eq!(by_hints, 2, "{joined:#?}");
     for host in &hosts {
-        let clock = found(&joined, host);
+        let clock = find_clock(&joined, host);
         assert_eq!(clock.against, joined.reference);
         let errors = [begin, end].map(|at| {
-            clock.common(run_of.shown(&host.clock(), at)) - run_of.shown(&reference.clock(), at)
+            clock.common_time(run_of.shown_time(&host.clock(), at))
+                - run_of.shown_time(&reference.clock(), at)
         });
         let stated = clock.uncertainty_ns.unwrap();
         println!("{}: off by {errors:?} ns of at most {stated}", host.name());
@@ -302,8 +320,8 @@ fn what_shippers_and_collector_exchange_joins_pairs() {
 }
 
 /// The host that the hosts of a pair are compared with.
-fn apart_from(clocks: &Clocks, pair: [&Host; 2]) -> String {
-    let against = found(clocks, pair[0]).against.clone();
+fn apart_from(clocks: &ClockModel, pair: [&LabHost; 2]) -> String {
+    let against = find_clock(clocks, pair[0]).against.clone();
     assert!(against != clocks.reference && pair.iter().any(|host| host.name() == against));
     against
 }
@@ -311,11 +329,11 @@ fn apart_from(clocks: &Clocks, pair: [&Host; 2]) -> String {
 /// What one host exchanged is of another clock, 80 ms ahead: that is told, and no clock of its pair
 /// is another.
 fn a_contradiction_is_told(
-    run_of: &Run,
+    run_of: &ClockRun,
     data: &DataDir,
     at: &Path,
-    pair: [&Host; 2],
-    joined: &Clocks,
+    pair: [&LabHost; 2],
+    joined: &ClockModel,
 ) {
     let [wrong] =
         pair.iter().filter(|host| host.name() != joined.reference).collect::<Vec<_>>()[..]
@@ -326,17 +344,17 @@ fn a_contradiction_is_told(
     let directory = data.path().to_str().unwrap();
     // Of two, none has a majority: nobody is believed.
     let told = "disagree about the clocks of 2 hosts";
-    let output = run(&["reconcile", "-d", directory], at);
-    assert!(text(&output.stderr).contains(told), "{output:?}");
-    let clocks = Clocks::read(data.clocks()).unwrap();
-    let (before, now) = (found(joined, wrong), found(&clocks, wrong));
+    let output = run_sockcap(&["reconcile", "-d", directory], at);
+    assert!(to_text(&output.stderr).contains(told), "{output:?}");
+    let clocks = ClockModel::read(data.clocks_path()).unwrap();
+    let (before, now) = (find_clock(joined, wrong), find_clock(&clocks, wrong));
     assert_eq!(HostClock { hints: before.hints.clone(), ..now.clone() }, *before);
     let check = now.hints.as_ref().unwrap().check.as_ref().unwrap();
     assert!(
         check.contradicts && (check.difference_ns.abs() - 80 * MS).abs() < check.within_ns,
         "{check:?}"
     );
-    assert!(succeeds(&["info", "-d", directory], at).contains(told));
-    succeeds(&["report", "-d", directory], at);
-    assert!(fs::read_to_string(data.html()).unwrap().contains(told));
+    assert!(assert_succeeds(&["info", "-d", directory], at).contains(told));
+    assert_succeeds(&["report", "-d", directory], at);
+    assert!(fs::read_to_string(data.html_path()).unwrap().contains(told));
 }

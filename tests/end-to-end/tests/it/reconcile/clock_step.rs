@@ -3,11 +3,11 @@
 
 use std::process::Command;
 
-use clocks::Clocks;
-use end_to_end::capture::{python, successful};
-use end_to_end::lab::{Clock, Host, Lab, Running};
-use end_to_end::sockcap;
-use message_trace::{DataDir, MessageTrace, Protocol};
+use clocks::ClockModel;
+use end_to_end::capture::{python_path, run_successfully};
+use end_to_end::lab::{HostLab, LabClock, LabHost, RunningProgram};
+use end_to_end::sockcap_program;
+use message_trace::{DataDir, MessageTrace, TransportProtocol};
 use reconcile::Options;
 use rustix::process::Signal;
 use rustix::time::{ClockId, clock_gettime};
@@ -40,36 +40,40 @@ while time.monotonic_ns() < int(sys.argv[1]):
     time.sleep(0.004)
 "#;
 
-fn nanoseconds(clock: ClockId) -> i64 {
+fn clock_time(clock: ClockId) -> i64 {
     let time = clock_gettime(clock);
     time.tv_sec * SECOND + time.tv_nsec
 }
 
 /// A client and two servers whose clocks are set at `set` of the machine's monotonic clock; the
 /// servers were there at `begin`.
-struct System {
-    lab: Lab,
-    hosts: [Host; 3],
-    servers: [Running; 2],
+struct SteppedSystem {
+    lab: HostLab,
+    hosts: [LabHost; 3],
+    servers: [RunningProgram; 2],
     set: i64,
     begin: i64,
 }
 
-impl System {
+impl SteppedSystem {
     /// Starts the servers, `half` nanoseconds before the step.
-    fn begin(half: i64) -> System {
-        let mut lab = Lab::new();
-        let network = lab.network(5);
-        let mut hosts = ["client", "forward", "back"].map(|name| lab.host(name, network));
-        let set = nanoseconds(ClockId::Monotonic) + half;
+    fn begin_system(half: i64) -> SteppedSystem {
+        let mut lab = HostLab::new();
+        let network = lab.add_network(5);
+        let mut hosts = ["client", "forward", "back"].map(|name| lab.add_host(name, network));
+        let set = clock_time(ClockId::Monotonic) + half;
         let [client, forward, back] = &mut hosts;
-        client.set_clock(Clock::new(3600 * SECOND, 100));
+        client.set_clock(LabClock::new(3600 * SECOND, 100));
         let steps = vec![(set, 5 * SECOND / 2)];
-        forward.set_clock(Clock { steps, ..Clock::new(-47 * 60 * SECOND, -150) });
-        back.set_clock(Clock { steps: vec![(set, -3 * SECOND / 2)], ..Clock::new(17, 60) });
-        let servers = [forward, back]
-            .map(|host| host.serve(host.recorded(python()).args(["-c", SERVER]), &["tcp:7000"]));
-        System { lab, hosts, servers, set, begin: nanoseconds(ClockId::Monotonic) }
+        forward.set_clock(LabClock { steps, ..LabClock::new(-47 * 60 * SECOND, -150) });
+        back.set_clock(LabClock { steps: vec![(set, -3 * SECOND / 2)], ..LabClock::new(17, 60) });
+        let servers = [forward, back].map(|host| {
+            host.start_server(
+                host.recorded_command(python_path()).args(["-c", SERVER]),
+                &["tcp:7000"],
+            )
+        });
+        SteppedSystem { lab, hosts, servers, set, begin: clock_time(ClockId::Monotonic) }
     }
 }
 
@@ -77,30 +81,32 @@ impl System {
 fn clocks_that_are_set_in_the_middle_of_a_run() {
     // Where all of that takes long, once more with more time before the step.
     let begun = (0..4)
-        .map(|tries| System::begin(HALF << tries))
+        .map(|tries| SteppedSystem::begin_system(HALF << tries))
         .find(|system| system.begin < system.set - HALF / 2);
-    let System { lab, hosts, servers, set, begin } =
+    let SteppedSystem { lab, hosts, servers, set, begin } =
         begun.expect("the servers are there before the clocks are set");
     let [client, forward, back] = &hosts;
     let until = (set + HALF).to_string();
-    let names = [forward.v4().to_string(), back.v4().to_string()];
-    successful(client.recorded(python()).args(["-c", CLIENT, &until]).args(&names));
-    let end = nanoseconds(ClockId::Monotonic);
+    let names = [forward.first_ipv4().to_string(), back.first_ipv4().to_string()];
+    run_successfully(
+        client.recorded_command(python_path()).args(["-c", CLIENT, &until]).args(&names),
+    );
+    let end = clock_time(ClockId::Monotonic);
     for server in servers {
-        server.stop(Signal::TERM);
+        server.stop_by(Signal::TERM);
     }
     let boot = (0..100)
-        .map(|_| nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic))
+        .map(|_| clock_time(ClockId::Realtime) - clock_time(ClockId::Monotonic))
         .max()
         .unwrap();
 
-    let data = DataDir::new(lab.recording.data());
+    let data = DataDir::new(lab.recording.data_dir());
     let outcome = reconcile::reconcile(&data, &Options::default(), &()).unwrap();
     assert_eq!(outcome.both_ends, outcome.total_messages(), "{outcome:#?}");
     assert!(
         outcome.both_ends > 1000 && outcome.send_only.is_empty() && outcome.receive_only.is_empty()
     );
-    let clocks = Clocks::read(data.clocks()).unwrap();
+    let clocks = ClockModel::read(data.clocks_path()).unwrap();
     // The one that talked to both, and was not set.
     assert_eq!(clocks.reference, "client");
     for host in [forward, back] {
@@ -109,13 +115,13 @@ fn clocks_that_are_set_in_the_middle_of_a_run() {
     }
 
     // On the common clock nothing arrives before it was sent by more than is stated.
-    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
+    let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
     let allowed = |node| {
         let host = &trace.nodes.get(node).unwrap().host;
         clocks.hosts.iter().find(|clock| clock.host == *host).unwrap().uncertainty_ns.unwrap()
     };
     // A lookup of a name has no second clock.
-    for message in trace.messages().filter(|message| message.protocol != Protocol::Other) {
+    for message in trace.messages().filter(|message| message.protocol != TransportProtocol::Other) {
         let latency = message.network_latency().unwrap();
         assert!(
             latency >= -(allowed(message.src) + allowed(message.dst)),
@@ -123,7 +129,9 @@ fn clocks_that_are_set_in_the_middle_of_a_run() {
         );
     }
 
-    let info = successful(Command::new(sockcap()).arg("info").arg("-d").arg(lab.recording.data()));
+    let info = run_successfully(
+        Command::new(sockcap_program()).arg("info").arg("-d").arg(lab.recording.data_dir()),
+    );
     for told in ["set forward by 2.500", "set back by 1.500"] {
         assert!(info.contains(told), "{told}: {info}");
     }
@@ -132,9 +140,9 @@ fn clocks_that_are_set_in_the_middle_of_a_run() {
 /// The clock of `host` was found to be set once, at `set` of the machine's monotonic clock, and
 /// what it showed at `moments` of that becomes what the reference's clock showed then.
 fn steps_and_offsets_are_right(
-    clocks: &Clocks,
-    host: &Host,
-    reference: &Clock,
+    clocks: &ClockModel,
+    host: &LabHost,
+    reference: &LabClock,
     set: i64,
     moments: [i64; 4],
     boot: i64,
@@ -143,11 +151,11 @@ fn steps_and_offsets_are_right(
     let own = host.clock();
     let [step] = &found.steps[..] else { panic!("one step: {found:#?}") };
     assert!((step.offset_ns - own.steps[0].1).abs() < OFFSET, "{found:#?}");
-    let at = boot + set + reference.ahead(set);
+    let at = boot + set + reference.ahead_at(set);
     assert!((step.at - at).abs() <= step.within_ns + OFFSET, "set at {at}: {found:#?}");
     let errors = moments.map(|at| {
-        let (here, there) = (boot + at + own.ahead(at), boot + at + reference.ahead(at));
-        found.common(here) - there
+        let (here, there) = (boot + at + own.ahead_at(at), boot + at + reference.ahead_at(at));
+        found.common_time(here) - there
     });
     println!(
         "{}: off by {errors:?} ns of at most {:?}; {step:?}",

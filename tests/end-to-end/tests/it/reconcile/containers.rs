@@ -4,9 +4,9 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use end_to_end::capture::{program, python, successful};
-use end_to_end::command::succeeds;
-use end_to_end::sockcap;
+use end_to_end::capture::{program_path, python_path, run_successfully};
+use end_to_end::command::assert_succeeds;
+use end_to_end::sockcap_program;
 use serde_json::Value;
 
 const CONTAINER: &str = "docker/3f4e5d6c7b8a99887766554433221100ffeeddccbbaa00112233445566778899";
@@ -60,17 +60,17 @@ fn a_container_and_a_pod_are_part_of_a_programs_name() {
     let work = directory.path();
     fs::write(work.join("shop.py"), SHOP).unwrap();
     fs::write(work.join("inside.sh"), INSIDE).unwrap();
-    let mut command = Command::new(program("unshare"));
+    let mut command = Command::new(program_path("unshare"));
     command.args(["--mount", "--net", "sh", "-c", OUTSIDE, "sh", CONTAINER, POD]);
-    command.env("PYTHON", python()).env("SOCKCAP", sockcap());
-    successful(command.current_dir(work).stdin(Stdio::null()));
-    let nodes = succeeds(&["export", "nodes", "--format", "json"], work);
+    command.env("PYTHON", python_path()).env("SOCKCAP", sockcap_program());
+    run_successfully(command.current_dir(work).stdin(Stdio::null()));
+    let nodes = assert_succeeds(&["export", "nodes", "--format", "json"], work);
     let nodes: Vec<Value> = nodes.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let units: Vec<&str> = nodes.iter().filter_map(|node| node["unit"].as_str()).collect();
     for unit in ["3f4e5d6c7b8a", "pod-8a7b6c5d-000"] {
         assert!(units.contains(&unit), "{nodes:?}");
     }
-    let report = succeeds(&["report"], work);
+    let report = assert_succeeds(&["report"], work);
     for name in ["3f4e5d6c7b8a/shop.py", "pod-8a7b6c5d-000/shop.py"] {
         assert!(report.contains(name), "{report}");
     }

@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use end_to_end::capture::Recording;
-use message_trace::{DataDir, Message, MessageTrace, Protocol};
+use end_to_end::capture::TestRecording;
+use message_trace::{DataDir, Message, MessageTrace, TransportProtocol};
 use reconcile::{Options, reconcile};
 
 /// Three connections to a server in a child: over TCP, over a unix socket whose queue is full so
@@ -43,7 +43,7 @@ assert os.wait()[1] == 0
 "#;
 
 /// Pairs of numbers, a line each.
-fn spans(text: &str) -> Vec<[i64; 2]> {
+fn parse_spans(text: &str) -> Vec<[i64; 2]> {
     let pair = |line: &str| {
         line.split_once(' ').map(|(one, other)| [one, other].map(|n| n.parse().unwrap()))
     };
@@ -52,12 +52,12 @@ fn spans(text: &str) -> Vec<[i64; 2]> {
 
 #[test]
 fn the_making_of_a_connection_is_a_message() {
-    let recording = Recording::new();
-    let connected = spans(&recording.python(TALK));
-    let accepted = spans(&fs::read_to_string(recording.file("accepted")).unwrap());
-    let data = DataDir::new(recording.data());
+    let recording = TestRecording::new();
+    let connected = parse_spans(&recording.run_python(TALK));
+    let accepted = parse_spans(&fs::read_to_string(recording.file_path("accepted")).unwrap());
+    let data = DataDir::new(recording.data_dir());
     let outcome = reconcile(&data, &Options::default(), &()).unwrap();
-    let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
+    let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
     let makings: Vec<Message> = trace.messages().filter(Message::is_connect).collect();
     // The first connection to the unix socket was given nothing but an answer that nobody asked
     // for: it counts, too.
@@ -69,8 +69,8 @@ fn the_making_of_a_connection_is_a_message() {
         *all.last().unwrap()
     };
     for (protocol, connected, accepted) in [
-        (Protocol::Tcp, connected[0], accepted[0]),
-        (Protocol::UnixStream, connected[1], accepted[1]),
+        (TransportProtocol::Tcp, connected[0], accepted[0]),
+        (TransportProtocol::UnixStream, connected[1], accepted[1]),
     ] {
         let making = of(protocol);
         let (called, returned) = (making.send_ts.unwrap(), making.recv_ts.unwrap());
@@ -86,6 +86,6 @@ fn the_making_of_a_connection_is_a_message() {
             trace.messages().find(|message| message.flow == making.flow && message.direction == 1);
         let greeting = greeting.unwrap();
         assert_eq!((greeting.bytes, greeting.src, greeting.dst), (5, making.dst, making.src));
-        assert!(greeting.send_ts > making.recv_ts && greeting.arrival() > making.send_ts);
+        assert!(greeting.send_ts > making.recv_ts && greeting.arrival_time() > making.send_ts);
     }
 }

@@ -6,33 +6,34 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use end_to_end::command::succeeds;
+use end_to_end::command::assert_succeeds;
 use end_to_end::repository;
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// A row of a table, by its columns.
-type Row = BTreeMap<String, String>;
+type CsvRow = BTreeMap<String, String>;
 
 /// Records a program of the tests, and returns the directory and its calls.
-fn recorded(program: &str, arguments: &[&str], options: &[&str]) -> (TempDir, Vec<Row>) {
+fn record_program(program: &str, arguments: &[&str], options: &[&str]) -> (TempDir, Vec<CsvRow>) {
     let directory = tempfile::tempdir().unwrap();
     let program = repository().join("tests/programs").join(program);
     let python = ["--", "/usr/bin/python3", program.to_str().unwrap()];
-    succeeds(&[&["record"], options, &python, arguments].concat(), directory.path());
-    let calls = rows(&succeeds(&["export", "calls", "--format", "csv"], directory.path()));
+    assert_succeeds(&[&["record"], options, &python, arguments].concat(), directory.path());
+    let calls =
+        parse_rows(&assert_succeeds(&["export", "calls", "--format", "csv"], directory.path()));
     (directory, calls)
 }
 
 /// The rows of a table in which no value has a comma.
-fn rows(csv: &str) -> Vec<Row> {
+fn parse_rows(csv: &str) -> Vec<CsvRow> {
     let mut lines = csv.lines().map(|line| line.split(',').map(str::to_owned));
     let columns: Vec<String> = lines.next().unwrap().collect();
     lines.map(|line| columns.iter().cloned().zip(line).collect()).collect()
 }
 
 /// How many calls of each conversation are right, of how many.
-fn right(directory: &Path, calls: &[Row]) -> BTreeMap<String, (usize, usize)> {
+fn count_right(directory: &Path, calls: &[CsvRow]) -> BTreeMap<String, (usize, usize)> {
     let mut found: BTreeMap<&str, Vec<[u64; 2]>> = BTreeMap::new();
     for call in calls {
         let port = call["src_endpoint"].rsplit(':').next().unwrap_or_default();
@@ -59,12 +60,12 @@ fn right(directory: &Path, calls: &[Row]) -> BTreeMap<String, (usize, usize)> {
 #[test]
 fn names_take_no_call_away() {
     let of = |options: &[&str]| {
-        let (directory, calls) = recorded("conversations.py", &[], options);
+        let (directory, calls) = record_program("conversations.py", &[], options);
         let outcome = directory.path().join("sockcap.data/reconciliation.json");
         let outcome: Value = serde_json::from_str(&fs::read_to_string(outcome).unwrap()).unwrap();
         let is_told = outcome["operations"].as_u64().is_some_and(|count| count > 10_000);
         assert_eq!(is_told, !options.is_empty(), "{outcome}");
-        right(directory.path(), &calls)
+        count_right(directory.path(), &calls)
     };
     let (without, with) = (of(&[]), of(&["--protocols"]));
     let wrong: Vec<_> = without.iter().filter(|(_, (right, all))| right < all).collect();
@@ -84,8 +85,8 @@ fn a_greeting_is_no_request_to_who_connected() {
     for (kind, of_request) in [("imap", 6), ("amqp", 5), ("smtp", 5)] {
         for options in [&[][..], &["--protocols"]] {
             let arguments = [kind, &REQUESTS.to_string()];
-            let (_directory, calls) = recorded("greeted.py", &arguments, options);
-            let requests: Vec<&Row> =
+            let (_directory, calls) = record_program("greeted.py", &arguments, options);
+            let requests: Vec<&CsvRow> =
                 calls.iter().filter(|call| call["request_bytes"] == "40").collect();
             let ids: Vec<&str> = requests.iter().map(|call| call["call_id"].as_str()).collect();
             assert_eq!(ids.len(), REQUESTS, "{kind} {options:?}");

@@ -9,11 +9,11 @@ use std::net::SocketAddr;
 use std::process::Command;
 
 use analyze::paths::{Hop, PathPattern};
-use end_to_end::capture::{program, python, successful};
-use end_to_end::lab::{Clock, Host, Lab, Running};
+use end_to_end::capture::{program_path, python_path, run_successfully};
+use end_to_end::lab::{HostLab, LabClock, LabHost, RunningProgram};
 use end_to_end::repository;
 use message_trace::{DataDir, Endpoint, MessageTrace};
-use reconcile::{Counts, Options, Reconciliation, TranslatedEnd};
+use reconcile::{NamedCounts, Options, Reconciliation, TranslatedEnd};
 use rustix::process::Signal;
 
 /// Questions of each of the two clients.
@@ -23,45 +23,45 @@ const HOUR: i64 = 3_600_000_000_000;
 
 /// The hosts: clients on one side, servers on the other, and what is between them, on both
 /// networks.
-struct System {
-    lab: Lab,
-    clients: [Host; 2],
-    apps: [Host; 2],
-    store: Host,
-    middle: Host,
+struct TranslatedSystem {
+    lab: HostLab,
+    clients: [LabHost; 2],
+    apps: [LabHost; 2],
+    store: LabHost,
+    middle: LabHost,
 }
 
-fn role(host: &Host, arguments: &[&str]) -> Command {
-    let mut command = host.recorded(python());
+fn role_command(host: &LabHost, arguments: &[&str]) -> Command {
+    let mut command = host.recorded_command(python_path());
     command.arg(repository().join("tests/programs/translated.py")).args(arguments);
     command
 }
 
-impl System {
-    fn new() -> System {
-        let mut lab = Lab::new();
-        let (outer, inner) = (lab.network(5), lab.network(6));
-        let mut host = |name: &str, network, clock: Clock| {
-            let mut host = lab.host(name, network);
+impl TranslatedSystem {
+    fn new() -> TranslatedSystem {
+        let mut lab = HostLab::new();
+        let (outer, inner) = (lab.add_network(5), lab.add_network(6));
+        let mut host = |name: &str, network, clock: LabClock| {
+            let mut host = lab.add_host(name, network);
             host.set_clock(clock);
             host
         };
         let clients = [
-            host("client", outer, Clock::new(3 * HOUR, 120)),
-            host("other", outer, Clock::new(-HOUR / 3, -40)),
+            host("client", outer, LabClock::new(3 * HOUR, 120)),
+            host("other", outer, LabClock::new(-HOUR / 3, -40)),
         ];
         let apps = [
-            host("app1", inner, Clock::new(-2 * HOUR + 11, -150)),
-            host("app2", inner, Clock::new(HOUR / 7, 60)),
+            host("app1", inner, LabClock::new(-2 * HOUR + 11, -150)),
+            host("app2", inner, LabClock::new(HOUR / 7, 60)),
         ];
-        let store = host("store", inner, Clock::new(5 * HOUR, 0));
-        let mut middle = lab.host("middle", outer);
-        lab.join(&mut middle, inner);
-        System { lab, clients, apps, store, middle }
+        let store = host("store", inner, LabClock::new(5 * HOUR, 0));
+        let mut middle = lab.add_host("middle", outer);
+        lab.join_network(&mut middle, inner);
+        TranslatedSystem { lab, clients, apps, store, middle }
     }
 
     /// The address of what is in the middle, as clients see it (0) and as servers do (1).
-    fn middle(&self, network: usize) -> String {
+    fn middle_address(&self, network: usize) -> String {
         let v4: Vec<String> = self
             .middle
             .addresses()
@@ -74,39 +74,44 @@ impl System {
 
     /// Runs the service to its end, with its clients asking `server`, and its applications asking
     /// `store`.
-    fn run(&self, server: &str, store: &str) {
-        let mut servers: Vec<Running> = Vec::new();
-        servers.push(self.store.serve(&mut role(&self.store, &["store", "7000"]), &["tcp:7000"]));
+    fn run_clients(&self, server: &str, store: &str) {
+        let mut servers: Vec<RunningProgram> = Vec::new();
+        servers.push(
+            self.store
+                .start_server(&mut role_command(&self.store, &["store", "7000"]), &["tcp:7000"]),
+        );
         for app in &self.apps {
-            servers.push(app.serve(&mut role(app, &["app", "8000", store]), &["tcp:8000"]));
+            servers.push(
+                app.start_server(&mut role_command(app, &["app", "8000", store]), &["tcp:8000"]),
+            );
         }
         let count = QUESTIONS.to_string();
-        let asking: Vec<Running> = (self.clients.iter().zip(["1", "2"]))
+        let asking: Vec<RunningProgram> = (self.clients.iter().zip(["1", "2"]))
             .map(|(client, seed)| {
-                client.start(&mut role(client, &["client", server, &count, seed]))
+                client.start_program(&mut role_command(client, &["client", server, &count, seed]))
             })
             .collect();
         for client in asking {
-            client.finish();
+            client.wait_success();
         }
         for server in servers {
-            server.stop(Signal::INT);
+            server.stop_by(Signal::INT);
         }
     }
 
     /// What reconciliation and analysis make of the whole.
-    fn outcome(self) -> (Reconciliation, MessageTrace, Vec<PathPattern>) {
+    fn analyze_outcome(self) -> (Reconciliation, MessageTrace, Vec<PathPattern>) {
         let recording = self.lab.into_recording();
-        let data = DataDir::new(recording.data());
+        let data = DataDir::new(recording.data_dir());
         let outcome = reconcile::reconcile(&data, &Options::default(), &()).unwrap();
-        let trace = MessageTrace::read(data.messages(), data.nodes()).unwrap();
+        let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
         analyze::analyze(&data, &analyze::Options::default(), &()).unwrap();
-        (outcome, trace, PathPattern::read_all(data.patterns()).unwrap())
+        (outcome, trace, PathPattern::read_all(data.patterns_path()).unwrap())
     }
 }
 
 /// The connections by what was translated into what: `10.0.0.1:80 leads to 10.0.0.2:80`.
-fn translations(outcome: &Reconciliation) -> BTreeMap<String, u64> {
+fn translation_counts(outcome: &Reconciliation) -> BTreeMap<String, u64> {
     let found = outcome.translations.iter().map(|found| {
         assert!(found.confidence >= 0.8, "{found:?}");
         let how = if found.end == TranslatedEnd::Destination { "leads to" } else { "is seen as" };
@@ -120,40 +125,40 @@ fn translations(outcome: &Reconciliation) -> BTreeMap<String, u64> {
 #[test]
 fn datagrams_behind_a_router_that_translates() {
     const EACH: u64 = 8;
-    let system = System::new();
-    let [outside, inside] = [0, 1].map(|network| system.middle(network));
-    let store = system.store.v4();
-    system.middle.forward();
+    let system = TranslatedSystem::new();
+    let [outside, inside] = [0, 1].map(|network| system.middle_address(network));
+    let store = system.store.first_ipv4();
+    system.middle.enable_forwarding();
+    system.middle.run_nft(
+        "add table ip nat; add chain ip nat in { type nat hook prerouting priority -100; }",
+    );
+    system.middle.run_nft("add chain ip nat out { type nat hook postrouting priority 100; }");
     system
         .middle
-        .nft("add table ip nat; add chain ip nat in { type nat hook prerouting priority -100; }");
-    system.middle.nft("add chain ip nat out { type nat hook postrouting priority 100; }");
-    system
-        .middle
-        .nft(&format!("add rule ip nat in iifname eth0 udp dport 53 dnat to {store}:5353"));
-    system.middle.nft("add rule ip nat out oifname eth1 masquerade");
-    let mut dnsmasq = system.store.recorded(program("dnsmasq"));
+        .run_nft(&format!("add rule ip nat in iifname eth0 udp dport 53 dnat to {store}:5353"));
+    system.middle.run_nft("add rule ip nat out oifname eth1 masquerade");
+    let mut dnsmasq = system.store.recorded_command(program_path("dnsmasq"));
     dnsmasq.args(["--keep-in-foreground", "--no-resolv", "--no-hosts", "--address=/test/10.5.9.9"]);
     dnsmasq.args(["--user=root", "--port=5353", "--conf-file=/dev/null", "--pid-file="]);
-    let dnsmasq = system.store.serve(&mut dnsmasq, &["udp:5353"]);
+    let dnsmasq = system.store.start_server(&mut dnsmasq, &["udp:5353"]);
     for number in 0..EACH {
         for client in &system.clients {
             let question =
                 [format!("@{outside}"), format!("number{number}.of.{}.test", client.name())];
-            let mut dig = client.recorded(program("dig"));
-            successful(dig.args(["+tries=1", "+time=30"]).args(question));
+            let mut dig = client.recorded_command(program_path("dig"));
+            run_successfully(dig.args(["+tries=1", "+time=30"]).args(question));
         }
     }
-    dnsmasq.stop(Signal::TERM);
-    let clients = [0, 1].map(|client: usize| system.clients[client].v4());
-    let (outcome, _, _) = system.outcome();
+    dnsmasq.stop_by(Signal::TERM);
+    let clients = [0, 1].map(|client: usize| system.clients[client].first_ipv4());
+    let (outcome, _, _) = system.analyze_outcome();
     let counts = outcome.datagrams;
     assert_eq!(
         (counts.sent, counts.received, counts.matched),
         (4 * EACH, 4 * EACH, 4 * EACH),
         "{counts:?}"
     );
-    let found = translations(&outcome);
+    let found = translation_counts(&outcome);
     // Nobody ever called the server by its own address.
     assert_eq!(
         found.get(&format!("{outside}:53 leads to store:5353")),
@@ -171,7 +176,7 @@ const PASSED: &str = "passed on:";
 
 /// A connection that the load balancer passed on, as it tells itself.
 #[derive(Clone, Copy, Debug)]
-struct Passed {
+struct PassedConnection {
     client: SocketAddr,
     /// As what the client knows the server.
     front: SocketAddr,
@@ -182,10 +187,11 @@ struct Passed {
     time: (u64, u64),
 }
 
-impl Passed {
+impl PassedConnection {
     /// Whether nothing but chance tells this one from the other.
-    fn is_like(&self, other: &Passed) -> bool {
-        let open = |one: &Passed, other: &Passed| one.time.0 <= other.time.1 + 1;
+    fn is_like(&self, other: &PassedConnection) -> bool {
+        let open =
+            |one: &PassedConnection, other: &PassedConnection| one.time.0 <= other.time.1 + 1;
         self.client != other.client
             && (self.front, self.bytes) == (other.front, other.bytes)
             && open(self, other)
@@ -194,7 +200,7 @@ impl Passed {
 }
 
 /// The connections of the load balancer's log.
-fn passed(log: &str) -> Vec<Passed> {
+fn passed_connections(log: &str) -> Vec<PassedConnection> {
     let lines = log.lines().filter_map(|line| line.strip_prefix(PASSED));
     lines
         .map(|line| {
@@ -202,14 +208,14 @@ fn passed(log: &str) -> Vec<Passed> {
             let [client, front, server, bytes, from, long] = fields[..] else { panic!("{line}") };
             let [client, front, server] = [client, front, server].map(|name| name.parse().unwrap());
             let [bytes, from, long] = [bytes, from, long].map(|number| number.parse().unwrap());
-            Passed { client, front, server, bytes, time: (from, from + long) }
+            PassedConnection { client, front, server, bytes, time: (from, from + long) }
         })
         .collect()
 }
 
 /// How many questions (expected) went from a client by an application to the store and back, seen
 /// at every step.
-fn whole(patterns: &[PathPattern]) -> f64 {
+fn whole_share(patterns: &[PathPattern]) -> f64 {
     let is_whole = |pattern: &&PathPattern| {
         let parents: Vec<Option<usize>> = pattern.hops.iter().map(|hop| hop.parent).collect();
         let seen = pattern.hops.iter().all(|hop| hop.src_traced && hop.dst_traced);
@@ -220,29 +226,29 @@ fn whole(patterns: &[PathPattern]) -> f64 {
 
 #[test]
 fn behind_a_router_that_translates() {
-    let system = System::new();
-    let [outside, inside] = [0, 1].map(|network| system.middle(network));
-    system.middle.forward();
-    let apps = [0, 1].map(|app: usize| system.apps[app].v4().to_string());
-    let store = system.store.v4();
-    system
-        .middle
-        .nft("add table ip nat; add chain ip nat in { type nat hook prerouting priority -100; }");
-    system.middle.nft("add chain ip nat out { type nat hook postrouting priority 100; }");
+    let system = TranslatedSystem::new();
+    let [outside, inside] = [0, 1].map(|network| system.middle_address(network));
+    system.middle.enable_forwarding();
+    let apps = [0, 1].map(|app: usize| system.apps[app].first_ipv4().to_string());
+    let store = system.store.first_ipv4();
+    system.middle.run_nft(
+        "add table ip nat; add chain ip nat in { type nat hook prerouting priority -100; }",
+    );
+    system.middle.run_nft("add chain ip nat out { type nat hook postrouting priority 100; }");
     // Clients ask one name for two applications, these ask a name for the store, and nobody sees
     // who asks.
-    system.middle.nft(&format!(
+    system.middle.run_nft(&format!(
         "add rule ip nat in iifname eth0 tcp dport 80 dnat to numgen inc mod 2 map {{ 0 : {}, 1 : {} }}:8000",
         apps[0], apps[1]
     ));
     system
         .middle
-        .nft(&format!("add rule ip nat in iifname eth1 tcp dport 81 dnat to {store}:7000"));
-    system.middle.nft("add rule ip nat out oifname eth1 masquerade");
-    system.run(&format!("{outside}:80"), &format!("{inside}:81"));
-    let clients = [0, 1].map(|client: usize| system.clients[client].v4());
-    let (outcome, _, patterns) = system.outcome();
-    let found = translations(&outcome);
+        .run_nft(&format!("add rule ip nat in iifname eth1 tcp dport 81 dnat to {store}:7000"));
+    system.middle.run_nft("add rule ip nat out oifname eth1 masquerade");
+    system.run_clients(&format!("{outside}:80"), &format!("{inside}:81"));
+    let clients = [0, 1].map(|client: usize| system.clients[client].first_ipv4());
+    let (outcome, _, patterns) = system.analyze_outcome();
+    let found = translation_counts(&outcome);
     let to = |app: usize| {
         found.get(&format!("{outside}:80 leads to {}:8000", apps[app])).copied().unwrap_or(0)
     };
@@ -261,21 +267,21 @@ fn behind_a_router_that_translates() {
     }
     assert_eq!(found.len(), 7, "{found:#?}");
     let lacking = [&outcome.unmatched_streams, &outcome.send_only, &outcome.receive_only];
-    assert!(lacking.into_iter().all(Counts::is_empty), "{outcome:#?}");
+    assert!(lacking.into_iter().all(NamedCounts::is_empty), "{outcome:#?}");
     let seen = |hop: &Hop| hop.src_traced && hop.dst_traced;
     assert!(patterns.iter().flat_map(|pattern| &pattern.hops).all(seen), "{patterns:#?}");
     // Two clients ask at once, so that analysis is not sure of each.
-    let whole = whole(&patterns);
+    let whole = whole_share(&patterns);
     assert!(whole > 0.6 * 2.0 * QUESTIONS as f64, "{whole} whole paths\n{patterns:#?}");
 }
 
 #[test]
 fn behind_a_load_balancer_that_is_not_traced() {
-    let system = System::new();
-    let [outside, inside] = [0, 1].map(|network| system.middle(network));
-    let apps = [0, 1].map(|app: usize| system.apps[app].at(8000).to_string());
-    let store = system.store.at(7000).to_string();
-    let configuration = system.lab.file("haproxy.conf");
+    let system = TranslatedSystem::new();
+    let [outside, inside] = [0, 1].map(|network| system.middle_address(network));
+    let apps = [0, 1].map(|app: usize| system.apps[app].address_at(8000).to_string());
+    let store = system.store.address_at(7000).to_string();
+    let configuration = system.lab.file_path("haproxy.conf");
     // With more threads than one it drops lines of its log while they write at once.
     let text = format!(
         "global\n maxconn 200\n nbthread 1\n log stdout format raw daemon\ndefaults\n mode tcp\n log global\n\
@@ -288,12 +294,13 @@ fn behind_a_load_balancer_that_is_not_traced() {
         apps[0], apps[1]
     );
     fs::write(&configuration, text).unwrap();
-    let mut haproxy = system.middle.plain(program("haproxy"));
-    let haproxy = system.middle.serve(haproxy.arg("-f").arg(&configuration), &["tcp:80", "tcp:81"]);
-    system.run(&format!("{outside}:80"), &format!("{inside}:81"));
-    let passed = passed(&haproxy.stop(Signal::USR1));
+    let mut haproxy = system.middle.plain_command(program_path("haproxy"));
+    let haproxy =
+        system.middle.start_server(haproxy.arg("-f").arg(&configuration), &["tcp:80", "tcp:81"]);
+    system.run_clients(&format!("{outside}:80"), &format!("{inside}:81"));
+    let passed = passed_connections(&haproxy.stop_by(Signal::USR1));
     assert_eq!(passed.len() as u64, 4 * QUESTIONS);
-    let (outcome, trace, patterns) = system.outcome();
+    let (outcome, trace, patterns) = system.analyze_outcome();
     // To whom each client's bytes went, by what reconciliation made of the names.
     let address = |endpoint| match trace.endpoint(endpoint) {
         Some(Endpoint::Inet(address)) => Some(*address),
@@ -314,18 +321,19 @@ fn behind_a_load_balancer_that_is_not_traced() {
     }
     // None is missed but those that look like another of the same moment, which are few.
     for one in &missed {
-        let like: Vec<&Passed> = passed.iter().filter(|other| one.is_like(other)).collect();
+        let like: Vec<&PassedConnection> =
+            passed.iter().filter(|other| one.is_like(other)).collect();
         println!("missed: {one:?}, like {like:?}");
         assert!(!like.is_empty(), "{one:?} is missed\n{:#?}", outcome.translations);
     }
     assert!(missed.len() as u64 <= QUESTIONS / 10, "{missed:#?}");
     // Everything else was seen at both ends, by the names that it has itself.
     assert!(outcome.send_only.is_empty() || !missed.is_empty(), "{outcome:#?}");
-    let found = translations(&outcome);
+    let found = translation_counts(&outcome);
     let all: u64 =
         found.iter().filter(|(what, _)| what.contains("leads to")).map(|(_, flows)| flows).sum();
     assert_eq!(all, (passed.len() - missed.len()) as u64, "{found:#?}");
     assert_eq!(found.len(), 7, "{found:#?}");
-    let whole = whole(&patterns);
+    let whole = whole_share(&patterns);
     assert!(whole > 0.6 * 2.0 * QUESTIONS as f64, "{whole} whole paths\n{patterns:#?}");
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use end_to_end::command::{run, succeeds};
+use end_to_end::command::{assert_succeeds, run_sockcap};
 
 const CALLS: &str = "\
 call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv,req_bytes,resp_bytes
@@ -16,8 +16,8 @@ c,web,log,7000,7500,,,50,
 fn imported_calls_come_back_with_their_parents() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("calls.csv"), CALLS).unwrap();
-    succeeds(&["import", "calls", "calls.csv"], directory.path());
-    let csv = succeeds(&["export", "calls"], directory.path());
+    assert_succeeds(&["import", "calls", "calls.csv"], directory.path());
+    let csv = assert_succeeds(&["export", "calls"], directory.path());
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(
         lines[0],
@@ -41,8 +41,8 @@ fn imported_calls_come_back_with_their_parents() {
 fn calls_and_links_are_written_in_every_format() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("calls.csv"), CALLS).unwrap();
-    succeeds(&["import", "calls", "calls.csv"], directory.path());
-    let json = succeeds(&["export", "calls", "--format", "json"], directory.path());
+    assert_succeeds(&["import", "calls", "calls.csv"], directory.path());
+    let json = assert_succeeds(&["export", "calls", "--format", "json"], directory.path());
     assert_eq!(json.lines().count(), 3);
     assert!(
         json.starts_with(r#"{"call_id":"a","probability":1.0,"caller":"client","callee":"web""#),
@@ -50,7 +50,8 @@ fn calls_and_links_are_written_in_every_format() {
     );
     for table in ["calls", "links", "paths", "patterns"] {
         for format in ["csv", "json", "parquet"] {
-            let output = run(&["export", table, "--format", format], directory.path()).stdout;
+            let output =
+                run_sockcap(&["export", table, "--format", format], directory.path()).stdout;
             assert!(!output.is_empty(), "{table} as {format}");
             assert_eq!(output.starts_with(b"PAR1"), format == "parquet", "{table} as {format}");
         }
@@ -79,8 +80,8 @@ os.wait()
 #[test]
 fn a_captured_connection_is_a_call_a_turn() {
     let directory = tempfile::tempdir().unwrap();
-    succeeds(&["record", "--", "/usr/bin/python3", "-c", TALK], directory.path());
-    let csv = succeeds(&["export", "calls"], directory.path());
+    assert_succeeds(&["record", "--", "/usr/bin/python3", "-c", TALK], directory.path());
+    let csv = assert_succeeds(&["export", "calls"], directory.path());
     let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|line| line.split(',').collect()).collect();
     assert_eq!(rows.len(), 3, "{csv}");
     for (row, size) in rows.iter().zip([10, 20, 30]) {

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use end_to_end::capture::program;
-use end_to_end::command::{run, succeeds, text};
+use end_to_end::capture::program_path;
+use end_to_end::command::{assert_succeeds, run_sockcap, to_text};
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::{Span, TracesData};
@@ -18,7 +18,7 @@ use prost::Message;
 
 /// The directory of a made trace of requests that overlap, which is analyzed already; one for all
 /// tests.
-fn made() -> &'static Path {
+fn synthetic_trace() -> &'static Path {
     static MADE: OnceLock<tempfile::TempDir> = OnceLock::new();
     let made = MADE.get_or_init(|| {
         // What is static is never dropped, so it lies where the next run's takes its place.
@@ -28,15 +28,15 @@ fn made() -> &'static Path {
             .unwrap();
         fs::create_dir_all(&root).unwrap();
         let directory = tempfile::tempdir_in(root).unwrap();
-        succeeds(&["synth", "multi-tier", "--instances", "20"], directory.path());
-        succeeds(&["analyze"], directory.path());
+        assert_succeeds(&["synth", "multi-tier", "--instances", "20"], directory.path());
+        assert_succeeds(&["analyze"], directory.path());
         directory
     });
     made.path()
 }
 
 /// All spans, each with the name of its service.
-fn spans(data: &[u8]) -> Vec<(String, Span)> {
+fn spans_by_service(data: &[u8]) -> Vec<(String, Span)> {
     let data = TracesData::decode(data).unwrap();
     let mut all = Vec::new();
     for node in data.resource_spans {
@@ -52,24 +52,24 @@ fn spans(data: &[u8]) -> Vec<(String, Span)> {
     all
 }
 
-fn attribute(span: &Span, key: &str) -> Option<Value> {
+fn find_attribute(span: &Span, key: &str) -> Option<Value> {
     span.attributes.iter().find(|attribute| attribute.key == key)?.value.clone()?.value
 }
 
 /// The call that a span is of.
-fn call(span: &Span) -> i64 {
-    let Some(Value::IntValue(call)) = attribute(span, "sockcap.call") else { unreachable!() };
+fn call_of_span(span: &Span) -> i64 {
+    let Some(Value::IntValue(call)) = find_attribute(span, "sockcap.call") else { unreachable!() };
     call
 }
 
 #[test]
 fn the_spans_and_their_parents_are_those_of_the_table_of_calls() {
-    let directory = made();
-    let table = succeeds(&["export", "calls"], directory);
+    let directory = synthetic_trace();
+    let table = assert_succeeds(&["export", "calls"], directory);
     let rows: Vec<Vec<&str>> =
         table.lines().skip(1).map(|line| line.split(',').collect()).collect();
-    succeeds(&["export", "otlp", "--format", "protobuf", "-o", "traces.pb"], directory);
-    let spans = spans(&fs::read(directory.join("traces.pb")).unwrap());
+    assert_succeeds(&["export", "otlp", "--format", "protobuf", "-o", "traces.pb"], directory);
+    let spans = spans_by_service(&fs::read(directory.join("traces.pb")).unwrap());
     let at_both_ends = rows.iter().map(|row| {
         usize::from(!row[8].is_empty() || !row[11].is_empty())
             + usize::from(!row[9].is_empty() || !row[10].is_empty())
@@ -80,22 +80,22 @@ fn the_spans_and_their_parents_are_those_of_the_table_of_calls() {
         spans.iter().map(|s| (&s.1.span_id[..], s)).collect();
     assert_eq!(by_id.len(), spans.len());
     // The rows of the table are in the order of the calls' numbers.
-    let numbers: BTreeSet<i64> = spans.iter().map(|(_, span)| call(span)).collect();
+    let numbers: BTreeSet<i64> = spans.iter().map(|(_, span)| call_of_span(span)).collect();
     assert_eq!(numbers.len(), rows.len());
     let row_of: BTreeMap<i64, &Vec<&str>> = numbers.into_iter().zip(&rows).collect();
     let mut made_for = 0;
     for (service, span) in &spans {
-        let row = row_of[&call(span)];
+        let row = row_of[&call_of_span(span)];
         let is_caller = span.kind() == SpanKind::Client || span.kind() == SpanKind::Producer;
         assert_eq!(service, row[if is_caller { 3 } else { 4 }]);
         let parent = by_id.get(&span.parent_span_id[..]).map(|(_, parent)| parent);
         assert_eq!(parent.is_some(), !span.parent_span_id.is_empty());
         assert!(parent.is_none_or(|parent| parent.trace_id == span.trace_id));
         // Within its call, or the outermost: then the call above is the one that the table has.
-        if parent.is_none_or(|parent| call(parent) != call(span)) {
-            assert_eq!(parent.map_or("", |parent| row_of[&call(parent)][0]), row[1]);
+        if parent.is_none_or(|parent| call_of_span(parent) != call_of_span(span)) {
+            assert_eq!(parent.map_or("", |parent| row_of[&call_of_span(parent)][0]), row[1]);
             made_for += usize::from(parent.is_some());
-            let Some(Value::DoubleValue(probability)) = attribute(span, "sockcap.probability")
+            let Some(Value::DoubleValue(probability)) = find_attribute(span, "sockcap.probability")
             else {
                 unreachable!()
             };
@@ -107,7 +107,7 @@ fn the_spans_and_their_parents_are_those_of_the_table_of_calls() {
     assert_eq!(traces.len(), rows.iter().filter(|row| row[1].is_empty()).count());
 }
 
-fn traces(spans: &[(String, Span)]) -> BTreeSet<Vec<u8>> {
+fn trace_ids(spans: &[(String, Span)]) -> BTreeSet<Vec<u8>> {
     spans.iter().map(|(_, span)| span.trace_id.clone()).collect()
 }
 
@@ -115,21 +115,24 @@ fn traces(spans: &[(String, Span)]) -> BTreeSet<Vec<u8>> {
 /// traces are wanted.
 #[test]
 fn the_last_trace_of_some_is_whole() {
-    let directory = tempfile::tempdir_in(made()).unwrap();
-    succeeds(&["synth", "multi-tier", "--instances", "5", "--parallel", "1"], directory.path());
-    succeeds(&["analyze", "--stretch", "20"], directory.path());
+    let directory = tempfile::tempdir_in(synthetic_trace()).unwrap();
+    assert_succeeds(
+        &["synth", "multi-tier", "--instances", "5", "--parallel", "1"],
+        directory.path(),
+    );
+    assert_succeeds(&["analyze", "--stretch", "20"], directory.path());
     let export = |arguments: &[&str]| {
-        let output = run(
+        let output = run_sockcap(
             &[&["export", "otlp", "--format", "protobuf"], arguments].concat(),
             directory.path(),
         );
         assert!(output.status.success(), "{output:?}");
-        spans(&output.stdout)
+        spans_by_service(&output.stdout)
     };
     let all = export(&[]);
-    for limit in 1..=traces(&all).len() {
+    for limit in 1..=trace_ids(&all).len() {
         let some = export(&["--limit", &limit.to_string()]);
-        let wanted = traces(&some);
+        let wanted = trace_ids(&some);
         assert_eq!(wanted.len(), limit);
         let whole = all.iter().filter(|(_, span)| wanted.contains(&span.trace_id)).count();
         assert_eq!(some.len(), whole, "the first {limit}");
@@ -138,30 +141,30 @@ fn the_last_trace_of_some_is_whole() {
 
 #[test]
 fn a_pattern_or_some_traces_are_chosen_and_every_format_has_the_same_spans() {
-    let directory = made();
+    let directory = synthetic_trace();
     let export = |arguments: &[&str]| {
         let arguments = [&["export"], arguments].concat();
-        let output = run(&arguments, directory);
+        let output = run_sockcap(&arguments, directory);
         assert!(output.status.success(), "{output:?}");
         output.stdout
     };
     let protobuf = ["otlp", "--format", "protobuf"];
-    let all = spans(&export(&protobuf));
-    let some = spans(&export(&[&protobuf[..], &["--limit", "10"]].concat()));
-    assert_eq!(traces(&some).len(), 10);
+    let all = spans_by_service(&export(&protobuf));
+    let some = spans_by_service(&export(&[&protobuf[..], &["--limit", "10"]].concat()));
+    assert_eq!(trace_ids(&some).len(), 10);
     let whole = |spans: &[(String, Span)]| {
-        let wanted = traces(spans);
+        let wanted = trace_ids(spans);
         all.iter().filter(|(_, span)| wanted.contains(&span.trace_id)).count() == spans.len()
     };
     assert!(whole(&some));
-    let of_pattern = spans(&export(&[&protobuf[..], &["--pattern", "0"]].concat()));
-    let patterns = succeeds(&["export", "patterns"], directory);
+    let of_pattern = spans_by_service(&export(&[&protobuf[..], &["--pattern", "0"]].concat()));
+    let patterns = assert_succeeds(&["export", "patterns"], directory);
     let count: usize =
         patterns.lines().nth(1).unwrap().split(',').nth(21).unwrap().parse().unwrap();
-    let found = traces(&of_pattern).len();
+    let found = trace_ids(&of_pattern).len();
     assert!(whole(&of_pattern) && found > 0 && found <= count, "{found} of {count}");
 
-    let lines = text(&export(&["otlp"]));
+    let lines = to_text(&export(&["otlp"]));
     let mut from_json = 0;
     for line in lines.lines() {
         let read: TracesData = serde_json::from_str(line).unwrap();
@@ -183,26 +186,26 @@ fn a_pattern_or_some_traces_are_chosen_and_every_format_has_the_same_spans() {
 
 #[test]
 fn graphs_are_drawn_and_stacks_add_up() {
-    let directory = made();
+    let directory = synthetic_trace();
     for graph in ["pattern", "calls", "figure8", "delays", "map"] {
-        let written = succeeds(&["export", "dot", "--what", graph], directory);
+        let written = assert_succeeds(&["export", "dot", "--what", graph], directory);
         assert!(written.starts_with("digraph") && written.contains(" -> "), "{written}");
-        assert!(drawn(&written).contains("<svg"), "{graph}");
+        assert!(draw_graph(&written).contains("<svg"), "{graph}");
     }
-    let tree = succeeds(&["contexts", "--format", "dot"], directory);
+    let tree = assert_succeeds(&["contexts", "--format", "dot"], directory);
     let operations = tree.lines().filter(|line| line.contains("n0 -> ")).count();
-    assert!(drawn(&tree).matches("class=\"node\"").count() > operations, "{tree}");
-    let map = succeeds(&["export", "dot", "--what", "map", "--limit", "3"], directory);
+    assert!(draw_graph(&tree).matches("class=\"node\"").count() > operations, "{tree}");
+    let map = assert_succeeds(&["export", "dot", "--what", "map", "--limit", "3"], directory);
     assert_eq!(map.lines().filter(|line| line.contains(" -> ")).count(), 3);
-    let stacks = succeeds(&["export", "folded", "--pattern", "0"], directory);
+    let stacks = assert_succeeds(&["export", "folded", "--pattern", "0"], directory);
     assert!(stacks.lines().all(|line| line.starts_with("CLIENT;WS")), "{stacks}");
-    let diagram = succeeds(&["export", "mermaid"], directory);
+    let diagram = assert_succeeds(&["export", "mermaid"], directory);
     assert!(diagram.starts_with("sequenceDiagram\n    participant n0 as CLIENT\n"), "{diagram}");
 }
 
 /// What Graphviz makes of it.
-fn drawn(graph: &str) -> String {
-    let mut dot = Command::new(program("dot"))
+fn draw_graph(graph: &str) -> String {
+    let mut dot = Command::new(program_path("dot"))
         .arg("-Tsvg")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -211,7 +214,7 @@ fn drawn(graph: &str) -> String {
     dot.stdin.take().unwrap().write_all(graph.as_bytes()).unwrap();
     let output = dot.wait_with_output().unwrap();
     assert!(output.status.success());
-    text(&output.stdout)
+    to_text(&output.stdout)
 }
 
 /// A client that asks a server in another process, which does not answer the last time.
@@ -236,28 +239,31 @@ os.wait()
 #[test]
 fn a_collector_gets_what_was_recorded() {
     let directory = tempfile::tempdir().unwrap();
-    run(&["record", "--", "/usr/bin/python3", "-c", TALK], directory.path());
+    run_sockcap(&["record", "--", "/usr/bin/python3", "-c", TALK], directory.path());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let collector = std::thread::spawn(move || answer(&listener));
-    let sent = run(&["export", "otlp", "--to", &url, "--header", "x-tenant=t"], directory.path());
+    let collector = std::thread::spawn(move || answer_once(&listener));
+    let sent =
+        run_sockcap(&["export", "otlp", "--to", &url, "--header", "x-tenant=t"], directory.path());
     assert!(sent.status.success() && sent.stdout.is_empty(), "{sent:?}");
-    assert!(text(&sent.stderr).contains("6 spans of 3 traces sent to"), "{sent:?}");
+    assert!(to_text(&sent.stderr).contains("6 spans of 3 traces sent to"), "{sent:?}");
     let (head, body) = collector.join().unwrap();
     assert!(head.starts_with("POST /v1/traces ") && head.contains("x-tenant: t"), "{head}");
-    let spans = spans(&body);
+    let spans = spans_by_service(&body);
     let kinds: Vec<SpanKind> = spans.iter().map(|(_, span)| span.kind()).collect();
     let of = |kind: SpanKind| kinds.iter().filter(|known| **known == kind).count();
     assert_eq!((of(SpanKind::Client), of(SpanKind::Server)), (2, 2));
     assert_eq!((of(SpanKind::Producer), of(SpanKind::Consumer)), (1, 1));
     for (_, span) in &spans {
-        let Some(Value::IntValue(port)) = attribute(span, "server.port") else { unreachable!() };
+        let Some(Value::IntValue(port)) = find_attribute(span, "server.port") else {
+            unreachable!()
+        };
         assert!(span.name.ends_with(&format!(":{port}")), "{}", span.name);
         assert_eq!(
-            attribute(span, "network.transport"),
+            find_attribute(span, "network.transport"),
             Some(Value::StringValue("tcp".to_owned()))
         );
-        assert_eq!(attribute(span, "sockcap.not_seen").is_some(), span.kind() as i32 > 3);
+        assert_eq!(find_attribute(span, "sockcap.not_seen").is_some(), span.kind() as i32 > 3);
         assert!(
             span.start_time_unix_nano <= span.end_time_unix_nano
                 && span.start_time_unix_nano > 1 << 60
@@ -266,7 +272,7 @@ fn a_collector_gets_what_was_recorded() {
 }
 
 /// Takes one request, says that it is well, and gives its head and body.
-fn answer(listener: &TcpListener) -> (String, Vec<u8>) {
+fn answer_once(listener: &TcpListener) -> (String, Vec<u8>) {
     let (stream, _) = listener.accept().unwrap();
     let mut reader = BufReader::new(&stream);
     let mut head = String::new();
@@ -287,11 +293,11 @@ fn answer(listener: &TcpListener) -> (String, Vec<u8>) {
 fn what_does_not_go_together_is_wrong_usage() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("calls.csv"), CALLS).unwrap();
-    succeeds(&["import", "calls", "calls.csv"], directory.path());
+    assert_succeeds(&["import", "calls", "calls.csv"], directory.path());
     let refused = |arguments: &[&str], status: i32, why: &str| {
-        let output = run(&[&["export"], arguments].concat(), directory.path());
+        let output = run_sockcap(&[&["export"], arguments].concat(), directory.path());
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {output:?}");
-        assert!(text(&output.stderr).contains(why), "{arguments:?}: {output:?}");
+        assert!(to_text(&output.stderr).contains(why), "{arguments:?}: {output:?}");
         assert!(output.stdout.is_empty());
     };
     refused(&["calls", "--format", "protobuf"], 2, "no such format");

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::planted::{Place, TALK, program};
+use super::planted::{PlantedPlace, TALK, python_program};
 
 /// Commands that work on a data directory, each with its arguments. `@calls` is a table of calls,
 /// `@log` the log of the recording, and `@new` a path where nothing is.
@@ -83,16 +83,16 @@ const FILES: &[&str] = &[
     "hosts/other.sclog",
 ];
 
-fn run_all(place: &Place, planted: &str) {
-    let calls = place.file("calls.csv");
+fn run_all(place: &PlantedPlace, planted: &str) {
+    let calls = place.file_path("calls.csv");
     fs::write(&calls, "time,from,to,type,id\n1,a,b,call,1\n2,b,a,return,1\n").unwrap();
-    let strace = place.file("trace.strace");
+    let strace = place.file_path("trace.strace");
     fs::write(&strace, "7 1700000000.000000 socket(AF_INET, SOCK_STREAM, 0) = 3<TCP:[1]>\n")
         .unwrap();
-    let log = place.log();
-    let before = place.untouched();
+    let log = place.log_path();
+    let before = place.elsewhere_state();
     for (number, command) in COMMANDS.iter().enumerate() {
-        let new: PathBuf = place.file(&format!("new-{number}"));
+        let new: PathBuf = place.file_path(&format!("new-{number}"));
         let arguments: Vec<&str> = command
             .iter()
             .map(|argument| match *argument {
@@ -104,39 +104,39 @@ fn run_all(place: &Place, planted: &str) {
             })
             .collect();
         // Whether it succeeds is not the question: that it ends, and where it writes.
-        let output = place.run(&arguments);
+        let output = place.run_to_end(&arguments);
         assert!(output.status.code().is_some(), "{planted}: {command:?}: {output:?}");
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(!error.contains("panicked"), "{planted}: {command:?}: {error}");
         let said = format!("{}{error}", String::from_utf8_lossy(&output.stdout));
         assert!(!said.contains("nobody but root"), "{planted}: {command:?}: {said}");
-        assert_eq!(place.untouched(), before, "{planted}: {command:?}: {said}");
+        assert_eq!(place.elsewhere_state(), before, "{planted}: {command:?}: {said}");
     }
 }
 
 #[test]
 fn links_in_the_place_of_files_are_not_followed() {
-    let place = Place::recorded();
+    let place = PlantedPlace::record_talker();
     for file in FILES {
-        place.link(file, &place.elsewhere().join("secret"));
+        place.plant_link(file, &place.elsewhere_dir().join("secret"));
     }
     run_all(&place, "links to a file");
 }
 
 #[test]
 fn links_to_what_is_not_there_make_nothing_there() {
-    let place = Place::recorded();
+    let place = PlantedPlace::record_talker();
     for file in FILES {
-        place.link(file, &place.elsewhere().join("made"));
+        place.plant_link(file, &place.elsewhere_dir().join("made"));
     }
     run_all(&place, "links to nothing");
 }
 
 #[test]
 fn fifos_in_the_place_of_files_are_not_waited_for() {
-    let place = Place::recorded();
+    let place = PlantedPlace::record_talker();
     for file in FILES {
-        place.fifo(file);
+        place.plant_fifo(file);
     }
     run_all(&place, "FIFOs");
 }
@@ -144,42 +144,43 @@ fn fifos_in_the_place_of_files_are_not_waited_for() {
 #[test]
 fn links_in_the_place_of_directories_are_not_followed() {
     for directory in ["events", "imports", "spans", "hosts/web2"] {
-        let place = Place::recorded();
-        place.link(directory, &place.elsewhere());
+        let place = PlantedPlace::record_talker();
+        place.plant_link(directory, &place.elsewhere_dir());
         run_all(&place, directory);
     }
-    let place = Place::recorded();
-    let elsewhere = place.elsewhere();
-    fs::rename(place.data().join("hosts"), elsewhere.join("hosts")).unwrap();
-    let before = place.untouched();
-    place.link("hosts", &elsewhere.join("hosts"));
+    let place = PlantedPlace::record_talker();
+    let elsewhere = place.elsewhere_dir();
+    fs::rename(place.data_dir().join("hosts"), elsewhere.join("hosts")).unwrap();
+    let before = place.elsewhere_state();
+    place.plant_link("hosts", &elsewhere.join("hosts"));
     for command in [&["info"][..], &["report"], &["names"], &["reconcile"]] {
-        let output = place.run(command);
+        let output = place.run_to_end(command);
         assert!(!output.status.success(), "{command:?}: {output:?}");
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(error.contains("symbolic link"), "{command:?}: {error}");
     }
     // What is recorded goes nowhere, and the program runs.
-    let output = place.run(&["record", "--host", "web1", "--", &program(), "-c", TALK]);
+    let output =
+        place.run_to_end(&["record", "--host", "web1", "--", &python_program(), "-c", TALK]);
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(place.untouched(), before);
+    assert_eq!(place.elsewhere_state(), before);
 }
 
 #[test]
 fn a_recording_ends_beside_fifos_and_links() {
-    let place = Place::recorded();
-    place.fifo("hosts/web1/9-9.sclog");
-    place.fifo("hosts/web1/9-9.spare");
-    place.fifo("hosts/fifo");
-    place.link("hosts/web1/8-8.sclog", &place.elsewhere().join("secret"));
-    let before = place.untouched();
-    let record = ["record", "--host", "web1", "--", &program(), "-c", TALK];
-    let output = place.run(&record);
+    let place = PlantedPlace::record_talker();
+    place.plant_fifo("hosts/web1/9-9.sclog");
+    place.plant_fifo("hosts/web1/9-9.spare");
+    place.plant_fifo("hosts/fifo");
+    place.plant_link("hosts/web1/8-8.sclog", &place.elsewhere_dir().join("secret"));
+    let before = place.elsewhere_state();
+    let record = ["record", "--host", "web1", "--", &python_program(), "-c", TALK];
+    let output = place.run_to_end(&record);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && error.contains("1 process"), "{error}");
     assert!(error.contains("not read") && error.contains("FIFO"), "{error}");
     // All of it is there all the same.
-    let output = place.run(&["report"]);
+    let output = place.run_to_end(&["report"]);
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(place.untouched(), before);
+    assert_eq!(place.elsewhere_state(), before);
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 
-use super::planted::{Place, TALK, program};
+use super::planted::{PlantedPlace, TALK, python_program};
 
 /// User and group of `nobody` on Debian.
 const NOBODY: u32 = 65534;
@@ -19,19 +19,19 @@ fn directory_of_nobody(path: &Path) {
 }
 
 /// A log with heads, as if `nobody` had recorded a program under another library.
-fn planted_log(place: &Place) -> std::path::PathBuf {
-    let directory = place.data().join("hosts/evil");
+fn planted_log(place: &PlantedPlace) -> std::path::PathBuf {
+    let directory = place.data_dir().join("hosts/evil");
     directory_of_nobody(&directory);
     // It comes from a recording elsewhere, and is nobody's from then on.
-    let made = std::process::Command::new(end_to_end::sockcap())
+    let made = std::process::Command::new(end_to_end::sockcap_program())
         .args(["record", "--protocols", "--host", "evil", "-d"])
-        .arg(place.file("his"))
+        .arg(place.file_path("his"))
         // The recorder is killed, so that heads stay.
-        .args(["--", "/bin/sh", "-c", &format!("{} -c '{TALK}'; kill -9 $PPID", program())])
+        .args(["--", "/bin/sh", "-c", &format!("{} -c '{TALK}'; kill -9 $PPID", python_program())])
         .output()
         .unwrap();
     assert!(!made.status.success());
-    let logs = fs::read_dir(place.file("his").join("hosts/evil")).unwrap();
+    let logs = fs::read_dir(place.file_path("his").join("hosts/evil")).unwrap();
     let log = logs.map(|entry| entry.unwrap().path()).find(|path| has_heads(path)).unwrap();
     let planted = directory.join("1-1.sclog");
     fs::copy(log, &planted).unwrap();
@@ -45,39 +45,39 @@ fn has_heads(path: &Path) -> bool {
 
 #[test]
 fn root_names_no_log_of_another_user_unless_told_to() {
-    let place = Place::recorded();
+    let place = PlantedPlace::record_talker();
     let planted = planted_log(&place);
     let before = fs::read(&planted).unwrap();
-    let record = ["record", "--protocols", "--host", "web1", "--", &program(), "-c", TALK];
+    let record = ["record", "--protocols", "--host", "web1", "--", &python_program(), "-c", TALK];
     for command in [&record[..], &["names"], &["info"]] {
-        let output = place.run(command);
+        let output = place.run_to_end(command);
         assert!(output.status.success(), "{command:?}: {output:?}");
         assert_eq!(fs::read(&planted).unwrap(), before, "{command:?}");
         assert!(!planted.with_extension("operations").exists(), "{command:?}");
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(!said.contains("evil"), "{command:?}: {said}");
     }
-    let output = place.run(&["names"]);
+    let output = place.run_to_end(&["names"]);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(error.contains("1 log of other users") && error.contains("--all-users"), "{error}");
-    let output = place.run(&["info", "--all-users"]);
+    let output = place.run_to_end(&["info", "--all-users"]);
     assert!(String::from_utf8_lossy(&output.stdout).contains("evil"), "{output:?}");
-    let output = place.run(&["names", "--all-users"]);
+    let output = place.run_to_end(&["names", "--all-users"]);
     assert!(output.status.success(), "{output:?}");
     assert!(planted.with_extension("operations").is_file() && !has_heads(&planted));
 }
 
 #[test]
 fn logs_of_users_that_a_recording_of_root_started_are_its_own() {
-    let place = Place::recorded();
+    let place = PlantedPlace::record_talker();
     let script = format!(
         "setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups {} -c '{TALK}'",
-        program()
+        python_program()
     );
     let record = ["record", "--protocols", "--host", "web1", "--", "/bin/sh", "-c", &script];
-    let output = place.run(&record);
+    let output = place.run_to_end(&record);
     assert!(output.status.success(), "{output:?}");
-    let logs = fs::read_dir(place.data().join("hosts/web1")).unwrap();
+    let logs = fs::read_dir(place.data_dir().join("hosts/web1")).unwrap();
     let of_nobody: Vec<_> = logs
         .map(|entry| entry.unwrap().path())
         .filter(|path| fs::metadata(path).unwrap().uid() == NOBODY)
@@ -85,16 +85,16 @@ fn logs_of_users_that_a_recording_of_root_started_are_its_own() {
     assert!(of_nobody.iter().any(|path| path.extension().is_some_and(|it| it == "sclog")));
     // Its heads were made blank at the end, and a later command knows it, too.
     assert!(of_nobody.iter().all(|path| !has_heads(path)), "{of_nobody:?}");
-    let output = place.run(&["info", "--processes"]);
+    let output = place.run_to_end(&["info", "--processes"]);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && !error.contains("other users"), "{error}");
 }
 
 #[test]
 fn a_planted_log_with_links_for_each_pid_does_not_make_its_user_root() {
-    let place = Place::recorded();
+    let place = PlantedPlace::record_talker();
     let planted = planted_log(&place);
-    let keys = place.elsewhere().join("authorized_keys");
+    let keys = place.elsewhere_dir().join("authorized_keys");
     fs::write(&keys, "").unwrap();
     // As the former version called its new file.
     let next = std::process::id();
@@ -105,22 +105,22 @@ fn a_planted_log_with_links_for_each_pid_does_not_make_its_user_root() {
         }
     }
     symlink(&keys, planted.with_extension("operations")).unwrap();
-    let before = place.untouched();
+    let before = place.elsewhere_state();
     for command in [
-        &["record", "--protocols", "--host", "web1", "--", &program(), "-c", TALK][..],
+        &["record", "--protocols", "--host", "web1", "--", &python_program(), "-c", TALK][..],
         &["names"],
         &["names", "--all-users"],
     ] {
-        place.run(command);
-        assert_eq!(place.untouched(), before, "{command:?}");
+        place.run_to_end(command);
+        assert_eq!(place.elsewhere_state(), before, "{command:?}");
     }
 }
 
 #[test]
 fn what_root_records_is_not_for_everybody() {
-    let place = Place::recorded();
+    let place = PlantedPlace::record_talker();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
-    assert_eq!(mode(&place.log()) & 0o027, 0);
-    assert_eq!(mode(&place.data().join("hosts")) & 0o022, 0);
-    assert_eq!(mode(&place.data().join(".recordings")) & 0o077, 0);
+    assert_eq!(mode(&place.log_path()) & 0o027, 0);
+    assert_eq!(mode(&place.data_dir().join("hosts")) & 0o022, 0);
+    assert_eq!(mode(&place.data_dir().join(".recordings")) & 0o077, 0);
 }

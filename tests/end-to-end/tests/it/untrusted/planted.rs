@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use end_to_end::capture::python;
-use end_to_end::sockcap;
+use end_to_end::capture::python_path;
+use end_to_end::sockcap_program;
 use tempfile::TempDir;
 
 /// Time after which a command counts as hanging. It takes a second on a busy machine.
@@ -35,51 +35,52 @@ thread.join()
 "#;
 
 /// A data directory with a recording, and a directory elsewhere that nothing may touch.
-pub(super) struct Place {
+pub(super) struct PlantedPlace {
     directory: TempDir,
 }
 
-impl Place {
+impl PlantedPlace {
     /// Records a program that talks with itself.
-    pub(super) fn recorded() -> Place {
-        let place = Place { directory: tempfile::tempdir().unwrap() };
-        fs::create_dir(place.elsewhere()).unwrap();
-        fs::write(place.elsewhere().join("secret"), "nobody but root reads this").unwrap();
-        let output = place.run(&["record", "--host", "web1", "--", &program(), "-c", TALK]);
+    pub(super) fn record_talker() -> PlantedPlace {
+        let place = PlantedPlace { directory: tempfile::tempdir().unwrap() };
+        fs::create_dir(place.elsewhere_dir()).unwrap();
+        fs::write(place.elsewhere_dir().join("secret"), "nobody but root reads this").unwrap();
+        let output =
+            place.run_to_end(&["record", "--host", "web1", "--", &python_program(), "-c", TALK]);
         assert!(output.status.success(), "{output:?}");
         place
     }
 
-    pub(super) fn data(&self) -> PathBuf {
+    pub(super) fn data_dir(&self) -> PathBuf {
         self.directory.path().join("data")
     }
 
-    pub(super) fn elsewhere(&self) -> PathBuf {
+    pub(super) fn elsewhere_dir(&self) -> PathBuf {
         self.directory.path().join("elsewhere")
     }
 
-    pub(super) fn file(&self, name: &str) -> PathBuf {
+    pub(super) fn file_path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
     /// The log of the recording.
-    pub(super) fn log(&self) -> PathBuf {
-        let logs = fs::read_dir(self.data().join("hosts/web1")).unwrap();
+    pub(super) fn log_path(&self) -> PathBuf {
+        let logs = fs::read_dir(self.data_dir().join("hosts/web1")).unwrap();
         let mut logs = logs.map(|entry| entry.unwrap().path());
         logs.find(|path| path.extension().is_some_and(|it| it == "sclog")).unwrap()
     }
 
     /// Puts a link at a path below the data directory, in place of what is there.
-    pub(super) fn link(&self, at: &str, to: &Path) {
-        let at = self.data().join(at);
+    pub(super) fn plant_link(&self, at: &str, to: &Path) {
+        let at = self.data_dir().join(at);
         fs::create_dir_all(at.parent().unwrap()).unwrap();
         let _ = fs::remove_file(&at);
         symlink(to, at).unwrap();
     }
 
     /// Puts a FIFO at a path below the data directory.
-    pub(super) fn fifo(&self, at: &str) {
-        let at = self.data().join(at);
+    pub(super) fn plant_fifo(&self, at: &str) {
+        let at = self.data_dir().join(at);
         fs::create_dir_all(at.parent().unwrap()).unwrap();
         let _ = fs::remove_file(&at);
         let path = CString::new(at.as_os_str().as_bytes()).unwrap();
@@ -88,27 +89,27 @@ impl Place {
     }
 
     /// A command on the data directory.
-    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+    pub(super) fn data_command(&self, arguments: &[&str]) -> Command {
         let (name, rest) = arguments.split_first().unwrap();
-        let mut command = Command::new(sockcap());
-        command.arg(name).arg("-d").arg(self.data()).args(rest);
+        let mut command = Command::new(sockcap_program());
+        command.arg(name).arg("-d").arg(self.data_dir()).args(rest);
         command.current_dir(self.directory.path()).stdin(Stdio::null());
         command
     }
 
     /// Runs a command to its end, which must come.
-    pub(super) fn run(&self, arguments: &[&str]) -> Output {
-        let mut command = self.command(arguments);
-        let (out, err) = (self.file("stdout"), self.file("stderr"));
+    pub(super) fn run_to_end(&self, arguments: &[&str]) -> Output {
+        let mut command = self.data_command(arguments);
+        let (out, err) = (self.file_path("stdout"), self.file_path("stderr"));
         command.stdout(fs::File::create(&out).unwrap()).stderr(fs::File::create(&err).unwrap());
-        let status = ends(&mut command.spawn().unwrap(), arguments);
+        let status = await_end(&mut command.spawn().unwrap(), arguments);
         Output { status, stdout: fs::read(out).unwrap(), stderr: fs::read(err).unwrap() }
     }
 
     /// What is elsewhere: names, kinds, sizes, times and content.
-    pub(super) fn untouched(&self) -> BTreeMap<PathBuf, String> {
+    pub(super) fn elsewhere_state(&self) -> BTreeMap<PathBuf, String> {
         let mut found = BTreeMap::new();
-        let mut open = vec![self.elsewhere()];
+        let mut open = vec![self.elsewhere_dir()];
         while let Some(path) = open.pop() {
             let about = fs::symlink_metadata(&path).unwrap();
             let content = if about.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
@@ -124,7 +125,7 @@ impl Place {
 }
 
 /// Waits for the end of a program; one that hangs is ended, and the test fails.
-pub(super) fn ends(child: &mut Child, what: &[&str]) -> ExitStatus {
+pub(super) fn await_end(child: &mut Child, what: &[&str]) -> ExitStatus {
     let began = Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {
@@ -140,6 +141,6 @@ pub(super) fn ends(child: &mut Child, what: &[&str]) -> ExitStatus {
 }
 
 /// Python, as an argument.
-pub(super) fn program() -> String {
-    python().to_str().unwrap().to_owned()
+pub(super) fn python_program() -> String {
+    python_path().to_str().unwrap().to_owned()
 }

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::planted::Place;
+use super::planted::PlantedPlace;
 
 /// A file system with little room, as long as it lives.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    fn mount(at: &Path, size: &str) -> SmallDisk {
+    fn mount_small(at: &Path, size: &str) -> SmallDisk {
         fs::create_dir_all(at).unwrap();
         let option = format!("size={size}");
         let status =
@@ -28,11 +28,11 @@ impl Drop for SmallDisk {
 
 #[test]
 fn a_page_on_a_full_disk_is_an_error_and_the_former_one_stays() {
-    let place = Place::recorded();
-    let disk = SmallDisk::mount(&place.file("disk"), "64k");
+    let place = PlantedPlace::record_talker();
+    let disk = SmallDisk::mount_small(&place.file_path("disk"), "64k");
     let page = disk.0.join("page.html");
     fs::write(&page, "former").unwrap();
-    let output = place.run(&["report", "--html", page.to_str().unwrap()]);
+    let output = place.run_to_end(&["report", "--html", page.to_str().unwrap()]);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{output:?}");
     assert!(error.contains("page.html") && error.contains("No space left"), "{error}");
@@ -46,7 +46,7 @@ fn a_page_on_a_full_disk_is_an_error_and_the_former_one_stays() {
         while std::io::Write::write_all(&mut &filler, &[0; 512]).is_ok() {}
         let mut arguments = command.to_vec();
         arguments.extend(["-o", result.to_str().unwrap()]);
-        let output = place.run(&arguments);
+        let output = place.run_to_end(&arguments);
         assert!(!output.status.success(), "{arguments:?}: {output:?}");
         assert_eq!(fs::read_to_string(&result).unwrap(), "former", "{arguments:?}");
         // Its room is free at once, although a process that another test is starting may still have
@@ -59,14 +59,15 @@ fn a_page_on_a_full_disk_is_an_error_and_the_former_one_stays() {
 
 #[test]
 fn a_page_in_the_data_directory_is_whole_or_not_there() {
-    let place = Place::recorded();
-    assert!(place.run(&["analyze"]).status.success());
-    let disk = SmallDisk::mount(&place.file("disk"), "256k");
-    let copied = Command::new("cp").arg("-r").arg(place.data()).arg(disk.0.join("data")).status();
+    let place = PlantedPlace::record_talker();
+    assert!(place.run_to_end(&["analyze"]).status.success());
+    let disk = SmallDisk::mount_small(&place.file_path("disk"), "256k");
+    let copied =
+        Command::new("cp").arg("-r").arg(place.data_dir()).arg(disk.0.join("data")).status();
     assert!(copied.unwrap().success());
     let filler = fs::File::create(disk.0.join("filler")).unwrap();
     while std::io::Write::write_all(&mut &filler, &[0; 512]).is_ok() {}
-    let mut report = Command::new(end_to_end::sockcap());
+    let mut report = Command::new(end_to_end::sockcap_program());
     let output = report.arg("report").arg("-d").arg(disk.0.join("data")).output().unwrap();
     assert!(!output.status.success(), "{output:?}");
     assert!(!disk.0.join("data/report.html").exists());

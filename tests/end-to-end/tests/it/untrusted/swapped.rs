@@ -10,13 +10,13 @@ use std::thread;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use super::planted::{Place, TALK, program};
+use super::planted::{PlantedPlace, TALK, python_program};
 
 /// Number of attempts. The former version loses within some five.
 const ATTEMPTS: usize = 25;
 
 /// Swaps `log` and `link` whenever the log was opened, until `is_over`.
-fn swap(log: &Path, link: &Path, is_over: &AtomicBool, swaps: &AtomicUsize) {
+fn swap_repeatedly(log: &Path, link: &Path, is_over: &AtomicBool, swaps: &AtomicUsize) {
     let events = inotify::init(CreateFlags::NONBLOCK).unwrap();
     let directory = log.parent().unwrap();
     inotify::add_watch(&events, directory, WatchFlags::OPEN | WatchFlags::ACCESS).unwrap();
@@ -32,20 +32,20 @@ fn swap(log: &Path, link: &Path, is_over: &AtomicBool, swaps: &AtomicUsize) {
 
 #[test]
 fn a_log_that_is_swapped_for_a_link_takes_nothing_with_it() {
-    let place = Place::recorded();
-    let target = place.elsewhere().join("log");
+    let place = PlantedPlace::record_talker();
+    let target = place.elsewhere_dir().join("log");
     // Root's own file is a log with heads, too: a command that opened it would make them blank.
-    let script = format!("{} -c '{TALK}'; kill -9 $PPID", program());
-    place.run(&["record", "--protocols", "--host", "kept", "--", "/bin/sh", "-c", &script]);
-    let logs = fs::read_dir(place.data().join("hosts/kept")).unwrap();
+    let script = format!("{} -c '{TALK}'; kill -9 $PPID", python_program());
+    place.run_to_end(&["record", "--protocols", "--host", "kept", "--", "/bin/sh", "-c", &script]);
+    let logs = fs::read_dir(place.data_dir().join("hosts/kept")).unwrap();
     let is_of_python = |path: &std::path::PathBuf| {
         fs::read(path).unwrap().windows(8).any(|window| window == b"question")
     };
     let log = logs.map(|entry| entry.unwrap().path()).find(is_of_python).unwrap();
     fs::copy(&log, &target).unwrap();
     let with_heads = fs::read(&log).unwrap();
-    let link = place.file("link.sclog");
-    let before = place.untouched();
+    let link = place.file_path("link.sclog");
+    let before = place.elsewhere_state();
     let (is_over, swaps) = (AtomicBool::new(false), AtomicUsize::new(0));
     for _ in 0..ATTEMPTS {
         let _ = fs::remove_file(&link);
@@ -54,13 +54,13 @@ fn a_log_that_is_swapped_for_a_link_takes_nothing_with_it() {
         symlink(&target, &link).unwrap();
         is_over.store(false, Ordering::Relaxed);
         thread::scope(|scope| {
-            scope.spawn(|| swap(&log, &link, &is_over, &swaps));
+            scope.spawn(|| swap_repeatedly(&log, &link, &is_over, &swaps));
             for command in [&["names", "--all-users"][..], &["info", "--all-users"]] {
-                place.run(command);
+                place.run_to_end(command);
             }
             is_over.store(true, Ordering::Relaxed);
         });
-        assert_eq!(place.untouched(), before);
+        assert_eq!(place.elsewhere_state(), before);
     }
     let swaps = swaps.into_inner();
     assert!(swaps >= ATTEMPTS, "{swaps} swaps");

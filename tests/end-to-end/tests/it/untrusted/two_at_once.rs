@@ -5,14 +5,14 @@ use std::process::Stdio;
 
 use data_files::{DataPath, try_lock};
 
-use super::planted::{Place, ends};
+use super::planted::{PlantedPlace, await_end};
 
 #[test]
 fn the_second_command_waits_and_says_for_whom() {
-    let place = Place::recorded();
-    let lock = try_lock(&DataPath::trusted(place.data())).unwrap().unwrap();
-    let err = place.file("waits");
-    let mut report = place.command(&["report"]);
+    let place = PlantedPlace::record_talker();
+    let lock = try_lock(&DataPath::trusted(place.data_dir())).unwrap().unwrap();
+    let err = place.file_path("waits");
+    let mut report = place.data_command(&["report"]);
     report.stdout(Stdio::null()).stderr(fs::File::create(&err).unwrap());
     let mut report = report.spawn().unwrap();
     let said = || fs::read_to_string(&err).unwrap();
@@ -24,14 +24,14 @@ fn the_second_command_waits_and_says_for_whom() {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     assert!(said().contains(&format!("process {}", std::process::id())), "{}", said());
-    assert!(!place.data().join("messages.parquet").exists());
+    assert!(!place.data_dir().join("messages.parquet").exists());
     drop(lock);
-    assert!(ends(&mut report, &["report"]).success(), "{}", said());
+    assert!(await_end(&mut report, &["report"]).success(), "{}", said());
 }
 
 #[test]
 fn many_at_once_all_succeed() {
-    let place = Place::recorded();
+    let place = PlantedPlace::record_talker();
     let commands: [&[&str]; 6] = [
         &["report"],
         &["analyze"],
@@ -44,29 +44,29 @@ fn many_at_once_all_succeed() {
         .iter()
         .enumerate()
         .map(|(number, command)| {
-            let err = place.file(&format!("err-{number}"));
-            let mut started = place.command(command);
+            let err = place.file_path(&format!("err-{number}"));
+            let mut started = place.data_command(command);
             started.stdout(Stdio::null()).stderr(fs::File::create(&err).unwrap());
             (command, started.spawn().unwrap(), err)
         })
         .collect();
     for (command, child, err) in &mut running {
-        let status = ends(child, command);
+        let status = await_end(child, command);
         assert!(status.success(), "{command:?}: {}", fs::read_to_string(err).unwrap());
     }
 }
 
 #[test]
 fn what_a_killed_command_left_half_written_is_removed() {
-    let place = Place::recorded();
-    let left = place.data().join("messages.parquet.unfinished-0123456789abcdef");
+    let place = PlantedPlace::record_talker();
+    let left = place.data_dir().join("messages.parquet.unfinished-0123456789abcdef");
     fs::write(&left, "half").unwrap();
-    assert!(place.run(&["report"]).status.success());
+    assert!(place.run_to_end(&["report"]).status.success());
     assert!(!left.exists());
     // One killed in the middle keeps nobody out.
-    let mut killed = place.command(&["analyze"]);
+    let mut killed = place.data_command(&["analyze"]);
     let mut killed = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     killed.kill().unwrap();
     killed.wait().unwrap();
-    assert!(place.run(&["report"]).status.success());
+    assert!(place.run_to_end(&["report"]).status.success());
 }

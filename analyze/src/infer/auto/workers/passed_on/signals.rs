@@ -5,14 +5,14 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::infer::auto::hand_offs::HandOff;
+use crate::infer::auto::hand_offs::ServiceHandoff;
 use crate::infer::auto::service::Service;
-use crate::infer::auto::workers::run::Run;
-use crate::infer::auto::workers::stretches::Stretch;
+use crate::infer::auto::workers::run::WorkerRun;
+use crate::infer::auto::workers::stretches::WorkerWindow;
 use crate::tuning::auto::workers::passed_on::MIN_ALIKE;
 
 /// What workers signal behind their calls.
-pub(super) struct Signals {
+pub(super) struct WorkerSignals {
     /// When each worker signalled, in order.
     times: FxHashMap<u32, Vec<i64>>,
     /// When each worker began a call, in order.
@@ -21,8 +21,12 @@ pub(super) struct Signals {
     before: Option<usize>,
 }
 
-impl Signals {
-    pub(super) fn of(service: &Service, stretches: &[Stretch], hand_offs: &[HandOff]) -> Signals {
+impl WorkerSignals {
+    pub(super) fn from_handoffs(
+        service: &Service,
+        stretches: &[WorkerWindow],
+        hand_offs: &[ServiceHandoff],
+    ) -> WorkerSignals {
         let mut begins: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
         for stretch in stretches {
             let calls = stretch.calls.iter().map(|call| service.calls[*call as usize].begin);
@@ -35,19 +39,19 @@ impl Signals {
         }
         let all = begins.values_mut().chain(times.values_mut());
         all.for_each(|times| times.sort_unstable());
-        let mut signals = Signals { times, begins, before: None };
-        signals.before = signals.usual(service, stretches);
+        let mut signals = WorkerSignals { times, begins, before: None };
+        signals.before = signals.usual_signals(service, stretches);
         signals
     }
 
     /// Number of signals between the last call and the answer, if most workers give as many.
-    fn usual(&self, service: &Service, stretches: &[Stretch]) -> Option<usize> {
+    fn usual_signals(&self, service: &Service, stretches: &[WorkerWindow]) -> Option<usize> {
         let mut seen: FxHashMap<usize, usize> = FxHashMap::default();
         for stretch in stretches {
             let answer = stretch.answer.map(|request| service.requests[request as usize].end);
             let last = stretch.calls.last().map(|call| service.calls[*call as usize].end);
             let Some((answer, last)) = answer.zip(last) else { continue };
-            *seen.entry(self.between(stretch.thread, last, answer).len()).or_default() += 1;
+            *seen.entry(self.signals_between(stretch.thread, last, answer).len()).or_default() += 1;
         }
         let all: usize = seen.values().sum();
         let (usual, count) = seen.into_iter().max_by_key(|(_, count)| *count)?;
@@ -55,7 +59,7 @@ impl Signals {
     }
 
     /// The signals that a worker gives from one time on until before another.
-    fn between(&self, thread: u32, first: i64, until: i64) -> &[i64] {
+    fn signals_between(&self, thread: u32, first: i64, until: i64) -> &[i64] {
         let times = self.times.get(&thread).map_or(&[][..], Vec::as_slice);
         let begin = times.partition_point(|time| *time < first);
         let end = times.partition_point(|time| *time < until);
@@ -64,10 +68,10 @@ impl Signals {
 
     /// When the answer of a run was handed on, as far as is known: when its last call ended where
     /// signals do not tell.
-    pub(super) fn handed_on(&self, run: &Run) -> i64 {
+    pub(super) fn delegated_at(&self, run: &WorkerRun) -> i64 {
         let begins = self.begins.get(&run.thread).map_or(&[][..], Vec::as_slice);
         let next = begins.get(begins.partition_point(|begin| *begin < run.end));
-        let signals = self.between(run.thread, run.end, next.copied().unwrap_or(i64::MAX));
+        let signals = self.signals_between(run.thread, run.end, next.copied().unwrap_or(i64::MAX));
         self.before.and_then(|before| signals.get(before)).copied().unwrap_or(run.end)
     }
 }

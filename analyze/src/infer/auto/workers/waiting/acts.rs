@@ -3,31 +3,35 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::infer::auto::NONE;
-use crate::infer::auto::hand_offs::HandOff;
+use crate::infer::auto::hand_offs::ServiceHandoff;
 use crate::infer::auto::service::{OPEN, Service};
 use crate::tuning::auto::workers::waiting::{LAG, MAX_WAITING};
 
 /// When each thread did something that it does not do while it waits, in order.
-pub(super) struct Acts {
+pub(super) struct ThreadActs {
     /// The times, in order, of each thread.
     times: FxHashMap<u32, Vec<i64>>,
     /// What threads signal that do not wait.
     objects: FxHashSet<i64>,
 }
 
-impl Acts {
+impl ThreadActs {
     /// `None` where threads that wait do what others do.
-    pub(super) fn of(service: &Service, held: &[u32], hand_offs: &[HandOff]) -> Option<Acts> {
+    pub(super) fn from_handoffs(
+        service: &Service,
+        held: &[u32],
+        hand_offs: &[ServiceHandoff],
+    ) -> Option<ThreadActs> {
         let mut waits: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
         for (call, _) in (0..).zip(held).filter(|(_, request)| **request != NONE) {
             let span = service.calls[call as usize];
             if span.end != OPEN {
-                waits.entry(service.caller(call)).or_default().push((span.begin, span.end));
+                waits.entry(service.calling_thread(call)).or_default().push((span.begin, span.end));
             }
         }
         waits.values_mut().for_each(|waits| waits.sort_unstable());
         // Shortly after a call the thread may still be on its way to where it waits.
-        let is_late = |hand_off: &HandOff| {
+        let is_late = |hand_off: &ServiceHandoff| {
             let waits = waits.get(&hand_off.from)?;
             let last = waits.partition_point(|(begin, _)| *begin <= hand_off.signalled);
             let (begin, end) = *waits.get(last.checked_sub(1)?)?;
@@ -52,7 +56,7 @@ impl Acts {
             times.entry(*thread).or_default().push(span.begin);
         }
         times.values_mut().for_each(|times| times.sort_unstable());
-        (!objects.is_empty()).then_some(Acts { times, objects })
+        (!objects.is_empty()).then_some(ThreadActs { times, objects })
     }
 
     /// Since when a thread waits, if it does so until a call is answered.

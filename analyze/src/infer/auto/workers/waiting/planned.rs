@@ -2,19 +2,23 @@
 
 use crate::infer::auto::NONE;
 use crate::infer::auto::service::Service;
-use crate::infer::auto::strict::Plans;
+use crate::infer::auto::strict::CallPlans;
 use crate::tuning::auto::workers::waiting::MIN_PLANNED;
 
 /// The calls that requests have, in their order.
-pub(super) struct Planned {
+pub(super) struct PlannedCalls {
     /// For each request the kinds of its calls, and which calls these are; [`NONE`] where that is
     /// not known. Empty where the request has others.
     pub(super) of: Vec<Vec<(u32, u32)>>,
 }
 
-impl Planned {
+impl PlannedCalls {
     /// The calls of `service`, with those that are `held`. `None` where requests of a kind differ.
-    pub(super) fn of(service: &Service, held: &[u32], plans: &Plans) -> Option<Planned> {
+    pub(super) fn from_bound(
+        service: &Service,
+        held: &[u32],
+        plans: &CallPlans,
+    ) -> Option<PlannedCalls> {
         let plan = |request: usize| plans.get(&service.requests[request].kind);
         let mut of: Vec<Vec<(u32, u32)>> = (0..service.requests.len())
             .map(|request| plan(request).into_iter().flatten().map(|kind| (*kind, NONE)).collect())
@@ -37,11 +41,11 @@ impl Planned {
             return None;
         }
         of.iter_mut().zip(differs).filter(|(_, differs)| *differs).for_each(|(of, _)| of.clear());
-        Some(Planned { of })
+        Some(PlannedCalls { of })
     }
 
     /// Number of calls that requests should have, and that are not known.
-    pub(super) fn missing(&self) -> usize {
+    pub(super) fn missing_count(&self) -> usize {
         self.of.iter().flatten().filter(|(_, call)| *call == NONE).count()
     }
 

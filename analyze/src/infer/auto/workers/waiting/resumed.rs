@@ -6,25 +6,25 @@
 
 use rustc_hash::FxHashMap;
 
-use super::acts::Acts;
-use super::threads::Threads;
+use super::acts::ThreadActs;
+use super::threads::ThreadBindings;
 use crate::infer::auto::NONE;
-use crate::infer::auto::hand_offs::HandOff;
+use crate::infer::auto::hand_offs::ServiceHandoff;
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
-use crate::infer::auto::workers::in_order::{Times, aligned, within};
+use crate::infer::auto::workers::in_order::{TimedIds, align_acts, times_within};
 
 /// The request that the answer of each call let go on; [`NONE`] where that is not told.
-pub(super) fn requests(
+pub(super) fn woken_requests(
     service: &Service,
-    threads: &Threads,
-    acts: &Acts,
-    hand_offs: &[HandOff],
+    threads: &ThreadBindings,
+    acts: &ThreadActs,
+    hand_offs: &[ServiceHandoff],
 ) -> Vec<u32> {
     let reads = reads(service);
-    let woken = woken(service, threads, acts, hand_offs);
+    let woken = woken_threads(service, threads, acts, hand_offs);
     let held_meanwhile = |thread: u32, call: u32| {
         let span = service.calls[call as usize];
-        let request = threads.held(thread, span.end)?;
+        let request = threads.bound_request(thread, span.end)?;
         let is_open = service.requests[request as usize].begin <= span.begin;
         (is_open && acts.waits_since(thread, service, call).is_some()).then_some(request)
     };
@@ -38,7 +38,7 @@ pub(super) fn requests(
             end += items.len();
             let since = items.first().map_or(i64::MIN, |(time, _)| *time);
             let until = read.get(end).map_or(i64::MAX, |(time, _)| *time);
-            for (call, (_, thread)) in aligned(items, within(woken, since, until), fits) {
+            for (call, (_, thread)) in align_acts(items, times_within(woken, since, until), fits) {
                 told[call as usize] = held_meanwhile(thread, call).unwrap_or(NONE);
             }
         }
@@ -47,8 +47,8 @@ pub(super) fn requests(
 }
 
 /// The calls whose answers each thread read, in order.
-fn reads(service: &Service) -> FxHashMap<u32, Times> {
-    let mut reads: FxHashMap<u32, Times> = FxHashMap::default();
+fn reads(service: &Service) -> FxHashMap<u32, TimedIds> {
+    let mut reads: FxHashMap<u32, TimedIds> = FxHashMap::default();
     for (call, (span, [_, hearer])) in (0..).zip(service.calls.iter().zip(&service.call_threads)) {
         if span.end != OPEN && *hearer != UNKNOWN_THREAD && !service.is_unsure(call) {
             reads.entry(*hearer).or_default().push((span.end, call));
@@ -59,15 +59,15 @@ fn reads(service: &Service) -> FxHashMap<u32, Times> {
 }
 
 /// The threads that each thread let go on, in order.
-fn woken(
+fn woken_threads(
     service: &Service,
-    threads: &Threads,
-    acts: &Acts,
-    hand_offs: &[HandOff],
-) -> FxHashMap<u32, Times> {
+    threads: &ThreadBindings,
+    acts: &ThreadActs,
+    hand_offs: &[ServiceHandoff],
+) -> FxHashMap<u32, TimedIds> {
     // When each thread that holds requests was woken, and who did it.
-    let mut wakes: FxHashMap<u32, Times> =
-        threads.all().map(|thread| (thread, Times::new())).collect();
+    let mut wakes: FxHashMap<u32, TimedIds> =
+        threads.all_threads().map(|thread| (thread, TimedIds::new())).collect();
     let mut note = |thread: u32, time: i64, by: u32| {
         wakes.get_mut(&thread).into_iter().for_each(|wakes| wakes.push((time, by)));
     };
@@ -79,7 +79,7 @@ fn woken(
             note(*hearer, span.end, *hearer);
         }
     }
-    let mut woken: FxHashMap<u32, Times> = FxHashMap::default();
+    let mut woken: FxHashMap<u32, TimedIds> = FxHashMap::default();
     for (thread, mut wakes) in wakes {
         wakes.sort_unstable();
         for (at, (time, by)) in wakes.iter().enumerate() {

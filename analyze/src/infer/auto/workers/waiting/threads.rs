@@ -5,14 +5,14 @@ use rustc_hash::FxHashMap;
 use crate::infer::auto::service::{Service, UNKNOWN_THREAD};
 
 /// A request that a thread holds: when from, until when, and which.
-type Held = (i64, i64, u32);
+type BoundInterval = (i64, i64, u32);
 
 /// Which thread holds which request.
-pub(super) struct Threads(Vec<(u32, Vec<Held>)>);
+pub(super) struct ThreadBindings(Vec<(u32, Vec<BoundInterval>)>);
 
-impl Threads {
-    pub(super) fn of(service: &Service) -> Threads {
-        let mut of: FxHashMap<u32, Vec<Held>> = FxHashMap::default();
+impl ThreadBindings {
+    pub(super) fn from_service(service: &Service) -> ThreadBindings {
+        let mut of: FxHashMap<u32, Vec<BoundInterval>> = FxHashMap::default();
         for (request, (span, [thread, _])) in
             (0..).zip(service.requests.iter().zip(&service.request_threads))
         {
@@ -21,28 +21,28 @@ impl Threads {
         let mut of: Vec<_> = of.into_iter().filter(|(of, _)| *of != UNKNOWN_THREAD).collect();
         of.sort_unstable();
         of.iter_mut().for_each(|(_, held)| held.sort_unstable());
-        Threads(of)
+        ThreadBindings(of)
     }
 
     /// The threads that hold a request at that time, each with it.
-    pub(super) fn holding(&self, time: i64) -> impl Iterator<Item = (u32, u32)> {
-        self.0.iter().filter_map(move |(thread, held)| Some((*thread, at(held, time)?)))
+    pub(super) fn bound_threads(&self, time: i64) -> impl Iterator<Item = (u32, u32)> {
+        self.0.iter().filter_map(move |(thread, held)| Some((*thread, bound_at(held, time)?)))
     }
 
     /// The request that a thread holds at that time.
-    pub(super) fn held(&self, thread: u32, time: i64) -> Option<u32> {
+    pub(super) fn bound_request(&self, thread: u32, time: i64) -> Option<u32> {
         let place = self.0.binary_search_by_key(&thread, |(thread, _)| *thread).ok()?;
-        at(&self.0.get(place)?.1, time)
+        bound_at(&self.0.get(place)?.1, time)
     }
 
     /// All threads that hold requests.
-    pub(super) fn all(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn all_threads(&self) -> impl Iterator<Item = u32> {
         self.0.iter().map(|(thread, _)| *thread)
     }
 }
 
 /// The one of these requests that is held at that time.
-fn at(held: &[Held], time: i64) -> Option<u32> {
+fn bound_at(held: &[BoundInterval], time: i64) -> Option<u32> {
     let last = held.partition_point(|(begin, ..)| *begin <= time).checked_sub(1)?;
     held.get(last).filter(|(_, end, _)| *end >= time).map(|(.., request)| *request)
 }

@@ -8,11 +8,11 @@
 //! between them are rather for the same request. Where another request explains as many, or none
 //! does, the call is doubted.
 
-use super::super::run::Found;
+use super::super::run::AttributedCall;
 use crate::tuning::auto::workers::{CONTRADICTED_SHARE, MAX_CANDIDATES};
 
 /// A call of a worker.
-pub(super) struct Step {
+pub(super) struct WorkerCall {
     pub(super) call: u32,
     /// The requests of those who were let go on since the call before, in their order.
     pub(super) since: Vec<u32>,
@@ -29,10 +29,10 @@ const SAME: u32 = 1;
 /// The requests of the calls of a worker. `last` are those of whom it let go on behind the last of
 /// the `steps`, and `is_open` says whether a request was open during a call.
 pub(super) fn requests(
-    steps: &[Step],
+    steps: &[WorkerCall],
     last: &[u32],
     is_open: impl Fn(u32, u32) -> bool,
-) -> Vec<Found> {
+) -> Vec<AttributedCall> {
     let behind = |at: usize| steps.get(at + 1).map_or(last, |step| &step.since);
     let candidates: Vec<Vec<u32>> = (0..steps.len())
         .map(|at| {
@@ -67,10 +67,11 @@ pub(super) fn requests(
         let best = |request: Option<u32>| {
             let own = request.map_or(0, |request| told(at, request));
             let Some(before) = at.checked_sub(1) else {
-                return own + explained(&step.since, None, request);
+                return own + explained_handoffs(&step.since, None, request);
             };
             let ways = of(before).into_iter().zip(&upto[before]);
-            let ways = ways.map(|(one, worth)| worth + explained(&step.since, one, request));
+            let ways =
+                ways.map(|(one, worth)| worth + explained_handoffs(&step.since, one, request));
             own + ways.max().unwrap_or(0)
         };
         let worths: Vec<u32> = of(at).into_iter().map(best).collect();
@@ -78,11 +79,13 @@ pub(super) fn requests(
     }
     for at in (0..steps.len()).rev() {
         let best = |request: Option<u32>| {
-            let Some(next) = steps.get(at + 1) else { return explained(last, request, None) };
+            let Some(next) = steps.get(at + 1) else {
+                return explained_handoffs(last, request, None);
+            };
             let ways = of(at + 1).into_iter().zip(&beyond[at + 1]);
             let ways = ways.map(|(one, worth): (Option<u32>, &u32)| {
                 let own = one.map_or(0, |one| told(at + 1, one));
-                own + worth + explained(&next.since, request, one)
+                own + worth + explained_handoffs(&next.since, request, one)
             });
             ways.max().unwrap_or(0)
         };
@@ -103,13 +106,18 @@ pub(super) fn requests(
             .collect();
         let rival = others.iter().flatten().next();
         let rival = rival.map(|other| (*other, CONTRADICTED_SHARE));
-        found.push(Found { call: step.call, request, rival, is_recorded: others.is_empty() });
+        found.push(AttributedCall {
+            call: step.call,
+            request,
+            rival,
+            is_recorded: others.is_empty(),
+        });
     }
     found
 }
 
 /// Worth of the requests of a call and of the next one for the hand-offs between them.
-fn explained(between: &[u32], before: Option<u32>, behind: Option<u32>) -> u32 {
+fn explained_handoffs(between: &[u32], before: Option<u32>, behind: Option<u32>) -> u32 {
     if between.is_empty() {
         return if before.is_some() && before == behind { SAME } else { 0 };
     }
@@ -129,13 +137,17 @@ mod tests {
 
     /// The requests of calls 0, 1, .. and whether each is known, by whom the worker let go on
     /// before each call and behind the last. A request is open but for the calls of `closed`.
-    fn told(since: &[&[u32]], told: &[(usize, u32)], closed: &[(u32, u32)]) -> Vec<(u32, bool)> {
+    fn attributed_requests(
+        since: &[&[u32]],
+        told: &[(usize, u32)],
+        closed: &[(u32, u32)],
+    ) -> Vec<(u32, bool)> {
         let Some((last, since)) = since.split_last() else { return Vec::new() };
         let told =
             |at: usize| told.iter().filter(|(of, _)| *of == at).map(|(_, one)| *one).collect();
-        let steps: Vec<Step> = (0..)
+        let steps: Vec<WorkerCall> = (0..)
             .zip(since.iter().enumerate())
-            .map(|(call, (at, since))| Step { call, since: since.to_vec(), told: told(at) })
+            .map(|(call, (at, since))| WorkerCall { call, since: since.to_vec(), told: told(at) })
             .collect();
         let is_open = |request: u32, call: u32| !closed.contains(&(request, call));
         let found = requests(&steps, last, is_open);
@@ -144,7 +156,10 @@ mod tests {
 
     #[test]
     fn who_waits_for_the_answer_is_let_go_on_behind_the_call() {
-        assert_eq!(told(&[&[], &[7], &[8], &[9]], &[], &[]), [(7, true), (8, true), (9, true)]);
+        assert_eq!(
+            attributed_requests(&[&[], &[7], &[8], &[9]], &[], &[]),
+            [(7, true), (8, true), (9, true)]
+        );
     }
 
     #[test]
@@ -152,31 +167,34 @@ mod tests {
         // Nobody waits for the answers but the first and the last one.
         let given: &[&[u32]] = &[&[6], &[6, 7], &[8], &[9], &[9]];
         let all = [(6, true), (7, true), (8, true), (9, true)];
-        assert_eq!(told(given, &[], &[]), all);
+        assert_eq!(attributed_requests(given, &[], &[]), all);
         // The worker had waited for the first job.
         let given: &[&[u32]] = &[&[], &[8], &[9], &[9]];
-        assert_eq!(told(given, &[(0, 7)], &[]), [(7, true), (8, true), (9, true)]);
+        assert_eq!(attributed_requests(given, &[(0, 7)], &[]), [(7, true), (8, true), (9, true)]);
         // What was answered before is not at the call.
         let given: &[&[u32]] = &[&[7], &[8], &[]];
-        assert_eq!(told(given, &[], &[(7, 1), (8, 0)]), [(7, true), (8, true)]);
+        assert_eq!(attributed_requests(given, &[], &[(7, 1), (8, 0)]), [(7, true), (8, true)]);
     }
 
     #[test]
     fn what_can_be_for_either_call_is_doubted() {
-        assert_eq!(told(&[&[], &[8], &[]], &[], &[]), [(8, false), (8, false)]);
+        assert_eq!(attributed_requests(&[&[], &[8], &[]], &[], &[]), [(8, false), (8, false)]);
         // Somebody else was let go on while the worker waited.
-        assert_eq!(told(&[&[], &[7]], &[(0, 8)], &[]), [(7, false)]);
+        assert_eq!(attributed_requests(&[&[], &[7]], &[(0, 8)], &[]), [(7, false)]);
     }
 
     #[test]
     fn calls_without_hand_offs_between_them_are_for_one_request() {
         let two: &[&[u32]] = &[&[6, 7], &[], &[7, 8], &[], &[8]];
-        assert_eq!(told(two, &[], &[]), [(7, true), (7, true), (8, true), (8, true)]);
+        assert_eq!(
+            attributed_requests(two, &[], &[]),
+            [(7, true), (7, true), (8, true), (8, true)]
+        );
     }
 
     #[test]
     fn an_answer_comes_before_the_next_job() {
         let given: &[&[u32]] = &[&[], &[7, 8], &[8, 7], &[7]];
-        assert_eq!(told(given, &[], &[]), [(7, true), (8, true), (7, true)]);
+        assert_eq!(attributed_requests(given, &[], &[]), [(7, true), (8, true), (7, true)]);
     }
 }

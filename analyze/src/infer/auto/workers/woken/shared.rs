@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::in_order::{Reader, Times, pairs, within};
+use super::super::in_order::{ReaderBehaviour, TimedIds, pairs, times_within};
 use crate::infer::auto::NONE;
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::MAX_EXCEPTIONS;
@@ -15,7 +15,7 @@ use crate::tuning::auto::workers::MAX_EXCEPTIONS;
 pub(super) fn threads(service: &Service) -> FxHashSet<u32> {
     let mut counts: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
     for (call, threads) in (0..).zip(&service.call_threads) {
-        let before = service.before(call);
+        let before = service.previous_call(call);
         let is_open = before != NONE && !service.is_unsure(before) && {
             let [before, own] = [before, call].map(|call| service.calls[call as usize]);
             before.end != OPEN && before.end > own.begin
@@ -57,14 +57,14 @@ pub(super) fn receivers(service: &Service) -> FxHashSet<u32> {
 /// Whom the answer of each call let go on, and when, by the order of the answers that `shared`
 /// threads read. `woken` are those whom each thread let go on. Of some of these, `waiters` says who
 /// may wait for answers at all, and `may_wait` whether one may then wait for that of a call.
-pub(super) fn waited(
+pub(super) fn woken_by_response(
     service: &Service,
-    woken: &FxHashMap<u32, Times>,
+    woken: &FxHashMap<u32, TimedIds>,
     shared: &FxHashSet<u32>,
-    waiters: impl Fn(&[(i64, u32)]) -> Times,
+    waiters: impl Fn(&[(i64, u32)]) -> TimedIds,
     may_wait: impl Fn(u32, i64, u32) -> bool,
 ) -> FxHashMap<u32, (i64, u32)> {
-    let mut heard: FxHashMap<u32, Times> = FxHashMap::default();
+    let mut heard: FxHashMap<u32, TimedIds> = FxHashMap::default();
     for (call, (span, [_, hearer])) in (0..).zip(service.calls.iter().zip(&service.call_threads)) {
         if span.end != OPEN && shared.contains(hearer) {
             heard.entry(*hearer).or_default().push((span.end, call));
@@ -86,7 +86,7 @@ pub(super) fn waited(
             let from = heard.partition_point(|(time, _)| *time < first).saturating_sub(1);
             let heard = heard.iter().skip(from).take_while(|(time, _)| *time < until);
             let latest = heard.map(|(_, call)| begin(*call)).max().unwrap_or(i64::MIN);
-            let mut woken = waiters(within(woken, first, until));
+            let mut woken = waiters(times_within(woken, first, until));
             // Who sends is let go on, too, and waits for no answer. Who was let go on by the
             // beginning of an answer may be once more by its end.
             woken.retain(|act| before(*act) < latest);
@@ -94,7 +94,7 @@ pub(super) fn waited(
         };
         let fits =
             |call: u32, act: (i64, u32)| before(act) < begin(call) && may_wait(act.1, act.0, call);
-        waited.extend(pairs(Reader::ActsOnAll, &heard, let_go_on, fits));
+        waited.extend(pairs(ReaderBehaviour::ActsOnAll, &heard, let_go_on, fits));
     }
     waited
 }

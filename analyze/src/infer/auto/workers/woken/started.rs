@@ -8,13 +8,13 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::in_order::{Reader, Times, pairs, within};
+use super::super::in_order::{ReaderBehaviour, TimedIds, pairs, times_within};
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::{MIN_ANSWERING, MIN_FOLLOWED};
 
 /// What the starts of goroutines tell.
 #[derive(Default)]
-pub(super) struct Started {
+pub(super) struct StartedGoroutines {
     /// The goroutines that were started for requests, each with its own.
     pub(super) found: Vec<(u32, u32)>,
     /// Goroutines whose request is not known.
@@ -25,14 +25,14 @@ pub(super) struct Started {
 
 /// What the `starts` tell of the goroutines of a service. `from` are those whom each one let go on,
 /// and `receivers` those that receive and answer several requests at once.
-pub(super) fn of(
+pub(super) fn from_starts(
     service: &Service,
-    starts: &FxHashMap<u32, Times>,
-    from: &FxHashMap<u32, Times>,
+    starts: &FxHashMap<u32, TimedIds>,
+    from: &FxHashMap<u32, TimedIds>,
     receivers: &FxHashSet<u32>,
-) -> Started {
-    let mut result = Started::default();
-    for (receiver, received) in received(service, starts) {
+) -> StartedGoroutines {
+    let mut result = StartedGoroutines::default();
+    for (receiver, received) in received_requests(service, starts) {
         let Some(starts) = starts.get(&receiver) else { continue };
         // Who is waited for where it begins has nothing to do with a request, as the workers that
         // the runtime starts to collect garbage.
@@ -48,16 +48,17 @@ pub(super) fn of(
             if receivers.contains(&receiver) {
                 return false;
             }
-            let lets = from.get(started).map_or(&[][..], |own| within(own, *time, next(*time)));
+            let lets =
+                from.get(started).map_or(&[][..], |own| times_within(own, *time, next(*time)));
             lets.iter().any(|(_, to)| *to == receiver)
         };
         // Of goroutines some are started for other reasons, and some requests take none.
         let reader = match receivers.contains(&receiver) {
-            true => Reader::ActsOnSome,
-            false => Reader::ActsOnAll,
+            true => ReaderBehaviour::ActsOnSome,
+            false => ReaderBehaviour::ActsOnAll,
         };
         let done = |first: i64, until: i64| {
-            let starts = within(starts, first, until).iter();
+            let starts = times_within(starts, first, until).iter();
             starts.filter(|start| !is_waited_for(start)).copied().collect()
         };
         let begun = pairs(reader, &received, done, |_, _| true);
@@ -73,7 +74,7 @@ pub(super) fn of(
             let [_, answerer] = service.request_threads[*request as usize];
             let span = service.requests[*request as usize];
             let lets = || {
-                within(from.get(started)?, span.begin, span.end)
+                times_within(from.get(started)?, span.begin, span.end)
                     .iter()
                     .find(|(_, to)| *to == answerer)
             };
@@ -101,8 +102,11 @@ pub(super) fn of(
 
 /// The requests by who acts on them, in order. Who only begins to read a connection and then starts
 /// another one that goes on with it, leaves to that one what it has read.
-fn received(service: &Service, starts: &FxHashMap<u32, Times>) -> FxHashMap<u32, Times> {
-    let mut received: FxHashMap<u32, Times> = FxHashMap::default();
+fn received_requests(
+    service: &Service,
+    starts: &FxHashMap<u32, TimedIds>,
+) -> FxHashMap<u32, TimedIds> {
+    let mut received: FxHashMap<u32, TimedIds> = FxHashMap::default();
     for (request, (span, [receiver, _])) in
         (0..).zip(service.requests.iter().zip(&service.request_threads))
     {

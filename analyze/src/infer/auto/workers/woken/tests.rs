@@ -2,45 +2,45 @@
 
 use super::*;
 use crate::infer::auto::NONE;
-use crate::infer::span::Span;
+use crate::infer::span::NodeSpan;
 
 mod tasks;
 
 /// The first of the goroutines that hold requests, of those that write to connections, of those
 /// that read from these, and of workers.
-const HOLDERS: u32 = 1000;
+const BOUND: u32 = 1000;
 const WRITERS: u32 = 2000;
 const READERS: u32 = 3000;
 const WORKERS: u32 = 4000;
 
-fn lets_go_on(time: i64, from: u32, to: u32) -> HandOff {
-    HandOff { signalled: time, woken: time, from, to, object: GOROUTINE }
+fn lets_go_on(time: i64, from: u32, to: u32) -> ServiceHandoff {
+    ServiceHandoff { signalled: time, woken: time, from, to, object: GOROUTINE }
 }
 
 /// A service whose requests overlap. Each asks over a connection that others write to and read
 /// from, and then has one of two workers, who are always busy, make a call. `locks` are left to
 /// strangers by workers that have just taken their work.
-fn made(locks: bool) -> (Service, Vec<HandOff>, Vec<u32>) {
+fn synthetic_service(locks: bool) -> (Service, Vec<ServiceHandoff>, Vec<u32>) {
     let mut service = Service { window: 1_000_000, ..Service::default() };
     let mut hand_offs = Vec::new();
-    let mut calls: Vec<(Span, [u32; 2], u32)> = Vec::new();
+    let mut calls: Vec<(NodeSpan, [u32; 2], u32)> = Vec::new();
     for request in 0..60_u32 {
         let begin = 100 * i64::from(request);
-        let holder = HOLDERS + request % 7;
-        service.requests.push(Span { begin, end: begin + 500, kind: 9 });
+        let holder = BOUND + request % 7;
+        service.requests.push(NodeSpan { begin, end: begin + 500, kind: 9 });
         service.request_threads.push([holder; 2]);
         service.request_calls.push(request);
         let (writer, reader) = (WRITERS + request % 5, READERS + request % 5);
-        let asked = Span { begin: begin + 12, end: begin + 200, kind: 1 };
+        let asked = NodeSpan { begin: begin + 12, end: begin + 200, kind: 1 };
         calls.push((asked, [writer, reader], request));
         hand_offs.push(lets_go_on(begin + 10, holder, writer));
         hand_offs.push(lets_go_on(begin + 201, reader, holder));
         let worker = WORKERS + request % 2;
-        let work = Span { begin: begin + 250, end: begin + 420, kind: 2 };
+        let work = NodeSpan { begin: begin + 250, end: begin + 420, kind: 2 };
         calls.push((work, [worker; 2], request));
         if locks {
             // One that waits for the answer of another worker.
-            hand_offs.push(lets_go_on(begin + 251, worker, HOLDERS + (request + 6) % 7));
+            hand_offs.push(lets_go_on(begin + 251, worker, BOUND + (request + 6) % 7));
         }
         hand_offs.push(lets_go_on(begin + 421, worker, holder));
     }
@@ -55,36 +55,36 @@ fn made(locks: bool) -> (Service, Vec<HandOff>, Vec<u32>) {
 }
 
 /// How many calls are given to the right request, and how many of them are known.
-fn right(service: &Service, hand_offs: &[HandOff], truth: &[u32]) -> [usize; 2] {
-    let found = of(service, hand_offs).unwrap_or_default();
+fn right(service: &Service, hand_offs: &[ServiceHandoff], truth: &[u32]) -> [usize; 2] {
+    let found = find_woken_calls(service, hand_offs).unwrap_or_default();
     let right = found.iter().filter(|found| truth[found.call as usize] == found.request);
     [right.clone().count(), right.filter(|found| found.is_recorded).count()]
 }
 
 #[test]
 fn calls_lead_to_those_who_wait_for_them() {
-    let (service, hand_offs, truth) = made(false);
+    let (service, hand_offs, truth) = synthetic_service(false);
     // Those by connections are told both ways, those of workers at both ends.
     assert_eq!(right(&service, &hand_offs, &truth), [120, 120]);
     // Threads are looked at otherwise, as not all of it is recorded.
-    let threads: Vec<HandOff> =
-        hand_offs.iter().map(|hand_off| HandOff { object: 77, ..*hand_off }).collect();
-    assert_eq!(of(&service, &threads), None);
-    assert_eq!((of_threads(&threads).len(), of_threads(&hand_offs).len()), (180, 0));
+    let threads: Vec<ServiceHandoff> =
+        hand_offs.iter().map(|hand_off| ServiceHandoff { object: 77, ..*hand_off }).collect();
+    assert_eq!(find_woken_calls(&service, &threads), None);
+    assert_eq!((thread_handoffs(&threads).len(), thread_handoffs(&hand_offs).len()), (180, 0));
 }
 
 #[test]
 fn a_lock_that_is_left_to_a_stranger_is_outvoted() {
-    let (service, hand_offs, truth) = made(true);
+    let (service, hand_offs, truth) = synthetic_service(true);
     let found = right(&service, &hand_offs, &truth);
     // The stranger's request is not open all the time.
     assert_eq!(found, [120, 120]);
 }
 
 /// Of each call the request, whether that is right, whether it is known, and the rival.
-fn found(service: &Service, hand_offs: &[HandOff], truth: &[u32]) -> Vec<[bool; 3]> {
-    let found = of(service, hand_offs).unwrap_or_default();
-    let of = |found: &Found| {
+fn checked_calls(service: &Service, hand_offs: &[ServiceHandoff], truth: &[u32]) -> Vec<[bool; 3]> {
+    let found = find_woken_calls(service, hand_offs).unwrap_or_default();
+    let of = |found: &AttributedCall| {
         let truth = truth[found.call as usize];
         let is_rival = found.rival.is_some_and(|(rival, _)| rival == truth);
         [found.request == truth, is_rival, found.is_recorded]
@@ -94,39 +94,39 @@ fn found(service: &Service, hand_offs: &[HandOff], truth: &[u32]) -> Vec<[bool; 
 
 #[test]
 fn a_hand_off_that_is_found_from_both_ends_says_it_once() {
-    let (service, mut hand_offs, truth) = made(false);
+    let (service, mut hand_offs, truth) = synthetic_service(false);
     // Workers wait for their work, and leave a lock to a stranger before they reply.
     for (call, (span, [worker, _])) in service.calls.iter().zip(&service.call_threads).enumerate() {
-        let stranger = HOLDERS + (truth[call] + 1) % 7;
+        let stranger = BOUND + (truth[call] + 1) % 7;
         if *worker >= WORKERS {
-            let holder = HOLDERS + truth[call] % 7;
+            let holder = BOUND + truth[call] % 7;
             hand_offs.push(lets_go_on(span.begin - 1, holder, *worker));
             hand_offs.push(lets_go_on(span.end, *worker, stranger));
         }
     }
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
-    let found = found(&service, &hand_offs, &truth);
+    let found = checked_calls(&service, &hand_offs, &truth);
     assert_eq!(found, [[true, false, true]; 120]);
 }
 
 /// One goroutine sends for all requests and another one reads all answers, for three at once.
 #[test]
 fn what_is_sent_or_answered_together_is_not_all_of_one_request() {
-    let (mut service, mut hand_offs, truth) = made(false);
+    let (mut service, mut hand_offs, truth) = synthetic_service(false);
     hand_offs.retain(|hand_off| hand_off.from >= WORKERS);
     let of_calls = service.calls.iter_mut().zip(&mut service.call_threads).zip(&truth);
     for ((call, threads), request) in of_calls.filter(|((_, [maker, _]), _)| *maker < WORKERS) {
         let first = 100 * i64::from(request - request % 3);
         (call.begin, call.end) = (first + 212, first + 290);
         *threads = [WRITERS, READERS];
-        let holder = HOLDERS + request % 7;
+        let holder = BOUND + request % 7;
         if request % 3 == 0 {
             hand_offs.push(lets_go_on(first + 211, holder, WRITERS));
         }
         hand_offs.push(lets_go_on(first + 291 + i64::from(request % 3), READERS, holder));
     }
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
-    let found = found(&service, &hand_offs, &truth);
+    let found = checked_calls(&service, &hand_offs, &truth);
     // Those of the workers alone.
     assert_eq!(found, [[true, false, true]; 60]);
 }
@@ -134,22 +134,22 @@ fn what_is_sent_or_answered_together_is_not_all_of_one_request() {
 /// One goroutine sends for all requests, and is let go on only where it waits.
 #[test]
 fn a_sender_that_goes_on_by_itself_is_at_something_else() {
-    let (mut service, mut hand_offs, truth) = made(false);
+    let (mut service, mut hand_offs, truth) = synthetic_service(false);
     hand_offs.retain(|hand_off| hand_off.to < WRITERS);
-    let mut calls: Vec<(&Span, &mut [u32; 2])> =
+    let mut calls: Vec<(&NodeSpan, &mut [u32; 2])> =
         service.calls.iter().zip(&mut service.call_threads).collect();
     calls.retain(|(_, [maker, _])| *maker < WORKERS);
     for (call, threads) in calls {
         threads[0] = WRITERS;
         if call.begin % 300 == 12 {
-            let holder = HOLDERS + (call.begin / 100 % 7) as u32;
+            let holder = BOUND + (call.begin / 100 % 7) as u32;
             hand_offs.push(lets_go_on(call.begin - 1, holder, WRITERS));
         }
     }
     // The answers say nothing.
     hand_offs.retain(|hand_off| !(READERS..WORKERS).contains(&hand_off.from));
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
-    let found = found(&service, &hand_offs, &truth);
+    let found = checked_calls(&service, &hand_offs, &truth);
     assert_eq!(found, [[true, false, true]; 80]);
 }
 
@@ -161,25 +161,25 @@ fn jobs_that_lie_ready_are_told_by_who_gave_them() {
     let mut hand_offs = Vec::new();
     for request in 0..60_u32 {
         let begin = 10 * i64::from(request);
-        service.requests.push(Span { begin: 0, end: 10_000, kind: 9 });
-        service.request_threads.push([HOLDERS + request; 2]);
+        service.requests.push(NodeSpan { begin: 0, end: 10_000, kind: 9 });
+        service.request_threads.push([BOUND + request; 2]);
         service.request_calls.push(request);
-        service.calls.push(Span { begin: begin + 5, end: begin + 9, kind: 2 });
+        service.calls.push(NodeSpan { begin: begin + 5, end: begin + 9, kind: 2 });
         service.call_threads.push([WORKERS; 2]);
         service.made_calls.push(100 + request);
-        hand_offs.push(lets_go_on(begin + 4, WORKERS, HOLDERS + request));
+        hand_offs.push(lets_go_on(begin + 4, WORKERS, BOUND + request));
     }
-    hand_offs.push(lets_go_on(600, WORKERS, HOLDERS + 59));
+    hand_offs.push(lets_go_on(600, WORKERS, BOUND + 59));
     let truth: Vec<u32> = (0..60).collect();
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, true]; 60]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 60]);
 }
 
 #[test]
 fn a_worker_that_has_called_since_is_at_something_else() {
-    let (service, mut hand_offs, truth) = made(false);
+    let (service, mut hand_offs, truth) = synthetic_service(false);
     // Workers were let go on once, for their first work.
     let first =
-        |worker: u32| lets_go_on(100 * i64::from(worker) + 1, HOLDERS + worker, WORKERS + worker);
+        |worker: u32| lets_go_on(100 * i64::from(worker) + 1, BOUND + worker, WORKERS + worker);
     hand_offs.extend([0, 1].map(first));
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
     assert_eq!(right(&service, &hand_offs, &truth), [120, 120]);
@@ -187,9 +187,9 @@ fn a_worker_that_has_called_since_is_at_something_else() {
 
 #[test]
 fn a_request_that_was_answered_before_is_not_that_of_a_call() {
-    let (mut service, hand_offs, _) = made(false);
+    let (mut service, hand_offs, _) = synthetic_service(false);
     service.requests.iter_mut().for_each(|request| request.end = request.begin + 11);
-    assert_eq!(of(&service, &hand_offs), None);
+    assert_eq!(find_woken_calls(&service, &hand_offs), None);
 }
 
 /// Two requests are begun every 200 ns, and each makes a call. What is read together is a
@@ -198,10 +198,10 @@ fn pairs(receiver: impl Fn(u32) -> [u32; 2], caller: impl Fn(u32) -> [u32; 2]) -
     let mut service = Service { window: 1_000_000, ..Service::default() };
     for request in 0..60_u32 {
         let begin = 200 * i64::from(request / 2) + i64::from(request % 2);
-        service.requests.push(Span { begin, end: begin + 900, kind: 9 });
+        service.requests.push(NodeSpan { begin, end: begin + 900, kind: 9 });
         service.request_threads.push(receiver(request));
         service.request_calls.push(request);
-        service.calls.push(Span { begin: begin + 50, end: begin + 500, kind: 1 });
+        service.calls.push(NodeSpan { begin: begin + 50, end: begin + 500, kind: 1 });
         service.call_threads.push(caller(request));
         service.made_calls.push(100 + request);
     }
@@ -210,19 +210,19 @@ fn pairs(receiver: impl Fn(u32) -> [u32; 2], caller: impl Fn(u32) -> [u32; 2]) -
 
 /// One goroutine sends all calls on a connection, and another one reads the answers in pairs, which
 /// lets those go on who wait for them, and who sends.
-fn on_one_connection() -> (Service, Vec<HandOff>) {
-    let mut service = pairs(|request| [HOLDERS + request; 2], |_| [WRITERS, READERS]);
+fn on_one_connection() -> (Service, Vec<ServiceHandoff>) {
+    let mut service = pairs(|request| [BOUND + request; 2], |_| [WRITERS, READERS]);
     service.call_before = (0..60_u32).map(|call| call.checked_sub(1).unwrap_or(NONE)).collect();
     let mut hand_offs = Vec::new();
     for request in (0..60_u32).step_by(2) {
         let begin = 100 * i64::from(request);
         // The sender waited for the first of them; what it does next is for somebody else.
-        hand_offs.push(lets_go_on(begin + 40, HOLDERS + request, WRITERS));
-        hand_offs.push(lets_go_on(begin + 60, WRITERS, HOLDERS + request.saturating_sub(4)));
-        hand_offs.push(lets_go_on(begin + 510, READERS, HOLDERS + request));
+        hand_offs.push(lets_go_on(begin + 40, BOUND + request, WRITERS));
+        hand_offs.push(lets_go_on(begin + 60, WRITERS, BOUND + request.saturating_sub(4)));
+        hand_offs.push(lets_go_on(begin + 510, READERS, BOUND + request));
         hand_offs.push(lets_go_on(begin + 520, READERS, WRITERS));
-        hand_offs.push(lets_go_on(begin + 530, READERS, HOLDERS + request));
-        hand_offs.push(lets_go_on(begin + 540, READERS, HOLDERS + request + 1));
+        hand_offs.push(lets_go_on(begin + 530, READERS, BOUND + request));
+        hand_offs.push(lets_go_on(begin + 540, READERS, BOUND + request + 1));
     }
     (service, hand_offs)
 }
@@ -231,10 +231,10 @@ fn on_one_connection() -> (Service, Vec<HandOff>) {
 fn answers_that_are_read_together_let_those_go_on_who_wait_in_their_order() {
     let (service, mut hand_offs) = on_one_connection();
     let truth: Vec<u32> = (0..60).collect();
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, true]; 60]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 60]);
     // One who did not wait yet was not let go on.
-    hand_offs.retain(|hand_off| hand_off.to != HOLDERS + 21);
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, true]; 58]);
+    hand_offs.retain(|hand_off| hand_off.to != BOUND + 21);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 58]);
 }
 
 /// Who waits for an answer is let go on by its beginning, and once more by its end, which the next
@@ -244,23 +244,23 @@ fn who_is_let_go_on_twice_by_an_answer_waits_for_it_once() {
     let (mut service, mut hand_offs) = on_one_connection();
     // Of the two whose answers that read has brought, one has asked since.
     service.calls[21].begin = 2400;
-    hand_offs.push(lets_go_on(2505, READERS, HOLDERS + 18));
+    hand_offs.push(lets_go_on(2505, READERS, BOUND + 18));
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
     let truth: Vec<u32> = (0..60).collect();
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, true]; 60]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 60]);
 }
 
 #[test]
 fn an_answer_may_end_in_the_next_read_where_another_lets_one_go_on_twice() {
     let (service, mut hand_offs) = on_one_connection();
     for hand_off in &mut hand_offs {
-        if hand_off.from == READERS && hand_off.to == HOLDERS + 21 {
+        if hand_off.from == READERS && hand_off.to == BOUND + 21 {
             (hand_off.signalled, hand_off.woken) = (2705, 2705);
         }
     }
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
     let truth: Vec<u32> = (0..60).collect();
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, true]; 60]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 60]);
 }
 
 #[test]
@@ -269,15 +269,15 @@ fn who_waits_for_an_answer_had_its_request_before() {
     let (mut service, mut hand_offs) = on_one_connection();
     service.calls[24].begin = 2600;
     // Two wait, and between them another one is let go on for something else.
-    hand_offs.push(lets_go_on(2535, READERS, HOLDERS + 24));
+    hand_offs.push(lets_go_on(2535, READERS, BOUND + 24));
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, true]; 60]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 60]);
     // Only one of the two waits, so as many are let go on as answers were read.
     hand_offs.retain(|hand_off| {
         let is_reader = hand_off.from == READERS && (2500..2700).contains(&hand_off.signalled);
-        !is_reader || hand_off.to == HOLDERS + 24 || hand_off.signalled == 2540
+        !is_reader || hand_off.to == BOUND + 24 || hand_off.signalled == 2540
     });
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, true]; 58]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 58]);
 }
 
 #[test]
@@ -286,19 +286,19 @@ fn who_sends_for_several_tells_of_none() {
     // Each call is sent alone.
     service.calls.iter_mut().skip(1).step_by(2).for_each(|call| call.begin += 5);
     hand_offs.retain(|hand_off| hand_off.from != READERS);
-    assert_eq!(of(&service, &hand_offs), None);
+    assert_eq!(find_woken_calls(&service, &hand_offs), None);
 }
 
 /// One goroutine reads all requests in pairs and starts one for each, which calls, and lets another
 /// one go on that writes all answers.
-fn started() -> (Service, Vec<HandOff>) {
-    let service = pairs(|_| [READERS, WRITERS], |request| [HOLDERS + request; 2]);
+fn started() -> (Service, Vec<ServiceHandoff>) {
+    let service = pairs(|_| [READERS, WRITERS], |request| [BOUND + request; 2]);
     let mut hand_offs = Vec::new();
     for (request, span) in (0..60_u32).zip(&service.requests) {
-        let start = lets_go_on(span.begin + 10, READERS, HOLDERS + request);
-        hand_offs.push(HandOff { object: STARTED, ..start });
+        let start = lets_go_on(span.begin + 10, READERS, BOUND + request);
+        hand_offs.push(ServiceHandoff { object: STARTED, ..start });
         if request % 6 == 0 {
-            hand_offs.push(lets_go_on(span.end - 20, HOLDERS + request, WRITERS));
+            hand_offs.push(lets_go_on(span.end - 20, BOUND + request, WRITERS));
         }
     }
     (service, hand_offs)
@@ -308,10 +308,10 @@ fn started() -> (Service, Vec<HandOff>) {
 fn who_was_started_behind_a_request_holds_it() {
     let (service, mut hand_offs) = started();
     let truth: Vec<u32> = (0..60).collect();
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, false]; 60]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, false]; 60]);
     // A start that was not recorded.
-    hand_offs.retain(|hand_off| hand_off.to != HOLDERS + 21);
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, false]; 58]);
+    hand_offs.retain(|hand_off| hand_off.to != BOUND + 21);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, false]; 58]);
 }
 
 #[test]
@@ -319,9 +319,9 @@ fn who_begins_to_read_leaves_what_it_has_read_to_whom_it_starts() {
     let (mut service, mut hand_offs) = started();
     service.request_threads[..2].fill([WORKERS, WRITERS]);
     let start = lets_go_on(5, WORKERS, READERS);
-    hand_offs.push(HandOff { object: STARTED, ..start });
+    hand_offs.push(ServiceHandoff { object: STARTED, ..start });
     let truth: Vec<u32> = (0..60).collect();
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, false]; 60]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, false]; 60]);
 }
 
 /// Requests come on one connection and calls are made on another one.
@@ -332,14 +332,14 @@ fn who_serves_requests_waits_for_no_answer() {
     service.request_threads.fill(SERVER);
     hand_offs.retain(|hand_off| hand_off.from == READERS && hand_off.signalled % 100 >= 20);
     for (request, span) in (0..60_u32).zip(&service.requests) {
-        let start = lets_go_on(span.begin + 10, SERVER[0], HOLDERS + request);
-        hand_offs.push(HandOff { object: STARTED, ..start });
-        hand_offs.push(lets_go_on(span.end - 20, HOLDERS + request, SERVER[1]));
+        let start = lets_go_on(span.begin + 10, SERVER[0], BOUND + request);
+        hand_offs.push(ServiceHandoff { object: STARTED, ..start });
+        hand_offs.push(lets_go_on(span.end - 20, BOUND + request, SERVER[1]));
         hand_offs.push(lets_go_on(span.begin + 535, READERS, SERVER[(request % 2) as usize]));
     }
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
     let truth: Vec<u32> = (0..60).collect();
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, true]; 60]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 60]);
 }
 
 #[test]
@@ -347,14 +347,14 @@ fn who_is_waited_for_where_it_begins_was_not_started_for_a_request() {
     let (service, mut hand_offs) = started();
     let time = service.requests[20].begin + 10;
     // Between the two that are started for requests.
-    let start = HandOff { object: STARTED, ..lets_go_on(time + 1, READERS, WORKERS) };
-    hand_offs.iter_mut().filter(|hand_off| hand_off.to == HOLDERS + 21).for_each(|second| {
+    let start = ServiceHandoff { object: STARTED, ..lets_go_on(time + 1, READERS, WORKERS) };
+    hand_offs.iter_mut().filter(|hand_off| hand_off.to == BOUND + 21).for_each(|second| {
         (second.signalled, second.woken) = (time + 5, time + 5);
     });
     hand_offs.extend([start, lets_go_on(time + 2, WORKERS, READERS)]);
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
     let truth: Vec<u32> = (0..60).collect();
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, false]; 60]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, false]; 60]);
 }
 
 #[test]
@@ -362,18 +362,18 @@ fn who_was_started_for_an_unknown_request_says_nothing() {
     let (service, mut hand_offs) = started();
     let truth: Vec<u32> = (0..60).collect();
     let two = service.requests[20].begin;
-    hand_offs.push(HandOff { object: STARTED, ..lets_go_on(two + 11, READERS, WORKERS) });
+    hand_offs.push(ServiceHandoff { object: STARTED, ..lets_go_on(two + 11, READERS, WORKERS) });
     // Each leaves a lock to a stranger behind its call.
     for (request, span) in (0..60_u32).zip(&service.calls) {
-        hand_offs.push(lets_go_on(span.end + 1, HOLDERS + request, HOLDERS + (request + 58) % 60));
+        hand_offs.push(lets_go_on(span.end + 1, BOUND + request, BOUND + (request + 58) % 60));
     }
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, false]; 58]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, false]; 58]);
 }
 
 #[test]
 fn who_has_no_part_in_an_answer_was_not_started_for_it() {
     let (service, mut hand_offs) = started();
     hand_offs.retain(|hand_off| hand_off.object == STARTED);
-    assert_eq!(of(&service, &hand_offs), None);
+    assert_eq!(find_woken_calls(&service, &hand_offs), None);
 }

@@ -3,11 +3,11 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::attributes::{Attributes, names_of};
+use super::attributes::{EventAttributes, parse_names};
 use crate::error::Error;
-use crate::events::perf::tracepoint::{Bytes, Format, formats};
-use crate::events::source::Source;
-use crate::summary::{At, Place, Summary};
+use crate::events::perf::tracepoint::{ByteReader, TracepointFormat, parse_formats};
+use crate::events::source::EventSource;
+use crate::summary::{FilePlace, FilePosition, ImportSummary};
 use crate::tuning::MAX_PERF_SECTION_BYTES;
 use rustc_hash::FxHashMap;
 
@@ -23,69 +23,70 @@ const CLOCK_DATA: usize = 29;
 
 /// What is around the records.
 #[derive(Debug, Default)]
-pub(super) struct Layout {
+pub(super) struct PerfLayout {
     pub(super) file: PathBuf,
     /// Where the records begin, and how long they are; `None`: to the end.
     pub(super) begin: u64,
     pub(super) length: Option<u64>,
-    pub(super) about: About,
+    pub(super) about: PerfFeatures,
 }
 
 /// What is known of the events, the host and the clock.
 #[derive(Clone, Debug, Default)]
-pub(super) struct About {
-    pub(super) attributes: Attributes,
-    pub(super) formats: FxHashMap<u16, Format>,
+pub(super) struct PerfFeatures {
+    pub(super) attributes: EventAttributes,
+    pub(super) formats: FxHashMap<u16, TracepointFormat>,
     pub(super) host: Option<String>,
     /// What is added to times, in nanoseconds.
     pub(super) offset: Option<i64>,
 }
 
-impl About {
+impl PerfFeatures {
     /// Takes the feature of that number.
-    pub(super) fn feature(&mut self, number: usize, section: &[u8]) {
+    pub(super) fn take_feature(&mut self, number: usize, section: &[u8]) {
         match number {
-            TRACING_DATA => self.formats.extend(formats(section)),
-            HOSTNAME => self.host = text(section),
-            EVENT_DESC => self.attributes.name(&names_of(section)),
-            CLOCK_DATA => self.offset = offset(section).or(self.offset),
+            TRACING_DATA => self.formats.extend(parse_formats(section)),
+            HOSTNAME => self.host = parse_text(section),
+            EVENT_DESC => self.attributes.add_names(&parse_names(section)),
+            CLOCK_DATA => self.offset = parse_clock_offset(section).or(self.offset),
             _ => {}
         }
     }
 }
 
 /// A text with its length before it.
-fn text(section: &[u8]) -> Option<String> {
-    let mut bytes = Bytes(section);
-    let length = bytes.u32()? as usize;
-    let text = Bytes::padded(bytes.take(length)?);
+fn parse_text(section: &[u8]) -> Option<String> {
+    let mut bytes = ByteReader(section);
+    let length = bytes.take_u32()? as usize;
+    let text = ByteReader::trim_padding(bytes.take_bytes(length)?);
     Some(String::from_utf8_lossy(text).into_owned()).filter(|text| !text.is_empty())
 }
 
 /// The difference of the wall clock and perf's: version, clock, both times.
-fn offset(section: &[u8]) -> Option<i64> {
-    let mut bytes = Bytes(section);
-    bytes.take(8)?;
-    let (wall, own) = (i64::try_from(bytes.u64()?).ok()?, i64::try_from(bytes.u64()?).ok()?);
+fn parse_clock_offset(section: &[u8]) -> Option<i64> {
+    let mut bytes = ByteReader(section);
+    bytes.take_bytes(8)?;
+    let (wall, own) =
+        (i64::try_from(bytes.take_u64()?).ok()?, i64::try_from(bytes.take_u64()?).ok()?);
     wall.checked_sub(own)
 }
 
 /// A stream that is read forwards only.
-struct Forward<R> {
+struct ForwardReader<R> {
     bytes: R,
     at: u64,
 }
 
-impl<R: Read> Forward<R> {
+impl<R: Read> ForwardReader<R> {
     /// Goes on to `offset`; `false` where the stream ends before, or is beyond it.
-    fn go(&mut self, offset: u64) -> io::Result<bool> {
+    fn skip_to(&mut self, offset: u64) -> io::Result<bool> {
         let Some(skip) = offset.checked_sub(self.at) else { return Ok(false) };
         self.at += io::copy(&mut self.bytes.by_ref().take(skip), &mut io::sink())?;
         Ok(self.at == offset)
     }
 
     /// The next bytes; fewer where the stream ends.
-    fn take(&mut self, length: u64) -> io::Result<Vec<u8>> {
+    fn read_bytes(&mut self, length: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.bytes.by_ref().take(length.min(MAX_PERF_SECTION_BYTES)).read_to_end(&mut bytes)?;
         self.at += bytes.len() as u64;
@@ -97,19 +98,26 @@ impl<R: Read> Forward<R> {
 ///
 /// # Errors
 /// When it cannot be opened, or its header is of no known version.
-pub(super) fn read(source: &Source<'_>, summary: &mut Summary) -> Result<Layout, Error> {
+pub(super) fn read_layout(
+    source: &EventSource<'_>,
+    summary: &mut ImportSummary,
+) -> Result<PerfLayout, Error> {
     let file = source.name();
-    let mut forward = Forward { bytes: source.open_quietly()?.bytes, at: 0 };
+    let mut forward = ForwardReader { bytes: source.open_quietly()?.bytes, at: 0 };
     let cut = |error: &dyn std::fmt::Display| {
-        Error::malformed(file, At::File, format!("its header cannot be read: {error}"))
+        Error::malformed_at(file, FilePosition::File, format!("its header cannot be read: {error}"))
     };
-    let header = forward.take(FILE_HEADER).map_err(|error| cut(&error))?;
-    let mut bytes = Bytes(&header);
-    let fields = (bytes.take(8), bytes.u64());
+    let header = forward.read_bytes(FILE_HEADER).map_err(|error| cut(&error))?;
+    let mut bytes = ByteReader(&header);
+    let fields = (bytes.take_bytes(8), bytes.take_u64());
     if let (_, Some(PIPE_HEADER)) = fields {
-        return Ok(Layout { file: file.to_owned(), begin: PIPE_HEADER, ..Layout::default() });
+        return Ok(PerfLayout {
+            file: file.to_owned(),
+            begin: PIPE_HEADER,
+            ..PerfLayout::default()
+        });
     }
-    let mut number = || bytes.u64();
+    let mut number = || bytes.take_u64();
     let numbers: Option<[u64; 11]> = (|| {
         let mut numbers = [0; 11];
         for slot in &mut numbers {
@@ -127,15 +135,16 @@ pub(super) fn read(source: &Source<'_>, summary: &mut Summary) -> Result<Layout,
             ),
             _ => "it ends within its header".to_owned(),
         };
-        return Err(Error::malformed(file, At::File, why));
+        return Err(Error::malformed_at(file, FilePosition::File, why));
     };
     let mut layout =
-        Layout { file: file.to_owned(), begin, length: Some(length), ..Layout::default() };
+        PerfLayout { file: file.to_owned(), begin, length: Some(length), ..PerfLayout::default() };
     if length == 0 {
         // perf writes the length at the end, and did not come that far.
         layout.length = None;
     }
-    let around = around(&mut forward, &header, [attr_size, attrs, attrs_length], &mut layout, bits);
+    let around =
+        read_sections(&mut forward, &header, [attr_size, attrs, attrs_length], &mut layout, bits);
     let whole = around.unwrap_or(false);
     if !whole {
         summary.notes.push(format!(
@@ -148,26 +157,28 @@ pub(super) fn read(source: &Source<'_>, summary: &mut Summary) -> Result<Layout,
 }
 
 /// Reads attributes and features; `false` where the file ends before.
-fn around(
-    forward: &mut Forward<impl Read>,
+fn read_sections(
+    forward: &mut ForwardReader<impl Read>,
     header: &[u8],
     [attr_size, attrs, attrs_length]: [u64; 3],
-    layout: &mut Layout,
+    layout: &mut PerfLayout,
     bits: [u64; 4],
 ) -> io::Result<bool> {
     let mut before = header.to_vec();
-    before.extend(forward.take(layout.begin.saturating_sub(header.len() as u64))?);
-    layout.about.attributes = Attributes::of_file(&before, attr_size, attrs, attrs_length);
+    before.extend(forward.read_bytes(layout.begin.saturating_sub(header.len() as u64))?);
+    layout.about.attributes = EventAttributes::from_file(&before, attr_size, attrs, attrs_length);
     let Some(length) = layout.length else { return Ok(false) };
     let Some(features) = layout.begin.checked_add(length) else { return Ok(false) };
-    if !forward.go(features)? {
+    if !forward.skip_to(features)? {
         return Ok(false);
     }
     let mut sections = Vec::new();
     for number in (0..256).filter(|number| bits[number / 64] >> (number % 64) & 1 == 1) {
-        let section = forward.take(16)?;
-        let mut bytes = Bytes(&section);
-        let (Some(offset), Some(size)) = (bytes.u64(), bytes.u64()) else { return Ok(false) };
+        let section = forward.read_bytes(16)?;
+        let mut bytes = ByteReader(&section);
+        let (Some(offset), Some(size)) = (bytes.take_u64(), bytes.take_u64()) else {
+            return Ok(false);
+        };
         sections.push((offset, size, number));
     }
     sections.sort_unstable();
@@ -175,11 +186,11 @@ fn around(
         if size == 0 {
             continue;
         }
-        if !forward.go(offset)? {
+        if !forward.skip_to(offset)? {
             return Ok(false);
         }
-        let section = forward.take(size)?;
-        layout.about.feature(number, &section);
+        let section = forward.read_bytes(size)?;
+        layout.about.take_feature(number, &section);
         if (section.len() as u64) < size {
             return Ok(false);
         }
@@ -188,6 +199,6 @@ fn around(
 }
 
 /// The place `offset` of a file.
-pub(super) fn place(file: &Path, offset: u64) -> Place {
-    Place::new(file, At::Offset(offset))
+pub(super) fn place_at(file: &Path, offset: u64) -> FilePlace {
+    FilePlace::new(file, FilePosition::Offset(offset))
 }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
-use super::layout::{Layout, place};
+use super::layout::{PerfLayout, place_at};
 use crate::error::Error;
-use crate::events::source::Source;
-use crate::summary::{At, Skip, Summary};
+use crate::events::source::EventSource;
+use crate::summary::{FilePosition, ImportSummary, SkippedItem};
 use crate::tuning::MAX_PERF_SECTION_BYTES;
 
 /// Types of records.
@@ -24,7 +24,7 @@ const HEADER: usize = 8;
 const STEP: usize = 64 << 10;
 
 /// The records of a file.
-pub(super) struct Records<'a> {
+pub(super) struct PerfRecords<'a> {
     file: PathBuf,
     bytes: Box<dyn Read + Send + 'a>,
     /// What is left of the records' part of the file, in bytes; `None`: all that follows.
@@ -38,17 +38,20 @@ pub(super) struct Records<'a> {
     decoder: Option<Decoder<'static>>,
 }
 
-impl<'a> Records<'a> {
+impl<'a> PerfRecords<'a> {
     /// Opens `source` where its records begin.
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub(super) fn open(source: &Source<'a>, layout: &Layout) -> Result<Records<'a>, Error> {
+    pub(super) fn open(
+        source: &EventSource<'a>,
+        layout: &PerfLayout,
+    ) -> Result<PerfRecords<'a>, Error> {
         let mut bytes = source.open()?.bytes;
         let skipped = io::copy(&mut bytes.by_ref().take(layout.begin), &mut io::sink());
         // What cannot be read here is told at the first record.
         let at = skipped.unwrap_or(0);
-        Ok(Records {
+        Ok(PerfRecords {
             file: source.name().to_owned(),
             bytes,
             left: layout.length,
@@ -62,7 +65,7 @@ impl<'a> Records<'a> {
     }
 
     /// Type of the record.
-    pub(super) fn kind(&self) -> u32 {
+    pub(super) fn record_type(&self) -> u32 {
         self.kind
     }
 
@@ -80,16 +83,16 @@ impl<'a> Records<'a> {
     ///
     /// # Errors
     /// When a record is damaged so that what follows cannot be found.
-    pub(super) fn next(&mut self, summary: &mut Summary) -> Result<bool, Error> {
+    pub(super) fn next_record(&mut self, summary: &mut ImportSummary) -> Result<bool, Error> {
         loop {
             if self.take_unpacked() {
                 return Ok(true);
             }
-            match self.read() {
+            match self.read_record() {
                 Ok(true) if matches!(self.kind, COMPRESSED | COMPRESSED_2) => {
-                    if let Err(error) = self.unpack() {
+                    if let Err(error) = self.unpack_record() {
                         summary.read += 1;
-                        summary.cut_off(place(&self.file, self.at), &error);
+                        summary.cut_off(place_at(&self.file, self.at), &error);
                         return Ok(false);
                     }
                 }
@@ -97,12 +100,15 @@ impl<'a> Records<'a> {
                 Err(error) => {
                     summary.read += 1;
                     if error.kind() == io::ErrorKind::InvalidData {
-                        let place = crate::summary::Place::new(&self.file, At::Offset(self.at));
+                        let place = crate::summary::FilePlace::new(
+                            &self.file,
+                            FilePosition::Offset(self.at),
+                        );
                         summary.skipped.add("record that is damaged, and what follows it", || {
-                            Skip { place, why: error.to_string() }
+                            SkippedItem { place, why: error.to_string() }
                         });
                     } else {
-                        summary.cut_off(place(&self.file, self.at), &error);
+                        summary.cut_off(place_at(&self.file, self.at), &error);
                     }
                     return Ok(false);
                 }
@@ -111,7 +117,7 @@ impl<'a> Records<'a> {
     }
 
     /// Reads a record of the file; `false` at the end.
-    fn read(&mut self) -> io::Result<bool> {
+    fn read_record(&mut self) -> io::Result<bool> {
         if self.left == Some(0) {
             return Ok(false);
         }
@@ -126,14 +132,14 @@ impl<'a> Records<'a> {
                 Err(error) => return Err(error),
             }
         }
-        let (kind, size) = parts(header);
+        let (kind, size) = parse_header(header);
         let Some(length) = size.checked_sub(HEADER) else {
             let why = format!("a record of {size} bytes is none");
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         };
         self.kind = kind;
-        self.fill(length)?;
-        self.passed((HEADER + length) as u64);
+        self.fill_buffer(length)?;
+        self.count_read((HEADER + length) as u64);
         // Some records have more behind them than their header says.
         let first = |width: usize| {
             let bytes = self.body.get(..width)?;
@@ -146,26 +152,26 @@ impl<'a> Records<'a> {
                     let why = format!("formats of {length} bytes are more than any kernel has");
                     return Err(io::Error::new(io::ErrorKind::InvalidData, why));
                 }
-                self.fill(length as usize)?;
-                self.passed(length);
+                self.fill_buffer(length as usize)?;
+                self.count_read(length);
             }
             AUXTRACE => {
                 let length = first(8).unwrap_or(0);
                 let read = io::copy(&mut self.bytes.by_ref().take(length), &mut io::sink())?;
-                self.passed(read);
+                self.count_read(read);
             }
             _ => {}
         }
         Ok(true)
     }
 
-    fn fill(&mut self, length: usize) -> io::Result<()> {
+    fn fill_buffer(&mut self, length: usize) -> io::Result<()> {
         self.body.clear();
         let read = self.bytes.by_ref().take(length as u64).read_to_end(&mut self.body)?;
         if read < length { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
     }
 
-    fn passed(&mut self, length: u64) {
+    fn count_read(&mut self, length: u64) {
         self.at = self.at.saturating_add(length);
         self.left = self.left.map(|left| left.saturating_sub(length));
     }
@@ -174,7 +180,7 @@ impl<'a> Records<'a> {
     fn take_unpacked(&mut self) -> bool {
         let rest = self.unpacked.get(self.next..).unwrap_or_default();
         let Some(header) = rest.first_chunk::<HEADER>() else { return false };
-        let (kind, size) = parts(*header);
+        let (kind, size) = parse_header(*header);
         let Some(body) = rest.get(HEADER..size.max(HEADER)) else { return false };
         self.kind = kind;
         self.body.clear();
@@ -184,7 +190,7 @@ impl<'a> Records<'a> {
     }
 
     /// Unpacks the record. They are one stream of zstd, and records may be in parts.
-    fn unpack(&mut self) -> io::Result<()> {
+    fn unpack_record(&mut self) -> io::Result<()> {
         self.unpacked.drain(..self.next);
         self.next = 0;
         let decoder = match &mut self.decoder {
@@ -192,7 +198,7 @@ impl<'a> Records<'a> {
             None => self.decoder.insert(Decoder::new()?),
         };
         let packed = match self.kind {
-            COMPRESSED_2 => sized(&self.body)?,
+            COMPRESSED_2 => sized_data(&self.body)?,
             _ => &self.body,
         };
         let mut input = InBuffer::around(packed);
@@ -215,7 +221,7 @@ impl<'a> Records<'a> {
 
 /// The data of a record that tells its size in front, and has zeros behind it up to a multiple of
 /// eight bytes.
-fn sized(body: &[u8]) -> io::Result<&[u8]> {
+fn sized_data(body: &[u8]) -> io::Result<&[u8]> {
     let data = body
         .split_first_chunk::<8>()
         .and_then(|(size, rest)| rest.get(..usize::try_from(u64::from_le_bytes(*size)).ok()?));
@@ -226,7 +232,7 @@ fn sized(body: &[u8]) -> io::Result<&[u8]> {
 }
 
 /// Type and size that a header says.
-fn parts(header: [u8; HEADER]) -> (u32, usize) {
+fn parse_header(header: [u8; HEADER]) -> (u32, usize) {
     let [a, b, c, d, _, _, low, high] = header;
     (u32::from_le_bytes([a, b, c, d]), usize::from(u16::from_le_bytes([low, high])))
 }

@@ -2,16 +2,18 @@
 
 use std::path::PathBuf;
 
-use ::events::{Event, Value};
-use out_of_core::{NameId, Names};
+use ::events::{AttributeValue, Event};
+use out_of_core::{NameId, NameInterner};
 use rustc_hash::FxHashMap;
 
-use super::layout::{About, Layout, place};
+use super::layout::{PerfFeatures, PerfLayout, place_at};
 use crate::error::Error;
-use crate::events::perf::asked::{Perf, skip};
-use crate::events::perf::tracepoint::{Bytes, Field, Format, Shown};
+use crate::events::perf::perf_import::{PerfImport, skip_record};
+use crate::events::perf::tracepoint::{
+    ByteReader, FieldEncoding, TracepointField, TracepointFormat,
+};
 use crate::events::sink::EventSink;
-use crate::summary::Summary;
+use crate::summary::ImportSummary;
 use crate::tuning::MAX_NAMES;
 
 /// Types of records.
@@ -42,9 +44,9 @@ const STATES: &[(i64, &str)] = &[
 const PREEMPTED: i64 = 0x100;
 
 /// Reader of records.
-pub(super) struct Samples {
+pub(super) struct SampleReader {
     file: PathBuf,
-    about: About,
+    about: PerfFeatures,
     host: NameId,
     given_offset: Option<i64>,
     is_host_given: bool,
@@ -54,13 +56,17 @@ pub(super) struct Samples {
     comm: NameId,
 }
 
-impl Samples {
+impl SampleReader {
     /// A reader of the records of a file with that layout.
-    pub(super) fn new(perf: &Perf, layout: &Layout, sink: &mut EventSink) -> Samples {
+    pub(super) fn new(
+        perf: &PerfImport,
+        layout: &PerfLayout,
+        sink: &mut EventSink,
+    ) -> SampleReader {
         let about = layout.about.clone();
         let host = perf.host.clone().or_else(|| about.host.clone());
-        let host = host.map_or(Names::UNKNOWN, |host| sink.names.number(&host));
-        Samples {
+        let host = host.map_or(NameInterner::UNKNOWN, |host| sink.names.intern(&host));
+        SampleReader {
             file: layout.file.clone(),
             about,
             host,
@@ -68,12 +74,12 @@ impl Samples {
             is_host_given: perf.host.is_some(),
             numbers: FxHashMap::default(),
             comms: FxHashMap::default(),
-            comm: sink.names.number("comm"),
+            comm: sink.names.intern("comm"),
         }
     }
 
     /// What is added to times, in nanoseconds.
-    pub(super) fn offset(&self) -> Option<i64> {
+    pub(super) fn clock_offset(&self) -> Option<i64> {
         self.given_offset.or(self.about.offset)
     }
 
@@ -81,49 +87,49 @@ impl Samples {
     ///
     /// # Errors
     /// When an event cannot be kept.
-    pub(super) fn record(
+    pub(super) fn read_record(
         &mut self,
         kind: u32,
-        mut body: Bytes<'_>,
+        mut body: ByteReader<'_>,
         offset: u64,
         sink: &mut EventSink,
-        summary: &mut Summary,
+        summary: &mut ImportSummary,
     ) -> Result<(), Error> {
         match kind {
             SAMPLE => {
                 summary.read += 1;
-                match self.sample(body, sink) {
-                    Ok(()) => sink.taken(&self.file)?,
+                match self.add_sample(body, sink) {
+                    Ok(()) => sink.flush_if_full(&self.file)?,
                     Err((cause, why)) => {
-                        sink.piece.discard();
-                        skip(summary, cause, || place(&self.file, offset), why);
+                        sink.piece.discard_attributes();
+                        skip_record(summary, cause, || place_at(&self.file, offset), why);
                     }
                 }
             }
             LOST => {
-                let lost = body.u64().and_then(|_| body.u64()).unwrap_or(0);
+                let lost = body.take_u64().and_then(|_| body.take_u64()).unwrap_or(0);
                 let file = self.file.display();
                 summary.notes.push(format!("{file}: events that perf lost: {lost}"));
             }
             COMM => {
-                let comm = (body.u32(), body.u32(), body.text());
+                let comm = (body.take_u32(), body.take_u32(), body.take_text());
                 if let (_, Some(thread), Some(comm)) = comm {
-                    self.call(thread as i32, String::from_utf8_lossy(comm).into());
+                    self.name_thread(thread as i32, String::from_utf8_lossy(comm).into());
                 }
             }
             FORK => {
-                let ids = [(); 4].map(|()| body.u32());
+                let ids = [(); 4].map(|()| body.take_u32());
                 if let [_, _, Some(thread), Some(parent)] = ids
                     && let Some(comm) = self.comms.get(&(parent as i32)).cloned()
                 {
-                    self.call(thread as i32, comm);
+                    self.name_thread(thread as i32, comm);
                 }
             }
             HEADER_ATTR => self.about.attributes.add_record(body.0),
-            TRACING_DATA => self.feature(TRACING_FEATURE, body.0, sink),
+            TRACING_DATA => self.read_feature(TRACING_FEATURE, body.0, sink),
             HEADER_FEATURE => {
-                if let Some(number) = body.u64() {
-                    self.feature(number as usize, body.0, sink);
+                if let Some(number) = body.take_u64() {
+                    self.read_feature(number as usize, body.0, sink);
                 }
             }
             _ => {}
@@ -131,15 +137,15 @@ impl Samples {
         Ok(())
     }
 
-    fn feature(&mut self, number: usize, section: &[u8], sink: &mut EventSink) {
-        self.about.feature(number, section);
+    fn read_feature(&mut self, number: usize, section: &[u8], sink: &mut EventSink) {
+        self.about.take_feature(number, section);
         self.numbers.clear();
         if let (false, Some(host)) = (self.is_host_given, &self.about.host) {
-            self.host = sink.names.number(host);
+            self.host = sink.names.intern(host);
         }
     }
 
-    fn call(&mut self, thread: i32, comm: Box<str>) {
+    fn name_thread(&mut self, thread: i32, comm: Box<str>) {
         if self.comms.len() >= MAX_NAMES {
             self.comms.clear();
         }
@@ -147,9 +153,9 @@ impl Samples {
     }
 
     /// Adds the event of a sample.
-    fn sample(
+    fn add_sample(
         &mut self,
-        body: Bytes<'_>,
+        body: ByteReader<'_>,
         sink: &mut EventSink,
     ) -> Result<(), (&'static str, &'static str)> {
         const DAMAGED: (&str, &str) =
@@ -157,26 +163,26 @@ impl Samples {
         let attribute = self
             .about
             .attributes
-            .of(body.0)
+            .attribute_of_sample(body.0)
             .ok_or(("sample of an unknown event", "no attribute of the file has its id"))?;
-        let sample = attribute.sample(body).ok_or(DAMAGED)?;
+        let sample = attribute.parse_sample(body).ok_or(DAMAGED)?;
         let time = sample.time.ok_or((
             "sample without a time",
             "its event was recorded without times; perf record -T has them",
         ))?;
-        let format = Bytes(sample.raw).u16();
+        let format = ByteReader(sample.raw).take_u16();
         let format = format.and_then(|id| Some((id, self.about.formats.get(&id)?)));
         let (kind, mut has_comm) = match (format, &attribute.kind) {
             (Some((id, format)), _) => {
                 let (kind, names) = self.numbers.entry(id).or_insert_with(|| {
                     let fields = format.fields.iter();
-                    let fields = fields.map(|field| sink.names.number(&field.name)).collect();
-                    (sink.names.number(&format.kind), fields)
+                    let fields = fields.map(|field| sink.names.intern(&field.name)).collect();
+                    (sink.names.intern(&format.kind), fields)
                 });
-                add(format, names, sample.raw, sink).ok_or(DAMAGED)?;
+                add_fields(format, names, sample.raw, sink).ok_or(DAMAGED)?;
                 (*kind, names.contains(&self.comm))
             }
-            (None, Some(kind)) => (sink.names.number(kind), false),
+            (None, Some(kind)) => (sink.names.intern(kind), false),
             (None, None) => {
                 return Err((
                     "event whose tracepoint is not described",
@@ -186,15 +192,15 @@ impl Samples {
         };
         if sample.thread == 0 && !has_comm {
             // perf calls the idle thread so.
-            sink.piece.attribute(self.comm, Value::Text("swapper"));
+            sink.piece.push_attribute(self.comm, AttributeValue::Text("swapper"));
             has_comm = true;
         }
         if let (false, Some(comm)) = (has_comm, self.comms.get(&sample.thread)) {
-            sink.piece.attribute(self.comm, Value::Text(comm));
+            sink.piece.push_attribute(self.comm, AttributeValue::Text(comm));
         }
         let own = i64::try_from(time).unwrap_or(i64::MAX);
-        sink.piece.end(Event {
-            time: own.saturating_add(self.offset().unwrap_or(0)),
+        sink.piece.end_event(Event {
+            time: own.saturating_add(self.clock_offset().unwrap_or(0)),
             kind,
             host: self.host,
             processor: sample.processor,
@@ -206,64 +212,78 @@ impl Samples {
 }
 
 /// Adds the fields of an event as attributes.
-fn add(format: &Format, names: &[NameId], raw: &[u8], sink: &mut EventSink) -> Option<()> {
+fn add_fields(
+    format: &TracepointFormat,
+    names: &[NameId],
+    raw: &[u8],
+    sink: &mut EventSink,
+) -> Option<()> {
     for (field, name) in format.fields.iter().zip(names) {
         let bytes = raw.get(field.offset..field.offset.checked_add(field.size)?)?;
         let text;
         let value = match &field.shown {
-            Shown::Int { signed } => Value::Int(int(bytes, *signed)),
-            Shown::Text => {
-                text = String::from_utf8_lossy(Bytes::padded(bytes)).into_owned();
-                Value::Text(&text)
+            FieldEncoding::Int { signed } => AttributeValue::Int(read_int(bytes, *signed)),
+            FieldEncoding::Text => {
+                text = String::from_utf8_lossy(ByteReader::trim_padding(bytes)).into_owned();
+                AttributeValue::Text(&text)
             }
-            Shown::TextElsewhere { relative } => {
-                text = elsewhere(field, *relative, bytes, raw)?;
-                Value::Text(&text)
+            FieldEncoding::TextElsewhere { relative } => {
+                text = referenced_text(field, *relative, bytes, raw)?;
+                AttributeValue::Text(&text)
             }
-            Shown::Address => {
-                text = address(bytes)?;
-                Value::Text(&text)
+            FieldEncoding::Address => {
+                text = format_address(bytes)?;
+                AttributeValue::Text(&text)
             }
-            Shown::Symbol(table) => {
-                let number = int(bytes, true);
+            FieldEncoding::Symbol(table) => {
+                let number = read_int(bytes, true);
                 let name = table.iter().find(|(value, _)| *value == number);
-                name.map_or(Value::Int(number), |(_, name)| Value::Text(name))
+                name.map_or(AttributeValue::Int(number), |(_, name)| AttributeValue::Text(name))
             }
-            Shown::Flags(table, between) => {
-                let number = int(bytes, false);
-                text = flags(number, table, between);
-                if text.is_empty() { Value::Int(number) } else { Value::Text(&text) }
+            FieldEncoding::Flags(table, between) => {
+                let number = read_int(bytes, false);
+                text = format_flags(number, table, between);
+                if text.is_empty() {
+                    AttributeValue::Int(number)
+                } else {
+                    AttributeValue::Text(&text)
+                }
             }
-            Shown::TaskState => {
-                text = task_state(int(bytes, true));
-                Value::Text(&text)
+            FieldEncoding::TaskState => {
+                text = task_state(read_int(bytes, true));
+                AttributeValue::Text(&text)
             }
-            Shown::Bytes => {
+            FieldEncoding::Bytes => {
                 text = bytes.iter().take(64).map(|byte| format!("{byte:02x}")).collect();
-                Value::Text(&text)
+                AttributeValue::Text(&text)
             }
         };
-        sink.piece.attribute(*name, value);
+        sink.piece.push_attribute(*name, value);
     }
     Some(())
 }
 
-fn int(bytes: &[u8], signed: bool) -> i64 {
+fn read_int(bytes: &[u8], signed: bool) -> i64 {
     let number = bytes.iter().rev().take(8).fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
     let unused = 64 - 8 * bytes.len().clamp(1, 8) as u32;
     if signed { ((number << unused) as i64) >> unused } else { number as i64 }
 }
 
 /// A text whose place the field has: 16 bits of its offset, and 16 of its length.
-fn elsewhere(field: &Field, relative: bool, bytes: &[u8], raw: &[u8]) -> Option<String> {
-    let place = Bytes(bytes).u32()?;
+fn referenced_text(
+    field: &TracepointField,
+    relative: bool,
+    bytes: &[u8],
+    raw: &[u8],
+) -> Option<String> {
+    let place = ByteReader(bytes).take_u32()?;
     let (offset, length) = ((place & 0xffff) as usize, (place >> 16) as usize);
     let begin = if relative { offset + field.offset + field.size } else { offset };
-    let text = Bytes::padded(raw.get(begin..begin + length)?);
+    let text = ByteReader::trim_padding(raw.get(begin..begin + length)?);
     Some(String::from_utf8_lossy(text).into_owned())
 }
 
-fn address(bytes: &[u8]) -> Option<String> {
+fn format_address(bytes: &[u8]) -> Option<String> {
     match bytes.len() {
         4 => Some(std::net::Ipv4Addr::from(<[u8; 4]>::try_from(bytes).ok()?).to_string()),
         16 => Some(std::net::Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?).to_string()),
@@ -271,7 +291,7 @@ fn address(bytes: &[u8]) -> Option<String> {
     }
 }
 
-fn flags(number: i64, table: &[(i64, String)], between: &str) -> String {
+fn format_flags(number: i64, table: &[(i64, String)], between: &str) -> String {
     let set = table.iter().filter(|(value, _)| *value != 0 && number & value == *value);
     let names: Vec<&str> = set.map(|(_, name)| name.as_str()).collect();
     names.join(between)

@@ -2,11 +2,11 @@
 
 use ::events::Event;
 
-use crate::events::format::Format;
-use crate::events::perf::asked::Perf;
+use crate::events::format::EventFormat;
+use crate::events::perf::perf_import::PerfImport;
 use crate::events::sink::EventSink;
-use crate::events::source::Source;
-use crate::summary::Summary;
+use crate::events::source::EventSource;
+use crate::summary::ImportSummary;
 
 const SMALL: &[u8] = include_bytes!("../../../../tests/perf/small.data");
 const SMALL_TEXT: &[u8] = include_bytes!("../../../../tests/perf/small.txt");
@@ -15,10 +15,10 @@ const PACKED_TEXT: &[u8] = include_bytes!("../../../../tests/perf/compressed.txt
 const PIPE: &[u8] = include_bytes!("../../../../tests/perf/pipe.data");
 const PIPE_TEXT: &[u8] = include_bytes!("../../../../tests/perf/pipe.txt");
 
-fn read(bytes: &[u8], offset: Option<i64>) -> (EventSink, Summary) {
-    let (mut sink, mut summary) = (EventSink::dry(), Summary::default());
-    let perf = Perf { host: None, offset };
-    perf.read(&Source::Bytes(bytes), &mut sink, &mut summary).unwrap();
+fn read(bytes: &[u8], offset: Option<i64>) -> (EventSink, ImportSummary) {
+    let (mut sink, mut summary) = (EventSink::without_output(), ImportSummary::default());
+    let perf = PerfImport { host: None, offset };
+    perf.read_source(&EventSource::Bytes(bytes), &mut sink, &mut summary).unwrap();
     (sink, summary)
 }
 
@@ -26,12 +26,12 @@ fn read(bytes: &[u8], offset: Option<i64>) -> (EventSink, Summary) {
 fn sorted(sink: &EventSink) -> Vec<(Event, String, Vec<String>)> {
     let mut events: Vec<(Event, String, Vec<String>)> = (0..sink.piece.len())
         .map(|place| {
-            let event = sink.piece.event(place);
-            let attributes = sink.piece.attributes(place);
+            let event = sink.piece.event_at(place);
+            let attributes = sink.piece.attributes_of_event(place);
             let attributes = attributes
-                .map(|(name, value)| format!("{}={value:?}", sink.names.text(name)))
+                .map(|(name, value)| format!("{}={value:?}", sink.names.name_of(name)))
                 .collect();
-            let kind = sink.names.text(event.kind).to_owned();
+            let kind = sink.names.name_of(event.kind).to_owned();
             (Event { kind: 0, host: 0, ..event }, kind, attributes)
         })
         .collect();
@@ -122,8 +122,8 @@ fn compressed_records_of_both_kinds_have_what_is_in_them() {
 fn a_file_knows_its_host_and_the_wall_clock() {
     let (sink, summary) = read(SMALL, None);
     assert_eq!(summary.notes, Vec::<String>::new());
-    let event = sink.piece.event(0);
-    assert_eq!(sink.names.text(event.host), "vm");
+    let event = sink.piece.event_at(0);
+    assert_eq!(sink.names.name_of(event.host), "vm");
     let hour = 1_795_636_000_000_000_000..1_795_640_000_000_000_000;
     assert!(hour.contains(&event.time), "{}", event.time);
 }
@@ -132,7 +132,7 @@ fn a_file_knows_its_host_and_the_wall_clock() {
 fn what_is_whole_of_a_pipe_that_was_cut_is_kept() {
     let (whole, _) = read(PIPE, None);
     let (cut, summary) = read(&PIPE[..PIPE.len() - 10], None);
-    assert!(cut.made() <= whole.made());
+    assert!(cut.event_count() <= whole.event_count());
     assert_eq!(summary.skipped.total(), 1);
     let why = &summary.skipped.first[0].why;
     assert!(why.contains("was the file cut off?"), "{why}");
@@ -141,15 +141,16 @@ fn what_is_whole_of_a_pipe_that_was_cut_is_kept() {
 #[test]
 fn a_file_whose_end_is_missing_says_what_was_there() {
     let (sink, summary) = read(&SMALL[..SMALL.len() / 4], None);
-    assert_eq!(sink.made(), 0);
+    assert_eq!(sink.event_count(), 0);
     assert!(summary.notes.iter().any(|note| note.contains("what is behind its records")));
     let mut other = SMALL.to_vec();
     other[8] = 9;
-    let (mut sink, mut summary) = (EventSink::dry(), Summary::default());
-    let perf = Perf { host: None, offset: None };
-    let error = perf.read(&Source::Bytes(&other), &mut sink, &mut summary).unwrap_err();
+    let (mut sink, mut summary) = (EventSink::without_output(), ImportSummary::default());
+    let perf = PerfImport { host: None, offset: None };
+    let error = perf.read_source(&EventSource::Bytes(&other), &mut sink, &mut summary).unwrap_err();
     assert!(error.to_string().contains("its header has 9 bytes"), "{error}");
     let swapped = [b"2ELIFREP", &SMALL[8..]].concat();
-    let error = perf.read(&Source::Bytes(&swapped), &mut sink, &mut summary).unwrap_err();
+    let error =
+        perf.read_source(&EventSource::Bytes(&swapped), &mut sink, &mut summary).unwrap_err();
     assert!(error.to_string().contains("other byte order"), "{error}");
 }

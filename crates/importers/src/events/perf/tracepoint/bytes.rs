@@ -2,37 +2,37 @@
 
 /// Bytes, and how far they were read.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::events::perf) struct Bytes<'b>(pub(in crate::events::perf) &'b [u8]);
+pub(in crate::events::perf) struct ByteReader<'b>(pub(in crate::events::perf) &'b [u8]);
 
-impl<'b> Bytes<'b> {
-    pub(in crate::events::perf) fn take(&mut self, length: usize) -> Option<&'b [u8]> {
+impl<'b> ByteReader<'b> {
+    pub(in crate::events::perf) fn take_bytes(&mut self, length: usize) -> Option<&'b [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(taken)
     }
 
-    pub(in crate::events::perf) fn u16(&mut self) -> Option<u16> {
-        Some(u16::from_le_bytes(self.take(2)?.try_into().ok()?))
+    pub(in crate::events::perf) fn take_u16(&mut self) -> Option<u16> {
+        Some(u16::from_le_bytes(self.take_bytes(2)?.try_into().ok()?))
     }
 
-    pub(in crate::events::perf) fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
+    pub(in crate::events::perf) fn take_u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take_bytes(4)?.try_into().ok()?))
     }
 
-    pub(in crate::events::perf) fn u64(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    pub(in crate::events::perf) fn take_u64(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take_bytes(8)?.try_into().ok()?))
     }
 
     /// A text with its end, a zero.
-    pub(in crate::events::perf) fn text(&mut self) -> Option<&'b [u8]> {
+    pub(in crate::events::perf) fn take_text(&mut self) -> Option<&'b [u8]> {
         let end = memchr::memchr(0, self.0)?;
-        let text = self.take(end)?;
-        self.take(1)?;
+        let text = self.take_bytes(end)?;
+        self.take_bytes(1)?;
         Some(text)
     }
 
     /// A text of a fixed length, up to its first zero.
-    pub(in crate::events::perf) fn padded(text: &'b [u8]) -> &'b [u8] {
+    pub(in crate::events::perf) fn trim_padding(text: &'b [u8]) -> &'b [u8] {
         let end = memchr::memchr(0, text).unwrap_or(text.len());
         text.get(..end).unwrap_or_default()
     }

@@ -1,31 +1,31 @@
 //! Format of a tracepoint: name, fields, and how each is printed.
 
-use super::print::{self, Printing};
+use super::print::{self, FieldPrinting};
 
 /// A tracepoint.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::events::perf) struct Format {
+pub(in crate::events::perf) struct TracepointFormat {
     /// `provider/name`.
     pub(in crate::events::perf) kind: String,
     /// The fields but those that all tracepoints have.
-    pub(in crate::events::perf) fields: Vec<Field>,
+    pub(in crate::events::perf) fields: Vec<TracepointField>,
 }
 
 /// A field of a tracepoint.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::events::perf) struct Field {
+pub(in crate::events::perf) struct TracepointField {
     /// The name by which perf prints it; where it does not, its own.
     pub(in crate::events::perf) name: String,
     /// Where it is, in bytes from the beginning of the event.
     pub(in crate::events::perf) offset: usize,
     /// Its size in bytes.
     pub(in crate::events::perf) size: usize,
-    pub(in crate::events::perf) shown: Shown,
+    pub(in crate::events::perf) shown: FieldEncoding,
 }
 
 /// How the bytes of a field become a value.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::events::perf) enum Shown {
+pub(in crate::events::perf) enum FieldEncoding {
     /// A whole number; whether it has a sign.
     Int { signed: bool },
     /// A text in the bytes themselves.
@@ -44,9 +44,12 @@ pub(in crate::events::perf) enum Shown {
     Bytes,
 }
 
-impl Format {
+impl TracepointFormat {
     /// Reads a format as the kernel writes it; returns it with its id.
-    pub(in crate::events::perf) fn parse(system: &[u8], text: &[u8]) -> Option<(u16, Format)> {
+    pub(in crate::events::perf) fn parse_format(
+        system: &[u8],
+        text: &[u8],
+    ) -> Option<(u16, TracepointFormat)> {
         let (system, text) = (String::from_utf8_lossy(system), String::from_utf8_lossy(text));
         let (mut name, mut id, mut fields) = (None, None, Vec::new());
         let mut printed = Vec::new();
@@ -56,9 +59,9 @@ impl Format {
             } else if let Some(text) = line.strip_prefix("ID: ") {
                 id = text.trim().parse().ok();
             } else if let Some(text) = line.strip_prefix("print fmt: ") {
-                printed = print::parse(text);
+                printed = print::parse_printing(text);
             } else if line.trim_start().starts_with("field:") {
-                fields.extend(field(line));
+                fields.extend(parse_field(line));
             }
         }
         fields.retain(|field| !field.name.starts_with("common_"));
@@ -70,24 +73,24 @@ impl Format {
         let kind = format!("{system}/{}", name?);
         if kind == "sched/sched_switch" {
             let states = fields.iter_mut().filter(|field| field.name == "prev_state");
-            states.for_each(|state| state.shown = Shown::TaskState);
+            states.for_each(|state| state.shown = FieldEncoding::TaskState);
         }
-        Some((id?, Format { kind, fields }))
+        Some((id?, TracepointFormat { kind, fields }))
     }
 }
 
-impl Field {
-    fn print_as(&mut self, known: &Printing) {
+impl TracepointField {
+    fn print_as(&mut self, known: &FieldPrinting) {
         if let Some(name) = &known.name {
             self.name.clone_from(name);
         }
-        let is_int = matches!(self.shown, Shown::Int { .. });
+        let is_int = matches!(self.shown, FieldEncoding::Int { .. });
         match (&known.table, known.is_address) {
-            (Some((table, None)), _) if is_int => self.shown = Shown::Symbol(table.clone()),
+            (Some((table, None)), _) if is_int => self.shown = FieldEncoding::Symbol(table.clone()),
             (Some((table, Some(between))), _) if is_int => {
-                self.shown = Shown::Flags(table.clone(), between.clone());
+                self.shown = FieldEncoding::Flags(table.clone(), between.clone());
             }
-            (_, true) if self.shown == Shown::Bytes => self.shown = Shown::Address,
+            (_, true) if self.shown == FieldEncoding::Bytes => self.shown = FieldEncoding::Address,
             _ => {}
         }
     }
@@ -95,7 +98,7 @@ impl Field {
 
 /// A field by its line, whose parts have tabs between: `field:char comm[16];`, `offset:8;`,
 /// `size:16;` and `signed:0;`.
-fn field(line: &str) -> Option<Field> {
+fn parse_field(line: &str) -> Option<TracepointField> {
     let mut parts = line.trim().split(';').map(str::trim);
     let declared = parts.next()?.strip_prefix("field:")?;
     let mut number = |name: &str| parts.next()?.strip_prefix(name)?.parse::<usize>().ok();
@@ -111,13 +114,13 @@ fn field(line: &str) -> Option<Field> {
     };
     let name = declared.rsplit([' ', '*', ']']).next()?.trim();
     let shown = match (elsewhere, is_array) {
-        ([false, false], false) if matches!(size, 1 | 2 | 4 | 8) => Shown::Int { signed },
-        ([false, false], _) if is_char && is_array => Shown::Text,
-        ([false, false], _) => Shown::Bytes,
-        ([_, relative], _) if is_char => Shown::TextElsewhere { relative },
-        _ => Shown::Bytes,
+        ([false, false], false) if matches!(size, 1 | 2 | 4 | 8) => FieldEncoding::Int { signed },
+        ([false, false], _) if is_char && is_array => FieldEncoding::Text,
+        ([false, false], _) => FieldEncoding::Bytes,
+        ([_, relative], _) if is_char => FieldEncoding::TextElsewhere { relative },
+        _ => FieldEncoding::Bytes,
     };
-    Some(Field { name: name.to_owned(), offset, size, shown })
+    Some(TracepointField { name: name.to_owned(), offset, size, shown })
 }
 
 #[cfg(test)]
@@ -135,17 +138,17 @@ mod tests {
             \tfield:char comm[16];\toffset:60;\tsize:16;\tsigned:0;\n\n\
             print fmt: \"dev=%s saddrv6=%pI6c oldstate=%s\", __get_str(name), REC->saddr_v6, \
             __print_symbolic(REC->oldstate, { 1, \"TCP_ESTABLISHED\" }, { 0x2, \"TCP, \\\"x\" })";
-        let (id, format) = Format::parse(b"sock", text.as_bytes()).unwrap();
+        let (id, format) = TracepointFormat::parse_format(b"sock", text.as_bytes()).unwrap();
         assert_eq!((id, format.kind.as_str()), (2287, "sock/inet_sock_set_state"));
         let symbols = vec![(1, "TCP_ESTABLISHED".to_owned()), (2, "TCP, \"x".to_owned())];
         let expected = [
-            ("skaddr", 8, 8, Shown::Int { signed: false }),
-            ("oldstate", 16, 4, Shown::Symbol(symbols)),
-            ("saddrv6", 40, 16, Shown::Address),
-            ("dev", 56, 4, Shown::TextElsewhere { relative: false }),
-            ("comm", 60, 16, Shown::Text),
+            ("skaddr", 8, 8, FieldEncoding::Int { signed: false }),
+            ("oldstate", 16, 4, FieldEncoding::Symbol(symbols)),
+            ("saddrv6", 40, 16, FieldEncoding::Address),
+            ("dev", 56, 4, FieldEncoding::TextElsewhere { relative: false }),
+            ("comm", 60, 16, FieldEncoding::Text),
         ];
-        let expected = expected.map(|(name, offset, size, shown)| Field {
+        let expected = expected.map(|(name, offset, size, shown)| TracepointField {
             name: name.to_owned(),
             offset,
             size,

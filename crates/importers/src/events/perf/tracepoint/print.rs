@@ -2,36 +2,36 @@
 //! each conversion whose argument is one field, the name before it and the names of its values.
 
 /// Names of values.
-type Table = Vec<(i64, String)>;
+type NamedValues = Vec<(i64, String)>;
 
 /// How a field is printed.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Printing {
+pub(super) struct FieldPrinting {
     /// The field, by its own name.
     pub(super) field: String,
     /// The name that is printed before it.
     pub(super) name: Option<String>,
     /// Names of its values; of flags also what stands between them.
-    pub(super) table: Option<(Table, Option<String>)>,
+    pub(super) table: Option<(NamedValues, Option<String>)>,
     /// Whether it is printed as an IP address.
     pub(super) is_address: bool,
 }
 
 /// All fields that `text` prints by themselves.
-pub(super) fn parse(text: &str) -> Vec<Printing> {
-    let mut arguments = parted(text).into_iter();
-    let Some(format) = arguments.next().and_then(unquoted) else { return Vec::new() };
-    let conversions = conversions(&format);
+pub(super) fn parse_printing(text: &str) -> Vec<FieldPrinting> {
+    let mut arguments = split_arguments(text).into_iter();
+    let Some(format) = arguments.next().and_then(unquote_text) else { return Vec::new() };
+    let conversions = parse_conversions(&format);
     let printings = conversions.into_iter().zip(arguments).filter_map(|(conversion, argument)| {
         let (field, table) = argument_of(argument)?;
         let (name, is_address) = conversion;
-        Some(Printing { field, name, table, is_address })
+        Some(FieldPrinting { field, name, table, is_address })
     });
     printings.collect()
 }
 
 /// Parts of `text` between commas that are in no brackets and no quotes.
-fn parted(text: &str) -> Vec<&str> {
+fn split_arguments(text: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut depth, mut quoted, mut escaped) =
         (Vec::new(), 0, 0_i32, false, false);
     for (place, letter) in text.char_indices() {
@@ -52,7 +52,7 @@ fn parted(text: &str) -> Vec<&str> {
     parts
 }
 
-fn unquoted(text: &str) -> Option<String> {
+fn unquote_text(text: &str) -> Option<String> {
     let inner = text.trim().strip_prefix('"')?.strip_suffix('"')?;
     let mut plain = String::new();
     let mut letters = inner.chars();
@@ -63,7 +63,7 @@ fn unquoted(text: &str) -> Option<String> {
 }
 
 /// The name before each conversion, where there is one, and whether it is an IP address.
-fn conversions(format: &str) -> Vec<(Option<String>, bool)> {
+fn parse_conversions(format: &str) -> Vec<(Option<String>, bool)> {
     let mut found = Vec::new();
     let mut rest = format;
     let mut before = String::new();
@@ -94,11 +94,11 @@ fn conversions(format: &str) -> Vec<(Option<String>, bool)> {
 }
 
 /// A field, and the names of its values where it has some, with what stands between flags.
-type Argument = (String, Option<(Table, Option<String>)>);
+type PrintArgument = (String, Option<(NamedValues, Option<String>)>);
 
 /// The field that an argument is, and the names of its values.
-fn argument_of(argument: &str) -> Option<Argument> {
-    let argument = plain(argument);
+fn argument_of(argument: &str) -> Option<PrintArgument> {
+    let argument = strip_casts(argument);
     let inside = |function: &str| {
         let inner = argument.strip_prefix(function)?.trim_start().strip_prefix('(')?;
         inner.strip_suffix(')')
@@ -107,28 +107,31 @@ fn argument_of(argument: &str) -> Option<Argument> {
         return Some((name.trim().to_owned(), None));
     }
     if let Some(inner) = inside("__print_symbolic") {
-        let parts = parted(inner);
+        let parts = split_arguments(inner);
         let (field, pairs) = parts.split_first()?;
-        return Some((record(plain(field))?, Some((table(pairs)?, None))));
+        return Some((record_field(strip_casts(field))?, Some((parse_named_values(pairs)?, None))));
     }
     if let Some(inner) = inside("__print_flags") {
-        let parts = parted(inner);
+        let parts = split_arguments(inner);
         let [field, between, pairs @ ..] = parts.as_slice() else { return None };
-        let between = unquoted(between)?;
-        return Some((record(plain(field))?, Some((table(pairs)?, Some(between)))));
+        let between = unquote_text(between)?;
+        return Some((
+            record_field(strip_casts(field))?,
+            Some((parse_named_values(pairs)?, Some(between))),
+        ));
     }
-    Some((record(argument)?, None))
+    Some((record_field(argument)?, None))
 }
 
 /// The field of `REC->name`.
-fn record(text: &str) -> Option<String> {
+fn record_field(text: &str) -> Option<String> {
     let name = text.strip_prefix("REC->")?;
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     (!name.is_empty() && name.chars().all(is_name)).then(|| name.to_owned())
 }
 
 /// `text` without brackets around it and casts before it.
-fn plain(text: &str) -> &str {
+fn strip_casts(text: &str) -> &str {
     let mut text = text.trim();
     while let Some(inner) = text.strip_prefix('(') {
         let mut depth = 1;
@@ -151,17 +154,17 @@ fn plain(text: &str) -> &str {
 }
 
 /// The pairs `{ 1, "name" }`.
-fn table(pairs: &[&str]) -> Option<Table> {
+fn parse_named_values(pairs: &[&str]) -> Option<NamedValues> {
     let pair = |pair: &&str| {
         let inner = pair.strip_prefix('{')?.strip_suffix('}')?;
-        let parts = parted(inner);
+        let parts = split_arguments(inner);
         let [value, name] = parts.as_slice() else { return None };
-        Some((number(plain(value))?, unquoted(name)?))
+        Some((parse_number(strip_casts(value))?, unquote_text(name)?))
     };
     pairs.iter().map(pair).collect()
 }
 
-fn number(text: &str) -> Option<i64> {
+fn parse_number(text: &str) -> Option<i64> {
     let text = text.trim_end_matches(['u', 'U', 'l', 'L']);
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok().map(|number| number as i64),

@@ -5,12 +5,12 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::scalar::Key;
+use super::scalar::MemberName;
 
 /// What reads an object.
-pub(super) trait Object<'de, S>: Clone {
+pub(super) trait JsonObject<'de, S>: Clone {
     /// Reads the value of the member `key`.
-    fn member<A: MapAccess<'de>>(
+    fn read_member<A: MapAccess<'de>>(
         &mut self,
         key: &str,
         map: &mut A,
@@ -18,15 +18,15 @@ pub(super) trait Object<'de, S>: Clone {
     ) -> Result<(), A::Error>;
 
     /// The object was read to its end.
-    fn end<E: Error>(self, _: &mut S) -> Result<(), E> {
+    fn finish_object<E: Error>(self, _: &mut S) -> Result<(), E> {
         Ok(())
     }
 }
 
 /// Reads an object, or a list of objects, each by a new copy of its reader. Null is none.
-pub(super) struct Objects<'s, S, O>(pub(super) &'s mut S, pub(super) O);
+pub(super) struct JsonObjects<'s, S, O>(pub(super) &'s mut S, pub(super) O);
 
-impl<'de, S, O: Object<'de, S>> DeserializeSeed<'de> for Objects<'_, S, O> {
+impl<'de, S, O: JsonObject<'de, S>> DeserializeSeed<'de> for JsonObjects<'_, S, O> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -34,7 +34,7 @@ impl<'de, S, O: Object<'de, S>> DeserializeSeed<'de> for Objects<'_, S, O> {
     }
 }
 
-impl<'de, S, O: Object<'de, S>> Visitor<'de> for Objects<'_, S, O> {
+impl<'de, S, O: JsonObject<'de, S>> Visitor<'de> for JsonObjects<'_, S, O> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,16 +46,16 @@ impl<'de, S, O: Object<'de, S>> Visitor<'de> for Objects<'_, S, O> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let Objects(state, object) = self;
-        while list.next_element_seed(Objects(&mut *state, object.clone()))?.is_some() {}
+        let JsonObjects(state, object) = self;
+        while list.next_element_seed(JsonObjects(&mut *state, object.clone()))?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Objects(state, mut object) = self;
-        while let Some(Key(key)) = map.next_key()? {
-            object.member(&key, &mut map, state)?;
+        let JsonObjects(state, mut object) = self;
+        while let Some(MemberName(key)) = map.next_key()? {
+            object.read_member(&key, &mut map, state)?;
         }
-        object.end(state)
+        object.finish_object(state)
     }
 }

@@ -1,11 +1,11 @@
 //! Recovery: where a damaged text can be read again. An object whose first member is one of spans
 //! or of requests is taken to be one.
 
-use crate::spans::json::Scan;
+use crate::spans::json::JsonScan;
 
 /// What begins at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Begun {
+pub(super) enum RecoveredObject {
     /// A request, or a `ResourceSpans`.
     Request,
     /// A span.
@@ -14,31 +14,33 @@ pub(super) enum Begun {
 
 /// The next place in `text` at which something begins, `passed` bytes or more from its beginning,
 /// and not there.
-pub(super) fn next(text: &str, passed: usize) -> Option<(usize, Begun)> {
+pub(super) fn next_object(text: &str, passed: usize) -> Option<(usize, RecoveredObject)> {
     let passed = passed.max(1);
     let rest = text.as_bytes().get(passed..)?;
     memchr::memchr_iter(b'{', rest)
-        .find_map(|place| Some((passed + place, begun(rest.get(place + 1..)?)?)))
+        .find_map(|place| Some((passed + place, object_of_members(rest.get(place + 1..)?)?)))
 }
 
 /// What the object is whose members these are.
-fn begun(members: &[u8]) -> Option<Begun> {
+fn object_of_members(members: &[u8]) -> Option<RecoveredObject> {
     let key = members.trim_ascii_start().strip_prefix(b"\"")?;
     let key = key.get(..memchr::memchr(b'"', key)?)?;
     match key {
-        b"resource" | b"resourceSpans" | b"resource_spans" | b"batches" => Some(Begun::Request),
-        b"traceId" | b"trace_id" | b"spanId" | b"span_id" => Some(Begun::Span),
+        b"resource" | b"resourceSpans" | b"resource_spans" | b"batches" => {
+            Some(RecoveredObject::Request)
+        }
+        b"traceId" | b"trace_id" | b"spanId" | b"span_id" => Some(RecoveredObject::Span),
         _ => None,
     }
 }
 
 /// The length of the object that begins here.
-pub(super) fn length(text: &str) -> usize {
-    Scan::default().end(text.as_bytes()).unwrap_or(text.len())
+pub(super) fn object_length(text: &str) -> usize {
+    JsonScan::default().find_end(text.as_bytes()).unwrap_or(text.len())
 }
 
 /// Where in `text` an error is: no farther than the byte that is wrong.
-pub(super) fn offset(text: &str, error: &serde_json::Error) -> usize {
+pub(super) fn error_offset(text: &str, error: &serde_json::Error) -> usize {
     let mut begin = 0;
     for _ in 1..error.line() {
         let rest = text.as_bytes().get(begin..).unwrap_or_default();
@@ -54,17 +56,17 @@ mod tests {
     #[test]
     fn what_begins_is_told_by_its_first_member() {
         let text = r#"x {"key": {}} , { "traceId": "{", {"resource": 1"#;
-        assert_eq!(next(text, 0), Some((16, Begun::Span)));
-        assert_eq!(next(text, 17), Some((34, Begun::Request)));
-        assert_eq!(next(text, 35), None);
-        assert_eq!(next("{\"spanId\"", 0), None);
-        assert_eq!(length(r#"{"a": "}"}, {}"#), 10);
+        assert_eq!(next_object(text, 0), Some((16, RecoveredObject::Span)));
+        assert_eq!(next_object(text, 17), Some((34, RecoveredObject::Request)));
+        assert_eq!(next_object(text, 35), None);
+        assert_eq!(next_object("{\"spanId\"", 0), None);
+        assert_eq!(object_length(r#"{"a": "}"}, {}"#), 10);
     }
 
     #[test]
     fn an_error_is_where_the_wrong_byte_is() {
         let text = "{\n \"a\": 1,\n x";
         let error = serde_json::from_str::<serde_json::Value>(text).unwrap_err();
-        assert_eq!(&text[offset(text, &error)..], "x");
+        assert_eq!(&text[error_offset(text, &error)..], "x");
     }
 }

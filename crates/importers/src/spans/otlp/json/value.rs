@@ -6,23 +6,23 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::scalar::{Key, Scalar};
-use crate::spans::attributes::Attributes;
+use super::scalar::{JsonScalar, MemberName};
+use crate::spans::attributes::SpanAttributes;
 use crate::spans::otlp::any_value::AnyValue;
-use crate::spans::scalars::{List, too_many};
+use crate::spans::scalars::{BoundedList, too_many};
 use crate::tuning::MAX_ENTRIES;
 
 /// A list of attributes, or null.
 #[derive(Default)]
-pub(super) struct AttributeList<'t>(pub(super) Attributes<'t>);
+pub(super) struct AttributeList<'t>(pub(super) SpanAttributes<'t>);
 
 /// A `KeyValue`.
-struct Member<'t>(Cow<'t, str>, AnyValue<'t>);
+struct JsonKeyValue<'t>(Cow<'t, str>, AnyValue<'t>);
 
 impl<'t, 'de: 't> Deserialize<'de> for AttributeList<'t> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct List;
-        impl<'de> Visitor<'de> for List {
+        struct AttributeListVisitor;
+        impl<'de> Visitor<'de> for AttributeListVisitor {
             type Value = AttributeList<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,8 +34,8 @@ impl<'t, 'de: 't> Deserialize<'de> for AttributeList<'t> {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                let mut attributes = Attributes::new();
-                while let Some(Member(key, value)) = list.next_element()? {
+                let mut attributes = SpanAttributes::new();
+                while let Some(JsonKeyValue(key, value)) = list.next_element()? {
                     if attributes.len() >= MAX_ENTRIES {
                         return Err(too_many(MAX_ENTRIES));
                     }
@@ -44,25 +44,25 @@ impl<'t, 'de: 't> Deserialize<'de> for AttributeList<'t> {
                 Ok(AttributeList(attributes))
             }
         }
-        deserializer.deserialize_any(List)
+        deserializer.deserialize_any(AttributeListVisitor)
     }
 }
 
-impl<'de> Deserialize<'de> for Member<'de> {
+impl<'de> Deserialize<'de> for JsonKeyValue<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = Member<'de>;
+        struct KeyValueVisitor;
+        impl<'de> Visitor<'de> for KeyValueVisitor {
+            type Value = JsonKeyValue<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an attribute")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut member = Member(Cow::Borrowed(""), AnyValue::Empty);
-                while let Some(Key(key)) = map.next_key()? {
+                let mut member = JsonKeyValue(Cow::Borrowed(""), AnyValue::Empty);
+                while let Some(MemberName(key)) = map.next_key()? {
                     match key.as_ref() {
-                        "key" => member.0 = map.next_value::<Scalar<'de>>()?.into_text(),
+                        "key" => member.0 = map.next_value::<JsonScalar<'de>>()?.into_text(),
                         "value" => member.1 = map.next_value()?,
                         _ => drop(map.next_value::<IgnoredAny>()?),
                     }
@@ -70,20 +70,20 @@ impl<'de> Deserialize<'de> for Member<'de> {
                 Ok(member)
             }
         }
-        deserializer.deserialize_map(Object)
+        deserializer.deserialize_map(KeyValueVisitor)
     }
 }
 
 impl<'de> Deserialize<'de> for AnyValue<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Value)
+        deserializer.deserialize_any(AnyValueVisitor)
     }
 }
 
 /// Reads an `AnyValue`, and what some write in place of one: the value without its type.
-struct Value;
+struct AnyValueVisitor;
 
-impl<'de> Visitor<'de> for Value {
+impl<'de> Visitor<'de> for AnyValueVisitor {
     type Value = AnyValue<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,21 +92,21 @@ impl<'de> Visitor<'de> for Value {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AnyValue<'de>, A::Error> {
         let mut value = AnyValue::Empty;
-        while let Some(Key(key)) = map.next_key()? {
+        while let Some(MemberName(key)) = map.next_key()? {
             value = match key.as_ref() {
                 "stringValue" | "string_value" | "bytesValue" | "bytes_value" => {
-                    AnyValue::Text(map.next_value::<Scalar<'de>>()?.into_text())
+                    AnyValue::Text(map.next_value::<JsonScalar<'de>>()?.into_text())
                 }
-                "intValue" | "int_value" => int(map.next_value()?),
-                "doubleValue" | "double_value" => double(map.next_value()?),
-                "boolValue" | "bool_value" => scalar(map.next_value()?),
+                "intValue" | "int_value" => int_value(map.next_value()?),
+                "doubleValue" | "double_value" => double_value(map.next_value()?),
+                "boolValue" | "bool_value" => scalar_value(map.next_value()?),
                 "arrayValue" | "array_value" => {
-                    AnyValue::list(&map.next_value::<Values<AnyValue<'de>>>()?.0)
+                    AnyValue::from_list(&map.next_value::<ValueList<AnyValue<'de>>>()?.0)
                 }
                 "kvlistValue" | "kvlist_value" => {
-                    let members = map.next_value::<Values<Member<'de>>>()?.0.into_iter();
-                    AnyValue::map(
-                        &members.map(|Member(key, value)| (key, value)).collect::<Vec<_>>(),
+                    let members = map.next_value::<ValueList<JsonKeyValue<'de>>>()?.0.into_iter();
+                    AnyValue::from_map(
+                        &members.map(|JsonKeyValue(key, value)| (key, value)).collect::<Vec<_>>(),
                     )
                 }
                 _ => {
@@ -126,7 +126,7 @@ impl<'de> Visitor<'de> for Value {
             }
             values.push(value);
         }
-        Ok(AnyValue::list(&values))
+        Ok(AnyValue::from_list(&values))
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<AnyValue<'de>, E> {
@@ -146,7 +146,7 @@ impl<'de> Visitor<'de> for Value {
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<AnyValue<'de>, E> {
-        Ok(scalar(Scalar::Unsigned(number)))
+        Ok(scalar_value(JsonScalar::Unsigned(number)))
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<AnyValue<'de>, E> {
@@ -159,72 +159,72 @@ impl<'de> Visitor<'de> for Value {
 }
 
 /// The `values` of a list or a map.
-struct Values<T>(Vec<T>);
+struct ValueList<T>(Vec<T>);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Values<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for ValueList<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
-            type Value = Values<T>;
+        struct ValueListVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ValueListVisitor<T> {
+            type Value = ValueList<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object with values")
             }
 
             fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Values(Vec::new()))
+                Ok(ValueList(Vec::new()))
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut values = None;
-                while let Some(Key(key)) = map.next_key()? {
+                while let Some(MemberName(key)) = map.next_key()? {
                     match key.as_ref() {
-                        "values" => values = map.next_value::<Option<List<T>>>()?,
+                        "values" => values = map.next_value::<Option<BoundedList<T>>>()?,
                         _ => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }
-                Ok(Values(values.map_or_else(Vec::new, |List(values)| values)))
+                Ok(ValueList(values.map_or_else(Vec::new, |BoundedList(values)| values)))
             }
         }
-        deserializer.deserialize_any(Object(PhantomData))
+        deserializer.deserialize_any(ValueListVisitor(PhantomData))
     }
 }
 
 /// A number, which protobuf's JSON has as text.
-fn int(value: Scalar<'_>) -> AnyValue<'_> {
+fn int_value(value: JsonScalar<'_>) -> AnyValue<'_> {
     match value {
-        Scalar::Text(text) => match text.parse() {
+        JsonScalar::Text(text) => match text.parse() {
             Ok(number) => AnyValue::Int(number),
             Err(_) => AnyValue::Text(text),
         },
-        other => scalar(other),
+        other => scalar_value(other),
     }
 }
 
 /// A number with a fraction, or a text in place of one that JSON cannot say.
-fn double(value: Scalar<'_>) -> AnyValue<'_> {
+fn double_value(value: JsonScalar<'_>) -> AnyValue<'_> {
     match value {
-        Scalar::Unsigned(number) => AnyValue::Double(number as f64),
-        Scalar::Signed(number) => AnyValue::Double(number as f64),
-        Scalar::Text(text) => match text.parse() {
+        JsonScalar::Unsigned(number) => AnyValue::Double(number as f64),
+        JsonScalar::Signed(number) => AnyValue::Double(number as f64),
+        JsonScalar::Text(text) => match text.parse() {
             Ok(number) => AnyValue::Double(number),
             Err(_) => AnyValue::Text(text),
         },
-        other => scalar(other),
+        other => scalar_value(other),
     }
 }
 
-fn scalar(value: Scalar<'_>) -> AnyValue<'_> {
+fn scalar_value(value: JsonScalar<'_>) -> AnyValue<'_> {
     match value {
-        Scalar::Null | Scalar::Other => AnyValue::Empty,
-        Scalar::Text(text) => AnyValue::Text(text),
-        Scalar::Bool(value) => AnyValue::Bool(value),
-        Scalar::Unsigned(number) => match i64::try_from(number) {
+        JsonScalar::Null | JsonScalar::Other => AnyValue::Empty,
+        JsonScalar::Text(text) => AnyValue::Text(text),
+        JsonScalar::Bool(value) => AnyValue::Bool(value),
+        JsonScalar::Unsigned(number) => match i64::try_from(number) {
             Ok(number) => AnyValue::Int(number),
             Err(_) => AnyValue::Text(Cow::Owned(number.to_string())),
         },
-        Scalar::Signed(number) => AnyValue::Int(number),
-        Scalar::Float(number) => AnyValue::Double(number),
+        JsonScalar::Signed(number) => AnyValue::Int(number),
+        JsonScalar::Float(number) => AnyValue::Double(number),
     }
 }
 

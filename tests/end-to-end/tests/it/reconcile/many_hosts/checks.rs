@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use clocks::Clocks;
-use end_to_end::lab::{Clock, Host};
+use clocks::ClockModel;
+use end_to_end::lab::{LabClock, LabHost};
 use end_to_end::wire;
-use message_trace::{DataDir, Endpoint, Message, MessageTrace, Protocol};
-use reconcile::{Counts, Reconciliation};
+use message_trace::{DataDir, Endpoint, Message, MessageTrace, TransportProtocol};
+use reconcile::{NamedCounts, Reconciliation};
 
-use super::system::{HOSTS, Run};
+use super::system::{HOSTS, ManyHostsRun};
 
 /// How far an estimated offset may be from the truth, at any time of the run; and never further
 /// than is stated.
@@ -19,7 +19,7 @@ const SKEW: f64 = 5.0;
 
 /// Nothing is left over, whatever the clocks.
 pub(crate) fn everything_is_matched(outcome: &Reconciliation) {
-    let none = Counts::new();
+    let none = NamedCounts::new();
     assert_eq!(outcome.send_only, none);
     assert_eq!(outcome.receive_only, none);
     assert_eq!(outcome.unmatched_streams, none);
@@ -37,15 +37,15 @@ pub(crate) fn everything_is_matched(outcome: &Reconciliation) {
 }
 
 /// The host of a message's end.
-fn host(trace: &MessageTrace, node: i32) -> &str {
+fn host_of_node(trace: &MessageTrace, node: i32) -> &str {
     trace.nodes.get(node).map_or("", |node| &node.host)
 }
 
-fn messages(trace: &MessageTrace) -> impl Iterator<Item = Message> {
+fn joined_messages(trace: &MessageTrace) -> impl Iterator<Item = Message> {
     (0..trace.len()).map(|row| trace.message(row))
 }
 
-fn addresses(trace: &MessageTrace, message: &Message) -> Option<(SocketAddr, SocketAddr)> {
+fn addresses_of(trace: &MessageTrace, message: &Message) -> Option<(SocketAddr, SocketAddr)> {
     match (trace.endpoint(message.src_endpoint)?, trace.endpoint(message.dst_endpoint)?) {
         (Endpoint::Inet(from), Endpoint::Inet(to)) => Some((*from, *to)),
         _ => None,
@@ -54,17 +54,17 @@ fn addresses(trace: &MessageTrace, message: &Message) -> Option<(SocketAddr, Soc
 
 /// The bytes of each connection are those of its sequence numbers, the datagrams of each host those
 /// of its counters, and what went over unix sockets is what the application counted.
-pub(crate) fn bytes_are_those_of_the_wire(run: &Run, trace: &MessageTrace) {
-    let mut tcp = wire::Bytes::new();
-    let mut udp = vec![[wire::Count::default(); 2]; run.hosts.len()];
-    let mut unix = BTreeMap::<Protocol, u64>::new();
-    for message in messages(trace) {
+pub(crate) fn bytes_are_those_of_the_wire(run: &ManyHostsRun, trace: &MessageTrace) {
+    let mut tcp = wire::ConnectionBytes::new();
+    let mut udp = vec![[wire::DatagramTotals::default(); 2]; run.hosts.len()];
+    let mut unix = BTreeMap::<TransportProtocol, u64>::new();
+    for message in joined_messages(trace) {
         let bytes = message.bytes as u64;
-        match (message.protocol, addresses(trace, &message)) {
-            (Protocol::Tcp, Some(ends)) => *tcp.entry(ends).or_default() += bytes,
-            (Protocol::Udp, Some((from, to))) => {
+        match (message.protocol, addresses_of(trace, &message)) {
+            (TransportProtocol::Tcp, Some(ends)) => *tcp.entry(ends).or_default() += bytes,
+            (TransportProtocol::Udp, Some((from, to))) => {
                 for (address, way) in [(to, 0), (from, 1)] {
-                    let is_of = |host: &&mut (&Host, &mut [wire::Count; 2])| {
+                    let is_of = |host: &&mut (&LabHost, &mut [wire::DatagramTotals; 2])| {
                         host.0.addresses().contains(&address.ip())
                     };
                     let mut all: Vec<_> = run.hosts.iter().zip(&mut udp).collect();
@@ -92,36 +92,36 @@ pub(crate) fn bytes_are_those_of_the_wire(run: &Run, trace: &MessageTrace) {
     let counted = |names: &[&str]| -> u64 {
         names.iter().map(|name| run.unix[*name].iter().sum::<u64>()).sum()
     };
-    assert_eq!(unix[&Protocol::UnixStream], counted(&["stream", "abstract", "pair"]));
-    assert_eq!(unix[&Protocol::UnixDatagram], counted(&["datagram"]));
-    assert_eq!(unix[&Protocol::UnixSequence], counted(&["sequence"]));
+    assert_eq!(unix[&TransportProtocol::UnixStream], counted(&["stream", "abstract", "pair"]));
+    assert_eq!(unix[&TransportProtocol::UnixDatagram], counted(&["datagram"]));
+    assert_eq!(unix[&TransportProtocol::UnixSequence], counted(&["sequence"]));
 }
 
 /// The clock of a host that the run gave it.
-fn truth<'run>(run: &'run Run, name: &str) -> (&'run Host, Clock) {
+fn true_clock<'run>(run: &'run ManyHostsRun, name: &str) -> (&'run LabHost, LabClock) {
     let host = run.hosts.iter().find(|host| host.name() == name).expect(name);
     (host, host.clock())
 }
 
 /// The offsets and skews that were found are those that the hosts had.
-pub(crate) fn clocks_are_found(run: &Run, data: &DataDir, hosts: &BTreeSet<&str>) {
-    let clocks = Clocks::read(data.clocks()).unwrap();
+pub(crate) fn clocks_are_found(run: &ManyHostsRun, data: &DataDir, hosts: &BTreeSet<&str>) {
+    let clocks = ClockModel::read(data.clocks_path()).unwrap();
     let found: BTreeSet<&str> = clocks.hosts.iter().map(|clock| clock.host.as_str()).collect();
     assert_eq!(&found, hosts);
-    let (_, reference) = truth(run, &clocks.reference);
+    let (_, reference) = true_clock(run, &clocks.reference);
     println!("clocks against {}:", clocks.reference);
     let mut wrong = Vec::new();
     for clock in &clocks.hosts {
-        let (_, own) = truth(run, &clock.host);
+        let (_, own) = true_clock(run, &clock.host);
         let skew =
             (1.0 + f64::from(own.skew) / 1e6) / (1.0 + f64::from(reference.skew) / 1e6) * 1e6 - 1e6;
         // A moment as both clocks have it, and as the estimate takes one to be the other: at the
         // beginning, in the middle and at the end.
         let (begin, end) = run.monotonic;
         let errors = [begin, begin + (end - begin) / 2, end].map(|at| {
-            let here = run.boot + at + own.ahead(at);
-            let there = run.boot + at + reference.ahead(at);
-            clock.common(here) - there
+            let here = run.boot + at + own.ahead_at(at);
+            let there = run.boot + at + reference.ahead_at(at);
+            clock.common_time(here) - there
         });
         println!(
             "  {:8} offset off by {:?} us of at most {:?}; skew {:.3} ppm off by {:+.3} of at most {:?}; steps {:?}",
@@ -151,15 +151,15 @@ pub(crate) fn nothing_arrives_before_it_was_sent(
     trace: &MessageTrace,
     hosts: &BTreeSet<&str>,
 ) {
-    let clocks = Clocks::read(data.clocks()).unwrap();
+    let clocks = ClockModel::read(data.clocks_path()).unwrap();
     let uncertainty: BTreeMap<&str, i64> = clocks
         .hosts
         .iter()
         .map(|clock| (clock.host.as_str(), clock.uncertainty_ns.unwrap_or(0)))
         .collect();
     let mut early = Vec::new();
-    for message in messages(trace) {
-        let (from, to) = (host(trace, message.src), host(trace, message.dst));
+    for message in joined_messages(trace) {
+        let (from, to) = (host_of_node(trace, message.src), host_of_node(trace, message.dst));
         if let Some(latency) = message.network_latency()
             && hosts.contains(from)
             && hosts.contains(to)
@@ -181,7 +181,7 @@ pub(crate) fn what_is_traced_is_matched(
     part: &MessageTrace,
     traced: &BTreeSet<&str>,
 ) {
-    let cause = |counts: &Counts| counts.keys().cloned().collect::<Vec<_>>();
+    let cause = |counts: &NamedCounts| counts.keys().cloned().collect::<Vec<_>>();
     for counts in [&outcome.send_only, &outcome.receive_only, &outcome.unmatched_streams] {
         assert_eq!(cause(counts), ["peer not traced"]);
     }
@@ -191,9 +191,9 @@ pub(crate) fn what_is_traced_is_matched(
         (0, 0, 0)
     );
     let between = |trace: &MessageTrace| {
-        let mut sums = BTreeMap::<(String, String, Protocol), (u64, i64)>::new();
-        for message in messages(trace) {
-            let (from, to) = (host(trace, message.src), host(trace, message.dst));
+        let mut sums = BTreeMap::<(String, String, TransportProtocol), (u64, i64)>::new();
+        for message in joined_messages(trace) {
+            let (from, to) = (host_of_node(trace, message.src), host_of_node(trace, message.dst));
             if traced.contains(from) && traced.contains(to) {
                 let sum =
                     sums.entry((from.to_owned(), to.to_owned(), message.protocol)).or_default();

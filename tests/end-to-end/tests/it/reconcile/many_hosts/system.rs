@@ -5,8 +5,8 @@ use std::fs;
 use std::net::IpAddr;
 use std::time::Instant;
 
-use end_to_end::capture::{Recording, program, python, successful};
-use end_to_end::lab::{Clock, Host, Lab, Running};
+use end_to_end::capture::{TestRecording, program_path, python_path, run_successfully};
+use end_to_end::lab::{HostLab, LabClock, LabHost, RunningProgram};
 use end_to_end::{repository, wire};
 use rustix::process::Signal;
 use rustix::time::{ClockId, clock_gettime};
@@ -28,56 +28,60 @@ pub(crate) const HOSTS: [(&str, i64, i32, bool); 6] = [
 ];
 
 /// What the run left, and what is known of it from elsewhere.
-pub(crate) struct Run {
-    pub(crate) recording: Recording,
-    pub(crate) hosts: Vec<Host>,
+pub(crate) struct ManyHostsRun {
+    pub(crate) recording: TestRecording,
+    pub(crate) hosts: Vec<LabHost>,
     /// From and to when it was under way, by the machine's `CLOCK_MONOTONIC`.
     pub(crate) monotonic: (i64, i64),
     /// The machine's wall clock when `CLOCK_MONOTONIC` was 0.
     pub(crate) boot: i64,
-    pub(crate) tcp: wire::Bytes,
+    pub(crate) tcp: wire::ConnectionBytes,
     /// Received and sent, by host.
-    pub(crate) udp: Vec<[wire::Count; 2]>,
+    pub(crate) udp: Vec<[wire::DatagramTotals; 2]>,
     /// Sent and received, by the kind of socket, as the application counted.
     pub(crate) unix: BTreeMap<String, [u64; 2]>,
 }
 
-fn nanoseconds(clock: ClockId) -> i64 {
+fn clock_time(clock: ClockId) -> i64 {
     let time = clock_gettime(clock);
     time.tv_sec * SECOND + time.tv_nsec
 }
 
 /// Runs the system.
-pub(crate) fn run() -> Run {
-    let mut lab = Lab::new();
-    let network = lab.network(4);
-    let mut hosts: Vec<Host> = HOSTS.iter().map(|(name, ..)| lab.host(name, network)).collect();
+pub(crate) fn run_system() -> ManyHostsRun {
+    let mut lab = HostLab::new();
+    let network = lab.add_network(4);
+    let mut hosts: Vec<LabHost> =
+        HOSTS.iter().map(|(name, ..)| lab.add_host(name, network)).collect();
     for (host, (_, offset, skew, _)) in hosts.iter_mut().zip(HOSTS) {
-        host.set_clock(Clock::new(offset, skew));
+        host.set_clock(LabClock::new(offset, skew));
     }
     let second_address: IpAddr = "10.4.7.7".parse().unwrap();
-    hosts[2].add(second_address, "eth0", 16);
+    hosts[2].add_address(second_address, "eth0", 16);
     let [client, front, app, store, names, second] = &hosts[..] else { panic!("six hosts") };
     let captures: Vec<_> = hosts
         .iter()
         .map(|host| {
             wire::count_datagrams(host);
-            let file = lab.file(&format!("{}.pcap", host.name()));
-            (host.tcpdump_of("eth0", &file, wire::ENDS), file)
+            let file = lab.file_path(&format!("{}.pcap", host.name()));
+            (host.capture_filtered("eth0", &file, wire::ENDS), file)
         })
         .collect();
 
-    let sockets = lab.file("sockets");
+    let sockets = lab.file_path("sockets");
     fs::create_dir(&sockets).unwrap();
-    let role = |host: &Host, arguments: &[&str]| {
-        let mut command = host.recorded(python());
+    let role = |host: &LabHost, arguments: &[&str]| {
+        let mut command = host.recorded_command(python_path());
         command.arg(repository().join("tests/programs/many_hosts.py")).args(arguments);
         command
     };
-    let mut servers: Vec<Running> = Vec::new();
+    let mut servers: Vec<RunningProgram> = Vec::new();
     let redis =
         ["--save", "", "--appendonly", "no", "--bind", "*", "-::*", "--protected-mode", "no"];
-    servers.push(store.serve(store.recorded(program("redis-server")).args(redis), &["tcp:6379"]));
+    servers.push(store.start_server(
+        store.recorded_command(program_path("redis-server")).args(redis),
+        &["tcp:6379"],
+    ));
     let dnsmasq = [
         "--keep-in-foreground",
         "--no-resolv",
@@ -86,84 +90,102 @@ pub(crate) fn run() -> Run {
         "--user=root",
     ];
     servers.push(
-        names.serve(
+        names.start_server(
             names
-                .recorded(program("dnsmasq"))
+                .recorded_command(program_path("dnsmasq"))
                 .args(dnsmasq)
                 .args(["--conf-file=/dev/null", "--pid-file="]),
             &["udp:53"],
         ),
     );
     let memcached = ["-u", "root", "-U", "11211", "-p", "0", "-l", "0.0.0.0", "-t", "2"];
-    servers.push(names.serve(names.recorded(program("memcached")).args(memcached), &["udp:11211"]));
-    servers.push(second.serve(&mut role(second, &["echo"]), &["udp:7000"]));
+    servers.push(names.start_server(
+        names.recorded_command(program_path("memcached")).args(memcached),
+        &["udp:11211"],
+    ));
+    servers.push(second.start_server(&mut role(second, &["echo"]), &["udp:7000"]));
     let directory = sockets.to_str().unwrap();
-    let helper =
-        app.serve(&mut role(app, &["helper", directory]), &[&format!("unix:{directory}/datagram")]);
-    let redis = format!("{},{}", store.v4(), store.v6());
-    let echo = format!("::ffff:{},{}", second.v4(), second.v6());
-    let application = app.serve(
-        &mut role(app, &["app", &redis, &names.v4().to_string(), &echo, directory]),
+    let helper = app.start_server(
+        &mut role(app, &["helper", directory]),
+        &[&format!("unix:{directory}/datagram")],
+    );
+    let redis = format!("{},{}", store.first_ipv4(), store.first_ipv6());
+    let echo = format!("::ffff:{},{}", second.first_ipv4(), second.first_ipv6());
+    let application = app.start_server(
+        &mut role(app, &["app", &redis, &names.first_ipv4().to_string(), &echo, directory]),
         &["tcp:8080"],
     );
-    let configuration = lab.file("haproxy.conf");
+    let configuration = lab.file_path("haproxy.conf");
     let text = format!(
         "global\n maxconn 100\ndefaults\n mode http\n timeout connect 30s\n timeout client 30s\n timeout server 30s\n\
          frontend f\n bind 0.0.0.0:8000\n bind :::8000 v6only\n default_backend b\n\
          backend b\n server app {}:8080\n",
-        app.v4()
+        app.first_ipv4()
     );
     fs::write(&configuration, text).unwrap();
-    let proxy = front
-        .serve(front.recorded(program("haproxy")).arg("-f").arg(&configuration), &["tcp:8000"]);
+    let proxy = front.start_server(
+        front.recorded_command(program_path("haproxy")).arg("-f").arg(&configuration),
+        &["tcp:8000"],
+    );
 
-    let begin = nanoseconds(ClockId::Monotonic);
-    let (front_v4, front_v6) = (front.v4().to_string(), front.v6().to_string());
+    let begin = clock_time(ClockId::Monotonic);
+    let (front_v4, front_v6) = (front.first_ipv4().to_string(), front.first_ipv6().to_string());
     let asking = [
-        client.start(&mut role(
+        client.start_program(&mut role(
             client,
-            &["client", SECONDS, &front_v4, &front_v6, &app.v4().to_string()],
+            &["client", SECONDS, &front_v4, &front_v6, &app.first_ipv4().to_string()],
         )),
-        second.start(&mut role(second, &["direct", SECONDS, "10.4.7.7", &names.v4().to_string()])),
+        second.start_program(&mut role(
+            second,
+            &["direct", SECONDS, "10.4.7.7", &names.first_ipv4().to_string()],
+        )),
     ];
     // A program for each request.
-    let urls =
-        [format!("http://[{front_v6}]:8000/keep"), format!("http://{}/beside", app.at(8080))];
+    let urls = [
+        format!("http://[{front_v6}]:8000/keep"),
+        format!("http://{}/beside", app.address_at(8080)),
+    ];
     let started = Instant::now();
     while started.elapsed().as_secs() + 5 < SECONDS.parse().unwrap() {
-        successful(
-            client.recorded(program("curl")).args(["-sSf", "--output", "/dev/null"]).arg(&urls[0]),
+        run_successfully(
+            client
+                .recorded_command(program_path("curl"))
+                .args(["-sSf", "--output", "/dev/null"])
+                .arg(&urls[0]),
         );
-        successful(
-            client.recorded(program("curl")).args(["-sSf", "--output", "/dev/null"]).arg(&urls[1]),
+        run_successfully(
+            client
+                .recorded_command(program_path("curl"))
+                .args(["-sSf", "--output", "/dev/null"])
+                .arg(&urls[1]),
         );
         std::thread::sleep(std::time::Duration::from_secs(2));
     }
     for program in asking {
-        program.finish();
+        program.wait_success();
     }
     // Those that ask before those that answer.
-    proxy.stop(Signal::USR1);
-    let counted = application.stop(Signal::TERM);
-    helper.stop(Signal::TERM);
+    proxy.stop_by(Signal::USR1);
+    let counted = application.stop_by(Signal::TERM);
+    helper.stop_by(Signal::TERM);
     for server in servers {
-        server.stop(Signal::TERM);
+        server.stop_by(Signal::TERM);
     }
-    let end = nanoseconds(ClockId::Monotonic);
+    let end = clock_time(ClockId::Monotonic);
     // What ends the captures is counted as well.
-    let udp = hosts.iter().map(wire::datagrams).collect();
+    let udp = hosts.iter().map(wire::datagram_totals).collect();
     let files: Vec<_> = captures
         .into_iter()
         .map(|(capture, file)| {
-            capture.stop();
+            capture.stop_capture();
             file
         })
         .collect();
     let boot = (0..100)
-        .map(|_| nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic))
+        .map(|_| clock_time(ClockId::Realtime) - clock_time(ClockId::Monotonic))
         .max()
         .unwrap();
-    Run {
+    ManyHostsRun {
         tcp: wire::tcp_bytes(files.iter().map(|file| file.as_path())),
         udp,
         unix: unix_counts(&counted),

@@ -3,13 +3,13 @@
 use super::*;
 
 /// One task reads all requests in pairs, starts one for each, which calls, and writes the answers.
-fn received_and_answered() -> (Service, Vec<HandOff>) {
-    let service = pairs(|_| [READERS; 2], |request| [HOLDERS + request; 2]);
+fn received_and_answered() -> (Service, Vec<ServiceHandoff>) {
+    let service = pairs(|_| [READERS; 2], |request| [BOUND + request; 2]);
     let mut hand_offs = Vec::new();
     for (request, span) in (0..60_u32).zip(&service.requests) {
-        let start = lets_go_on(span.begin + 10, READERS, HOLDERS + request);
-        hand_offs.push(HandOff { object: STARTED, ..start });
-        hand_offs.push(lets_go_on(span.end - 20, HOLDERS + request, READERS));
+        let start = lets_go_on(span.begin + 10, READERS, BOUND + request);
+        hand_offs.push(ServiceHandoff { object: STARTED, ..start });
+        hand_offs.push(lets_go_on(span.end - 20, BOUND + request, READERS));
     }
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
     (service, hand_offs)
@@ -19,20 +19,20 @@ fn received_and_answered() -> (Service, Vec<HandOff>) {
 fn who_receives_and_answers_several_requests_holds_none() {
     let (service, hand_offs) = received_and_answered();
     let truth: Vec<u32> = (0..60).collect();
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, false]; 60]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, false]; 60]);
     // One whose start is not known lets the reader go on, which has read another request since.
     let (mut service, mut hand_offs) = received_and_answered();
-    hand_offs.retain(|hand_off| hand_off.to != HOLDERS + 20);
+    hand_offs.retain(|hand_off| hand_off.to != BOUND + 20);
     let begin = service.requests[20].begin;
     service.calls[20].end = begin + 60;
-    hand_offs.push(lets_go_on(begin + 65, HOLDERS + 20, READERS));
+    hand_offs.push(lets_go_on(begin + 65, BOUND + 20, READERS));
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, false]; 58]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, false]; 58]);
     // One that goes on with what it waits for at once, and lets the reader go on.
     let (service, mut hand_offs) = received_and_answered();
-    hand_offs.push(lets_go_on(service.requests[20].begin + 12, HOLDERS + 20, READERS));
+    hand_offs.push(lets_go_on(service.requests[20].begin + 12, BOUND + 20, READERS));
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, false]; 60]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, false]; 60]);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_reader_may_read_all_that_there_is_before_it_acts() {
     }
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
     let truth: Vec<u32> = (0..60).collect();
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, true]; 60]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 60]);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn who_leads_nowhere_waits_for_no_answer() {
     }
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
     let truth: Vec<u32> = (0..60).collect();
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, true]; 60]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 60]);
 }
 
 /// The beginning of an answer is for a task that lets the request's own go on. The rest of it lets
@@ -68,7 +68,7 @@ fn who_leads_nowhere_waits_for_no_answer() {
 fn who_goes_on_with_the_rest_of_an_answer_waits_for_none() {
     let (service, mut hand_offs) = on_one_connection();
     for pair in (0..30_u32).step_by(2) {
-        let (time, holder) = (200 * i64::from(pair), HOLDERS + 2 * pair);
+        let (time, holder) = (200 * i64::from(pair), BOUND + 2 * pair);
         hand_offs.retain(|act| act.from != READERS || act.signalled != time + 510);
         for hand_off in &mut hand_offs {
             if hand_off.from == READERS && hand_off.signalled == time + 530 {
@@ -80,5 +80,5 @@ fn who_goes_on_with_the_rest_of_an_answer_waits_for_none() {
     }
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
     let truth: Vec<u32> = (0..60).collect();
-    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, true]; 60]);
+    assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 60]);
 }

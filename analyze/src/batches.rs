@@ -1,0 +1,411 @@
+//! A trace in stretches, so that memory does not grow with it. A stretch is a number of messages in
+//! the order of the trace, with some before and behind them. What is inferred of a stretch is kept
+//! for its own messages. Those around it only show what these overlap with (Project 5, section 8,
+//! does so for the nesting algorithm).
+
+mod operation_names;
+mod operations;
+mod surplus;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use message_trace::table::{EndsReader, MessageReader};
+use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, NodeList, PathError};
+use out_of_core::workers::run_in_order;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::evidence::Evidence;
+use crate::naming::OutlineBuilder;
+use crate::tuning::paths::batches::AROUND_DIVISOR;
+use operations::OperationCursor;
+pub use operations::attach_operations;
+use surplus::FlowSurplus;
+
+/// The stretches of the trace of a data directory, one after the other.
+pub(crate) struct TraceBatches {
+    reader: MessageReader,
+    length: usize,
+    rows: u64,
+    /// The stretch before the next.
+    last: Option<Arc<TraceBatch>>,
+    /// As of the whole; `None` where no calls are looked for.
+    uneven: Option<Arc<FxHashSet<i64>>>,
+    /// What messages say they do, where that is known.
+    operations: Option<OperationCursor>,
+}
+
+/// A stretch of a trace with the messages around it.
+#[derive(Debug)]
+pub(crate) struct TraceBatch {
+    /// The messages of the stretch and around it.
+    pub(crate) trace: MessageTrace,
+    /// The number that the first of these has in the whole trace.
+    pub(crate) first: u64,
+    /// The stretch's own messages among them.
+    pub(crate) own: Range<usize>,
+}
+
+impl TraceBatches {
+    /// Stretches of `length` messages each. The last one may be longer by what is around one.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub(crate) fn open(
+        data: &DataDir,
+        length: usize,
+        whole: &TraceOverview,
+    ) -> Result<TraceBatches, PathError> {
+        let nodes = whole.outline.nodes.clone();
+        let reader =
+            MessageReader::open_with_nodes(data.messages_path(), nodes, whole.uneven.is_some())?;
+        let rows = reader.row_count();
+        Ok(TraceBatches {
+            reader,
+            length: length.max(1),
+            rows,
+            last: None,
+            uneven: whole.uneven.clone(),
+            operations: OperationCursor::open(data, whole.operations)?,
+        })
+    }
+
+    /// The names of the operations of all stretches that were taken, by number; `None` where it is
+    /// not known what messages do.
+    pub(crate) fn operation_names(&self) -> Option<&[String]> {
+        self.operations.as_ref().map(OperationCursor::names)
+    }
+
+    /// Whether all messages are one stretch.
+    pub(crate) fn is_single_batch(&self) -> bool {
+        self.rows <= (self.length + self.length / AROUND_DIVISOR) as u64
+    }
+
+    /// The next stretch; an empty trace has one, which is empty, and `None` is when all were taken.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub(crate) fn next_batch(&mut self) -> Result<Option<Arc<TraceBatch>>, PathError> {
+        let last = self.last.take();
+        let begin = last.as_ref().map_or(0, |last| last.first + last.own.end as u64);
+        if last.is_some() && begin >= self.rows {
+            return Ok(None);
+        }
+        let around = self.length / AROUND_DIVISOR;
+        let left = (self.rows - begin) as usize;
+        let length = if left <= self.length + around { left } else { self.length };
+        let before = around.min(begin as usize);
+        let own = before..before + length;
+        let mut trace = MessageTrace::new(self.reader.nodes().clone());
+        // One that is the whole trace tells by itself.
+        trace.beyond.uneven = self.uneven.clone().filter(|_| (length as u64) < self.rows);
+        trace.reserve_rows((own.end + around).min((self.rows - begin) as usize + before));
+        if let Some(last) = last {
+            let rest = last.own.end - before;
+            trace.append_rows(&last.trace, rest..last.trace.len());
+            if self.uneven.is_some() {
+                trace.beyond.open = last.trace.beyond.open.clone();
+                count_open_requests(&mut trace.beyond.open, &last.trace, 0..rest);
+            }
+        }
+        let known = trace.len();
+        let wanted = (own.end + around).saturating_sub(known);
+        self.reader.read_rows(&mut trace, wanted)?;
+        let first = begin - before as u64;
+        if let Some(operations) = &mut self.operations {
+            operations.attach_to_batch(&mut trace, known, first)?;
+        }
+        let stretch = Arc::new(TraceBatch { trace, first, own });
+        self.last = Some(stretch.clone());
+        Ok(Some(stretch))
+    }
+}
+
+/// An overview of the whole trace, from a first reading.
+pub(crate) struct TraceOverview {
+    /// Its outline.
+    pub(crate) outline: MessageTrace,
+    /// Flows whose two sides sent different numbers of messages without call ids. A first message
+    /// of the accepting side is not counted, as it answers nothing that was seen. `None` where no
+    /// calls are looked for.
+    uneven: Option<Arc<FxHashSet<i64>>>,
+    /// Whether operations are evidence: of calls, and of the traces of tracers.
+    operations: bool,
+}
+
+impl TraceOverview {
+    /// The same, where operations are evidence unless that is left out.
+    pub(crate) fn without_evidence(self, evidence: &[Evidence]) -> TraceOverview {
+        let operations = self.operations && !evidence.contains(&Evidence::Operations);
+        TraceOverview { operations, ..self }
+    }
+
+    /// Overview of the trace of `data`, read by this number of `threads`; of `calls` only where
+    /// they are looked for.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub(crate) fn read(
+        data: &DataDir,
+        threads: usize,
+        calls: bool,
+    ) -> Result<TraceOverview, PathError> {
+        let reader = EndsReader::open(data.messages_path(), data.nodes_path(), calls)?;
+        let mut outline = OutlineBuilder::new(reader.nodes().clone());
+        let mut more = FlowSurplus::default();
+        // An outline's outline is itself, so each group's is made on its own.
+        let of_group = |group: usize| {
+            let mut outline = OutlineBuilder::new(NodeList::default());
+            let mut more = FlowSurplus::default();
+            reader.read_group(group, |part| {
+                for row in (0..part.len()).filter(|row| calls && part.call_number(*row).is_none()) {
+                    more.add_messages(
+                        part.flow(row),
+                        if part.direction(row) == FROM_CONNECTING { 1 } else { -1 },
+                    );
+                }
+                outline.add_messages(part);
+            })?;
+            Ok((outline.into_trace(), more))
+        };
+        run_in_order(threads, reader.group_count(), of_group, |_, (part, of_group)| {
+            outline.add_messages(&part);
+            more.append_later(of_group);
+            Ok(())
+        })?;
+        let uneven = calls.then(|| Arc::new(more.into_uneven_flows()));
+        Ok(TraceOverview { outline: outline.into_trace(), uneven, operations: calls })
+    }
+}
+
+/// Counts the messages of these rows into how many requests of each flow are `open`: who answers,
+/// answers the earliest.
+fn count_open_requests(open: &mut FxHashMap<i64, u32>, trace: &MessageTrace, rows: Range<usize>) {
+    for row in rows.filter(|row| trace.call_number(*row).is_none()) {
+        let is_request = trace.direction(row) == FROM_CONNECTING;
+        change_count(open, trace.flow(row), |open| {
+            if is_request { open + 1 } else { open.saturating_sub(1) }
+        });
+    }
+}
+
+/// Changes the count of `flow`; one that is nothing is not kept, so that there are as many as are
+/// open.
+fn change_count(counts: &mut FxHashMap<i64, u32>, flow: i64, change: impl Fn(u32) -> u32) {
+    let count = counts.entry(flow).or_default();
+    *count = change(*count);
+    if *count == 0 {
+        counts.remove(&flow);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use message_trace::OperationRole;
+    use message_trace::table::operations::OperationRow;
+
+    use super::*;
+    use crate::calls::Calls;
+    use crate::fixture::{Fixture, operation, write_operations};
+    use crate::naming::{Namer, Naming};
+    use crate::options::Options;
+
+    /// A trace of `calls` calls from clients of two hosts to a server, one after the other, in a
+    /// data directory.
+    fn directory(calls: i64) -> (tempfile::TempDir, DataDir, MessageTrace) {
+        let mut trace = Fixture::new();
+        for call in 0..calls {
+            let (client, port) = (["x", "y"][call as usize % 2], trace.ephemeral());
+            trace.send(client, "s", 10 * call, 10 * call + 1).ports(port, 80);
+            trace.send("s", client, 10 * call + 4, 10 * call + 5).ports(80, port).accepting();
+        }
+        let trace = trace.trace();
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        trace.write(data.messages_path(), data.nodes_path()).unwrap();
+        (directory, data, trace)
+    }
+
+    #[test]
+    fn every_message_is_in_one_stretch_and_those_around_are_there() {
+        for (calls, length) in
+            [(0, 4), (1, 1), (1, 100), (10, 4), (10, 7), (10, 8), (11, 16), (50, 8), (50, 99)]
+        {
+            let (_directory, data, whole) = directory(calls);
+            let mut stretches =
+                TraceBatches::open(&data, length, &TraceOverview::read(&data, 2, true).unwrap())
+                    .unwrap();
+            let (mut next, mut count) = (0, 0);
+            while let Some(stretch) = stretches.next_batch().unwrap() {
+                let TraceBatch { trace, first, own } = &*stretch;
+                let first = *first as usize;
+                assert_eq!(first + own.start, next);
+                assert_eq!(own.start, (length / AROUND_DIVISOR).min(next));
+                next = first + own.end;
+                assert_eq!(
+                    trace.len() - own.end,
+                    (length / AROUND_DIVISOR).min(whole.len() - next),
+                    "{calls} {length}"
+                );
+                for row in 0..trace.len() {
+                    let (found, wanted) = (trace.message(row), whole.message(first + row));
+                    assert_eq!((found.send_ts, found.src), (wanted.send_ts, wanted.src));
+                    assert_eq!(trace.nodes.get(found.src), whole.nodes.get(wanted.src));
+                    assert_eq!(
+                        trace.endpoint(found.src_endpoint),
+                        whole.endpoint(wanted.src_endpoint)
+                    );
+                    assert_eq!(
+                        trace.endpoint(found.dst_endpoint),
+                        whole.endpoint(wanted.dst_endpoint)
+                    );
+                }
+                count += 1;
+            }
+            let is_one = whole.len() <= length + length / AROUND_DIVISOR;
+            assert_eq!((next, is_one), (whole.len(), count == 1), "{calls} {length}");
+        }
+    }
+
+    #[test]
+    fn ids_of_operations_pair_calls_unless_they_are_left_out() {
+        // Two requests at once on one connection, answered the other way round.
+        let mut trace = Fixture::new();
+        for (time, asks) in [(0, true), (2, true), (4, false), (6, false)] {
+            if asks {
+                trace.send("x", "s", time, time + 1).ports(4000, 80).on(1);
+            } else {
+                trace.send("s", "x", time, time + 1).ports(80, 4000).accepting().on(1);
+            }
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        trace.trace().write(data.messages_path(), data.nodes_path()).unwrap();
+        let [asks, answers, _] = OperationRole::ALL;
+        let operations = [(0, asks, 1), (1, asks, 3), (2, answers, 3), (3, answers, 1)];
+        write_operations(
+            &data,
+            &operations.map(|(message, role, call)| OperationRow {
+                call: Some(call),
+                ..operation(message, role)
+            }),
+        );
+        let pairs = |without: &[Evidence]| -> Vec<_> {
+            let whole = TraceOverview::read(&data, 1, true).unwrap().without_evidence(without);
+            let stretch =
+                TraceBatches::open(&data, 9, &whole).unwrap().next_batch().unwrap().unwrap();
+            let calls = Calls::from_trace(&stretch.trace);
+            (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
+        };
+        assert_eq!(pairs(&[]), [(Some(0), Some(3)), (Some(1), Some(2))]);
+        let in_order = [(Some(0), Some(2)), (Some(1), Some(3))];
+        assert_eq!(pairs(&[Evidence::Operations]), in_order);
+    }
+
+    #[test]
+    fn what_is_known_of_groups_of_rows_is_put_together() {
+        // More rows than a group has; the first request is answered in the second group, another
+        // one never.
+        let calls = message_trace::table::GROUP_ROWS as i64 / 2 + 50;
+        let mut trace = Fixture::new();
+        for call in 0..calls {
+            trace.send("x", "s", 10 * call, 10 * call + 1).ports(4000, 80).on(call);
+            let late = if call == 0 { 10 * calls } else { 10 * call };
+            if call != 5 {
+                trace.send("s", "x", late + 4, late + 5).ports(80, 4000).accepting().on(call);
+            }
+        }
+        let whole = trace.trace();
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        whole.write(data.messages_path(), data.nodes_path()).unwrap();
+        assert_eq!(
+            EndsReader::open(data.messages_path(), data.nodes_path(), true).unwrap().group_count(),
+            2
+        );
+        for threads in [1, 3] {
+            let known = TraceOverview::read(&data, threads, true).unwrap();
+            assert_eq!((known.outline.len(), known.outline.nodes.len()), (2, 2));
+            assert_eq!(known.uneven.as_ref().unwrap().iter().copied().collect::<Vec<_>>(), [5]);
+        }
+    }
+
+    #[test]
+    fn names_by_the_outline_are_those_by_the_whole_trace() {
+        let (_directory, data, whole) = directory(40);
+        let known = TraceOverview::read(&data, 2, true).unwrap();
+        let outline = &known.outline;
+        assert_eq!(outline.len(), 4, "two clients, both ways");
+        let options = Options::default();
+        let all = Naming::new(&whole, &options);
+        let mut namer = Namer::new(outline, &options);
+        let mut stretches = TraceBatches::open(&data, 8, &known).unwrap();
+        while let Some(stretch) = stretches.next_batch().unwrap() {
+            let TraceBatch { trace, first, .. } = &*stretch;
+            let naming = namer.name_batch(trace);
+            for row in 0..trace.len() {
+                let text = |naming: &Naming, hop: u32| {
+                    let hop = naming.hop_name(hop);
+                    [hop.src, hop.dst, hop.src_port, hop.dst_port]
+                        .map(|text| naming.label_text(text).to_owned())
+                };
+                let whole = *first as usize + row;
+                assert_eq!(text(&naming, naming.hop(row)), text(&all, all.hop(whole)));
+                assert_eq!(
+                    naming.src(row),
+                    all.src(whole),
+                    "numbers are the same in all stretches"
+                );
+                assert_eq!(naming.hop(row), all.hop(whole));
+            }
+        }
+    }
+
+    #[test]
+    fn answers_to_requests_before_a_stretch_are_not_those_of_requests_in_it() {
+        // Four requests are open on one flow at any time; a flow whose last one is never answered
+        // is not in turns.
+        for unanswered in [0, 1] {
+            let mut trace = Fixture::new();
+            for call in 0..60 {
+                trace.send("x", "s", 10 * call, 10 * call + 1).ports(4000, 80).on(1);
+                if call < 60 - unanswered {
+                    trace
+                        .send("s", "x", 10 * call + 34, 10 * call + 35)
+                        .ports(80, 4000)
+                        .accepting()
+                        .on(1);
+                }
+            }
+            let whole = trace.trace();
+            let directory = tempfile::tempdir().unwrap();
+            let data = DataDir::new(directory.path());
+            whole.write(data.messages_path(), data.nodes_path()).unwrap();
+            let all = Calls::from_trace(&whole);
+            let known = TraceOverview::read(&data, 2, true).unwrap();
+            assert_eq!(known.uneven.as_ref().unwrap().len() as i64, unanswered);
+            if unanswered > 0 {
+                continue;
+            }
+            for length in [16, 20, 33] {
+                let mut stretches = TraceBatches::open(&data, length, &known).unwrap();
+                while let Some(stretch) = stretches.next_batch().unwrap() {
+                    let TraceBatch { trace, first, .. } = &*stretch;
+                    let calls = Calls::from_trace(trace);
+                    let first = *first as usize;
+                    for call in 0..calls.len() {
+                        let (request, response) = (calls.request(call), calls.response(call));
+                        let row = request.or(response).unwrap();
+                        let of_all = all.call_of_message(first + row);
+                        let here = |row: Option<usize>| {
+                            row.and_then(|row| row.checked_sub(first))
+                                .filter(|row| *row < trace.len())
+                        };
+                        assert_eq!(request, here(all.request(of_all)), "{length}");
+                        assert_eq!(response, here(all.response(of_all)), "{length}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The names of operations, as numbers: few different ones are said by many messages. Names have no
+//! literals, but nothing says how many a system has, or what a client asks a server for that has no
+//! such route. So their number is bounded.
+
+use rustc_hash::FxHashMap;
+
+use crate::tuning::paths::operations::{MAX_NAMES, OTHER};
+
+/// Names by number: first [`OTHER`], then in the order in which they were met.
+#[derive(Debug)]
+pub(super) struct OperationNames {
+    numbers: FxHashMap<String, u32>,
+    all: Vec<String>,
+}
+
+impl Default for OperationNames {
+    fn default() -> OperationNames {
+        OperationNames { numbers: FxHashMap::default(), all: vec![OTHER.to_owned()] }
+    }
+}
+
+impl OperationNames {
+    /// The number of `name`; `None` if it is empty. When there are too many names, further ones are
+    /// [`OTHER`].
+    pub(super) fn intern(&mut self, name: &str) -> Option<u32> {
+        if name.is_empty() {
+            return None;
+        }
+        if let Some(number) = self.numbers.get(name) {
+            return Some(*number);
+        }
+        if self.all.len() >= MAX_NAMES {
+            return Some(0);
+        }
+        let number = self.all.len() as u32;
+        self.numbers.insert(name.to_owned(), number);
+        self.all.push(name.to_owned());
+        Some(number)
+    }
+
+    /// All names by number.
+    pub(super) fn all_names(&self) -> &[String] {
+        &self.all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_one_number_and_there_are_not_too_many() {
+        let mut names = OperationNames::default();
+        assert_eq!(names.intern(""), None);
+        for round in 0..2 {
+            for number in 1..MAX_NAMES {
+                assert_eq!(names.intern(&format!("GET /{number}")), Some(number as u32), "{round}");
+            }
+            assert_eq!(names.intern("GET /one"), Some(0));
+            assert_eq!(names.intern("GET /another"), Some(0));
+        }
+        assert_eq!(names.all_names().len(), MAX_NAMES);
+        assert_eq!(
+            (names.all_names()[0].as_str(), names.all_names()[7].as_str()),
+            (OTHER, "GET /7")
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! What operations say of the messages of a stretch, out of `operations.parquet`, which is in the
+//! order of the messages; without that table nothing is known. Ids of calls (a stream of HTTP/2, an
+//! id of DNS) pair a request with its response on one connection, as ids of imports do.
+
+use std::collections::VecDeque;
+
+use message_trace::table::operations::{OperationReader, OperationRole};
+use message_trace::{DataDir, MessageTrace, OperationFacts, PathError};
+
+use super::operation_names::OperationNames;
+use crate::evidence::Evidence;
+use crate::options::Options;
+
+/// The operations of a data directory, read stretch by stretch.
+pub(super) struct OperationCursor {
+    reader: OperationReader,
+    names: OperationNames,
+    /// Messages with their operations and call ids that were read and not asked for yet.
+    read: VecDeque<(u64, OperationFacts, Option<u64>)>,
+    is_read: bool,
+    is_evidence: bool,
+}
+
+/// Tells the messages of `trace`, which is all of `data`, what they do, as an analysis with
+/// `options` took it: with the ids of their calls, unless operations are no evidence.
+///
+/// # Errors
+/// When there is a table of operations that cannot be read.
+pub fn attach_operations(
+    trace: &mut MessageTrace,
+    data: &DataDir,
+    options: &Options,
+) -> Result<(), PathError> {
+    let is_evidence = !options.without.contains(&Evidence::Operations);
+    match OperationCursor::open(data, is_evidence)? {
+        Some(mut operations) => operations.attach_to_batch(trace, 0, 0),
+        None => Ok(()),
+    }
+}
+
+impl OperationCursor {
+    /// The operations of `data`, if it has any. Where they are no evidence, they only name
+    /// messages: nothing is told of calls and of the traces of tracers.
+    ///
+    /// # Errors
+    /// When there is a table that cannot be read.
+    pub(super) fn open(
+        data: &DataDir,
+        is_evidence: bool,
+    ) -> Result<Option<OperationCursor>, PathError> {
+        let reader = OperationReader::open(data.operations_path())?;
+        Ok(reader.map(|reader| OperationCursor {
+            reader,
+            names: OperationNames::default(),
+            read: VecDeque::new(),
+            is_read: false,
+            is_evidence,
+        }))
+    }
+
+    /// The names that were read so far.
+    pub(super) fn names(&self) -> &[String] {
+        self.names.all_names()
+    }
+
+    /// Tells the messages of `trace` from row `from` on, which are asked for in their order, what
+    /// they do. `first` is the number of its first message in the whole trace. What has an id of a
+    /// call keeps it.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub(super) fn attach_to_batch(
+        &mut self,
+        trace: &mut MessageTrace,
+        from: usize,
+        first: u64,
+    ) -> Result<(), PathError> {
+        let end = first + trace.len() as u64;
+        while !self.is_read && self.read.back().is_none_or(|(message, ..)| *message < end) {
+            let OperationCursor { read, names, is_evidence, .. } = self;
+            let is_evidence = *is_evidence;
+            self.is_read = !self.reader.read_batch(|row| {
+                let is_one_way = row.role == OperationRole::OneWay;
+                let told = OperationFacts {
+                    role: match is_one_way && !is_evidence {
+                        true => OperationRole::Request,
+                        false => row.role,
+                    },
+                    name: names.intern(row.name),
+                    is_error: row.is_error,
+                    trace: row.trace_id.filter(|_| is_evidence).map(|id| id as u64),
+                    span: row.parent_id.filter(|_| is_evidence),
+                };
+                // What nobody answers is paired with nothing.
+                let call = row.call.filter(|_| is_evidence && !is_one_way);
+                read.push_back((row.message, told, call));
+            })?;
+        }
+        let own = self.read.partition_point(|(message, ..)| *message < end);
+        let mut last = None;
+        for (message, told, call) in self.read.drain(..own) {
+            let row = message.checked_sub(first).map_or(usize::MAX, |row| row as usize);
+            if row < from || row >= trace.len() || last == Some(row) {
+                continue;
+            }
+            last = Some(row);
+            trace.set_operation(row, told);
+            if let Some(call) = call.filter(|_| trace.call_number(row).is_none()) {
+                // Ids are those of a connection.
+                let id = format!("{}/{call}", trace.flow(row));
+                trace.set_call_id(row, &id);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use message_trace::table::operations::OperationRow;
+
+    use super::*;
+    use crate::fixture::{Fixture, operation, write_operations};
+
+    #[test]
+    fn messages_are_told_what_they_do_in_any_stretches() {
+        let mut trace = Fixture::new();
+        for at in 0..9 {
+            trace.send("x", "s", 10 * at, 10 * at + 1).on(at % 2);
+        }
+        let whole = trace.trace();
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        let [asks, answers, tells] = OperationRole::ALL;
+        let with_call = |message, role, call| OperationRow { call, ..operation(message, role) };
+        let named = OperationRow { name: "GET /", ..with_call(1, asks, Some(5)) };
+        let failed = OperationRow { is_error: true, ..operation(4, answers) };
+        let with_trace = OperationRow { trace_id: Some(1 << 64 | 7), parent_id: Some(9), ..failed };
+        write_operations(
+            &data,
+            &[
+                named,
+                OperationRow { name: "tell", ..with_call(2, tells, Some(5)) },
+                with_trace,
+                with_call(6, answers, Some(7)),
+                OperationRow { name: "GET /", ..with_call(8, tells, Some(7)) },
+            ],
+        );
+        let told =
+            |role, name| OperationFacts { role, name, is_error: false, trace: None, span: None };
+        let of_four =
+            OperationFacts { is_error: true, trace: Some(7), span: Some(9), ..told(answers, None) };
+        let expected = [
+            (1, told(asks, Some(1)), Some("1/5")),
+            (2, told(tells, Some(2)), None),
+            (4, of_four, None),
+            (6, told(answers, None), Some("0/7")),
+            (8, told(tells, Some(1)), None),
+        ];
+        for (length, is_evidence) in (1..10).flat_map(|length| [(length, true), (length, false)]) {
+            let mut operations = OperationCursor::open(&data, is_evidence).unwrap().unwrap();
+            let mut found = Vec::new();
+            for first in (0..9).step_by(length) {
+                // One message before the stretch is there as well.
+                let begin = first.max(1) - 1;
+                let mut stretch = MessageTrace::new(whole.nodes.clone());
+                stretch.append_rows(&whole, begin..(first + length).min(9));
+                operations.attach_to_batch(&mut stretch, first - begin, begin as u64).unwrap();
+                for row in first - begin..stretch.len() {
+                    let id = stretch.call_id(row).map(str::to_owned);
+                    found.extend(
+                        stretch.operations(row).map(|told| (begin + row, told, id.clone())),
+                    );
+                    assert!(id.is_none() || stretch.operations(row).is_some());
+                }
+            }
+            let found: Vec<_> =
+                found.iter().map(|(row, told, id)| (*row, *told, id.as_deref())).collect();
+            if is_evidence {
+                assert_eq!(found, expected, "{length}");
+            } else {
+                // Names and errors stay.
+                let names = |all: &[(usize, OperationFacts, Option<&str>)]| -> Vec<_> {
+                    all.iter()
+                        .map(|(row, told, _)| (*row, told.name, told.response_outcome()))
+                        .collect()
+                };
+                assert_eq!(names(&found), names(&expected), "{length}");
+                let is_silent = |(_, told, id): &(usize, OperationFacts, Option<&str>)| {
+                    told.trace.is_none() && told.role != tells && id.is_none()
+                };
+                assert!(found.iter().all(is_silent));
+            }
+            assert_eq!(operations.names(), ["(other)", "GET /", "tell"]);
+        }
+        let nothing = tempfile::tempdir().unwrap();
+        assert!(OperationCursor::open(&DataDir::new(nothing.path()), true).unwrap().is_none());
+    }
+}

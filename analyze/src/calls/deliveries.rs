@@ -1,0 +1,85 @@
+//! Work that a call brought. The answer to who asks a queue for work is caused by the request of
+//! another call, which put it there: what is then done for the work is for that one.
+
+use super::Calls;
+use crate::links::Links;
+
+/// The calls whose requests may have caused the response of `call`, with their probabilities; none
+/// where it may be that of its own request, which is then what it answers.
+pub(super) fn delivering_calls(
+    calls: &Calls,
+    links: &Links,
+    call: usize,
+) -> impl Iterator<Item = (u32, f64)> + Clone {
+    let response = calls.response(call).filter(|response| *response < links.message_count());
+    let is_own = |(cause, _): (u32, f64)| calls.request(call) == Some(cause as usize);
+    let response = response.filter(|response| !links.parents(*response).any(is_own));
+    let causes = response.into_iter().flat_map(|response| links.parents(response));
+    causes.filter(|(cause, _)| calls.has_message(*cause)).filter_map(move |(cause, probability)| {
+        let by = calls.call_of_message(cause as usize);
+        (calls.request(by) == Some(cause as usize)).then_some((by as u32, probability))
+    })
+}
+
+/// The call whose request most likely caused the response of `call`, where that is not its own.
+pub(super) fn likeliest_delivering_call(
+    calls: &Calls,
+    links: &Links,
+    call: usize,
+) -> Option<(u32, f64)> {
+    let response = calls.response(call).filter(|response| *response < links.message_count())?;
+    let (cause, _) = links.parents(response).nth(links.most_likely(response)?)?;
+    let by = calls.has_message(cause).then(|| calls.call_of_message(cause as usize))?;
+    delivering_calls(calls, links, call).find(|(call, _)| *call as usize == by)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::pairing::tests::calls;
+    use crate::calls::{CandidateParents, LikelyParents};
+
+    /// A worker asks for work before it is pushed, and does it.
+    const QUEUE: [(&str, &str, &str, i64, i64); 6] = [
+        ("worker", "broker", "pop", 0, 1),
+        ("shop", "broker", "push", 10, 11),
+        ("broker", "worker", "pop", 12, 13),
+        ("broker", "shop", "push", 12, 14),
+        ("worker", "store", "put", 20, 21),
+        ("store", "worker", "put", 22, 23),
+    ];
+
+    #[test]
+    fn what_is_done_for_work_is_for_who_put_it_into_the_queue() {
+        let (trace, calls) = calls(&QUEUE);
+        let ids: Vec<_> = (0..3).map(|call| calls.id(&trace, call)).collect();
+        assert_eq!(ids, ["pop", "push", "put"]);
+        let mut links = Links::spontaneous_only(6);
+        links.set_parents(calls.response(0).unwrap(), &[(1, 0.9)], 0.1);
+        links.set_parents(
+            calls.request(2).unwrap(),
+            &[(calls.response(0).unwrap() as u32, 0.8)],
+            0.2,
+        );
+        assert_eq!(likeliest_delivering_call(&calls, &links, 0), Some((1, 0.9)));
+        let candidates = CandidateParents::from_links(&calls, &links);
+        let shares = candidates.of_call(2);
+        // Through the delivery 0.8 times 0.9, and none at all 0.2 + 0.8 times 0.1.
+        assert_eq!((shares[0].0, shares[1].0), (Some(1), None));
+        assert!(
+            (shares[0].1 - 0.72).abs() < 1e-12 && (shares[1].1 - 0.28).abs() < 1e-12,
+            "{shares:?}"
+        );
+        let parent = LikelyParents::from_links(&calls, &links, &candidates).of_call(2).unwrap();
+        assert_eq!(parent.call, Some(1));
+        assert!((parent.probability - 0.72).abs() < 1e-12);
+        // What may be the answer to its own request brings nothing.
+        links.set_parents(calls.response(0).unwrap(), &[(1, 0.9), (0, 0.1)], 0.0);
+        assert_eq!(likeliest_delivering_call(&calls, &links, 0), None);
+        let candidates = CandidateParents::from_links(&calls, &links);
+        assert_eq!(
+            LikelyParents::from_links(&calls, &links, &candidates).of_call(2).unwrap().call,
+            None
+        );
+    }
+}

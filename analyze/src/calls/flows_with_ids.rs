@@ -1,0 +1,193 @@
+//! What operations say of the pairing of messages: the connections on which ids pair requests with
+//! responses, and the messages there that are no calls.
+//!
+//! A connection with ids has messages of its own beside (settings, windows, what closes a stream),
+//! and bodies that come behind their answers. They have no id and say nothing, and must not be
+//! taken for calls. What says that it asks or answers, but has no id, takes turns as elsewhere.
+//! What says that nothing answers it is one by itself. On connections without ids all is as without
+//! operations: the greeting of a server is nobody's answer, but that of the making of a connection.
+
+use message_trace::{MessageTrace, OperationRole};
+use rustc_hash::FxHashSet;
+
+/// Connections by what operations say of them.
+#[derive(Debug, Default)]
+pub(super) struct FlowsWithIds {
+    /// Connections on which operations have ids.
+    with_ids: FxHashSet<i64>,
+}
+
+/// What a message without an id is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MessageWithoutId {
+    /// It may be a request or a response.
+    MayPair,
+    /// Nothing answers it, and it answers nothing.
+    OneWay,
+    /// It is the connection's own.
+    Own,
+}
+
+impl FlowsWithIds {
+    /// The connections of `trace`.
+    pub(super) fn from_trace(trace: &MessageTrace) -> FlowsWithIds {
+        if !trace.has_operations() {
+            return FlowsWithIds::default();
+        }
+        let with_ids = (0..trace.len())
+            .filter(|row| trace.call_number(*row).is_some() && trace.operations(*row).is_some())
+            .map(|row| trace.flow(row));
+        FlowsWithIds { with_ids: with_ids.collect() }
+    }
+
+    /// Whether operations have ids on that connection.
+    pub(super) fn has_ids(&self, flow: i64) -> bool {
+        self.with_ids.contains(&flow)
+    }
+
+    /// Whether the message of that row is its connection's own.
+    pub(super) fn is_control(&self, trace: &MessageTrace, row: usize) -> bool {
+        trace.call_number(row).is_none()
+            && self.classify_without_id(trace, row) == MessageWithoutId::Own
+    }
+
+    /// What the message of that row is, which has no id.
+    #[inline]
+    pub(super) fn classify_without_id(&self, trace: &MessageTrace, row: usize) -> MessageWithoutId {
+        if !self.has_ids(trace.flow(row)) {
+            return MessageWithoutId::MayPair;
+        }
+        match trace.operations(row).map(|told| told.role) {
+            Some(OperationRole::OneWay) => MessageWithoutId::OneWay,
+            None => MessageWithoutId::Own,
+            _ => MessageWithoutId::MayPair,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::Calls;
+    use crate::fixture::Fixture;
+
+    const ASKS: OperationRole = OperationRole::Request;
+    const ANSWERS: OperationRole = OperationRole::Response;
+    const TELLS: OperationRole = OperationRole::OneWay;
+
+    /// A message: whether it goes to the server, and what it tells with which id.
+    type TestMessage = (bool, Option<(OperationRole, Option<u64>)>);
+
+    /// The requests and responses of a connection, whose messages come one after the other.
+    fn pairs(messages: &[TestMessage]) -> Vec<(Option<usize>, Option<usize>)> {
+        let mut trace = Fixture::new();
+        for (time, (asks, told)) in (0..).step_by(2).zip(messages) {
+            let sent = match asks {
+                true => trace.send("x", "s", time, time + 1).ports(4000, 80),
+                false => trace.send("s", "x", time, time + 1).ports(80, 4000).accepting(),
+            };
+            sent.on(1);
+            if let Some((role, call)) = told {
+                sent.tells(*role, *call);
+            }
+        }
+        let calls = Calls::from_trace(&trace.trace());
+        for (row, (_, told)) in messages.iter().enumerate() {
+            let has_ids = messages.iter().any(|(_, told)| matches!(told, Some((_, Some(_)))));
+            let is_own = calls.is_control(calls.call_of_message(row));
+            assert_eq!(is_own, has_ids && told.is_none(), "message {row}");
+        }
+        (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
+    }
+
+    #[test]
+    fn calls_that_are_open_at_once_are_paired_by_ids() {
+        let ask = |id| (true, Some((ASKS, Some(id))));
+        let answer = |id| (false, Some((ANSWERS, Some(id))));
+        assert_eq!(
+            pairs(&[ask(1), ask(3), ask(5), answer(5), answer(1), answer(3)]),
+            [(Some(0), Some(4)), (Some(1), Some(5)), (Some(2), Some(3))]
+        );
+    }
+
+    #[test]
+    fn an_id_may_come_again_and_may_be_on_one_side_only() {
+        let ask = |id| (true, Some((ASKS, Some(id))));
+        let answer = |id| (false, Some((ANSWERS, Some(id))));
+        assert_eq!(
+            pairs(&[ask(1), answer(1), ask(1), answer(1), ask(1), answer(1)]),
+            [(Some(0), Some(1)), (Some(2), Some(3)), (Some(4), Some(5))]
+        );
+        // The second request has no answer, and the last answer no request.
+        assert_eq!(
+            pairs(&[ask(1), ask(2), answer(1), answer(7)]),
+            [(Some(0), Some(2)), (Some(1), None), (None, Some(3))]
+        );
+    }
+
+    #[test]
+    fn messages_without_ids_are_calls_only_where_they_say_so() {
+        let (ask, answer) = (|id| (true, Some((ASKS, id))), |id| (false, Some((ANSWERS, id))));
+        let (up, down) = ((true, None), (false, None));
+        // Settings, two calls with ids and two without, and a window that opens.
+        let messages = [
+            up,
+            down,
+            ask(Some(1)),
+            ask(None),
+            down,
+            ask(Some(3)),
+            answer(Some(3)),
+            answer(None),
+            up,
+            answer(Some(1)),
+            ask(None),
+            answer(None),
+        ];
+        let expected = [
+            (Some(0), None),
+            (None, Some(1)),
+            (Some(2), Some(9)),
+            (Some(3), Some(7)),
+            (None, Some(4)),
+            (Some(5), Some(6)),
+            (Some(8), None),
+            (Some(10), Some(11)),
+        ];
+        assert_eq!(pairs(&messages), expected);
+        // Where nothing has an id, what says nothing takes turns.
+        assert_eq!(pairs(&[ask(None), down]), [(Some(0), Some(1))]);
+    }
+
+    /// A message that could not be read has no id. It is the other one of a message with an id that
+    /// has no partner.
+    #[test]
+    fn what_could_not_be_read_takes_turns_with_what_has_an_id() {
+        let (ask, answer) = (|id| (true, Some((ASKS, id))), |id| (false, Some((ANSWERS, id))));
+        let messages = [
+            ask(Some(1)),
+            answer(Some(1)),
+            ask(None),
+            answer(Some(2)),
+            ask(Some(3)),
+            answer(None),
+            ask(Some(4)),
+            answer(Some(4)),
+        ];
+        let pair = |one, other| (Some(one), Some(other));
+        assert_eq!(pairs(&messages), [pair(0, 1), pair(2, 3), pair(4, 5), pair(6, 7)]);
+    }
+
+    #[test]
+    fn what_nothing_answers_is_one_by_itself() {
+        let (tell, told) = ((true, Some((TELLS, None))), (false, Some((TELLS, None))));
+        let (ask, answer) = ((true, Some((ASKS, None))), (false, Some((ANSWERS, None))));
+        let with_id = (true, Some((ASKS, Some(1))));
+        assert_eq!(
+            pairs(&[tell, ask, told, answer, with_id]),
+            [(Some(0), None), (Some(1), Some(3)), (Some(2), None), (Some(4), None)]
+        );
+        // A server greets.
+        assert_eq!(pairs(&[tell, told]), [(Some(0), Some(1))]);
+    }
+}

@@ -1,0 +1,63 @@
+//! The calls of a trace: pairs of messages, without those that are no calls, and with the answers
+//! that came in pieces.
+
+use message_trace::MessageTrace;
+
+use super::flows_with_ids::FlowsWithIds;
+use super::{Calls, NONE, multiplexed, one_way, pairing, response_fragments, server_push};
+
+impl Calls {
+    /// Pairs the messages of `trace`, which must be sorted: by call id where they have one, else by
+    /// the turns of their connection, or by their order where no connection is known.
+    pub fn from_trace(trace: &MessageTrace) -> Calls {
+        // By the row of its first message, the other message of the call, and whether that is the
+        // request.
+        let mut second = vec![(NONE, false); trace.len()];
+        let mut is_first = vec![false; trace.len()];
+        let told = FlowsWithIds::from_trace(trace);
+        let mut pairs = pairing::pair_messages(trace, &told);
+        one_way::unpair_one_way(trace, &told, &mut pairs);
+        server_push::unpair_server_push(trace, &mut pairs);
+        let pieces = response_fragments::join_fragments(trace, &mut pairs);
+        for (request, response) in &pairs {
+            let first = request.min(response);
+            is_first[*first as usize] = true;
+            second[*first as usize] = (*request.max(response), first == response);
+        }
+        let mut calls = Calls { of_message: vec![NONE; trace.len()], ..Calls::default() };
+        calls.request.reserve_exact(pairs.len());
+        calls.response.reserve_exact(pairs.len());
+        drop(pairs);
+        let mut ids: Vec<bool> = Vec::new();
+        for row in (0..trace.len()).filter(|row| is_first[*row]) {
+            let call = calls.len() as u32;
+            let (other, is_request) = second[row];
+            calls.of_message[row] = call;
+            if other != NONE {
+                calls.of_message[other as usize] = call;
+            }
+            if other == NONE && told.is_control(trace, row) {
+                calls.own.push(call);
+            }
+            if let Some(id) = trace.call_number(row).map(|id| id as usize) {
+                if ids.len() <= id {
+                    ids.resize(id + 1, false);
+                }
+                if std::mem::replace(&mut ids[id], true) {
+                    calls.repeated.insert(call);
+                }
+            }
+            let row = row as u32;
+            calls.request.push(if is_request { other } else { row });
+            calls.response.push(if is_request { row } else { other });
+        }
+        for (row, request) in pieces {
+            let call = calls.of_message[request as usize];
+            calls.of_message[row as usize] = call;
+            calls.response_fragments.push((call, row));
+        }
+        calls.response_fragments.sort_unstable();
+        calls.mispairing = multiplexed::mispairing_probabilities(trace, &calls);
+        calls
+    }
+}

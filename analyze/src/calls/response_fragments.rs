@@ -1,0 +1,188 @@
+//! Answers that come in several pieces: a server says that it has begun, and later that it is done
+//! (FTP's 150 and 226).
+//!
+//! By the turns of its connection a second reply is nobody's, and would be a message of the
+//! server's own. It looks the same as one that tells of news, as on a subscription. What tells them
+//! apart is the client, and it is asked of all such messages at an accepting endpoint together: it
+//! waits for the rest of an answer, so that it goes on soon after that, and has a request of its
+//! own open all the time. Who waits for news serves nobody meanwhile.
+
+use message_trace::{EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{NONE, connection};
+use crate::tuning::calls::response_fragments::{
+    AWAITED_SHARE, MIN_FRAGMENTS, SOONER_FACTOR, USUAL_SHARE,
+};
+
+/// A later piece of an answer, if it is one.
+struct ResponseFragment {
+    row: u32,
+    /// The place of the pair that it may belong to.
+    pair: usize,
+    /// Time for which the client waited for it, since the reply before.
+    waited: i64,
+    /// Time after it at which the client sent the next request.
+    then: Option<i64>,
+    /// When the client asked, and when it got the piece, by its own clock.
+    span: Option<[i64; 2]>,
+    client: NodeId,
+}
+
+/// Pieces and answers at one accepting endpoint.
+#[derive(Default)]
+struct EndpointFragments {
+    fragments: Vec<ResponseFragment>,
+    /// Times that the answers took.
+    answers: Vec<i64>,
+}
+
+/// Makes later pieces of an answer, which are paired with nothing, part of its pair. The last piece
+/// becomes the response. Returns the pieces before it, each with the request that it answers.
+pub(super) fn join_fragments(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> Vec<(u32, u32)> {
+    let mut endpoints = fragments_by_endpoint(trace, pairs);
+    endpoints.retain(|_, endpoint| endpoint.fragments.len() >= MIN_FRAGMENTS);
+    if endpoints.is_empty() {
+        return Vec::new();
+    }
+    let served = OpenRequestSpans::from_pairs(trace, pairs);
+    let mut joined = Vec::new();
+    let mut before = Vec::new();
+    for endpoint in endpoints.values_mut() {
+        let usual = usual_duration(&mut endpoint.answers);
+        let is_waited_for = |piece: &ResponseFragment| {
+            piece.waited <= usual
+                && piece.then.is_some_and(|then| then.saturating_mul(SOONER_FACTOR) <= piece.waited)
+                && piece.span.is_some_and(|span| served.covers(piece.client, span))
+        };
+        let waited_for = endpoint.fragments.iter().filter(|piece| is_waited_for(piece)).count();
+        if (waited_for as f64) < AWAITED_SHARE * endpoint.fragments.len() as f64 {
+            continue;
+        }
+        // A piece much later than answers are is something else, here as well.
+        for piece in endpoint.fragments.iter().filter(|piece| piece.waited <= usual) {
+            let (request, response) = &mut pairs[piece.pair];
+            before.push((*response, *request));
+            *response = piece.row;
+            joined.push(piece.row);
+        }
+    }
+    let joined: FxHashSet<u32> = joined.into_iter().collect();
+    pairs.retain(|(request, response)| *response != NONE || !joined.contains(request));
+    before
+}
+
+/// Messages that look like second pieces of answers, and the times that answers took, by accepting
+/// endpoint.
+fn fragments_by_endpoint(
+    trace: &MessageTrace,
+    pairs: &[(u32, u32)],
+) -> FxHashMap<EndpointId, EndpointFragments> {
+    let mut endpoints: FxHashMap<EndpointId, EndpointFragments> = FxHashMap::default();
+    let is_told = |(request, response): &&(u32, u32)| {
+        *response == NONE
+            && trace.direction(*request as usize) != FROM_CONNECTING
+            && trace.call_number(*request as usize).is_none()
+            && connection::is_connection(trace, *request)
+    };
+    let mut flows: FxHashMap<i64, Vec<(i64, u32, usize)>> = FxHashMap::default();
+    for (told, _) in pairs.iter().filter(is_told) {
+        flows.entry(trace.flow(*told as usize)).or_default();
+        endpoints.entry(trace.message(*told as usize).src_endpoint).or_default();
+    }
+    if flows.is_empty() {
+        return endpoints;
+    }
+    for (place, (request, response)) in pairs.iter().enumerate() {
+        for row in [*request, *response].into_iter().filter(|row| *row != NONE) {
+            if let Some(rows) = flows.get_mut(&trace.flow(row as usize)) {
+                let [connecting, accepting] = connection::times_at_ends(trace, row);
+                let time = connecting.or(accepting).unwrap_or_default();
+                rows.push((time, row, place));
+            }
+        }
+        if *request != NONE && *response != NONE {
+            let endpoint = endpoints.get_mut(&trace.message(*request as usize).dst_endpoint);
+            if let Some((endpoint, took)) = endpoint.zip(time_between(trace, *request, *response)) {
+                endpoint.answers.push(took);
+            }
+        }
+    }
+    for rows in flows.values_mut() {
+        rows.sort_unstable();
+        for at in 1..rows.len() {
+            let (_, row, place) = rows[at];
+            let (_, last, pair) = rows[at - 1];
+            let (request, response) = pairs[pair];
+            if !is_told(&&pairs[place]) || response != last || request == NONE {
+                continue;
+            }
+            let Some(waited) = time_between(trace, last, row) else { continue };
+            let next = rows.get(at + 1).map(|(_, next, _)| *next);
+            let next = next.filter(|next| trace.direction(*next as usize) == FROM_CONNECTING);
+            let then = next.and_then(|next| time_between(trace, row, next));
+            let sent = trace.send_ts(request as usize);
+            let span =
+                sent.zip(trace.arrival_time(row as usize)).map(|(from, until)| [from, until]);
+            let message = trace.message(row as usize);
+            let piece = ResponseFragment { row, pair, waited, then, span, client: message.dst };
+            endpoints.entry(message.src_endpoint).or_default().fragments.push(piece);
+        }
+    }
+    endpoints
+}
+
+/// Time by which the `other` message of a connection was seen later than the `one`, by the clock of
+/// one of the ends.
+fn time_between(trace: &MessageTrace, one: u32, other: u32) -> Option<i64> {
+    let (one, other) =
+        (connection::times_at_ends(trace, one), connection::times_at_ends(trace, other));
+    one.into_iter().zip(other).find_map(|(one, other)| Some(other? - one?))
+}
+
+/// The longest that all but a few took.
+fn usual_duration(took: &mut [i64]) -> i64 {
+    if took.is_empty() {
+        return 0;
+    }
+    let place = ((took.len() - 1) as f64 * USUAL_SHARE) as usize;
+    *took.select_nth_unstable(place).1
+}
+
+/// When each node had a request open, by its own clock.
+struct OpenRequestSpans(FxHashMap<NodeId, Vec<[i64; 2]>>);
+
+impl OpenRequestSpans {
+    fn from_pairs(trace: &MessageTrace, pairs: &[(u32, u32)]) -> OpenRequestSpans {
+        let mut served: FxHashMap<NodeId, Vec<[i64; 2]>> = FxHashMap::default();
+        for (request, response) in
+            pairs.iter().filter(|(request, response)| *request.max(response) != NONE)
+        {
+            let span = trace.arrival_time(*request as usize).zip(trace.send_ts(*response as usize));
+            if let Some((from, until)) = span {
+                served.entry(trace.message(*request as usize).dst).or_default().push([from, until]);
+            }
+        }
+        for spans in served.values_mut() {
+            spans.sort_unstable();
+            // Each becomes the longest of those that have begun by then.
+            let mut latest = i64::MIN;
+            for [_, until] in spans {
+                latest = latest.max(*until);
+                *until = latest;
+            }
+        }
+        OpenRequestSpans(served)
+    }
+
+    /// Whether one request was open all the time.
+    fn covers(&self, node: NodeId, [from, until]: [i64; 2]) -> bool {
+        let Some(spans) = self.0.get(&node) else { return false };
+        let begun = spans.partition_point(|span| span[0] <= from);
+        begun > 0 && spans[begun - 1][1] >= until
+    }
+}
+
+#[cfg(test)]
+#[path = "continued_tests.rs"]
+mod tests;

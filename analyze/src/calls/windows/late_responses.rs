@@ -1,0 +1,164 @@
+//! Answers that come later than what is around a stretch: a first reading finds them, so that a
+//! call is one call however long it takes. In memory are the requests that are still open at a
+//! time, and then of each late answer what was seen of it.
+
+use std::collections::VecDeque;
+
+use message_trace::{DataDir, MessageTrace, PathError};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::super::Calls;
+use super::message::CallMessage;
+use crate::batches::{TraceBatches, TraceOverview};
+use crate::tuning::calls::late_responses::MAX_OPEN_REQUESTS;
+
+/// The late answers of a trace. Messages have the numbers of the whole trace.
+#[derive(Debug, Default)]
+pub(super) struct LateResponses {
+    /// Messages of late answers, by the number of the request.
+    answers: FxHashMap<u64, CallMessage>,
+    /// The numbers of these answers, and of those that are around the stretch of their request, but
+    /// in another one without it.
+    numbers: FxHashSet<u64>,
+}
+
+impl LateResponses {
+    /// Late answers of the trace of `data`, in stretches of `length`.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub(super) fn from_data(
+        data: &DataDir,
+        length: usize,
+        whole: &TraceOverview,
+    ) -> Result<LateResponses, PathError> {
+        let mut late = LateResponses::default();
+        let mut stretches = TraceBatches::open(data, length, whole)?;
+        if stretches.is_single_batch() {
+            return Ok(late);
+        }
+        let mut open = UnansweredRequests::default();
+        // The answers behind the stretch before that are to requests in it.
+        let mut taken: FxHashSet<u64> = FxHashSet::default();
+        // Where what is around the stretch before ends: an answer before that is within.
+        let mut end = 0;
+        while let Some(stretch) = stretches.next_batch()? {
+            let (trace, first, own) = (&stretch.trace, stretch.first, stretch.own.clone());
+            let calls = Calls::from_trace(trace);
+            let mut behind = FxHashSet::default();
+            for call in 0..calls.len() {
+                match (calls.request(call), calls.response(call)) {
+                    (Some(request), Some(response))
+                        if own.contains(&request) && response >= own.end =>
+                    {
+                        behind.insert(first + response as u64);
+                    }
+                    (Some(request), None) if own.contains(&request) => {
+                        open.add_request(trace, request, first + request as u64);
+                    }
+                    (Some(request), Some(response))
+                        if request < own.start && own.contains(&response) =>
+                    {
+                        let answer = first + response as u64;
+                        if answer >= end {
+                            let request = first + request as u64;
+                            open.remove_request(trace, response, request);
+                            late.add_response(
+                                request,
+                                answer,
+                                CallMessage::from_row(trace, first, response),
+                            );
+                        }
+                    }
+                    (None, Some(response)) if own.contains(&response) => {
+                        let answer = first + response as u64;
+                        if taken.contains(&answer) {
+                            late.numbers.insert(answer);
+                        } else if let Some(request) = open.take_earliest(trace, response) {
+                            late.add_response(
+                                request,
+                                answer,
+                                CallMessage::from_row(trace, first, response),
+                            );
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            (taken, end) = (behind, first + trace.len() as u64);
+        }
+        Ok(late)
+    }
+
+    fn add_response(&mut self, request: u64, answer: u64, seen: CallMessage) {
+        self.answers.insert(request, seen);
+        self.numbers.insert(answer);
+    }
+
+    /// The late answer to that request.
+    pub(super) fn late_response(&self, request: u64) -> Option<CallMessage> {
+        self.answers.get(&request).copied()
+    }
+
+    /// Whether that message is one.
+    pub(super) fn is_late_response(&self, message: u64) -> bool {
+        self.numbers.contains(&message)
+    }
+}
+
+/// The requests that are not answered yet, the earliest first, by flow and, where there is one,
+/// call id.
+#[derive(Default)]
+struct UnansweredRequests {
+    requests: FxHashMap<(i64, Option<Box<str>>), VecDeque<u64>>,
+    count: usize,
+}
+
+impl UnansweredRequests {
+    /// The key by which the request and the answer of a call are found: without ids the turns of a
+    /// flow tell, where it has as many answers as requests.
+    fn request_key(trace: &MessageTrace, row: usize) -> Option<(i64, Option<Box<str>>)> {
+        let (flow, id) = (trace.flow(row), trace.call_id(row));
+        let is_uneven =
+            || trace.beyond.uneven.as_ref().is_some_and(|uneven| uneven.contains(&flow));
+        (id.is_some() || !is_uneven()).then(|| (flow, id.map(Box::from)))
+    }
+
+    fn add_request(&mut self, trace: &MessageTrace, row: usize, request: u64) {
+        if let Some(key) =
+            UnansweredRequests::request_key(trace, row).filter(|_| self.count < MAX_OPEN_REQUESTS)
+        {
+            self.requests.entry(key).or_default().push_back(request);
+            self.count += 1;
+        }
+    }
+
+    /// The request that this answers.
+    fn take_earliest(&mut self, trace: &MessageTrace, row: usize) -> Option<u64> {
+        self.take_request(trace, row, |requests| requests.pop_front())
+    }
+
+    /// Takes out a request that is known to be answered.
+    fn remove_request(&mut self, trace: &MessageTrace, row: usize, request: u64) {
+        self.take_request(trace, row, |requests| {
+            let place = requests.iter().position(|open| *open == request)?;
+            requests.remove(place)
+        });
+    }
+
+    fn take_request(
+        &mut self,
+        trace: &MessageTrace,
+        row: usize,
+        of: impl FnOnce(&mut VecDeque<u64>) -> Option<u64>,
+    ) -> Option<u64> {
+        let key = UnansweredRequests::request_key(trace, row)?;
+        let requests = self.requests.get_mut(&key)?;
+        let taken = of(requests);
+        if requests.is_empty() {
+            self.requests.remove(&key);
+        }
+        self.count -= usize::from(taken.is_some());
+        taken
+    }
+}

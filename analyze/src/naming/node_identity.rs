@@ -1,0 +1,204 @@
+//! Names and hosts of the nodes of a trace before any grain is chosen: as the user calls them
+//! ([`super::Aliases`]), as far as the user does. An untraced node has the host that is known to
+//! have its address.
+//!
+//! A node without a known process is known by an address or a name only. Where the user gives one
+//! name to several of them, they are one node.
+
+use std::net::{IpAddr, SocketAddr};
+
+use message_trace::{Endpoint, FROM_CONNECTING, Message, MessageTrace, Node, NodeId, NodeList};
+use rustc_hash::FxHashMap;
+
+use super::Aliases;
+
+/// Names of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NodeIdentity<'a> {
+    /// Its host.
+    pub(super) host: &'a str,
+    /// The user's name of the host.
+    pub(super) host_alias: Option<&'a str>,
+    /// The name of the program.
+    pub(super) name: String,
+    /// Whether the user calls it so, of whatever host it is.
+    pub(super) is_alias: bool,
+    /// Whether the name is clear without the host.
+    pub(super) is_whole: bool,
+    /// The first node that is the same as this one.
+    pub(super) same: NodeId,
+}
+
+/// Names of every node of `trace`.
+pub(super) fn identify_nodes<'a>(
+    trace: &'a MessageTrace,
+    aliases: &'a Aliases,
+) -> Vec<NodeIdentity<'a>> {
+    let owners = AddressOwners::from_trace(trace);
+    let at_endpoints = named_by_endpoint(trace, aliases);
+    let many_hosts = trace.nodes.on_many_hosts();
+    let mut first: FxHashMap<(String, bool), NodeId> = FxHashMap::default();
+    let mut known: Vec<NodeIdentity> = Vec::with_capacity(trace.nodes.len());
+    for (id, node) in trace.nodes.0.iter().enumerate() {
+        let id = id as NodeId;
+        let of_endpoint = at_endpoints.get(id as usize).copied().flatten();
+        let (mut of_node, is_one) =
+            identify_node(node, of_endpoint, aliases, |address| match address {
+                // A loopback address is of the host on which its peers are.
+                address if address.is_loopback() => owners.host_of_peers(id).filter(|_| many_hosts),
+                address => owners.host_of_address(address),
+            });
+        of_node.same = match is_one && node.pid.is_none() {
+            true => *first.entry((of_node.name.clone(), node.traced)).or_insert(id),
+            false => id,
+        };
+        known.push(of_node);
+    }
+    known
+}
+
+/// The nodes of `trace` with their hosts and commands as the user calls them; what the user does
+/// not name stays as it was captured.
+pub fn apply_aliases(trace: &MessageTrace, aliases: &Aliases) -> NodeList {
+    let known = identify_nodes(trace, aliases);
+    let called = |(node, known): (&Node, NodeIdentity)| Node {
+        host: known.host_alias.map_or_else(|| node.host.clone(), str::to_owned),
+        command: if known.is_alias { known.name } else { node.command.clone() },
+        ..node.clone()
+    };
+    NodeList(trace.nodes.0.iter().zip(known).map(called).collect())
+}
+
+/// Names of `node`, whose endpoint the user calls `of_endpoint`; `owner` is the host that has an
+/// address. Also whether all nodes of the name are one, if they are no processes: the user named an
+/// address or endpoint of theirs.
+fn identify_node<'a>(
+    node: &'a Node,
+    of_endpoint: Option<&'a str>,
+    aliases: &'a Aliases,
+    owner: impl Fn(IpAddr) -> Option<&'a str>,
+) -> (NodeIdentity<'a>, bool) {
+    let address = node.host.parse::<IpAddr>().ok().map(|address| address.to_canonical());
+    let owner = address.filter(|_| !node.traced).and_then(owner);
+    let by_address = address.and_then(|address| aliases.address(address));
+    let host_alias = by_address.or_else(|| aliases.host(owner.unwrap_or(&node.host)));
+    let host = host_alias.or(owner).unwrap_or(&node.host);
+    let known = |name: &str, is_alias, is_whole| NodeIdentity {
+        host,
+        host_alias,
+        name: name.to_owned(),
+        is_alias,
+        is_whole,
+        same: 0,
+    };
+    let by_endpoint =
+        of_endpoint.or_else(|| aliases.endpoint(&node.command).filter(|_| !node.traced));
+    if let Some(name) = by_endpoint {
+        return (known(name, true, true), true);
+    }
+    let is_host = node.command.is_empty() || node.command == node.host;
+    if let Some(name) = aliases.command(&node.command) {
+        return (known(name, true, !node.traced || is_host), false);
+    }
+    // The program has no name but its host's, or an untraced one its address: it goes with the
+    // host.
+    let port = node
+        .command
+        .parse::<SocketAddr>()
+        .ok()
+        .filter(|end| Some(end.ip().to_canonical()) == address);
+    match (host_alias, owner, port) {
+        (Some(alias), ..) if is_host || port.is_some() => (known(alias, true, true), true),
+        (None, Some(owner), Some(end)) => {
+            (known(&format!("{owner}:{}", end.port()), false, true), false)
+        }
+        _ if is_host => (known(host, false, true), false),
+        _ => (known(&node.command, false, !node.traced), false),
+    }
+}
+
+/// Addresses of traced hosts, as far as they are clear.
+struct AddressOwners<'a> {
+    addresses: FxHashMap<IpAddr, Option<&'a str>>,
+    /// The host of those who talk to each untraced node.
+    peers: Vec<Option<&'a str>>,
+}
+
+impl<'a> AddressOwners<'a> {
+    fn from_trace(trace: &'a MessageTrace) -> AddressOwners<'a> {
+        // Each endpoint is looked at once for each change of its node, which is nearly once.
+        let mut last: Vec<NodeId> = vec![-1; trace.endpoints().len()];
+        let mut owners =
+            AddressOwners { addresses: FxHashMap::default(), peers: vec![None; trace.nodes.len()] };
+        let is_traced: Vec<bool> = trace.nodes.0.iter().map(|node| node.traced).collect();
+        let traced = |id: NodeId| is_traced.get(id as usize).copied().unwrap_or(false);
+        let host = |id: NodeId| trace.nodes.get(id).map_or("", |node| node.host.as_str());
+        for message in trace.messages() {
+            let Message { src, dst, src_endpoint, dst_endpoint, .. } = message;
+            for (node, endpoint, peer) in [(src, src_endpoint, dst), (dst, dst_endpoint, src)] {
+                if !traced(node) {
+                    if let Some(of) = owners.peers.get_mut(node as usize)
+                        && of.is_none()
+                        && traced(peer)
+                    {
+                        *of = Some(host(peer));
+                    }
+                    continue;
+                }
+                let Some(known) = last.get_mut(endpoint as usize).filter(|known| **known != node)
+                else {
+                    continue;
+                };
+                *known = node;
+                if let Some(Endpoint::Inet(address)) = trace.endpoint(endpoint) {
+                    let own = host(node);
+                    let owner =
+                        owners.addresses.entry(address.ip().to_canonical()).or_insert(Some(own));
+                    // Several hosts have it: it is a private address that says nothing.
+                    *owner = owner.filter(|owner| *owner == own);
+                }
+            }
+        }
+        owners
+    }
+
+    /// The host that has `address`.
+    fn host_of_address(&self, address: IpAddr) -> Option<&'a str> {
+        let anywhere = match address {
+            IpAddr::V4(address) => address.is_link_local() || address.is_unspecified(),
+            IpAddr::V6(address) => address.is_unicast_link_local() || address.is_unspecified(),
+        };
+        self.addresses.get(&address).copied().flatten().filter(|_| !anywhere)
+    }
+
+    /// The host of those who talk to an untraced node.
+    fn host_of_peers(&self, node: NodeId) -> Option<&'a str> {
+        self.peers.get(node as usize).copied().flatten()
+    }
+}
+
+/// The user's names of the nodes that accept at an endpoint.
+fn named_by_endpoint<'a>(trace: &MessageTrace, aliases: &'a Aliases) -> Vec<Option<&'a str>> {
+    if !aliases.has_endpoints() {
+        return Vec::new();
+    }
+    let names: Vec<Option<&str>> =
+        trace.endpoints().iter().map(|endpoint| aliases.endpoint(&endpoint.to_string())).collect();
+    let mut of_nodes = vec![None; trace.nodes.len()];
+    for message in trace.messages() {
+        let (node, endpoint) = match message.direction {
+            FROM_CONNECTING => (message.dst, message.dst_endpoint),
+            _ => (message.src, message.src_endpoint),
+        };
+        if let (Some(Some(name)), Some(of)) =
+            (names.get(endpoint as usize), of_nodes.get_mut(node as usize))
+        {
+            of.get_or_insert(*name);
+        }
+    }
+    of_nodes
+}
+
+#[cfg(test)]
+#[path = "known_tests.rs"]
+mod tests;

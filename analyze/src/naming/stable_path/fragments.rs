@@ -1,0 +1,132 @@
+//! The parts of a socket's name: runs of letters and digits, and what stands between them. A number
+//! behind letters (`app812`) is a part of its own.
+
+use super::random::{self, WordPosition};
+
+/// A part of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NameFragment<'name> {
+    pub(super) text: &'name str,
+    kind: FragmentKind,
+    /// Whether it looks as if it was drawn at random.
+    pub(super) is_random: bool,
+}
+
+/// What a part may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FragmentKind {
+    /// What is the same each time: separators, and short words.
+    Fixed,
+    /// A number.
+    Number,
+    /// Letters and digits, or letters alone.
+    Word,
+}
+
+impl NameFragment<'_> {
+    /// Whether it may be another one each time.
+    pub(super) fn may_change(&self) -> bool {
+        self.kind != FragmentKind::Fixed
+    }
+
+    /// The number that it is.
+    pub(super) fn as_number(&self) -> Option<u32> {
+        if self.kind != FragmentKind::Number {
+            return None;
+        }
+        // One of more digits is no process id, and nothing else asks.
+        Some(self.text.parse().unwrap_or(u32::MAX))
+    }
+}
+
+/// The parts of `name`; together they are the name.
+pub(super) fn split_name(name: &str) -> Vec<NameFragment<'_>> {
+    let mut parts = Vec::new();
+    if random::is_autobound(name) {
+        let (sign, number) = name.split_at(1);
+        push_fragment(&mut parts, sign, FragmentKind::Fixed, false);
+        push_fragment(&mut parts, number, FragmentKind::Word, true);
+        return parts;
+    }
+    // Abstract names are made up as those of temporary files are: nobody looks for them in folders.
+    let mut is_temporary = name.starts_with('@');
+    for component in name.split_inclusive('/') {
+        let (component, slash) = match component.strip_suffix('/') {
+            Some(component) => (component, "/"),
+            None => (component, ""),
+        };
+        split_component(component, is_temporary, &mut parts);
+        push_fragment(&mut parts, slash, FragmentKind::Fixed, false);
+        is_temporary |= random::is_temporary(component);
+    }
+    parts
+}
+
+fn split_component<'name>(
+    component: &'name str,
+    is_temporary: bool,
+    parts: &mut Vec<NameFragment<'name>>,
+) {
+    if let Some(prefix) = random::drawn_by_library(component).filter(|_| is_temporary) {
+        let (prefix, drawn) = component.split_at(prefix);
+        push_fragment(parts, prefix, FragmentKind::Fixed, false);
+        push_fragment(parts, drawn, FragmentKind::Word, true);
+        return;
+    }
+    let is_word = |c: char| c.is_ascii_alphanumeric() || (is_temporary && c == '_');
+    let mut rest = component;
+    let mut before = None;
+    while !rest.is_empty() {
+        let uuid = random::uuid_length(rest).filter(|_| before.is_none_or(|c: char| !is_word(c)));
+        let first = rest.chars().next();
+        let of_word = first.is_some_and(is_word);
+        let end =
+            uuid.unwrap_or_else(|| rest.find(|c| is_word(c) != of_word).unwrap_or(rest.len()));
+        let (part, behind) = rest.split_at(end);
+        if uuid.is_some() {
+            push_fragment(parts, part, FragmentKind::Word, true);
+        } else if of_word {
+            let place = WordPosition { is_temporary, is_last: behind.is_empty(), before };
+            split_word(part, place, parts);
+        } else {
+            push_fragment(parts, part, FragmentKind::Fixed, false);
+        }
+        before = part.chars().next_back();
+        rest = behind;
+    }
+}
+
+/// The parts of a run of letters and digits.
+fn split_word<'name>(word: &'name str, place: WordPosition, parts: &mut Vec<NameFragment<'name>>) {
+    if random::is_drawn(word, place) {
+        push_fragment(parts, word, FragmentKind::Word, true);
+        return;
+    }
+    for word in word.split_inclusive('_') {
+        let (word, sign) = match word.strip_suffix('_') {
+            Some(word) => (word, "_"),
+            None => (word, ""),
+        };
+        // A number behind letters: `app812`.
+        let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        let (letters, number) = word.split_at(letters.len());
+        let kind = match number.is_empty() && random::may_be_drawn(word) {
+            true => FragmentKind::Word,
+            false => FragmentKind::Fixed,
+        };
+        push_fragment(parts, letters, kind, false);
+        push_fragment(parts, number, FragmentKind::Number, random::is_long_number(number));
+        push_fragment(parts, sign, FragmentKind::Fixed, false);
+    }
+}
+
+fn push_fragment<'name>(
+    parts: &mut Vec<NameFragment<'name>>,
+    text: &'name str,
+    kind: FragmentKind,
+    is_random: bool,
+) {
+    if !text.is_empty() {
+        parts.push(NameFragment { text, kind, is_random });
+    }
+}

@@ -1,0 +1,70 @@
+//! Time connecting: for how long the sender of a message waited for the connection that it is the
+//! first message of. That time is part of the time since the receipt of its cause, but not of the
+//! node's own: the node latency is without it.
+//!
+//! Only the request that sends first on a connection can have waited for it, and only if `connect`
+//! was called within it. Nobody here waited for a connection that was made before the request came,
+//! for another one or for a pool.
+
+use super::messages::PathMessages;
+use crate::naming::Naming;
+use crate::receipt::MessageReceipt;
+
+/// A tree of messages that is looked at.
+pub(crate) struct MessageTree<'a> {
+    /// The messages, with their depths.
+    pub(crate) messages: &'a [(u32, u32)],
+    /// The place of each message's cause.
+    pub(crate) causes: &'a [Option<u32>],
+    /// When each was received.
+    pub(crate) receipts: &'a [MessageReceipt],
+}
+
+impl MessageTree<'_> {
+    /// Time for which the sender of the message at `place` waited for its connection, in
+    /// nanoseconds; `None` where it did not.
+    #[inline]
+    pub(crate) fn connect_time(
+        &self,
+        place: usize,
+        all: &PathMessages,
+        naming: &Naming,
+    ) -> Option<i64> {
+        let message = self.messages[place].0 as usize;
+        let connect = all.connect_call(message)?;
+        let cause = self.causes[place]? as usize;
+        if !self.is_within(connect.begin, cause, naming) {
+            return None;
+        }
+        let begin = self.receipts[cause].at?.max(connect.begin);
+        let end = all.send_ts(message)?.min(connect.end);
+        Some(end.saturating_sub(begin)).filter(|time| *time > 0)
+    }
+
+    /// Whether it was then that the request was being served which the message at `cause` is, or is
+    /// of: that may be the answer to an earlier call of it.
+    fn is_within(&self, time: i64, mut cause: usize, naming: &Naming) -> bool {
+        loop {
+            let Some(received) = self.receipts[cause].first else { return false };
+            if received <= time {
+                return true;
+            }
+            let above = |place: usize| self.causes[place].map(|cause| cause as usize);
+            let ends = |place: usize| {
+                let message = self.messages[place].0 as usize;
+                [naming.src(message), naming.dst(message)]
+            };
+            let [from, to] = ends(cause);
+            let call = std::iter::successors(above(cause), |place| above(*place))
+                .find(|place| ends(*place) == [to, from]);
+            match call.and_then(above) {
+                Some(earlier) => cause = earlier,
+                None => return false,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "connecting_tests.rs"]
+mod tests;

@@ -1,0 +1,136 @@
+//! Paths over the border of two stretches. The instances of the roots of a stretch are built when
+//! the links of the next one are known as well, from both together. What goes on beyond the next
+//! one is not in a path.
+
+use std::path::Path;
+
+use message_trace::{DataDir, PathError, Progress};
+use out_of_core::MemoryBudget;
+
+use super::collector::{self, PathCollector, PathCounts};
+use super::instances::messages::PathMessages;
+use super::instances::possible_children::PossibleChildren;
+use super::operation_labels::OperationLabels;
+use crate::batches::TraceBatch;
+use crate::links::Links;
+use crate::naming::Naming;
+use crate::options::Options;
+
+/// The paths of a trace, stretch by stretch, on their way into tables.
+pub(crate) struct PathBuilder<'a> {
+    options: &'a Options,
+    collector: PathCollector<'a>,
+    last: Option<InferredBatch>,
+    /// Number of its messages that are of the stretch before.
+    roots: usize,
+    operations: OperationLabels,
+}
+
+/// The messages of a stretch, their names and who caused whom.
+#[derive(Default)]
+struct InferredBatch {
+    messages: PathMessages,
+    naming: Naming,
+    children: PossibleChildren,
+    /// Number of messages of the whole trace before them.
+    before: u64,
+}
+
+impl<'a> PathBuilder<'a> {
+    /// Paths of no stretch yet; temporary files go to `directory` when `budget` is used up.
+    pub(crate) fn new(
+        options: &'a Options,
+        budget: &'a MemoryBudget,
+        directory: &Path,
+    ) -> PathBuilder<'a> {
+        let collector = PathCollector::new(options, budget, directory);
+        let operations = OperationLabels::default();
+        PathBuilder { options, collector, last: None, roots: 0, operations }
+    }
+
+    /// Takes the needed parts of a stretch, its names and its `links`.
+    pub(crate) fn append_batch(&mut self, stretch: &TraceBatch, naming: Naming, links: &Links) {
+        let before = stretch.first + stretch.own.start as u64;
+        let both =
+            self.last.get_or_insert_with(|| InferredBatch { before, ..InferredBatch::default() });
+        self.roots = both.messages.len();
+        both.append_batch(stretch, naming, links, &mut self.operations, self.options);
+    }
+
+    /// Builds the instances of the stretch before the last that was appended.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub(crate) fn build_previous(&mut self, progress: &dyn Progress) -> Result<(), PathError> {
+        let Some(mut both) = self.last.take() else { return Ok(()) };
+        if self.roots > 0 {
+            self.build_batch(&both, self.roots, progress)?;
+            both.remove_first(self.roots);
+        }
+        self.last = Some(both);
+        Ok(())
+    }
+
+    /// Writes all paths and patterns to `dir`. `operations` are the names of operations by number;
+    /// `None` where it is not known what messages do.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub(crate) fn finish(
+        mut self,
+        operations: Option<&[String]>,
+        dir: &DataDir,
+        progress: &dyn Progress,
+    ) -> Result<PathCounts, PathError> {
+        let naming = match self.last.take() {
+            Some(last) => {
+                self.build_batch(&last, last.messages.len(), progress)?;
+                last.naming
+            }
+            None => Naming::default(),
+        };
+        self.collector.finish(&naming, operations, dir, progress)
+    }
+
+    /// Builds the instances of the first `roots` messages of `of`.
+    fn build_batch(
+        &mut self,
+        of: &InferredBatch,
+        roots: usize,
+        progress: &dyn Progress,
+    ) -> Result<(), PathError> {
+        progress.begin_step("building paths", roots as u64);
+        let InferredBatch { messages, naming, children, before } = of;
+        let stretch =
+            collector::PathBatch { messages, naming, children, roots: (0, roots), before: *before };
+        self.collector.add_batch(&stretch, progress)
+    }
+}
+
+impl InferredBatch {
+    /// Appends a stretch's own messages, their names and their links.
+    fn append_batch(
+        &mut self,
+        stretch: &TraceBatch,
+        naming: Naming,
+        links: &Links,
+        operations: &mut OperationLabels,
+        options: &Options,
+    ) {
+        let operation = |row: usize, name: u32| operations.label_operation(naming.hop(row), name);
+        self.messages.append_rows(&stretch.trace, stretch.own.clone(), operation);
+        self.naming.append_rows(naming, stretch.own.clone());
+        // A cause may be among the messages behind, which are the next stretch's.
+        let messages = self.messages.len() + stretch.trace.len() - stretch.own.end;
+        let shift = self.before as i64 - stretch.first as i64;
+        self.children.append_links(links, stretch.own.clone(), shift, messages, options);
+    }
+
+    /// Takes its first messages away.
+    fn remove_first(&mut self, messages: usize) {
+        self.messages.remove_first(messages);
+        self.naming.remove_first(messages);
+        self.children.remove_first(messages);
+        self.before += messages as u64;
+    }
+}

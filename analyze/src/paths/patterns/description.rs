@@ -1,0 +1,302 @@
+//! A pattern between being described and being written, as bytes: what the instances of a shape
+//! have in common (WAP5 sections 5.1 and 5.2). The delays of a pattern of many instances are
+//! summarised with their probabilities as weights; one that was seen once stays as it was recorded,
+//! and is summarised when it is written.
+
+use message_trace::stats::DelaySummary;
+
+use super::pattern::{CallOutcomes, ConnectTimes};
+use super::record::{HopMeasures, InstanceHop, RecordedInstance};
+use super::shape_labels::ShapeLabels;
+use crate::paths::storage::bytes::{PathByteReader, put_float, put_number, put_slice};
+
+/// A message of a pattern, summarised over its instances.
+pub(crate) type PatternHop = HopMeasures<DelaySummary, f64, ConnectTimes, CallOutcomes>;
+
+/// Kinds of patterns.
+const ONCE: u8 = 0;
+const OFTEN: u8 = 1;
+
+/// Totals of a pattern; times are in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct PatternTotals {
+    pub(crate) count: i64,
+    pub(crate) expected: f64,
+    pub(crate) max_probability: f64,
+    pub(crate) duration: DelaySummary,
+    pub(crate) total_time: f64,
+}
+
+impl PatternTotals {
+    fn from_instance(instance: &RecordedInstance<'_>) -> PatternTotals {
+        let p = instance.probability;
+        PatternTotals {
+            count: 1,
+            expected: p,
+            max_probability: p,
+            duration: single_summary(instance.duration, p),
+            total_time: instance.duration as f64 * p,
+        }
+    }
+}
+
+/// The summary of one delay: that of [`DelaySummary::from_samples`], with what multiplying and
+/// dividing does to it.
+#[inline]
+fn single_summary(delay: i64, probability: f64) -> DelaySummary {
+    let value = delay as f64;
+    DelaySummary { mean: value * probability / probability, p50: value, p99: value }
+}
+
+/// Describes one pattern after the other.
+#[derive(Default)]
+pub(crate) struct PatternDescriber {
+    duration: Vec<(i64, f64)>,
+    network: Vec<(i64, f64)>,
+    node: Vec<(i64, f64)>,
+    untraced: Vec<(i64, f64)>,
+    connect: Vec<(i64, f64)>,
+}
+
+impl PatternDescriber {
+    /// Appends the pattern of that shape to `out`. `instances` are all of the pattern, at least
+    /// one. Returns its total time.
+    pub(crate) fn describe_pattern(
+        &mut self,
+        shape: &[u8],
+        instances: &mut [RecordedInstance<'_>],
+        out: &mut Vec<u8>,
+    ) -> f64 {
+        if let [only] = instances {
+            out.push(ONCE);
+            put_slice(out, shape);
+            out.extend_from_slice(only.bytes);
+            return PatternTotals::from_instance(only).total_time;
+        }
+        let whole = self.pattern_totals(instances);
+        let PatternTotals { expected, max_probability, duration, total_time, .. } = whole;
+        out.push(OFTEN);
+        put_slice(out, shape);
+        put_number(out, instances.len() as u64);
+        for number in
+            [expected, max_probability, duration.mean, duration.p50, duration.p99, total_time]
+        {
+            put_float(out, number);
+        }
+        for _ in ShapeHops::from_bytes(shape) {
+            self.next_hop(instances).write_to(out);
+        }
+        total_time
+    }
+
+    /// Totals of the pattern with just these `instances`.
+    pub(crate) fn pattern_totals(&mut self, instances: &[RecordedInstance<'_>]) -> PatternTotals {
+        self.duration.clear();
+        self.duration
+            .extend(instances.iter().map(|instance| (instance.duration, instance.probability)));
+        let weighted = self.duration.iter().map(|(duration, weight)| *duration as f64 * weight);
+        let total_time = weighted.fold(0.0, |total, time| total + time);
+        let probabilities = || self.duration.iter().map(|(_, probability)| *probability);
+        let expected = probabilities().fold(0.0, |total, probability| total + probability);
+        let max_probability = probabilities().fold(0.0, f64::max);
+        let duration = DelaySummary::from_samples(&mut self.duration).unwrap_or_default();
+        PatternTotals {
+            count: instances.len() as i64,
+            expected,
+            max_probability,
+            duration,
+            total_time,
+        }
+    }
+
+    /// The next message of all `instances`, summarised.
+    pub(crate) fn next_hop(&mut self, instances: &mut [RecordedInstance<'_>]) -> PatternHop {
+        let PatternDescriber { network, node, untraced, connect, .. } = self;
+        network.clear();
+        node.clear();
+        untraced.clear();
+        connect.clear();
+        let (mut bytes, mut weight) = (0.0, 0.0);
+        let (mut src_traced, mut dst_traced) = (false, false);
+        let mut outcomes = OutcomeSums::default();
+        for instance in instances {
+            let p = instance.probability;
+            let seen = InstanceHop::read_from(&mut instance.messages);
+            network.extend(seen.network.map(|delay| (delay, p)));
+            node.extend(seen.node.map(|delay| (delay, p)));
+            untraced.extend(seen.untraced.map(|delay| (delay, p)));
+            connect.extend(seen.connect.map(|time| (time, p)));
+            outcomes.add_outcome(seen.outcome, p);
+            bytes += seen.bytes as f64 * p;
+            weight += p;
+            src_traced |= seen.src_traced;
+            dst_traced |= seen.dst_traced;
+        }
+        HopMeasures {
+            src_traced,
+            dst_traced,
+            network: DelaySummary::from_samples(network),
+            node: DelaySummary::from_samples(node),
+            untraced: DelaySummary::from_samples(untraced),
+            connect: ConnectTimes::from_samples(connect, weight),
+            bytes: bytes / weight,
+            outcome: outcomes.into_outcomes(),
+        }
+    }
+}
+
+/// Answers and errors among them: how many, and how many are expected to be real.
+#[derive(Clone, Copy, Debug, Default)]
+struct OutcomeSums {
+    answers: (i64, f64),
+    errors: (i64, f64),
+}
+
+impl OutcomeSums {
+    fn add_outcome(&mut self, is_error: Option<bool>, probability: f64) {
+        let count = |is: bool, (count, expected): &mut (i64, f64)| {
+            *count += i64::from(is);
+            *expected += if is { probability } else { 0.0 };
+        };
+        count(is_error.is_some(), &mut self.answers);
+        count(is_error == Some(true), &mut self.errors);
+    }
+
+    fn into_outcomes(self) -> Option<CallOutcomes> {
+        let (answers, all) = self.answers;
+        let (errors, failed) = self.errors;
+        (answers > 0).then(|| CallOutcomes { answers, errors, error_share: failed / all })
+    }
+}
+
+fn put_summary(out: &mut Vec<u8>, delay: &DelaySummary) {
+    [delay.mean, delay.p50, delay.p99].into_iter().for_each(|part| put_float(out, part));
+}
+
+impl PatternHop {
+    fn write_to(&self, out: &mut Vec<u8>) {
+        out.push(self.flag_bits());
+        for delay in [self.network, self.node, self.untraced].into_iter().flatten() {
+            put_summary(out, &delay);
+        }
+        if let Some(ConnectTimes { count, expected, share, delay }) = self.connect {
+            put_number(out, count as u64);
+            put_float(out, expected);
+            put_float(out, share);
+            put_summary(out, &delay);
+        }
+        put_float(out, self.bytes);
+        if let Some(CallOutcomes { answers, errors, error_share }) = self.outcome {
+            put_number(out, answers as u64);
+            put_number(out, errors as u64);
+            put_float(out, error_share);
+        }
+    }
+
+    fn read_from<'bytes>(reader: &mut PathByteReader<'bytes>) -> PatternHop {
+        let delay = |reader: &mut PathByteReader<'bytes>| {
+            let [mean, p50, p99] = [reader.read_float(), reader.read_float(), reader.read_float()];
+            DelaySummary { mean, p50, p99 }
+        };
+        let connect = |reader: &mut PathByteReader<'bytes>| {
+            let (count, expected, share) =
+                (reader.read_number() as i64, reader.read_float(), reader.read_float());
+            ConnectTimes { count, expected, share, delay: delay(reader) }
+        };
+        let outcomes = |reader: &mut PathByteReader<'bytes>| CallOutcomes {
+            answers: reader.read_number() as i64,
+            errors: reader.read_number() as i64,
+            error_share: reader.read_float(),
+        };
+        HopMeasures::read_measures(reader, delay, connect, PathByteReader::read_float, outcomes)
+    }
+
+    /// The same for a message of the only instance.
+    #[inline]
+    fn from_instance(seen: InstanceHop, p: f64) -> PatternHop {
+        let connect = |time| ConnectTimes {
+            count: 1,
+            expected: p,
+            share: 1.0,
+            delay: single_summary(time, p),
+        };
+        let outcome = |is_error: bool| CallOutcomes {
+            answers: 1,
+            errors: i64::from(is_error),
+            error_share: f64::from(u8::from(is_error)),
+        };
+        seen.map_measures(
+            |delay| single_summary(delay, p),
+            |bytes| bytes as f64 * p / p,
+            connect,
+            outcome,
+        )
+    }
+}
+
+/// A described pattern that is being read.
+pub(crate) struct DescribedHops<'bytes> {
+    pub(crate) whole: PatternTotals,
+    places: ShapeHops<'bytes>,
+    messages: PathByteReader<'bytes>,
+    /// The probability of the only instance.
+    once: Option<f64>,
+}
+
+impl<'bytes> DescribedHops<'bytes> {
+    /// Reads what [`PatternDescriber::describe_pattern`] wrote.
+    pub(crate) fn from_bytes(bytes: &'bytes [u8]) -> DescribedHops<'bytes> {
+        let mut reader = PathByteReader(bytes);
+        let kind = reader.read_byte();
+        let places = ShapeHops::from_bytes(reader.read_slice());
+        if kind == ONCE {
+            let instance = RecordedInstance::from_bytes(reader.0);
+            let once = Some(instance.probability);
+            return DescribedHops {
+                whole: PatternTotals::from_instance(&instance),
+                places,
+                messages: instance.messages,
+                once,
+            };
+        }
+        let count = reader.read_number() as i64;
+        let [expected, max_probability, mean, p50, p99, total_time] =
+            std::array::from_fn(|_| reader.read_float());
+        let duration = DelaySummary { mean, p50, p99 };
+        let whole = PatternTotals { count, expected, max_probability, duration, total_time };
+        DescribedHops { whole, places, messages: reader, once: None }
+    }
+}
+
+impl Iterator for DescribedHops<'_> {
+    /// The depth of a message, its labels, and the message.
+    type Item = (u32, ShapeLabels, PatternHop);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let (depth, labels) = self.places.next()?;
+        let message = match self.once {
+            Some(p) => PatternHop::from_instance(InstanceHop::read_from(&mut self.messages), p),
+            None => PatternHop::read_from(&mut self.messages),
+        };
+        Some((depth, labels, message))
+    }
+}
+
+/// The depths and labels of a shape.
+pub(crate) struct ShapeHops<'bytes>(PathByteReader<'bytes>);
+
+impl<'bytes> ShapeHops<'bytes> {
+    pub(crate) fn from_bytes(shape: &'bytes [u8]) -> ShapeHops<'bytes> {
+        ShapeHops(PathByteReader(shape))
+    }
+}
+
+impl Iterator for ShapeHops<'_> {
+    type Item = (u32, ShapeLabels);
+
+    #[inline]
+    fn next(&mut self) -> Option<(u32, ShapeLabels)> {
+        (!self.0.is_empty()).then(|| ShapeLabels::read_from(&mut self.0))
+    }
+}

@@ -1,0 +1,59 @@
+//! The path instances that a filter leaves, with the times of their messages, piece by piece: what
+//! the figures of a report and its page are made from where not all instances are looked at.
+
+use message_trace::{DataDir, PathError};
+
+use super::filter::{PathFilter, WantedPatterns};
+use super::timed_instance::TimedInstance;
+use super::timed_instances::TimedInstances;
+
+/// The tables of paths and messages, open for reading what a filter leaves.
+pub struct FilteredInstances<'filter> {
+    filter: &'filter PathFilter,
+    patterns: WantedPatterns,
+    timed: TimedInstances,
+}
+
+impl FilteredInstances<'_> {
+    /// Opens the tables of `dir`, which an analysis has written.
+    ///
+    /// # Errors
+    /// When a table cannot be opened, or the table of patterns is something else.
+    pub fn open<'filter>(
+        dir: &DataDir,
+        filter: &'filter PathFilter,
+    ) -> Result<FilteredInstances<'filter>, PathError> {
+        Ok(FilteredInstances {
+            filter,
+            patterns: filter.wanted_patterns(dir)?,
+            timed: TimedInstances::open(dir)?,
+        })
+    }
+
+    /// Number of pieces.
+    pub fn group_count(&self) -> usize {
+        self.timed.group_count()
+    }
+
+    /// Hands the instances of a piece that are left to `each`, by number, as
+    /// [`TimedInstances::read_group`] does with all.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_group(
+        &self,
+        piece: usize,
+        mut each: impl FnMut(&TimedInstance<'_>) -> Result<(), PathError>,
+    ) -> Result<(), PathError> {
+        self.timed.read_group(
+            piece,
+            |which| self.patterns.contains(which.pattern) && self.filter.is_likely(which),
+            |instance| match self.filter.is_in_time(instance)
+                && self.filter.matches_outcome(instance)
+            {
+                true => each(instance),
+                false => Ok(()),
+            },
+        )
+    }
+}

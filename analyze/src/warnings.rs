@@ -1,0 +1,120 @@
+//! Doubts about an analysis as a whole, for the first lines of an answer: services whose calls do
+//! not fit the requests that they received, and connections on which several calls are open at a
+//! time.
+
+use std::collections::BTreeMap;
+
+use crate::tuning::calls::warnings::{MIN_CALLS, MIN_SHARE};
+use serde::{Deserialize, Serialize};
+
+/// Something that paths should not be trusted about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathWarning {
+    /// Why.
+    pub cause: WarningCause,
+    /// The service, or the two ends of the connections.
+    pub what: String,
+    /// Number of doubtful calls.
+    pub calls: u64,
+    /// Number of all calls.
+    pub of: u64,
+}
+
+/// Why something is in doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WarningCause {
+    /// Calls of a service were made while it had no request open that lasted as long as they did.
+    FitsNoRequest,
+    /// Calls were open at the same time on one connection, and nothing tells which answer is whose.
+    SharedConnection,
+    /// Threads answered other requests than those that the calls were given to that they heard of
+    /// last.
+    AnsweredOtherwise,
+    /// Calls of a service were given to requests that are hardly likelier than others.
+    Guessed,
+}
+
+impl PathWarning {
+    /// Words behind the number of calls.
+    pub fn warning_text(&self) -> String {
+        let share = (100.0 * self.calls as f64 / self.of.max(1) as f64).round();
+        match self.cause {
+            WarningCause::FitsNoRequest => format!(
+                "calls of {} ({share}% of them) fit no request: do not trust paths through it",
+                self.what
+            ),
+            WarningCause::AnsweredOtherwise => format!(
+                "calls of {} ({share}% of those looked at) are given to other requests than their \
+                 threads answered: do not trust paths through it",
+                self.what
+            ),
+            WarningCause::Guessed => format!(
+                "calls of {} ({share}% of them) are given to their requests by a guess: many wait \
+                 at a time, and nothing tells whose turn it is",
+                self.what
+            ),
+            WarningCause::SharedConnection => format!(
+                "calls {} ({share}% of them) share a connection with others at the same time: \
+                 which answer is whose is a guess",
+                self.what
+            ),
+        }
+    }
+}
+
+/// Doubts in the making, over all stretches of a trace.
+#[derive(Debug, Default)]
+pub(crate) struct WarningCounts(BTreeMap<(WarningCause, String), [u64; 2]>);
+
+impl WarningCounts {
+    /// Adds calls, and how many of them are in doubt.
+    pub(crate) fn add_calls(&mut self, cause: WarningCause, what: &str, calls: u64, of: u64) {
+        let [all_calls, all] = self.0.entry((cause, what.to_owned())).or_default();
+        *all_calls += calls;
+        *all += of;
+    }
+
+    /// Doubts that are worth telling, by the number of calls.
+    pub(crate) fn significant_warnings(&self) -> Vec<PathWarning> {
+        let doubts = self.0.iter().map(|((cause, what), [calls, of])| PathWarning {
+            cause: *cause,
+            what: what.clone(),
+            calls: *calls,
+            of: *of,
+        });
+        let mut told: Vec<PathWarning> =
+            doubts.filter(|doubt| is_significant(doubt.calls, doubt.of)).collect();
+        told.sort_by_key(|doubt| std::cmp::Reverse(doubt.calls));
+        told
+    }
+}
+
+/// Whether this number of all calls is enough to be told.
+pub(crate) fn is_significant(calls: u64, of: u64) -> bool {
+    calls >= MIN_CALLS && calls as f64 >= MIN_SHARE * of as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_about_many_calls_is_told_and_the_rest_is_not() {
+        let mut doubts = WarningCounts::default();
+        doubts.add_calls(WarningCause::FitsNoRequest, "php-fpm", 50, 51);
+        doubts.add_calls(WarningCause::FitsNoRequest, "php-fpm", 48, 49);
+        doubts.add_calls(WarningCause::FitsNoRequest, "nginx", 3, 900);
+        doubts.add_calls(WarningCause::SharedConnection, "front → back", 300, 400);
+        let words: Vec<String> =
+            doubts.significant_warnings().iter().map(PathWarning::warning_text).collect();
+        assert_eq!(
+            words,
+            [
+                "calls front → back (75% of them) share a connection with others at the same time: \
+                 which answer is whose is a guess",
+                "calls of php-fpm (98% of them) fit no request: do not trust paths through it",
+            ]
+        );
+    }
+}

@@ -1,0 +1,48 @@
+//! Descriptors that are no sockets: which of them are files, pipes and eventfds, where that
+//! matters.
+
+use core::ffi::c_int;
+
+use super::table::DescriptorWord;
+use crate::platform::raw::{self, OwnDescriptor};
+use crate::platform::text::BoundedText;
+
+/// Bit that stands in the place of the kernel's id of an eventfd where only its descriptor is
+/// known.
+const BY_DESCRIPTOR: u32 = 1 << 31;
+
+/// Entry of `fd`; `None` where it is a socket, or nobody may ask.
+pub(crate) fn classify_descriptor(fd: c_int) -> Option<DescriptorWord> {
+    let status = OwnDescriptor::never_closed(fd).status()?;
+    Some(match status.st_mode & libc::S_IFMT {
+        libc::S_IFSOCK => return None,
+        libc::S_IFREG | libc::S_IFBLK => DescriptorWord::FILE,
+        libc::S_IFIFO => {
+            let number = status.st_ino ^ status.st_dev.rotate_left(32);
+            DescriptorWord::for_pipe((number ^ number >> 32) as u32)
+        }
+        // A file of no type: one of the kernel's own makings.
+        0 => eventfd_id(fd).map_or(DescriptorWord::OTHER, DescriptorWord::for_eventfd),
+        _ => DescriptorWord::OTHER,
+    })
+}
+
+/// The kernel's id of the eventfd `fd`, or one of its descriptor; `None` where it is no eventfd.
+fn eventfd_id(fd: c_int) -> Option<u32> {
+    const COUNT: &[u8] = b"eventfd-count:";
+    const ID: &[u8] = b"eventfd-id:";
+    let mut path: BoundedText<40> = BoundedText::new();
+    path.push(b"/proc/self/fdinfo/").push_number(fd as u64);
+    let file = raw::open(path.as_c_str(), libc::O_RDONLY | libc::O_CLOEXEC, 0).ok()?;
+    let mut text = [0; 256];
+    let length = file.read(&mut text);
+    let lines = || text.get(..length).unwrap_or(&[]).split(|byte| *byte == b'\n');
+    let value = |name: &[u8]| lines().find_map(|line| line.strip_prefix(name));
+    value(COUNT)?;
+    // Before Linux 5.2 there is no id.
+    let id = value(ID).and_then(|id| {
+        let digits = id.iter().filter_map(|byte| (*byte as char).to_digit(10));
+        digits.reduce(|number, digit| number.wrapping_mul(10).wrapping_add(digit))
+    });
+    Some(id.unwrap_or(fd as u32 | BY_DESCRIPTOR))
+}

@@ -1,0 +1,116 @@
+//! Sockets remembered for the children of a program that gives up asking the kernel.
+//!
+//! A child has to describe the sockets that it inherits in its own log. Where `seccomp` forbids to
+//! ask what they are, the child reads here what its parent knew: a child has a copy of this memory,
+//! unlike the table of descriptors.
+
+use core::ffi::c_int;
+use core::ptr;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::{Acquire, Release};
+
+use super::{RawSocketName, SocketNature};
+use crate::platform::raw;
+use crate::tuning::REMEMBERED_DESCRIPTORS;
+
+/// Facts about a socket. All zeros stand for no socket.
+#[repr(C)]
+struct RememberedSocket {
+    /// Nature of the socket; its type is 0 where there is no socket.
+    nature: SocketNature,
+    /// Name of this end.
+    local: RawSocketName,
+    /// Name of the other end.
+    peer: RawSocketName,
+    /// Whether the socket listens.
+    listens: bool,
+}
+
+/// Facts by descriptor; null until they are needed. Two threads rarely change one descriptor at
+/// once. Facts torn between them reach only a child made at that moment.
+static SOCKETS: AtomicPtr<RememberedSocket> = AtomicPtr::new(ptr::null_mut());
+
+/// Begins to remember sockets.
+pub(crate) fn start_remembering() {
+    if SOCKETS.load(Acquire).is_null()
+        && let Some(memory) =
+            raw::map_anonymous(REMEMBERED_DESCRIPTORS * size_of::<RememberedSocket>())
+    {
+        #[cfg(feature = "injected")]
+        crate::platform::mapped_memory::note_mapping(
+            memory,
+            REMEMBERED_DESCRIPTORS * size_of::<RememberedSocket>(),
+        );
+        SOCKETS.store(memory.cast(), Release);
+    }
+}
+
+/// Place of `fd`, where sockets are remembered and it is one of the descriptors that are.
+fn place_of(fd: c_int) -> Option<*mut RememberedSocket> {
+    let sockets = SOCKETS.load(Acquire);
+    ((fd as u32 as usize) < REMEMBERED_DESCRIPTORS && !sockets.is_null())
+        .then(|| sockets.wrapping_add(fd as usize))
+}
+
+/// Nature of `fd`, where it is remembered as a socket.
+pub(crate) fn nature_of(fd: c_int) -> Option<SocketNature> {
+    // SAFETY: within the mapping, which is never removed; any bytes that were stored there are
+    // valid.
+    let nature = unsafe { (*place_of(fd)?).nature };
+    (nature.kind != 0).then_some(nature)
+}
+
+/// Copies the remembered names of the socket `fd`, and tells whether it listens.
+pub(crate) fn fill_names(fd: c_int, local: &mut RawSocketName, peer: &mut RawSocketName) -> bool {
+    let Some(place) = place_of(fd) else { return false };
+    // SAFETY: as above.
+    unsafe {
+        local.clone_from(&(*place).local);
+        peer.clone_from(&(*place).peer);
+        (*place).listens
+    }
+}
+
+/// Remembers `fd` as a socket.
+pub(crate) fn remember_socket(fd: c_int, nature: SocketNature) {
+    if let Some(place) = place_of(fd) {
+        // SAFETY: as above.
+        unsafe {
+            place.write_bytes(0, 1);
+            (*place).nature = nature;
+        }
+    }
+}
+
+/// Remembers the names of the socket `fd`, as far as they are known.
+pub(crate) fn remember_names(
+    fd: c_int,
+    local: &RawSocketName,
+    peer: &RawSocketName,
+    listens: bool,
+) {
+    if let Some(place) = place_of(fd) {
+        // SAFETY: as above.
+        unsafe {
+            if local.is_known() {
+                (*place).local = local.clone();
+            }
+            if peer.is_known() {
+                (*place).peer = peer.clone();
+            }
+            (*place).listens |= listens;
+        }
+    }
+}
+
+/// Copies the facts about `old` to `new`, or forgets `new` where there is no `old`.
+pub(crate) fn copy_socket(old: Option<c_int>, new: c_int) {
+    if let Some(to) = place_of(new) {
+        match old.and_then(place_of) {
+            // SAFETY: as above.
+            Some(from) => unsafe { ptr::copy(from, to, 1) },
+            // SAFETY: as above.
+            None => unsafe { (*to).nature = SocketNature::UNKNOWN },
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Heads of messages: the bytes that name them (`SOCKCAP_PROTOCOLS`). That is a request's line and
+//! a few lines of its header, frames of HTTP/2 that are no data, and of anything else the first
+//! bytes of what one end says; never a body.
+//!
+//! Of a connection that a TLS library encrypts, the heads are those of the plain text that the
+//! library is given and gives; the bytes and times stay those of the socket.
+//!
+//! What is kept is decided by what the bytes are, never by ports. Each direction of a flow is
+//! walked over behind its calls, in the program's own buffers; how far a head or a body goes is
+//! remembered from one transfer to the next. What the bytes mean is found out later, from the log.
+
+mod behind;
+mod conversation;
+mod direction;
+mod fields;
+mod followed_flows;
+mod form;
+mod hpack;
+mod http1;
+mod http2;
+mod lines;
+mod marks;
+mod newlines;
+mod opening;
+mod pieces;
+pub(crate) mod plain;
+mod records;
+mod redis;
+mod sessions;
+mod sink;
+mod snippet_writer;
+mod turns;
+mod usual;
+
+use core::ffi::c_int;
+use core::ops::Range;
+use core::{iter, slice};
+
+use snippets::{DatagramQuestion, DatagramSpan};
+use socket_log::encode::{Direction, SnippetHeader};
+
+use self::direction::TransferPosition;
+use self::followed_flows::{FollowedFlow, TakenDirection};
+use self::form::TransferForm;
+use self::pieces::KeptRanges;
+use self::sink::{SnippetClass, SnippetRun, SnippetSink};
+use self::snippet_writer::SnippetWriter;
+use super::{CallBuffers, WatchedTransfer};
+use crate::log::{RecordWriter, StreamTransfer};
+use crate::platform::raw;
+use crate::state::options::recording_options;
+use crate::tuning::MAX_KEPT_TURN_BYTES;
+
+/// Maps the memory for what is known of flows, where that is needed. False without memory.
+pub(super) fn create_tables() -> bool {
+    followed_flows::create_table() && sessions::create_table()
+}
+
+/// Begins to follow a stream, which may have been `found` in use.
+pub(super) fn begin_following(fd: c_int, flow: u32, found: bool) {
+    followed_flows::begin_flow(flow, || match found {
+        true => {
+            let (sent, received) = raw::is_fresh_stream(fd);
+            [!sent, !received]
+        }
+        false => [false; 2],
+    });
+}
+
+/// Takes the direction of a transfer, and notes its call.
+#[inline(always)]
+fn take_direction(
+    followed: &'static FollowedFlow,
+    moved: &StreamTransfer,
+) -> Option<TakenDirection> {
+    let is_sent = moved.direction == Direction::Send;
+    let mut taken = followed.take_direction(moved.flow, is_sent)?;
+    let (begin, end) = match is_sent {
+        true => (moved.ticks, moved.ticks.wrapping_add(moved.duration)),
+        false => (moved.ticks.wrapping_sub(moved.duration), moved.ticks),
+    };
+    let conversation = taken.conversation();
+    let turns = conversation.begins_turn(u8::from(is_sent));
+    taken.direction_state().note_call(begin, end, turns, conversation);
+    Some(taken)
+}
+
+/// Keeps the heads in a transfer.
+///
+/// # Safety
+/// The buffers are readable as far as the transfer has bytes.
+// The ways that it leads to have frames of their own, and take the place of the caller's.
+#[inline(never)]
+pub(super) unsafe fn keep_snippets(moved: &WatchedTransfer) {
+    let Some(followed) = followed_flows::followed_flow(moved.transfer.flow) else { return };
+    let conversation = followed.conversation();
+    if conversation.is_encrypted() {
+        // SAFETY: as the caller says.
+        return unsafe { keep_encrypted(moved, followed) };
+    }
+    let Some(mut taken) = take_direction(followed, &moved.transfer) else { return };
+    // SAFETY: as the caller says.
+    let first = unsafe { moved.buffers.first_slice(moved.transfer.bytes as usize) };
+    // SAFETY: as the caller says.
+    unsafe {
+        match taken.direction_state().form_of(first, 0, conversation) {
+            TransferForm::Words => keep_words(moved, taken, first),
+            TransferForm::Head => keep_head(moved, taken, first),
+            TransferForm::Redis => keep_redis(moved, taken, first),
+            TransferForm::LeftOut => leave_out_body(moved, taken, first),
+            TransferForm::Frames => keep_frames(moved, taken, first),
+            TransferForm::Any => keep_any(moved, taken, 0),
+        }
+    }
+}
+
+/// Keeps the heads in an encrypted transfer.
+///
+/// # Safety
+/// As [`moved`].
+#[inline(never)]
+unsafe fn keep_encrypted(moved: &WatchedTransfer, followed: &'static FollowedFlow) {
+    let conversation = followed.conversation();
+    // SAFETY: as the caller says.
+    unsafe {
+        if !conversation.is_plain()
+            && let Some(taken) = take_direction(followed, &moved.transfer)
+        {
+            walk_rest(moved, taken, 0);
+        }
+        plain::note_encrypted(conversation, &moved.transfer, moved.buffers);
+    }
+}
+
+/// Keeps words of a turn.
+///
+/// # Safety
+/// As [`moved`].
+#[inline(never)]
+unsafe fn keep_words(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
+    let run = taken.direction_state().pass_words(first, 0);
+    keep_start(moved, &taken, &run, first);
+    // SAFETY: as the caller says.
+    unsafe { continue_walk(moved, taken, first.len()) }
+}
+
+/// Keeps a message of Redis.
+///
+/// # Safety
+/// As [`moved`].
+#[inline(never)]
+unsafe fn keep_redis(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
+    let conversation = taken.conversation();
+    let Some(run) = taken.direction_state().pass_redis(first, 0, conversation) else {
+        // SAFETY: as the caller says.
+        return unsafe { keep_any(moved, taken, 0) };
+    };
+    keep_start(moved, &taken, &run, first);
+    // SAFETY: as the caller says.
+    unsafe { continue_walk(moved, taken, first.len()) }
+}
+
+/// Keeps frames of HTTP/2.
+///
+/// # Safety
+/// As [`moved`].
+#[inline(never)]
+unsafe fn keep_frames(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
+    let keeps = recording_options().keeps_snippets(SnippetClass::Http2 as u8);
+    let count = taken.direction_state().pass_frames(first, |run, bytes| {
+        let kept = bytes.get(..run.length).unwrap_or(bytes);
+        if keeps
+            && !moved.writer.write_snippet(
+                &snippet_header(moved, &run),
+                iter::once(kept),
+                moved.now,
+            )
+        {
+            keep_slow(moved, &run, bytes, slice::from_ref(&(0..run.length)));
+        }
+    });
+    // SAFETY: as the caller says.
+    unsafe { continue_walk(moved, taken, count) }
+}
+
+/// Keeps a run of the beginning of a transfer.
+#[inline(always)]
+fn keep_start(moved: &WatchedTransfer, taken: &TakenDirection, run: &SnippetRun, first: &[u8]) {
+    if run.length == 0 || !recording_options().keeps_snippets(SnippetClass::Other as u8) {
+        return;
+    }
+    let said = first.get(..run.length).unwrap_or(first);
+    // SAFETY: the direction is taken, and nothing else uses its turn meanwhile.
+    let turn = unsafe { &mut *taken.turn_start() };
+    let kept =
+        turn.blank_bytes(said, run.continues, taken.conversation(), taken.direction_number());
+    if !moved.writer.write_snippet(&snippet_header(moved, run), iter::once(kept), moved.now) {
+        keep_slow(moved, run, kept, slice::from_ref(&(0..run.length)));
+    }
+}
+
+/// Keeps a head of HTTP/1.
+///
+/// # Safety
+/// As [`moved`].
+#[inline(never)]
+unsafe fn keep_head(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
+    let mut pieces = KeptRanges::NONE;
+    let conversation = taken.conversation();
+    let passed = taken.direction_state().pass_head(first, 0, conversation, &mut pieces);
+    let Some((count, run)) = passed else {
+        // SAFETY: as the caller says.
+        return unsafe { keep_any(moved, taken, 0) };
+    };
+    if recording_options().keeps_snippets(SnippetClass::Http1 as u8) {
+        let each = pieces.ranges().iter().filter_map(|piece| first.get(piece.clone()));
+        if !moved.writer.write_snippet(&snippet_header(moved, &run), each, moved.now) {
+            keep_slow(moved, &run, first, pieces.ranges());
+        }
+    }
+    // SAFETY: as the caller says.
+    unsafe { continue_walk(moved, taken, count) }
+}
+
+/// Passes what is left out.
+///
+/// # Safety
+/// As [`moved`].
+#[inline(always)]
+unsafe fn leave_out_body(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
+    let count = taken.direction_state().pass_left_out(first);
+    // SAFETY: as the caller says.
+    unsafe { continue_walk(moved, taken, count) }
+}
+
+/// Goes on behind the first `count` bytes, if there are more.
+///
+/// # Safety
+/// As [`moved`].
+#[inline(always)]
+unsafe fn continue_walk(moved: &WatchedTransfer, taken: TakenDirection, count: usize) {
+    if count as u64 != moved.transfer.bytes {
+        // SAFETY: as the caller says.
+        unsafe { keep_any(moved, taken, count) };
+    }
+}
+
+/// What the record of a run says, whose bytes came with the transfer.
+#[inline(always)]
+fn snippet_header(moved: &WatchedTransfer, run: &SnippetRun) -> SnippetHeader {
+    let StreamTransfer { direction, flow, ticks, .. } = moved.transfer;
+    SnippetHeader {
+        direction,
+        class: run.class as u8,
+        flow,
+        ticks,
+        offset: run.offset as u32,
+        length: run.length as u32,
+        continues: run.continues,
+        cut: run.cut,
+        datagram: false,
+        plain: false,
+    }
+}
+
+/// Keeps a run that does not fit into the thread's chunk, or not into one record.
+#[cold]
+#[inline(never)]
+fn keep_slow(moved: &WatchedTransfer, run: &SnippetRun, first: &[u8], pieces: &[Range<usize>]) {
+    let StreamTransfer { direction, flow, ticks, .. } = moved.transfer;
+    SnippetWriter::new(moved.writer, direction, flow, ticks, moved.now)
+        .put_ranges(*run, first, pieces);
+}
+
+/// Keeps the heads behind the first `count` bytes, by ways that know all forms of them.
+///
+/// # Safety
+/// As [`moved`].
+#[inline(never)]
+unsafe fn keep_any(moved: &WatchedTransfer, taken: TakenDirection, count: usize) {
+    let conversation = taken.conversation();
+    // SAFETY: as the caller says.
+    unsafe {
+        walk_rest(moved, taken, count);
+        if conversation.is_encrypted() {
+            plain::note_encrypted(conversation, &moved.transfer, moved.buffers);
+        }
+    }
+}
+
+/// Walks over what is behind the first `count` bytes.
+///
+/// # Safety
+/// As [`moved`].
+#[inline(never)]
+unsafe fn walk_rest(moved: &WatchedTransfer, mut taken: TakenDirection, count: usize) {
+    let WatchedTransfer {
+        writer,
+        transfer: StreamTransfer { direction, flow, ticks, bytes, .. },
+        ..
+    } = *moved;
+    let sink = SnippetWriter::new(writer, direction, flow, ticks, moved.now);
+    // SAFETY: the direction is taken as long as the sink is used.
+    let mut sink = sink.with_blanking(unsafe { taken.turn_blanking() });
+    let conversation = taken.conversation();
+    let (mut at, mut passed) = (0, count);
+    // SAFETY: as the caller says.
+    let each = unsafe { moved.buffers.filled_slices(bytes as usize) };
+    each.for_each(|bytes| {
+        let rest = bytes.get(passed..).unwrap_or(&[]);
+        sink.held = taken.direction_state().unfinished_position();
+        taken.direction_state().walk_transfer(rest, at + passed, conversation, &mut sink);
+        at += bytes.len();
+        passed = 0;
+        taken
+            .direction_state()
+            .note_unfinished_position(at, |offset| TransferPosition::new(ticks, offset));
+    });
+}
+
+/// Passes a transfer whose bytes the program never held.
+pub(super) fn pass_transfer(moved: &StreamTransfer) {
+    if let Some(mut taken) =
+        followed_flows::followed_flow(moved.flow).and_then(|of| take_direction(of, moved))
+    {
+        let conversation = taken.conversation();
+        taken.direction_state().pass_bytes(moved.bytes, conversation);
+    }
+}
+
+/// Keeps the first bytes of a datagram.
+///
+/// # Safety
+/// The buffers are readable as far as the datagram goes, or as far as they go.
+pub(super) unsafe fn keep_datagram(
+    writer: RecordWriter,
+    moved: &StreamTransfer,
+    buffers: CallBuffers,
+    now: u64,
+) {
+    if !recording_options().keeps_any_snippets() {
+        return;
+    }
+    let StreamTransfer { direction, flow, ticks, bytes, .. } = *moved;
+    // SAFETY: as the caller says.
+    let there: usize = unsafe { buffers.filled_slices(bytes as usize) }.map(<[u8]>::len).sum();
+    let length = there.min(MAX_KEPT_TURN_BYTES);
+    let mut sink = SnippetWriter::new(writer, direction, flow, ticks, now).for_datagram();
+    let (class, cut) = (SnippetClass::Other, length < bytes as usize);
+    let run = SnippetRun { class, offset: 0, held: false, length, continues: false, cut };
+    // SAFETY: as above.
+    let first = unsafe { buffers.first_slice(length) };
+    let first = first.get(..length).unwrap_or(first);
+    let Some(question) = DatagramQuestion::parse(first) else {
+        // Of no protocol whose datagrams are named.
+        return sink.put_ranges(run, &turns::BLANKS, slice::from_ref(&(0..length)));
+    };
+    sink.begin_run(run);
+    let mut kept = 0;
+    for piece in question.spans() {
+        match piece {
+            DatagramSpan::Bytes(bytes) => sink.put_bytes(bytes),
+            DatagramSpan::Blank(count) => sink.put_blanks(count),
+        }
+        kept += piece.byte_count();
+    }
+    sink.put_blanks(length - kept);
+}

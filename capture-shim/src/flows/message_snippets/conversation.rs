@@ -1,0 +1,168 @@
+//! Conversation on one flow: what one direction has to know of the other.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
+
+use snippets::TurnContext;
+
+/// Facts of a flow that both directions tell and ask. All of it may be zeros.
+#[repr(C)]
+pub(super) struct FlowConversation {
+    /// Number of requests whose heads have passed.
+    requests: AtomicU32,
+    /// Number of answers, but for those that another follows.
+    answers: AtomicU32,
+    /// Whether the answer to a request has no body, by the request's number in the lowest bits.
+    bodiless: AtomicU64,
+    /// Direction of the latest bytes, one more than its number.
+    latest: AtomicU8,
+    /// Whether requests or answers may have passed that were not counted.
+    is_unpaired: AtomicBool,
+    /// Whether a client of HTTP/2 has begun.
+    is_http2: AtomicBool,
+    /// Whether a client of Redis has said a command.
+    is_redis: AtomicBool,
+    /// Direction of the client of Redis, one more than its number.
+    redis_client: AtomicU8,
+    /// What is known for blanking turns, as [`Context::word`] has it.
+    context: AtomicU8,
+    /// Whether a direction had records of TLS.
+    is_encrypted: AtomicBool,
+    /// Session of a TLS library whose plain text goes over the flow; 0 for none.
+    session: AtomicUsize,
+}
+
+impl FlowConversation {
+    /// Begins anew, for another flow.
+    pub(super) fn clear(&self) {
+        self.requests.store(0, Relaxed);
+        self.answers.store(0, Relaxed);
+        self.latest.store(0, Relaxed);
+        self.is_unpaired.store(false, Relaxed);
+        self.is_http2.store(false, Relaxed);
+        self.is_redis.store(false, Relaxed);
+        self.redis_client.store(0, Relaxed);
+        self.context.store(0, Relaxed);
+        self.is_encrypted.store(false, Relaxed);
+        self.session.store(0, Relaxed);
+    }
+
+    /// Notes bytes of a direction, by its number. Tells whether they begin a turn: those before
+    /// were of the other one, or there were none.
+    pub(super) fn begins_turn(&self, direction: u8) -> bool {
+        let begins = self.latest.load(Relaxed) != direction + 1;
+        if begins {
+            self.latest.store(direction + 1, Relaxed);
+        }
+        begins
+    }
+
+    /// Counts a request.
+    pub(super) fn count_request(&self, is_bodiless: bool) {
+        let number = self.requests.load(Relaxed);
+        let bit = 1 << (number % 64);
+        let bits = self.bodiless.load(Relaxed);
+        self.bodiless.store(if is_bodiless { bits | bit } else { bits & !bit }, Relaxed);
+        self.requests.store(number.wrapping_add(1), Release);
+    }
+
+    /// Counts an answer. Tells whether it has no body as its request wants none; `None` where the
+    /// request is not known.
+    pub(super) fn count_response(&self) -> Option<bool> {
+        let number = self.answers.load(Relaxed);
+        let behind = self.requests.load(Acquire).wrapping_sub(number);
+        self.answers.store(number.wrapping_add(1), Relaxed);
+        let is_known = (1..=64).contains(&behind) && !self.is_unpaired.load(Relaxed);
+        is_known.then(|| self.bodiless.load(Relaxed) >> (number % 64) & 1 != 0)
+    }
+
+    /// Notes that requests or answers may have passed that were not counted.
+    pub(super) fn mark_unpaired(&self) {
+        self.is_unpaired.store(true, Relaxed);
+    }
+
+    /// Notes that a client of HTTP/2 has begun.
+    pub(super) fn speaks_http2(&self) {
+        self.is_http2.store(true, Relaxed);
+    }
+
+    /// Whether a client of HTTP/2 has begun.
+    pub(super) fn is_http2(&self) -> bool {
+        self.is_http2.load(Relaxed)
+    }
+
+    /// Notes that a client of Redis has said a command.
+    pub(super) fn speaks_redis(&self) {
+        self.is_redis.store(true, Relaxed);
+    }
+
+    /// Whether a client of Redis has said a command.
+    pub(super) fn is_redis(&self) -> bool {
+        self.is_redis.load(Relaxed)
+    }
+
+    /// Whether a direction, by its number, is that of the client of Redis: the first one that says
+    /// an array.
+    pub(super) fn is_redis_client(&self, direction: u8) -> bool {
+        match self.redis_client.load(Relaxed) {
+            0 => {
+                self.redis_client.store(direction + 1, Relaxed);
+                true
+            }
+            client => client == direction + 1,
+        }
+    }
+
+    /// What is known for blanking turns.
+    pub(super) fn context(&self) -> TurnContext {
+        TurnContext::from_word(self.context.load(Relaxed))
+    }
+
+    /// Notes what is known for blanking turns.
+    pub(super) fn set_context(&self, context: TurnContext) {
+        self.context.store(context.to_word(), Relaxed);
+    }
+
+    /// Notes records of TLS.
+    pub(super) fn note_encryption(&self) {
+        self.is_encrypted.store(true, Relaxed);
+    }
+
+    /// Whether there were records of TLS.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.is_encrypted.load(Relaxed)
+    }
+
+    /// Whether plain text of it was seen. From then on, that alone is looked at.
+    pub(super) fn is_plain(&self) -> bool {
+        self.session.load(Relaxed) != 0
+    }
+
+    /// Whether its plain text may be that of `session`: it is, or it is nobody's so far.
+    pub(super) fn may_be_plain_of(&self, session: usize) -> bool {
+        let known = self.session.load(Relaxed);
+        self.is_encrypted() && (known == 0 || known == session)
+    }
+
+    /// Whether its plain text is that of `session`, as it is from now on where it was nobody's.
+    /// What was said before is another conversation.
+    pub(super) fn is_plain_of(&self, session: usize) -> bool {
+        if !self.may_be_plain_of(session) {
+            return false;
+        }
+        match self.session.compare_exchange(0, session, Relaxed, Relaxed) {
+            Ok(_) => {
+                self.requests.store(0, Relaxed);
+                self.answers.store(0, Relaxed);
+                self.latest.store(0, Relaxed);
+                self.is_unpaired.store(false, Relaxed);
+                self.is_http2.store(false, Relaxed);
+                self.is_redis.store(false, Relaxed);
+                self.redis_client.store(0, Relaxed);
+                self.context.store(0, Relaxed);
+                true
+            }
+            Err(known) => known == session,
+        }
+    }
+}

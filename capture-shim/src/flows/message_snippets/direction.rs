@@ -1,0 +1,375 @@
+//! One direction of a flow: what its bytes are, as far as that is known, and where the next head
+//! begins.
+//!
+//! Nothing here reads the clock, the log or another flow, so it is tested on bytes alone.
+
+use core::slice;
+
+use super::behind::BodyFraming;
+use super::conversation::FlowConversation;
+use super::http1::{GatheredBytes, HttpHead};
+use super::http2::FrameWalk;
+use super::lines::{BufferedBytes, FirstLine, find_newline, is_head, parse_first_line};
+use super::redis::{OtherForm, RedisMessage};
+use super::sink::{SnippetClass, SnippetRun, SnippetSink};
+use crate::tuning::{MAX_KEPT_TURN_BYTES, MAX_KEPT_UNFINISHED_BYTES};
+
+// The tests of this crate compile this file as one of theirs, so the paths are said.
+#[path = "direction/quick.rs"]
+mod quick;
+#[path = "direction/recognising.rs"]
+mod recognising;
+
+/// Place in what one end says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum WalkStage {
+    /// Where a head may begin.
+    Beginning = 0,
+    /// In the words of a turn whose form is not known.
+    Words,
+    /// In a first line whose end has not come yet.
+    FirstLine,
+    /// In the lines of a head.
+    Lines,
+    /// In a body of known length.
+    Body,
+    /// In a body of unknown length.
+    Open,
+    /// In frames of HTTP/2.
+    Frames,
+    /// In messages of Redis.
+    Redis,
+    /// In what is never kept: it is encrypted, or frames whose beginnings were lost.
+    Hidden,
+}
+
+/// Place of a byte in a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(super) struct TransferPosition {
+    /// Time of the transfer, in ticks.
+    pub(super) ticks: u64,
+    /// Number of bytes before it in the transfer.
+    pub(super) offset: u32,
+}
+
+impl TransferPosition {
+    /// The byte at `offset` of the transfer of the time `ticks`.
+    pub(super) fn new(ticks: u64, offset: usize) -> TransferPosition {
+        TransferPosition { ticks, offset: u32::try_from(offset).unwrap_or(u32::MAX) }
+    }
+}
+
+/// State of one direction of a flow. All of it may be zeros. What most messages ask for comes
+/// first, in one line of the processor's cache.
+#[repr(C, align(64))]
+pub(super) struct DirectionState {
+    stage: WalkStage,
+    /// Whether there were heads of HTTP/1.
+    is_http1: bool,
+    /// Whether the first turn was begun before anything of it was seen.
+    is_joined: bool,
+    /// Whether something was said before anything was seen.
+    was_joined: bool,
+    /// Whether the bytes are plain text that is encrypted on the flow.
+    is_plain: bool,
+    /// Number of bytes of the turn that were kept.
+    kept: u16,
+    /// Begin and end of the latest call, in ticks.
+    latest: [u64; 2],
+    /// Number of bytes of the body that are still to come.
+    rest: u64,
+    /// Place where the line or the frame began that came in parts.
+    held: TransferPosition,
+    head: HttpHead,
+    frames: FrameWalk,
+    redis: RedisMessage,
+}
+
+impl DirectionState {
+    /// Begins with a flow's first byte, or with a later one where the flow was `joined`.
+    pub(super) fn begin_walk(&mut self, joined: bool) {
+        self.stage = WalkStage::Beginning;
+        (self.is_http1, self.kept, self.latest) = (false, 0, [0; 2]);
+        self.head.line.clear();
+        (self.is_joined, self.was_joined, self.is_plain) = (joined, joined, false);
+        if joined {
+            // It may be in the midst of anything.
+            self.stage = WalkStage::Words;
+            self.kept = MAX_KEPT_TURN_BYTES as u16;
+        }
+    }
+
+    /// Begins with the first plain text of a flow on which it is encrypted, unless that was before.
+    pub(super) fn become_plain(&mut self) {
+        if !self.is_plain {
+            self.begin_walk(self.was_joined);
+            self.is_plain = true;
+        }
+    }
+
+    /// Notes a call that lasted from `begin` to `end` ticks, whose bytes follow. They begin a turn
+    /// where `turns`.
+    #[inline(always)]
+    pub(super) fn note_call(
+        &mut self,
+        begin: u64,
+        end: u64,
+        turns: bool,
+        conversation: &FlowConversation,
+    ) {
+        // Two threads at once: nobody knows whose bytes came first. A call can have several
+        // transfers.
+        if begin < self.latest[1] && self.latest != [begin, end] {
+            self.lose_track(conversation);
+        }
+        self.latest = [begin, end];
+        if self.stage == WalkStage::Frames {
+            self.frames.transfer_begins();
+        } else if turns && !core::mem::take(&mut self.is_joined) {
+            // One after the other: a jump by a table is guessed wrong more often.
+            if self.stage.is_until_turn() {
+                // What follows may be a head.
+                self.expect_head();
+            } else if self.stage == WalkStage::Redis {
+                self.redis_turns(conversation);
+            } else if self.stage == WalkStage::Beginning && !self.is_http1 {
+                self.head.line.clear();
+            }
+        }
+    }
+
+    /// Goes on with the turn of one who spoke Redis's protocol.
+    #[inline(never)]
+    fn redis_turns(&mut self, conversation: &FlowConversation) {
+        // Unless both speak at once, as with a long pipeline.
+        if self.redis.is_between() || !conversation.is_redis() {
+            self.expect_head();
+        }
+    }
+
+    /// Goes on where a head may begin.
+    fn expect_head(&mut self) {
+        self.stage = WalkStage::Beginning;
+        self.kept = 0;
+        self.head.line.clear();
+    }
+
+    /// Goes on where nothing is known until something begins.
+    pub(super) fn lose_track(&mut self, conversation: &FlowConversation) {
+        conversation.mark_unpaired();
+        self.head.line.clear();
+        self.kept = MAX_KEPT_TURN_BYTES as u16;
+        self.stage = match self.stage {
+            WalkStage::Frames | WalkStage::Hidden => WalkStage::Hidden,
+            _ if self.is_http1 => WalkStage::Open,
+            _ => WalkStage::Words,
+        };
+    }
+
+    /// Number of bytes of a line, or of a frame's head, that has only begun.
+    fn unfinished_bytes(&self) -> usize {
+        match self.stage {
+            WalkStage::Frames => self.frames.unfinished_bytes(),
+            _ => self.head.line.length(),
+        }
+    }
+
+    /// Where the line or the frame began that has only begun, if there is one.
+    pub(super) fn unfinished_position(&self) -> Option<TransferPosition> {
+        (self.unfinished_bytes() > 0).then_some(self.held)
+    }
+
+    /// Notes that a transfer was walked over as far as `end`. What has only begun may have begun in
+    /// it: `place` is where a byte of it is.
+    pub(super) fn note_unfinished_position(
+        &mut self,
+        end: usize,
+        place: impl FnOnce(usize) -> TransferPosition,
+    ) {
+        let begun = self.unfinished_bytes();
+        if 0 < begun && begun <= end {
+            self.held = place(end - begun);
+        }
+    }
+
+    /// Passes `bytes` bytes that nobody sees.
+    pub(super) fn pass_bytes(&mut self, bytes: u64, conversation: &FlowConversation) {
+        match self.stage {
+            WalkStage::Body if bytes <= self.rest => self.skip_body(bytes),
+            WalkStage::Frames if self.frames.pass_bytes(bytes) => {}
+            WalkStage::Open | WalkStage::Hidden => {}
+            _ => self.lose_track(conversation),
+        }
+    }
+
+    /// Passes bytes of a body.
+    fn skip_body(&mut self, bytes: u64) {
+        self.rest -= bytes;
+        if self.rest == 0 {
+            self.expect_head();
+        }
+    }
+
+    /// Passes bytes of a body, where `most` are there. Returns how many.
+    #[inline(always)]
+    fn take_body(&mut self, most: usize) -> usize {
+        let length = self.rest.min(most as u64);
+        self.skip_body(length);
+        length as usize
+    }
+
+    /// Walks over the first of these bytes, by the ways that know all forms of them. Returns how
+    /// many that were.
+    #[inline(never)]
+    pub(super) fn step_slow(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &FlowConversation,
+        sink: &mut impl SnippetSink,
+    ) -> usize {
+        match self.stage {
+            WalkStage::Words | WalkStage::Open if at == 0 && is_head(bytes) => {
+                self.expect_head();
+                0
+            }
+            WalkStage::Beginning => self.recognise_start(bytes, at, conversation, sink),
+            WalkStage::Words => self.keep_words(None, bytes, at, sink),
+            WalkStage::FirstLine => self.first_line(bytes, at, conversation, sink),
+            WalkStage::Lines => {
+                let mut gathered = GatheredBytes::NOTHING;
+                self.walk_lines(&mut gathered, bytes, 0, at, conversation, sink)
+            }
+            WalkStage::Body => self.take_body(bytes.len()),
+            WalkStage::Frames => {
+                if !self.frames.walk_frames(bytes, at, sink) {
+                    self.stage = WalkStage::Hidden;
+                }
+                bytes.len()
+            }
+            WalkStage::Redis => self.walk_redis(bytes, at, conversation, sink),
+            WalkStage::Open | WalkStage::Hidden => bytes.len(),
+        }
+    }
+
+    /// Keeps the first words of a turn.
+    fn keep_words(
+        &mut self,
+        held: Option<BufferedBytes>,
+        bytes: &[u8],
+        at: usize,
+        sink: &mut impl SnippetSink,
+    ) -> usize {
+        let held = held.as_ref().map_or(&[][..], BufferedBytes::as_slice);
+        let all = held.len() + bytes.len();
+        let length = all.min(MAX_KEPT_TURN_BYTES.saturating_sub(usize::from(self.kept)));
+        if length > 0 {
+            let (continues, cut) = (self.kept > 0, length < all);
+            let (class, has_held) = (SnippetClass::Other, !held.is_empty());
+            let run = SnippetRun { class, offset: at, held: has_held, length, continues, cut };
+            if held.is_empty() {
+                sink.put_ranges(run, bytes, slice::from_ref(&(0..length)));
+            } else {
+                sink.begin_run(run);
+                sink.put_bytes(held);
+                sink.put_bytes(bytes);
+            }
+            self.kept += length as u16;
+        }
+        bytes.len()
+    }
+
+    /// Goes on with messages of Redis. Where they are none, goes on with words.
+    #[inline(never)]
+    fn walk_redis(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &FlowConversation,
+        sink: &mut impl SnippetSink,
+    ) -> usize {
+        match self.redis.walk_messages(bytes, at, conversation, sink) {
+            Ok(()) => bytes.len(),
+            Err(OtherForm { from, kept }) => {
+                self.stage = WalkStage::Words;
+                self.kept = kept.unwrap_or(MAX_KEPT_TURN_BYTES) as u16;
+                from
+            }
+        }
+    }
+
+    /// Goes on with a first line that came in parts.
+    fn first_line(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &FlowConversation,
+        sink: &mut impl SnippetSink,
+    ) -> usize {
+        let mut gathered = GatheredBytes::NOTHING;
+        let Some(end) = find_newline(bytes) else {
+            self.head.line.push_bytes(bytes);
+            self.head.first_line(&mut gathered, bytes, 0..bytes.len(), at, sink);
+            self.head.keep_at_most(MAX_KEPT_UNFINISHED_BYTES, &gathered, bytes, at, sink);
+            return bytes.len();
+        };
+        self.head.line.push_bytes(bytes.get(..end).unwrap_or(bytes));
+        match parse_first_line(self.head.line.line_view()) {
+            Some(first @ (FirstLine::Request { .. } | FirstLine::Response { .. })) => {
+                self.head.line.clear();
+                self.head.facts.note_first_line(first);
+                self.is_http1 = true;
+                self.head.first_line(&mut gathered, bytes, 0..end + 1, at, sink);
+                self.walk_lines(&mut gathered, bytes, end + 1, at, conversation, sink)
+            }
+            _ => {
+                self.lose_track(conversation);
+                bytes.len()
+            }
+        }
+    }
+
+    /// Goes on with the lines of a head, and finds out what comes behind it.
+    fn walk_lines(
+        &mut self,
+        gathered: &mut GatheredBytes,
+        bytes: &[u8],
+        from: usize,
+        at: usize,
+        conversation: &FlowConversation,
+        sink: &mut impl SnippetSink,
+    ) -> usize {
+        self.stage = WalkStage::Lines;
+        let Some((end, behind)) =
+            self.head.walk_lines(gathered, bytes, from, at, conversation, sink)
+        else {
+            return bytes.len();
+        };
+        self.begin_body(behind, conversation);
+        end
+    }
+
+    /// Goes on with what comes behind a head.
+    fn begin_body(&mut self, behind: BodyFraming, conversation: &FlowConversation) {
+        // By values and not by a jump, which would be guessed wrong as often as not.
+        let (stage, rest) = match behind {
+            BodyFraming::Head | BodyFraming::Frames => (WalkStage::Beginning, 0),
+            BodyFraming::Body(length) => (WalkStage::Body, length),
+            BodyFraming::Unknown => (WalkStage::Open, 0),
+        };
+        self.expect_head();
+        (self.stage, self.rest) = (stage, rest);
+        if behind == BodyFraming::Frames {
+            self.begin_frames(false, conversation);
+        }
+    }
+
+    fn begin_frames(&mut self, behind_preface: bool, conversation: &FlowConversation) {
+        self.head.line.clear();
+        self.stage = WalkStage::Frames;
+        self.frames.begin_frames(behind_preface);
+        conversation.speaks_http2();
+    }
+}

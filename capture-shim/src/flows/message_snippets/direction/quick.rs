@@ -1,0 +1,220 @@
+//! Quick ways through what most transfers are: a head with or without its body, frames of HTTP/2,
+//! the words of a turn, a message of Redis, and what is left out. What is kept is what the other
+//! ways keep.
+
+use core::slice;
+
+use super::super::behind::BodyFraming;
+use super::super::conversation::FlowConversation;
+use super::super::form::TransferForm;
+use super::super::pieces::KeptRanges;
+use super::super::redis;
+use super::super::sink::{SnippetClass, SnippetRun, SnippetSink};
+use super::super::usual::usual_head;
+use super::{DirectionState, WalkStage};
+use crate::tuning::MAX_KEPT_TURN_BYTES;
+
+/// A bit for each stage in which one end's words or a body may end where the other end has said
+/// something, and a head may begin.
+const UNTIL_TURN: u16 = 1 << WalkStage::Words as u8 | 1 << WalkStage::Open as u8;
+
+/// A bit for each byte below 64 with which neither text begins, nor frames, nor records of TLS.
+const IS_NO_BEGINNING: u64 =
+    !(1 | 1 << b'\r' | 1 << b'\n' | 1 << 0x14 | 1 << 0x15 | 1 << 0x16 | 1 << 0x17);
+
+impl WalkStage {
+    /// Whether a turn of the other end ends it.
+    #[inline(always)]
+    pub(super) fn is_until_turn(self) -> bool {
+        UNTIL_TURN >> self as u8 & 1 != 0
+    }
+}
+
+impl DirectionState {
+    /// Walks over the first bytes of a transfer, or over those behind them, which lie at `at` of
+    /// it.
+    pub(in super::super) fn walk_transfer(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &FlowConversation,
+        sink: &mut impl SnippetSink,
+    ) {
+        let mut from = 0;
+        while let Some(rest) = bytes.get(from..).filter(|rest| !rest.is_empty()) {
+            let quick = self.pass_fast(rest, at + from, conversation, sink);
+            from += quick.unwrap_or_else(|| self.step_slow(rest, at + from, conversation, sink));
+        }
+    }
+
+    /// Walks over the first of these bytes where a quick way knows them. Returns how many that
+    /// were.
+    #[inline(always)]
+    fn pass_fast(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &FlowConversation,
+        sink: &mut impl SnippetSink,
+    ) -> Option<usize> {
+        let mut pieces = KeptRanges::NONE;
+        let (count, run) = match self.form_of(bytes, at, conversation) {
+            TransferForm::Head => self.pass_head(bytes, at, conversation, &mut pieces)?,
+            TransferForm::Words => (bytes.len(), self.pass_words(bytes, at)),
+            TransferForm::Redis => (bytes.len(), self.pass_redis(bytes, at, conversation)?),
+            TransferForm::LeftOut => return Some(self.pass_left_out(bytes)),
+            TransferForm::Frames | TransferForm::Any => return None,
+        };
+        if run.length > 0 {
+            match run.class {
+                SnippetClass::Http1 => sink.put_ranges(run, bytes, pieces.ranges()),
+                _ => sink.put_ranges(run, bytes, slice::from_ref(&(0..run.length))),
+            }
+        }
+        Some(count)
+    }
+
+    /// Form of `bytes`, which lie at `at` of a transfer.
+    #[inline(always)]
+    pub(in super::super) fn form_of(
+        &self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &FlowConversation,
+    ) -> TransferForm {
+        let [first, behind @ ..] = bytes else { return TransferForm::Any };
+        if self.stage == WalkStage::Beginning && self.head.line.length() == 0 {
+            return self.form_at_start(*first, behind, conversation);
+        }
+        if self.stage.is_until_turn() {
+            return match self.stage {
+                // A head may begin.
+                _ if at == 0 && first.is_ascii_uppercase() => TransferForm::Any,
+                WalkStage::Words => TransferForm::Words,
+                _ => TransferForm::LeftOut,
+            };
+        }
+        match self.stage {
+            WalkStage::Body | WalkStage::Hidden => TransferForm::LeftOut,
+            WalkStage::Redis if self.redis.is_between() => TransferForm::Redis,
+            WalkStage::Frames if self.frames.is_between() => TransferForm::Frames,
+            _ => TransferForm::Any,
+        }
+    }
+
+    /// The same where anything may begin.
+    #[inline(always)]
+    fn form_at_start(
+        &self,
+        first: u8,
+        behind: &[u8],
+        conversation: &FlowConversation,
+    ) -> TransferForm {
+        let are_words = match (first, behind) {
+            // A type and a length, as PostgreSQL has them, and no line.
+            (b'A'..=b'Z', [0, ..]) => true,
+            (b'A'..=b'Z', _) => return TransferForm::Head,
+            // No settings of HTTP/2.
+            (0, [_, _, kind, ..]) => *kind != 4,
+            (..=63, _) => IS_NO_BEGINNING >> first & 1 != 0,
+            _ => !first.is_ascii_lowercase(),
+        };
+        if !are_words || self.is_http1 {
+            return TransferForm::Any;
+        }
+        match redis::begins_message(first, || conversation.is_redis()) {
+            true => TransferForm::Redis,
+            false => TransferForm::Words,
+        }
+    }
+
+    /// Passes bytes of [`Form::Head`], which lie at `at` of a transfer: a usual head, and what
+    /// there is of its body. Puts what is kept into `pieces`, and returns the number of bytes and
+    /// the run of those that are kept; `None` where it is no usual head, and nothing is done.
+    #[inline(always)]
+    pub(in super::super) fn pass_head(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &FlowConversation,
+        pieces: &mut KeptRanges,
+    ) -> Option<(usize, SnippetRun)> {
+        let (end, behind) = usual_head(bytes, pieces, conversation)?;
+        self.is_http1 = true;
+        let there = bytes.len() - end;
+        let mut count = end;
+        match behind {
+            BodyFraming::Head => {}
+            BodyFraming::Body(length) if length <= there as u64 => count += length as usize,
+            BodyFraming::Body(length) => {
+                (self.stage, self.rest) = (WalkStage::Body, length - there as u64);
+                count = bytes.len();
+            }
+            BodyFraming::Unknown => self.stage = WalkStage::Open,
+            BodyFraming::Frames => self.begin_frames(false, conversation),
+        }
+        Some((count, transfer_run(SnippetClass::Http1, at, pieces.byte_count())))
+    }
+
+    /// Passes bytes of [`Form::Words`]. Returns the run of those that are kept.
+    #[inline(always)]
+    pub(in super::super) fn pass_words(&mut self, bytes: &[u8], at: usize) -> SnippetRun {
+        let before = usize::from(self.kept);
+        let length = bytes.len().min(MAX_KEPT_TURN_BYTES.saturating_sub(before));
+        (self.stage, self.kept) = (WalkStage::Words, self.kept + length as u16);
+        let run = transfer_run(SnippetClass::Other, at, length);
+        SnippetRun { continues: before > 0, cut: length < bytes.len(), ..run }
+    }
+
+    /// Passes bytes of [`Form::Redis`] that are one usual message. Returns the run of those that
+    /// are kept; `None` where they are not, and nothing is done.
+    #[inline(always)]
+    pub(in super::super) fn pass_redis(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &FlowConversation,
+    ) -> Option<SnippetRun> {
+        let length = redis::pass_message(bytes, conversation)?;
+        if self.stage != WalkStage::Redis {
+            self.stage = WalkStage::Redis;
+            self.redis.clear();
+        }
+        Some(SnippetRun {
+            cut: length < bytes.len(),
+            ..transfer_run(SnippetClass::Other, at, length)
+        })
+    }
+
+    /// Passes the usual ones of [`Form::Frames`], which begin a transfer, and calls `keep` for the
+    /// run of each that is kept. Returns the number of bytes.
+    #[inline(always)]
+    pub(in super::super) fn pass_frames(
+        &mut self,
+        bytes: &[u8],
+        mut keep: impl FnMut(SnippetRun, &[u8]),
+    ) -> usize {
+        let mut from = 0;
+        while let Some(rest) = bytes.get(from..)
+            && let Some(length) = self.frames.pass_whole(rest, from, &mut keep)
+        {
+            from += length;
+        }
+        from
+    }
+
+    /// Passes bytes of [`Form::LeftOut`], and returns how many that were.
+    #[inline(always)]
+    pub(in super::super) fn pass_left_out(&mut self, bytes: &[u8]) -> usize {
+        match self.stage {
+            WalkStage::Body => self.take_body(bytes.len()),
+            _ => bytes.len(),
+        }
+    }
+}
+
+/// Run of bytes that came with one transfer.
+#[inline(always)]
+fn transfer_run(class: SnippetClass, offset: usize, length: usize) -> SnippetRun {
+    SnippetRun { class, offset, held: false, length, continues: false, cut: false }
+}

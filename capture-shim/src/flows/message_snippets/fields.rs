@@ -1,0 +1,259 @@
+//! Fields of a header: which lines are kept, and what those tell that the next bytes depend on.
+
+use super::lines::START;
+
+/// Line of a header that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeptField {
+    /// It tells the length of the body.
+    ContentLength,
+    /// It tells that the body's length is told elsewhere.
+    TransferEncoding,
+    /// It tells of another protocol.
+    Upgrade,
+    /// It tells something else.
+    Naming,
+}
+
+/// Names of the lines that are kept, each with the colon behind it, but for the last: all that
+/// begin with that are kept.
+pub(super) const FIELDS: [(&[u8], KeptField); 9] = [
+    (b"host:", KeptField::Naming),
+    (b"content-length:", KeptField::ContentLength),
+    (b"content-type:", KeptField::Naming),
+    (b"transfer-encoding:", KeptField::TransferEncoding),
+    (b"upgrade:", KeptField::Upgrade),
+    (b"traceparent:", KeptField::Naming),
+    (b"x-request-id:", KeptField::Naming),
+    (b"b3:", KeptField::Naming),
+    (b"x-b3-", KeptField::Naming),
+];
+
+/// Decision about a line of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FieldChoice {
+    /// It is kept.
+    Keep(KeptField),
+    /// It is left out.
+    Skip,
+    /// Too little of it is there.
+    Undecided,
+}
+
+/// Decides about the line that begins with `start`, which may be all of it so far. A line that goes
+/// on from the one before begins with a space, and so is left out.
+#[inline]
+pub(super) fn choose_field(start: &[u8]) -> FieldChoice {
+    // Most lines are decided by their first byte.
+    match start.first() {
+        // It may be the empty one.
+        None => return FieldChoice::Undecided,
+        Some(b'\r') if start.len() == 1 => return FieldChoice::Undecided,
+        Some(b'h' | b'H' | b'c' | b'C' | b't' | b'T' | b'u' | b'U' | b'x' | b'X' | b'b' | b'B') => {
+        }
+        Some(_) => return FieldChoice::Skip,
+    }
+    let mut choice = FieldChoice::Skip;
+    for (name, field) in FIELDS {
+        let is_so_far = name.iter().zip(start).all(|(a, b)| *a == b.to_ascii_lowercase());
+        if is_so_far && start.len() >= name.len() {
+            return FieldChoice::Keep(field);
+        }
+        if is_so_far {
+            choice = FieldChoice::Undecided;
+        }
+    }
+    choice
+}
+
+/// Value of the field in a whole line whose name is `name`: what is behind the colon, without the
+/// spaces around it. `start` is the line's beginning.
+#[inline]
+fn field_value<'line>(start: &'line [u8], name: &[u8]) -> Option<&'line [u8]> {
+    // A value that is longer than what is looked at is none of those that are asked for.
+    let is_whole = start.len() < START;
+    is_whole.then(|| start.get(name.len()..).unwrap_or(&[]).trim_ascii())
+}
+
+/// Number that a line of [`Field::ContentLength`] tells; `None` where it makes no sense.
+pub(super) fn parse_length(start: &[u8]) -> Option<u64> {
+    let digits = field_value(start, b"content-length:").filter(|digits| !digits.is_empty())?;
+    digits.iter().try_fold(0u64, |number, digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// The same of a usual line, with a space before up to 18 digits, in less time; `None` where it is
+/// another.
+#[inline(always)]
+pub(super) fn parse_usual_length(line: &[u8]) -> Option<u64> {
+    const BEFORE: usize = b"content-length: ".len();
+    let end = line.len() - usize::from(line.last() == Some(&b'\r'));
+    let digits = line.get(BEFORE..end)?;
+    if line.get(BEFORE - 1) != Some(&b' ') || !(1..=18).contains(&digits.len()) {
+        return None;
+    }
+    let mut number = 0;
+    for digit in digits.iter().map(|digit| digit.wrapping_sub(b'0')) {
+        if digit > 9 {
+            return None;
+        }
+        number = number * 10 + u64::from(digit);
+    }
+    Some(number)
+}
+
+/// Whether a line of [`Field::Upgrade`] tells of HTTP/2.
+pub(super) fn announces_http2(start: &[u8]) -> bool {
+    field_value(start, b"upgrade:") == Some(b"h2c")
+}
+
+/// Eight bytes of a name, or fewer at its end.
+#[derive(Clone, Copy)]
+struct NameWord {
+    /// The bytes, in small letters.
+    value: u64,
+    /// The bit that tells small letters from capitals, for each byte that is a letter.
+    letters: u64,
+    /// All bits of the bytes that the name has.
+    known: u64,
+}
+
+impl NameWord {
+    /// Bytes of `name` from `at` on.
+    const fn from_name(name: &[u8], at: usize) -> NameWord {
+        let mut word = NameWord { value: 0, letters: 0, known: 0 };
+        let mut index = 0;
+        while index < 8 && at + index < name.len() {
+            let byte = name[at + index];
+            word.value |= (byte as u64) << (8 * index);
+            word.known |= 0xff << (8 * index);
+            if byte.is_ascii_lowercase() {
+                word.letters |= 0x20 << (8 * index);
+            }
+            index += 1;
+        }
+        word
+    }
+
+    #[inline(always)]
+    fn matches_bytes(self, bytes: u64) -> bool {
+        (bytes | self.letters) & self.known == self.value
+    }
+}
+
+/// Field of this number in [`FIELDS`], if the line at `at` of `text`, whose first word is at hand,
+/// begins with its name.
+#[inline(always)]
+fn is_named<const NUMBER: usize>(text: &[u8], at: usize, first: u64) -> Option<KeptField> {
+    let (name, field) = const { FIELDS[NUMBER] };
+    let is_this = const { NameWord::from_name(FIELDS[NUMBER].0, 0) }.matches_bytes(first)
+        && (name.len() <= 8
+            || const { NameWord::from_name(FIELDS[NUMBER].0, 8) }
+                .matches_bytes(word_at(text, at + 8)))
+        && (name.len() <= 16
+            || const { NameWord::from_name(FIELDS[NUMBER].0, 16) }
+                .matches_bytes(word_at(text, at + 16)));
+    is_this.then_some(field)
+}
+
+/// A bit for each byte that a line begins with which is kept, by its lowest six bits: the letters
+/// of names in [`FIELDS`], small and capital, and those of the empty line.
+const FIRST_BYTES: u64 = {
+    let mut bytes = 1 << b'\r' | 1 << b'\n';
+    let mut index = 0;
+    while index < FIELDS.len() {
+        let letter = FIELDS[index].0[0];
+        bytes |= 1 << (letter % 64) | 1 << (letter.to_ascii_uppercase() % 64);
+        index += 1;
+    }
+    bytes
+};
+
+/// Eight bytes of `text` from `at` on; `None` where there are not as many.
+#[inline(always)]
+pub(super) fn whole_word(text: &[u8], at: usize) -> Option<u64> {
+    // SAFETY: as many bytes are there.
+    (at + 8 <= text.len())
+        .then(|| u64::from_le(unsafe { text.as_ptr().add(at).cast::<u64>().read_unaligned() }))
+}
+
+/// Eight bytes of `text` from `at` on. Those behind its end are zeros.
+#[inline(always)]
+pub(super) fn word_at(text: &[u8], at: usize) -> u64 {
+    whole_word(text, at).unwrap_or_else(|| last_word(text, at))
+}
+
+/// The same where the text ends before.
+#[inline(never)]
+fn last_word(text: &[u8], at: usize) -> u64 {
+    match (text.get(at..), text.last_chunk()) {
+        (Some(rest), Some(last)) => {
+            u64::from_le_bytes(*last).unbounded_shr(64 - 8 * rest.len() as u32)
+        }
+        (rest, _) => {
+            let bytes = rest.unwrap_or(&[]).iter().rev();
+            bytes.fold(0, |word, byte| word << 8 | u64::from(*byte))
+        }
+    }
+}
+
+/// Beginning of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineStart {
+    /// It is the empty one, which ends a head.
+    End,
+    /// It has this field, and is kept.
+    Field(KeptField),
+    /// It is left out.
+    Other,
+}
+
+/// Whether a line whose first bytes are those of `first` is left out, as most are that are: by its
+/// first byte. Others may be left out, too.
+#[inline(always)]
+pub(super) fn is_left_out(first: u64) -> bool {
+    FIRST_BYTES >> (first % 64) & 1 == 0
+}
+
+/// Whether a line that begins like that is the empty one.
+#[inline(always)]
+pub(super) fn is_end(first: u64) -> bool {
+    first as u16 == u16::from_le_bytes(*b"\r\n") || first as u8 == b'\n'
+}
+
+/// Judges the line that begins at `at` of `text`, which has its newline, and whose first bytes are
+/// those of `first`. The same as [`choice`], which also knows lines that are not whole.
+#[inline(always)]
+pub(super) fn classify_line(text: &[u8], at: usize, first: u64) -> LineStart {
+    match is_end(first) {
+        true => LineStart::End,
+        false => named_field(text, at, first).map_or(LineStart::Other, LineStart::Field),
+    }
+}
+
+/// Field of the line that begins at `at` of `text`, which has its newline, and whose first bytes
+/// are those of `first`; `None` where it is left out.
+#[inline(always)]
+pub(super) fn named_field(text: &[u8], at: usize, first: u64) -> Option<KeptField> {
+    // What is behind a newline matches no name, so what does is the line's. Compared one after the
+    // other: a jump by a table is guessed wrong more often.
+    let pair = first as u16 | 0x2020;
+    let is = |letters: &[u8; 2]| pair == u16::from_le_bytes(*letters);
+    if is(b"co") {
+        is_named::<1>(text, at, first).or_else(|| is_named::<2>(text, at, first))
+    } else if is(b"ho") {
+        is_named::<0>(text, at, first)
+    } else if is(b"tr") {
+        is_named::<3>(text, at, first).or_else(|| is_named::<5>(text, at, first))
+    } else if is(b"up") {
+        is_named::<4>(text, at, first)
+    } else if is(b"x-") {
+        is_named::<6>(text, at, first).or_else(|| is_named::<8>(text, at, first))
+    } else if is(b"b3") {
+        is_named::<7>(text, at, first)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,197 @@
+//! Table of the flows whose heads are followed: what is known of each, by its number.
+//!
+//! A direction is walked over by one thread at a time. One that comes in between, or a signal
+//! handler, does not wait: it says that it was there, and what is known of the direction counts as
+//! lost.
+
+use core::cell::UnsafeCell;
+use core::mem::offset_of;
+use core::ptr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
+
+use super::conversation::FlowConversation;
+use super::direction::DirectionState;
+use super::snippet_writer::TurnBlanking;
+use super::turns::TurnStart;
+use crate::state;
+use crate::state::options::recording_options;
+use crate::tuning::FLOWS_WITH_HEADS;
+
+/// Flow in the table. All of it may be zeros. What a message asks for is in two lines of the
+/// processor's cache: the first one, and the first one of its direction.
+#[repr(C, align(64))]
+pub(super) struct FollowedFlow {
+    /// Number of the flow; 0 for none.
+    flow: AtomicU32,
+    /// Of what is sent, and of what is received.
+    guards: [WalkLock; 2],
+    conversation: FlowConversation,
+    directions: [UnsafeCell<DirectionState>; 2],
+    turns: [UnsafeCell<TurnStart>; 2],
+}
+
+const _: () = assert!(offset_of!(FollowedFlow, directions) == 64);
+
+/// Who walks over a direction.
+#[repr(C)]
+struct WalkLock {
+    /// Whether somebody does.
+    is_taken: AtomicBool,
+    /// Whether others wanted to meanwhile.
+    is_disturbed: AtomicBool,
+}
+
+// SAFETY: a direction is used only by who has taken it.
+unsafe impl Sync for FollowedFlow {}
+
+/// All flows; null where heads are not kept.
+static FLOWS: AtomicPtr<FollowedFlow> = AtomicPtr::new(ptr::null_mut());
+
+/// Maps the table, where it is needed. False without memory.
+pub(super) fn create_table() -> bool {
+    if recording_options().keeps_any_snippets() {
+        let Some(memory) = state::private_to_process(FLOWS_WITH_HEADS * size_of::<FollowedFlow>())
+        else {
+            return false;
+        };
+        FLOWS.store(memory.cast(), Relaxed);
+    }
+    true
+}
+
+/// Place of `flow`, which may be another flow's; `None` where heads are not kept.
+#[inline(always)]
+fn flow_place(flow: u32) -> Option<&'static FollowedFlow> {
+    let all = FLOWS.load(Relaxed);
+    // SAFETY: null, or [`FLOWS_WITH_HEADS`] places, whose zeros are valid and which stay mapped.
+    (!all.is_null()).then(|| unsafe { &*all.add(flow as usize % FLOWS_WITH_HEADS) })
+}
+
+/// What is known of `flow`; `None` where another flow has its place, or heads are not kept.
+#[inline(always)]
+pub(super) fn followed_flow(flow: u32) -> Option<&'static FollowedFlow> {
+    flow_place(flow).filter(|followed| followed.flow.load(Relaxed) == flow)
+}
+
+/// Direction that the calling thread walks over, until this is dropped. It fits two registers.
+pub(super) struct TakenDirection {
+    followed: &'static FollowedFlow,
+    is_received: bool,
+}
+
+impl FollowedFlow {
+    /// Facts that both directions tell.
+    #[inline(always)]
+    pub(super) fn conversation(&self) -> &FlowConversation {
+        &self.conversation
+    }
+
+    /// Takes what is sent, or what is received, of `flow`. `None` where somebody else walks over
+    /// it, or another flow has the place by now.
+    #[inline(always)]
+    pub(super) fn take_direction(
+        &'static self,
+        flow: u32,
+        is_sent: bool,
+    ) -> Option<TakenDirection> {
+        let taken = self.take_any(is_sent)?;
+        (self.flow.load(Relaxed) == flow).then_some(taken)
+    }
+
+    /// The same of any flow that has the place.
+    #[inline(always)]
+    fn take_any(&'static self, is_sent: bool) -> Option<TakenDirection> {
+        let [of_sent, of_received] = &self.guards;
+        let guard = if is_sent { of_sent } else { of_received };
+        if guard.is_taken.swap(true, Acquire) {
+            guard.is_disturbed.store(true, Relaxed);
+            return None;
+        }
+        let mut taken = TakenDirection { followed: self, is_received: !is_sent };
+        if guard.is_disturbed.load(Relaxed) {
+            taken.lose_track();
+        }
+        Some(taken)
+    }
+}
+
+impl TakenDirection {
+    /// Facts of both directions.
+    #[inline(always)]
+    pub(super) fn conversation(&self) -> &'static FlowConversation {
+        &self.followed.conversation
+    }
+
+    /// The direction.
+    #[inline(always)]
+    pub(super) fn direction_state(&mut self) -> &mut DirectionState {
+        let [sent, received] = &self.followed.directions;
+        // SAFETY: taken, so nobody else uses it.
+        unsafe { &mut *(if self.is_received { received } else { sent }).get() }
+    }
+
+    /// Number of the direction.
+    #[inline(always)]
+    pub(super) fn direction_number(&self) -> u8 {
+        u8::from(!self.is_received)
+    }
+
+    /// Beginning of the direction's turn.
+    #[inline(always)]
+    pub(super) fn turn_start(&self) -> *mut TurnStart {
+        let [sent, received] = &self.followed.turns;
+        if self.is_received { received.get() } else { sent.get() }
+    }
+
+    /// What blanks the direction's turns.
+    ///
+    /// # Safety
+    /// Only one is used at a time, while this is not dropped.
+    pub(super) unsafe fn turn_blanking(&self) -> TurnBlanking {
+        // SAFETY: as the caller says.
+        let turn = unsafe { &mut *self.turn_start() };
+        TurnBlanking { turn, conversation: self.conversation(), direction: self.direction_number() }
+    }
+
+    #[inline(always)]
+    fn walk_lock(&self) -> &'static WalkLock {
+        let [of_sent, of_received] = &self.followed.guards;
+        if self.is_received { of_received } else { of_sent }
+    }
+
+    /// Goes on without what others would have told of the direction.
+    #[cold]
+    #[inline(never)]
+    fn lose_track(&mut self) {
+        self.walk_lock().is_disturbed.store(false, Relaxed);
+        let conversation = self.conversation();
+        self.direction_state().lose_track(conversation);
+    }
+}
+
+impl Drop for TakenDirection {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.walk_lock().is_taken.store(false, Release);
+    }
+}
+
+/// Takes a direction of `flow`: what is sent, or what is received. `None` where somebody else walks
+/// over it, or another flow has its place.
+pub(super) fn take_direction(flow: u32, is_sent: bool) -> Option<TakenDirection> {
+    flow_place(flow)?.take_direction(flow, is_sent)
+}
+
+/// Begins to follow `flow`, in the place of another that has been there. Where that one is walked
+/// over at this moment, it stays. The flow's directions were `joined` after their first bytes.
+pub(super) fn begin_flow(flow: u32, joined: impl FnOnce() -> [bool; 2]) {
+    let Some(followed) = flow_place(flow) else { return };
+    let Some(mut sent) = followed.take_any(true) else { return };
+    let Some(mut received) = followed.take_any(false) else { return };
+    let [is_sent_joined, is_received_joined] = joined();
+    followed.conversation.clear();
+    sent.direction_state().begin_walk(is_sent_joined);
+    received.direction_state().begin_walk(is_received_joined);
+    followed.flow.store(flow, Relaxed);
+}

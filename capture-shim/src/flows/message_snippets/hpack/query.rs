@@ -1,0 +1,148 @@
+//! Queries in values of HTTP/2: what follows a question mark is blanked, as it may hold tokens, and
+//! so are parameters after a semicolon, up to the next slash.
+//!
+//! Of a value in Huffman's code the bits in front of the query stay. Behind it stand others in its
+//! place that are such a code, too, so that a reader finds a value of the same length. Behind
+//! parameters nothing is kept of it: a slash could not be where it was, as what stands in front of
+//! it has passed before it is known where that ends.
+
+use super::super::marks::token_mark;
+use super::super::sink::BLANK;
+
+/// Lengths of Huffman's codes up to the longest that a path has, in bits, each with the first code
+/// that is longer (RFC 7541, appendix B).
+const CODES: [(u32, u32); 10] = [
+    (5, 0x0a),
+    (6, 0x2e),
+    (7, 0x7c),
+    (8, 0xfe),
+    (10, 0x3fd),
+    (11, 0x7fd),
+    (12, 0xffc),
+    (13, 0x1ffe),
+    (14, 0x3ffe),
+    (15, 0x7fff),
+];
+
+/// Codes of the question mark and of the semicolon, each with its length in bits.
+const MARKS: [(u32, u32); 2] = [(10, 0x3fc), (8, 0xfb)];
+
+/// Code of [`BLANK`], of eight bits.
+const BLANK_CODE: u8 = 0xf9;
+
+const _: () = assert!(BLANK == b'*');
+
+/// Place in a value. All of it may be zeros: then the value begins.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub(in super::super) struct QueryBlanker {
+    /// Bits that are no whole code yet, and their number.
+    bits: u32,
+    count: u32,
+    /// Number of bits of the byte in which the query began that are behind its beginning.
+    rest: u32,
+    has_begun: bool,
+    /// Whether parameters are passing, in front of a query.
+    is_parameter: bool,
+}
+
+impl QueryBlanker {
+    /// Goes on with bytes that are not coded. Returns how many of the first ones are kept, and how
+    /// many of those behind them are blanked; with the rest it is to be asked again.
+    pub(super) fn blank_plain(&mut self, value: &[u8]) -> (usize, usize) {
+        if self.has_begun {
+            return (0, value.len());
+        }
+        if core::mem::take(&mut self.is_parameter) {
+            let end = value.iter().position(|byte| matches!(byte, b'/' | b'?'));
+            self.is_parameter = end.is_none();
+            return (0, end.unwrap_or(value.len()));
+        }
+        let Some(mark) = token_mark(value) else { return (value.len(), 0) };
+        self.has_begun = value.get(mark) == Some(&b'?');
+        self.is_parameter = !self.has_begun;
+        (mark + 1, 0)
+    }
+
+    /// Goes on with a byte of Huffman's code, which may be the last one of the value. Returns what
+    /// is kept in its place.
+    pub(super) fn blank_coded(&mut self, byte: u8, is_last: bool) -> u8 {
+        if self.has_begun {
+            return self.blank_byte(is_last);
+        }
+        self.bits = self.bits << 8 | u32::from(byte);
+        self.count += 8;
+        if !self.finds_mark() {
+            return byte;
+        }
+        self.has_begun = true;
+        self.rest = self.count;
+        // The first bits of the next code, or ones, which end a value.
+        let kept = !low_bits(self.rest);
+        let behind = if is_last { u8::MAX } else { BLANK_CODE >> (8 - self.rest).min(7) };
+        let behind = if self.rest == 0 { 0 } else { behind };
+        byte & kept | behind & !kept
+    }
+
+    /// Passes all whole codes. Whether a mark was one of them; then as many bits are left as there
+    /// are behind it. What has a longer code is in no path, and counts as one.
+    fn finds_mark(&mut self) -> bool {
+        'codes: loop {
+            for (length, longer) in CODES {
+                if self.count < length {
+                    return false;
+                }
+                let code = self.bits >> (self.count - length);
+                if code < longer {
+                    self.count -= length;
+                    self.bits &= (1 << self.count) - 1;
+                    if MARKS.contains(&(length, code)) {
+                        return true;
+                    }
+                    continue 'codes;
+                }
+            }
+            self.count = self.count.min(7);
+            return true;
+        }
+    }
+
+    /// A byte of the query.
+    fn blank_byte(&self, is_last: bool) -> u8 {
+        // The rest of a code that began in the byte before, and the beginning of the next one.
+        let (begun, rest) = (8 - self.rest, self.rest);
+        let tail = if rest == 0 { BLANK_CODE } else { (u32::from(BLANK_CODE) << rest) as u8 };
+        let next = match (rest, is_last) {
+            (0, _) => 0,
+            (_, true) => low_bits(rest),
+            (_, false) => BLANK_CODE >> begun,
+        };
+        tail & !low_bits(rest) | next
+    }
+}
+
+/// The lowest `count` bits of a byte.
+fn low_bits(count: u32) -> u8 {
+    u8::MAX.unbounded_shr(8 - count.min(8))
+}
+
+/// Whether the value from `from` to `to` of a block, whose length is at `at`, has a query
+/// or parameters.
+#[inline(always)]
+pub(super) fn has_query(block: &[u8], at: usize, from: usize, to: usize) -> bool {
+    let value = block.get(from..to).unwrap_or(&[]);
+    match block.get(at) {
+        Some(0x80..) => has_coded_query(value),
+        _ => token_mark(value).is_some(),
+    }
+}
+
+/// The same of a value in Huffman's code.
+#[inline(never)]
+fn has_coded_query(value: &[u8]) -> bool {
+    let mut query = QueryBlanker::default();
+    value.iter().any(|byte| {
+        query.blank_coded(*byte, false);
+        query.has_begun
+    })
+}

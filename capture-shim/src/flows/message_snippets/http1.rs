@@ -1,0 +1,263 @@
+//! Heads of HTTP/1: the first line, and of the others those that are chosen.
+
+use core::ops::Range;
+
+use snippets::RequestTarget;
+
+use super::behind::{BodyFraming, HeaderFacts};
+use super::conversation::FlowConversation;
+use super::fields::{FieldChoice, KeptField, LineStart, choose_field, classify_line, word_at};
+use super::lines::{BufferedBytes, PartialLine, find_newline};
+use super::pieces::KeptRanges;
+use super::sink::{SnippetClass, SnippetRun, SnippetSink};
+use crate::tuning::MAX_KEPT_LINES_BYTES;
+
+/// Head that is passing, and the line of it that is. All of it may be zeros.
+#[repr(C)]
+pub(super) struct HttpHead {
+    /// Line that came in parts so far.
+    pub(super) line: PartialLine,
+    /// Number of bytes of the head that were kept.
+    kept: u32,
+    /// Facts that its lines have told.
+    pub(super) facts: HeaderFacts,
+    /// Place in the first line.
+    target: RequestTarget,
+}
+
+impl HttpHead {
+    /// Begins a head.
+    pub(super) fn begin_head(&mut self) {
+        self.line.clear();
+        self.kept = 0;
+        self.facts = HeaderFacts::NONE;
+    }
+
+    /// Adds what is kept of a first line's bytes, which are at `range`: all but its query, and what
+    /// may be a password. A query with spaces, by mistake, leaves a piece of each.
+    #[cold]
+    pub(super) fn first_line(
+        &mut self,
+        gathered: &mut GatheredBytes,
+        bytes: &[u8],
+        range: Range<usize>,
+        at: usize,
+        sink: &mut impl SnippetSink,
+    ) {
+        let mut begin = range.start;
+        for (index, byte) in bytes.iter().enumerate().take(range.end).skip(range.start) {
+            if !self.target.accept_byte(*byte) {
+                if begin < index {
+                    self.make_room(gathered, bytes, at, sink);
+                    gathered.add_range(begin..index);
+                }
+                begin = index + 1;
+            }
+        }
+        if begin < range.end {
+            self.make_room(gathered, bytes, at, sink);
+            gathered.add_range(begin..range.end);
+        }
+    }
+
+    /// Begins a first line, with bytes that are held.
+    pub(super) fn begin_first_line(
+        &mut self,
+        gathered: &mut GatheredBytes,
+        held: &BufferedBytes,
+        is_whole: bool,
+    ) {
+        self.target = if is_whole { RequestTarget::Method } else { RequestTarget::MaybeMethod };
+        gathered.buffer_first(held.filter_bytes(|byte| self.target.accept_byte(byte)));
+    }
+
+    /// Begins a head whose first line has come in part.
+    pub(super) fn begin_in_line(&mut self) {
+        let line = core::mem::replace(&mut self.line, PartialLine::EMPTY);
+        self.begin_head();
+        self.line = line;
+    }
+
+    /// Goes on with the lines in `bytes` from `from` on; what was gathered so far is kept too.
+    /// Returns the index of the first byte that is no longer the head's, and what is there; `None`
+    /// where all are the head's and it goes on.
+    pub(super) fn walk_lines(
+        &mut self,
+        gathered: &mut GatheredBytes,
+        bytes: &[u8],
+        mut from: usize,
+        at: usize,
+        conversation: &FlowConversation,
+        sink: &mut impl SnippetSink,
+    ) -> Option<(usize, BodyFraming)> {
+        loop {
+            let rest = bytes.get(from..).unwrap_or(&[]);
+            let Some(end) = find_newline(rest) else {
+                if !rest.is_empty() {
+                    self.make_room(gathered, bytes, at, sink);
+                    self.go_on(gathered, rest, from);
+                }
+                self.keep_gathered(gathered, bytes, at, sink);
+                return None;
+            };
+            let line = rest.get(..end).unwrap_or(rest);
+            let range = from..from + end + 1;
+            from = range.end;
+            if self.line.length() > 0 {
+                if self.end_line(gathered, line, range) {
+                    self.keep_gathered(gathered, bytes, at, sink);
+                    return Some((from, self.facts.body_framing(conversation)));
+                }
+                continue;
+            }
+            match classify_line(rest, 0, word_at(rest, 0)) {
+                LineStart::Other => {}
+                LineStart::End => {
+                    self.make_room(gathered, bytes, at, sink);
+                    gathered.add_range(range);
+                    self.keep_gathered(gathered, bytes, at, sink);
+                    return Some((from, self.facts.body_framing(conversation)));
+                }
+                LineStart::Field(field) => {
+                    self.make_room(gathered, bytes, at, sink);
+                    gathered.add_range(range);
+                    self.facts.note_field(field, line);
+                }
+            }
+        }
+    }
+
+    /// Keeps what was gathered where there is no room for another piece.
+    #[inline]
+    fn make_room(
+        &mut self,
+        gathered: &mut GatheredBytes,
+        bytes: &[u8],
+        at: usize,
+        sink: &mut impl SnippetSink,
+    ) {
+        if gathered.pieces.is_full() {
+            self.keep_gathered(gathered, bytes, at, sink);
+            gathered.clear();
+        }
+    }
+
+    /// Ends a line that came in parts, with `line`, its last one, which is at `range`. True where
+    /// it is the empty one.
+    #[cold]
+    fn end_line(&mut self, gathered: &mut GatheredBytes, line: &[u8], range: Range<usize>) -> bool {
+        let before = choose_field(self.line.start());
+        let held = self.line.buffered_bytes();
+        self.line.push_bytes(line);
+        let view = self.line.line_view();
+        let is_end = view.is_empty();
+        let kept =
+            if is_end { FieldChoice::Keep(KeptField::Naming) } else { choose_field(view.start()) };
+        if let FieldChoice::Keep(field) = kept {
+            self.facts.note_field(field, view.start());
+            if before == FieldChoice::Undecided {
+                gathered.buffer_first(held);
+            }
+            gathered.add_range(range);
+        }
+        self.line.clear();
+        is_end
+    }
+
+    /// Goes on with a line that does not end in `rest`, which begins at `from`.
+    #[cold]
+    fn go_on(&mut self, gathered: &mut GatheredBytes, rest: &[u8], from: usize) {
+        let before = choose_field(self.line.start());
+        let held = self.line.buffered_bytes();
+        self.line.push_bytes(rest);
+        if matches!(choose_field(self.line.start()), FieldChoice::Keep(_)) {
+            if before == FieldChoice::Undecided {
+                gathered.buffer_first(held);
+            }
+            gathered.add_range(from..from + rest.len());
+        }
+    }
+
+    /// Keeps what was gathered of `bytes`, which lie at `at` of the transfer, as far as the head
+    /// may have more.
+    pub(super) fn keep_gathered(
+        &mut self,
+        gathered: &GatheredBytes,
+        bytes: &[u8],
+        at: usize,
+        sink: &mut impl SnippetSink,
+    ) {
+        self.keep_at_most(MAX_KEPT_LINES_BYTES, gathered, bytes, at, sink);
+    }
+
+    /// The same, where the head may have `most` bytes.
+    pub(super) fn keep_at_most(
+        &mut self,
+        most: usize,
+        gathered: &GatheredBytes,
+        bytes: &[u8],
+        at: usize,
+        sink: &mut impl SnippetSink,
+    ) {
+        let held = gathered.held.as_slice();
+        let all = held.len() + gathered.pieces.byte_count();
+        let length = all.min(most.saturating_sub(self.kept as usize));
+        let is_continued = self.kept > 0;
+        self.kept += length as u32;
+        if length < all {
+            // What lies behind would be read as if it went on here.
+            self.kept = MAX_KEPT_LINES_BYTES as u32;
+        }
+        if length == 0 {
+            return;
+        }
+        // What was held came before this transfer.
+        let first = gathered.pieces.ranges().first().map_or(0, |range| range.start);
+        let offset = if held.is_empty() { at + first } else { at };
+        let (continues, cut) = (is_continued, length < all);
+        let held_too = !held.is_empty();
+        sink.begin_run(SnippetRun {
+            class: SnippetClass::Http1,
+            offset,
+            held: held_too,
+            length,
+            continues,
+            cut,
+        });
+        sink.put_bytes(held);
+        for range in gathered.pieces.ranges() {
+            sink.put_bytes(bytes.get(range.clone()).unwrap_or(&[]));
+        }
+    }
+}
+
+/// Bytes of a transfer that are kept: those that were held from before, and pieces.
+pub(super) struct GatheredBytes {
+    /// Bytes of a line whose end is in the first piece.
+    held: BufferedBytes,
+    pieces: KeptRanges,
+}
+
+impl GatheredBytes {
+    /// Nothing yet.
+    pub(super) const NOTHING: GatheredBytes =
+        GatheredBytes { held: BufferedBytes::NOTHING, pieces: KeptRanges::NONE };
+
+    /// Puts what was `held`, if anything was, before all pieces. There are none yet.
+    pub(super) fn buffer_first(&mut self, held: BufferedBytes) {
+        if !held.as_slice().is_empty() {
+            self.held = held;
+        }
+    }
+
+    /// Forgets everything.
+    fn clear(&mut self) {
+        self.held = BufferedBytes::NOTHING;
+        self.pieces.clear();
+    }
+
+    /// Adds a piece behind the others.
+    pub(super) fn add_range(&mut self, range: Range<usize>) {
+        self.pieces.add_range(range);
+    }
+}

@@ -1,0 +1,70 @@
+//! Pieces of a transfer that are kept as one head.
+
+use core::ops::Range;
+
+use crate::tuning::MAX_PIECES;
+
+/// Ranges of the bytes of a transfer, in order.
+pub(super) struct KeptRanges {
+    ranges: [Range<usize>; MAX_PIECES],
+    count: usize,
+    /// Number of their bytes.
+    length: usize,
+}
+
+impl KeptRanges {
+    /// None yet.
+    pub(super) const NONE: KeptRanges =
+        KeptRanges { ranges: [const { 0..0 }; MAX_PIECES], count: 0, length: 0 };
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        (self.count, self.length) = (0, 0);
+    }
+
+    /// Whether there is no room for another one.
+    pub(super) fn is_full(&self) -> bool {
+        self.count == MAX_PIECES
+    }
+
+    /// The ranges.
+    pub(super) fn ranges(&self) -> &[Range<usize>] {
+        self.ranges.get(..self.count).unwrap_or(&self.ranges)
+    }
+
+    /// Number of their bytes.
+    pub(super) fn byte_count(&self) -> usize {
+        self.length
+    }
+
+    /// Adds a range behind the others. It is left out where there is no room.
+    #[inline(always)]
+    pub(super) fn add_range(&mut self, range: Range<usize>) {
+        if let Some(last) = self.count.checked_sub(1).and_then(|last| self.ranges.get_mut(last))
+            && last.end == range.start
+        {
+            self.length += range.len();
+            last.end = range.end;
+        } else if let Some(place) = self.ranges.get_mut(self.count) {
+            self.length += range.len();
+            *place = range;
+            self.count += 1;
+        }
+    }
+
+    /// Whether there is no room for another one behind `count` that are still to be added.
+    #[inline(always)]
+    pub(super) fn is_full_with(&self, count: usize) -> bool {
+        self.count + count >= MAX_PIECES
+    }
+
+    /// Adds a range that does not go on from the last one. It is left out where there is no room.
+    #[inline(always)]
+    pub(super) fn push_range(&mut self, range: Range<usize>) {
+        if let Some(place) = self.ranges.get_mut(self.count) {
+            self.length += range.end - range.start;
+            *place = range;
+            self.count += 1;
+        }
+    }
+}

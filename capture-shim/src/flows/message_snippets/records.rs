@@ -1,0 +1,193 @@
+//! Records of TLS in one direction of a connection, and where the plain text in them came from: the
+//! transfer that began its record, and the bytes of it that were given out so far.
+//!
+//! Nothing here reads the clock, the log or another flow, so it is tested on bytes alone.
+
+use socket_log::encode::Direction;
+
+use super::direction::TransferPosition;
+use crate::tuning::MAX_RECORDS_AHEAD;
+
+/// Number of bytes of a record's head.
+const HEAD: usize = 5;
+
+/// Number of bytes that a record of TLS 1.3 has beyond its plain text, with its head.
+const OVERHEAD: u32 = HEAD as u32 + 17;
+
+/// Call that moved bytes, in ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CallTime {
+    pub(super) begin: u64,
+    pub(super) end: u64,
+}
+
+/// Record whose plain text is to come: where it began, and its length.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct OpenRecord {
+    moment: CallTime,
+    /// Offset in the bytes of its call.
+    at: u32,
+    /// Number of its bytes, with its head; 0 where that is not known.
+    length: u32,
+}
+
+/// Records of one direction. All of it may be zeros.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct TlsRecords {
+    /// Records that have begun, in order. The next plain text is in the first one. Where there are
+    /// more than fit, those that do not are as if they were of the last one.
+    begun: [OpenRecord; MAX_RECORDS_AHEAD],
+    count: u32,
+    /// Number of bytes of the latest record that are still to come.
+    left: u32,
+    /// Number of bytes of plain text of the first one that were given out.
+    given: u32,
+    /// Whether the first one's head came alone, and the call that brought what is behind it.
+    is_head_alone: bool,
+    is_behind: bool,
+    behind: CallTime,
+}
+
+impl TlsRecords {
+    /// Nothing yet.
+    pub(super) const NOTHING: TlsRecords = TlsRecords {
+        begun: [OpenRecord { moment: CallTime { begin: 0, end: 0 }, at: 0, length: 0 };
+            MAX_RECORDS_AHEAD],
+        count: 0,
+        left: 0,
+        given: 0,
+        is_head_alone: false,
+        is_behind: false,
+        behind: CallTime { begin: 0, end: 0 },
+    };
+
+    /// Notes `bytes` that were received by a call of that `moment`. A library receives once it has
+    /// given out all whole records.
+    pub(super) fn note_received(&mut self, moment: CallTime, bytes: &[u8]) {
+        if self.left == 0 {
+            self.forget();
+        } else if self.count > 1 {
+            let last = self.begun.get(self.count as usize - 1).copied();
+            let left = self.left;
+            self.forget();
+            self.left = left;
+            last.into_iter().for_each(|last| self.push_record(last));
+        }
+        let mut at = (self.left as usize).min(bytes.len());
+        self.left -= at as u32;
+        if at > 0 && self.is_head_alone && !self.is_behind {
+            (self.behind, self.is_behind) = (moment, true);
+        }
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            // What is no record may go on as one: then its end is not known.
+            let known = record_length(rest);
+            let length = known.unwrap_or(rest.len());
+            let there = length.min(rest.len());
+            self.left = (length - there) as u32;
+            if self.count == 0 {
+                self.is_head_alone = bytes.len() == HEAD;
+            }
+            self.push_record(OpenRecord {
+                moment,
+                at: at as u32,
+                length: known.unwrap_or(0) as u32,
+            });
+            at += there;
+        }
+    }
+
+    /// Notes a send by a call of that `moment`: the first one since plain text was given begins
+    /// its record.
+    pub(super) fn note_sent(&mut self, moment: CallTime) {
+        if self.count == 0 {
+            self.push_record(OpenRecord { moment, at: 0, length: 0 });
+        }
+    }
+
+    fn push_record(&mut self, begun: OpenRecord) {
+        if let Some(place) = self.begun.get_mut(self.count as usize) {
+            *place = begun;
+            self.count += 1;
+        }
+    }
+
+    /// Gives out `bytes` bytes of plain text to who asked for at most `most`. Returns where they
+    /// came from; `None` where that is not known.
+    pub(super) fn take_plaintext(&mut self, bytes: usize, most: usize) -> Option<PlaintextOrigin> {
+        let begun = self.begun.first().filter(|_| self.count > 0)?;
+        let (is_behind, given) = (self.is_behind, self.given);
+        let origin =
+            PlaintextOrigin { begun: *begun, behind: is_behind.then_some(self.behind), given };
+        self.given = given.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+        // A library gives out what it has of one record, and goes on with the next one then.
+        let is_all = bytes < most || begun.length > 0 && self.given + OVERHEAD >= begun.length;
+        if bytes > 0 && is_all && self.count > 1 {
+            self.begun.copy_within(1.., 0);
+            self.count -= 1;
+            (self.given, self.is_head_alone, self.is_behind) = (0, false, false);
+        }
+        Some(origin)
+    }
+
+    /// Forgets all records.
+    pub(super) fn forget(&mut self) {
+        (self.count, self.left, self.given) = (0, 0, 0);
+        (self.is_head_alone, self.is_behind) = (false, false);
+    }
+}
+
+/// Length of the record that begins with `bytes`, with its head; `None` where it is none, or its
+/// head is not whole.
+fn record_length(bytes: &[u8]) -> Option<usize> {
+    match bytes {
+        [20..=24, 3, 0..=4, high, low, ..] => {
+            Some(HEAD + usize::from(u16::from_be_bytes([*high, *low])))
+        }
+        _ => None,
+    }
+}
+
+/// Origin of plain text that was given out in one go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlaintextOrigin {
+    begun: OpenRecord,
+    behind: Option<CallTime>,
+    given: u32,
+}
+
+impl PlaintextOrigin {
+    /// Call that the text is said to be of.
+    pub(super) fn call_time(&self) -> CallTime {
+        self.begun.moment
+    }
+
+    /// Place of the byte at `offset` of the text: its call, and an offset in that, which is no
+    /// larger than that of its encrypted form, and larger than that of any byte before. Both ends
+    /// of a connection find the same byte of the stream: a record's first byte is where it begins,
+    /// and others lie behind its head as if they were not encrypted.
+    pub(super) fn position_of(&self, offset: usize) -> (CallTime, u32) {
+        let offset = u32::try_from(offset).unwrap_or(u32::MAX).saturating_add(self.given);
+        match (offset, self.behind) {
+            (0, _) => (self.begun.moment, self.begun.at),
+            (_, Some(behind)) => (behind, offset),
+            (_, None) => {
+                let at = self.begun.at.saturating_add(HEAD as u32);
+                (self.begun.moment, at.saturating_add(offset))
+            }
+        }
+    }
+
+    /// The same as heads have it: of what was sent at the begin of its call, and of what was
+    /// received at the end.
+    pub(super) fn transfer_position(
+        &self,
+        direction: Direction,
+        offset: usize,
+    ) -> TransferPosition {
+        let (CallTime { begin, end }, offset) = self.position_of(offset);
+        let ticks = if direction == Direction::Send { begin } else { end };
+        TransferPosition { ticks, offset }
+    }
+}

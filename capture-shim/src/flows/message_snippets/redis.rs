@@ -1,0 +1,350 @@
+//! Messages of Redis's protocol (RESP): commands, answers and pushes. They tell their lengths, so
+//! that each of a pipeline is found, and of each are kept its type and what names it.
+//!
+//! A message is a line with its type, or such a line and as many elements as it tells. An element
+//! is a message, too, so it is enough to count those that are still to come. Texts are passed over
+//! by their lengths.
+
+use core::ops::Range;
+use core::slice;
+
+use super::conversation::FlowConversation;
+use super::lines::find_newline;
+use super::sink::{SnippetClass, SnippetRun, SnippetSink};
+use crate::tuning::{MAX_KEPT_REDIS_BYTES, MAX_KEPT_REDIS_TEXT_BYTES};
+
+/// Greatest number that a line may tell: more is none of Redis's.
+const GREATEST: u64 = 1 << 40;
+
+/// Part of a message that is passing, as far as that decides whether it is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum RedisElement {
+    /// Its first line.
+    Line = 0,
+    /// The first line of its first element.
+    Element,
+    /// The text of its first element, or its own where it is an error.
+    Text,
+    /// What is behind these, and is left out.
+    Rest,
+}
+
+/// Place in a line that tells a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum NumberState {
+    None = 0,
+    Sign,
+    Some,
+    Return,
+}
+
+/// Message that is passing. All of it may be zeros: then the next one begins.
+#[repr(C)]
+pub(super) struct RedisMessage {
+    /// Number of elements that are still to come, with the message itself.
+    elements: u64,
+    /// Number of bytes of a text that are still to come, with the end of its line.
+    text: u64,
+    /// Number that the line tells so far.
+    number: u64,
+    digits: NumberState,
+    is_negative: bool,
+    /// Type of the line that is passing; 0 for none.
+    kind: u8,
+    part: RedisElement,
+    /// Type of the message.
+    first: u8,
+    /// Number of its bytes that were kept.
+    kept: u8,
+}
+
+/// Bytes that have another form: the index of the first one, from where on nothing was kept, and
+/// how much of a message was kept before; `None` where its rest is left out.
+pub(super) struct OtherForm {
+    pub(super) from: usize,
+    pub(super) kept: Option<usize>,
+}
+
+/// Whether a message may begin with this byte, on a flow where Redis's protocol is spoken or not.
+#[inline(always)]
+pub(super) fn begins_message(first: u8, is_redis: impl FnOnce() -> bool) -> bool {
+    first == b'*' || is_redis() && is_type(first)
+}
+
+/// Whether `byte` is a type.
+pub(super) fn is_type(byte: u8) -> bool {
+    is_sized(byte) || matches!(byte, b'+' | b'-' | b':' | b'_' | b',' | b'#' | b'(')
+}
+
+/// Whether a line of this type tells how much follows.
+pub(super) fn is_sized(kind: u8) -> bool {
+    is_text(kind) || matches!(kind, b'*' | b'%' | b'~' | b'>' | b'|')
+}
+
+/// A line with a number of at most six digits, if one begins here that is there as a whole: its
+/// type, its number, and its length.
+#[inline(always)]
+fn usual_header(bytes: &[u8]) -> Option<(u8, u64, usize)> {
+    let [kind, rest @ ..] = bytes else { return None };
+    let mut number = 0;
+    for (index, byte) in rest.iter().enumerate().take(7) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            let is_end = *byte == b'\r' && rest.get(index + 1) == Some(&b'\n') && index > 0;
+            return is_end.then_some((*kind, number, index + 3));
+        }
+        number = number * 10 + u64::from(digit);
+    }
+    None
+}
+
+/// Whether a text follows a line of this type.
+fn is_text(kind: u8) -> bool {
+    matches!(kind, b'$' | b'=' | b'!')
+}
+
+/// Passes `bytes` where they are one usual message and nothing else. Returns how many of them are
+/// kept; `None` where they are not.
+#[inline(always)]
+pub(super) fn pass_message(bytes: &[u8], conversation: &FlowConversation) -> Option<usize> {
+    if let [b'+' | b'-' | b':', ..] = bytes {
+        let is_whole =
+            bytes.len() <= MAX_KEPT_REDIS_BYTES && find_newline(bytes)? + 1 == bytes.len();
+        return is_whole.then_some(bytes.len());
+    }
+    let mut message = RedisMessage::BETWEEN;
+    let kept = message.pass_usual(bytes, conversation);
+    let behind = bytes.get(kept..).filter(|_| kept > 0)?;
+    let mut from = kept + message.pass_texts(behind);
+    if message.text > 0 && bytes.last() == Some(&b'\n') {
+        from += message.text as usize;
+        message.text = 0;
+    }
+    (from == bytes.len() && message.is_between()).then_some(kept)
+}
+
+impl RedisMessage {
+    /// Nothing, and then the next message.
+    const BETWEEN: RedisMessage = RedisMessage {
+        elements: 0,
+        text: 0,
+        number: 0,
+        digits: NumberState::None,
+        is_negative: false,
+        kind: 0,
+        part: RedisElement::Line,
+        first: 0,
+        kept: 0,
+    };
+
+    /// Goes on where a message begins.
+    pub(super) fn clear(&mut self) {
+        (self.elements, self.text, self.kind) = (0, 0, 0);
+    }
+
+    /// Whether the next byte begins a message.
+    pub(super) fn is_between(&self) -> bool {
+        self.elements == 0 && self.text == 0 && self.kind == 0
+    }
+
+    /// Walks over bytes of a transfer, which lie at `at` of it.
+    pub(super) fn walk_messages(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &FlowConversation,
+        sink: &mut impl SnippetSink,
+    ) -> Result<(), OtherForm> {
+        // Where what is kept of the message begins, and ends so far.
+        let (mut begin, mut end, mut from) = (0, 0, 0);
+        while let Some(rest) = bytes.get(from..).filter(|rest| !rest.is_empty()) {
+            if !self.is_between() {
+                let is_kept = self.part != RedisElement::Rest;
+                let Some(count) = self.pass_element(rest, conversation) else {
+                    let kept = (is_kept || end > begin).then_some(usize::from(self.kept));
+                    self.clear();
+                    return Err(OtherForm { from: begin, kept });
+                };
+                from += count;
+                if is_kept {
+                    end = from;
+                }
+            } else {
+                self.kept = 0;
+                let count = self.pass_usual(rest, conversation);
+                if count == 0 {
+                    (self.elements, self.part) = (1, RedisElement::Line);
+                    continue;
+                }
+                from += count;
+                end = from;
+            }
+            if self.part == RedisElement::Rest {
+                from += self.pass_texts(bytes.get(from..).unwrap_or(&[]));
+            }
+            if self.is_between() {
+                self.keep_range(bytes, begin..end, from, at, sink);
+                (begin, end) = (from, from);
+            }
+        }
+        self.keep_range(bytes, begin..end, from, at, sink);
+        Ok(())
+    }
+
+    /// Passes what is kept of a message that begins here, where it is a usual one: a command's
+    /// first lines and name, or the line of an answer that is a text. Returns how many bytes that
+    /// is; 0 where it is another, or not there.
+    #[inline(always)]
+    fn pass_usual(&mut self, bytes: &[u8], conversation: &FlowConversation) -> usize {
+        match usual_header(bytes) {
+            Some((b'$', length, head)) => {
+                (self.elements, self.text, self.part) = (0, length + 2, RedisElement::Rest);
+                head
+            }
+            Some((b'*', count @ 1.., line)) => {
+                let name = bytes.get(line..).and_then(usual_header);
+                let Some((b'$', length @ ..=MAX_KEPT_REDIS_TEXT_BYTES, head)) = name else {
+                    return 0;
+                };
+                let end = line + head + length as usize + 2;
+                if end > MAX_KEPT_REDIS_BYTES || bytes.get(end - 1) != Some(&b'\n') {
+                    return 0;
+                }
+                conversation.speaks_redis();
+                (self.elements, self.part) = (count - 1, RedisElement::Rest);
+                end
+            }
+            _ => 0,
+        }
+    }
+
+    /// Passes texts that are there as a whole. Returns the number of their bytes, with those of
+    /// their lines.
+    #[inline(always)]
+    fn pass_texts(&mut self, bytes: &[u8]) -> usize {
+        let mut from = 0;
+        while self.elements > 0
+            && self.text == 0
+            && self.kind == 0
+            && let Some((b'$', length, head)) = bytes.get(from..).and_then(usual_header)
+            && let end = from + head + length as usize + 2
+            && bytes.get(end - 1) == Some(&b'\n')
+        {
+            self.elements -= 1;
+            from = end;
+        }
+        from
+    }
+
+    /// Passes what is left of the text or the line that `rest` begins with, as far as it is there.
+    /// Returns how many bytes that is; `None` where they have another form.
+    #[inline(always)]
+    fn pass_element(&mut self, rest: &[u8], conversation: &FlowConversation) -> Option<usize> {
+        if self.text > 0 {
+            let count = self.text.min(rest.len() as u64) as usize;
+            self.text -= count as u64;
+            if self.text == 0 {
+                self.part = RedisElement::Rest;
+                return (rest.get(count - 1) == Some(&b'\n')).then_some(count);
+            }
+            return Some(count);
+        }
+        let mut from = 0;
+        if self.kind == 0 {
+            let kind = *rest.first()?;
+            if !is_type(kind) {
+                return None;
+            }
+            (self.kind, self.number, self.digits) = (kind, 0, NumberState::None);
+            self.is_negative = false;
+            match self.part {
+                RedisElement::Line => self.first = kind,
+                // A command: nothing else begins like that.
+                RedisElement::Element if kind == b'$' && self.first == b'*' => {
+                    conversation.speaks_redis()
+                }
+                _ => {}
+            }
+            from = 1;
+        }
+        if !is_sized(self.kind) {
+            let line = rest.get(from..).unwrap_or(&[]);
+            let Some(end) = find_newline(line) else { return Some(rest.len()) };
+            self.end_line();
+            return Some(from + end + 1);
+        }
+        while let Some(byte) = rest.get(from) {
+            from += 1;
+            match (byte, self.digits) {
+                (b'0'..=b'9', NumberState::None | NumberState::Sign | NumberState::Some) => {
+                    self.number = self.number * 10 + u64::from(byte - b'0');
+                    self.digits = NumberState::Some;
+                    if self.number > GREATEST {
+                        return None;
+                    }
+                }
+                (b'-', NumberState::None) => {
+                    (self.is_negative, self.digits) = (true, NumberState::Sign)
+                }
+                (b'\r', NumberState::Some) => self.digits = NumberState::Return,
+                (b'\n', NumberState::Return) => {
+                    self.end_line();
+                    return Some(from);
+                }
+                _ => return None,
+            }
+        }
+        Some(from)
+    }
+
+    /// Goes on behind a line.
+    #[inline(always)]
+    fn end_line(&mut self) {
+        let kind = core::mem::take(&mut self.kind);
+        let number = if self.is_negative { 0 } else { self.number };
+        self.elements = self.elements.saturating_sub(1);
+        let has_text = is_text(kind) && !self.is_negative;
+        if has_text {
+            self.text = number + 2;
+        } else if is_sized(kind) {
+            let each = if matches!(kind, b'%' | b'|') { 2 } else { 1 };
+            self.elements = self.elements.saturating_add(number * each);
+        }
+        let is_short = has_text && number <= MAX_KEPT_REDIS_TEXT_BYTES;
+        self.part = match self.part {
+            RedisElement::Line if kind == b'!' && is_short => RedisElement::Text,
+            RedisElement::Line if !is_text(kind) => RedisElement::Element,
+            RedisElement::Element if is_short => RedisElement::Text,
+            _ => RedisElement::Rest,
+        };
+    }
+
+    /// Keeps a range of bytes of the message, which was passed `to` there.
+    fn keep_range(
+        &mut self,
+        bytes: &[u8],
+        range: Range<usize>,
+        to: usize,
+        at: usize,
+        sink: &mut impl SnippetSink,
+    ) {
+        let before = usize::from(self.kept);
+        let length = range.len().min(MAX_KEPT_REDIS_BYTES - before);
+        if length == 0 {
+            return;
+        }
+        self.kept += length as u8;
+        let kept = range.start..range.start + length;
+        if usize::from(self.kept) == MAX_KEPT_REDIS_BYTES {
+            self.part = RedisElement::Rest;
+        }
+        // Also where the bytes that are left out are still to come.
+        let cut = kept.end < to || !self.is_between() && self.part == RedisElement::Rest;
+        let (continues, offset) = (before > 0, at + kept.start);
+        let run =
+            SnippetRun { class: SnippetClass::Other, offset, held: false, length, continues, cut };
+        sink.put_ranges(run, bytes, slice::from_ref(&kept));
+    }
+}

@@ -1,0 +1,104 @@
+//! Sessions of TLS libraries: which flow each is on, and where its plain text comes from.
+//!
+//! A session is known by the address of the library's object. The flow is that of the socket calls
+//! which the library makes within its own, so it does not matter how it was told of the socket. A
+//! session that makes none (it reads and writes memory, and the program moves the bytes) has no
+//! flow.
+
+use core::cell::UnsafeCell;
+use core::ptr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
+
+use super::records::TlsRecords;
+use crate::state;
+use crate::state::options::recording_options;
+use crate::tuning::TLS_SESSIONS;
+
+/// What is known of a session.
+#[repr(C)]
+pub(super) struct SessionState {
+    /// Number of its flow; 0 for none.
+    pub(super) flow: u32,
+    pub(super) received: TlsRecords,
+    pub(super) sent: TlsRecords,
+}
+
+/// Place of a session in the table. All of it may be zeros.
+#[repr(C, align(64))]
+struct TlsSession {
+    /// Address of the library's object; 0 for none.
+    key: AtomicUsize,
+    /// Whether somebody uses what is known.
+    is_taken: AtomicBool,
+    known: UnsafeCell<SessionState>,
+}
+
+// SAFETY: what is known is used only by who has taken it.
+unsafe impl Sync for TlsSession {}
+
+/// All sessions; null where heads are not kept.
+static SESSIONS: AtomicPtr<TlsSession> = AtomicPtr::new(ptr::null_mut());
+
+/// Maps the table, where it is needed. False without memory.
+pub(super) fn create_table() -> bool {
+    if recording_options().keeps_any_snippets() {
+        let Some(memory) = state::private_to_process(TLS_SESSIONS * size_of::<TlsSession>()) else {
+            return false;
+        };
+        SESSIONS.store(memory.cast(), Relaxed);
+    }
+    true
+}
+
+/// Place of the session `key`, which may be another's; `None` where heads are not kept.
+fn session_place(key: usize) -> Option<&'static TlsSession> {
+    let all = SESSIONS.load(Relaxed);
+    // Objects are as far from each other as an allocator puts them.
+    let number = key.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> 32;
+    // SAFETY: null, or [`TLS_SESSIONS`] places, whose zeros are valid and which stay mapped.
+    (!all.is_null()).then(|| unsafe { &*all.add(number % TLS_SESSIONS) })
+}
+
+impl TlsSession {
+    /// Calls `then` with what is known, unless somebody else uses it.
+    fn with_state<R>(&self, then: impl FnOnce(&mut SessionState) -> R) -> Option<R> {
+        if self.is_taken.swap(true, Acquire) {
+            return None;
+        }
+        // SAFETY: taken, so nobody else uses it.
+        let result = then(unsafe { &mut *self.known.get() });
+        self.is_taken.store(false, Release);
+        Some(result)
+    }
+}
+
+/// Gives the session `key` its place, where another one may have been. False where that one is used
+/// at this moment, or heads are not kept.
+pub(super) fn begin_session(key: usize) -> bool {
+    let Some(session) = session_place(key) else { return false };
+    let begun = || {
+        session.with_state(|known| {
+            *known =
+                SessionState { flow: 0, received: TlsRecords::NOTHING, sent: TlsRecords::NOTHING };
+            session.key.store(key, Relaxed);
+        })
+    };
+    session.key.load(Relaxed) == key || begun().is_some()
+}
+
+/// Calls `then` with what is known of the session `key`; `None` where that is nothing, or somebody
+/// else uses it.
+pub(super) fn with_session<R>(key: usize, then: impl FnOnce(&mut SessionState) -> R) -> Option<R> {
+    let session = session_place(key)?;
+    session.with_state(|known| (session.key.load(Relaxed) == key).then(|| then(known))).flatten()
+}
+
+/// Forgets the session `key`, whose object ends.
+pub(super) fn forget_session(key: usize) {
+    if let Some(session) = session_place(key)
+        && session.key.load(Relaxed) == key
+    {
+        session.key.store(0, Relaxed);
+    }
+}

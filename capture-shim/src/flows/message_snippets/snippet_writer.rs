@@ -1,0 +1,250 @@
+//! Heads as they are written into the log, behind the record of their transfer.
+
+use core::iter;
+use core::ops::Range;
+
+use socket_log::encode::{Direction, SnippetHeader};
+
+use super::conversation::FlowConversation;
+use super::direction::TransferPosition;
+use super::records::PlaintextOrigin;
+use super::sink::{BLANK, SnippetClass, SnippetRun, SnippetSink};
+use super::turns::TurnStart;
+use crate::log::{OpenSnippet, RecordWriter};
+use crate::state::options::recording_options;
+
+/// Number of ticks by which a record may be older than those around it. Times are kept as their low
+/// 32 bits, and read as the nearest to the time of the chunk.
+const MAX_TICKS_BACK: u64 = 1 << 30;
+
+/// Sink that writes what is kept of one transfer or datagram.
+pub(super) struct SnippetWriter {
+    writer: RecordWriter,
+    now: u64,
+    /// Facts of the next record.
+    next: SnippetHeader,
+    /// Number of bytes of the run that have no record yet.
+    left: usize,
+    /// Time of the transfer, in ticks.
+    ticks: u64,
+    /// Place of the first byte that is held from before.
+    pub(super) held: Option<TransferPosition>,
+    /// Origin of plain text, which is not where its transfer says.
+    origin: Option<PlaintextOrigin>,
+    open: Option<OpenSnippet>,
+    /// Where runs of turns are blanked, and the run whose bytes come; none where they are written
+    /// as they are.
+    turn: Option<TurnBlanking>,
+    coming: Option<SnippetRun>,
+}
+
+/// Turn that is blanked, in whose conversation, and the number of its direction.
+pub(super) struct TurnBlanking {
+    pub(super) turn: &'static mut TurnStart,
+    pub(super) conversation: &'static FlowConversation,
+    pub(super) direction: u8,
+}
+
+impl SnippetWriter {
+    /// Sink for a transfer or a datagram of the time `ticks`; `now` is the present.
+    pub(super) fn new(
+        writer: RecordWriter,
+        direction: Direction,
+        flow: u32,
+        ticks: u64,
+        now: u64,
+    ) -> SnippetWriter {
+        let next = SnippetHeader {
+            direction,
+            class: 0,
+            flow,
+            ticks,
+            offset: 0,
+            length: 0,
+            continues: false,
+            cut: false,
+            datagram: false,
+            plain: false,
+        };
+        let (held, origin, open, turn, coming) = (None, None, None, None, None);
+        SnippetWriter { writer, now, next, left: 0, ticks, held, origin, open, turn, coming }
+    }
+
+    /// The same where turns are blanked before they are written.
+    pub(super) fn with_blanking(mut self, turn: TurnBlanking) -> SnippetWriter {
+        self.turn = Some(turn);
+        self
+    }
+
+    /// The same for a datagram.
+    pub(super) fn for_datagram(mut self) -> SnippetWriter {
+        self.next.datagram = true;
+        self
+    }
+
+    /// Sink for plain text from `origin`.
+    pub(super) fn for_plaintext(
+        writer: RecordWriter,
+        direction: Direction,
+        flow: u32,
+        origin: PlaintextOrigin,
+        now: u64,
+    ) -> SnippetWriter {
+        let mut written = SnippetWriter::new(writer, direction, flow, 0, now);
+        written.next.plain = true;
+        written.origin = Some(origin);
+        written
+    }
+
+    /// Ends the run before, and notes what the records of `run` say. False where it is not kept.
+    #[inline(always)]
+    fn prepare_run(&mut self, run: SnippetRun) -> bool {
+        if let Some(open) = self.open.take() {
+            open.commit();
+        }
+        self.left = 0;
+        if run.length == 0 || !recording_options().keeps_snippets(run.class as u8) {
+            return false;
+        }
+        self.next.class = run.class as u8;
+        let is_recent =
+            |held: &TransferPosition| self.now.wrapping_sub(held.ticks) < MAX_TICKS_BACK;
+        let held = self.held.filter(|_| run.held).filter(is_recent);
+        let TransferPosition { ticks, offset } = held.unwrap_or_else(|| match &self.origin {
+            Some(origin) => origin.transfer_position(self.next.direction, run.offset),
+            None => TransferPosition::new(self.ticks, run.offset),
+        });
+        (self.next.ticks, self.next.offset) = (ticks, offset);
+        (self.next.continues, self.next.cut) = (run.continues, run.cut);
+        self.next.length = run.length as u32;
+        true
+    }
+
+    /// Begins the next record of the run.
+    fn open_record(&mut self) {
+        self.open = self.writer.open_snippet(&self.next, self.left, self.now);
+        match &self.open {
+            Some(open) => {
+                self.left -= open.length();
+                self.next.offset = self.next.offset.saturating_add(open.length() as u32);
+                self.next.continues = true;
+            }
+            None => self.left = 0,
+        }
+    }
+
+    /// Ends the record that is open, if it is full, and begins the next.
+    fn continue_record(&mut self) {
+        if let Some(open) = self.open.take_if(|open| open.free_bytes() == 0) {
+            open.commit();
+            if self.left > 0 {
+                self.open_record();
+            }
+        }
+    }
+}
+
+impl SnippetWriter {
+    /// Writes the run of a turn whose bytes have come.
+    #[inline(never)]
+    fn write_turn(&mut self, run: SnippetRun, there: usize) {
+        let Some(TurnBlanking { turn, conversation, direction }) = self.turn.take() else { return };
+        let kept = turn.blank_last(there, conversation, direction);
+        let run = SnippetRun { length: kept.len(), ..run };
+        if self.prepare_run(run)
+            && !self.writer.write_snippet(&self.next, iter::once(kept), self.now)
+        {
+            self.left = run.length;
+            self.open_record();
+            self.put_open(kept);
+        }
+        self.turn = Some(TurnBlanking { turn, conversation, direction });
+    }
+
+    /// Writes bytes of the run that is open.
+    fn put_open(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(open) = &mut self.open
+            && !rest.is_empty()
+        {
+            let count = rest.len().min(open.free_bytes());
+            open.put_bytes(rest);
+            rest = rest.get(count..).unwrap_or(&[]);
+            self.continue_record();
+        }
+    }
+}
+
+impl SnippetSink for SnippetWriter {
+    fn begin_run(&mut self, run: SnippetRun) {
+        self.coming = None;
+        if run.class == SnippetClass::Other
+            && let Some(blanking) = &mut self.turn
+        {
+            blanking.turn.begin_turn(run.continues);
+            self.coming = Some(run).filter(|run| run.length > 0);
+            self.left = run.length;
+            return;
+        }
+        if self.prepare_run(run) {
+            self.left = run.length;
+            self.open_record();
+        }
+    }
+
+    #[inline(always)]
+    fn put_ranges(&mut self, run: SnippetRun, bytes: &[u8], pieces: &[Range<usize>]) {
+        if run.class == SnippetClass::Other && self.turn.is_some() {
+            self.begin_run(run);
+            pieces.iter().for_each(|piece| self.put_bytes(bytes.get(piece.clone()).unwrap_or(&[])));
+            return;
+        }
+        let each = pieces.iter().filter_map(|piece| bytes.get(piece.clone()));
+        if !self.prepare_run(run) || self.writer.write_snippet(&self.next, each, self.now) {
+            return;
+        }
+        self.left = run.length;
+        self.open_record();
+        for piece in pieces {
+            self.put_bytes(bytes.get(piece.clone()).unwrap_or(&[]));
+        }
+    }
+
+    fn put_bytes(&mut self, bytes: &[u8]) {
+        if let (Some(run), Some(blanking)) = (self.coming, &mut self.turn) {
+            let count = bytes.len().min(self.left);
+            blanking.turn.push_bytes(bytes.get(..count).unwrap_or(bytes));
+            self.left -= count;
+            if self.left == 0 {
+                self.coming = None;
+                self.write_turn(run, run.length);
+            }
+            return;
+        }
+        self.put_open(bytes);
+    }
+
+    fn put_blanks(&mut self, count: usize) {
+        let mut left = count;
+        while let Some(open) = &mut self.open
+            && left > 0
+        {
+            let filled = left.min(open.free_bytes());
+            open.fill_bytes(BLANK, filled);
+            left -= filled;
+            self.continue_record();
+        }
+    }
+}
+
+impl Drop for SnippetWriter {
+    fn drop(&mut self) {
+        if let Some(open) = self.open.take() {
+            open.commit();
+        }
+    }
+}
+
+const _: () = assert!(SnippetClass::Http1 as u8 == socket_log::layout::snippet::HTTP1);
+const _: () = assert!(SnippetClass::Http2 as u8 == socket_log::layout::snippet::HTTP2);
+const _: () = assert!(SnippetClass::Other as u8 == socket_log::layout::snippet::OTHER);

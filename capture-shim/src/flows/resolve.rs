@@ -1,0 +1,123 @@
+//! Finding out what a descriptor is, at its first use and where the table is in doubt.
+
+use core::ffi::c_int;
+use core::sync::atomic::Ordering::Relaxed;
+
+use socket_log::encode::{FlowOrigin, FlowRole};
+
+use super::{adopt, closing, names};
+use crate::descriptors::table::{self, DescriptorWord};
+use crate::descriptors::{RawSocketName, SocketNature, non_sockets, remembered_sockets};
+use crate::log::{self, LogStanding, RecordWriter};
+use crate::platform::raw;
+use crate::state::options::RESOURCES;
+
+/// Entry of `fd`: `entry`, unless that is in doubt.
+#[inline(always)]
+pub(crate) fn resolve_entry(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
+    if entry.is_ambiguous() { verify_entry(fd, entry) } else { entry }
+}
+
+/// Entry of `fd`, which is `entry` as far as the table knows. The kernel is asked whether `fd`
+/// still is that socket.
+///
+/// A number that was closed and given out again, both out of sight, looks as before. To ask at each
+/// message would cost more than all else, so it is asked where a flow begins, and where bytes come
+/// behind a stream's end.
+#[cold]
+#[inline(never)]
+pub(crate) fn verify_entry(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
+    if entry == DescriptorWord::UNKNOWN {
+        return identify_descriptor(fd);
+    }
+    if entry.is_other() {
+        return entry;
+    }
+    match raw::socket_option(fd, libc::SO_COOKIE) {
+        Ok(cookie) if !entry.has_cookie(cookie) => {}
+        Err(error) if matches!(-error as c_int, libc::EBADF | libc::ENOTSOCK) => {}
+        _ => return entry,
+    }
+    closing::forget_descriptor(fd);
+    identify_descriptor(fd)
+}
+
+/// Finds out what a descriptor is that is used for the first time.
+#[cold]
+#[inline(never)]
+fn identify_descriptor(fd: c_int) -> DescriptorWord {
+    if RESOURCES && let Some(entry) = non_sockets::classify_descriptor(fd) {
+        return is_other(fd, entry);
+    }
+    let nature = match raw::socket_option::<c_int>(fd, libc::SO_TYPE) {
+        Ok(_) => SocketNature::UNKNOWN,
+        Err(error) if -error as c_int == libc::EPERM => match remembered_sockets::nature_of(fd) {
+            Some(nature) => nature,
+            None => return DescriptorWord::OTHER,
+        },
+        Err(error) => {
+            // Only a descriptor that is open and no socket is worth remembering.
+            if -error as c_int == libc::ENOTSOCK {
+                return is_other(fd, DescriptorWord::OTHER);
+            }
+            return DescriptorWord::OTHER;
+        }
+    };
+    let Some(writer) = log::current_writer() else {
+        count_missed(fd);
+        return DescriptorWord::OTHER;
+    };
+    let entry = adopt::adopt_socket(writer, fd, FlowOrigin::Found, 0, &nature);
+    if !entry.is_other() {
+        log_found_names(writer, fd, entry);
+    }
+    entry
+}
+
+/// Entry of `fd` where it is no socket. A socket is not looked at.
+#[cfg(feature = "resources")]
+pub(crate) fn identify_non_socket(fd: c_int) -> Option<DescriptorWord> {
+    match table::get_entry(fd) {
+        DescriptorWord::UNKNOWN => {
+            non_sockets::classify_descriptor(fd).map(|entry| is_other(fd, entry))
+        }
+        entry if entry.is_other() => Some(entry),
+        _ => None,
+    }
+}
+
+/// Remembers that `fd`, which is no socket, has this entry, or returns the one that another thread
+/// found.
+fn is_other(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
+    let found = log::state_for_table()
+        .map(|state| table::replace_entry(state, fd, DescriptorWord::UNKNOWN, entry));
+    found.and_then(Result::err).unwrap_or(entry)
+}
+
+/// Logs the names of a socket's ends that was found in use.
+#[cold]
+#[inline(never)]
+fn log_found_names(writer: RecordWriter, fd: c_int, entry: DescriptorWord) {
+    let (mut local, mut peer) = (RawSocketName::local_name(fd), RawSocketName::peer_name(fd));
+    let mut listens = raw::socket_option::<c_int>(fd, libc::SO_ACCEPTCONN).unwrap_or(0) != 0;
+    if !local.is_known() {
+        listens |= remembered_sockets::fill_names(fd, &mut local, &mut peer);
+    }
+    let role = match (listens, peer.is_known(), local.is_bound()) {
+        (true, _, _) => FlowRole::Listen,
+        (_, true, _) => FlowRole::Unknown,
+        (_, _, true) => FlowRole::Bind,
+        _ => return,
+    };
+    names::log_endpoint_names(writer, fd, entry, role, &local, &peer);
+}
+
+/// Counts a message on `fd` that is not logged because the log could not be begun yet.
+pub(crate) fn count_missed(fd: c_int) {
+    if let LogStanding::Silent(state) = log::log_standing()
+        && state.generation.load(Relaxed) == 0
+        && raw::socket_option::<c_int>(fd, libc::SO_TYPE).is_ok()
+    {
+        state.missed.fetch_add(1, Relaxed);
+    }
+}

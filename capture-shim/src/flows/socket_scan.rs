@@ -1,0 +1,87 @@
+//! Survey of the process's sockets, while the kernel can be asked for them.
+
+use core::ffi::c_int;
+
+use super::adopt::SO_NETNS_COOKIE;
+use crate::descriptors::{RawSocketName, SocketNature, remembered_sockets, table};
+use crate::platform::raw;
+use crate::platform::text::{PATH, PathScratch};
+use crate::tuning::{DESCRIPTORS_POLLED, REMEMBERED_DESCRIPTORS, SURVEYED_DESCRIPTORS};
+
+/// Calls `with` for each open descriptor that can be remembered, until it returns true. Tells
+/// whether it did.
+fn any_open(mut with: impl FnMut(c_int) -> bool) -> bool {
+    const { assert!(DESCRIPTORS_POLLED * size_of::<libc::pollfd>() <= PATH) };
+    let Some(mut memory) = PathScratch::new() else {
+        return (0..REMEMBERED_DESCRIPTORS as c_int).any(with);
+    };
+    let piece = memory.zeroed_words::<libc::pollfd>(DESCRIPTORS_POLLED);
+    (0..REMEMBERED_DESCRIPTORS as c_int)
+        .step_by(DESCRIPTORS_POLLED)
+        .any(|first| any_of(piece, first, &mut with))
+}
+
+/// The same for as many descriptors from `first` on as fit into `piece`.
+fn any_of(piece: &mut [libc::pollfd], first: c_int, mut with: impl FnMut(c_int) -> bool) -> bool {
+    for (fd, asked) in (first..).zip(piece.iter_mut()) {
+        *asked = libc::pollfd { fd, events: 0, revents: 0 };
+    }
+    // One call: to ask for each descriptor whether it is open would be many.
+    let is_told = raw::poll_descriptors(piece);
+    let is_open = |asked: &&libc::pollfd| !is_told || asked.revents & libc::POLLNVAL == 0;
+    piece.iter().filter(is_open).any(|asked| with(asked.fd))
+}
+
+/// Whether the process has a socket of a captured kind.
+pub(crate) fn any_socket() -> bool {
+    any_open(is_socket)
+}
+
+/// The same of the lowest descriptors, which takes a tenth of the time.
+pub(crate) fn any_low_socket() -> bool {
+    let mut piece = [libc::pollfd { fd: 0, events: 0, revents: 0 }; SURVEYED_DESCRIPTORS as usize];
+    any_of(&mut piece, 0, is_socket)
+}
+
+/// Whether `fd` is a socket of a captured kind. Of a descriptor that was used the table knows it.
+fn is_socket(fd: c_int) -> bool {
+    let entry = table::get_entry(fd);
+    !entry.is_other()
+        && (entry.flow() != 0
+            || raw::socket_option::<c_int>(fd, libc::SO_DOMAIN).is_ok_and(table::is_captured))
+}
+
+/// Remembers all sockets of the process. Tells whether there are any.
+pub(crate) fn remember_all() -> bool {
+    let mut any = false;
+    any_open(|fd| {
+        let ask = |option| raw::socket_option::<c_int>(fd, option);
+        if let Ok(domain) = ask(libc::SO_DOMAIN)
+            && table::is_captured(domain)
+        {
+            any = true;
+            remembered_sockets::start_remembering();
+            if remembered_sockets::nature_of(fd).is_none() {
+                let ask = |option| ask(option).unwrap_or(0);
+                let number = |option| raw::socket_option::<u64>(fd, option).unwrap_or(0);
+                let (cookie, namespace) = (number(libc::SO_COOKIE), number(SO_NETNS_COOKIE));
+                let (kind, protocol) = (ask(libc::SO_TYPE), ask(libc::SO_PROTOCOL));
+                remembered_sockets::remember_socket(
+                    fd,
+                    SocketNature { domain, kind, protocol, cookie, namespace },
+                );
+                let listens = ask(libc::SO_ACCEPTCONN) != 0;
+                remembered_sockets::remember_names(
+                    fd,
+                    &RawSocketName::local_name(fd),
+                    &RawSocketName::peer_name(fd),
+                    listens,
+                );
+            }
+        }
+        false
+    });
+    // Sockets that are made later are remembered too.
+    remembered_sockets::start_remembering();
+    any
+}

@@ -1,0 +1,103 @@
+//! Leavings of threads that end: the rest of a chunk is for the next thread that begins, so that a
+//! program of many short threads does not need a chunk for each.
+//!
+//! A thread's end is told by a destructor of thread-specific data. This alone sees a return, an
+//! exit and a cancellation alike, and, unlike thread-local storage of a language, it allocates
+//! nothing.
+
+use core::ffi::{c_uint, c_void};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::sync::atomic::{AtomicU32, AtomicUsize};
+
+use socket_log::encode::{HandoffObject, SignalRecord};
+use socket_log::layout::CHUNK_BYTES;
+
+use super::{recycle, resources};
+use crate::c_library::linker;
+use crate::platform::clock;
+use crate::state::options::{RESOURCES, recording_options};
+use crate::state::{self, ProcessState, thread};
+use crate::tuning::MIN_LEAVING_BYTES;
+
+/// Number of keys, from 0 on, for which glibc has room in each thread.
+const KEYS_WITHOUT_ALLOCATION: c_uint = 32;
+
+/// Key whose destructor marks a thread's end, plus one; 0 where there is none.
+static KEY: AtomicU32 = AtomicU32::new(0);
+
+/// Asks libc to tell of the end of threads.
+pub(crate) fn watch_thread_ends() {
+    // They are not in all versions of libc's own file, so they must not be needed.
+    let (Some(create), Some(_)) = (linker::pthread_key_create(), linker::pthread_setspecific())
+    else {
+        return;
+    };
+    let mut key = 0;
+    // SAFETY: libc writes the key.
+    let result = unsafe { create(&mut key, on_end) };
+    // The memory of a later key is got from the program's allocator, in whose lock the thread may
+    // have been waiting just now.
+    if result == 0 && !(RESOURCES && key >= KEYS_WITHOUT_ALLOCATION) {
+        KEY.store(key + 1, Relaxed);
+    }
+}
+
+/// Asks libc to tell of the calling thread's end: the thread has its first chunk.
+pub(crate) fn expect_end() {
+    if KEY.load(Relaxed) != 0
+        && let Some(set) = linker::pthread_setspecific()
+    {
+        // SAFETY: a key of our own; any value but null will do.
+        unsafe { set(KEY.load(Relaxed) - 1, (&raw const KEY).cast()) };
+    }
+}
+
+/// Leaves the rest of the thread's chunk to others, called by libc when the thread ends.
+unsafe extern "C" fn on_end(_: *mut c_void) {
+    thread_ends();
+}
+
+/// Leaves the rest of the calling thread's chunk to others.
+pub(crate) fn thread_ends() {
+    let (Some(state), thread) = (state::current_state(), thread::current_thread()) else { return };
+    if thread.attached.load(Relaxed) != state.generation.load(Relaxed) {
+        return; // It came from the parent of this process, and so did its chunk.
+    }
+    if RESOURCES {
+        // SAFETY: takes nothing.
+        let object = unsafe { libc::pthread_self() };
+        let what = HandoffObject::Thread;
+        let signal = SignalRecord { what, object, all: true, amount: 0, duration: 0 };
+        resources::log_signal(clock::current_ticks(), &signal);
+    }
+    // Other destructors may still log, for which the thread then gets another chunk.
+    thread.set_ended(true);
+    let left = thread.cursor.swap(0, AcqRel);
+    if recording_options().keeps_newest {
+        // A record that was interrupted here will not be gone on with.
+        thread.retired.iter().for_each(|kept| recycle::queue_chunk(state, kept.swap(0, AcqRel)));
+        recycle::queue_chunk(state, left.saturating_sub(1));
+    } else {
+        leave_chunk(state, left);
+    }
+}
+
+/// Keeps the rest of a chunk from `cursor` on.
+pub(crate) fn leave_chunk(state: &ProcessState, cursor: usize) {
+    let used = cursor % CHUNK_BYTES;
+    if used != 0 && CHUNK_BYTES - used >= MIN_LEAVING_BYTES {
+        let _ = state
+            .leavings
+            .iter()
+            .any(|place| place.compare_exchange(0, cursor, AcqRel, Relaxed).is_ok());
+    }
+}
+
+/// Takes the rest of a chunk that some thread left.
+pub(crate) fn take_chunk(state: &ProcessState) -> Option<usize> {
+    let taken = |place: &AtomicUsize| match place.load(Relaxed) {
+        0 => 0,
+        _ => place.swap(0, Acquire),
+    };
+    state.leavings.iter().map(taken).find(|cursor| *cursor != 0)
+}

@@ -1,0 +1,182 @@
+//! Spare logs, made ahead for children that will not be able to make their own: of a process that
+//! gives up the system calls for it, and can still fork.
+//!
+//! Each is a file of its own beside the process's log, mapped so that children inherit it. A child
+//! takes the next one by its number in memory that all descendants share; so does the process
+//! itself where it has no log by then. The files take no room on the disk before they are taken
+//! (256 KiB where a child can get none then) and end with `.spare`; readers pass over those that
+//! nobody took.
+
+use core::ptr;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
+
+use socket_log::layout::{FileHeader, HEADER_BYTES};
+
+use super::{keep, log_reserve, new_file, segment};
+use crate::platform::raw::{self, OwnDescriptor};
+use crate::platform::text::{BoundedText, PATH};
+use crate::state::ProcessState;
+use crate::tuning::{SPARE_LOG_BYTES, SPARE_LOG_BYTES_LIMITED, SPARE_LOG_ROOM_BYTES, SPARE_LOGS};
+
+/// Spare logs that a process and its descendants share.
+#[repr(C)]
+struct PreallocatedPool {
+    /// Number of logs that were taken, or asked for.
+    taken: AtomicU32,
+    /// Number of logs.
+    count: u32,
+    slots: [PreallocatedLog; SPARE_LOGS],
+    /// Room in which paths are made.
+    path: BoundedText<PATH>,
+}
+
+/// Spare log: its mapping, the mapping's length, and how much of it has room on the disk.
+#[repr(C)]
+pub(crate) struct PreallocatedLog {
+    pub(crate) memory: *mut u8,
+    length: usize,
+    ready: AtomicUsize,
+}
+
+impl PreallocatedLog {
+    /// Gives the log's first bytes room, unless they have it. Whether they have it then.
+    fn give_room(&self, bytes: usize) -> bool {
+        let bytes = bytes.min(self.length);
+        let has_room = self.ready.load(Relaxed) >= bytes
+            // SAFETY: within the mapping, which is never removed.
+            || unsafe { raw::populate_pages(self.memory, bytes) } == 0;
+        if has_room {
+            self.ready.fetch_max(bytes, Relaxed);
+        }
+        has_room
+    }
+}
+
+/// Pool of this process and of those that forked it. A child that can make its log by its path does
+/// not use it.
+static POOL: AtomicPtr<PreallocatedPool> = AtomicPtr::new(ptr::null_mut());
+
+/// Number of spare logs made so far, by this process and those that it comes from. It is part of
+/// their names.
+static MADE: AtomicU32 = AtomicU32::new(0);
+
+/// Makes `count` spare logs, unless there are enough: half of that. They have `much` room each
+/// where that may be all that they will ever have.
+pub(crate) fn preallocate_logs(state: &ProcessState, much: bool, count: usize) {
+    let old = POOL.load(Acquire);
+    // SAFETY: null or a pool, which is never removed.
+    if let Some(pool) = unsafe { old.as_ref() } {
+        let taken = pool.taken.load(Relaxed).min(pool.count) as usize;
+        let left = pool.slots.get(taken..pool.count as usize).unwrap_or(&[]);
+        if left.len() * 2 > count {
+            if much {
+                left.iter().for_each(|slot| _ = slot.give_room(SPARE_LOG_ROOM_BYTES));
+            }
+            return;
+        }
+    }
+    let (Some(length), Ok(home)) = (mapped_length(), keep::home()) else { return };
+    let Some(memory) = raw::map_shared(size_of::<PreallocatedPool>()) else { return };
+    #[cfg(feature = "injected")]
+    crate::platform::mapped_memory::note_mapping(memory, size_of::<PreallocatedPool>());
+    let pool: *mut PreallocatedPool = memory.cast();
+    // SAFETY: the mapping is new, and its zeros are a valid pool without logs.
+    let fields = unsafe { &mut *pool };
+    for slot in fields.slots.iter_mut().take(count) {
+        fields.path = BoundedText::new();
+        new_file::set_path(&mut fields.path, state, b"-");
+        fields.path.push_number(MADE.fetch_add(1, Relaxed).into()).push(b".spare");
+        if !fields.path.is_whole() {
+            break;
+        }
+        let Ok(file) = new_file::create_in(&home, &fields.path) else { break };
+        let room = if much { SPARE_LOG_ROOM_BYTES } else { 0 };
+        match map(&fields.path, &file, length, room) {
+            Some(made) => *slot = made,
+            None => break,
+        }
+        fields.count += 1;
+    }
+    if fields.count > 0 {
+        POOL.store(pool, Release);
+    }
+}
+
+/// Makes one spare log, and gives its file to `note`.
+pub(crate) fn make_one(
+    path: &BoundedText<PATH>,
+    room: usize,
+    note: impl FnOnce(&OwnDescriptor),
+) -> Option<PreallocatedLog> {
+    let length = mapped_length().filter(|_| path.is_whole())?;
+    let file = new_file::create_log_file(path).ok()?;
+    note(&file);
+    map(path, &file, length, room)
+}
+
+/// Length of a spare log's mapping.
+fn mapped_length() -> Option<usize> {
+    let reach = if raw::has_boundless_space() { SPARE_LOG_BYTES } else { SPARE_LOG_BYTES_LIMITED };
+    log_reserve::largest_length(reach)
+}
+
+/// Gives the new file `path` some `room` and maps it; removes it where that fails.
+fn map(
+    path: &BoundedText<PATH>,
+    file: &OwnDescriptor,
+    length: usize,
+    room: usize,
+) -> Option<PreallocatedLog> {
+    let ready = room.min(length);
+    let has_room = ready == 0 || file.allocate(0, ready) == 0;
+    let memory =
+        if has_room && file.resize(length) == 0 { file.map_sparse(length).ok() } else { None };
+    let Some(memory) = memory else {
+        keep::unlink_file(path.as_c_str());
+        return None;
+    };
+    Some(PreallocatedLog { memory, length, ready: AtomicUsize::new(ready) })
+}
+
+/// Makes a spare log this process's own, and its reserve.
+pub(crate) fn become_own(state: &ProcessState, slot: &PreallocatedLog) {
+    log_reserve::publish_reserve(state, slot.memory, slot.length, slot.ready.load(Relaxed));
+    // The process's own children must not write into it. Its first page they may have, which does
+    // not matter.
+    let (behind, length) = (slot.memory.wrapping_add(HEADER_BYTES), slot.length - HEADER_BYTES);
+    // SAFETY: this process's alone from now on.
+    unsafe { raw::advise_mapping(behind, length, libc::MADV_DONTFORK) };
+}
+
+/// Counts this process, which has found no spare log, in the header of one that another has taken:
+/// the first page of each is everybody's.
+pub(crate) fn count_missing() {
+    // SAFETY: null, or a pool that was inherited, which is never removed.
+    if let Some(pool) = unsafe { POOL.load(Acquire).as_ref() }
+        && let Some(first) = pool.slots.first()
+        // A store into a page without room may be a SIGBUS.
+        && first.ready.load(Relaxed) >= segment::FIRST
+    {
+        let header: *mut FileHeader = first.memory.cast();
+        // SAFETY: mapped in every process that has the pool; zeros are valid.
+        unsafe { &(*header).without_log }.fetch_add(1, Relaxed);
+    }
+}
+
+/// Takes a spare log for this process, whose reserve it becomes.
+pub(crate) fn take_preallocated(state: &ProcessState) -> Option<*mut FileHeader> {
+    let pool = POOL.load(Acquire);
+    // SAFETY: null, or a pool that was inherited, which is never removed.
+    let pool = unsafe { pool.as_ref()? };
+    if pool.taken.load(Relaxed) >= pool.count {
+        return None;
+    }
+    let slot = pool.slots.get(pool.taken.fetch_add(1, AcqRel) as usize)?;
+    if slot.memory.is_null() || !slot.give_room(segment::FIRST) {
+        return None;
+    }
+    become_own(state, slot);
+    const { assert!(segment::FIRST >= size_of::<FileHeader>()) };
+    Some(slot.memory.cast())
+}

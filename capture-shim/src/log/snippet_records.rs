@@ -1,0 +1,137 @@
+//! Records of heads, whose bytes are put in piece by piece.
+//!
+//! A head may be longer than a record, and a record no longer than what is left of the thread's
+//! chunk. So a record is reserved for as many bytes as it can have, and committed once it has them.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicU32, fence};
+
+use socket_log::encode::{self, SnippetHeader};
+use socket_log::layout::{CHUNK_BYTES, LARGEST_SNIPPET_BYTES, SNIPPET_WORDS, lost};
+
+use super::RecordWriter;
+use super::chunks::FullChunk;
+
+/// Record that is being written: its words are reserved, and its bytes come.
+pub(crate) struct OpenSnippet {
+    place: *mut u32,
+    /// First word, which is stored last.
+    first: u32,
+    /// Number of bytes that the record has, and of those that are there.
+    length: usize,
+    filled: usize,
+    _behind: FullChunk,
+}
+
+impl RecordWriter {
+    /// Writes the record of a `head` that has all bytes of `pieces`, where one record is enough and
+    /// the thread's chunk has room for it. False where nothing was written.
+    #[inline(always)]
+    pub(crate) fn write_snippet<'piece>(
+        self,
+        head: &SnippetHeader,
+        pieces: impl Iterator<Item = &'piece [u8]>,
+        now: u64,
+    ) -> bool {
+        let length = head.length as usize;
+        let count = SNIPPET_WORDS + length.div_ceil(4);
+        if length > LARGEST_SNIPPET_BYTES || !self.is_near(now) {
+            return false;
+        }
+        let Some(place) = self.reserve_words(count, || true) else { return false };
+        let words = encode::snippet_header(head);
+        // SAFETY: the words were reserved for this record, and no more of them are written. What
+        // pads the last one is zero already.
+        unsafe {
+            AtomicU32::from_ptr(place).store(encode::reservation_word(count), Relaxed);
+            // As in `open_head`.
+            fence(Release);
+            // One by one: read as a whole where they were just stored, they would be waited for.
+            for (index, word) in words.iter().enumerate().skip(1) {
+                place.add(index).write(*word);
+            }
+            let mut to = place.add(SNIPPET_WORDS).cast::<u8>();
+            let mut room = length;
+            for piece in pieces {
+                let count = piece.len().min(room);
+                to.copy_from_nonoverlapping(piece.as_ptr(), count);
+                to = to.add(count);
+                room -= count;
+            }
+            AtomicU32::from_ptr(place).store(words[0], Release);
+        }
+        true
+    }
+
+    /// Begins a record of `head`, which has `length` bytes, or as many of them as fit. `None` where
+    /// the log takes no more.
+    pub(crate) fn open_snippet(
+        self,
+        head: &SnippetHeader,
+        length: usize,
+        now: u64,
+    ) -> Option<OpenSnippet> {
+        let behind = self.make_ready(now)?;
+        let used = self.thread.cursor.load(Acquire) % CHUNK_BYTES;
+        // Where there is no chunk, `make_ready` has said so.
+        let room = CHUNK_BYTES.saturating_sub(used + 4 * SNIPPET_WORDS);
+        let kept = length.min(LARGEST_SNIPPET_BYTES).min(room);
+        let cut = head.cut && kept == length;
+        let words = encode::snippet_header(&SnippetHeader { length: kept as u32, cut, ..*head });
+        let count = SNIPPET_WORDS + kept.div_ceil(4);
+        let Some(place) = self.reserve_words(count, || true) else {
+            self.count_lost(lost::BUSY);
+            return None;
+        };
+        let [first, rest @ ..] = words;
+        // SAFETY: the words were reserved for this record.
+        unsafe {
+            AtomicU32::from_ptr(place).store(encode::reservation_word(count), Relaxed);
+            // Neither the compiler nor (by the release at the end) the machine moves the tag behind
+            // the body.
+            fence(Release);
+            place.add(1).copy_from_nonoverlapping(rest.as_ptr(), rest.len());
+        }
+        Some(OpenSnippet { place, first, length: kept, filled: 0, _behind: behind })
+    }
+}
+
+impl OpenSnippet {
+    /// Number of bytes that are still to come.
+    pub(crate) fn free_bytes(&self) -> usize {
+        self.length - self.filled
+    }
+
+    /// Number of bytes that the record has.
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Takes the first of these bytes, as many as are still to come.
+    pub(crate) fn put_bytes(&mut self, bytes: &[u8]) {
+        let count = bytes.len().min(self.free_bytes());
+        // SAFETY: within the reserved words.
+        unsafe { self.next_byte().copy_from_nonoverlapping(bytes.as_ptr(), count) };
+        self.filled += count;
+    }
+
+    /// Takes `count` bytes `byte`, or as many as are still to come.
+    pub(crate) fn fill_bytes(&mut self, byte: u8, count: usize) {
+        let count = count.min(self.free_bytes());
+        // SAFETY: within the reserved words.
+        unsafe { self.next_byte().write_bytes(byte, count) };
+        self.filled += count;
+    }
+
+    /// Place of the next byte. What pads the last word is zero already.
+    fn next_byte(&self) -> *mut u8 {
+        // SAFETY: within the reserved words, or at their end.
+        unsafe { self.place.add(SNIPPET_WORDS).cast::<u8>().add(self.filled) }
+    }
+
+    /// Commits the record. What is missing stays zero.
+    pub(crate) fn commit(self) {
+        // SAFETY: the words were reserved for this record.
+        unsafe { AtomicU32::from_ptr(self.place) }.store(self.first, Release);
+    }
+}

@@ -1,0 +1,33 @@
+//! A value that the library's constructor writes, before the program has a second thread.
+
+use core::cell::UnsafeCell;
+
+/// A value that is written once, before others read it.
+pub(crate) struct InitOnce<T>(UnsafeCell<T>);
+
+// SAFETY: written by the constructor alone, before the program has a second thread.
+unsafe impl<T: Sync> Sync for InitOnce<T> {}
+
+impl<T> InitOnce<T> {
+    /// The value as long as nothing was written.
+    pub(crate) const fn new(value: T) -> InitOnce<T> {
+        InitOnce(UnsafeCell::new(value))
+    }
+
+    /// The value.
+    #[inline(always)]
+    pub(crate) fn get(&self) -> &T {
+        // SAFETY: nobody writes any more once the constructor has run, and it takes no reference
+        // while it writes.
+        unsafe { &*self.0.get() }
+    }
+
+    /// Writes the value.
+    ///
+    /// # Safety
+    /// To be called by the constructor alone, which keeps no reference to the value.
+    pub(crate) unsafe fn set(&self, value: T) {
+        // SAFETY: the constructor is alone.
+        unsafe { self.0.get().write(value) };
+    }
+}

@@ -1,0 +1,60 @@
+//! Memory that the library has mapped and keeps, in an image that it is injected into. Who takes
+//! the library out of a process that goes on reads the list, and unmaps what is on it.
+//!
+//! Listed is what the library never unmaps by itself, and what never becomes the program's. A child
+//! has the list, too, and the same mappings, with their content or without. Mappings that a child
+//! does not have are noted as the library ends.
+
+use core::ptr;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicUsize};
+
+use super::raw;
+use crate::tuning::MAX_MAPPED;
+
+/// Range of memory: its address and its length in bytes. Not written yet while the length is 0.
+#[repr(C)]
+struct MappedRange {
+    start: AtomicUsize,
+    length: AtomicUsize,
+}
+
+/// The list, which the injector finds by this name.
+#[unsafe(no_mangle)]
+static sockcap_mapped: MappedList =
+    MappedList { ranges: AtomicPtr::new(ptr::null_mut()), count: AtomicUsize::new(0) };
+
+#[repr(C)]
+struct MappedList {
+    /// [`MAX_MAPPED`] ranges; null before the first.
+    ranges: AtomicPtr<MappedRange>,
+    count: AtomicUsize,
+}
+
+/// Notes memory that was mapped. The first time is when the process has one thread that knows the
+/// library.
+pub(crate) fn note_mapping(memory: *mut u8, length: usize) {
+    let mut ranges = sockcap_mapped.ranges.load(Acquire);
+    if ranges.is_null() {
+        let bytes = MAX_MAPPED * size_of::<MappedRange>();
+        let Some(own) = raw::map_anonymous(bytes) else { return };
+        ranges = own.cast();
+        sockcap_mapped.ranges.store(ranges, Release);
+        write_range(ranges, own, bytes);
+    }
+    write_range(ranges, memory, length);
+}
+
+fn write_range(ranges: *mut MappedRange, memory: *mut u8, length: usize) {
+    let place = sockcap_mapped.count.load(Relaxed);
+    if place >= MAX_MAPPED {
+        return;
+    }
+    let place = sockcap_mapped.count.fetch_add(1, AcqRel);
+    if place < MAX_MAPPED {
+        // SAFETY: within the list, whose zeros are valid, and nobody else has this place.
+        let range = unsafe { &*ranges.add(place) };
+        range.start.store(memory.expose_provenance(), Relaxed);
+        range.length.store(length, Release);
+    }
+}

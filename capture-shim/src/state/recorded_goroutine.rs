@@ -1,0 +1,65 @@
+//! What the thread's chunk says of the goroutine that its records are of.
+
+#[cfg(feature = "injected")]
+mod of_slot {
+    use core::sync::atomic::Ordering::Relaxed;
+
+    use crate::state::goroutine::Goroutine;
+    use crate::state::slot;
+
+    /// Goroutine of the records to come, if the thread's chunk does not say so yet.
+    #[inline(always)]
+    pub(crate) fn unrecorded_goroutine() -> Option<Goroutine> {
+        let slot = slot::current_slot();
+        let number = slot.goroutine.load(Relaxed);
+        if number == slot.told.load(Relaxed) {
+            return None;
+        }
+        Some(Goroutine { number, creator: slot.creator.load(Relaxed) })
+    }
+
+    /// Notes whose the thread's chunk says that records are. A new chunk says nothing: 0.
+    pub(crate) fn note_recorded(number: u64) {
+        slot::current_slot().told.store(number, Relaxed);
+    }
+}
+
+#[cfg(all(feature = "resources", not(feature = "injected")))]
+mod of_slot {
+    use core::sync::atomic::Ordering::Relaxed;
+
+    use crate::state::goroutine::Goroutine;
+    use crate::state::thread;
+
+    /// Task of the records to come, if the thread's chunk does not say so yet. Who started it has
+    /// a record of its own.
+    #[inline(always)]
+    pub(crate) fn unrecorded_goroutine() -> Option<Goroutine> {
+        let thread = thread::current_thread();
+        let number = thread.task.load(Relaxed);
+        (number != thread.told.load(Relaxed))
+            .then_some(Goroutine { number: u64::from(number), creator: 0 })
+    }
+
+    /// Notes whose the thread's chunk says that records are. A new chunk says nothing: 0.
+    pub(crate) fn note_recorded(number: u64) {
+        thread::current_thread().told.store(number as u32, Relaxed);
+    }
+}
+
+#[cfg(not(any(feature = "injected", feature = "resources")))]
+mod of_slot {
+    use crate::state::goroutine::Goroutine;
+
+    /// None: only Go has goroutines.
+    #[inline(always)]
+    pub(crate) fn unrecorded_goroutine() -> Option<Goroutine> {
+        None
+    }
+
+    /// Nothing is told of them.
+    #[inline(always)]
+    pub(crate) fn note_recorded(_: u64) {}
+}
+
+pub(crate) use of_slot::{note_recorded, unrecorded_goroutine};

@@ -1,0 +1,167 @@
+//! Seats: each host has one, for its newest connection. A shipper that connects again after its
+//! network was cut must not wait until the collector notices that the former connection is dead.
+//! The former one must be done with the host's files before the new one begins.
+
+use std::collections::HashMap;
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use rustls::pki_types::CertificateDer;
+
+use crate::tuning::SEAT_TIMEOUT;
+
+/// Connected hosts.
+#[derive(Debug, Default)]
+pub(super) struct HostSlots {
+    state: Mutex<SlotsState>,
+    left: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct SlotsState {
+    taken: HashMap<String, SlotHolder>,
+    /// Number of the newest connection of each host that has its seat or waits for it.
+    newest: HashMap<String, u64>,
+}
+
+/// Connection that has its host's seat.
+#[derive(Debug)]
+struct SlotHolder {
+    stream: TcpStream,
+    /// Certificate that it has shown, where it had to.
+    certificate: Option<CertificateDer<'static>>,
+    revoked: Arc<AtomicBool>,
+}
+
+/// Seat of a host, until this is dropped.
+#[derive(Debug)]
+pub(super) struct HostSlot<'seats> {
+    seats: &'seats HostSlots,
+    host: String,
+    number: u64,
+    revoked: Arc<AtomicBool>,
+}
+
+impl HostSlots {
+    /// Takes the seat of `host` for a connection, and ends the one that has it. `None` when that
+    /// one does not end, or a still newer one has come.
+    pub(super) fn claim_slot(
+        &self,
+        host: &str,
+        stream: TcpStream,
+        certificate: Option<CertificateDer<'static>>,
+    ) -> Option<HostSlot<'_>> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBERS.fetch_add(1, Relaxed);
+        let mut state = self.lock_state();
+        state.newest.insert(host.to_owned(), number);
+        if let Some(taken) = state.taken.get(host) {
+            let _ = taken.stream.shutdown(Shutdown::Both);
+        }
+        // Whoever waited so far is told that a newer one is there.
+        self.left.notify_all();
+        let waits = |state: &mut SlotsState| {
+            state.taken.contains_key(host) && state.newest.get(host) == Some(&number)
+        };
+        let waited = self.left.wait_timeout_while(state, SEAT_TIMEOUT, waits);
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if state.newest.get(host) != Some(&number) {
+            return None;
+        }
+        if state.taken.contains_key(host) {
+            state.newest.remove(host);
+            return None;
+        }
+        let revoked = Arc::new(AtomicBool::new(false));
+        let taken = SlotHolder { stream, certificate, revoked: Arc::clone(&revoked) };
+        state.taken.insert(host.to_owned(), taken);
+        Some(HostSlot { seats: self, host: host.to_owned(), number, revoked })
+    }
+
+    /// Ends the connections whose certificates are revoked now. Nothing more is read from them.
+    pub(super) fn close_revoked(&self, is_revoked: impl Fn(&CertificateDer<'_>) -> bool) {
+        for taken in self.lock_state().taken.values() {
+            if taken.certificate.as_ref().is_some_and(&is_revoked) {
+                taken.revoked.store(true, Relaxed);
+                // It waits for something to read, and is to say why it ends.
+                let _ = taken.stream.shutdown(Shutdown::Read);
+            }
+        }
+    }
+
+    fn lock_state(&self) -> MutexGuard<'_, SlotsState> {
+        // Maps are whole whatever a thread that held them did.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HostSlot<'_> {
+    /// Whether the key of the seat's connection was revoked.
+    pub(super) fn is_revoked(&self) -> bool {
+        self.revoked.load(Relaxed)
+    }
+}
+
+impl Drop for HostSlot<'_> {
+    fn drop(&mut self) {
+        let mut state = self.seats.lock_state();
+        state.taken.remove(&self.host);
+        if state.newest.get(&self.host) == Some(&self.number) {
+            state.newest.remove(&self.host);
+        }
+        drop(state);
+        self.seats.left.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::socket_pair;
+    use std::io::Read;
+
+    #[test]
+    fn the_newest_connection_ends_the_one_before_and_waits_for_it() {
+        let seats = HostSlots::default();
+        let (_one, first) = socket_pair();
+        let (_two, second) = socket_pair();
+        let (_other, other) = socket_pair();
+        std::thread::scope(|scope| {
+            let seat = seats.claim_slot("a", first.try_clone().unwrap(), None).unwrap();
+            let _others = seats.claim_slot("b", other, None).unwrap();
+            let seats = &seats;
+            let next = scope.spawn(move || seats.claim_slot("a", second, None).is_some());
+            // Ended by the one that waits.
+            assert_eq!((&first).read(&mut [0; 1]).unwrap(), 0);
+            assert!(!next.is_finished());
+            drop(seat);
+            assert!(next.join().unwrap());
+        });
+        assert!(seats.lock_state().taken.is_empty() && seats.lock_state().newest.is_empty());
+    }
+
+    #[test]
+    fn of_several_that_wait_the_newest_is_next() {
+        let seats = HostSlots::default();
+        let pairs: Vec<_> = (0..4).map(|_| socket_pair()).collect();
+        let stream = |of: usize| pairs[of].1.try_clone().unwrap();
+        std::thread::scope(|scope| {
+            let seat = seats.claim_slot("a", stream(0), None).unwrap();
+            let mut waiting = Vec::new();
+            for of in 1..4 {
+                let (seats, stream) = (&seats, stream(of));
+                let before = seats.lock_state().newest["a"];
+                waiting.push(scope.spawn(move || seats.claim_slot("a", stream, None).is_some()));
+                while seats.lock_state().newest["a"] == before {
+                    std::thread::yield_now();
+                }
+            }
+            drop(seat);
+            let outcomes: Vec<bool> =
+                waiting.into_iter().map(|thread| thread.join().unwrap()).collect();
+            assert_eq!(outcomes, [false, false, true]);
+        });
+        assert!(seats.lock_state().taken.is_empty() && seats.lock_state().newest.is_empty());
+    }
+}

@@ -1,0 +1,67 @@
+//! Names with numbers: what a log is called here whose name on its host another log has already.
+
+use socket_log::names;
+
+/// A name at the collector: the one on the host, and a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NumberedName {
+    /// Name on the host.
+    pub(super) original: String,
+    /// Number; 0 for the name itself.
+    pub(super) number: u64,
+}
+
+/// Largest number that is taken for one. No host has more files; a name with a larger one stands
+/// for itself.
+const LARGEST: u64 = u32::MAX as u64;
+
+impl NumberedName {
+    /// First number that is given.
+    pub(super) const FIRST: u64 = 2;
+
+    /// What `name` stands for.
+    pub(super) fn parse(name: &str) -> NumberedName {
+        let itself = || NumberedName { original: name.to_owned(), number: 0 };
+        let Some((stem, rest)) = name.split_once(names::AGAIN) else { return itself() };
+        let Some((number, extension)) = rest.rsplit_once('.') else { return itself() };
+        match number.parse() {
+            Ok(parsed @ 1..=LARGEST) if u64::to_string(&parsed) == number => {
+                NumberedName { original: format!("{stem}.{extension}"), number: parsed }
+            }
+            _ => itself(),
+        }
+    }
+
+    /// The name.
+    pub(super) fn file_name(&self) -> String {
+        let NumberedName { original, number } = self;
+        match original.rsplit_once('.') {
+            _ if *number == 0 => original.clone(),
+            Some((stem, extension)) => format!("{stem}{}{number}.{extension}", names::AGAIN),
+            None => format!("{original}{}{number}", names::AGAIN),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back() {
+        for (name, original, number) in [
+            ("7-1.sclog", "7-1.sclog", 0),
+            ("7-1+2.sclog", "7-1.sclog", 2),
+            ("x+4294967295.spare", "x.spare", 4_294_967_295),
+            ("x+4294967296.spare", "x+4294967296.spare", 0),
+            ("x+02.spare", "x+02.spare", 0),
+            ("x+0.spare", "x+0.spare", 0),
+            ("x+y.spare", "x+y.spare", 0),
+            ("x+2", "x+2", 0),
+        ] {
+            let found = NumberedName::parse(name);
+            assert_eq!(found, NumberedName { original: original.into(), number }, "{name}");
+            assert_eq!(found.file_name(), name);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Which pieces of the difference of two clocks can be believed. A clock that is set is a rare
+//! thing, and a time that is wrong is not: a caller that gives up logs its time-out as the receipt
+//! of an answer that is sent an hour later. A few such messages fit a line of their own, as nothing
+//! contradicts them while nothing else is sent.
+//!
+//! Delays have no upper bound, so what comes late says nothing; only what came before it was sent
+//! contradicts a line. So a piece has to be held on both sides where the clocks are, about as
+//! tightly as they are elsewhere: messages there and messages back, among which no delay explains
+//! away the step.
+
+use crate::pairs::pair::{AxisOrigin, TimestampPair, fit_marks};
+use crate::tuning::{MAX_SLACK_RATIO, MIN_PIECE_PAIRS, MISFIT_NS};
+
+/// Whether each piece can be believed. They are of one pair, on one axis; that with most marks is
+/// believed in any case.
+pub(crate) fn credible_pieces(
+    pieces: &[Vec<TimestampPair>],
+    second: bool,
+    origin: AxisOrigin,
+) -> Vec<bool> {
+    let longest = (0..pieces.len()).rev().max_by_key(|piece| pieces[*piece].len());
+    let has = |above: bool| pieces.iter().flatten().any(|mark| mark.above == above);
+    let is_two_sided = has(true) && has(false);
+    let room = |piece: &[TimestampPair]| line_slack(piece, second, origin);
+    let most = longest
+        .map_or(f64::INFINITY, |longest| MAX_SLACK_RATIO * room(&pieces[longest]).max(MISFIT_NS));
+    let is_held = |piece: &[TimestampPair]| !is_two_sided || room(piece) <= most;
+    let is_believed = |(place, piece): (usize, &Vec<TimestampPair>)| {
+        Some(place) == longest || piece.len() >= MIN_PIECE_PAIRS && is_held(piece)
+    };
+    pieces.iter().enumerate().map(is_believed).collect()
+}
+
+/// How much room the messages leave the line in the middle of their time, in nanoseconds; infinite
+/// where they go one way.
+fn line_slack(piece: &[TimestampPair], second: bool, origin: AxisOrigin) -> f64 {
+    let Some(fit) = fit_marks(piece.iter(), second, origin).filter(|fit| fit.is_two_sided()) else {
+        return f64::INFINITY;
+    };
+    let [low, high] = fit.range_at(fit.line.at);
+    high - low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+    const HOUR: i64 = 3_600_000 * MS;
+
+    /// Messages there and back each second from `begin` on, of clocks that differ by `ahead`, under
+    /// way for `delays`.
+    fn exchange_pairs(begin: i64, count: i64, ahead: i64, delays: [i64; 2]) -> Vec<TimestampPair> {
+        let at = |number: i64| begin + 1_000 * MS * number;
+        let pair = |number| {
+            let there =
+                TimestampPair { a: at(number), b: at(number) + ahead + delays[0], above: true };
+            let back = at(number) + 500 * MS;
+            [there, TimestampPair { a: back, b: back + ahead - delays[1], above: false }]
+        };
+        (0..count).flat_map(pair).collect()
+    }
+
+    fn is_believed(pieces: [Vec<TimestampPair>; 2]) -> bool {
+        let origin = AxisOrigin::from_marks(&pieces[0], false);
+        credible_pieces(&pieces, false, origin)[1]
+    }
+
+    #[test]
+    fn messages_both_ways_make_a_piece() {
+        let before = exchange_pairs(0, 100, 0, [MS, MS]);
+        assert!(is_believed([before.clone(), exchange_pairs(HOUR, 4, HOUR, [MS, MS])]));
+        // They leave 40 ms where the others leave 2.
+        assert!(is_believed([before.clone(), exchange_pairs(HOUR, 2, HOUR, [30 * MS, 10 * MS])]));
+        assert!(!is_believed([before, exchange_pairs(HOUR, 1, HOUR, [MS, MS])]));
+    }
+
+    #[test]
+    fn messages_one_way_make_none_where_others_go_both() {
+        let before = exchange_pairs(0, 100, 0, [MS, MS]);
+        for above in [true, false] {
+            let mut behind = exchange_pairs(HOUR, 40, HOUR, [MS, MS]);
+            behind.retain(|mark| mark.above == above);
+            assert!(!is_believed([before.clone(), behind]));
+        }
+        // Where all go one way, nothing contradicts anything.
+        let there = |mut marks: Vec<TimestampPair>| {
+            marks.retain(|mark| mark.above);
+            marks
+        };
+        assert!(is_believed([there(before), there(exchange_pairs(HOUR, 40, HOUR, [MS, MS]))]));
+    }
+
+    #[test]
+    fn what_leaves_seconds_is_a_time_out() {
+        // Requests that waited an hour, and callers that had given up after ten seconds.
+        let late = exchange_pairs(HOUR, 20, HOUR - 10_000 * MS, [10_000 * MS, 0]);
+        assert!(!is_believed([exchange_pairs(0, 100, 0, [MS, MS]), late]));
+    }
+
+    #[test]
+    fn there_is_always_one_that_is_believed() {
+        let [one, other] = [0, HOUR].map(|begin| exchange_pairs(begin, 1, begin, [MS, MS]));
+        assert_eq!(credible_pieces(&[one, other], false, AxisOrigin::default()), [true, false]);
+    }
+}

@@ -1,0 +1,126 @@
+//! Stretches: parts of a period with about as many requests each, one after the other, to see
+//! whether a kind of request comes evenly. Parts of equal time would be of no use where one request
+//! has a wrong time, or where nothing happens between two bursts.
+
+use message_trace::PathError;
+
+use crate::period::Period;
+use crate::tuning::{MAX_WINDOW_BEGINS, WINDOWS};
+
+/// A period in stretches.
+#[derive(Clone, Copy, Debug)]
+pub struct PeriodWindows {
+    /// When each stretch but the first begins.
+    boundaries: [i64; WINDOWS - 1],
+    length: f64,
+}
+
+impl Default for PeriodWindows {
+    fn default() -> PeriodWindows {
+        PeriodWindows { boundaries: [i64::MAX; WINDOWS - 1], length: 1.0 }
+    }
+}
+
+impl PeriodWindows {
+    /// The stretches of a period.
+    ///
+    /// # Errors
+    /// When its table cannot be read.
+    pub fn from_period(period: &Period<'_>) -> Result<PeriodWindows, PathError> {
+        // Begins at equal distances are kept, half of them when there are too many.
+        let (mut kept, mut every, mut number) = (Vec::new(), 1_u64, 0_u64);
+        period.tables.for_each_begin(|begin| {
+            if !period.contains(Some(begin)) {
+                return;
+            }
+            if number.is_multiple_of(every) {
+                kept.push(begin);
+            }
+            number += 1;
+            if kept.len() >= MAX_WINDOW_BEGINS {
+                let mut is_second = false;
+                kept.retain(|_| {
+                    is_second = !is_second;
+                    is_second
+                });
+                every *= 2;
+            }
+        })?;
+        Ok(PeriodWindows::from_begins(kept))
+    }
+
+    /// The stretches of requests that begin at these times.
+    fn from_begins(mut begins: Vec<i64>) -> PeriodWindows {
+        begins.sort_unstable();
+        let (Some(first), Some(last)) = (begins.first(), begins.last()) else {
+            return PeriodWindows::default();
+        };
+        let length = (last.saturating_sub(*first) as f64).max(1.0);
+        let at = |part: usize| begins.get(part * begins.len() / WINDOWS).copied();
+        let borders = std::array::from_fn(|part| at(part + 1).unwrap_or(i64::MAX));
+        PeriodWindows { boundaries: borders, length }
+    }
+
+    /// How long all of them are together, in nanoseconds.
+    pub fn length(&self) -> f64 {
+        self.length
+    }
+
+    /// The stretch that a time lies in.
+    pub fn window_of_time(&self, time: i64) -> usize {
+        self.boundaries.partition_point(|border| *border <= time)
+    }
+}
+
+/// Number of differences between stretches that the design effect of counts is estimated from, in
+/// both periods together.
+pub(crate) fn degrees_of_counts(totals: &[[f64; WINDOWS]; 2]) -> f64 {
+    let parts = totals.iter().flatten().filter(|total| **total > 0.0).count();
+    (parts as f64 - 2.0).max(1.0)
+}
+
+/// The design effect of counts in stretches, of all requests there: by how much they vary more than
+/// they would if each request were of the kind by chance. At least 1.
+pub(crate) fn effect_of_counts(counts: &[f64], totals: &[f64]) -> f64 {
+    let (count, total): (f64, f64) = (counts.iter().sum(), totals.iter().sum());
+    let share = if total > 0.0 { count / total } else { 0.0 };
+    let parts = totals.iter().filter(|total| **total > 0.0).count();
+    if share <= 0.0 || share >= 1.0 || parts < 2 {
+        return 1.0;
+    }
+    let distances = counts.iter().zip(totals).filter(|(_, total)| **total > 0.0);
+    let squares = distances
+        .map(|(count, total)| (count - share * total).powi(2) / (total * share * (1.0 - share)));
+    (squares.sum::<f64>() / (parts as f64 - 1.0)).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bunches_have_an_effect() {
+        assert_eq!(effect_of_counts(&[5.0, 5.0, 5.0], &[10.0, 10.0, 10.0]), 1.0);
+        // All in one of three: (5/... by hand: shares 1/3; squares (10-10/3)^2/(10*2/9) twice less.
+        let effect = effect_of_counts(&[10.0, 0.0, 0.0], &[10.0, 10.0, 10.0]);
+        assert!((effect - (20.0 + 5.0 + 5.0) / 2.0).abs() < 1e-9, "{effect}");
+        assert_eq!(effect_of_counts(&[0.0], &[0.0]), 1.0);
+    }
+
+    #[test]
+    fn requests_are_spread_over_stretches_whenever_they_come() {
+        // Two bursts, and one request with a wrong time.
+        let begins: Vec<i64> = (0..100).chain(1_000_000..1_000_099).chain([-5]).collect();
+        let stretches = PeriodWindows::from_begins(begins.clone());
+        let mut counts = [0; WINDOWS];
+        begins.iter().for_each(|begin| counts[stretches.window_of_time(*begin)] += 1);
+        assert!(counts.iter().all(|count| *count == 10), "{counts:?}");
+        assert_eq!(
+            (stretches.window_of_time(i64::MIN), stretches.window_of_time(i64::MAX)),
+            (0, WINDOWS - 1)
+        );
+        // All at one time are all in one.
+        let once = PeriodWindows::from_begins(vec![7; 50]);
+        assert_eq!(once.window_of_time(7), WINDOWS - 1);
+    }
+}

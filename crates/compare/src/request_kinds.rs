@@ -1,0 +1,42 @@
+//! Kinds of requests: those with the same caller and the same operation at their root. Categories
+//! of one kind are different ways to serve it (Spectroscope, 4.2.2, prunes originators by them).
+
+use request_flow::NameId;
+use rustc_hash::FxHashMap;
+
+use crate::analysis::CategoryStats;
+use crate::tuning::WINDOWS;
+
+/// A kind of requests in both periods.
+#[derive(Clone, Debug, Default)]
+pub struct RequestKind {
+    /// Caller, and node and operation of the root.
+    pub names: [NameId; 3],
+    /// Places of its categories among all.
+    pub categories: Vec<usize>,
+    /// Number of requests in each period.
+    pub counts: [f64; 2],
+    /// The same in each stretch of time.
+    pub windows: [[f64; WINDOWS]; 2],
+}
+
+/// All kinds, in the order in which their first categories come.
+pub fn group_by_kind(categories: &[CategoryStats]) -> Vec<RequestKind> {
+    let mut numbers: FxHashMap<[NameId; 3], usize> = FxHashMap::default();
+    let mut kinds: Vec<RequestKind> = Vec::new();
+    for (place, category) in categories.iter().enumerate() {
+        let names = category.structure.request_kind();
+        let number = *numbers.entry(names).or_insert(kinds.len());
+        if number == kinds.len() {
+            kinds.push(RequestKind { names, ..RequestKind::default() });
+        }
+        let kind = &mut kinds[number];
+        kind.categories.push(place);
+        for side in 0..2 {
+            kind.counts[side] += category.counts[side];
+            let stretches = kind.windows[side].iter_mut().zip(&category.windows[side]);
+            stretches.for_each(|(sum, count)| *sum += count);
+        }
+    }
+    kinds
+}

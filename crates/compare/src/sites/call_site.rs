@@ -1,0 +1,134 @@
+//! Call site: what is known of an operation as it is called from one other operation.
+
+use std::collections::hash_map::Entry;
+
+use request_flow::{NameId, StepResource};
+use rustc_hash::FxHashMap;
+
+use super::call_pattern::CallPattern;
+use super::histogram::SiteHistogram;
+use crate::period::PeriodSide;
+use crate::tuning::{MAX_PATTERNS, WINDOWS};
+
+/// By what a call site is known: node and operation that call, node and operation that are called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SiteKey {
+    /// The node that calls.
+    pub caller: NameId,
+    /// The operation that calls.
+    pub calling: NameId,
+    /// The node that is called.
+    pub node: NameId,
+    /// The operation that is called.
+    pub operation: NameId,
+}
+
+impl SiteKey {
+    /// Whether the call goes from one node to another.
+    pub fn is_between_nodes(&self) -> bool {
+        self.caller != self.node
+    }
+}
+
+/// Weights of executions, by stretch of each period.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ExecutionWeights(pub [[f64; WINDOWS]; 2]);
+
+impl ExecutionWeights {
+    /// Adds an execution.
+    pub(super) fn add(&mut self, side: PeriodSide, stretch: usize, weight: f64) {
+        if let Some(count) = self.0[side as usize].get_mut(stretch) {
+            *count += weight;
+        }
+    }
+
+    fn merge(&mut self, other: &ExecutionWeights) {
+        for (sums, of) in self.0.iter_mut().zip(&other.0) {
+            sums.iter_mut().zip(of).for_each(|(sum, count)| *sum += count);
+        }
+    }
+
+    /// Sum over a period.
+    pub fn period_sum(&self, side: usize) -> f64 {
+        self.0[side].iter().sum()
+    }
+}
+
+/// A call site in both periods.
+#[derive(Clone, Debug, Default)]
+pub struct CallSite {
+    /// The node's own time.
+    pub own: SiteHistogram,
+    /// Time of the call and its answer on the way.
+    pub network: SiteHistogram,
+    /// Time of both on the critical path, by period and in nanoseconds.
+    pub critical: [[f64; 2]; 2],
+    /// Of each period, the weight of the executions whose resources are known, and the sums of
+    /// their times in nanoseconds, in the order of [`StepResource::ALL`].
+    pub resources: [(f64, [f64; StepResource::ALL.len()]); 2],
+    /// All executions.
+    pub all: ExecutionWeights,
+    /// Executions whose calls all succeeded, which is all where no failure is told.
+    pub executions: ExecutionWeights,
+    /// Failed ones of these executions.
+    pub failures: ExecutionWeights,
+    /// These executions by their pattern.
+    pub patterns: FxHashMap<CallPattern, ExecutionWeights>,
+    /// Whether there are more patterns than are told apart. Which ones these are depends on which
+    /// came first, so that then nothing can be said of them.
+    pub has_more_patterns: bool,
+}
+
+impl CallSite {
+    /// The counts of a pattern; `None` where there are too many to be told apart.
+    pub(super) fn pattern_weights_mut(
+        &mut self,
+        pattern: CallPattern,
+    ) -> Option<&mut ExecutionWeights> {
+        let is_full = self.patterns.len() >= MAX_PATTERNS;
+        match self.patterns.entry(pattern) {
+            Entry::Occupied(known) => Some(known.into_mut()),
+            Entry::Vacant(_) if is_full => {
+                self.has_more_patterns = true;
+                None
+            }
+            Entry::Vacant(new) => Some(new.insert(ExecutionWeights::default())),
+        }
+    }
+
+    /// Adds what is known from another part of the periods, with numbers of its own for names.
+    pub(super) fn merge(&mut self, other: CallSite, number: impl Fn(NameId) -> NameId) {
+        self.own.merge(&other.own);
+        self.network.merge(&other.network);
+        for (sums, of) in self.critical.iter_mut().zip(&other.critical) {
+            sums.iter_mut().zip(of).for_each(|(sum, time)| *sum += time);
+        }
+        for (sums, of) in self.resources.iter_mut().zip(&other.resources) {
+            sums.0 += of.0;
+            sums.1.iter_mut().zip(of.1).for_each(|(sum, time)| *sum += time);
+        }
+        self.all.merge(&other.all);
+        self.executions.merge(&other.executions);
+        self.failures.merge(&other.failures);
+        self.has_more_patterns |= other.has_more_patterns;
+        let mut patterns: Vec<(CallPattern, ExecutionWeights)> = other
+            .patterns
+            .into_iter()
+            .map(|(pattern, counts)| {
+                let mut calls = pattern.0;
+                for call in &mut calls {
+                    (call.node, call.operation) = (number(call.node), number(call.operation));
+                }
+                calls.sort_unstable();
+                (CallPattern(calls), counts)
+            })
+            .collect();
+        patterns.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        for (pattern, counts) in patterns {
+            self.pattern_weights_mut(pattern).into_iter().for_each(|sums| sums.merge(&counts));
+        }
+    }
+}
+
+/// All call sites, by their keys.
+pub type CallSites = FxHashMap<SiteKey, CallSite>;

@@ -1,0 +1,133 @@
+//! Pooled evidence: all operations of a node, or of an edge, together. Where each operation is
+//! called few times, only all of them together tell a change from chance. Each time counts as a
+//! share of the median of its call site, so that another mix of operations is no change.
+
+use std::collections::BTreeMap;
+
+use request_flow::{NameId, NameInterner};
+
+use super::evidence::{EvidenceKind, SiteEvidence};
+use crate::sites::{CallSite, SiteHistogram, SiteKey};
+
+/// What is pooled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum PoolKey {
+    Node(NameId),
+    Edge([NameId; 2]),
+}
+
+/// Times of one call site, or of several.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SiteTimes {
+    /// Number of executions in both periods.
+    pub(super) executions: [f64; 2],
+    /// Mean times in nanoseconds.
+    pub(super) values: [f64; 2],
+    /// Sum of both periods' times on the critical path.
+    pub(super) critical: f64,
+    /// Sum of both periods' times.
+    pub(super) total: f64,
+}
+
+impl SiteTimes {
+    /// The times of a site: its own with the number 0, the network's with 1.
+    pub(super) fn from_site(
+        site: &CallSite,
+        number: usize,
+        histogram: &SiteHistogram,
+    ) -> SiteTimes {
+        let executions = [0, 1].map(|side| histogram.weight(side));
+        let values = [0, 1].map(|side| histogram.mean(side));
+        SiteTimes {
+            executions,
+            values,
+            critical: site.critical.iter().filter_map(|sums| sums.get(number)).sum(),
+            total: (0..2).map(|side| executions[side] * values[side]).sum(),
+        }
+    }
+}
+
+/// Several call sites.
+#[derive(Debug, Default)]
+pub(super) struct SitePool {
+    /// Shares of the medians of call sites.
+    pub(super) relative: SiteHistogram,
+    /// Sums, where values are weighted by `middle`.
+    sums: SiteTimes,
+    /// Executions in the middle of both periods: the mix that means are of.
+    middle: f64,
+    sites: usize,
+}
+
+impl SitePool {
+    fn add_site(&mut self, times: &SiteTimes, histogram: &SiteHistogram) {
+        self.relative.merge_relative(histogram);
+        let middle = f64::midpoint(times.executions[0], times.executions[1]);
+        for side in 0..2 {
+            self.sums.executions[side] += times.executions[side];
+            self.sums.values[side] += middle * times.values[side];
+        }
+        self.sums.critical += times.critical;
+        self.sums.total += times.total;
+        self.middle += middle;
+        self.sites += 1;
+    }
+
+    /// The times of all of them together.
+    pub(super) fn pooled_times(&self) -> SiteTimes {
+        let middle = self.middle.max(f64::MIN_POSITIVE);
+        SiteTimes { values: self.sums.values.map(|sum| sum / middle), ..self.sums }
+    }
+}
+
+/// The pools of call sites: the site that stands for each, the kind of its times, and these. What
+/// has one call site needs no pool.
+pub(super) fn build_pools(
+    sites: &[(SiteKey, &CallSite)],
+) -> Vec<(SiteKey, EvidenceKind, SitePool)> {
+    let mut pools: BTreeMap<PoolKey, SitePool> = BTreeMap::new();
+    for (key, site) in sites {
+        let edge = key.is_between_nodes().then_some(PoolKey::Edge([key.caller, key.node]));
+        let both = [(Some(PoolKey::Node(key.node)), &site.own), (edge, &site.network)];
+        for (number, (pool, histogram)) in both.into_iter().enumerate() {
+            let is_in_both = histogram.count(0) > 0 && histogram.count(1) > 0;
+            if let Some(pool) = pool.filter(|_| is_in_both) {
+                let times = SiteTimes::from_site(site, number, histogram);
+                pools.entry(pool).or_default().add_site(&times, histogram);
+            }
+        }
+    }
+    let several = pools.into_iter().filter(|(_, pooled)| pooled.sites > 1);
+    several
+        .map(|(pool, pooled)| {
+            let unknown = NameInterner::UNKNOWN;
+            let (caller, node, kind) = match pool {
+                PoolKey::Node(node) => (unknown, node, EvidenceKind::Own),
+                PoolKey::Edge([caller, node]) => (caller, node, EvidenceKind::Network),
+            };
+            (SiteKey { caller, calling: unknown, node, operation: unknown }, kind, pooled)
+        })
+        .collect()
+}
+
+/// Leaves out pooled evidence of a node or edge that has evidence at single call sites. Where only
+/// the pooled evidence is sure, it leaves out what may be chance at single call sites.
+pub fn drop_known(evidence: &mut Vec<SiteEvidence>) {
+    let pool = |of: &SiteEvidence| match of.kind {
+        EvidenceKind::Own => Some(PoolKey::Node(of.site.node)),
+        EvidenceKind::Network => Some(PoolKey::Edge([of.site.caller, of.site.node])),
+        EvidenceKind::Calls(_) | EvidenceKind::Failures => None,
+    };
+    let pools = |is_pooled: bool, is_sure: bool| -> Vec<PoolKey> {
+        let these = |of: &&SiteEvidence| of.is_pooled == is_pooled && of.is_sure >= is_sure;
+        evidence.iter().filter(these).filter_map(pool).collect()
+    };
+    let (sure, any, pooled) = (pools(false, true), pools(false, false), pools(true, true));
+    evidence.retain(|of| {
+        let Some(pool) = pool(of) else { return true };
+        match of.is_pooled {
+            true => !if of.is_sure { &sure } else { &any }.contains(&pool),
+            false => of.is_sure || sure.contains(&pool) || !pooled.contains(&pool),
+        }
+    });
+}

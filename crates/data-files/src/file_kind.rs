@@ -1,0 +1,99 @@
+//! Kind of a file, and the error of one that is not what it should be.
+
+use std::fmt;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+
+use rustix::fs::FileType;
+
+/// Kind of what has a name in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FileKind {
+    /// A regular file.
+    Regular,
+    /// A directory.
+    Directory,
+    /// A symbolic link, wherever it leads.
+    Link,
+    /// A FIFO, socket or device.
+    Special,
+}
+
+impl FileKind {
+    /// Kind of what the system says of a file.
+    pub fn from_file_type(kind: std::fs::FileType) -> FileKind {
+        match kind {
+            _ if kind.is_file() => FileKind::Regular,
+            _ if kind.is_dir() => FileKind::Directory,
+            _ if kind.is_symlink() => FileKind::Link,
+            _ if kind.is_fifo() || kind.is_socket() => FileKind::Special,
+            _ => FileKind::Special,
+        }
+    }
+
+    pub(crate) fn from_entry_type(kind: FileType) -> Option<FileKind> {
+        match kind {
+            FileType::RegularFile => Some(FileKind::Regular),
+            FileType::Directory => Some(FileKind::Directory),
+            FileType::Symlink => Some(FileKind::Link),
+            FileType::Unknown => None,
+            _ => Some(FileKind::Special),
+        }
+    }
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FileKind::Regular => "a regular file",
+            FileKind::Directory => "a directory",
+            FileKind::Link => "a symbolic link",
+            FileKind::Special => "a FIFO, socket or device",
+        })
+    }
+}
+
+/// Error of a name below a data directory at which something else lies than what was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkError {
+    /// The name in its directory.
+    pub name: String,
+    /// What lies there; `None` where it has other names, too, and was to be changed.
+    pub found: Option<FileKind>,
+}
+
+impl LinkError {
+    pub(crate) fn unexpected_kind(name: &std::ffi::OsStr, found: FileKind) -> io::Error {
+        LinkError::to_io_error(name, Some(found))
+    }
+
+    pub(crate) fn multiple_links(name: &std::ffi::OsStr) -> io::Error {
+        LinkError::to_io_error(name, None)
+    }
+
+    fn to_io_error(name: &std::ffi::OsStr, found: Option<FileKind>) -> io::Error {
+        let name = name.to_string_lossy().into_owned();
+        io::Error::new(io::ErrorKind::InvalidInput, LinkError { name, found })
+    }
+
+    /// Whether an error is of this kind: what lies there was put there by somebody else.
+    pub fn is_link_error(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<LinkError>())
+    }
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        match self.found {
+            Some(FileKind::Link) => write!(
+                f,
+                "{name} is a symbolic link, and none is followed below a data directory; remove it"
+            ),
+            Some(found) => write!(f, "{name} is {found}; remove it"),
+            None => write!(f, "{name} has other names elsewhere, so it is not changed; remove it"),
+        }
+    }
+}
+
+impl std::error::Error for LinkError {}

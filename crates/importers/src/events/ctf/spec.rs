@@ -1,0 +1,289 @@
+//! `import ctf`: what it says of itself.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use out_of_core::NameInterner;
+use registry::EntryHelp;
+
+use super::child::{Babeltrace, BabeltraceFailure};
+use super::line::CtfText;
+use super::repair::{RepairedTrace, StreamCut};
+use super::streams::{CtfStream, MergedStreams, StreamStep, streams_of_traces};
+use crate::error::Error;
+use crate::events::driver::{EventImporter, fuzz_format};
+use crate::events::flags::HOST;
+use crate::events::format::EventFormat;
+use crate::events::sink::EventSink;
+use crate::events::source::EventSource;
+use crate::flags::NAME;
+use crate::importer_spec::ImporterSpec;
+use crate::summary::{FilePlace, FilePosition, ImportSummary, SkippedItem};
+use crate::text_lines::{NextLine, TextLines};
+use crate::tuning::STREAMS_AT_ONCE;
+
+/// The entry in the registry.
+pub(crate) static CTF: ImporterSpec = ImporterSpec {
+    about: EntryHelp {
+        name: "ctf",
+        summary: "Traces of LTTng and others in the Common Trace Format, through babeltrace2",
+        details: "\
+A trace is a directory with a file 'metadata' in it, or one with such directories. The program \
+babeltrace2 reads it (Debian's package babeltrace2). An event 'provider:name' is of the kind \
+provider/name, one without a provider lttng/name; its fields are attributes. The thread of an event \
+that does not say it is the one that its processor switched to last.",
+        notes: "",
+        examples: &["sockcap import ctf ~/lttng-traces/auto-20261125 && sockcap requests"],
+    },
+    files: "The directories, which become one import",
+    files_by: None,
+    flags: &[&NAME, &HOST],
+    make: |given| {
+        let format = CtfFormat { host: given.get(&HOST), ..CtfFormat::default() };
+        Box::new(EventImporter { name: given.get(&NAME), format })
+    },
+    fuzz: |bytes| fuzz_format(&CtfFormat::default(), bytes),
+    #[cfg(test)]
+    samples: tests::samples,
+};
+
+/// What is said of a trace of the next version of the format, where babeltrace2 does not read it.
+const NO_CTF_2: &str = "the trace is of CTF 2, which babeltrace2 2.1 and later read and this one \
+    does not: import it where a later one is installed, or have the tracer write CTF 1.8";
+
+/// The format. Bytes that stand for a file are what babeltrace2 writes.
+#[derive(Clone, Debug, Default)]
+struct CtfFormat {
+    host: Option<String>,
+    /// Directories whose streams have to be read each by itself.
+    apart: RefCell<BTreeSet<PathBuf>>,
+    /// Whether a directory came to these, so that what was read of it is there in part.
+    begins_anew: Cell<bool>,
+}
+
+impl EventFormat for CtfFormat {
+    const NONE: &str = "babeltrace2 finds no event of a trace";
+
+    fn read_source(
+        &self,
+        source: &EventSource<'_>,
+        sink: &mut EventSink,
+        summary: &mut ImportSummary,
+    ) -> Result<(), Error> {
+        let file = source.name();
+        let EventSource::File(path, _) = source else {
+            return self.read_lines(source.open()?.bytes, source, sink, summary);
+        };
+        if !path.is_dir() {
+            let why = "this is no directory; a trace is one, with a file 'metadata' in it; unpack \
+                       it first";
+            return Err(Error::malformed_at(file, FilePosition::File, why));
+        }
+        if self.apart.borrow().contains(*path) {
+            return self.read_streams(path, sink, summary);
+        }
+        let (mut trace, before) = (RepairedTrace::new(path), sink.event_count());
+        while let Some(BabeltraceFailure { said, .. }) =
+            self.run_babeltrace(trace.path(), source, sink, summary)?
+        {
+            // It looks at all streams before it writes anything.
+            let cut = match sink.event_count() == before {
+                true => trace.without_last_packet(&said)?,
+                false => None,
+            };
+            let Some(cut) = cut else {
+                // What is wrong with one stream or the order of several keeps nobody from reading
+                // each by itself.
+                self.apart.borrow_mut().insert((*path).to_owned());
+                self.begins_anew.set(true);
+                return Ok(());
+            };
+            report_cut(&cut, summary);
+        }
+        Ok(())
+    }
+
+    fn begins_anew(&self) -> bool {
+        self.begins_anew.take()
+    }
+}
+
+/// The last packet of a stream is left out.
+fn report_cut(cut: &StreamCut, summary: &mut ImportSummary) {
+    summary.read += 1;
+    summary.skipped.add("packet that is cut off", || SkippedItem {
+        place: FilePlace::new(&cut.file, FilePosition::Offset(cut.kept)),
+        why: "the stream's last packet is not whole; what is before it is read".to_owned(),
+    });
+}
+
+/// The rest of `stream` cannot be read.
+fn report_lost_stream(stream: &Path, why: String, summary: &mut ImportSummary) {
+    summary.read += 1;
+    let place = FilePlace::new(stream, FilePosition::File);
+    summary.skipped.add("rest of a stream that cannot be read", || SkippedItem { place, why });
+}
+
+impl CtfFormat {
+    /// Runs babeltrace2 on the trace in `path`, and takes the lines that it writes.
+    fn run_babeltrace(
+        &self,
+        path: &Path,
+        source: &EventSource<'_>,
+        sink: &mut EventSink,
+        summary: &mut ImportSummary,
+    ) -> Result<Option<BabeltraceFailure>, Error> {
+        let mut program = Babeltrace::spawn_on(path)?;
+        if let Some(output) = program.take_output() {
+            self.read_lines(output, source, sink, summary)?;
+        }
+        Ok(program.wait_for_end())
+    }
+
+    /// Takes the lines that babeltrace2 writes.
+    fn read_lines(
+        &self,
+        bytes: impl Read,
+        source: &EventSource<'_>,
+        sink: &mut EventSink,
+        summary: &mut ImportSummary,
+    ) -> Result<(), Error> {
+        let file = source.name();
+        let (mut lines, mut parser) = (TextLines::new(bytes), self.new_parser(sink));
+        loop {
+            let line = match lines.next_line() {
+                NextLine::Line([]) => continue,
+                NextLine::Line(line) => line,
+                NextLine::TooLong => &[],
+                NextLine::Pending => {
+                    if let Err(error) = lines.read_more() {
+                        summary.read += 1;
+                        let place =
+                            FilePlace::new(file, FilePosition::Line(lines.line_number() + 1));
+                        summary.cut_off(place, &error);
+                    }
+                    continue;
+                }
+                NextLine::End => return Ok(()),
+            };
+            summary.read += 1;
+            if parser.parse_line(line, sink).is_some() {
+                sink.flush_if_full(file)?;
+            } else {
+                report_unparsed(
+                    FilePlace::new(file, FilePosition::Line(lines.line_number())),
+                    sink,
+                    summary,
+                );
+            }
+        }
+    }
+
+    fn new_parser(&self, sink: &mut EventSink) -> CtfText {
+        CtfText::new(
+            self.host.as_deref().map_or(NameInterner::UNKNOWN, |host| sink.names.intern(host)),
+        )
+    }
+
+    /// Takes all events of the traces in `path`, each stream by itself.
+    fn read_streams(
+        &self,
+        path: &Path,
+        sink: &mut EventSink,
+        summary: &mut ImportSummary,
+    ) -> Result<(), Error> {
+        let mut parser = self.new_parser(sink);
+        for files in streams_of_traces(path)?.chunks(STREAMS_AT_ONCE) {
+            let mut merged = MergedStreams::default();
+            for file in files {
+                let mut stream = CtfStream::open(file)?;
+                if let Some(time) = advance_stream(&mut stream, summary)? {
+                    merged.add(stream, time);
+                }
+            }
+            while let Some((number, stream)) = merged.pop_earliest() {
+                summary.read += 1;
+                if parser.parse_line(stream.line(), sink).is_some() {
+                    sink.flush_if_full(stream.file())?;
+                } else {
+                    report_unparsed(
+                        FilePlace::new(stream.file(), FilePosition::File),
+                        sink,
+                        summary,
+                    );
+                }
+                if let Some(time) = advance_stream(stream, summary)? {
+                    merged.push_waiting(number, time);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Goes on to the next line of `stream`, and counts what cannot be read: the line's time, `None` at
+/// the end.
+fn advance_stream(
+    stream: &mut CtfStream,
+    summary: &mut ImportSummary,
+) -> Result<Option<i64>, Error> {
+    loop {
+        match stream.next_line()? {
+            StreamStep::Line(time) => return Ok(Some(time)),
+            StreamStep::Cut(cut) => report_cut(&cut, summary),
+            StreamStep::End => return Ok(None),
+            StreamStep::Failed(why) => {
+                let why = if stream.is_ctf_2() { NO_CTF_2.to_owned() } else { why };
+                report_lost_stream(stream.file(), why, summary);
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// A line is no event.
+fn report_unparsed(place: FilePlace, sink: &mut EventSink, summary: &mut ImportSummary) {
+    sink.piece.discard_attributes();
+    let why = "babeltrace2 does not write events so; is its version older than 2?";
+    summary.skipped.add("line that is no event", || SkippedItem { place, why: why.to_owned() });
+}
+
+#[cfg(test)]
+mod tests {
+    use ::events::AttributeValue;
+
+    use super::*;
+    use crate::events::ctf::line::find_attribute;
+
+    const TEXT: &str = r#"timestamp = 1457113582.794569892, trace = w, , trace:hostname = w, trace:domain = kernel, name = sched_switch, stream.packet.context = { cpu_id = 5 }, event.fields = { prev_comm = "swapper/5", prev_tid = 0, prev_state = 0, next_comm = "a, b = {", next_tid = 4297 }
+timestamp = 1457113582.794572361, trace = w, , trace:hostname = w, trace:domain = kernel, name = syscall_exit_read, stream.packet.context = { cpu_id = 5 }, event.fields = { ret = -11 }
+timestamp = 1457113582.794572362, trace = u, , trace:hostname = w, trace:domain = ust, name = app:begin, stream.packet.context = { cpu_id = 1 }, event.context = { vpid = 7, vtid = 8, procname = "app" }, event.fields = { id = 17 }
+nothing
+"#;
+
+    pub(super) fn samples() -> Vec<Vec<u8>> {
+        vec![TEXT.into()]
+    }
+
+    #[test]
+    fn lines_are_events_with_their_threads() {
+        let (mut sink, mut summary) = (EventSink::without_output(), ImportSummary::default());
+        let ctf = CtfFormat::default();
+        ctf.read_source(&EventSource::Bytes(TEXT.as_bytes()), &mut sink, &mut summary).unwrap();
+        assert_eq!((summary.read, sink.event_count(), summary.skipped.total()), (4, 3, 1));
+        let told = |place| {
+            let event = sink.piece.event_at(place);
+            let text = |number| sink.names.name_of(number);
+            (text(event.host), text(event.kind), [event.processor, event.process, event.thread])
+        };
+        assert_eq!(told(0), ("w", "lttng/sched_switch", [5, 0, 0]));
+        assert_eq!(told(1), ("w", "lttng/syscall_exit_read", [5, 0, 4297]));
+        assert_eq!(told(2), ("w", "app/begin", [1, 7, 8]));
+        assert_eq!(sink.piece.event_at(0).time, 1_457_113_582_794_569_892);
+        assert_eq!(find_attribute(&sink, 0, "next_comm"), Some(AttributeValue::Text("a, b = {")));
+        assert_eq!(find_attribute(&sink, 1, "ret"), Some(AttributeValue::Int(-11)));
+        assert_eq!(find_attribute(&sink, 2, "procname"), Some(AttributeValue::Text("app")));
+    }
+}

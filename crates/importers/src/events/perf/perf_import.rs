@@ -1,0 +1,20 @@
+//! What both forms of perf are asked for, and what they count.
+
+use crate::summary::{FilePlace, ImportSummary, SkippedItem};
+
+/// Import of either form of perf.
+#[derive(Clone, Debug)]
+pub(super) struct PerfImport {
+    pub(super) host: Option<String>,
+    pub(super) offset: Option<i64>,
+}
+
+/// A skip of a record at that place.
+pub(super) fn skip_record(
+    summary: &mut ImportSummary,
+    cause: &'static str,
+    place: impl FnOnce() -> FilePlace,
+    why: &str,
+) {
+    summary.skipped.add(cause, || SkippedItem { place: place(), why: why.to_owned() });
+}

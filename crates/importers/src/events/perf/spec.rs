@@ -1,0 +1,98 @@
+//! `import perf`: what it says of itself, and which of its two forms a file is.
+
+use std::io::{Cursor, Read};
+
+use registry::EntryHelp;
+
+use super::perf_import::PerfImport;
+use super::{data, script};
+use crate::error::Error;
+use crate::events::driver::{EventImporter, fuzz_format};
+use crate::events::flags::{CLOCK_OFFSET, HOST};
+use crate::events::format::EventFormat;
+use crate::events::sink::EventSink;
+use crate::events::source::EventSource;
+use crate::flags::NAME;
+use crate::import_input::ImportInput;
+use crate::importer_spec::ImporterSpec;
+use crate::summary::{FilePlace, FilePosition, ImportSummary};
+
+/// The entry in the registry.
+pub(crate) static PERF: ImporterSpec = ImporterSpec {
+    about: EntryHelp {
+        name: "perf",
+        summary: "Tracepoints by Linux perf: perf.data, or the text of perf script",
+        details: "\
+Its events become a table of events. An event of the tracepoint sched:sched_switch is of the kind \
+sched/sched_switch, and its attributes are the tracepoint's fields, by the names that perf prints, \
+and comm. Text needs the fields time, event and trace; pid, tid, cpu and comm are used where they \
+are there. Stacks are passed over. perf's clock becomes the wall clock where the file says what one \
+is by the other: perf record -k CLOCK_MONOTONIC, and for text perf script --header.",
+        notes: "\
+Record and import like this:
+  perf record -a -k CLOCK_MONOTONIC -e 'sched:sched_switch,syscalls:*' -o perf.data
+  sockcap import perf perf.data",
+        examples: &[
+            "sockcap import perf perf.data && sockcap requests",
+            "perf script -F +pid --header --ns >night.txt && sockcap import perf night.txt",
+        ],
+    },
+    files: "The files, which become one import",
+    files_by: None,
+    flags: &[&NAME, &HOST, &CLOCK_OFFSET],
+    make: |given| {
+        let format = PerfImport { host: given.get(&HOST), offset: given.get(&CLOCK_OFFSET) };
+        Box::new(EventImporter { name: given.get(&NAME), format })
+    },
+    fuzz: |bytes| fuzz_format(&PerfImport { host: None, offset: None }, bytes),
+    #[cfg(test)]
+    samples: super::script::tests::samples,
+};
+
+impl EventFormat for PerfImport {
+    const NONE: &str =
+        "there is no sample of perf record, and no line of perf script with a time and an event";
+
+    fn read_source(
+        &self,
+        source: &EventSource<'_>,
+        sink: &mut EventSink,
+        summary: &mut ImportSummary,
+    ) -> Result<(), Error> {
+        let file = source.name();
+        let ImportInput { mut bytes, .. } = source.open()?;
+        let mut head = Vec::new();
+        let read = bytes.by_ref().take(data::MAGIC.len() as u64).read_to_end(&mut head);
+        let offset = match read {
+            Err(error) => {
+                summary.read += 1;
+                summary.cut_off(FilePlace::new(file, FilePosition::Offset(0)), &error);
+                return Ok(());
+            }
+            Ok(_) if data::is_swapped(&head) => {
+                let why = "it is perf.data of a machine of the other byte order; import the text \
+                           that perf script writes of it there";
+                return Err(Error::malformed_at(file, FilePosition::File, why));
+            }
+            Ok(_) if head.starts_with(data::MAGIC) => data::read_data(self, source, sink, summary)?,
+            Ok(_) => {
+                let bytes = Cursor::new(head).chain(bytes);
+                script::read_script(
+                    self,
+                    ImportInput { file: file.to_owned(), bytes: Box::new(bytes) },
+                    sink,
+                    summary,
+                )?
+            }
+        };
+        if offset.is_none() && sink.event_count() > 0 {
+            summary.notes.push(format!(
+                "{}: times are on perf's own clock, as the file does not say what the wall clock \
+                 was; record with -k CLOCK_MONOTONIC, have perf script print --header, or give \
+                 --clock-offset",
+                file.display()
+            ));
+        }
+        Ok(())
+    }
+}

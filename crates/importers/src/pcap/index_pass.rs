@@ -1,0 +1,279 @@
+//! What one sniffer saw of whom: the first of the two passes over a capture. It tells which
+//! addresses there are and how many of their packets this sniffer has, which ports are servers',
+//! which connections it joined in their middle, and keeps a sample of packets by which copies are
+//! found that other sniffers saw.
+
+use std::net::IpAddr;
+
+use message_trace::Progress;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::container::FrameDirection;
+use super::flow::{PacketFlowKey, head_signature, is_group_address, packet_signature};
+use super::headers::{Packet, PacketEnd, TcpHeader, Transport};
+use super::sniffer::{Sighting, Sniffer, SnifferCounts, read_without_copies};
+use crate::error::Error;
+use crate::tuning::{IDLE_KEPT_NS, MAX_ADDRESSES, MAX_CALLS, MAX_FLOWS};
+
+/// What a sniffer saw.
+#[derive(Debug, Default)]
+pub(crate) struct SnifferIndex {
+    pub(crate) addresses: FxHashMap<IpAddr, AddressPackets>,
+    /// Bytes from one host to another, of IPv4 and of IPv6. Not packets: what one sniffer sees as
+    /// one the network card cuts into many on their way to another.
+    pub(crate) bytes: [u64; 2],
+    /// Who connects to which end, or sends datagrams to it first.
+    pub(crate) calls: FxHashSet<ClientCall>,
+    /// The connections that were joined in their middle.
+    pub(crate) joined: FxHashMap<PacketFlowKey, MidstreamConnection>,
+    pub(crate) samples: PacketSamples,
+    pub(crate) counts: SnifferCounts,
+}
+
+/// An address that connects to an end, or sends datagrams to it first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ClientCall {
+    pub(crate) client: IpAddr,
+    pub(crate) server: PacketEnd,
+    pub(crate) udp: bool,
+}
+
+/// What is known of the beginning of a connection that was joined in its middle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MidstreamConnection {
+    /// The first sequence number of each end.
+    pub(crate) first: [Option<u32>; 2],
+    /// Which end data was seen of first.
+    pub(crate) speaker: Option<usize>,
+}
+
+/// How an address was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AddressPackets {
+    /// Bytes from it and to it; a packet without any counts as one.
+    pub(crate) bytes: u64,
+    /// Packets that say that it is this sniffer's own: from it going out, to it coming in.
+    pub(crate) own: u64,
+    /// Packets that say the contrary.
+    pub(crate) other: u64,
+}
+
+/// A packet that may be found again elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PacketSample {
+    pub(crate) signature: u64,
+    pub(crate) time: i64,
+    pub(crate) source: PacketEnd,
+    pub(crate) destination: PacketEnd,
+    pub(crate) ttl: u8,
+    pub(crate) udp: bool,
+    /// Whether the signature is of the packet's beginning only.
+    pub(crate) head: bool,
+}
+
+/// Samples that all sniffers choose alike: those with the smallest signatures.
+#[derive(Debug)]
+pub(crate) struct PacketSamples {
+    pub(crate) all: Vec<PacketSample>,
+    limit: usize,
+    below: u64,
+}
+
+impl Default for PacketSamples {
+    fn default() -> PacketSamples {
+        PacketSamples { all: Vec::new(), limit: 1 << 18, below: u64::MAX }
+    }
+}
+
+impl PacketSamples {
+    fn add_sample(&mut self, sample: PacketSample) {
+        if sample.signature > self.below {
+            return;
+        }
+        self.all.push(sample);
+        while self.all.len() >= self.limit && self.below > 0 {
+            self.below /= 2;
+            let below = self.below;
+            self.all.retain(|sample| sample.signature <= below);
+        }
+    }
+}
+
+/// Looks through the captures of `sniffer`; `limit` is how many samples to keep.
+pub(crate) fn index(
+    sniffer: &Sniffer,
+    limit: usize,
+    progress: &dyn Progress,
+) -> Result<SnifferIndex, Error> {
+    let mut surveyor = SnifferIndexer::default();
+    surveyor.survey.samples.limit = limit;
+    let counts = read_without_copies(
+        sniffer,
+        progress,
+        |_| (),
+        |seen| {
+            surveyor.add_packet(seen);
+            Ok(())
+        },
+    )?;
+    Ok(surveyor.into_index(counts))
+}
+
+#[derive(Default)]
+struct SnifferIndexer {
+    survey: SnifferIndex,
+    flows: FxHashMap<PacketFlowKey, IndexedFlow>,
+    uncounted: u64,
+}
+
+#[derive(Clone, Copy)]
+struct IndexedFlow {
+    /// Its beginning was seen.
+    whole: bool,
+    joined: MidstreamConnection,
+    last: i64,
+}
+
+impl SnifferIndexer {
+    fn add_packet(&mut self, seen: &Sighting) {
+        let packet = seen.packet;
+        if !self.add_addresses(packet) {
+            self.uncounted += 1;
+            return;
+        }
+        let (key, sender) = PacketFlowKey::from_packet(packet);
+        match packet.transport {
+            Transport::Tcp(tcp) => self.add_segment(packet, &tcp, key, sender),
+            Transport::Udp => self.add_datagram(packet, key),
+        }
+        let whole = packet_signature(packet, seen.checksum).map(|signature| (signature, false));
+        let head = head_signature(packet).map(|signature| (signature, true));
+        for (signature, head) in whole.into_iter().chain(head) {
+            self.survey.samples.add_sample(PacketSample {
+                signature,
+                time: packet.time,
+                source: packet.source,
+                destination: packet.destination,
+                ttl: packet.ttl,
+                udp: key.udp,
+                head,
+            });
+        }
+    }
+
+    fn add_addresses(&mut self, packet: &Packet) -> bool {
+        let survey = &mut self.survey;
+        let (source, destination) = (packet.source.0, packet.destination.0);
+        let family = usize::from(source.is_ipv6());
+        // What a host tells itself, and what others tell all, says nothing of whose this sniffer
+        // is.
+        let bytes = u64::from(packet.bytes.max(1));
+        if !source.is_loopback() && !is_group_address(destination) {
+            survey.bytes[family] += bytes;
+        }
+        let (own, other) = match packet.direction {
+            // What a host sends to itself comes in as well.
+            _ if packet.loopback || source == destination => ([false; 2], [false; 2]),
+            FrameDirection::Out => ([true, false], [false, true]),
+            FrameDirection::In => ([false, true], [true, false]),
+            FrameDirection::Unknown => ([false; 2], [false; 2]),
+        };
+        for (side, address) in [source, destination].into_iter().enumerate() {
+            if is_group_address(address) || (side == 1 && source == destination) {
+                continue;
+            }
+            if survey.addresses.len() >= MAX_ADDRESSES && !survey.addresses.contains_key(&address) {
+                return false;
+            }
+            let seen = survey.addresses.entry(address).or_default();
+            seen.bytes += bytes;
+            seen.own += u64::from(own[side] || packet.loopback);
+            seen.other += u64::from(other[side]);
+        }
+        true
+    }
+
+    fn add_segment(&mut self, packet: &Packet, tcp: &TcpHeader, key: PacketFlowKey, sender: usize) {
+        if tcp.has_flag(TcpHeader::SYN) {
+            let (server, client) = match tcp.has_flag(TcpHeader::ACK) {
+                true => (packet.source, packet.destination.0),
+                false => (packet.destination, packet.source.0),
+            };
+            self.add_server(server, false, client);
+        }
+        let flow = self.flow_mut(key, packet.time);
+        flow.whole |= tcp.has_flag(TcpHeader::SYN);
+        if flow.whole {
+            return;
+        }
+        if packet.bytes > 0 {
+            flow.joined.first[sender].get_or_insert(tcp.sequence);
+            flow.joined.speaker.get_or_insert(sender);
+        }
+        if tcp.has_flag(TcpHeader::ACK) {
+            flow.joined.first[1 - sender].get_or_insert(tcp.acknowledged);
+        }
+    }
+
+    fn add_datagram(&mut self, packet: &Packet, key: PacketFlowKey) {
+        let known = self.flows.contains_key(&key);
+        self.flow_mut(key, packet.time).whole = true;
+        if known || is_group_address(packet.destination.0) {
+            return;
+        }
+        let (source, destination) = (packet.source, packet.destination);
+        // An answer whose question was not seen.
+        if source.1 < 1024 && destination.1 >= 1024 {
+            self.add_server(source, true, destination.0);
+        } else {
+            self.add_server(destination, true, source.0);
+        }
+    }
+
+    fn add_server(&mut self, server: PacketEnd, udp: bool, client: IpAddr) {
+        if self.survey.calls.len() < MAX_CALLS {
+            self.survey.calls.insert(ClientCall { client, server, udp });
+        }
+    }
+
+    fn flow_mut(&mut self, key: PacketFlowKey, time: i64) -> &mut IndexedFlow {
+        if self.flows.len() >= MAX_FLOWS && !self.flows.contains_key(&key) {
+            self.make_room(time);
+        }
+        let flow = self.flows.entry(key).or_insert(IndexedFlow {
+            whole: false,
+            joined: MidstreamConnection::default(),
+            last: time,
+        });
+        flow.last = flow.last.max(time);
+        flow
+    }
+
+    /// Forgets flows that nothing was heard of for a while; those joined in their middle are what
+    /// is looked for, and stay as long as there is room.
+    fn make_room(&mut self, now: i64) {
+        let mut idle = IDLE_KEPT_NS;
+        while self.flows.len() >= MAX_FLOWS / 4 * 3 {
+            self.flows.retain(|_, flow| {
+                (!flow.whole && idle > 0) || now.saturating_sub(flow.last) < idle
+            });
+            if idle == 0 {
+                break;
+            }
+            idle /= 4;
+        }
+    }
+
+    fn into_index(mut self, mut counts: SnifferCounts) -> SnifferIndex {
+        let middle = |(key, flow): (&PacketFlowKey, &IndexedFlow)| {
+            let joined = !key.udp && !flow.whole && flow.joined.first != [None; 2];
+            joined.then_some((*key, flow.joined))
+        };
+        self.survey.joined = self.flows.iter().filter_map(middle).collect();
+        if self.uncounted > 0 {
+            counts.skipped.causes.insert("more addresses than can be followed", self.uncounted);
+        }
+        self.survey.counts = counts;
+        self.survey
+    }
+}

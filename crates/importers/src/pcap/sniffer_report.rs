@@ -1,0 +1,109 @@
+//! What was read from the captures of each sniffer and what came of it, kept beside the logs: who
+//! looks at the trace later wants to know what the captures lacked.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use message_trace::{DataDir, json};
+use serde::{Deserialize, Serialize};
+
+use super::plan::CapturePlan;
+use super::replay::ReplayResult;
+use super::sniffer::{Sniffer, SnifferCounts};
+use super::tcp::StreamOddities;
+use crate::error::Error;
+use crate::summary::SkippedItem;
+use crate::tuning::MAX_CAPTURED_BYTES;
+
+/// What a sniffer captured, `hosts/SNIFFER/packets-SNIFFER.json`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SnifferReport {
+    /// The sniffer's name.
+    pub sniffer: String,
+    /// Its files.
+    pub files: Vec<PathBuf>,
+    /// Frames in them.
+    pub frames: u64,
+    /// Segments and datagrams among these.
+    pub packets: u64,
+    /// Records of the logs that were made of them.
+    pub records: u64,
+    /// The hosts that are timed by its clock.
+    pub hosts: Vec<String>,
+    /// What was passed over, by cause, in frames and records of the files.
+    pub skipped: BTreeMap<String, u64>,
+    /// Where files are damaged and how; the first places only where there are many.
+    pub damaged: Vec<String>,
+    /// What was odd about the packets, by what it is; of streams in bytes.
+    pub odd: BTreeMap<String, u64>,
+}
+
+impl SnifferReport {
+    pub(super) fn from_replay(
+        sniffer: &Sniffer,
+        number: u32,
+        counts: &SnifferCounts,
+        replayed: &ReplayResult,
+        plan: &CapturePlan,
+    ) -> SnifferReport {
+        let has_log =
+            |host: &str| replayed.logs.iter().any(|log| log.parent().as_path().ends_with(host));
+        let timed = plan.hosts.iter().filter(|host| host.sniffer == number && has_log(&host.name));
+        let StreamOddities { repeated, missed, unacknowledged, impossible } = replayed.odd;
+        let odd = [
+            ("bytes seen more than once", repeated),
+            ("bytes not captured, but acknowledged", missed),
+            ("bytes never acknowledged", unacknowledged),
+            ("bytes of impossible sequence numbers", impossible),
+            ("datagrams not captured as a whole", counts.truncated),
+            ("connections joined after their beginning", replayed.joined),
+            ("connections given up, as too many were open at once", replayed.given_up),
+            ("connections without data", replayed.empty),
+            ("packets to everybody, or between addresses of no host", replayed.homeless),
+        ];
+        let odd = odd.into_iter().filter(|(_, count)| *count > 0);
+        SnifferReport {
+            sniffer: sniffer.name.clone(),
+            files: sniffer.files.clone(),
+            frames: counts.frames,
+            packets: counts.packets,
+            records: replayed.records,
+            hosts: timed.map(|host| host.name.clone()).collect(),
+            skipped: counts
+                .skipped
+                .causes
+                .iter()
+                .map(|(cause, count)| ((*cause).to_owned(), *count))
+                .collect(),
+            damaged: counts.skipped.first.iter().map(SkippedItem::to_string).collect(),
+            odd: odd.map(|(what, count)| (what.to_owned(), count)).collect(),
+        }
+    }
+
+    pub(super) fn write(&self, data: &DataDir) -> Result<(), Error> {
+        let directory = data.hosts_dir().join(&self.sniffer);
+        directory.create_dir_all().map_err(|error| Error::from_io(&directory, error))?;
+        Ok(json::write_json(directory.join(format!("packets-{}.json", self.sniffer)), self)?)
+    }
+
+    /// What the sniffers captured whose packets are in `data`, by their names.
+    ///
+    /// # Errors
+    /// When a file of these cannot be read.
+    pub fn read_all(data: &DataDir) -> Result<Vec<SnifferReport>, message_trace::PathError> {
+        let mut all: Vec<SnifferReport> = Vec::new();
+        // A data directory without logs has no such files either.
+        for host in data.hosts_dir().entries().unwrap_or_default() {
+            let name = host.path.file_name().unwrap_or_default().to_string_lossy();
+            let file = host.path.join(format!("packets-{name}.json"));
+            if file.is_file() {
+                // Others may put files there: what is none of ours is passed over.
+                let text = file.read_text_at_most(MAX_CAPTURED_BYTES).unwrap_or_default();
+                all.extend(serde_json::from_str::<SnifferReport>(&text));
+            }
+        }
+        all.sort_by(|one, other| one.sniffer.cmp(&other.sniffer));
+        Ok(all)
+    }
+}

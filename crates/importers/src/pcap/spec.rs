@@ -1,0 +1,83 @@
+//! `import pcap`: what it says of itself.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use registry::{EntryHelp, Flag};
+use socket_log::names;
+
+use super::{PacketImporter, import_dry};
+use crate::importer_spec::ImporterSpec;
+
+static HOSTS: Flag<(String, PathBuf)> = Flag::text(
+    "host",
+    "NAME=FILE",
+    parse_host_file,
+    "On which host a file was captured; several files of one host are one sniffer's",
+)
+.repeated();
+
+static ADDRESSES: Flag<(String, IpAddr)> =
+    Flag::text("address", "NAME=ADDRESS", parse_host_address, "Which host an address is of")
+        .repeated();
+
+/// The entry in the registry.
+pub(crate) static PCAP: ImporterSpec = ImporterSpec {
+    about: EntryHelp {
+        name: "pcap",
+        summary: "Captured packets: pcap or pcapng, plain or compressed (gzip, zstd, xz)",
+        details: "\
+TCP connections are put together from their segments, and become with the datagrams what the \
+programs at both ends would have logged. Name all captures of a system at once: each host's \
+packets are timed by the sniffer that saw most of them, and translated addresses are found by \
+packets that several saw.",
+        notes: "\
+A file of 'tcpdump -i any' says which addresses are those of the host it was
+captured on; of other files it is found where it can be. --host names that
+host; without, it is called after the file. Hosts without a capture of their
+own are called by their addresses. A host that also connects to others is one
+node; of one that only answers each port is a node.",
+        examples: &[
+            "tcpdump -i any -s 0 -w web.pcap          on each host, and then",
+            "sockcap import pcap --host web=web.pcap --host db=db.pcap && sockcap report",
+            "sockcap import pcap switch.pcapng.zst --address web=10.0.0.1",
+        ],
+    },
+    files: "The files, each of another sniffer",
+    files_by: Some("host"),
+    flags: &[&HOSTS, &ADDRESSES],
+    make: |given| {
+        Box::new(PacketImporter {
+            hosts: given.all_values(&HOSTS),
+            addresses: given.all_values(&ADDRESSES),
+        })
+    },
+    fuzz: fuzz_capture,
+    #[cfg(test)]
+    samples,
+};
+
+fn parse_host_file(text: &str) -> Result<(String, PathBuf), String> {
+    let (name, file) = text.split_once('=').ok_or("write it as NAME=FILE, such as web=web.pcap")?;
+    Ok((names::read_host_name(name)?, file.into()))
+}
+
+fn parse_host_address(text: &str) -> Result<(String, IpAddr), String> {
+    let (name, address) =
+        text.split_once('=').ok_or("write it as NAME=ADDRESS, such as web=10.0.0.1")?;
+    let address = address.parse().map_err(|_| format!("'{address}' is no IP address"))?;
+    Ok((names::read_host_name(name)?, address))
+}
+
+/// `import pcap` of a capture.
+fn fuzz_capture(bytes: &[u8]) {
+    match import_dry(bytes) {
+        // A packet is at most a flow and its names at both ends, a message out and one in, and what
+        // it ends.
+        Ok((read, made)) => assert!(made <= 32 * read, "{made} records of {read} packets"),
+        Err(error) => assert!(error.to_string().contains("input"), "{error}"),
+    }
+}
+
+#[cfg(test)]
+use super::samples::samples;

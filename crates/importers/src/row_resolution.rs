@@ -1,0 +1,251 @@
+//! Settling: an import's messages get what only all rows tell. Numbers of nodes, threads and flows
+//! and the directions of conversations are those that the rows tell in any order, and of what
+//! several files have one is left.
+
+use message_trace::table::{self, MessageWriter};
+use message_trace::{DataPath, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace};
+use message_trace::{NodeId, PathError};
+
+use rustc_hash::FxHashMap;
+
+use crate::conversations::{
+    ConversationEnd, ConversationKey, ConversationOutcome, ConversationScope, Conversations,
+};
+use crate::copies::{ConversationDirection, FileCopies, direction_of_message, time_of};
+use crate::tuning::MAX_COPIED_MESSAGES;
+
+/// Bits of `Message::direction` in the rows that are not settled: which side of its conversation
+/// the sender is, and what the conversation is to tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UnresolvedDirection(i8);
+
+impl UnresolvedDirection {
+    const SECOND_SIDE: i8 = 1;
+    const DIRECTION: i8 = 2;
+    const FLOW: i8 = 4;
+
+    /// A message whose direction and flow the table tells.
+    pub(crate) fn resolved(direction: i8) -> UnresolvedDirection {
+        UnresolvedDirection(direction)
+    }
+
+    /// A message that `side` of a conversation sent, whose flow and direction are to be told.
+    pub(crate) fn unresolved_flow_and_direction(side: usize) -> UnresolvedDirection {
+        UnresolvedDirection(
+            side as i8 & UnresolvedDirection::SECOND_SIDE
+                | UnresolvedDirection::DIRECTION
+                | UnresolvedDirection::FLOW,
+        )
+    }
+
+    /// The same where the direction is known.
+    pub(crate) fn unresolved_flow(direction: i8) -> UnresolvedDirection {
+        UnresolvedDirection(direction | UnresolvedDirection::FLOW)
+    }
+
+    /// The same where the flow is known.
+    pub(crate) fn from_side(side: usize) -> UnresolvedDirection {
+        UnresolvedDirection(
+            side as i8 & UnresolvedDirection::SECOND_SIDE | UnresolvedDirection::DIRECTION,
+        )
+    }
+
+    /// As it is written in place of a direction.
+    pub(crate) fn to_code(self) -> i8 {
+        self.0
+    }
+
+    fn has_bit(self, bit: i8) -> bool {
+        self.0 & bit != 0
+    }
+}
+
+/// What all rows tell.
+pub(crate) struct RowResolver<'a> {
+    /// What several files have.
+    pub(crate) copies: FileCopies,
+    /// The number of the first row of each file.
+    pub(crate) files: &'a [u64],
+    /// The number of each node.
+    pub(crate) nodes: Vec<NodeId>,
+    /// The number of each thread that is no number: of -1, of -2, and so on.
+    pub(crate) threads: Vec<i32>,
+    pub(crate) conversations: &'a Conversations,
+    pub(crate) outcomes: Vec<ConversationOutcome>,
+    /// The number of the first flow that the table does not name.
+    pub(crate) first_flow: i64,
+}
+
+impl RowResolver<'_> {
+    /// Whether nothing of any message changes.
+    pub(crate) fn is_as_written(&self) -> bool {
+        self.outcomes.is_empty()
+            && self.copies.is_empty()
+            && self.nodes.iter().zip(0..).all(|(number, place)| *number == place)
+            && self.threads.iter().zip(1..).all(|(number, place)| *number == -place)
+    }
+
+    /// Writes the messages of the table `from` to the table `to`, settled.
+    pub(crate) fn write_resolved(&self, from: &DataPath, to: &DataPath) -> Result<(), PathError> {
+        let other_times = self.times_of_copies(from)?;
+        let mut writer = MessageWriter::create(to)?;
+        let mut number = 0;
+        for batch in table::read_batches(from)? {
+            let rows = MessageTrace::from_batch(from.as_path(), &batch?, self.nodes.len())?;
+            for row in 0..rows.len() {
+                let mut message = rows.message(row);
+                let endpoints = [message.src_endpoint, message.dst_endpoint];
+                let endpoints = endpoints.map(|id| rows.endpoint(id));
+                let at = number;
+                number += 1;
+                if self.is_left_out(&message, endpoints, at) == Some(true) {
+                    continue;
+                }
+                if let Some(times) = other_times.get(&at) {
+                    times.fill_message(&mut message);
+                }
+                self.resolve_message(&mut message, endpoints);
+                let mut number = |endpoint: Option<&Endpoint>| match endpoint {
+                    Some(endpoint) => writer.intern(endpoint),
+                    None => writer.unnamed_endpoint(),
+                };
+                let numbers = endpoints.map(&mut number);
+                [message.src_endpoint, message.dst_endpoint] = numbers;
+                writer.push(&message, rows.call_id(row))?;
+            }
+        }
+        writer.finish()
+    }
+
+    /// As [`FileCopies`], of the row with that number.
+    fn is_left_out(
+        &self,
+        message: &Message,
+        endpoints: [Option<&Endpoint>; 2],
+        number: u64,
+    ) -> Option<bool> {
+        if self.copies.is_empty() {
+            return None;
+        }
+        self.copies.is_left_out(&direction_between(message, endpoints), self.file_of(number))
+    }
+
+    /// The file that a row is of.
+    fn file_of(&self, number: u64) -> u32 {
+        self.files.partition_point(|first| *first <= number).saturating_sub(1) as u32
+    }
+
+    /// The times that the copies of messages have: by the number of the row that is kept.
+    fn times_of_copies(&self, from: &DataPath) -> Result<FxHashMap<u64, ImportedTimes>, PathError> {
+        let mut times = FxHashMap::default();
+        if self.copies.is_empty() || self.copies.messages > MAX_COPIED_MESSAGES {
+            return Ok(times);
+        }
+        // The messages of each way and file in the order of time, those that are kept first.
+        let mut all = Vec::new();
+        let mut ways = FxHashMap::default();
+        let mut number = 0;
+        for batch in table::read_batches(from)? {
+            let rows = MessageTrace::from_batch(from.as_path(), &batch?, self.nodes.len())?;
+            for row in 0..rows.len() {
+                let message = rows.message(row);
+                let endpoints = [message.src_endpoint, message.dst_endpoint];
+                let endpoints = endpoints.map(|id| rows.endpoint(id));
+                if let Some(is_left_out) = self.is_left_out(&message, endpoints, number) {
+                    let next = ways.len() as u32;
+                    let way = *ways.entry(direction_between(&message, endpoints)).or_insert(next);
+                    let file = (is_left_out, self.file_of(number));
+                    let place = (way, file, time_of(&message), message.bytes, number);
+                    all.push((place, ImportedTimes::from_message(&message)));
+                }
+                number += 1;
+            }
+        }
+        all.sort_unstable();
+        for of_way in all.chunk_by(|(one, _), (other, _)| one.0 == other.0) {
+            let mut of_files = of_way.chunk_by(|(one, _), (other, _)| one.1 == other.1);
+            let Some(kept) = of_files.next() else { continue };
+            for copies in of_files {
+                for (((.., number), _), (_, other)) in kept.iter().zip(copies) {
+                    times.entry(*number).or_insert_with(ImportedTimes::default).fill_from(other);
+                }
+            }
+        }
+        Ok(times)
+    }
+
+    fn resolve_message(&self, message: &mut Message, endpoints: [Option<&Endpoint>; 2]) {
+        let open = UnresolvedDirection(message.direction);
+        let side = usize::from(open.has_bit(UnresolvedDirection::SECOND_SIDE));
+        let place = if open.has_bit(UnresolvedDirection::FLOW) {
+            u32::try_from(message.flow).ok()
+        } else if open.has_bit(UnresolvedDirection::DIRECTION) {
+            let nothing = Endpoint::Other(String::new());
+            let of =
+                |node, at: usize| ConversationEnd::new(node, endpoints[at].unwrap_or(&nothing));
+            let (from, to) = (of(message.src, 0), of(message.dst, 1));
+            self.conversations.find_place(
+                &ConversationKey::from_ends(ConversationScope::Flow(message.flow), from, to).0,
+            )
+        } else {
+            None
+        };
+        let outcome = place.and_then(|place| self.outcomes.get(place as usize));
+        let outcome = outcome.copied().unwrap_or_default();
+        if open.has_bit(UnresolvedDirection::FLOW) {
+            message.flow = self.first_flow.saturating_add(i64::from(outcome.number));
+        }
+        let is_connecting = match open.has_bit(UnresolvedDirection::DIRECTION) {
+            true => side == outcome.connecting,
+            false => side == 0,
+        };
+        message.direction = if is_connecting { FROM_CONNECTING } else { FROM_ACCEPTING };
+        let node = |node: NodeId| self.nodes.get(node as usize).copied().unwrap_or(node);
+        (message.src, message.dst) = (node(message.src), node(message.dst));
+        let thread = |tid: i32| {
+            let place = usize::try_from(-1 - i64::from(tid)).ok();
+            place.and_then(|place| self.threads.get(place)).copied().unwrap_or(tid)
+        };
+        message.src_tid = message.src_tid.map(thread);
+        message.dst_tid = message.dst_tid.map(thread);
+    }
+}
+
+fn direction_between(
+    message: &Message,
+    endpoints: [Option<&Endpoint>; 2],
+) -> ConversationDirection {
+    let nothing = Endpoint::Other(String::new());
+    direction_of_message(message, endpoints.map(|endpoint| endpoint.unwrap_or(&nothing)))
+}
+
+/// The times of a message, in the order of the table's columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct ImportedTimes([Option<i64>; 6]);
+
+impl ImportedTimes {
+    fn from_message(message: &Message) -> ImportedTimes {
+        let Message { send_first, send_last, recv_first, recv_last, send_ts, recv_ts, .. } =
+            *message;
+        ImportedTimes([send_first, send_last, recv_first, recv_last, send_ts, recv_ts])
+    }
+
+    /// Takes over what is not known yet.
+    fn fill_from(&mut self, other: &ImportedTimes) {
+        self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own = own.or(other));
+    }
+
+    /// Adds to each end of a message that has no time what is known here of that end.
+    fn fill_message(&self, message: &mut Message) {
+        let ImportedTimes(own) = ImportedTimes::from_message(message);
+        let ImportedTimes([send_first, send_last, recv_first, recv_last, send_ts, recv_ts]) = *self;
+        if [own[0], own[1], own[4]].iter().all(Option::is_none) {
+            (message.send_first, message.send_last) = (send_first, send_last);
+            message.send_ts = send_ts;
+        }
+        if [own[2], own[3], own[5]].iter().all(Option::is_none) {
+            (message.recv_first, message.recv_last) = (recv_first, recv_last);
+            message.recv_ts = recv_ts;
+        }
+    }
+}

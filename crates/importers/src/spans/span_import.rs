@@ -1,0 +1,152 @@
+//! What a format reads with: files and the sink of their spans.
+//!
+//! A format that reads in order asks for a [`SpanImport::begin_batch`] and gives it back. One that
+//! reads on all processors has `SpanImport::batches` do so. Either way the numbers of pieces
+//! follow the order of the files, and so does what is told of them, whatever the threads do.
+
+use std::path::Path;
+
+use message_trace::Progress;
+use out_of_core::workers;
+use request_flow::spans::{ResourceId, SinkBatch, Span, SpanResource, SpanSink};
+
+use super::resources::ResourceCache;
+use super::tally::SpanTally;
+use crate::error::Error;
+use crate::import_input::ImportInput;
+use crate::summary::{FilePlace, ImportSummary, SkippedItem};
+
+/// The files of one import on their way to the sink.
+pub(crate) struct SpanImport<'r, 'a> {
+    sink: &'r SpanSink<'a>,
+    progress: &'r dyn Progress,
+    summary: &'r mut ImportSummary,
+    pieces: usize,
+    kept: u64,
+}
+
+/// Spans that one thread adds.
+pub(crate) struct SpanBatch<'r, 'a> {
+    spans: SinkBatch<'r, 'a>,
+    resources: ResourceCache,
+    tally: SpanTally,
+}
+
+impl<'r, 'a> SpanImport<'r, 'a> {
+    /// Reads into `sink`, and tells `summary`.
+    pub(super) fn new(
+        sink: &'r SpanSink<'a>,
+        progress: &'r dyn Progress,
+        summary: &'r mut ImportSummary,
+    ) -> SpanImport<'r, 'a> {
+        SpanImport { sink, progress, summary, pieces: 0, kept: 0 }
+    }
+
+    /// Opens a file.
+    pub(crate) fn open(&mut self, file: &Path) -> Result<ImportInput<'r>, Error> {
+        self.summary.begin_file(file, self.progress);
+        ImportInput::open(file, self.progress)
+    }
+
+    /// Number of spans that are in the sink.
+    pub(super) fn span_count(&self) -> u64 {
+        self.kept
+    }
+
+    /// A piece for what comes next, which [`SpanImport::add_batch`] takes back.
+    pub(crate) fn begin_batch(&mut self) -> SpanBatch<'r, 'a> {
+        self.pieces += 1;
+        SpanBatch::new(self.sink, self.pieces - 1)
+    }
+
+    /// Takes back a piece.
+    pub(crate) fn add_batch(&mut self, piece: SpanBatch<'r, 'a>) -> Result<(), Error> {
+        self.add_tally(piece.finish()?);
+        Ok(())
+    }
+
+    /// Has `read` read all that `next` gives into spans, on all processors. `next` is asked for one
+    /// part of the file after the other, until it gives `None`.
+    pub(crate) fn batches<P>(
+        &mut self,
+        next: impl FnMut() -> Result<Option<P>, Error> + Send,
+        read: impl Fn(P, &mut SpanBatch<'_, '_>) -> Result<(), Error> + Sync,
+    ) -> Result<(), Error> {
+        let (sink, first) = (self.sink, self.pieces);
+        let work = |number: usize, part: P| {
+            let mut piece = SpanBatch::new(sink, first + number);
+            read(part, &mut piece)?;
+            piece.finish()
+        };
+        let (mut count, mut tallies) = (0, TallyTotals(self.summary, &mut self.kept));
+        let done = workers::run_stream(workers::thread_count(), next, work, |_, tally| {
+            count += 1;
+            tallies.add_tally(tally);
+            Ok(())
+        });
+        self.pieces += count;
+        done
+    }
+
+    /// Counts something that is passed over, whose number of spans nobody knows.
+    pub(crate) fn count_damage(&mut self, cause: &'static str, skip: impl FnOnce() -> SkippedItem) {
+        self.summary.skipped.add(cause, skip);
+    }
+
+    /// Nothing after `place` can be read.
+    pub(crate) fn cut_off(&mut self, place: FilePlace, error: &std::io::Error) {
+        self.summary.cut_off(place, error);
+    }
+
+    /// Something else that the user should know.
+    pub(crate) fn add_note(&mut self, note: String) {
+        self.summary.notes.push(note);
+    }
+
+    fn add_tally(&mut self, tally: SpanTally) {
+        TallyTotals(self.summary, &mut self.kept).add_tally(tally);
+    }
+}
+
+/// Where tallies go.
+struct TallyTotals<'t>(&'t mut ImportSummary, &'t mut u64);
+
+impl TallyTotals<'_> {
+    fn add_tally(&mut self, tally: SpanTally) {
+        *self.1 += tally.kept;
+        tally.add_to_summary(self.0);
+    }
+}
+
+impl<'r, 'a> SpanBatch<'r, 'a> {
+    fn new(sink: &'r SpanSink<'a>, number: usize) -> SpanBatch<'r, 'a> {
+        SpanBatch {
+            spans: sink.sink_batch(number),
+            resources: ResourceCache::default(),
+            tally: SpanTally::default(),
+        }
+    }
+
+    /// The number of a resource.
+    pub(crate) fn resource_id(&mut self, resource: &SpanResource<'_>) -> ResourceId {
+        let SpanBatch { spans, resources, .. } = self;
+        resources.get_or_ask(resource, || spans.intern_resource(resource))
+    }
+
+    /// Adds a span.
+    pub(crate) fn add_span(&mut self, span: &Span<'_>) -> Result<(), Error> {
+        self.spans.push_span(span)?;
+        self.tally.count_kept();
+        Ok(())
+    }
+
+    /// Where what is passed over is counted.
+    pub(crate) fn tally(&mut self) -> &mut SpanTally {
+        &mut self.tally
+    }
+
+    fn finish(self) -> Result<SpanTally, Error> {
+        self.spans.finish()?;
+        Ok(self.tally)
+    }
+}

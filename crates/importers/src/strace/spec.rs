@@ -1,0 +1,79 @@
+//! `import strace`: what it says of itself.
+
+use registry::{EntryHelp, Flag};
+use socket_log::names;
+
+use super::{StraceImporter, import_bytes};
+use crate::importer_spec::ImporterSpec;
+
+static HOST: Flag<String> = Flag::text(
+    "host",
+    "NAME",
+    names::read_host_name,
+    "The host that the programs ran on, by the name it has in the trace [default: SOCKCAP_HOST or, \
+     where that is not set, the kernel's name]",
+);
+
+/// The entry in the registry.
+pub(crate) static STRACE: ImporterSpec = ImporterSpec {
+    about: EntryHelp {
+        name: "strace",
+        summary: "The output of strace, for programs that the library cannot be loaded into",
+        details: "\
+What it saw becomes logs, as 'sockcap record' writes them: programs of which some were recorded \
+and others traced by strace are one system. Needed are whole times (-ttt) and the sockets' names \
+(-yy). The payloads of datagrams tell which is which (-s 65535); of them, only checksums are kept. \
+A file of 'strace -f', those of one 'strace -ff', and those of several at once on one host; plain \
+or compressed (gzip, zstd, xz).",
+        notes: "\
+Run strace like this:
+  CALLS=%network,%process,read,readv,write,writev,sendfile,splice,close
+  CALLS=$CALLS,close_range,dup,dup2,dup3,fcntl,ioctl
+  strace -f -ttt -T -yy -s 65535 -e trace=$CALLS -o FILE CMD",
+        examples: &[
+            "sockcap import strace /tmp/trace && sockcap report",
+            "sockcap import strace --host web1 /tmp/trace.*",
+        ],
+    },
+    files: "The files",
+    files_by: None,
+    flags: &[&HOST],
+    make: |given| {
+        Box::new(StraceImporter { host: given.get(&HOST).unwrap_or_else(names::own_host_name) })
+    },
+    fuzz,
+    #[cfg(test)]
+    samples,
+};
+
+/// `import strace` of one file, whatever it begins with.
+fn fuzz(bytes: &[u8]) {
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
+    match import_bytes(bytes) {
+        Ok((read, skipped)) => {
+            assert_eq!(read, lines, "every line is read");
+            assert!(skipped <= read, "{read} lines, {skipped} skipped");
+        }
+        Err(error) => assert!(error.to_string().contains("input"), "{error}"),
+    }
+}
+
+#[cfg(test)]
+fn samples() -> Vec<Vec<u8>> {
+    let [all, batches] = [
+        include_str!("../../../../reconcile/tests/strace/every_call.strace"),
+        include_str!("../../../../reconcile/tests/strace/batches.strace"),
+    ];
+    vec![all.into(), batches.into()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_says_how_strace_is_run() {
+        let command = crate::how_to_run_strace("FILE", "CMD");
+        assert_eq!(STRACE.about.notes, format!("Run strace like this:\n  {command}"));
+    }
+}

@@ -1,0 +1,378 @@
+//! What the trace tells of, at the moment that has been reached: threads, processes, their
+//! descriptors and sockets, and the logs that are being written of them.
+
+use message_trace::DataPath;
+use rustc_hash::{FxHashMap, FxHashSet};
+use socket_log::encode::{self, FlowOrigin};
+
+use super::address;
+use super::connection_names::{NamelessConnections, OwnNames};
+use super::descriptor::{self, DecoratedDescriptor, DecoratedSocket};
+use super::log::{ProcessLog, ProcessLogEnd, ProgramIdentity, RecordStamp};
+use super::outcome::StraceOutcome;
+use super::sockets::{SocketId, SocketTable};
+use super::tables::{DescriptorEntry, DescriptorTables, TableId};
+use crate::error::Error;
+
+/// A process's number. The kernel uses its own again.
+pub(super) type ProcessId = u32;
+
+/// A process under one program after another.
+#[derive(Debug)]
+pub(super) struct StraceProcess {
+    pub(super) pid: u32,
+    pub(super) parent: u32,
+    pub(super) table: TableId,
+    pub(super) program: ProgramIdentity,
+    /// When its program began.
+    pub(super) started: i64,
+    pub(super) log: Option<ProcessLog>,
+    /// Whether it has a log even if it uses no sockets: a child that only waits to become another
+    /// program has none.
+    pub(super) counts: bool,
+    /// Its threads, as far as they are known.
+    pub(super) threads: u32,
+    /// When it called `exit`.
+    pub(super) exits: Option<i64>,
+}
+
+/// Where the logs go, and what they say of where they come from.
+#[derive(Clone, Debug)]
+pub(super) struct LogDestination {
+    pub(super) host: String,
+    /// `None`: nothing is written.
+    pub(super) directory: Option<DataPath>,
+    /// Sets apart the socket numbers of this import from those of others.
+    pub(super) salt: u64,
+}
+
+/// State of the traced system at the line that has been read.
+#[derive(Debug)]
+pub(super) struct TracedSystem {
+    pub(super) place: LogDestination,
+    pub(super) processes: FxHashMap<ProcessId, StraceProcess>,
+    next: ProcessId,
+    pub(super) tables: DescriptorTables,
+    pub(super) sockets: SocketTable,
+    pub(super) imported: StraceOutcome,
+    names: FxHashSet<DataPath>,
+    /// The first log that could not be written.
+    pub(super) failed: Option<Error>,
+    /// The own names of sockets that an earlier reading of the files has found.
+    pub(super) own_names: OwnNames,
+    /// Connections whose names are looked for.
+    pub(super) unnamed: NamelessConnections,
+    /// Number of calls that gave a socket its names, by thread, time and descriptor.
+    namings: FxHashMap<(u32, i64, i32), u32>,
+}
+
+/// What a process has of a socket that is only spoken of.
+const NO_DESCRIPTOR: i32 = -1;
+
+/// Who makes a call, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StraceCaller {
+    pub(super) thread: u32,
+    pub(super) process: ProcessId,
+    pub(super) time: i64,
+}
+
+impl StraceCaller {
+    pub(super) fn to_stamp(self) -> RecordStamp {
+        RecordStamp { thread: self.thread, time: self.time }
+    }
+
+    /// The same at another time.
+    pub(super) fn at_time(self, time: i64) -> StraceCaller {
+        StraceCaller { time, ..self }
+    }
+}
+
+impl TracedSystem {
+    pub(super) fn new(place: LogDestination, own_names: OwnNames) -> TracedSystem {
+        TracedSystem {
+            place,
+            processes: FxHashMap::default(),
+            next: 0,
+            tables: DescriptorTables::default(),
+            sockets: SocketTable::default(),
+            imported: StraceOutcome::default(),
+            names: FxHashSet::default(),
+            failed: None,
+            own_names,
+            unnamed: NamelessConnections::default(),
+            namings: FxHashMap::default(),
+        }
+    }
+
+    /// A process with one thread.
+    pub(super) fn add_process(
+        &mut self,
+        pid: u32,
+        parent: u32,
+        table: TableId,
+        program: ProgramIdentity,
+        started: i64,
+        counts: bool,
+    ) -> ProcessId {
+        self.next += 1;
+        let process = StraceProcess {
+            pid,
+            parent,
+            table,
+            program,
+            started,
+            log: None,
+            counts,
+            threads: 1,
+            exits: None,
+        };
+        self.processes.insert(self.next, process);
+        self.next
+    }
+
+    pub(super) fn table_of_process(&self, process: ProcessId) -> TableId {
+        self.processes.get(&process).map_or(0, |process| process.table)
+    }
+
+    pub(super) fn pid_of_process(&self, process: ProcessId) -> u32 {
+        self.processes.get(&process).map_or(0, |process| process.pid)
+    }
+
+    /// The process's log, begun now if it has none.
+    pub(super) fn log_of_process(&mut self, process: ProcessId) -> Option<&mut ProcessLog> {
+        let (place, names) = (&self.place, &mut self.names);
+        let process = self.processes.get_mut(&process)?;
+        if process.log.is_none() {
+            let directory = place.directory.as_ref();
+            let path = directory
+                .map(|directory| file_name(directory, process.pid, process.started, names));
+            self.imported.replaced |= path.as_ref().is_some_and(|path| path.exists());
+            let pids = (process.pid, process.parent);
+            process.log = Some(ProcessLog::new(
+                &place.host,
+                pids,
+                &process.program,
+                process.started,
+                path,
+                place.salt,
+            ));
+        }
+        process.log.as_mut()
+    }
+
+    /// The socket's flow in the process's log, which is described there if need be. 0 for a socket
+    /// that is gone.
+    pub(super) fn flow_of_socket(&mut self, who: StraceCaller, socket: SocketId, fd: i32) -> u32 {
+        if self.log_of_process(who.process).is_none() {
+            return 0;
+        }
+        let log = self.processes.get_mut(&who.process).and_then(|process| process.log.as_mut());
+        let (Some(log), Some(what)) = (log, self.sockets.get(socket)) else { return 0 };
+        let listener = what.listener.map_or(0, |listener| log.known_flow_or_zero(listener));
+        let flow = log.flow_of_socket(who.to_stamp(), socket, what, fd, listener);
+        if let Some(what) = self.sockets.get_mut(socket) {
+            // Other processes and programs come to it in another way.
+            what.origin = FlowOrigin::Found;
+        }
+        flow
+    }
+
+    /// `socket` has connected or was accepted, by a call of `who` that was made or returned at
+    /// `time`: it gets the own name that was found for it.
+    pub(super) fn add_named(
+        &mut self,
+        who: StraceCaller,
+        time: i64,
+        id: SocketId,
+        fd: i32,
+        accepts: bool,
+    ) {
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        let before = self.namings.entry((who.thread, who.time, fd)).or_default();
+        let by = (who.thread, who.time, fd, *before);
+        *before += 1;
+        if let Some(name) = self.own_names.get(&by)
+            && address::names_agree(&socket.local, name)
+        {
+            socket.local.clone_from(name);
+            socket.version += 1;
+        }
+        self.unnamed.add_end(by, time, id, socket, accepts);
+    }
+
+    /// A record in the process's log.
+    pub(super) fn write_record<const CAPACITY: usize>(
+        &mut self,
+        who: StraceCaller,
+        words: &encode::RecordWords<CAPACITY>,
+    ) {
+        if let Some(log) = self.log_of_process(who.process) {
+            log.write_record(who.to_stamp(), words);
+        }
+    }
+
+    /// The socket that a descriptor leads to, `None` for anything else: as the table has it, unless
+    /// what strace shows contradicts, or else as strace shows it.
+    pub(super) fn socket_of_descriptor(
+        &mut self,
+        who: StraceCaller,
+        descriptor: DecoratedDescriptor,
+    ) -> Option<SocketId> {
+        let DecoratedDescriptor { number, decoration } = descriptor;
+        let table = self.table_of_process(who.process);
+        let entry = self.tables.get(table, number);
+        if let Some(DescriptorEntry { socket, .. }) = entry {
+            let known = self.sockets.get(socket);
+            if decoration.is_empty() || known.is_some_and(|known| known.decoration == decoration) {
+                return Some(socket);
+            }
+            if let Some(seen) = descriptor::parse_socket(decoration)
+                && self.sockets.apply_decoration(socket, decoration, &seen)
+            {
+                self.pair_socket(who, socket, number, &seen);
+                return Some(socket);
+            }
+            // It was closed out of sight, and its number given to something else.
+            self.forget_descriptor(who, number);
+        }
+        // Paths begin with a slash; most descriptors are files.
+        if decoration.is_empty() || decoration.starts_with(b"/") {
+            return None;
+        }
+        let seen = descriptor::parse_socket(decoration)?;
+        let socket = match self.sockets.find_shown(&seen) {
+            Some(socket) if self.sockets.apply_decoration(socket, decoration, &seen) => socket,
+            _ => {
+                let found =
+                    self.sockets.add_shown(&seen, decoration, self.pid_of_process(who.process));
+                self.imported.unknown_sockets += u64::from(found.is_none());
+                found?
+            }
+        };
+        self.tables.set(
+            table,
+            number,
+            DescriptorEntry { socket, closes_on_exec: false },
+            &mut self.sockets,
+        );
+        self.pair_socket(who, socket, number, &seen);
+        Some(socket)
+    }
+
+    /// The ends of a pair that was made out of sight, maybe in a process that is gone, know each
+    /// other by their inodes: the log of who uses the second of them says that they are one. There
+    /// the first is described for that only.
+    fn pair_socket(
+        &mut self,
+        who: StraceCaller,
+        socket: SocketId,
+        fd: i32,
+        seen: &DecoratedSocket,
+    ) {
+        let other = seen.peer_inode.and_then(|inode| self.sockets.socket_of_inode(inode));
+        let Some(other) = other.filter(|other| self.sockets.pair_sockets(socket, *other)) else {
+            return;
+        };
+        let flow = self.flow_of_socket(who, socket, fd);
+        let known = self.log_of_process(who.process).map_or(0, |log| log.known_flow_or_zero(other));
+        let of_other =
+            if known == 0 { self.flow_of_socket(who, other, NO_DESCRIPTOR) } else { known };
+        self.write_record(
+            who,
+            &encode::socket_pair_record(who.to_stamp().time.max(0) as u64, flow, of_other),
+        );
+        if let Some(log) = self.log_of_process(who.process).filter(|_| known == 0) {
+            log.close_descriptor(who.to_stamp(), other, NO_DESCRIPTOR);
+        }
+    }
+
+    /// A descriptor of the process is closed, or was out of sight.
+    pub(super) fn forget_descriptor(&mut self, who: StraceCaller, fd: i32) {
+        let Some(entry) = self.tables.remove(self.table_of_process(who.process), fd) else {
+            return;
+        };
+        if let Some(log) =
+            self.processes.get_mut(&who.process).and_then(|process| process.log.as_mut())
+        {
+            log.close_descriptor(who.to_stamp(), entry.socket, fd);
+        }
+        self.sockets.drop_reference(entry.socket);
+    }
+
+    /// `fd` of the process leads to `socket` from now on.
+    pub(super) fn set_descriptor(
+        &mut self,
+        who: StraceCaller,
+        fd: i32,
+        socket: SocketId,
+        closes_on_exec: bool,
+    ) {
+        self.sockets.add_reference(socket);
+        self.forget_descriptor(who, fd);
+        let table = self.table_of_process(who.process);
+        self.tables.set(table, fd, DescriptorEntry { socket, closes_on_exec }, &mut self.sockets);
+        self.sockets.drop_reference(socket);
+    }
+
+    /// Writes what is full of the process's log.
+    pub(super) fn flush_log(&mut self, process: ProcessId) {
+        let log = self.processes.get_mut(&process).and_then(|process| process.log.as_mut());
+        if let Some(log) = log
+            && let Err(error) = log.flush_if_large()
+        {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    /// The process's log comes to its end.
+    pub(super) fn finish_log(&mut self, who: StraceCaller, end: ProcessLogEnd) {
+        let counts = self.processes.get(&who.process).is_some_and(|process| process.counts);
+        if counts {
+            // One that used no sockets is in the trace all the same.
+            self.log_of_process(who.process);
+        }
+        let Some(log) = self.processes.get_mut(&who.process).and_then(|process| process.log.take())
+        else {
+            return;
+        };
+        self.imported.sockets += u64::from(log.socket_count());
+        if let Err(error) = log.finish(who.to_stamp(), end) {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    /// The process has ended, or the trace is over.
+    pub(super) fn end_process(&mut self, who: StraceCaller, end: ProcessLogEnd) {
+        self.finish_log(who, end);
+        if let Some(process) = self.processes.remove(&who.process) {
+            self.tables.leave_table(process.table, &mut self.sockets);
+        }
+    }
+
+    /// The logs that this import has begun.
+    pub(super) fn log_paths(&self) -> impl Iterator<Item = &DataPath> {
+        self.names.iter()
+    }
+}
+
+/// The name of a process's log: one of its own, and the same whenever the same file is imported.
+fn file_name(
+    directory: &DataPath,
+    pid: u32,
+    started: i64,
+    names: &mut FxHashSet<DataPath>,
+) -> DataPath {
+    let path = directory.join(format!("{pid}-{started}-strace.sclog"));
+    if names.insert(path.clone()) {
+        return path;
+    }
+    let mut again = 2;
+    loop {
+        let path = directory.join(format!("{pid}-{started}-strace-{again}.sclog"));
+        if names.insert(path.clone()) {
+            return path;
+        }
+        again += 1;
+    }
+}

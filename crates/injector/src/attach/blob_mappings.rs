@@ -1,0 +1,66 @@
+//! Memory that a blob has mapped by itself, which is given back with it.
+
+use super::installed_blob::InstalledBlob;
+use crate::maps::PAGE;
+use crate::memory::ProcessMemory;
+use crate::tuning::MAPPED;
+
+/// Ranges that the blob of a process says it has mapped, as addresses and lengths. Where its list
+/// cannot be read, there are none: what stays mapped does no harm.
+pub(super) fn mapped_ranges(held: &InstalledBlob, memory: &ProcessMemory) -> Vec<(u64, u64)> {
+    let Some(at) = held.ending.and_then(|ending| ending.mapped) else { return Vec::new() };
+    let read = || {
+        let (list, count) = (
+            memory.word(held.blob_address() + at).ok()?,
+            memory.word(held.blob_address() + at + 8).ok()?,
+        );
+        if list == 0 {
+            return None;
+        }
+        memory.read(list, usize::try_from(count).ok()?.min(MAPPED) * 16).ok()
+    };
+    join_ranges(&read().unwrap_or_default())
+}
+
+/// Ranges of a list, whole pages, with neighbours in one. What makes no sense is left out.
+fn join_ranges(list: &[u8]) -> Vec<(u64, u64)> {
+    let words: Vec<u64> = list.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let ranges = words.as_chunks().0.iter().filter_map(|&[start, length]| {
+        let length = length.checked_next_multiple_of(PAGE)?;
+        let makes_sense = start != 0 && start.is_multiple_of(PAGE) && length != 0;
+        makes_sense.then_some((start, start.checked_add(length)?))
+    });
+    let mut ranges: Vec<(u64, u64)> = ranges.collect();
+    ranges.sort_unstable();
+    let mut joined: Vec<(u64, u64)> = Vec::new();
+    for (start, end) in ranges {
+        match joined.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            _ => joined.push((start, end)),
+        }
+    }
+    joined.into_iter().map(|(start, end)| (start, end - start)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_one_range_and_what_makes_no_sense_is_left_out() {
+        let words = [
+            [0x9000, 0x1000],
+            [0x3000, 0x1001],
+            [0x5000, 0x2000],
+            [0x3000, 0x1000],
+            // Noted, but not written yet; not whole pages; beyond all addresses.
+            [0, 0],
+            [0x100, 0x1000],
+            [u64::MAX - 0xfff, u64::MAX],
+        ];
+        let bytes: Vec<u8> =
+            words.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect();
+        assert_eq!(join_ranges(&bytes), [(0x3000, 0x4000), (0x9000, 0x1000)]);
+        assert_eq!(join_ranges(&bytes[..15]), []);
+    }
+}

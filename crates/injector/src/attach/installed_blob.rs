@@ -1,0 +1,77 @@
+//! What is known of a blob in a process: enough to take it out again.
+
+use super::initial_stack::MARK;
+use crate::blob::{DetachInfo, TextPatch};
+
+/// Blob in a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct InstalledBlob {
+    /// Number of the process.
+    pub process: u32,
+    /// Ranges that were mapped, the one of the blob first.
+    pub mapped: Vec<(u64, u64)>,
+    /// Ranges of stubs.
+    pub stubs: Vec<(u64, u64)>,
+    /// Range of the blob's code.
+    pub code: (u64, u64),
+    /// Address of bytes that no other blob has, and these bytes.
+    pub mark: (u64, [u8; MARK]),
+    /// Address that the GS base of threads leads to at first.
+    pub slot: u64,
+    /// Changes of the text.
+    pub patches: Vec<TextPatch>,
+    /// How it is taken out.
+    pub ending: Option<DetachInfo>,
+}
+
+impl InstalledBlob {
+    /// Address of the blob.
+    pub(crate) fn blob_address(&self) -> u64 {
+        self.mapped.first().map_or(0, |(address, _)| *address)
+    }
+
+    /// Where in the program a call is made that a stub makes in its place: at it, or behind it.
+    pub(crate) fn original_address(&self, at: u64, behind: bool) -> Option<u64> {
+        let stub = |patch: &TextPatch| {
+            let distance = i32::from_le_bytes(*patch.new.get(1..)?.first_chunk()?);
+            Some(patch.address.wrapping_add(5).wrapping_add_signed(distance.into()))
+        };
+        let stubs = self.patches.iter().filter_map(|patch| Some((stub(patch)?, patch)));
+        let before = stubs.filter(|(stub, _)| *stub <= at);
+        let (_, patch) = before.max_by_key(|(stub, _)| *stub)?;
+        Some(patch.call + if behind { 2 } else { 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_moved_is_found_whatever_the_jump_is_written_over() {
+        let patch = |address: u64, old: &[u8], call: u64, stub: u64| {
+            let distance = (stub - address - 5) as i32;
+            let new = [&[0xe9], &distance.to_le_bytes()[..]].concat();
+            TextPatch { address, old: old.to_vec(), new, call }
+        };
+        // mov eax,44 before the call; and: mov al,2; syscall; a byte of what is behind it.
+        let patches = vec![
+            patch(100, b"\xb8\x2c\0\0\0", 105, 1000),
+            patch(200, b"\xb0\x02\x0f\x05\x48", 202, 1016),
+        ];
+        let held = InstalledBlob {
+            process: 1,
+            mapped: Vec::new(),
+            stubs: vec![(900, 2000)],
+            code: (0, 0),
+            mark: (0, [0; MARK]),
+            slot: 0,
+            patches,
+            ending: None,
+        };
+        assert_eq!(held.original_address(1009, true), Some(107));
+        assert_eq!(held.original_address(1009, false), Some(105));
+        assert_eq!(held.original_address(1020, true), Some(204));
+        assert_eq!(held.original_address(999, true), None);
+    }
+}

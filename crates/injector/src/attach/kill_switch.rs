@@ -1,0 +1,36 @@
+//! Switch of a blob that cannot be taken out of a process: the process cannot be stopped, or
+//! another one traces it. It is thrown by writing into the process's memory, while it runs.
+
+use super::installed_blob::InstalledBlob;
+use crate::blob::KillSwitch;
+use crate::memory::ProcessMemory;
+
+/// Makes the hooks of a blob do nothing from now on. `false` where that cannot be.
+pub(super) fn switch_off(held: &InstalledBlob) -> bool {
+    ProcessMemory::open(held.process)
+        .is_ok_and(|memory| is_switched_off(held, &memory).unwrap_or(false))
+}
+
+fn is_switched_off(held: &InstalledBlob, memory: &ProcessMemory) -> Option<bool> {
+    let at = held.blob_address().wrapping_add(held.ending?.switch?);
+    let word = |at: u64| memory.word(at).ok();
+    let mut words = [0; KillSwitch::WORDS];
+    for (place, to) in (0..).zip(&mut words) {
+        *to = word(at.wrapping_add(place * 8))?;
+    }
+    let switch = KillSwitch::from_words(words);
+    let state = word(switch.state)?;
+    if state == 0 {
+        return Some(true);
+    }
+    // First what it was, or the blob's end could not find it again.
+    memory.write(at.wrapping_add(KillSwitch::KEPT), &state.to_le_bytes()).ok()?;
+    memory.write(switch.state, &0u64.to_le_bytes()).ok()?;
+    let header = word(state.wrapping_add(switch.header)).filter(|header| *header != 0);
+    if let Some(header) = header {
+        let left = (switch.left as u32).to_le_bytes();
+        // Without it, the log seems to be that of a process that was killed.
+        let _ = memory.write(header.wrapping_add(switch.progress), &left);
+    }
+    Some(word(switch.state)? == 0)
+}

@@ -1,0 +1,226 @@
+//! Foothold in a process: a few instructions from which system calls are made in it. They lie in
+//! bytes of code that nobody uses, and lead to the program's beginning by themselves. So a process
+//! whose tracer is killed at any moment runs its program as if nothing had been.
+//!
+//! Behind each system call, and behind the function that is called, stands what restores the
+//! blocked signals, the stack pointer and rdx, and jumps to the program's first instruction. There
+//! no other register has a meaning (System V ABI, "Process Initialization").
+
+pub(crate) mod interrupted;
+
+use crate::facts::{AuxiliaryVector, ProgramHeaders};
+use crate::maps::{MemoryRegion, PAGE};
+use crate::memory::ProcessMemory;
+use crate::outcome::Error;
+
+/// What the process needs to go on by itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResumeState {
+    /// Signals to block.
+    pub mask: u64,
+    /// Stack pointer.
+    pub stack: u64,
+    /// Value of rdx: a function for the end of the program, or 0.
+    pub rdx: u64,
+    /// First instruction.
+    pub entry: u64,
+}
+
+/// Offset of what a called function returns to. It keeps the result in rdi, and makes a system call
+/// that changes nothing, at which the tracer finds it.
+const CALLED: u64 = 4;
+/// Offset behind that system call, where the process begins its program by itself.
+const RETURNED: u64 = 14;
+/// Bytes of code and data.
+pub(crate) const BYTES: usize = 96;
+
+/// The instructions. Behind them lie the four numbers of [`ResumeState`].
+const CODE: [u8; 64] = [
+    0x0f, 0x05, // syscall
+    0xeb, 0x0a, // jmp finish
+    0x48, 0x89, 0xc7, // called: mov rdi, rax
+    0xb8, 0x27, 0x00, 0x00, 0x00, // mov eax, getpid
+    0x0f, 0x05, // syscall
+    0xb8, 0x0e, 0x00, 0x00, 0x00, // finish: mov eax, rt_sigprocmask
+    0xbf, 0x02, 0x00, 0x00, 0x00, // mov edi, SIG_SETMASK
+    0x48, 0x8d, 0x35, 0x21, 0x00, 0x00, 0x00, // lea rsi, [rip + mask]
+    0x31, 0xd2, // xor edx, edx
+    0x41, 0xba, 0x08, 0x00, 0x00, 0x00, // mov r10d, 8
+    0x0f, 0x05, // syscall
+    0x48, 0x8b, 0x25, 0x18, 0x00, 0x00, 0x00, // mov rsp, [rip + stack]
+    0x48, 0x8b, 0x15, 0x19, 0x00, 0x00, 0x00, // mov rdx, [rip + rdx]
+    0xff, 0x25, 0x1b, 0x00, 0x00, 0x00, // jmp [rip + entry]
+    0xcc, 0xcc, 0xcc, // nothing
+];
+
+/// Code and numbers.
+pub(crate) fn assemble_cave(back: ResumeState) -> Vec<u8> {
+    let numbers = [back.mask, back.stack, back.rdx, back.entry];
+    let numbers = numbers.iter().flat_map(|number| number.to_le_bytes());
+    CODE.into_iter().chain(numbers).collect()
+}
+
+/// Addresses at which a foothold may lie: between the end of an executable segment and that of its
+/// page.
+pub(crate) fn unused_code(
+    headers: &ProgramHeaders,
+    bias: u64,
+    regions: &[MemoryRegion],
+    bytes: usize,
+) -> Vec<u64> {
+    // Behind a segment that is longer in memory than in the file lie the program's variables.
+    let segments = headers.segments.iter();
+    let whole =
+        segments.filter(|segment| segment.executable && segment.file_bytes == segment.bytes);
+    let places = whole.filter_map(|segment| {
+        let end = segment.start.wrapping_add(bias).checked_add(segment.file_bytes)?;
+        let place = end.checked_next_multiple_of(16)?;
+        let fits = place.checked_add(bytes as u64)? <= end.checked_next_multiple_of(PAGE)?;
+        fits.then_some(place)
+    });
+    places.filter(|place| is_code(*place, regions, bytes)).collect()
+}
+
+/// Addresses in the kernel's own library at which a foothold may lie: its last bytes, where they
+/// are zero, or a foothold of a recorder that was killed.
+pub(crate) fn unused_vdso(
+    told: &AuxiliaryVector,
+    regions: &[MemoryRegion],
+    memory: &ProcessMemory,
+    bytes: usize,
+) -> Vec<u64> {
+    let is_it =
+        |region: &&MemoryRegion| region.start == told.vdso && region.executable && !region.shared;
+    let vdso = regions.iter().find(is_it);
+    let place = vdso.and_then(|region| region.end.checked_sub(bytes as u64));
+    let unused = |place: &u64| memory.read(*place, bytes).is_ok_and(|bytes| is_unused(&bytes));
+    place.filter(unused).into_iter().collect()
+}
+
+/// Whether nothing of the kernel's library is among its last bytes.
+fn is_unused(bytes: &[u8]) -> bool {
+    let (before, last) = bytes.split_at(bytes.len().saturating_sub(BYTES));
+    let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
+    interrupted::is_cave(bytes) || is_zero(before) && (is_zero(last) || last.starts_with(&CODE))
+}
+
+/// Whether all bytes of a foothold would be executable, and the process's own copy.
+fn is_code(place: u64, regions: &[MemoryRegion], bytes: usize) -> bool {
+    let end = place.saturating_add(bytes as u64);
+    let holds = |region: &&MemoryRegion| region.start <= place && end <= region.end;
+    regions.iter().filter(holds).any(|region| region.executable && !region.shared)
+}
+
+/// Foothold that was taken.
+#[derive(Debug)]
+pub(crate) struct CodeCave {
+    at: u64,
+    old: Vec<u8>,
+}
+
+impl CodeCave {
+    /// Takes a foothold in unused bytes of the program's code or of the kernel's library. `code` is
+    /// of this file, or of [`interrupted`].
+    pub(crate) fn take_cave(
+        process: u32,
+        memory: &ProcessMemory,
+        places: &[u64],
+        code: &[u8],
+    ) -> Result<CodeCave, Error> {
+        let at = *places.first().ok_or(Error::NoFoothold { process })?;
+        let mut old = memory.read(at, code.len())?;
+        if interrupted::is_cave(&old) {
+            old.fill(0);
+        }
+        memory.write(at, code)?;
+        Ok(CodeCave { at, old })
+    }
+
+    /// Address of the instruction `syscall`.
+    pub(crate) fn call_address(&self) -> u64 {
+        self.at
+    }
+
+    /// Address from which the process begins its program by itself.
+    pub(crate) fn finish_address(&self) -> u64 {
+        self.at + RETURNED
+    }
+
+    /// Address that a called function returns to.
+    pub(crate) fn return_target(&self) -> u64 {
+        self.at + CALLED
+    }
+
+    /// Address at which a called function has returned.
+    pub(crate) fn returned_address(&self) -> u64 {
+        self.at + RETURNED
+    }
+
+    /// Makes the bytes what they were.
+    pub(crate) fn restore_bytes(&self, memory: &ProcessMemory) -> Result<(), Error> {
+        memory.write(self.at, &self.old)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::ProgramSegment;
+
+    #[test]
+    fn the_numbers_are_where_the_instructions_look() {
+        let bytes = assemble_cave(ResumeState { mask: 1, stack: 2, rdx: 3, entry: 4 });
+        assert_eq!(bytes.len(), BYTES);
+        // Offset behind an instruction that ends in a distance, and what it must lead to.
+        for (behind, number) in [(31, 1), (48, 2), (55, 3), (61, 4)] {
+            let distance: [u8; 4] = bytes[behind - 4..behind].try_into().unwrap();
+            let at = behind + u32::from_le_bytes(distance) as usize;
+            assert_eq!(bytes[at..at + 8], u64::to_le_bytes(number), "behind {behind}");
+        }
+        // The jump over what a called function returns to.
+        assert_eq!(4 + u64::from(bytes[3]), RETURNED);
+        assert_eq!(bytes[CALLED as usize..][..3], [0x48, 0x89, 0xc7]);
+        assert_eq!(bytes[RETURNED as usize - 2..][..2], [0x0f, 0x05]);
+    }
+
+    /// Where a program has no other place, nobody could attach to it again.
+    #[test]
+    fn what_a_killed_recorder_has_left_is_no_hindrance() {
+        let zeros = || vec![0; interrupted::cave_bytes()];
+        let with = |at: usize, code: &[u8]| {
+            let mut bytes = zeros();
+            bytes[at..at + code.len()].copy_from_slice(code);
+            bytes
+        };
+        // SAFETY: the structure is all numbers.
+        let registers = unsafe { std::mem::zeroed() };
+        let back = ResumeState { mask: 1, stack: 2, rdx: 3, entry: 4 };
+        assert!(is_unused(&zeros()));
+        assert!(is_unused(&interrupted::assemble_cave(&registers, &[7; 600], 1)));
+        assert!(is_unused(&with(interrupted::cave_bytes() - BYTES, &assemble_cave(back))));
+        assert!(!is_unused(&with(0, &[1])));
+        assert!(!is_unused(&with(interrupted::cave_bytes() - 1, &[1])));
+    }
+
+    #[test]
+    fn a_place_is_behind_code_that_leaves_room_in_its_page() {
+        let regions =
+            [MemoryRegion { start: 0x40_1000, end: 0x40_3000, executable: true, shared: false }];
+        let segment = |file_bytes, bytes, executable| ProgramHeaders {
+            segments: vec![ProgramSegment { start: 0x1000, file_bytes, bytes, executable }],
+            interpreted: false,
+        };
+        let places = |headers: &ProgramHeaders| unused_code(headers, 0x40_0000, &regions, BYTES);
+        assert_eq!(places(&segment(0x1235, 0x1235, true)), [0x40_2240]);
+        assert_eq!(places(&segment(0x1fa0, 0x1fa0, true)), [0x40_2fa0]);
+        for none in [
+            segment(0x1fa1, 0x1fa1, true),
+            segment(0x2000, 0x2000, true),
+            segment(0x1235, 0x2235, true),
+            segment(0x1235, 0x1235, false),
+            segment(0x2235, 0x2235, true),
+        ] {
+            assert_eq!(places(&none), [0u64; 0], "{none:?}");
+        }
+    }
+}

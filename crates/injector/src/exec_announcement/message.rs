@@ -1,0 +1,138 @@
+//! Bytes of an announcement, and of what follows it.
+//!
+//! A process sends `SCX1`, the number of the thread that is to execute the program (4 bytes, as
+//! that process counts them), the length of the program's path (2 bytes) and the path, all numbers
+//! with the low byte first. The recorder answers one byte, `TRACED` or `NOT_TRACED`. Then the
+//! thread executes the program, which closes the connection. If that fails, it sends `FAILED`, and
+//! waits for the end of the connection before it goes on: until then it is traced.
+//!
+//! A thread whose libc is to make a child and execute the program there (`posix_spawn`) sends
+//! `SCX2` instead, and closes the connection when that has been done.
+
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::trace::ExecutingThread;
+
+/// Answer that the thread is traced.
+pub(crate) const TRACED: u8 = b'1';
+/// Answer that it is not; it executes its program without the blob.
+pub(crate) const NOT_TRACED: u8 = b'0';
+/// Byte of a thread whose exec failed.
+pub(crate) const FAILED: u8 = b'x';
+
+/// Beginning of an announcement that the thread executes a program itself.
+const ITSELF: [u8; 4] = *b"SCX1";
+/// Beginning of one that its next child does.
+const CHILD: [u8; 4] = *b"SCX2";
+/// Bytes before the path.
+pub(crate) const HEAD: usize = 10;
+/// Maximum length of a path, in bytes (`PATH_MAX`).
+const MAX_PATH: usize = 4096;
+
+/// What is announced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ExecAnnouncement {
+    /// Who executes the program.
+    pub who: ExecutingThread,
+    /// Number of the thread, as its process counts them.
+    pub tid: u32,
+    /// The program.
+    pub program: PathBuf,
+}
+
+/// Bytes of an announcement. A path that is too long cannot be executed either.
+pub(crate) fn encode_announcement(
+    who: ExecutingThread,
+    tid: u32,
+    program: &Path,
+) -> io::Result<Vec<u8>> {
+    let program = program.as_os_str().as_bytes();
+    if program.is_empty() || program.len() > MAX_PATH {
+        return Err(io::ErrorKind::InvalidFilename.into());
+    }
+    let length = (program.len() as u16).to_le_bytes();
+    let magic = match who {
+        ExecutingThread::Itself => ITSELF,
+        ExecutingThread::Child => CHILD,
+    };
+    Ok([&magic[..], &tid.to_le_bytes(), &length, program].concat())
+}
+
+/// Sets the number of the thread in the bytes of an announcement.
+pub(crate) fn write_tid(bytes: &mut [u8], tid: u32) {
+    if let Some(place) = bytes.get_mut(4..8) {
+        place.copy_from_slice(&tid.to_le_bytes());
+    }
+}
+
+/// Reads an announcement. Bytes that are none, or none yet, are an error.
+pub(crate) fn read_announcement(mut from: impl Read) -> io::Result<ExecAnnouncement> {
+    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+    let mut head = [0; HEAD];
+    from.read_exact(&mut head)?;
+    let [a, b, c, d, t0, t1, t2, t3, l0, l1] = head;
+    let length = usize::from(u16::from_le_bytes([l0, l1]));
+    let who = match [a, b, c, d] {
+        ITSELF => ExecutingThread::Itself,
+        CHILD => ExecutingThread::Child,
+        _ => return Err(invalid()),
+    };
+    if length == 0 || length > MAX_PATH {
+        return Err(invalid());
+    }
+    let mut program = vec![0; length];
+    from.read_exact(&mut program)?;
+    if program.contains(&0) {
+        return Err(invalid());
+    }
+    let program = PathBuf::from(OsStr::from_bytes(&program));
+    Ok(ExecAnnouncement { who, tid: u32::from_le_bytes([t0, t1, t2, t3]), program })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut bytes =
+            encode_announcement(ExecutingThread::Itself, 1, Path::new("/bin/true")).unwrap();
+        write_tid(&mut bytes, 77);
+        assert_eq!(bytes, b"SCX1\x4d\0\0\0\x09\0/bin/true");
+        let program = PathBuf::from("/bin/true");
+        let mut expected = ExecAnnouncement { who: ExecutingThread::Itself, tid: 77, program };
+        assert_eq!(read_announcement(&bytes[..]).unwrap(), expected);
+        expected.who = ExecutingThread::Child;
+        let bytes = encode_announcement(ExecutingThread::Child, 77, &expected.program).unwrap();
+        assert_eq!((&bytes[..4], read_announcement(&bytes[..]).unwrap()), (&b"SCX2"[..], expected));
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        let long = "x".repeat(MAX_PATH + 1);
+        assert!(encode_announcement(ExecutingThread::Itself, 1, Path::new(&long)).is_err());
+        assert!(encode_announcement(ExecutingThread::Child, 1, Path::new("")).is_err());
+        for bytes in [
+            &b"SCX3\x4d\0\0\0\x01\0a"[..],
+            b"SCX1\x4d\0\0\0\0\0",
+            b"SCX1\x4d\0\0\0\x02\0a",
+            b"SCX1\x4d\0\0\0\x02\0a\0",
+            b"SCX1\x4d\0\0\0\xff\xffa",
+            b"",
+        ] {
+            assert!(read_announcement(bytes).is_err(), "{bytes:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            let _ = read_announcement(&bytes[..]);
+            let _ = read_announcement(&[&b"SCX1"[..], &bytes[..]].concat()[..]);
+        }
+    }
+}

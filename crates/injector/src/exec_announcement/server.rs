@@ -1,0 +1,216 @@
+//! The recorder's side: a socket at which processes announce what they are about to execute. Each
+//! announcement has a thread of its own, as a thread's requests are what it traces by.
+
+use std::io::{ErrorKind, Write};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::message::{self, NOT_TRACED, TRACED};
+use super::{far, peer};
+use crate::blob::Prepare;
+use crate::outcome::{Error, InjectionOutcome};
+use crate::rights;
+use crate::trace::{self, ExecutingThread, PendingExec};
+use crate::tuning::{AT_ONCE, CLOSING, MESSAGE, TICK};
+
+/// What came of an announced exec.
+#[derive(Debug)]
+pub struct ExecReport {
+    /// Number of the process that announced it; 0 where that is not known. An injection says which
+    /// process it was into.
+    pub process: u32,
+    /// The program, as its process named it; empty where that is not known.
+    pub program: PathBuf,
+    /// What came of it.
+    pub result: Result<InjectionOutcome, Error>,
+}
+
+/// Function that takes reports, from several threads at once.
+pub type ExecReporter = Arc<dyn Fn(ExecReport) + Send + Sync>;
+
+/// Socket at which execs are announced.
+#[derive(Debug)]
+pub struct AnnouncementServer {
+    path: PathBuf,
+    shared: Arc<ServerState>,
+    accepting: JoinHandle<()>,
+}
+
+/// What the threads of a server share.
+#[derive(Debug, Default)]
+struct ServerState {
+    closed: AtomicBool,
+    running: AtomicUsize,
+}
+
+/// An announcement that is worked on, as counted.
+struct ActiveAnnouncement(Arc<ServerState>);
+
+impl ActiveAnnouncement {
+    /// Counts one more; `None` where there are as many as may be.
+    fn try_begin(shared: &Arc<ServerState>) -> Option<ActiveAnnouncement> {
+        let running = ActiveAnnouncement(Arc::clone(shared));
+        (running.0.running.fetch_add(1, SeqCst) < AT_ONCE).then_some(running)
+    }
+}
+
+impl Drop for ActiveAnnouncement {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, SeqCst);
+    }
+}
+
+impl AnnouncementServer {
+    /// Begins to take announcements at a path, at which there must be nothing. Who may write to the
+    /// socket is what the folder's rights say, and who is listened to is checked besides.
+    ///
+    /// # Errors
+    /// The socket cannot be made.
+    pub fn listen(
+        path: &Path,
+        prepare: Arc<dyn Prepare>,
+        reporter: ExecReporter,
+    ) -> Result<AnnouncementServer, Error> {
+        let failed = |source| Error::Socket { path: path.to_owned(), source };
+        let listener = UnixListener::bind(path).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let far =
+            far::bind(path).map_err(|source| Error::Socket { path: far::path(path), source })?;
+        let shared = Arc::new(ServerState::default());
+        let of_thread = Arc::clone(&shared);
+        let taking = Taking { listener, far, shared: of_thread, prepare, reporter };
+        let accept = move || taking.run();
+        let accepting = thread::Builder::new().name("announcements".to_owned()).spawn(accept);
+        let path = path.to_owned();
+        Ok(AnnouncementServer { accepting: accepting.map_err(failed)?, path, shared })
+    }
+
+    /// Takes no more announcements, and waits for a moment for those that are worked on. The kernel
+    /// lets go of the others at the end of this process, and they run their programs.
+    pub fn close(self) {
+        self.shared.closed.store(true, SeqCst);
+        // A thread that panicked has told so.
+        let _ = self.accepting.join();
+        let _ = std::fs::remove_file(&self.path);
+        let _ = std::fs::remove_file(far::path(&self.path));
+        let until = Instant::now() + CLOSING;
+        while self.shared.running.load(SeqCst) > 0 && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Taking of connections.
+struct Taking {
+    /// Socket at which processes connect.
+    listener: UnixListener,
+    /// Socket to which those send a connection that cannot connect.
+    far: UnixDatagram,
+    shared: Arc<ServerState>,
+    prepare: Arc<dyn Prepare>,
+    reporter: ExecReporter,
+}
+
+impl Taking {
+    /// Takes connections until the server is closed.
+    fn run(&self) {
+        while !self.shared.closed.load(SeqCst) {
+            let mut ready =
+                [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&self.far, PollFlags::IN)];
+            // What fails here fails below, too.
+            let _ = poll(&mut ready, Some(&TICK));
+            let connected = self.listener.accept().map(|(connection, _)| connection);
+            for taken in [connected, far::receive(&self.far)] {
+                match taken {
+                    Ok(connection) => self.begin(connection),
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                    Err(error) if error.kind() == ErrorKind::InvalidData => {
+                        self.tell("what was sent is no connection of its sender".to_owned());
+                    }
+                    // No descriptors: those who announce wait for a bounded time.
+                    Err(_) => thread::sleep(Duration::from_millis(10)),
+                }
+            }
+        }
+    }
+
+    /// Begins to work on an announcement.
+    fn begin(&self, connection: UnixStream) {
+        let Some(running) = ActiveAnnouncement::try_begin(&self.shared) else {
+            send_answer(&connection, false);
+            return self.tell(format!("{AT_ONCE} others are worked on"));
+        };
+        let (prepare, of_thread) = (Arc::clone(&self.prepare), Arc::clone(&self.reporter));
+        let work = move || {
+            let report = serve_announcement(&connection, &*prepare);
+            drop(connection);
+            of_thread(report);
+            drop(running);
+        };
+        if let Err(error) = thread::Builder::new().name("announced".to_owned()).spawn(work) {
+            self.tell(format!("there is no thread for it: {error}"));
+        }
+    }
+
+    /// Tells why an announcement of an unknown program came to nothing.
+    fn tell(&self, why: String) {
+        let result = Err(Error::Announcement(why));
+        (self.reporter)(ExecReport { process: 0, program: PathBuf::new(), result });
+    }
+}
+
+/// Works on one announcement.
+fn serve_announcement(connection: &UnixStream, prepare: &dyn Prepare) -> ExecReport {
+    let mut report = ExecReport {
+        process: 0,
+        program: PathBuf::new(),
+        result: Err(Error::Announcement(String::new())),
+    };
+    let announced = receive_announcement(connection, &mut report);
+    report.result = match announced {
+        Ok((who, tid)) => {
+            let name = rights::plain_name(report.process, report.program.clone());
+            let program = std::mem::replace(&mut report.program, name);
+            let exec = PendingExec { process: report.process, tid, who, program: &program };
+            trace::trace_exec(&exec, connection, prepare, |traced| send_answer(connection, traced))
+        }
+        Err(error) => {
+            send_answer(connection, false);
+            Err(error)
+        }
+    };
+    report
+}
+
+/// Reads an announcement into a report, and says which thread it is of, and who executes.
+fn receive_announcement(
+    connection: &UnixStream,
+    report: &mut ExecReport,
+) -> Result<(ExecutingThread, i32), Error> {
+    let refused = |why: &str| Error::Announcement(why.to_owned());
+    let kernel = |error: std::io::Error| Error::Announcement(error.to_string());
+    connection.set_nonblocking(false).map_err(kernel)?;
+    let process = peer::peer_process(connection);
+    report.process = *process.as_ref().unwrap_or(&0);
+    connection.set_read_timeout(Some(MESSAGE)).map_err(kernel)?;
+    connection.set_write_timeout(Some(MESSAGE)).map_err(kernel)?;
+    let message = message::read_announcement(connection).map_err(kernel)?;
+    // Named even where its process is none that may announce it.
+    report.program = message.program;
+    process?;
+    let thread = peer::find_thread(report.process, message.tid);
+    let thread = thread.ok_or_else(|| refused("its process has no such thread"))?;
+    Ok((message.who, thread))
+}
+
+/// Answers whether a thread is traced.
+pub(crate) fn send_answer(mut connection: &UnixStream, traced: bool) {
+    // Whoever does not wait any more need not know.
+    let _ = connection.write_all(&[if traced { TRACED } else { NOT_TRACED }]);
+}

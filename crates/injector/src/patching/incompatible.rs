@@ -1,0 +1,44 @@
+//! The reason for which a library must not be put into a program, as it would not go on as without
+//! it.
+
+use std::fmt;
+
+/// Why a library must not be put into a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IncompatibleProgram {
+    /// Its garbage collector stops threads by signals, and takes their stack pointers for those of
+    /// their own stacks. While the library works, a thread is on another one.
+    StopsThreads {
+        /// Name of the collector.
+        collector: &'static str,
+    },
+    /// It runs code of other programs by itself, with the registers of its threads.
+    RunsOthers {
+        /// Name of the kind of program.
+        program: &'static str,
+    },
+    /// It sets the GS base, which the library needs.
+    SetsGs,
+}
+
+impl fmt::Display for IncompatibleProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IncompatibleProgram::StopsThreads { collector } => write!(
+                f,
+                "its garbage collector ({collector}) stops threads by signals and searches their \
+                 stacks, which the library would lead astray"
+            ),
+            IncompatibleProgram::RunsOthers { program } => write!(
+                f,
+                "it runs code of other programs by itself ({program}), with registers that the \
+                 library needs"
+            ),
+            IncompatibleProgram::SetsGs => {
+                f.write_str("it sets the GS register, which the library needs")
+            }
+        }
+    }
+}
+
+impl std::error::Error for IncompatibleProgram {}

@@ -1,0 +1,157 @@
+//! Surveys as bytes, for whoever keeps them: finding the system calls of a program takes up to some
+//! hundred milliseconds, and reading what was found takes none.
+//!
+//! ```text
+//!  0  magic                          8  version: another one whenever this crate's source is
+//! 24  XXH3-128 of what follows      40  the key and the survey, as postcard has them
+//! ```
+//!
+//! No byte is believed: what is read is refused unless patches could have been planned so.
+
+use twox_hash::XxHash3_128;
+
+use crate::patching::goroutines::GoroutineFields;
+use crate::patching::kind::PatchKind;
+use crate::patching::plan::{PatchPlan, PatchSite};
+use crate::patching::tuning::{KEPT_SITES, WINDOW_BYTES};
+use crate::patching::windows::PatchWindow;
+
+const MAGIC: &[u8; 8] = b"SCSURV\r\n";
+const VERSION: &[u8] = env!("SURVEY_VERSION").as_bytes();
+
+/// Bytes before the content.
+#[cfg(test)]
+pub(crate) const HEAD_BYTES: usize = MAGIC.len() + VERSION.len() + 16;
+
+/// Addresses of programs end here.
+const END: u64 = 1 << 47;
+
+impl PatchPlan {
+    /// The survey as bytes, of the file that `key` means.
+    ///
+    /// # Errors
+    /// It cannot be written. No survey is known that cannot.
+    pub fn to_bytes(&self, key: &[u8]) -> Result<Vec<u8>, postcard::Error> {
+        Ok(with_header(&postcard::to_stdvec(&(key, self))?))
+    }
+
+    /// Reads a survey of the file that `key` means. `None` where the bytes are not that, or of
+    /// another version.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8], key: &[u8]) -> Option<PatchPlan> {
+        let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(VERSION)?;
+        let (checksum, content) = rest.split_first_chunk()?;
+        if XxHash3_128::oneshot(content).to_le_bytes() != *checksum {
+            return None;
+        }
+        let (of, survey): (Vec<u8>, PatchPlan) = postcard::from_bytes(content).ok()?;
+        (of == key && survey.is_possible()).then_some(survey)
+    }
+
+    /// Bytes that a file must have at addresses, as linked, for this to be its survey: each system
+    /// call that is patched, and what gives way to jumps.
+    pub fn evidence(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let patched = self.sites.iter().filter(|site| !matches!(site.kind, PatchKind::Left(_)));
+        let of_sites = patched.flat_map(move |site| {
+            let windows = site.before.iter().chain(&site.after);
+            windows.flat_map(window_bytes).chain([(site.address, &b"\x0f\x05"[..])])
+        });
+        of_sites.chain(self.ready.iter().flat_map(window_bytes))
+    }
+
+    /// Whether sites and windows are as they are planned.
+    fn is_possible(&self) -> bool {
+        self.sites.len() <= KEPT_SITES
+            && self.span.start <= self.span.end
+            && self.span.end <= END
+            && self.sites.is_sorted_by(|one, next| one.address < next.address)
+            && self.sites.iter().all(is_possible_site)
+            && self.ready.iter().all(is_possible_window)
+            && self.goroutine_fields.is_none_or(GoroutineFields::are_possible)
+    }
+}
+
+/// Puts the head in front of content.
+pub(crate) fn with_header(content: &[u8]) -> Vec<u8> {
+    let checksum = XxHash3_128::oneshot(content).to_le_bytes();
+    [&MAGIC[..], VERSION, &checksum, content].concat()
+}
+
+/// What is where a window begins.
+fn window_bytes(window: &PatchWindow) -> [(u64, &[u8]); 2] {
+    [(window.address, &window.old), (window.address, &window.displaced)]
+}
+
+fn is_possible_window(window: &PatchWindow) -> bool {
+    window.address < END
+        && window.displaced.len() <= WINDOW_BYTES
+        && window.displaced.iter().zip(&window.old).all(|(moved, old)| moved == old)
+}
+
+fn is_possible_site(site: &PatchSite) -> bool {
+    site.address < END
+        && site.before.iter().chain(&site.after).all(is_possible_window)
+        && site.before.as_ref().is_none_or(|before| before.end() == site.address)
+        && site.after.as_ref().is_none_or(|after| after.address == site.address + 2)
+        && matches!(site.kind, PatchKind::Left(_)) == site.before.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::patching::cases::look;
+    use crate::patching::fuzz::fuzz_kept;
+
+    fn survey() -> PatchPlan {
+        let survey = look(b"\xb8\x2c\0\0\0\x0f\x05\x48\x3d\0\xf0\xff\xff\xc3");
+        assert_eq!(survey.evidence().count(), 5);
+        survey
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let (survey, key) = (survey(), b"a key");
+        let bytes = survey.to_bytes(key).unwrap();
+        assert_eq!(PatchPlan::from_bytes(&bytes, key).as_ref(), Some(&survey));
+        assert_eq!(PatchPlan::from_bytes(&bytes, b"another key"), None);
+        fuzz_kept(&bytes);
+    }
+
+    #[test]
+    fn each_damaged_byte_is_noticed() {
+        let bytes = survey().to_bytes(b"a key").unwrap();
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            assert_eq!(PatchPlan::from_bytes(&damaged, b"a key"), None, "{at}");
+            assert_eq!(PatchPlan::from_bytes(&bytes[..at], b"a key"), None, "{at}");
+        }
+    }
+
+    #[test]
+    fn what_no_plan_is_like_is_refused() {
+        type Change = fn(&mut PatchPlan);
+        const FAR: GoroutineFields =
+            GoroutineFields { number: 1 << 20, creator: 8, thread: 8, current: 8 };
+        let changes: [Change; 9] = [
+            |survey| survey.sites[0].address = u64::MAX,
+            |survey| survey.sites[0].before = None,
+            |survey| survey.sites[0].before.as_mut().unwrap().address = u64::MAX - 2,
+            |survey| survey.sites[0].after.as_mut().unwrap().address += 1,
+            |survey| survey.sites[0].before.as_mut().unwrap().displaced = vec![0x90; 1 << 20],
+            |survey| survey.sites.push(survey.sites[0].clone()),
+            |survey| survey.span = 7..u64::MAX,
+            |survey| {
+                let before = survey.sites[0].before.clone().unwrap();
+                survey.ready = Some(PatchWindow { address: END, ..before });
+            },
+            |survey| survey.goroutine_fields = Some(FAR),
+        ];
+        for (place, change) in changes.iter().enumerate() {
+            let mut survey = survey();
+            change(&mut survey);
+            let bytes = survey.to_bytes(b"a key").unwrap();
+            assert_eq!(PatchPlan::from_bytes(&bytes, b"a key"), None, "{place}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! What is known of programs' files: which system calls they make where. A file is looked at once;
+//! what was found is kept in this process, and in a folder for the next one.
+
+mod folder;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::patching::{ElfHeader, ElfImage, PatchPlan, plan_patches};
+use twox_hash::XxHash3_128;
+
+use crate::blob::{InjectionTarget, PrepareError};
+use crate::regular;
+use crate::tuning::{CODE_BYTES, HEAD_BYTES, SURVEYS};
+pub(crate) use folder::PlanFolder;
+
+/// What a file is known by while it does not change: device, number, time of change and length.
+type FileVersion = (u64, u64, i64, i64, u64);
+
+/// Surveys of files.
+#[derive(Debug, Default)]
+pub(crate) struct PlanCache {
+    /// `None` for a program that loads the library by itself.
+    known: Mutex<HashMap<FileVersion, Option<Arc<PatchPlan>>>>,
+    folder: Option<PlanFolder>,
+}
+
+impl PlanCache {
+    /// Keeps surveys in a folder, too.
+    pub(crate) fn keep_in_folder(&mut self, folder: PathBuf) {
+        self.folder = Some(PlanFolder::new(folder));
+    }
+
+    /// What is known of a program's file, which is looked at if it is not known.
+    pub(crate) fn plan_for(
+        &self,
+        target: &InjectionTarget,
+    ) -> Result<Option<Arc<PatchPlan>>, PrepareError> {
+        let file = regular::open_regular(&target.executable)?;
+        let known = file_version(&file)?;
+        // Whoever panicked has left the map whole.
+        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(survey) = lock().get(&known) {
+            return Ok(survey.clone());
+        }
+        let found = self.load_or_plan(&file, known, target.interpreted)?;
+        let mut surveys = lock();
+        if surveys.len() >= SURVEYS {
+            surveys.clear();
+        }
+        surveys.insert(known, found.clone());
+        Ok(found)
+    }
+
+    /// Finds a survey in the folder, or makes it.
+    fn load_or_plan(
+        &self,
+        file: &File,
+        known: FileVersion,
+        interpreted: bool,
+    ) -> Result<Option<Arc<PatchPlan>>, PrepareError> {
+        // Of a program with an interpreter, only Go's are looked at.
+        let is_wanted = |go_version: Option<&str>| !interpreted || go_version.is_some();
+        let head = read_elf_header(file).ok().flatten().unwrap_or_default();
+        let mut bytes = None;
+        let mut key = head.build_id.as_deref().map(|id| key_of_build(id, known));
+        let folder = self.folder.as_ref().filter(|_| is_trusted(file));
+        if let (None, Some(_)) = (&key, folder) {
+            key = Some(key_of_content(bytes.insert(read_file(file)?)));
+        }
+        let kept = folder.zip(key.as_deref()).and_then(|(folder, key)| folder.read_plan(key));
+        if let Some(survey) = kept.filter(|survey| matches_file(survey, file, &head)) {
+            return Ok(is_wanted(survey.go_version.as_deref()).then(|| Arc::new(survey)));
+        }
+        let bytes = bytes.map_or_else(|| read_file(file), Ok)?;
+        let image = ElfImage::parse(&bytes)?;
+        if !is_wanted(image.go_version()) {
+            return Ok(None);
+        }
+        let survey = plan_patches(&image)?;
+        if let Some((folder, key)) = folder.zip(key.as_deref()) {
+            folder.write_plan(key, &survey);
+        }
+        Ok(Some(Arc::new(survey)))
+    }
+}
+
+/// What a file is known by.
+fn file_version(file: &File) -> io::Result<FileVersion> {
+    let about = file.metadata()?;
+    Ok((about.dev(), about.ino(), about.mtime(), about.mtime_nsec(), about.len()))
+}
+
+/// What a file's survey is kept by. Some builds give each of their files the same id, so its length
+/// and the time of its change count as well.
+fn key_of_build(id: &[u8], (_, _, seconds, nanoseconds, length): FileVersion) -> Vec<u8> {
+    let words = [seconds.cast_unsigned(), nanoseconds.cast_unsigned(), length];
+    let words = words.map(u64::to_le_bytes);
+    [b"build ", id, words.as_flattened()].concat()
+}
+
+/// What the survey of a file is kept by that has no build id.
+fn key_of_content(bytes: &[u8]) -> Vec<u8> {
+    [&b"content "[..], &XxHash3_128::oneshot(bytes).to_le_bytes()].concat()
+}
+
+/// What the beginning of a file says.
+fn read_elf_header(file: &File) -> io::Result<Option<ElfHeader>> {
+    let mut bytes = vec![0; HEAD_BYTES];
+    let length = file.read_at(&mut bytes, 0)?;
+    bytes.truncate(length);
+    Ok(ElfHeader::parse(&bytes))
+}
+
+/// All of a file, unless that is more than any program has.
+fn read_file(file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if file.metadata()?.len() > CODE_BYTES {
+        let why = format!("it is larger than {} MB", CODE_BYTES >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    file.take(CODE_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Whether what is found in a file may be kept and taken for others of its build id: no other user
+/// has made it, who could have given it the id of another one's program.
+fn is_trusted(file: &File) -> bool {
+    const OTHERS_WRITE: u32 = 0o022;
+    let own = rustix::process::geteuid().as_raw();
+    file.metadata()
+        .is_ok_and(|about| [0, own].contains(&about.uid()) && about.mode() & OTHERS_WRITE == 0)
+}
+
+/// Whether a file has the bytes that a survey was made of.
+fn matches_file(survey: &PatchPlan, file: &File, head: &ElfHeader) -> bool {
+    survey.evidence().all(|(address, expected)| {
+        let mut found = vec![0; expected.len()];
+        let offset = head.file_offset(address);
+        offset.is_some_and(|at| file.read_exact_at(&mut found, at).is_ok() && found == expected)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+
+    /// Compiles a static program, with this option of the linker.
+    fn program(folder: &Path, option: &str) -> PathBuf {
+        let (source, program) = (folder.join("program.c"), folder.join("program"));
+        fs::write(&source, "int main(void) { return 0; }").unwrap();
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-static", option, "-o"]).args([&program, &source]);
+        assert!(gcc.status().unwrap().success());
+        program
+    }
+
+    /// What a new recorder finds in a program.
+    fn find(program: &Path, kept: &Path) -> PatchPlan {
+        let mut surveys = PlanCache::default();
+        surveys.keep_in_folder(kept.to_owned());
+        let target = InjectionTarget {
+            process: 0,
+            executable: program.to_owned(),
+            path: program.to_owned(),
+            bias: 0,
+            interpreted: false,
+            is_left_again: false,
+        };
+        let found = surveys.plan_for(&target).unwrap().unwrap();
+        assert!(Arc::ptr_eq(&found, &surveys.plan_for(&target).unwrap().unwrap()));
+        PatchPlan::clone(&found)
+    }
+
+    fn key(program: &Path) -> Vec<u8> {
+        let file = File::open(program).unwrap();
+        match read_elf_header(&file).unwrap().unwrap().build_id {
+            Some(id) => key_of_build(&id, file_version(&file).unwrap()),
+            None => key_of_content(&read_file(&file).unwrap()),
+        }
+    }
+
+    #[test]
+    fn what_one_recorder_found_the_next_one_reads() {
+        for option in ["-Wl,--build-id=sha1", "-Wl,--build-id=none"] {
+            let place = tempfile::tempdir().unwrap();
+            let program = program(place.path(), option);
+            let kept = place.path().join("kept");
+            let whole = find(&program, &kept);
+            assert!(whole.evidence().count() > 100);
+            assert_eq!(find(&program, &kept), whole);
+            // One that differs where nothing is patched is taken as it is.
+            let mut other = whole.clone();
+            other.entry ^= 1;
+            PlanFolder::new(kept.clone()).write_plan(&key(&program), &other);
+            assert_eq!(find(&program, &kept), other, "{option}");
+            // One that is damaged is made anew.
+            for entry in fs::read_dir(&kept).unwrap() {
+                fs::write(entry.unwrap().path(), "nothing").unwrap();
+            }
+            assert_eq!(find(&program, &kept), whole, "{option}");
+            assert_eq!(find(&program, &kept), whole, "{option}");
+        }
+    }
+
+    /// Root would take what it finds there for the program that really has this id.
+    #[test]
+    fn nothing_is_kept_of_a_file_that_others_can_write() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let program = program(place.path(), "-Wl,--build-id=sha1");
+        let kept = place.path().join("kept");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o777)).unwrap();
+        find(&program, &kept);
+        assert!(!kept.exists());
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        find(&program, &kept);
+        assert_eq!(fs::read_dir(&kept).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_is_larger_than_any_program_is_not_read() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(CODE_BYTES + 1).unwrap();
+        assert!(read_file(&file).unwrap_err().to_string().contains("larger"));
+    }
+
+    /// A program that was changed by hand has its build id still.
+    #[test]
+    fn a_survey_of_other_bytes_is_not_taken() {
+        let place = tempfile::tempdir().unwrap();
+        let program = program(place.path(), "-Wl,--build-id=sha1");
+        let kept = place.path().join("kept");
+        let whole = find(&program, &kept);
+        let (key, mut other) = (key(&program), whole.clone());
+        other.entry ^= 1;
+        PlanFolder::new(kept.clone()).write_plan(&key, &other);
+        let window = whole.sites.iter().find_map(|site| site.before.clone()).unwrap();
+        let mut bytes = fs::read(&program).unwrap();
+        let at = ElfHeader::parse(&bytes).unwrap().file_offset(window.address).unwrap() as usize;
+        bytes[at] = 0xcc;
+        let then = fs::metadata(&program).unwrap().modified().unwrap();
+        fs::write(&program, bytes).unwrap();
+        File::options().write(true).open(&program).unwrap().set_modified(then).unwrap();
+        assert_eq!(self::key(&program), key);
+        let found = find(&program, &kept);
+        assert_eq!(found.entry, whole.entry);
+        assert_ne!(found, whole);
+    }
+}

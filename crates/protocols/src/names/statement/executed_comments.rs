@@ -1,0 +1,32 @@
+//! Comments that MySQL and MariaDB execute (`/*! */`), opened for a lexer that does not know them.
+
+use std::borrow::Cow;
+
+use snippets::executable_comment_mark;
+
+/// The text with what is executed in the place of comments.
+pub(super) fn open_comments(text: &str) -> Cow<'_, str> {
+    let Some(first) = find_executed(text, 0) else { return Cow::Borrowed(text) };
+    let mut opened = text.as_bytes().to_vec();
+    let mut next = Some(first);
+    while let Some((begin, mark)) = next {
+        let behind = begin + 2 + mark;
+        opened.get_mut(begin..behind).unwrap_or_default().fill(b' ');
+        let end = text.get(behind..).and_then(|rest| rest.find("*/")).map(|end| behind + end);
+        next = end.and_then(|end| {
+            opened.get_mut(end..end + 2).unwrap_or_default().fill(b' ');
+            find_executed(text, end + 2)
+        });
+    }
+    // Whole characters were replaced by spaces.
+    String::from_utf8(opened).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// The next comment that is executed, from `from` on, and the length of its mark.
+fn find_executed(text: &str, from: usize) -> Option<(usize, usize)> {
+    let rest = text.get(from..)?;
+    rest.match_indices("/*").find_map(|(at, _)| {
+        let mark = executable_comment_mark(rest.as_bytes().get(at + 2..)?);
+        (mark > 0).then_some((from + at, mark))
+    })
+}

@@ -1,0 +1,140 @@
+//! Requests in the order of their begins. They come nearly in order: as bytes by pieces, which stay
+//! in memory while a budget lasts. Only where each begins is sorted.
+
+use std::path::Path;
+
+use message_trace::PathError;
+use out_of_core::{ExternalSorter, KeyedRecord, MemoryBudget, PartitionStore, ReadFailure};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::request::Request;
+use crate::tuning::PLACES_AT_ONCE;
+use out_of_core::NameId;
+
+/// Requests of a piece, as bytes.
+#[derive(Default)]
+pub(super) struct RequestBatch {
+    bytes: Vec<u8>,
+    /// When each begins, and where its bytes end.
+    ends: Vec<(i64, u64)>,
+}
+
+/// Where a request is.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+struct RequestPlace {
+    begin: i64,
+    batch: u64,
+    from: u64,
+    length: u64,
+}
+
+impl KeyedRecord for RequestPlace {
+    type Key = i64;
+
+    fn key(&self) -> i64 {
+        self.begin
+    }
+}
+
+/// All requests.
+pub(super) struct RequestSorter<'a> {
+    batches: PartitionStore<'a, u8>,
+    /// By piece: the number of each name among the names of all.
+    names: Vec<Vec<NameId>>,
+    places: ExternalSorter<'a, RequestPlace>,
+}
+
+impl RequestBatch {
+    /// Appends a request.
+    pub(super) fn push_request(&mut self, request: &Request) {
+        // Writing to memory does not fail.
+        if let Ok(bytes) = postcard::to_extend(request, std::mem::take(&mut self.bytes)) {
+            self.bytes = bytes;
+        }
+        let begin = request.begin().unwrap_or(i64::MIN);
+        self.ends.push((begin, self.bytes.len() as u64));
+    }
+}
+
+impl<'a> RequestSorter<'a> {
+    /// No requests yet. What is more than `budget` goes to a temporary file in `directory`.
+    pub(super) fn new(budget: &'a MemoryBudget, directory: &Path) -> RequestSorter<'a> {
+        RequestSorter {
+            batches: PartitionStore::new(budget, directory, 0),
+            names: Vec::new(),
+            places: ExternalSorter::new(budget, directory, PLACES_AT_ONCE),
+        }
+    }
+
+    /// Adds the next piece, whose names have these numbers.
+    pub(super) fn push_batch(
+        &mut self,
+        piece: RequestBatch,
+        names: Vec<NameId>,
+    ) -> Result<(), PathError> {
+        let (number, mut from) = (self.names.len() as u64, 0);
+        for (begin, end) in piece.ends {
+            self.places.push(RequestPlace { begin, batch: number, from, length: end - from })?;
+            from = end;
+        }
+        self.names.push(names);
+        self.batches.push_partition(piece.bytes)
+    }
+
+    /// Hands all requests to `each`, by begin. Those that begin together stay in the order in which
+    /// they came.
+    pub(super) fn for_each(
+        self,
+        mut each: impl FnMut(Request) -> Result<(), PathError>,
+    ) -> Result<(), PathError> {
+        let RequestSorter { batches: pieces, names, places } = self;
+        let (sorted, failed) = (places.finish(), ReadFailure::default());
+        let mut bytes = Vec::new();
+        for RequestPlace { batch: piece, from, length, .. } in sorted.iter(&failed) {
+            pieces.read_records(piece as usize, 0, from as usize, length as usize, &mut bytes)?;
+            // What was written here is read here.
+            let Ok(mut request) = postcard::from_bytes::<Request>(&bytes) else { continue };
+            let numbers = names.get(piece as usize).map_or(&[][..], Vec::as_slice);
+            request.map_names(|name| numbers.get(name as usize).copied().unwrap_or_default());
+            each(request)?;
+        }
+        failed.check_failure()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::Step;
+
+    #[test]
+    fn requests_come_by_begin_whether_they_are_in_memory_or_not() {
+        let directory = tempfile::tempdir().unwrap();
+        for memory in [0, u64::MAX] {
+            let budget = MemoryBudget::new(memory);
+            let mut sorted = RequestSorter::new(&budget, directory.path());
+            for (piece, begins) in [[3, 1, 4], [1, 5, 9], [2, 6, 5]].into_iter().enumerate() {
+                let mut requests = RequestBatch::default();
+                for begin in begins {
+                    let mut request = Request::default();
+                    request.push_step(Step { begin: Some(begin), ..Step::new(1, 2) }, []);
+                    requests.push_request(&request);
+                }
+                // Names 1 and 2 have other numbers in each piece.
+                let piece = piece as NameId;
+                sorted.push_batch(requests, vec![0, 10 + piece, 20 + piece]).unwrap();
+            }
+            let mut seen = Vec::new();
+            sorted
+                .for_each(|request| {
+                    seen.push((request.begin().unwrap(), request.steps[0].node));
+                    Ok(())
+                })
+                .unwrap();
+            let expected =
+                [(1, 10), (1, 11), (2, 12), (3, 10), (4, 10), (5, 11), (5, 12), (6, 12), (9, 11)];
+            assert_eq!(seen, expected);
+        }
+    }
+}

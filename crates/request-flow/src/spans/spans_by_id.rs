@@ -1,0 +1,69 @@
+//! Halves: the spans that share an id, and which of them a child of that id belongs to.
+//!
+//! A call's client and server may share an id, as Zipkin's do, and a message may be taken by
+//! several consumers of one id. The caller's span is the parent of the callees' then.
+
+use rustc_hash::FxHashMap;
+
+use super::call_side::CallSide;
+use super::merge_reports::MergedSpan;
+use super::span_record::SpanRecord;
+use super::span_sources::SpanSources;
+
+/// Places of the spans of one id.
+#[derive(Clone, Debug, Default)]
+struct SpansOfId {
+    caller: Option<u32>,
+    /// The first that is not the caller.
+    callee: Option<u32>,
+    others: Vec<u32>,
+}
+
+/// Places of spans by their ids.
+pub(super) struct SpansById(FxHashMap<u128, SpansOfId>);
+
+impl SpansById {
+    /// Finds the spans of each id.
+    pub(super) fn from_spans(all: &[MergedSpan<'_>]) -> SpansById {
+        let mut halves: FxHashMap<u128, SpansOfId> = FxHashMap::default();
+        for (place, MergedSpan { span, side }) in (0..).zip(all) {
+            let ends = halves.entry(span.id).or_default();
+            let end = if *side == CallSide::Caller { &mut ends.caller } else { &mut ends.callee };
+            match end {
+                None => *end = Some(place),
+                Some(_) => ends.others.push(place),
+            }
+        }
+        SpansById(halves)
+    }
+
+    /// The caller's half of the call whose callee's half is `whole`, where both have one id.
+    pub(super) fn caller_of(&self, whole: &MergedSpan<'_>) -> Option<u32> {
+        self.0.get(&whole.span.id)?.caller.filter(|_| whole.side == CallSide::Callee)
+    }
+
+    /// The span of the id `parent` that `child` is part of. Of several it is the one of its node,
+    /// and in whose time it began.
+    pub(super) fn parent_of(
+        &self,
+        parent: u128,
+        child: &SpanRecord<'_>,
+        all: &[MergedSpan<'_>],
+        known: &SpanSources<'_>,
+    ) -> Option<u32> {
+        let SpansOfId { caller, callee, others } = self.0.get(&parent)?;
+        let first = callee.or(*caller);
+        if others.is_empty() {
+            return first;
+        }
+        let node = known.node_and_host(child)[0];
+        let fit = |place: &u32| {
+            let span = &all.get(*place as usize)?.span;
+            let is_within = span.begin <= child.begin && span.end >= child.begin;
+            Some((known.node_and_host(span)[0] == node, is_within))
+        };
+        let candidates: Vec<u32> = callee.iter().chain(others).chain(caller).copied().collect();
+        // Of several that fit as well, the first.
+        candidates.iter().rev().max_by_key(|place| fit(place)).copied()
+    }
+}

@@ -1,0 +1,105 @@
+//! Nodes, endpoints and flows of messages, as numbers: each group of requests has its own, and
+//! those of all groups are put together.
+
+use std::hash::Hash;
+
+use message_trace::{Endpoint, Node, NodeList};
+use rustc_hash::FxHashMap;
+
+use super::message_record::MessageRecord;
+
+/// The endpoint of a caller: nobody tells it.
+pub(super) const NAMELESS: u32 = 0;
+/// The endpoint of an operation that is not known.
+pub(super) const UNKNOWN_OPERATION: u32 = 1;
+
+/// Different values and their numbers.
+#[derive(Debug)]
+pub(super) struct ValueInterner<T> {
+    numbers: FxHashMap<T, u32>,
+    values: Vec<T>,
+}
+
+impl<T> Default for ValueInterner<T> {
+    fn default() -> Self {
+        ValueInterner { numbers: FxHashMap::default(), values: Vec::new() }
+    }
+}
+
+impl<T: Clone + Eq + Hash> ValueInterner<T> {
+    /// The number of `value`.
+    pub(super) fn intern(&mut self, value: T) -> u32 {
+        if let Some(number) = self.numbers.get(&value) {
+            return *number;
+        }
+        let number = self.values.len() as u32;
+        self.values.push(value.clone());
+        self.numbers.insert(value, number);
+        number
+    }
+}
+
+/// Nodes, endpoints and flows. A flow is all calls from one node to an endpoint of another.
+#[derive(Debug)]
+pub(super) struct EndInterner {
+    pub(super) nodes: ValueInterner<Node>,
+    /// Endpoints by their texts.
+    pub(super) endpoints: ValueInterner<String>,
+    pub(super) flows: ValueInterner<[u32; 3]>,
+}
+
+impl Default for EndInterner {
+    fn default() -> EndInterner {
+        let mut endpoints = ValueInterner::default();
+        endpoints.intern(String::new());
+        // A socket without a name of its own is any socket.
+        endpoints.intern(Endpoint::Unix("#".to_owned()).to_string());
+        EndInterner { nodes: ValueInterner::default(), endpoints, flows: ValueInterner::default() }
+    }
+}
+
+/// The numbers among all of those of one group.
+pub(super) struct EndNumbers {
+    nodes: Vec<u32>,
+    endpoints: Vec<u32>,
+    flows: Vec<u32>,
+}
+
+impl EndInterner {
+    /// Adds those of a group, and says which numbers they have here.
+    pub(super) fn add_group(&mut self, group: &EndInterner) -> EndNumbers {
+        let of = |group: &ValueInterner<Node>, all: &mut ValueInterner<Node>| -> Vec<u32> {
+            group.values.iter().map(|value| all.intern(value.clone())).collect()
+        };
+        let nodes = of(&group.nodes, &mut self.nodes);
+        let texts = group.endpoints.values.iter();
+        let endpoints: Vec<u32> = texts.map(|text| self.endpoints.intern(text.clone())).collect();
+        let flows = group.flows.values.iter().map(|[from, to, endpoint]| {
+            let node = |number: &u32| nodes.get(*number as usize).copied().unwrap_or_default();
+            let endpoint = endpoints.get(*endpoint as usize).copied().unwrap_or_default();
+            self.flows.intern([node(from), node(to), endpoint])
+        });
+        let flows = flows.collect();
+        EndNumbers { nodes, endpoints, flows }
+    }
+
+    /// Gives the ends of a record of a group the numbers that they have here.
+    pub(super) fn renumber_ends(&self, record: &mut MessageRecord, numbers: &EndNumbers) {
+        let get = |all: &[u32], number: usize| all.get(number).copied().unwrap_or_default();
+        record.src = get(&numbers.nodes, record.src as usize) as i32;
+        record.dst = get(&numbers.nodes, record.dst as usize) as i32;
+        record.src_endpoint = get(&numbers.endpoints, record.src_endpoint as usize);
+        record.dst_endpoint = get(&numbers.endpoints, record.dst_endpoint as usize);
+        record.flow = i64::from(get(&numbers.flows, record.flow as usize));
+    }
+
+    /// The texts of the endpoints, by their numbers.
+    pub(super) fn endpoint_texts(&self) -> &[String] {
+        &self.endpoints.values
+    }
+
+    /// The nodes, by their numbers.
+    pub(super) fn into_nodes(self) -> NodeList {
+        NodeList(self.nodes.values)
+    }
+}

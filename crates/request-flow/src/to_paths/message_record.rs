@@ -1,0 +1,71 @@
+//! A message in the making, as a record that is sorted by time.
+
+use message_trace::{EndPair, Message, NodeEnd, TransportProtocol};
+use out_of_core::KeyedRecord;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// A time that is not known.
+pub(super) const NIL: i64 = i64::MIN;
+/// The thread that is not known.
+pub(super) const NO_THREAD: i32 = i32::MIN;
+/// The cause of a message that has none.
+pub(super) const NO_CAUSE: u64 = u64::MAX;
+
+/// A message in the making. Messages are numbered as they are made until they are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+pub(super) struct MessageRecord {
+    pub(super) sent: i64,
+    pub(super) received: i64,
+    /// Number by which it is known until messages are sorted.
+    pub(super) made: u64,
+    /// That number of the message that caused it.
+    pub(super) cause: u64,
+    /// Probability of that or, where it has no cause, of its having none.
+    pub(super) probability: f64,
+    /// Number of the step that it is the call or the answer of.
+    pub(super) step: u64,
+    pub(super) flow: i64,
+    pub(super) bytes: i64,
+    pub(super) src: i32,
+    pub(super) dst: i32,
+    pub(super) src_endpoint: u32,
+    pub(super) dst_endpoint: u32,
+    pub(super) src_tid: i32,
+    pub(super) dst_tid: i32,
+    pub(super) direction: i8,
+    /// Place among [`TransportProtocol::ALL`].
+    pub(super) protocol: u8,
+    pub(super) unused: [u8; 6],
+}
+
+impl KeyedRecord for MessageRecord {
+    /// The time of the message, and the order in which it was made.
+    type Key = (i64, u64);
+
+    fn key(&self) -> (i64, u64) {
+        let time = if self.sent == NIL { self.received } else { self.sent };
+        (time, self.made)
+    }
+}
+
+impl MessageRecord {
+    /// The message that it becomes.
+    pub(super) fn to_message(&self) -> Message {
+        let end = |node, endpoint, tid: i32| NodeEnd {
+            node,
+            endpoint,
+            tid: Some(tid).filter(|tid| *tid != NO_THREAD),
+        };
+        let protocol = TransportProtocol::ALL.get(usize::from(self.protocol)).copied();
+        let ends = EndPair {
+            src: end(self.src, self.src_endpoint, self.src_tid),
+            dst: end(self.dst, self.dst_endpoint, self.dst_tid),
+            protocol: protocol.unwrap_or(TransportProtocol::Other),
+        };
+        let known = |time: i64| Some(time).filter(|time| *time != NIL);
+        Message::between_ends(ends, self.flow, self.direction)
+            .with_times(known(self.sent), known(self.received))
+            .with_payload(self.bytes, 1)
+    }
+}

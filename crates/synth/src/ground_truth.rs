@@ -1,0 +1,254 @@
+//! Truth about causes: a table of calls (`call_id,parent_call_id`) or of messages (`child,parent`,
+//! rows of the trace), as CSV, plain or compressed by gzip or zstd, which is told by the first
+//! bytes.
+//!
+//! A truth may know more than the trace has, as messages are lost. Effects of a lost call count to
+//! the nearest call above it that the trace has: nobody could find a better cause.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use analyze::calls::{Calls, CandidateParents, LikelyParents};
+use analyze::infer::Links;
+use message_trace::MessageTrace;
+use rustc_hash::FxHashMap;
+
+use crate::error::Error;
+
+/// A truth as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroundTruth {
+    /// The parent of each call by ids; none of a root.
+    Calls(FxHashMap<String, Option<String>>),
+    /// The cause of each message by rows of the trace; none of a spontaneous one.
+    Messages(FxHashMap<u64, Option<u64>>),
+}
+
+/// True origin of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum CallOrigin {
+    /// The truth does not say.
+    #[default]
+    Unknown,
+    /// Root: it begins a path.
+    Root,
+    /// It was made for that call.
+    Call(u32),
+}
+
+/// A truth about the calls of one trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallOrigins {
+    /// Of each call.
+    pub of: Vec<CallOrigin>,
+    /// Rows of the truth whose call or message is not in the trace.
+    pub missing: u64,
+    /// Calls whose real parent is not in the trace, so that they count to one above it.
+    pub adopted: u64,
+    /// Traces of more than one call, whether the trace has them or not; none where the truth cannot
+    /// know of others.
+    pub traces: Option<u64>,
+    /// For each call, whether it is the root of a whole trace: no call of it is missing.
+    pub whole: Vec<bool>,
+}
+
+const CALLS: [&str; 2] = ["call_id", "parent_call_id"];
+const MESSAGES: [&str; 2] = ["child", "parent"];
+
+impl GroundTruth {
+    /// Reads the table at `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no such table.
+    pub fn read(path: &Path) -> Result<GroundTruth, Error> {
+        let file = File::open(path).map_err(|error| Error::io(path, error))?;
+        let bytes = open_unpacked(file).map_err(|error| Error::io(path, error))?;
+        GroundTruth::parse_table(path, bytes)
+    }
+
+    fn parse_table(path: &Path, bytes: impl Read) -> Result<GroundTruth, Error> {
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_reader(bytes);
+        let header = reader.headers().map_err(|error| Error::malformed(path, error))?;
+        let find = |names: [&str; 2]| {
+            let place = |name: &str| header.iter().position(|column| column == name);
+            place(names[0]).zip(place(names[1]))
+        };
+        let (calls, messages) = (find(CALLS), find(MESSAGES));
+        let Some((child, parent)) = calls.or(messages) else {
+            return Err(Error::malformed(
+                path,
+                "this is no truth; its first line has to name the columns call_id,parent_call_id or child,parent",
+            ));
+        };
+        let (mut truth, name) = match calls {
+            Some(_) => (GroundTruth::Calls(FxHashMap::default()), CALLS[0]),
+            None => (GroundTruth::Messages(FxHashMap::default()), MESSAGES[0]),
+        };
+        for row in reader.records() {
+            let row = row.map_err(|error| Error::malformed(path, error))?;
+            let line = row.position().map_or(0, csv::Position::line);
+            let text = |column: usize| row.get(column).unwrap_or_default();
+            let (child, parent) = (text(child), Some(text(parent)).filter(|text| !text.is_empty()));
+            if child.trim().is_empty() {
+                return Err(Error::malformed(path, format!("line {line}: '{name}' is empty")));
+            }
+            let new = match &mut truth {
+                GroundTruth::Calls(of) => {
+                    of.insert(child.to_owned(), parent.map(str::to_owned)).is_none()
+                }
+                GroundTruth::Messages(of) => {
+                    let number = |text: &str| {
+                        let why =
+                            || format!("line {line}: '{text}' is not the number of a message");
+                        text.trim().parse::<u64>().map_err(|_| Error::malformed(path, why()))
+                    };
+                    of.insert(number(child)?, parent.map(number).transpose()?).is_none()
+                }
+            };
+            if !new {
+                return Err(Error::malformed(
+                    path,
+                    format!("line {line}: '{child}' is there a second time"),
+                ));
+            }
+        }
+        Ok(truth)
+    }
+
+    /// True origins of the calls of `trace`.
+    pub fn origins_of_calls(&self, trace: &MessageTrace, calls: &Calls) -> CallOrigins {
+        match self {
+            GroundTruth::Calls(of) => origins_by_calls(of, trace, calls),
+            GroundTruth::Messages(of) => origins_by_messages(of, trace, calls),
+        }
+    }
+}
+
+fn origins_by_calls(
+    of: &FxHashMap<String, Option<String>>,
+    trace: &MessageTrace,
+    calls: &Calls,
+) -> CallOrigins {
+    let ids: Vec<_> = (0..calls.len()).map(|call| calls.id(trace, call)).collect();
+    let numbers: FxHashMap<&str, u32> =
+        ids.iter().enumerate().map(|(call, id)| (id.as_ref(), call as u32)).collect();
+    let mut origins =
+        CallOrigins { of: vec![CallOrigin::Unknown; calls.len()], ..CallOrigins::default() };
+    for (call, id) in ids.iter().enumerate() {
+        let Some(mut parent) = of.get(id.as_ref()) else { continue };
+        // A truth that goes round in circles says nothing.
+        for steps in 0..=of.len() {
+            let Some(above) = parent else {
+                origins.of[call] = CallOrigin::Root;
+                break;
+            };
+            if let Some(number) = numbers.get(above.as_str()) {
+                origins.of[call] = CallOrigin::Call(*number);
+                origins.adopted += u64::from(steps > 0);
+                break;
+            }
+            let Some(next) = of.get(above) else { break };
+            parent = next;
+        }
+    }
+    let (traces, whole) = whole_traces(of, &numbers);
+    (origins.traces, origins.whole) = (Some(traces), whole);
+    origins.missing = of.keys().filter(|id| !numbers.contains_key(id.as_str())).count() as u64;
+    origins
+}
+
+/// Number of traces of more than one call in truth, and which calls are roots of traces where none
+/// is missing; `numbers` has the calls that are there.
+fn whole_traces(
+    of: &FxHashMap<String, Option<String>>,
+    numbers: &FxHashMap<&str, u32>,
+) -> (u64, Vec<bool>) {
+    // By root: how many calls there are, and how many of them are missing.
+    let mut traces: FxHashMap<&str, (u64, u64)> = FxHashMap::default();
+    let mut roots: FxHashMap<&str, &str> = FxHashMap::default();
+    let mut way: Vec<&str> = Vec::new();
+    for id in of.keys() {
+        let mut at = id.as_str();
+        // What goes round in circles, or leads to what the truth does not know, is a trace of its
+        // own.
+        let root = loop {
+            if let Some(root) = roots.get(at) {
+                break *root;
+            }
+            way.push(at);
+            match of.get(at).and_then(Option::as_deref).filter(|_| way.len() <= of.len()) {
+                Some(above) => at = above,
+                None => break at,
+            }
+        };
+        for at in way.drain(..) {
+            roots.insert(at, root);
+        }
+        // A root that only others name is a call as well.
+        let named_only = !of.contains_key(root);
+        let lost = named_only && !numbers.contains_key(root);
+        let (calls, missing) =
+            traces.entry(root).or_insert((u64::from(named_only), u64::from(lost)));
+        *calls += 1;
+        *missing += u64::from(!numbers.contains_key(id.as_str()));
+    }
+    let mut whole = vec![false; numbers.len()];
+    for (root, (_, missing)) in &traces {
+        if let Some(place) = numbers.get(root).and_then(|number| whole.get_mut(*number as usize)) {
+            *place = *missing == 0;
+        }
+    }
+    (traces.values().filter(|(calls, _)| *calls > 1).count() as u64, whole)
+}
+
+/// Truth about calls from a truth about messages, in the same way as links give parents.
+fn origins_by_messages(
+    of: &FxHashMap<u64, Option<u64>>,
+    trace: &MessageTrace,
+    calls: &Calls,
+) -> CallOrigins {
+    let mut links = Links::spontaneous_only(trace.len());
+    let mut origins =
+        CallOrigins { of: vec![CallOrigin::Unknown; calls.len()], ..CallOrigins::default() };
+    for (child, parent) in of {
+        let (child, parent) =
+            (*child as usize, parent.filter(|parent| (*parent as usize) < trace.len()));
+        match parent {
+            _ if child >= trace.len() => origins.missing += 1,
+            Some(parent) => links.set_parents(child, &[(parent as u32, 1.0)], 0.0),
+            None => {}
+        }
+    }
+    let parents =
+        LikelyParents::from_links(calls, &links, &CandidateParents::from_links(calls, &links));
+    for (call, origin) in origins.of.iter_mut().enumerate() {
+        let known = calls.request(call).is_some_and(|request| of.contains_key(&(request as u64)));
+        if let Some(parent) = parents.of_call(call).filter(|_| known) {
+            *origin = parent.call.map_or(CallOrigin::Root, |call| CallOrigin::Call(call as u32));
+        }
+    }
+    origins
+}
+
+/// Bytes of `file`, which may be compressed.
+fn open_unpacked(file: File) -> io::Result<Box<dyn Read>> {
+    const GZIP: &[u8] = &[0x1f, 0x8b];
+    const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+    let mut file = BufReader::with_capacity(1 << 16, file);
+    let mut first = Vec::new();
+    file.by_ref().take(ZSTD.len() as u64).read_to_end(&mut first)?;
+    let (gzip, zstd) = (first.starts_with(GZIP), first.starts_with(ZSTD));
+    let whole = BufReader::new(io::Cursor::new(first).chain(file));
+    Ok(if gzip {
+        Box::new(flate2::bufread::MultiGzDecoder::new(whole))
+    } else if zstd {
+        Box::new(zstd::stream::read::Decoder::with_buffer(whole)?)
+    } else {
+        Box::new(whole)
+    })
+}
+
+#[cfg(test)]
+#[path = "truth_tests.rs"]
+mod tests;

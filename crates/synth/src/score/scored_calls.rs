@@ -1,0 +1,257 @@
+//! Calls that are judged: for each, who made it, when, its true parent and the inferred one. All
+//! measures read this and nothing else, so that each can be tested on calls made by hand.
+
+use analyze::calls::{Calls, CandidateParents, LikelyParents};
+use analyze::infer::Links;
+use analyze::naming::NodeNames;
+use message_trace::{MessageTrace, NodeId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::ground_truth::{CallOrigin, CallOrigins, GroundTruth};
+
+/// Calls that were judged and calls that were not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CallPopulation {
+    /// Calls of the trace.
+    pub calls: u64,
+    /// Calls that the truth does not know.
+    pub calls_without_truth: u64,
+    /// Calls or messages of the truth that the trace does not have.
+    pub truth_without_calls: u64,
+    /// Calls whose true parent the trace does not have; they count to the nearest above it that it
+    /// has.
+    pub adopted: u64,
+    /// Calls of excluded callers.
+    pub excluded: u64,
+    /// Calls that begin a path in truth.
+    pub roots: u64,
+    /// Calls that begin a path in truth and were given a parent.
+    pub roots_with_a_parent: u64,
+}
+
+/// The calls of a trace with truth and inference.
+#[derive(Clone, Debug, Default)]
+pub struct ScoredCalls {
+    /// The calls; a call's number is its place.
+    pub(super) calls: Vec<ScoredCall>,
+    /// Names of the ends of calls.
+    pub(super) names: Vec<String>,
+    /// The other possible parents of each call, with their probabilities, none for being
+    /// spontaneous.
+    pub(super) candidates: Vec<Vec<(Option<u32>, f64)>>,
+    /// Traces of more than one call in truth, whether the trace has them or not.
+    pub(super) traces_in_truth: Option<u64>,
+    /// For each call, whether it is the root of a whole trace: no call of it is missing.
+    pub(super) whole: Vec<bool>,
+    truth_without_calls: u64,
+    adopted: u64,
+}
+
+/// A call. Times are nanoseconds on the common clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ScoredCall {
+    /// The node where it was made, and the one that it was made to.
+    pub(super) nodes: [NodeId; 2],
+    /// Their names, as indices of [`ScoredCalls::names`].
+    pub(super) names: [u32; 2],
+    /// When the request was sent.
+    pub(super) sent: Option<i64>,
+    /// When the request was received.
+    pub(super) received: Option<i64>,
+    /// When the response was sent.
+    pub(super) answered: Option<i64>,
+    /// Messages that it is of.
+    pub(super) messages: usize,
+    /// True origin.
+    pub(super) origin: CallOrigin,
+    /// Whether its caller is excluded.
+    pub(super) excluded: bool,
+    /// The most likely parent.
+    pub(super) inferred: Option<u32>,
+    /// Probability of that parent.
+    pub(super) probability: f64,
+}
+
+impl ScoredCalls {
+    /// The calls of `trace` with what `links` and `truth` say of them. `exclude` names the callers
+    /// to leave out.
+    ///
+    /// # Errors
+    /// When nobody of an excluded name makes calls, or the truth knows none of the calls.
+    pub fn new(
+        trace: &MessageTrace,
+        links: &Links,
+        options: &analyze::Options,
+        truth: &GroundTruth,
+        exclude: &[String],
+    ) -> Result<ScoredCalls, Error> {
+        let calls = Calls::from_trace(trace);
+        let CallOrigins { of: origins, missing, adopted, traces, whole } =
+            truth.origins_of_calls(trace, &calls);
+        if origins.iter().all(|origin| *origin == CallOrigin::Unknown) {
+            let why =
+                "the truth knows none of the calls of this data directory; is it of another trace?";
+            return Err(Error::Unknown(why.into()));
+        }
+        let candidates = CandidateParents::from_links(&calls, links);
+        let parents = LikelyParents::from_links(&calls, links, &candidates);
+        let mut names = TextNumbers::default();
+        let mut of_nodes = NodeNames::new(trace, options);
+        let mut judged = ScoredCalls {
+            traces_in_truth: traces,
+            whole,
+            truth_without_calls: missing,
+            adopted,
+            ..ScoredCalls::default()
+        };
+        for (call, origin) in origins.into_iter().enumerate() {
+            let ends = calls.caller_and_callee(trace, call);
+            let parent = parents.of_call(call);
+            let request = calls.request(call);
+            judged.calls.push(ScoredCall {
+                nodes: ends.map(|(node, _)| node),
+                names: ends.map(|(node, tid)| names.intern(of_nodes.name(node, tid))),
+                sent: request.and_then(|row| trace.send_ts(row).or(trace.recv_ts(row))),
+                received: request.and_then(|row| trace.recv_ts(row).or(trace.send_ts(row))),
+                answered: calls
+                    .response(call)
+                    .and_then(|row| trace.send_ts(row).or(trace.recv_ts(row))),
+                messages: calls.message_count(call),
+                origin,
+                excluded: false,
+                inferred: parent.and_then(|parent| parent.call).map(|call| call as u32),
+                probability: parent.map_or(0.0, |parent| parent.probability),
+            });
+            judged.candidates.push(candidates.of_call(call).to_vec());
+        }
+        judged.names = names.texts;
+        judged.exclude_callers(exclude)?;
+        Ok(judged)
+    }
+
+    /// Leaves out the calls of these callers.
+    pub(super) fn exclude_callers(&mut self, callers: &[String]) -> Result<(), Error> {
+        for name in callers {
+            let mut any = false;
+            for call in
+                self.calls.iter_mut().filter(|call| self.names[call.names[0] as usize] == *name)
+            {
+                (call.excluded, any) = (true, true);
+            }
+            if !any {
+                let makers: FxHashSet<u32> = self.calls.iter().map(|call| call.names[0]).collect();
+                let mut makers: Vec<&str> =
+                    makers.into_iter().map(|name| self.names[name as usize].as_str()).collect();
+                makers.sort_unstable();
+                makers.truncate(20);
+                let why = format!(
+                    "--exclude {name}: no call is made by it; callers are {}",
+                    makers.join(", ")
+                );
+                return Err(Error::Unknown(why));
+            }
+        }
+        Ok(())
+    }
+
+    /// The calls that are judged as links: those that have a parent in truth and whose caller is
+    /// not excluded.
+    pub(super) fn scored_links(
+        &self,
+    ) -> impl Iterator<Item = (usize, &ScoredCall, u32)> + Clone + '_ {
+        self.calls.iter().enumerate().filter_map(|(number, call)| match call.origin {
+            CallOrigin::Call(parent) if !call.excluded => Some((number, call, parent)),
+            _ => None,
+        })
+    }
+
+    /// True parent of every call; `None` for a root, and for a call that the truth does not know.
+    pub(super) fn true_parents(&self) -> Vec<Option<u32>> {
+        let parent = |call: &ScoredCall| match call.origin {
+            CallOrigin::Call(parent) => Some(parent),
+            _ => None,
+        };
+        self.calls.iter().map(parent).collect()
+    }
+
+    /// The inferred parent of a call, or the true one where its caller is excluded.
+    pub(super) fn inferred_parent(&self, call: usize) -> Option<u32> {
+        let call = &self.calls[call];
+        match call.origin {
+            CallOrigin::Call(parent) if call.excluded => Some(parent),
+            CallOrigin::Root if call.excluded => None,
+            _ => call.inferred,
+        }
+    }
+
+    /// Number of calls that are judged.
+    pub(super) fn count_population(&self) -> CallPopulation {
+        let count = |of: &dyn Fn(&ScoredCall) -> bool| {
+            self.calls.iter().filter(|call| of(call)).count() as u64
+        };
+        CallPopulation {
+            calls: self.calls.len() as u64,
+            calls_without_truth: count(&|call| call.origin == CallOrigin::Unknown),
+            truth_without_calls: self.truth_without_calls,
+            adopted: self.adopted,
+            excluded: count(&|call| call.excluded),
+            roots: count(&|call| call.origin == CallOrigin::Root),
+            roots_with_a_parent: count(&|call| {
+                call.origin == CallOrigin::Root && !call.excluded && call.inferred.is_some()
+            }),
+        }
+    }
+}
+
+/// Texts that repeat, numbered as they are met.
+#[derive(Debug, Default)]
+struct TextNumbers {
+    numbers: FxHashMap<String, u32>,
+    texts: Vec<String>,
+}
+
+impl TextNumbers {
+    fn intern(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = self.texts.len() as u32;
+        self.texts.push(text.to_owned());
+        self.numbers.insert(text.to_owned(), number);
+        number
+    }
+}
+
+/// A call by hand: caller, callee, true parent, inferred parent with its probability.
+#[cfg(test)]
+pub(super) type HandmadeCall<'a> = (&'a str, &'a str, Option<u32>, Option<u32>, f64);
+
+#[cfg(test)]
+impl ScoredCalls {
+    /// Calls by hand, one every ten nanoseconds. Those without a true parent are roots.
+    pub(super) fn from_rows(rows: &[HandmadeCall<'_>]) -> ScoredCalls {
+        let mut names = TextNumbers::default();
+        let mut judged = ScoredCalls::default();
+        for (number, (caller, callee, parent, inferred, probability)) in rows.iter().enumerate() {
+            let ends = [names.intern(caller), names.intern(callee)];
+            let time = Some(10 * number as i64);
+            judged.calls.push(ScoredCall {
+                nodes: ends.map(|end| end as NodeId),
+                names: ends,
+                sent: time,
+                received: time,
+                answered: None,
+                messages: 1,
+                origin: parent.map_or(CallOrigin::Root, CallOrigin::Call),
+                excluded: false,
+                inferred: *inferred,
+                probability: *probability,
+            });
+            judged.candidates.push(vec![(*inferred, *probability)]);
+        }
+        judged.names = names.texts;
+        judged
+    }
+}

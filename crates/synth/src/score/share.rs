@@ -1,6 +1,0 @@
-//! Part of a whole, as all measures write it.
-
-/// `part` of `whole`, from 0 to 1; `None` of nothing.
-pub(super) fn share(part: usize, whole: usize) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
-}

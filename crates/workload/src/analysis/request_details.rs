@@ -1,0 +1,154 @@
+//! One request for JSON: its events or steps with names instead of numbers.
+
+use out_of_core::NameInterner;
+use request_flow::Step;
+use serde::Serialize;
+
+use crate::analysis::request_source::{RequestRecord, SourceRequest};
+use crate::canonical::ElementAct;
+use crate::demands::{Demands, WaitTimes};
+use crate::joined_request::{JoinedEvent, JoinedRequest};
+
+/// One request with all that is known of it. Times are nanoseconds since the Unix epoch.
+#[derive(Clone, Debug, Serialize)]
+pub struct RequestDetails {
+    /// Its number.
+    pub request: u64,
+    /// Its name.
+    pub name: String,
+    /// When it began.
+    pub begin: i64,
+    /// When it ended.
+    pub end: i64,
+    /// What was used on its behalf.
+    pub demands: Demands,
+    /// Times in which its threads could not go on.
+    pub waits: WaitTimes,
+    /// Its events in the order of time; empty where it is made of steps.
+    pub events: Vec<EventDetails>,
+    /// Synchronisations: places of two events each.
+    pub syncs: Vec<[u32; 2]>,
+    /// Its steps, depth first; empty where it is joined from events.
+    pub steps: Vec<StepDetails>,
+    /// Its canonical form.
+    pub canonical: Vec<ElementDetails>,
+}
+
+/// An event of a joined request.
+#[derive(Clone, Debug, Serialize)]
+pub struct EventDetails {
+    /// When it happened.
+    pub time: i64,
+    /// Its kind.
+    pub event: String,
+    /// The host.
+    pub host: String,
+    /// The processor, -1 where it is not known.
+    pub processor: i32,
+    /// The process, 0 where it is not known.
+    pub process: i32,
+    /// The thread, 0 where it is not known.
+    pub thread: i32,
+    /// What was used since the thread's event before.
+    pub demands: Demands,
+    /// Why the thread could not go on in that time.
+    pub waits: WaitTimes,
+}
+
+/// A step of a request.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepDetails {
+    /// The step that called it.
+    pub parent: Option<u32>,
+    /// The operation.
+    pub operation: String,
+    /// When its node began with it.
+    pub begin: Option<i64>,
+    /// When it ended.
+    pub end: Option<i64>,
+    /// Processor time in nanoseconds.
+    pub processor_ns: Option<i64>,
+    /// Why it could not go on.
+    pub waits: Option<WaitTimes>,
+    /// Time in which it waited for its calls, in nanoseconds.
+    pub calls_ns: Option<i64>,
+}
+
+/// An element of the canonical form.
+#[derive(Clone, Debug, Serialize)]
+pub struct ElementDetails {
+    /// What happens.
+    pub act: ElementAct,
+    /// Who does it.
+    pub role: String,
+    /// What it demands.
+    pub demands: Demands,
+    /// When it begins on endless processors, in nanoseconds from the begin of the request.
+    pub begin: i64,
+    /// When it ends there.
+    pub end: i64,
+}
+
+impl RequestDetails {
+    /// All of a request.
+    pub fn from_source(found: &SourceRequest<'_>, names: &NameInterner) -> RequestDetails {
+        let facts = &found.facts;
+        let text = |number| names.name_of(number).to_owned();
+        let elements = found.canonical.elements.iter().map(|element| ElementDetails {
+            act: element.act,
+            role: text(element.role),
+            demands: element.demands,
+            begin: element.begin,
+            end: element.end,
+        });
+        let mut one = RequestDetails {
+            request: facts.number,
+            name: text(facts.name),
+            begin: facts.begin,
+            end: facts.end,
+            demands: facts.demands,
+            waits: facts.waits,
+            events: Vec::new(),
+            syncs: Vec::new(),
+            steps: Vec::new(),
+            canonical: elements.collect(),
+        };
+        match found.record {
+            RequestRecord::Joined(request) => one.add_joined_events(request, names),
+            RequestRecord::Steps(request) => {
+                one.steps = request.steps.iter().map(|step| step_details(step, names)).collect();
+            }
+        }
+        one
+    }
+
+    fn add_joined_events(&mut self, request: &JoinedRequest, names: &NameInterner) {
+        self.events = request.events.iter().map(|event| event_details(event, names)).collect();
+        self.syncs = request.syncs.iter().map(|sync| [sync.source, sync.destination]).collect();
+    }
+}
+
+fn event_details(event: &JoinedEvent, names: &NameInterner) -> EventDetails {
+    EventDetails {
+        time: event.time,
+        event: names.name_of(event.kind).to_owned(),
+        host: names.name_of(event.host).to_owned(),
+        processor: event.processor,
+        process: event.process,
+        thread: event.thread,
+        demands: event.demands,
+        waits: event.waits,
+    }
+}
+
+fn step_details(step: &Step, names: &NameInterner) -> StepDetails {
+    StepDetails {
+        parent: step.parent,
+        operation: names.name_of(step.operation).to_owned(),
+        begin: step.begin,
+        end: step.end,
+        processor_ns: step.processor_ns,
+        waits: step.waits,
+        calls_ns: step.children_ns(),
+    }
+}

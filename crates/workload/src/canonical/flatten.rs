@@ -1,0 +1,189 @@
+//! Order: the binary tree of a request, flattened so that equal requests give equal lists (4.2).
+
+use std::hash::{Hash, Hasher};
+
+use out_of_core::{NameId, NameInterner};
+use rustc_hash::FxHasher;
+
+use super::parents::{find_parents, work_figures};
+use super::plan::{ActivationPlan, ThreadActivation};
+use super::{CanonicalElement, CanonicalRequest, ElementAct, schedule};
+use crate::demands::Demands;
+use crate::tuning::{LOOSE_SHARE, MIN_LOOSE_NS};
+
+impl ActivationPlan {
+    /// The canonical request: the tree of its activations, depth first. The order of what runs at
+    /// the same time is that of the points that let it run and, where one point did, of role and
+    /// structure and demands: never of the time at which it ran.
+    pub(super) fn flatten(self) -> CanonicalRequest {
+        if self.activations.is_empty() {
+            return CanonicalRequest::default();
+        }
+        let order = self.topological_order();
+        let begins = schedule::schedule_begins(&self, &order);
+        let tree = ActivationTree::from_plan(&self, &order, &begins);
+        let mut elements = Vec::new();
+        let mut loose = Vec::new();
+        for root in &tree.roots {
+            if tree.children[*root].is_empty() && *root != tree.first {
+                loose.push(self.activations[*root].total_demands());
+            } else {
+                emit_tree(&self, &tree, &begins, *root, &mut elements);
+            }
+        }
+        let all = self.activations.iter().map(|of| of.total_demands().processor_ns).sum::<i64>();
+        for demands in merge_unled_work(loose, all) {
+            let end = demands.processor_ns;
+            let role = NameInterner::UNKNOWN;
+            elements.push(CanonicalElement { act: ElementAct::Work, role, demands, begin: 0, end });
+            elements.push(CanonicalElement {
+                act: ElementAct::Wait,
+                role,
+                begin: end,
+                end,
+                ..CanonicalElement::default()
+            });
+        }
+        CanonicalRequest { elements }
+    }
+}
+
+/// What threads demand that nothing led to: those that work long each for itself, the longest
+/// first, and all others together. `all` is the processor time of the request.
+fn merge_unled_work(mut loose: Vec<Demands>, all: i64) -> Vec<Demands> {
+    let limit = MIN_LOOSE_NS.max(all / LOOSE_SHARE);
+    loose.sort_by_key(|demands| std::cmp::Reverse(<[i64; 6]>::from(*demands)));
+    let long = loose.partition_point(|demands| demands.processor_ns >= limit);
+    let rest = loose.split_off(long);
+    if !rest.is_empty() {
+        let mut sum = Demands::default();
+        rest.into_iter().for_each(|demands| sum += demands);
+        loose.push(sum);
+    }
+    loose
+}
+
+/// Which activation lets which go on, where it is one alone.
+struct ActivationTree {
+    /// The activations that each lets go on, with the work that comes before, in order.
+    children: Vec<Vec<(usize, usize)>>,
+    /// Activations that nothing lets go on: that of the seed first.
+    roots: Vec<usize>,
+    /// The root that leads to the seed.
+    first: usize,
+}
+
+impl ActivationTree {
+    fn from_plan(plan: &ActivationPlan, order: &[usize], begins: &[i64]) -> ActivationTree {
+        let parents = find_parents(plan, order, begins);
+        let count = plan.activations.len();
+        let mut children: Vec<Vec<(usize, usize)>> = vec![Vec::new(); count];
+        for (place, parent) in parents.iter().enumerate() {
+            if let Some(mark) = parent {
+                children[mark.activation].push((mark.work, place));
+            }
+        }
+        let mut subtrees = vec![SubtreeKey::default(); count];
+        for place in order.iter().rev() {
+            let of = &mut children[*place];
+            of.sort_by_key(|(work, child)| (*work, subtrees[*child]));
+            let activation = &plan.activations[*place];
+            subtrees[*place] =
+                SubtreeKey::from_activation(activation, begins[*place], of, &subtrees);
+        }
+        let mut first = plan.seed.min(count - 1);
+        while let Some(mark) = parents[first] {
+            first = mark.activation;
+        }
+        let mut roots: Vec<usize> = (0..count).filter(|at| parents[*at].is_none()).collect();
+        roots.sort_by_key(|root| (*root != first, subtrees[*root]));
+        ActivationTree { children, roots, first }
+    }
+}
+
+/// What tells subtrees apart that one point let go on: role, structure, demands; and where all of
+/// that is equal, the rest of what is written of them, so that it does not matter which one came
+/// first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct SubtreeKey {
+    role: NameId,
+    structure: u64,
+    demands: [i64; 6],
+    /// The sum of the begins on endless processors.
+    begins: i64,
+    /// Hash of everything that is written.
+    all: u64,
+}
+
+impl SubtreeKey {
+    fn from_activation(
+        activation: &ThreadActivation,
+        begin: i64,
+        children: &[(usize, usize)],
+        below: &[SubtreeKey],
+    ) -> SubtreeKey {
+        let [mut structure, mut all] = [FxHasher::default(), FxHasher::default()];
+        (activation.role, children.len()).hash(&mut structure);
+        (activation.role, begin, work_figures(activation)).hash(&mut all);
+        let (mut demands, mut begins) = (activation.total_demands(), begin);
+        for (work, child) in children {
+            let child = &below[*child];
+            (work, child.structure).hash(&mut structure);
+            (work, child.all).hash(&mut all);
+            demands += Demands::from(child.demands);
+            begins = begins.saturating_add(child.begins);
+        }
+        let [structure, all] = [structure, all].map(|hasher| hasher.finish());
+        SubtreeKey { role: activation.role, structure, demands: demands.into(), begins, all }
+    }
+}
+
+/// Writes the activations of a tree, depth first.
+fn emit_tree(
+    plan: &ActivationPlan,
+    tree: &ActivationTree,
+    begins: &[i64],
+    root: usize,
+    elements: &mut Vec<CanonicalElement>,
+) {
+    let mut open = vec![(root, false)];
+    while let Some((place, is_let)) = open.pop() {
+        let ThreadActivation { role, works, .. } = &plan.activations[place];
+        let role = *role;
+        let mut now = begins[place];
+        let still = |act: ElementAct, role: NameId, now: i64| CanonicalElement {
+            act,
+            role,
+            begin: now,
+            end: now,
+            ..CanonicalElement::default()
+        };
+        if is_let {
+            elements.push(still(ElementAct::Resume, role, now));
+        }
+        let mut children = tree.children[place].iter().peekable();
+        let mut demands = Demands::default();
+        let mut begin = now;
+        for (number, work) in works.iter().enumerate() {
+            demands += *work;
+            now = now.saturating_add(work.processor_ns);
+            let is_last = number + 1 == works.len();
+            let is_point = children.peek().is_some_and(|(work, _)| *work == number);
+            if is_last || is_point {
+                elements.push(CanonicalElement {
+                    act: ElementAct::Work,
+                    role,
+                    demands,
+                    begin,
+                    end: now,
+                });
+                (demands, begin) = (Demands::default(), now);
+            }
+            while let Some((_, child)) = children.next_if(|(work, _)| *work == number) {
+                elements.push(still(ElementAct::Signal, plan.activations[*child].role, now));
+                open.push((*child, true));
+            }
+        }
+        elements.push(still(ElementAct::Wait, role, now));
+    }
+}

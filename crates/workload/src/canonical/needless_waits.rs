@@ -1,0 +1,145 @@
+//! Needless waits: a thread finds that what it would wait for is there already.
+//!
+//! Where two threads work side by side for about the same time, it is chance whether one of them
+//! has to wait for the other at the end, and a wait that is not needed leaves no event. So waits
+//! are left out that on endless processors would be short beside the work before them.
+
+use super::plan::{ActivationPlan, SyncPoint, ThreadActivation};
+use super::schedule;
+use crate::tuning::NEEDLESS_WAIT_SHARE;
+
+impl ActivationPlan {
+    /// The same without needless waits: the thread goes on in the activation in which it waited.
+    pub(super) fn without_needless_waits(mut self) -> ActivationPlan {
+        let order = self.topological_order();
+        let begins = schedule::schedule_begins(&self, &order);
+        let count = self.activations.len();
+        // Where the works of each activation are: in which activation, behind how many works.
+        let mut places: Vec<(usize, usize)> = (0..count).map(|place| (place, 0)).collect();
+        for place in order {
+            let Some(previous) = self.activations[place].previous else { continue };
+            if !self.is_needless(&begins, place, previous) {
+                continue;
+            }
+            let (into, behind) = places[previous];
+            if into == place {
+                continue;
+            }
+            let works = std::mem::take(&mut self.activations[place].works);
+            let to = &mut self.activations[into].works;
+            debug_assert!(behind < to.len());
+            places[place] = (into, to.len() - 1);
+            let mut works = works.into_iter();
+            if let (Some(last), Some(first)) = (to.last_mut(), works.next()) {
+                *last += first;
+            }
+            to.extend(works);
+            self.activations[place].sources.clear();
+        }
+        self.keep_activations(&places)
+    }
+
+    /// Whether the wait of an activation behind another one of its thread is needless. What the
+    /// thread did before the request led to it is no wait of the request.
+    fn is_needless(&self, begins: &[i64], place: usize, previous: usize) -> bool {
+        let ThreadActivation { works, sources, .. } = &self.activations[previous];
+        if sources.is_empty() && previous != self.seed {
+            return false;
+        }
+        let beside = works.last().map_or(0, |work| work.processor_ns);
+        let worked = works.iter().map(|work| work.processor_ns).sum::<i64>();
+        let waited = begins[place].saturating_sub(begins[previous].saturating_add(worked));
+        waited <= beside / NEEDLESS_WAIT_SHARE
+    }
+
+    /// The activations that are left, with what leads to them.
+    pub(super) fn keep_activations(self, places: &[(usize, usize)]) -> ActivationPlan {
+        let stays = |place: usize| places.get(place).is_some_and(|(into, _)| *into == place);
+        let mut numbers = vec![0; places.len()];
+        let mut count = 0;
+        for (place, number) in numbers.iter_mut().enumerate() {
+            *number = count;
+            count += usize::from(stays(place));
+        }
+        let mark = |mark: SyncPoint| {
+            let (into, behind) = places[mark.activation];
+            SyncPoint { activation: numbers[into], work: behind + mark.work }
+        };
+        let seed = places.get(self.seed).map_or(0, |(into, _)| numbers[*into]);
+        let activations = self.activations.into_iter().enumerate();
+        let left = activations.filter(|(place, _)| stays(*place)).map(|(_, mut activation)| {
+            activation.sources.iter_mut().for_each(|source| *source = mark(*source));
+            activation.previous = activation.previous.map(|place| numbers[places[place].0]);
+            activation
+        });
+        ActivationPlan { activations: left.collect(), seed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demands::Demands;
+
+    fn works(processor_ns: &[i64]) -> Vec<Demands> {
+        let of = |time: &i64| Demands { processor_ns: *time, ..Demands::default() };
+        processor_ns.iter().map(of).collect()
+    }
+
+    /// A thread lets a helper go on, works for `beside`, waits for it, and works for 100 more.
+    fn plan(beside: i64, helper: i64) -> ActivationPlan {
+        let let_on = vec![SyncPoint { activation: 0, work: 0 }];
+        let done = vec![SyncPoint { activation: 1, work: 0 }];
+        let of = |role, sources, times: &[i64]| ThreadActivation {
+            works: works(times),
+            ..ThreadActivation::new(role, sources)
+        };
+        let last = ThreadActivation { previous: Some(0), ..of(3, done, &[100]) };
+        let activations = vec![of(1, vec![], &[50, beside]), of(2, let_on, &[helper, 5]), last];
+        ActivationPlan { activations, seed: 0 }
+    }
+
+    fn left(plan: ActivationPlan) -> Vec<Vec<i64>> {
+        let left = plan.without_needless_waits().activations;
+        let times = |of: &ThreadActivation| of.works.iter().map(|work| work.processor_ns).collect();
+        left.iter().map(times).collect()
+    }
+
+    #[test]
+    fn who_works_as_long_as_the_helper_does_not_wait() {
+        assert_eq!(left(plan(1000, 900)), [vec![50, 1100], vec![900, 5]]);
+        assert_eq!(left(plan(1000, 1500)), [vec![50, 1100], vec![1500, 5]]);
+        // 500 of 1000 is the most.
+        assert_eq!(left(plan(1000, 1501)), [vec![50, 1000], vec![1501, 5], vec![100]]);
+    }
+
+    #[test]
+    fn who_has_nothing_else_to_do_waits() {
+        assert_eq!(left(plan(3, 900)), [vec![50, 3], vec![900, 5], vec![100]]);
+    }
+
+    #[test]
+    fn a_thread_that_was_busy_with_something_else_takes_the_request_up_as_one_that_waited() {
+        let let_on = vec![SyncPoint { activation: 0, work: 0 }];
+        let mut worker = ThreadActivation { previous: Some(1), ..ThreadActivation::new(2, let_on) };
+        worker.works = works(&[900]);
+        let mut before = ThreadActivation::new(2, vec![]);
+        before.works = works(&[3000]);
+        let mut reader = ThreadActivation::new(1, vec![]);
+        reader.works = works(&[50, 20]);
+        let plan = ActivationPlan { activations: vec![reader, before, worker], seed: 0 };
+        assert_eq!(left(plan), [vec![50, 20], vec![3000], vec![900]]);
+    }
+
+    #[test]
+    fn what_comes_behind_a_needless_wait_refers_to_where_it_was_left_out() {
+        // The thread lets another one go on after the needless wait.
+        let mut plan = plan(1000, 900);
+        plan.activations[2].works.push(Demands::default());
+        let source = SyncPoint { activation: 2, work: 0 };
+        plan.activations.push(ThreadActivation::new(4, vec![source]));
+        let left = plan.without_needless_waits();
+        assert_eq!(left.activations[2].sources, [SyncPoint { activation: 0, work: 1 }]);
+        assert_eq!((left.activations.len(), left.seed), (3, 0));
+    }
+}

@@ -1,0 +1,233 @@
+//! Joining: the set of an event, and what it does to valid-intervals (Magpie, sections 3.2, 3.4).
+
+use crate::accounting::ThreadAccounts;
+use crate::join::arena::NONE;
+use crate::join::counts::StateCounts;
+use crate::join::program::JoinProgram;
+use crate::join::set_store::{SetStore, ValueHandle};
+use crate::schema::BindMode;
+
+/// What an event binds, with room that is used again for each event.
+#[derive(Debug, Default)]
+pub(crate) struct EventJoiner {
+    /// Values that the event binds, the strongest first.
+    pub bounds: Vec<BoundValue>,
+    /// Values whose intervals go on in the request that the event begins.
+    carried: Vec<ValueHandle>,
+}
+
+/// A value that an event binds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BoundValue {
+    /// The value.
+    pub handle: ValueHandle,
+    /// What the event does to its interval.
+    pub mode: BindMode,
+    /// Its live sector, or [`NONE`]; [`LEFT`] where it is left alone.
+    pub sector: u32,
+}
+
+/// A sector that belongs to another request.
+const LEFT: u32 = NONE - 1;
+
+/// What the join works on.
+pub(crate) struct JoinTables<'state> {
+    pub program: &'state JoinProgram,
+    pub store: &'state mut SetStore,
+    pub threads: &'state mut ThreadAccounts,
+    /// Sets that were closed.
+    pub closed: &'state mut Vec<u32>,
+    pub counts: &'state mut StateCounts,
+    /// Time of the event.
+    pub now: i64,
+}
+
+impl JoinTables<'_> {
+    fn find_sector(&self, handle: ValueHandle) -> Option<u32> {
+        self.store.find_sector(handle, self.threads)
+    }
+
+    fn set_of(&self, sector: u32) -> u32 {
+        self.store.sectors.get(sector).set
+    }
+
+    fn has_seed(&self, set: u32) -> bool {
+        self.store.sets.get(set).seeds > 0
+    }
+
+    /// Closes a sector; a set that has none any more is closed, unless it is `but`.
+    fn close_sector(&mut self, sector: u32, but: Option<u32>) {
+        let leave = self.program.leave;
+        let (set, is_closed) = self.store.close_sector(sector, self.threads, self.now, leave);
+        if is_closed && but != Some(set) {
+            self.closed.push(set);
+        }
+    }
+}
+
+impl EventJoiner {
+    /// The set of an event; none where no live interval takes it.
+    pub(crate) fn join_event(
+        &mut self,
+        tables: &mut JoinTables<'_>,
+        affects: impl Iterator<Item = (u16, bool)>,
+        is_seed: bool,
+    ) -> Option<u32> {
+        self.close_carried_intervals(tables, affects);
+        let mut opens = !self.carried.is_empty() || is_seed;
+        for bound in &mut self.bounds {
+            bound.sector = tables.find_sector(bound.handle).unwrap_or(NONE);
+            opens |= matches!(bound.mode, BindMode::Start | BindMode::Basic);
+        }
+        let begins = self.end_started_intervals(tables) && is_seed && tables.program.apart;
+        let mut set = begins.then(|| tables.store.new_set(tables.now));
+        let is_other = |bound: &&mut BoundValue| {
+            !matches!(bound.mode, BindMode::Start | BindMode::Claim | BindMode::Note)
+        };
+        for bound in self.bounds.iter_mut().filter(is_other) {
+            if bound.sector != NONE {
+                set = Some(merge_bound_set(bound, set, is_seed, tables));
+            }
+        }
+        let set = match set {
+            None if !opens => return None,
+            None => tables.store.new_set(tables.now),
+            Some(set) => set,
+        };
+        Some(self.claim_intervals(set, tables))
+    }
+
+    /// Closes the intervals of values that begin new ones, also for bounds of other modes that have
+    /// the same value; whether there are such values.
+    fn end_started_intervals(&mut self, tables: &mut JoinTables<'_>) -> bool {
+        let mut begins = false;
+        for place in 0..self.bounds.len() {
+            let BoundValue { mode, sector, .. } = self.bounds[place];
+            if mode != BindMode::Start {
+                continue;
+            }
+            begins = true;
+            if sector != NONE {
+                tables.close_sector(sector, None);
+                let same = self.bounds.iter_mut().filter(|bound| bound.sector == sector);
+                same.for_each(|bound| bound.sector = NONE);
+            }
+        }
+        begins
+    }
+
+    /// Closes what goes on in the request that the event begins.
+    fn close_carried_intervals(
+        &mut self,
+        tables: &mut JoinTables<'_>,
+        affects: impl Iterator<Item = (u16, bool)>,
+    ) {
+        self.carried.clear();
+        for (attribute, _) in affects.filter(|(_, starts)| *starts) {
+            for bound in self.bounds.iter().filter(|bound| bound.mode != BindMode::Note) {
+                let Some(sector) = tables.find_sector(bound.handle) else { continue };
+                let set = tables.set_of(sector);
+                let mut next = tables.store.next_sector(set, None);
+                while let Some(sector) = next {
+                    next = tables.store.next_sector(set, Some(sector));
+                    let handle = tables.store.sectors.get(sector).handle;
+                    let is_bound = self.bounds.iter().any(|bound| bound.handle == handle);
+                    if handle.attribute == attribute && !is_bound {
+                        self.carried.push(handle);
+                        tables.close_sector(sector, None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes the intervals that the event claims into its set.
+    fn claim_intervals(&mut self, mut set: u32, tables: &mut JoinTables<'_>) -> u32 {
+        for bound in self.bounds.iter_mut().filter(|bound| bound.mode == BindMode::Claim) {
+            if bound.sector == NONE {
+                continue;
+            }
+            let other = tables.set_of(bound.sector);
+            if other == set || !tables.has_seed(other) {
+                set = tables.store.merge_sets(set, other);
+            } else {
+                bound.sector = LEFT;
+            }
+        }
+        set
+    }
+
+    /// Opens and closes intervals once the event is in its set, with that number in order.
+    pub(crate) fn apply_bindings(
+        &mut self,
+        tables: &mut JoinTables<'_>,
+        affects: impl Iterator<Item = (u16, bool)>,
+        set: u32,
+        order: u64,
+    ) {
+        let by_sync = |attribute: u16| {
+            tables.program.synchronizes.get(usize::from(attribute)).copied().unwrap_or(false)
+        };
+        for bound in self.bounds.iter().filter(|bound| bound.sector != LEFT) {
+            let BoundValue { handle, mode, sector } = *bound;
+            let opens = matches!(mode, BindMode::Start | BindMode::Basic | BindMode::Claim);
+            if sector == NONE && opens && tables.find_sector(handle).is_none() {
+                tables.store.open_sector(handle, set, tables.threads, tables.now);
+            }
+            if by_sync(handle.attribute) && (sector != NONE || mode != BindMode::Live) {
+                tables.store.touch_value(set, handle.attribute, handle.key, order);
+            }
+        }
+        for handle in self.carried.drain(..) {
+            if tables.store.find_sector(handle, tables.threads).is_none() {
+                tables.store.open_sector(handle, set, tables.threads, tables.now);
+            }
+        }
+        tables.store.record_use(set, tables.now);
+        for bound in self.bounds.iter().filter(|bound| bound.mode == BindMode::Stop) {
+            if let Some(sector) = tables.find_sector(bound.handle) {
+                tables.close_sector(sector, Some(set));
+            }
+        }
+        for (attribute, _) in affects.filter(|(_, starts)| !starts) {
+            let mut next = tables.store.next_sector(set, None);
+            while let Some(sector) = next {
+                next = tables.store.next_sector(set, Some(sector));
+                if tables.store.sectors.get(sector).handle.attribute == attribute {
+                    tables.close_sector(sector, Some(set));
+                }
+            }
+        }
+        if tables.store.is_closed(set) {
+            tables.closed.push(set);
+        }
+    }
+}
+
+/// The event's set, with the one of a live sector. Where both have a seed and the schema keeps such
+/// sets apart, the sector leaves its set, or is left alone.
+fn merge_bound_set(
+    bound: &mut BoundValue,
+    set: Option<u32>,
+    is_seed: bool,
+    tables: &mut JoinTables<'_>,
+) -> u32 {
+    let other = tables.set_of(bound.sector);
+    let Some(set) = set else { return other };
+    let conflict = tables.program.apart
+        && set != other
+        && (is_seed || tables.has_seed(set))
+        && tables.has_seed(other);
+    if !conflict {
+        return tables.store.merge_sets(set, other);
+    }
+    tables.counts.conflicts += 1;
+    match bound.mode {
+        BindMode::Live => bound.sector = LEFT,
+        _ => {
+            tables.close_sector(bound.sector, None);
+            bound.sector = if bound.mode == BindMode::Stop { LEFT } else { NONE };
+        }
+    }
+    set
+}

@@ -1,0 +1,34 @@
+//! Item: an event with those of its attributes that the schema uses.
+
+use events::Event;
+
+use crate::tuning::SLOTS;
+
+/// An event with those of its attributes that the schema uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ExtractedEvent {
+    /// The event.
+    pub event: Event,
+    /// Its kind in the program.
+    pub kind: u16,
+    /// Which values are there, by bits.
+    pub present: u8,
+    /// The values, by slots of the kind.
+    pub values: [u64; SLOTS],
+}
+
+impl ExtractedEvent {
+    /// The value in a slot.
+    pub(crate) fn slot_value(&self, slot: u8) -> Option<u64> {
+        let there = self.present & 1u8.checked_shl(u32::from(slot))? != 0;
+        self.values.get(usize::from(slot)).copied().filter(|_| there)
+    }
+
+    /// Puts a value into a slot.
+    pub(crate) fn set_slot(&mut self, slot: u8, value: u64) {
+        if let Some(place) = self.values.get_mut(usize::from(slot)) {
+            *place = value;
+            self.present |= 1 << slot;
+        }
+    }
+}

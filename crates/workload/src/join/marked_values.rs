@@ -1,0 +1,48 @@
+//! Marks: what is remembered of values.
+
+use rustc_hash::FxHashSet;
+
+use crate::tuning::MARKS;
+
+/// Values that are marked, as keys.
+#[derive(Debug, Default)]
+pub(crate) struct MarkedValues {
+    keys: FxHashSet<u64>,
+    /// How often all were forgotten, as there were too many.
+    pub(crate) forgotten: u64,
+    /// By the number of a mark, whether it was ever put on a value.
+    put: Vec<bool>,
+}
+
+impl MarkedValues {
+    /// Puts the mark of that number on a value.
+    pub(crate) fn set_mark(&mut self, mark: u16, key: u64) {
+        let mark = usize::from(mark);
+        if self.put.len() <= mark {
+            self.put.resize(mark + 1, false);
+        }
+        if let Some(was_put) = self.put.get_mut(mark) {
+            *was_put = true;
+        }
+        if self.keys.len() >= MARKS {
+            self.keys.clear();
+            self.forgotten += 1;
+        }
+        self.keys.insert(key);
+    }
+
+    /// Whether the mark of that number was ever put on a value.
+    pub(crate) fn was_set(&self, mark: u16) -> bool {
+        self.put.get(usize::from(mark)).copied().unwrap_or_default()
+    }
+
+    /// Takes a mark from a value.
+    pub(crate) fn clear_mark(&mut self, key: u64) {
+        self.keys.remove(&key);
+    }
+
+    /// Whether a value has a mark.
+    pub(crate) fn is_marked(&self, key: u64) -> bool {
+        self.keys.contains(&key)
+    }
+}

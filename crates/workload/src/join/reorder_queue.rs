@@ -1,0 +1,191 @@
+//! Reorder queue: puts events in the order of time, within a bounded delay (Magpie, section 3.4).
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::join::extracted_event::ExtractedEvent;
+use crate::tuning::{LATE_IN_A_ROW, QUEUE_EVENTS};
+
+/// Events that wait until none before them can come. Those that come in order go through a plain
+/// queue, the others through a heap.
+#[derive(Debug)]
+pub(crate) struct ReorderQueue {
+    ordered: VecDeque<QueuedEvent>,
+    others: BinaryHeap<QueuedEvent>,
+    delay: i64,
+    newest: i64,
+    /// Time of the last event that was given out.
+    given: i64,
+    came: u64,
+    late_in_a_row: u32,
+    /// Events that were given out with the time of the last one.
+    same_time: Vec<ExtractedEvent>,
+    /// What went wrong.
+    pub(crate) counts: QueueCounts,
+}
+
+/// Events that were not used because of their time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct QueueCounts {
+    /// They came when later ones had been given out.
+    pub(crate) late: u64,
+    /// They came twice.
+    pub(crate) doubled: u64,
+    /// How often the clock jumped back.
+    pub(crate) jumps: u64,
+}
+
+/// What came of an event that was put into the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueueOutcome {
+    /// It waits.
+    Taken,
+    /// It is late, and left away.
+    Late,
+    /// Too many came late in a row: the clock must have jumped back. All events have to be taken,
+    /// and the queue has to [`jump`](ReorderQueue::jump_back), before it takes this one.
+    Jump,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct QueuedEvent {
+    item: ExtractedEvent,
+    came: u64,
+}
+
+impl ReorderQueue {
+    /// A queue in which events wait `delay` nanoseconds.
+    pub(crate) fn new(delay: i64) -> ReorderQueue {
+        ReorderQueue {
+            ordered: VecDeque::new(),
+            others: BinaryHeap::new(),
+            delay,
+            newest: i64::MIN,
+            given: i64::MIN,
+            came: 0,
+            late_in_a_row: 0,
+            same_time: Vec::new(),
+            counts: QueueCounts::default(),
+        }
+    }
+
+    /// Whether later events than this one have been given out.
+    pub(crate) fn is_late(&self, item: &ExtractedEvent) -> bool {
+        item.event.time < self.given
+    }
+
+    /// Puts an event into the queue.
+    pub(crate) fn push_event(&mut self, item: ExtractedEvent) -> QueueOutcome {
+        let time = item.event.time;
+        if self.is_late(&item) {
+            self.late_in_a_row += 1;
+            if self.late_in_a_row >= LATE_IN_A_ROW {
+                return QueueOutcome::Jump;
+            }
+            self.counts.late += 1;
+            return QueueOutcome::Late;
+        }
+        self.late_in_a_row = 0;
+        self.came += 1;
+        let waiting = QueuedEvent { item, came: self.came };
+        self.newest = self.newest.max(time);
+        match self.ordered.back() {
+            Some(last) if last.item.event.time > time => self.others.push(waiting),
+            _ => self.ordered.push_back(waiting),
+        }
+        QueueOutcome::Taken
+    }
+
+    /// No event before `now`, less the delay, will come.
+    pub(crate) fn advance_to(&mut self, now: i64) {
+        self.newest = self.newest.max(now);
+    }
+
+    /// Begins anew at an earlier time, once all events have been taken.
+    pub(crate) fn jump_back(&mut self) {
+        self.counts.jumps += 1;
+        (self.given, self.newest, self.late_in_a_row) = (i64::MIN, i64::MIN, 0);
+    }
+
+    /// Puts a synthetic event into the queue. Where later ones have been given out, it is put at
+    /// their time: a thread that waited for longer than events wait here still waits then.
+    pub(crate) fn push_synthetic(&mut self, mut item: ExtractedEvent) {
+        item.event.time = item.event.time.max(self.given);
+        self.came += 1;
+        self.others.push(QueuedEvent { item, came: self.came });
+    }
+
+    /// The oldest event, once none before it can come; doubled ones are left away.
+    pub(crate) fn pop_ready(&mut self) -> Option<ExtractedEvent> {
+        self.pop_until(self.newest.saturating_sub(self.delay))
+    }
+
+    /// The oldest event, whatever may come.
+    pub(crate) fn pop_any(&mut self) -> Option<ExtractedEvent> {
+        self.pop_until(i64::MAX)
+    }
+
+    fn pop_until(&mut self, until: i64) -> Option<ExtractedEvent> {
+        loop {
+            let ordered = self.ordered.front();
+            let other = self.others.peek();
+            let from_others = match (ordered, other) {
+                (Some(one), Some(other)) => other.cmp(one) == Ordering::Greater,
+                (None, Some(_)) => true,
+                (_, None) => false,
+            };
+            let first = if from_others { other } else { ordered }?;
+            if first.item.event.time > until && self.len() <= QUEUE_EVENTS {
+                return None;
+            }
+            let taken = if from_others { self.others.pop() } else { self.ordered.pop_front() }?;
+            if !self.is_duplicate(&taken.item) {
+                return Some(taken.item);
+            }
+            self.counts.doubled += 1;
+        }
+    }
+
+    fn is_duplicate(&mut self, item: &ExtractedEvent) -> bool {
+        if self.given != item.event.time {
+            self.given = item.event.time;
+            self.same_time.clear();
+        }
+        if self.same_time.contains(item) {
+            return true;
+        }
+        if self.same_time.len() < SAME_TIME {
+            self.same_time.push(*item);
+        }
+        false
+    }
+
+    fn len(&self) -> usize {
+        self.ordered.len() + self.others.len()
+    }
+}
+
+/// Maximum number of events of one moment among which doubled ones are found.
+const SAME_TIME: usize = 16;
+
+impl Ord for QueuedEvent {
+    /// The older one is the greater one, as a heap gives the greatest.
+    fn cmp(&self, other: &QueuedEvent) -> Ordering {
+        let key = |waiting: &QueuedEvent| (waiting.item.event.time, waiting.came);
+        key(other).cmp(&key(self))
+    }
+}
+
+impl PartialOrd for QueuedEvent {
+    fn partial_cmp(&self, other: &QueuedEvent) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for QueuedEvent {
+    fn eq(&self, other: &QueuedEvent) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for QueuedEvent {}

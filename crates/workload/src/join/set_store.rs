@@ -1,0 +1,386 @@
+//! Store: live sectors, the sets that they belong to, and the events of sets (Magpie, section 3.4,
+//! Figure 7).
+
+use events::Event;
+use out_of_core::NameId;
+use rustc_hash::FxHashMap;
+
+use crate::accounting::{PendingUsage, ThreadAccounts};
+use crate::demands::{Demands, WaitTimes};
+use crate::join::ages::{AgeLink, AgeLists, AgeNode, SetAge};
+use crate::join::arena::{Arena, NONE};
+
+/// A live sector: the current valid-interval of a value of a join attribute.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LiveSector {
+    /// Which value.
+    pub handle: ValueHandle,
+    /// The set that it belongs to.
+    pub set: u32,
+    /// Its neighbours in the list of its set.
+    before: u32,
+    after: u32,
+}
+
+/// A join attribute and its value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ValueHandle {
+    /// The join attribute.
+    pub attribute: u16,
+    /// Attribute, host and values as 64 bits.
+    pub key: u64,
+    /// Number of the thread, where the attribute is `thread`; else [`NONE`].
+    pub thread: u32,
+}
+
+/// Events that are joined so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EventSet {
+    /// Its events, as a list.
+    pub first: u32,
+    last: u32,
+    /// Number of its events.
+    pub events: u32,
+    /// Its live sectors, as a list.
+    sectors: u32,
+    live: u32,
+    /// Number of its seed events.
+    pub seeds: u32,
+    /// Number in order, and kind, of the first one.
+    pub seed: (u64, NameId),
+    /// Number in order of the first event that names the request, and the name.
+    pub name: (u64, NameId),
+    /// Whether an event was in it that may be its last one.
+    pub complete: bool,
+    /// Its touches, as a list.
+    pub touches: u32,
+    last_touch: u32,
+    /// Its place among the others of its age.
+    link: AgeLink,
+}
+
+impl Default for EventSet {
+    fn default() -> EventSet {
+        EventSet {
+            first: NONE,
+            last: NONE,
+            events: 0,
+            sectors: NONE,
+            live: 0,
+            seeds: 0,
+            seed: (u64::MAX, 0),
+            name: (u64::MAX, 0),
+            complete: false,
+            touches: NONE,
+            last_touch: NONE,
+            link: AgeLink::default(),
+        }
+    }
+}
+
+/// An event of a set.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EventNode {
+    pub event: Event,
+    /// When it was joined, as a number that grows.
+    pub order: u64,
+    /// The next event of its set.
+    pub next: u32,
+    /// Whether it blocks.
+    pub is_wait: bool,
+    /// Whether it ends an interrupt, whose processor time it has.
+    pub is_interrupt: bool,
+    /// Processor time since the event before it of the same thread, in nanoseconds.
+    pub processor_ns: i64,
+    /// What else there is, if anything; else [`NONE`].
+    pub more: u32,
+}
+
+/// What kind of event a [`EventNode`] is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EventOrigin {
+    pub is_wait: bool,
+    pub is_interrupt: bool,
+}
+
+/// What few events have.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct EventExtras {
+    pub demands: Demands,
+    pub waits: WaitTimes,
+}
+
+/// An event was joined by a value by which threads synchronise.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SyncTouch {
+    pub attribute: u16,
+    pub key: u64,
+    /// The event's number in order.
+    pub order: u64,
+    pub next: u32,
+}
+
+/// Live sectors, sets and events.
+#[derive(Debug, Default)]
+pub(crate) struct SetStore {
+    pub sectors: Arena<LiveSector>,
+    pub sets: Arena<EventSet>,
+    pub nodes: Arena<EventNode>,
+    pub more: Arena<EventExtras>,
+    pub touches: Arena<SyncTouch>,
+    live: FxHashMap<u64, u32>,
+    ages: AgeLists,
+    orders: u64,
+}
+
+impl SetStore {
+    /// The live sector of a value.
+    pub(crate) fn find_sector(&self, handle: ValueHandle, threads: &ThreadAccounts) -> Option<u32> {
+        if handle.thread == NONE {
+            return self.live.get(&handle.key).copied();
+        }
+        threads.get(handle.thread).map(|thread| thread.sector).filter(|sector| *sector != NONE)
+    }
+
+    /// Opens a sector in a set. The value has none.
+    pub(crate) fn open_sector(
+        &mut self,
+        handle: ValueHandle,
+        set: u32,
+        threads: &mut ThreadAccounts,
+        now: i64,
+    ) {
+        let Some(of) = self.sets.get_mut(set) else { return };
+        let after = of.sectors;
+        let sector = self.sectors.add(LiveSector { handle, set, before: NONE, after });
+        (of.sectors, of.live) = (sector, of.live + 1);
+        if let Some(after) = self.sectors.get_mut(after) {
+            after.before = sector;
+        }
+        match threads.get_mut(handle.thread) {
+            Some(thread) => {
+                thread.account_until(now);
+                thread.sector = sector;
+            }
+            None => {
+                self.live.insert(handle.key, sector);
+            }
+        }
+    }
+
+    /// Closes a sector: its set, and whether that has no live one any more.
+    pub(crate) fn close_sector(
+        &mut self,
+        sector: u32,
+        threads: &mut ThreadAccounts,
+        now: i64,
+        leave: NameId,
+    ) -> (u32, bool) {
+        let LiveSector { handle, set, before, after } = self.sectors.get(sector);
+        match threads.get_mut(handle.thread) {
+            Some(thread) => {
+                thread.account_until(now);
+                let pending = thread.take_pending();
+                thread.sector = NONE;
+                let event = Event {
+                    time: now,
+                    kind: leave,
+                    host: thread.host,
+                    processor: Event::NO_PROCESSOR,
+                    process: thread.process,
+                    thread: thread.id,
+                };
+                if pending != PendingUsage::default() {
+                    self.append_event(
+                        set,
+                        event,
+                        Demands::default(),
+                        pending,
+                        EventOrigin::default(),
+                    );
+                }
+            }
+            None => {
+                self.live.remove(&handle.key);
+            }
+        }
+        match self.sectors.get_mut(before) {
+            Some(before) => before.after = after,
+            None => {
+                if let Some(set) = self.sets.get_mut(set) {
+                    set.sectors = after;
+                }
+            }
+        }
+        if let Some(after) = self.sectors.get_mut(after) {
+            after.before = before;
+        }
+        self.sectors.remove(sector);
+        let Some(of) = self.sets.get_mut(set) else { return (set, false) };
+        of.live -= 1;
+        (set, of.live == 0)
+    }
+
+    /// A new set.
+    pub(crate) fn new_set(&mut self, now: i64) -> u32 {
+        let set = self.sets.add(EventSet::default());
+        self.ages.add_new(&mut self.sets, set, now);
+        set
+    }
+
+    /// Whether a set has no live sector.
+    pub(crate) fn is_closed(&self, set: u32) -> bool {
+        self.sets.get(set).live == 0
+    }
+
+    /// The live sectors of a set, one by one: the first, or the one behind `sector`.
+    pub(crate) fn next_sector(&self, set: u32, sector: Option<u32>) -> Option<u32> {
+        let next = match sector {
+            None => self.sets.get(set).sectors,
+            Some(sector) => self.sectors.get(sector).after,
+        };
+        (next != NONE).then_some(next)
+    }
+
+    /// Joins two sets: the one that is left.
+    pub(crate) fn merge_sets(&mut self, one: u32, other: u32) -> u32 {
+        if one == other {
+            return one;
+        }
+        let (stays, goes) = if self.sets.get(one).live >= self.sets.get(other).live {
+            (one, other)
+        } else {
+            (other, one)
+        };
+        let gone = self.sets.get(goes);
+        self.ages.remove(&mut self.sets, goes);
+        let (mut sector, mut last) = (gone.sectors, NONE);
+        while let Some(of) = self.sectors.get_mut(sector) {
+            of.set = stays;
+            (last, sector) = (sector, of.after);
+        }
+        let mut set = self.sets.get(stays);
+        if let Some(of) = self.sectors.get_mut(last) {
+            of.after = set.sectors;
+            if let Some(of) = self.sectors.get_mut(set.sectors) {
+                of.before = last;
+            }
+            set.sectors = gone.sectors;
+        }
+        match self.nodes.get_mut(set.last) {
+            Some(node) => node.next = gone.first,
+            None => set.first = gone.first,
+        }
+        if gone.last != NONE {
+            set.last = gone.last;
+        }
+        match self.touches.get_mut(set.last_touch) {
+            Some(touch) => touch.next = gone.touches,
+            None => set.touches = gone.touches,
+        }
+        if gone.last_touch != NONE {
+            set.last_touch = gone.last_touch;
+        }
+        (set.seed, set.name) = (set.seed.min(gone.seed), set.name.min(gone.name));
+        set.seeds += gone.seeds;
+        set.events += gone.events;
+        set.live += gone.live;
+        set.complete |= gone.complete;
+        if let Some(place) = self.sets.get_mut(stays) {
+            *place = set;
+        }
+        self.sets.remove(goes);
+        stays
+    }
+
+    /// Adds an event to the end of a set: its number in order.
+    pub(crate) fn append_event(
+        &mut self,
+        set: u32,
+        event: Event,
+        demands: Demands,
+        pending: PendingUsage,
+        what: EventOrigin,
+    ) -> u64 {
+        self.orders += 1;
+        let more = EventExtras { demands, waits: pending.waits };
+        let more = if more == EventExtras::default() { NONE } else { self.more.add(more) };
+        let processor_ns = pending.processor_ns;
+        let order = self.orders;
+        let EventOrigin { is_wait, is_interrupt } = what;
+        let node =
+            EventNode { event, order, next: NONE, is_wait, is_interrupt, processor_ns, more };
+        let node = self.nodes.add(node);
+        let Some(of) = self.sets.get_mut(set) else { return order };
+        of.events += 1;
+        match self.nodes.get_mut(of.last) {
+            Some(last) => last.next = node,
+            None => of.first = node,
+        }
+        of.last = node;
+        order
+    }
+
+    /// Remembers that an event was joined by a value.
+    pub(crate) fn touch_value(&mut self, set: u32, attribute: u16, key: u64, order: u64) {
+        let touch = self.touches.add(SyncTouch { attribute, key, order, next: NONE });
+        let Some(of) = self.sets.get_mut(set) else { return };
+        match self.touches.get_mut(of.last_touch) {
+            Some(last) => last.next = touch,
+            None => of.touches = touch,
+        }
+        of.last_touch = touch;
+    }
+
+    /// A set was used at `now`; it may be of another age since.
+    pub(crate) fn record_use(&mut self, set: u32, now: i64) {
+        let of = self.sets.get(set);
+        self.ages.record_use(&mut self.sets, set, age_of(&of), now);
+    }
+
+    /// The set of that age that was unused for the longest time, and since when.
+    pub(crate) fn find_oldest(&self, age: SetAge) -> Option<(u32, i64)> {
+        self.ages.find_oldest(&self.sets, age)
+    }
+
+    /// Takes the events of a set away.
+    pub(crate) fn clear_events(&mut self, set: u32) {
+        let Some(of) = self.sets.get_mut(set) else { return };
+        let (mut node, mut touch) = (of.first, of.touches);
+        (of.first, of.last, of.touches, of.last_touch, of.events) = (NONE, NONE, NONE, NONE, 0);
+        while node != NONE {
+            let EventNode { next, more, .. } = self.nodes.get(node);
+            if more != NONE {
+                self.more.remove(more);
+            }
+            self.nodes.remove(node);
+            node = next;
+        }
+        while touch != NONE {
+            let next = self.touches.get(touch).next;
+            self.touches.remove(touch);
+            touch = next;
+        }
+    }
+
+    /// Takes a set away, which has no live sector.
+    pub(crate) fn remove_set(&mut self, set: u32) {
+        self.clear_events(set);
+        self.ages.remove(&mut self.sets, set);
+        self.sets.remove(set);
+    }
+}
+
+impl AgeNode for EventSet {
+    fn age_link(&mut self) -> &mut AgeLink {
+        &mut self.link
+    }
+}
+
+fn age_of(set: &EventSet) -> SetAge {
+    match set {
+        EventSet { seeds: 0, .. } => SetAge::Unseeded,
+        EventSet { complete: false, .. } => SetAge::Seeded,
+        _ => SetAge::Complete,
+    }
+}

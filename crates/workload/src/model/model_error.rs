@@ -1,0 +1,100 @@
+//! Error of a model: what its representatives demand, held against what requests did (6.1.1).
+
+use serde::Serialize;
+
+use crate::clusters::GrowingCluster;
+use crate::demands::Demands;
+use crate::tuning::MIN_USUAL;
+
+/// The error of a model, for three choices of what stands for a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ModelError {
+    /// The representative stands for its cluster with its own demands, as in the paper: the
+    /// difference in resource consumption between the requests as parsed, and representatives in
+    /// proportion to the sizes of their clusters.
+    pub representative: DemandErrors,
+    /// The mean demands stand for it of members that do just what the representative does. What
+    /// is left is what other members demand, and what no element was charged for.
+    pub mean: DemandErrors,
+    /// The mean demands of a half of the requests, drawn by chance, stand for the other half. This
+    /// is what to expect when the model predicts other requests of the same workload. Requests of
+    /// clusters that are not usual are left out, as nothing predicts them.
+    pub held_out: DemandErrors,
+}
+
+/// Differences as shares of what was demanded: 0.02 is 2%. `None` where nothing was demanded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct DemandErrors {
+    /// Of processor time.
+    pub processor: Option<f64>,
+    /// Of bytes read from and written to disks.
+    pub disk: Option<f64>,
+    /// Of bytes sent and received.
+    pub network: Option<f64>,
+}
+
+impl DemandErrors {
+    /// The differences of two demands, as shares of `parsed`.
+    pub fn between_demands(parsed: &Demands, model: &Demands) -> DemandErrors {
+        let share = |of: fn(&Demands) -> i64| {
+            let (parsed, model) = (of(parsed) as f64, of(model) as f64);
+            (parsed > 0.0).then(|| (model - parsed).abs() / parsed)
+        };
+        DemandErrors {
+            processor: share(|of| of.processor_ns),
+            disk: share(|of| of.disk_read_bytes.saturating_add(of.disk_written_bytes)),
+            network: share(|of| of.sent_bytes.saturating_add(of.received_bytes)),
+        }
+    }
+}
+
+impl ModelError {
+    pub(super) fn from_clusters(clusters: &[&GrowingCluster]) -> ModelError {
+        let mut parsed = Demands::default();
+        let mut held = Demands::default();
+        let [mut by_representative, mut by_mean, mut by_half] = [[0.0_f64; 6]; 3];
+        for cluster in clusters {
+            let gathered = &cluster.gathered;
+            parsed += gathered.demands;
+            add_demands(&mut by_representative, &cluster.facts.demands, gathered.count as f64);
+            for (_, demands) in cluster.mean_elements() {
+                let all = by_mean.iter_mut().zip(demands);
+                all.for_each(|(sum, demand)| *sum += demand * gathered.count as f64);
+            }
+            let (learnt, tested) = gathered.demands_of_halves();
+            if learnt.0 > 0 && gathered.count >= MIN_USUAL {
+                held += tested.1;
+                add_demands(&mut by_half, &learnt.1, tested.0 as f64 / learnt.0 as f64);
+            }
+        }
+        let whole = |sums: [f64; 6]| Demands::from(sums.map(|sum| sum.round() as i64));
+        ModelError {
+            representative: DemandErrors::between_demands(&parsed, &whole(by_representative)),
+            mean: DemandErrors::between_demands(&parsed, &whole(by_mean)),
+            held_out: DemandErrors::between_demands(&held, &whole(by_half)),
+        }
+    }
+}
+
+pub(super) fn add_demands(sums: &mut [f64; 6], demands: &Demands, times: f64) {
+    let demands: [i64; 6] = (*demands).into();
+    sums.iter_mut().zip(demands).for_each(|(sum, demand)| *sum += demand as f64 * times);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_shares_of_what_was_parsed() {
+        let parsed =
+            Demands { processor_ns: 200, sent_bytes: 60, received_bytes: 40, ..Demands::default() };
+        let model =
+            Demands { processor_ns: 193, sent_bytes: 65, received_bytes: 40, ..Demands::default() };
+        let errors = DemandErrors::between_demands(&parsed, &model);
+        assert_eq!(
+            (errors.processor, errors.disk, errors.network),
+            (Some(0.035), None, Some(0.05))
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! Processor time that was charged to requests, and what the rest was (Magpie, section 6).
+
+use request_flow::Request;
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use super::timelines::ThreadTimelines;
+
+/// Processor time of the processes that served requests, in nanoseconds, and what of it was
+/// charged to these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChargedTime {
+    /// Processor time of all threads of the processes in which some thread handled a message of a
+    /// request.
+    pub processor_ns: i64,
+    /// Processor time of steps, each counted by its probability.
+    pub charged_ns: f64,
+    /// Processor time of threads that handled no message: they collect garbage, keep time, or work
+    /// for requests in a way that was not seen.
+    pub without_messages_ns: i64,
+}
+
+impl ChargedTime {
+    /// All processor time; nothing is charged yet.
+    pub(super) fn from_timelines(timelines: &ThreadTimelines) -> ChargedTime {
+        let threads = timelines.threads();
+        let serving = threads.iter().filter(|thread| thread.has_messages);
+        let relevant: FxHashSet<_> = serving.map(|thread| thread.process).collect();
+        let mut charged = ChargedTime::default();
+        for thread in threads.iter().filter(|thread| relevant.contains(&thread.process)) {
+            charged.processor_ns += thread.running_ns;
+            if !thread.has_messages {
+                charged.without_messages_ns += thread.running_ns;
+            }
+        }
+        charged
+    }
+
+    /// Adds the steps of a request.
+    pub(super) fn add_request(&mut self, request: &Request) {
+        let of_steps = request.steps.iter();
+        let charged = of_steps.filter_map(|step| Some((step.waits?, step.processor_ns?)));
+        self.charged_ns +=
+            request.probability * charged.map(|(_, processor)| processor as f64).sum::<f64>();
+    }
+
+    /// Share of the processor time that was charged, from 0 to 1; `None` where there was none.
+    pub fn charged_share(&self) -> Option<f64> {
+        (self.processor_ns > 0).then(|| (self.charged_ns / self.processor_ns as f64).min(1.0))
+    }
+}

@@ -1,0 +1,182 @@
+//! Ledger: what each moment of a step is counted as.
+//!
+//! Work wins over calls, and calls over waits: a moment in which a thread of the step runs, could
+//! run or waits for a disk is that, whatever calls are open. Another moment in which a call is open
+//! is the call's, however many are open. What is left is what the thread waited for.
+
+use request_flow::{StepResource, WaitTimes};
+
+use super::timeline_entry::{BlockingCall, NO_THREAD, SchedulerState, ThreadState, TimelineChange};
+use super::timelines::{StateInterval, ThreadTimelines};
+use super::wake_chain::{MessageGap, ThreadSpan};
+
+/// What the moments of a step were counted as, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct MomentSums {
+    pub processor_ns: i64,
+    pub waits: WaitTimes,
+    /// Calls were open, and nobody worked.
+    pub children_ns: i64,
+    /// Bytes that were read from and written to files.
+    pub disk_bytes: i64,
+}
+
+/// Times in which calls of a step are open: disjoint and in order.
+#[derive(Default)]
+pub(super) struct OpenCalls(Vec<(i64, i64)>);
+
+impl OpenCalls {
+    /// Takes the calls of the next step.
+    pub(super) fn set_calls(&mut self, calls: impl IntoIterator<Item = (i64, i64)>) {
+        let OpenCalls(open) = self;
+        open.clear();
+        open.extend(calls.into_iter().filter(|(from, to)| from < to));
+        open.sort_unstable();
+        open.dedup_by(|later, kept| {
+            let overlaps = later.0 <= kept.1;
+            if overlaps {
+                kept.1 = kept.1.max(later.1);
+            }
+            overlaps
+        });
+    }
+
+    /// How long calls are open between `from` and `to`.
+    fn open_time_between(&self, from: i64, to: i64) -> i64 {
+        let first = self.0.partition_point(|call| call.1 <= from);
+        let open = self.0.iter().skip(first).take_while(|call| call.0 < to);
+        open.map(|call| call.1.min(to) - call.0.max(from)).sum()
+    }
+}
+
+impl MomentSums {
+    /// Counts the time of a part of a gap.
+    pub(super) fn add_span(
+        &mut self,
+        timelines: &ThreadTimelines,
+        gap: MessageGap,
+        part: &ThreadSpan,
+        open: &OpenCalls,
+    ) {
+        let ThreadSpan { thread, from, woken, to } = *part;
+        if thread == NO_THREAD {
+            self.add_time(StepResource::Unknown, from, to, open);
+            return;
+        }
+        let woken = woken.clamp(from, to);
+        // A thread that was busy when it was signalled turned to this step only when it woke.
+        let was_free = timelines.state_at(thread, from).is_waiting() && {
+            let marks = timelines.entries_within(thread, from, woken);
+            marks
+                .into_iter()
+                .all(|entry| !is_of_other_step(entry.what, entry.number, gap, entry.time))
+        };
+        if was_free {
+            self.add_thread_time(timelines, thread, from, woken, open);
+        } else {
+            self.add_time(StepResource::Unknown, from, woken, open);
+        }
+        self.add_work(timelines, gap, (thread, woken, to), open);
+    }
+
+    /// Counts the time in which a thread was free for the step. What it did for other steps in
+    /// between is not the step's: from when it handled a message of another or polled, to its last
+    /// poll before it handled the step's next message.
+    fn add_work(
+        &mut self,
+        timelines: &ThreadTimelines,
+        gap: MessageGap,
+        (thread, from, to): (u32, i64, i64),
+        open: &OpenCalls,
+    ) {
+        let (mut leaves, mut polls) = (None, None);
+        let (mut comes_back, mut is_away) = (to, false);
+        for entry in timelines.entries_within(thread, from, to) {
+            if is_of_other_step(entry.what, entry.number, gap, entry.time) {
+                leaves = leaves.or(polls).or(Some(entry.time));
+                (is_away, comes_back) = (true, to);
+            } else if let TimelineChange::Began(BlockingCall::Poll | BlockingCall::PollInVain) =
+                entry.what
+            {
+                polls = polls.or(Some(entry.time));
+            } else if entry.what == TimelineChange::Ended
+                && is_away
+                && was_polling(timelines, entry)
+            {
+                comes_back = entry.time;
+            }
+        }
+        let leaves = leaves.unwrap_or(to);
+        self.add_thread_time(timelines, thread, from, leaves, open);
+        if leaves < to {
+            self.add_time(StepResource::Unknown, leaves, comes_back, open);
+            self.add_thread_time(timelines, thread, comes_back, to, open);
+        }
+    }
+
+    /// Counts what a thread did.
+    fn add_thread_time(
+        &mut self,
+        timelines: &ThreadTimelines,
+        thread: u32,
+        from: i64,
+        to: i64,
+        open: &OpenCalls,
+    ) {
+        timelines.for_each_interval(thread, from, to, |StateInterval { from, to, state }| {
+            self.add_time(resource_of_state(state), from, to, open);
+        });
+        let ends = timelines
+            .entries_within(thread, from, to)
+            .filter(|entry| entry.what == TimelineChange::Ended);
+        self.disk_bytes += ends.map(|entry| entry.number).sum::<i64>();
+    }
+
+    fn add_time(&mut self, resource: StepResource, from: i64, to: i64, open: &OpenCalls) {
+        let took = (to - from).max(0);
+        let children = match resource {
+            StepResource::Processor | StepResource::Runnable | StepResource::Disk => 0,
+            StepResource::Lock
+            | StepResource::Peer
+            | StepResource::Asleep
+            | StepResource::Unknown => open.open_time_between(from, to),
+        };
+        let into = match resource {
+            StepResource::Processor => &mut self.processor_ns,
+            StepResource::Runnable => &mut self.waits.runnable_ns,
+            StepResource::Disk => &mut self.waits.disk_ns,
+            StepResource::Lock => &mut self.waits.lock_ns,
+            StepResource::Peer => &mut self.waits.peer_ns,
+            StepResource::Asleep => &mut self.waits.asleep_ns,
+            StepResource::Unknown => &mut self.waits.unknown_ns,
+        };
+        *into += took - children;
+        self.children_ns += children;
+    }
+}
+
+/// Whether it is a message of another step than the gap's. What came at the gap's own ends is the
+/// gap's message, which is in several requests where its cause is not certain.
+fn is_of_other_step(what: TimelineChange, step: i64, gap: MessageGap, time: i64) -> bool {
+    let is_mark = matches!(what, TimelineChange::Mark { .. });
+    is_mark && step != gap.step && time > gap.from.1 && time < gap.to.1
+}
+
+/// Whether a call that ends was a poll.
+fn was_polling(timelines: &ThreadTimelines, ended: &super::timeline_entry::TimelineEntry) -> bool {
+    let before = timelines.state_at(ended.thread, ended.time - 1);
+    matches!(before.call, Some(BlockingCall::Poll | BlockingCall::PollInVain))
+}
+
+/// What a moment in that state is counted as.
+pub(super) fn resource_of_state(state: ThreadState) -> StepResource {
+    match (state.sched, state.call) {
+        (SchedulerState::Running, _) => StepResource::Processor,
+        (SchedulerState::Runnable, _) | (_, Some(BlockingCall::Woken)) => StepResource::Runnable,
+        (_, Some(BlockingCall::File)) => StepResource::Disk,
+        (_, Some(BlockingCall::Lock)) => StepResource::Lock,
+        (_, Some(BlockingCall::Sleep | BlockingCall::PollInVain)) => StepResource::Asleep,
+        (_, Some(BlockingCall::Socket | BlockingCall::Poll)) => StepResource::Peer,
+        (SchedulerState::Blocked | SchedulerState::Unknown, None) => StepResource::Unknown,
+    }
+}

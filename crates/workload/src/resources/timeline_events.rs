@@ -1,0 +1,80 @@
+//! Kinds of events that tell what a thread did, and the attributes that are read of them.
+
+use out_of_core::{NameId, NameInterner};
+use rustc_hash::FxHashMap;
+
+use super::timeline_entry::BlockingCall;
+
+/// What an event tells of its thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimelineEvent {
+    /// It is on a processor from now on.
+    In,
+    /// It is on none from now on.
+    Out,
+    /// From now on nobody knows whether it is on one.
+    Lost,
+    /// It begins.
+    Start,
+    /// It ends.
+    Exit,
+    /// It was in a call until now.
+    Call(BlockingCall),
+    /// It waited until now for another thread.
+    Wake,
+}
+
+/// Numbers of the names of kinds and attributes.
+pub(super) struct TimelineEventKinds {
+    kinds: FxHashMap<NameId, TimelineEvent>,
+    pub(super) duration: Option<NameId>,
+    pub(super) bytes: Option<NameId>,
+    pub(super) result: Option<NameId>,
+    pub(super) preempted: Option<NameId>,
+    pub(super) parent: Option<NameId>,
+    pub(super) object: Option<NameId>,
+    pub(super) by: Option<NameId>,
+    pub(super) signalled: Option<NameId>,
+    pub(super) what: Option<NameId>,
+}
+
+const KINDS: [(&str, TimelineEvent); 14] = [
+    ("sched/In", TimelineEvent::In),
+    ("sched/Out", TimelineEvent::Out),
+    ("sched/Unknown", TimelineEvent::Lost),
+    ("sched/Start", TimelineEvent::Start),
+    ("sched/Exit", TimelineEvent::Exit),
+    ("sockcap/Send", TimelineEvent::Call(BlockingCall::Socket)),
+    ("sockcap/Receive", TimelineEvent::Call(BlockingCall::Socket)),
+    ("sockcap/FileRead", TimelineEvent::Call(BlockingCall::File)),
+    ("sockcap/FileWrite", TimelineEvent::Call(BlockingCall::File)),
+    ("sockcap/FileSync", TimelineEvent::Call(BlockingCall::File)),
+    ("sockcap/Poll", TimelineEvent::Call(BlockingCall::Poll)),
+    ("sockcap/Sleep", TimelineEvent::Call(BlockingCall::Sleep)),
+    ("sockcap/Lock", TimelineEvent::Call(BlockingCall::Lock)),
+    ("sockcap/Wake", TimelineEvent::Wake),
+];
+
+impl TimelineEventKinds {
+    /// Their numbers in `names`.
+    pub(super) fn from_names(names: &NameInterner) -> TimelineEventKinds {
+        let kinds = KINDS.iter().filter_map(|(text, kind)| Some((names.find_id(text)?, *kind)));
+        TimelineEventKinds {
+            kinds: kinds.collect(),
+            duration: names.find_id("duration"),
+            bytes: names.find_id("bytes"),
+            result: names.find_id("result"),
+            preempted: names.find_id("preempted"),
+            parent: names.find_id("parent"),
+            object: names.find_id("object"),
+            by: names.find_id("by"),
+            signalled: names.find_id("signalled"),
+            what: names.find_id("what"),
+        }
+    }
+
+    /// What events of that kind tell; `None` where it is not of a thread's timeline.
+    pub(super) fn timeline_event(&self, kind: NameId) -> Option<TimelineEvent> {
+        self.kinds.get(&kind).copied()
+    }
+}

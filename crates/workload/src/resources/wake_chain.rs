@@ -1,0 +1,146 @@
+//! Chain of hand-offs: who worked between two messages of a step that different threads handled, or
+//! that one thread handled that waited for another.
+//!
+//! ```text
+//! a   received ---- signal
+//! b                   | woken --------- signal
+//! c                                       | woken - sent
+//! ```
+//!
+//! A wake tells who signalled, and when. From the thread of the later message, wakes lead back to
+//! the thread of the earlier one.
+
+use super::timeline_entry::{NO_THREAD, TimelineChange, TimelineEntry};
+use super::timelines::ThreadTimelines;
+use crate::tuning::{MAX_CHAIN_LINKS, MAX_CHAIN_WAKES, MAX_WAKE_ENTRIES};
+
+/// The time between two messages of a step that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MessageGap {
+    /// The step, as in its marks.
+    pub step: i64,
+    /// The thread that handled the earlier message, and when.
+    pub from: (u32, i64),
+    /// The thread that handled the later message, and when.
+    pub to: (u32, i64),
+}
+
+/// A time in which one thread worked for a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ThreadSpan {
+    /// The thread; [`NO_THREAD`] where nobody knows who worked.
+    pub thread: u32,
+    /// When it begins: where another thread signalled, when it did.
+    pub from: i64,
+    /// When the thread went on behind the signal; equal to `from` where there was none.
+    pub woken: i64,
+    /// When it ends.
+    pub to: i64,
+}
+
+/// A wake on the way back.
+#[derive(Clone, Copy)]
+struct WakeLink {
+    thread: u32,
+    woken: i64,
+    signalled: i64,
+    object: u32,
+}
+
+/// Finder of chains, with room that is used again and again.
+#[derive(Default)]
+pub(super) struct ChainFinder {
+    links: Vec<WakeLink>,
+    /// Numbers of wakes and of entries that may still be looked at.
+    left: (usize, usize),
+}
+
+impl ChainFinder {
+    /// Adds the parts of a gap to `parts`, in order. They make up the gap.
+    pub(super) fn find_spans(
+        &mut self,
+        timelines: &ThreadTimelines,
+        gap: MessageGap,
+        parts: &mut Vec<ThreadSpan>,
+    ) {
+        let begin = parts.len();
+        let (first, from) = gap.from;
+        let (mut thread, mut to) = gap.to;
+        if first == NO_THREAD || thread == NO_THREAD {
+            parts.push(ThreadSpan { thread: NO_THREAD, from, woken: from, to });
+            return;
+        }
+        self.left = (MAX_CHAIN_WAKES, MAX_WAKE_ENTRIES);
+        loop {
+            self.links.clear();
+            let end = MessageGap { to: (thread, to), ..gap };
+            if !self.find_wake_chain(timelines, end, thread, to) {
+                break;
+            }
+            for link in &self.links {
+                let WakeLink { thread, woken, signalled, .. } = *link;
+                parts.push(ThreadSpan { thread, from: signalled, woken, to });
+                to = signalled;
+            }
+            thread = first;
+        }
+        let thread = if thread == first { first } else { NO_THREAD };
+        parts.push(ThreadSpan { thread, from, woken: from, to });
+        parts[begin..].reverse();
+    }
+
+    /// Whether wakes lead from `thread` at `to` back to a signal of the gap's first thread. The
+    /// links are in [`ChainFinder::links`] then, the latest wake first.
+    fn find_wake_chain(
+        &mut self,
+        timelines: &ThreadTimelines,
+        gap: MessageGap,
+        thread: u32,
+        to: i64,
+    ) -> bool {
+        let ((first, from), (last, end)) = (gap.from, gap.to);
+        if self.links.len() >= MAX_CHAIN_LINKS {
+            return false;
+        }
+        let depth = self.links.len();
+        for entry in timelines.entries_within(thread, from.saturating_sub(1), to).rev() {
+            if self.left.1 == 0 {
+                return false;
+            }
+            self.left.1 -= 1;
+            let is_others =
+                matches!(entry.what, TimelineChange::Mark { .. }) && entry.number != gap.step;
+            if is_others && entry.time < end && entry.time > from {
+                // Before that, it worked for another step.
+                return false;
+            }
+            let TimelineEntry { by, number: signalled, time: woken, object, .. } = *entry;
+            if entry.what != TimelineChange::Wake || by == NO_THREAD || by == thread {
+                continue;
+            }
+            if signalled < from || signalled > to || self.left.0 == 0 {
+                continue;
+            }
+            self.left.0 -= 1;
+            // A thread that one waits for did not work for it if it had another step to serve.
+            if first == last && thread != first && entry.state.is_busy {
+                continue;
+            }
+            let link = WakeLink { thread, woken, signalled, object };
+            if by == first {
+                // What goes back and forth between two threads is a lock.
+                if self.links.last().is_some_and(|back| back.object == object && first == last) {
+                    continue;
+                }
+                self.links.push(link);
+                return true;
+            }
+            self.links.push(link);
+            if self.find_wake_chain(timelines, gap, by, signalled) {
+                return true;
+            }
+            self.links.truncate(depth);
+        }
+        false
+    }
+}

@@ -1,0 +1,291 @@
+//! What the logs themselves tell of processes and connections that were not recorded.
+//!
+//! A log says which programs its process began that are not recorded, and with whom it talked. What
+//! its process did that is not captured it says, too. Such a program, and a connection to a traced
+//! machine whose other end is in no log, were there and could not be seen: this lists them, for
+//! `sockcap info`.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use message_trace::DataDir;
+use rustc_hash::FxHashSet;
+use serde::Serialize;
+use socket_log::encode::FlowRole;
+use socket_log::layout::{source, state};
+use socket_log::{LogHeader, LogRecord, SocketLog, SocketName};
+
+use crate::logs::machines::{self, MachineTable, ProcessHome};
+use crate::logs::namespaces::Namespaces;
+use crate::logs::program::ProgramDescription;
+use crate::logs::program_gaps::cause_of_unlogged;
+use crate::uncaptured::{UncapturedKind, UncapturedThing};
+
+/// What was not seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CaptureGaps {
+    /// Processes that loaded the library and in whose logs there is no socket.
+    pub silent: Vec<ProcessName>,
+    /// Programs that a recorded process began, or became, and that load no library.
+    pub unseen: Vec<UnrecordedProgram>,
+    /// What recorded programs did that is not captured, by host, program and thing.
+    pub uncaptured: Vec<UncapturedUse>,
+    /// How many processes used sockets and found no room for a log.
+    pub without_log: u64,
+    /// Ends of connections on traced machines that no log has, in the order of their names.
+    pub unseen_ends: Vec<UnrecordedEnd>,
+}
+
+/// A process, as a user would recognise it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ProcessName {
+    /// Its host.
+    pub host: String,
+    /// Its id.
+    pub pid: u32,
+    /// Its arguments, on one line.
+    pub command: String,
+}
+
+impl ProcessName {
+    fn from_header(header: &LogHeader) -> ProcessName {
+        ProcessName { host: header.host.clone(), pid: header.pid, command: command_line(header) }
+    }
+}
+
+/// The arguments of a process on one line, whatever is in them.
+pub fn command_line(header: &LogHeader) -> String {
+    header.arguments.join(" ").replace(char::is_control, " ")
+}
+
+/// What a process is called as a node.
+pub fn program_name(header: &LogHeader) -> String {
+    ProgramDescription::from_arguments(&header.executable, &header.arguments).name
+}
+
+/// A program without any recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnrecordedProgram {
+    /// Its path; of a long one the end.
+    pub program: String,
+    /// Why nothing is recorded.
+    pub cause: &'static str,
+    /// Its process.
+    pub pid: u32,
+    /// Who began it, or what it was before.
+    pub by: ProcessName,
+}
+
+/// Use of something that is not captured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UncapturedUse {
+    /// The host.
+    pub host: String,
+    /// What the program is called as a node.
+    pub program: String,
+    /// What kind of thing it is.
+    pub kind: UncapturedKind,
+    /// What it is, with the number of it.
+    pub what: String,
+    /// How many of it there were.
+    pub count: u64,
+    /// How many processes of the program had it.
+    pub processes: u64,
+}
+
+/// The end of a connection that no log has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnrecordedEnd {
+    /// What it is called, and its process where that is known.
+    pub name: String,
+    /// Who talked to it.
+    pub by: ProcessName,
+    /// How many flows of that process did.
+    pub flows: u64,
+}
+
+/// One flow as its log has it.
+#[derive(Default)]
+struct FlowEnds {
+    /// The number of the socket's network namespace, where that is known.
+    namespace: Option<u32>,
+    local: Option<SocketName>,
+    peer: Option<SocketName>,
+    peer_pid: u32,
+    carried: bool,
+}
+
+/// All that the logs say, before it is put together.
+#[derive(Default)]
+struct GapScan {
+    /// The processes that have logs, by kernel and id.
+    processes: FxHashSet<(u32, u32)>,
+    unseen: Vec<UnrecordedProgram>,
+    /// The processes that something else than the library saw, by host and id.
+    seen_otherwise: FxHashSet<(String, u32)>,
+    without_log: u64,
+    addresses: FxHashSet<IpAddr>,
+    namespaces: Namespaces,
+    /// How many machines the headers tell of.
+    machines: u32,
+    flows: Vec<(ProcessHome, ProcessName, FlowEnds)>,
+    silent: Vec<ProcessName>,
+    /// How many of each thing that is not captured, and how many processes had it, by host and
+    /// program.
+    uncaptured: BTreeMap<(String, String, UncapturedThing), [u64; 2]>,
+}
+
+/// Looks through all logs of `data`. Logs that cannot be read are passed over.
+///
+/// # Errors
+/// When the directory cannot be listed.
+pub fn find_capture_gaps(data: &DataDir) -> Result<CaptureGaps, message_trace::PathError> {
+    // Where a process ran may be known from the logs of others only, so all headers are read first.
+    let (mut machines, mut paths, mut homes) =
+        (MachineTable::default(), data.log_paths()?, Vec::new());
+    paths.retain(|path| {
+        let home = SocketLog::open(path).map(|log| machines.locate_process(log.header(), path));
+        homes.extend(&home);
+        home.is_ok()
+    });
+    machines::resolve_homes(&mut homes);
+    let mut survey = GapScan { machines: machines.machine_count(), ..GapScan::default() };
+    for (path, home) in paths.iter().zip(homes) {
+        if let Ok(log) = SocketLog::open(path) {
+            survey.add_log(&log, home);
+        }
+    }
+    Ok(survey.finish())
+}
+
+impl GapScan {
+    fn add_log(&mut self, log: &SocketLog, home: ProcessHome) {
+        let header = log.header();
+        let (kernel, name) = (home.kernel, ProcessName::from_header(header));
+        self.processes.insert((kernel, header.pid));
+        if header.source != source::LIBRARY {
+            self.seen_otherwise.insert((header.host.clone(), header.pid));
+        }
+        self.without_log = self.without_log.saturating_add(header.without_log);
+        let mut flows: BTreeMap<u32, FlowEnds> = BTreeMap::new();
+        let mut uncaptured: BTreeMap<UncapturedThing, u64> = BTreeMap::new();
+        log.for_each(|entry| match entry.record {
+            LogRecord::Flow(flow) => {
+                let is_known = flow.namespace != 0;
+                let number = is_known.then(|| {
+                    self.namespaces.intern_namespace(&home, flow.namespace, Some(flow.origin))
+                });
+                flows.entry(flow.flow).or_default().namespace = number;
+            }
+            LogRecord::Transfer { flow, .. } => flows.entry(flow).or_default().carried = true,
+            LogRecord::Endpoints { flow, role, local, peer, peer_pid, .. } => {
+                let ends = flows.entry(flow).or_default();
+                if !matches!(role, FlowRole::Listen | FlowRole::Bind) {
+                    let FlowEnds { namespace, carried, .. } = *ends;
+                    *ends = FlowEnds { namespace, local: local.clone(), peer, peer_pid, carried };
+                }
+                if let Some(SocketName::Inet(address)) = local
+                    && !address.ip().is_unspecified()
+                    && !address.ip().is_loopback()
+                {
+                    self.addresses.insert(address.ip());
+                }
+            }
+            LogRecord::Unseen { cause, pid, program } => {
+                let cause = cause_of_unlogged(cause);
+                self.unseen.push(UnrecordedProgram { program, cause, pid, by: name.clone() });
+            }
+            LogRecord::Uncaptured { .. } => {
+                if let Some(thing) = UncapturedThing::from_record(&entry.record) {
+                    *uncaptured.entry(thing).or_default() += 1;
+                }
+            }
+            _ => {}
+        });
+        if flows.is_empty() && uncaptured.is_empty() && header.state != state::REPLACED {
+            self.silent.push(name.clone());
+        }
+        for (thing, count) in uncaptured {
+            let key = (header.host.clone(), program_name(header), thing);
+            let [all, processes] = self.uncaptured.entry(key).or_default();
+            (*all, *processes) = (*all + count, *processes + 1);
+        }
+        for (_, ends) in flows {
+            self.flows.push((home, name.clone(), ends));
+        }
+    }
+
+    fn finish(mut self) -> CaptureGaps {
+        let of_namespaces = self.namespaces.assign_machines(self.machines);
+        for (home, _, ends) in &mut self.flows {
+            // A socket may be elsewhere than the process.
+            let machine = ends.namespace.and_then(|number| of_namespaces.get(number as usize));
+            home.machine = machine.copied().unwrap_or(home.machine);
+        }
+        let streams: StreamNames = self
+            .flows
+            .iter()
+            .filter_map(|(home, _, ends)| match (&ends.local, &ends.peer) {
+                (Some(SocketName::Inet(local)), Some(SocketName::Inet(peer))) => {
+                    Some((address_scope(*home, *local), *local, *peer))
+                }
+                _ => None,
+            })
+            .collect();
+        let mut ends_by: BTreeMap<(String, ProcessName), u64> = BTreeMap::new();
+        for (home, by, ends) in self.flows.iter().filter(|(_, _, ends)| ends.carried) {
+            if let Some(name) = self.unrecorded_end(*home, ends, &streams) {
+                *ends_by.entry((name, by.clone())).or_default() += 1;
+            }
+        }
+        let unseen_ends = ends_by
+            .into_iter()
+            .map(|((name, by), flows)| UnrecordedEnd { name, by, flows })
+            .collect();
+        let GapScan { mut silent, mut unseen, seen_otherwise, without_log, uncaptured, .. } = self;
+        silent.sort();
+        unseen.retain(|unseen| !seen_otherwise.contains(&(unseen.by.host.clone(), unseen.pid)));
+        let uncaptured = uncaptured
+            .into_iter()
+            .map(|((host, program, thing), [count, processes])| {
+                let (kind, what) = (thing.kind, thing.describe_count(count));
+                UncapturedUse { host, program, kind, what, count, processes }
+            })
+            .collect();
+        CaptureGaps { silent, unseen, uncaptured, without_log, unseen_ends }
+    }
+
+    /// The name of a flow's other end, where that is on a traced machine and in no log.
+    fn unrecorded_end(
+        &self,
+        home: ProcessHome,
+        ends: &FlowEnds,
+        streams: &StreamNames,
+    ) -> Option<String> {
+        match (&ends.local, &ends.peer) {
+            (Some(SocketName::Inet(local)), Some(SocketName::Inet(peer))) => {
+                let traced = peer.ip().is_loopback() || self.addresses.contains(&peer.ip());
+                let seen = streams.contains(&(address_scope(home, *local), *peer, *local));
+                (traced && !seen).then(|| peer.to_string())
+            }
+            (_, Some(SocketName::Inet(_))) => None,
+            _ if ends.peer_pid == 0 || self.processes.contains(&(home.kernel, ends.peer_pid)) => {
+                None
+            }
+            (local, peer) => {
+                let name =
+                    peer.as_ref().or(local.as_ref()).map_or_else(String::new, ToString::to_string);
+                Some(format!("{name} of process {}", ends.peer_pid))
+            }
+        }
+    }
+}
+
+/// The two names of each stream, and the machine of its own name where that matters.
+type StreamNames = FxHashSet<(Option<u32>, SocketAddr, SocketAddr)>;
+
+/// The machine to which an address belongs that means another one on each; none where it means the
+/// same on all.
+fn address_scope(home: ProcessHome, address: SocketAddr) -> Option<u32> {
+    address.ip().is_loopback().then_some(home.machine)
+}

@@ -1,0 +1,97 @@
+//! The making of a connection on which the connecting side speaks first: how long it took. Its
+//! first message tells it, as there is no message for the making itself (`greeting` has those).
+//!
+//! When `connect` was called is known. Where the call waited for the connection, it was there when
+//! the call returned. Where it did not, nobody logs when it was: the latest that is known is the
+//! first send on it, or when the other end was accepted, if that was earlier.
+
+use message_trace::ConnectSpan;
+use socket_log::encode::FlowRole;
+
+use crate::calls::FlowMessage;
+use crate::sentinels::NIL;
+use crate::sockets::socket::KernelSocket;
+
+/// What is known of the making of a connection, by each end's own clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ConnectionSetup {
+    /// When `connect` was called; [`NIL`]: that is not known.
+    called: i64,
+    /// When it returned; [`KernelSocket::UNDER_WAY`]: it did not wait.
+    returned: i64,
+    /// When the other end was accepted; [`NIL`]: that was not seen.
+    accepted: i64,
+}
+
+impl ConnectionSetup {
+    /// Nothing is known.
+    pub(crate) const UNKNOWN: ConnectionSetup =
+        ConnectionSetup { called: NIL, returned: NIL, accepted: NIL };
+
+    /// Of a connection between these ends.
+    pub(crate) fn from_ends(
+        connecting: Option<&KernelSocket>,
+        accepting: Option<&KernelSocket>,
+    ) -> ConnectionSetup {
+        let Some(socket) = connecting.filter(|socket| is_known(socket)) else {
+            return ConnectionSetup::UNKNOWN;
+        };
+        let accepting = accepting.filter(|socket| socket.role == FlowRole::Accept);
+        ConnectionSetup {
+            called: socket.made,
+            returned: socket.connected,
+            accepted: accepting.map_or(NIL, |socket| socket.made),
+        }
+    }
+
+    /// Whether the first message of a connection can tell it: who sent it has connected.
+    pub(crate) fn is_carried_by(first: &FlowMessage, connecting: Option<&KernelSocket>) -> bool {
+        let socket = connecting.filter(|socket| is_known(socket));
+        let both = socket.zip(first.sent);
+        both.is_some_and(|(socket, sent)| socket.maker == sent.process && socket.made <= sent.first)
+    }
+
+    /// The making as the message tells it that was `sent` then. `to_sender` puts the accepting
+    /// end's time on the sender's clock.
+    pub(crate) fn setup_of_message(
+        &self,
+        sent: i64,
+        to_sender: impl FnOnce(i64) -> i64,
+    ) -> Option<ConnectSpan> {
+        if self.called == NIL || sent == NIL {
+            return None;
+        }
+        let latest = match self.returned {
+            KernelSocket::UNDER_WAY if self.accepted != NIL => to_sender(self.accepted).min(sent),
+            returned => returned.min(sent),
+        };
+        Some(ConnectSpan { begin: self.called, end: latest.max(self.called) })
+    }
+}
+
+/// Whether it is known when the call to `connect` was made.
+fn is_known(socket: &KernelSocket) -> bool {
+    socket.role == FlowRole::Connect && socket.connected != NIL
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_ends_when_the_latest_that_is_known_has_happened() {
+        let told = |returned, accepted, sent| {
+            let of = ConnectionSetup { called: 100, returned, accepted };
+            // The accepting end's clock is 1000 ahead.
+            of.setup_of_message(sent, |time| time - 1000)
+                .map(|connect| (connect.begin, connect.end))
+        };
+        assert_eq!(told(140, 1120, 300), Some((100, 140)), "the call waited");
+        assert_eq!(told(KernelSocket::UNDER_WAY, 1150, 300), Some((100, 150)));
+        assert_eq!(told(KernelSocket::UNDER_WAY, NIL, 300), Some((100, 300)));
+        assert_eq!(told(KernelSocket::UNDER_WAY, 1450, 300), Some((100, 300)), "accepted late");
+        assert_eq!(told(KernelSocket::UNDER_WAY, 1050, 300), Some((100, 100)), "clocks are off");
+        assert_eq!(told(140, 1120, NIL), None);
+        assert_eq!(ConnectionSetup::UNKNOWN.setup_of_message(300, |time| time), None);
+    }
+}

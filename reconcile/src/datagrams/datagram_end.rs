@@ -1,0 +1,165 @@
+//! The ends of flows of datagrams, and a datagram's message on its way to its flow.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::calls::{CallSpan, DatagramCall, FlowMessage};
+use crate::sentinels::{NIL, NONE};
+use crate::socket_names::SocketNameId;
+use crate::unmatched_cause::UnmatchedCause;
+
+/// One end of a flow of datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum DatagramEnd {
+    Socket(u32),
+    /// An untraced peer: its name as the socket `of` sees it.
+    Untraced {
+        name: SocketNameId,
+        of: u32,
+    },
+}
+
+/// A message of datagrams whose flow is not known yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+pub(crate) struct DatagramMessage {
+    /// When it was sent and received; [`NIL`]: not seen.
+    pub(crate) times: [i64; 2],
+    /// The sockets at both ends; [`NONE`]: not traced.
+    pub(crate) sockets: [u32; 2],
+    /// Of each end the name it is seen under or, where the end was seen itself, the name of its
+    /// peer.
+    pub(crate) names: [SocketNameId; 2],
+    /// Whose calls they were.
+    pub(crate) processes: [u32; 2],
+    pub(crate) tids: [i32; 2],
+    pub(crate) bytes: u32,
+    /// The cause in the low byte, and whether it is one more receiver's.
+    pub(crate) flags: u32,
+    /// [`DatagramCall::operation`] of both ends.
+    pub(crate) operations: [u32; 2],
+}
+
+const COPY: u32 = 1 << 8;
+const CAUSES: [UnmatchedCause; 4] = [
+    UnmatchedCause::Nothing,
+    UnmatchedCause::Untraced,
+    UnmatchedCause::Lost,
+    UnmatchedCause::Closed,
+];
+
+impl DatagramMessage {
+    /// What was sent and received. A `copy` went to one more receiver.
+    pub(crate) fn from_pair(
+        sent: &DatagramCall,
+        received: &DatagramCall,
+        copy: bool,
+    ) -> DatagramMessage {
+        DatagramMessage {
+            times: [sent.time, received.time],
+            sockets: [sent.socket, received.socket],
+            names: [sent.peer, received.peer],
+            processes: [sent.process, received.process],
+            tids: [sent.tid, received.tid],
+            bytes: sent.bytes,
+            flags: if copy { COPY } else { 0 },
+            // What was sent is one operation, however many received it.
+            operations: [if copy { 0 } else { sent.operation }, received.operation],
+        }
+    }
+
+    /// What was sent and not received: by the socket `to`, or nobody who was traced.
+    pub(crate) fn from_sent(
+        sent: &DatagramCall,
+        to: Option<u32>,
+        cause: UnmatchedCause,
+    ) -> DatagramMessage {
+        let flags = CAUSES.iter().position(|one| *one == cause).unwrap_or(1) as u32;
+        DatagramMessage {
+            times: [sent.time, NIL],
+            sockets: [sent.socket, to.unwrap_or(NONE)],
+            names: [sent.peer, sent.peer],
+            processes: [sent.process, NONE],
+            tids: [sent.tid, 0],
+            bytes: sent.bytes,
+            flags,
+            operations: [sent.operation, 0],
+        }
+    }
+
+    /// What was received and not seen being sent.
+    pub(crate) fn from_received(received: &DatagramCall) -> DatagramMessage {
+        DatagramMessage {
+            times: [NIL, received.time],
+            sockets: [NONE, received.socket],
+            names: [received.peer, received.peer],
+            processes: [NONE, received.process],
+            tids: [0, received.tid],
+            bytes: received.bytes,
+            flags: 1,
+            operations: [0, received.operation],
+        }
+    }
+
+    /// Its two ends, the sender's first.
+    pub(crate) fn ends(&self) -> [DatagramEnd; 2] {
+        [0, 1].map(|side| match self.sockets[side] {
+            NONE => DatagramEnd::Untraced { name: self.names[side], of: self.sockets[1 - side] },
+            socket => DatagramEnd::Socket(socket),
+        })
+    }
+
+    /// Its flow: the pair of its ends.
+    pub(crate) fn flow_ends(&self) -> [DatagramEnd; 2] {
+        let mut ends = self.ends();
+        ends.sort_unstable();
+        ends
+    }
+
+    /// A number that is the same for all messages of a flow.
+    pub(crate) fn flow_hash(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.flow_ends().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// When it was first seen.
+    pub(crate) fn first_time(&self) -> i64 {
+        if self.times[0] == NIL { self.times[1] } else { self.times[0] }
+    }
+
+    /// Whether it is the one message of a datagram that both ends saw.
+    pub(crate) fn is_pair(&self) -> bool {
+        self.times[0] != NIL && self.times[1] != NIL && self.flags & COPY == 0
+    }
+
+    /// Why an end is missing.
+    pub(crate) fn cause(&self) -> UnmatchedCause {
+        CAUSES.get(self.flags as usize & 0xff).copied().unwrap_or(UnmatchedCause::Untraced)
+    }
+
+    /// The process that is known to have been at that end.
+    pub(crate) fn process_at(&self, side: usize) -> Option<u32> {
+        Some(self.processes[side]).filter(|process| *process != NONE)
+    }
+
+    /// The message itself.
+    pub(crate) fn to_flow_message(&self) -> FlowMessage {
+        let [sent, received] = [0, 1].map(|side| {
+            let seen =
+                || CallSpan::from_call(self.times[side], self.processes[side], self.tids[side]);
+            (self.times[side] != NIL).then(seen)
+        });
+        FlowMessage {
+            sent,
+            received,
+            bytes: u64::from(self.bytes),
+            parts: 1,
+            elsewhere: false,
+            acted: false,
+            begins: self.operations.map(|operation| operation != 0),
+        }
+    }
+}

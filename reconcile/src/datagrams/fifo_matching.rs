@@ -1,0 +1,201 @@
+//! Which receive got which of several equal datagrams: those of one source, destination, size and
+//! checksum.
+//!
+//! Mostly there is one of each. Where there are more (a query sent again, a heartbeat), the
+//! network's order decides: datagrams mostly arrive in the order in which they were sent, none
+//! before it was sent, and soon. This step works on one key at a time and knows nothing else.
+
+use message_trace::PathError;
+use out_of_core::{MemoryPool, SpillableVec};
+
+use crate::sentinels::NONE;
+
+/// Times in order, by their places. There may be more than memory holds, so they are gone through
+/// from one end to the other.
+pub(crate) trait TimeSequence {
+    fn len(&self) -> usize;
+
+    /// That of a place below [`TimeSequence::len`].
+    fn time(&self, at: usize) -> i64;
+}
+
+/// A selection of `of`: the times at `places`.
+pub(crate) struct SelectedTimes<'a, T> {
+    pub(crate) of: &'a T,
+    pub(crate) places: &'a SpillableVec<u32>,
+}
+
+impl<T: TimeSequence> TimeSequence for SelectedTimes<'_, T> {
+    fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    fn time(&self, at: usize) -> i64 {
+        self.of.time(self.places[at] as usize)
+    }
+}
+
+/// For each receive the send that it got, by its place; [`NONE`]: it got a second copy of one, or
+/// one that was not seen being sent. Both are in the order of time.
+///
+/// Where both are by one clock, no datagram is received before it was sent, and the pairs are those
+/// that take least time without crossing: after a loss and a repetition it is the later send that
+/// arrived. Of two receives for one send the first has it. Only what is left then may seem received
+/// before it was sent, by as many nanoseconds as the two may have read that clock `apart`. With
+/// `None` times of the two are not compared.
+pub(crate) fn match_fifo(
+    pool: &MemoryPool,
+    sends: &impl TimeSequence,
+    receives: &impl TimeSequence,
+    apart: Option<i64>,
+) -> Result<SpillableVec<u32>, PathError> {
+    let mut matched = match_fifo_within(pool, sends, receives, apart.map(|_| 0))?;
+    if apart.is_none_or(|apart| apart == 0) || !matched.iter().any(|send| *send == NONE) {
+        return Ok(matched);
+    }
+    let open = (0..).zip(matched.iter()).filter(|(_, send)| **send == NONE);
+    let late = SpillableVec::collect(pool, open.map(|(receive, _)| receive))?;
+    let left = {
+        // Those that arrived are in order as well.
+        let mut arrived = matched.iter().filter(|send| **send != NONE).peekable();
+        SpillableVec::collect(
+            pool,
+            (0..sends.len() as u32).filter(|send| arrived.next_if_eq(&send).is_none()),
+        )?
+    };
+    let [to, from] = [&left, &late];
+    let again = match_fifo_within(
+        pool,
+        &SelectedTimes { of: sends, places: to },
+        &SelectedTimes { of: receives, places: from },
+        apart,
+    )?;
+    for (receive, send) in late.iter().zip(again.iter()) {
+        matched[*receive as usize] = left.get(*send as usize).copied().unwrap_or(NONE);
+    }
+    Ok(matched)
+}
+
+/// The same, where receives may seem to be before their sends by so much.
+fn match_fifo_within(
+    pool: &MemoryPool,
+    sends: &impl TimeSequence,
+    receives: &impl TimeSequence,
+    apart: Option<i64>,
+) -> Result<SpillableVec<u32>, PathError> {
+    let possible =
+        |send: i64, receive: i64| apart.is_none_or(|apart| send <= receive.saturating_add(apart));
+    // From the end: each receive takes the latest send that is left. That leaves the most to those
+    // before it, and tells which sends arrived.
+    let mut arrived: SpillableVec<u32> = SpillableVec::new(pool);
+    let mut left = sends.len();
+    for receive in (0..receives.len()).rev() {
+        let time = receives.time(receive);
+        while left > 0 && !possible(sends.time(left - 1), time) {
+            left -= 1;
+        }
+        if left == 0 {
+            break;
+        }
+        left -= 1;
+        arrived.push(left as u32)?;
+    }
+    // From the beginning: each of them has the first receive that it can have; what is left came
+    // twice.
+    let mut arrived = arrived.iter().rev().copied().peekable();
+    let got = |receive| {
+        let time = receives.time(receive);
+        arrived.next_if(|send| possible(sends.time(*send as usize), time)).unwrap_or(NONE)
+    };
+    SpillableVec::collect(pool, (0..receives.len()).map(got))
+}
+
+/// How many of the receives, given by the times of their sends in the order of receiving, came
+/// after one that was sent later.
+pub(crate) fn count_reordered(sent: impl IntoIterator<Item = i64>) -> u64 {
+    let mut latest = i64::MIN;
+    let mut count = 0;
+    for time in sent {
+        count += u64::from(time < latest);
+        latest = latest.max(time);
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    impl TimeSequence for Vec<i64> {
+        fn len(&self) -> usize {
+            self.len()
+        }
+
+        fn time(&self, at: usize) -> i64 {
+            self[at]
+        }
+    }
+
+    fn match_in_order(sends: &[i64], receives: &[i64], apart: Option<i64>) -> Vec<Option<u32>> {
+        let [sends, receives] = [sends, receives].map(<[i64]>::to_vec);
+        let matched = super::match_fifo(&MemoryPool::default(), &sends, &receives, apart).unwrap();
+        matched.iter().map(|send| Some(*send).filter(|send| *send != NONE)).collect()
+    }
+
+    #[test]
+    fn by_hand() {
+        // The first was lost, the repetition arrived.
+        assert_eq!(match_in_order(&[0, 100], &[101], Some(0)), [Some(1)]);
+        // The second was lost.
+        assert_eq!(match_in_order(&[0, 100], &[50], Some(0)), [Some(0)]);
+        // Arrived twice; then the next one.
+        assert_eq!(match_in_order(&[0, 100], &[5, 6, 105], Some(0)), [Some(0), None, Some(1)]);
+        // Two in flight.
+        assert_eq!(match_in_order(&[0, 1], &[5, 6], Some(0)), [Some(0), Some(1)]);
+        // Nobody was seen to send the first.
+        assert_eq!(match_in_order(&[10], &[5, 15], Some(0)), [None, Some(0)]);
+        // Hours apart.
+        assert_eq!(match_in_order(&[1_000, 2_000], &[5, 6], None), [Some(0), Some(1)]);
+        assert_eq!(match_in_order(&[], &[5], Some(0)), [None]);
+        // Read by two that may be 3 ns apart.
+        assert_eq!(match_in_order(&[10, 100], &[7, 102], Some(3)), [Some(0), Some(1)]);
+        assert_eq!(match_in_order(&[10, 100], &[6, 102], Some(3)), [None, Some(1)]);
+        // That explains nothing that is possible without.
+        assert_eq!(match_in_order(&[10, 30], &[15], Some(20)), [Some(0)]);
+    }
+
+    #[test]
+    fn overtaken_datagrams_are_counted() {
+        assert_eq!(count_reordered([1, 2, 3]), 0);
+        assert_eq!(count_reordered([1, 3, 2, 4, 0]), 2);
+    }
+
+    proptest! {
+        /// Whatever was lost or doubled on a network that keeps order and is faster than the pauses
+        /// between sends, every first arrival gets its own send and every second copy gets none.
+        #[test]
+        fn loss_and_duplication_are_told_apart(fates in prop::collection::vec(0usize..4, 0..40)) {
+            let sends: Vec<i64> = (0..fates.len()).map(|at| at as i64 * 1000).collect();
+            let (mut receives, mut truth) = (Vec::new(), Vec::new());
+            for (at, fate) in fates.iter().enumerate() {
+                for copy in 0..*fate {
+                    receives.push(at as i64 * 1000 + 10 + copy as i64);
+                    truth.push((copy == 0).then_some(at as u32));
+                }
+            }
+            let matched = match_in_order(&sends, &receives, Some(0));
+            // Second copies may take the place of a lost one before them, as nothing tells equal
+            // datagrams apart: without losses the matching is exact, with them it is as large as
+            // can be and in order.
+            if fates.iter().all(|fate| *fate > 0) || fates.iter().all(|fate| *fate < 2) {
+                prop_assert_eq!(&matched, &truth);
+            }
+            let pairs: Vec<(u32, i64)> =
+                matched.iter().zip(&receives).filter_map(|(send, time)| send.map(|send| (send, *time))).collect();
+            prop_assert!(pairs.is_sorted_by(|one, next| one.0 < next.0));
+            prop_assert!(pairs.iter().all(|(send, time)| sends[*send as usize] <= *time));
+            prop_assert!(pairs.len() >= fates.iter().filter(|fate| **fate > 0).count());
+        }
+    }
+}

@@ -1,6 +1,0 @@
-//! The calls of all logs, dealt into partitions.
-//!
-//! `deal` does it; `elsewhere` notes what a thread did on other flows in between.
-
-pub(crate) mod deal;
-pub(crate) mod elsewhere;

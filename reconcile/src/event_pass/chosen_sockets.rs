@@ -1,0 +1,107 @@
+//! Chosen sockets, whose calls are looked at before connections are known: they have
+//! numbers, and what is known of them is in tables by these.
+
+use std::ops::Range;
+
+use message_trace::PathError;
+use out_of_core::SpillableVec;
+
+use crate::logs::capture::{Capture, LogFile};
+use crate::sentinels::NONE;
+use crate::sockets::socket::{KernelSocket, KernelSockets};
+
+/// The sockets with calls that matter early, and their numbers.
+pub(crate) struct ChosenSockets {
+    /// By number.
+    pub(crate) sockets: SpillableVec<u32>,
+    /// By socket its number; [`NONE`] of those that were not chosen.
+    numbers: SpillableVec<u32>,
+    /// By log, the numbers of the sockets whose first flow is in it: sockets, and so their numbers,
+    /// are in the order of their first flows.
+    own: Vec<Range<u32>>,
+}
+
+impl ChosenSockets {
+    /// The sockets for which `is` holds, by place.
+    pub(crate) fn choose_sockets(
+        capture: &Capture,
+        sockets: &KernelSockets,
+        is: impl Fn(u32, &KernelSocket) -> bool,
+    ) -> Result<ChosenSockets, PathError> {
+        let (mut chosen, mut numbers) =
+            (SpillableVec::new(&capture.pool), SpillableVec::new(&capture.pool));
+        for (place, socket) in (0u32..).zip(sockets.all.iter()) {
+            let wanted = is(place, socket);
+            numbers.push(if wanted { chosen.len() as u32 } else { NONE })?;
+            if wanted {
+                chosen.push(place)?;
+            }
+        }
+        let mut this = ChosenSockets { sockets: chosen, numbers, own: Vec::new() };
+        let mut next = 0;
+        for log in &capture.logs {
+            let numbers = sockets
+                .of_flow
+                .range(places_of_log(log))
+                .filter_map(|(_, socket)| this.number_of_socket(*socket));
+            let end = numbers.max().map_or(next, |last| next.max(last + 1));
+            this.own.push(next..end);
+            next = end;
+        }
+        Ok(this)
+    }
+
+    /// The number of a socket, where it was chosen.
+    #[inline]
+    pub(crate) fn number_of_socket(&self, socket: u32) -> Option<u32> {
+        self.numbers.get(socket as usize).copied().filter(|number| *number != NONE)
+    }
+
+    /// The chosen sockets of log number `log`.
+    pub(crate) fn members_of_log(
+        &self,
+        capture: &Capture,
+        sockets: &KernelSockets,
+        log: usize,
+    ) -> Result<ChosenMembers<'_>, PathError> {
+        let own = self.own.get(log).cloned().unwrap_or_default();
+        let flows = capture.logs.get(log).map(places_of_log).unwrap_or_default();
+        let numbers =
+            sockets.of_flow.range(flows).filter_map(|(_, socket)| self.number_of_socket(*socket));
+        let mut others =
+            SpillableVec::collect(&capture.pool, numbers.filter(|number| !own.contains(number)))?;
+        others.sort_by_key(|number| *number)?;
+        others.dedup_by_key(|number| *number);
+        Ok(ChosenMembers { chosen: self, own, others })
+    }
+}
+
+fn places_of_log(log: &LogFile) -> Range<usize> {
+    log.flows.start as usize..log.flows.end as usize
+}
+
+/// The chosen sockets that one log has.
+pub(crate) struct ChosenMembers<'a> {
+    chosen: &'a ChosenSockets,
+    own: Range<u32>,
+    /// The numbers of others, which the process was given, in order.
+    others: SpillableVec<u32>,
+}
+
+impl ChosenMembers<'_> {
+    /// The place among them, and the number, of a socket; `None`: it was not chosen.
+    #[inline]
+    pub(crate) fn place_of_socket(&self, socket: u32) -> Option<(usize, u32)> {
+        let number = self.chosen.number_of_socket(socket)?;
+        if self.own.contains(&number) {
+            return Some(((number - self.own.start) as usize, number));
+        }
+        let at = self.others.partition_point(0..self.others.len(), |other| *other < number);
+        self.others.get(at).filter(|other| **other == number).map(|_| (self.own.len() + at, number))
+    }
+
+    /// The numbers of all of them, in the order of their places.
+    pub(crate) fn iter_numbers(&self) -> impl Iterator<Item = u32> {
+        self.own.clone().chain(self.others.iter().copied())
+    }
+}

@@ -1,0 +1,286 @@
+//! The second reading of a log: its calls, each with the socket it is of.
+//!
+//! Between the two readings a log may have grown, or lost its oldest records where it keeps the
+//! newest: what was not there the first time has no socket and is passed over, and what is gone is
+//! missing like any lost record.
+
+use socket_log::encode::Direction;
+use socket_log::layout::source;
+use socket_log::{LogRecord, SocketLog};
+
+use crate::calls::{DatagramCall, LARGEST_TRANSFER};
+use crate::logs::capture::{Capture, LogFile};
+use crate::logs::flow_numbers::FlowPlaces;
+use crate::logs::positions::{PositionGaps, StreamPositions};
+use crate::recorded_operations::{LogOperations, RecordedOperations};
+use crate::socket_names::{NO_NAME, SocketNameId};
+use crate::sockets::socket::KernelSockets;
+use crate::tuning::{LONGEST_LOOK_NS, SAME_CLOCK_NS};
+
+/// A call that moved data, on a socket.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SocketCall {
+    /// Bytes of a stream.
+    Transfer(SocketTransfer),
+    /// Before the transfer that follows, bytes of that stream went whose calls the log has
+    /// forgotten.
+    Forgotten {
+        /// The socket.
+        socket: u32,
+        /// Whether it sent them.
+        sent: bool,
+        /// When the transfer was that follows.
+        time: i64,
+        /// How many, or `StreamTransfer::UNKNOWN`.
+        bytes: u64,
+    },
+    /// How many bytes of a stream that was found in use had gone, as the kernel counts them.
+    Counted {
+        /// The socket.
+        socket: u32,
+        /// Whether it sent them.
+        sent: bool,
+        /// When the kernel was asked.
+        time: i64,
+        /// How many, or [`NO_POSITION`](socket_log::layout::NO_POSITION).
+        before: u64,
+        /// Whether no transfer of the flow in that direction was recorded before.
+        begins: bool,
+    },
+    /// The other end in time of a transfer on a unix stream that was found in use: not before it a
+    /// send had returned, and not after it a receive was called.
+    Edge {
+        /// The socket.
+        socket: u32,
+        /// Whether it sent.
+        sent: bool,
+        /// When that was.
+        time: i64,
+        /// How many bytes it moved.
+        bytes: u32,
+        /// The thread.
+        tid: i32,
+    },
+    /// A look at the receive queue of a unix stream that was found in use, at most
+    /// [`LONGEST_LOOK_NS`] before the library had the answer.
+    Look {
+        /// The socket.
+        socket: u32,
+        /// When it began.
+        time: i64,
+        /// How many bytes the queue held.
+        bytes: u32,
+        /// The thread.
+        tid: i32,
+    },
+    /// A datagram.
+    Datagram(DatagramCall),
+    /// The checksum of what a direction of a stream began with.
+    Fingerprint {
+        /// The socket.
+        socket: u32,
+        /// Of what it sent, or of what it received.
+        sent: bool,
+        /// Number of bytes that it is of.
+        bytes: u32,
+        /// Their CRC-32.
+        crc: u32,
+    },
+}
+
+/// Bytes of a stream went out or came in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SocketTransfer {
+    pub(crate) socket: u32,
+    pub(crate) sent: bool,
+    pub(crate) time: i64,
+    /// At most [`LARGEST_TRANSFER`].
+    pub(crate) bytes: u32,
+    pub(crate) tid: i32,
+    /// Whether an operation begins with its first byte.
+    pub(crate) begins: bool,
+}
+
+/// Reads the calls of a log again, in the order in which it has them.
+pub(crate) struct EventPass<'a> {
+    capture: &'a Capture,
+    sockets: &'a KernelSockets,
+    log: &'a LogFile,
+    process: u32,
+    places: FlowPlaces,
+    log_operations: Option<LogOperations<'a>>,
+}
+
+impl<'a> EventPass<'a> {
+    /// Of the log of process number `process`.
+    pub(crate) fn from_process(
+        capture: &'a Capture,
+        sockets: &'a KernelSockets,
+        process: usize,
+    ) -> EventPass<'a> {
+        let log = &capture.logs[process];
+        let places = sockets.places_of_log(log);
+        EventPass { capture, sockets, log, process: process as u32, places, log_operations: None }
+    }
+
+    /// The same reading, where each operation that was `told` of the log begins a transfer of its
+    /// own: one that holds several is several, all of its time.
+    pub(crate) fn divide_by_operations(self, told: &'a RecordedOperations) -> EventPass<'a> {
+        EventPass { log_operations: told.operations_of_log(self.process as usize), ..self }
+    }
+
+    /// Calls `each` with every call. A log that cannot be opened any more has none.
+    pub(crate) fn for_each_call(&self, mut each: impl FnMut(SocketCall)) {
+        let Ok(log) = SocketLog::open(&self.log.path) else { return };
+        let mut clock = self.log.clock.cursor();
+        let gaps = log.header().has_positions.then(|| PositionGaps::from_log(&log));
+        let mut positions = StreamPositions::default();
+        let mut told = self.log_operations.clone();
+        for chunk in log.chunks() {
+            positions.next_chunk();
+            chunk.for_each(|entry| {
+                let tid = entry.tid as i32;
+                match entry.record {
+                    LogRecord::Position { flow, direction, before } => {
+                        positions.set_position(flow, direction, before)
+                    }
+                    LogRecord::Transfer { direction, flow, bytes, duration }
+                        if bytes <= LARGEST_TRANSFER =>
+                    {
+                        let missing = gaps.as_ref().map_or(0, |gaps| {
+                            gaps.gap_before(
+                                flow,
+                                direction,
+                                positions.advance_by(flow, direction, bytes),
+                            )
+                        });
+                        if let Some(socket) = self.places.get(flow) {
+                            let (sent, time) =
+                                (direction == Direction::Send, clock.realtime(entry.ticks));
+                            if self.is_aligned(socket) {
+                                let duration = duration.min(MAX_DURATION);
+                                let duration = self.log.clock.duration_nanoseconds(duration);
+                                let time = edge(time, duration, sent);
+                                let bytes = bytes as u32;
+                                each(SocketCall::Edge { socket, sent, time, bytes, tid });
+                            }
+                            if missing > 0 {
+                                each(SocketCall::Forgotten { socket, sent, time, bytes: missing });
+                            }
+                            let mut piece = |bytes: u32, begins: bool| {
+                                each(SocketCall::Transfer(SocketTransfer {
+                                    socket,
+                                    sent,
+                                    time,
+                                    bytes,
+                                    tid,
+                                    begins,
+                                }));
+                            };
+                            match &mut told {
+                                None => piece(bytes as u32, false),
+                                Some(told) => {
+                                    let way = (flow, direction, entry.ticks);
+                                    told.divide_transfer(way, bytes as u32, piece);
+                                }
+                            }
+                        }
+                    }
+                    // In a log that keeps the newest, positions tell the same.
+                    LogRecord::Counted { flow, direction, before, begins } if gaps.is_none() => {
+                        if let Some(socket) = self.places.get(flow) {
+                            let (sent, time) =
+                                (direction == Direction::Send, clock.realtime(entry.ticks));
+                            each(SocketCall::Counted { socket, sent, time, before, begins });
+                        }
+                    }
+                    LogRecord::Queued { flow, bytes, took }
+                        if bytes <= LARGEST_TRANSFER as u32
+                            && i64::from(took) <= LONGEST_LOOK_NS =>
+                    {
+                        if let Some(socket) =
+                            self.places.get(flow).filter(|socket| self.is_aligned(*socket))
+                        {
+                            let time = clock.realtime(entry.ticks);
+                            each(SocketCall::Look { socket, time, bytes, tid });
+                        }
+                    }
+                    LogRecord::Datagram {
+                        direction,
+                        flow,
+                        bytes,
+                        checksum,
+                        truncated,
+                        peeked: false,
+                        unchecked,
+                        joined,
+                        peer,
+                        ..
+                    } => {
+                        if let Some(socket) = self.places.get(flow) {
+                            let of = self.sockets.all.get(socket as usize);
+                            // No packet says that the network card, or the receiver, cuts it.
+                            let joined =
+                                joined || of.is_some_and(|of| of.source == source::PACKETS);
+                            let joined = if joined { DatagramCall::JOINED } else { 0 };
+                            let time = clock.realtime(entry.ticks);
+                            let named = peer.and_then(|peer| self.capture.names.find(&peer));
+                            each(SocketCall::Datagram(DatagramCall {
+                                time,
+                                bytes: bytes.min(u64::from(u32::MAX)) as u32,
+                                checksum,
+                                process: self.process,
+                                tid,
+                                peer: named.unwrap_or_else(|| self.peer_name(socket, time)),
+                                socket,
+                                flags: DatagramCall::pack_flags(
+                                    direction == Direction::Send,
+                                    truncated,
+                                    unchecked,
+                                ) | joined,
+                                operation: told.as_mut().map_or(0, |told| {
+                                    told.next_datagram((flow, direction, entry.ticks))
+                                }),
+                            }));
+                        }
+                    }
+                    LogRecord::Fingerprint { flow, direction, bytes, checksum } => {
+                        if let Some(socket) = self.places.get(flow) {
+                            let sent = direction == Direction::Send;
+                            each(SocketCall::Fingerprint { socket, sent, bytes, crc: checksum });
+                        }
+                    }
+                    _ => {}
+                }
+            });
+        }
+    }
+
+    /// Whether the socket is an end of a unix stream that was found in use.
+    fn is_aligned(&self, socket: u32) -> bool {
+        self.sockets.all.get(socket as usize).is_some_and(|socket| socket.aligned)
+    }
+
+    /// The peer that a datagram socket was connected to at the time.
+    fn peer_name(&self, socket: u32, time: i64) -> SocketNameId {
+        match self.sockets.peers.get(&socket) {
+            None => self.sockets.all.get(socket as usize).map_or(NO_NAME, |socket| socket.peer),
+            Some(peers) => {
+                let after = peers.partition_point(|(named, _)| *named <= time);
+                peers.get(after.saturating_sub(1)).map_or(NO_NAME, |(_, peer)| *peer)
+            }
+        }
+    }
+}
+
+/// Longest call whose other end is reckoned, in ticks.
+const MAX_DURATION: u64 = 1 << 56;
+
+/// The other end in time of a call of `duration` nanoseconds: of a send the latest time at which it
+/// returned, of a receive the earliest at which it was called. A log has the duration rounded
+/// down, by less than a 32nd, and processes read their common clock apart.
+fn edge(time: i64, duration: u64, sent: bool) -> i64 {
+    let duration = i64::try_from(duration).unwrap_or(i64::MAX);
+    let longest = duration.saturating_add(duration / 31 + 2 + SAME_CLOCK_NS);
+    if sent { time.saturating_add(longest) } else { time.saturating_sub(longest) }
+}

@@ -1,0 +1,307 @@
+//! The first reading of one log: its flows with their totals, the names, and its clock. A pure
+//! function of the file.
+
+use message_trace::{DataPath, PathError};
+use out_of_core::{MemoryPool, SpillableVec};
+use socket_log::encode::{Direction, ProcessEvent};
+use socket_log::layout::tick;
+use socket_log::{
+    LogClock, LogDamage, LogEntry, LogHeader, LogRecord, OpenError, SocketLog, WallClockStep,
+};
+
+use crate::calls::LARGEST_TRANSFER;
+use crate::logs::flow::{FlowKind, FlowNaming, LogFlow};
+use crate::logs::flow_numbers::FlowPlaces;
+use crate::logs::lookup::LoggedLookup;
+use crate::logs::positions::StreamPositions;
+use crate::logs::program_gaps::{self, UnloggedProgram};
+use crate::reconciliation::{Reconciliation, add_count};
+use crate::sentinels::NONE;
+use crate::socket_names::SocketNameInterner;
+
+/// What one log says, without its calls. Names, and flows in namings, are numbered within it.
+pub(crate) struct LogIndex {
+    pub(crate) header: LogHeader,
+    /// The log's clock, as if it had never been set.
+    pub(crate) clock: LogClock,
+    /// Settings of its clock.
+    pub(crate) settings: Vec<WallClockStep>,
+    pub(crate) flows: SpillableVec<LogFlow>,
+    pub(crate) namings: SpillableVec<FlowNaming>,
+    pub(crate) names: SocketNameInterner,
+    /// The network namespaces of its flows' sockets.
+    pub(crate) namespaces: Vec<u64>,
+    pub(crate) ended: Option<i64>,
+    /// The processes that it started, by their numbers, and when.
+    pub(crate) children: Vec<(u32, i64)>,
+    pub(crate) lookups: Vec<LoggedLookup>,
+    /// The programs without any recording that it began or became.
+    pub(crate) unseen: Vec<UnloggedProgram>,
+    /// Whether it has heads of messages.
+    pub(crate) snippets: bool,
+    /// Whether it has goroutines.
+    pub(crate) goroutines: bool,
+    pub(crate) damage: Vec<LogDamage>,
+    /// Its share of the counts.
+    pub(crate) counts: Reconciliation,
+}
+
+/// Reads the log at `path`, which may be none, or one that cannot be read.
+///
+/// # Errors
+/// When the tables have no room.
+pub(crate) fn index_log(
+    path: &DataPath,
+    pool: &MemoryPool,
+) -> Result<Result<LogIndex, OpenError>, PathError> {
+    let log = match SocketLog::open(path) {
+        Ok(log) => log,
+        Err(error) => return Ok(Err(error)),
+    };
+    let header = log.header().clone();
+    let mut reading = IndexReader::new(header.has_positions, pool);
+    let mut anchors = vec![header.start];
+    let mut damage = Vec::new();
+    let mut chunks = log.chunks();
+    for chunk in chunks.by_ref() {
+        anchors.push(chunk.anchor);
+        reading.positions.next_chunk();
+        damage.extend(chunk.for_each(|entry| {
+            reading.counts.records += 1;
+            match entry.record {
+                LogRecord::Anchor(anchor) => anchors.push(anchor),
+                _ if reading.failed.is_none() => reading.failed = reading.read_entry(entry).err(),
+                _ => {}
+            }
+        }));
+    }
+    damage.extend_from_slice(chunks.damage());
+    let IndexReader {
+        mut flows,
+        mut namings,
+        names,
+        namespaces,
+        ended,
+        children,
+        lookups,
+        unseen,
+        snippets: heads,
+        goroutines,
+        counts,
+        failed,
+        ..
+    } = reading;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let clock = LogClock::new(anchors, header.tick_clock == tick::MONOTONIC);
+    let settings = clock.clock_steps();
+    let clock = clock.without_steps(&settings);
+    flows.for_each_mut(0..flows.len(), |flow| flow.convert_times(&clock));
+    namings.for_each_mut(0..namings.len(), |naming| naming.convert_times(&clock));
+    namings.sort_by_key(|naming| (naming.flow, naming.time))?;
+    let ended = ended.map(|ticks| clock.realtime(ticks));
+    let children = children.into_iter().map(|(pid, ticks)| (pid, clock.realtime(ticks))).collect();
+    Ok(Ok(LogIndex {
+        header,
+        clock,
+        settings,
+        flows,
+        namings,
+        names,
+        namespaces,
+        ended,
+        children,
+        lookups,
+        unseen,
+        snippets: heads,
+        goroutines,
+        damage,
+        counts,
+    }))
+}
+
+/// One log being read.
+struct IndexReader {
+    flows: SpillableVec<LogFlow>,
+    places: FlowPlaces,
+    namings: SpillableVec<FlowNaming>,
+    names: SocketNameInterner,
+    namespaces: Vec<u64>,
+    ended: Option<u64>,
+    /// By when in ticks they were started.
+    children: Vec<(u32, u64)>,
+    lookups: Vec<LoggedLookup>,
+    unseen: Vec<UnloggedProgram>,
+    snippets: bool,
+    goroutines: bool,
+    counts: Reconciliation,
+    has_positions: bool,
+    positions: StreamPositions,
+    /// Why the tables have no more room.
+    failed: Option<PathError>,
+}
+
+impl IndexReader {
+    fn new(has_positions: bool, pool: &MemoryPool) -> IndexReader {
+        IndexReader {
+            flows: SpillableVec::new(pool),
+            places: FlowPlaces::default(),
+            namings: SpillableVec::new(pool),
+            names: SocketNameInterner::new(pool),
+            namespaces: Vec::new(),
+            ended: None,
+            children: Vec::new(),
+            lookups: Vec::new(),
+            unseen: Vec::new(),
+            snippets: false,
+            goroutines: false,
+            counts: Reconciliation::default(),
+            has_positions,
+            positions: StreamPositions::default(),
+            failed: None,
+        }
+    }
+
+    fn read_entry(&mut self, entry: LogEntry) -> Result<(), PathError> {
+        let LogEntry { ticks, record, tid } = entry;
+        let time = ticks as i64;
+        match record {
+            LogRecord::Transfer { bytes, .. } if bytes > LARGEST_TRANSFER => {
+                add_count(&mut self.counts.ignored, "impossible size", 1);
+            }
+            LogRecord::Position { flow, direction, before } => {
+                self.positions.set_position(flow, direction, before)
+            }
+            LogRecord::Transfer { direction, flow, bytes, .. } => {
+                let begin = self
+                    .has_positions
+                    .then(|| self.positions.advance_by(flow, direction, bytes))
+                    .flatten();
+                let flow = self.flow_mut(flow, ticks)?;
+                flow.transfers = flow.transfers.saturating_add(1);
+                let total = &mut flow.totals[usize::from(direction != Direction::Send)];
+                // With what the log has forgotten, where it says how much that was.
+                let end = begin.unwrap_or(*total).saturating_add(bytes);
+                *total = end.max(*total);
+                flow.last_call = flow.last_call.max(time);
+                if direction == Direction::Send {
+                    flow.first_sent = flow.first_sent.min(time);
+                }
+            }
+            // Where a log has positions, these tell the same.
+            LogRecord::Counted { flow, .. } => {
+                self.flow_mut(flow, ticks)?.counted = !self.has_positions
+            }
+            LogRecord::OtherEnd { flow, cookie } => self.flow_mut(flow, ticks)?.other_end = cookie,
+            LogRecord::Datagram { peeked: true, .. } => self.counts.datagrams.peeked += 1,
+            LogRecord::Datagram { flow, truncated, unchecked, peer, .. } => {
+                self.counts.datagrams.truncated += u64::from(truncated);
+                self.counts.datagrams.unchecked += u64::from(unchecked);
+                if let Some(peer) = peer {
+                    self.names.intern(peer)?;
+                }
+                let flow = self.flow_mut(flow, ticks)?;
+                flow.datagrams = flow.datagrams.saturating_add(1);
+                flow.last_call = flow.last_call.max(time);
+            }
+            LogRecord::Flow(what) => {
+                let machine = self.namespace_place(what.namespace);
+                let flow = self.flow_mut(what.flow, ticks)?;
+                (flow.origin, flow.machine) = (Some(what.origin), machine);
+                flow.opened = flow.opened.min(time);
+                flow.kind = Some(FlowKind {
+                    domain: what.domain,
+                    kind: what.kind,
+                    protocol: what.protocol,
+                });
+                flow.cookie = what.cookie;
+            }
+            LogRecord::Endpoints { flow, role, local, peer, peer_pid, took, under_way } => {
+                let (local, peer) = (self.names.intern_some(local)?, self.names.intern_some(peer)?);
+                let flow = self.flow_place(flow, ticks)?;
+                let called = took.map_or(i64::MIN, |took| ticks.saturating_sub(took) as i64);
+                let tid = tid as i32;
+                let naming =
+                    FlowNaming { flow, role, time, called, under_way, tid, local, peer, peer_pid };
+                self.namings.push(naming)?;
+            }
+            LogRecord::Pair { first, second } => {
+                self.flow_mut(first, ticks)?.pair = second;
+                self.flow_mut(second, ticks)?.pair = first;
+            }
+            LogRecord::Duplicate { flow, .. } => self.flow_mut(flow, ticks)?.descriptors += 1,
+            LogRecord::Close { flow, .. } => {
+                let flow = self.flow_mut(flow, ticks)?;
+                flow.descriptors -= 1;
+                flow.last_closed = flow.last_closed.max(time);
+            }
+            LogRecord::Failure { direction, .. } => {
+                let name = if direction == Direction::Send { "send" } else { "receive" };
+                add_count(&mut self.counts.failed_calls, name, 1);
+            }
+            LogRecord::Process { event: ProcessEvent::Exit | ProcessEvent::Exec, .. } => {
+                self.ended = Some(ticks)
+            }
+            LogRecord::Process { event: ProcessEvent::Fork | ProcessEvent::Spawn, value } => {
+                self.children.push((value as u32, ticks));
+            }
+            LogRecord::Call(call) if LoggedLookup::is_made_by(call.api) => {
+                let (begin, duration) = (ticks, call.duration);
+                self.lookups.push(LoggedLookup { api: call.api, tid, begin, duration });
+            }
+            LogRecord::Unseen { cause, pid, program } => {
+                self.unseen.push(UnloggedProgram {
+                    path: program,
+                    pid,
+                    cause: program_gaps::cause_of_unlogged(cause),
+                });
+            }
+            LogRecord::Head(_) => self.snippets = true,
+            LogRecord::Goroutine { .. } => self.goroutines = true,
+            LogRecord::Anchor(_)
+            | LogRecord::Shutdown { .. }
+            | LogRecord::Wait { .. }
+            | LogRecord::Cpu { .. }
+            | LogRecord::Fingerprint { .. }
+            | LogRecord::Queued { .. }
+            | LogRecord::EndOfFile { .. }
+            | LogRecord::Call(_)
+            | LogRecord::Uncaptured { .. }
+            | LogRecord::Thread { .. }
+            | LogRecord::File(_)
+            | LogRecord::Sleep { .. }
+            | LogRecord::Signal(_)
+            | LogRecord::Wake(_)
+            | LogRecord::Ready { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// The place of a network namespace among those of this log, which are few; [`NONE`] where it
+    /// is not known.
+    fn namespace_place(&mut self, namespace: u64) -> u32 {
+        if namespace == 0 {
+            return NONE;
+        }
+        let place = self.namespaces.iter().rposition(|other| *other == namespace);
+        place.unwrap_or_else(|| {
+            self.namespaces.push(namespace);
+            self.namespaces.len() - 1
+        }) as u32
+    }
+
+    fn flow_place(&mut self, number: u32, ticks: u64) -> Result<u32, PathError> {
+        let next = self.flows.len() as u32;
+        let place = self.places.get_or_insert(number, || next);
+        if place == next {
+            self.flows.push(LogFlow::new(number, ticks as i64))?;
+        }
+        Ok(place)
+    }
+
+    fn flow_mut(&mut self, number: u32, ticks: u64) -> Result<&mut LogFlow, PathError> {
+        let place = self.flow_place(number, ticks)? as usize;
+        Ok(&mut self.flows[place])
+    }
+}

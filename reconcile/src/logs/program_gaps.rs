@@ -1,0 +1,78 @@
+//! What could have been recorded and was not, by program and cause: so that whoever reads a result
+//! knows whose part of it is missing.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashSet};
+
+use socket_log::layout::{source, unseen};
+
+use crate::logs::capture::Capture;
+use crate::reconciliation::ProgramGap;
+
+/// Why a process that used sockets has no log, where only its count is known.
+const NO_ROOM: &str = "no room for its log";
+
+/// What one log says is missing.
+pub(crate) enum LogGap {
+    /// Records of its own process.
+    Records { cause: &'static str, count: u64 },
+    /// Children that used sockets and found no room for a log.
+    Children(u64),
+    /// A program that its process began, or became.
+    Program(UnloggedProgram),
+}
+
+/// A program without any recording.
+pub(crate) struct UnloggedProgram {
+    /// Its path; of a long one the end.
+    pub(crate) path: String,
+    pub(crate) pid: u32,
+    pub(crate) cause: &'static str,
+}
+
+/// Why a program is not seen, from its record's number.
+pub(crate) fn cause_of_unlogged(cause: u16) -> &'static str {
+    unseen::NAMES.get(usize::from(cause)).copied().unwrap_or_default()
+}
+
+/// The holes by program and cause, from what is `missing` by the place of the process whose log
+/// says so. Whole processes come before records, and the largest number first.
+pub(crate) fn group_gaps(capture: &Capture, missing: Vec<(u32, LogGap)>) -> Vec<ProgramGap> {
+    let many = capture.hosts.len() > 1;
+    // What strace saw is no longer missing.
+    let seen_otherwise: HashSet<(u32, u32)> = capture
+        .processes
+        .iter()
+        .filter(|process| process.source != source::LIBRARY)
+        .map(|process| (process.host, process.pid))
+        .collect();
+    let mut sums: BTreeMap<(String, &str, bool), [u64; 2]> = BTreeMap::new();
+    for (place, missing) in missing {
+        let Some(process) = capture.processes.get(place as usize) else { continue };
+        let node = &process.node;
+        let (program, cause, of_children, counts) = match missing {
+            LogGap::Records { cause, count } => (node.command.clone(), cause, false, [count, 0]),
+            LogGap::Children(count) => (node.command.clone(), NO_ROOM, true, [0, count]),
+            LogGap::Program(UnloggedProgram { pid, .. })
+                if seen_otherwise.contains(&(process.host, pid)) =>
+            {
+                continue;
+            }
+            LogGap::Program(UnloggedProgram { path, cause, .. }) => (path, cause, false, [0, 1]),
+        };
+        let program = if many { format!("{}/{program}", node.host) } else { program };
+        let sums = sums.entry((program, cause, of_children)).or_default();
+        for (sum, count) in sums.iter_mut().zip(counts) {
+            *sum = sum.saturating_add(count);
+        }
+    }
+    let hole = |((program, cause, of_children), [records, processes]): (
+        (String, &str, bool),
+        [u64; 2],
+    )| {
+        ProgramGap { program, cause: cause.to_owned(), records, processes, of_children }
+    };
+    let mut holes: Vec<ProgramGap> = sums.into_iter().map(hole).collect();
+    holes.sort_by_key(|hole| Reverse((hole.processes, hole.records)));
+    holes
+}

@@ -1,0 +1,94 @@
+//! What a thread did between two of its calls on one socket: before it sends again, whether a new
+//! message reached it on another flow, so that it may be about something else; before it receives
+//! again, whether it began to send on another flow, so that what it had was a message. Where many
+//! calls go over one connection these are the borders between them.
+
+use rustc_hash::FxHashMap;
+
+use crate::tuning::MAX_FLOWS_OF_A_THREAD;
+
+/// The flows of the thread whose calls are being read. A log has them thread by thread, chunk by
+/// chunk; when it is another thread's turn all is forgotten, so a border may be missed there.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadActivity {
+    tid: i32,
+    flows: FxHashMap<u32, ThreadFlow>,
+    /// Messages that it has begun to send, and to receive.
+    begun: [u32; 2],
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct ThreadFlow {
+    /// The way of its latest call: 0 sent, 1 received.
+    way: Option<usize>,
+    /// Messages that have begun on this one.
+    begun: [u32; 2],
+    /// By way: the number of messages on other flows, plus one, at the latest call of that way
+    /// (sent: those that arrived; received: those it sent). 0: no such call yet.
+    others: [u32; 2],
+}
+
+impl ThreadActivity {
+    /// A thread's next call that moved bytes of a stream: whether it did something else since it
+    /// last did the same on this flow. A message begins where the thread's call before on its flow
+    /// was the other way, or there was none.
+    pub(crate) fn add_call(&mut self, tid: i32, socket: u32, sent: bool) -> bool {
+        if tid != self.tid || self.flows.len() >= MAX_FLOWS_OF_A_THREAD {
+            self.flows.clear();
+            (self.tid, self.begun) = (tid, [0; 2]);
+        }
+        let flow = self.flows.entry(socket).or_default();
+        let way = usize::from(!sent);
+        if flow.way != Some(way) {
+            flow.way = Some(way);
+            flow.begun[way] += 1;
+            self.begun[way] += 1;
+        }
+        let others = self.begun[1 - way] - flow.begun[1 - way] + 1;
+        let before = std::mem::replace(&mut flow.others[way], others);
+        before != 0 && before != others
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The flags of calls, each a socket and whether it sent, of one thread.
+    fn flags(calls: &[(u32, bool)]) -> Vec<bool> {
+        let mut elsewhere = ThreadActivity::default();
+        calls.iter().map(|(socket, sent)| elsewhere.add_call(7, *socket, *sent)).collect()
+    }
+
+    #[test]
+    fn a_new_message_on_another_flow_is_between() {
+        // Asked on 1 it asks on 2, twice; asked on 3 once more.
+        let calls = [(1, false), (2, true), (2, true), (3, false), (2, true)];
+        assert_eq!(flags(&calls), [false, false, false, false, true]);
+        // What it passed on before it received more was a message.
+        assert_eq!(
+            flags(&[(1, false), (1, false), (2, true), (1, false)]),
+            [false, false, false, true]
+        );
+        // An answer on its own flow is no other flow's message.
+        assert_eq!(flags(&[(2, true), (2, false), (2, true)]), [false; 3]);
+    }
+
+    #[test]
+    fn the_rest_of_a_message_is_no_new_one() {
+        // A body that is passed on piece by piece: it is, once.
+        let body = [(1, false), (2, true), (1, false), (2, true), (1, false), (2, true)];
+        assert_eq!(flags(&body), [false, false, true, false, false, false]);
+        // It answered on 1 in between, so what comes there is new.
+        let next = [(1, false), (2, true), (1, true), (1, false), (2, true)];
+        assert!(flags(&next)[4]);
+    }
+
+    #[test]
+    fn each_thread_is_about_its_own() {
+        let mut elsewhere = ThreadActivity::default();
+        let calls = [(7, 2, true), (8, 1, false), (7, 2, true)];
+        assert!(!calls.iter().any(|(tid, socket, sent)| elsewhere.add_call(*tid, *socket, *sent)));
+    }
+}

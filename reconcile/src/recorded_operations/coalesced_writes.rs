@@ -1,0 +1,226 @@
+//! What a client sends in one call on behalf of several requests that it serves. An event loop
+//! reads the requests of many, and writes what it asks for each of them at once. One read may bring
+//! all answers, so that it never asks again before these ([`super::interleaved`]). Two facts tell
+//! its commands from a pipeline, which has one cause:
+//!
+//! - No call has more of them than requests wait, though at times fewer wait than there are
+//!   commands in the largest call.
+//! - Each of them is also sent alone at times.
+
+use message_trace::PathError;
+use out_of_core::SpillableVec;
+use protocols::MessageRole;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::recorded_operations::operation::RecordedOperation;
+use crate::tuning::{MIN_SENT_ALONE, MIN_SENT_TOGETHER, SENT_TOGETHER_PER_EXCEPTION};
+
+/// What is told of the commands that a flow's client sends.
+#[derive(Debug, Default)]
+struct SentCommands {
+    /// How often each is the only one of its call, by its name.
+    alone: FxHashMap<u32, usize>,
+    /// How often each is not.
+    coalesced: FxHashMap<u32, usize>,
+    /// How often a call has that number of commands, several, while that number of requests wait.
+    calls: FxHashMap<(usize, usize), usize>,
+}
+
+impl SentCommands {
+    /// Adds a call with these commands, sent while `waiting` requests wait.
+    fn add_call(&mut self, names: &[u32], waiting: usize) {
+        let counts = if names.len() > 1 { &mut self.coalesced } else { &mut self.alone };
+        names.iter().for_each(|name| *counts.entry(*name).or_default() += 1);
+        if names.len() > 1 {
+            *self.calls.entry((names.len(), waiting)).or_default() += 1;
+        }
+    }
+
+    /// Whether the commands of a call have a cause each.
+    fn serves_several(&self) -> bool {
+        let all: usize = self.coalesced.values().sum();
+        let is_alone =
+            |name: &u32| self.alone.get(name).is_some_and(|count| *count >= MIN_SENT_ALONE);
+        let never: usize =
+            self.coalesced.iter().filter(|(name, _)| !is_alone(name)).map(|(_, count)| count).sum();
+        let most = self.calls.keys().map(|(commands, _)| *commands).max().unwrap_or(0);
+        // Where many always wait, no call could have more commands, whatever causes them.
+        let tested = self.calls.iter().filter(|((_, waiting), _)| *waiting < most);
+        let beyond = tested.clone().filter(|((commands, waiting), _)| commands > waiting);
+        let beyond: usize = beyond.map(|(_, count)| count).sum();
+        let tested: usize = tested.map(|(_, count)| count).sum();
+        tested >= MIN_SENT_TOGETHER
+            && beyond * SENT_TOGETHER_PER_EXCEPTION <= tested
+            && never * SENT_TOGETHER_PER_EXCEPTION <= all
+    }
+}
+
+/// A request that the log's process serves, the response to one, or a command that it sends.
+#[derive(Clone, Copy)]
+struct ServerEvent {
+    ticks: u64,
+    flow: u32,
+    is_received: bool,
+    at: u32,
+    role: MessageRole,
+    name: u32,
+    call: Option<u64>,
+}
+
+impl ServerEvent {
+    fn from_operation(of: &RecordedOperation) -> ServerEvent {
+        let RecordedOperation { ticks, flow, at, role, name, call, .. } = *of;
+        ServerEvent { ticks, flow, is_received: of.is_received(), at, role, name, call }
+    }
+
+    /// When it happened, and on which flow: the same for all that one call moves.
+    fn call_key(&self) -> (u64, u32, bool) {
+        (self.ticks, self.flow, self.is_received)
+    }
+
+    /// Whether it is a request that the log's process serves, or the response.
+    fn is_served(&self) -> bool {
+        matches!(
+            (self.role, self.is_received),
+            (MessageRole::Request, true) | (MessageRole::Response, false)
+        )
+    }
+
+    /// Whether it is a command that the log's process sends, without an id.
+    fn is_sent(&self) -> bool {
+        self.role == MessageRole::Request && !self.is_received && self.call.is_none()
+    }
+}
+
+/// The flows of a log on which commands without ids are sent together for several requests, sorted.
+/// `operations` are those of the log, in any order.
+///
+/// # Errors
+/// When a temporary file cannot be written.
+pub(super) fn find_coalesced_flows(
+    operations: &SpillableVec<RecordedOperation>,
+) -> Result<Vec<u32>, PathError> {
+    let events = operations
+        .iter()
+        .map(ServerEvent::from_operation)
+        .filter(|of| of.is_served() || of.is_sent());
+    let mut events = SpillableVec::collect(operations.pool(), events)?;
+    events.sort_by_key(|of| (of.call_key(), of.at))?;
+    let mut waiting = WaitingRequests::default();
+    let mut sent: FxHashMap<u32, SentCommands> = FxHashMap::default();
+    let mut begin = 0;
+    while let Some(first) = events.get(begin) {
+        let end = events.end_where(begin, |of| of.call_key() == first.call_key());
+        let call = events.slice(begin..end);
+        let names: Vec<u32> = call.iter().filter(|of| of.is_sent()).map(|of| of.name).collect();
+        if !names.is_empty() {
+            sent.entry(first.flow).or_default().add_call(&names, waiting.len());
+        }
+        call.iter().filter(|of| of.is_served()).for_each(|of| waiting.take_event(of));
+        begin = end;
+    }
+    let mut flows: Vec<u32> =
+        sent.into_iter().filter(|(_, sent)| sent.serves_several()).map(|(flow, _)| flow).collect();
+    flows.sort_unstable();
+    Ok(flows)
+}
+
+/// The requests that wait for their responses.
+#[derive(Debug, Default)]
+struct WaitingRequests {
+    /// Requests with ids, by flow and id.
+    with_ids: FxHashSet<(u32, u64)>,
+    /// Number of the others, by flow.
+    others: FxHashMap<u32, usize>,
+    /// Sum of these numbers.
+    all_others: usize,
+}
+
+impl WaitingRequests {
+    /// Notes a request, or the response to one.
+    fn take_event(&mut self, of: &ServerEvent) {
+        let others = self.others.entry(of.flow).or_default();
+        match (of.role == MessageRole::Request, of.call) {
+            (true, Some(id)) => {
+                self.with_ids.insert((of.flow, id));
+            }
+            (false, Some(id)) => {
+                self.with_ids.remove(&(of.flow, id));
+            }
+            (true, None) => (*others, self.all_others) = (*others + 1, self.all_others + 1),
+            (false, None) if *others > 0 => {
+                (*others, self.all_others) = (*others - 1, self.all_others - 1);
+            }
+            (false, None) => {}
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.with_ids.len() + self.all_others
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use out_of_core::MemoryPool;
+    use socket_log::encode::Direction;
+
+    use super::*;
+
+    /// The flows of a process that serves requests on flow 1 and asks on flow 7. `+` is a request
+    /// and `-` a response to it, `a` and `b` are commands; each word is a call.
+    fn said(words: &str, has_ids: bool) -> Vec<u32> {
+        let mut operations = Vec::new();
+        let (mut begun, mut ended) = (0, 0);
+        for (ticks, word) in (10..).zip(words.split(' ')) {
+            for (at, letter) in (0..).zip(word.chars()) {
+                let (flow, direction, role, count) = match letter {
+                    '+' => (1, Direction::Receive, MessageRole::Request, &mut begun),
+                    '-' => (1, Direction::Send, MessageRole::Response, &mut ended),
+                    _ => (7, Direction::Send, MessageRole::Request, &mut 0),
+                };
+                *count += 1;
+                let call = (flow == 1 && has_ids).then_some(*count);
+                let name = letter.into();
+                operations.push(RecordedOperation {
+                    role,
+                    call,
+                    name,
+                    ..RecordedOperation::from_place(flow, direction, ticks, at)
+                });
+            }
+        }
+        // In any order.
+        operations.reverse();
+        find_coalesced_flows(&SpillableVec::collect(&MemoryPool::default(), operations).unwrap())
+            .unwrap()
+    }
+
+    /// Each of these for a while, one after the other.
+    fn often(all: &[&str]) -> String {
+        all.iter().map(|words| [*words; 40].join(" ")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn what_is_also_sent_alone_has_a_cause_each() {
+        for has_ids in [false, true] {
+            let mixed = often(&["+++ aba ---", "+ a -", "+ b -", "++ ab a --"]);
+            assert_eq!(said(&mixed, has_ids), [7]);
+        }
+    }
+
+    #[test]
+    fn a_pipeline_has_more_commands_than_requests_wait_or_none_alone() {
+        assert_eq!(said(&often(&["+ aba -", "+ a -", "+ b -"]), true), [0; 0]);
+        // One at a time of many is enough.
+        assert_eq!(said(&often(&["+++ aba ---", "+ aba -", "+ a -", "+ b -"]), true), [0; 0]);
+        let without_b = ["++++ abab ----", "++ ab --", "+ a -"];
+        assert_eq!(said(&often(&without_b), true), [0; 0], "never b alone");
+        assert_eq!(said(&often(&[&without_b[..], &["+ b -"]].concat()), true), [7]);
+        assert_eq!(said("+++ aba --- + a - + b -", true), [0; 0], "too few");
+        assert_eq!(said(&often(&["+ a -", "+ b -"]), true), [0; 0], "none together");
+        // More requests always wait than any call has commands.
+        let busy = format!("++++ {}", often(&["+ ab -", "+ a -", "+ b -"]));
+        assert_eq!(said(&busy, true), [0; 0]);
+    }
+}

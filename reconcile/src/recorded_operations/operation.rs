@@ -1,0 +1,65 @@
+//! One operation, as a log tells it.
+
+use out_of_core::NameId;
+use protocols::{MessageRole, TraceContext};
+use socket_log::encode::Direction;
+
+/// An operation, and where in its log its message begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordedOperation {
+    /// The flow's number in the log.
+    pub(crate) flow: u32,
+    pub(crate) direction: Direction,
+    /// Time of the call that moved the message's first byte, in the log's ticks.
+    pub(crate) ticks: u64,
+    /// Number of bytes in that call before the message.
+    pub(crate) at: u32,
+    pub(crate) role: MessageRole,
+    pub(crate) is_error: bool,
+    /// Texts, by their numbers in `text`.
+    pub(crate) protocol: NameId,
+    pub(crate) name: NameId,
+    pub(crate) detail: NameId,
+    pub(crate) status: NameId,
+    /// The number that pairs a request with its response on one connection.
+    pub(crate) call: Option<u64>,
+    pub(crate) trace: Option<TraceContext>,
+}
+
+impl RecordedOperation {
+    /// Whether the receiver's log tells it.
+    pub(crate) fn is_received(&self) -> bool {
+        self.direction == Direction::Receive
+    }
+
+    /// By what those of one log are sorted.
+    pub(crate) fn sort_key(&self) -> (u32, bool, u64, u32) {
+        (self.flow, self.is_received(), self.ticks, self.at)
+    }
+}
+
+#[cfg(test)]
+impl RecordedOperation {
+    /// One without names at a place, which is a request.
+    pub(crate) fn from_place(
+        flow: u32,
+        direction: Direction,
+        ticks: u64,
+        at: u32,
+    ) -> RecordedOperation {
+        RecordedOperation {
+            flow,
+            direction,
+            ticks,
+            at,
+            role: MessageRole::Request,
+            is_error: false,
+            protocol: 0,
+            name: 0,
+            detail: 0,
+            status: 0,
+            call: None,
+            trace: None,
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Names of sockets, kept once each, and what follows from a name alone.
+//!
+//! There may be as many as there are connections, so those of IP take some bytes in a table; others
+//! are few.
+
+use std::hash::BuildHasher;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use message_trace::{Endpoint, PathError};
+use out_of_core::{FreeSlot, HashIndex, MemoryPool, SpillableVec};
+use rustc_hash::FxBuildHasher;
+use socket_log::SocketName;
+
+/// A name's place among the names.
+pub(crate) type SocketNameId = u32;
+/// No name is known.
+pub(crate) const NO_NAME: SocketNameId = u32::MAX;
+
+/// All names, each once.
+#[derive(Debug, Default)]
+pub(crate) struct SocketNameInterner {
+    rows: SpillableVec<InternedName>,
+    /// The addresses of those of IPv6.
+    v6: SpillableVec<Ipv6Addr>,
+    /// What is no address and port.
+    others: Vec<SocketName>,
+    /// By the names' hashes.
+    ids: HashIndex,
+}
+
+/// A name. Its address, where it is of IPv4, or its place among those of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct InternedName {
+    kind: NameKind,
+    port: u16,
+    value: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum NameKind {
+    V4,
+    V6,
+    Other,
+}
+
+/// What a name is looked for by.
+enum NameQuery<'a> {
+    V4(Ipv4Addr, u16),
+    V6(Ipv6Addr, u16),
+    Other(&'a SocketName),
+}
+
+impl<'a> NameQuery<'a> {
+    fn from_name(name: &'a SocketName) -> NameQuery<'a> {
+        match name {
+            SocketName::Inet(SocketAddr::V4(v4)) => NameQuery::V4(*v4.ip(), v4.port()),
+            // Names have no scope, as logs do not tell it.
+            SocketName::Inet(SocketAddr::V6(v6)) => NameQuery::V6(*v6.ip(), v6.port()),
+            other => NameQuery::Other(other),
+        }
+    }
+
+    fn hash(&self) -> u64 {
+        match self {
+            // Addresses and ports mostly come in some order, so neighbours have places side by
+            // side: then few pages of the table are looked at at a time. No two of such a block
+            // have the same place.
+            NameQuery::V4(ip, port) => {
+                let (ip, port) = (ip.to_bits(), *port);
+                let within = u64::from(ip & 3) << 4 | u64::from(port & 15);
+                FxBuildHasher.hash_one((ip >> 2, port >> 4)) << 6 | within
+            }
+            NameQuery::V6(ip, port) => FxBuildHasher.hash_one((ip.to_bits(), port)),
+            NameQuery::Other(name) => FxBuildHasher.hash_one(name),
+        }
+    }
+}
+
+impl SocketNameInterner {
+    pub(crate) fn new(pool: &MemoryPool) -> SocketNameInterner {
+        SocketNameInterner {
+            rows: SpillableVec::new(pool),
+            v6: SpillableVec::new(pool),
+            others: Vec::new(),
+            ids: HashIndex::new(pool),
+        }
+    }
+
+    pub(crate) fn intern(&mut self, name: SocketName) -> Result<SocketNameId, PathError> {
+        let mut ids = std::mem::take(&mut self.ids);
+        let hash = |id| {
+            self.row_of_id(id)
+                .and_then(|row| self.query_of_row(row))
+                .map_or(0, |sought| sought.hash())
+        };
+        ids.reserve_slots(self.rows.len(), hash)?;
+        self.ids = ids;
+        let sought = NameQuery::from_name(&name);
+        let free = match self.find_row(&sought) {
+            Ok(id) => return Ok(id),
+            Err(free) => free,
+        };
+        let row = match sought {
+            NameQuery::V4(ip, port) => {
+                InternedName { kind: NameKind::V4, port, value: ip.to_bits() }
+            }
+            NameQuery::V6(ip, port) => {
+                self.v6.push(ip)?;
+                InternedName { kind: NameKind::V6, port, value: self.v6.len() as u32 - 1 }
+            }
+            NameQuery::Other(_) => {
+                self.others.push(name);
+                InternedName { kind: NameKind::Other, port: 0, value: self.others.len() as u32 - 1 }
+            }
+        };
+        let id = self.rows.len() as SocketNameId;
+        self.rows.push(row)?;
+        if let Some(free) = free {
+            self.ids.put_number(free, id);
+        }
+        Ok(id)
+    }
+
+    pub(crate) fn intern_some(
+        &mut self,
+        name: Option<SocketName>,
+    ) -> Result<SocketNameId, PathError> {
+        name.map_or(Ok(NO_NAME), |name| self.intern(name))
+    }
+
+    /// The place of a name or, where it is not known, where `ids` may have it.
+    fn find_row(&self, sought: &NameQuery) -> Result<SocketNameId, Option<FreeSlot>> {
+        self.ids.find_number(sought.hash(), |id| {
+            self.row_of_id(id).is_some_and(|row| self.matches_row(row, sought))
+        })
+    }
+
+    fn matches_row(&self, row: InternedName, sought: &NameQuery) -> bool {
+        match *sought {
+            NameQuery::V4(ip, port) => {
+                row == InternedName { kind: NameKind::V4, port, value: ip.to_bits() }
+            }
+            NameQuery::V6(ip, port) => {
+                (row.kind, row.port) == (NameKind::V6, port)
+                    && self.v6.get(row.value as usize) == Some(&ip)
+            }
+            NameQuery::Other(name) => self.other_name(row) == Some(name),
+        }
+    }
+
+    fn query_of_row(&self, row: InternedName) -> Option<NameQuery<'_>> {
+        match row.kind {
+            NameKind::V4 => Some(NameQuery::V4(Ipv4Addr::from_bits(row.value), row.port)),
+            NameKind::V6 => Some(NameQuery::V6(*self.v6.get(row.value as usize)?, row.port)),
+            NameKind::Other => Some(NameQuery::Other(self.other_name(row)?)),
+        }
+    }
+
+    fn row_of_id(&self, id: SocketNameId) -> Option<InternedName> {
+        self.rows.get(id as usize).copied()
+    }
+
+    fn other_name(&self, row: InternedName) -> Option<&SocketName> {
+        self.others.get(row.value as usize).filter(|_| row.kind == NameKind::Other)
+    }
+
+    fn address_of_row(&self, row: InternedName) -> Option<SocketAddr> {
+        let ip = match row.kind {
+            NameKind::V4 => IpAddr::V4(Ipv4Addr::from_bits(row.value)),
+            NameKind::V6 => IpAddr::V6(*self.v6.get(row.value as usize)?),
+            NameKind::Other => return None,
+        };
+        Some(SocketAddr::new(ip, row.port))
+    }
+
+    /// The names alone, in the order of their places.
+    pub(crate) fn iter_names(&self) -> impl Iterator<Item = SocketName> {
+        self.rows.iter().filter_map(|row| {
+            self.address_of_row(*row)
+                .map(SocketName::Inet)
+                .or_else(|| self.other_name(*row).cloned())
+        })
+    }
+
+    /// The place of `name`, where it is known.
+    pub(crate) fn find(&self, name: &SocketName) -> Option<SocketNameId> {
+        self.find_row(&NameQuery::from_name(name)).ok()
+    }
+
+    /// How many there are. The places are below that.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is such a name.
+    pub(crate) fn contains(&self, id: SocketNameId) -> bool {
+        (id as usize) < self.rows.len()
+    }
+
+    /// The address and port, where the name is one.
+    pub(crate) fn inet_address(&self, id: SocketNameId) -> Option<SocketAddr> {
+        self.address_of_row(self.row_of_id(id)?)
+    }
+
+    /// The name, where it is a unix socket's path or abstract name.
+    pub(crate) fn unix_name(&self, id: SocketNameId) -> Option<&SocketName> {
+        let name = self.other_name(self.row_of_id(id)?);
+        name.filter(|name| matches!(name, SocketName::Path(_) | SocketName::Abstract(_)))
+    }
+
+    /// Machine and port, where the name is one of a vsock socket.
+    pub(crate) fn vsock_address(&self, id: SocketNameId) -> Option<(u32, u32)> {
+        match *self.other_name(self.row_of_id(id)?)? {
+            SocketName::Vsock { cid, port } => Some((cid, port)),
+            _ => None,
+        }
+    }
+
+    /// A number for a unix socket's name in the place where it means that socket: a path's is the
+    /// kernel's, an abstract name's is the machine's. Below 2^62.
+    pub(crate) fn path_place(&self, id: SocketNameId, kernel: u32, machine: u32) -> Option<u64> {
+        let (kind, owner) = match self.unix_name(id)? {
+            SocketName::Path(_) => (0, kernel),
+            _ => (1, machine),
+        };
+        Some(kind << 61 | u64::from(owner & 0x1fff_ffff) << 32 | u64::from(id))
+    }
+
+    /// Whether the name says nothing about which machine it is on: loopback addresses and unix
+    /// names are each machine's own.
+    pub(crate) fn is_of_its_machine(&self, id: SocketNameId) -> bool {
+        self.inet_address(id).is_none_or(|address| address.ip().is_loopback())
+    }
+
+    /// Whether the name is one of a socket, so that it has an endpoint.
+    pub(crate) fn is_endpoint(&self, id: SocketNameId) -> bool {
+        let row = self.row_of_id(id);
+        row.is_some_and(|row| row.kind != NameKind::Other)
+            || self.unix_name(id).is_some()
+            || self.vsock_address(id).is_some()
+    }
+
+    /// The endpoint of that name; `None` where it is no name of a socket.
+    pub(crate) fn to_endpoint(&self, id: SocketNameId) -> Option<Endpoint> {
+        if let Some(address) = self.inet_address(id) {
+            return Some(Endpoint::Inet(address));
+        }
+        if self.vsock_address(id).is_some() {
+            return self
+                .other_name(self.row_of_id(id)?)
+                .map(|name| Endpoint::Other(name.to_string()));
+        }
+        match self.unix_name(id)? {
+            SocketName::Path(path) => Some(Endpoint::Unix(path.clone())),
+            SocketName::Abstract(name) => Some(Endpoint::Unix(format!("@{}", name.escape_debug()))),
+            _ => None,
+        }
+    }
+}
+
+/// The loopback address of the family that `ip` is of.
+pub(crate) fn loopback_address(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+    }
+}
+
+/// Whether a datagram to `ip` may reach many.
+pub(crate) fn is_group_address(ip: IpAddr) -> bool {
+    ip.is_multicast() || matches!(ip, IpAddr::V4(ip) if ip.is_broadcast())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_one_place_however_many_there_are() {
+        let directory = tempfile::tempdir().unwrap();
+        for memory in [0, u64::MAX] {
+            let mut names = SocketNameInterner::new(&MemoryPool::new(memory, directory.path()));
+            let all: Vec<SocketName> = (0..20_000u32)
+                .map(|number| match number % 8 {
+                    0 => SocketName::Path(format!("/{number}")),
+                    1 => SocketName::Abstract(format!("/{}", number - 1)),
+                    2 => SocketName::Inet(SocketAddr::new(
+                        Ipv6Addr::from_bits(u128::from(number)).into(),
+                        80,
+                    )),
+                    3 => SocketName::Other(number as u16),
+                    4 => SocketName::Inet(SocketAddr::new(Ipv4Addr::from_bits(number).into(), 80)),
+                    _ => {
+                        SocketName::Inet(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), number as u16))
+                    }
+                })
+                .collect();
+            for _ in 0..2 {
+                for (id, name) in (0..).zip(&all) {
+                    assert_eq!(names.intern(name.clone()).unwrap(), id);
+                }
+            }
+            assert!(names.iter_names().eq(all.iter().cloned()));
+            for (id, name) in (0..).zip(&all) {
+                assert_eq!(names.find(name), Some(id));
+                let address = match name {
+                    SocketName::Inet(address) => Some(*address),
+                    _ => None,
+                };
+                assert_eq!(names.inet_address(id), address);
+                let unix = matches!(name, SocketName::Path(_) | SocketName::Abstract(_));
+                assert_eq!(names.unix_name(id), Some(name).filter(|_| unix));
+                assert_eq!(names.is_endpoint(id), unix || address.is_some());
+            }
+            assert_eq!(names.find(&SocketName::Path("/none".to_owned())), None);
+            assert!(
+                names.inet_address(NO_NAME).is_none()
+                    && !names.contains(NO_NAME)
+                    && names.is_of_its_machine(NO_NAME)
+            );
+        }
+    }
+}

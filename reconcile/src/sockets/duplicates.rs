@@ -1,0 +1,168 @@
+//! Sockets that two sources saw, such as those of a program under the library whose packets were
+//! captured as well. One of them is kept, that of the source that knows most: the library, then
+//! strace, then packets.
+
+use std::net::SocketAddr;
+
+use message_trace::{PathError, TransportProtocol};
+use out_of_core::SpillableVec;
+use rustc_hash::FxHashMap;
+use socket_log::layout::source;
+
+use crate::logs::capture::Capture;
+use crate::socket_names::SocketNameId;
+use crate::sockets::addresses::MachineAddresses;
+use crate::sockets::socket::KernelSocket;
+use crate::tuning::SEEN_TWICE_SLACK_NS;
+
+/// The sockets that another source knows more about.
+pub(crate) fn find_duplicates(
+    capture: &Capture,
+    sockets: &SpillableVec<KernelSocket>,
+    addresses: &MachineAddresses,
+) -> Result<Vec<u32>, PathError> {
+    let mut second: Vec<u32> = Vec::new();
+    if sockets.iter().all(|socket| socket.source == source::LIBRARY) {
+        return Ok(second);
+    }
+    find_duplicate_streams(capture, sockets, &mut second)?;
+    find_duplicate_datagrams(capture, sockets, addresses, &mut second);
+    find_duplicate_unix(capture, sockets, &mut second);
+    second.sort_unstable();
+    Ok(second)
+}
+
+/// The names of an end, and its machine where they mean nothing elsewhere.
+type EndNames = (SocketNameId, SocketNameId, u32);
+
+/// Streams are the same where both names are, and where they were there at the same time. Times of
+/// different hosts tell little: there as many connections with these names are taken to be the same
+/// ones as well.
+fn find_duplicate_streams(
+    capture: &Capture,
+    sockets: &SpillableVec<KernelSocket>,
+    second: &mut Vec<u32>,
+) -> Result<(), PathError> {
+    let names = &capture.names;
+    let mut ends: SpillableVec<(EndNames, u32, i64, u32)> = SpillableVec::new(&capture.pool);
+    for (place, socket) in sockets.iter().enumerate() {
+        let both =
+            names.inet_address(socket.local).is_some() && names.inet_address(socket.peer).is_some();
+        if socket.protocol == TransportProtocol::Tcp && both {
+            let machine =
+                if names.is_of_its_machine(socket.local) { socket.machine } else { u32::MAX };
+            ends.push((
+                (socket.local, socket.peer, machine),
+                socket.source,
+                socket.named,
+                place as u32,
+            ))?;
+        }
+    }
+    ends.sort_by_key(|end| *end)?;
+    let mut next = 0;
+    while let Some((key, ..)) = ends.get(next).copied() {
+        let end = ends.end_where(next, |end| end.0 == key);
+        let group = ends.slice(next..end);
+        next = end;
+        let mut kept: Vec<u32> = Vec::new();
+        for of_source in group.chunk_by(|one, next| one.1 == next.1) {
+            let of_source: Vec<u32> = of_source.iter().map(|end| end.3).collect();
+            let socket = |place: u32| &sockets[place as usize];
+            let many = kept.len() == of_source.len();
+            let known = |place: &u32| {
+                kept.iter().any(|other| match socket(*place).host == socket(*other).host {
+                    true => overlap_in_time(socket(*place), socket(*other)),
+                    false => many || overlap_in_time(socket(*place), socket(*other)),
+                })
+            };
+            let (twice, new): (Vec<u32>, Vec<u32>) =
+                of_source.iter().partition(|place| known(place));
+            second.extend(twice);
+            kept.extend(new);
+        }
+    }
+    Ok(())
+}
+
+fn overlap_in_time(one: &KernelSocket, other: &KernelSocket) -> bool {
+    one.opened <= other.closed.saturating_add(SEEN_TWICE_SLACK_NS)
+        && other.opened <= one.closed.saturating_add(SEEN_TWICE_SLACK_NS)
+}
+
+/// Datagram sockets are the same where one is bound to the other's address, or to all addresses of
+/// its machine.
+fn find_duplicate_datagrams(
+    capture: &Capture,
+    sockets: &SpillableVec<KernelSocket>,
+    addresses: &MachineAddresses,
+    second: &mut Vec<u32>,
+) {
+    let address = |socket: &KernelSocket| {
+        capture.names.inet_address(socket.local).filter(|own| own.port() != 0)
+    };
+    let mut by_port: FxHashMap<u16, Vec<(SocketAddr, u32)>> = FxHashMap::default();
+    for (place, socket) in
+        sockets.iter().enumerate().filter(|(_, socket)| socket.protocol == TransportProtocol::Udp)
+    {
+        if let Some(own) = address(socket) {
+            by_port.entry(own.port()).or_default().push((own, place as u32));
+        }
+    }
+    for (place, socket) in
+        sockets.iter().enumerate().filter(|(_, socket)| socket.protocol == TransportProtocol::Udp)
+    {
+        let Some(own) = address(socket).filter(|_| socket.source != source::LIBRARY) else {
+            continue;
+        };
+        let known = by_port.get(&own.port()).is_some_and(|all| {
+            all.iter().any(|(address, other)| {
+                let other = &sockets[*other as usize];
+                let same_place = *address == own
+                    || address.ip().is_unspecified()
+                        && addresses.machines_with(own.ip()).contains(&other.machine);
+                let same_machine = !own.ip().is_loopback() || other.machine == socket.machine;
+                let same_time = other.host != socket.host || overlap_in_time(other, socket);
+                other.source < socket.source && same_place && same_machine && same_time
+            })
+        });
+        if known {
+            second.push(place as u32);
+        }
+    }
+}
+
+/// Unix sockets have few names, and no id that all sources know. But the library sees all of a
+/// process's.
+fn find_duplicate_unix(
+    capture: &Capture,
+    sockets: &SpillableVec<KernelSocket>,
+    second: &mut Vec<u32>,
+) {
+    let mut recorded: FxHashMap<(u32, u32), Vec<(i64, i64)>> = FxHashMap::default();
+    for process in capture.processes.iter().filter(|process| process.source == source::LIBRARY) {
+        let span = (process.node.start.unwrap_or(i64::MIN), process.ended.unwrap_or(i64::MAX));
+        recorded.entry((process.host, process.pid)).or_default().push(span);
+    }
+    let is_unix = |protocol| {
+        matches!(
+            protocol,
+            TransportProtocol::UnixStream
+                | TransportProtocol::UnixDatagram
+                | TransportProtocol::UnixSequence
+        )
+    };
+    for (place, socket) in sockets.iter().enumerate() {
+        let overlaps = |(start, end): &(i64, i64)| {
+            *start <= socket.closed.saturating_add(SEEN_TWICE_SLACK_NS)
+                && socket.opened <= end.saturating_add(SEEN_TWICE_SLACK_NS)
+        };
+        let spans = recorded.get(&(socket.host, socket.pid));
+        if socket.source != source::LIBRARY
+            && is_unix(socket.protocol)
+            && spans.is_some_and(|spans| spans.iter().any(overlaps))
+        {
+            second.push(place as u32);
+        }
+    }
+}

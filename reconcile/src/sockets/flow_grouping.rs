@@ -1,0 +1,329 @@
+//! Sockets, made of the flows of all logs.
+
+use message_trace::{PathError, TransportProtocol};
+use out_of_core::SpillableVec;
+use rustc_hash::FxHashMap;
+use socket_log::encode::FlowRole;
+
+use crate::logs::capture::Capture;
+use crate::logs::flow::{FlowKind, FlowNaming, LogFlow};
+use crate::reconciliation::{Reconciliation, add_count};
+use crate::sentinels::{NIL, NONE};
+use crate::socket_names::{NO_NAME, SocketNameId};
+use crate::sockets::socket::{KernelSocket, KernelSockets};
+use crate::tuning::OPENED_TO_CONNECT_NS;
+
+/// Makes sockets of the flows of `capture`, which are dropped. Flows that are no message's are
+/// counted in `outcome`.
+pub(crate) fn build_sockets(
+    capture: &mut Capture,
+    outcome: &mut Reconciliation,
+) -> Result<KernelSockets, PathError> {
+    let pool = capture.pool.clone();
+    let flows = std::mem::take(&mut capture.flows);
+    let namings = std::mem::take(&mut capture.namings);
+    let groups = FlowGroups::group_flows(capture, &flows, outcome)?;
+    // Sockets are numbered in the order of their first flows.
+    let mut of_flow: SpillableVec<(u32, u32)> = SpillableVec::new(&pool);
+    let mut count = 0;
+    for (place, (flow, first)) in (0..).zip(flows.iter().zip(groups.first.iter())) {
+        let socket = match *first {
+            NONE => NONE,
+            first if first == place => {
+                count += 1;
+                count - 1
+            }
+            first => of_flow[first as usize].1,
+        };
+        of_flow.push((flow.number, socket))?;
+    }
+    let mut sockets =
+        KernelSockets { all: SpillableVec::new(&pool), of_flow, peers: FxHashMap::default() };
+    let mut names: Vec<(FlowNaming, u32, u32)> = Vec::new();
+    let mut members: Vec<u32> = Vec::new();
+    // Mostly the names of a flow come behind those of the one before.
+    let mut next = 0;
+    for place in 0..flows.len() as u32 {
+        if groups.first[place as usize] != place {
+            continue;
+        }
+        members.clear();
+        members.extend(std::iter::successors(Some(place), |at| {
+            Some(groups.next[*at as usize]).filter(|next| *next != NONE)
+        }));
+        names.clear();
+        for member in &members {
+            let flow = &flows[*member as usize];
+            let is_before = |at: usize| namings.get(at).is_some_and(|naming| naming.flow < *member);
+            if is_before(next) || next > 0 && !is_before(next - 1) {
+                next = namings.partition_point(0..namings.len(), |naming| naming.flow < *member);
+            }
+            while let Some(naming) = namings.get(next).filter(|naming| naming.flow == *member) {
+                names.push((*naming, flow.process, flow.number));
+                next += 1;
+            }
+        }
+        names.sort_by_key(|(naming, ..)| naming.time);
+        let socket = build_socket(capture, &flows, &members, &names, &sockets.of_flow);
+        if socket.datagrams > 0 {
+            let peers = names.iter().filter(|(naming, ..)| naming.peer != NO_NAME);
+            let peers: Vec<(i64, SocketNameId)> =
+                peers.map(|(naming, ..)| (naming.time, naming.peer)).collect();
+            if peers.len() > 1 {
+                sockets.peers.insert(sockets.all.len() as u32, peers);
+            }
+        }
+        sockets.all.push(socket)?;
+    }
+    pair_up(&mut sockets, &groups.other_ends);
+    Ok(sockets)
+}
+
+/// Makes the two ends of unix sockets that were found in use each other's, by their flows.
+fn pair_up(sockets: &mut KernelSockets, other_ends: &[(u32, u32)]) {
+    let KernelSockets { all, of_flow, .. } = sockets;
+    for (one, other) in other_ends {
+        let ends = [one, other].map(|flow| of_flow.get(*flow as usize).map_or(NONE, |of| of.1));
+        let alone = |end: u32| all.get(end as usize).filter(|end| end.pair == NONE);
+        let [Some(first), Some(second)] = ends.map(alone) else { continue };
+        if ends[0] == ends[1] {
+            continue;
+        }
+        let aligned =
+            first.protocol == TransportProtocol::UnixStream && (first.found || second.found);
+        for (end, other) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+            let end = &mut all[end as usize];
+            (end.pair, end.aligned) = (other, aligned);
+        }
+    }
+}
+
+/// Which flows are of one socket.
+struct FlowGroups {
+    /// The first flow of each flow's socket; [`NONE`] of flows that carry no messages.
+    first: SpillableVec<u32>,
+    /// The next flow of the same socket.
+    next: SpillableVec<u32>,
+    /// Flows whose sockets are the two ends of one connection, as the kernel told.
+    other_ends: Vec<(u32, u32)>,
+}
+
+impl FlowGroups {
+    fn group_flows(
+        capture: &Capture,
+        flows: &SpillableVec<LogFlow>,
+        outcome: &mut Reconciliation,
+    ) -> Result<FlowGroups, PathError> {
+        let pool = &capture.pool;
+        let mut first = SpillableVec::new(pool);
+        // The kernel's number is no other kernel's, and another source may have taken the socket's
+        // id from elsewhere.
+        let mut places_of_ids: FxHashMap<[u32; 3], u32> = FxHashMap::default();
+        let mut by_cookie: SpillableVec<FlowGroupRow> = SpillableVec::new(pool);
+        for (place, flow) in (0..).zip(flows.iter()) {
+            let protocol = flow.kind.map(FlowKind::protocol);
+            first.push(if let Some(Some(_)) = protocol { place } else { NONE })?;
+            match flow.kind {
+                None => add_count(
+                    &mut outcome.ignored,
+                    "flow not described in its log",
+                    flow.call_count(),
+                ),
+                Some(kind) if protocol == Some(None) => {
+                    add_count(
+                        &mut outcome.ignored,
+                        &format!("address family {}", kind.domain),
+                        flow.call_count(),
+                    );
+                }
+                Some(_) if flow.cookie != 0 => {
+                    let process = &capture.processes[flow.process as usize];
+                    let number = places_of_ids.len() as u32;
+                    let place_of_id = [process.kernel, process.host, process.source];
+                    let number = *places_of_ids.entry(place_of_id).or_insert(number);
+                    by_cookie.push((flow.cookie, number, 0, place))?;
+                }
+                Some(_) => {}
+            }
+        }
+        by_cookie.sort_by_key(|row| *row)?;
+        let next = SpillableVec::filled(pool, flows.len(), NONE)?;
+        let mut groups = FlowGroups { first, next, other_ends: Vec::new() };
+        let apart = counted_apart(flows, &by_cookie, places_of_ids.len());
+        if apart.contains(&true) {
+            let counted = |row: &mut FlowGroupRow| {
+                row.2 = if apart[row.1 as usize] { flows[row.3 as usize].machine } else { 0 };
+            };
+            by_cookie.for_each_mut(0..by_cookie.len(), counted);
+            by_cookie.sort_by_key(|row| *row)?;
+        }
+        let mut before: Option<FlowGroupRow> = None;
+        for next in by_cookie.iter().copied() {
+            if let Some(one) =
+                before.filter(|one| (one.0, one.1, one.2) == (next.0, next.1, next.2))
+            {
+                groups.first[next.3 as usize] = groups.first[one.3 as usize];
+                groups.next[one.3 as usize] = next.3;
+            }
+            before = Some(next);
+        }
+        for (cookie, number, machine, place) in by_cookie.iter().copied() {
+            let other = flows[place as usize].other_end;
+            if other == 0 || other == cookie {
+                continue;
+            }
+            let key = |row: &FlowGroupRow| (row.0, row.1, row.2);
+            let found = by_cookie
+                .partition_point(0..by_cookie.len(), |row| key(row) < (other, number, machine));
+            let is_it = |row: &&FlowGroupRow| key(row) == (other, number, machine);
+            groups.other_ends.extend(by_cookie.get(found).filter(is_it).map(|row| (place, row.3)));
+        }
+        Ok(groups)
+    }
+}
+
+/// A flow with what tells its socket: the kernel's number of that, where the number was given, by a
+/// place among such, and on which machine, where that matters; and the flow's place.
+type FlowGroupRow = (u64, u32, u32, u32);
+
+/// Where the same number was given on several machines: of these kernels, which are older, each
+/// network namespace counts by itself. With others a socket that seems to be on several machines
+/// was handed on from one to the other, as a process without a number of its socket's namespace is
+/// thought to have it from where it is itself.
+fn counted_apart(
+    flows: &SpillableVec<LogFlow>,
+    by_cookie: &SpillableVec<FlowGroupRow>,
+    places: usize,
+) -> Vec<bool> {
+    let mut apart = vec![false; places];
+    let mut before: Option<(u64, u32, u32)> = None;
+    for (cookie, number, _, place) in by_cookie.iter().copied() {
+        let flow = &flows[place as usize];
+        if flow.is_found() {
+            continue;
+        }
+        if before
+            .is_some_and(|other| (other.0, other.1) == (cookie, number) && other.2 != flow.machine)
+        {
+            apart[number as usize] = true;
+        }
+        before = Some((cookie, number, flow.machine));
+    }
+    apart
+}
+
+fn build_socket(
+    capture: &Capture,
+    flows: &SpillableVec<LogFlow>,
+    members: &[u32],
+    names: &[(FlowNaming, u32, u32)],
+    of_flow: &SpillableVec<(u32, u32)>,
+) -> KernelSocket {
+    let of_group = || members.iter().map(|place| &flows[*place as usize]);
+    let protocol =
+        of_group().find_map(|flow| flow.kind?.protocol()).unwrap_or(TransportProtocol::Other);
+    let pair = of_group().find_map(|flow| {
+        of_flow.get(flow.pair as usize).map(|(_, socket)| *socket).filter(|socket| *socket != NONE)
+    });
+    let opened = of_group().map(|flow| flow.opened).min().unwrap_or(0);
+    let closing =
+        |flow: &LogFlow| flow.closed_at().or(capture.processes[flow.process as usize].ended);
+    let closed = of_group().map(|flow| closing(flow).unwrap_or(i64::MAX)).max().unwrap_or(i64::MAX);
+    let had = |flow: &LogFlow| (flow.opened, flow.process, flow.number);
+    let (mut maker, mut number) =
+        of_group().map(had).min().map_or((0, 0), |(_, process, number)| (process, number));
+    let holder = of_group().map(had).max().map_or(0, |(_, process, _)| process);
+    let users = of_group().filter(|flow| flow.last_call != i64::MIN);
+    let user = users.map(|flow| (flow.last_call, flow.process)).max();
+    let of_maker = &capture.processes[maker as usize];
+    // Who has it from another process may be elsewhere.
+    let machine =
+        of_group().find(|flow| !flow.is_found()).or(of_group().next()).map(|flow| flow.machine);
+    let mut this = KernelSocket {
+        host: of_maker.host,
+        kernel: of_maker.kernel,
+        machine: machine.unwrap_or(of_maker.machine),
+        source: of_maker.source,
+        protocol,
+        role: FlowRole::Unknown,
+        local: NO_NAME,
+        peer: NO_NAME,
+        peer_pid: 0,
+        pid: 0,
+        number: 0,
+        opened,
+        named: opened,
+        made: opened,
+        connected: NIL,
+        maker,
+        maker_tid: 0,
+        closed,
+        owner: user.map_or(holder, |(_, process)| process),
+        pair: pair.unwrap_or(NONE),
+        first_sent: of_group().map(|flow| flow.first_sent).min().unwrap_or(i64::MAX),
+        totals: [0, 1]
+            .map(|way| of_group().fold(0, |sum: u64, flow| sum.saturating_add(flow.totals[way]))),
+        transfers: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.transfers)),
+        datagrams: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.datagrams)),
+        counted: of_group().all(LogFlow::is_found) && of_group().any(|flow| flow.counted),
+        found: of_group().all(LogFlow::is_found),
+        aligned: false,
+    };
+    for (naming, process, flow) in names {
+        if naming.local != NO_NAME {
+            this.local = naming.local;
+        }
+        if naming.peer != NO_NAME {
+            this.peer = naming.peer;
+        }
+        if naming.peer_pid != 0 && this.peer_pid == 0 {
+            this.peer_pid = naming.peer_pid;
+        }
+        match (naming.role, this.role) {
+            (FlowRole::Unknown, _)
+            | (FlowRole::Bind, FlowRole::Connect | FlowRole::Accept | FlowRole::Listen) => {}
+            (role @ (FlowRole::Connect | FlowRole::Accept), former) => {
+                if former != role {
+                    this.named = naming.time;
+                    this.made = connect_call_time(naming, opened);
+                    this.connected = connected_time(naming);
+                    this.maker_tid = naming.tid;
+                    (maker, number) = (*process, *flow);
+                } else if this.connected == KernelSocket::UNDER_WAY {
+                    // A later call that found the connection made.
+                    this.connected = Some(connected_time(naming))
+                        .filter(|time| *time != NIL)
+                        .unwrap_or(this.connected);
+                }
+                this.role = role;
+            }
+            (role, _) => this.role = role,
+        }
+    }
+    (this.pid, this.number, this.maker) = (capture.processes[maker as usize].pid, number, maker);
+    this
+}
+
+/// When the call to `connect` returned with the connection that `naming` tells of, as in
+/// [`KernelSocket::connected`].
+fn connected_time(naming: &FlowNaming) -> i64 {
+    match naming.role {
+        FlowRole::Connect if naming.called == i64::MIN => NIL,
+        FlowRole::Connect if naming.under_way => KernelSocket::UNDER_WAY,
+        FlowRole::Connect => naming.time,
+        _ => NIL,
+    }
+}
+
+/// When the call was made that `naming` tells of, if it is one to `connect`, for a socket `opened`
+/// then. A log that does not say has been given the names after the call; a socket is mostly opened
+/// right before it.
+fn connect_call_time(naming: &FlowNaming, opened: i64) -> i64 {
+    match naming.role {
+        FlowRole::Connect if naming.called != i64::MIN => naming.called,
+        FlowRole::Connect if naming.time.saturating_sub(opened) <= OPENED_TO_CONNECT_NS => {
+            opened.min(naming.time)
+        }
+        _ => naming.time,
+    }
+}

@@ -1,6 +1,0 @@
-//! What parts two messages of one direction where the sides need not take turns.
-
-use crate::calls::FlowMessage;
-
-/// Whether the second of two parts is another message than the first.
-pub(crate) type IsBorder = fn(&FlowMessage, &FlowMessage) -> bool;

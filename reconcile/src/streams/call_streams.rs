@@ -1,0 +1,198 @@
+//! The calls of connections by their ways: the sends and the receives of each direction, each in
+//! the order of time. Those of most connections are in memory, many connections at once; those of
+//! one with very many calls are sorted by themselves, beyond memory
+//! (`out_of_core::ExternalSorter`). Matching asks both for the same and cannot tell them apart.
+
+use std::ops::Range;
+use std::path::Path;
+
+use message_trace::PathError;
+use out_of_core::{
+    ExternalSorter, KeyedRecord, MemoryBudget, ReadFailure, SortedRuns, SpillableVec,
+};
+
+use crate::calls::{StreamCall, StreamTransfer};
+use crate::connections::connection::Connection;
+use crate::sentinels::NONE;
+use crate::streams::tally::CallTally;
+use crate::tuning::MAX_SORTED_CALLS;
+
+/// The four ways of one connection: of each direction first the sends, then the receives.
+pub(crate) trait CallStreams {
+    /// The calls of a way, in the order of time; equal times in the order of logs and records.
+    fn calls(&self, way: usize) -> impl Iterator<Item = StreamTransfer>;
+
+    /// What there is on a way.
+    fn tally(&self, way: usize) -> CallTally;
+
+    /// Whether all calls could be read.
+    fn check(&self) -> Result<(), PathError>;
+}
+
+/// Whose calls they are.
+#[derive(Clone, Copy)]
+pub(crate) struct ConnectionLookup<'a> {
+    pub(crate) connections: &'a SpillableVec<Connection>,
+    /// The connection of each socket.
+    pub(crate) connection_of: &'a SpillableVec<u32>,
+}
+
+impl ConnectionLookup<'_> {
+    /// The connection of a call; [`NONE`] if it has none.
+    pub(crate) fn connection_of_call(&self, call: &StreamCall) -> u32 {
+        self.connection_of.get(call.socket as usize >> 1).copied().unwrap_or(NONE)
+    }
+
+    /// The way of a call of that connection.
+    fn stream_of_call(&self, connection: u32, call: &StreamCall) -> usize {
+        let is_end = |connection: &Connection| connection.accepting == call.socket >> 1;
+        let accepting = usize::from(self.connections.get(connection as usize).is_some_and(is_end));
+        let received = call.socket as usize & 1;
+        2 * (accepting ^ received) + received
+    }
+}
+
+/// The calls of several connections, in memory.
+pub(crate) struct PartitionStreams {
+    calls: Vec<StreamCall>,
+    /// By connection and way, where the calls end.
+    ends: Vec<u32>,
+}
+
+/// One of them.
+pub(crate) struct InMemoryStreams<'a>([&'a [StreamCall]; 4]);
+
+impl PartitionStreams {
+    /// Puts the calls of the connections in `range` that belong together side by side, and into the
+    /// order of time; equal times stay as they are.
+    pub(crate) fn new(
+        owners: ConnectionLookup,
+        range: &Range<u32>,
+        calls: Vec<Vec<StreamCall>>,
+    ) -> PartitionStreams {
+        let place = |call: &StreamCall| {
+            let connection = owners.connection_of_call(call);
+            4 * connection.wrapping_sub(range.start) as usize
+                + owners.stream_of_call(connection, call)
+        };
+        let mut places = vec![0u32; 4 * range.len()];
+        calls.iter().flatten().for_each(|call| {
+            if let Some(place) = places.get_mut(place(call)) {
+                *place += 1;
+            }
+        });
+        let mut sum = 0;
+        for place in &mut places {
+            sum += std::mem::replace(place, sum);
+        }
+        let nothing = StreamCall { time: 0, bytes: 0, process: 0, tid: 0, socket: 0 };
+        let mut sorted = vec![nothing; sum as usize];
+        for call in calls.into_iter().flatten() {
+            let Some(place) = places.get_mut(place(&call)) else { continue };
+            if let Some(slot) = sorted.get_mut(*place as usize) {
+                *slot = call;
+            }
+            *place += 1;
+        }
+        // Each place has moved to the end of its way.
+        let mut this = PartitionStreams { calls: sorted, ends: places };
+        for way in 0..this.ends.len() {
+            let range = this.call_range(way);
+            let calls = this.calls.get_mut(range).unwrap_or(&mut []);
+            if !calls.is_sorted_by_key(|call| call.time) {
+                calls.sort_by_key(|call| call.time);
+            }
+        }
+        this
+    }
+
+    fn call_range(&self, way: usize) -> Range<usize> {
+        let begin =
+            way.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(way).copied().unwrap_or(begin);
+        begin as usize..end as usize
+    }
+
+    /// The calls of one connection.
+    pub(crate) fn of_connection(&self, local: usize) -> InMemoryStreams<'_> {
+        InMemoryStreams(
+            [0, 1, 2, 3].map(|way| self.calls.get(self.call_range(4 * local + way)).unwrap_or(&[])),
+        )
+    }
+}
+
+impl CallStreams for InMemoryStreams<'_> {
+    fn calls(&self, way: usize) -> impl Iterator<Item = StreamTransfer> {
+        self.0.get(way).copied().unwrap_or(&[]).iter().map(|call| call.to_transfer())
+    }
+
+    fn tally(&self, way: usize) -> CallTally {
+        let mut tally = CallTally::default();
+        self.calls(way).for_each(|call| tally.add_call(&call));
+        tally
+    }
+
+    fn check(&self) -> Result<(), PathError> {
+        Ok(())
+    }
+}
+
+impl KeyedRecord for StreamCall {
+    type Key = i64;
+
+    fn key(&self) -> i64 {
+        self.time
+    }
+}
+
+/// The calls of one connection with very many, on their way to be sorted.
+pub(crate) struct StreamSorter<'a> {
+    sorters: [ExternalSorter<'a, StreamCall>; 4],
+    tallies: [CallTally; 4],
+}
+
+/// The same, sorted.
+pub(crate) struct SortedStreams<'a> {
+    sorted: [SortedRuns<'a, StreamCall>; 4],
+    tallies: [CallTally; 4],
+    failed: ReadFailure,
+}
+
+impl<'a> StreamSorter<'a> {
+    /// Number of calls that may be in memory beside what `budget` allows.
+    pub(crate) fn new(budget: &'a MemoryBudget, directory: &Path, most: usize) -> StreamSorter<'a> {
+        let sorter = |_| ExternalSorter::new(budget, directory, most.min(MAX_SORTED_CALLS) / 4);
+        StreamSorter { sorters: [0, 1, 2, 3].map(sorter), tallies: [CallTally::default(); 4] }
+    }
+
+    /// Adds a call of that connection.
+    pub(crate) fn push(
+        &mut self,
+        owners: ConnectionLookup,
+        connection: u32,
+        call: StreamCall,
+    ) -> Result<(), PathError> {
+        let way = owners.stream_of_call(connection, &call);
+        self.tallies[way].add_call(&call.to_transfer());
+        self.sorters[way].push(call)
+    }
+
+    pub(crate) fn finish(self) -> SortedStreams<'a> {
+        let sorted = self.sorters.map(ExternalSorter::finish);
+        SortedStreams { sorted, tallies: self.tallies, failed: ReadFailure::default() }
+    }
+}
+
+impl CallStreams for SortedStreams<'_> {
+    fn calls(&self, way: usize) -> impl Iterator<Item = StreamTransfer> {
+        self.sorted[way].iter(&self.failed).map(StreamCall::to_transfer)
+    }
+
+    fn tally(&self, way: usize) -> CallTally {
+        self.tallies[way]
+    }
+
+    fn check(&self) -> Result<(), PathError> {
+        self.failed.check_failure()
+    }
+}

@@ -1,0 +1,449 @@
+//! Fat messages: adjacent messages of one flow and direction, taken as one (WAP5 section 2.3).
+//!
+//! An application's message is often several calls: a header and a body, a body in buffers. They
+//! belong together as long as the other side has not had its turn, so the border is a message of
+//! the other direction in between. Each end is asked in its own order of events, by its own clock,
+//! so that no difference between clocks matters; a turn seen at either end is one. A pause is a
+//! border, too, where it is longer than those within the connection's messages
+//! ([`super::inner_gap`]).
+//!
+//! Where logs tell which operations begin where, nothing has to be guessed: what begins one begins
+//! a message, and what follows until the next one begins is of that message, however long it takes
+//! and whatever the other side sends meanwhile. Behind the last one the protocol may have been
+//! another (a WebSocket after its upgrade), so there a turn is a border again.
+
+use std::iter::Peekable;
+
+use crate::calls::{FlowMessage, append_message};
+use crate::streams::boundary::IsBoundary;
+use crate::streams::multiplexed::usual_sizes::UsualSizes;
+use crate::streams::streaming::ExchangeInterior;
+use crate::tuning::{MAX_CONTROL_BYTES, MAX_CONTROL_DELAY_NS, MIN_PIECE_BYTES};
+
+/// How long a message may pause within.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PauseLimits {
+    /// Maximum time between its parts, in nanoseconds.
+    pub(crate) usual: i64,
+    /// The same behind a large part that answers something, where neither side did anything else
+    /// meanwhile: its sender makes the rest.
+    pub(crate) stalled: i64,
+}
+
+/// Merges messages of one direction, in order, where at most the time of `pauses` lies between them
+/// at the sender (at the receiver, where the sender was not traced) and the other direction had no
+/// turn: none of its receives at the sender, whose times are `at_sender`, and none of its sends at
+/// the receiver, whose times are `at_receiver`. All are in order and gone through once, so that no
+/// more of them need be in memory than one. Where the sides need not take turns, `border` says
+/// whether a part is another message than the one before it. What is `inside` an exchange of bodies
+/// has no border at all. With `one_clock` the times of both ends can be compared. In `operations`
+/// of the parts an operation begins.
+pub(crate) fn merge_messages<'a, P, S, R>(
+    parts: P,
+    (at_sender, at_receiver): (S, R),
+    pauses: PauseLimits,
+    border: Option<BoundaryRule<'a>>,
+    inside: ExchangeInterior<'a>,
+    one_clock: bool,
+    operations: u64,
+) -> MessageMerger<'a, P, S, R>
+where
+    P: Iterator<Item = FlowMessage>,
+    S: Iterator<Item = i64>,
+    R: Iterator<Item = i64>,
+{
+    MessageMerger {
+        fragments: parts,
+        next: None,
+        latest: None,
+        at_sender: OppositeTurns::from_times(at_sender),
+        at_receiver: OppositeTurns::from_times(at_receiver),
+        pauses,
+        boundary: border,
+        inside,
+        one_clock,
+        operations,
+        place: 0,
+    }
+}
+
+/// See [`merge_messages`].
+#[derive(Debug)]
+pub(crate) struct MessageMerger<'a, P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> {
+    fragments: P,
+    /// The first part of the next message.
+    next: Option<FlowMessage>,
+    /// The latest part of the message.
+    latest: Option<FlowMessage>,
+    at_sender: OppositeTurns<S>,
+    at_receiver: OppositeTurns<R>,
+    pauses: PauseLimits,
+    boundary: Option<BoundaryRule<'a>>,
+    inside: ExchangeInterior<'a>,
+    one_clock: bool,
+    /// Number of operations that are still to begin.
+    operations: u64,
+    /// How many bytes the parts so far have.
+    place: u64,
+}
+
+impl<P, S, R> Iterator for MessageMerger<'_, P, S, R>
+where
+    P: Iterator<Item = FlowMessage>,
+    S: Iterator<Item = i64>,
+    R: Iterator<Item = i64>,
+{
+    type Item = FlowMessage;
+
+    fn next(&mut self) -> Option<FlowMessage> {
+        let mut message = self.next.take().or_else(|| self.fragments.next())?;
+        self.latest = Some(message);
+        self.place += message.bytes;
+        self.operations -= u64::from(message.begins_operation()).min(self.operations);
+        while let Some(part) = self.fragments.next() {
+            if !self.belongs_to_message(&message, &part) {
+                self.next = Some(part);
+                break;
+            }
+            append_message(&mut message, &part);
+            self.latest = Some(part);
+            self.place += part.bytes;
+        }
+        Some(message)
+    }
+}
+
+/// When the other direction had its turn, in the order of one end.
+#[derive(Debug)]
+struct OppositeTurns<I: Iterator<Item = i64>> {
+    next: Peekable<I>,
+    /// The latest before the calls that were asked about last.
+    before: Option<i64>,
+}
+
+impl<I: Iterator<Item = i64>> OppositeTurns<I> {
+    fn from_times(turns: I) -> OppositeTurns<I> {
+        OppositeTurns { next: turns.peekable(), before: None }
+    }
+
+    /// Whether there was one, where nobody will ask for what was before `from` again.
+    fn has_turn_between(&mut self, from: i64, to: i64) -> bool {
+        while let Some(turn) = self.next.next_if(|turn| *turn < from) {
+            self.before = Some(turn);
+        }
+        self.next.peek().is_some_and(|turn| *turn <= to)
+    }
+}
+
+impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> MessageMerger<'_, P, S, R> {
+    /// Whether the next part is of the same message.
+    fn belongs_to_message(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
+        match (last.begins_operation(), next.begins_operation()) {
+            (_, true) => false,
+            (true, false) => self.is_of_operation(last, next),
+            (false, false) => self.goes_on(last, next) || self.are_adjacent(last, next),
+        }
+    }
+
+    /// Whether the next part, which begins no operation, is of the operation of the message before
+    /// it.
+    fn is_of_operation(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
+        let mut is_turn = false;
+        for (side, last, next) in [(0, last.sent, next.sent), (1, last.received, next.received)] {
+            match (last, next) {
+                (Some(last), Some(next)) if last.process == next.process => {
+                    is_turn |= self.is_turn(side, last.last, next.first);
+                }
+                (None, None) => {}
+                _ => return false,
+            }
+        }
+        self.operations > 0 || !is_turn
+    }
+
+    /// Whether the other direction had a turn between two times at that side.
+    fn is_turn(&mut self, side: usize, from: i64, to: i64) -> bool {
+        match side {
+            0 => self.at_sender.has_turn_between(from, to),
+            _ => self.at_receiver.has_turn_between(from, to),
+        }
+    }
+
+    /// Whether the next part is of the same exchange.
+    fn goes_on(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
+        let processes = |part: &FlowMessage| {
+            [part.sent, part.received].map(|seen| seen.map(|seen| seen.process))
+        };
+        self.inside.goes_on(self.place) && processes(last) == processes(next)
+    }
+
+    fn are_adjacent(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
+        let mut distance = None;
+        let is_behind = self.one_clock && is_after(last, next);
+        for (side, last, next) in [(0, last.sent, next.sent), (1, last.received, next.received)] {
+            match (last, next) {
+                // Work that other processes do is other nodes' work.
+                (Some(last), Some(next)) if last.process == next.process => {
+                    if self.is_turn(side, last.last, next.first) {
+                        return false;
+                    }
+                    let at_this_end = next.first.saturating_sub(last.last);
+                    distance = distance.filter(|_| !is_behind).or(Some(at_this_end));
+                }
+                (None, None) => {}
+                _ => return false,
+            }
+        }
+        if let Some(BoundaryRule { is_border, units }) = self.boundary {
+            let is_border = self.latest.is_none_or(|latest| is_border(&latest, next));
+            if is_border || units.is_some_and(|units| units.are_whole(last.bytes)) {
+                return false;
+            }
+        }
+        distance.is_some_and(|distance| distance <= self.max_pause(next))
+            && !(next.elsewhere && self.is_control(last))
+    }
+
+    /// Maximum time between the latest part and the next one, if they are of one message.
+    fn max_pause(&self, next: &FlowMessage) -> i64 {
+        let is_large = self.latest.is_some_and(|latest| latest.bytes >= MIN_PIECE_BYTES);
+        let is_answer = self.at_sender.before.is_some();
+        match is_large && is_answer && !next.elsewhere && !next.acted {
+            true => self.pauses.stalled,
+            false => self.pauses.usual,
+        }
+    }
+
+    /// Whether a message that is over before its sender turned to something else is the
+    /// connection's own: small, and about what had just been received there.
+    fn is_control(&self, message: &FlowMessage) -> bool {
+        let about = self.at_sender.before.zip(message.sent);
+        message.bytes <= MAX_CONTROL_BYTES
+            && about
+                .is_some_and(|(turn, sent)| sent.first.saturating_sub(turn) <= MAX_CONTROL_DELAY_NS)
+    }
+}
+
+/// Whether the receiver of a body had not got all of it when `next` was sent: who sends more then
+/// waits for that, however long, and only the receiver can tell a pause.
+fn is_after(last: &FlowMessage, next: &FlowMessage) -> bool {
+    let times = next.sent.zip(last.received);
+    last.bytes >= MIN_PIECE_BYTES
+        && times.is_some_and(|(sent, received)| sent.first < received.last)
+}
+
+/// What parts two messages of one direction where the sides need not take turns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BoundaryRule<'a> {
+    /// Whether the second of two parts is another message than the first.
+    pub(crate) is_border: IsBoundary,
+    /// Sizes that messages have, where they are known.
+    pub(crate) units: Option<&'a UsualSizes>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::CallSpan;
+    use crate::streams::multiplexed::detection;
+
+    fn fragment_at(sent: i64, received: i64) -> FlowMessage {
+        let seen = |time| Some(CallSpan::from_call(time, 0, time as i32));
+        FlowMessage {
+            sent: seen(sent),
+            received: seen(received),
+            bytes: 1,
+            parts: 1,
+            elsewhere: false,
+            acted: false,
+            begins: [false; 2],
+        }
+    }
+
+    fn merged<P, S, R>(
+        parts: P,
+        (at_sender, at_receiver): (S, R),
+        gap: i64,
+        border: Option<BoundaryRule<'_>>,
+    ) -> MessageMerger<'_, P, S, R>
+    where
+        P: Iterator<Item = FlowMessage>,
+        S: Iterator<Item = i64>,
+        R: Iterator<Item = i64>,
+    {
+        let pauses = PauseLimits { usual: gap, stalled: gap };
+        super::merge_messages(
+            parts,
+            (at_sender, at_receiver),
+            pauses,
+            border,
+            ExchangeInterior::from_exchanges(&[], 0),
+            true,
+            0,
+        )
+    }
+
+    /// Both directions of one flow.
+    fn merge([one, other]: [Vec<FlowMessage>; 2], gap: i64) -> [Vec<FlowMessage>; 2] {
+        [(&one, &other), (&other, &one)].map(|(parts, turns)| {
+            let received = turns.iter().filter_map(|part| part.received);
+            let mut at_sender: Vec<i64> =
+                received.flat_map(|seen| [seen.first, seen.last]).collect();
+            at_sender.sort_unstable();
+            let sent = turns.iter().filter_map(|part| part.sent.map(|seen| seen.first));
+            merged(parts.iter().copied(), (at_sender.into_iter(), sent), gap, None).collect()
+        })
+    }
+
+    fn sizes(parts: &[FlowMessage]) -> Vec<u32> {
+        parts.iter().map(|part| part.parts).collect()
+    }
+
+    #[test]
+    fn header_and_body_are_one() {
+        let requests = vec![fragment_at(1, 5), fragment_at(2, 6), fragment_at(30, 35)];
+        let answers = vec![fragment_at(10, 15), fragment_at(11, 16), fragment_at(12, 17)];
+        let [requests, answers] = merge([requests, answers], 100);
+        assert_eq!(sizes(&requests), [2, 1]);
+        assert_eq!(sizes(&answers), [3]);
+        let answer = answers[0];
+        assert_eq!(answer.sent, Some(CallSpan { first: 10, last: 12, process: 0, tid: 10 }));
+        assert_eq!(answer.received, Some(CallSpan { first: 15, last: 17, process: 0, tid: 17 }));
+        assert_eq!(answer.bytes, 3);
+    }
+
+    #[test]
+    fn a_turn_seen_at_either_end_is_a_border() {
+        // The client sends twice before it reads; the server answers between its reads.
+        let [requests, _] = merge(
+            [
+                vec![fragment_at(1, 5), fragment_at(2, 9)],
+                vec![fragment_at(7, 20), fragment_at(10, 21)],
+            ],
+            100,
+        );
+        assert_eq!(sizes(&requests), [1, 1]);
+        // The other way round, by clocks that are far apart.
+        let [requests, _] = merge(
+            [vec![fragment_at(1, 1005), fragment_at(8, 1006)], vec![fragment_at(900, 5)]],
+            100,
+        );
+        assert_eq!(sizes(&requests), [1, 1]);
+    }
+
+    #[test]
+    fn what_is_the_connections_own_is_no_part_of_the_next_request() {
+        let acknowledgement = FlowMessage { bytes: 17, ..fragment_at(20, 25) };
+        let answers = [5, 19].map(|at| fragment_at(at - 2, at));
+        let next = |elsewhere| FlowMessage { bytes: 300, elsewhere, ..fragment_at(40, 45) };
+        let sizes = |first: FlowMessage, next: FlowMessage| -> Vec<u64> {
+            let turns = answers.iter().filter_map(|part| part.received.map(|seen| seen.first));
+            let none = std::iter::empty();
+            merged([first, next].into_iter(), (turns, none), 100, None)
+                .map(|part| part.bytes)
+                .collect()
+        };
+        assert_eq!(sizes(acknowledgement, next(true)), [17, 300]);
+        // Nothing came in between, or it is too large, or too late to be about what was received.
+        assert_eq!(sizes(acknowledgement, next(false)), [317]);
+        assert_eq!(sizes(FlowMessage { bytes: 100, ..acknowledgement }, next(true)), [400]);
+        let late =
+            |at| FlowMessage { sent: Some(CallSpan::from_call(at, 0, 1)), ..acknowledgement };
+        let later = FlowMessage { sent: Some(CallSpan::from_call(2_000_040, 0, 1)), ..next(true) };
+        assert_eq!(sizes(late(2_000_020), later), [317]);
+    }
+
+    #[test]
+    fn pieces_of_many_calls_are_messages() {
+        let parts = [
+            fragment_at(1, 5),
+            fragment_at(2, 6),
+            FlowMessage { elsewhere: true, ..fragment_at(3, 7) },
+        ];
+        let parts = parts.map(|part| FlowMessage {
+            sent: part.sent.map(|seen| CallSpan { tid: 1, ..seen }),
+            ..part
+        });
+        let sizes = |border| -> Vec<u32> {
+            let none = || std::iter::empty();
+            merged(parts.into_iter(), (none(), none()), 100, border)
+                .map(|part| part.parts)
+                .collect()
+        };
+        let pieces = BoundaryRule { is_border: detection::is_boundary, units: None };
+        assert_eq!((sizes(None), sizes(Some(pieces))), (vec![3], vec![2, 1]));
+        // Of these sizes a piece is whole.
+        let units = UsualSizes::from_turns(&[1; 100]);
+        assert_eq!(sizes(Some(BoundaryRule { units: Some(&units), ..pieces })), [1, 1, 1]);
+    }
+
+    #[test]
+    fn a_long_pause_is_a_border() {
+        let [one, _] = merge(
+            [vec![fragment_at(0, 5), fragment_at(100, 105), fragment_at(201, 206)], vec![]],
+            100,
+        );
+        assert_eq!(sizes(&one), [2, 1]);
+    }
+
+    #[test]
+    fn a_pause_until_the_receiver_has_caught_up_is_none() {
+        let body =
+            |sent, received| FlowMessage { bytes: MIN_PIECE_BYTES, ..fragment_at(sent, received) };
+        let pieces = |parts: Vec<FlowMessage>| sizes(&merge([parts, vec![]], 100)[0]);
+        assert_eq!(pieces(vec![body(0, 500), body(300, 550), body(540, 610)]), [3]);
+        assert_eq!(pieces(vec![body(0, 290), body(300, 350)]), [1, 1], "all was there");
+        assert_eq!(pieces(vec![body(0, 500), body(300, 601)]), [1, 1], "a pause at both ends");
+        assert_eq!(pieces(vec![fragment_at(0, 500), body(300, 550)]), [1, 1], "no body");
+        // By clocks that are apart nothing can be said of who was behind.
+        let none = || std::iter::empty();
+        let parts = [body(0, 500), body(300, 550)].into_iter();
+        let pauses = PauseLimits { usual: 100, stalled: 100 };
+        let inside = ExchangeInterior::from_exchanges(&[], 0);
+        let apart = super::merge_messages(parts, (none(), none()), pauses, None, inside, false, 0);
+        assert_eq!(apart.map(|part| part.parts).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
+    fn a_large_answer_may_stall_where_neither_side_does_anything_else() {
+        let piece = |at, bytes| FlowMessage { bytes, ..fragment_at(at, at + 1) };
+        let pieces = |turn: Option<i64>, first: u64, second: FlowMessage| {
+            let (parts, none) = (vec![piece(10, first), second], std::iter::empty());
+            let pauses = PauseLimits { usual: 100, stalled: 1_000 };
+            let inside = ExchangeInterior::from_exchanges(&[], 0);
+            let turns = (turn.into_iter(), none);
+            let merged =
+                super::merge_messages(parts.into_iter(), turns, pauses, None, inside, true, 0);
+            merged.map(|part| part.parts).collect::<Vec<_>>()
+        };
+        let asked = Some(5);
+        assert_eq!(pieces(asked, MIN_PIECE_BYTES, piece(900, 1)), [2]);
+        assert_eq!(pieces(asked, MIN_PIECE_BYTES, piece(1_200, 1)), [1, 1], "too long");
+        assert_eq!(pieces(asked, 40, piece(900, 1)), [1, 1], "no body");
+        assert_eq!(pieces(None, MIN_PIECE_BYTES, piece(900, 1)), [1, 1], "nobody asked");
+        for (elsewhere, acted) in [(true, false), (false, true)] {
+            let next = FlowMessage { elsewhere, acted, ..piece(900, 1) };
+            assert_eq!(pieces(asked, MIN_PIECE_BYTES, next), [1, 1]);
+        }
+    }
+
+    #[test]
+    fn other_processes_and_unread_tails_stay_apart() {
+        let mut other = fragment_at(2, 6);
+        other.received = Some(CallSpan::from_call(6, 1, 6));
+        let tail = FlowMessage { received: None, ..fragment_at(3, 0) };
+        let [one, _] = merge([vec![fragment_at(1, 5), other, tail, tail], vec![]], 100);
+        assert_eq!(sizes(&one), [1, 1, 2]);
+    }
+
+    #[test]
+    fn one_side_alone_is_judged_by_its_own_order() {
+        let sent = |time| FlowMessage { received: None, ..fragment_at(time, 0) };
+        let received = |time| FlowMessage { sent: None, ..fragment_at(0, time) };
+        let [out, back] = merge(
+            [vec![sent(1), sent(2), sent(10)], vec![received(4), received(5), received(12)]],
+            100,
+        );
+        assert_eq!((sizes(&out), sizes(&back)), (vec![2, 1], vec![2, 1]));
+    }
+}

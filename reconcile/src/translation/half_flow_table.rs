@@ -1,0 +1,134 @@
+//! All half flows in columns: there may be as many as there are sockets, so nothing of them is in
+//! memory but what is looked at.
+
+use std::net::SocketAddr;
+use std::ops::Deref;
+
+use message_trace::PathError;
+use out_of_core::{MemoryPool, SpillableVec};
+use rustc_hash::FxHashMap;
+
+use super::half_flow::{FlowDirectionSummary, FlowTurn, HalfFlow, HalfFlowSide};
+
+/// A [`HalfFlow`], whose turns are elsewhere. Its names have numbers as well: equal names have
+/// equal ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HalfFlowRow {
+    pub(crate) side: HalfFlowSide,
+    pub(crate) local: SocketAddr,
+    pub(crate) peer: SocketAddr,
+    pub(crate) local_name: u32,
+    pub(crate) peer_name: u32,
+    pub(crate) host: u32,
+    pub(crate) machine: u32,
+    pub(crate) process: u32,
+    pub(crate) made: i64,
+    pub(crate) sent: FlowDirectionSummary,
+    pub(crate) received: FlowDirectionSummary,
+    pub(crate) all_turns: bool,
+    pub(crate) whole: bool,
+}
+
+/// A half flow with its turns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HalfFlowView<'a> {
+    half: &'a HalfFlowRow,
+    pub(super) turns: &'a [FlowTurn],
+}
+
+impl Deref for HalfFlowView<'_> {
+    type Target = HalfFlowRow;
+
+    fn deref(&self) -> &HalfFlowRow {
+        self.half
+    }
+}
+
+/// All half flows, a column for each of their properties.
+#[derive(Debug)]
+pub(crate) struct HalfFlowTable {
+    pub(crate) pool: MemoryPool,
+    /// With where their turns end; they begin where those of the one before end.
+    rows: SpillableVec<(HalfFlowRow, u64)>,
+    turns: SpillableVec<FlowTurn>,
+    /// The numbers of names are below this.
+    pub(super) names: usize,
+}
+
+impl HalfFlowTable {
+    /// None yet, whose names have numbers below `names`.
+    pub(crate) fn new(pool: &MemoryPool, names: usize) -> HalfFlowTable {
+        HalfFlowTable {
+            pool: pool.clone(),
+            rows: SpillableVec::new(pool),
+            turns: SpillableVec::new(pool),
+            names,
+        }
+    }
+
+    /// The halves of `flows`, in memory.
+    pub(super) fn from_flows(flows: &[HalfFlow]) -> Result<HalfFlowTable, PathError> {
+        let mut this = HalfFlowTable::new(&MemoryPool::default(), 0);
+        let mut numbers: FxHashMap<SocketAddr, u32> = FxHashMap::default();
+        for flow in flows {
+            let [local_name, peer_name] = [flow.local, flow.peer].map(|name| {
+                let next = numbers.len() as u32;
+                *numbers.entry(name).or_insert(next)
+            });
+            let HalfFlow {
+                side, local, peer, host, machine, process, made, sent, received, ..
+            } = *flow;
+            let (all_turns, whole) = (flow.all_turns, flow.whole);
+            let half = HalfFlowRow {
+                side,
+                local,
+                peer,
+                local_name,
+                peer_name,
+                host,
+                machine,
+                process,
+                made,
+                sent,
+                received,
+                all_turns,
+                whole,
+            };
+            this.push(half, flow.turns.iter().copied())?;
+        }
+        this.names = numbers.len();
+        Ok(this)
+    }
+
+    pub(crate) fn push(
+        &mut self,
+        half: HalfFlowRow,
+        turns: impl IntoIterator<Item = FlowTurn>,
+    ) -> Result<(), PathError> {
+        self.turns.extend(turns)?;
+        self.rows.push((half, self.turns.len() as u64))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// All of them without their turns, in the order of their places.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &HalfFlowRow> {
+        self.rows.iter().map(|(half, _)| half)
+    }
+
+    /// That of this place.
+    #[inline]
+    pub(crate) fn half_at(&self, place: u32) -> &HalfFlowRow {
+        &self.rows[place as usize].0
+    }
+
+    /// The same with its turns.
+    pub(super) fn view_at(&self, place: u32) -> HalfFlowView<'_> {
+        let place = place as usize;
+        let begin = place.checked_sub(1).map_or(0, |before| self.rows[before].1);
+        let (half, end) = &self.rows[place];
+        HalfFlowView { half, turns: self.turns.slice(begin as usize..*end as usize) }
+    }
+}

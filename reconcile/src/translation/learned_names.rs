@@ -1,0 +1,203 @@
+//! What the names of a candidate say: what its translation keeps (the client's port and address,
+//! the server's name) against how often that is equal by chance, and where the same virtual name
+//! has led elsewhere. It is learned from the candidates that are clearly ahead of their rivals,
+//! leaving each one's own share out where it is judged itself.
+
+use std::net::IpAddr;
+
+use message_trace::PathError;
+use out_of_core::{MemoryPool, SpillableVec};
+
+use super::candidates::{CandidateEdge, HalfFlowField};
+use super::half_flow_table::HalfFlowRow;
+use crate::tuning::{CLIENT_PORTS, GIVEN_MATCHES, NEW_WAY_MATCHES, UNTRANSLATED_FLOWS};
+
+/// What a candidate's names have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PreservedParts(pub(super) [bool; 3]);
+
+/// Where a candidate's translation leads: numbers of the virtual name, the real one, and both with
+/// the address that the server saw.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TranslatedName {
+    pub(super) virtual_name: u32,
+    pub(super) real: u32,
+    pub(super) both: u32,
+}
+
+pub(super) fn preserved(one: &HalfFlowRow, other: &HalfFlowRow) -> PreservedParts {
+    PreservedParts([
+        one.local.port() == other.peer.port(),
+        one.local.ip() == other.peer.ip() && !one.local.ip().is_loopback(),
+        one.peer == other.local && !one.peer.ip().is_loopback(),
+    ])
+}
+
+/// The ways of all candidates, and how many there are.
+pub(super) fn find_translated_names(
+    field: &HalfFlowField,
+    edges: &SpillableVec<CandidateEdge>,
+) -> Result<(SpillableVec<TranslatedName>, usize), PathError> {
+    let pool = &field.halves.pool;
+    let mut ways = SpillableVec::new(pool);
+    let mut seen_as: SpillableVec<([u32; 2], Option<IpAddr>, u32)> = SpillableVec::new(pool);
+    for (place, edge) in (0u32..).zip(edges.iter()) {
+        let (one, other) =
+            (field.halves.half_at(edge.connecting), field.halves.half_at(edge.accepting));
+        let (virtual_name, real) = (one.peer_name, other.local_name);
+        // An address that is kept is the client's, and there are many.
+        let seen = Some(other.peer.ip()).filter(|ip| *ip != one.local.ip());
+        ways.push(TranslatedName { virtual_name, real, both: 0 })?;
+        seen_as.push(([virtual_name, real], seen, place))?;
+    }
+    seen_as.sort_by_key(|row| *row)?;
+    let mut count = 0;
+    let mut before = None;
+    for (names, seen, place) in seen_as.iter() {
+        if before.replace((*names, *seen)) != Some((*names, *seen)) {
+            count += 1;
+        }
+        ways[*place as usize].both = count as u32 - 1;
+    }
+    Ok((ways, count))
+}
+
+/// How likely parts of names are equal by chance.
+#[derive(Debug)]
+pub(super) struct ChanceMatches {
+    /// How many accepting ends have a peer of that address, in the order of addresses.
+    addresses: SpillableVec<(IpAddr, u32)>,
+    /// How many connecting ends have a peer of that name, and how many accepting ends are of that
+    /// name.
+    pub(super) totals: [SpillableVec<f64>; 2],
+    all: f64,
+}
+
+impl ChanceMatches {
+    pub(super) fn from_field(field: &HalfFlowField) -> Result<ChanceMatches, PathError> {
+        let (halves, pool) = (field.halves, &field.halves.pool);
+        let none = || SpillableVec::filled(pool, halves.names, 0.0);
+        let mut totals = [none()?, none()?];
+        for place in field.connecting.iter() {
+            totals[0][halves.half_at(*place).peer_name as usize] += 1.0;
+        }
+        let mut all: SpillableVec<IpAddr> = SpillableVec::new(pool);
+        for place in field.accepting.iter() {
+            let half = halves.half_at(*place);
+            totals[1][half.local_name as usize] += 1.0;
+            all.push(half.peer.ip())?;
+        }
+        all.sort_by_key(|address| *address)?;
+        let mut addresses: SpillableVec<(IpAddr, u32)> = SpillableVec::new(pool);
+        for address in all.iter() {
+            match addresses.len().checked_sub(1).and_then(|last| addresses.get_mut(last)) {
+                Some((last, count)) if last == address => *count += 1,
+                _ => addresses.push((*address, 1))?,
+            }
+        }
+        Ok(ChanceMatches { addresses, totals, all: field.accepting.len().max(1) as f64 })
+    }
+
+    /// Of an equal port, an equal client's address, an equal server's name.
+    pub(super) fn chances_of_edge(&self, one: &HalfFlowRow) -> [f64; 3] {
+        let address = one.local.ip();
+        let at = self.addresses.partition_point(0..self.addresses.len(), |row| row.0 < address);
+        let of_address =
+            self.addresses.get(at).filter(|row| row.0 == address).map_or(0, |row| row.1);
+        let of_name = self.totals[1].get(one.peer_name as usize).copied().unwrap_or(0.0);
+        let share = |count: f64| (count / self.all).clamp(1e-3, 0.9);
+        [1.0 / CLIENT_PORTS, share(f64::from(of_address)), share(of_name)]
+    }
+}
+
+/// What has been learned of the translations: expected numbers of matches.
+#[derive(Debug)]
+pub(super) struct LearnedTranslations {
+    /// Flows by virtual name and by real name.
+    totals: [SpillableVec<f64>; 2],
+    /// Matches of them.
+    matches: [SpillableVec<f64>; 2],
+    pub(super) both: SpillableVec<f64>,
+    /// In how many of the matches of a virtual name the parts were kept.
+    kept: SpillableVec<[f64; 3]>,
+    iterations: u32,
+}
+
+impl LearnedTranslations {
+    /// Nothing yet, with room for this number of `ways`.
+    pub(super) fn new(
+        pool: &MemoryPool,
+        ways: usize,
+        totals: [SpillableVec<f64>; 2],
+    ) -> Result<LearnedTranslations, PathError> {
+        let none = |len| SpillableVec::filled(pool, len, 0.0);
+        let matches = [none(totals[0].len())?, none(totals[1].len())?];
+        let (both, kept) = (none(ways)?, SpillableVec::filled(pool, totals[0].len(), [0.0; 3])?);
+        Ok(LearnedTranslations { matches, both, kept, totals, iterations: 0 })
+    }
+
+    /// What the candidate's names say, in nats, leaving out what is known from itself (as much of a
+    /// match as it counts).
+    pub(super) fn name_log_odds(
+        &self,
+        way: TranslatedName,
+        kept: PreservedParts,
+        chance: [f64; 3],
+        itself: f64,
+    ) -> f64 {
+        let (one, other) = (way.virtual_name as usize, way.real as usize);
+        let others = |sum: f64| (sum - itself).max(0.0);
+        let matches = [others(self.matches[0][one]), others(self.matches[1][other])];
+        let way_taken = others(self.both[way.both as usize]);
+        // The share of the flows to the virtual name, or of those that came to the real one, that
+        // went this way.
+        let share = |side: usize, at: usize| {
+            // The more matches there are, the less is held against this one.
+            let doubt = GIVEN_MATCHES + UNTRANSLATED_FLOWS / (1.0 + matches[side]);
+            let matched =
+                (matches[side] + GIVEN_MATCHES) / (self.totals[side][at].max(1.0) + doubt);
+            if self.iterations == 0 {
+                matched
+            } else {
+                matched * (way_taken + NEW_WAY_MATCHES) / (matches[side] + 1.0)
+            }
+        };
+        let translated = share(0, one).max(share(1, other)).min(0.999);
+        let mut says = (translated / (1.0 - translated)).ln();
+        for part in 0..3 {
+            // Before anything is known, each is kept as often as not, the server's name less often.
+            let before = [1.0, 0.6, 0.4][part];
+            let mine = if kept.0[part] { itself } else { 0.0 };
+            let rate = ((self.kept[one][part] - mine).max(0.0) + before / 2.0)
+                / (matches[0] + before + 0.5);
+            let chance = chance[part];
+            says += if kept.0[part] {
+                (rate / chance).ln()
+            } else {
+                ((1.0 - rate) / (1.0 - chance)).ln()
+            };
+        }
+        says
+    }
+
+    /// Learns from all candidates: their ways, what they kept, and how much of a match each counts.
+    pub(super) fn learn_from(
+        &mut self,
+        candidates: impl Iterator<Item = (TranslatedName, PreservedParts, f64)>,
+    ) {
+        for sums in self.matches.iter_mut().chain([&mut self.both]) {
+            sums.for_each_mut(0..sums.len(), |sum| *sum = 0.0);
+        }
+        self.kept.for_each_mut(0..self.kept.len(), |sums| *sums = [0.0; 3]);
+        for (way, kept, count) in candidates {
+            self.matches[0][way.virtual_name as usize] += count;
+            self.matches[1][way.real as usize] += count;
+            self.both[way.both as usize] += count;
+            for part in 0..3 {
+                self.kept[way.virtual_name as usize][part] +=
+                    if kept.0[part] { count } else { 0.0 };
+            }
+        }
+        self.iterations += 1;
+    }
+}

@@ -1,0 +1,135 @@
+//! What one log has of the beginning of a socket: its first calls, which go on to a table one by
+//! one, and what its two ways are like in all. What several logs have of one socket is put
+//! together.
+
+use crate::translation::half_flow::FlowDirectionSummary;
+use crate::tuning::{FIRST_CALLS_AS_THEY_ARE, MAX_BEGINNING_CALLS};
+
+/// A call: when, how many bytes, and whether it sent them.
+pub(crate) type CallBytes = (i64, u64, bool);
+
+/// A call of the socket of that number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NumberedCall {
+    pub(crate) number: u32,
+    sent: bool,
+    pub(crate) time: i64,
+    bytes: u64,
+}
+
+impl NumberedCall {
+    pub(crate) fn from_call(number: u32, (time, bytes, sent): CallBytes) -> NumberedCall {
+        NumberedCall { number, sent, time, bytes }
+    }
+
+    pub(crate) fn to_call(&self) -> CallBytes {
+        (self.time, self.bytes, self.sent)
+    }
+}
+
+/// What one log has of the beginning of a socket.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SocketStart {
+    /// How many calls are kept.
+    kept: u32,
+    /// The last of them, to which more may come; the others have gone on.
+    pub(crate) last: Option<CallBytes>,
+    /// When the first call was that is not among them.
+    pub(crate) cut: Option<i64>,
+    pub(crate) sent: FlowDirectionSummary,
+    pub(crate) received: FlowDirectionSummary,
+    /// Whether the log has forgotten calls of it: then nothing that is left is its beginning.
+    pub(crate) forgotten: bool,
+}
+
+impl SocketStart {
+    /// Adds a call; the one before, if nothing comes to it any more.
+    pub(crate) fn add_call(&mut self, call: CallBytes) -> Option<CallBytes> {
+        let (time, bytes, sent) = call;
+        let way = if sent { &mut self.sent } else { &mut self.received };
+        if way.bytes == 0 {
+            (way.first, way.last) = (time, time);
+        }
+        (way.first, way.last) = (way.first.min(time), way.last.max(time));
+        way.bytes = way.bytes.saturating_add(bytes);
+        match &mut self.last {
+            _ if self.cut.is_some() => None,
+            Some(last) if self.kept >= FIRST_CALLS_AS_THEY_ARE && last.2 == sent => {
+                last.1 = last.1.saturating_add(bytes);
+                None
+            }
+            _ if self.kept >= MAX_BEGINNING_CALLS => {
+                self.cut = Some(time);
+                None
+            }
+            last => {
+                self.kept += 1;
+                last.replace(call)
+            }
+        }
+    }
+
+    /// Adds what another process did on the same socket, but for its calls.
+    pub(crate) fn join_process(&mut self, other: &SocketStart) {
+        self.forgotten |= other.forgotten;
+        self.cut = self.cut.into_iter().chain(other.cut).min();
+        for (way, more) in [(&mut self.sent, other.sent), (&mut self.received, other.received)] {
+            way.fingerprint = match (way.bytes, more.bytes) {
+                (0, _) => more.fingerprint,
+                (_, 0) => way.fingerprint,
+                // Each has the checksum of its own part.
+                _ => None,
+            };
+            if more.bytes > 0 {
+                way.first = if way.bytes > 0 { way.first.min(more.first) } else { more.first };
+                way.last = if way.bytes > 0 { way.last.max(more.last) } else { more.last };
+                way.bytes = way.bytes.saturating_add(more.bytes);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::translation::half_flow::PrefixChecksum;
+
+    fn beginning(calls: &[CallBytes]) -> (SocketStart, Vec<CallBytes>) {
+        let mut beginning = SocketStart::default();
+        let mut kept: Vec<CallBytes> =
+            calls.iter().filter_map(|call| beginning.add_call(*call)).collect();
+        kept.extend(beginning.last);
+        (beginning, kept)
+    }
+
+    #[test]
+    fn what_several_did_is_of_one_socket() {
+        let (mut reader, calls) = beginning(&[(2, 10, false), (8, 20, false)]);
+        assert_eq!(calls, [(2, 10, false), (8, 20, false)]);
+        reader.received.fingerprint = Some(PrefixChecksum { bytes: 30, crc: 1 });
+        reader.join_process(&beginning(&[(5, 7, true), (6, 8, true)]).0);
+        assert_eq!((reader.sent.bytes, reader.sent.first, reader.sent.last), (15, 5, 6));
+        assert_eq!(
+            (reader.received.bytes, reader.received.first, reader.received.last),
+            (30, 2, 8)
+        );
+        assert!(reader.received.fingerprint.is_some());
+        reader.join_process(&beginning(&[(9, 1, false)]).0);
+        assert!(reader.received.fingerprint.is_none());
+    }
+
+    #[test]
+    fn however_much_there_is_little_is_kept() {
+        let long: Vec<CallBytes> = (0..1_000).map(|at| (at, 2, at % 400 < 200)).collect();
+        let (of_long, calls) = beginning(&long);
+        assert!(calls.len() < FIRST_CALLS_AS_THEY_ARE as usize + 8 && of_long.cut.is_none());
+        assert_eq!(calls.iter().map(|call| call.1).sum::<u64>(), 2_000);
+        let talk: Vec<CallBytes> = (0..1_000).map(|at| (at, 2, at % 2 == 0)).collect();
+        let (of_talk, calls) = beginning(&talk);
+        assert_eq!(
+            (calls.len(), of_talk.cut),
+            (MAX_BEGINNING_CALLS as usize, Some(i64::from(MAX_BEGINNING_CALLS)))
+        );
+        assert_eq!(of_talk.sent.bytes + of_talk.received.bytes, 2_000);
+    }
+}

@@ -1,0 +1,93 @@
+//! The connections that go through address translation: their ends are paired, and the names that
+//! were translated are counted, so that each server and client has the name that it has itself and
+//! no other.
+
+use std::collections::BTreeMap;
+
+use message_trace::{PathError, Progress};
+use out_of_core::SpillableVec;
+
+use crate::connections::connection::Connection;
+use crate::logs::capture::Capture;
+use crate::options::Options;
+use crate::reconciliation::{NameTranslation, Reconciliation, TranslatedEnd};
+use crate::sentinels::NONE;
+use crate::sockets::socket::KernelSockets;
+use crate::translation::half_flows::HalfFlows;
+use crate::translation::pair::HalfFlowPair;
+use crate::translation::pairs;
+use crate::tuning::MIN_SURE_FOR_CLOCKS;
+
+/// The connecting sockets of pairs that are not sure enough to tell of clocks, in order.
+#[derive(Debug)]
+pub(crate) struct AmbiguousPairs(SpillableVec<u32>);
+
+impl AmbiguousPairs {
+    /// Notes it in the connections.
+    pub(crate) fn mark_connections(&self, connections: &mut SpillableVec<Connection>) {
+        if self.0.is_empty() {
+            return;
+        }
+        connections.for_each_mut(0..connections.len(), |connection| {
+            let at =
+                self.0.partition_point(0..self.0.len(), |socket| *socket < connection.connecting);
+            connection.ambiguous |= self.0.get(at) == Some(&connection.connecting);
+        });
+    }
+}
+
+/// Finds the other ends of sockets that have no `partner` yet, and counts in `outcome` what that
+/// says of names.
+pub(crate) fn pair_up(
+    capture: &Capture,
+    sockets: &KernelSockets,
+    partner: &mut SpillableVec<u32>,
+    options: &Options,
+    progress: &dyn Progress,
+    outcome: &mut Reconciliation,
+) -> Result<AmbiguousPairs, PathError> {
+    let mut doubtful = AmbiguousPairs(SpillableVec::new(&capture.pool));
+    let Some(least) = options.translation else { return Ok(doubtful) };
+    let Some(flows) =
+        HalfFlows::read_half_flows(capture, sockets, partner, options.thread_count(), progress)?
+    else {
+        return Ok(doubtful);
+    };
+    let pairs = pairs::find_pairs_in(&flows.halves, &[], least)?;
+    for pair in pairs.iter() {
+        let [one, other] =
+            [pair.connecting, pair.accepting].map(|half| flows.sockets[half as usize]);
+        if partner[one as usize] == NONE && partner[other as usize] == NONE {
+            (partner[one as usize], partner[other as usize]) = (other, one);
+        }
+        if pair.confidence < MIN_SURE_FOR_CLOCKS {
+            doubtful.0.push(one)?;
+        }
+    }
+    outcome.translations = list_translations(&flows, &pairs);
+    Ok(doubtful)
+}
+
+/// Which names were translated into which.
+fn list_translations(
+    flows: &HalfFlows,
+    pairs: &SpillableVec<HalfFlowPair>,
+) -> Vec<NameTranslation> {
+    let mut counts: BTreeMap<(TranslatedEnd, String, String), (u64, f64)> = BTreeMap::new();
+    for pair in pairs.iter() {
+        let [one, other] = [pair.connecting, pair.accepting].map(|half| flows.halves.half_at(half));
+        let server = (TranslatedEnd::Destination, one.peer.to_string(), other.local.to_string());
+        let client =
+            (TranslatedEnd::Source, one.local.ip().to_string(), other.peer.ip().to_string());
+        for key in [server, client].into_iter().filter(|(_, from, to)| from != to) {
+            let (count, sum) = counts.entry(key).or_insert((0, 0.0));
+            (*count, *sum) = (*count + 1, *sum + pair.confidence);
+        }
+    }
+    let translation = |((end, from, to), (flows, sum)): (_, (u64, f64))| {
+        // A mean with three digits is as much as it is worth.
+        let confidence = (1000.0 * sum / flows as f64).round() / 1000.0;
+        NameTranslation { end, from, to, flows, confidence }
+    };
+    counts.into_iter().map(translation).collect()
+}

@@ -1,0 +1,397 @@
+//! What the messages' slots refer to: flows get their numbers, ends their endpoints, and untraced
+//! peers their nodes. It goes flow by flow, in the order of their numbers, so that equal input
+//! gives equal numbers.
+
+use std::fmt;
+
+use message_trace::{Endpoint, EndpointId, Node, NodeId, PathError, TransportProtocol};
+use out_of_core::{Interner, Locality, SpillableVec};
+use rustc_hash::FxHashMap;
+
+use crate::connections::connection::Connection;
+use crate::connections::connection_setup::ConnectionSetup;
+use crate::datagrams::datagram_end::DatagramEnd;
+use crate::datagrams::flows::{AllFlows, DatagramFlow};
+use crate::logs::capture::Capture;
+use crate::logs::lookups::LookupIndex;
+use crate::rows::row::{MessageRow, MessageSlot, SlotEnd};
+use crate::sentinels::NONE;
+use crate::socket_names::{NO_NAME, SocketNameId};
+use crate::sockets::addresses::MachineAddresses;
+use crate::sockets::socket::KernelSocket;
+
+/// The first number of an endpoint that is no name of a socket.
+const OTHERS: EndpointId = 1 << 31;
+
+/// Flows, nodes and endpoints in the making.
+pub(crate) struct EntityTables<'a> {
+    capture: &'a Capture,
+    sockets: &'a SpillableVec<KernelSocket>,
+    /// Untraced peers, whose nodes come behind those of the processes, and how each was seen first.
+    untraced: Interner<UntracedPeer>,
+    seen: SpillableVec<PeerView>,
+    /// The nodes that come behind these.
+    imported: Vec<Node>,
+    pub(crate) slots: SpillableVec<MessageSlot>,
+    /// How each connection was made; their slots come first.
+    connecting: SpillableVec<ConnectionSetup>,
+    /// How many flows there are.
+    pub(crate) flows: u64,
+    /// The number of the next flow.
+    pub(crate) next_flow: i64,
+    /// Endpoints that are no names of sockets, numbered from [`OTHERS`] on.
+    others: Interner<UnnamedEndpoint>,
+    texts: Vec<Endpoint>,
+    text_ids: FxHashMap<Endpoint, u32>,
+}
+
+/// An endpoint that is no name of a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UnnamedEndpoint {
+    /// A process, by its pid.
+    Process(u32),
+    /// A socket, by its process and its number there.
+    Socket(u32, u32),
+    /// The peer of that socket.
+    Peer(u32, u32),
+    /// A text of an import, by its place.
+    Text(u32),
+}
+
+/// An untraced peer as the socket number `of` saw it, under the name `name`.
+#[derive(Clone, Copy, Debug)]
+struct PeerView {
+    of: u32,
+    name: SocketNameId,
+    /// Whether it is the side that connected.
+    client: bool,
+}
+
+/// What makes an untraced peer a node of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UntracedPeer {
+    /// Its name, and the machine where the name is that machine's own.
+    Named(SocketNameId, u32),
+    /// Its process, on that machine.
+    Process(u32, u32),
+    /// It is known by its counterpart alone.
+    Of(u32),
+    /// What looks names up on a host, which is none of its processes.
+    NameLookup(u32),
+}
+
+/// A place on one line, from a kind and two numbers. The lower number is often the one after that
+/// of the value before.
+fn on_line(kind: u64, upper: u32, lower: u32) -> u64 {
+    kind << 62 ^ u64::from(upper) << 32 ^ u64::from(lower)
+}
+
+impl Locality for UnnamedEndpoint {
+    fn position(&self) -> u64 {
+        match *self {
+            UnnamedEndpoint::Process(pid) => on_line(0, 0, pid),
+            UnnamedEndpoint::Socket(pid, number) => on_line(1, pid, number),
+            UnnamedEndpoint::Peer(pid, number) => on_line(2, pid, number),
+            UnnamedEndpoint::Text(place) => on_line(3, 0, place),
+        }
+    }
+}
+
+impl Locality for UntracedPeer {
+    fn position(&self) -> u64 {
+        match *self {
+            UntracedPeer::Named(name, machine) => on_line(0, machine, name),
+            UntracedPeer::Process(pid, machine) => on_line(1, machine, pid),
+            UntracedPeer::Of(socket) => on_line(2, 0, socket),
+            UntracedPeer::NameLookup(host) => on_line(3, 0, host),
+        }
+    }
+}
+
+impl<'a> EntityTables<'a> {
+    pub(crate) fn new(
+        capture: &'a Capture,
+        sockets: &'a SpillableVec<KernelSocket>,
+    ) -> EntityTables<'a> {
+        EntityTables {
+            capture,
+            sockets,
+            untraced: Interner::new(&capture.pool),
+            seen: SpillableVec::new(&capture.pool),
+            imported: Vec::new(),
+            slots: SpillableVec::new(&capture.pool),
+            connecting: SpillableVec::new(&capture.pool),
+            flows: 0,
+            next_flow: 0,
+            others: Interner::new(&capture.pool),
+            texts: Vec::new(),
+            text_ids: FxHashMap::default(),
+        }
+    }
+
+    /// How many nodes there are. A process's node is its place among the processes.
+    pub(crate) fn node_count(&self) -> usize {
+        self.capture.processes.len() + self.untraced.len() + self.imported.len()
+    }
+
+    /// All nodes in the order of their ids.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = Node> {
+        let traced = self.capture.processes.iter().map(|process| process.node.clone());
+        let untraced = self.untraced.values().iter().zip(self.seen.iter());
+        let untraced = untraced.map(|(peer, seen)| self.untraced_node(*peer, *seen));
+        traced.chain(untraced).chain(self.imported.iter().cloned())
+    }
+
+    /// Adds a node of an import. No untraced peers come from then on.
+    pub(crate) fn add_imported_node(&mut self, node: Node) -> NodeId {
+        self.imported.push(node);
+        (self.node_count() - 1) as NodeId
+    }
+
+    /// The number of the next flow.
+    pub(crate) fn next_flow(&mut self) -> i64 {
+        self.flows += 1;
+        self.next_flow += 1;
+        self.next_flow - 1
+    }
+
+    /// Adds a slot for each of `connections`; only those that are `used` get a flow.
+    pub(crate) fn add_connections(
+        &mut self,
+        connections: &SpillableVec<Connection>,
+        used: &[bool],
+    ) -> Result<(), PathError> {
+        for (connection, used) in connections.iter().zip(used) {
+            let protocol = self.sockets[connection.any_socket() as usize].protocol;
+            let nothing = SlotEnd { node: 0, endpoint: 0 };
+            let mut slot = MessageSlot { flow: 0, protocol, ends: [nothing; 2] };
+            if *used {
+                slot.flow = self.next_flow();
+                slot.ends = self.slot_ends(connection)?;
+            }
+            self.slots.push(slot)?;
+            let ends = [connection.connecting, connection.accepting];
+            let [one, other] = ends.map(|place| self.sockets.get(place as usize));
+            self.connecting.push(ConnectionSetup::from_ends(one, other))?;
+        }
+        Ok(())
+    }
+
+    /// How the connection was made that `row` is the first message of; `None` of all other rows.
+    pub(crate) fn connection_setup(&self, row: &MessageRow) -> Option<&ConnectionSetup> {
+        self.connecting.get(row.slot as usize).filter(|_| row.is_opening())
+    }
+
+    fn slot_ends(&mut self, connection: &Connection) -> Result<[SlotEnd; 2], PathError> {
+        let local =
+            |place: u32| self.sockets.get(place as usize).map_or(NO_NAME, |socket| socket.local);
+        let peer =
+            |place: u32| self.sockets.get(place as usize).map_or(NO_NAME, |socket| socket.peer);
+        Ok(match (connection.connecting, connection.accepting) {
+            (NONE, only) => {
+                let (name, own) = (peer(only), local(only));
+                [self.untraced_end(only, name, true)?, self.traced_end(only, own)?]
+            }
+            (only, NONE) => {
+                let (name, own) = (peer(only), local(only));
+                [self.traced_end(only, own)?, self.untraced_end(only, name, false)?]
+            }
+            (one, other) => {
+                let names = [local(one), local(other)];
+                [self.traced_end(one, names[0])?, self.traced_end(other, names[1])?]
+            }
+        })
+    }
+
+    /// Adds the flows and slots of datagrams, flow by flow in the order of their beginnings; where
+    /// the slots of each partition begin.
+    pub(crate) fn add_datagrams(
+        &mut self,
+        mut all: AllFlows,
+        lookups: &LookupIndex,
+        addresses: &MachineAddresses,
+    ) -> Result<Vec<u32>, PathError> {
+        let begin = self.slots.len();
+        let ends = [SlotEnd { node: 0, endpoint: 0 }; 2];
+        let nothing = MessageSlot { flow: 0, protocol: TransportProtocol::Udp, ends };
+        self.slots.resize(begin + all.slots.len(), nothing)?;
+        all.flows.sort_by_key(|(flow, place, _)| (flow.first, *place))?;
+        for (flow, _, [from, to]) in all.flows.iter() {
+            let number = self.next_flow();
+            let asker = self.lookup_host(flow, lookups, addresses);
+            for at in *from as usize..*to as usize {
+                let slot = all.slots[at];
+                let mut end = |side: usize| match flow.ends[side] {
+                    DatagramEnd::Socket(socket) => self.traced_end(socket, slot.names[side]),
+                    DatagramEnd::Untraced { of, .. } => {
+                        let asker =
+                            asker.filter(|_| side == 0).zip(self.named_endpoint(slot.names[side]));
+                        match asker {
+                            Some((host, endpoint)) => {
+                                Ok(SlotEnd { node: self.name_lookup_of(host)?, endpoint })
+                            }
+                            None => self.untraced_end(of, slot.names[side], side == 0),
+                        }
+                    }
+                };
+                let ends = [end(0)?, end(1)?];
+                self.slots[begin + at] =
+                    MessageSlot { flow: number, protocol: flow.protocol, ends };
+            }
+        }
+        Ok(all.begins.iter().map(|of_partition| (begin + of_partition) as u32).collect())
+    }
+
+    /// The host whose name lookup a flow of datagrams comes from, if it is one.
+    fn lookup_host(
+        &self,
+        flow: &DatagramFlow,
+        lookups: &LookupIndex,
+        addresses: &MachineAddresses,
+    ) -> Option<u32> {
+        let (DatagramEnd::Untraced { name, of }, TransportProtocol::Udp) =
+            (flow.ends[0], flow.protocol)
+        else {
+            return None;
+        };
+        let ip = self.capture.names.inet_address(name)?.ip();
+        let machine = match addresses.machines_with(ip) {
+            [only] => *only,
+            [] if ip.is_loopback() => self.sockets.get(of as usize)?.machine,
+            _ => return None,
+        };
+        lookups.host_of_lookup(machine, flow.first.0)
+    }
+
+    /// The node that looks names up for a process.
+    pub(crate) fn name_lookup(&mut self, process: u32) -> Result<NodeId, PathError> {
+        let host = self.capture.processes.get(process as usize).map_or(0, |process| process.host);
+        self.name_lookup_of(host)
+    }
+
+    fn name_lookup_of(&mut self, host: u32) -> Result<NodeId, PathError> {
+        let number = self.untraced.intern(UntracedPeer::NameLookup(host))?;
+        if number as usize == self.seen.len() {
+            self.seen.push(PeerView { of: NONE, name: NO_NAME, client: false })?;
+        }
+        Ok((self.capture.processes.len() + number as usize) as NodeId)
+    }
+
+    /// The end that is the socket number `place`, under the name `name` (its own, or as its peer
+    /// sees it).
+    fn traced_end(&mut self, place: u32, name: SocketNameId) -> Result<SlotEnd, PathError> {
+        let socket = &self.sockets[place as usize];
+        let endpoint = match self.named_endpoint(name) {
+            Some(endpoint) => endpoint,
+            None => self.unnamed_endpoint(UnnamedEndpoint::Socket(socket.pid, socket.number))?,
+        };
+        Ok(SlotEnd { node: socket.owner as NodeId, endpoint })
+    }
+
+    /// The untraced end of a flow whose traced end is the socket number `place`, under the name
+    /// `name` as that end sees it. A `client` is the side that connected.
+    fn untraced_end(
+        &mut self,
+        place: u32,
+        name: SocketNameId,
+        client: bool,
+    ) -> Result<SlotEnd, PathError> {
+        let (socket, names) = (&self.sockets[place as usize], &self.capture.names);
+        let machine = if names.is_of_its_machine(name) { socket.machine } else { u32::MAX };
+        let (peer, endpoint) = match self.named_endpoint(name) {
+            Some(endpoint) => (UntracedPeer::Named(name, machine), endpoint),
+            None if socket.peer_pid != 0 => (
+                UntracedPeer::Process(socket.peer_pid, socket.machine),
+                self.unnamed_endpoint(UnnamedEndpoint::Process(socket.peer_pid))?,
+            ),
+            None => (
+                UntracedPeer::Of(place),
+                self.unnamed_endpoint(UnnamedEndpoint::Peer(socket.pid, socket.number))?,
+            ),
+        };
+        let number = self.untraced.intern(peer)?;
+        if number as usize == self.seen.len() {
+            self.seen.push(PeerView { of: place, name, client })?;
+        }
+        Ok(SlotEnd { node: (self.capture.processes.len() + number as usize) as NodeId, endpoint })
+    }
+
+    /// The node of an untraced peer.
+    fn untraced_node(&self, peer: UntracedPeer, seen: PeerView) -> Node {
+        if let UntracedPeer::NameLookup(host) = peer {
+            let host = self.capture.hosts.get(host as usize).cloned().unwrap_or_default();
+            return Node { host, command: "name lookup".to_owned(), ..Node::default() };
+        }
+        let address = self.capture.names.inet_address(seen.name);
+        let host = || {
+            let socket = self.sockets.get(seen.of as usize)?;
+            self.capture.hosts.get(socket.host as usize).cloned()
+        };
+        let command = match (address, peer) {
+            (Some(address), _) if seen.client => address.ip().to_string(),
+            (_, UntracedPeer::Process(pid, _)) => format!("pid {pid}"),
+            (_, UntracedPeer::Of(_) | UntracedPeer::NameLookup(_)) => "unknown".to_owned(),
+            (_, UntracedPeer::Named(name, _)) => {
+                let mut text = String::new();
+                self.write_endpoint(name, &mut text);
+                text
+            }
+        };
+        Node {
+            host: address.map(|address| address.ip().to_string()).or_else(host).unwrap_or_default(),
+            pid: match peer {
+                UntracedPeer::Process(pid, _) => Some(pid as i32),
+                _ => None,
+            },
+            parent_pid: None,
+            start: None,
+            command,
+            executable: String::new(),
+            traced: false,
+            unit: String::new(),
+            service: false,
+        }
+    }
+
+    fn named_endpoint(&self, name: SocketNameId) -> Option<EndpointId> {
+        self.capture.names.is_endpoint(name).then_some(name)
+    }
+
+    /// The number of an endpoint that is no name of a socket.
+    fn unnamed_endpoint(&mut self, other: UnnamedEndpoint) -> Result<EndpointId, PathError> {
+        Ok(OTHERS + self.others.intern(other)?)
+    }
+
+    /// The number of an endpoint of an import.
+    pub(crate) fn imported_endpoint(
+        &mut self,
+        endpoint: &Endpoint,
+    ) -> Result<EndpointId, PathError> {
+        let text = match self.text_ids.get(endpoint) {
+            Some(text) => *text,
+            None => {
+                self.texts.push(endpoint.clone());
+                self.text_ids.insert(endpoint.clone(), self.texts.len() as u32 - 1);
+                self.texts.len() as u32 - 1
+            }
+        };
+        self.unnamed_endpoint(UnnamedEndpoint::Text(text))
+    }
+
+    /// The text of an endpoint.
+    pub(crate) fn write_endpoint(&self, id: EndpointId, text: &mut impl fmt::Write) {
+        // Writing into memory does not fail.
+        let _ = match id.checked_sub(OTHERS) {
+            Some(other) => self.others.values().get(other as usize).map(|other| match *other {
+                UnnamedEndpoint::Process(pid) => write!(text, "unix:#{pid}"),
+                UnnamedEndpoint::Socket(pid, number) => write!(text, "unix:#{pid}/{number}"),
+                UnnamedEndpoint::Peer(pid, number) => write!(text, "unix:#{pid}/{number}/peer"),
+                UnnamedEndpoint::Text(place) => self
+                    .texts
+                    .get(place as usize)
+                    .map_or(Ok(()), |endpoint| write!(text, "{endpoint}")),
+            }),
+            None => self.capture.names.to_endpoint(id).map(|endpoint| write!(text, "{endpoint}")),
+        };
+    }
+}

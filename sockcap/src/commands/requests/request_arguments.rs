@@ -1,0 +1,106 @@
+//! What the user asks for: the arguments of the command.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Parser;
+use clap::builder::{PossibleValue, TypedValueParser};
+use message_trace::table::export::TableFormat;
+use workload::Workload;
+use workload::join::JoinOptions;
+
+use crate::arguments::values::{one_of, parse_bytes, parse_duration};
+use crate::arguments::{DataArguments, SourceChoice};
+
+const HELP: &str = "\
+Requests are those of a recording, as 'sockcap report' has them, each with what
+its steps used and waited for ('sockcap record --resources'). With --schema, and
+where there are imported events only, events are joined into requests: the
+schema says which of them belong together (docs/event-schema.md). Schemas that
+ship: linux, sockcap, postgresql, nginx, iis.
+
+Requests that do alike and demand alike are a cluster. Clusters and their sizes
+are a model of the workload; docs/workload.md says what each figure is.
+
+Examples:
+  sockcap record --resources -- ./server && sockcap requests
+  sockcap requests --request 512                where did its time go?
+  sockcap requests --json | jq '.unusual[].what'
+  sockcap requests --format csv -o requests.csv
+  perf script -F +pid | sockcap requests -      while it is recorded
+  sockcap import perf perf.data && sockcap requests --schema my.schema";
+
+/// Show what requests cost, which are alike, and which are unusual
+#[derive(Debug, Parser)]
+#[command(name = "requests", after_help = HELP)]
+pub(in crate::commands) struct RequestsCommand {
+    #[command(flatten)]
+    pub(super) data: DataArguments,
+    #[command(flatten)]
+    pub(super) source: SourceChoice,
+    /// What perf script prints, in a file; - for standard input
+    #[arg(value_name = "EVENTS", conflicts_with_all = ["source", "request", "format"])]
+    pub(super) events: Option<PathBuf>,
+    /// Join events into requests by this schema: a file, or the name of one that ships
+    #[arg(long, value_name = "SCHEMA", conflicts_with = "source")]
+    pub(super) schema: Option<String>,
+    /// Show one request by its number: its threads over time, and what each did
+    #[arg(long, value_name = "N")]
+    pub(super) request: Option<u64>,
+    /// Print JSON, with all figures
+    #[arg(long, conflicts_with = "format")]
+    pub(super) json: bool,
+    /// Write a table with a row for each request
+    #[arg(long, value_parser = format_parser(), conflicts_with = "request")]
+    pub(super) format: Option<TableFormat>,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Print at most N clusters and N unusual requests
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(super) limit: usize,
+    /// Go on as events come, and print the newest requests and the clusters every few seconds
+    #[arg(long, conflicts_with_all = ["request", "format", "json", "output"])]
+    pub(super) follow: bool,
+    /// Let clusters grow with each request, as in the paper, instead of finding them all at once
+    #[arg(long)]
+    pub(super) incremental: bool,
+    /// End a request that has had no event for this long [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Joining events")]
+    pub(super) timeout: Option<Duration>,
+    /// Wait this long for events that come late [default: 1s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Joining events")]
+    pub(super) reorder: Option<Duration>,
+    /// Hold this much of the events of open requests in memory [default: 64M]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Joining events")]
+    pub(super) memory: Option<u64>,
+}
+
+fn format_parser() -> impl TypedValueParser<Value = TableFormat> {
+    one_of([
+        PossibleValue::new("csv").help("A header and a line for each request"),
+        PossibleValue::new("json").help("The same, an object a line"),
+        PossibleValue::new("parquet").help("The same as Parquet"),
+    ])
+}
+
+impl RequestsCommand {
+    /// An empty workload of the kind that was asked for.
+    pub(super) fn empty_workload(&self) -> Workload {
+        if self.incremental || self.follow { Workload::incremental() } else { Workload::default() }
+    }
+
+    /// Bounds of the join.
+    pub(super) fn join_options(&self) -> JoinOptions {
+        let default = JoinOptions::default();
+        let nanoseconds = |time: Option<Duration>, or: i64| {
+            time.map_or(or, |time| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX))
+        };
+        JoinOptions {
+            reorder_ns: nanoseconds(self.reorder, default.reorder_ns),
+            timeout_ns: nanoseconds(self.timeout, default.timeout_ns),
+            memory_bytes: self.memory.map_or(default.memory_bytes, |bytes| bytes as usize),
+            ..default
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Names in place of heads, over all logs of a directory.
+
+use collector::writers;
+use message_trace::DataDir;
+use protocols::operations::{SnippetReplacement, replace_log_snippets};
+use socket_log::SocketLog;
+
+use crate::error::CommandError;
+use crate::output::{count_noun, tell};
+use crate::own_logs::OwnLogs;
+use crate::words::same_directory;
+
+/// What was done in a directory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NamingSummary {
+    /// Number of logs whose heads were made blank.
+    pub(crate) logs: u64,
+    /// Number of operations that are beside them now.
+    pub(crate) operations: u64,
+    /// Number of logs that somebody may still write to.
+    pub(crate) running: u64,
+    /// Number of logs with heads that were left alone, as they are other users'.
+    pub(crate) foreign: u64,
+}
+
+/// Puts names in place of the heads in the logs of `data` that are `own`. What cannot be read as a
+/// log, or is none any more, is passed over: whoever may put files there must not keep others from
+/// being named.
+///
+/// # Errors
+/// When a file cannot be written. Logs before it are done.
+pub(crate) fn name_all_logs(data: &DataDir, own: &OwnLogs) -> Result<NamingSummary, CommandError> {
+    let mut named = NamingSummary::default();
+    let mut failed = None;
+    for path in data.log_paths()? {
+        let Ok(log) = SocketLog::open(&path) else { continue };
+        if !log.header().heads {
+            continue;
+        }
+        if !own.contains_log(&log) {
+            named.foreign += 1;
+            continue;
+        }
+        let is_written =
+            || log.file().is_none_or(|file| writers::has_no_writer(file) != Some(true));
+        match replace_log_snippets(&log, is_written) {
+            Ok(SnippetReplacement::Nothing) => {}
+            Ok(SnippetReplacement::Operations(count)) => {
+                named.logs += 1;
+                named.operations += count as u64;
+            }
+            Ok(SnippetReplacement::Running) => named.running += 1,
+            Err(error) => {
+                failed.get_or_insert(error);
+            }
+        }
+    }
+    failed.map_or(Ok(named), |error| Err(error.into()))
+}
+
+/// Puts names in place of the heads that a command's processes left, where these have ended, and
+/// tells where heads stay.
+pub(crate) fn name_ended_logs(data: &DataDir, own: &OwnLogs) {
+    let stay = match name_all_logs(data, own) {
+        Ok(NamingSummary { running: 0, .. }) => return,
+        Ok(named) => format!(
+            "heads of messages stay in {}, whose processes still run",
+            count_noun(named.running, "log", "logs")
+        ),
+        Err(error) => format!("heads of messages could not all be named: {error}"),
+    };
+    tell!("sockcap: warning: {stay}; later: sockcap names{}", same_directory(data));
+}
+
+/// What was done, in a line.
+pub(crate) fn summary_words(named: &NamingSummary) -> String {
+    if named.logs == 0 {
+        return "no log has heads to be named".to_owned();
+    }
+    format!(
+        "{} of {} named, and their heads made blank",
+        count_noun(named.operations, "operation", "operations"),
+        count_noun(named.logs, "log", "logs"),
+    )
+}

@@ -1,0 +1,76 @@
+//! Advice for programs that were not recorded, and for what was not captured of others, by the
+//! cause.
+
+use reconcile::uncaptured::UncapturedKind;
+use socket_log::layout::unseen;
+
+/// Advice for `cause`, as the end of a sentence; none if nothing is known to help.
+pub(crate) fn remedy_for(cause: &str) -> Option<&'static str> {
+    let number = unseen::NAMES.iter().position(|name| !name.is_empty() && *name == cause)?;
+    match number as u16 {
+        unseen::STATIC | unseen::GO => Some(
+            "record with --inject (x86-64), or run it under strace, then 'sockcap import strace'",
+        ),
+        unseen::MACHINE | unseen::FILTER => {
+            Some("run it under strace, then 'sockcap import strace'")
+        }
+        unseen::NOT_PUT => Some(
+            "a warning at the end of 'sockcap record' says why; without one, sockcap had ended, \
+             was stopped, or took longer than 3 seconds to answer",
+        ),
+        // A program that gives its rights up and executes itself to have them again (a mail server)
+        // does so whoever records it; strace as root leaves it its rights.
+        unseen::RIGHTS => Some(
+            "run the command as root under strace, as 'sockcap import strace --help' says, and \
+             import what it writes; to record as root helps only where what begins it is root's \
+             then",
+        ),
+        unseen::DIRECTORY => Some("let its user write to the data directory, or record as root"),
+        unseen::LIBRARY => Some("put libsockcap.so where it can open it, see docs/chroot.md"),
+        _ => None,
+    }
+}
+
+/// Advice for what recorded programs did that is not captured; none where nothing is missing, or
+/// nothing is known to help.
+pub(crate) fn remedy_for_uncaptured(kind: UncapturedKind) -> Option<&'static str> {
+    match kind {
+        // Packets of other protocols than TCP and UDP are not imported either.
+        UncapturedKind::Socket | UncapturedKind::KernelSocket => None,
+        UncapturedKind::Ring => Some(
+            "io_uring moves bytes without calls; switch it off in the program, if it can, or capture \
+             its packets, then 'sockcap import pcap'",
+        ),
+        UncapturedKind::PastLibc => Some(
+            "what goes by system calls past libc is not recorded; run it under strace, then \
+             'sockcap import strace'",
+        ),
+    }
+}
+
+/// `text` with the advice for `cause`.
+pub(crate) fn with_remedy(text: String, cause: &str) -> String {
+    with_advice(text, remedy_for(cause))
+}
+
+/// `text` with the advice behind it, if there is some.
+pub(crate) fn with_advice(text: String, advice: Option<&str>) -> String {
+    match advice {
+        Some(advice) => format!("{text}; {advice}"),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_a_way_out() {
+        for cause in unseen::NAMES.iter().skip(1) {
+            assert!(remedy_for(cause).is_some(), "{cause}");
+        }
+        assert_eq!(remedy_for(""), None);
+        assert_eq!(remedy_for("sunspots"), None);
+    }
+}
