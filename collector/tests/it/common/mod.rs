@@ -10,9 +10,9 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use collector::collect::{self, Deadlines, Limits};
-use collector::link::Stop;
-use collector::ship::{self, Summary};
+use collector::collect::{self, Deadlines, HostLimits};
+use collector::link::StopFlag;
+use collector::ship::{self, ShipSummary};
 use message_trace::DataDir;
 use socket_log::write::LogWriter;
 
@@ -26,14 +26,14 @@ impl Heard {
     }
 }
 
-impl collect::Events for Heard {
-    fn event(&self, event: &collect::Event<'_>) {
+impl collect::CollectListener for Heard {
+    fn on_event(&self, event: &collect::CollectEvent<'_>) {
         self.0.lock().unwrap().push(format!("{event:?}"));
     }
 }
 
-impl ship::Events for Heard {
-    fn event(&self, event: &ship::Event<'_>) {
+impl ship::ShipListener for Heard {
+    fn on_event(&self, event: &ship::ShipEvent<'_>) {
         self.0.lock().unwrap().push(format!("{event:?}"));
     }
 }
@@ -41,22 +41,22 @@ impl ship::Events for Heard {
 /// A collector while `work` lasts.
 pub fn with_collector<T>(
     data: &Path,
-    limits: Limits,
+    limits: HostLimits,
     heard: &Heard,
     work: impl FnOnce(SocketAddr) -> T,
 ) -> T {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let options = collect::Options {
+    let options = collect::CollectOptions {
         data: DataDir::new(data),
         tls: None,
         revoked: None,
         limits,
         deadlines: Deadlines::default(),
     };
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     std::thread::scope(|scope| {
-        let collector = scope.spawn(|| collect::run(&options, &listener, heard, &stop));
+        let collector = scope.spawn(|| collect::run_collector(&options, &listener, heard, &stop));
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(address)));
         stop.store(true, Relaxed);
         collector.join().unwrap().unwrap();
@@ -64,10 +64,10 @@ pub fn with_collector<T>(
     })
 }
 
-pub const PLENTY: Limits = Limits { bytes: 1 << 40, files: 1000 };
+pub const PLENTY: HostLimits = HostLimits { bytes: 1 << 40, files: 1000 };
 
-pub fn options(data: &Path, to: SocketAddr) -> ship::Options {
-    ship::Options {
+pub fn options(data: &Path, to: SocketAddr) -> ship::ShipOptions {
+    ship::ShipOptions {
         data: DataDir::new(data),
         host: "web-1".into(),
         to: to.to_string(),
@@ -80,15 +80,15 @@ pub fn options(data: &Path, to: SocketAddr) -> ship::Options {
     }
 }
 
-pub fn once(options: &ship::Options, heard: &Heard) -> Summary {
-    ship::run(options, heard, &Stop::default()).unwrap()
+pub fn once(options: &ship::ShipOptions, heard: &Heard) -> ShipSummary {
+    ship::run_shipper(options, heard, &StopFlag::default()).unwrap()
 }
 
 /// Makes a log with content in these pages behind its header, and `length` pages long.
 pub fn make_log(directory: &Path, pid: u32, content: &[u64], length: u64) -> PathBuf {
     fs::create_dir_all(directory).unwrap();
     let path = directory.join(format!("{pid}-1700000000.sclog"));
-    fs::write(&path, LogWriter::new("web-1", pid, "/bin/x").bytes()).unwrap();
+    fs::write(&path, LogWriter::new("web-1", pid, "/bin/x").to_bytes()).unwrap();
     let file = fs::File::options().write(true).open(&path).unwrap();
     file.set_len(length * 4096).unwrap();
     for page in content {
@@ -101,18 +101,20 @@ pub fn make_log(directory: &Path, pid: u32, content: &[u64], length: u64) -> Pat
 
 /// The files of a directory with their contents.
 pub fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
-    let logs = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    // Where shipped files are removed, the next one may go between being listed and being read.
+    let logs = fs::read_dir(directory).unwrap().filter_map(|entry| Some(entry.ok()?.path()));
     let is_log = |extension: &std::ffi::OsStr| extension == "sclog" || extension == "operations";
     let logs = logs.filter(|path| path.extension().is_some_and(is_log));
-    logs.map(|path| {
-        (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap())
-    })
-    .collect()
+    let content = |path: PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        Some((name, fs::read(&path).ok()?))
+    };
+    logs.filter_map(content).collect()
 }
 
 /// Waits until something holds.
 pub fn wait(heard: &Heard, what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = std::time::Instant::now() + Duration::from_secs(60);
+    let deadline = std::time::Instant::now() + Duration::from_secs(600);
     while !holds() {
         assert!(std::time::Instant::now() < deadline, "in vain: {what}: {:?}", heard.lines());
         std::thread::sleep(Duration::from_millis(10));
@@ -120,7 +122,7 @@ pub fn wait(heard: &Heard, what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Stops what runs when a test is done, also by failing: else it would be waited for.
-pub struct Stopping<'a>(pub &'a Stop);
+pub struct Stopping<'a>(pub &'a StopFlag);
 
 impl Drop for Stopping<'_> {
     fn drop(&mut self) {
