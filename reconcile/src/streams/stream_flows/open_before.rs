@@ -73,7 +73,7 @@ impl ConnectionMatcher<'_> {
         Ok(false)
     }
 
-    /// The name of the end that accepted.
+    /// The name of the end that accepted; of a pair of sockets, which has none, its program.
     fn server_name(&self) -> String {
         let names = &self.matcher.capture.names;
         let name = |end: u32, name: fn(&KernelSocket) -> SocketNameId| {
@@ -81,6 +81,17 @@ impl ConnectionMatcher<'_> {
         };
         let name = name(self.connection.accepting, |socket| socket.local)
             .or_else(|| name(self.connection.connecting, |socket| socket.peer));
-        name.map_or_else(String::new, |name| name.to_string())
+        name.map_or_else(|| self.program_of_pair(), |name| name.to_string())
+    }
+
+    /// The program of a pair of sockets, which were made by one process.
+    fn program_of_pair(&self) -> String {
+        let processes = &self.matcher.capture.processes;
+        let ends = [self.connection.accepting, self.connection.connecting];
+        let makers = ends.into_iter().filter_map(|end| self.socket_at(end));
+        let mut commands = makers
+            .filter_map(|socket| processes.get(socket.maker as usize))
+            .map(|process| &process.node.command);
+        commands.find(|command| !command.is_empty()).cloned().unwrap_or_default()
     }
 }

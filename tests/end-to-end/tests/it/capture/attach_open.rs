@@ -125,19 +125,17 @@ fn recorded_from_the_middle(family: &str, ahead: u32) -> ([usize; 3], Reconcilia
     held_against_programs(&recording, ahead)
 }
 
-/// Bytes of the two ends are those of each other. Of the eight connections that are found open, a
-/// busy machine may leave some without a moment that tells; these are left out and counted.
+/// Bytes of the two ends are those of each other. On a busy machine one of the four connections may
+/// have no moment that tells; it is left out and named.
 #[track_caller]
 fn all_have_their_places(family: &str, ahead: u32) {
     let ([both, sent, received], outcome) = recorded_from_the_middle(family, ahead);
     println!("{both} with both ends, {sent} and {received} with one");
     let left_out: u64 = outcome.unplaced_streams.values().sum();
-    assert!(left_out <= 4, "{:?}", outcome.unplaced_streams);
+    assert!(left_out <= 1, "{:?}", outcome.unplaced_streams);
+    assert!(outcome.unplaced_streams.keys().all(|name| !name.is_empty()));
     // Twice a hundred questions and their answers, but for those under way.
-    assert!(
-        both as u64 >= (8 - left_out) * 2 * 10,
-        "{both} {sent} {received}, {left_out} left out"
-    );
+    assert!(both as u64 >= (4 - left_out) * 80, "{both} {sent} {received}, {left_out} left out");
     assert!(sent > 0 && received > 0, "of those that one end alone saw");
 }
 
@@ -169,6 +167,7 @@ fn many_questions_at_once_over_open_unix_connections_are_right_or_left_out() {
     let ([both, sent, received], outcome) = recorded_from_the_middle("unix", 8);
     let left_out: u64 = outcome.unplaced_streams.values().sum();
     println!("{both} with both ends, {sent} and {received} with one; {left_out} left out");
-    assert!(left_out <= 4, "{left_out} of eight");
-    assert!(both >= 2 * 2 * 20, "{both} {sent} {received}");
+    assert!(left_out <= 2, "{left_out} of the two with large messages");
+    assert!(outcome.unplaced_streams.keys().all(|name| !name.is_empty()));
+    assert!(both >= 2 * 2 * 40, "{both} {sent} {received}");
 }
