@@ -1,4 +1,4 @@
-//! Path below a data directory, and how much of it the user named.
+//! Path below a data directory, and which part of it the user named.
 
 use std::cmp::Ordering;
 use std::ffi::{OsStr, OsString};
@@ -9,9 +9,9 @@ use std::path::{Component, Display, Path, PathBuf};
 /// Path of a file or directory: a part that the user named, which is trusted, and the names below
 /// it, which are not.
 ///
-/// A plain path becomes one that is trusted whole, since a path that was not made here is one that
-/// the user named. Paths are equal and sorted as plain ones: how much of one is trusted is no part
-/// of what it names.
+/// A plain path becomes a wholly trusted one, since every path that was not built here was named by
+/// the user. Equality and order are those of the plain path: which part is trusted makes no
+/// difference.
 #[derive(Clone, Debug)]
 pub struct DataPath {
     path: PathBuf,
@@ -20,17 +20,17 @@ pub struct DataPath {
 }
 
 impl DataPath {
-    /// The path that the user named, links and all.
+    /// The path that the user named, including its links.
     pub fn trusted(path: impl Into<PathBuf>) -> DataPath {
         DataPath { path: path.into(), below: 0 }
     }
 
-    /// The path of what is called `names` below this one: one name, or several with slashes.
+    /// Appends `names`, one name or several separated by slashes, as an untrusted part.
     #[must_use]
     pub fn join(&self, names: impl AsRef<Path>) -> DataPath {
         let mut joined = self.clone();
         for name in names.as_ref().components() {
-            // An absolute path would take the place of the whole.
+            // An absolute path would replace the whole path.
             if !matches!(name, Component::RootDir | Component::Prefix(_)) {
                 joined.path.push(name);
                 joined.below += 1;
@@ -39,7 +39,7 @@ impl DataPath {
         joined
     }
 
-    /// The directory in which it lies. Of a path that is trusted whole it is trusted, too.
+    /// The directory that contains this path. It is trusted if the path is wholly trusted.
     #[must_use]
     pub fn parent(&self) -> DataPath {
         let parent = match self.path.parent() {
@@ -50,29 +50,29 @@ impl DataPath {
         DataPath { path: parent, below: self.below.saturating_sub(1) }
     }
 
-    /// The same with another name in its directory.
+    /// The path with another name in the same directory.
     #[must_use]
     pub fn with_file_name(&self, name: impl AsRef<OsStr>) -> DataPath {
         DataPath { path: self.path.with_file_name(name), below: self.below }
     }
 
-    /// The same with another extension.
+    /// The path with another extension.
     #[must_use]
     pub fn with_extension(&self, extension: impl AsRef<OsStr>) -> DataPath {
         DataPath { path: self.path.with_extension(extension), below: self.below }
     }
 
-    /// Its last name.
+    /// The last name of the path.
     pub fn file_name(&self) -> Option<&OsStr> {
         self.path.file_name()
     }
 
-    /// Its last name without the extension.
+    /// The last name without its extension.
     pub fn file_stem(&self) -> Option<&OsStr> {
         self.path.file_stem()
     }
 
-    /// Its extension.
+    /// The extension of the last name.
     pub fn extension(&self) -> Option<&OsStr> {
         self.path.extension()
     }
@@ -82,7 +82,7 @@ impl DataPath {
         &self.path
     }
 
-    /// The path as a value that errors keep.
+    /// The path as a value that errors can keep.
     pub fn to_path_buf(&self) -> PathBuf {
         self.path.clone()
     }
@@ -97,12 +97,12 @@ impl DataPath {
         self.below == 0
     }
 
-    /// The part that is trusted, and the names below it.
+    /// The trusted part, and the names below it.
     pub(crate) fn split_trusted(&self) -> (&Path, Vec<OsString>) {
         let mut names = Vec::with_capacity(self.below);
         let mut trusted = self.path.as_path();
         for _ in 0..self.below {
-            // A name such as `..` stays, and is refused where it is opened.
+            // A name such as `..` is kept here and refused when it is opened.
             let name = trusted.components().next_back().map(|last| last.as_os_str().to_owned());
             names.extend(name);
             trusted = trusted.parent().unwrap_or(Path::new(""));

@@ -1,4 +1,4 @@
-//! Directories: what is in them, making and removing them.
+//! Directories: listing, making and removing them.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -19,15 +19,15 @@ use crate::tuning::MAX_DEPTH;
 pub struct DirectoryEntry {
     /// Its path.
     pub path: DataPath,
-    /// What it is itself, wherever a link leads.
+    /// Kind of the entry itself; links are not followed.
     pub kind: FileKind,
 }
 
 impl DataPath {
-    /// The entries of the directory, sorted by name; none where there is no such directory.
+    /// The entries of the directory, sorted by name; none if the directory does not exist.
     ///
     /// # Errors
-    /// When it cannot be read, or is no directory.
+    /// If it cannot be read, or is not a directory.
     pub fn entries(&self) -> io::Result<Vec<DirectoryEntry>> {
         let directory = match self.open_directory() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -41,22 +41,21 @@ impl DataPath {
         Ok(entries)
     }
 
-    /// Makes the directory, and those above it that are not there.
+    /// Makes the directory and its missing parents.
     ///
     /// # Errors
-    /// When the system refuses, or something else lies there.
+    /// If the system refuses, or the path is something else.
     pub fn create_dir_all(&self) -> io::Result<()> {
         self.create_dir_all_as(0o777)
     }
 
-    /// Makes the directory, and those above it that are not there, with the rights `mode`, less
-    /// those of the process's mask.
+    /// Makes the directory and its missing parents with the mode `mode`, less the process's umask.
     ///
     /// # Errors
-    /// When the system refuses, or something else lies there.
+    /// If the system refuses, or the path is something else.
     pub fn create_dir_all_as(&self, mode: u32) -> io::Result<()> {
         let (trusted, names) = self.split_trusted();
-        // What the user named is made as any tool does.
+        // The part that the user named is made in the usual way, links followed.
         std::fs::DirBuilder::new().recursive(true).mode(mode).create(trusted)?;
         let mut directory = open_below(trusted, &[])?;
         for name in &names {
@@ -74,17 +73,17 @@ impl DataPath {
         Ok(())
     }
 
-    /// Removes the directory and all that is in it, or the link that lies there.
+    /// Removes the directory with its contents, or the link at this path.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn remove_dir_all(&self) -> io::Result<()> {
         let place = self.locate_entry()?;
         remove_tree(&place.directory, &place.name, 0)
     }
 }
 
-/// The names in a directory, with what each is.
+/// The names in a directory, with the kind of each.
 pub(crate) fn read_names(directory: &OwnedFd) -> io::Result<Vec<(OsString, FileKind)>> {
     let mut found = Vec::new();
     for entry in Dir::read_from(directory)? {
@@ -93,7 +92,7 @@ pub(crate) fn read_names(directory: &OwnedFd) -> io::Result<Vec<(OsString, FileK
         if name == "." || name == ".." {
             continue;
         }
-        // What vanished meanwhile is no entry.
+        // A file that was removed meanwhile is skipped.
         let kind = FileKind::from_entry_type(entry.file_type());
         if let Some(kind) = kind.or_else(|| kind_at(directory, name).ok()) {
             found.push((name.to_owned(), kind));

@@ -1,4 +1,4 @@
-//! Kind of a file, and the error of one that is not what it should be.
+//! Kind of a file, and the error of a file that has an unexpected kind.
 
 use std::fmt;
 use std::io;
@@ -6,21 +6,21 @@ use std::os::unix::fs::FileTypeExt;
 
 use rustix::fs::FileType;
 
-/// Kind of what has a name in a directory.
+/// Kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileKind {
     /// A regular file.
     Regular,
     /// A directory.
     Directory,
-    /// A symbolic link, wherever it leads.
+    /// A symbolic link; its target does not matter.
     Link,
     /// A FIFO, socket or device.
     Special,
 }
 
 impl FileKind {
-    /// Kind of what the system says of a file.
+    /// Kind for a file type of the standard library.
     pub fn from_file_type(kind: std::fs::FileType) -> FileKind {
         match kind {
             _ if kind.is_file() => FileKind::Regular,
@@ -53,12 +53,13 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// Error of a name below a data directory at which something else lies than what was asked for.
+/// Error of a name below a data directory that is not of the requested kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkError {
     /// The name in its directory.
     pub name: String,
-    /// What lies there; `None` where it has other names, too, and was to be changed.
+    /// Kind of the file that was found; `None` if the file has other names (hard links), too, and
+    /// was to be changed.
     pub found: Option<FileKind>,
 }
 
@@ -76,7 +77,7 @@ impl LinkError {
         io::Error::new(io::ErrorKind::InvalidInput, LinkError { name, found })
     }
 
-    /// Whether an error is of this kind: what lies there was put there by somebody else.
+    /// Whether an error is a [`LinkError`]: the file was put there by another user or program.
     pub fn is_link_error(error: &io::Error) -> bool {
         error.get_ref().is_some_and(|inner| inner.is::<LinkError>())
     }

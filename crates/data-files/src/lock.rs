@@ -1,4 +1,4 @@
-//! Lock of a directory: one command at a time works on what is in it.
+//! Lock of a directory: one command at a time works on its contents.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -10,19 +10,19 @@ use rustix::process::geteuid;
 
 use crate::data_path::DataPath;
 
-/// Name of the file that is locked. Only its owner may open it, so nobody else can hold the lock.
+/// Name of the locked file. Only its owner may open it, so no other user can hold the lock.
 const NAME: &str = ".lock";
 
-/// A lock that is held. Dropped, others have their turn; so they have when the process is killed.
+/// A lock that is held. It is released when it is dropped and when the process is killed.
 #[derive(Debug)]
 pub struct DirectoryLock {
     _file: File,
 }
 
-/// Takes the lock of the directory. `Err` with the id of the process that has it, where known.
+/// Tries to lock the directory. `Err` contains the id of the process that holds the lock, if known.
 ///
 /// # Errors
-/// When the file cannot be made.
+/// If the file cannot be made.
 pub fn try_lock(directory: &DataPath) -> io::Result<Result<DirectoryLock, Option<u32>>> {
     let mut file = open_lock_file(directory)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -40,7 +40,7 @@ impl DirectoryLock {
     /// Waits for the lock of the directory.
     ///
     /// # Errors
-    /// When the file cannot be made, or the wait is interrupted.
+    /// If the file cannot be made, or the wait is interrupted.
     pub fn wait_for(directory: &DataPath) -> io::Result<DirectoryLock> {
         let file = open_lock_file(directory)?;
         loop {
@@ -53,7 +53,8 @@ impl DirectoryLock {
     }
 }
 
-/// Opens the file. Where root makes it, it is the directory's owner's, who else could not lock it.
+/// Opens the lock file. If root makes it, it is given to the directory's owner, who could not lock
+/// it otherwise.
 fn open_lock_file(directory: &DataPath) -> io::Result<File> {
     let file = directory.join(NAME).open_or_make(0o600)?;
     let owner = directory.metadata()?;
@@ -63,9 +64,9 @@ fn open_lock_file(directory: &DataPath) -> io::Result<File> {
     Ok(file)
 }
 
-/// The lock, with the id of its process in the file.
+/// The lock, after writing this process's id to the file.
 fn write_holder(mut file: File) -> io::Result<DirectoryLock> {
-    // A full disk is no reason to have no lock.
+    // A full disk must not prevent locking.
     let _ = file.set_len(0).and_then(|()| file.rewind());
     let _ = writeln!(file, "{}", std::process::id());
     Ok(DirectoryLock { _file: file })

@@ -1,4 +1,4 @@
-//! New file: written under a name that nobody knows ahead, and given its own when it is whole.
+//! New file: written under an unpredictable name, and renamed when it is complete.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -15,33 +15,32 @@ use crate::file_kind::FileKind;
 use crate::path_walk::{COMMON, EntryLocation, kind_at};
 use crate::tuning::NAME_BYTES;
 
-/// What stands between a file's own name and what was drawn for the time that it is written.
+/// Separates a file's final name from the random part of its temporary name.
 const UNFINISHED: &str = ".unfinished-";
 
-/// A file that is being written. Dropped, it leaves nothing.
+/// A file that is being written. If it is dropped, nothing is left.
 #[derive(Debug)]
 pub struct NewFile {
     file: File,
     directory: OwnedFd,
     name: OsString,
-    /// Its name meanwhile; `None` once it has its own.
+    /// Its temporary name; `None` once it has its final one.
     unfinished: Option<OsString>,
 }
 
 impl DataPath {
-    /// Begins a file that will have this path, in place of what is there.
+    /// Begins a file that will replace the one at this path.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn create(&self) -> io::Result<NewFile> {
         self.create_as(0o666)
     }
 
-    /// Begins a file that will have this path and the rights `mode`, less those of the process's
-    /// mask.
+    /// Begins a file that will have this path and the mode `mode`, less the process's umask.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn create_as(&self, mode: u32) -> io::Result<NewFile> {
         let EntryLocation { directory, name, .. } = self.locate_entry()?;
         if kind_at(&directory, &name).is_ok_and(|kind| kind == FileKind::Directory) {
@@ -50,23 +49,24 @@ impl DataPath {
         let unfinished = unfinished_name(&name);
         let flags = COMMON | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let file = openat(&directory, &unfinished, flags, Mode::from_raw_mode(mode))?;
-        // By this lock others know that it is still written. It goes with the descriptor.
+        // The lock shows other commands that the file is still being written. It is released with
+        // the descriptor.
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         Ok(NewFile { file: File::from(file), directory, name, unfinished: Some(unfinished) })
     }
 
-    /// Writes a file of these bytes, in place of what is there.
+    /// Writes a file of these bytes, which replaces the one at this path.
     ///
     /// # Errors
-    /// When the system refuses; what was there stays.
+    /// If the system refuses; the old file stays then.
     pub fn write(&self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         let mut file = self.create()?;
         file.write_all(bytes.as_ref())?;
         file.commit()
     }
 
-    /// Path beside this one under which it can be written before it is whole: a name that nobody
-    /// knows ahead. For what cannot keep a [`NewFile`] open; it is made by
+    /// Unpredictable path in the same directory, under which the file can be written until it is
+    /// complete. For callers that cannot keep a [`NewFile`] open; it is made by
     /// [`DataPath::create_new`].
     #[must_use]
     pub fn unfinished_path(&self) -> DataPath {
@@ -74,10 +74,10 @@ impl DataPath {
         self.with_file_name(unfinished_name(&name))
     }
 
-    /// Copies the file to another path, in place of what is there.
+    /// Copies the file to another path and replaces the file there.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn copy_to(&self, to: &DataPath) -> io::Result<()> {
         let mut copy = to.create()?;
         io::copy(&mut self.open()?, &mut copy)?;
@@ -87,13 +87,13 @@ impl DataPath {
     /// Temporary file without a name, in the directory at this path.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn temporary_file(&self) -> io::Result<File> {
         let directory = self.open_directory()?;
         let mode = Mode::RUSR | Mode::WUSR;
         match openat(&directory, ".", OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode) {
             Ok(file) => Ok(file.into()),
-            // Some file systems make none without a name.
+            // Some file systems do not support unnamed files.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
                 let name = unfinished_name(&OsString::from("temporary"));
                 let flags = COMMON | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
@@ -105,8 +105,8 @@ impl DataPath {
         }
     }
 
-    /// Removes the files in the directory at this path that a killed command was writing: all, or
-    /// those that were to be called `of`.
+    /// Removes the unfinished files that a killed command left in the directory at this path: all,
+    /// or only the ones with the final name `of`.
     pub fn remove_unfinished(&self, of: Option<&OsStr>) {
         let Ok(directory) = self.open_directory() else { return };
         for (name, kind) in read_names(&directory).unwrap_or_default() {
@@ -133,18 +133,19 @@ impl NewFile {
         &self.file
     }
 
-    /// Gives the file its own name. What had that name before is replaced, and no link followed.
+    /// Gives the file its final name. A file or link of that name is replaced, and no link
+    /// followed.
     ///
     /// # Errors
-    /// When the system refuses; the file is gone then.
+    /// If the system refuses; the new file is removed then.
     pub fn commit(mut self) -> io::Result<()> {
         self.rename_into_place()
     }
 
-    /// Makes the content durable, and gives the file its own name.
+    /// Makes the content durable, and gives the file its final name.
     ///
     /// # Errors
-    /// When the system refuses; the file is gone then.
+    /// If the system refuses; the new file is removed then.
     pub fn commit_durably(mut self) -> io::Result<()> {
         self.file.sync_data()?;
         self.rename_into_place()
@@ -179,15 +180,15 @@ impl Drop for NewFile {
 
 fn unfinished_name(name: &OsString) -> OsString {
     let mut drawn = [0; NAME_BYTES];
-    // It fails on no kernel that Rust's own programs run on. Whatever is drawn, a file that is
-    // there is never taken.
+    // It does not fail on any kernel that Rust's own programs run on. Whatever the random bytes
+    // are, an existing file is never opened.
     let _ = getrandom(&mut drawn, GetRandomFlags::empty());
     let mut unfinished = name.clone();
     unfinished.push(format!("{UNFINISHED}{:016x}", u64::from_ne_bytes(drawn)));
     unfinished
 }
 
-/// The name that a file of an unfinished name would have had; `None` where it is no such name.
+/// The final name that belongs to an unfinished name; `None` for any other name.
 fn finished_name(name: &str) -> Option<&str> {
     let (finished, drawn) = name.rsplit_once(UNFINISHED)?;
     let is_drawn = drawn.len() == 16 && drawn.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,4 +1,4 @@
-//! Opening, reading, removing and renaming what is there.
+//! Opening, reading, removing and renaming existing files.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -18,54 +18,54 @@ impl DataPath {
     /// Opens the regular file for reading.
     ///
     /// # Errors
-    /// When the system refuses, and a [`LinkError`] where something else lies at the path.
+    /// If the system refuses, and a [`LinkError`] if the path is not a regular file.
     pub fn open(&self) -> io::Result<File> {
         self.open_regular(OFlags::RDONLY, Mode::empty())
     }
 
-    /// Opens the regular file for reading and writing. It has no other names, so that nothing
+    /// Opens the regular file for reading and writing. It may have no other names, so that nothing
     /// outside the data directory is changed.
     ///
     /// # Errors
-    /// As those of [`DataPath::open`], and where the file has another name.
+    /// Those of [`DataPath::open`], and if the file has another name.
     pub fn open_to_write(&self) -> io::Result<File> {
         self.require_single_link(self.open_regular(OFlags::RDWR, Mode::empty())?)
     }
 
-    /// Opens the regular file for reading and for writing at its end, and makes it with the rights
-    /// `mode` where there is none.
+    /// Opens the regular file for reading and appending, and makes it with the mode `mode` if it
+    /// does not exist.
     ///
     /// # Errors
-    /// As those of [`DataPath::open_to_write`].
+    /// Those of [`DataPath::open_to_write`].
     pub fn open_to_append(&self, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE;
         self.require_single_link(self.open_regular(flags, Mode::from_raw_mode(mode))?)
     }
 
-    /// Opens the regular file for reading and writing, and makes it with the rights `mode` where
-    /// there is none.
+    /// Opens the regular file for reading and writing, and makes it with the mode `mode` if it does
+    /// not exist.
     ///
     /// # Errors
-    /// As those of [`DataPath::open_to_write`].
+    /// Those of [`DataPath::open_to_write`].
     pub fn open_or_make(&self, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE;
         self.require_single_link(self.open_regular(flags, Mode::from_raw_mode(mode))?)
     }
 
-    /// Makes the file with the rights `mode` and opens it for reading and writing. Nothing may lie
-    /// at the path.
+    /// Makes the file with the mode `mode` and opens it for reading and writing. The path must not
+    /// exist.
     ///
     /// # Errors
-    /// When the system refuses, also as something lies there.
+    /// If the system refuses, including when the path exists.
     pub fn create_new(&self, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
         self.open_regular(flags, Mode::from_raw_mode(mode))
     }
 
-    /// The whole file.
+    /// The content of the whole file.
     ///
     /// # Errors
-    /// As those of [`DataPath::open`].
+    /// Those of [`DataPath::open`].
     pub fn read(&self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.open()?.read_to_end(&mut bytes)?;
@@ -75,7 +75,7 @@ impl DataPath {
     /// The whole file as text.
     ///
     /// # Errors
-    /// As those of [`DataPath::open`], and where it is not UTF-8.
+    /// Those of [`DataPath::open`], and if the file is not UTF-8.
     pub fn read_to_string(&self) -> io::Result<String> {
         let mut text = String::new();
         self.open()?.read_to_string(&mut text)?;
@@ -85,7 +85,7 @@ impl DataPath {
     /// The whole file as text, if it has at most `bytes` bytes.
     ///
     /// # Errors
-    /// As those of [`DataPath::read_to_string`], and where it is larger.
+    /// Those of [`DataPath::read_to_string`], and if the file is larger.
     pub fn read_text_at_most(&self, bytes: u64) -> io::Result<String> {
         let mut text = String::new();
         self.open()?.take(bytes + 1).read_to_string(&mut text)?;
@@ -95,42 +95,41 @@ impl DataPath {
         }
     }
 
-    /// The whole content of what the user named, a pipe too; of a path that is not trusted whole,
-    /// that of the regular file.
+    /// The whole content of a file or pipe that the user named, or of a regular file if the path is
+    /// not wholly trusted.
     ///
     /// # Errors
-    /// As those of [`DataPath::open`].
+    /// Those of [`DataPath::open`].
     pub fn read_named(&self) -> io::Result<Vec<u8>> {
         if self.is_trusted() { std::fs::read(self.as_path()) } else { self.read() }
     }
 
-    /// What the system knows of what lies at the path. Where a link leads is not looked at, unless
-    /// the user named it.
+    /// The metadata of the path. Links are not followed, unless the user named them.
     ///
     /// # Errors
-    /// When there is nothing.
+    /// If the path does not exist.
     pub fn metadata(&self) -> io::Result<Metadata> {
         let place = self.locate_entry()?;
         let flags = place.open_flags() | OFlags::PATH;
         File::from(openat(&place.directory, &place.name, flags, Mode::empty())?).metadata()
     }
 
-    /// Kind of what lies at the path; `None` where there is nothing.
+    /// Kind of the file at the path; `None` if it does not exist.
     pub fn file_kind(&self) -> Option<FileKind> {
         self.metadata().ok().map(|found| FileKind::from_file_type(found.file_type()))
     }
 
-    /// Whether anything lies at the path.
+    /// Whether the path exists.
     pub fn exists(&self) -> bool {
         self.metadata().is_ok()
     }
 
-    /// Whether a regular file lies at the path.
+    /// Whether the path is a regular file.
     pub fn is_file(&self) -> bool {
         self.file_kind() == Some(FileKind::Regular)
     }
 
-    /// Whether a directory lies at the path.
+    /// Whether the path is a directory.
     pub fn is_dir(&self) -> bool {
         self.file_kind() == Some(FileKind::Directory)
     }
@@ -138,25 +137,25 @@ impl DataPath {
     /// Removes the file or link.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn remove_file(&self) -> io::Result<()> {
         let place = self.locate_entry()?;
         Ok(unlinkat(&place.directory, &place.name, AtFlags::empty())?)
     }
 
-    /// Gives the file or directory another path, in place of a file or link that is there.
+    /// Moves the file or directory to another path and replaces a file or link there.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn rename_to(&self, to: &DataPath) -> io::Result<()> {
         let (from, to) = (self.locate_entry()?, to.locate_entry()?);
         Ok(renameat(&from.directory, &from.name, &to.directory, &to.name)?)
     }
 
-    /// Gives the file another path beside its own.
+    /// Gives the file a second path.
     ///
     /// # Errors
-    /// When the system refuses, for instance as `to` exists.
+    /// If the system refuses, for instance because `to` exists.
     pub fn hard_link_to(&self, to: &DataPath) -> io::Result<()> {
         let (from, to) = (self.locate_entry()?, to.locate_entry()?);
         let flags = AtFlags::empty();
@@ -166,7 +165,7 @@ impl DataPath {
     /// Makes the names in the directory at the path durable.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn sync_directory(&self) -> io::Result<()> {
         File::from(self.open_directory()?).sync_all()
     }
@@ -180,7 +179,7 @@ impl DataPath {
         }
     }
 
-    /// The file, if it has one name or the user named it.
+    /// The file, if it has only one name or the user named it.
     fn require_single_link(&self, file: File) -> io::Result<File> {
         let (_, names) = self.split_trusted();
         match names.last() {
@@ -190,7 +189,7 @@ impl DataPath {
     }
 }
 
-/// Whether the file is this process's user's. A lease of another user is not waited for: there
+/// Whether the file belongs to this process's user. Leases of other users are not waited for: there
 /// could be one on each of many files.
 fn is_own_file(place: &EntryLocation) -> bool {
     let flags = COMMON | OFlags::PATH | OFlags::NOFOLLOW;
@@ -199,8 +198,8 @@ fn is_own_file(place: &EntryLocation) -> bool {
         .is_ok_and(|about| about.st_uid == rustix::process::geteuid().as_raw())
 }
 
-/// Opens a name, once more where somebody has a lease on the file: that of another command of ours
-/// lasts a moment, and nobody is waited for longer.
+/// Opens a name, and retries if the file has a lease: the lease of another sockcap command lasts
+/// only a moment. Other leases are not waited for.
 fn open_with_retries(place: &EntryLocation, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     let mut tries = 0;
     loop {

@@ -1,4 +1,4 @@
-//! The way down to a file: its directory is opened name by name.
+//! Walk to a file: its directory is opened name by name.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -12,24 +12,24 @@ use rustix::io::Errno;
 use crate::data_path::DataPath;
 use crate::file_kind::{FileKind, LinkError};
 
-/// Flags that every descriptor has here. `NONBLOCK` lets no FIFO and no lease make us wait.
+/// Flags of every descriptor opened here. `NONBLOCK` prevents waiting for FIFOs and leases.
 pub(crate) const COMMON: OFlags = OFlags::CLOEXEC.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
 /// An open directory, and a name in it.
 pub(crate) struct EntryLocation {
     pub(crate) directory: OwnedFd,
     pub(crate) name: OsString,
-    /// Whether a link of that name may be followed, as the user named it.
+    /// Whether a link of that name may be followed, because the user named it.
     pub(crate) is_trusted: bool,
 }
 
 impl EntryLocation {
-    /// Flags to open what has the name: of a name that is not trusted no link is followed.
+    /// Flags for opening the name; a link is not followed if the name is not trusted.
     pub(crate) fn open_flags(&self) -> OFlags {
         if self.is_trusted { COMMON } else { COMMON | OFlags::NOFOLLOW }
     }
 
-    /// What the system said about opening the name, with what lies there where that is the cause.
+    /// The error of opening the name, or a [`LinkError`] if the kind of the file caused it.
     pub(crate) fn describe_error(&self, error: Errno) -> io::Error {
         if [Errno::LOOP, Errno::NOTDIR, Errno::NXIO, Errno::OPNOTSUPP, Errno::ISDIR]
             .contains(&error)
@@ -43,7 +43,7 @@ impl EntryLocation {
 }
 
 impl DataPath {
-    /// Opens the directory of the path.
+    /// Opens the directory that contains the path.
     pub(crate) fn locate_entry(&self) -> io::Result<EntryLocation> {
         let (trusted, mut names) = self.split_trusted();
         match names.pop() {
@@ -75,18 +75,18 @@ impl DataPath {
     }
 }
 
-/// Opens the directory of these names below one that is trusted.
+/// Opens the directory of these names below a trusted one.
 pub(crate) fn open_below(trusted: &Path, names: &[OsString]) -> io::Result<OwnedFd> {
     names.iter().try_fold(open_trusted(trusted)?, |above, name| {
         open_subdirectory(&above, check_entry_name(name)?)
     })
 }
 
-/// Opens the directory `name` in another. A link is an error.
+/// Opens the subdirectory `name` of a directory. A link is an error.
 pub(crate) fn open_subdirectory(above: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     let flags = COMMON | OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let opened = match openat(above, name, flags, Mode::empty()) {
-        // A directory that may be passed and not be listed.
+        // The directory may be searched but not listed.
         Err(Errno::ACCESS) => openat(above, name, flags | OFlags::PATH, Mode::empty()),
         opened => opened,
     };
@@ -106,7 +106,7 @@ fn open_trusted(path: &Path) -> io::Result<OwnedFd> {
     }
 }
 
-/// A name that leads to nothing but an entry of its directory.
+/// The name, if it can only be an entry of its directory.
 pub(crate) fn check_entry_name(name: &OsStr) -> io::Result<&OsStr> {
     let mut components = Path::new(name).components();
     match (components.next(), components.next()) {
@@ -115,7 +115,7 @@ pub(crate) fn check_entry_name(name: &OsStr) -> io::Result<&OsStr> {
     }
 }
 
-/// Kind of what has a name in a directory.
+/// Kind of the entry with this name in a directory.
 pub(crate) fn kind_at(directory: &OwnedFd, name: &OsStr) -> io::Result<FileKind> {
     let flags = COMMON | OFlags::PATH | OFlags::NOFOLLOW;
     let file = File::from(openat(directory, name, flags, Mode::empty())?);

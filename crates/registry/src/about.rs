@@ -1,27 +1,27 @@
-//! What an entry says of itself: the words of `--help` and of the manual page.
+//! Help of an entry: the text of `--help` and of the manual page.
 
 /// The name of an entry and its help.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryHelp {
     /// The name on the command line: lower case, digits and hyphens.
     pub name: &'static str,
-    /// What it is, in one line without a full stop, for lists.
+    /// Its description in one line without a full stop, for lists.
     pub summary: &'static str,
     /// Further paragraphs of `--help`, above the flags; may be empty. Lines within a paragraph are
-    /// joined with a blank.
+    /// joined with a space.
     pub details: &'static str,
     /// Paragraphs below the flags, laid out as they are here; may be empty.
     pub notes: &'static str,
-    /// Command lines that work, one a line. A remark may stand behind one, after three blanks.
+    /// Command lines that work, one per line. A remark may follow after three spaces.
     pub examples: &'static [&'static str],
 }
 
 impl EntryHelp {
-    /// An entry without any words, to begin with: `About { name, summary, ..About::NOTHING }`.
+    /// An entry without any text, for struct updates: `About { name, summary, ..About::NOTHING }`.
     pub const NOTHING: EntryHelp =
         EntryHelp { name: "", summary: "", details: "", notes: "", examples: &[] };
 
-    /// The notes and the examples, as they stand below the flags.
+    /// The notes and the examples, as they are shown below the flags.
     pub fn below_flags(&self) -> String {
         let examples = match self.examples {
             [] => String::new(),

@@ -1,5 +1,5 @@
-//! Registries: slices of entries, how one is found by its name, which flags all of them have
-//! together, and what a test looks for in a slice.
+//! Registries: slices of entries, finding an entry by its name, the union of all flags, and the
+//! checks of a registry for its test.
 
 use std::collections::BTreeSet;
 
@@ -7,23 +7,23 @@ use crate::about::EntryHelp;
 use crate::flag::AnyFlag;
 use crate::flag_values::FlagValues;
 
-/// One of a kind: an importer, an algorithm, an exporter. What it does besides is up to its kind.
+/// An entry: an importer, an algorithm, an exporter. What else it does depends on its kind.
 pub trait RegistryEntry {
-    /// What it says of itself.
+    /// Its name and help.
     fn about(&self) -> &EntryHelp;
 
     /// The flags that it takes, in the order of help.
     fn flags(&self) -> &'static [&'static dyn AnyFlag];
 }
 
-/// The entry of this name.
+/// The entry with this name.
 pub fn find_entry<E: RegistryEntry>(entries: &[&'static E], name: &str) -> Option<&'static E> {
     entries.iter().copied().find(|entry| entry.about().name == name)
 }
 
-/// The flags that any of the entries takes, each once: for a command that takes all of them. A flag
-/// that several entries take is the same `static`. Its place is in front of the next flag of its
-/// entry that is there already, so that each entry's own order is kept.
+/// The flags that any of the entries takes, each one only once, for a command that takes all of
+/// them. A flag that several entries take is the same `static`. It is placed before the next flag
+/// of its entry that is already listed, so that each entry's own order is kept.
 pub fn union_of_flags<E: RegistryEntry>(entries: &[&'static E]) -> Vec<&'static dyn AnyFlag> {
     let mut all: Vec<&'static dyn AnyFlag> = Vec::new();
     for entry in entries {
@@ -38,8 +38,8 @@ pub fn union_of_flags<E: RegistryEntry>(entries: &[&'static E]) -> Vec<&'static 
     all
 }
 
-/// Why the user may not give to `entry` what was given, where a command takes the flags of all
-/// `entries`: the words of the first flag that is not one of the entry's.
+/// Why the given flags cannot be used with `entry`, for a command that takes the flags of all
+/// `entries`: the refusal of the first flag that is not the entry's own.
 pub fn refusal_of_flags<E: RegistryEntry>(
     entries: &[&'static E],
     entry: &E,
@@ -54,8 +54,8 @@ fn flag_index(flags: &[&'static dyn AnyFlag], flag: &dyn AnyFlag) -> Option<usiz
     flags.iter().position(|there| there.spec().long == flag.spec().long)
 }
 
-/// What is wrong with a registry, for its test: names that are there twice, flags that require
-/// others which are not there, defaults that cannot be read, and words that are missing.
+/// Faults of a registry, for its test: duplicate names, required flags that do not exist, defaults
+/// that cannot be read, and missing texts.
 pub fn registry_faults<E: RegistryEntry>(entries: &[&'static E]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut names = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Flags as plain data: how a flag is called, which values it takes, and how they are read.
+//! Flags as plain data: the name of a flag, the values it takes, and how they are read.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -8,40 +8,40 @@ use std::str::FromStr;
 /// is read ([`Given::get`](crate::FlagValues::get)).
 #[derive(Debug)]
 pub struct Flag<T> {
-    /// How the flag looks.
+    /// Its description without the type of its values.
     pub spec: FlagSpec,
     reader: ValueReader<T>,
 }
 
-/// How a flag looks to the user: everything but the type of its values.
+/// Description of a flag for the user: everything but the type of its values.
 #[derive(Clone, Copy, Debug)]
 pub struct FlagSpec {
-    /// The long name, without hyphens in front. It is the configuration key, too.
+    /// The long name without its leading hyphens. It is also the configuration key.
     pub long: &'static str,
-    /// The name of one letter.
+    /// The one-letter name.
     pub short: Option<char>,
-    /// What help calls a value, such as `TIME`; empty for a switch.
+    /// The name of its value in help, such as `TIME`; empty for a switch.
     pub value_name: &'static str,
-    /// Which values there are.
+    /// The values that it takes.
     pub values: ValueSyntax,
-    /// The value where the user gives none.
+    /// The value if the user gives none.
     pub default: Option<&'static str>,
     /// What the flag does.
     pub help: &'static str,
-    /// The heading that the flag stands below in help; `None` for the common one.
+    /// The heading in help under which the flag is listed; `None` for the common one.
     pub heading: Option<&'static str>,
     /// Whether it may be given several times.
     pub repeats: bool,
-    /// What separates several values in one.
+    /// The separator of several values in one argument.
     pub delimiter: Option<char>,
-    /// Long names of flags that have to be given with it.
+    /// Long names of flags that must be given with it.
     pub requires: &'static [&'static str],
     /// Long names of flags that cannot be given with it.
     pub conflicts: &'static [&'static str],
-    /// What completion offers besides the values.
+    /// Values that completion offers in addition to `values`.
     pub offer: ValueOffer,
-    /// What is said to a user who gives the flag to an entry that does not take it, where a command
-    /// has the flags of several entries.
+    /// The error for a user who gives the flag to an entry that does not take it, in a command with
+    /// the flags of several entries.
     pub refusal: Option<&'static str>,
 }
 
@@ -52,27 +52,27 @@ impl FlagSpec {
     }
 }
 
-/// Which values a flag takes.
+/// The values that a flag takes.
 #[derive(Clone, Copy, Debug)]
 pub enum ValueSyntax {
     /// None: the flag is on when it is given.
     Switch,
     /// A path, which need not exist.
     Path,
-    /// A text that the flag's reader takes or refuses.
+    /// A text that the flag's reader accepts or refuses.
     Text,
     /// A whole number.
     Number {
         /// The least.
         least: i64,
-        /// The greatest; `None`: as many as there are.
+        /// The greatest; `None`: no limit.
         most: Option<i64>,
     },
     /// One of a few words.
     OneOf {
         /// The words, in the order in which they are offered.
         choices: fn() -> Vec<FlagChoice>,
-        /// Whether help lists them; not, where the flag's own help names them.
+        /// Whether help lists them; false if the flag's own help names them.
         listed: bool,
     },
 }
@@ -82,9 +82,9 @@ pub enum ValueSyntax {
 pub struct FlagChoice {
     /// The word.
     pub name: &'static str,
-    /// Another word for the same, which is taken and not offered.
+    /// A synonym, which is accepted but not offered.
     pub alias: Option<&'static str>,
-    /// What it means; may be empty.
+    /// Its meaning; may be empty.
     pub help: &'static str,
 }
 
@@ -95,7 +95,7 @@ impl FlagChoice {
     }
 }
 
-/// What a data directory has to offer for the value of a flag.
+/// Values of a data directory that completion can offer for a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueOffer {
     /// Nothing.
@@ -108,12 +108,12 @@ pub enum ValueOffer {
     Hosts,
 }
 
-/// How the text of a value becomes the value.
+/// Conversion of the text of a value to the value.
 #[derive(Debug)]
 enum ValueReader<T> {
-    /// Texts only; a wrong one is answered with how to write it.
+    /// UTF-8 text only; the error explains how to write a value.
     Text(fn(&str) -> Result<T, String>),
-    /// Whatever a file may be called.
+    /// Any file name.
     Path(fn(&OsStr) -> T),
 }
 
@@ -136,7 +136,7 @@ impl Flag<PathBuf> {
 }
 
 impl<T: FromStr> Flag<T> {
-    /// A flag that takes a whole number from `least` to `most`, both included.
+    /// A flag that takes a whole number from `least` to `most`, inclusive.
     pub const fn number(
         long: &'static str,
         value_name: &'static str,
@@ -155,7 +155,7 @@ impl<T: FromStr> Flag<T> {
 }
 
 impl<T> Flag<T> {
-    /// A flag with values that `read` takes or refuses, saying how to write one.
+    /// A flag with values that `read` accepts or refuses with an explanation.
     pub const fn text(
         long: &'static str,
         value_name: &'static str,
@@ -202,37 +202,37 @@ impl<T> Flag<T> {
         Flag { spec, reader }
     }
 
-    /// With a name of one letter.
+    /// Adds a one-letter name.
     pub const fn short(mut self, letter: char) -> Flag<T> {
         self.spec.short = Some(letter);
         self
     }
 
-    /// With a value where the user gives none.
+    /// Adds a default.
     pub const fn default(mut self, value: &'static str) -> Flag<T> {
         self.spec.default = Some(value);
         self
     }
 
-    /// Below this heading.
+    /// Lists the flag under this heading.
     pub const fn heading(mut self, heading: &'static str) -> Flag<T> {
         self.spec.heading = Some(heading);
         self
     }
 
-    /// May be given several times.
+    /// Allows the flag several times.
     pub const fn repeated(mut self) -> Flag<T> {
         self.spec.repeats = true;
         self
     }
 
-    /// Takes several values, with this between them.
+    /// Allows several values, separated by this character.
     pub const fn delimited(mut self, by: char) -> Flag<T> {
         self.spec.delimiter = Some(by);
         self
     }
 
-    /// The words that it takes are not listed in help, as its own help names them.
+    /// Leaves the choices out of the list in help, as the flag's own help names them.
     pub const fn unlisted(mut self) -> Flag<T> {
         if let ValueSyntax::OneOf { choices, .. } = self.spec.values {
             self.spec.values = ValueSyntax::OneOf { choices, listed: false };
@@ -240,34 +240,34 @@ impl<T> Flag<T> {
         self
     }
 
-    /// Has to be given with these flags.
+    /// Requires these flags.
     pub const fn requires(mut self, long: &'static [&'static str]) -> Flag<T> {
         self.spec.requires = long;
         self
     }
 
-    /// Cannot be given with these flags.
+    /// Conflicts with these flags.
     pub const fn conflicts(mut self, long: &'static [&'static str]) -> Flag<T> {
         self.spec.conflicts = long;
         self
     }
 
-    /// Says why an entry does not take it.
+    /// Explains why an entry does not take the flag.
     pub const fn refused(mut self, why: &'static str) -> Flag<T> {
         self.spec.refusal = Some(why);
         self
     }
 
-    /// Is completed to what the data directory has.
+    /// Completes values from the data directory.
     pub const fn offers(mut self, offer: ValueOffer) -> Flag<T> {
         self.spec.offer = offer;
         self
     }
 
-    /// The value that `text` says.
+    /// The value that `text` stands for.
     ///
     /// # Errors
-    /// How to write a value, for the user.
+    /// An explanation for the user of how to write a value.
     pub fn read_value(&self, text: &OsStr) -> Result<T, String> {
         let read = match self.reader {
             ValueReader::Path(read) => return Ok(read(text)),
@@ -303,7 +303,7 @@ impl ValueSyntax {
     }
 }
 
-/// The end of a range, as an error says it.
+/// The end of a range, for an error message.
 struct RangeEnd(Option<i64>);
 
 impl std::fmt::Display for RangeEnd {
@@ -320,15 +320,15 @@ fn parse_number<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("'{text}' cannot be read"))
 }
 
-/// A flag of any type: what a registry lists.
+/// A flag of any type, as registries list it.
 pub trait AnyFlag: Send + Sync {
     /// How the flag looks.
     fn spec(&self) -> &FlagSpec;
 
-    /// Whether `text` is a value of it.
+    /// Whether `text` is a valid value.
     ///
     /// # Errors
-    /// How to write a value, for the user.
+    /// An explanation for the user of how to write a value.
     fn check_value(&self, text: &OsStr) -> Result<(), String>;
 }
 

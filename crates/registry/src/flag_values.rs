@@ -1,5 +1,5 @@
-//! What a user gave: values by flags. Each was read when it was added, so that whoever takes one
-//! finds it right.
+//! Values that a user gave, by flag. Each one was checked when it was added, so readers need not
+//! check again.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::flag::{AnyFlag, Flag};
 
-/// The values that were given, in the order in which they were, and the defaults.
+/// The given values, in their order, and the defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlagValues {
     values: BTreeMap<&'static str, Vec<OsString>>,
@@ -19,7 +19,7 @@ pub struct FlagValues {
 pub struct RefusedValue {
     /// The flag, by its long name.
     pub flag: &'static str,
-    /// How to write a value.
+    /// Explanation of how to write a value.
     pub why: String,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for RefusedValue {
 impl std::error::Error for RefusedValue {}
 
 impl FlagValues {
-    /// Nothing given: the default of each flag that has one.
+    /// No given values: the default of each flag that has one.
     pub fn with_defaults(flags: &[&dyn AnyFlag]) -> FlagValues {
         let default = |flag: &&dyn AnyFlag| {
             let spec = flag.spec();
@@ -41,10 +41,11 @@ impl FlagValues {
         FlagValues { values: BTreeMap::new(), defaults: flags.iter().filter_map(default).collect() }
     }
 
-    /// Adds a value, or several with the flag's delimiter between them. The default is then none.
+    /// Adds a value, or several that are separated by the flag's delimiter. They replace the
+    /// default.
     ///
     /// # Errors
-    /// When the flag does not take it; nothing is added then.
+    /// If the flag does not take the value; nothing is added then.
     pub fn add(&mut self, flag: &dyn AnyFlag, value: &OsStr) -> Result<(), RefusedValue> {
         let spec = flag.spec();
         let parts: Vec<&OsStr> = match (spec.delimiter, value.to_str()) {
@@ -59,7 +60,8 @@ impl FlagValues {
         Ok(())
     }
 
-    /// The value of a flag, the last one of several; `None` if there is neither one nor a default.
+    /// The value of a flag, the last one if there are several; `None` if it has neither a value nor
+    /// a default.
     pub fn get<T>(&self, flag: &Flag<T>) -> Option<T> {
         flag.read_value(self.written_values(flag).last()?).ok()
     }
@@ -74,7 +76,7 @@ impl FlagValues {
         self.get(flag).unwrap_or(false)
     }
 
-    /// Whether the user gave a value, be it that of the default.
+    /// Whether the user gave a value, even if it equals the default.
     pub fn is_given(&self, flag: &dyn AnyFlag) -> bool {
         self.values.contains_key(flag.spec().long)
     }

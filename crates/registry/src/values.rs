@@ -1,4 +1,4 @@
-//! How single values are written: sizes, time spans, numbers. Each error says how to write one.
+//! Readers of single values: sizes, time spans, numbers. Each error explains how to write one.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub fn parse_whole(text: &str) -> Result<usize, String> {
     text.parse().map_err(|error: std::num::ParseIntError| error.to_string())
 }
 
-/// A size in bytes: a number, or one with K, M or G behind.
+/// A size in bytes: a number with an optional suffix K, M or G.
 ///
 /// # Errors
 /// How to write a size.
@@ -50,7 +50,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("'{text}' is no time span; write it like 2s, 100ms or 1m30s"))
 }
 
-/// A time span that may also be none: `0`.
+/// A time span that may also be `0`.
 ///
 /// # Errors
 /// How to write a time span.
@@ -61,22 +61,22 @@ pub fn parse_duration_or_none(text: &str) -> Result<Duration, String> {
 /// A number above 0.
 ///
 /// # Errors
-/// That it is none.
+/// That it is not such a number.
 pub fn parse_positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| format!("'{text}' is no positive number"))
 }
 
-/// A number from 0 up.
+/// A number that is at least 0.
 ///
 /// # Errors
-/// That it is none.
+/// That it is not such a number.
 pub fn parse_not_negative(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| format!("'{text}' is no number from 0 up"))
 }
 
-/// Three numbers with commas between them, none of them negative.
+/// Three comma-separated numbers, none of them negative.
 ///
 /// # Errors
 /// How to write them.
@@ -86,7 +86,7 @@ pub fn parse_triple(text: &str) -> Result<[f64; 3], String> {
     numbers?.try_into().map_err(|_| format!("'{text}' is not three numbers such as 2,0,0"))
 }
 
-/// A share of one.
+/// A fraction from 0 to 1.
 ///
 /// # Errors
 /// How to write a share.

@@ -1,4 +1,4 @@
-//! What lies below a data directory is never followed, waited for or changed elsewhere.
+//! Links and special files below a data directory are never followed, waited for or changed.
 
 use std::fs;
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::path::Path;
 use data_files::{DataPath, FileKind, LinkError};
 use tempfile::TempDir;
 
-/// A data directory, and a secret elsewhere.
+/// A data directory, and a secret outside it.
 fn place() -> (TempDir, DataPath) {
     let place = tempfile::tempdir().unwrap();
     fs::create_dir_all(place.path().join("data/hosts/web1")).unwrap();
@@ -24,7 +24,7 @@ fn fifo(path: &Path) {
     assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o666) }, 0);
 }
 
-/// Whether every way to open the file is refused because of what lies there.
+/// Whether every way to open the file is refused because of the file's kind.
 fn is_refused(path: &DataPath) -> bool {
     [path.open(), path.open_to_write(), path.open_to_append(0o600), path.open_or_make(0o600)]
         .into_iter()
@@ -117,7 +117,7 @@ fn a_new_file_replaces_a_link_and_has_a_name_that_nobody_knows() {
     assert_eq!(path.read().unwrap(), b"table");
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777 & !0o640, 0);
     assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
-    // One that is given up leaves nothing, and what was there stays.
+    // A dropped new file leaves nothing, and the old file stays.
     drop(path.create().unwrap());
     assert_eq!(path.read().unwrap(), b"table");
     assert_eq!(data.entries().unwrap().len(), 3);

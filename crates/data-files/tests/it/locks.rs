@@ -1,4 +1,4 @@
-//! One command at a time has the lock of a directory.
+//! One command at a time holds the lock of a directory.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use data_files::{DataPath, DirectoryLock, try_lock};
 
-/// Returns when somebody waits for the lock, as the kernel's list of locks has it.
+/// Returns when a process waits for the lock, according to the kernel's list of locks.
 fn await_waiter(data: &DataPath) {
     let inode = fs::metadata(data.join(".lock")).unwrap().ino().to_string();
     let waits = |line: &str| line.contains("->") && line.contains(&format!(":{inode} "));

@@ -1,4 +1,4 @@
-//! Files below a data directory in which somebody else put links, FIFOs and other things.
+//! Files below a data directory in which another user has put links, FIFOs and other things.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What is swapped between two steps is not followed either.
+//! A file that is swapped for a link between two steps is not followed either.
 
 use std::fs;
 use std::io::Read;
@@ -8,8 +8,8 @@ use std::thread;
 
 use data_files::DataPath;
 
-/// Number of attempts while somebody swaps. The old way, looking first and opening by name then,
-/// fails within some ten.
+/// Number of attempts while files are swapped. The naive way, which checks first and then opens by
+/// name, fails within about ten.
 const ATTEMPTS: usize = 20_000;
 
 #[test]
@@ -29,7 +29,7 @@ fn a_link_that_takes_the_place_of_a_file_or_directory_is_never_followed() {
     thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
-                // The directory and a link change places, and so do the file and a link.
+                // The directory and a link are exchanged, and so are the file and a link.
                 let exchange = rustix::fs::RenameFlags::EXCHANGE;
                 for (one, other) in
                     [("data/hosts/web1", "link"), ("data/hosts/web1/log", "file-link")]
@@ -43,7 +43,7 @@ fn a_link_that_takes_the_place_of_a_file_or_directory_is_never_followed() {
         });
         let (mut read, mut refused) = (0, 0);
         for _ in 0..ATTEMPTS {
-            // What is opened is the file itself; whether it is there at this moment is chance.
+            // An opened file is the file itself; whether it is in place at this moment is chance.
             for opened in [log.open(), log.open_to_write()] {
                 let Ok(mut opened) = opened else {
                     refused += 1;
