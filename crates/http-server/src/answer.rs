@@ -1,4 +1,4 @@
-//! Answer: a status, and a body that browsers take for what it says and keep nowhere.
+//! Answer: a status, and a body that browsers neither store nor take for another media type.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ pub struct HttpAnswer {
     status: u16,
     kind: &'static str,
     body: Arc<[u8]>,
-    /// Further fields of the head, each with the end of its line.
+    /// Further header fields, each with its line end.
     fields: String,
 }
 
@@ -18,7 +18,8 @@ impl HttpAnswer {
         HttpAnswer { status: 200, kind, body: body.into(), fields: String::new() }
     }
 
-    /// One that says what is wrong. The status is 400, 403, 404, 405, 408, 421, 431, 500 or 503.
+    /// An answer that describes an error. The status is 400, 403, 404, 405, 408, 421, 431, 500 or
+    /// 503.
     pub fn refusal(status: u16, why: &str) -> HttpAnswer {
         HttpAnswer {
             status,
@@ -28,10 +29,10 @@ impl HttpAnswer {
         }
     }
 
-    /// One that gives the reader a cookie, for programs of this server alone, and sends it on to
-    /// `path`. `name` and `value` have letters, digits, `-` and `_` only.
+    /// Redirect to `path` with a cookie that scripts cannot read and that is sent to this server
+    /// only. `name` and `value` consist of letters, digits, `-` and `_`.
     pub fn redirect_with_cookie(path: &'static str, name: &str, value: &str) -> HttpAnswer {
-        // Lax and not strict: a link in another program may lead here.
+        // `Lax` instead of `Strict`: a link in another program may lead here.
         let fields = format!(
             "Location: {path}\r\nSet-Cookie: {name}={value}; Path=/; HttpOnly; SameSite=Lax\r\n"
         );
@@ -54,8 +55,8 @@ impl HttpAnswer {
             _ => ("Bad Request", ""),
         };
         let HttpAnswer { status, kind, body, fields } = self;
-        // What is answered is as it is now, for the reader alone, in no frame, and of no other kind
-        // than it says; and no other server is told of its address, which may have a secret.
+        // The answer must not be cached, framed or sniffed for another media type; and no other
+        // server may learn its address, which may contain a secret.
         let head = format!(
             "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
              {more}{fields}Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\

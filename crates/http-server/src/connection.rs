@@ -1,5 +1,5 @@
-//! One connection, from its first byte to its last: a request comes, is answered by somebody else,
-//! the answer goes, and what is still coming is thrown away. Nothing here waits.
+//! One connection, from its first byte to its last: a request is read, answered elsewhere, the
+//! answer is written, and further input is discarded. Nothing here blocks.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -16,43 +16,44 @@ use crate::tuning::{HEAD_DEADLINE, MAX_HEAD_BYTES, MAX_READ_BYTES};
 pub(crate) struct ServerConnection {
     pub(crate) stream: TcpStream,
     pub(crate) peer: SocketAddr,
-    /// End of its time.
+    /// Deadline of the current state.
     end: Instant,
     state: ConnectionState,
 }
 
 #[derive(Debug)]
 enum ConnectionState {
-    /// The head of its request is coming.
+    /// The head of its request is being read.
     Reading(Vec<u8>),
-    /// It waits for its answer.
+    /// The request waits for its answer.
     Waiting,
-    /// The answer is going: head, body, and how much of both is gone.
+    /// The answer is being written: head, body, and the number of bytes of both that were written.
     Writing { head: Vec<u8>, body: Arc<[u8]>, gone: usize },
-    /// The answer is gone. A socket that is closed with something unread takes it back.
+    /// The answer is written. Further input must be read: a socket that is closed with unread input
+    /// discards what it sent.
     Leaving,
 }
 
-/// What came of a step.
+/// Result of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StepOutcome {
-    /// There is nothing to be done before the socket is ready.
+    /// Nothing can be done until the socket is ready.
     Pending,
-    /// A request came, with this head.
+    /// A request with this head has arrived.
     Asked(String),
-    /// The head is longer than any may be.
+    /// The head is longer than the limit.
     TooLong,
-    /// The answer is gone.
+    /// The answer is written.
     Answered,
     /// The connection is over.
     Over,
 }
 
 impl ServerConnection {
-    /// Takes over a connection that was accepted at `now`, and whose request has to come soon.
+    /// Takes over a connection that was accepted at `now`; its request must arrive soon.
     ///
     /// # Errors
-    /// As the kernel gives them.
+    /// As the kernel returns them.
     pub(crate) fn new(
         stream: TcpStream,
         peer: SocketAddr,
@@ -64,7 +65,7 @@ impl ServerConnection {
         Ok(ServerConnection { stream, peer, end, state: ConnectionState::Reading(Vec::new()) })
     }
 
-    /// What has to be waited for at its socket.
+    /// The events to poll for on its socket.
     pub(crate) fn waits_for(&self) -> PollFlags {
         match self.state {
             ConnectionState::Reading(_) | ConnectionState::Leaving => PollFlags::IN,
@@ -73,7 +74,7 @@ impl ServerConnection {
         }
     }
 
-    /// Time that it has left at `now`. While its answer is worked out, no time passes.
+    /// Time until its deadline, at `now`. While the answer is computed, there is no deadline.
     pub(crate) fn time_left(&self, now: Instant) -> Duration {
         match self.state {
             ConnectionState::Waiting => Duration::MAX,
@@ -81,19 +82,19 @@ impl ServerConnection {
         }
     }
 
-    /// Gives it time until `end`.
+    /// Sets its deadline.
     pub(crate) fn wait_until(&mut self, end: Instant) {
         self.end = end;
     }
 
-    /// Takes what the answer says, for which there is time until `end`.
+    /// Begins to write an answer, with the deadline `end`.
     pub(crate) fn begin_answer(&mut self, answer: HttpAnswer, end: Instant) {
         let (head, body) = answer.into_parts();
         self.end = end;
         self.state = ConnectionState::Writing { head, body, gone: 0 };
     }
 
-    /// Says what fits into the socket, and no more, as the connection ends.
+    /// Writes the part of the answer that fits into the socket, and closes the connection.
     pub(crate) fn answer_and_close(mut self, answer: HttpAnswer) {
         let mut unread = [0; 4096];
         for _ in 0..MAX_HEAD_BYTES / unread.len() {
@@ -105,12 +106,12 @@ impl ServerConnection {
         let _ = self.write_answer();
     }
 
-    /// Whether its request has not come yet.
+    /// Whether its request has not arrived yet.
     pub(crate) fn is_reading(&self) -> bool {
         matches!(self.state, ConnectionState::Reading(_))
     }
 
-    /// Goes on as far as the socket lets it.
+    /// Advances as far as is possible without blocking.
     pub(crate) fn advance_step(&mut self) -> StepOutcome {
         let step = match &mut self.state {
             ConnectionState::Reading(head) => read_head(&mut self.stream, head),
@@ -126,7 +127,7 @@ impl ServerConnection {
             Ok(step) => step,
             Err(error) if error.kind() == ErrorKind::WouldBlock => StepOutcome::Pending,
             Err(error) if error.kind() == ErrorKind::Interrupted => StepOutcome::Pending,
-            // What becomes of it is the reader's concern alone.
+            // A failed connection concerns its client only.
             Err(_) => StepOutcome::Over,
         }
     }
@@ -154,14 +155,14 @@ impl ServerConnection {
     }
 }
 
-/// Reads what there is of a head.
+/// Reads the available part of a head.
 fn read_head(stream: &mut impl Read, head: &mut Vec<u8>) -> io::Result<StepOutcome> {
     let mut buffer = [0; MAX_READ_BYTES];
     let read = stream.read(&mut buffer)?;
     if read == 0 {
         return Ok(StepOutcome::Over);
     }
-    // The end may be in what came before, by three bytes.
+    // The end of the head may begin up to three bytes before the new bytes.
     let from = head.len().saturating_sub(3);
     head.extend_from_slice(buffer.get(..read).unwrap_or_default());
     let searched = head.get(from..head.len().min(MAX_HEAD_BYTES)).unwrap_or_default();
@@ -172,7 +173,7 @@ fn read_head(stream: &mut impl Read, head: &mut Vec<u8>) -> io::Result<StepOutco
     Ok(if head.len() >= MAX_HEAD_BYTES { StepOutcome::TooLong } else { StepOutcome::Pending })
 }
 
-/// Throws away what comes.
+/// Discards input.
 fn discard_input(stream: &mut impl Read) -> io::Result<StepOutcome> {
     let read = stream.read(&mut [0; MAX_READ_BYTES])?;
     Ok(if read == 0 { StepOutcome::Over } else { StepOutcome::Pending })

@@ -20,7 +20,7 @@ pub use request::HttpRequest;
 use tuning::DEADLINE;
 pub use waiting_connections::WaitingConnections;
 
-/// Server that answers.
+/// HTTP server.
 #[derive(Debug)]
 pub struct HttpServer {
     listener: TcpListener,
@@ -30,10 +30,10 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Listens at an address; anybody who can reach it can read what is answered.
+    /// Listens at an address; anybody who can reach it can read the answers.
     ///
     /// # Errors
-    /// The address is none, is taken, or is not this machine's.
+    /// The address is invalid, in use, or not an address of this machine.
     pub fn bind(address: impl ToSocketAddrs) -> io::Result<HttpServer> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
@@ -47,12 +47,12 @@ impl HttpServer {
     /// Address where it listens.
     ///
     /// # Errors
-    /// As the kernel gives them.
+    /// As the kernel returns them.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// This server with another deadline: the maximum time that a reader has for taking an answer.
+    /// This server with another deadline: the maximum time for a client to receive an answer.
     #[must_use]
     pub fn with_deadline(self, deadline: Duration) -> HttpServer {
         HttpServer { deadline, ..self }

@@ -1,14 +1,14 @@
-//! Networks: what counts as one guest where the number of connections is limited.
+//! Networks: the unit by which the number of connections is limited.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Part of the network that counts as one guest: an address of IPv4, or the 64 bits of IPv6 that a
-/// provider gives to one customer.
+/// Network of a client: an IPv4 address, or the 64 bits of IPv6 that a provider gives to one
+/// customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClientNetwork {
-    /// An address of IPv4, also where it comes as one of IPv6 (`::ffff:192.0.2.1`).
+    /// An IPv4 address, including one that is mapped to IPv6 (`::ffff:192.0.2.1`).
     V4(Ipv4Addr),
-    /// The first eight bytes of an address of IPv6.
+    /// The first eight bytes of an IPv6 address.
     V6([u8; 8]),
 }
 

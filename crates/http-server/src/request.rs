@@ -1,31 +1,31 @@
-//! Request: what a reader asks for, and by which name of this server.
+//! Request: what a client asks for, and by which name of this server.
 
 use std::net::SocketAddr;
 
 use crate::answer::HttpAnswer;
 
-/// Request, as much of it as anybody here needs (RFC 9112, section 3).
+/// Request, with the parts that are used here (RFC 9112, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpRequest<'a> {
     /// The method, such as `GET`.
     pub method: &'a str,
-    /// The path, as it came: `/metrics`.
+    /// The path as it was sent: `/metrics`.
     pub path: &'a str,
-    /// Query: the text behind the question mark.
+    /// Query: the text after the question mark.
     pub query: &'a str,
-    /// Name by which the reader knows this server: the field `Host`.
+    /// Name by which the client knows this server: the field `Host`.
     pub host: Option<&'a str>,
-    /// Cookies that the reader was given: the field `Cookie`.
+    /// Cookies of the client: the field `Cookie`.
     pub cookie: Option<&'a str>,
-    /// Address at which the reader has reached this server.
+    /// Address at which the client reached this server.
     pub reached: SocketAddr,
 }
 
 impl<'a> HttpRequest<'a> {
-    /// The request that a head makes at the address `reached`.
+    /// The request in a head that was received at the address `reached`.
     ///
     /// # Errors
-    /// The refusal, where it makes none.
+    /// The answer that refuses an invalid request.
     pub(crate) fn parse_head(
         head: &'a str,
         reached: SocketAddr,
@@ -44,7 +44,8 @@ impl<'a> HttpRequest<'a> {
         let (mut host, mut cookie) = (None, None);
         for (name, value) in lines.filter_map(|line| line.split_once(':')) {
             if name.eq_ignore_ascii_case("host") {
-                // RFC 9112, section 3.2: whoever looks at one of two may not mean the other.
+                // RFC 9112, section 3.2: with two `Host` fields, two readers may choose different
+                // ones.
                 if host.replace(value.trim()).is_some() {
                     return Err(HttpAnswer::refusal(400, "the request names two hosts"));
                 }
@@ -55,10 +56,10 @@ impl<'a> HttpRequest<'a> {
         Ok(HttpRequest { method, path, query, host, cookie, reached })
     }
 
-    /// Whether the request means this server: it names the address that it reached, this machine
-    /// (`localhost` or an address of loopback), or one of `names`. A page from elsewhere can have
-    /// its own name lead to this machine (DNS rebinding), but its requests bear that name. Ports
-    /// are not compared: through a tunnel they are others.
+    /// Whether the request is meant for this server: its `Host` is the address that it reached,
+    /// this machine (`localhost` or a loopback address), or one of `names`. A foreign page can make
+    /// its own name resolve to this machine (DNS rebinding), but its requests contain that name.
+    /// Ports are not compared, since they differ through a tunnel.
     pub fn is_for_this_server(&self, names: &[String]) -> bool {
         let Some((name, port)) = self.host.and_then(split_port) else { return false };
         if port.is_some_and(|port| port.parse::<u16>().is_err()) {
@@ -76,7 +77,7 @@ impl<'a> HttpRequest<'a> {
     }
 }
 
-/// The name or address and the port of a field `Host`; an address of IPv6 without its brackets.
+/// The name or address and the port of a field `Host`; an IPv6 address without its brackets.
 fn split_port(host: &str) -> Option<(&str, Option<&str>)> {
     if let Some(rest) = host.strip_prefix('[') {
         let (address, rest) = rest.split_once(']')?;

@@ -1,5 +1,5 @@
-//! The server's one loop: all connections wait in it, so that a slow reader holds no thread.
-//! Threads only work answers out.
+//! The event loop of the server: all connections wait in it, so that a slow client does not occupy
+//! a thread. Threads only compute answers.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -21,7 +21,7 @@ use crate::tuning::{
 };
 use crate::waiting_connections::WaitingConnections;
 
-/// A request that is to be answered.
+/// A request without an answer yet.
 struct PendingRequest {
     number: u64,
     head: String,
@@ -45,7 +45,7 @@ pub(crate) fn serve_connections(
         for _ in 0..THREADS {
             let tell = tell.clone();
             let work = move || answer_requests(asked, &tell, &wake.1, reply);
-            // Where there is no thread to be had, those that are there serve.
+            // If no more threads can be started, the existing ones serve.
             let thread = thread::Builder::new().name("http".to_owned()).spawn_scoped(scope, work);
             threads += usize::from(thread.is_ok());
         }
@@ -65,7 +65,7 @@ pub(crate) fn serve_connections(
     });
 }
 
-/// Works answers out until there is nobody who asks any more.
+/// Answers requests until the channel is closed.
 fn answer_requests(
     asked: &Mutex<Receiver<PendingRequest>>,
     tell: &Sender<(u64, HttpAnswer)>,
@@ -78,7 +78,7 @@ fn answer_requests(
         if tell.send((asked.number, answer_request(&asked, reply))).is_err() {
             return;
         }
-        // A socket that is full wakes the loop as well.
+        // If the socket is full, the loop wakes anyway.
         let _ = (&*wake).write(&[1]);
     }
 }
@@ -96,16 +96,16 @@ fn answer_request(
 /// The connections of a server.
 struct ServedConnections {
     deadline: Duration,
-    /// Connections whose request is coming, or whose answer is gone.
+    /// Connections without a complete request yet, or whose answer is written.
     idle: WaitingConnections<ServerConnection>,
-    /// Connections that have asked.
+    /// Connections with a request whose answer is computed or being written.
     answered: WaitingConnections<ServerConnection>,
     ask: Sender<PendingRequest>,
     answers: Receiver<(u64, HttpAnswer)>,
 }
 
 impl ServedConnections {
-    /// Waits for something to do, and does it.
+    /// Waits for events and handles them.
     fn poll_once(&mut self, listener: &TcpListener, wake: &UnixStream) {
         let now = Instant::now();
         let (idle, answered) = (self.idle.iter(), self.answered.iter());
@@ -162,7 +162,7 @@ impl ServedConnections {
         }
     }
 
-    /// Takes new connections in.
+    /// Accepts new connections.
     fn accept_connections(&mut self, listener: &TcpListener) {
         for _ in 0..MAX_ACCEPTED_AT_ONCE {
             match listener.accept() {
@@ -180,8 +180,8 @@ impl ServedConnections {
                     self.step_idle(number);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // Out of descriptors: a connection that has not asked makes room for the new one.
-                // Else the reader was gone before it was served.
+                // If no descriptors are left, a connection without a request makes room for the new
+                // one. Otherwise the client closed the connection before it was accepted.
                 Err(_) => {
                     if self.idle.evict_oldest().is_none() {
                         thread::sleep(NO_DESCRIPTORS_PAUSE);
@@ -192,7 +192,7 @@ impl ServedConnections {
         }
     }
 
-    /// Goes on with a connection that has not asked yet, or was answered.
+    /// Advances a connection that has no request yet, or was answered.
     fn step_idle(&mut self, number: u64) {
         let Some(connection) = self.idle.get_mut(number) else { return };
         match connection.advance_step() {
@@ -206,20 +206,21 @@ impl ServedConnections {
             StepOutcome::Asked(head) => {
                 let Some(connection) = self.idle.remove(number) else { return };
                 let Ok(reached) = connection.stream.local_addr() else { return };
-                // One that makes room is one whose reader takes its answer the slowest.
+                // If the table is full, the connection that receives its answer most slowly is
+                // evicted.
                 let (number, _) = self.answered.add(connection.peer.ip(), connection);
                 let _ = self.ask.send(PendingRequest { number, head, reached });
             }
         }
     }
 
-    /// Goes on with a connection that has asked.
+    /// Advances a connection that has a request.
     fn step_answered(&mut self, number: u64) {
         let Some(connection) = self.answered.get_mut(number) else { return };
         match connection.advance_step() {
             StepOutcome::Pending | StepOutcome::Asked(_) | StepOutcome::TooLong => {
-                // Nothing is waited for while an answer is worked out, so that what is ready then
-                // is the end of the connection.
+                // No events are polled for while an answer is computed, so this event is the end of
+                // the connection.
                 if connection.waits_for().is_empty() {
                     drop(self.answered.remove(number));
                 }
@@ -233,7 +234,7 @@ impl ServedConnections {
         }
     }
 
-    /// The time of a connection is over that has not asked, or was answered.
+    /// Handles the deadline of a connection that has no request yet, or was answered.
     fn expire_idle(&mut self, number: u64) {
         if let Some(connection) = self.idle.remove(number).filter(ServerConnection::is_reading) {
             connection

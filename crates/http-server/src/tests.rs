@@ -1,4 +1,4 @@
-//! Readers as they should be, and as they should not.
+//! Well-behaved and misbehaving clients.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -10,7 +10,7 @@ use super::connection::{ServerConnection, StepOutcome};
 use super::tuning::{MAX_HEAD_BYTES, MAX_IDLE, THREADS};
 use super::*;
 
-/// There is one path.
+/// Answers the one path that exists.
 fn reply_to(request: &HttpRequest<'_>) -> HttpAnswer {
     match (request.path, request.method) {
         ("/metrics", "GET") => {
@@ -26,7 +26,7 @@ fn reply_to(request: &HttpRequest<'_>) -> HttpAnswer {
     }
 }
 
-/// Serves while `test` runs, which is told where.
+/// Runs a server while `test` runs, which receives its address.
 fn with_server(deadline: Duration, test: impl FnOnce(SocketAddr)) {
     serving_with(reply_to, deadline, test);
 }
@@ -40,7 +40,7 @@ fn serving_with(
     let (address, stop) = (server.address().unwrap(), AtomicBool::new(false));
     thread::scope(|scope| {
         scope.spawn(|| server.run(&reply, &stop));
-        // The server is to end where a test fails, too.
+        // The server must also stop if a test fails.
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(address)));
         stop.store(true, Relaxed);
         if let Err(cause) = result {
@@ -49,7 +49,7 @@ fn serving_with(
     });
 }
 
-/// What is answered to these bytes: the status, and all of it.
+/// Sends these bytes, and returns the status and the whole answer.
 fn ask_bytes(address: SocketAddr, request: &[u8]) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(request).unwrap();
@@ -63,7 +63,7 @@ fn read_answer(mut stream: TcpStream) -> (u16, String) {
     (status, answer)
 }
 
-/// Long enough for every answer, however busy the machine.
+/// Long enough for every answer on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
 #[test]
@@ -143,7 +143,7 @@ fn a_reader_that_sends_a_byte_at_a_time_is_served() {
 
 #[test]
 fn readers_that_say_nothing_hold_up_nobody_for_long() {
-    // With more of them than threads, the next one is served when their time is over.
+    // There are more of them than threads, so the next request is served after their deadline.
     with_server(Duration::from_millis(200), |address| {
         let silent: Vec<TcpStream> =
             (0..THREADS + 2).map(|_| TcpStream::connect(address).unwrap()).collect();
@@ -175,7 +175,7 @@ fn readers_are_served_at_once() {
             go.send(()).unwrap();
             HttpAnswer::with_body("text/x-test", b"gone"[..].to_vec())
         }
-        // Answered only when the other one was.
+        // This one is answered only after the other one.
         _ => match wait.lock().unwrap().recv_timeout(LONG) {
             Ok(()) => HttpAnswer::with_body("text/x-test", b"waited"[..].to_vec()),
             Err(_) => HttpAnswer::refusal(500, "nobody else was served"),
@@ -209,14 +209,14 @@ fn readers_that_do_not_read_hold_up_nobody() {
         "/large" => HttpAnswer::with_body("text/x-test", vec![b'x'; 32 << 20]),
         _ => HttpAnswer::with_body("text/x-test", b"small".to_vec()),
     };
-    // Their time is not over as long as the test runs.
+    // Their deadline is later than the end of the test.
     serving_with(reply, Duration::from_secs(3600), |address| {
         // More than there are threads.
         let slow: Vec<TcpStream> = (0..2 * THREADS)
             .map(|_| {
                 let mut stream = TcpStream::connect(address).unwrap();
                 stream.write_all(b"GET /large HTTP/1.1\r\n\r\n").unwrap();
-                // The answer has begun, and is longer than what the kernel takes of it.
+                // The answer has begun, and is longer than the kernel's buffers.
                 stream.read_exact(&mut [0; 100]).unwrap();
                 stream
             })
@@ -232,7 +232,7 @@ fn silent_readers_make_room_for_others() {
         let silent: Vec<TcpStream> =
             (0..3 * MAX_IDLE).map(|_| TcpStream::connect(address).unwrap()).collect();
         assert_eq!(ask_bytes(address, b"GET /metrics HTTP/1.1\r\n\r\n").0, 200);
-        // The oldest ones were told that they had to go.
+        // The oldest connections were evicted with an answer.
         let oldest = silent.into_iter().next().unwrap();
         assert_eq!(read_answer(oldest).0, 503);
     });
@@ -245,7 +245,7 @@ fn a_reader_that_does_not_read_is_given_up() {
     serving_with(reply, Duration::from_millis(50), |address| {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-        // Until the server has closed it, the kernel says nothing; then that it was reset.
+        // The kernel reports nothing until the server has closed the connection, and then a reset.
         stream.set_write_timeout(Some(LONG)).unwrap();
         let refused = (0..10_000).find_map(|_| {
             std::thread::sleep(Duration::from_millis(5));

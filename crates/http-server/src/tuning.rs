@@ -7,33 +7,33 @@ use std::time::Duration;
 /// this machine.
 pub(crate) const MAX_HEAD_BYTES: usize = 64 << 10;
 
-/// Size of what is read of a connection at once, in bytes.
+/// Maximum number of bytes that one call reads from a connection.
 pub(crate) const MAX_READ_BYTES: usize = 16 << 10;
 
-/// Maximum time that a reader has for taking an answer, unless the server was given another.
+/// Default of the maximum time for a client to receive an answer.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(5);
 
-/// Maximum time until a request has come: browsers open connections that they do not use. As long
-/// is waited for the end of a connection whose answer is gone.
+/// Maximum time until a request has arrived: browsers open connections that they do not use. It
+/// also limits the wait for the end of an answered connection.
 pub(crate) const HEAD_DEADLINE: Duration = Duration::from_secs(2);
 
-/// Number of threads that work answers out.
+/// Number of threads that compute answers.
 pub(crate) const THREADS: usize = 8;
 
-/// Maximum number of connections whose request is coming or whose answer is gone: of all, and of
-/// one network. One more takes the place of another. A browser has six or less.
+/// Maximum number of connections that have no request yet or are answered: of all, and of one
+/// network. A further one evicts another. A browser opens at most six.
 pub(crate) const MAX_IDLE: usize = 128;
 pub(crate) const MAX_IDLE_OF_NETWORK: usize = 64;
 
-/// Maximum number of connections that have asked and whose answer is not gone, likewise.
+/// Maximum number of connections that have a request and are not answered yet, likewise.
 pub(crate) const MAX_ANSWERED: usize = 64;
 pub(crate) const MAX_ANSWERED_OF_NETWORK: usize = 32;
 
-/// Maximum number of connections that are accepted before the others go on.
+/// Maximum number of connections that are accepted before other events are handled.
 pub(crate) const MAX_ACCEPTED_AT_ONCE: usize = 32;
 
-/// Interval of looking whether to stop.
+/// Interval at which the stop flag is read.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
-/// Time until the next try where no connection could be accepted, as there are no descriptors.
+/// Time until the next attempt to accept if no descriptors were left.
 pub(crate) const NO_DESCRIPTORS_PAUSE: Duration = Duration::from_millis(20);

@@ -1,13 +1,12 @@
-//! Waiting: guests that have not shown yet what they come for. There are few of each network and a
-//! bounded number of all, and whoever comes when there is no room takes the place of another: so
-//! silent guests keep nobody out.
+//! Connections that have not identified themselves yet. Their number is limited per network and in
+//! all, and a new one that exceeds a limit evicts another: so silent connections keep nobody out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use crate::network::ClientNetwork;
 
-/// Guests that wait, with a maximum for each [`ClientNetwork`] and one for all.
+/// Waiting connections, with a maximum for each [`ClientNetwork`] and one for all.
 ///
 /// ```
 /// use http_server::WaitingConnections;
@@ -22,7 +21,7 @@ use crate::network::ClientNetwork;
 /// ```
 #[derive(Debug)]
 pub struct WaitingConnections<T> {
-    /// By number: the oldest first.
+    /// By number, the oldest first.
     guests: BTreeMap<u64, (ClientNetwork, T)>,
     counts: HashMap<ClientNetwork, usize>,
     next: u64,
@@ -31,15 +30,15 @@ pub struct WaitingConnections<T> {
 }
 
 impl<T> WaitingConnections<T> {
-    /// Room for `all` guests, and for `of_network` of each network.
+    /// Room for `all` connections, and for `of_network` of each network.
     pub fn new(all: usize, of_network: usize) -> WaitingConnections<T> {
         let (guests, counts) = Default::default();
         WaitingConnections { guests, counts, next: 0, all, of_network }
     }
 
-    /// Takes a guest from `address` in, and gives it a number. Where there is no room, another goes
-    /// and is returned: the oldest one of the same network where that has too many, else one as
-    /// [`evict`](WaitingConnections::evict_oldest) chooses it.
+    /// Adds a connection from `address` and numbers it. If there is no room, another is evicted and
+    /// returned: the oldest of the same network if that network is at its limit, otherwise the one
+    /// that [`evict`](WaitingConnections::evict_oldest) chooses.
     pub fn add(&mut self, address: IpAddr, guest: T) -> (u64, Option<T>) {
         let network = ClientNetwork::from(address);
         let of_network = self.counts.get(&network).copied().unwrap_or(0);
@@ -57,13 +56,14 @@ impl<T> WaitingConnections<T> {
         (number, evicted)
     }
 
-    /// Takes out the oldest guest of a network that has the most.
+    /// Removes the oldest connection of a network with the largest number.
     pub fn evict_oldest(&mut self) -> Option<T> {
         let most = self.counts.values().copied().max()?;
         self.evict_oldest_of(|_, count| count == most)
     }
 
-    /// Takes out the oldest guest whose network, with that many guests, is `chosen`.
+    /// Removes the oldest connection of a network for which `chosen` returns true, given the
+    /// network and its number of connections.
     fn evict_oldest_of(&mut self, chosen: impl Fn(ClientNetwork, usize) -> bool) -> Option<T> {
         let count = |network| self.counts.get(network).copied().unwrap_or(0);
         let mut guests = self.guests.iter();
@@ -71,7 +71,7 @@ impl<T> WaitingConnections<T> {
         self.remove(*number)
     }
 
-    /// Takes a guest out.
+    /// Removes a connection.
     pub fn remove(&mut self, number: u64) -> Option<T> {
         let (network, guest) = self.guests.remove(&number)?;
         if let Some(count) = self.counts.get_mut(&network) {
@@ -83,22 +83,22 @@ impl<T> WaitingConnections<T> {
         Some(guest)
     }
 
-    /// The guests with their numbers, the oldest first.
+    /// The connections with their numbers, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         self.guests.iter().map(|(number, (_, guest))| (*number, guest))
     }
 
-    /// A guest.
+    /// The connection of this number.
     pub fn get_mut(&mut self, number: u64) -> Option<&mut T> {
         self.guests.get_mut(&number).map(|(_, guest)| guest)
     }
 
-    /// How many there are.
+    /// Number of connections.
     pub fn len(&self) -> usize {
         self.guests.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.guests.is_empty()
     }
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(waiting.add(ipv4_address(3), "new").1, Some("first"));
         assert_eq!(waiting.remove(first), None, "it is counted once");
         assert_eq!(waiting.add(ipv4_address(4), "newer").1, Some("second"));
-        // Now each has one.
+        // Now each network has one.
         assert_eq!(waiting.add(ipv4_address(5), "newest").1, Some("alone"));
     }
 

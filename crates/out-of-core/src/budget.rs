@@ -1,9 +1,9 @@
-//! A memory budget: all stores of records without a bound take from it, and go to files when it is
-//! used up.
+//! Memory budget: all unbounded stores of records take from it, and spill to files when it is used
+//! up.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-/// Bytes of records that may be in memory, for all stores together.
+/// Limit of the bytes of records in memory, for all stores together.
 #[derive(Debug)]
 pub struct MemoryBudget {
     left: AtomicI64,
@@ -19,13 +19,13 @@ impl MemoryBudget {
         }
     }
 
-    /// Budget that `memory` leaves beside `tables` bytes, and at least an eighth of it: with less,
-    /// what is written comes in ever smaller pieces.
+    /// Budget of `memory` without `tables` bytes, but at least an eighth of it: with less, ever
+    /// smaller blocks are written.
     pub fn after_tables(memory: u64, tables: usize) -> MemoryBudget {
         MemoryBudget::new(memory.saturating_sub(tables as u64).max(memory / 8))
     }
 
-    /// Counts bytes that went to a file.
+    /// Counts bytes that were written to a file.
     pub fn count_spilled(&self, bytes: usize) {
         self.spilled.fetch_add(bytes as u64, Ordering::Relaxed);
     }
@@ -35,12 +35,12 @@ impl MemoryBudget {
         self.left.load(Ordering::Relaxed)
     }
 
-    /// Bytes that went to temporary files so far.
+    /// Bytes that were written to temporary files so far.
     pub fn bytes_spilled(&self) -> u64 {
         self.spilled.load(Ordering::Relaxed)
     }
 
-    /// Takes `bytes` if that many are left, and tells whether they were.
+    /// Takes `bytes` if that many are left, and returns whether they were.
     pub fn take_bytes(&self, bytes: usize) -> bool {
         let enough = self.left.fetch_sub(bytes as i64, Ordering::Relaxed) >= bytes as i64;
         if !enough {
@@ -49,7 +49,7 @@ impl MemoryBudget {
         enough
     }
 
-    /// Gives back what was taken.
+    /// Gives bytes back.
     pub fn give_back(&self, bytes: usize) {
         self.left.fetch_add(bytes as i64, Ordering::Relaxed);
     }

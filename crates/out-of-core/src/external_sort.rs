@@ -1,4 +1,4 @@
-//! External sort: more records than memory holds, in the order of a key. Stable.
+//! External sort: sorts more records than fit into memory by a key. Stable.
 //!
 //! ```text
 //! push -> buffer --sort--> run 0, run 1, ...   in memory while the budget lasts, else in a file
@@ -6,9 +6,9 @@
 //!                              heap of the runs' next keys --> records in order, again and again
 //! ```
 //!
-//! A run has a read buffer only from its first record's turn to its last one's. Records come nearly
-//! in order, so few runs have one at a time. In the worst case all do, and then the buffers are
-//! smaller the more runs there are.
+//! A run has a read buffer only from the turn of its first record to that of its last. Records
+//! arrive nearly in order, so few runs have one at a time. In the worst case all do, and the
+//! buffers are smaller the more runs there are.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -29,31 +29,31 @@ pub trait KeyedRecord: PlainRecord {
     fn key(&self) -> Self::Key;
 }
 
-/// Takes records and sorts them into runs.
+/// Collects records and sorts them into runs.
 pub struct ExternalSorter<'a, T: KeyedRecord> {
-    /// Number of records in a run.
+    /// Maximum number of records in a run.
     most: usize,
     buffer: Vec<T>,
     runs: SpilledRuns<'a, T>,
 }
 
-/// The sorted runs but the last.
+/// The sorted runs except the last.
 struct SpilledRuns<'a, T: KeyedRecord> {
-    /// The runs are the blocks of its one partition.
+    /// The runs are the blocks of its only partition.
     store: PartitionStore<'a, T>,
     /// First key and length of each run.
     all: Vec<(T::Key, usize)>,
 }
 
 impl<'a, T: KeyedRecord> ExternalSorter<'a, T> {
-    /// A sorter that has at most `most` records in memory beside what `budget` allows.
+    /// A sorter with at most `most` records in memory in addition to `budget`.
     pub fn new(budget: &'a MemoryBudget, directory: &Path, most: usize) -> ExternalSorter<'a, T> {
         let runs =
             SpilledRuns { store: PartitionStore::new(budget, directory, 1), all: Vec::new() };
         ExternalSorter { most: most.max(1), buffer: Vec::new(), runs }
     }
 
-    /// Takes one record.
+    /// Adds a record.
     ///
     /// # Errors
     /// When the temporary file cannot be written.
@@ -74,7 +74,7 @@ impl<'a, T: KeyedRecord> ExternalSorter<'a, T> {
         }
     }
 
-    /// Sorts what is left, and gives all records.
+    /// Sorts the remaining records, and returns all.
     pub fn finish(mut self) -> SortedRuns<'a, T> {
         self.sort_buffer();
         self.buffer.shrink_to_fit();
@@ -82,15 +82,15 @@ impl<'a, T: KeyedRecord> ExternalSorter<'a, T> {
     }
 }
 
-/// Sorted records, which can be read again and again.
+/// Sorted records, which can be read several times.
 pub struct SortedRuns<'a, T: KeyedRecord> {
     runs: SpilledRuns<'a, T>,
-    /// The last run. Mostly it is the only one.
+    /// The last run, usually the only one.
     last: Vec<T>,
 }
 
 impl<T: KeyedRecord> SortedRuns<'_, T> {
-    /// The records in order. It ends where one cannot be read, and `failed` then has the error.
+    /// The records in order. The iterator ends at a read error, which is stored in `failed`.
     pub fn iter<'s>(&'s self, failed: &'s ReadFailure) -> MergedRuns<'s, T> {
         let runs = &self.runs.all;
         let buffer = (MAX_READ_BUFFERS_BYTES / runs.len().max(1))
@@ -113,11 +113,11 @@ impl<T: KeyedRecord> SortedRuns<'_, T> {
 pub struct MergedRuns<'s, T: KeyedRecord> {
     sorted: &'s SortedRuns<'s, T>,
     failed: &'s ReadFailure,
-    /// Number of records of a run that are read at once.
+    /// Number of records that are read of a run together.
     most: usize,
     readers: Vec<RunCursor<T>>,
     last: &'s [T],
-    /// The runs with records left, by their next keys.
+    /// The runs with remaining records, by their next keys.
     heap: BinaryHeap<Reverse<(T::Key, usize)>>,
 }
 
@@ -195,13 +195,13 @@ impl<T: KeyedRecord> Iterator for MergedRuns<'_, T> {
     }
 }
 
-/// The error that ended reading sorted records early, if any. The steps that take the records need
-/// not know of it; whoever started them asks at the end.
+/// The error that ended an iteration over sorted records early, if any. The code that consumes the
+/// records can ignore it; the code that started the iteration checks it at the end.
 #[derive(Default)]
 pub struct ReadFailure(Cell<Option<PathError>>);
 
 impl ReadFailure {
-    /// Fails if reading failed since this was last asked.
+    /// Returns the error of reading since the last check, if there was one.
     ///
     /// # Errors
     /// When the temporary file could not be read.

@@ -1,4 +1,4 @@
-//! A hash index: finds the number of a value that is kept elsewhere, by the value's hash. Linear
+//! Hash index: finds the number of a value that is stored elsewhere, by the value's hash. Linear
 //! probing, at least half of the slots free, in a spillable vector.
 
 use crate::PathError;
@@ -17,7 +17,7 @@ pub struct HashIndex {
     numbers: SpillableVec<u32>,
 }
 
-/// A free slot, where a value that was not found can be put.
+/// A free slot, in which a value that was not found can be put.
 #[derive(Clone, Copy, Debug)]
 pub struct FreeSlot(usize);
 
@@ -27,7 +27,7 @@ impl HashIndex {
         HashIndex { pool: pool.clone(), numbers: SpillableVec::new(pool) }
     }
 
-    /// Makes room for number `count`, after `0..count`, whose hashes `hash` gives.
+    /// Makes room for the number `count`, after `0..count`; `hash` returns the hash of each.
     ///
     /// # Errors
     /// When a temporary file cannot be written.
@@ -39,7 +39,7 @@ impl HashIndex {
         if self.numbers.len() > 2 * count {
             return Ok(());
         }
-        // The old slots go first, so that both never exist at a time.
+        // The old slots are dropped first, so that both never exist at a time.
         self.numbers = SpillableVec::new(&self.pool);
         self.numbers.resize((4 * count).next_power_of_two().max(MIN_INDEX_SLOTS), FREE)?;
         for number in 0..count as u32 {
@@ -50,10 +50,10 @@ impl HashIndex {
         Ok(())
     }
 
-    /// The number with this `hash` for which `is` holds.
+    /// The number with this `hash` for which `is` returns true.
     ///
     /// # Errors
-    /// When there is none: the free slot for it, which exists after [`HashIndex::reserve_slots`].
+    /// If there is none: the free slot for it, which exists after [`HashIndex::reserve_slots`].
     pub fn find_number(
         &self,
         hash: u64,
@@ -71,7 +71,7 @@ impl HashIndex {
         Err(None)
     }
 
-    /// Puts `number` into the slot where it was looked for.
+    /// Puts `number` into the slot at which the search ended.
     pub fn put_number(&mut self, FreeSlot(at): FreeSlot, number: u32) {
         self.numbers[at] = number;
     }

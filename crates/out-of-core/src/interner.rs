@@ -1,6 +1,6 @@
-//! An interner: numbers different values in the order in which they come, however many there are.
-//! Values mostly come in some order, so the hash puts neighbours side by side and few pages are in
-//! use at a time.
+//! Interner: numbers distinct values in the order in which they arrive, however many there are.
+//! Values mostly arrive in some order, so the hash places neighbours next to each other and few
+//! pages are in use at a time.
 
 use std::hash::BuildHasher;
 
@@ -12,10 +12,10 @@ use crate::MemoryPool;
 use crate::SpillableVec;
 use crate::tuning::NEIGHBOUR_BITS;
 
-/// Position of a value on a line, so that neighbours can be stored together.
+/// Position of a value on a line, by which neighbours can be stored together.
 pub trait Locality {
-    /// Its position, which other values may share. Values that mostly come one after the other have
-    /// positions side by side.
+    /// Its position, which other values may share. Values that usually arrive one after the other
+    /// have neighbouring positions.
     fn position(&self) -> u64;
 }
 
@@ -34,7 +34,7 @@ impl<T: Copy + Eq + Locality> Interner<T> {
         Interner { values: SpillableVec::new(pool), index: HashIndex::new(pool) }
     }
 
-    /// Number of different values.
+    /// Number of distinct values.
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -49,7 +49,7 @@ impl<T: Copy + Eq + Locality> Interner<T> {
         &self.values
     }
 
-    /// The number of `value`; the next number when it is new.
+    /// The number of `value`; the next number if it is new.
     ///
     /// # Errors
     /// When a temporary file cannot be written.
@@ -70,7 +70,7 @@ impl<T: Copy + Eq + Locality> Interner<T> {
     }
 }
 
-/// A hash that is side by side for values that are side by side.
+/// A hash that is adjacent for adjacent values.
 fn hash_position(value: &impl Locality) -> u64 {
     let (block, within) =
         (value.position() >> NEIGHBOUR_BITS, value.position() & ((1 << NEIGHBOUR_BITS) - 1));

@@ -1,8 +1,8 @@
-//! A temporary file without a name, mapped into memory. Its pages take none of the process's own
+//! A temporary file without a name, mapped into memory. Its pages do not count as the process's own
 //! memory once they are given back.
 //!
-//! Room on the disk is reserved before it is used, so that a full disk is an error here and not a
-//! signal later.
+//! Disk space is reserved before it is used, so that a full disk is an error here and not a signal
+//! later.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use crate::tuning::ZERO_WRITE_BYTES;
 
-/// The memory that a mapped file takes.
+/// The memory range of a mapped file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MappedRegion {
     address: usize,
@@ -23,17 +23,17 @@ pub(crate) struct MappedRegion {
 }
 
 impl MappedRegion {
-    /// Gives its pages back; each comes again when it is used. It must be mapped.
+    /// Gives its pages back; each one is loaded again when it is used. It must be mapped.
     pub(crate) fn give_back(&self) {
         let address = ptr::with_exposed_provenance_mut(self.address);
         // SAFETY: it is a shared mapping of a file, whose pages keep in the file what was written
-        // to them, so nothing that anybody sees there changes. It fails only where memory is
-        // locked, which then has to stay.
+        // to them, so no visible content changes. It fails only if memory is locked, which then has
+        // to stay.
         let _ = unsafe { rustix::mm::madvise(address, self.bytes, Advice::LinuxDontNeed) };
     }
 }
 
-/// A mapped file. Its owner unmaps it.
+/// A mapped file. Its owner must unmap it.
 #[derive(Debug)]
 pub(crate) struct MappedFile {
     file: File,
@@ -41,21 +41,21 @@ pub(crate) struct MappedFile {
     bytes: usize,
 }
 
-// SAFETY: it is memory that nobody else has, like that of a `Box`.
+// SAFETY: it owns its memory exclusively, as a `Box` does.
 unsafe impl Send for MappedFile {}
 // SAFETY: as above; only an exclusive borrow changes it.
 unsafe impl Sync for MappedFile {}
 
 impl MappedFile {
-    /// Maps the first `bytes` bytes of `file`, which was just made and has no name. They are
-    /// reserved and zero where nobody has written yet.
+    /// Maps the first `bytes` bytes of `file`, which was just made and has no name. The bytes are
+    /// reserved, and zero until they are written.
     pub(crate) fn new(file: File, bytes: usize) -> io::Result<MappedFile> {
         reserve_range(&file, 0, bytes as u64)?;
         let start = map_file(&file, bytes)?;
         Ok(MappedFile { file, start, bytes })
     }
 
-    /// A second, longer mapping of the same file, whose content stays. `self` must still be
+    /// A second, longer mapping of the same file, whose content is kept. `self` must still be
     /// unmapped.
     pub(crate) fn remap_longer(&self, bytes: usize) -> io::Result<MappedFile> {
         reserve_range(&self.file, self.bytes as u64, bytes as u64)?;
@@ -74,18 +74,18 @@ impl MappedFile {
         self.bytes
     }
 
-    /// The memory that it takes.
+    /// Its memory range.
     pub(crate) fn region(&self) -> MappedRegion {
         MappedRegion { address: self.start.as_ptr().expose_provenance(), bytes: self.bytes }
     }
 
-    /// Unmaps it, which leaves it with no bytes.
+    /// Unmaps it, and sets its length to 0.
     pub(crate) fn unmap(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
         let start = std::mem::replace(&mut self.start, NonNull::dangling());
         if bytes > 0 {
-            // SAFETY: it was mapped with that length, and whoever borrowed from it borrowed `self`.
-            // Unmapping what is mapped does not fail.
+            // SAFETY: it was mapped with that length, and every borrow of its memory borrows
+            // `self`. Unmapping a mapped range does not fail.
             let _ = unsafe { rustix::mm::munmap(start.as_ptr().cast(), bytes) };
         }
     }
@@ -97,7 +97,7 @@ fn reserve_range(file: &File, from: u64, to: u64) -> io::Result<()> {
         match rustix::fs::fallocate(file, FallocateFlags::empty(), from, to.saturating_sub(from)) {
             Ok(()) => return Ok(()),
             Err(Errno::INTR) => {}
-            // The file system cannot reserve: what was written has room as well.
+            // The file system cannot reserve space: writing zeros allocates it as well.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => break,
             Err(error) => return Err(error.into()),
         }
@@ -109,14 +109,14 @@ fn reserve_range(file: &File, from: u64, to: u64) -> io::Result<()> {
         file.write_all_at(bytes, at)?;
         at += bytes.len() as u64;
     }
-    // On a network file system only this tells whether there was room.
+    // A network file system reports a full disk only here.
     file.sync_data()
 }
 
 fn map_file(file: &File, bytes: usize) -> io::Result<NonNull<u8>> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: the kernel chooses an address where nothing is. The file has that many bytes and no
-    // name, and is never made shorter, so they exist as long as they are mapped.
+    // SAFETY: the kernel chooses an unused address. The file has that many bytes and no name, and
+    // is never made shorter, so they exist as long as they are mapped.
     let start =
         unsafe { rustix::mm::mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, 0)? };
     NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))

@@ -1,10 +1,10 @@
-//! A memory pool: how much memory the tables of one stage share, and which of their mapped files
-//! are in it.
+//! Memory pool: the memory that the tables of one stage share, and the resident pages of their
+//! mapped files.
 //!
-//! A table that no longer fits goes to a temporary file, which is mapped. Pages of mapped files
-//! stay in memory once they were used, so the pool counts them and gives all of them back when
-//! there are too many. Nothing is lost by that: a page that is used again is read again, mostly
-//! from the kernel's cache, which is not this process's memory.
+//! A table that no longer fits is moved to a mapped temporary file. Used pages of mapped files stay
+//! in memory, so the pool counts them and gives all of them back when there are too many. Nothing
+//! is lost by that: a page that is used again is read again, mostly from the kernel's cache, which
+//! is not this process's memory.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::mapped_file::{MappedFile, MappedRegion};
 use crate::tuning::{MAPPED_BLOCK_BYTES, MIN_MAPPED_BYTES, RECENT_BLOCKS};
 
 thread_local! {
-    /// Blocks that this thread used lately, each at the place that its number hashes to.
+    /// Blocks that this thread used recently, each at the index to which its number hashes.
     static LATELY: [Cell<usize>; RECENT_BLOCKS] = const { [const { Cell::new(usize::MAX) }; RECENT_BLOCKS] };
 }
 
@@ -30,12 +30,12 @@ pub struct MemoryPool(Arc<PoolState>);
 struct PoolState {
     /// Memory of tables that are not in files.
     budget: MemoryBudget,
-    /// The budget in the beginning, in bytes.
+    /// The initial budget, in bytes.
     all: u64,
     directory: PathBuf,
     /// Maximum number of blocks of mapped files in memory.
     max_resident: usize,
-    /// Upper bound of those that are in memory now.
+    /// Upper bound of the number that is in memory now.
     resident: AtomicUsize,
     mapped: Mutex<Vec<MappedRegion>>,
 }
@@ -48,8 +48,8 @@ impl Default for MemoryPool {
 }
 
 impl MemoryPool {
-    /// A pool of `memory` bytes: half of it for tables in memory, and a quarter for pages of those
-    /// in files. The files have no names and are in `directory`.
+    /// A pool of `memory` bytes: half of it for tables in memory, and a quarter for pages of mapped
+    /// files. The files have no names and are in `directory`.
     pub fn new(memory: u64, directory: &Path) -> MemoryPool {
         let mapped = usize::try_from(memory / 4).unwrap_or(usize::MAX).max(MIN_MAPPED_BYTES);
         MemoryPool(Arc::new(PoolState {
@@ -72,7 +72,7 @@ impl MemoryPool {
         self.0.all.saturating_sub(self.0.budget.bytes_left().max(0) as u64) as usize
     }
 
-    /// Lowers the budget to at most `bytes`, for tables that are made from now on.
+    /// Lowers the budget to at most `bytes`, for tables that are made later.
     pub fn lower_budget(&self, bytes: u64) {
         let more = u64::try_from(self.0.budget.bytes_left()).unwrap_or(0).saturating_sub(bytes);
         self.0.budget.take_bytes(more as usize);
@@ -88,8 +88,8 @@ impl MemoryPool {
     pub(crate) fn touch_page(&self, address: usize) {
         let block = address / MAPPED_BLOCK_BYTES;
         let is_new = LATELY.with(|lately| {
-            // Rows of several tables are used in turns: the hash gives neighbouring blocks, and
-            // mostly those of other tables, places of their own.
+            // Rows of several tables are used alternately: the hash gives neighbouring blocks, and
+            // mostly also blocks of different tables, different indices.
             let place =
                 block.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - RECENT_BLOCKS.ilog2());
             lately.get(place).is_some_and(|last| last.replace(block) != block)
@@ -117,13 +117,13 @@ impl MemoryPool {
         }
     }
 
-    /// Counts a mapped file in from now on.
+    /// Includes a mapped file in the count.
     pub(crate) fn add_region(&self, region: MappedRegion) {
         lock_mutex(&self.0.mapped).push(region);
     }
 
     /// Unmaps a file. The lock is held meanwhile, so that no other thread gives back its pages, or
-    /// the pages of whatever is mapped at that address next.
+    /// the pages of the next mapping at that address.
     pub(crate) fn unmap_file(&self, file: &mut MappedFile) {
         let mut mapped = lock_mutex(&self.0.mapped);
         mapped.retain(|region| *region != file.region());

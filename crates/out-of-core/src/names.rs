@@ -1,12 +1,12 @@
-//! Names: texts that come again and again, as numbers, each text once.
+//! Names: interned texts that occur repeatedly, each stored once.
 
 use rustc_hash::FxHashMap;
 
 /// Number of a text in [`NameInterner`].
 pub type NameId = u32;
 
-/// Texts with their numbers, which are dense in the order in which the texts came. The number 0 is
-/// the empty text, which stands for an unknown name.
+/// Texts with their numbers, which are dense and in the order in which the texts arrived. The
+/// number 0 is the empty text, which stands for an unknown name.
 #[derive(Clone, Debug)]
 pub struct NameInterner {
     numbers: FxHashMap<Box<str>, NameId>,
@@ -14,10 +14,10 @@ pub struct NameInterner {
 }
 
 impl NameInterner {
-    /// The number of the empty text: a name that is not known.
+    /// The number of the empty text: an unknown name.
     pub const UNKNOWN: NameId = 0;
 
-    /// The number of `text`, a new one where it is new.
+    /// The number of `text`, which is added if it is new.
     pub fn intern(&mut self, text: &str) -> NameId {
         if let Some(number) = self.numbers.get(text) {
             return *number;
@@ -28,27 +28,27 @@ impl NameInterner {
         number
     }
 
-    /// The number of `text`, where it has one.
+    /// The number of `text`, if it has one.
     pub fn find_id(&self, text: &str) -> Option<NameId> {
         self.numbers.get(text).copied()
     }
 
-    /// The text of that number; empty where there is no such number.
+    /// The text of this number; empty if there is no such number.
     pub fn name_of(&self, number: NameId) -> &str {
         self.texts.get(number as usize).map_or("", |text| text)
     }
 
-    /// Number of different texts, the empty one included.
+    /// Number of distinct texts, including the empty one.
     pub fn len(&self) -> usize {
         self.texts.len()
     }
 
-    /// Whether there is no text but the empty one.
+    /// Whether the empty text is the only one.
     pub fn is_empty(&self) -> bool {
         self.texts.len() == 1
     }
 
-    /// All texts, by their numbers.
+    /// All texts, in the order of their numbers.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         self.texts.iter().map(|text| &**text)
     }

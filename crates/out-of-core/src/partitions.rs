@@ -1,5 +1,5 @@
-//! Records dealt into partitions: by many workers ([`PartitionWriter`]), kept in memory while a
-//! [`MemoryBudget`](crate::MemoryBudget) lasts and in a temporary file beyond it
+//! Records split into partitions: by many workers ([`PartitionWriter`]), kept in memory within a
+//! [`MemoryBudget`](crate::MemoryBudget) and spilled to a temporary file beyond it
 //! ([`PartitionStore`]).
 
 mod store;

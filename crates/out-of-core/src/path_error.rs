@@ -1,4 +1,4 @@
-//! An error with the file that it concerns, said so that the user knows what to do.
+//! Error with the file that it concerns, worded so that the user knows what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ pub enum PathError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The content of the file is not what it should be.
+    /// The content of the file is invalid.
     #[error("{path}: {why}; remove it, and the stage that makes it will be run again", path = path.display())]
     Malformed {
         /// The file.
@@ -31,7 +31,7 @@ impl PathError {
         PathError::Io { path: path.to_owned(), source }
     }
 
-    /// The content of `path` is not what it should be: `why`.
+    /// The content of `path` is invalid: `why`.
     pub fn malformed(path: impl AsRef<Path>, why: impl ToString) -> PathError {
         let path = path.as_ref();
         PathError::Malformed { path: path.to_owned(), why: why.to_string() }

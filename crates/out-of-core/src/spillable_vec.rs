@@ -1,10 +1,10 @@
-//! A spillable vector: rows of one kind, by their places. It is in memory while its [`MemoryPool`]
-//! has room, and in a mapped temporary file from then on, so that memory does not limit its length.
-//! A row has the same bytes in both.
+//! Spillable vector: rows of one kind, by index. It is in memory while its [`MemoryPool`] has room,
+//! and in a mapped temporary file from then on, so that memory does not limit its length. A row has
+//! the same bytes in both.
 //!
-//! Using a row of a file brings its page into memory. Every access goes through this type, which
-//! tells the pool, so that pages are given back in time. Access in the order of places costs least,
-//! but any order is right.
+//! Using a row of a file loads its page into memory. Every access goes through this type, which
+//! notifies the pool, so that pages are given back in time. Sequential access costs least, but any
+//! order is possible.
 
 mod grow;
 mod sort;
@@ -26,7 +26,7 @@ pub struct SpillableVec<T: Copy> {
 
 #[derive(Debug)]
 enum VecStorage<T> {
-    /// The rows, and how many bytes were taken from the budget for them.
+    /// The rows, and the number of bytes that they took from the budget.
     Memory(Vec<T>, usize),
     /// The file, and the number of rows in it.
     File(MappedFile, usize),
@@ -44,7 +44,7 @@ impl<T: Copy> SpillableVec<T> {
         SpillableVec { storage: VecStorage::Memory(Vec::new(), 0), pool: pool.clone() }
     }
 
-    /// `value`, `len` times.
+    /// A vector of `len` copies of `value`.
     ///
     /// # Errors
     /// When a temporary file cannot be written.
@@ -54,7 +54,7 @@ impl<T: Copy> SpillableVec<T> {
         Ok(this)
     }
 
-    /// All of `rows`.
+    /// A vector of all `rows`.
     ///
     /// # Errors
     /// When a temporary file cannot be written.
@@ -67,7 +67,7 @@ impl<T: Copy> SpillableVec<T> {
         Ok(this)
     }
 
-    /// The pool whose memory it takes.
+    /// The pool of its memory.
     pub fn pool(&self) -> &MemoryPool {
         &self.pool
     }
@@ -86,26 +86,26 @@ impl<T: Copy> SpillableVec<T> {
         self.len() == 0
     }
 
-    /// The row at a place.
+    /// The row at an index.
     #[inline]
     pub fn get(&self, at: usize) -> Option<&T> {
         self.touch_row(at);
         self.all_rows().get(at)
     }
 
-    /// The row at a place, to be changed.
+    /// The mutable row at an index.
     #[inline]
     pub fn get_mut(&mut self, at: usize) -> Option<&mut T> {
         self.touch_row(at);
         self.rows_mut().get_mut(at)
     }
 
-    /// The rows in the order of their places.
+    /// The rows in the order of their indices.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.range(0..self.len())
     }
 
-    /// The rows of `range`, as far as there are any.
+    /// The existing rows of `range`.
     pub fn range(&self, range: Range<usize>) -> impl DoubleEndedIterator<Item = &T> {
         let range = self.clamp_range(range);
         let (pool, most) = self.tracked_pieces();
@@ -125,7 +125,7 @@ impl<T: Copy> SpillableVec<T> {
         }
     }
 
-    /// The rows of `range` side by side. All of them are in memory together, so keep it small.
+    /// The rows of `range` as a slice. All of them are in memory together, so keep it small.
     pub fn slice(&self, range: Range<usize>) -> &[T] {
         let range = self.clamp_range(range);
         if let VecStorage::File(file, _) = &self.storage
@@ -142,20 +142,20 @@ impl<T: Copy> SpillableVec<T> {
         &self.all_rows()[range]
     }
 
-    /// The rows of `range` side by side, to be changed. See [`SpillableVec::slice`].
+    /// The rows of `range` as a mutable slice. See [`SpillableVec::slice`].
     fn slice_mut(&mut self, range: Range<usize>) -> &mut [T] {
         let range = self.clamp_range(range);
         self.slice(range.clone());
         &mut self.rows_mut()[range]
     }
 
-    /// The first place from `from` on for whose row `is` does not hold.
+    /// The first index from `from` on at which `is` returns false.
     pub fn end_where(&self, from: usize, is: impl Fn(&T) -> bool) -> usize {
         from + self.range(from..self.len()).take_while(|row| is(row)).count()
     }
 
-    /// The first place in `range` for whose row `is` does not hold. It holds for all rows before
-    /// that, and for none behind.
+    /// The first index in `range` at which `is` returns false. It must return true for all earlier
+    /// rows, and false for all later ones.
     pub fn partition_point(&self, range: Range<usize>, is: impl Fn(&T) -> bool) -> usize {
         let Range { mut start, mut end } = self.clamp_range(range);
         while start < end {
@@ -183,7 +183,7 @@ impl<T: Copy> SpillableVec<T> {
             VecStorage::File(file, len) => {
                 let place = file.first_byte().as_ptr().cast::<T>().wrapping_add(*len);
                 self.pool.touch_page(place.addr());
-                // SAFETY: there is room for it, and the file is aligned as pages are.
+                // SAFETY: there is room for it, and the file is aligned to pages.
                 unsafe { place.write(row) };
                 *len += 1;
             }
@@ -199,7 +199,7 @@ impl<T: Copy> SpillableVec<T> {
         rows.into_iter().try_for_each(|row| self.push(row))
     }
 
-    /// Makes it `len` rows long, with `value` in new rows.
+    /// Resizes it to `len` rows, with `value` in new rows.
     ///
     /// # Errors
     /// When a temporary file cannot be written.
@@ -209,7 +209,7 @@ impl<T: Copy> SpillableVec<T> {
         (self.len()..len).try_for_each(|_| self.push(value))
     }
 
-    /// Drops all rows behind the first `most`.
+    /// Drops all rows after the first `most`.
     pub fn truncate(&mut self, most: usize) {
         match &mut self.storage {
             VecStorage::Memory(rows, _) => rows.truncate(most),
@@ -217,7 +217,7 @@ impl<T: Copy> SpillableVec<T> {
         }
     }
 
-    /// Drops the rows for which `keep` does not hold.
+    /// Drops the rows for which `keep` returns false.
     pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
         let mut kept = 0;
         for at in 0..self.len() {
@@ -250,12 +250,12 @@ impl<T: Copy> SpillableVec<T> {
         }
     }
 
-    /// All rows, without telling the pool which of them are used.
+    /// All rows, without notifying the pool of their use.
     #[inline]
     fn all_rows(&self) -> &[T] {
         match &self.storage {
             VecStorage::Memory(rows, _) => rows,
-            // SAFETY: `len` rows of this type were written, and nobody changes them while this is
+            // SAFETY: `len` rows of this type were written, and they do not change while this is
             // borrowed.
             VecStorage::File(file, len) => unsafe {
                 slice::from_raw_parts(file.first_byte().as_ptr().cast::<T>(), *len)
@@ -274,7 +274,7 @@ impl<T: Copy> SpillableVec<T> {
         }
     }
 
-    /// The pool to tell of pieces of rows that are used, and the maximum length of a piece.
+    /// The pool to notify of used pieces of rows, and the maximum length of a piece.
     fn tracked_pieces(&self) -> (Option<&MemoryPool>, usize) {
         match self.storage {
             VecStorage::Memory(..) => (None, usize::MAX),
@@ -290,7 +290,7 @@ impl<T: Copy> SpillableVec<T> {
     }
 }
 
-/// Tells the pool that these rows, at most one block, are about to be used.
+/// Notifies the pool that these rows, at most one block, are about to be used.
 fn note_use<T>(pool: Option<&MemoryPool>, rows: &[T]) {
     if let Some(pool) = pool {
         pool.touch_page(rows.as_ptr().addr());

@@ -1,5 +1,5 @@
-//! The one set of helpers for work on all processors. Whatever the number of threads, equal input
-//! gives equal output.
+//! The only helpers for work on all processors. Whatever the number of threads, equal input gives
+//! equal output.
 //!
 //! | helper | for |
 //! |---|---|

@@ -1,7 +1,7 @@
-//! Prints of each crate: its modules, dependencies between them, and cycles.
+//! Prints the modules of each crate, dependencies between them, and cycles.
 //!
-//! `cargo run -p architecture --example dependencies -- analyze/src report/src`, with `-v` for what
-//! makes each cycle.
+//! `cargo run -p architecture --example dependencies -- analyze/src report/src`, with `-v` for the
+//! dependencies that make each cycle.
 
 use std::path::Path;
 

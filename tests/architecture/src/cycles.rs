@@ -1,4 +1,4 @@
-//! Cycles: each module of a cycle uses all others of it, directly or by way of others.
+//! Cycles: each module of a cycle uses all others of it, directly or indirectly.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +17,8 @@ impl CrateSources {
         find_cycles(dependencies.collect())
     }
 
-    /// Cycles of folders: in each folder, its modules with all that is inside them are taken as one
-    /// each. A folder's own file is not one of its modules.
+    /// Cycles of folders: each module of a folder counts as one node, with everything inside it. A
+    /// folder's own file is not one of its modules.
     pub fn folder_cycles(&self) -> Vec<Vec<ModulePath>> {
         let mut folders: BTreeSet<(ModulePath, ModulePath)> = BTreeSet::new();
         for dependency in self.module_dependencies() {

@@ -1,17 +1,17 @@
-//! Which module uses which.
+//! Dependencies between modules.
 
 use std::collections::BTreeSet;
 
 use crate::source::CrateSources;
 
-/// One module uses something that another defines.
+/// One module uses an item that another defines.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModuleDependency {
-    /// Path of the module that uses.
+    /// Path of the module that uses the item.
     pub from: Vec<String>,
-    /// Path of the module that is used.
+    /// Path of the module that defines it.
     pub to: Vec<String>,
-    /// Name of what is used.
+    /// Name of the item.
     pub name: String,
 }
 
@@ -19,7 +19,7 @@ pub struct ModuleDependency {
 const RE_EXPORTS: usize = 16;
 
 impl CrateSources {
-    /// All dependencies, one for each name that is used.
+    /// All dependencies, one for each used name.
     pub fn module_dependencies(&self) -> Vec<ModuleDependency> {
         let mut dependencies = BTreeSet::new();
         for (from, module) in &self.modules {
@@ -34,8 +34,8 @@ impl CrateSources {
         dependencies.into_iter().collect()
     }
 
-    /// The module that defines what `path` names, and the name there; none for a module itself and
-    /// for what other crates define.
+    /// The module that defines the item of `path`, and its name there; `None` for a module itself
+    /// and for items of other crates.
     fn find_definition(&self, path: &[String], left: usize) -> Option<(Vec<String>, String)> {
         let depth =
             (0..=path.len()).rev().find(|depth| self.modules.contains_key(&path[..*depth]))?;

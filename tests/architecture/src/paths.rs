@@ -8,8 +8,8 @@ use syn::{Item, ItemUse, Macro};
 
 use crate::source::{SourceModule, is_test};
 
-/// The path from the crate's root that `segments` name in the module `at`; none when they begin
-/// with a name and not with `crate`, `self` or `super`.
+/// The path from the crate's root for `segments` in the module `at`; `None` if they begin with a
+/// name and not with `crate`, `self` or `super`.
 pub(crate) fn absolute_path(at: &[String], segments: &[String]) -> Option<Vec<String>> {
     let mut base = at.to_vec();
     let mut rest = segments;
@@ -31,7 +31,7 @@ pub(crate) fn absolute_path(at: &[String], segments: &[String]) -> Option<Vec<St
     Some(base)
 }
 
-/// What the items of the module `at` use. Its own modules are `children`.
+/// The paths that the items of the module `at` use. Its own modules are `children`.
 pub(crate) fn used_paths(
     at: &[String],
     module: &SourceModule,
@@ -92,7 +92,7 @@ impl PathFinder<'_> {
     }
 }
 
-/// The names and the marks between them in `word`.
+/// The names and punctuation of `word`.
 fn split_word(word: &str) -> Vec<&str> {
     let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! Reading a crate: from its root, each file that a `mod` line leads to.
+//! Reads a crate: from its root, each file that a `mod` line refers to.
 
 use std::path::{Path, PathBuf};
 
@@ -52,8 +52,8 @@ impl CrateSources {
 }
 
 impl SourceModule {
-    /// Notes what `items` of the module `path` define and import, and the modules that are files
-    /// of their own, with the file that a `path` attribute names.
+    /// Notes what `items` of the module `path` define and import, and the modules in files of their
+    /// own, with the file that a `path` attribute names.
     fn note_items(
         &mut self,
         path: &[String],
@@ -95,7 +95,7 @@ impl SourceModule {
         self.items.insert(name.to_string());
     }
 
-    /// Notes the names of an import in the module `path`, whose first segments are in `before`.
+    /// Notes the names of an import in the module `path`; its first segments are in `before`.
     fn add_import(
         &mut self,
         path: &[String],
@@ -145,7 +145,7 @@ impl SourceModule {
             called.to_string()
         };
         // A path that begins with none of `crate`, `self` and `super` may begin with a module of
-        // this file's own folder. Where it is of another crate it leads nowhere.
+        // this file's own folder. A path of another crate resolves to nothing.
         let from = paths::absolute_path(path, &whole).unwrap_or_else(|| [path, &whole].concat());
         if !re_export {
             self.used.insert(from.clone());

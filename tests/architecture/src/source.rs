@@ -10,7 +10,7 @@ use syn::Attribute;
 pub struct SourceError {
     /// The file that is missing or cannot be parsed.
     pub file: PathBuf,
-    /// What the system or the parser said.
+    /// Message of the system or the parser.
     pub what: String,
 }
 
@@ -22,22 +22,23 @@ impl std::fmt::Display for SourceError {
 
 impl std::error::Error for SourceError {}
 
-/// A module: one file of a crate, with the modules that are written inside it.
+/// A module: one file of a crate, with its inline modules.
 #[derive(Debug, Default)]
 pub struct SourceModule {
     /// Its file.
     pub file: PathBuf,
     /// Names that it defines.
     pub(crate) items: BTreeSet<String>,
-    /// Names that it imports or re-exports, with what they stand for: a path from the crate's root.
+    /// Names that it imports or re-exports, with the path from the crate's root that each one
+    /// stands for.
     pub(crate) names: BTreeMap<String, Vec<String>>,
     /// Modules whose whole content it imports or re-exports.
     pub(crate) globs: Vec<Vec<String>>,
-    /// Paths of what it uses, from the crate's root.
+    /// Paths that it uses, from the crate's root.
     pub(crate) used: BTreeSet<Vec<String>>,
 }
 
-/// The modules of a crate, by their path from the crate's root, which itself is the empty path.
+/// The modules of a crate, by their path from the crate's root; the root itself is the empty path.
 #[derive(Debug, Default)]
 pub struct CrateSources {
     /// The modules.

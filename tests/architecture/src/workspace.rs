@@ -12,7 +12,7 @@ pub struct WorkspaceMember {
     pub name: String,
     /// Its folder.
     pub folder: PathBuf,
-    /// Names of the crates of this workspace that it needs, but for its tests.
+    /// Names of the crates of this workspace on which it depends, except for its tests.
     pub needs: BTreeSet<String>,
 }
 
@@ -45,7 +45,7 @@ pub fn workspace_members() -> Result<Vec<WorkspaceMember>, SourceError> {
     Ok(members.collect())
 }
 
-/// All files below `folder` that end in `.extension`, but for what is built or downloaded.
+/// All files below `folder` with this extension, except built and downloaded ones.
 pub fn list_files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -87,7 +87,7 @@ fn package_name(manifest: &str) -> String {
     line.and_then(|line| line.split('"').nth(1)).unwrap_or_default().to_owned()
 }
 
-/// Names of all that a manifest lists below `[dependencies]`.
+/// Names of all dependencies that a manifest lists below `[dependencies]`.
 fn dependency_names(manifest: &str) -> impl Iterator<Item = String> {
     let after = manifest.split("\n[dependencies]\n").nth(1).unwrap_or_default();
     let lines = after.lines().take_while(|line| !line.starts_with('['));

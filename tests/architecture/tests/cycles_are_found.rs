@@ -1,4 +1,4 @@
-//! The finder of cycles by hand: small crates made for it.
+//! Tests of the cycle finder on small crates.
 
 #![allow(clippy::unwrap_used, reason = "these are tests, and a helper of theirs")]
 

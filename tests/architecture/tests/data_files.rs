@@ -1,5 +1,5 @@
-//! Files below a data directory are opened by `data-files` alone, which follows no link there. What
-//! opens files in another way opens something else, and says here what.
+//! Files below a data directory are opened by `data-files` alone, which follows no links there.
+//! Code that opens files in another way is listed here, with the files it opens.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ const BY_NAME: &[&str] = &[
     "unlinkat(",
 ];
 
-/// What opens files by name, and what these are. The longest beginning of a path counts.
+/// Code that opens files by name, and which files these are. The longest matching prefix counts.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("collector/src/keys/", "keys, in a directory of their own that only its owner may write to"),
     ("collector/src/collect.rs", "/dev/urandom"),
@@ -85,8 +85,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("crates/synth/src/", "files that the user named"),
 ];
 
-/// What is no part of sockcap's commands: libraries that are loaded into programs, what is only
-/// built or tested with, and `data-files` itself.
+/// Code outside sockcap's commands: libraries that are loaded into programs, code for building or
+/// testing only, and `data-files` itself.
 const NO_COMMANDS: &[&str] = &[
     "tests/bench/",
     "capture-shim/",
@@ -96,7 +96,7 @@ const NO_COMMANDS: &[&str] = &[
     "tests/",
 ];
 
-/// Whether `line` has `way`, and not as the end of a longer name.
+/// Whether `line` contains `way`, but not as the end of a longer name.
 fn has_word(line: &str, way: &str) -> bool {
     line.match_indices(way).any(|(at, _)| {
         way.starts_with('.')
@@ -107,8 +107,8 @@ fn has_word(line: &str, way: &str) -> bool {
     })
 }
 
-/// Lines of a source that open files by name, with their numbers: not those of its tests, and not
-/// what the kernel tells.
+/// Lines of a source that open files by name, with their numbers, without its tests and without
+/// files of the kernel.
 fn by_name(text: &str) -> Vec<(usize, &str)> {
     let tests = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
     let code = text.get(..tests).unwrap_or_default();

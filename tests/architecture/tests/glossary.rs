@@ -1,5 +1,5 @@
-//! The glossary and the code say the same: no definition has a replaced word in its name, and what
-//! the glossary says is there is there.
+//! The glossary and the code agree: no definition has a replaced word in its name, and every name
+//! in the glossary exists.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ const GLOSSARY: &str = "docs/glossary.md";
 /// Keywords that a definition's name follows.
 const DEFINING: &[&str] = &["fn ", "struct ", "enum ", "trait ", "type ", "union ", "mod "];
 
-/// A word that is not used any more, and names in which it stands for something else.
+/// A word that is no longer used, and names in which it has another meaning.
 #[derive(Debug, PartialEq)]
 struct Replaced {
     words: Vec<String>,
@@ -28,7 +28,7 @@ fn table<'a>(page: &'a str, heading: &str) -> Vec<Vec<&'a str>> {
     lines.skip(2).map(cells).collect()
 }
 
-/// What is written as code in a cell.
+/// The code spans of a cell.
 fn code(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
@@ -69,7 +69,7 @@ fn words(identifier: &str) -> Vec<String> {
     words
 }
 
-/// The names that a source defines, but for its tests, with the numbers of their lines.
+/// The names that a source defines, except in its tests, with their line numbers.
 fn definitions(text: &str) -> Vec<(usize, &str)> {
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let mut found = Vec::new();
@@ -77,7 +77,7 @@ fn definitions(text: &str) -> Vec<(usize, &str)> {
     for (number, line) in code.lines().enumerate() {
         let (line_of_test, was_test) = (line.trim() == "#[test]", is_test);
         is_test = line_of_test || was_test && line.trim_start().starts_with("#[");
-        // A test's name is a sentence.
+        // The name of a test is a sentence.
         if line.trim_start().starts_with("//") || was_test {
             continue;
         }
@@ -95,14 +95,14 @@ fn definitions(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// Whether a name has a replaced word.
+/// Whether a name contains a replaced word.
 fn has(name: &str, replaced: &Replaced) -> bool {
     let all = words(name);
     !replaced.exceptions.contains(name)
         && all.windows(replaced.words.len()).any(|some| some == replaced.words)
 }
 
-/// Whether a file's names are those of the product: tests say what they want in sentences.
+/// Whether a file belongs to the product: names in tests are sentences.
 fn is_product(file: &Path) -> bool {
     let name = file.to_string_lossy();
     name.contains("/src/") && !name.starts_with("tests/") && !name.ends_with("tests.rs")

@@ -1,4 +1,4 @@
-//! How lines are written: their length, and words that a stranger stumbles over.
+//! Form of lines: their length, and words that confuse a stranger.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ fn comment_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("//"))
 }
 
-/// The prose of a page, each line with its number: not tables, examples, and what has no blank
-/// where it could be broken.
+/// The prose of a page, each line with its number: no tables, no examples, and no lines without a
+/// space at which they could be broken.
 fn prose_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut is_example = false;
     text.lines().enumerate().filter(move |(_, line)| {
@@ -24,7 +24,7 @@ fn prose_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Places where a line is longer than it may be.
+/// Lines that are too long.
 fn too_long<'a>(file: &Path, lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<String> {
     let long = lines.filter(|(_, line)| line.chars().count() > COLUMNS && !line.contains("://"));
     long.map(|(number, _)| format!("{}:{}", file.display(), number + 1)).collect()
@@ -51,7 +51,7 @@ fn a_long_comment_and_a_long_line_of_a_page_are_found() {
     assert_eq!(too_long(Path::new("a.md"), prose_lines(&page)), ["a.md:1", "a.md:6"]);
 }
 
-/// Words that leave a stranger guessing what is meant. They are looked for in comments and pages.
+/// Words that leave a stranger guessing. They are searched in comments and pages.
 const GUESSING: &[&str] = &[
     "of which",
     "so many",
@@ -62,7 +62,7 @@ const GUESSING: &[&str] = &[
     "at most as many",
 ];
 
-/// Places where words of [`GUESSING`] are.
+/// Lines that contain words of [`GUESSING`].
 fn guessing_lines<'a>(file: &Path, lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<String> {
     let found = lines.filter_map(|(number, line)| {
         let line = line.to_lowercase();
@@ -86,10 +86,10 @@ fn comments_and_pages_can_be_understood_alone() {
     assert!(wrong.is_empty(), "say what it is a number of, and who:\n{}", wrong.join("\n"));
 }
 
-/// Beginnings of a doc that leave open what it is about.
+/// Beginnings of a doc that leave its subject open.
 const POINTING: &[&str] = &["Those ", "They are"];
 
-/// Places where a doc begins with words of [`POINTING`].
+/// Docs that begin with words of [`POINTING`].
 fn pointing_docs(file: &Path, text: &str) -> Vec<String> {
     let doc = |line: &str| {
         let line = line.trim_start();

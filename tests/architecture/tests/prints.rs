@@ -1,6 +1,6 @@
-//! What prints: recorded names may command a terminal, so that all text goes through the one writer
-//! that shows what is not printable (`sockcap/src/output/terminal_output.rs`). Nothing else has
-//! standard output and standard error.
+//! Printing: recorded names may contain terminal escapes, so all text goes through the one writer
+//! that escapes what is not printable (`sockcap/src/output/terminal_output.rs`). No other code may
+//! use standard output and standard error.
 
 use std::path::Path;
 
@@ -22,21 +22,21 @@ const PRINTING: &[&str] = &[
     "/dev/tty",
 ];
 
-/// Files that may: the writer itself; what asks whether there is a terminal; and progress, which
-/// draws with text that was made harmless.
+/// Files that may print: the writer itself; code that asks whether there is a terminal; and
+/// progress, which draws escaped text.
 const MAY: &[(&str, &[&str])] = &[
     ("sockcap/src/output/terminal_output.rs", PRINTING),
-    // A target of results for programs; text comes through the writer.
+    // A target of results for programs; text arrives through the writer.
     ("sockcap/src/target.rs", &["stdout()", "io::stdout"]),
     ("sockcap/src/output.rs", &["stdout()", "stderr()", "io::stdout", "io::stderr", "anstream::"]),
 ];
 
-/// Lines of a source that print, each with its number. Tests may, as do comments.
+/// Lines of a source that print, each with its number, except in tests and comments.
 fn printing_lines<'a>(text: &'a str, may: &[&str]) -> Vec<(usize, &'a str)> {
     let mut found = Vec::new();
     let mut lines = text.lines().enumerate().peekable();
     while let Some((number, line)) = lines.next() {
-        // What follows a module of tests is tests, too.
+        // Code that follows a module of tests is tests, too.
         let is_test = line.trim() == "#[cfg(test)]";
         if is_test && lines.peek().is_some_and(|(_, next)| next.trim().starts_with("mod ")) {
             let (_, next) = lines.next().unwrap_or_default();
@@ -46,7 +46,7 @@ fn printing_lines<'a>(text: &'a str, may: &[&str]) -> Vec<(usize, &'a str)> {
             continue;
         }
         let code = line.split("//").next().unwrap_or_default();
-        // Those of a child process are no standard output of ours.
+        // The outputs of a child process are not our standard output.
         let code =
             code.replace(".stdout()", "").replace(".stderr()", "").replace(".use_stderr()", "");
         let prints = PRINTING.iter().any(|way| code.contains(way) && !may.contains(way));

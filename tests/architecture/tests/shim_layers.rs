@@ -1,5 +1,5 @@
-//! Layers: the modules of `capture-shim` are in layers, and each uses only those below it and
-//! its own.
+//! Layers: each module of `capture-shim` belongs to a layer, and uses only lower layers and its
+//! own.
 
 #![allow(clippy::unwrap_used, reason = "these are tests, and a helper of theirs")]
 
@@ -7,8 +7,8 @@ use std::path::Path;
 
 use architecture::{CrateSources, workspace};
 
-/// The layers of `capture-shim/src`, from the ground up. A layer is a file of that name and all in
-/// its folder.
+/// The layers of `capture-shim/src`, from the bottom up. A layer is a file of that name and
+/// everything in its folder.
 const LAYERS: &[&str] = &[
     "tuning",
     "c_library",
@@ -21,14 +21,14 @@ const LAYERS: &[&str] = &[
     "exports",
 ];
 
-/// What is wrong with the layers of a crate: modules in none, and uses of a layer above.
+/// Faults of a crate's layers: modules without a layer, and uses of a higher layer.
 fn layer_faults(sources: &CrateSources, layers: &[&str]) -> Vec<String> {
     let layer = |path: &[String]| {
         let folder = path.first()?;
         layers.iter().position(|layer| layer == folder)
     };
     let mut wrong = Vec::new();
-    // The root says which layers there are, and is in none.
+    // The root declares the layers and belongs to none.
     for path in sources.modules.keys().filter(|path| !path.is_empty()) {
         if layer(path).is_none() {
             wrong.push(format!("{} is in no layer", path.join("::")));

@@ -1,10 +1,10 @@
-//! Code that a process runs, compared with the files that it comes from.
+//! Code of a running process, compared with the files that it was loaded from.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Files whose code the process of this number has mapped otherwise than it is in the file.
+/// Files whose code in the memory of this process differs from the file.
 #[must_use]
 pub fn changed_code(process: u32) -> Vec<PathBuf> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();

@@ -1,10 +1,9 @@
-//! The comparison of outputs with the files of `tests/golden`, and with the width of a terminal.
-//! With `UPDATE_GOLDEN=1` the files are written instead.
+//! Comparison of outputs with the files of `tests/golden`, and with the width of a terminal. With
+//! `UPDATE_GOLDEN=1` the files are written instead.
 
 use std::path::Path;
 
-/// Asserts that a text is what a file of the crate's `tests/golden` says: `assert_golden!(NAME,
-/// TEXT)`.
+/// Asserts that a text equals a file of the crate's `tests/golden`: `assert_golden!(NAME, TEXT)`.
 #[macro_export]
 macro_rules! assert_golden {
     ($name:expr, $text:expr $(,)?) => {
@@ -12,7 +11,7 @@ macro_rules! assert_golden {
     };
 }
 
-/// Asserts that `text` is what the file `name` of `folder` says.
+/// Asserts that `text` equals the file `name` of `folder`.
 pub fn compare(folder: &str, name: &str, text: &str) {
     let path = Path::new(folder).join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some_and(|value| value == "1") {
@@ -30,8 +29,8 @@ pub fn compare(folder: &str, name: &str, text: &str) {
     }
 }
 
-/// Asserts that every line of `text` has no more columns than that, nothing behind its end, and
-/// nothing that a terminal obeys.
+/// Asserts that no line of `text` has more columns than `width`, trailing spaces, or terminal
+/// escapes.
 pub fn assert_fits(text: &str, width: usize) {
     for line in text.lines() {
         assert!(line.chars().count() <= width, "{} columns: {line}", line.chars().count());

@@ -1,4 +1,4 @@
-//! Patterns made by hand, on which outputs are tested and looked at.
+//! Patterns built by hand, with which outputs are tested and viewed.
 
 use analyze::paths::timing::PatternTiming;
 use analyze::paths::{ConnectTimes, Hop, PathPattern};
@@ -76,7 +76,7 @@ pub fn cached_pattern() -> PathPattern {
     complete_pattern(0, 212, 0.962, hops)
 }
 
-/// The same where the connection to redis takes 40 ms to be made, in every fourth instance.
+/// The same pattern with a connection to redis that takes 40 ms in every fourth instance.
 pub fn connecting_pattern() -> PathPattern {
     let mut hops = cached_pattern().hops;
     let connects =
@@ -85,7 +85,7 @@ pub fn connecting_pattern() -> PathPattern {
     complete_pattern(4, 212, 0.962, hops)
 }
 
-/// A request that asks two servers at once and waits for both: a fork.
+/// A request that calls two servers concurrently and waits for both: a fork.
 pub fn forked_pattern() -> PathPattern {
     let hops = vec![
         tcp_hop(None, ("CLIENT", "*"), ("gateway", "8000"), 0.0, 0.0),
@@ -137,7 +137,7 @@ pub fn hostile_pattern() -> PathPattern {
     pattern
 }
 
-/// A pipeline of `length` hops that never answer, forking at every tenth.
+/// A pipeline of `length` hops without responses, which forks at every tenth.
 pub fn pipeline_pattern(id: i64, length: usize) -> PathPattern {
     let name = |stage: usize| format!("stage-{stage}");
     let hops = (0..length)

@@ -1,10 +1,10 @@
-//! Records by partition: in memory while a budget lasts, in a temporary file beyond it.
+//! Records by partition: in memory within a budget, in a temporary file beyond it.
 //!
-//! Reconciliation groups more records than memory holds, several times over: calls by connection,
-//! datagrams by content and then by flow, messages by time; analysis groups path instances by
-//! shape. Each time many workers deal blocks of records into partitions, and later each partition
-//! is taken whole. A block carries a tag by which the blocks of a partition are put in order, so
-//! that neither the number of workers nor where the blocks were stored changes what comes out.
+//! Reconciliation groups more records than fit into memory, several times over: calls by
+//! connection, datagrams by content and then by flow, messages by time; analysis groups path
+//! instances by shape. Each time many workers write blocks of records into partitions, and later
+//! each partition is read whole. A block has a tag that orders the blocks of its partition, so that
+//! neither the number of workers nor the storage of the blocks affects the result.
 
 use std::fs::File;
 use std::marker::PhantomData;
@@ -19,7 +19,7 @@ use crate::MemoryBudget;
 use crate::PathError;
 use crate::workers::lock_mutex;
 
-/// A record that is the same in a file as in memory.
+/// A record with the same bytes in a file as in memory.
 pub trait PlainRecord: FromBytes + IntoBytes + Immutable + Copy + Send + Sync {}
 
 impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync> PlainRecord for T {}
@@ -28,7 +28,7 @@ impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync> PlainRecord for 
 #[derive(Debug)]
 pub struct PartitionStore<'a, T> {
     budget: &'a MemoryBudget,
-    /// Directory of the temporary file. It has no name, so nothing is left of it however the
+    /// Directory of the temporary file. The file has no name, so nothing is left of it however the
     /// program ends.
     directory: PathBuf,
     file: OnceLock<File>,
@@ -77,8 +77,8 @@ impl<'a, T: PlainRecord> PartitionStore<'a, T> {
         self.partitions.get(partition).map_or(0, records) * size_of::<T>()
     }
 
-    /// Puts the blocks of a partition into the order of their tags, as
-    /// [`PartitionStore::read_records`] numbers them from then on, and returns their number.
+    /// Sorts the blocks of a partition by their tags, so that [`PartitionStore::read_records`]
+    /// numbers them in this order, and returns their number.
     pub fn order_blocks(&self, partition: usize) -> usize {
         self.partitions.get(partition).map_or(0, |of| {
             let mut blocks = lock_mutex(of);
@@ -87,7 +87,7 @@ impl<'a, T: PlainRecord> PartitionStore<'a, T> {
         })
     }
 
-    /// Adds a block to a partition; `tag` is its place among the partition's blocks.
+    /// Adds a block to a partition; `tag` is its position among the partition's blocks.
     ///
     /// # Errors
     /// When the temporary file cannot be written.
@@ -133,7 +133,7 @@ impl<'a, T: PlainRecord> PartitionStore<'a, T> {
         }
         let file = tempfile::tempfile_in(&self.directory)
             .map_err(|error| PathError::io(&self.directory, error))?;
-        // Another worker may have been quicker.
+        // Another worker may have been faster.
         Ok(self.file.get_or_init(|| file))
     }
 
@@ -145,10 +145,10 @@ impl<'a, T: PlainRecord> PartitionStore<'a, T> {
         self.take_each_block(partition).collect()
     }
 
-    /// Takes a partition block by block: only the block that is asked for is in memory.
+    /// Takes a partition block by block: only the current block is in memory.
     ///
     /// # Errors
-    /// When the temporary file cannot be read, as that block.
+    /// If the temporary file cannot be read; the error takes the place of the block.
     pub fn take_each_block(
         &self,
         partition: usize,
@@ -163,7 +163,7 @@ impl<'a, T: PlainRecord> PartitionStore<'a, T> {
     }
 
     /// Reads up to `most` records of a block into `to`, from record number `from` on. Blocks are
-    /// numbered as they were pushed.
+    /// numbered in the order in which they were pushed.
     ///
     /// # Errors
     /// When the temporary file cannot be read.
@@ -221,7 +221,7 @@ impl<T> BlockStorage<T> {
 }
 
 impl<T> Drop for PartitionStore<'_, T> {
-    /// Gives back the memory of records that nobody took.
+    /// Gives back the memory of records that were not taken.
     fn drop(&mut self) {
         for block in
             self.partitions.iter().flat_map(|blocks| std::mem::take(&mut *lock_mutex(blocks)))
@@ -233,8 +233,8 @@ impl<T> Drop for PartitionStore<'_, T> {
     }
 }
 
-/// The records of all blocks in one. Each block is let go as soon as it is there, as together they
-/// may be as large as memory is.
+/// The records of all blocks in one vector. Each block is dropped as soon as it is copied, as
+/// together they may be as large as the memory.
 pub fn join_blocks<T: PlainRecord>(mut blocks: Vec<Vec<T>>) -> Vec<T> {
     if let [only] = blocks.as_mut_slice() {
         return std::mem::take(only);
@@ -253,7 +253,7 @@ mod tests {
     use super::*;
     use crate::PartitionWriter;
 
-    /// Content of each partition when five pieces deal numbers with that budget.
+    /// Content of each partition after five pieces of work wrote numbers with this budget.
     fn partition_numbers(budget: u64, directory: &Path, reverse: bool) -> (Vec<Vec<u64>>, u64) {
         let budget = MemoryBudget::new(budget);
         let store: PartitionStore<u64> = PartitionStore::new(&budget, directory, 3);

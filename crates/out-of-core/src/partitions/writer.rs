@@ -1,7 +1,6 @@
-//! A partition writer: one worker's records on their way into a [`PartitionStore`]. They are
-//! gathered by partition and handed over in blocks. A block's tag tells which piece of work it
-//! comes from and its place among that piece's blocks, so that the order of the workers does not
-//! matter.
+//! Partition writer: buffers the records of one worker by partition and hands them to a
+//! [`PartitionStore`] in blocks. A block's tag contains its piece of work and its position among
+//! the blocks of that piece, so that the order of the workers does not matter.
 
 use super::store::{PartitionStore, PlainRecord};
 use crate::PathError;
@@ -65,7 +64,7 @@ impl<'s, 'a, T: PlainRecord> PartitionWriter<'s, 'a, T> {
         self.store.push_block(partition, self.batch << 32 | self.blocks, records)
     }
 
-    /// Hands over the blocks that are not full.
+    /// Hands over the partly filled blocks.
     ///
     /// # Errors
     /// As for [`PartitionWriter::partition_record`].

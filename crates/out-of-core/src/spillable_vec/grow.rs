@@ -1,4 +1,4 @@
-//! Memory of a vector: growing while the budget lasts, then in a file, and giving it all back.
+//! Memory of a vector: growing within the budget, then in a file, and giving all of it back.
 
 use std::ptr;
 
@@ -43,7 +43,7 @@ impl<T: Copy> SpillableVec<T> {
         }
     }
 
-    /// Puts all rows into a file, with room for `needed`.
+    /// Moves all rows into a file, with room for `needed`.
     fn spill_to_file(&mut self, needed: usize) -> Result<(), PathError> {
         let directory = self.pool.directory();
         let bytes = (needed * size_of::<T>()).next_multiple_of(MAPPED_BLOCK_BYTES);
@@ -52,8 +52,8 @@ impl<T: Copy> SpillableVec<T> {
         self.pool.add_region(file.region());
         let rows = self.all_rows();
         let (from, len) = (rows.as_ptr(), rows.len());
-        // SAFETY: there is room for as many, the file is aligned as pages are, and it is
-        // elsewhere.
+        // SAFETY: there is room for that many rows, the file is aligned to pages, and it does not
+        // overlap with them.
         unsafe { ptr::copy_nonoverlapping(from, file.first_byte().as_ptr().cast::<T>(), len) };
         self.pool.count_arrived((len * size_of::<T>()).div_ceil(MAPPED_BLOCK_BYTES));
         // Dropping the former value gives its memory back to the budget.

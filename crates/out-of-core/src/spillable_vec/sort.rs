@@ -1,5 +1,5 @@
 //! Sorting a spillable vector: runs of it in place, then all runs merged into a new vector. Only
-//! one run at a time is used in random order; the rest is read and written from beginning to end.
+//! one run at a time is accessed in random order; the rest is read and written sequentially.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +11,7 @@ use crate::tuning::SORT_RUN_BYTES;
 use super::{SpillableVec, VecStorage};
 
 impl<T: Copy> SpillableVec<T> {
-    /// Sorts the rows; those of equal keys stay in their order.
+    /// Sorts the rows by a key. The sort is stable.
     ///
     /// # Errors
     /// When a temporary file cannot be written.

@@ -1,4 +1,4 @@
-//! Columns are vectors to whoever has them, and little is in memory.
+//! A spillable vector behaves like a vector, with little of it in memory.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ fn any_step() -> impl Strategy<Value = VecStep> {
 }
 
 proptest! {
-    /// Whatever is done to a column, in memory or in a file, it has the rows that a vector has.
+    /// After any operations, in memory or in a file, it has the same rows as a `Vec`.
     #[test]
     fn it_is_a_vector(steps in prop::collection::vec(any_step(), 1..30), memory in prop_oneof![0u64..100_000, Just(u64::MAX)]) {
         let directory = tempfile::tempdir().unwrap();
@@ -77,7 +77,7 @@ proptest! {
                     rows.retain(|row| row % part == 0);
                 }
                 VecStep::Sort(most) => {
-                    // By a part of it, to see that equal ones stay in order.
+                    // The key is a part of the row, to show that the sort is stable.
                     column.sort_runs_by_key(most, |row| row % 1_000).unwrap();
                     rows.sort_by_key(|row| row % 1_000);
                     let middle = rows.partition_point(|row| row % 1_000 < 500);
@@ -95,7 +95,7 @@ proptest! {
     }
 }
 
-/// Number of bytes of files that are in this process's memory.
+/// Number of bytes of mapped files in this process's memory.
 fn resident_bytes() -> usize {
     let text = std::fs::read_to_string("/proc/self/status").unwrap();
     let lines = text.lines().filter_map(|line| line.split_once(':'));
@@ -120,7 +120,7 @@ fn however_much_there_is_little_is_in_memory() {
             most = most.max(resident_bytes());
         }
     }
-    // In order, and in none.
+    // Sequential and random access.
     for at in 0..ROWS {
         assert_eq!(column[at], value(at));
         if at % (1 << 7) == 0 {
@@ -135,8 +135,8 @@ fn however_much_there_is_little_is_in_memory() {
     most = most.max(resident_bytes());
     assert!(column.iter().is_sorted());
     most = most.max(resident_bytes());
-    // A quarter of the memory, and what a thread does not take note of again, beside what is sorted
-    // at once.
+    // A quarter of the memory, the blocks that a thread does not count again, and the run that is
+    // being sorted.
     assert!(most < before + (40 << 20), "{} MB of {} MB", (most - before) >> 20, (8 * ROWS) >> 20);
     assert!(tables.in_memory() <= 8 << 20);
 }
@@ -147,7 +147,7 @@ fn several_threads_may_look_at_once() {
     let tables = MemoryPool::new(0, directory.path());
     let column = SpillableVec::collect(&tables, 0..1u64 << 20).unwrap();
     std::thread::scope(|scope| {
-        // All pages are given back again and again meanwhile.
+        // All pages are given back repeatedly meanwhile.
         scope.spawn(|| (0..2_000).for_each(|_| tables.count_arrived(1 << 20)));
         for thread in 0..4 {
             let column = &column;

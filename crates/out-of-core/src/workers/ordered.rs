@@ -1,5 +1,5 @@
-//! Work on all processors whose results are taken in order, so that equal input gives equal output
-//! however many threads there are.
+//! Work on all processors whose results are consumed in order, so that equal input gives equal
+//! output however many threads there are.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
@@ -9,17 +9,17 @@ use super::threads::lock_mutex;
 
 /// State that the workers share.
 struct OrderedState<M, T, E> {
-    /// The next piece that nobody works on.
+    /// The next piece that no worker has begun.
     next: usize,
-    /// The next piece to be taken.
+    /// The next piece to be consumed.
     taken: usize,
-    /// Results that wait for those before them.
+    /// Results that wait for earlier ones.
     waiting: BTreeMap<usize, T>,
     take: M,
     error: Option<E>,
 }
 
-/// Ends all workers when one panics: they would wait for its piece for ever.
+/// Ends all workers when one panics: they would wait for its piece forever.
 struct OrderedStopGuard<'a, M, T, E> {
     shared: &'a Mutex<OrderedState<M, T, E>>,
     progressed: &'a Condvar,
@@ -36,8 +36,8 @@ impl<M, T, E> Drop for OrderedStopGuard<'_, M, T, E> {
 }
 
 /// Calls `work` for each of `count` pieces on `threads` threads, and `take` with each result in the
-/// order of the pieces, one at a time. No worker runs far ahead of what was taken, so few results
-/// wait. The first error ends it.
+/// order of the pieces, one at a time. No worker runs far ahead of the consumed results, so few
+/// results wait. The first error ends it.
 ///
 /// # Errors
 /// The first error of `work` or `take`.
@@ -93,8 +93,8 @@ pub fn run_in_order<T: Send, E: Send>(
     shared.error.map_or(Ok(()), Err)
 }
 
-/// Calls `take` with each value of `make`, until that gives `None`. With more than one thread the
-/// next is made while one is taken. The first error ends it.
+/// Calls `take` with each value of `make`, until that returns `None`. With more than one thread the
+/// next value is made while one is consumed. The first error ends it.
 ///
 /// # Errors
 /// The first error of `make` or `take`.

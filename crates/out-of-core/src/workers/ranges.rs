@@ -30,7 +30,7 @@ pub fn map_ranges<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T + Sync
 }
 
 /// Returns the results of `work` for each of `0..items`, in order. Each processor takes the next
-/// item when it is done with one: for few items, each worth a thread.
+/// item when it has finished one: for few items, each worth a thread.
 pub fn map_items<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let cores = thread_count().min(items);
     if cores <= 1 {
@@ -59,9 +59,9 @@ pub fn map_items<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync) -> Vec
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Does `work` on each of `items`, those of the greatest `size` first, on all processors. Each
-/// thread gathers the results of its items in a value of its own. Which items those are is left to
-/// chance, so the order in which the values are put together must not matter.
+/// Calls `work` on each of `items`, the largest by `size` first, on all processors. Each thread
+/// accumulates the results of its items in its own value. The assignment of items to threads is
+/// random, so the values must not depend on the order in which they are merged.
 pub fn for_each_item<T: Send, R: Send + Default>(
     items: &mut [T],
     size: impl Fn(&T) -> usize,

@@ -1,30 +1,30 @@
-//! Work on all processors on what one source makes piece by piece, such as a file that is read. The
-//! results are taken in the order of the pieces.
+//! Work on all processors on the pieces of one sequential source, such as a file that is read. The
+//! results are consumed in the order of the pieces.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::threads::lock_mutex;
 
-/// The source, which one worker at a time asks.
+/// The source, which one worker at a time uses.
 struct StreamSource<M> {
     make: M,
     next: usize,
 }
 
-/// What became of the pieces.
+/// Results of the pieces.
 struct StreamResults<K, T, E> {
-    /// The next piece to be taken.
+    /// The next piece to be consumed.
     taken: usize,
-    /// Results that wait for those before them.
+    /// Results that wait for earlier ones.
     waiting: BTreeMap<usize, T>,
     take: K,
     error: Option<E>,
-    /// Whether no piece is to be made any more.
+    /// Whether no more pieces are to be made.
     ended: bool,
 }
 
-/// Ends all workers when one panics: they would wait for its piece for ever.
+/// Ends all workers when one panics: they would wait for its piece forever.
 struct StreamStopGuard<'a, K, T, E> {
     results: &'a Mutex<StreamResults<K, T, E>>,
     progressed: &'a Condvar,
@@ -39,7 +39,7 @@ impl<K, T, E> Drop for StreamStopGuard<'_, K, T, E> {
     }
 }
 
-/// Calls `make` for one piece after the other, until that gives `None`; `work` with each piece and
+/// Calls `make` for one piece after the other, until it returns `None`; `work` with each piece and
 /// its number on `threads` threads; and `take` with each result in the order of the pieces, one at
 /// a time. There are never more pieces than threads, and few results wait. The first error ends it.
 ///
@@ -57,8 +57,8 @@ pub fn run_stream<P, T: Send, E: Send>(
     let waiting = BTreeMap::new();
     let results = Mutex::new(StreamResults { taken: 0, waiting, take, error: None, ended: false });
     let progressed = Condvar::new();
-    // Whoever asks the source waits until the results have caught up. The others wait for the
-    // source, and who works on a piece waits for neither.
+    // The worker that holds the source waits until the results have caught up. The others wait for
+    // the source; a worker with a piece waits for neither.
     let next = || {
         let mut source = lock_mutex(&source);
         let mut state = lock_mutex(&results);
