@@ -1,6 +1,6 @@
-//! The statistics of this crate, for `scripts/check-statistics`, which holds them against scipy.
-//! Each line of the standard input is a test, `NAME;NUMBERS;NUMBERS...`, and is answered by a line
-//! of numbers:
+//! The statistics of this crate, for `scripts/check-statistics`, which compares them with scipy.
+//! Each line of the standard input is a test, `NAME;NUMBERS;NUMBERS...`, and is answered with a
+//! line of numbers:
 //!
 //! ```text
 //! ks;SAMPLE;SAMPLE;EFFECTS                 statistic and p-value

@@ -1,5 +1,5 @@
-//! Analysis: from observations to what each category is like in both periods. Each category is
-//! worked out from its own observations alone, on all processors.
+//! Analysis: from observations to the statistics of each category in both periods. Each category is
+//! computed from its own observations alone, on all processors.
 
 mod category_stats;
 mod hop;
@@ -17,7 +17,7 @@ use crate::collect::CollectedPeriods;
 /// All categories, in the order of their keys.
 ///
 /// # Errors
-/// When the temporary file cannot be read.
+/// If the temporary file cannot be read.
 pub fn analyze_categories(
     collected: &CollectedPeriods<'_>,
 ) -> Result<Vec<CategoryStats>, PathError> {

@@ -1,15 +1,16 @@
-//! Collecting: one pass over both periods, which gives each request its category and keeps its
-//! response time and the share of each place in that.
+//! Collecting: one pass over both periods, which assigns each request to its category and keeps its
+//! response time and the share of each place in it.
 //!
 //! ```text
 //! requests of a group --encode--> category, places --critical path--> shares by place
 //!                                    |                                     |
 //!                                    v                                     v
-//!                              structures, once each          observations, dealt by category
+//!                              structures, once each         observations, partitioned by category
 //! ```
 //!
-//! Observations are kept in memory while a budget lasts and in a temporary file beyond it. Groups
-//! of requests are read on all processors; neither their number nor the budget changes the result.
+//! Observations are kept in memory within a budget and in a temporary file beyond it. Groups of
+//! requests are read on all processors; neither the number of processors nor the budget changes the
+//! result.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -31,22 +32,22 @@ use crate::period_windows::PeriodWindows;
 use crate::sites::{CallSites, SiteCollector, SiteHistogram};
 use crate::tuning::CATEGORY_PARTITIONS;
 
-/// What is known of a period as a whole.
+/// Totals of a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PeriodTotals {
     /// Number of requests.
     pub requests: u64,
     /// Sum of their probabilities.
     pub expected: f64,
-    /// Sum of the probabilities of those with a response time.
+    /// Sum of the probabilities of the requests with a response time.
     pub timed: f64,
-    /// Sum of the response times of those, each by its probability, in nanoseconds.
+    /// Sum of these response times, each weighted by its probability, in nanoseconds.
     pub response: f64,
-    /// Number of those that are torn.
+    /// Number of torn requests.
     pub torn: u64,
-    /// When the first one begins, in nanoseconds since the Unix epoch.
+    /// Begin of the first one, in nanoseconds since the Unix epoch.
     pub first: Option<i64>,
-    /// When the last one begins.
+    /// Begin of the last one.
     pub last: Option<i64>,
 }
 
@@ -65,7 +66,7 @@ impl PeriodTotals {
         }
     }
 
-    /// Mean response time in nanoseconds; 0 where none is known.
+    /// Mean response time in nanoseconds; 0 if there is none.
     pub fn mean_response(&self) -> f64 {
         if self.timed > 0.0 { self.response / self.timed } else { 0.0 }
     }
@@ -87,9 +88,9 @@ impl PeriodTotals {
     }
 }
 
-/// All that is known after the pass.
+/// Result of the pass.
 pub struct CollectedPeriods<'b> {
-    /// Names that the structures have numbers of.
+    /// Names of the numbers in the structures.
     pub names: NameInterner,
     /// The structure of each category.
     pub structures: FxHashMap<CategoryKey, CategoryStructure>,
@@ -97,9 +98,9 @@ pub struct CollectedPeriods<'b> {
     pub sites: CallSites,
     /// Response times of all requests.
     pub response: SiteHistogram,
-    /// Of each period.
+    /// Totals of each period.
     pub totals: [PeriodTotals; 2],
-    /// The time of each period in equal parts.
+    /// The windows of each period.
     pub windows: [PeriodWindows; 2],
     observations: PartitionStore<'b, u8>,
 }
@@ -112,10 +113,10 @@ struct StructureTable {
 }
 
 impl<'b> CollectedPeriods<'b> {
-    /// Reads both periods. What is more than `budget` goes to a temporary file in `directory`.
+    /// Reads both periods. Data beyond `budget` goes to a temporary file in `directory`.
     ///
     /// # Errors
-    /// When the tables cannot be read, or the temporary file not be written.
+    /// If the tables cannot be read, or the temporary file cannot be written.
     pub fn read_periods(
         periods: [&Period<'_>; 2],
         options: &Options,
@@ -174,15 +175,15 @@ impl<'b> CollectedPeriods<'b> {
         })
     }
 
-    /// Number of parts that the observations are dealt into.
+    /// Number of partitions of the observations.
     pub fn partition_count(&self) -> usize {
         self.observations.partition_count()
     }
 
-    /// Takes the observations of a part, by category, each in order of time in its period.
+    /// Takes the observations of a partition, by category, each in order of time in its period.
     ///
     /// # Errors
-    /// When the temporary file cannot be read.
+    /// If the temporary file cannot be read.
     pub fn take_observations(
         &self,
         partition: usize,
@@ -199,7 +200,8 @@ impl<'b> CollectedPeriods<'b> {
     }
 }
 
-/// The same with names numbered in their order, as which one came first depends on the processors.
+/// The same with names numbered in alphabetical order, since the order of arrival depends on the
+/// processors.
 fn sort_by_names(
     names: NameInterner,
     mut structures: FxHashMap<CategoryKey, CategoryStructure>,
@@ -228,7 +230,7 @@ struct PeriodPass<'p> {
     windows: PeriodWindows,
 }
 
-/// What one group of requests comes to, beside the observations.
+/// Result of one group of requests, except for the observations.
 struct GroupResult {
     names: NameInterner,
     totals: PeriodTotals,
@@ -284,7 +286,7 @@ impl PeriodPass<'_> {
             observation.shares.resize(2 * encoded.place_count(), 0.0);
             for (step, share) in shares.iter().enumerate() {
                 let place = 2 * encoded.place_of_step(step) as usize;
-                // What a hidden step takes is its node's own time.
+                // The time of a hidden step is its node's own time.
                 let network = if encoded.is_shown(step) { place + 1 } else { place };
                 observation.shares[place] += share.own as f32;
                 observation.shares[network] += share.network as f32;
@@ -298,7 +300,7 @@ impl PeriodPass<'_> {
         Ok(GroupResult { names, totals, response, sites: sites.sites })
     }
 
-    /// Keeps the structure of a category that this group has for the first time.
+    /// Keeps the structure of a category that is new in this group.
     fn keep_structure(
         &self,
         encoded: &EncodedRequest<'_>,

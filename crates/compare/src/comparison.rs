@@ -1,4 +1,4 @@
-//! Comparison: the steps one after the other, from two periods to what changed.
+//! Comparison: the steps in sequence, from two periods to what changed.
 
 use std::path::Path;
 
@@ -24,9 +24,9 @@ use crate::tuning::MAX_CHANCE;
 /// What changed between two periods.
 #[derive(Debug)]
 pub struct Comparison {
-    /// The names that all numbers of names are of.
+    /// The names that all numbers refer to.
     pub names: NameInterner,
-    /// Each period as a whole.
+    /// Totals of each period.
     pub totals: [PeriodTotals; 2],
     /// All categories, in the order of their keys.
     pub categories: Vec<CategoryStats>,
@@ -34,26 +34,26 @@ pub struct Comparison {
     pub kinds: Vec<RequestKind>,
     /// Response times of all requests together.
     pub overall: OverallChange,
-    /// Categories that changed, the one that contributes most first.
+    /// Categories that changed, in descending order of contribution.
     pub mutations: Vec<Mutation>,
     /// All call sites.
     pub sites: CallSites,
-    /// Kinds of requests that only one period has.
+    /// Kinds of requests that occur in one period only.
     pub new_kinds: Vec<KindChange>,
-    /// What changed at call sites, in their order.
+    /// Changes at call sites, in their order.
     pub evidence: Vec<SiteEvidence>,
-    /// Nodes that became slower, fail, or do things in another way, the first suspect first.
+    /// Nodes that became slower, fail, or behave differently, in descending order of suspicion.
     pub suspects: Vec<SuspectNode>,
-    /// Nodes that became faster, or do things in another way.
+    /// Nodes that became faster, or behave differently.
     pub faster: Vec<SuspectNode>,
-    /// Whether anything changed that chance does not explain.
+    /// Whether any change is not explained by chance.
     pub is_changed: bool,
 }
 
-/// Compares two periods. What is more than `memory` bytes goes to a temporary file in `directory`.
+/// Compares two periods. Data beyond `memory` bytes goes to a temporary file in `directory`.
 ///
 /// # Errors
-/// When the tables cannot be read, or the temporary file not be written.
+/// If the tables cannot be read, or the temporary file cannot be written.
 pub fn compare_periods(
     periods: [&Period<'_>; 2],
     options: &Options,
@@ -69,7 +69,7 @@ pub fn compare_periods(
     let kinds = group_by_kind(&categories);
     let mut overall = OverallChange::from_categories(&categories, &response, lengths);
 
-    // All that is tested, so that the rate of false discoveries is that of the whole answer.
+    // All tests, so that the false discovery rate holds for the whole report.
     let mut times = time_tests(&categories, lengths, options);
     let mut rates = rate_tests(&categories, &kinds);
     let mut new_kinds = kind_tests(&kinds);
@@ -94,8 +94,8 @@ pub fn compare_periods(
         of.is_sure = of.adjusted <= options.false_discoveries;
     }
     evidence.retain(|of| of.adjusted <= MAX_CHANCE && of.is_large(options, response));
-    // Where something changed for sure, what may have changed is worth a look; else it is not.
-    // A category that is rarer is no mutation, and a change nevertheless.
+    // If there is a sure change, possible changes are worth reporting; otherwise they are not. A
+    // category that became rarer is no mutation, but still a change.
     let has_changed_part =
         !mutations.is_empty() || !rates.is_empty() || evidence.iter().any(|of| of.is_sure);
     overall.decide_change(options, has_changed_part);

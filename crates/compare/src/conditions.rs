@@ -1,5 +1,5 @@
-//! Conditions: what a comparison must not show, for continuous integration. Each has a test behind
-//! it: a bare threshold would fail by chance.
+//! Conditions: results of a comparison that fail a continuous integration run. Each is tested
+//! statistically: a bare threshold would fail by chance.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,17 +14,17 @@ use crate::statistics::rates_differ;
 use crate::suspects::EvidenceKind;
 use crate::wording::operation_text;
 
-/// Something that must not be.
+/// A condition under which a comparison fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FailCondition {
-    /// A response time that is longer than that.
+    /// A longer response time.
     Longer {
-        /// Which one.
+        /// The measure.
         what: TimeMeasure,
-        /// By how much more.
+        /// By how much longer.
         by: TimeMargin,
     },
-    /// Requests go ways that none went before.
+    /// Requests that take paths which no request took before.
     NewPaths,
 }
 
@@ -37,10 +37,10 @@ pub enum TimeMeasure {
     Quantile(f64),
 }
 
-/// How much longer is still all right.
+/// Increase that is still accepted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TimeMargin {
-    /// A share of what it was.
+    /// A fraction of the former value.
     Relative(f64),
     /// A time in nanoseconds.
     Absolute(f64),
@@ -85,7 +85,7 @@ impl FromStr for FailCondition {
     }
 }
 
-/// A time like 2ms in nanoseconds.
+/// Parses a time such as `2ms` to nanoseconds.
 fn parse_nanoseconds(text: &str) -> Option<f64> {
     let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
     units.iter().find_map(|(unit, factor)| {
@@ -113,8 +113,8 @@ impl fmt::Display for TimeMargin {
 }
 
 impl FailCondition {
-    /// Why it holds, in words; `None` where it does not, or may by chance. `level` is the
-    /// probability of a condition that is said to hold though nothing is above its margin.
+    /// Description of the violation; `None` if there is none, or it may be chance. `level` is the
+    /// probability of a reported violation although nothing exceeds its margin.
     pub fn find_violation(&self, comparison: &Comparison, level: f64) -> Option<String> {
         match self {
             FailCondition::NewPaths => new_paths(comparison),
@@ -130,8 +130,8 @@ impl FailCondition {
     }
 }
 
-/// A measure in both periods, and the probability of what was seen if it is longer by no more than
-/// the margin. `None` without requests.
+/// A measure in both periods, and the probability of an increase of at least the observed size if
+/// the true one is within the margin. `None` without requests.
 fn test_longer(
     samples: &[PeriodSample; 2],
     what: TimeMeasure,
@@ -164,8 +164,8 @@ fn test_longer(
         }
         TimeMeasure::Quantile(share) => {
             let values = [before.quantile(share)?, after.quantile(share)?].map(f64::from);
-            // The first period with the margin: if the second were like it, as many of both would
-            // be above the quantile of both together.
+            // The first period with the margin: if the second were like it, equally many requests
+            // of both would exceed the quantile of both together.
             let moved: Vec<f32> = before
                 .sorted
                 .iter()
@@ -189,7 +189,7 @@ fn test_longer(
     }
 }
 
-/// The ways that no request went before.
+/// The paths that no request took before.
 fn new_paths(comparison: &Comparison) -> Option<String> {
     let names = &comparison.names;
     let of_categories = comparison.mutations.iter().filter_map(|mutation| match &mutation.kind {

@@ -1,4 +1,4 @@
-//! Critical path: the steps and messages that a request's response time depends on (Spectroscope,
+//! Critical path: the steps and messages on which a request's response time depends (Spectroscope,
 //! 4.2.1). With concurrent calls it is the slowest branch.
 //!
 //! It is walked backwards. A step's end waits for the child that ended last before it, that child's
@@ -22,25 +22,26 @@ use crate::exclusive_times::ExclusiveTimes;
 /// Time of a step on the critical path, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepShare {
-    /// What the step itself took, while it waited for no child.
+    /// The step's own time, while it waited for no child.
     pub own: i64,
-    /// What its call and its answer took on the way, where the times at both ends are known.
+    /// Transfer time of its call and response, if the times at both ends are known.
     pub network: i64,
 }
 
-/// A walker of one request after the other.
+/// Reusable walker of requests.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CriticalPath {
     shares: Vec<StepShare>,
-    /// Children of each step that ended, the last one first: one list, with where each begins.
+    /// Ended children of each step, the last one first: one list, with the start of each step's
+    /// children.
     children: Vec<(u32, i64, i64)>,
     begins: Vec<u32>,
     open: Vec<(u32, i64, i64)>,
 }
 
 impl CriticalPath {
-    /// The response time of a request in nanoseconds, with the share of each step; `None` where its
-    /// begin or its end is not known.
+    /// The response time of a request in nanoseconds, with the share of each step; `None` if its
+    /// begin or end is not known.
     pub(crate) fn shares_of_request(&mut self, request: &Request) -> Option<(i64, &[StepShare])> {
         let steps = &request.steps;
         let root = steps.first()?;
@@ -84,15 +85,16 @@ impl CriticalPath {
         }
     }
 
-    /// Gives the time from `begin` to `end` at the caller of a step to it and its children.
+    /// Attributes the time from `begin` to `end` at the caller of a step to the step and its
+    /// children.
     fn walk_step(&mut self, place: u32, step: &Step, begin: i64, end: i64) {
         let first = step.begin.map_or(begin, |time| time.clamp(begin, end));
         let mut time = step.end.map_or(end, |time| time.clamp(first, end));
         let mut share = StepShare { own: 0, network: (first - begin) + (end - time) };
         let range = self.begins[place as usize] as usize..self.begins[place as usize + 1] as usize;
         for (child, child_begin, child_end) in &self.children[range] {
-            // What goes on after that is not waited for, unless it is by so little that clocks may
-            // be off by as much.
+            // A child that continues after that is not waited for, unless it exceeds the end by so
+            // little that clock errors may explain it.
             let over = child_end.saturating_sub(time);
             let is_on =
                 over > 0 && over.saturating_mul(10) > child_end.saturating_sub(*child_begin);
@@ -109,8 +111,8 @@ impl CriticalPath {
     }
 }
 
-/// All time of each step, whether or not the request waits for it: what an analysis without a
-/// critical path has. It is there to be compared with.
+/// All time of each step, whether or not the request waits for it: an analysis without a critical
+/// path, as a baseline.
 #[derive(Debug, Default)]
 pub(crate) struct StepTimes {
     times: ExclusiveTimes,
@@ -130,7 +132,7 @@ impl StepTimes {
     }
 }
 
-/// From when until when the caller is occupied with a step.
+/// The times between which the caller is occupied with a step.
 fn times_at_caller(step: &Step) -> (Option<i64>, Option<i64>) {
     match step.span_at_caller() {
         (Some(begin), Some(end)) if begin <= end => (Some(begin), Some(end)),
@@ -167,14 +169,14 @@ mod tests {
                 caller_end: Some(31),
                 ..step(Some(0), 0, 0)
             },
-            // It goes on when its parent has answered.
+            // It continues after its parent has responded.
             step(Some(0), 20, 90),
         ]);
         let mut path = CriticalPath::default();
         let (total, shares) = path.shares_of_request(&of).unwrap();
         assert_eq!(total, 40);
         let own: Vec<(i64, i64)> = shares.iter().map(|share| (share.own, share.network)).collect();
-        // 40 to 31, 8 to 7 and 3 to 0 are the root's.
+        // 40 to 31, 8 to 7 and 3 to 0 belong to the root.
         assert_eq!(own, [(13, 0), (4, 0), (0, 0), (21, 2), (0, 0)]);
     }
 
@@ -202,7 +204,7 @@ mod tests {
                 }
                 steps.push(of);
             }
-            // A tree in depth-first order is not needed for this.
+            // This does not need a tree in depth-first order.
             let of = request(steps);
             if let Some((total, shares)) = CriticalPath::default().shares_of_request(&of) {
                 let sum: i64 = shares.iter().map(|share| share.own + share.network).sum();

@@ -1,14 +1,14 @@
 //! Exclusive times: how long each step of a request worked itself, while none of its calls was
-//! open, and how long its call and its answer were on the way. What waits longer because another is
-//! slow has no more of either.
+//! open, and how long its call and response were in transfer. Neither grows for a step that only
+//! waits longer because another is slow.
 
 use request_flow::Request;
 
-/// Exclusive times of one request after the other, in nanoseconds.
+/// Exclusive times of one request at a time, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExclusiveTimes {
-    /// Of each step: its own time, where both its ends are known, and the network's, where those at
-    /// its caller are, too.
+    /// Of each step: its own time if both its ends are known, and the network's if the times at its
+    /// caller are known as well.
     times: Vec<(Option<i64>, Option<i64>)>,
     children: Vec<(u32, i64, i64)>,
 }

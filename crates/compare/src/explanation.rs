@@ -1,5 +1,5 @@
-//! Explanation (Spectroscope, 4.3): the parameters that tell the requests of a mutation from those
-//! of its originator, or from its own in the first period.
+//! Explanation (Spectroscope, 4.3): the parameters that distinguish the requests of a mutation from
+//! the ones of its originator, or from its own in the first period.
 //!
 //! ```text
 //! requests of both --features--> rows: bytes, host, thread, open requests, all parameters
@@ -24,8 +24,8 @@ use question::ClassQuestion;
 use samples::{FeatureSamples, SamplePass};
 pub use sentences::{ExplanationSentence, MutationExplanation};
 
-/// Explains the first `limit` mutations. `without` are names of parameters that are not asked for.
-/// The periods' tables have to be open with all columns.
+/// Explains the first `limit` mutations. `without` are names of parameters that are left out. The
+/// periods' tables must be open with all columns.
 ///
 /// # Errors
 /// When the tables cannot be read.

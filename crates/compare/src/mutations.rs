@@ -1,5 +1,5 @@
-//! Mutations: categories whose requests take another time, or that became more or less frequent
-//! (Spectroscope, 4.2), and which of them contribute most.
+//! Mutations: categories with changed response times or frequencies (Spectroscope, 4.2), and which
+//! of them contribute most.
 
 mod new_kinds;
 mod originators;

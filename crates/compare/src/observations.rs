@@ -1,20 +1,19 @@
-//! Observation: what is kept of one request, and the same as bytes.
+//! Observation: the retained facts of one request, and their encoding as bytes.
 
 use crate::category::CategoryKey;
 use crate::period::PeriodSide;
 
-/// What is kept of one request of a category.
+/// The retained facts of one request of a category.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestObservation {
-    /// When it begins, in nanoseconds since the Unix epoch; the least number where that is not
-    /// known.
+    /// Its begin, in nanoseconds since the Unix epoch; the minimum if it is not known.
     pub begin: i64,
     /// Its probability, from 0 to 1.
     pub weight: f32,
-    /// Its response time in nanoseconds; not a number where that is not known.
+    /// Its response time in nanoseconds; NaN if it is not known.
     pub response: f32,
-    /// For each place of its category, what the node took itself and what the network took on the
-    /// critical path, in nanoseconds.
+    /// For each place of its category, the time on the critical path of the node itself and of the
+    /// network, in nanoseconds.
     pub shares: Vec<f32>,
 }
 
@@ -32,7 +31,7 @@ impl RequestObservation {
         self.shares.iter().for_each(|share| to.extend_from_slice(&share.to_le_bytes()));
     }
 
-    /// Takes the first observation from `bytes`; `None` at the end.
+    /// Reads the first observation from `bytes`; `None` at the end.
     pub(crate) fn read_next(
         bytes: &mut &[u8],
     ) -> Option<(CategoryKey, PeriodSide, RequestObservation)> {

@@ -1,5 +1,4 @@
-//! Output: a comparison in words and figures that stand for themselves, for JSON and for whoever
-//! shows it.
+//! Output: a comparison in self-contained words and figures, for JSON and for viewers.
 
 mod call_map;
 mod category_tree;

@@ -1,4 +1,4 @@
-//! Overall: the response times of all requests together, and what their change is made of.
+//! Overall: the response times of all requests together, and the contributions to their change.
 
 use serde::Serialize;
 
@@ -20,21 +20,21 @@ pub struct OverallChange {
     pub mean: [f64; 2],
     /// The quantiles of [`QUANTILES`], in nanoseconds; `None` without requests.
     pub quantiles: [Option<[f64; 2]>; 3],
-    /// How many observations have the information of one: 1 if they are independent. `None` where
-    /// there are too few to be tested, or all at about one time.
+    /// Design effect: the number of observations with the information of one; 1 if they are
+    /// independent. `None` if there are too few to be tested, or all at about one time.
     pub effect: Option<f64>,
-    /// Probability of response times as unlike as these if nothing changed.
+    /// Probability of so different response times if nothing changed.
     pub p_value: f64,
-    /// The same with all tests of the comparison taken together.
+    /// The same adjusted for all tests of the comparison.
     pub adjusted: f64,
-    /// Whether they differ by more than chance explains, by however little.
+    /// Whether they differ by more than chance explains, however little.
     pub differs: bool,
     /// Whether they changed: they differ, and by enough to matter.
     pub is_changed: bool,
 }
 
 impl OverallChange {
-    /// The response times of all categories, tested, not yet decided.
+    /// The response times of all categories, tested, without a decision yet.
     pub(crate) fn from_categories(
         categories: &[CategoryStats],
         response: &SiteHistogram,
@@ -65,8 +65,8 @@ impl OverallChange {
         }
     }
 
-    /// Decides whether they changed, when `adjusted` is known. They differ, too, where a part of
-    /// them does: response times of all requests together vary more than those of one category.
+    /// Decides whether they changed, once `adjusted` is known. They also differ if a part of them
+    /// does: response times of all requests together vary more than the ones of one category.
     pub(crate) fn decide_change(&mut self, options: &Options, has_changed_part: bool) {
         self.differs = self.adjusted <= options.false_discoveries || has_changed_part;
         self.is_changed = self.differs && crate::mutations::is_large_change(&self.samples, options);

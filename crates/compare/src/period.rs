@@ -5,9 +5,9 @@ use request_flow::tables::RequestTables;
 /// One of the two periods that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PeriodSide {
-    /// The period that things were well in.
+    /// The reference period, before the problem.
     Before = 0,
-    /// The period that is to be explained.
+    /// The period to be explained.
     After = 1,
 }
 
@@ -16,14 +16,14 @@ impl PeriodSide {
     pub const BOTH: [PeriodSide; 2] = [PeriodSide::Before, PeriodSide::After];
 }
 
-/// The requests of a period: those of a directory that begin in some time.
+/// The requests of a period: the ones of a directory that begin within a time range.
 #[derive(Clone, Copy)]
 pub struct Period<'t> {
     /// The requests.
     pub tables: &'t RequestTables,
-    /// The first time, in nanoseconds since the Unix epoch; `None`: from the beginning on.
+    /// Start of the range, in nanoseconds since the Unix epoch; `None`: unbounded.
     pub from: Option<i64>,
-    /// The time before which they begin, in nanoseconds since the Unix epoch; `None`: to the end.
+    /// End of the range, exclusive, in nanoseconds since the Unix epoch; `None`: unbounded.
     pub until: Option<i64>,
 }
 
@@ -33,8 +33,8 @@ impl<'t> Period<'t> {
         Period { tables, from: None, until: None }
     }
 
-    /// Whether a request that begins at `begin` is in the period. Where the period has a border,
-    /// one without a begin is not.
+    /// Whether a request that begins at `begin` is in the period. If the period is bounded, a
+    /// request without a begin is not.
     pub fn contains(&self, begin: Option<i64>) -> bool {
         match begin {
             Some(begin) => {

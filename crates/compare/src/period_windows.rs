@@ -1,16 +1,16 @@
-//! Stretches: parts of a period with about as many requests each, one after the other, to see
-//! whether a kind of request comes evenly. Parts of equal time would be of no use where one request
-//! has a wrong time, or where nothing happens between two bursts.
+//! Windows: consecutive parts of a period with about equally many requests each, which show whether
+//! a kind of request is evenly distributed. Windows of equal time would be useless if one request
+//! has a wrong time, or nothing happens between two bursts.
 
 use message_trace::PathError;
 
 use crate::period::Period;
 use crate::tuning::{MAX_WINDOW_BEGINS, WINDOWS};
 
-/// A period in stretches.
+/// The windows of a period.
 #[derive(Clone, Copy, Debug)]
 pub struct PeriodWindows {
-    /// When each stretch but the first begins.
+    /// Begin of each window but the first.
     boundaries: [i64; WINDOWS - 1],
     length: f64,
 }
@@ -22,12 +22,12 @@ impl Default for PeriodWindows {
 }
 
 impl PeriodWindows {
-    /// The stretches of a period.
+    /// The windows of a period.
     ///
     /// # Errors
-    /// When its table cannot be read.
+    /// If its table cannot be read.
     pub fn from_period(period: &Period<'_>) -> Result<PeriodWindows, PathError> {
-        // Begins at equal distances are kept, half of them when there are too many.
+        // Begins at equal distances are kept; half of them are dropped when there are too many.
         let (mut kept, mut every, mut number) = (Vec::new(), 1_u64, 0_u64);
         period.tables.for_each_begin(|begin| {
             if !period.contains(Some(begin)) {
@@ -49,7 +49,7 @@ impl PeriodWindows {
         Ok(PeriodWindows::from_begins(kept))
     }
 
-    /// The stretches of requests that begin at these times.
+    /// The windows of requests that begin at these times.
     fn from_begins(mut begins: Vec<i64>) -> PeriodWindows {
         begins.sort_unstable();
         let (Some(first), Some(last)) = (begins.first(), begins.last()) else {
@@ -61,26 +61,26 @@ impl PeriodWindows {
         PeriodWindows { boundaries: borders, length }
     }
 
-    /// How long all of them are together, in nanoseconds.
+    /// Length of all windows together, in nanoseconds.
     pub fn length(&self) -> f64 {
         self.length
     }
 
-    /// The stretch that a time lies in.
+    /// The window of a time.
     pub fn window_of_time(&self, time: i64) -> usize {
         self.boundaries.partition_point(|border| *border <= time)
     }
 }
 
-/// Number of differences between stretches that the design effect of counts is estimated from, in
+/// Number of differences between windows from which the design effect of counts is estimated, in
 /// both periods together.
 pub(crate) fn degrees_of_counts(totals: &[[f64; WINDOWS]; 2]) -> f64 {
     let parts = totals.iter().flatten().filter(|total| **total > 0.0).count();
     (parts as f64 - 2.0).max(1.0)
 }
 
-/// The design effect of counts in stretches, of all requests there: by how much they vary more than
-/// they would if each request were of the kind by chance. At least 1.
+/// The design effect of counts per window among all requests there: the ratio of their variance to
+/// that of requests which are of the kind independently. At least 1.
 pub(crate) fn effect_of_counts(counts: &[f64], totals: &[f64]) -> f64 {
     let (count, total): (f64, f64) = (counts.iter().sum(), totals.iter().sum());
     let share = if total > 0.0 { count / total } else { 0.0 };
@@ -101,7 +101,8 @@ mod tests {
     #[test]
     fn bunches_have_an_effect() {
         assert_eq!(effect_of_counts(&[5.0, 5.0, 5.0], &[10.0, 10.0, 10.0]), 1.0);
-        // All in one of three: (5/... by hand: shares 1/3; squares (10-10/3)^2/(10*2/9) twice less.
+        // All in one of three windows: the terms of Pearson's chi-squared are 20, 5 and 5, with 2
+        // degrees of freedom.
         let effect = effect_of_counts(&[10.0, 0.0, 0.0], &[10.0, 10.0, 10.0]);
         assert!((effect - (20.0 + 5.0 + 5.0) / 2.0).abs() < 1e-9, "{effect}");
         assert_eq!(effect_of_counts(&[0.0], &[0.0]), 1.0);
@@ -119,7 +120,7 @@ mod tests {
             (stretches.window_of_time(i64::MIN), stretches.window_of_time(i64::MAX)),
             (0, WINDOWS - 1)
         );
-        // All at one time are all in one.
+        // Requests at the same time are in the same window.
         let once = PeriodWindows::from_begins(vec![7; 50]);
         assert_eq!(once.window_of_time(7), WINDOWS - 1);
     }

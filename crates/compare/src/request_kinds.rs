@@ -1,5 +1,5 @@
-//! Kinds of requests: those with the same caller and the same operation at their root. Categories
-//! of one kind are different ways to serve it (Spectroscope, 4.2.2, prunes originators by them).
+//! Kinds of requests: the same caller and the same operation at the root. Categories of one kind
+//! are different ways to serve it (Spectroscope, 4.2.2, uses kinds to prune originators).
 
 use request_flow::NameId;
 use rustc_hash::FxHashMap;
@@ -12,15 +12,15 @@ use crate::tuning::WINDOWS;
 pub struct RequestKind {
     /// Caller, and node and operation of the root.
     pub names: [NameId; 3],
-    /// Places of its categories among all.
+    /// Indices of its categories.
     pub categories: Vec<usize>,
     /// Number of requests in each period.
     pub counts: [f64; 2],
-    /// The same in each stretch of time.
+    /// The same in each window.
     pub windows: [[f64; WINDOWS]; 2],
 }
 
-/// All kinds, in the order in which their first categories come.
+/// All kinds, in the order of their first categories.
 pub fn group_by_kind(categories: &[CategoryStats]) -> Vec<RequestKind> {
     let mut numbers: FxHashMap<[NameId; 3], usize> = FxHashMap::default();
     let mut kinds: Vec<RequestKind> = Vec::new();

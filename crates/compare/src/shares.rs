@@ -1,9 +1,9 @@
-//! Shares: the whole change of a mean or a quantile, taken apart into parts that add up to it
-//! (beyond Spectroscope, 4.2.3).
+//! Shares: the change of a mean or a quantile, decomposed into parts that add up to it (beyond
+//! Spectroscope, 4.2.3).
 //!
 //! With P the share of a kind among all requests, p that of a category within its kind and m its
-//! mean, the mean of a period is the sum of P p m. A product's change is exactly
-//! (change of the one) × (middle of the other) + (middle of the one) × (change of the other), so
+//! mean, the mean of a period is the sum of P p m. The change of a product is exactly (change of
+//! one factor) × (midpoint of the other) + (midpoint of the one) × (change of the other), so
 //!
 //! ```text
 //! change = Σ P̄ p̄ Δm          hops that take another time
@@ -11,10 +11,10 @@
 //!        + Σ ΔP (M̄ − all)     another mix of kinds
 //! ```
 //!
-//! A category that is new or gone has one mean only, and so no Δm. A quantile that goes from `low`
-//! to `high` does so as requests pass from below to above: the mean of the response times, none
-//! taken for less than `low` or more than `high`, changes by the same parts, and each part of the
-//! quantile's change is in proportion to that.
+//! A category that is new or disappeared has only one mean, and so no Δm. A quantile moves from
+//! `low` to `high` as requests pass from below to above: the mean of the response times, each
+//! clamped to `low..=high`, changes by the same parts, and each part of the quantile's change is
+//! proportional to that.
 
 use crate::analysis::CategoryStats;
 use crate::request_kinds::RequestKind;
@@ -24,11 +24,11 @@ use crate::request_kinds::RequestKind;
 pub struct ChangeShares {
     /// The whole change.
     pub total: f64,
-    /// For each category, what its own requests' other times make.
+    /// For each category, the part of changed response times.
     pub slower: Vec<f64>,
-    /// For each category, what its other share of its kind makes.
+    /// For each category, the part of its changed share of its kind.
     pub paths: Vec<f64>,
-    /// For each kind, what its other share of all requests makes.
+    /// For each kind, the part of its changed share of all requests.
     pub mix: Vec<f64>,
 }
 
@@ -68,7 +68,7 @@ fn decompose_change(
         paths: vec![0.0; categories.len()],
         mix: vec![0.0; kinds.len()],
     };
-    // Only requests with a response time have a part in it.
+    // Only requests with a response time take part in it.
     let count = |category: &CategoryStats, side: usize| category.response[side].moments.weight;
     let of_kind = |kind: &RequestKind, side: usize| -> f64 {
         kind.categories.iter().map(|category| count(&categories[*category], side)).sum()
@@ -82,7 +82,7 @@ fn decompose_change(
         let counts = [of_kind(kind, 0), of_kind(kind, 1)];
         let of_all = [counts[0] / all[0], counts[1] / all[1]];
         let middle_of_all = f64::midpoint(of_all[0], of_all[1]);
-        // The mean of the kind in each period; what is not there is as in the other.
+        // The mean of the kind in each period; a missing one is that of the other period.
         let means = [0, 1].map(|side| {
             let sum = kind.categories.iter().map(|category| {
                 let category = &categories[*category];
@@ -121,7 +121,7 @@ fn decompose_change(
     shares
 }
 
-/// Both values, where one is missing that of the other; `None` where both are.
+/// Both values, with a missing one replaced by the other; `None` if both are missing.
 fn in_both(values: [Option<f64>; 2]) -> Option<[f64; 2]> {
     match values {
         [Some(one), Some(other)] => Some([one, other]),

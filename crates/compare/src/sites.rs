@@ -1,12 +1,11 @@
 //! Call sites: an operation as it is called from one other operation, over all categories.
 //!
-//! Categories tell what requests look like as wholes, and many of them have few requests each.
-//! Where one slow node makes hundreds of categories slow, it is seen at its call sites, with all
-//! requests together:
+//! Categories describe whole requests, and many of them have few requests each. If one slow node
+//! makes hundreds of categories slow, this shows at its call sites, with all requests together:
 //!
 //! ```text
 //! frontend GET / ──> cart GetCart     own time, network, calls that it makes, failures;
-//!                                     each in both periods and in stretches of their time
+//!                                     each in both periods and in their windows
 //! ```
 //!
 //! Times are kept as histograms, so that the memory does not grow with the number of requests.

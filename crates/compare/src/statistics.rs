@@ -1,5 +1,5 @@
 //! Statistics: tests of two samples, control of false discoveries, and distances of texts. Each
-//! formula stands in a file of its own and knows nothing of requests.
+//! formula has a file of its own and is independent of requests.
 
 mod batch_means;
 mod combination;

@@ -1,17 +1,17 @@
-//! Suspects: the nodes that the change over all categories comes from (beyond Spectroscope).
+//! Suspects: the nodes that caused the change over all categories (beyond Spectroscope).
 //!
 //! ```text
 //! call sites --tests--> evidence: own time, network, calls, failures
 //!                          |
 //!                       blame: a node for its own time, what it calls and its failures;
-//!                          |   of an edge's time the end whose other edges changed, too
+//!                          |   for an edge's time the end whose other edges changed, too
 //!                          v
 //!                       suspects, the heaviest first
 //! ```
 //!
-//! A slow node makes every hop next to it slow, and a slow network makes hops into and out of a
-//! node slow while its own time stays. What waits longer because another is slow has no longer own
-//! time ([`crate::exclusive_times`]), and so is not to blame.
+//! A slow node makes every adjacent hop slow, and a slow network makes hops into and out of a node
+//! slow while its own time stays the same. The own time of a step that only waits longer does not
+//! grow ([`crate::exclusive_times`]), so it is not blamed.
 
 mod blame;
 mod calls;

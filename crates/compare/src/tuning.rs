@@ -1,25 +1,24 @@
-//! The tuned figures of this crate.
+//! Tuned figures of this crate.
 
-/// Maximum product of the sizes of two samples that have the exact p-value of the test of
-/// Kolmogorov and Smirnov. It takes as many steps. Chosen, not measured.
+/// Maximum product of the sizes of two samples for the exact p-value of the Kolmogorov-Smirnov
+/// test, which takes as many steps. Chosen, not measured.
 pub(crate) const EXACT_SIZES: usize = 10_000;
 
-/// Maximum number of events that a rate is tested of exactly. Chosen, not measured.
+/// Maximum number of events for an exact test of a rate. Chosen, not measured.
 pub(crate) const EXACT_COUNTS: f64 = 1_000.0;
 
-/// Number of stretches of time that a period is cut into, to see whether requests that come one
-/// after the other are alike. Chosen, not measured.
+/// Number of windows of a period, by which similarity of consecutive requests is measured. Chosen,
+/// not measured.
 pub(crate) const WINDOWS: usize = 20;
 
-/// Maximum number of begins of requests that stretches are found from, by equal distances among
+/// Maximum number of begins of requests from which windows are computed, at equal distances among
 /// all. Chosen, not measured.
 pub(crate) const MAX_WINDOW_BEGINS: usize = 1 << 18;
 
-/// Minimum number of stretches that observations have to be spread over to be tested. Chosen, not
-/// measured.
+/// Minimum number of windows over which tested observations must be spread. Chosen, not measured.
 pub(crate) const MIN_SPREAD: f64 = 3.0;
 
-/// Number of partitions that observations are dealt into by category. Chosen, not measured.
+/// Number of partitions of the observations by category. Chosen, not measured.
 pub(crate) const CATEGORY_PARTITIONS: usize = 64;
 
 /// Minimum number of observations in each period for a test of their times. The paper calls
@@ -30,25 +29,25 @@ pub(crate) const MIN_TESTED: usize = 10;
 /// their times. Chosen, not measured.
 pub(crate) const MIN_EXECUTIONS: u64 = 5;
 
-/// Level of each test by the paper's rule. It does not tell its own; this is the usual one.
+/// Level of each test by the paper's rule. The paper does not state its own; this is the usual one.
 pub(crate) const PAPER_LEVEL: f64 = 0.05;
 
-/// What times are rounded to by the paper's rule, in nanoseconds (Spectroscope, 4.2.1).
+/// Rounding unit of times by the paper's rule, in nanoseconds (Spectroscope, 4.2.1).
 pub(crate) const PAPER_ROUNDS_NS: f32 = 1e6;
 
 /// Number of requests by which a category must differ by the paper's rule (Spectroscope, 5.1).
 pub(crate) const PAPER_THRESHOLD: f64 = 10.0;
 
-/// Adjusted p-value above which evidence is not looked at: up to here it is more likely than not
-/// that something changed. Its weight is less by its adjusted p-value. Of the 20 labelled faults,
-/// it made the service first in 19, in place of 17.
+/// Adjusted p-value above which evidence is ignored: up to here it is more likely than not that
+/// something changed. The weight is reduced by the adjusted p-value. Of the 20 labelled faults, it
+/// ranked the service first in 19 instead of 17.
 pub(crate) const MAX_CHANCE: f64 = 0.5;
 
 /// Maximum number of originators of a mutation that are kept. Chosen, not measured.
 pub(crate) const MAX_ORIGINATORS: usize = 5;
 
 /// Levels from which on times are far above the usual, in powers of two above the median: 4, 16 and
-/// 64 times as long. Where many are 4 times as long anyway, 64 times is telling. Chosen, not
+/// 64 times as long. If many are 4 times as long anyway, 64 times is significant. Chosen, not
 /// measured.
 pub(crate) const FAR_OCTAVES: [u32; 3] = [2, 4, 6];
 
@@ -60,44 +59,44 @@ pub(crate) const MAX_PATTERNS: usize = 4_096;
 /// as one. Chosen, not measured.
 pub(crate) const TESTED_PATTERNS: usize = 64;
 
-/// Times below this are not told apart when ratios are weighed, in nanoseconds: a hop that takes
-/// 3 µs in place of 1 µs is not three times as suspicious. Chosen, not measured.
+/// Times below this count as equal when ratios are weighed, in nanoseconds: a hop that takes 3 µs
+/// instead of 1 µs is not three times as suspicious. Chosen, not measured.
 pub(crate) const MIN_RATIO_NS: f64 = 20_000.0;
 
-/// Power that the share of a node's edges that changed together is raised to when the change of an
-/// edge is divided among its ends. On four of the 20 labelled faults, 2 in place of 1 made the
-/// named service's lead greater.
+/// Power of the share of a node's edges that changed together, in the division of an edge's change
+/// among its ends. On four of the 20 labelled faults, 2 instead of 1 increased the named service's
+/// lead.
 pub(crate) const EDGE_POWER: i32 = 2;
 
-/// Number of requests of a period below which a comparison is doubted. Chosen, not measured.
+/// Number of requests of a period below which a comparison has a warning. Chosen, not measured.
 pub(crate) const DOUBTED_REQUESTS: u64 = 30;
 
-/// Share of torn requests above which a comparison is doubted. Chosen, not measured.
+/// Share of torn requests above which a comparison has a warning. Chosen, not measured.
 pub(crate) const DOUBTED_TORN: f64 = 0.2;
 
-/// Difference of the shares of requests without an end from which on a comparison is doubted.
+/// Difference of the shares of requests without an end from which on a comparison has a warning.
 /// Chosen, not measured.
 pub(crate) const DOUBTED_OPEN: f64 = 0.05;
 
-/// Mean probability of requests below which a comparison is doubted. Chosen, not measured.
+/// Mean probability of requests below which a comparison has a warning. Chosen, not measured.
 pub(crate) const DOUBTED_PROBABILITY: f64 = 0.7;
 
-/// Share of requests of kinds that both periods have below which a comparison is doubted. Chosen,
-/// not measured.
+/// Share of requests of kinds that occur in both periods below which a comparison has a warning.
+/// Chosen, not measured.
 pub(crate) const DOUBTED_ALIKE: f64 = 0.5;
 
-/// Smallest change of nearly all nodes that is told, as the logarithm of by how many times. Chosen,
-/// not measured.
+/// Smallest reported change of nearly all nodes, as the logarithm of its ratio. Chosen, not
+/// measured.
 pub(crate) const SHARED_RATIO: f64 = 0.05;
 
-/// Share of all own time that changes by a like share, from which on nearly all nodes do. Chosen,
-/// not measured.
+/// Share of all own time with a similar change, from which on nearly all nodes changed. Chosen, not
+/// measured.
 pub(crate) const SHARED_TIME: f64 = 0.8;
 
-/// Minimum number of nodes that are nearly all. Chosen, not measured.
+/// Minimum number of nodes that count as nearly all. Chosen, not measured.
 pub(crate) const SHARED_NODES: usize = 3;
 
-/// Number of buckets of a distribution that is shown. Chosen, not measured.
+/// Number of buckets of a displayed distribution. Chosen, not measured.
 pub(crate) const DISTRIBUTION_BUCKETS: usize = 48;
 
 /// Maximum number of groups of requests of each period that an explanation reads. Chosen, not
@@ -108,15 +107,14 @@ pub(crate) const EXPLAINED_GROUPS: usize = 16;
 /// measured.
 pub(crate) const EXPLAINED_ROWS: usize = 500;
 
-/// Maximum number of questions on a path of a decision tree: more make no sentence. Chosen, not
-/// measured.
+/// Maximum number of questions on a path of a decision tree: more are not put into a sentence.
+/// Chosen, not measured.
 pub(crate) const MAX_DEPTH: usize = 3;
 
 /// Minimum weight of a leaf of a decision tree, in requests. Chosen, not measured.
 pub(crate) const MIN_LEAF: f64 = 5.0;
 
-/// Maximum number of texts that a parameter may have: with more it is an identifier. Chosen, not
-/// measured.
+/// Maximum number of texts of a parameter: with more it is an identifier. Chosen, not measured.
 pub(crate) const MAX_TEXTS: usize = 256;
 
 /// Level of the test of a split, with all candidates taken together. Chosen, not measured.

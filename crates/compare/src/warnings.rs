@@ -1,4 +1,4 @@
-//! Doubts: what makes a comparison say little, in words, for its first lines.
+//! Warnings: reasons why a comparison is unreliable, in words, for its first lines.
 
 use message_trace::units::{count_noun, format_whole_percent, to_printable};
 use request_flow::NameId;
@@ -11,10 +11,10 @@ use crate::tuning::{
     MIN_EXECUTIONS, SHARED_NODES, SHARED_RATIO, SHARED_TIME,
 };
 
-/// Maximum number of nodes that a doubt names.
+/// Maximum number of nodes that a warning names.
 const MAX_NAMES: usize = 4;
 
-/// All doubts of a comparison whose periods have these names.
+/// All warnings of a comparison with these names for its periods.
 pub(crate) fn find_warnings(comparison: &Comparison, periods: [&str; 2]) -> Vec<String> {
     let mut doubts = Vec::new();
     for (totals, name) in comparison.totals.iter().zip(periods) {
@@ -61,13 +61,13 @@ fn unfinished_warning(comparison: &Comparison, periods: [&str; 2]) -> Option<Str
     ))
 }
 
-/// Whether nearly all nodes became slower, or faster, by a like share: then something that they
-/// share is likelier to have changed than one of them.
+/// Whether nearly all nodes became slower, or faster, by a similar ratio: then a change in
+/// something that they share is likelier than one in each of them.
 fn shared_cause_warning(comparison: &Comparison) -> Option<String> {
     if !comparison.is_changed {
         return None;
     }
-    // Own times by call site: the node, by how many times it changed, and how much time it is.
+    // Own times by call site: the node, the ratio of its change, and its time.
     let tested = comparison
         .sites
         .iter()
@@ -103,7 +103,7 @@ fn shared_cause_warning(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// Whether the periods are of unlike workloads, or of nodes with other names.
+/// Whether the periods have different workloads, or nodes with different names.
 fn unlike_periods_warning(comparison: &Comparison) -> Option<String> {
     let alike = [0, 1].map(|side| {
         let of = |all: bool| -> f64 {

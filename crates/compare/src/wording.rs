@@ -3,7 +3,7 @@
 use message_trace::units::to_printable;
 use request_flow::{NameId, NameInterner};
 
-/// The name of a node or operation, fit for a line.
+/// The printable name of a node or operation.
 pub(crate) fn name_text(names: &NameInterner, name: NameId) -> String {
     match name {
         NameInterner::UNKNOWN => "?".to_owned(),
@@ -11,7 +11,7 @@ pub(crate) fn name_text(names: &NameInterner, name: NameId) -> String {
     }
 }
 
-/// An operation, with its node where that is not told by its name.
+/// An operation, with its node unless the operation's name contains it.
 pub(crate) fn operation_text(names: &NameInterner, node: NameId, operation: NameId) -> String {
     match operation {
         NameInterner::UNKNOWN => name_text(names, node),

@@ -1,4 +1,4 @@
-//! What a category is like in both periods.
+//! Statistics of a category in both periods.
 
 use super::hop::{CategoryHop, HopKind};
 use super::period_sample::PeriodSample;
@@ -11,22 +11,22 @@ use crate::tuning::WINDOWS;
 /// A category in both periods.
 #[derive(Clone, Debug)]
 pub struct CategoryStats {
-    /// By what it is known.
+    /// Its key.
     pub key: CategoryKey,
-    /// What its requests have in common.
+    /// The structure that its requests have in common.
     pub structure: CategoryStructure,
     /// Number of its requests in each period, as the sum of their probabilities.
     pub counts: [f64; 2],
-    /// The same in each stretch of each period's time.
+    /// The same in each window of each period.
     pub windows: [[f64; WINDOWS]; 2],
     /// Response times.
     pub response: [PeriodSample; 2],
-    /// The hops whose time on the critical path is known and ever more than 0.
+    /// The hops with a known time on the critical path that is not always 0.
     pub hops: Vec<CategoryHop>,
 }
 
 impl CategoryStats {
-    /// The category of these observations.
+    /// The statistics of these observations.
     pub fn from_observations(
         key: CategoryKey,
         structure: CategoryStructure,
@@ -36,7 +36,7 @@ impl CategoryStats {
         let mut counts = [0.0; 2];
         let mut stretches = [[0.0; WINDOWS]; 2];
         for (side, of_side) in observations.iter_mut().enumerate() {
-            // Stable: those that begin together stay in the order of the table.
+            // Stable: observations that begin together stay in the order of the table.
             of_side.sort_by_key(|observation| observation.begin);
             for observation in of_side.iter() {
                 let weight = f64::from(observation.weight);

@@ -1,16 +1,16 @@
-//! Hop: a part of the way of a request, a step's own work or the network before and behind it.
+//! Hop: a part of a request's path, either a step's own work or the network before and after it.
 
 use serde::Serialize;
 
 use super::period_sample::PeriodSample;
 
-/// What a hop's time is spent on.
+/// What a hop spends its time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HopKind {
-    /// The node itself, while it waits for no call that it made.
+    /// The node itself, while it waits for none of its calls.
     Own,
-    /// The way of the call to the node and of its answer back.
+    /// Transfer of the call to the node and of its response back.
     Network,
 }
 
@@ -26,7 +26,7 @@ pub struct CategoryHop {
 }
 
 impl CategoryHop {
-    /// By how much its mean is greater in the second period, in nanoseconds.
+    /// The increase of its mean in the second period, in nanoseconds.
     pub fn change(&self) -> f64 {
         self.samples[1].moments.mean - self.samples[0].moments.mean
     }

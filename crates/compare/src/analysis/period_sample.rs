@@ -1,4 +1,4 @@
-//! Sample: what a quantity is like in one period.
+//! Sample: a quantity in one period.
 
 use serde::Serialize;
 
@@ -10,25 +10,26 @@ use crate::tuning::MIN_TESTED;
 pub struct PeriodSample {
     /// Count, mean and variance.
     pub moments: WeightedMoments,
-    /// Values in ascending order, of those that are more likely than not.
+    /// Values in ascending order, of the observations with a probability of at least one half.
     #[serde(skip)]
     pub sorted: Vec<f32>,
-    /// How many observations have the information of one: 1 if they are independent.
+    /// Design effect: the number of observations with the information of one; 1 if they are
+    /// independent.
     pub effect: f64,
-    /// Logarithms of the values by stretch of time; `None` of a few.
+    /// Logarithms of the values by window; `None` if there are few.
     #[serde(skip)]
     pub windowed_values: Option<Box<WindowedValues>>,
 }
 
-/// Times below this are taken for this when their logarithms are compared, in nanoseconds.
+/// Shorter times count as this much when logarithms are compared, in nanoseconds.
 const MIN_NS: f64 = 1_000.0;
 
 /// Weight from which on an observation is more likely than not.
 const LIKELY: f64 = 0.5;
 
 impl PeriodSample {
-    /// The sample of observations, each a value, its weight and the stretch of time that it is in.
-    /// `scales` are those of the period.
+    /// The sample of observations, each a value, its weight and its window. `scales` are the ones
+    /// of the period.
     pub fn from_observations(
         observations: impl IntoIterator<Item = (f32, f32, usize)>,
         scales: [usize; 4],
@@ -47,12 +48,12 @@ impl PeriodSample {
         sorted.sort_unstable_by(f32::total_cmp);
         sorted.shrink_to_fit();
         let effect = in_stretches.design_effect(scales);
-        // Few are never tested, and there may be many categories with few.
+        // Small samples are never tested, and there may be many small categories.
         let in_stretches = (sorted.len() >= MIN_TESTED).then(|| Box::new(in_stretches));
         PeriodSample { moments, sorted, effect, windowed_values: in_stretches }
     }
 
-    /// The sample of all observations of several, without a design effect.
+    /// The sample of all observations of several samples, without a design effect.
     pub fn merge_samples<'s>(
         samples: impl Iterator<Item = &'s PeriodSample> + Clone,
     ) -> PeriodSample {
@@ -70,7 +71,7 @@ impl PeriodSample {
         self.sorted.get((share * last as f64).round() as usize).copied()
     }
 
-    /// The mean of the values, none of them taken for less than `low` or more than `high`.
+    /// The mean of the values, each clamped to `low..=high`.
     pub fn clamped_mean(&self, low: f64, high: f64) -> f64 {
         let count = self.sorted.len() as f64;
         let sum: f64 = self.sorted.iter().map(|value| f64::from(*value).clamp(low, high)).sum();

@@ -1,4 +1,4 @@
-//! Encoding: from a request to its category and the place of each of its steps in that.
+//! Encoding: from a request to its category and the place of each of its steps.
 
 use std::cmp::Reverse;
 
@@ -11,7 +11,7 @@ use super::zoom::{ShownSteps, ZoomLevel};
 /// No step.
 const NONE: u32 = u32::MAX;
 
-/// An encoder of one request after the other, whose names have the same numbers.
+/// Encoder of requests that share one numbering of names.
 #[derive(Debug)]
 pub struct CategoryEncoder<'n> {
     hashes: &'n NameHashes,
@@ -19,7 +19,7 @@ pub struct CategoryEncoder<'n> {
     loops: bool,
     races: bool,
     steps: Vec<EncodedStep>,
-    /// Children that are shown of each step, in order: one list, with where each one's begins.
+    /// Shown children of each step, in order: one list, with the start of each step's children.
     children: Vec<u32>,
     begins: Vec<u32>,
     next: Vec<u32>,
@@ -29,16 +29,16 @@ pub struct CategoryEncoder<'n> {
     order: Vec<u32>,
 }
 
-/// What is known of a step while its request is encoded.
+/// Facts about a step while its request is encoded.
 #[derive(Clone, Copy, Debug, Default)]
 struct EncodedStep {
-    /// The nearest step above that is shown, or [`NONE`].
+    /// The nearest shown step above it, or [`NONE`].
     parent: u32,
     is_shown: bool,
     hash: u128,
-    /// Number of the group of siblings that run at once.
+    /// Number of its group of concurrent siblings.
     group: u32,
-    /// Whether it is a further run of the call before it.
+    /// Whether it is a repetition of the call before it.
     is_repetition: bool,
     repeated: bool,
     place: u32,
@@ -57,7 +57,7 @@ pub struct EncodedRequest<'e> {
 }
 
 impl<'n> CategoryEncoder<'n> {
-    /// An encoder at that level of detail; `hashes` are those of `names`.
+    /// An encoder at this level of detail; `hashes` are the ones of `names`.
     pub fn new(
         zoom: &ZoomLevel,
         names: &NameInterner,
@@ -96,7 +96,8 @@ impl<'n> CategoryEncoder<'n> {
         EncodedRequest { key, steps: &self.steps, order: &self.order }
     }
 
-    /// Finds which steps are shown, the nearest one above each, and which run at once.
+    /// Determines which steps are shown, the nearest shown step above each, and which run
+    /// concurrently.
     fn find_parents(&mut self, steps: &[Step]) {
         self.steps.clear();
         for (place, step) in (0_u32..).zip(steps) {
@@ -148,8 +149,8 @@ impl<'n> CategoryEncoder<'n> {
         }
     }
 
-    /// Puts children that run at once into their fixed order: by what they are and, of equal ones,
-    /// the one that ends last first, as that is the one that is waited for.
+    /// Sorts concurrent children into their fixed order: by symbol and, of equal ones, the one that
+    /// ends last first, as the caller waits for that one.
     fn order_children(&mut self, step: usize, of: &[Step]) {
         let range = self.begins[step] as usize..self.begins[step + 1] as usize;
         let (children, steps) = (&mut self.children[range], &mut self.steps);
@@ -163,7 +164,7 @@ impl<'n> CategoryEncoder<'n> {
         if !self.loops {
             return;
         }
-        // Groups of one call that follow each other and are equal are a loop.
+        // Consecutive equal groups of a single call are a loop.
         let is_alone = |place: usize, steps: &[EncodedStep]| {
             let group = steps[children[place] as usize].group;
             let differs =
@@ -212,7 +213,7 @@ impl<'n> CategoryEncoder<'n> {
         open.clear();
         order.clear();
         open.extend((!steps.is_empty()).then_some(0));
-        // The place of the first run of a loop, and of the steps in it.
+        // The places of the first iteration of a loop, and of its steps.
         while let Some(step) = open.pop() {
             let (of, range) =
                 (step as usize, begins[step as usize] as usize..begins[step as usize + 1] as usize);
@@ -222,7 +223,7 @@ impl<'n> CategoryEncoder<'n> {
                 children[range].iter().rev().filter(|child| !steps[**child as usize].is_repetition),
             );
         }
-        // Further runs of a loop, and what they call, have the places of the first one.
+        // Further iterations of a loop, and the steps below, share the places of the first one.
         for step in 0..steps.len() {
             let range = begins[step] as usize..begins[step + 1] as usize;
             let mut first = NONE;
@@ -243,7 +244,8 @@ impl<'n> CategoryEncoder<'n> {
     }
 }
 
-/// Gives a further run of a loop the places of the first one. Both have the same structure.
+/// Copies the places of the first iteration of a loop to a further one. Both have the same
+/// structure.
 fn copy_places(
     steps: &mut [EncodedStep],
     children: &[u32],
@@ -276,17 +278,17 @@ impl EncodedRequest<'_> {
         self.order.len()
     }
 
-    /// The place of a step; a hidden one has that of the step above it.
+    /// The place of a step; a hidden one has the place of the step above it.
     pub fn place_of_step(&self, step: usize) -> u32 {
         self.steps.get(step).map_or(0, |step| step.place.min(self.order.len() as u32))
     }
 
-    /// Whether a step is shown at a place of its own.
+    /// Whether a step has a place of its own.
     pub fn is_shown(&self, step: usize) -> bool {
         self.steps.get(step).is_some_and(|step| step.is_shown)
     }
 
-    /// The structure, with the names' numbers of the request.
+    /// The structure, with the request's numbers of names.
     pub fn build_structure(&self, request: &Request) -> CategoryStructure {
         let mut places: Vec<CategoryPlace> = Vec::with_capacity(self.order.len());
         let mut last_child: Vec<Option<usize>> = vec![None; self.order.len()];
@@ -301,7 +303,7 @@ impl EncodedRequest<'_> {
                 failed: step.failed,
                 repeated: of.repeated,
             };
-            // The sibling before it is the last place under the same parent.
+            // The previous sibling is the last place under the same parent.
             let last = parent.and_then(|parent| last_child.get_mut(parent as usize));
             let sibling = last.and_then(|last| last.replace(places.len()));
             let with_previous = sibling.is_some_and(|at| {

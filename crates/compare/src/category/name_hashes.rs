@@ -1,5 +1,5 @@
-//! Hashes of names: a structure is known by what its names say, not by their numbers, so that
-//! threads and periods that number names for themselves find the same categories.
+//! Hashes of names: a structure is identified by its names, not by their numbers, so that threads
+//! and periods with different numberings find the same categories.
 
 use request_flow::{NameId, NameInterner};
 use twox_hash::XxHash3_128;

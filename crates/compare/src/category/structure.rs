@@ -1,11 +1,11 @@
-//! Structure: what all requests of a category have in common.
+//! Structure: the steps that all requests of a category have in common.
 
 use request_flow::NameId;
 
-/// Hash by which a category is known: equal structures have equal ones, in any recording.
+/// Hash that identifies a category: equal structures have equal keys, in any recording.
 pub type CategoryKey = u128;
 
-/// What is executed at a place.
+/// The operation of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StepSymbol {
     /// The node.
@@ -14,7 +14,7 @@ pub struct StepSymbol {
     pub operation: NameId,
     /// Whether it fails.
     pub failed: bool,
-    /// Whether it is called several times, one after the other, and loops are one.
+    /// Whether it is called several times in sequence, if loops are collapsed.
     pub repeated: bool,
 }
 
@@ -23,9 +23,9 @@ pub struct StepSymbol {
 pub struct CategoryPlace {
     /// Place of the step that calls it; `None` for the root.
     pub parent: Option<u32>,
-    /// What is executed.
+    /// The operation.
     pub symbol: StepSymbol,
-    /// Whether it runs at the same time as the place before it among its siblings.
+    /// Whether it runs concurrently with the previous sibling.
     pub with_previous: bool,
     /// Depth in the tree: 0 for the root.
     pub depth: u32,
@@ -34,8 +34,8 @@ pub struct CategoryPlace {
 /// The steps of a category, depth first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CategoryStructure {
-    /// The node that sends the root's call; `out_of_core::NameInterner::UNKNOWN` where
-    /// it is not known.
+    /// The node that sends the root's call; `out_of_core::NameInterner::UNKNOWN` if it is not
+    /// known.
     pub caller: NameId,
     /// Whether the requests are torn.
     pub torn: bool,
@@ -50,8 +50,8 @@ impl CategoryStructure {
         [self.caller, root.node, root.operation]
     }
 
-    /// The string of the depth-first walk: each step when it begins and when its last call has
-    /// ended, as a trace has a point for both.
+    /// The string of the depth-first walk: each step at its begin and at the end of its last call,
+    /// as a trace has a point for both.
     pub fn walk_symbols(&self) -> Vec<Option<StepSymbol>> {
         let mut symbols = Vec::with_capacity(2 * self.places.len());
         let mut depth = 0;
@@ -64,7 +64,7 @@ impl CategoryStructure {
         symbols
     }
 
-    /// Replaces the number of each name by what `number` says.
+    /// Maps the number of each name with `number`.
     pub fn map_names(&mut self, mut number: impl FnMut(NameId) -> NameId) {
         self.caller = number(self.caller);
         for place in &mut self.places {

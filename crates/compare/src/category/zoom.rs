@@ -1,22 +1,23 @@
-//! Zoom: which steps of a request are told apart (Spectroscope, 4.1).
+//! Zoom: which steps of a request are distinguished (Spectroscope, 4.1).
 
 use request_flow::{NameId, NameInterner, Step};
 use rustc_hash::FxHashSet;
 
-/// Level of detail of categories. By default all steps are told apart, each for itself.
+/// Level of detail of categories. By default every step is distinguished.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ZoomLevel {
     /// Whether steps that a node calls within itself are hidden.
     pub components: bool,
-    /// Nodes that are shown whole nevertheless.
+    /// Nodes with components that are shown nevertheless.
     pub opened: Vec<String>,
-    /// Whether repeated runs of one call are one ("call x N"), however many they are.
+    /// Whether the iterations of a repeated call are one ("call x N"), however many there are.
     pub loops: bool,
-    /// Whether calls that run at once are told apart by which came first, as if they did not.
+    /// Whether the order of concurrent calls distinguishes categories, as if the calls were
+    /// sequential.
     pub races: bool,
 }
 
-/// A zoom with the numbers that names have.
+/// A zoom level with the numbers of its names.
 #[derive(Clone, Debug)]
 pub(super) struct ShownSteps {
     components: bool,
@@ -29,7 +30,7 @@ impl ShownSteps {
         ShownSteps { components: zoom.components, opened }
     }
 
-    /// Whether a step is shown whose parent is `parent`.
+    /// Whether a step with the parent `parent` is shown.
     pub(super) fn shows_step(&self, step: &Step, parent: Option<&Step>) -> bool {
         let is_within = parent.is_some_and(|parent| parent.node == step.node);
         !(self.components && is_within) || self.opened.contains(&step.node)

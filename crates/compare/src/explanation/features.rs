@@ -1,8 +1,8 @@
-//! Features: what is asked of a request, each a number or a text.
+//! Features: properties of a request, each a number or a text.
 
 use request_flow::{Request, StepResource};
 
-/// What a feature is about.
+/// A feature of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum RequestFeature {
     /// Number of requests that are open when this one begins.
@@ -13,18 +13,18 @@ pub(super) enum RequestFeature {
     TimeOfDay,
     /// Host of the node that calls the root.
     CallerHost,
-    /// Of the step at a place.
+    /// A feature of the step at a place.
     Step(u32, StepFeature),
 }
 
-/// What of a step.
+/// A feature of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum StepFeature {
     /// Size of the call.
     BytesIn,
-    /// Size of the answer.
+    /// Size of the response.
     BytesOut,
-    /// Time that was spent in one way.
+    /// Time spent on a resource.
     Spent(StepResource),
     /// Bytes read from and written to files.
     DiskBytes,
@@ -42,7 +42,7 @@ pub(super) enum FeatureValue {
 }
 
 impl RequestFeature {
-    /// The name that it is left out by.
+    /// The name by which a user leaves it out.
     pub(super) fn name(&self) -> &str {
         match self {
             RequestFeature::OpenRequests => "open_requests",
@@ -66,7 +66,7 @@ impl RequestFeature {
     }
 }
 
-/// Whether numbers of this parameter are names: they have no order that means something.
+/// Whether numbers of this parameter are names: their order has no meaning.
 fn is_name(parameter: &str) -> bool {
     ["id", "pid", "port"].iter().any(|end| {
         let rest = parameter.strip_suffix(end);
@@ -74,13 +74,13 @@ fn is_name(parameter: &str) -> bool {
     })
 }
 
-/// Whether numbers of this parameter are codes of what happened, as 404: they have no order that
-/// means something, but mean the same in all recordings.
+/// Whether numbers of this parameter are codes of an outcome, such as 404: their order has no
+/// meaning, but each means the same in all recordings.
 fn is_code(parameter: &str) -> bool {
     parameter.ends_with("status_code") || parameter == "sockcap.status"
 }
 
-/// The features of the step of a request that is at a place.
+/// Calls `each` for the features of the step of a request at a place.
 pub(super) fn for_each_step_feature(
     request: &Request,
     step: usize,

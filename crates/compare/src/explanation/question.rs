@@ -1,24 +1,24 @@
-//! Question: which two classes of requests an explanation tells apart.
+//! Question: the two classes of requests that an explanation distinguishes.
 
 use crate::category::{CategoryKey, CategoryStructure};
 use crate::comparison::Comparison;
 use crate::mutations::{Mutation, MutationKind};
 use crate::period::PeriodSide;
 
-/// Two classes of requests that are told apart, for one mutation.
+/// Two classes of requests to distinguish, for one mutation.
 pub(super) struct ClassQuestion {
-    /// Place of the mutation among all.
+    /// Index of the mutation.
     pub(super) mutation: usize,
     /// Category of the first class, and of the second.
     pub(super) categories: [CategoryKey; 2],
     /// Number of places that both share before they first differ.
     pub(super) shared: u32,
-    /// Whether the classes are the periods. Else both periods' requests are of either class.
+    /// Whether the classes are the periods. Otherwise requests of both periods are in either class.
     pub(super) by_period: bool,
 }
 
 impl ClassQuestion {
-    /// The question about one of the mutations; `None` where there is nothing to compare with.
+    /// The question about one of the mutations; `None` if there is nothing to compare with.
     pub(super) fn from_mutation(
         comparison: &Comparison,
         number: usize,
@@ -58,7 +58,7 @@ impl ClassQuestion {
     }
 }
 
-/// Number of places at the beginning of both that are the same.
+/// Number of equal places at the beginning of both.
 fn common_prefix(one: &CategoryStructure, other: &CategoryStructure) -> u32 {
     let same = one.places.iter().zip(&other.places).take_while(|(one, other)| one == other);
     same.count() as u32

@@ -42,9 +42,9 @@ impl FeatureSamples {
         })
     }
 
-    /// Leaves out features whose texts name a period: processes, threads and pods have other names
-    /// in each recording, which explains nothing. Of identifiers half have to be in both periods,
-    /// of other texts any.
+    /// Drops features with texts that identify a period: processes, threads and pods have different
+    /// names in each recording, which explains nothing. Half of the identifiers must occur in both
+    /// periods; of other texts, one is enough.
     pub(super) fn drop_identities(&mut self) {
         let sides = &self.sides;
         let of_side = |side: PeriodSide| sides.iter().filter(|of| **of == side).count() as f64;
@@ -83,7 +83,7 @@ impl FeatureSamples {
     }
 }
 
-/// Whether numbers of either period lie among those of the other.
+/// Whether numbers of either period lie within the range of the other.
 fn is_shared(values: &[(u32, FeatureValue)], sides: &[PeriodSide]) -> bool {
     let mut ranges = [(f64::INFINITY, f64::NEG_INFINITY); 2];
     for (row, value) in values {
@@ -95,7 +95,7 @@ fn is_shared(values: &[(u32, FeatureValue)], sides: &[PeriodSide]) -> bool {
     ranges[0].0 < ranges[1].1 && ranges[1].0 < ranges[0].1
 }
 
-/// The groups that are read, of that many.
+/// The groups to read, of `count`.
 pub(super) fn sampled_groups(count: usize) -> Vec<usize> {
     let read = count.min(EXPLAINED_GROUPS);
     (0..read).map(|number| number * count / read).collect()
@@ -111,7 +111,7 @@ pub(super) struct SamplePass<'p> {
 }
 
 impl SamplePass<'_> {
-    /// Reads a group of requests: rows for each question.
+    /// Reads a group of requests and makes rows for each question.
     pub(super) fn read_group(&self, group: usize) -> Result<Vec<FeatureSamples>, PathError> {
         let (names, requests) = self.period.tables.read_group(group)?;
         let hashes = NameHashes::from_names(&names);
@@ -138,13 +138,13 @@ impl SamplePass<'_> {
                         samples.features.entry(feature).or_default().push((row, value));
                     }
                 };
-                // Where requests take longer, more are open, and who waits for them asks less
-                // often, whatever it comes from.
+                // If requests take longer, more are open, and clients that wait for them send
+                // requests less often, whatever the cause.
                 if !question.by_period {
                     add(RequestFeature::RecentRequests, FeatureValue::Number(recent as f64));
                     add(RequestFeature::OpenRequests, FeatureValue::Number(open as f64));
                 }
-                // Of two periods each has a time of its own, which explains nothing.
+                // Between two periods the time always differs, which explains nothing.
                 if let Some(begin) = request.begin().filter(|_| !question.by_period) {
                     let second = begin.rem_euclid(DAY_NS) as f64 / 1e9;
                     add(RequestFeature::TimeOfDay, FeatureValue::Number(second));
@@ -158,7 +158,7 @@ impl SamplePass<'_> {
                 let mut known = u32::MAX;
                 for step in 0..request.steps.len() {
                     let place = encoded.place_of_step(step);
-                    // Of a loop the first run stands for all.
+                    // The first iteration stands for the whole loop.
                     let is_first = known == u32::MAX || place > known;
                     if encoded.is_shown(step) && place < question.shared && is_first {
                         known = place;
@@ -171,12 +171,12 @@ impl SamplePass<'_> {
     }
 }
 
-/// Number of open requests, told request by request in the order of their begins.
+/// Counter of open requests, which receives requests in the order of their begins.
 #[derive(Debug, Default)]
 struct OpenRequests(BinaryHeap<Reverse<i64>>);
 
 impl OpenRequests {
-    /// How many are open when this one begins.
+    /// Number of open requests at the begin of this one.
     fn count_at(&mut self, request: &Request) -> usize {
         let begin = request.begin().unwrap_or(i64::MIN);
         while self.0.peek().is_some_and(|Reverse(end)| *end <= begin) {
@@ -188,12 +188,13 @@ impl OpenRequests {
     }
 }
 
-/// Number of requests in the second before, told request by request in the order of their begins.
+/// Counter of the requests in the last second, which receives requests in the order of their
+/// begins.
 #[derive(Debug, Default)]
 struct RecentRequests(VecDeque<i64>);
 
 impl RecentRequests {
-    /// How many began in the second before this one.
+    /// Number of requests that began in the second before this one.
     fn count_at(&mut self, request: &Request) -> usize {
         let Some(begin) = request.begin() else { return self.0.len() };
         while self.0.front().is_some_and(|first| *first < begin - SECOND_NS) {

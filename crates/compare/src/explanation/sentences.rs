@@ -1,4 +1,5 @@
-//! Sentences: each path from the root of the tree to a leaf that is mostly of the mutation.
+//! Sentences: one for each path from the root of the tree to a leaf with mostly the mutation's
+//! requests.
 
 use message_trace::units::{format_bytes, format_duration, format_whole_percent, to_printable};
 use request_flow::NameInterner;
@@ -10,10 +11,10 @@ use super::tree::{DecisionTree, SplitTest};
 use crate::category::CategoryStructure;
 use crate::wording::operation_text;
 
-/// What tells a mutation's requests from others.
+/// What distinguishes a mutation's requests from others.
 #[derive(Clone, Debug, Serialize)]
 pub struct MutationExplanation {
-    /// Requests of both classes that were looked at.
+    /// Number of examined requests of both classes.
     pub requests: [usize; 2],
     /// One for each path of the tree that leads to mostly the mutation's requests.
     pub sentences: Vec<ExplanationSentence>,
@@ -22,17 +23,17 @@ pub struct MutationExplanation {
 /// One path from the root of the tree.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExplanationSentence {
-    /// What holds of these requests.
+    /// Conditions that hold for these requests.
     pub conditions: Vec<String>,
-    /// Parameters that these are about, by the names that leave them out.
+    /// Parameters in the conditions, by the names that leave them out.
     pub parameters: Vec<String>,
-    /// The share of the others, and of the mutation's requests, for which that holds.
+    /// The share of the other requests, and of the mutation's, for which the conditions hold.
     pub shares: [f64; 2],
-    /// All of it in words.
+    /// The whole sentence.
     pub text: String,
 }
 
-/// The explanation of a tree; `None` where nothing tells both apart.
+/// The explanation of a tree; `None` if nothing distinguishes the classes.
 pub(super) fn explain_tree(
     tree: &DecisionTree,
     samples: &FeatureSamples,
@@ -68,7 +69,7 @@ pub(super) fn explain_tree(
     (!sentences.is_empty()).then_some(MutationExplanation { requests, sentences })
 }
 
-/// A question on a path, and whether it is answered by yes.
+/// A question on a path, and whether its answer is yes.
 type AnsweredTest<'t> = (&'t SplitTest, bool);
 
 fn walk_paths<'t>(

@@ -1,6 +1,6 @@
 //! Decision tree by gain ratio (C4.5, Quinlan 1993, chapters 2 and 4). Each question has two
-//! answers: a number is above a threshold or not, a text is this one or another. Rows that do not
-//! have the feature answer no.
+//! answers: a number is above a threshold or not, a text is this one or another. Rows without the
+//! feature answer no.
 
 use std::collections::BTreeMap;
 
@@ -25,12 +25,12 @@ pub(super) enum DecisionTree {
     Split { test: SplitTest, yes: Box<DecisionTree>, no: Box<DecisionTree> },
 }
 
-/// A question with what it is worth.
+/// A question with its gain.
 struct SplitCandidate {
     test: SplitTest,
     gain: f64,
     ratio: f64,
-    /// For each row whether it answers yes.
+    /// Whether each row answers yes.
     answers: Vec<bool>,
 }
 
@@ -63,12 +63,12 @@ fn split_rows(samples: &FeatureSamples, rows: Vec<u32>, depth: usize) -> Decisio
         .iter()
         .flat_map(|(feature, values)| best_candidates(samples, feature, values, (&rows, &is_here)))
         .collect();
-    // As in C4.5, a question has to gain as much as the mean one: the ratio alone favours those
-    // that hardly divide.
+    // As in C4.5, a question must gain at least the mean: the ratio alone favours questions that
+    // hardly divide.
     let mean = candidates.iter().map(|of| of.gain).sum::<f64>() / candidates.len().max(1) as f64;
     let enough = candidates.iter().filter(|of| of.gain >= mean * (1.0 - 1e-9));
     let best = enough.max_by(|one, other| one.ratio.total_cmp(&other.ratio));
-    // The gain of a question about nothing has a chi-squared distribution.
+    // The gain of an irrelevant question has a chi-squared distribution.
     let chance = |gain: f64, all: f64| {
         let statistic = 2.0 * all * gain * std::f64::consts::LN_2;
         erfc((statistic / 2.0).sqrt())

@@ -1,5 +1,5 @@
-//! New kinds of requests, and kinds that are gone: one period has them and the other has not
-//! (beyond Spectroscope, which compares categories of kinds that both have).
+//! New kinds of requests, and kinds that disappeared: they occur in one period only (beyond
+//! Spectroscope, which compares categories of kinds that both have).
 
 use crate::options::Options;
 use crate::period_windows::{degrees_of_counts, effect_of_counts};
@@ -7,20 +7,20 @@ use crate::request_kinds::RequestKind;
 use crate::statistics::{rates_differ, with_estimated_variance};
 use crate::tuning::WINDOWS;
 
-/// A kind that only one period has.
+/// A kind that occurs in one period only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KindChange {
-    /// Place of the kind among all.
+    /// Index of the kind.
     pub kind: usize,
-    /// Its share of all requests in both periods, of 1. One is 0.
+    /// Its share of all requests in both periods, from 0 to 1. One is 0.
     pub shares: [f64; 2],
-    /// Probability of as many in one period only, if nothing changed.
+    /// Probability of so unequal counts if nothing changed.
     pub p_value: f64,
-    /// The same with all tests taken together.
+    /// The same adjusted for all tests.
     pub adjusted: f64,
 }
 
-/// The kinds that only one period has, tested, in their order. Nothing is chosen yet.
+/// The kinds that occur in one period only, tested, in their order. No selection is made yet.
 pub fn kind_tests(kinds: &[RequestKind]) -> Vec<KindChange> {
     let mut all = [[0.0; WINDOWS]; 2];
     for kind in kinds {
@@ -43,7 +43,7 @@ pub fn kind_tests(kinds: &[RequestKind]) -> Vec<KindChange> {
     .collect()
 }
 
-/// The tested kinds that are new or gone.
+/// The tested kinds that are new or disappeared.
 pub fn kind_changes(mut tested: Vec<KindChange>, options: &Options) -> Vec<KindChange> {
     tested.retain(|change| {
         let is_large = change.shares[0].max(change.shares[1]) >= options.least_share;

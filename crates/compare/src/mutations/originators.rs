@@ -1,5 +1,5 @@
-//! Originators (later papers: precursors): what a structural mutation may have looked like before
-//! (Spectroscope, 4.2.2).
+//! Originators (later papers: precursors): the categories that a structural mutation's requests may
+//! have belonged to before (Spectroscope, 4.2.2).
 
 use super::structural::RateChange;
 use crate::analysis::CategoryStats;
@@ -8,20 +8,21 @@ use crate::options::Options;
 use crate::statistics::normalized_edit_distance;
 use crate::tuning::MAX_ORIGINATORS;
 
-/// A category that a mutation's requests may have been of.
+/// A category to which a mutation's requests may have belonged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Originator {
-    /// Place of the category among all.
+    /// Index of the category.
     pub category: usize,
     /// Normalized edit distance to the mutation, from 0 to 1.
     pub distance: f64,
-    /// Place of the mutation at which the two part, and of the originator.
+    /// Place of the mutation at which the two diverge, and of the originator.
     pub parting: [u32; 2],
 }
 
-/// The originators of a mutation, the most similar one first: of the same kind, less frequent now
-/// and, unless that is waived, by at least as much as the mutation is more frequent. Where none is
-/// by as much, several together may be, and all that are less frequent are originators.
+/// The originators of a mutation, the most similar one first: categories of the same kind that
+/// became less frequent and, unless that is waived, by at least as much as the mutation became more
+/// frequent. If none did so alone, several may have together, and all that became less frequent are
+/// originators.
 pub fn find_originators(
     mutation: &RateChange,
     changes: &[RateChange],
@@ -38,7 +39,7 @@ pub fn find_originators(
     let mut found: Vec<Originator> = Vec::new();
     for change in changes.iter().filter(fits) {
         let other = &categories[change.category].structure;
-        // Nothing further off than those that are kept is worth a whole distance.
+        // A category farther away than the kept ones needs no exact distance.
         let farthest = found.get(MAX_ORIGINATORS - 1).map_or(1.0, |last| last.distance);
         let distance = normalized_edit_distance(&symbols, &other.walk_symbols(), farthest);
         let Some(distance) = distance else { continue };
@@ -51,7 +52,7 @@ pub fn find_originators(
 }
 
 /// The places of both structures at which they first differ, in the order of the depth-first walk;
-/// where one ends, its last place.
+/// if one ends, its last place.
 pub fn first_divergence(one: &CategoryStructure, other: &CategoryStructure) -> [u32; 2] {
     let same = one.places.iter().zip(&other.places).take_while(|(one, other)| one == other);
     let same = same.count() as u32;

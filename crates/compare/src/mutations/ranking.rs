@@ -1,5 +1,5 @@
-//! Ranking: mutations by how much they contribute to the change (Spectroscope, 4.2.3). A category
-//! that takes another time and is more frequent, too, is there twice, as two virtual categories.
+//! Ranking: mutations by their contribution to the change (Spectroscope, 4.2.3). A category that
+//! changed in both response time and frequency counts twice, as two virtual categories.
 
 use super::originators::{Originator, find_originators};
 use super::response_time::{HopChange, TimeChange};
@@ -9,19 +9,19 @@ use crate::options::Options;
 use crate::request_kinds::RequestKind;
 use crate::statistics::WeightedMoments;
 
-/// What changed of a category.
+/// What changed in a category.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MutationKind {
-    /// Its requests take another time.
+    /// Its response times.
     ResponseTime {
-        /// The hops that make it, the one that changed most first.
+        /// The hops that cause it, in descending order of change.
         hops: Vec<HopChange>,
     },
     /// It serves more of the requests of its kind.
     Structural {
-        /// What those may have looked like before, the most similar first.
+        /// Their possible former categories, the most similar first.
         originators: Vec<Originator>,
-        /// Shares of the kind's requests in both periods, of 1.
+        /// Shares of the kind's requests in both periods, from 0 to 1.
         shares: [f64; 2],
     },
 }
@@ -29,18 +29,18 @@ pub enum MutationKind {
 /// A category that changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mutation {
-    /// Place of the category among all.
+    /// Index of the category.
     pub category: usize,
     /// What changed.
     pub kind: MutationKind,
-    /// Contribution to the change of the sum of all response times, in nanoseconds, counted in
-    /// requests of the second period.
+    /// Contribution to the change of the sum of all response times, in nanoseconds, for the number
+    /// of requests of the second period.
     pub contribution: f64,
-    /// Probability of samples as unlike as these if nothing changed, all tests taken together.
+    /// Probability of so different samples if nothing changed, adjusted for all tests.
     pub adjusted: f64,
 }
 
-/// All mutations, the one that contributes most first.
+/// All mutations, in descending order of contribution.
 pub fn rank_mutations(
     categories: &[CategoryStats],
     kinds: &[RequestKind],
@@ -49,7 +49,7 @@ pub fn rank_mutations(
     options: &Options,
 ) -> Vec<Mutation> {
     let mean = |category: usize, side: usize| categories[category].response[side].moments.mean;
-    // Numbers of the first period, as if it had had as many requests as the second.
+    // Counts of the first period, scaled to the number of requests of the second.
     let all = [0, 1].map(|side| kinds.iter().map(|kind| kind.counts[side]).sum::<f64>());
     let scale = if all[0] > 0.0 { all[1] / all[0] } else { 1.0 };
     let mut found: Vec<Mutation> = times
@@ -70,7 +70,7 @@ pub fn rank_mutations(
         let originators = find_originators(change, rates, categories, options);
         let before = mean_of_originators(&originators, categories)
             .or_else(|| mean_of_rest(&kinds[change.kind], change.category, categories));
-        // What has no end has no time to compare.
+        // Requests without an end have no time to compare.
         let is_timed = categories[change.category].response[1].moments.count > 0;
         let here = if is_timed { mean(change.category, 1) } else { 0.0 };
         let before = before.filter(|_| is_timed);
@@ -96,8 +96,8 @@ fn mean_of_rest(kind: &RequestKind, category: usize, categories: &[CategoryStats
     (all.count > 0).then_some(all.mean)
 }
 
-/// The mean response time of originators, weighted by their similarity: in the second period or,
-/// where one has no requests there, in the first.
+/// The mean response time of originators, weighted by their similarity: in the second period or, if
+/// one has no requests there, in the first.
 fn mean_of_originators(originators: &[Originator], categories: &[CategoryStats]) -> Option<f64> {
     let (mut sum, mut weights) = (0.0, 0.0);
     for originator in originators {

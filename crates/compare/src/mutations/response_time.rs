@@ -1,5 +1,5 @@
-//! Response-time mutations (Spectroscope, 4.2.1): categories whose requests take another time, and
-//! the hops of the critical path that make it.
+//! Response-time mutations (Spectroscope, 4.2.1): categories with changed response times, and the
+//! hops of the critical path that cause it.
 
 use crate::analysis::{CategoryStats, PeriodSample};
 use crate::options::Options;
@@ -8,32 +8,32 @@ use crate::statistics::{
 };
 use crate::tuning::{MIN_SPREAD, MIN_TESTED, PAPER_LEVEL, PAPER_ROUNDS_NS};
 
-/// The response times of a category, tested.
+/// The tested response times of a category.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeChange {
-    /// Place of the category among all.
+    /// Index of the category.
     pub category: usize,
-    /// Probability of samples as unlike as these, if nothing changed.
+    /// Probability of so different samples if nothing changed.
     pub p_value: f64,
-    /// The same with all tests taken together.
+    /// The same adjusted for all tests.
     pub adjusted: f64,
-    /// The hops that take another time, the one that changed most first.
+    /// The hops that changed, in descending order of change.
     pub hops: Vec<HopChange>,
 }
 
-/// A hop that takes another time.
+/// A hop with changed times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HopChange {
-    /// Place of the hop among those of its category.
+    /// Index of the hop in its category.
     pub hop: usize,
-    /// By how much its mean is greater, in nanoseconds.
+    /// Increase of its mean, in nanoseconds.
     pub change: f64,
-    /// Probability of samples as unlike as these, with all hops of the category taken together.
+    /// Probability of so different samples, adjusted for all hops of the category.
     pub adjusted: f64,
 }
 
-/// The response times of all categories with enough requests, tested, in their order. Nothing is
-/// chosen yet. `lengths` are how long both periods are.
+/// The response times of all categories with enough requests, tested, in their order. No selection
+/// is made yet. `lengths` are the lengths of both periods.
 pub fn time_tests(
     categories: &[CategoryStats],
     lengths: [f64; 2],
@@ -46,7 +46,7 @@ pub fn time_tests(
     tested.collect()
 }
 
-/// The tested categories that changed, with the hops that make it.
+/// The tested categories that changed, with the hops that cause it.
 pub fn time_changes(
     tested: Vec<TimeChange>,
     categories: &[CategoryStats],
@@ -80,7 +80,7 @@ fn hop_changes(
         .collect();
     let p_values: Vec<f64> = tested.iter().map(|(_, p_value)| *p_value).collect();
     let all = if options.paper { p_values } else { adjust_p_values(&p_values) };
-    // A hop matters by what it does to the whole.
+    // A hop matters by its effect on the whole.
     let whole = (category.response[1].moments.mean - category.response[0].moments.mean).abs();
     let mut changes: Vec<HopChange> = tested
         .into_iter()
@@ -97,7 +97,7 @@ fn hop_changes(
     changes
 }
 
-/// The p-value of two samples; `None` where one is too small to be tested.
+/// The p-value of two samples; `None` if one is too small to be tested.
 fn p_value(samples: &[PeriodSample; 2], lengths: [f64; 2], options: &Options) -> Option<f64> {
     let [before, after] = samples;
     if before.sorted.len().min(after.sorted.len()) < MIN_TESTED {
@@ -107,7 +107,7 @@ fn p_value(samples: &[PeriodSample; 2], lengths: [f64; 2], options: &Options) ->
         return None;
     };
     let spread = [first.effective_windows(), second.effective_windows()];
-    // What all came at about one time tells nothing of how the system is at others.
+    // A sample that arrived at about one time does not represent the system at other times.
     if !options.paper && spread[0].min(spread[1]) < MIN_SPREAD {
         return None;
     }
@@ -127,7 +127,8 @@ fn p_value(samples: &[PeriodSample; 2], lengths: [f64; 2], options: &Options) ->
     test.map(|test| test.p_value)
 }
 
-/// Whether a change of the mean, or of the middle and the upper quarter, is large enough to matter.
+/// Whether a change of the mean, or of the median and the upper quartile, is large enough to
+/// matter.
 pub(crate) fn is_large_change(samples: &[PeriodSample; 2], options: &Options) -> bool {
     let [before, after] = samples;
     let is_large = |before: f64, after: f64| {
@@ -138,8 +139,8 @@ pub(crate) fn is_large_change(samples: &[PeriodSample; 2], options: &Options) ->
         let both = before.quantile(share).zip(after.quantile(share));
         both.is_some_and(|(before, after)| is_large(f64::from(before), f64::from(after)))
     };
-    // A mean of few that are very slow says nothing of the others, and a change of the median
-    // nothing of the mean: both are looked at.
+    // A mean of few very slow requests does not describe the others, and the median does not
+    // describe the mean: both are tested.
     let is_mean = is_large(before.moments.mean, after.moments.mean);
     is_mean && [0.5, 0.75, 0.95].into_iter().any(quantile) || quantile(0.5) && quantile(0.75)
 }

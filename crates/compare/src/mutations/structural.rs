@@ -1,8 +1,8 @@
-//! Structural mutations (Spectroscope, 4.2.2): categories that serve another share of their kind's
-//! requests. Those that became more frequent are mutations, the others may be their originators.
+//! Structural mutations (Spectroscope, 4.2.2): categories with a changed share of their kind's
+//! requests. The ones that became more frequent are mutations, the others may be their originators.
 //!
-//! The paper compares numbers of requests with a threshold. Numbers depend on how long was recorded
-//! and how it was sampled, shares do not.
+//! The paper compares numbers of requests with a threshold. Numbers depend on the length of the
+//! recording and on sampling, shares do not.
 
 use crate::analysis::CategoryStats;
 use crate::options::Options;
@@ -14,31 +14,32 @@ use crate::tuning::PAPER_THRESHOLD;
 /// A category whose share of its kind changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateChange {
-    /// Place of the category among all.
+    /// Index of the category.
     pub category: usize,
-    /// Place of its kind.
+    /// Index of its kind.
     pub kind: usize,
-    /// Its shares of the kind's requests in both periods, of 1.
+    /// Its shares of the kind's requests in both periods, from 0 to 1.
     pub shares: [f64; 2],
-    /// Probability of counts as unlike as these, if nothing changed.
+    /// Probability of so different counts if nothing changed.
     pub p_value: f64,
-    /// The same with all tests taken together.
+    /// The same adjusted for all tests.
     pub adjusted: f64,
 }
 
 impl RateChange {
-    /// By how much its share is greater, of 1.
+    /// Increase of its share, from -1 to 1.
     pub fn change(&self) -> f64 {
         self.shares[1] - self.shares[0]
     }
 }
 
-/// The shares of all categories of kinds that both periods have, tested, in the order of kinds.
-/// Nothing is chosen yet.
+/// The shares of all categories of kinds that occur in both periods, tested, in the order of kinds.
+/// No selection is made yet.
 pub fn rate_tests(categories: &[CategoryStats], kinds: &[RequestKind]) -> Vec<RateChange> {
     let mut tested = Vec::new();
     for (number, kind) in kinds.iter().enumerate() {
-        // A kind that is in one period only has no shares to compare: the kind is new, or gone.
+        // A kind that occurs in one period only has no shares to compare: the kind is new, or
+        // disappeared.
         if kind.counts[0] <= 0.0 || kind.counts[1] <= 0.0 {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Map: who calls whom in both periods, and what changed there.
+//! Map: callers and callees in both periods, and the changes there.
 
 use std::collections::BTreeMap;
 
@@ -13,27 +13,27 @@ use crate::suspects::{ChangeDirection, EvidenceKind};
 pub struct MapNode {
     /// The node.
     pub node: String,
-    /// Executions for each request.
+    /// Executions per request.
     pub executions: [f64; 2],
-    /// Its own time for each request, in nanoseconds.
+    /// Its own time per request, in nanoseconds.
     pub own_ns: [f64; 2],
-    /// Whether something of it changed: `worse`, `better` or `other`; `None` where nothing did.
+    /// Direction of a change: `worse`, `better` or `other`; `None` if nothing changed.
     pub changed: Option<&'static str>,
 }
 
 /// Calls of one node by another in both periods.
 #[derive(Clone, Debug, Serialize)]
 pub struct MapEdge {
-    /// The node that calls; empty where it is not known.
+    /// The calling node; empty if it is not known.
     pub caller: String,
-    /// The node that is called.
+    /// The called node.
     pub node: String,
-    /// Calls for each request.
+    /// Calls per request.
     pub calls: [f64; 2],
-    /// Mean time of a call and its answer on the way, in nanoseconds; `None` where it was not seen.
+    /// Mean transfer time of a call and its response, in nanoseconds; `None` if it was not seen.
     pub network_ns: [Option<f64>; 2],
-    /// Whether the time on the way changed: `worse` or `better`; or how often it is called:
-    /// `other`.
+    /// Direction of a change of the transfer time: `worse` or `better`; or `other` if the number of
+    /// calls changed.
     pub changed: Option<&'static str>,
 }
 
@@ -80,7 +80,7 @@ impl CallMap {
             ChangeDirection::Better => "better",
             ChangeDirection::Other => "other",
         };
-        // What is worse hides what is better.
+        // A worsening takes precedence over an improvement.
         let changed = |is: &dyn Fn(&crate::suspects::SiteEvidence) -> bool| {
             let all =
                 evidence.iter().filter(|of| of.is_sure && is(of)).map(|of| word(of.direction()));

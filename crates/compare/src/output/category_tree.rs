@@ -1,4 +1,4 @@
-//! Categories with names in place of numbers: as trees of places, and in a line each.
+//! Categories with names in place of numbers: as trees of places, and on one line each.
 
 use serde::Serialize;
 
@@ -19,20 +19,20 @@ pub struct TreePlace {
     pub operation: String,
     /// Whether it fails.
     pub failed: bool,
-    /// Whether it is called several times in a row.
+    /// Whether it is called several times in sequence.
     pub repeated: bool,
-    /// Whether it runs at the same time as the sibling before it.
+    /// Whether it runs concurrently with the previous sibling.
     pub concurrent: bool,
-    /// Mean time of the step itself on the critical path in both periods, in nanoseconds.
+    /// Mean own time on the critical path in both periods, in nanoseconds.
     pub own_ns: [f64; 2],
-    /// Mean time of its call and answer on the way.
+    /// Mean transfer time of its call and response.
     pub network_ns: [f64; 2],
 }
 
-/// A category: what its requests look like.
+/// A category as a tree.
 #[derive(Clone, Debug, Serialize)]
 pub struct CategoryTree {
-    /// By what it is known: equal in any recording.
+    /// Its key, which is equal in any recording.
     pub category: String,
     /// The node that calls the root.
     pub caller: String,
@@ -94,10 +94,10 @@ impl CategoryTree {
     }
 }
 
-/// A category in a line.
+/// A category on one line.
 #[derive(Clone, Debug, Serialize)]
 pub struct CategoryLine {
-    /// By what it is known: equal in any recording.
+    /// Its key, which is equal in any recording.
     pub category: String,
     /// The node of the root.
     pub node: String,

@@ -1,4 +1,4 @@
-//! Answer: all of a comparison, as `sockcap diff --json` prints it.
+//! Report: a whole comparison, as `sockcap diff --json` prints it.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ use crate::warnings::find_warnings;
 pub struct ComparisonReport {
     /// Both periods.
     pub periods: [DescribedPeriod; 2],
-    /// What makes the comparison say little, in words.
+    /// Reasons why the comparison may be unreliable.
     pub doubts: Vec<String>,
     /// Whether anything changed.
     pub changed: bool,
@@ -26,19 +26,19 @@ pub struct ComparisonReport {
     pub response: OverallChange,
     /// Response times of all requests in both periods.
     pub distribution: DistributionPair,
-    /// Who calls whom.
+    /// Callers and callees.
     pub map: CallMap,
-    /// Parts of the change of the mean.
+    /// Contributions to the change of the mean.
     pub mean: ChangeBreakdown,
-    /// Parts of the changes of the quantiles p50, p95 and p99; `None` without requests.
+    /// Contributions to the changes of the quantiles p50, p95 and p99; `None` without requests.
     pub quantiles: [Option<ChangeBreakdown>; 3],
-    /// Nodes that the change comes from, the first suspect first.
+    /// Nodes that caused the change, in descending order of suspicion.
     pub suspects: Vec<DescribedSuspect>,
     /// Nodes that became faster.
     pub faster: Vec<DescribedSuspect>,
-    /// Kinds of requests that only one period has.
+    /// Kinds of requests that occur in one period only.
     pub new_kinds: Vec<DescribedKind>,
-    /// Mutations, the one that contributes most first.
+    /// Mutations, in descending order of contribution.
     pub mutations: Vec<DescribedMutation>,
     /// Number of categories.
     pub categories: usize,
@@ -50,8 +50,8 @@ pub struct ComparisonReport {
 }
 
 impl ComparisonReport {
-    /// The answer of a comparison whose periods have these names. `explanations` are those of its
-    /// mutations, as far as there are some.
+    /// The report of a comparison with these names for its periods. `explanations` are the ones of
+    /// its mutations, as far as there are any.
     pub fn from_comparison(
         comparison: &Comparison,
         names: [&str; 2],

@@ -1,4 +1,4 @@
-//! Parts: what a change of the mean or of a quantile is made of, with names. They add up to it.
+//! Contributions to a change of the mean or of a quantile, with names. They add up to it.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -11,10 +11,10 @@ use crate::wording::operation_text;
 /// One part of a change.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChangeContribution {
-    /// `hop`: a hop takes another time; `paths`: requests of one kind go other ways; `mix`: there
-    /// are more or fewer requests of this kind.
+    /// `hop`: a hop has changed times; `paths`: requests of one kind take other paths; `mix`: the
+    /// number of requests of this kind changed.
     pub kind: &'static str,
-    /// What it is about, in words.
+    /// Its subject, in words.
     pub what: String,
     /// Its part in nanoseconds.
     pub ns: f64,
@@ -79,8 +79,8 @@ impl ChangeBreakdown {
     }
 }
 
-/// A share of a category whose requests take another time, by the hops that make it: each as much
-/// as its mean changed. Hops that changed the other way have a part of the other sign.
+/// The contribution of a category with changed response times, divided among its hops in proportion
+/// to the changes of their means. A hop that changed the other way has the other sign.
 fn contributions_by_hop(
     comparison: &Comparison,
     category: &CategoryStats,
@@ -93,8 +93,8 @@ fn contributions_by_hop(
     let names = &comparison.names;
     let whole: f64 = category.hops.iter().map(|hop| hop.change()).sum();
     let sizes: f64 = category.hops.iter().map(|hop| hop.change().abs()).sum();
-    // A quantile moves by some of the requests. Where hops cancel each other, or its share has
-    // another sign than they have, their means say nothing of these.
+    // A quantile is moved by some of the requests only. If hops cancel each other, or the
+    // contribution has another sign than they have, their means do not describe these requests.
     if !is_mean && (whole * share <= 0.0 || whole.abs() < 0.5 * sizes) || whole == 0.0 {
         let [_, node, root] = category.structure.request_kind();
         return vec![(format!("{} in several hops", operation_text(names, node, root)), share)];

@@ -1,4 +1,4 @@
-//! A comparison's parts with names in place of numbers.
+//! Parts of a comparison, with names in place of numbers.
 
 use serde::Serialize;
 
@@ -14,17 +14,17 @@ use crate::suspects::{EvidenceKind, SiteEvidence, SuspectNode};
 /// A period.
 #[derive(Clone, Debug, Serialize)]
 pub struct DescribedPeriod {
-    /// What the user calls it.
+    /// The user's name for it.
     pub name: String,
     /// Number of requests.
     pub requests: u64,
     /// Sum of their probabilities.
     pub expected: f64,
-    /// Number of those whose root was lost.
+    /// Number of requests whose root was lost.
     pub torn: u64,
-    /// When the first one begins, in nanoseconds since the Unix epoch.
+    /// Begin of the first request, in nanoseconds since the Unix epoch.
     pub first: Option<i64>,
-    /// When the last one begins.
+    /// Begin of the last one.
     pub last: Option<i64>,
 }
 
@@ -46,25 +46,25 @@ impl DescribedPeriod {
 pub struct DescribedEvidence {
     /// What changed: `own`, `network`, `calls` or `failures`.
     pub what: &'static str,
-    /// The node that calls.
+    /// The calling node.
     pub caller: String,
-    /// The node that is called.
+    /// The called node.
     pub node: String,
-    /// The operation that is called.
+    /// The called operation.
     pub operation: String,
     /// Means in nanoseconds, or shares, in both periods.
     pub values: [f64; 2],
     /// Executions in both periods.
     pub executions: [f64; 2],
-    /// By how much it alone changes the mean response time, in nanoseconds.
+    /// Its own contribution to the change of the mean response time, in nanoseconds.
     pub of_mean_ns: f64,
-    /// How much it weighs against the suspect.
+    /// Its weight against the suspect.
     pub weight: f64,
-    /// Its p-value, all tests taken together.
+    /// Its p-value, adjusted for all tests.
     pub adjusted: f64,
     /// Whether chance does not explain it.
     pub is_sure: bool,
-    /// The same as a sentence.
+    /// The evidence as a sentence.
     pub sentence: String,
 }
 
@@ -97,7 +97,7 @@ impl DescribedEvidence {
 pub struct DescribedSuspect {
     /// The node.
     pub node: String,
-    /// How much all its evidence weighs.
+    /// Weight of all its evidence.
     pub weight: f64,
     /// Its share of the weight of all suspects.
     pub share: f64,
@@ -128,7 +128,7 @@ impl DescribedSuspect {
     }
 }
 
-/// A kind of requests that only one period has.
+/// A kind of requests that occurs in one period only.
 #[derive(Clone, Debug, Serialize)]
 pub struct DescribedKind {
     /// The node that calls the root.
@@ -137,9 +137,9 @@ pub struct DescribedKind {
     pub node: String,
     /// The operation of the root.
     pub operation: String,
-    /// Its share of all requests in both periods, of 1. One is 0.
+    /// Its share of all requests in both periods, from 0 to 1. One is 0.
     pub shares: [f64; 2],
-    /// Its p-value, all tests taken together.
+    /// Its p-value, adjusted for all tests.
     pub adjusted: f64,
 }
 
@@ -156,7 +156,7 @@ impl DescribedKind {
     }
 }
 
-/// A hop that takes another time.
+/// A hop with changed times.
 #[derive(Clone, Debug, Serialize)]
 pub struct DescribedHop {
     /// Place in the category.
@@ -165,18 +165,18 @@ pub struct DescribedHop {
     pub what: HopKind,
     /// Mean times on the critical path in both periods, in nanoseconds.
     pub mean_ns: [f64; 2],
-    /// Its p-value, all hops of the category taken together.
+    /// Its p-value, adjusted for all hops of the category.
     pub adjusted: f64,
 }
 
-/// What a mutation's requests may have looked like before.
+/// A category to which a mutation's requests may have belonged.
 #[derive(Clone, Debug, Serialize)]
 pub struct DescribedOriginator {
     /// The category.
     pub tree: CategoryTree,
     /// Normalized edit distance, from 0 to 1.
     pub distance: f64,
-    /// The places at which mutation and originator part.
+    /// The places at which mutation and originator diverge.
     pub parting: [u32; 2],
 }
 
@@ -185,21 +185,22 @@ pub struct DescribedOriginator {
 pub struct DescribedMutation {
     /// `response_time` or `structural`.
     pub kind: &'static str,
-    /// Its part in the change of the sum of all response times of the second period, in
+    /// Its contribution to the change of the sum of all response times of the second period, in
     /// nanoseconds.
     pub contribution_ns: f64,
-    /// Its p-value, all tests taken together.
+    /// Its p-value, adjusted for all tests.
     pub adjusted: f64,
-    /// Shares of its kind's requests in both periods, of a structural mutation.
+    /// Shares of its kind's requests in both periods, if it is structural.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shares: Option<[f64; 2]>,
     /// The category.
     pub tree: CategoryTree,
-    /// The hops that take another time, the one that changed most first.
+    /// The hops with changed times, in descending order of change.
     pub hops: Vec<DescribedHop>,
     /// Originators, the most similar first.
     pub originators: Vec<DescribedOriginator>,
-    /// What tells its requests from those of the first originator, or from its own before.
+    /// What distinguishes its requests from the ones of the first originator, or from its own
+    /// before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<MutationExplanation>,
 }

@@ -1,4 +1,4 @@
-//! Distribution: response times of both periods in the same buckets, for one plot of both.
+//! Distribution: response times of both periods in the same buckets, for one plot.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use crate::tuning::DISTRIBUTION_BUCKETS;
 /// Two distributions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DistributionPair {
-    /// Bounds of the buckets in nanoseconds, each a constant factor above the one before it; one
+    /// Bounds of the buckets in nanoseconds, each a constant factor above the previous one; one
     /// more than there are buckets.
     pub bounds_ns: Vec<f64>,
     /// Share of the requests of each period in each bucket, from 0 to 1.
@@ -16,7 +16,7 @@ pub struct DistributionPair {
 }
 
 impl DistributionPair {
-    /// The distributions of two samples; empty where both are.
+    /// The distributions of two samples; empty if both are.
     pub fn from_samples(samples: &[PeriodSample; 2]) -> DistributionPair {
         let ends = |side: usize| {
             let sorted = &samples[side].sorted;
@@ -30,7 +30,7 @@ impl DistributionPair {
         if !least.is_finite() {
             return DistributionPair::default();
         }
-        // From 1 ns on, as logarithms have no 0.
+        // From 1 ns on, as 0 has no logarithm.
         let (least, most) = (least.max(1.0), most.max(2.0) * 1.001);
         let factor = (most / least).ln() / DISTRIBUTION_BUCKETS as f64;
         let bounds_ns: Vec<f64> = (0..=DISTRIBUTION_BUCKETS)

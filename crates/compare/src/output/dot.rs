@@ -1,5 +1,5 @@
-//! Mutations as graphs of Graphviz (Spectroscope, Figure 2): the originator, or the category as it
-//! was, beside the mutation. What changed is red and thick.
+//! Mutations as Graphviz graphs (Spectroscope, Figure 2): the originator, or the category as it
+//! was, next to the mutation. Changes are red and thick.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use super::trace_events::mutation_sides;
 /// Writes the first `limit` mutations.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_dot(answer: &ComparisonReport, limit: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "digraph diff {{")?;
     writeln!(out, "  graph [rankdir=LR, fontname=\"sans-serif\"];")?;
@@ -79,7 +79,7 @@ fn write_cluster(
     writeln!(out, "  }}")
 }
 
-/// Lines as a text of Graphviz.
+/// Lines as a quoted Graphviz string.
 fn quote_lines(lines: &[&str]) -> String {
     let quoted = |line: &&str| line.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", lines.iter().map(quoted).collect::<Vec<_>>().join("\\n"))

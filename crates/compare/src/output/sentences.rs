@@ -9,9 +9,9 @@ use crate::wording::{name_text, operation_text};
 /// Maximum number of calls that a sentence names.
 const MAX_CALLS: usize = 3;
 
-/// By how many times it is longer, or shorter.
+/// The ratio of an increase or decrease, in words.
 fn times_phrase(values: [f64; 2]) -> String {
-    // From nearly nothing to something is no number of times.
+    // A ratio to nearly nothing is meaningless.
     if values.iter().any(|value| *value < 1_000.0) {
         return String::new();
     }
@@ -25,7 +25,8 @@ fn times_phrase(values: [f64; 2]) -> String {
     }
 }
 
-/// What is called more or less often, with about how often each execution does it.
+/// The operations that are called more or less often, with the approximate number of calls per
+/// execution.
 fn calls_phrase(names: &NameInterner, changes: &[CallChange]) -> String {
     let one = |change: &CallChange| {
         let what = operation_text(names, change.node, change.operation);
@@ -42,7 +43,7 @@ fn calls_phrase(names: &NameInterner, changes: &[CallChange]) -> String {
     }
 }
 
-/// A number of calls: with as many digits as tell it from none.
+/// A number of calls, with enough digits to differ from 0.
 fn format_calls(calls: f64) -> String {
     match calls {
         0.0 => "0".to_owned(),
@@ -52,7 +53,7 @@ fn format_calls(calls: f64) -> String {
     }
 }
 
-/// Evidence, in a sentence.
+/// Evidence as a sentence.
 pub(super) fn evidence_sentence(names: &NameInterner, of: &SiteEvidence) -> String {
     let what = operation_text(names, of.site.node, of.site.operation);
     let [before, after] = of.values;

@@ -2,16 +2,16 @@
 
 use super::category_tree::CategoryTree;
 
-/// When a place begins and ends, in nanoseconds after the request's begin.
+/// Begin and end of a place, in nanoseconds after the request's begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct PlaceSpan {
     pub(super) begin: f64,
     pub(super) end: f64,
 }
 
-/// The span of each place in a period. A step's own time lies before, between and behind its calls
-/// in equal parts, and half of the time on the way before and behind each call. Calls that run at
-/// once begin together.
+/// The span of each place in a period. A step's own time is divided equally before, between and
+/// after its calls, and half of the transfer time is placed before and after each call. Concurrent
+/// calls begin together.
 pub(super) fn layout_spans(tree: &CategoryTree, side: usize) -> Vec<PlaceSpan> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); tree.places.len()];
     for (place, of) in tree.places.iter().enumerate() {
@@ -19,7 +19,8 @@ pub(super) fn layout_spans(tree: &CategoryTree, side: usize) -> Vec<PlaceSpan> {
             of.push(place);
         }
     }
-    // How long each place takes for its caller, from the last one on, as children are behind.
+    // The duration of each place for its caller; in reverse order, as children follow their
+    // parents.
     let mut takes = vec![0.0_f64; tree.places.len()];
     for place in (0..tree.places.len()).rev() {
         let waits: f64 = concurrent_groups(tree, &children[place])
@@ -52,7 +53,7 @@ pub(super) fn layout_spans(tree: &CategoryTree, side: usize) -> Vec<PlaceSpan> {
     spans
 }
 
-/// Children that run at once, together.
+/// Children grouped by concurrency.
 fn concurrent_groups(tree: &CategoryTree, children: &[usize]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for child in children {

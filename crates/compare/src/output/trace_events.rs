@@ -10,10 +10,10 @@ use super::comparison_report::ComparisonReport;
 use super::described::DescribedMutation;
 use super::timeline::layout_spans;
 
-/// Writes the first `limit` mutations, one behind the other.
+/// Writes the first `limit` mutations, one after the other.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_trace_events(
     answer: &ComparisonReport,
     limit: usize,
@@ -52,12 +52,12 @@ pub fn write_trace_events(
     writeln!(out)
 }
 
-/// What is shown of a mutation: the first side with its title, category and period, and the second.
+/// The two sides of a mutation, each with title, category and period.
 pub(super) fn mutation_sides(
     mutation: &DescribedMutation,
 ) -> [(&'static str, &CategoryTree, usize); 2] {
     match mutation.originators.first() {
-        // The originator as it was, or as it is where it was not there.
+        // The originator in the first period, or in the second if it did not occur in the first.
         Some(originator) => {
             let period = usize::from(originator.tree.counts[0] <= 0.0);
             [("originator", &originator.tree, period), ("mutation", &mutation.tree, 1)]

@@ -1,34 +1,34 @@
 //! Call pattern: which operations a step calls, and about how often each. A node that returns early
-//! or takes another way through its code has another pattern.
+//! or takes another code path has another pattern.
 
 use request_flow::NameId;
 
 /// Calls of one operation by one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PatternCall {
-    /// The node that is called.
+    /// The called node.
     pub node: NameId,
     /// The operation.
     pub operation: NameId,
-    /// How often, as a power of two: 0 for once, 1 for twice, 2 for three or four times and so on.
-    /// The exact number often depends on what is asked for.
+    /// Number of calls, as a power of two: 0 for one, 1 for two, 2 for three or four and so on. The
+    /// exact number often depends on the request's content.
     pub times: u8,
 }
 
 impl PatternCall {
-    /// How often about: the middle of the numbers that it stands for.
+    /// Approximate number of calls: the midpoint of the range that `times` stands for.
     pub fn typical_count(&self) -> f64 {
         let most = 2.0_f64.powi(i32::from(self.times));
         if self.times < 2 { most } else { f64::midpoint(most / 2.0 + 1.0, most) }
     }
 }
 
-/// All calls of a step, whatever their order.
+/// All calls of a step, regardless of their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallPattern(pub Vec<PatternCall>);
 
 impl CallPattern {
-    /// The pattern of calls, each as node and operation. These are sorted.
+    /// The pattern of calls, each as node and operation. Sorts `calls`.
     pub(super) fn from_calls(calls: &mut [[NameId; 2]]) -> CallPattern {
         calls.sort_unstable();
         let runs = calls.chunk_by(|one, other| one == other);

@@ -1,4 +1,4 @@
-//! Call site: what is known of an operation as it is called from one other operation.
+//! Call site: statistics of an operation as it is called from one other operation.
 
 use std::collections::hash_map::Entry;
 
@@ -10,16 +10,16 @@ use super::histogram::SiteHistogram;
 use crate::period::PeriodSide;
 use crate::tuning::{MAX_PATTERNS, WINDOWS};
 
-/// By what a call site is known: node and operation that call, node and operation that are called.
+/// Key of a call site: calling node and operation, called node and operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SiteKey {
-    /// The node that calls.
+    /// The calling node.
     pub caller: NameId,
-    /// The operation that calls.
+    /// The calling operation.
     pub calling: NameId,
-    /// The node that is called.
+    /// The called node.
     pub node: NameId,
-    /// The operation that is called.
+    /// The called operation.
     pub operation: NameId,
 }
 
@@ -30,7 +30,7 @@ impl SiteKey {
     }
 }
 
-/// Weights of executions, by stretch of each period.
+/// Weights of executions, by window of each period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ExecutionWeights(pub [[f64; WINDOWS]; 2]);
 
@@ -59,28 +59,28 @@ impl ExecutionWeights {
 pub struct CallSite {
     /// The node's own time.
     pub own: SiteHistogram,
-    /// Time of the call and its answer on the way.
+    /// Transfer time of the call and its response.
     pub network: SiteHistogram,
-    /// Time of both on the critical path, by period and in nanoseconds.
+    /// Own and transfer time on the critical path, by period and in nanoseconds.
     pub critical: [[f64; 2]; 2],
-    /// Of each period, the weight of the executions whose resources are known, and the sums of
-    /// their times in nanoseconds, in the order of [`StepResource::ALL`].
+    /// For each period, the weight of the executions with known resources, and the sums of their
+    /// times in nanoseconds, in the order of [`StepResource::ALL`].
     pub resources: [(f64, [f64; StepResource::ALL.len()]); 2],
     /// All executions.
     pub all: ExecutionWeights,
-    /// Executions whose calls all succeeded, which is all where no failure is told.
+    /// Executions whose calls all succeeded; all executions if failures are not recorded.
     pub executions: ExecutionWeights,
-    /// Failed ones of these executions.
+    /// The executions among these that failed.
     pub failures: ExecutionWeights,
     /// These executions by their pattern.
     pub patterns: FxHashMap<CallPattern, ExecutionWeights>,
-    /// Whether there are more patterns than are told apart. Which ones these are depends on which
-    /// came first, so that then nothing can be said of them.
+    /// Whether there are more patterns than the limit. The kept ones then depend on the order of
+    /// arrival, so that patterns cannot be compared.
     pub has_more_patterns: bool,
 }
 
 impl CallSite {
-    /// The counts of a pattern; `None` where there are too many to be told apart.
+    /// The counts of a pattern; `None` beyond the limit of patterns.
     pub(super) fn pattern_weights_mut(
         &mut self,
         pattern: CallPattern,
@@ -96,7 +96,7 @@ impl CallSite {
         }
     }
 
-    /// Adds what is known from another part of the periods, with numbers of its own for names.
+    /// Adds the statistics from another part of the periods, which has its own numbering of names.
     pub(super) fn merge(&mut self, other: CallSite, number: impl Fn(NameId) -> NameId) {
         self.own.merge(&other.own);
         self.network.merge(&other.network);

@@ -1,4 +1,4 @@
-//! Collector of call sites: takes the requests of one group after the other.
+//! Collector of call sites: processes the requests of one group after the other.
 
 use request_flow::{NameId, NameInterner, Request, StepResource};
 
@@ -8,20 +8,20 @@ use crate::critical_path::StepShare;
 use crate::exclusive_times::ExclusiveTimes;
 use crate::period::PeriodSide;
 
-/// Collector of the call sites of requests whose names have the same numbers.
+/// Collector of the call sites of requests that share one numbering of names.
 #[derive(Debug, Default)]
 pub struct SiteCollector {
-    /// What was collected.
+    /// The collected sites.
     pub sites: CallSites,
     times: ExclusiveTimes,
-    /// Calls of each step, as the step and what it calls.
+    /// Calls of each step, as the step and the called operation.
     calls: Vec<(u32, [NameId; 2])>,
     failed_below: Vec<bool>,
     pattern: Vec<[NameId; 2]>,
 }
 
 impl SiteCollector {
-    /// Adds a request of a stretch of a period, with the shares of its steps in its response time.
+    /// Adds a request in a window of a period, with the shares of its steps in its response time.
     pub fn add_request(
         &mut self,
         request: &Request,
@@ -79,7 +79,7 @@ impl SiteCollector {
                 }
                 next += 1;
             }
-            // What follows the failure of a call is explained by that.
+            // The failure of a call explains everything that follows it.
             if !failed_below[place as usize] {
                 site.executions.add(side, stretch, weight);
                 if step.failed {
@@ -91,7 +91,7 @@ impl SiteCollector {
         }
     }
 
-    /// Adds what another collector has, whose names have the numbers that `number` gives.
+    /// Adds the sites of another collector; `number` maps its names.
     pub fn merge_sites(&mut self, other: CallSites, number: impl Fn(NameId) -> NameId) {
         for (key, site) in other {
             let key = SiteKey {

@@ -1,4 +1,4 @@
-//! Histogram of times of one call site in both periods, by stretch of time.
+//! Histogram of the times of one call site in both periods, by window.
 
 use rustc_hash::FxHashMap;
 
@@ -8,7 +8,7 @@ use crate::statistics::{
 };
 use crate::tuning::{FAR_OCTAVES, MIN_EXECUTIONS, MIN_SPREAD, WINDOWS};
 
-/// Bits of the mantissa that tell two buckets apart: 16 buckets for each power of two.
+/// Number of mantissa bits in a bucket: 16 buckets for each power of two.
 const MANTISSA_BITS: u32 = 4;
 
 /// Buckets for each power of two.
@@ -17,9 +17,9 @@ const PER_OCTAVE: u32 = 1 << MANTISSA_BITS;
 /// Times in both periods, in buckets that are 4 to 6% wide.
 #[derive(Clone, Debug, Default)]
 pub struct SiteHistogram {
-    /// Weight of the times in each bucket of each stretch of each period.
+    /// Weight of the times in each bucket of each window of each period.
     cells: FxHashMap<u32, f64>,
-    /// Sums over each period, exact.
+    /// Exact sums over each period.
     sums: [PeriodSums; 2],
 }
 
@@ -31,25 +31,24 @@ struct PeriodSums {
     total: f64,
 }
 
-/// What the tests say of a histogram.
+/// Results of the tests of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeTest {
-    /// Probability of times as unlike as these if nothing changed, by the test of Kolmogorov and
-    /// Smirnov.
+    /// Probability of so different times if nothing changed, by the Kolmogorov-Smirnov test.
     pub p_value: f64,
-    /// Probability of means as unlike as these.
+    /// Probability of so different means.
     pub shift: f64,
-    /// How many of the times have the information of one.
+    /// Design effect: the number of times with the information of one.
     pub effect: f64,
-    /// For each of [`FAR_OCTAVES`] and each period, the number of stretches with a time as far
-    /// above the usual, and of all with a time.
+    /// For each of [`FAR_OCTAVES`] and each period, the number of windows with a time that far
+    /// above the usual, and of all windows with a time.
     pub far: [[[f64; 2]; 2]; FAR_OCTAVES.len()],
 }
 
-/// Width of a bucket in logarithms of times, about.
+/// Approximate width of a bucket in logarithms of times.
 const BUCKET_WIDTH: f64 = std::f64::consts::LN_2 / PER_OCTAVE as f64;
 
-/// The bucket of the median, where times are shares of that.
+/// The bucket of the median if times are relative to it.
 const RELATIVE_MEDIAN: u32 = 1 << 11;
 
 /// The bucket of a time in nanoseconds.
@@ -77,7 +76,7 @@ impl SiteHistogram {
         *self.cells.entry(cell_index(side, stretch, bucket_of_time(ns))).or_default() += weight;
     }
 
-    /// Adds those of another part of the periods.
+    /// Adds the times of another part of the periods.
     pub fn merge(&mut self, other: &SiteHistogram) {
         for (sums, of) in self.sums.iter_mut().zip(&other.sums) {
             sums.count += of.count;
@@ -105,8 +104,8 @@ impl SiteHistogram {
         if sums.weight > 0.0 { sums.total / sums.weight } else { 0.0 }
     }
 
-    /// Adds the times of a histogram as shares of their median in both periods, so that operations
-    /// that take long and others are one sample. One that a period lacks is left out.
+    /// Adds the times of a histogram relative to their median in both periods, so that slow and
+    /// fast operations form one sample. A histogram without times in one period is left out.
     pub fn merge_relative(&mut self, other: &SiteHistogram) {
         if other.sums.iter().any(|sums| sums.count == 0) {
             return;
@@ -138,9 +137,9 @@ impl SiteHistogram {
         rows
     }
 
-    /// Tests whether times changed; `None` where a period has too few, or all at about one time,
-    /// which tell nothing of how the system is at others. `lengths` are how long both periods are,
-    /// in any unit.
+    /// Tests whether times changed; `None` if a period has too few, or all at about one time, which
+    /// does not represent the system at other times. `lengths` are the lengths of both periods, in
+    /// any unit.
     pub fn test_change(&self, lengths: [f64; 2]) -> Option<TimeTest> {
         if self.sums.iter().any(|sums| sums.count < MIN_EXECUTIONS) {
             return None;
@@ -166,7 +165,7 @@ impl SiteHistogram {
     }
 }
 
-/// A row of a histogram: bucket, side, stretch and weight.
+/// A row of a histogram: bucket, side, window and weight.
 type HistogramRow = (u32, usize, usize, f64);
 
 /// The weight of each period.
@@ -176,8 +175,8 @@ fn period_weights(rows: &[HistogramRow]) -> [f64; 2] {
     })
 }
 
-/// The bucket of the median of both periods. Each period counts the same, however many executions
-/// it has.
+/// The bucket of the median of both periods. Each period counts equally, however many executions it
+/// has.
 fn median_bucket(rows: &[HistogramRow]) -> u32 {
     let weights = period_weights(rows);
     let mut sum = 0.0;
@@ -190,8 +189,8 @@ fn median_bucket(rows: &[HistogramRow]) -> u32 {
     0
 }
 
-/// For each level and period the number of stretches with a time as far above the median of both,
-/// and of all stretches with a time. What is slow comes in bunches, so a stretch counts once.
+/// For each level and period the number of windows with a time that far above the median of both,
+/// and of all windows with a time. Slow executions occur in bursts, so a window counts once.
 fn far_counts(rows: &[HistogramRow]) -> [[[f64; 2]; 2]; FAR_OCTAVES.len()] {
     let middle = median_bucket(rows);
     let weights = period_weights(rows);
@@ -203,14 +202,14 @@ fn far_counts(rows: &[HistogramRow]) -> [[[f64; 2]; 2]; FAR_OCTAVES.len()] {
             *all += weight;
             *far += if *bucket >= least { *weight } else { 0.0 };
         }
-        // The more executions a stretch has, the sooner one of them is far. So as many are looked
-        // at in each stretch of either period as are there on average in the one with fewer.
+        // The more executions a window has, the likelier one of them is far. So the same number is
+        // sampled in each window of either period: the average of the period with fewer.
         let stretches = [0, 1].map(|side| of[side].iter().filter(|(all, _)| *all > 0.0).count());
         let looked =
             (weights[0] / stretches[0].max(1) as f64).min(weights[1] / stretches[1].max(1) as f64);
         [0, 1].map(|side| {
             let seen = of[side].iter().filter(|(all, far)| *all > 0.0 && *far > 0.0);
-            // Probability that one of the far ones is among them.
+            // Probability that the sample contains one of the far executions.
             let with_far = seen.map(|(all, far)| 1.0 - (1.0 - looked / all).max(0.0).powf(*far));
             [with_far.sum::<f64>(), stretches[side] as f64]
         })

@@ -1,21 +1,21 @@
-//! Test of batch means: whether the mean of one period differs from that of another by more than
-//! means of stretches of time differ within each (Law and Kelton 1982; the test is Welch's).
+//! Test of batch means: whether the means of two periods differ by more than means of windows
+//! within each period do (Law and Kelton 1982; the test is Welch's).
 //!
-//! The test of Kolmogorov and Smirnov knows no sizes. Where times are so regular that a drift of 2%
-//! is all their variance, it has the information of few observations and cannot find a shift of 50%
-//! either. Beside the differences of stretches, that shift is plain.
+//! The Kolmogorov-Smirnov test ignores magnitudes. If times are so regular that a drift of 2% is
+//! all their variance, it has the information of few observations and cannot even find a shift of
+//! 50%. Compared with the differences between windows, that shift is plain.
 
 use statrs::function::beta::beta_reg;
 
 use super::effective_size::WindowedValues;
 use crate::tuning::WINDOWS;
 
-/// Numbers of stretches that are one batch.
+/// Numbers of windows in one batch.
 const BATCHES: [usize; 3] = [1, 2, 4];
 
-/// The p-value of equal means, two-sided. Batches of several lengths are looked at, and the least
-/// certain one counts, as what drifts slowly differs most between long ones. `lengths` are how long
-/// both periods are: where one is much longer, its batches as long as the other period count, too.
+/// The two-sided p-value of equal means. Batches of several lengths are tested, and the largest
+/// p-value counts, as slow drifts differ most between long batches. `lengths` are the lengths of
+/// both periods: if one is much longer, its batches of the other period's length count, too.
 pub fn batch_means(periods: [&WindowedValues; 2], lengths: [f64; 2]) -> f64 {
     let mut p_value = 0.0_f64;
     for together in BATCHES {
@@ -26,7 +26,7 @@ pub fn batch_means(periods: [&WindowedValues; 2], lengths: [f64; 2]) -> f64 {
         let together = (WINDOWS as f64 * lengths[short] / lengths[long].max(1.0)).round();
         let batches = BatchMeans::from_period(periods[long], (together as usize).max(1));
         if batches.count >= 3.0 && together > 4.0 {
-            // The short period is one more such batch.
+            // The short period is one more batch of this length.
             let one = BatchMeans { count: 1.0, ..BatchMeans::from_period(periods[short], WINDOWS) };
             let deviation = (batches.variance * (1.0 + 1.0 / batches.count)).sqrt();
             p_value = p_value.max(student_p_value(
@@ -74,13 +74,12 @@ fn student_p_value(difference: f64, deviation: f64, degrees: f64) -> f64 {
     if difference == 0.0 {
         return 1.0;
     }
-    // Times of a histogram are told apart by buckets, and not more finely.
+    // A histogram does not resolve times more finely than its buckets.
     let t = difference / deviation.max(MIN_DEVIATION);
     beta_reg(degrees / 2.0, 0.5, degrees / (degrees + t * t))
 }
 
-/// Standard deviation of a mean below which it is not known better, in the unit of the logarithms
-/// of times: 0.2%.
+/// Smallest known standard deviation of a mean, in the unit of the logarithms of times: 0.2%.
 const MIN_DEVIATION: f64 = 0.002;
 
 #[cfg(test)]
@@ -110,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_short_period_is_one_of_the_longer_ones_batches() {
-        // The long one wanders by 10% over its length, the short one lies where it has been.
+        // The long one wanders by 10% over its length, the short one lies within its range.
         let wandering = period(|stretch| 1.0 + 0.1 * ((stretch / 5) % 2) as f64);
         let steady = period(|_| 1.1);
         assert!(batch_means([&wandering, &steady], [4.0, 1.0]) > 0.05);

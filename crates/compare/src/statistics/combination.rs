@@ -1,11 +1,11 @@
-//! Combination of tests of one question that depend on each other (Liu and Xie 2020): p-values
-//! become Cauchy variates, whose weighted mean is one again, whatever their dependence, far out
-//! where it matters.
+//! Combination of dependent tests of one question (Liu and Xie 2020): p-values become Cauchy
+//! variates, whose weighted mean is again Cauchy in the far tail that matters, whatever their
+//! dependence.
 
 use std::f64::consts::PI;
 
-/// The p-value of several with their weights, which add up to 1. What is above one half speaks for
-/// nothing and counts as one half.
+/// The combined p-value of several with their weights, which add up to 1. Values above one half are
+/// no evidence and count as one half.
 pub fn combine_p_values(tests: impl IntoIterator<Item = (f64, f64)>) -> f64 {
     let variates = tests.into_iter().map(|(p_value, weight)| {
         // Below that the tangent is 1 / (pi p) to the last digit, and its argument is not.

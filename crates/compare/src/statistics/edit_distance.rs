@@ -1,10 +1,10 @@
 //! Normalized string-edit distance (Spectroscope, 4.2.2): insertions, deletions and substitutions
 //! that make one sequence the other, by the length of the longer one.
 //!
-//! The sequences are cut to where they differ: what they begin and end with in common costs
-//! nothing. A bound ends the search early, as only the nearest originators matter.
+//! Common prefixes and suffixes of the sequences cost nothing and are removed. A bound ends the
+//! search early, as only the nearest originators matter.
 
-/// The distance between two sequences, from 0 to 1; `None` where it is above `bound`.
+/// The distance between two sequences, from 0 to 1; `None` if it is above `bound`.
 pub fn normalized_edit_distance<T: PartialEq>(a: &[T], b: &[T], bound: f64) -> Option<f64> {
     let longer = a.len().max(b.len());
     if longer == 0 {
@@ -15,10 +15,10 @@ pub fn normalized_edit_distance<T: PartialEq>(a: &[T], b: &[T], bound: f64) -> O
     Some(distance)
 }
 
-/// The number of edits that make `a` the same as `b`; `None` where there are more than `bound`.
+/// The number of edits that turn `a` into `b`; `None` if there are more than `bound`.
 ///
-/// Row by row of the usual table, only the cells within `bound` of the diagonal are looked at: all
-/// others take more edits than that.
+/// Row by row of the usual table, only the cells within `bound` of the diagonal are computed: all
+/// others take more edits.
 fn edit_distance<T: PartialEq>(a: &[T], b: &[T], bound: usize) -> Option<usize> {
     let begins = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let (a, b) = (a.get(begins..)?, b.get(begins..)?);
@@ -49,7 +49,7 @@ fn edit_distance<T: PartialEq>(a: &[T], b: &[T], bound: usize) -> Option<usize> 
             }
             (diagonal, least) = (above, least.min(cost));
         }
-        // What was left of the row above is no cell of this one.
+        // The remainder of the row above is no cell of this one.
         if let Some(cell) = row.get_mut(high + 1) {
             *cell = far;
         }
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(normalized_edit_distance(&[1], &[], 1.0), Some(1.0));
     }
 
-    /// The whole table, without any bound.
+    /// The whole table, without a bound.
     fn whole(a: &[u8], b: &[u8]) -> usize {
         let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
         for i in 0..=a.len() {

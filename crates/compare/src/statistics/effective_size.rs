@@ -1,17 +1,17 @@
-//! The design effect of a sample: how many of its observations have the information of one.
+//! Design effect of a sample: the number of its observations that have the information of one.
 //!
-//! Requests that come one after the other meet the same queue, the same cache and the same
-//! neighbour. Tests that take them for independent find a change in each pair of periods. So each
-//! period is cut into stretches of time: were observations independent, means of stretches would
-//! differ by the variance of one observation over the number in a stretch. By as much as they
-//! differ more, there are fewer observations than it seems (Kish 1965).
+//! Consecutive requests meet the same queue, the same cache and the same neighbour. Tests that
+//! assume independence find a change in each pair of periods. So each period is cut into windows:
+//! if observations were independent, means of windows would differ by the variance of one
+//! observation over the number in a window. The factor by which they differ more is the factor by
+//! which there are fewer effective observations (Kish 1965).
 
 use crate::tuning::WINDOWS;
 
-/// Weighted observations in stretches of time.
+/// Weighted observations by window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowedValues {
-    /// Weight and weighted sum of the observations of each stretch.
+    /// Weight and weighted sum of the observations of each window.
     of: [(f64, f64); WINDOWS],
     squares: f64,
 }
@@ -23,8 +23,8 @@ impl Default for WindowedValues {
 }
 
 impl WindowedValues {
-    /// Adds observations of one value. Values should be logarithms or such, so that one of them
-    /// alone does not decide.
+    /// Adds observations of one value. Values should be logarithms or similar, so that a single one
+    /// cannot dominate.
     pub fn add_value(&mut self, stretch: usize, value: f64, weight: f64) {
         if let Some((weights, sum)) = self.of.get_mut(stretch) {
             *weights += weight;
@@ -33,7 +33,7 @@ impl WindowedValues {
         }
     }
 
-    /// About how many stretches the observations are spread over: all in one is 1.
+    /// Approximate number of windows over which the observations are spread: 1 if all are in one.
     pub fn effective_windows(&self) -> f64 {
         let (sum, squares) = self.of.iter().fold((0.0, 0.0), |(sum, squares), (weight, _)| {
             (sum + weight, squares + weight * weight)
@@ -41,7 +41,7 @@ impl WindowedValues {
         if squares > 0.0 { sum * sum / squares } else { 0.0 }
     }
 
-    /// The mean of each batch of `together` stretches that has observations.
+    /// The mean of each batch of `together` windows that has observations.
     pub(super) fn means_of_batches(&self, together: usize) -> Vec<f64> {
         let parts = self
             .of
@@ -50,9 +50,9 @@ impl WindowedValues {
         parts.filter(|(weight, _)| *weight > 0.0).map(|(weight, sum)| sum / weight).collect()
     }
 
-    /// The design effect, at least 1. What drifts slowly differs more between long stretches than
-    /// between short ones, so `scales` are numbers of stretches that are taken together. The one
-    /// with the greatest effect counts.
+    /// The design effect, at least 1. Slow drifts differ more between long batches than between
+    /// short ones, so `scales` are numbers of windows in a batch. The scale with the greatest
+    /// effect counts.
     pub fn design_effect(&self, scales: impl IntoIterator<Item = usize>) -> f64 {
         let (weight, sum) =
             self.of.iter().fold((0.0, 0.0), |all, part| (all.0 + part.0, all.1 + part.1));
@@ -79,9 +79,9 @@ impl WindowedValues {
     }
 }
 
-/// The scales of a period that is `length` long, beside another one. Both are of one system: what
-/// the longer one shows of its slow drift is there in the shorter one, which is too short to show
-/// it.
+/// The scales of a period of length `length` that is compared with one of length `other`. Both come
+/// from one system: a slow drift in the longer one also exists in the shorter one, which is too
+/// short to show it.
 pub fn period_scales(length: f64, other: f64) -> [usize; 4] {
     let together = (WINDOWS as f64 * other / length.max(1.0)).round();
     [1, 2, 4, (together as usize).clamp(1, WINDOWS / 2)]
@@ -105,10 +105,10 @@ mod tests {
         let drawn = |number: u64| (message_trace::mix_bits(number + 1) % 1_000) as f64;
         let alone = effect(drawn);
         assert!((1.0..3.0).contains(&alone), "{alone}");
-        // Each 40 times, one after the other: 40 have the information of one.
+        // Each 40 times in sequence: 40 have the information of one.
         let together = effect(|number| drawn(number / 40));
         assert!((20.0..120.0).contains(&together), "{together}");
-        // A slow drift is seen best in long stretches.
+        // A slow drift shows best in long batches.
         let drifting = effect(|number| drawn(number) + number as f64 / 10.0);
         assert!(drifting > 100.0, "{drifting}");
         assert_eq!(WindowedValues::default().design_effect([1]), 1.0);

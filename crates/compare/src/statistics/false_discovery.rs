@@ -1,5 +1,5 @@
-//! Control of the false discovery rate over many tests (Benjamini and Hochberg 1995): where all
-//! adjusted p-values below 0.05 are reported, one in twenty of the reports is expected to be none.
+//! Control of the false discovery rate over many tests (Benjamini and Hochberg 1995): if all
+//! adjusted p-values below 0.05 are reported, one in twenty of the reports is expected to be false.
 
 /// The adjusted p-value of each p-value, in their order.
 pub fn adjust_p_values(p_values: &[f64]) -> Vec<f64> {
@@ -8,7 +8,7 @@ pub fn adjust_p_values(p_values: &[f64]) -> Vec<f64> {
     order.sort_by(|a, b| p_values[*b].total_cmp(&p_values[*a]));
     let mut adjusted = vec![1.0; count];
     let mut least = 1.0_f64;
-    // From the greatest on: none is above the one behind it.
+    // In descending order: none exceeds the next larger one.
     for (passed, place) in order.into_iter().enumerate() {
         let rank = (count - passed) as f64;
         least = least.min(p_values[place] * count as f64 / rank);

@@ -1,5 +1,5 @@
-//! Gain ratio (C4.5, Quinlan 1993, chapter 2): how well a question about a parameter tells two
-//! classes apart, by how much the question itself divides.
+//! Gain ratio (C4.5, Quinlan 1993, chapter 2): how well a question about a parameter separates two
+//! classes, relative to how much the question itself divides.
 
 /// Counts of both classes on one side of a split: before and after, or originator and mutation.
 pub type SplitCounts = [f64; 2];
@@ -11,7 +11,7 @@ fn entropy_bits(counts: impl IntoIterator<Item = f64> + Clone) -> f64 {
     if all > 0.0 { counts.into_iter().map(of).sum() } else { 0.0 }
 }
 
-/// Information gain and gain ratio of a split into parts, in bits; 0 where it does not divide.
+/// Information gain and gain ratio of a split into parts, in bits; 0 if it does not divide.
 pub fn gain_ratio(parts: &[SplitCounts]) -> (f64, f64) {
     let size = |part: &SplitCounts| part[0] + part[1];
     let all: f64 = parts.iter().map(size).sum();
@@ -26,8 +26,8 @@ pub fn gain_ratio(parts: &[SplitCounts]) -> (f64, f64) {
 }
 
 /// The threshold of a number at which the gain is greatest, with gain and gain ratio. `rows` are
-/// value, class and weight, in ascending order of values. The threshold lies in the middle between
-/// two values. As in C4.5 release 8, a choice among many thresholds costs: the gain is lower by
+/// value, class and weight, in ascending order of values. The threshold is the midpoint of two
+/// values. As in C4.5 release 8, a choice among many thresholds costs: the gain is lower by
 /// log2(number of thresholds) / rows.
 pub fn best_threshold(rows: &[(f64, usize, f64)], least: f64) -> Option<(f64, f64, f64)> {
     let mut whole = [0.0; 2];

@@ -14,13 +14,12 @@ pub struct KolmogorovSmirnov {
     pub p_value: f64,
 }
 
-/// Tests two samples in ascending order. `effects` are the design effects of both: how many
-/// observations have the information of one
-/// ([`WindowedValues`](crate::statistics::WindowedValues)). `None` where a sample is empty.
+/// Tests two samples in ascending order. `effects` are the design effects of both: the number of
+/// observations with the information of one
+/// ([`WindowedValues`](crate::statistics::WindowedValues)). `None` if a sample is empty.
 ///
-/// Small samples of independent observations have an exact p-value, which is that of the samples'
-/// sizes, with ties counted as they are. All others have the asymptotic one, of the effective
-/// sizes.
+/// Small samples of independent observations have an exact p-value for the samples' sizes, with
+/// ties counted as they are. All others have the asymptotic one, for the effective sizes.
 pub fn kolmogorov_smirnov(a: &[f32], b: &[f32], effects: [f64; 2]) -> Option<KolmogorovSmirnov> {
     if a.is_empty() || b.is_empty() {
         return None;
@@ -38,9 +37,9 @@ pub fn kolmogorov_smirnov(a: &[f32], b: &[f32], effects: [f64; 2]) -> Option<Kol
     Some(KolmogorovSmirnov { statistic, p_value })
 }
 
-/// Tests two weighted samples whose values are in buckets: rows of bucket, sample (0 or 1) and
-/// weight, in ascending order of buckets. `sizes` are the whole weight of each sample and its
-/// design effect. Returns the p-value, asymptotic with the correction for small samples of Stephens
+/// Tests two weighted samples with values in buckets: rows of bucket, sample (0 or 1) and weight,
+/// in ascending order of buckets. `sizes` are the whole weight of each sample and its design
+/// effect. Returns the p-value, asymptotic with the correction for small samples of Stephens
 /// (1970).
 pub fn grouped_kolmogorov_smirnov(
     rows: impl Iterator<Item = (u32, usize, f64)>,
@@ -69,7 +68,7 @@ fn greatest_difference(a: &[f32], b: &[f32]) -> u64 {
     let (mut i, mut j, mut greatest) = (0, 0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
         let at = x.min(*y);
-        // All that is equal counts before the two are compared.
+        // All equal values are counted before the functions are compared.
         i += a.get(i..).unwrap_or_default().iter().take_while(|x| **x <= at).count();
         j += b.get(j..).unwrap_or_default().iter().take_while(|y| **y <= at).count();
         greatest = (i as i64 * m - j as i64 * n).abs().max(greatest);
@@ -86,7 +85,7 @@ fn exact_p_value(n: usize, m: usize, difference: u64) -> f64 {
     let stays = |i: usize, j: usize| {
         (i as i64 * m as i64 - j as i64 * n as i64).unsigned_abs() < difference
     };
-    // The share of all paths to (i, j) that stay: it never overflows, unlike their number.
+    // The share of all paths to (i, j) that stay below: unlike their number, it never overflows.
     let mut row: Vec<f64> = vec![0.0; m + 1];
     for i in 0..=n {
         for j in 0..=m {
@@ -139,7 +138,7 @@ mod tests {
         let test = kolmogorov_smirnov(&[1.0, 2.0], &[3.0, 4.0], [1.0; 2]).unwrap();
         assert_eq!(test.statistic, 1.0);
         near(test.p_value, 2.0 / 6.0);
-        // Nothing differs.
+        // Equal samples.
         let test = kolmogorov_smirnov(&[1.0, 2.0], &[1.0, 2.0], [1.0; 2]).unwrap();
         assert_eq!((test.statistic, test.p_value), (0.0, 1.0));
         assert_eq!(kolmogorov_smirnov(&[], &[1.0], [1.0; 2]), None);

@@ -35,7 +35,7 @@ impl WeightedMoments {
         moments
     }
 
-    /// Adds those of other observations (Chan, Golub and LeVeque 1979).
+    /// Adds the moments of other observations (Chan, Golub and LeVeque 1979).
     pub fn merge(&mut self, other: &WeightedMoments) {
         if other.weight <= 0.0 {
             return;
@@ -48,13 +48,13 @@ impl WeightedMoments {
         self.weight = weight;
     }
 
-    /// Variance of the population that the observations are; 0 without any.
+    /// Variance of the observations as a population; 0 without any.
     pub fn variance(&self) -> f64 {
         if self.weight > 0.0 { self.squares / self.weight } else { 0.0 }
     }
 
     /// Squared coefficient of variation (Spectroscope, 5.2): below 1, requests of one structure
-    /// take about the same time. `None` where the mean is 0.
+    /// take about the same time. `None` if the mean is 0.
     pub fn squared_variation(&self) -> Option<f64> {
         (self.mean != 0.0 && self.count > 0).then(|| self.variance() / (self.mean * self.mean))
     }

@@ -1,11 +1,11 @@
-//! Predictive test of rare events (beyond Spectroscope): whether events that one period has and the
-//! other has not, or has rarely, come too often to be chance.
+//! Predictive test of rare events (beyond Spectroscope): whether events that occur in one period
+//! and never or rarely in the other are too frequent to be chance.
 //!
-//! A test of one call site alone cannot tell: that 5 of 18 requests are slow where none of 18 was
-//! happens by chance in one of twenty comparisons, and there are hundreds of call sites. But if
-//! such events are rare at all the other sites, too, these five are a change. So each site's rate
-//! is taken for drawn from a beta distribution that fits all sites (empirical Bayes, Robbins 1956),
-//! and the events of one period are held against what its prior and the other period predict.
+//! A test of one call site alone cannot decide: 5 slow requests of 18, against none of 18, happen
+//! by chance in one of twenty comparisons, and there are hundreds of call sites. But if such events
+//! are rare at all the other sites, too, these five are a change. So each site's rate is treated as
+//! drawn from a beta distribution that fits all sites (empirical Bayes, Robbins 1956), and the
+//! events of one period are compared with the prediction of this prior and the other period.
 
 use statrs::function::gamma::ln_gamma;
 
@@ -14,7 +14,7 @@ use super::combination::combine_p_values;
 /// Candidates of the mean of the rates, as powers of ten from 1/10,000 to 1.
 const MEANS: i32 = 24;
 
-/// Candidates of how alike rates are, as numbers of events that the prior is worth.
+/// Candidates of the similarity of rates, as numbers of events that the prior is worth.
 const STRENGTHS: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0];
 
 /// Beta distribution of the rates of events at all sites.
@@ -22,14 +22,15 @@ const STRENGTHS: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000
 pub struct RatePrior {
     /// Events that the prior is worth.
     pub events: f64,
-    /// Executions without an event that it is worth.
+    /// Executions without an event that the prior is worth.
     pub others: f64,
 }
 
 impl RatePrior {
-    /// The prior that makes the events of all sites likeliest, each given as events and executions.
+    /// The prior that maximizes the likelihood of the events of all sites, each given as events and
+    /// executions.
     pub fn fit_prior(sites: &[[f64; 2]]) -> RatePrior {
-        // Where no site has an event, one more that has keeps the prior from being certain.
+        // If no site has an event, an additional one keeps the prior from being certain.
         let sites = sites.iter().chain(&[[1.0, 2.0]]);
         let mut best = (f64::NEG_INFINITY, RatePrior { events: 0.5, others: 0.5 });
         for mean in 1..MEANS {
@@ -46,14 +47,13 @@ impl RatePrior {
         best.1
     }
 
-    /// Logarithm of the probability of as many events of as many executions, in one of the orders
-    /// that they may come in.
+    /// Logarithm of the probability of `events` events in `of` executions, in one particular order.
     fn ln_probability(&self, events: f64, of: f64) -> f64 {
         ln_beta(self.events + events, self.others + of - events) - ln_beta(self.events, self.others)
     }
 
-    /// P-value of events and executions of two periods under one rate. Either period is predicted
-    /// from the other, on two sides, and both count. All numbers are rounded.
+    /// P-value of events and executions of two periods under one rate. Each period is predicted
+    /// from the other, two-sided, and both predictions count. All numbers are rounded.
     pub fn p_value(&self, periods: [[f64; 2]; 2]) -> f64 {
         let [first, second] = periods;
         let both = [
@@ -63,8 +63,8 @@ impl RatePrior {
         combine_p_values(both.map(|tail| ((2.0 * tail).min(1.0), 0.5)))
     }
 
-    /// Probability of as many events as `seen` has, or more, where the rate is what the prior and
-    /// `known` say. Fewer say nothing.
+    /// Probability of at least as many events as in `seen`, given the prior and `known`. Fewer
+    /// events are no evidence.
     pub fn p_value_of_more(&self, known: [f64; 2], seen: [f64; 2]) -> f64 {
         let after = self.events + known[0].round();
         let all = after + self.others + (known[1] - known[0]).round().max(0.0);
@@ -74,8 +74,8 @@ impl RatePrior {
         }
     }
 
-    /// Probability of as many events as `seen` has, or a number further off, where the rate is what
-    /// the prior and `known` say.
+    /// Probability of as many events as in `seen`, or of a less likely number, given the prior and
+    /// `known`.
     fn predictive_probability(&self, known: [f64; 2], seen: [f64; 2]) -> f64 {
         let [known, [events, of]] = [known, seen].map(|[events, of]| [events.round(), of.round()]);
         let of = of.max(events);
@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn a_flat_prior_by_hand() {
-        // Uniform: after 0 of 1, rate is Beta(1, 2); 2 of 2 have the probability 1/6, and after 2
-        // of 2, Beta(3, 1), none of 1 has 1/4, which is the greater one.
+        // Uniform: after 0 of 1, the rate is Beta(1, 2); 2 of 2 have the probability 1/6, and after
+        // 2 of 2, Beta(3, 1), none of 1 has 1/4, which is the greater one.
         let flat = RatePrior { events: 1.0, others: 1.0 };
         assert!((flat.predictive_probability([0.0, 1.0], [2.0, 2.0]) - 1.0 / 6.0).abs() < 1e-9);
         assert!((flat.predictive_probability([2.0, 2.0], [0.0, 1.0]) - 1.0 / 4.0).abs() < 1e-9);
@@ -125,7 +125,7 @@ mod tests {
         assert!(quiet < 1e-3 && noisy > 0.02, "{quiet} {noisy}");
         let [quiet, noisy] = priors.map(|prior| prior.p_value_of_more(seen[0], seen[1]));
         assert!(quiet < 1e-3 && noisy > 0.005, "{quiet} {noisy}");
-        // Fewer than are known are no event.
+        // Fewer events than known are no evidence.
         assert_eq!(priors[1].p_value_of_more([90.0, 100.0], [1.0, 100.0]), 1.0);
     }
 

@@ -8,12 +8,12 @@ use statrs::function::gamma::ln_gamma;
 
 use crate::tuning::EXACT_COUNTS;
 
-/// The probability of counts as unlike as these, or more, if the rate is the same in both periods:
+/// The probability of counts that differ at least as much, if the rate is the same in both periods:
 /// `counts` of `totals`. `effect` is the design effect of the counts, at least 1.
 ///
-/// Few are tested exactly, many by the normal approximation.
+/// Small counts are tested exactly, large ones by the normal approximation.
 pub fn rates_differ(counts: [f64; 2], totals: [f64; 2], effect: f64) -> f64 {
-    // The smaller rate first, so that roundings are the same whichever period comes first.
+    // The smaller rate first, so that rounding is the same whichever period comes first.
     if counts[0] * totals[1] > counts[1] * totals[0] {
         return rates_differ([counts[1], counts[0]], [totals[1], totals[0]], effect);
     }
@@ -29,7 +29,7 @@ pub fn rates_differ(counts: [f64; 2], totals: [f64; 2], effect: f64) -> f64 {
     if first_total.min(second_total) <= EXACT_COUNTS || n <= EXACT_COUNTS {
         return fisher_exact([a.round(), b.round()], [first_total, second_total]);
     }
-    // Pearson's test of both proportions, in which what is not of this kind counts, too.
+    // Pearson's test of both proportions, which also counts the requests that are not of this kind.
     let [x, y] = [a / (totals[0] / effect.max(1.0)), b / (totals[1] / effect.max(1.0))];
     let pooled = n / (all / effect.max(1.0));
     let of = |total: f64| pooled * (1.0 - pooled).max(0.0) / (total / effect.max(1.0));
@@ -40,8 +40,8 @@ pub fn rates_differ(counts: [f64; 2], totals: [f64; 2], effect: f64) -> f64 {
     erfc((x - y).abs() / deviation / SQRT_2)
 }
 
-/// Fisher's exact test (1922), two-sided: given how many there are in both periods together, the
-/// probability of all divisions among them that are no likelier than this one.
+/// Fisher's exact test (1922), two-sided: given the sum of both counts, the probability of all
+/// divisions of it that are no likelier than this one.
 fn fisher_exact(counts: [f64; 2], totals: [f64; 2]) -> f64 {
     let ln_ways = |n: f64, k: f64| ln_gamma(n + 1.0) - ln_gamma(k + 1.0) - ln_gamma(n - k + 1.0);
     let totals = [totals[0].max(counts[0]), totals[1].max(counts[1])];
@@ -74,7 +74,7 @@ mod tests {
     fn small_counts_by_hand() {
         // All 3 of the second of two periods of 4, none of the first: 2 of C(8, 3) = 56 times 4.
         assert!((rates_differ([0.0, 3.0], [4.0, 4.0], 1.0) - 8.0 / 56.0).abs() < 1e-9);
-        // Frequent ones, by an independent implementation of Fisher's test.
+        // Large counts, checked with an independent implementation of Fisher's test.
         let frequent = rates_differ([484.0, 449.0], [500.0, 500.0], 1.0);
         assert!((frequent / 1.1e-5 - 1.0).abs() < 0.1, "{frequent}");
         assert_eq!(rates_differ([2.0, 2.0], [100.0, 100.0], 1.0), 1.0);
@@ -86,7 +86,7 @@ mod tests {
         assert!(rates_differ([100.0, 200.0], [1_000.0, 2_000.0], 1.0) > 0.9);
         assert!(rates_differ([1_000.0, 2_000.0], [10_000.0, 20_000.0], 1.0) > 0.9);
         assert!(rates_differ([1_000.0, 2_300.0], [10_000.0, 20_000.0], 1.0) < 1e-3);
-        // Counts that come in bunches of ten say less.
+        // Counts in bursts of ten are weaker evidence.
         assert!(rates_differ([1_000.0, 2_300.0], [10_000.0, 20_000.0], 10.0) > 0.05);
     }
 }

@@ -1,13 +1,13 @@
-//! Tests whose variance is estimated: a design effect is itself only known from a few stretches of
-//! time, so that very small p-values are not to be believed as they are.
+//! Tests with an estimated variance: a design effect is itself estimated from a few windows, so
+//! that very small p-values are not reliable as they are.
 
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc_inv;
 
-/// The greatest deviation that is told apart, in standard deviations.
+/// The greatest deviation that can be resolved, in standard deviations.
 const MAX_DEVIATION: f64 = 37.0;
 
-/// The p-value of a test whose variance is known from `degrees` differences only: as far out in
+/// The p-value of a test whose variance is estimated from only `degrees` differences: as far out in
 /// Student's distribution as `p_value` is in the normal one.
 pub fn with_estimated_variance(p_value: f64, degrees: f64) -> f64 {
     if degrees < 1.0 || p_value >= 1.0 {

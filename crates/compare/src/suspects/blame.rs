@@ -1,4 +1,4 @@
-//! Blame: from evidence to the nodes that it speaks against, ranked.
+//! Blame: ranks nodes by the evidence against them.
 
 use std::cmp::Ordering;
 
@@ -10,22 +10,22 @@ use crate::options::Ablation;
 use crate::sites::{CallSites, SiteKey};
 use crate::tuning::EDGE_POWER;
 
-/// A node that a change comes from.
+/// A node that caused a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuspectNode {
     /// The node.
     pub node: NameId,
-    /// How much all its evidence weighs together.
+    /// Total weight of its evidence.
     pub weight: f64,
-    /// The evidence, the heaviest first: its place among all, and its weight against this node.
+    /// The evidence, the heaviest first: its index, and its weight against this node.
     pub evidence: Vec<(usize, f64)>,
 }
 
-/// A node that calls, and the node that it calls.
+/// A calling node, and the called node.
 type NodeEdge = [NameId; 2];
 
-/// The nodes that this evidence speaks against, the heaviest first. `worse` asks for what became
-/// slower or fails, otherwise for what became faster. What is done in another way is in both.
+/// The nodes that this evidence incriminates, the heaviest first. `worse` selects evidence of
+/// slower or failing operations, otherwise of faster ones. Changed behaviour belongs to both.
 pub fn rank_suspects(
     evidence: &[SiteEvidence],
     sites: &CallSites,
@@ -47,7 +47,7 @@ pub fn rank_suspects(
     };
     for (place, of) in evidence.iter().enumerate().filter(|(_, of)| counts(of)) {
         let edge = edge_of(&of.site);
-        // What may be chance weighs less.
+        // Possible chance reduces the weight.
         let likely = of.weight * (1.0 - of.adjusted).max(0.0);
         if without.blame {
             let is_time = matches!(of.kind, EvidenceKind::Own | EvidenceKind::Network);
@@ -74,8 +74,8 @@ pub fn rank_suspects(
     suspects
 }
 
-/// Whether an operation calls others than before because its caller calls it more or less often:
-/// then it is asked other things.
+/// Whether an operation's calls changed because its caller calls it more or less often: then it
+/// receives other requests.
 fn is_explained(of: &SiteEvidence, evidence: &[SiteEvidence]) -> bool {
     let is_called = |caller: &SiteEvidence| match &caller.kind {
         EvidenceKind::Calls(changes) => {
@@ -93,9 +93,9 @@ fn edge_of(site: &SiteKey) -> NodeEdge {
     [site.caller, site.node]
 }
 
-/// All edges between nodes, with by how much the time on each changed.
+/// All edges between nodes, with the change of the time on each.
 struct EdgeChanges {
-    /// The greatest change of each edge, as a logarithm; 0 where none was found.
+    /// The greatest change of each edge, as a logarithm; 0 if none was found.
     changes: FxHashMap<NodeEdge, f64>,
     of_node: FxHashMap<NameId, Vec<NodeEdge>>,
 }
@@ -129,8 +129,8 @@ impl EdgeChanges {
         EdgeChanges { changes, of_node }
     }
 
-    /// How the change of an edge is divided among its ends: by how many of each end's edges changed
-    /// as much. A node that is slow to send and to receive is so on all of them.
+    /// The division of an edge's change among its ends: by how many of each end's edges changed as
+    /// much. A node with slow sending and receiving is slow on all of them.
     fn edge_shares(&self, edge: NodeEdge) -> [f64; 2] {
         let change = |edge: &NodeEdge| self.changes.get(edge).copied().unwrap_or(0.0);
         let here = change(&edge);

@@ -12,15 +12,17 @@ use crate::tuning::{TESTED_PATTERNS, WINDOWS};
 /// How the calls of a site changed.
 #[derive(Clone, Debug)]
 pub(super) struct PatternChange {
-    /// Share of the executions with a pattern, or with any that the other period has not.
+    /// Share of the executions with a pattern, or with any pattern that is missing in the other
+    /// period.
     pub(super) shares: [f64; 2],
     pub(super) p_value: f64,
-    /// How much it weighs, by execution.
+    /// Its weight per execution.
     pub(super) weight: f64,
     pub(super) calls: Vec<CallChange>,
 }
 
-/// Executions of each half of a period whose pattern the other half has not, and all of them.
+/// Executions in each half of a period with a pattern that is missing in the other half, and all of
+/// them.
 pub(super) fn novel_halves(site: &CallSite, side: usize) -> [f64; 2] {
     let half = |counts: &ExecutionWeights, second: bool| -> f64 {
         let (first_half, second_half) = counts.0[side].split_at(WINDOWS / 2);
@@ -36,7 +38,7 @@ pub(super) fn novel_halves(site: &CallSite, side: usize) -> [f64; 2] {
     [novel, site.executions.period_sum(side)]
 }
 
-/// How the calls of a site changed; `None` where it makes the same ones in all executions, or has
+/// The change of the calls of a site; `None` if it makes the same ones in all executions, or has
 /// none in a period.
 pub(super) fn pattern_change(site: &CallSite, novelty: &RatePrior) -> Option<PatternChange> {
     let all = [0, 1].map(|side| site.executions.period_sum(side));
@@ -64,7 +66,8 @@ pub(super) fn pattern_change(site: &CallSite, novelty: &RatePrior) -> Option<Pat
         tests += 1.0;
         keep_heaviest(of, all, &mut best);
     }
-    // What only one of the two has is judged by how often that happens between halves of a period.
+    // Patterns in one period only are compared with how often they occur between halves of a
+    // period.
     for side in 0..2 {
         let of = novel[side].period_sum(side);
         if of <= 0.0 {
@@ -88,15 +91,15 @@ pub(super) fn pattern_change(site: &CallSite, novelty: &RatePrior) -> Option<Pat
     })
 }
 
-/// The counts of the most frequent patterns, and of all others together. Each period counts the
-/// same, however many executions it has.
+/// The counts of the most frequent patterns, and of all others together. Each period counts
+/// equally, however many executions it has.
 fn tested_patterns(
     patterns: &[(&CallPattern, &ExecutionWeights)],
     all: [f64; 2],
 ) -> Vec<ExecutionWeights> {
     let share =
         |counts: &ExecutionWeights| counts.period_sum(0) / all[0] + counts.period_sum(1) / all[1];
-    // Stable: of equal ones, those that come first by their calls.
+    // Stable: equally frequent ones stay in the order of their calls.
     let mut counts: Vec<ExecutionWeights> = patterns.iter().map(|(_, counts)| **counts).collect();
     counts.sort_by(|one, other| share(other).total_cmp(&share(one)));
     let rest = counts.split_off(counts.len().min(TESTED_PATTERNS));
@@ -110,14 +113,13 @@ fn tested_patterns(
     counts
 }
 
-/// By how much executions come in bunches.
+/// The design effect of executions that occur in bursts.
 fn bunching_effect(counts: &ExecutionWeights, site: &CallSite) -> f64 {
     let of = [0, 1].map(|side| effect_of_counts(&counts.0[side], &site.executions.0[side]));
     of[0].max(of[1])
 }
 
-/// Keeps what weighs most: the change of a share times the logarithm of by how many times its odds
-/// changed.
+/// Keeps the heaviest change: the change of a share times the logarithm of its odds ratio.
 fn keep_heaviest(counts: [f64; 2], all: [f64; 2], best: &mut ([f64; 2], f64)) {
     let shares = [0, 1].map(|side| counts[side] / all[side]);
     let weight = (shares[1] - shares[0]).abs() * ln_odds_ratio(counts, all).abs();
@@ -126,8 +128,8 @@ fn keep_heaviest(counts: [f64; 2], all: [f64; 2], best: &mut ([f64; 2], f64)) {
     }
 }
 
-/// Logarithm of by how many times odds changed. Half an execution is added to each number, so that
-/// none is infinite (Haldane 1956, Anscombe 1956).
+/// Logarithm of the odds ratio. Half an execution is added to each number, so that no ratio is
+/// infinite (Haldane 1956, Anscombe 1956).
 pub(super) fn ln_odds_ratio(counts: [f64; 2], all: [f64; 2]) -> f64 {
     let of =
         |side: usize| ((counts[side] + 0.5) / ((all[side] - counts[side]).max(0.0) + 0.5)).ln();

@@ -1,4 +1,4 @@
-//! Evidence: what changed at a call site.
+//! Evidence: a change at a call site.
 
 use request_flow::{NameId, StepResource};
 
@@ -6,25 +6,25 @@ use crate::options::Options;
 use crate::sites::SiteKey;
 use crate::tuning::MIN_RATIO_NS;
 
-/// Which way something changed.
+/// Direction of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeDirection {
     /// It takes longer, or fails more often.
     Worse,
     /// It takes less time, or fails less often.
     Better,
-    /// It is done in another way.
+    /// It behaves differently.
     Other,
 }
 
 /// An operation that is called more or less often than before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CallChange {
-    /// The node that is called.
+    /// The called node.
     pub node: NameId,
     /// The operation.
     pub operation: NameId,
-    /// Calls for each execution of the caller in both periods, about.
+    /// Approximate calls per execution of the caller in both periods.
     pub calls: [f64; 2],
 }
 
@@ -33,11 +33,11 @@ pub struct CallChange {
 pub enum EvidenceKind {
     /// The node's own time, with means in nanoseconds.
     Own,
-    /// Time of the call and its answer on the way, with means in nanoseconds.
+    /// Transfer time of the call and its response, with means in nanoseconds.
     Network,
-    /// What the operation calls, with the shares of its executions that call so.
+    /// The operation's calls, with the shares of its executions that have them.
     Calls(Vec<CallChange>),
-    /// The share of its executions that fail while none of their calls does.
+    /// The share of its executions that fail although none of their calls does.
     Failures,
 }
 
@@ -48,31 +48,32 @@ pub struct SiteEvidence {
     pub site: SiteKey,
     /// What changed.
     pub kind: EvidenceKind,
-    /// Whether it is of all operations of the node, or of the edge, together.
+    /// Whether it covers all operations of the node, or of the edge, together.
     pub is_pooled: bool,
-    /// It in both periods: a mean in nanoseconds, or a share from 0 to 1.
+    /// Values in both periods: a mean in nanoseconds, or a share from 0 to 1.
     pub values: [f64; 2],
-    /// Of own time, what changed most of it, with means in nanoseconds; `None` where resources were
-    /// not recorded in both periods.
+    /// For own time, the resource that changed most, with means in nanoseconds; `None` if resources
+    /// were not recorded in both periods.
     pub resource: Option<(StepResource, [f64; 2])>,
     /// Number of executions in both periods.
     pub executions: [f64; 2],
-    /// By how much it alone changes the mean response time of all requests, in nanoseconds; 0 where
-    /// it is a share.
+    /// Its own contribution to the change of the mean response time of all requests, in
+    /// nanoseconds; 0 if it is a share.
     pub of_mean: f64,
-    /// How much it weighs: the share of the mean response time, or of the requests, that it
-    /// changes, times the logarithm of by how many times it changed.
+    /// Its weight: the share of the mean response time, or of the requests, that it changes, times
+    /// the logarithm of the ratio of the change.
     pub weight: f64,
-    /// Probability of what was seen, or of what is further off, if nothing changed.
+    /// Probability of a change of at least this size, if nothing changed.
     pub p_value: f64,
-    /// The same with all tests of the comparison taken together.
+    /// The same adjusted for all tests of the comparison.
     pub adjusted: f64,
-    /// Whether chance does not explain it. What is not sure is there only beside what is.
+    /// Whether chance does not explain it. Unsure evidence is only reported in addition to sure
+    /// evidence.
     pub is_sure: bool,
 }
 
 impl SiteEvidence {
-    /// Which way it changed.
+    /// Direction of the change.
     pub fn direction(&self) -> ChangeDirection {
         match self.kind {
             EvidenceKind::Calls(_) => ChangeDirection::Other,
@@ -81,8 +82,8 @@ impl SiteEvidence {
         }
     }
 
-    /// Whether it is large enough to matter, where the mean response time of all requests is at
-    /// least `response` nanoseconds in both periods.
+    /// Whether it is large enough to matter, if the mean response time of all requests is at least
+    /// `response` nanoseconds in both periods.
     pub fn is_large(&self, options: &Options, response: f64) -> bool {
         let change = (self.values[1] - self.values[0]).abs();
         match self.kind {
@@ -97,7 +98,7 @@ impl SiteEvidence {
         }
     }
 
-    /// By how many times a time changed, as a natural logarithm. Positive where it is longer.
+    /// Ratio of a change of a time, as a natural logarithm. Positive for an increase.
     pub(super) fn ln_ratio(&self) -> f64 {
         let [before, after] = self.values.map(|value| value.max(MIN_RATIO_NS));
         (after / before).ln()

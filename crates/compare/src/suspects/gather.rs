@@ -18,8 +18,8 @@ struct RarePriors {
     failures: RatePrior,
 }
 
-/// The evidence of all call sites, tested, not yet chosen. `response` is the mean response time of
-/// all requests in each period, in nanoseconds.
+/// The evidence of all call sites, tested, without a selection yet. `response` is the mean response
+/// time of all requests in each period, in nanoseconds.
 pub fn gather_evidence(
     sites: &CallSites,
     totals: &[PeriodTotals; 2],
@@ -71,7 +71,7 @@ pub fn gather_evidence(
             all.push(evidence);
         }
         let executions = [0, 1].map(|side| site.executions.period_sum(side));
-        // Executions for each request, in the middle of both periods.
+        // Executions per request, at the midpoint of both periods.
         let rate = f64::midpoint(executions[0] / requests[0], executions[1] / requests[1]);
         let of_share = |kind, values, weight: f64, p_value| SiteEvidence {
             site: key,
@@ -110,7 +110,7 @@ pub fn gather_evidence(
     all
 }
 
-/// The resource whose mean changed most the way in which own time did, with its means.
+/// The resource with the greatest change of its mean in the direction of own time, with its means.
 fn resource_of_change(site: &CallSite, own: [f64; 2]) -> Option<(StepResource, [f64; 2])> {
     let [before, after] = site.resources;
     if before.0 <= 0.0 || after.0 <= 0.0 {
@@ -127,8 +127,8 @@ fn resource_of_change(site: &CallSite, own: [f64; 2]) -> Option<(StepResource, [
     most.filter(|(_, of)| change(of) > 0.0)
 }
 
-/// The probability of times as unlike as a test found them, if nothing changed. Its parts see what
-/// the others do not: another distribution, another mean, and a few that are very slow.
+/// The probability of so different times as a test found, if nothing changed. Its parts detect
+/// different changes: of the distribution, of the mean, and of a few very slow executions.
 fn p_value(test: &TimeTest, far: &[RatePrior; FAR_OCTAVES.len()]) -> f64 {
     let levels = far.iter().zip(test.far).map(|(prior, periods)| prior.p_value(periods));
     let third = 1.0 / 3.0;

@@ -1,6 +1,6 @@
-//! Pooled evidence: all operations of a node, or of an edge, together. Where each operation is
-//! called few times, only all of them together tell a change from chance. Each time counts as a
-//! share of the median of its call site, so that another mix of operations is no change.
+//! Pooled evidence: all operations of a node, or of an edge, together. If each operation is called
+//! few times, only all of them together distinguish a change from chance. Each time is relative to
+//! the median of its call site, so that another mix of operations is no change.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use request_flow::{NameId, NameInterner};
 use super::evidence::{EvidenceKind, SiteEvidence};
 use crate::sites::{CallSite, SiteHistogram, SiteKey};
 
-/// What is pooled.
+/// Subject of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum PoolKey {
     Node(NameId),
@@ -30,7 +30,7 @@ pub(super) struct SiteTimes {
 }
 
 impl SiteTimes {
-    /// The times of a site: its own with the number 0, the network's with 1.
+    /// The times of a site: own times with the number 0, the network's with 1.
     pub(super) fn from_site(
         site: &CallSite,
         number: usize,
@@ -50,11 +50,11 @@ impl SiteTimes {
 /// Several call sites.
 #[derive(Debug, Default)]
 pub(super) struct SitePool {
-    /// Shares of the medians of call sites.
+    /// Times relative to the medians of their call sites.
     pub(super) relative: SiteHistogram,
-    /// Sums, where values are weighted by `middle`.
+    /// Sums, with values weighted by `middle`.
     sums: SiteTimes,
-    /// Executions in the middle of both periods: the mix that means are of.
+    /// Executions at the midpoint of both periods: the mix for the means.
     middle: f64,
     sites: usize,
 }
@@ -73,15 +73,15 @@ impl SitePool {
         self.sites += 1;
     }
 
-    /// The times of all of them together.
+    /// The times of all sites together.
     pub(super) fn pooled_times(&self) -> SiteTimes {
         let middle = self.middle.max(f64::MIN_POSITIVE);
         SiteTimes { values: self.sums.values.map(|sum| sum / middle), ..self.sums }
     }
 }
 
-/// The pools of call sites: the site that stands for each, the kind of its times, and these. What
-/// has one call site needs no pool.
+/// The pools of call sites: the representative site of each, the kind of its times, and the pool. A
+/// single call site needs no pool.
 pub(super) fn build_pools(
     sites: &[(SiteKey, &CallSite)],
 ) -> Vec<(SiteKey, EvidenceKind, SitePool)> {
@@ -110,8 +110,8 @@ pub(super) fn build_pools(
         .collect()
 }
 
-/// Leaves out pooled evidence of a node or edge that has evidence at single call sites. Where only
-/// the pooled evidence is sure, it leaves out what may be chance at single call sites.
+/// Drops pooled evidence of a node or edge that has evidence at single call sites. If only the
+/// pooled evidence is sure, possible chance at single call sites is dropped instead.
 pub fn drop_known(evidence: &mut Vec<SiteEvidence>) {
     let pool = |of: &SiteEvidence| match of.kind {
         EvidenceKind::Own => Some(PoolKey::Node(of.site.node)),

@@ -1,11 +1,11 @@
-//! Suspects: who is named for what, and that nobody is named for nothing.
+//! Suspects: which node is named for which change, and that no node is named without one.
 
 use compare::Comparison;
 use compare::suspects::EvidenceKind;
 
 use crate::support::{MS, TestWorld, compare_worlds};
 
-/// The first suspect, with what its first evidence is of.
+/// The first suspect, with the kind of its first evidence.
 fn first(comparison: &Comparison) -> (&str, &EvidenceKind) {
     let suspect = comparison.suspects.first().unwrap();
     let evidence = &comparison.evidence[suspect.evidence[0].0];
@@ -14,7 +14,7 @@ fn first(comparison: &Comparison) -> (&str, &EvidenceKind) {
 
 #[test]
 fn two_periods_of_one_system_have_no_suspect() {
-    // Each pair of 20 seeds; at most one in twenty may be by chance.
+    // Each pair of 20 seeds; at most one in twenty may be chance.
     let alarms = (0..20).filter(|seed| {
         let before = TestWorld { seed: 10 + seed, ..TestWorld::WELL };
         compare_worlds(before, before.again()).is_changed

@@ -1,4 +1,4 @@
-//! Categories: which requests are of one structure.
+//! Categories: which requests have the same structure.
 
 use compare::category::{CategoryEncoder, CategoryKey, CategoryStructure, NameHashes, ZoomLevel};
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ fn names() -> NameInterner {
     names
 }
 
-/// A step: its parent, node, and when it begins and ends. Its operation is called as its node.
+/// A step with its parent, node, begin and end. Its operation has its node's name.
 fn step(parent: Option<u32>, node: u32, begin: i64, end: i64) -> Step {
     Step { parent, begin: Some(begin), end: Some(end), ..Step::new(node, node) }
 }
@@ -53,7 +53,7 @@ fn races_make_no_category_and_order_does() {
     let back = request([step(None, 1, 0, 99), step(Some(0), 3, 10, 20), step(Some(0), 2, 30, 40)]);
     assert_ne!(key(&turn, &all), key(&back, &all));
     assert_ne!(key(&turn, &all), key(&one, &all));
-    // Without concurrency the race is told apart.
+    // Without concurrency the order distinguishes them.
     let races = ZoomLevel { races: true, ..ZoomLevel::default() };
     assert_ne!(key(&one, &races), key(&other, &races));
 }
@@ -98,7 +98,7 @@ fn repeated_calls_are_one_where_loops_are() {
 
 #[test]
 fn what_a_node_calls_within_itself_can_be_hidden_and_opened() {
-    // a calls itself, and that calls b.
+    // `a` calls itself, and the inner call calls `b`.
     let within = |inner: u32| {
         let inner = Step { operation: inner, ..step(Some(0), 1, 5, 60) };
         request([step(None, 1, 0, 99), inner, step(Some(1), 2, 10, 30)])
@@ -113,7 +113,7 @@ fn what_a_node_calls_within_itself_can_be_hidden_and_opened() {
     assert_eq!(key(&within(3), &opened), key(&within(3), &ZoomLevel::default()));
 }
 
-/// Any tree in depth-first order, whose siblings follow each other or run at once.
+/// Any tree in depth-first order with sequential or concurrent siblings.
 fn trees() -> impl Strategy<Value = Vec<(usize, u32, bool)>> {
     prop::collection::vec((0_usize..8, 1_u32..4, any::<bool>()), 0..12)
 }

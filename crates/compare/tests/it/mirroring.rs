@@ -1,12 +1,12 @@
-//! What must not matter: a trace with itself, which side is which, names, the order of rows, and
-//! how much memory there is.
+//! Invariants: a trace compared with itself, the order of the sides, names, the order of rows, and
+//! the memory budget do not matter.
 
 use compare::{Comparison, Options, Period, compare_periods};
 use proptest::prelude::*;
 
 use crate::support::{MS, TestWorld, WorldTables, compare_worlds};
 
-/// All that was found, with names in place of numbers, so that two comparisons can be compared.
+/// All findings, with names in place of numbers, so that two comparisons can be compared.
 fn findings_in_words(comparison: &Comparison, prefix: &str) -> Vec<String> {
     let name = |number| comparison.names.name_of(number).trim_start_matches(prefix).to_owned();
     let mut all: Vec<String> = comparison
@@ -74,7 +74,7 @@ proptest! {
             for of in &comparison.evidence {
                 let names = [of.site.caller, of.site.node, of.site.operation];
                 let names = names.map(|name| comparison.names.name_of(name).to_owned());
-                // Shares of calls are those of the pattern that weighs most, which may be another.
+                // Shares of calls belong to the heaviest pattern, which may be another.
                 let values = match of.kind {
                     compare::suspects::EvidenceKind::Calls(_) => [0.0; 2],
                     _ => of.values,

@@ -18,9 +18,9 @@ fn a_structural_mutation_has_the_cache_hit_as_its_originator() {
     let [here, there] =
         [mutation.category, originators[0].category].map(|of| &found.categories[of]);
     assert_eq!((here.structure.places.len(), there.structure.places.len()), (5, 4));
-    // Both are the same up to the cache's call of the store, which the originator has not.
+    // Both are the same up to the cache's call of the store, which is missing in the originator.
     assert_eq!(originators[0].parting, [4, 3]);
-    // Requests more, times by how much they are slower than the originator's (4.2.3).
+    // The additional requests, times the difference from the originator's response time (4.2.3).
     let more = (shares[1] - shares[0]) * found.totals[1].expected;
     let slower = here.response[1].moments.mean - there.response[1].moments.mean;
     assert!((mutation.contribution - more * slower).abs() < 1.0);
@@ -34,7 +34,7 @@ fn a_response_time_mutation_contributes_its_requests_times_their_change() {
         let MutationKind::ResponseTime { hops } = &mutation.kind else { continue };
         let category = &found.categories[mutation.category];
         let [before, after] = [0, 1].map(|side| category.response[side].moments.mean);
-        // Numbers of the first period, as if it had been as long as the second.
+        // Counts of the first period, scaled to the length of the second.
         let expected = category.counts[0] * 2.0 * (after - before);
         assert!((mutation.contribution - expected).abs() < 1.0, "{mutation:?}");
         let hop = &category.hops[hops[0].hop];

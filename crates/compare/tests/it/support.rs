@@ -1,5 +1,5 @@
-//! A small shop, whose requests are made from a seed: front end, cart, prices behind a cache, and a
-//! store. What happens in a period is set by its fields.
+//! A small shop with requests that are generated from a seed: front end, cart, prices with a cache
+//! in front, and a store. The fields determine what happens in a period.
 
 use std::path::Path;
 
@@ -11,37 +11,37 @@ use tempfile::TempDir;
 /// One millisecond in nanoseconds.
 pub(crate) const MS: i64 = 1_000_000;
 
-/// What a period is like.
+/// Parameters of a period.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TestWorld {
     pub(crate) seed: u64,
     pub(crate) requests: u64,
-    /// Time that the cart takes itself, in nanoseconds.
+    /// Own time of the cart, in nanoseconds.
     pub(crate) cart: i64,
-    /// Time on the way to the store and back.
+    /// Transfer time to the store and back.
     pub(crate) to_store: i64,
-    /// Share of the prices that the cache has, of 100.
+    /// Share of the prices that are cached, in percent.
     pub(crate) cached: u64,
-    /// Share of the requests in which the cart fails before it asks the store, of 100.
+    /// Share of the requests in which the cart fails before it calls the store, in percent.
     pub(crate) failing: u64,
-    /// Share of the requests whose cart is large, and takes 20 ms more, of 100.
+    /// Share of the requests with a large cart, which takes 20 ms more, in percent.
     pub(crate) large: u64,
-    /// Share of the requests whose cart is not found, which takes 20 ms more, of 100.
+    /// Share of the requests whose cart is not found, which takes 20 ms more, in percent.
     pub(crate) missing: u64,
-    /// Share of the requests that ask for another page, of 100.
+    /// Share of the requests for another page, in percent.
     pub(crate) other_kind: u64,
-    /// All times, of 100.
+    /// Factor of all times, in percent.
     pub(crate) percent: i64,
-    /// Number of operations of the cart, called in turn.
+    /// Number of operations of the cart, called in sequence.
     pub(crate) operations: u64,
     /// Whether rows are in the reverse order of time.
     pub(crate) reversed: bool,
-    /// What stands before each name.
+    /// Prefix of each name.
     pub(crate) prefix: &'static str,
 }
 
 impl TestWorld {
-    /// A period in which all is well.
+    /// A period without faults.
     pub(crate) const WELL: TestWorld = TestWorld {
         seed: 1,
         requests: 600,
@@ -91,7 +91,7 @@ impl TestWorld {
         let said = [if is_large { "40" } else { "3" }, if is_missing { "404" } else { "200" }];
         let begin = number as i64 * 100 * MS;
         let mut request = Request { caller: client, probability: 1.0, ..Request::default() };
-        // The front end asks cart, then cache; the cart asks the store.
+        // The front end calls cart, then cache; the cart calls the store.
         let mut time = begin + of(1, MS);
         let call = |parent, at: i64, way: i64, takes: i64, node, operation| Step {
             parent: Some(parent),
@@ -153,7 +153,7 @@ impl TestWorld {
     }
 }
 
-/// Two periods, and where they lie.
+/// Two periods and their tables.
 pub(crate) struct WorldTables {
     pub(crate) tables: [RequestTables; 2],
     directory: TempDir,
@@ -174,7 +174,7 @@ impl WorldTables {
     }
 }
 
-/// What changed from one period to the other.
+/// The changes from one period to the other.
 pub(crate) fn compare_worlds(before: TestWorld, after: TestWorld) -> Comparison {
     WorldTables::new(before, after).compared(&Options::default())
 }
