@@ -1,4 +1,4 @@
-//! The whole analysis: from the tables of requests to all results.
+//! Analysis: from the tables of requests to all results.
 
 use std::path::Path;
 
@@ -16,19 +16,18 @@ use crate::result::Profile;
 use crate::tree::{ModelOptions, TimingModel, build_model};
 use crate::tuning::MEMORY;
 
-/// What is analyzed, and how.
+/// Options of an analysis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// What identifies an operation.
     pub by: OperationIdentity,
-    /// What of each execution is looked at instead of its response time: the time that it spent in
-    /// one way.
+    /// The resource whose time is analyzed in place of the response time.
     pub spent: Option<StepResource>,
-    /// Bytes of response times in memory; more go to a temporary file.
+    /// Bytes of response times in memory; more are spilled to a temporary file.
     pub memory: u64,
-    /// How the timing model is made.
+    /// Options of the timing model.
     pub model: ModelOptions,
-    /// Number of random instrumentations to evaluate, and the seed that chooses them.
+    /// Number of random instrumentations to evaluate, and the seed of their choice.
     pub instrumentations: Option<(u64, u64)>,
 }
 
@@ -50,20 +49,21 @@ pub struct ContextAnalysis {
     /// The profile.
     #[serde(flatten)]
     pub profile: Profile,
-    /// What its times are, where they are no response times.
+    /// The resource of its times, if they are not response times.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spent: Option<StepResource>,
     /// The timing model.
     pub model: TimingModel,
-    /// The instrumentations, where they were asked for.
+    /// The instrumentations, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub instrumentations: Option<InstrumentationResults>,
 }
 
-/// Analyzes the requests of `tables`. A temporary file, if there has to be one, is in `directory`.
+/// Analyzes the requests of `tables`. A temporary file, if one is needed, is created in
+/// `directory`.
 ///
 /// # Errors
-/// When a table cannot be read, or the temporary file not be written.
+/// If a table cannot be read, or the temporary file cannot be written.
 pub fn analyze_contexts(
     tables: &RequestTables,
     options: &Options,

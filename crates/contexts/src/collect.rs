@@ -1,8 +1,8 @@
-//! Collecting: one pass over all requests, which gives each step its contexts and keeps its
-//! response time. It costs a step one hash.
+//! Collecting: one pass over all requests, which assigns each step to its contexts and keeps its
+//! response time. It costs one hash per step.
 //!
-//! Response times are dealt by operation, in memory while a budget lasts and in a temporary file
-//! beyond it, so that each operation can be looked at alone.
+//! Response times are partitioned by operation, in memory within a budget and in a temporary file
+//! beyond it, so that each operation can be processed alone.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ use crate::tuning::OPERATION_PARTITIONS;
 #[derive(Clone, Copy, Debug, PartialEq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub struct ResponseObservation {
-    /// In nanoseconds.
+    /// The response time in nanoseconds.
     pub time: i64,
     /// Number of the request.
     pub request: i64,
@@ -32,25 +32,25 @@ pub struct ResponseObservation {
     pub weight: f32,
 }
 
-/// What is counted of the steps of a trace-context, with and without a response time.
+/// Counts of the steps of a trace-context, with and without a response time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ExecutionCounts {
     /// Number of steps.
     pub steps: u64,
     /// Sum of the probabilities of their requests.
     pub expected: f64,
-    /// Number of those that have a response time.
+    /// Number of steps with a response time.
     pub timed: u64,
-    /// Number of those that failed.
+    /// Number of failed steps.
     pub failed: u64,
-    /// Number of those that went on after their caller had ended: asynchronous calls.
+    /// Number of steps that continued after their caller had ended: asynchronous calls.
     pub outliving: u64,
-    /// What those did with their time whose resources were recorded.
+    /// Resource times of the steps whose resources were recorded.
     pub spent: SpentSums,
 }
 
 impl ExecutionCounts {
-    /// Adds those of another context.
+    /// Adds the counts of another context.
     pub fn add(&mut self, other: &ExecutionCounts) {
         self.steps += other.steps;
         self.expected += other.expected;
@@ -61,18 +61,18 @@ impl ExecutionCounts {
     }
 }
 
-/// What is counted of the requests of a class.
+/// Counts of the requests of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClassCounts {
     /// Number of requests.
     pub requests: u64,
     /// Sum of their probabilities.
     pub expected: f64,
-    /// Number of the first of them.
+    /// Number of its first request.
     pub example: u64,
 }
 
-/// All that is known after the pass.
+/// Result of the pass.
 pub struct CollectedContexts<'b> {
     /// What identifies an operation.
     pub by: OperationIdentity,
@@ -80,21 +80,22 @@ pub struct CollectedContexts<'b> {
     pub operations: Vec<OperationLabel>,
     /// The contexts.
     pub contexts: TraceContexts,
-    /// Of each trace-context.
+    /// Counts of each trace-context.
     pub counts: Vec<ExecutionCounts>,
-    /// Of each class.
+    /// Counts of each class.
     pub classes: Vec<ClassCounts>,
-    /// Number of requests that are torn.
+    /// Number of torn requests.
     pub torn: u64,
     observations: PartitionStore<'b, ResponseObservation>,
 }
 
 impl<'b> CollectedContexts<'b> {
-    /// Reads all requests. The time of a step is its response time or, where `spent` says so, what
-    /// it spent in that way. What is more than `budget` goes to a temporary file in `directory`.
+    /// Reads all requests. The time of a step is its response time or, if `spent` is given, the
+    /// time that it spent on that resource. Data beyond `budget` goes to a temporary file in
+    /// `directory`.
     ///
     /// # Errors
-    /// When the tables cannot be read, or the temporary file not be written.
+    /// If the tables cannot be read, or the temporary file cannot be written.
     pub fn read_requests(
         tables: &RequestTables,
         (by, spent): (OperationIdentity, Option<StepResource>),
@@ -128,7 +129,7 @@ impl<'b> CollectedContexts<'b> {
         Ok(collected)
     }
 
-    /// Joins classes of traces that differ by chance in what was at once.
+    /// Joins classes of traces whose concurrency differs by chance only.
     fn join_by_kind(&mut self) -> Result<(), PathError> {
         let requests: Vec<u64> = self.classes.iter().map(|class| class.requests).collect();
         let Some(by_kind) = ContextsByKind::from_trace_contexts(&self.contexts, &requests) else {
@@ -159,17 +160,17 @@ impl<'b> CollectedContexts<'b> {
         Ok(())
     }
 
-    /// Number of the parts that the response times are dealt into.
+    /// Number of partitions of the response times.
     pub fn partition_count(&self) -> usize {
         self.observations.partition_count()
     }
 
-    /// The part that the response times of an operation are in.
+    /// The partition of the response times of an operation.
     pub fn partition_of(&self, operation: OperationId) -> usize {
         operation as usize % self.partition_count()
     }
 
-    /// Takes the response times of a part.
+    /// Takes the response times of a partition.
     ///
     /// # Errors
     /// When the temporary file cannot be read.
@@ -180,7 +181,7 @@ impl<'b> CollectedContexts<'b> {
         Ok(out_of_core::join_blocks(self.observations.take_blocks(partition)?))
     }
 
-    /// Gives back what was taken, in another order.
+    /// Puts back response times that were taken, in another order.
     ///
     /// # Errors
     /// When the temporary file cannot be written.
@@ -252,7 +253,7 @@ impl ContextPass<'_, '_> {
     }
 }
 
-/// Whether a step went on after the step that called it had ended.
+/// Whether a step continued after its caller had ended.
 fn outlives_its_caller(step: &Step, steps: &[Step]) -> bool {
     let caller = step.parent.and_then(|caller| steps.get(caller as usize));
     let end = caller.and_then(|caller| caller.end);

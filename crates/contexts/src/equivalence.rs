@@ -1,14 +1,15 @@
-//! The three equivalences of calling contexts (section 3.2), each a partition of the one before it:
+//! The three equivalences of calling contexts (section 3.2), each a refinement of the previous one:
 //!
 //! | context | executions of one operation are equivalent | here |
 //! |---|---|---|
 //! | caller-context | if operations of one name call them | a pair of operations |
 //! | stack-context | if the paths to their roots are equal | [`StackId`] |
-//! | trace-context | if their traces are equal, and their positions in these |
-//! [`PositionId`](crate::traces::PositionId) |
+//! | trace-context | if their traces are equal, and their positions in these | [`PositionId`] |
 //!
-//! A root's caller is the request's, where it is known, else the external one, `$`. Traces are
-//! equal as well where concurrent calls ended by chance before others began: [`ContextsByKind`].
+//! A root's caller is the request's, if it is known, otherwise the external one, `$`. Traces are
+//! also equal if concurrent calls ended by chance before others began: [`ContextsByKind`].
+//!
+//! [`PositionId`]: crate::traces::PositionId
 
 mod by_kind;
 mod level;

@@ -1,4 +1,4 @@
-//! Identity of an operation: what makes two steps executions of the same one.
+//! Identity of an operation: which steps are executions of the same one.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,15 +14,16 @@ pub type OperationId = u32;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OperationIdentity {
-    /// The node's name and the operation's, so that hosts with the same programs share operations.
+    /// The names of the node and the operation, so that hosts with the same programs share
+    /// operations.
     #[default]
     Operation,
-    /// The host, too.
+    /// The host, in addition.
     Host,
 }
 
 impl OperationIdentity {
-    /// All ways.
+    /// All identities.
     pub const ALL: [OperationIdentity; 2] = [OperationIdentity::Operation, OperationIdentity::Host];
 }
 
@@ -46,10 +47,10 @@ impl FromStr for OperationIdentity {
     }
 }
 
-/// The names of an operation, empty where they are not known.
+/// The names of an operation, empty if they are not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationLabel {
-    /// The host; empty unless hosts tell operations apart.
+    /// The host; empty unless hosts distinguish operations.
     pub host: String,
     /// The node.
     pub node: String,
@@ -58,7 +59,7 @@ pub struct OperationLabel {
 }
 
 impl OperationLabel {
-    /// Whether the operation's name is that of its node, or begins with it as a word.
+    /// Whether the operation's name is its node's name, or begins with it as a word.
     fn has_name_of_node(&self) -> bool {
         let rest = self.operation.strip_prefix(&self.node);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ':']))
@@ -92,9 +93,9 @@ impl OperationInterner {
     /// The external caller.
     pub const EXTERNAL: OperationId = 0;
 
-    /// Operations that are identified like this.
+    /// An interner with this identity of operations.
     pub fn new(by: OperationIdentity) -> OperationInterner {
-        // The external caller is in no table of numbers: a step without any name is another thing.
+        // The external caller is not in the table: a step without any name is something else.
         OperationInterner { by, numbers: FxHashMap::default(), names: vec![Default::default()] }
     }
 
@@ -103,7 +104,7 @@ impl OperationInterner {
         self.intern(step.host, step.node, step.operation)
     }
 
-    /// The caller of a root: a node that nobody knows more about.
+    /// The caller of a root: a node without further details.
     pub fn intern_caller(&mut self, node: NameId, host: NameId) -> OperationId {
         match node {
             NameInterner::UNKNOWN => OperationInterner::EXTERNAL,
@@ -120,17 +121,17 @@ impl OperationInterner {
         })
     }
 
-    /// The number of operations, callers included.
+    /// The number of operations, including callers.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there is no operation but the external caller.
+    /// Whether the external caller is the only operation.
     pub fn is_empty(&self) -> bool {
         self.names.len() == 1
     }
 
-    /// All names, by number; the external caller is called `$`.
+    /// All names, by number; the external caller is named `$`.
     pub fn all_names(&self, names: &NameInterner) -> Vec<OperationLabel> {
         let text = |number: NameId| names.name_of(number).to_owned();
         let all = self.names.iter().map(|(host, node, operation)| OperationLabel {

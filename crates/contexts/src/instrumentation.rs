@@ -1,10 +1,11 @@
-//! Random partial instrumentations (section 5): how the number of contexts, and what they take away
-//! of the standard deviation, depend on which operations are monitored.
+//! Random partial instrumentations (section 5): how the number of contexts, and the part of the
+//! standard deviation that they explain, depend on the monitored operations.
 //!
-//! What is not instrumented vanishes, and its calls are those of the nearest instrumented caller.
-//! All is worked out from classes of traces and the merged moments of their positions, never from
-//! executions. A trace stays one trace where its root vanishes: it is then several calls of an
-//! external caller, as in the paper, whose traces never are more than with full instrumentation.
+//! An operation that is not instrumented vanishes, and its calls become calls of the nearest
+//! instrumented caller. Everything is computed from classes of traces and the merged moments of
+//! their positions, never from executions. A trace remains one trace if its root vanishes: it then
+//! consists of several calls of an external caller, as in the paper, whose number of traces never
+//! exceeds that of full instrumentation.
 
 mod choice;
 mod evaluate;

@@ -1,5 +1,5 @@
-//! Profiling: from what was collected to the result, operation by operation. Each operation is
-//! worked out from its own response times alone, on all processors.
+//! Profiling: from the collected data to the result, operation by operation. Each operation is
+//! computed from its own response times alone, on all processors.
 
 mod build;
 mod classes;

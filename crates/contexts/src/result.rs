@@ -1,5 +1,5 @@
-//! The result: a profile of all operations. All outputs are made of it, and it can be written as
-//! JSON and read back.
+//! Result: a profile of all operations. All outputs are made from it, and it can be written as JSON
+//! and read back.
 
 mod classes;
 mod contexts;

@@ -1,10 +1,10 @@
-//! Statistics of response times: what each context is described by. A response time may count with
-//! a weight, the probability of its request.
+//! Statistics of response times: the description of each context. A response time may have a
+//! weight, the probability of its request.
 //!
-//! Variances are those of the population (divided by the sum of the weights). So the variance of an
+//! Variances are population variances (divided by the sum of the weights). So the variance of an
 //! operation is exactly the one within its contexts plus the one between them, and a context with a
-//! single observation has the deviation 0. The paper's figures are of many observations, so that
-//! they do not tell which definition it used.
+//! single observation has the deviation 0. The paper's figures rest on many observations and do not
+//! reveal which definition it used.
 
 mod deviation;
 mod histogram;

@@ -5,7 +5,7 @@ use crate::result::{ContextSummary, ExampleExecution, ResponseTimes};
 use crate::statistics::{LogBins, TimeMoments, TimeSample, count_modes, sample_quartiles};
 use crate::tuning::{MAX_EXAMPLES, MIN_FOR_HISTOGRAM};
 
-/// What the summaries of an operation have in common.
+/// The scale that all summaries of an operation share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SummaryScale {
     /// The bins of its histograms.
@@ -32,7 +32,7 @@ pub(crate) fn summarise_context(
     }
 }
 
-/// The figures of these response times, which are sorted by time; `None` where there is none.
+/// The figures of these response times, which are sorted by time; `None` if there are none.
 pub(crate) fn response_times(
     moments: &TimeMoments,
     sorted: &[ResponseObservation],

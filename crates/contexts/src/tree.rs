@@ -1,4 +1,4 @@
-//! The calling-context tree (section 4): what the timing model is made of.
+//! The calling-context tree (section 4), from which the timing model is pruned.
 //!
 //! ```text
 //! root: all executions
@@ -8,16 +8,16 @@
 //!         trace-context
 //! ```
 //!
-//! Three operators, a file each, make the tree smaller (4.3) until none applies:
+//! Three operators, one per file, make the tree smaller (4.3) until none applies:
 //!
 //! | operator | a leaf that |
 //! |---|---|
 //! | [`remove`] | has no siblings is removed |
-//! | [`merge`] | is distributed much like a sibling is merged with it |
+//! | [`merge`] | has a distribution similar to a sibling's is merged with it |
 //! | [`link`] | has too few response times is linked to an ancestor that has enough |
 //!
-//! The leaves that are left are the timing model ([`build_model()`]). In whatever order the
-//! operators are applied, the same model comes out (docs/decisions/0701).
+//! The remaining leaves are the timing model ([`build_model()`]). It does not depend on the order
+//! in which the operators are applied (docs/decisions/0701).
 
 mod context_tree;
 mod fixpoint;

@@ -1,11 +1,11 @@
-//! The tuned figures of this crate.
+//! Tuned figures of this crate.
 
-/// Share of the executions in which two calls overlap, beyond which they are concurrent by kind.
-/// What overlaps less often may be an answer that is at times waited for. Chosen, not measured.
+/// Share of the executions in which two calls overlap, beyond which they are concurrent by kind. A
+/// rarer overlap may be a response that is only sometimes waited for. Chosen, not measured.
 pub(crate) const CONCURRENT_SHARE: f64 = 2.0 / 3.0;
 
-/// Maximum number of calls of one execution that are compared pair by pair to find those that are
-/// concurrent by kind: 256 make 64 Ki pairs. Chosen, not measured.
+/// Maximum number of calls of one execution that are compared pairwise to find concurrency by kind:
+/// 256 make 64 Ki pairs. Chosen, not measured.
 pub(crate) const MAX_COMPARED_CALLS: usize = 256;
 
 /// Number of bins of an operation's histogram. Chosen, not measured.
@@ -14,78 +14,76 @@ pub(crate) const HISTOGRAM_BINS: usize = 32;
 /// Minimum number of samples whose modes are counted. Chosen, not measured.
 pub(crate) const MIN_FOR_MODES: f64 = 20.0;
 
-/// Minimum number of samples whose shortest fifth tells how wide a cluster is. Of fewer the
-/// shortest half does.
+/// Minimum number of samples whose shortest fifth measures the width of a cluster. With fewer, the
+/// shortest half is used.
 pub(crate) const MIN_FOR_FIFTH: f64 = 80.0;
 
-/// Maximum height of the valley beside a mode, as a share of the mode's.
+/// Maximum height of the valley next to a mode, as a share of the mode's.
 pub(crate) const VALLEY: f64 = 0.8;
 
-/// Minimum depth of the valley beside a mode, in standard errors of the difference. A cluster of
-/// seven samples that stands alone has as much. At least 97 of 100 samples of seven shapes with one
-/// mode have one (`modes_tests.rs`).
+/// Minimum depth of the valley next to a mode, in standard errors of the difference. An isolated
+/// cluster of seven samples reaches it. At least 97 of 100 samples of seven shapes with one mode
+/// have one (`modes_tests.rs`).
 pub(crate) const MIN_PEAK_ERRORS: f64 = 3.0;
 
 /// Minimum share of the samples around a mode.
 pub(crate) const MIN_PEAK_SHARE: f64 = 0.005;
 
-/// Number of parts that response times are dealt into by their operation. The operations of one
-/// part are in memory together. Chosen, not measured.
+/// Number of partitions of the response times by operation. The operations of one partition are in
+/// memory together. Chosen, not measured.
 pub(crate) const OPERATION_PARTITIONS: usize = 64;
 
-/// Minimum number of response times that make a histogram. Chosen, not measured.
+/// Minimum number of response times for a histogram. Chosen, not measured.
 pub(crate) const MIN_FOR_HISTOGRAM: usize = 5;
 
 /// Maximum number of examples of a context.
 pub(crate) const MAX_EXAMPLES: usize = 20;
 
-/// Maximum number of trace-contexts that are told one by one whatever they are. Where there are
-/// more, only those with [`MIN_LISTED_STEPS`] steps are, and the rest is counted. Chosen, not
-/// measured.
+/// Maximum number of trace-contexts that are all listed individually. Beyond it, only the ones with
+/// [`MIN_LISTED_STEPS`] steps are, and the rest is counted. Chosen, not measured.
 pub(crate) const MAX_LISTED: usize = 100_000;
 
-/// Minimum number of steps of a trace-context that is told where there are more than
-/// [`MAX_LISTED`].
+/// Minimum number of steps of a listed trace-context if there are more than [`MAX_LISTED`].
 pub(crate) const MIN_LISTED_STEPS: u64 = 30;
 
-/// Minimum sureness that contexts differ, in standard deviations of what chance makes, before they
-/// are said to make an operation slow.
+/// Minimum sureness that contexts differ, in standard deviations of chance, for reporting that they
+/// make an operation slow.
 pub(crate) const MIN_SURENESS: f64 = 5.0;
 
-/// Minimum share of the standard deviation that contexts take away beyond chance, before they are
-/// said to make an operation slow.
+/// Minimum share of the standard deviation that contexts explain beyond chance, for reporting that
+/// they make an operation slow.
 pub(crate) const MIN_DEVIATION_EXPLAINED: f64 = 0.1;
 
-/// Minimum share of the variance of the ranks that is between contexts, before they are said to
-/// make an operation slow although they take away little of the standard deviation.
+/// Minimum share of the variance of the ranks between contexts, for reporting that they make an
+/// operation slow although they explain little of the standard deviation.
 pub(crate) const MIN_RANKS_EXPLAINED: f64 = 0.2;
 
-/// A kind of context is looked at if it explains this share of what the best one explains. The
-/// paper asks for the computationally cheaper kind where it gives an equal result (section 4.1).
+/// A kind of context is used if it explains this share of what the best one explains. The paper
+/// recommends the computationally cheaper kind if it gives an equal result (section 4.1).
 pub(crate) const NEARLY_AS_MUCH: f64 = 0.8;
 
-/// How many times longer the mean or median in slow contexts is at least than otherwise.
+/// Minimum ratio of the mean or median in slow contexts to that of the rest.
 pub(crate) const MIN_SLOWER: f64 = 1.2;
 
-/// Minimum expected number of calls in a context that is said to be slow.
+/// Minimum expected number of calls in a slow context.
 pub(crate) const MIN_SLOW_CALLS: f64 = 8.0;
 
-/// Maximum share of an operation's calls that are few: it is "slow only when" they are made. With
-/// more it is "slower when". Chosen, not measured.
+/// Maximum share of an operation's calls that is a minority: the operation is "slow only when" they
+/// are made. With more it is "slower when". Chosen, not measured.
 pub(crate) const MAX_MINORITY: f64 = 0.4;
 
 /// Maximum number of contexts that a sentence names.
 pub(crate) const MAX_NAMED: usize = 3;
 
-/// Number of instrumentations that a thread takes at a time, with one set of buffers. Chosen, not
-/// measured.
+/// Number of instrumentations that a thread evaluates per work item, with one set of buffers.
+/// Chosen, not measured.
 pub(crate) const INSTRUMENTATIONS_AT_ONCE: usize = 16;
 
 /// The unit of a distance of two distributions is at least this share of their mean median.
 pub(crate) const MIN_SCALE: f64 = 0.02;
 
-/// How often an interval of bounds is halved to find the one that leaves few enough leaves. 48
-/// times find it to a part in 10^13. Chosen, not measured.
+/// Number of bisections of the bound of distances to find the one that leaves few enough leaves. 48
+/// find it to a part in 10^13. Chosen, not measured.
 pub(crate) const BOUND_STEPS: u32 = 48;
 
 /// Minimum number of executions with a response time in a part of the timing model: the rule of
@@ -96,12 +94,12 @@ pub(crate) const MIN_CALLS: f64 = 30.0;
 /// response times a median is known to a sixth of it.
 pub(crate) const SIMILAR: f64 = 0.25;
 
-/// Bytes of response times in memory unless the user says otherwise: ten million of them.
+/// Default for the bytes of response times in memory: ten million response times.
 pub(crate) const MEMORY: u64 = 256 << 20;
 
-/// Minimum share of the difference between slow contexts and the rest that a way to spend time has
-/// for being named: with less it explains little. Chosen, not measured.
+/// Minimum share of the difference between slow contexts and the rest for a resource to be named:
+/// with less it explains little. Chosen, not measured.
 pub(crate) const MIN_SPENT_SHARE: f64 = 0.2;
 
-/// Maximum number of ways to spend time that a sentence names.
+/// Maximum number of resources that a sentence names.
 pub(crate) const MAX_SPENT_NAMED: usize = 2;

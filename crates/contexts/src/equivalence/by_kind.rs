@@ -1,7 +1,8 @@
-//! Trace-contexts by kind: classes that differ only in which of some concurrent calls had ended
-//! before another began become one. [`ConcurrencyByKind`] says which calls those are.
+//! Trace-contexts by kind: classes that differ only in which of several concurrent calls had ended
+//! before another began are joined. [`ConcurrencyByKind`] determines these calls.
 //!
-//! It works on classes, not on requests: their trees say which calls were at once, and how often.
+//! The input are classes, not requests: their trees show which calls were concurrent, and how
+//! often.
 
 use rustc_hash::FxHashSet;
 
@@ -9,7 +10,7 @@ use super::stack_context::StackId;
 use super::trace_context::TraceContexts;
 use crate::traces::{CallNode, ConcurrencyByKind, NO_PARENT, PositionId, TraceClass};
 
-/// Contexts that became fewer.
+/// Contexts after classes were joined.
 #[derive(Clone, Debug)]
 pub struct ContextsByKind {
     /// The contexts.
@@ -21,8 +22,8 @@ pub struct ContextsByKind {
 }
 
 impl ContextsByKind {
-    /// The contexts by kind of `contexts`, whose classes have `requests`; `None` where they are the
-    /// same.
+    /// The contexts by kind of `contexts`, with the number of `requests` of each class; `None` if
+    /// nothing changes.
     pub fn from_trace_contexts(
         contexts: &TraceContexts,
         requests: &[u64],
@@ -66,7 +67,7 @@ impl ContextsByKind {
     }
 }
 
-/// The stacks of executions that made calls at once in any request.
+/// The stacks of executions that made concurrent calls in any request.
 fn concurrent_callers(contexts: &TraceContexts) -> FxHashSet<StackId> {
     let all = contexts.classes.positions().iter().zip(0..);
     let concurrent = all.filter(|(node, _)| node.is_concurrent);
@@ -75,7 +76,7 @@ fn concurrent_callers(contexts: &TraceContexts) -> FxHashSet<StackId> {
         .collect()
 }
 
-/// The executions of a class with such a stack, and the calls that they make, as places.
+/// The executions of a class with such a stack, and their calls, as places.
 fn calls_of_executions(
     contexts: &TraceContexts,
     class: &TraceClass,
@@ -95,12 +96,12 @@ fn calls_of_executions(
     (0..).zip(calls).filter(|(_, calls)| calls.len() > 1 || is_several(tree, calls)).collect()
 }
 
-/// Whether the only call stands for several.
+/// Whether one of the calls stands for several.
 fn is_several(tree: &[CallNode], calls: &[u32]) -> bool {
     calls.iter().any(|call| tree.get(*call as usize).is_some_and(|node| node.times > 1))
 }
 
-/// The operation and the group of each call. One that stands for several is there as often.
+/// The operation and the group of each call. A call that stands for several is repeated.
 fn repeat_calls(tree: &[CallNode], calls: &[u32]) -> Vec<(u32, u32)> {
     let nodes = calls.iter().filter_map(|call| tree.get(*call as usize));
     nodes
@@ -108,7 +109,7 @@ fn repeat_calls(tree: &[CallNode], calls: &[u32]) -> Vec<(u32, u32)> {
         .collect()
 }
 
-/// How often each node of a tree was executed in that many requests.
+/// The number of executions of each node of a tree in `requests` requests.
 fn execution_counts(tree: &[CallNode], requests: u64) -> Vec<u64> {
     let mut executions: Vec<u64> = Vec::with_capacity(tree.len());
     for node in tree {
@@ -118,10 +119,10 @@ fn execution_counts(tree: &[CallNode], requests: u64) -> Vec<u64> {
     executions
 }
 
-/// Puts calls into the group before them where they are joined with it. Whether there is any such.
+/// Moves calls that are joined with the previous group into it. Returns whether there are any.
 fn join_groups(tree: &mut [CallNode], calls: &[u32], joined: &[bool]) -> bool {
     let mut joined = joined.iter();
-    // The group of the call before, as it was and as it is now.
+    // The group of the previous call, before and after joining.
     let (mut before, mut now) = (NO_PARENT, NO_PARENT);
     let mut is_any = false;
     for call in calls {
@@ -155,11 +156,11 @@ mod tests {
     #[test]
     fn classes_that_differ_by_chance_are_one() {
         let root = node(NO_PARENT, 1, 0, false);
-        // 1 calls 2 and 3 at once; 3 calls 4.
+        // 1 calls 2 and 3 concurrently; 3 calls 4.
         let at_once = [root, node(0, 2, 1, true), node(0, 3, 1, true), node(2, 4, 3, false)];
         let one_first = [root, node(0, 2, 1, false), node(0, 3, 2, false), node(2, 4, 3, false)];
         let other_first = [root, node(0, 3, 1, false), node(1, 4, 2, false), node(0, 2, 3, false)];
-        // The same calls for another caller, who always makes them one after the other.
+        // The same calls for another caller, which always makes them sequentially.
         let mut contexts = TraceContexts::default();
         let trees = [&at_once, &one_first, &other_first];
         assert_eq!(trees.map(|tree| contexts.class_of_trace(tree, 0)), [0, 1, 2]);

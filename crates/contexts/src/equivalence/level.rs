@@ -1,19 +1,19 @@
-//! Level: how much of the calling context tells executions apart. These are the levels of the
+//! Level: how much of the calling context distinguishes executions. These are the levels of the
 //! calling-context tree (section 4.2).
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How much of the calling context tells executions apart.
+/// The part of the calling context that distinguishes executions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContextLevel {
-    /// Nothing but the operation.
+    /// The operation only.
     Operation,
-    /// The operation that calls it.
+    /// The calling operation.
     Caller,
-    /// The path from it to the root.
+    /// The path from the operation to the root.
     Stack,
     /// The whole trace, and the position in it.
     Trace,

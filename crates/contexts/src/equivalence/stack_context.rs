@@ -1,15 +1,15 @@
-//! Stack-contexts: paths of operations from the caller of a trace down. Each is known by its last
-//! operation and the stack-context of the operation that called it, so that a further call costs
-//! one hash. The caller-context of an execution is read off its stack-context.
+//! Stack-contexts: paths of operations from the caller of a trace downwards. Each is identified by
+//! its last operation and the stack-context of the calling operation, so that a further call costs
+//! one hash. The caller-context of an execution follows from its stack-context.
 
 use rustc_hash::FxHashMap;
 
 use crate::identity::OperationId;
 
-/// Number of a stack, dense: a caller before what it calls.
+/// Number of a stack, dense: a caller is numbered before its calls.
 pub type StackId = u32;
 
-/// All stacks so far. Some are only the callers of traces, and no execution's.
+/// All stacks so far. Some belong only to the callers of traces and to no execution.
 #[derive(Clone, Debug, Default)]
 pub struct StackContexts {
     numbers: FxHashMap<(Option<StackId>, OperationId), StackId>,
@@ -17,7 +17,7 @@ pub struct StackContexts {
 }
 
 impl StackContexts {
-    /// Forgets all stacks, and keeps the room for them.
+    /// Forgets all stacks, and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.numbers.clear();
         self.stacks.clear();
@@ -28,7 +28,7 @@ impl StackContexts {
         self.intern_stack(None, caller)
     }
 
-    /// The stack of an execution that one with the stack `caller` called.
+    /// The stack of an execution that is called by one with the stack `caller`.
     pub fn callee_stack(&mut self, caller: StackId, operation: OperationId) -> StackId {
         self.intern_stack(Some(caller), operation)
     }
@@ -51,8 +51,8 @@ impl StackContexts {
         self.stacks.get(stack as usize).and_then(|(caller, _)| *caller)
     }
 
-    /// The caller-context of an execution with this stack: the operation that called it, and its
-    /// own. `None` for the caller of a trace.
+    /// The caller-context of an execution with this stack: the calling operation, and its own.
+    /// `None` for the caller of a trace.
     pub fn caller_context(&self, stack: StackId) -> Option<(OperationId, OperationId)> {
         Some((self.last_operation(self.caller_stack(stack)?), self.last_operation(stack)))
     }
@@ -65,7 +65,7 @@ impl StackContexts {
         path
     }
 
-    /// Number of stacks, those of callers of traces included.
+    /// Number of stacks, including the ones of callers of traces.
     pub fn len(&self) -> usize {
         self.stacks.len()
     }

@@ -1,5 +1,5 @@
-//! Trace-contexts: positions in classes of traces, each with its stack-context. Stacks are found
-//! once for a class, so that an execution costs a look into an array.
+//! Trace-contexts: positions in classes of traces, each with its stack-context. Stacks are computed
+//! once per class, so that an execution costs one array access.
 
 use super::stack_context::{StackContexts, StackId};
 use crate::identity::OperationId;
@@ -16,8 +16,8 @@ pub struct TraceContexts {
 }
 
 impl TraceContexts {
-    /// The class of a trace. The position of each of its nodes is the first of the class plus that
-    /// node's of [`TraceClasses::places_of_nodes`].
+    /// The class of a trace. The position of each of its nodes is the first one of the class plus
+    /// the node's value in [`TraceClasses::places_of_nodes`].
     pub fn class_of_trace(&mut self, tree: &[CallNode], caller: OperationId) -> u32 {
         let class = self.classes.class_of_trace(tree, caller);
         let TraceContexts { classes, stacks, stack_of } = self;
@@ -54,8 +54,8 @@ impl TraceContexts {
         self.stack_of.is_empty()
     }
 
-    /// All trace-contexts in the order of the calling-context tree: those of an operation together,
-    /// among them those of a caller, among them those of a stack.
+    /// All trace-contexts in the order of the calling-context tree: grouped by operation, then by
+    /// caller, then by stack.
     pub fn by_context(&self) -> Vec<PositionId> {
         let mut all: Vec<PositionId> = (0..self.len() as PositionId).collect();
         all.sort_by_cached_key(|position| {

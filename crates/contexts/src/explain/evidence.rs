@@ -11,19 +11,19 @@ use crate::tuning::{
     NEARLY_AS_MUCH,
 };
 
-/// What is known of an operation when it is explained.
+/// Input for explaining an operation.
 pub(crate) struct OperationEvidence<'a> {
-    /// Its profile. The ids of its contexts are their numbers among those of their kind.
+    /// Its profile. The ids of its contexts are their numbers within their kind.
     pub(crate) operation: &'a OperationProfile,
     /// Number of contexts of each kind.
     pub(crate) contexts: PerLevel<usize>,
     /// All response times, sorted.
     pub(crate) sorted: &'a [TimeSample],
-    /// The context of each of them, on each level.
+    /// The context of each of these response times, on each level.
     pub(crate) context: &'a dyn Fn(ContextLevel, usize) -> usize,
 }
 
-/// Why the operation is slow at times; `None` where no context tells.
+/// The reason why the operation is sometimes slow; `None` if no context explains it.
 pub(crate) fn find_reason(evidence: &OperationEvidence<'_>) -> Option<SlowReason> {
     let by = |measure| {
         explaining_levels(evidence.operation, measure)
@@ -33,8 +33,8 @@ pub(crate) fn find_reason(evidence: &OperationEvidence<'_>) -> Option<SlowReason
     by(ReasonMeasure::Deviation).or_else(|| by(ReasonMeasure::Ranks))
 }
 
-/// The kinds of context that explain enough, the coarsest that explains nearly as much as the best
-/// one first.
+/// The kinds of context that explain enough, beginning with the coarsest that explains nearly as
+/// much as the best one.
 fn explaining_levels(operation: &OperationProfile, measure: ReasonMeasure) -> Vec<ContextLevel> {
     let explained = |level: ContextLevel| {
         let decrease = operation.decrease.get(level);
@@ -49,7 +49,7 @@ fn explaining_levels(operation: &OperationProfile, measure: ReasonMeasure) -> Ve
     ContextLevel::CONTEXTS.into_iter().filter(enough).collect()
 }
 
-/// The contexts of that kind in two, where the slow ones are clearly slower.
+/// The contexts of that kind in two parts, if the slow ones are clearly slower.
 fn split_contexts(
     evidence: &OperationEvidence<'_>,
     level: ContextLevel,

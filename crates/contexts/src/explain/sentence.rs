@@ -1,4 +1,4 @@
-//! The reason in a sentence.
+//! The reason as a sentence.
 
 use message_trace::units::{format_count, format_duration, format_expected, format_whole_percent};
 
@@ -7,8 +7,8 @@ use crate::equivalence::ContextLevel;
 use crate::result::{ContextProfile, OperationProfile, ReasonMeasure, SlowReason};
 use crate::tuning::{MAX_MINORITY, MAX_NAMED};
 
-/// Which contexts make the operation slow. `of_level` are its contexts of the reason's kind, by
-/// their ids.
+/// The contexts that make the operation slow, in words. `of_level` are its contexts of the reason's
+/// kind, by their ids.
 pub(super) fn reason_sentence(
     operation: &OperationProfile,
     reason: &SlowReason,
@@ -52,20 +52,20 @@ pub(super) fn reason_sentence(
     )
 }
 
-/// The contexts that a sentence is about: the slow ones, or the rest.
+/// The subject of a sentence: the slow contexts, or the rest.
 struct SentenceSubject<'a> {
     is_slow: bool,
-    /// Whether few calls are in them, so that all others are as is usual.
+    /// Whether they contain a minority of calls, so that all others are the usual case.
     is_minority: bool,
     calls: f64,
     number: u64,
-    /// The contexts, where they are few and all known.
+    /// The contexts, if they are few and all known.
     contexts: Vec<&'a ContextProfile>,
 }
 
 impl<'a> SentenceSubject<'a> {
-    /// The side that is best told: a minority that can be named, else a side that can be, else the
-    /// minority as a number. Of two that are equally good it is the slow one.
+    /// The side that is best described: a nameable minority, else a nameable side, else the
+    /// minority as a number. Of two equally good sides the slow one is chosen.
     fn from_reason(reason: &SlowReason, of_level: &[&'a ContextProfile]) -> SentenceSubject<'a> {
         let (slow, rest): (Vec<&ContextProfile>, Vec<&ContextProfile>) =
             of_level.iter().partition(|context| reason.slow.contains(&context.id));
@@ -112,7 +112,7 @@ fn contexts_phrase(
         ContextLevel::Caller => format!("when {} calls it", join_with_or(names)),
         ContextLevel::Stack => format!("on the path {}", join_with_or(names)),
         ContextLevel::Trace => {
-            // Where the operation is slow in all traces of a class, the step does not matter.
+            // If the operation is slow in all traces of a class, the step does not matter.
             let is_of = |class: Option<u32>| move |other: &&&ContextProfile| other.class == class;
             let whole = |class: Option<u32>| {
                 contexts.iter().filter(is_of(class)).count()
@@ -148,13 +148,13 @@ fn join_with_or(words: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// An expected number of calls, without a decimal where that would be 0.
+/// An expected number of calls, without a decimal if that would be 0.
 fn calls_in_words(calls: f64) -> String {
     let words = format_expected(calls);
     words.strip_suffix(".0").map(str::to_owned).unwrap_or(words)
 }
 
-/// What is said of an operation whose contexts do not make it slow.
+/// The sentence for an operation that no context makes slow.
 pub fn sentence_without_reason(operation: &OperationProfile) -> String {
     let name = &operation.name;
     let Some(times) = &operation.summary.times else {

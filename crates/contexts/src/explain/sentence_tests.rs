@@ -1,9 +1,9 @@
-//! Sentences by hand: which side is told, and in which words.
+//! Sentences by hand: which side is described, and in which words.
 
 use super::*;
 use crate::result::{ContextSummary, DeviationDecrease, PerLevel};
 
-/// A context of that kind with this number and name, of a class and step if there are any.
+/// A context of that kind with this number and name, and with the class and step if given.
 fn context(level: ContextLevel, id: u32, name: &str, of: Option<(u32, u32)>) -> ContextProfile {
     ContextProfile {
         id,
@@ -18,14 +18,14 @@ fn context(level: ContextLevel, id: u32, name: &str, of: Option<(u32, u32)>) -> 
     }
 }
 
-/// Callers `a`, `b`, `c` and so on, as many as there are in `all`.
+/// `all` callers, named `a`, `b`, `c` and so on.
 fn callers(all: u32) -> Vec<ContextProfile> {
     let name = |id: u32| char::from_u32(u32::from('a') + id).unwrap().to_string();
     (0..all).map(|id| context(ContextLevel::Caller, id, &name(id), None)).collect()
 }
 
-/// What is said where the contexts `slow` are, with `slow_calls` of 1,000 calls: 10 ms on average,
-/// and 1 ms otherwise; medians are 8 and 2 ms.
+/// The sentence for the contexts `slow`, with `slow_calls` of 1,000 calls: 10 ms on average, and 1
+/// ms otherwise; medians are 8 and 2 ms.
 fn sentence_of(
     contexts: &[ContextProfile],
     slow: &[u32],
@@ -76,7 +76,7 @@ fn a_slow_minority_is_named() {
          otherwise; caller-context explains 68% of its standard deviation"
     );
     assert_eq!(begins(9, &[0, 2, 4], 400.0), "redis GET is slow only when a, c or e calls it");
-    // Five cannot be named. Those that are fast can, and have most calls.
+    // Five cannot be named. The fast ones can, and have most calls.
     assert_eq!(begins(7, &[0, 1, 2, 3, 4], 300.0), "redis GET is faster when f or g calls it");
     let neither = begins(20, &[0, 1, 2, 3, 4], 300.0);
     assert_eq!(neither, "redis GET is slow only in 5 of its 20 caller-contexts");
@@ -101,7 +101,7 @@ fn nothing_is_only_so_where_both_have_many_calls() {
     assert_eq!(begins(6, &[0, 1, 2, 3], 550.0), "redis GET is faster when e or f calls it");
     let neither = begins(8, &[0, 1, 2, 3], 500.0);
     assert_eq!(neither, "redis GET is slower in 4 of its 8 caller-contexts");
-    // 40 of 100 are few, 41 are not.
+    // 40 of 100 are a minority, 41 are not.
     assert_eq!(begins(2, &[0], 401.0), "redis GET is slower when a calls it");
     assert_eq!(begins(2, &[0], 600.0), "redis GET is fast only when b calls it");
 }
@@ -140,7 +140,7 @@ fn paths_steps_and_classes_are_named() {
 
 #[test]
 fn rare_contexts_that_are_not_told_one_by_one_are_not_named() {
-    // Two of ten contexts are known: of the fast ones only one.
+    // Two of ten contexts are known: only one of the fast ones.
     let known = callers(2);
     let all: Vec<&ContextProfile> = known.iter().collect();
     let reason = SlowReason {

@@ -1,4 +1,4 @@
-//! What the time of slow contexts is spent on, beside that of the others.
+//! How slow contexts spend their time, compared with the others.
 
 use message_trace::units::format_duration;
 use request_flow::StepResource;
@@ -7,8 +7,8 @@ use crate::result::{ContextProfile, SlowReason, SpentMore};
 use crate::statistics::SpentSums;
 use crate::tuning::{MAX_SPENT_NAMED, MIN_SPENT_SHARE};
 
-/// The means of both sides in each way, what is most of the difference first. Empty where one side
-/// has no resources.
+/// The means of both sides for each resource, in descending order of the difference. Empty if one
+/// side has no resources.
 pub(super) fn compare_spent(of_level: &[&ContextProfile], slow: &[u32]) -> Vec<SpentMore> {
     let side = |is_slow: bool| {
         let of = of_level.iter().filter(|context| slow.contains(&context.id) == is_slow);
@@ -26,8 +26,8 @@ pub(super) fn compare_spent(of_level: &[&ContextProfile], slow: &[u32]) -> Vec<S
     all.to_vec()
 }
 
-/// What most of the difference of the means is, behind a semicolon; empty where no way has much of
-/// it.
+/// The resources that account for most of the difference of the means, after a semicolon; empty if
+/// none accounts for much of it.
 pub(super) fn spent_phrase(reason: &SlowReason) -> String {
     let more = reason.slow_mean - reason.rest_mean;
     let named = reason.spent.iter().filter(|of| of.extra_time() >= MIN_SPENT_SHARE * more);
@@ -81,7 +81,7 @@ mod tests {
         }
     }
 
-    /// 10 ms are 9 of a lock and 1 of the processor; otherwise 1 and 3 ms, once and twice.
+    /// 10 ms are 9 for a lock and 1 for the processor; otherwise 1 and 3 ms, once and twice.
     #[test]
     fn what_most_of_the_difference_is_has_its_name() {
         let of = |weight, lock, processor| {
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!((found[0].slow, found[0].rest, found[6].extra_time()), (9e6, 0.0, -1e6));
         let said = spent_phrase(&reason(10e6, 2e6, found));
         assert_eq!(said, "; slow calls have 9.00 ms more wait for locks and threads");
-        // One side was not recorded so, or nothing has much of the difference.
+        // Resources of one side were not recorded, or none accounts for much of the difference.
         assert_eq!(compare_spent(&[&all[0], &context(1, None)], &[0]), []);
         assert_eq!(spent_phrase(&reason(10e6, 2e6, compare_spent(&[&all[1], &last], &[1]))), "");
     }

@@ -1,17 +1,17 @@
-//! Splitting contexts into slow ones and the rest. Of contexts in the order of their means, the cut
-//! with the largest sum of squares between its two sides is the best of all ways to make two groups
-//! of them.
+//! Splitting contexts into slow ones and the rest. In the order of the contexts' means, the cut
+//! with the largest sum of squares between its two sides is the best of all partitions into two
+//! groups.
 
 /// A context that may be slow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SlowCandidate {
     pub(super) context: u32,
-    /// What is compared: its mean or its median.
+    /// Its mean or its median, which are compared.
     pub(super) value: f64,
     pub(super) calls: f64,
 }
 
-/// The slow contexts, the slowest first; `None` where there are not two to tell apart.
+/// The slow contexts, the slowest first; `None` if there are fewer than two distinct ones.
 pub(super) fn find_slow(candidates: &[SlowCandidate]) -> Option<Vec<u32>> {
     let mut order = candidates.to_vec();
     order.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.context.cmp(&b.context)));

@@ -1,12 +1,12 @@
-//! Choosing what is instrumented: a number of operations, each number as likely as any other, and
-//! as many operations at random. The paper's figures need all numbers; choosing each operation with
-//! a half would give hardly any but the middle ones.
+//! Choice of an instrumentation: a number of operations, uniformly distributed, and as many
+//! operations at random. The paper's figures need all numbers; choosing each operation with
+//! probability one half would give hardly any but the middle ones.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// The operations that instrumentation number `number` monitors, of `operations`: at least one, and
-/// not all where there are several. The same seed and number always give the same.
+/// The operations, out of `operations`, that instrumentation `number` monitors: at least one, and
+/// not all if there are several. Equal seeds and numbers give equal results.
 pub(super) fn choose_operations(operations: usize, seed: u64, number: u64) -> Vec<usize> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(number);
@@ -23,7 +23,7 @@ pub(super) fn choose_operations(operations: usize, seed: u64, number: u64) -> Ve
     all
 }
 
-/// A number below `bound`. That the low ones are likelier by less than 2^-32 does not matter.
+/// A random number below `bound`. The bias towards low numbers, below 2^-32, does not matter.
 fn random_below(random: &mut ChaCha8Rng, bound: u64) -> u64 {
     ((u128::from(random.next_u64()) * u128::from(bound)) >> 64) as u64
 }

@@ -16,7 +16,7 @@ use crate::statistics::{AverageDeviation, TimeMoments, relative_decrease};
 use crate::traces::TreeCanonicalizer;
 use crate::tuning::INSTRUMENTATIONS_AT_ONCE;
 
-/// Evaluates the full instrumentation and `count` random ones. `moments` are those of each
+/// Evaluates the full instrumentation and `count` random ones. `moments` are the ones of each
 /// trace-context.
 pub fn evaluate_random(
     collected: &CollectedContexts<'_>,
@@ -54,7 +54,7 @@ pub fn evaluate_random(
     InstrumentationResults { seed, full, random }
 }
 
-/// Evaluates the instrumentation of those operations for which `is_monitored` holds.
+/// Evaluates the instrumentation of the operations for which `is_monitored` returns true.
 pub fn evaluate_one(
     collected: &CollectedContexts<'_>,
     moments: &[TimeMoments],
@@ -65,13 +65,13 @@ pub fn evaluate_one(
         .evaluate(&is_seen, &mut EvaluationBuffers::default())
 }
 
-/// What is the same for all instrumentations.
+/// The input that all instrumentations share.
 struct EvaluatedSystem<'a> {
     collected: &'a CollectedContexts<'a>,
     moments: &'a [TimeMoments],
     /// The operations that have steps.
     operations: Vec<OperationId>,
-    /// Of each stack-context, the moments and the number of its steps.
+    /// The moments and the number of steps of each stack-context.
     of_stack: Vec<(TimeMoments, u64)>,
 }
 
@@ -84,7 +84,7 @@ struct EvaluationBuffers {
     traces: Vec<TimeMoments>,
     stacks: StackContexts,
     of_stack: Vec<TimeMoments>,
-    /// What is left of each stack.
+    /// The remainder of each stack.
     left: Vec<StackId>,
     callers: FxHashMap<(OperationId, OperationId), TimeMoments>,
     operations: Vec<TimeMoments>,
@@ -134,7 +134,7 @@ impl<'a> EvaluatedSystem<'a> {
         shown
     }
 
-    /// Operations, caller- and stack-contexts: what is left of each stack.
+    /// Operations, caller- and stack-contexts: the remainder of each stack.
     fn merge_stacks(
         &self,
         sees: impl Fn(OperationId) -> bool,
@@ -180,7 +180,7 @@ impl<'a> EvaluatedSystem<'a> {
             stacks.filter(|stack| work.stacks.caller_stack(*stack).is_some()).count() as u64;
     }
 
-    /// Trace-contexts: what is left of each class.
+    /// Trace-contexts: the remainder of each class.
     fn merge_traces(
         &self,
         sees: impl Fn(OperationId) -> bool,

@@ -1,36 +1,36 @@
-//! What an instrumentation shows.
+//! Results of an instrumentation.
 
 use serde::{Deserialize, Serialize};
 
 use crate::result::PerLevel;
 
-/// A set of operations that are monitored, and what they show: one point of Figures 8 to 10.
+/// A set of monitored operations, and its results: one point of Figures 8 to 10.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InstrumentationPoint {
     /// Its number; the seed and the number choose the operations.
     pub number: u64,
-    /// Number of operations that are monitored: the paper's monitoring points.
+    /// Number of monitored operations: the paper's monitoring points.
     pub monitoring_points: u64,
     /// Number of their executions.
     pub executions: u64,
-    /// Number of traces that are seen.
+    /// Number of observed traces.
     pub traces: u64,
-    /// Number of classes of these.
+    /// Number of their classes.
     pub classes: u64,
     /// Number of contexts of each kind.
     pub contexts: PerLevel<u64>,
     /// Average standard deviation of the monitored operations, in nanoseconds.
     pub deviation: f64,
-    /// The share of it that is gone within each kind of context.
+    /// The share of it that each kind of context explains.
     pub decrease: PerLevel<f64>,
 }
 
 /// The full instrumentation, and random ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InstrumentationResults {
-    /// The seed that chose them.
+    /// The seed of the choice.
     pub seed: u64,
-    /// All operations monitored; its number means nothing.
+    /// All operations monitored; its number has no meaning.
     pub full: InstrumentationPoint,
     /// Random ones, by number.
     pub random: Vec<InstrumentationPoint>,

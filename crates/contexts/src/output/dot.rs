@@ -1,6 +1,6 @@
-//! The calling-context tree as a graph of Graphviz (Figure 7): what is left of it, with the parts
-//! of the timing model filled, merged contexts as one, and a dashed line to what rare contexts are
-//! linked to.
+//! The calling-context tree as a Graphviz graph (Figure 7): the reduced tree, with the parts of the
+//! timing model filled, merged contexts as one, and dashed lines from rare contexts to the nodes
+//! that they are linked to.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::tree::{LeafKind, ModelLeaf};
 /// Writes the tree of the first `limit` operations.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_dot_tree(
     analysis: &ContextAnalysis,
     limit: usize,
@@ -36,7 +36,7 @@ pub fn write_dot_tree(
 
 struct TreeDrawing<'a> {
     analysis: &'a ContextAnalysis,
-    /// The part of the model for what is linked to a node.
+    /// The part of the model for the contexts that are linked to a node.
     linked: FxHashMap<u32, &'a ModelLeaf>,
     out: &'a mut dyn io::Write,
 }
@@ -63,7 +63,7 @@ impl TreeDrawing<'_> {
 
     fn draw_context(&mut self, parent: u32, context: &ContextProfile) -> io::Result<()> {
         let Some(leaf) = self.find_leaf(context.id) else {
-            // It is above the parts of the model.
+            // The node is above the parts of the model.
             self.draw_node(
                 context.id,
                 parent,
@@ -126,11 +126,11 @@ fn time_figures(calls: f64, times: Option<&ResponseTimes>) -> String {
     }
 }
 
-/// These lines as one quoted text.
+/// These lines as one quoted string.
 fn quote_lines(lines: &[&str]) -> String {
     let escaped = |line: &&str| {
         let line = to_printable(line).replace('\\', "\\\\").replace('"', "\\\"");
-        // Graphviz reads entities of HTML in texts.
+        // Graphviz interprets HTML entities in strings.
         line.replace('&', "&amp;")
     };
     format!("\"{}\"", lines.iter().map(escaped).collect::<Vec<_>>().join("\\n"))

@@ -1,5 +1,5 @@
-//! The table of instrumentations: what Figures 8 to 10 plot. The full instrumentation is first and
-//! has no number.
+//! The table of instrumentations, as plotted in Figures 8 to 10. The full instrumentation is first
+//! and has no number.
 
 use std::path::Path;
 
@@ -32,10 +32,10 @@ fn table_columns() -> SchemaRef {
     )
 }
 
-/// All instrumentations. Errors call the table `name`.
+/// All instrumentations. Errors refer to the table as `name`.
 ///
 /// # Errors
-/// When the columns do not fit, which would be a mistake here.
+/// If the columns do not fit, which would be a bug here.
 pub fn instrumentation_batch(
     instrumented: &InstrumentationResults,
     name: &Path,

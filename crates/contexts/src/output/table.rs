@@ -1,5 +1,5 @@
-//! The table of contexts: a row for each node of the calling-context tree but its root, parents
-//! first. `docs/contexts.md` says what each column means.
+//! The table of contexts: a row for each node of the calling-context tree except its root, parents
+//! first. `docs/contexts.md` explains the columns.
 
 use std::path::Path;
 
@@ -61,10 +61,10 @@ fn table_columns() -> SchemaRef {
     ])
 }
 
-/// All contexts. Errors call the table `name`.
+/// All contexts. Errors refer to the table as `name`.
 ///
 /// # Errors
-/// When the columns do not fit, which would be a mistake here.
+/// If the columns do not fit, which would be a bug here.
 pub fn context_batch(analysis: &ContextAnalysis, name: &Path) -> Result<RecordBatch, PathError> {
     let rows = context_rows(analysis);
     let all = || rows.iter();

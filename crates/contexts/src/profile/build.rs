@@ -15,7 +15,7 @@ use crate::result::{ContextProfile, OperationProfile, PerLevel, Profile, Profile
 use crate::statistics::{AverageDeviation, TimeMoments, relative_decrease};
 use crate::traces::PositionId;
 
-/// A profile, and what else can be made of it.
+/// A profile, and the input for other results.
 #[derive(Debug)]
 pub struct ProfileResult {
     /// The profile.
@@ -24,14 +24,14 @@ pub struct ProfileResult {
     pub moments: Vec<TimeMoments>,
     /// The trace-contexts in the order of the calling-context tree.
     pub by_context: Vec<PositionId>,
-    /// Items of each node of that tree, as places in that order, by the node's number.
+    /// The range in `by_context` of each node of that tree, by the node's number.
     pub of_node: Vec<Range<usize>>,
 }
 
-/// Profiles what was collected. `budget` is the one that it was collected with.
+/// Profiles the collected data. `budget` is the one of the collecting pass.
 ///
 /// # Errors
-/// When a temporary file cannot be read or written.
+/// If a temporary file cannot be read or written.
 pub fn profile_contexts(
     collected: &CollectedContexts<'_>,
     budget: &MemoryBudget,
@@ -123,17 +123,17 @@ pub fn profile_contexts(
     Ok(ProfileResult { profile, moments, by_context, of_node })
 }
 
-/// An operation that was profiled.
+/// A profiled operation.
 struct ProfiledOperation {
-    /// Its trace-contexts, as places among all.
+    /// The indices of its trace-contexts among all.
     range: Range<usize>,
     operation: OperationProfile,
-    /// The trace-contexts of its contexts, as places among its own.
+    /// The trace-contexts of each of its contexts, as indices among its own.
     ranges: PerLevel<Vec<Range<usize>>>,
 }
 
-/// The trace-contexts of each operation, as places in `by_context`, by the part that its response
-/// times are in.
+/// The trace-contexts of each operation, as ranges of `by_context`, by the partition of its
+/// response times.
 fn positions_by_partition(
     collected: &CollectedContexts<'_>,
     by_context: &[PositionId],
@@ -151,8 +151,8 @@ fn positions_by_partition(
     parts
 }
 
-/// Puts the operations first whose context takes the most standard deviation away: beyond
-/// chance, times the number of calls.
+/// Sorts operations by the standard deviation that their context explains: beyond chance, times the
+/// number of calls.
 fn rank_by_what_context_explains(operations: &mut [ProfiledOperation]) {
     let explained = |operation: &OperationProfile| {
         let moments = operation.summary.moments();
@@ -166,8 +166,8 @@ fn rank_by_what_context_explains(operations: &mut [ProfiledOperation]) {
     });
 }
 
-/// Gives an operation and its contexts their numbers in the calling-context tree, and adds the
-/// trace-contexts of each to `of_node`.
+/// Numbers an operation and its contexts in the calling-context tree, and adds the trace-contexts
+/// of each to `of_node`.
 fn number_contexts(found: &mut ProfiledOperation, of_node: &mut Vec<Range<usize>>) {
     fn number_nested(
         contexts: &mut [ContextProfile],

@@ -12,9 +12,9 @@ use crate::tuning::MAX_LISTED;
 
 /// The order of classes.
 pub(super) struct ClassNumbers {
-    /// Number of each class, by its place in what was collected.
+    /// Number of each class, by its index in the collected data.
     numbers: Vec<u32>,
-    /// The reverse.
+    /// The inverse of `numbers`.
     order: Vec<u32>,
 }
 
@@ -34,7 +34,7 @@ impl ClassNumbers {
         ClassNumbers { numbers, order }
     }
 
-    /// The number of the class that a position is of, and the number of the step in it.
+    /// The number of a position's class, and the number of the step in it.
     pub(super) fn class_and_step(
         &self,
         collected: &CollectedContexts<'_>,
@@ -46,8 +46,8 @@ impl ClassNumbers {
         (self.numbers.get(class).copied().unwrap_or(0), position - first)
     }
 
-    /// The classes in order, as long as their trees are not too many steps; `places` has the place
-    /// of each operation among those of the result.
+    /// The classes in order, up to a maximum number of steps; `places` maps each operation to its
+    /// index in the result.
     pub(super) fn class_profiles(
         &self,
         collected: &CollectedContexts<'_>,

@@ -1,12 +1,12 @@
-//! Evidence: how much of an operation's standard deviation a kind of context takes away, how much
-//! of that chance would, and how sure it is that contexts differ.
+//! Evidence: how much of an operation's standard deviation a kind of context explains, how much of
+//! that is chance, and how sure it is that contexts differ.
 
 use crate::result::DeviationDecrease;
 use crate::statistics::{
     AverageDeviation, RankSums, TimeMoments, TimeSample, kruskal_wallis, relative_decrease,
 };
 
-/// The decrease from `whole` to its `contexts`. `context` tells the one of each of the sorted
+/// The decrease from `whole` to its `contexts`. `context` returns the context of each of the sorted
 /// samples.
 pub(super) fn measure_decrease(
     whole: &TimeMoments,
@@ -25,7 +25,7 @@ pub(super) fn measure_decrease(
     }
 }
 
-/// The share of the standard deviation that is gone (section 3.3).
+/// The share of the standard deviation that contexts explain (section 3.3).
 pub(super) fn decrease_share(whole: &TimeMoments, contexts: &[TimeMoments]) -> f64 {
     relative_decrease(
         &AverageDeviation::from_contexts([whole]),
@@ -33,7 +33,7 @@ pub(super) fn decrease_share(whole: &TimeMoments, contexts: &[TimeMoments]) -> f
     )
 }
 
-/// The share that is gone beyond chance. Of n response times in k contexts that do not differ, the
+/// The share explained beyond chance. For n response times in k contexts that do not differ, the
 /// sum of squares within contexts is on average (n - k) / (n - 1) of the whole one.
 fn beyond_chance(whole: &TimeMoments, contexts: &[TimeMoments]) -> f64 {
     let contexts = contexts.iter().filter(|context| context.weight > 0.0);

@@ -1,4 +1,4 @@
-//! The profile of one operation: a function of its response times and contexts alone.
+//! The profile of one operation: a function of only its response times and contexts.
 
 use std::ops::Range;
 
@@ -14,39 +14,40 @@ use crate::summarise::{SummaryScale, summarise_context, time_samples};
 use crate::traces::PositionId;
 use crate::tuning::{MAX_LISTED, MIN_LISTED_STEPS};
 
-/// What is made of an operation.
+/// Result of one operation.
 pub(super) struct OperationResult {
     pub(super) operation: OperationProfile,
     /// Mean and deviation of each of its trace-contexts, in their order.
     pub(super) moments: Vec<TimeMoments>,
-    /// The trace-contexts of each context, as places among those of the operation, by kind and by
-    /// the number that the context has as its id.
+    /// The trace-contexts of each context, as indices among the operation's, by kind and by the
+    /// number that is the context's id.
     pub(super) ranges: PerLevel<Vec<Range<usize>>>,
 }
 
-/// Some trace-contexts of an operation that are one context of a coarser kind.
+/// Trace-contexts of an operation that form one context of a coarser kind.
 struct PositionGroup {
-    /// Their places among the trace-contexts of the operation.
+    /// Their indices among the trace-contexts of the operation.
     positions: Range<usize>,
     moments: TimeMoments,
 }
 
-/// An operation at work.
+/// An operation while it is profiled.
 struct OperationWork<'a> {
     collected: &'a CollectedContexts<'a>,
     classes: &'a ClassNumbers,
     /// Its trace-contexts, in the order of the calling-context tree.
     positions: &'a [PositionId],
-    /// Response times in the order of the trace-contexts, those of each by time.
+    /// Response times in the order of the trace-contexts; within each, sorted by time.
     observations: &'a [ResponseObservation],
-    /// Where those of each trace-context are.
+    /// The range of each trace-context in `observations`.
     ranges: Vec<Range<usize>>,
     moments: Vec<TimeMoments>,
     scale: SummaryScale,
 }
 
-/// The profile of the operation with these trace-contexts, which are in the order of the
-/// calling-context tree, and so are its response times; those of a trace-context are by time.
+/// The profile of the operation with these trace-contexts. They are in the order of the
+/// calling-context tree, and so are the response times, which are sorted by time within a
+/// trace-context.
 pub(super) fn profile_operation(
     collected: &CollectedContexts<'_>,
     classes: &ClassNumbers,
@@ -69,7 +70,7 @@ pub(super) fn profile_operation(
     work.scale = SummaryScale { bins: LogBins::from_samples(&sorted), tick: clock_tick(&sorted) };
     let whole = work.sum_moments(0..positions.len());
     let levels = work.groups_by_level();
-    // The number of the context that each trace-context is of, on each level.
+    // The number of the context of each trace-context, on each level.
     let of_position: PerLevel<Vec<usize>> = PerLevel::from_fn(|level| {
         let groups = levels.get(level).iter().enumerate();
         groups.flat_map(|(number, group)| group.positions.clone().map(move |_| number)).collect()
@@ -107,7 +108,7 @@ pub(super) fn profile_operation(
     OperationResult { operation: profile, moments: work.moments, ranges }
 }
 
-/// Where the response times of each trace-context are.
+/// The range of the response times of each trace-context.
 fn ranges_of_positions(
     positions: &[PositionId],
     observations: &[ResponseObservation],
@@ -131,7 +132,8 @@ fn observation_moments(observations: &[ResponseObservation]) -> TimeMoments {
 }
 
 impl OperationWork<'_> {
-    /// Response times of some trace-contexts by time, with the place of each one's trace-context.
+    /// Response times of some trace-contexts, sorted by time, with the index of the trace-context
+    /// of each.
     fn by_time(&self, positions: Range<usize>) -> (Vec<ResponseObservation>, Vec<u32>) {
         let places = positions.clone().zip(self.ranges.get(positions).unwrap_or_default());
         let mut all: Vec<(ResponseObservation, u32)> = places
@@ -139,7 +141,7 @@ impl OperationWork<'_> {
                 self.observations[range.clone()].iter().map(move |one| (*one, place as u32))
             })
             .collect();
-        // They are in a few runs already, which a stable sort merges.
+        // They consist of a few sorted runs, which a stable sort merges.
         all.sort_by_key(|(observation, _)| (observation.time, observation.request));
         all.into_iter().unzip()
     }
@@ -195,7 +197,7 @@ impl OperationWork<'_> {
         summarise_context(&counts, &group.moments, &by_time, &self.scale)
     }
 
-    /// The share of the deviation of a context that is gone within others.
+    /// The share of the deviation of a context that others explain.
     fn explained_share(&self, group: &PositionGroup, within: &[PositionGroup]) -> Option<f64> {
         let within: Vec<TimeMoments> =
             subgroups_of(within, group).iter().map(|inner| inner.moments).collect();
@@ -252,8 +254,8 @@ impl OperationWork<'_> {
         }
     }
 
-    /// A context without what it is made of. Its id is its number among those of its kind, until
-    /// the tree of all operations is there.
+    /// A context without its subcontexts. Its id is its number within its kind, until the tree of
+    /// all operations is numbered.
     fn build_context(
         &self,
         level: ContextLevel,
@@ -298,7 +300,7 @@ impl OperationWork<'_> {
     }
 }
 
-/// The groups that are parts of `group`, of all groups of a finer kind.
+/// The subgroups of `group` among all groups of a finer kind.
 fn subgroups_of<'g>(all: &'g [PositionGroup], group: &PositionGroup) -> &'g [PositionGroup] {
     let place = |bound: usize| all.partition_point(|other| other.positions.start < bound);
     all.get(place(group.positions.start)..place(group.positions.end)).unwrap_or_default()

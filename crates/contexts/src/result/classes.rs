@@ -9,9 +9,9 @@ pub struct ClassProfile {
     pub requests: u64,
     /// Sum of their probabilities.
     pub expected: f64,
-    /// Number of one of them, the first.
+    /// Number of its first request.
     pub example: u64,
-    /// What began its traces.
+    /// The caller that began its traces.
     pub caller: String,
     /// Its tree.
     pub steps: Vec<ClassStep>,
@@ -22,10 +22,10 @@ pub struct ClassProfile {
 pub struct ClassStep {
     /// 0 for the root.
     pub depth: u32,
-    /// Place of the operation among [`Profile::operations`](super::Profile::operations).
+    /// Index of the operation in [`Profile::operations`](super::Profile::operations).
     pub operation: u32,
-    /// How many equal concurrent calls it stands for.
+    /// Number of equal concurrent calls that it stands for.
     pub times: u32,
-    /// Number of the first step of its group: the calls that it is concurrent with, or its own.
+    /// Number of the first step of its group of concurrent calls, or its own.
     pub group: u32,
 }

@@ -9,18 +9,18 @@ use crate::equivalence::ContextLevel;
 use crate::identity::OperationLabel;
 use crate::statistics::LogBins;
 
-/// How much of a standard deviation is gone within contexts.
+/// The part of a standard deviation that contexts explain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviationDecrease {
     /// Average standard deviation within the contexts, weighted by frequency, in nanoseconds.
     pub deviation: f64,
-    /// The share of the standard deviation that is gone (section 3.3), from 0 to 1.
+    /// The explained share of the standard deviation (section 3.3), from 0 to 1.
     pub share: f64,
-    /// The share that is gone beyond what as many contexts take away by chance. This compares the
-    /// square roots of the unbiased variances, so contexts with one execution explain nothing.
+    /// The share explained beyond what as many contexts explain by chance. This compares the square
+    /// roots of the unbiased variances, so contexts with one execution explain nothing.
     pub beyond_chance: f64,
-    /// How sure it is that contexts differ, by the test of Kruskal and Wallis: the distance of its
-    /// statistic from the mean of chance, in standard deviations.
+    /// How sure it is that contexts differ, by the Kruskal-Wallis test: the distance of its
+    /// statistic from its mean by chance, in standard deviations.
     pub sureness: f64,
     /// The share of the variance of the ranks that is between contexts, beyond chance.
     pub rank_share: f64,
@@ -29,9 +29,9 @@ pub struct DeviationDecrease {
 /// An operation and all its contexts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationProfile {
-    /// Number of it as a node of the calling-context tree.
+    /// Its number as a node of the calling-context tree.
     pub id: u32,
-    /// Its names, as one.
+    /// Its names, joined.
     pub name: String,
     /// Its names.
     #[serde(flatten)]
@@ -39,11 +39,11 @@ pub struct OperationProfile {
     /// Its steps and their response times, whatever the context.
     #[serde(flatten)]
     pub summary: ContextSummary,
-    /// The bins of all its histograms; none where it has no response times.
+    /// The bins of all its histograms; `None` if it has no response times.
     pub bins: Option<LogBins>,
     /// How much contexts explain.
     pub decrease: PerLevel<DeviationDecrease>,
-    /// The contexts that make it slow, where contexts do.
+    /// The contexts that make it slow, if any do.
     pub reason: Option<SlowReason>,
     /// Its caller-contexts.
     pub contexts: Vec<ContextProfile>,
@@ -52,29 +52,29 @@ pub struct OperationProfile {
 /// A context of an operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContextProfile {
-    /// Number of it as a node of the calling-context tree.
+    /// Its number as a node of the calling-context tree.
     pub id: u32,
-    /// What kind of context it is.
+    /// Its kind.
     pub level: ContextLevel,
-    /// What it is called: the caller; the path from the caller of the trace; or the class of traces
-    /// and the number of the step in it.
+    /// Its name: the caller; the path from the caller of the trace; or the class of traces and the
+    /// number of the step in it.
     pub name: String,
-    /// Number of the class, of a trace-context.
+    /// Number of the class, if it is a trace-context.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub class: Option<u32>,
-    /// Number of the step in the class, in depth-first order from 0, of a trace-context.
+    /// Number of the step in the class, in depth-first order from 0, if it is a trace-context.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub step: Option<u32>,
     /// Its steps and their response times.
     #[serde(flatten)]
     pub summary: ContextSummary,
-    /// The share of its standard deviation that is gone within each finer kind of context; `None`
-    /// for kinds that are not finer.
+    /// The share of its standard deviation that each finer kind of context explains; `None` for
+    /// other kinds.
     pub decrease: PerLevel<Option<f64>>,
-    /// The contexts that it is made of.
+    /// Its subcontexts.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub contexts: Vec<ContextProfile>,
-    /// What else it is made of: trace-contexts that are too many to be told one by one.
+    /// Its other subcontexts: trace-contexts that are too many to be listed individually.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub further: Option<CountedContexts>,
 }
@@ -89,7 +89,7 @@ pub struct CountedContexts {
 }
 
 impl ContextProfile {
-    /// It and all contexts that it is made of, in depth-first order.
+    /// This context and all its subcontexts, in depth-first order.
     pub fn all_contexts(&self) -> Box<dyn Iterator<Item = &ContextProfile> + '_> {
         Box::new(
             std::iter::once(self)

@@ -7,16 +7,16 @@ use crate::equivalence::ContextLevel;
 /// A value for each kind of context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PerLevel<T> {
-    /// Of caller-contexts.
+    /// Value of caller-contexts.
     pub caller: T,
-    /// Of stack-contexts.
+    /// Value of stack-contexts.
     pub stack: T,
-    /// Of trace-contexts.
+    /// Value of trace-contexts.
     pub trace: T,
 }
 
 impl<T> PerLevel<T> {
-    /// The values that `of` gives.
+    /// The values that `of` returns.
     pub fn from_fn(mut of: impl FnMut(ContextLevel) -> T) -> PerLevel<T> {
         PerLevel {
             caller: of(ContextLevel::Caller),
@@ -25,7 +25,7 @@ impl<T> PerLevel<T> {
         }
     }
 
-    /// The value of a kind; that of trace-contexts for operations, which are no contexts.
+    /// The value of a kind; for operations, which are not contexts, the one of trace-contexts.
     pub fn get(&self, level: ContextLevel) -> &T {
         match level {
             ContextLevel::Caller => &self.caller,

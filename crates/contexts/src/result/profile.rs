@@ -1,4 +1,4 @@
-//! The profile as a whole.
+//! The whole profile.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,21 +12,21 @@ use crate::identity::OperationIdentity;
 pub struct Profile {
     /// What identifies an operation.
     pub by: OperationIdentity,
-    /// How much there is of what.
+    /// The totals.
     pub totals: ProfileTotals,
     /// Average standard deviation of the response times of an operation, weighted by how often each
     /// is called, in nanoseconds.
     pub deviation: f64,
-    /// The share of it that is gone within each kind of context (section 5.2).
+    /// The share of it that each kind of context explains (section 5.2).
     pub decrease: PerLevel<f64>,
-    /// The operations; those that context explains best are first.
+    /// The operations, in descending order of what context explains.
     pub operations: Vec<OperationProfile>,
-    /// The classes of traces, the most frequent first: the place here is a class's number. Where
-    /// there are too many, the rarest are left out.
+    /// The classes of traces, the most frequent first: the index here is a class's number. If there
+    /// are too many, the rarest are left out.
     pub classes: Vec<ClassProfile>,
 }
 
-/// Numbers of a profile.
+/// Totals of a profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProfileTotals {
     /// Number of requests.
@@ -41,12 +41,12 @@ pub struct ProfileTotals {
     pub expected: f64,
     /// Number of steps that have a response time.
     pub timed: u64,
-    /// Number of steps that went on after their caller had ended.
+    /// Number of steps that continued after their caller had ended.
     pub outliving: u64,
     /// Number of operations.
     pub operations: u64,
     /// Number of contexts.
     pub contexts: PerLevel<u64>,
-    /// Bytes of response times that were in a temporary file, as memory did not hold them.
+    /// Bytes of response times that were spilled to a temporary file.
     pub spilled: u64,
 }

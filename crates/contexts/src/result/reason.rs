@@ -1,27 +1,27 @@
-//! The reason why an operation is slow at times.
+//! The reason why an operation is sometimes slow.
 
 use request_flow::StepResource;
 use serde::{Deserialize, Serialize};
 
 use crate::equivalence::ContextLevel;
 
-/// What tells that contexts make an operation slow.
+/// The measure by which contexts make an operation slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReasonMeasure {
-    /// They take away much of the standard deviation: means are compared.
+    /// They explain much of the standard deviation: means are compared.
     Deviation,
-    /// They take away much of the variance of the ranks, while a few very long times, in all
-    /// contexts, make the standard deviation: medians are compared.
+    /// They explain much of the variance of the ranks, while a few very long times, in all
+    /// contexts, dominate the standard deviation: medians are compared.
     Ranks,
 }
 
 /// The contexts that make an operation slow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlowReason {
-    /// The coarsest kind of context that tells nearly as much as the finest.
+    /// The coarsest kind of context that explains nearly as much as the finest.
     pub level: ContextLevel,
-    /// What is compared.
+    /// The measure of the comparison.
     pub measure: ReasonMeasure,
     /// The contexts of that kind in which it is slow, the slowest first, by their numbers.
     pub slow: Vec<u32>,
@@ -39,18 +39,18 @@ pub struct SlowReason {
     pub rest_mean: f64,
     /// Median response time otherwise.
     pub rest_median: f64,
-    /// What is spent of the time in slow contexts and otherwise, what is most of the difference
-    /// first; empty where that was not recorded.
+    /// The time per resource in slow contexts and otherwise, in descending order of the difference;
+    /// empty if resources were not recorded.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub spent: Vec<SpentMore>,
-    /// The same in a sentence.
+    /// The reason as a sentence.
     pub sentence: String,
 }
 
-/// Mean time that is spent in one way, in nanoseconds.
+/// Mean time spent on one resource, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpentMore {
-    /// The way.
+    /// The resource.
     pub resource: StepResource,
     /// In the slow contexts.
     pub slow: f64,
@@ -59,7 +59,7 @@ pub struct SpentMore {
 }
 
 impl SpentMore {
-    /// How much more is spent in slow contexts.
+    /// The additional time in slow contexts.
     pub fn extra_time(&self) -> f64 {
         self.slow - self.rest
     }

@@ -1,5 +1,4 @@
-//! Summary of the executions in a context: how many there are, how long they took, and a few of
-//! their requests.
+//! Summary of the executions in a context: their number, their times, and a few of their requests.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,12 +15,12 @@ pub struct ContextSummary {
     pub timed: u64,
     /// Number of steps that failed.
     pub failed: u64,
-    /// Number of steps that went on after their caller had ended.
+    /// Number of steps that continued after their caller had ended.
     pub outliving: u64,
-    /// Their response times; `None` where no step has one.
+    /// Their response times; `None` if no step has one.
     #[serde(flatten)]
     pub times: Option<ResponseTimes>,
-    /// What the steps did with their time; `None` where that was not recorded.
+    /// Resource times of the steps; `None` if they were not recorded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spent: Option<MeanSpent>,
 }
@@ -45,9 +44,9 @@ pub struct ResponseTimes {
     pub q3: f64,
     /// The longest.
     pub max: i64,
-    /// Number of modes; `None` where there are too few response times to tell.
+    /// Number of modes; `None` if there are too few response times.
     pub modes: Option<u32>,
-    /// Weight in each bin of the operation; empty where there are too few response times.
+    /// Weight in each bin of the operation; empty if there are too few response times.
     pub histogram: Vec<f32>,
     /// Some of the requests, from the slowest to the fastest, evenly spread over the response
     /// times.

@@ -1,5 +1,5 @@
-//! Average deviation: the standard deviation that is left within contexts, weighted by how often
-//! each is called, and how much less that is than without contexts (sections 3.3 and 5.2).
+//! Average deviation: the standard deviation that remains within contexts, weighted by call
+//! frequency, and its decrease compared with no contexts (sections 3.3 and 5.2).
 
 use super::moments::TimeMoments;
 
@@ -17,7 +17,7 @@ impl AverageDeviation {
         self.sum += context.weight * context.deviation();
     }
 
-    /// That of these contexts.
+    /// The average over these contexts.
     pub fn from_contexts<'a>(
         contexts: impl IntoIterator<Item = &'a TimeMoments>,
     ) -> AverageDeviation {
@@ -26,14 +26,14 @@ impl AverageDeviation {
         average
     }
 
-    /// The average; 0 where there is no context.
+    /// The average; 0 if there is no context.
     pub fn mean(&self) -> f64 {
         if self.weight > 0.0 { self.sum / self.weight } else { 0.0 }
     }
 }
 
-/// The share of the average deviation `without` contexts that is gone `within` them: 0.12 for 12%
-/// less. Where there is no deviation, nothing can be gone.
+/// The relative decrease from the average deviation `without` contexts to the one `within` them:
+/// 0.12 for 12% less. A deviation of 0 cannot decrease.
 pub fn relative_decrease(without: &AverageDeviation, within: &AverageDeviation) -> f64 {
     let before = without.mean();
     if before > 0.0 { 1.0 - within.mean() / before } else { 0.0 }

@@ -1,5 +1,5 @@
-//! Histogram with bins that are equally wide on a logarithmic scale. All contexts of an operation
-//! share its bins, so that they can be drawn above each other.
+//! Histogram with bins of equal width on a logarithmic scale. All contexts of an operation share
+//! its bins, so that they can be drawn above each other.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +9,9 @@ use crate::tuning::HISTOGRAM_BINS;
 /// The bins of an operation: bin number n begins at `first * ratio^n`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogBins {
-    /// Where the first bin begins, in nanoseconds, at least 1.
+    /// Begin of the first bin, in nanoseconds, at least 1.
     pub first: f64,
-    /// How many times longer a bin is than the one before it, above 1.
+    /// Ratio of the widths of consecutive bins, above 1.
     pub ratio: f64,
     /// Number of bins.
     pub count: u32,
@@ -24,17 +24,17 @@ impl LogBins {
             |sample: Option<&TimeSample>| sample.map_or(1.0, |sample| sample.time.max(1) as f64);
         let (first, last) = (bound(sorted.first()), bound(sorted.last()));
         let ratio = (last / first).powf(1.0 / HISTOGRAM_BINS as f64);
-        // Where all times are equal, the bins are a thousandth wide.
+        // If all times are equal, the bins are a thousandth wide.
         LogBins { first, ratio: ratio.max(1.001), count: HISTOGRAM_BINS as u32 }
     }
 
-    /// The bin of a time. Times beyond the bins are in the outer ones.
+    /// The bin of a time. Times outside the bins belong to the first or last one.
     pub fn bin_of_time(&self, time: i64) -> usize {
         let place = (time.max(1) as f64 / self.first).ln() / self.ratio.ln();
         (place.max(0.0) as usize).min((self.count as usize).saturating_sub(1))
     }
 
-    /// How much weight of the samples is in each bin.
+    /// Weight of the samples in each bin.
     pub fn bin_weights(&self, samples: &[TimeSample]) -> Vec<f32> {
         let mut counts = vec![0.0; self.count as usize];
         for sample in samples {

@@ -1,35 +1,35 @@
 //! Modes: the number of peaks of the distribution of response times, by a kernel density estimate.
 //!
 //! - **Scale.** Logarithmic: response times are skewed to the right (section 4.3 recalls that they
-//!   are often log-normal), and on a linear scale a bandwidth that suits the short times makes a
-//!   peak of every long one.
-//! - **Coarse clocks.** Times of one tick are spread evenly over that tick, so that a tick is no
+//!   are often log-normal), and on a linear scale a bandwidth that suits the short times turns
+//!   every long one into a peak.
+//! - **Coarse clocks.** Times of one tick are spread evenly over that tick, so that a tick is not a
 //!   peak.
-//! - **Bandwidth.** Silverman's rule of thumb, 0.9 s n^(-1/5), with s from the least to the
+//! - **Bandwidth.** Silverman's rule of thumb, 0.9 s n^(-1/5), with s between the least and the
 //!   greatest of three: the standard deviation, the interquartile range / 1.349, and the shortest
-//!   interval with a fifth of the samples / 0.507. Each is the standard deviation where the
-//!   distribution is normal. Of several clusters the first two tell how far they are apart, and may
-//!   smooth them into one; the third tells how wide the narrowest is, and may make single points of
-//!   a wider one. So bandwidths are doubled from a quarter of the least to the greatest, and the
-//!   one that shows the most peaks is taken.
-//! - **What counts as a peak.** Small bandwidths show peaks that are chance. A peak counts where
-//!   the density falls, on the way to any higher one, to at most [`VALLEY`] of it and by several of
-//!   its standard errors, and where [`MIN_PEAK_SHARE`] of the samples are around it. The variance
-//!   of the estimate f at a place is f / (2 n h sqrt(pi)). The number of standard errors is what
-//!   the highest and the lowest of m normal numbers are apart, 2 sqrt(ln m), m being how many
-//!   bandwidths lie side by side in the distribution; at least [`MIN_PEAK_ERRORS`].
+//!   interval with a fifth of the samples / 0.507. Each equals the standard deviation of a normal
+//!   distribution. With several clusters the first two measure the distance between them, and may
+//!   smooth them into one; the third measures the width of the narrowest, and may split a wider one
+//!   into single points. So bandwidths are doubled from a quarter of the least to the greatest, and
+//!   the one with the most peaks is used.
+//! - **Peaks.** Small bandwidths show random peaks. A peak counts if the density falls, on the way
+//!   to any higher one, to at most [`VALLEY`] of it and by several of its standard errors, and if
+//!   [`MIN_PEAK_SHARE`] of the samples are around it. The variance of the estimate f at a point is
+//!   f / (2 n h sqrt(pi)). The number of standard errors is the distance of the highest and the
+//!   lowest of m normal numbers, 2 sqrt(ln m), m being the length of the distribution in
+//!   bandwidths; at least [`MIN_PEAK_ERRORS`].
 
 use crate::tuning::{MIN_FOR_FIFTH, MIN_FOR_MODES, MIN_PEAK_ERRORS, MIN_PEAK_SHARE, VALLEY};
 
 use super::sample::TimeSample;
 
-/// Bandwidths from the middle of a kernel to where it is cut off.
+/// Bandwidths from the centre of a kernel to its cut-off.
 const KERNEL_CUTOFF: f64 = 4.0;
-/// Places of the grid for each bandwidth.
+/// Grid points per bandwidth.
 const FINENESS: f64 = 4.0;
 
-/// Number of modes of sorted samples that a clock with this tick told; `None` where they are too
-/// few to tell.
+/// Number of modes of sorted samples from a clock with this tick; `None` if there are too few
+/// samples.
 pub fn count_modes(sorted: &[TimeSample], tick: i64) -> Option<u32> {
     let values = spread_over_tick(sorted, tick);
     let whole: f64 = values.iter().map(|value| value.weight).sum();
@@ -69,7 +69,7 @@ struct LogTime {
     weight: f64,
 }
 
-/// Logarithms of the times, those of a tick spread over it.
+/// Logarithms of the times; the times of one tick are spread over it.
 fn spread_over_tick(sorted: &[TimeSample], tick: i64) -> Vec<LogTime> {
     let tick = tick.max(1) as f64;
     let mut values = Vec::with_capacity(sorted.len());
@@ -77,7 +77,7 @@ fn spread_over_tick(sorted: &[TimeSample], tick: i64) -> Vec<LogTime> {
         let step = tick / tie.len() as f64;
         for (number, sample) in tie.iter().enumerate() {
             let within = (number as f64 + 0.5) * step - tick / 2.0;
-            // A time of 0 may be anything below a tick.
+            // A time of 0 may be any time below a tick.
             let at = (sample.time.max(0) as f64 + tick + within).ln();
             values.push(LogTime { at, weight: f64::from(sample.weight) });
         }
@@ -85,7 +85,7 @@ fn spread_over_tick(sorted: &[TimeSample], tick: i64) -> Vec<LogTime> {
     values
 }
 
-/// The three measures of how wide the distribution is, but for those that are 0.
+/// The three measures of the distribution's width, except the ones that are 0.
 fn distribution_widths(
     values: &[LogTime],
     whole: f64,
@@ -111,7 +111,7 @@ fn distribution_widths(
     scales.into_iter().filter(move |scale| *scale > least && scale.is_finite())
 }
 
-/// Length of the shortest interval that has `weight`.
+/// Length of the shortest interval with this weight.
 fn shortest_interval(values: &[LogTime], weight: f64) -> f64 {
     let (mut shortest, mut within, mut first) = (f64::INFINITY, 0.0, 0);
     for value in values {
@@ -132,9 +132,9 @@ fn shortest_interval(values: &[LogTime], weight: f64) -> f64 {
 struct DensityLandscape {
     /// Height of each peak, and the share of all weight between the valleys around it.
     peaks: Vec<(f64, f64)>,
-    /// Height of the valley behind each peak but the last.
+    /// Height of the valley after each peak but the last.
     valleys: Vec<f64>,
-    /// How wide all islands are together, in bandwidths.
+    /// Total width of all islands, in bandwidths.
     bandwidths: f64,
     rising: bool,
     height: f64,
@@ -151,7 +151,7 @@ impl DensityLandscape {
             .collect();
         let mut landscape = DensityLandscape { rising: true, ..DensityLandscape::default() };
         let mut grid: Vec<f64> = Vec::new();
-        // Values that are too far apart to share a kernel are on islands of their own.
+        // Values that are too far apart to share a kernel are on separate islands.
         for island in values.chunk_by(|a, b| b.at - a.at < 2.0 * KERNEL_CUTOFF * bandwidth) {
             let (Some(first), Some(last)) = (island.first(), island.last()) else { continue };
             let places = ((last.at - first.at) / step) as usize + 2;
@@ -159,7 +159,7 @@ impl DensityLandscape {
             grid.clear();
             grid.resize(places, 0.0);
             for value in island {
-                // Each value is dealt to the two places next to it.
+                // Each value is divided between the two grid points next to it.
                 let place = (value.at - first.at) / step;
                 let (below, part) = (place as usize, place.fract());
                 for (place, part) in [(below, 1.0 - part), (below + 1, part)] {
@@ -184,7 +184,7 @@ impl DensityLandscape {
         landscape
     }
 
-    /// Goes on to the next place. A level stretch belongs to what comes before it.
+    /// Advances to the next grid point. A level range belongs to the preceding slope.
     fn add_height(&mut self, height: f64, mass: f64) {
         if self.rising && height < self.height {
             self.rising = false;
@@ -203,9 +203,9 @@ impl DensityLandscape {
         }
     }
 
-    /// Number of peaks for which `counts` holds, by height, height of the highest valley on the way
-    /// to a higher peak, and mass; and the highest peak. As if water sank: a peak that counts not
-    /// when its land meets that of a higher one is a part of that.
+    /// Number of peaks for which `counts` returns true, given height, height of the highest valley
+    /// on the way to a higher peak, and mass; and the highest peak. As if water sank: a peak that
+    /// does not count when its land meets that of a higher one becomes a part of that.
     fn count_peaks(&self, counts: impl Fn(f64, f64, f64) -> bool) -> u32 {
         let mut lands: Vec<(f64, f64)> = self.peaks.clone();
         let mut of: Vec<usize> = (0..lands.len()).collect();
@@ -224,7 +224,7 @@ impl DensityLandscape {
     }
 }
 
-/// The land that a peak is part of.
+/// The land of a peak.
 fn land_root(of: &mut [usize], mut peak: usize) -> usize {
     while of[peak] != peak {
         of[peak] = of[of[peak]];

@@ -1,4 +1,4 @@
-//! Modes of samples whose distribution is known.
+//! Modes of samples from known distributions.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -19,7 +19,7 @@ fn draw_samples(from: &impl Distribution<f64>, count: usize, seed: u64) -> Vec<f
     (0..count).map(|_| from.sample(&mut random)).collect()
 }
 
-/// Of how many samples of a hundred that many modes are found.
+/// The number of samples, of a hundred, in which `number` modes are found.
 fn count_draws_with_modes(
     number: u32,
     count: usize,

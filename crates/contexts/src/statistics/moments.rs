@@ -1,5 +1,5 @@
 //! Moments: mean and variance of weighted times, which can be merged, so that coarser contexts need
-//! no execution again.
+//! no second pass over executions.
 
 /// Sum of weights, mean, and sum of the squared distances from the mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -18,7 +18,7 @@ impl TimeMoments {
         TimeMoments { weight, mean: value, squares: 0.0 }
     }
 
-    /// Moments of a context whose figures are known.
+    /// Moments of a context with known figures.
     pub fn from_figures(weight: f64, mean: f64, deviation: f64) -> TimeMoments {
         TimeMoments { weight, mean, squares: deviation * deviation * weight }
     }
@@ -28,7 +28,7 @@ impl TimeMoments {
         self.merge(&TimeMoments::from_value(value, weight));
     }
 
-    /// Adds all that `other` is of.
+    /// Adds the values of `other`.
     pub fn merge(&mut self, other: &TimeMoments) {
         let weight = self.weight + other.weight;
         if weight <= 0.0 {
@@ -40,7 +40,7 @@ impl TimeMoments {
         self.weight = weight;
     }
 
-    /// What is left without `other`, which is a part of it.
+    /// The remainder without `other`, which is a part of it.
     pub fn excluding(&self, other: &TimeMoments) -> TimeMoments {
         let weight = self.weight - other.weight;
         if weight <= 1e-9 * self.weight {
@@ -87,7 +87,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Merging parts gives what all values together give, by the definition.
+        /// Merged parts have the moments of all values together, by the definition.
         #[test]
         fn parts_merge_to_the_whole(values in proptest::collection::vec((0.0..1e9, 0.01..1.0), 1..50), cut in 0..50_usize) {
             let cut = cut.min(values.len());

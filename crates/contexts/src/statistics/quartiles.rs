@@ -5,13 +5,12 @@ use super::sample::TimeSample;
 
 const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
-/// First quartile, median and third quartile of sorted samples; `None` where there is none.
+/// First quartile, median and third quartile of sorted samples; `None` if there is none.
 ///
-/// With equal weights a quartile lies at the place (n - 1) p of the samples, which are counted from
-/// 0. Otherwise n is the number of samples of equal weight that would tell as much, the square of
-/// the sum of the weights divided by the sum of their squares; a quartile is then the mean of the
-/// samples from the share (n - 1) p / n of the whole weight on, over one n-th of it. With equal
-/// weights this is the same.
+/// With equal weights a quartile is at the index (n - 1) p of the samples, which are counted from
+/// 0. Otherwise n is the effective number of samples, the square of the sum of the weights divided
+/// by the sum of their squares; a quartile is then the mean of the samples from the share (n - 1) p
+/// / n of the whole weight on, over one n-th of it. With equal weights this is the same.
 pub fn sample_quartiles(sorted: &[TimeSample]) -> Option<[f64; 3]> {
     let (first, last) = (sorted.first()?, sorted.last()?);
     if sorted.iter().any(|sample| sample.weight != first.weight) {
@@ -73,14 +72,13 @@ mod tests {
         assert_eq!(quartiles_of(&[(1, 1.0), (2, 1.0), (3, 1.0)]), Some([1.5, 2.0, 2.5]));
     }
 
-    /// Weights 1 and 3 are as good as n = 16 / 10 samples, each 4 / 1.6 = 2.5 of the weight. The
-    /// median is the mean from 0.6 * 0.5 * 2.5 = 0.75 to 3.25: 0.25 of the first, 2.25 of the
-    /// other.
+    /// Weights 1 and 3 are worth n = 16 / 10 samples, each 4 / 1.6 = 2.5 of the weight. The median
+    /// is the mean from 0.6 * 0.5 * 2.5 = 0.75 to 3.25: 0.25 of the first, 2.25 of the other.
     #[test]
     fn weights_count() {
         let median = quartiles_of(&[(10, 1.0), (20, 3.0)]).unwrap()[1];
         assert!((median - (0.25 * 10.0 + 2.25 * 20.0) / 2.5).abs() < 1e-9, "{median}");
-        // What hardly counts hardly moves them.
+        // A sample with hardly any weight hardly moves them.
         let nearly = quartiles_of(&[(10, 1.0), (20, 1.0), (30, 1.0), (99, 1e-6)]);
         assert!(are_close(nearly, [15.0, 20.0, 25.0], 1e-3), "{nearly:?}");
     }
@@ -88,7 +86,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// The way for weights gives the same as the other one where weights are equal.
+        /// The weighted computation gives the same result as the other one if weights are equal.
         #[test]
         fn both_ways_agree(mut times in proptest::collection::vec(0..1_000_000_i64, 1..60)) {
             times.sort_unstable();

@@ -1,5 +1,5 @@
-//! The test of Kruskal and Wallis: whether contexts differ in their response times, told by ranks,
-//! so that a few very long times count no more than others.
+//! Kruskal-Wallis test: whether contexts differ in their response times, by ranks, so that a few
+//! very long times count no more than others.
 
 use super::sample::TimeSample;
 
@@ -10,13 +10,13 @@ pub struct RankSums {
     sums: Vec<(f64, f64)>,
     /// Weight of all samples so far.
     before: f64,
-    /// Sum of t^3 - t over all times that several samples have, t being their weight.
+    /// Sum of t^3 - t over all times shared by several samples, t being their weight.
     ties: f64,
 }
 
 impl RankSums {
-    /// The ranks of samples, sorted by time, of `contexts` contexts; `context` tells the one of the
-    /// sample at each place.
+    /// The ranks of samples, sorted by time, of `contexts` contexts; `context` returns the context
+    /// of the sample at each index.
     pub fn from_samples(
         sorted: &[TimeSample],
         contexts: usize,
@@ -44,14 +44,13 @@ impl RankSums {
 /// How sure it is that the contexts differ, and how much.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KruskalWallis {
-    /// By how many standard deviations the statistic is above what chance makes of contexts that do
-    /// not differ.
+    /// Distance of the statistic from its mean by chance, in standard deviations.
     pub sureness: f64,
     /// Share of the variance of the ranks that is between contexts, beyond chance: from 0 to 1.
     pub share: f64,
 }
 
-/// The test. The statistic has a chi-squared distribution where contexts do not differ: its mean is
+/// The test. The statistic has a chi-squared distribution if contexts do not differ: its mean is
 /// the number of contexts less one, its variance twice that.
 pub fn kruskal_wallis(ranks: &RankSums) -> KruskalWallis {
     let all = ranks.before;
@@ -103,7 +102,7 @@ mod tests {
             "{:?}",
             test_ranks(&apart)
         );
-        // One context, or equal times, tell nothing.
+        // One context, or equal times, give no evidence.
         assert_eq!(test_ranks(&[(1, 0), (2, 0)]), KruskalWallis::default());
         assert_eq!(test_ranks(&[(1, 0), (1, 1), (1, 0)]), KruskalWallis::default());
     }

@@ -1,7 +1,6 @@
 //! Sample: one response time.
 
-/// A response time and the weight that it counts with. Functions of samples take them sorted by
-/// time.
+/// A response time and its weight. Functions of samples expect them sorted by time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeSample {
     /// The response time in nanoseconds.
@@ -17,8 +16,8 @@ impl TimeSample {
     }
 }
 
-/// The tick of the clock that the times were read from: the largest power of ten that divides all
-/// of them, from 1 ns to 1 s.
+/// The tick of the clock that measured the times: the largest power of ten that divides all of
+/// them, from 1 ns to 1 s.
 pub fn clock_tick(samples: &[TimeSample]) -> i64 {
     let mut tick = 1_000_000_000;
     for sample in samples {

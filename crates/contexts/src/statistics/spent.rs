@@ -1,17 +1,17 @@
-//! What executions did with their time: sums of the resources of steps.
+//! Time that executions spent: sums of the resources of steps.
 
 use request_flow::{Step, StepResource};
 use serde::{Deserialize, Serialize};
 
-/// Mean times that steps spent in each way, in nanoseconds. What they leave of the response time is
-/// that of calls.
+/// Mean times that steps spent on each resource, in nanoseconds. The remainder of the response time
+/// is that of calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeanSpent {
     /// Sum of the probabilities of the steps' requests.
     pub weight: f64,
     /// Computing.
     pub processor: f64,
-    /// Without a processor.
+    /// Ready to run without a processor.
     pub runnable: f64,
     /// Waiting for a file or a disk.
     pub disk: f64,
@@ -19,9 +19,9 @@ pub struct MeanSpent {
     pub lock: f64,
     /// Waiting for another program.
     pub peer: f64,
-    /// Asleep.
+    /// Sleeping.
     pub asleep: f64,
-    /// Nobody can tell.
+    /// For an unknown reason.
     pub unknown: f64,
 }
 
@@ -45,7 +45,7 @@ impl MeanSpent {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpentSums {
     weight: f64,
-    /// In nanoseconds, in the order of [`StepResource::ALL`].
+    /// Times in nanoseconds, in the order of [`StepResource::ALL`].
     times: [f64; StepResource::ALL.len()],
 }
 
@@ -61,13 +61,13 @@ impl SpentSums {
         }
     }
 
-    /// Adds the steps of others.
+    /// Adds the sums of other steps.
     pub fn merge(&mut self, other: &SpentSums) {
         self.weight += other.weight;
         self.times.iter_mut().zip(other.times).for_each(|(sum, other)| *sum += other);
     }
 
-    /// Adds steps whose means are known.
+    /// Adds steps with known means.
     pub fn add_means(&mut self, means: &MeanSpent) {
         self.weight += means.weight;
         for (sum, resource) in self.times.iter_mut().zip(StepResource::ALL) {
@@ -75,7 +75,7 @@ impl SpentSums {
         }
     }
 
-    /// The means; `None` where no step has resources.
+    /// The means; `None` if no step has resources.
     pub fn means(&self) -> Option<MeanSpent> {
         let [processor, runnable, disk, lock, peer, asleep, unknown] =
             self.times.map(|sum| sum / self.weight);

@@ -1,5 +1,5 @@
 //! Dynamic call tree of a trace: a node for each execution, with its operation, its caller, and the
-//! calls that it is concurrent with.
+//! group of concurrent calls that it belongs to.
 
 use request_flow::{OverlapTracker, Step};
 
@@ -11,19 +11,19 @@ pub const NO_PARENT: u32 = u32::MAX;
 /// A node of a call tree, in an array in depth-first order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallNode {
-    /// Place of its caller, or [`NO_PARENT`].
+    /// Index of its caller, or [`NO_PARENT`].
     pub parent: u32,
-    /// What is executed.
+    /// The executed operation.
     pub operation: OperationId,
-    /// Place of the first call of its group: the calls of its caller that it is concurrent with.
+    /// Index of the first call of its group: the concurrent calls of its caller.
     pub group: u32,
     /// Whether any other call is concurrent with it.
     pub is_concurrent: bool,
-    /// How many equal calls it stands for, all concurrent: 1 for a step of a request.
+    /// Number of equal concurrent calls that it stands for: 1 for a step of a request.
     pub times: u32,
 }
 
-/// The call tree of a request. Its buffers are used again for the next one.
+/// The call tree of a request. Its buffers are reused for the next one.
 #[derive(Clone, Debug, Default)]
 pub struct DynamicCallTree {
     nodes: Vec<CallNode>,
@@ -34,7 +34,7 @@ pub struct DynamicCallTree {
 #[derive(Clone, Copy, Debug, Default)]
 struct ChildList {
     overlaps: OverlapTracker,
-    /// Place of the first call of the group that the last child is of.
+    /// Index of the first call of the last child's group.
     group: u32,
 }
 
@@ -84,7 +84,7 @@ mod tests {
             end: Some(end),
             ..Step::new(0, operation)
         };
-        // The second call has one of its own; the third begins while the second runs.
+        // The second call has a call of its own; the third begins while the second runs.
         let steps = [
             step(None, 1, 0, 100),
             step(Some(0), 2, 0, 10),

@@ -1,27 +1,27 @@
-//! Canonical form of a call tree, of all its operations or of those that are instrumented (section
-//! 5): its shape, and the place of each node in it. Trees of one shape are trace-equivalent, and
-//! nodes of one shape and place are trace-context equivalent (section 3.2).
+//! Canonical form of a call tree, either with all its operations or with the instrumented ones
+//! (section 5): its shape, and the place of each node in it. Trees of one shape are
+//! trace-equivalent, and nodes of one shape and place are trace-context equivalent (section 3.2).
 //!
 //! A tree is folded from its last node to its first, so each node's calls are known when it is
-//! reached: they lie on top of a stack, the first call topmost. What is not instrumented vanishes:
-//! its calls stay on the stack and are those of its caller. Where such a node was concurrent with
-//! others, its calls join their group.
+//! reached: they are at the top of a stack, the first call topmost. A node that is not instrumented
+//! vanishes: its calls stay on the stack and become its caller's. If such a node was concurrent
+//! with others, its calls join their group.
 
 use super::call_tree::{CallNode, NO_PARENT};
 use super::shapes::{ShapeId, ShapeInterner};
 use crate::identity::OperationId;
 
-/// First word of the shape of a whole trace, where that of a subtree has its operation.
+/// First word of the shape of a whole trace, in place of the operation of a subtree.
 const TRACE: u32 = u32::MAX;
 
-/// The canonical form of one tree after the other, with all shapes so far.
+/// Reusable computation of canonical forms, with all shapes so far.
 #[derive(Clone, Debug, Default)]
 pub struct TreeCanonicalizer {
     shapes: ShapeInterner,
     stack: Vec<PendingCall>,
     /// Number of calls on the stack for each node that was not reached yet.
     waiting: Vec<u32>,
-    /// Place of each node in its caller's shape, the caller being at 0.
+    /// Place of each node in its caller's shape; the caller is at 0.
     offsets: Vec<u32>,
     times: Vec<u32>,
     places: Vec<u32>,
@@ -38,12 +38,13 @@ struct PendingCall {
 }
 
 impl TreeCanonicalizer {
-    /// Forgets all shapes, and keeps the room for them.
+    /// Forgets all shapes, and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.shapes.clear();
     }
 
-    /// The shape of a trace that `caller` began. `is_seen` tells which operations are instrumented.
+    /// The shape of a trace that `caller` began. `is_seen` returns whether an operation is
+    /// instrumented.
     pub fn fold_tree(
         &mut self,
         tree: &[CallNode],
@@ -92,8 +93,8 @@ impl TreeCanonicalizer {
         shape
     }
 
-    /// The shape that begins with the words so far and whose calls are on the stack from `below`
-    /// on. The first of its places is that of the first call where `first` is 0, else of its root.
+    /// The shape with the words so far and the calls on the stack from `below` on. Its first place
+    /// belongs to the first call if `first` is 0, otherwise to its root.
     fn close_shape(&mut self, below: usize, first: u32) -> ShapeId {
         let TreeCanonicalizer { stack, words, shapes, offsets, times, .. } = self;
         let calls = stack.get_mut(below..).unwrap_or_default();
@@ -135,12 +136,12 @@ impl TreeCanonicalizer {
     }
 
     /// The place of each node of the last tree in its shape, in canonical order; meaningless for
-    /// what is not instrumented.
+    /// nodes that are not instrumented.
     pub fn places_of_nodes(&self) -> &[u32] {
         &self.places
     }
 
-    /// How many equal concurrent calls each node of the last tree was one of.
+    /// For each node of the last tree the number of equal concurrent calls to which it belongs.
     pub fn repetitions(&self) -> &[u32] {
         &self.times
     }

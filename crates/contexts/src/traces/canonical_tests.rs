@@ -1,10 +1,10 @@
-//! Canonical forms against a slow way that follows the definition: trees as texts.
+//! Canonical forms compared with a slow algorithm that follows the definition: trees as texts.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A tree as it is drawn: an operation, and groups of concurrent calls, in order.
+/// A generated tree: an operation, and groups of concurrent calls, in order.
 #[derive(Clone, Debug)]
 struct DrawnTree {
     operation: OperationId,
@@ -20,7 +20,7 @@ fn any_tree() -> impl Strategy<Value = DrawnTree> {
     })
 }
 
-/// The nodes of a tree; calls of a group in the order that `turn` makes of them.
+/// The nodes of a tree; `turn` determines the order of calls in a group.
 fn nodes(drawn: &DrawnTree, turn: usize) -> Vec<CallNode> {
     fn add(
         drawn: &DrawnTree,
@@ -48,7 +48,7 @@ fn nodes(drawn: &DrawnTree, turn: usize) -> Vec<CallNode> {
     all
 }
 
-/// What is left of a tree: its groups of instrumented calls. What vanishes in a group of several
+/// The remainder of a tree: its groups of instrumented calls. A vanishing call in a larger group
 /// leaves all its calls to that group.
 fn left(drawn: &DrawnTree, seen: &[bool]) -> Vec<Vec<DrawnTree>> {
     let mut groups: Vec<Vec<DrawnTree>> = Vec::new();
@@ -71,7 +71,7 @@ fn left(drawn: &DrawnTree, seen: &[bool]) -> Vec<Vec<DrawnTree>> {
     groups.into_iter().filter(|group| !group.is_empty()).collect()
 }
 
-/// The tree as a text, which is the same where trees are equal.
+/// The tree as a text, which is the same for equal trees.
 fn text(groups: &[Vec<DrawnTree>]) -> String {
     let group = |calls: &Vec<DrawnTree>| {
         let mut calls: Vec<String> = calls
@@ -91,8 +91,8 @@ fn whole(drawn: &DrawnTree) -> DrawnTree {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Trees have one shape exactly where their texts are equal, whatever came first in a group and
-    /// whatever is instrumented.
+    /// Trees have equal shapes if and only if their texts are equal, whatever the order in a group
+    /// and whatever is instrumented.
     #[test]
     fn shapes_are_equal_where_trees_are(trees in proptest::collection::vec(any_tree(), 1..6), seen in proptest::collection::vec(any::<bool>(), 5), turn in 0..3_usize) {
         let mut canonical = TreeCanonicalizer::default();
@@ -138,8 +138,8 @@ proptest! {
     }
 }
 
-/// What a class loses when its tree is folded again is what its traces lose: work on classes is as
-/// good as work on traces.
+/// Folding the tree of a class removes the same nodes as folding its traces: computations on
+/// classes and on traces agree.
 #[test]
 fn a_class_folds_like_its_traces() {
     use crate::traces::TraceClasses;

@@ -1,5 +1,5 @@
-//! Classes of traces: traces whose trees are equal, and the positions in these trees. A position is
-//! a trace-context.
+//! Classes of traces: traces with equal trees, and the positions in these trees. A position is a
+//! trace-context.
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +15,7 @@ pub type PositionId = u32;
 /// A class of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceClass {
-    /// What began its traces.
+    /// The caller that began its traces.
     pub caller: OperationId,
     /// Its first position.
     pub first: PositionId,
@@ -29,13 +29,13 @@ pub struct TraceClasses {
     canonical: TreeCanonicalizer,
     numbers: FxHashMap<ShapeId, u32>,
     classes: Vec<TraceClass>,
-    /// The tree of each class, one behind the other, parents and groups as places in the class.
+    /// The trees of all classes, concatenated, with parents and groups as places in the class.
     positions: Vec<CallNode>,
 }
 
 impl TraceClasses {
-    /// The class of a trace. The positions of its nodes are those of
-    /// [`TraceClasses::places_of_nodes`], counted from the first of the class.
+    /// The class of a trace. The positions of its nodes are [`TraceClasses::places_of_nodes`],
+    /// counted from the first one of the class.
     pub fn class_of_trace(&mut self, tree: &[CallNode], caller: OperationId) -> u32 {
         let shape = self.canonical.fold_tree(tree, caller, |_| true);
         if let Some(class) = self.numbers.get(&shape) {
@@ -68,7 +68,7 @@ impl TraceClasses {
         self.positions.get(first..first + class.size as usize).unwrap_or_default()
     }
 
-    /// The class that a position is of.
+    /// The class of a position.
     pub fn class_of(&self, position: PositionId) -> u32 {
         (self.classes.partition_point(|class| class.first <= position) as u32).saturating_sub(1)
     }

@@ -1,17 +1,17 @@
-//! Concurrency by kind: calls that one caller makes at the same time, although by chance they did
-//! not overlap in every request. Section 6.2 of the paper leaves concurrent calls out.
+//! Concurrency by kind: calls that one caller makes concurrently, although by chance they did not
+//! overlap in every request. Section 6.2 of the paper omits concurrent calls.
 //!
 //! ```text
 //! seen 17 times   a |------|        twice   a |---|              once   a         |-----|
 //!                 b    |-----|              b       |-----|             b |----|
 //! ```
 //!
-//! Nobody waited here: all 20 are the same. It is told from the share of the executions in which a
-//! pair of calls was made at once. Compared are executions of one caller that make the same calls,
-//! the order left aside. Of several calls of one operation the first, the second and so on are told
-//! apart, so that a loop around two concurrent calls stays a loop.
+//! No call waited for another here: all 20 are the same. The evidence is the share of the
+//! executions in which a pair of calls overlapped. Executions of one caller are compared if they
+//! make the same calls in any order. Of several calls of one operation the first, the second and so
+//! on are distinguished, so that a loop around two concurrent calls remains a loop.
 //!
-//! Nothing here knows of contexts or classes: operations and contexts are any numbers.
+//! This module is independent of contexts and classes: operations and contexts are any numbers.
 
 use std::collections::BTreeMap;
 
@@ -19,17 +19,17 @@ use rustc_hash::FxHashMap;
 
 use crate::tuning::{CONCURRENT_SHARE, MAX_COMPARED_CALLS};
 
-/// What separates groups in [`CallGroups`]; no operation has this number.
+/// Separator of groups in [`CallGroups`]; no operation has this number.
 const END: u32 = u32::MAX;
 
 /// The calls of one execution: for each group of concurrent ones the operations in their order, and
-/// [`END`] behind each group.
+/// [`END`] after each group.
 type CallGroups = Box<[u32]>;
 
 /// The calls of executions in many contexts.
 #[derive(Clone, Debug, Default)]
 pub struct ConcurrencyByKind {
-    /// By context and the operations that are called, in their order.
+    /// By context and called operations, in their order.
     structures: FxHashMap<(u32, Box<[u32]>), CallStructure>,
 }
 
@@ -38,28 +38,28 @@ pub struct ConcurrencyByKind {
 struct CallStructure {
     /// How often the calls were made in these groups.
     executions: BTreeMap<CallGroups, u64>,
-    /// Whether each call and each other are concurrent by kind, row by row.
+    /// Whether each pair of calls is concurrent by kind, row by row.
     is_concurrent: Vec<bool>,
 }
 
 impl ConcurrencyByKind {
-    /// Adds as many executions in a context. `calls` has the operation and the group of each call,
-    /// in the order of groups.
+    /// Adds `executions` executions in a context. `calls` has the operation and the group of each
+    /// call, in the order of groups.
     pub fn add_executions(&mut self, context: u32, calls: &[(u32, u32)], executions: u64) {
         let (called, groups) = operations_and_groups(calls);
         let structure = self.structures.entry((context, called)).or_default();
         *structure.executions.entry(groups).or_default() += executions;
     }
 
-    /// Finds which calls are concurrent by kind, when all executions were added.
+    /// Finds the calls that are concurrent by kind, after all executions were added.
     pub fn find_concurrent(&mut self) {
         for ((_, called), structure) in &mut self.structures {
             structure.find_concurrent(called);
         }
     }
 
-    /// For each of these calls, whether it is concurrent by kind with the calls of the group before
-    /// it, so that both groups are one. It is the same for all calls of a group.
+    /// For each of these calls, whether it is concurrent by kind with the calls of the previous
+    /// group, so that both groups are one. It is the same for all calls of a group.
     pub fn joined_calls(&self, context: u32, calls: &[(u32, u32)]) -> Vec<bool> {
         let (called, _) = operations_and_groups(calls);
         let structure = self.structures.get(&(context, called.clone()));
@@ -89,7 +89,7 @@ impl CallStructure {
     }
 
     fn find_concurrent(&mut self, called: &[u32]) {
-        // Where all are alike there is nothing to join.
+        // If all are alike there is nothing to join.
         if self.executions.len() < 2 || called.len() > MAX_COMPARED_CALLS {
             return;
         }
@@ -128,8 +128,8 @@ fn operations_and_groups(calls: &[(u32, u32)]) -> (Box<[u32]>, CallGroups) {
     (called.into(), groups.into())
 }
 
-/// The place of each call among `called`, which are in order: the first call of an operation has
-/// the first place of that, the second the second.
+/// The index of each call in `called`, which is sorted: the first call of an operation has the
+/// first index of that operation, the second call the second.
 fn call_numbers(called: &[u32], operations: impl Iterator<Item = u32>) -> Vec<usize> {
     let mut made: FxHashMap<u32, usize> = FxHashMap::default();
     operations
@@ -167,7 +167,7 @@ mod tests {
         concurrency
     }
 
-    /// The number of groups that are left of these.
+    /// The number of remaining groups.
     fn left(concurrency: &ConcurrencyByKind, groups: &[&[u32]]) -> usize {
         let calls = calls(groups);
         let joined = concurrency.joined_calls(7, &calls);
@@ -177,11 +177,11 @@ mod tests {
 
     #[test]
     fn the_picture_above() {
-        // The pair was at once in 17 of 20.
+        // The pair overlapped in 17 of 20.
         let found = settled(&[(&[&[A, B]], 17), (&[&[A], &[B]], 2), (&[&[B], &[A]], 1)]);
         assert_eq!(left(&found, &[&[A], &[B]]), 1);
         assert_eq!(left(&found, &[&[B], &[A]]), 1);
-        // Another context, and other calls, tell nothing of these.
+        // Another context, and other calls, are no evidence for these.
         assert_eq!(found.joined_calls(8, &calls(&[&[A], &[B]])), [false, false]);
         assert_eq!(left(&found, &[&[A], &[B], &[C]]), 3);
     }
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn of_three_at_once_each_pair_counts() {
-        // a and b were at once in 14 of 20, b and c in 14, a and c in 10, all three in 10.
+        // a and b overlapped in 14 of 20, b and c in 14, a and c in 10, all three in 10.
         let found = settled(&[
             (&[&[A, B, C]], 10),
             (&[&[A, B], &[C]], 4),
@@ -207,7 +207,7 @@ mod tests {
         for groups in [&[&[A, B], &[C][..]][..], &[&[A], &[B, C]], &[&[A], &[B], &[C]]] {
             assert_eq!(left(&found, groups), 1, "{groups:?}");
         }
-        // c came between them: nothing says that it is concurrent with a.
+        // c was between them: there is no evidence that it is concurrent with a.
         assert_eq!(left(&found, &[&[A], &[C], &[B]]), 2);
     }
 
@@ -224,7 +224,7 @@ mod tests {
         let found = settled(&[(&[&[A, B], &[A, B]], 9), (&[&[A], &[B], &[A, B]], 1)]);
         assert_eq!(left(&found, &[&[A, B], &[A, B]]), 2);
         assert_eq!(left(&found, &[&[A], &[B], &[A, B]]), 2);
-        // The same operation twice at once.
+        // The same operation twice concurrently.
         let found = settled(&[(&[&[A, A]], 9), (&[&[A], &[A]], 1)]);
         assert_eq!(left(&found, &[&[A], &[A]]), 1);
     }

@@ -1,6 +1,6 @@
-//! Shapes: trees of operations, each distinct subtree once (hash-consing). Two subtrees are equal
-//! exactly where they have the same number, so comparing or looking up a tree costs one hash of its
-//! root and the numbers of its children.
+//! Shapes: trees of operations, each distinct subtree stored once (hash-consing). Two subtrees are
+//! equal if and only if they have the same number, so comparing or looking up a tree costs one hash
+//! of its root and the numbers of its children.
 
 use std::hash::Hasher;
 
@@ -10,22 +10,22 @@ use rustc_hash::FxHasher;
 /// Number of a shape, dense.
 pub type ShapeId = u32;
 
-/// Every shape so far. A shape is known by its words: what is executed, and then two for each
+/// All shapes so far. A shape is identified by its words: the operation, and then two for each
 /// child, as [`super::canonical`] writes them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShapeInterner {
     table: HashTable<ShapeId>,
     words: Vec<u32>,
-    /// Where the words of each shape end.
+    /// End of the words of each shape.
     ends: Vec<usize>,
-    /// Number of places of each.
+    /// Number of places of each shape.
     sizes: Vec<u32>,
-    /// The shapes of operations that call nothing, plus 1, by operation; 0 where there is none yet.
+    /// The shapes of operations without calls, plus 1, by operation; 0 if there is none yet.
     leaves: Vec<ShapeId>,
 }
 
 impl ShapeInterner {
-    /// Forgets all shapes, and keeps the room for them.
+    /// Forgets all shapes, and keeps the allocated memory.
     pub(super) fn clear(&mut self) {
         self.table.clear();
         self.words.clear();
@@ -39,7 +39,7 @@ impl ShapeInterner {
         self.sizes.get(shape as usize).copied().unwrap_or(0)
     }
 
-    /// The shape of an operation that calls nothing.
+    /// The shape of an operation without calls.
     pub(super) fn intern_leaf(&mut self, operation: u32) -> ShapeId {
         let place = operation as usize;
         if let Some(known @ 1..) = self.leaves.get(place) {

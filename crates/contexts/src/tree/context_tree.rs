@@ -4,19 +4,19 @@ use super::similarity::TimeSpread;
 use crate::equivalence::ContextLevel;
 use crate::result::{ContextProfile, ContextSummary, Profile};
 
-/// Number of a node: that of its operation or context in the profile; 0 for the root.
+/// Number of a node: the one of its operation or context in the profile; 0 for the root.
 pub(super) type NodeId = u32;
 
-/// What became of a node.
+/// State of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeState {
-    /// It is in the tree.
+    /// In the tree.
     There,
-    /// Its parent stands for it.
+    /// Replaced by its parent.
     Removed,
-    /// A sibling stands for both.
+    /// Merged into a sibling, which stands for both.
     Merged(NodeId),
-    /// An ancestor's response times are used for it.
+    /// Linked to an ancestor, whose response times are used.
     Linked(NodeId),
 }
 
@@ -26,9 +26,9 @@ pub(super) struct TreeNode {
     pub(super) parent: NodeId,
     /// `None` for the root.
     pub(super) level: Option<ContextLevel>,
-    /// Expected number of executions that have a response time.
+    /// Expected number of executions with a response time.
     pub(super) calls: f64,
-    /// How the response times are distributed, where there is any.
+    /// Distribution of the response times, if there are any.
     pub(super) spread: Option<TimeSpread>,
     pub(super) state: NodeState,
     /// The children that are in the tree.
@@ -100,19 +100,19 @@ impl ContextTree {
         node.state == NodeState::There && node.children.is_empty() && node.level.is_some()
     }
 
-    /// Whether operators may take a node out of the tree: a leaf below an operation.
+    /// Whether operators may remove a node from the tree: a leaf below an operation.
     pub(super) fn is_context_leaf(&self, id: NodeId) -> bool {
         self.is_leaf(id) && self.get(id).level != Some(ContextLevel::Operation)
     }
 
-    /// Takes a leaf out of its parent's children.
+    /// Removes a leaf from its parent's children.
     pub(super) fn take_out(&mut self, id: NodeId, state: NodeState) {
         let parent = self.get(id).parent as usize;
         self.nodes[parent].children.retain(|child| *child != id);
         self.nodes[id as usize].state = state;
     }
 
-    /// The node that stands for `id`: a leaf, or an inner node that it was linked to.
+    /// The node that stands for `id`: a leaf, or an inner node to which it was linked.
     pub(super) fn stands_for(&self, mut id: NodeId) -> NodeId {
         loop {
             id = match self.get(id).state {
@@ -123,8 +123,8 @@ impl ContextTree {
         }
     }
 
-    /// Whether response times of nodes that were linked to an inner node are used there: then it is
-    /// part of the model beside its children.
+    /// Whether nodes were linked to this inner node and use its response times: then it is part of
+    /// the model in addition to its children.
     pub(super) fn has_links(&self, id: NodeId) -> bool {
         let node = self.get(id);
         if node.state != NodeState::There || node.children.is_empty() || node.level.is_none() {
@@ -138,7 +138,7 @@ impl ContextTree {
         node.calls - kept > 1e-9 * node.calls
     }
 
-    /// Number of parts of the model: leaves, and inner nodes that others are linked to.
+    /// Number of parts of the model: leaves, and inner nodes to which others are linked.
     pub(super) fn part_count(&self) -> usize {
         let all = 0..self.nodes.len() as NodeId;
         all.filter(|id| self.is_leaf(*id) || self.has_links(*id)).count()

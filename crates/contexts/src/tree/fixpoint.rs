@@ -1,13 +1,13 @@
-//! Applying the operators until none applies. From the deepest nodes up one pass does it: linking
-//! and merging only look at the children of one node, and what is removed or linked makes a leaf of
-//! a node above.
+//! Applying the operators until none applies. One pass from the deepest nodes upwards suffices:
+//! linking and merging only examine the children of one node, and removed or linked nodes turn a
+//! higher node into a leaf.
 
 use super::context_tree::{ContextTree, NodeId};
 use super::timing_model::ModelOptions;
 use super::{link, merge, remove};
 use crate::tuning::BOUND_STEPS;
 
-/// The tree to which no operator applies any more, and the bound of distances that it took.
+/// The tree to which no operator applies any more, and the bound of distances that was used.
 pub(super) fn apply_until_fixpoint(
     whole: &ContextTree,
     options: &ModelOptions,
@@ -21,7 +21,7 @@ pub(super) fn apply_until_fixpoint(
     let Some(most) = options.max_leaves.filter(|most| tree.part_count() > *most) else {
         return (tree, options.similar);
     };
-    // A larger bound never makes more leaves. Beyond the largest distance nothing changes.
+    // A larger bound never leaves more leaves. Beyond the largest distance nothing changes.
     let merged = by(f64::MAX);
     if merged.part_count() > most {
         return (merged, f64::MAX);

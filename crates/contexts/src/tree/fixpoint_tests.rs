@@ -10,8 +10,8 @@ use crate::equivalence::ContextLevel;
 const LEVELS: [ContextLevel; 4] =
     [ContextLevel::Operation, ContextLevel::Caller, ContextLevel::Stack, ContextLevel::Trace];
 
-/// A tree of leaves: for each trace-context its place on each level (as numbers that name a child),
-/// its calls, and its median and range.
+/// A tree of leaves: for each trace-context its path (the number of the child on each level), its
+/// calls, and its median and range.
 fn tree(leaves: &[([u8; 4], u16, u8, u8)]) -> ContextTree {
     let node = |parent, level, calls, spread| TreeNode {
         parent,
@@ -54,7 +54,7 @@ fn tree(leaves: &[([u8; 4], u16, u8, u8)]) -> ContextTree {
     tree
 }
 
-/// Applies operators one by one, each time one of those that apply, by `choices`, until none does.
+/// Applies operators one by one, chosen by `choices` among the applicable ones, until none applies.
 fn in_any_order(tree: &mut ContextTree, min_calls: f64, bound: f64, choices: &[usize]) {
     enum Operator {
         Remove(NodeId),
@@ -88,7 +88,7 @@ fn in_any_order(tree: &mut ContextTree, min_calls: f64, bound: f64, choices: &[u
     }
 }
 
-/// For each trace-context the lowest number of those that the same part of the model stands for.
+/// For each trace-context the lowest number in its part of the model.
 fn partition(tree: &ContextTree) -> Vec<usize> {
     let leaves = (0..tree.nodes.len() as NodeId)
         .filter(|id| tree.get(*id).level == Some(ContextLevel::Trace));
@@ -109,7 +109,8 @@ fn leaves() -> impl Strategy<Value = Vec<([u8; 4], u16, u8, u8)>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 600, ..ProptestConfig::default() })]
 
-    /// Whatever the order of application, the same contexts are told apart, with as many parts.
+    /// Whatever the order of application, the same contexts are distinguished, with equally many
+    /// parts.
     #[test]
     fn the_order_of_operators_does_not_matter(leaves in leaves(), choices in proptest::collection::vec(0..1000_usize, 1..40), bound in 0.0..1.5) {
         let (mut one, mut other) = (tree(&leaves), tree(&leaves));
@@ -119,8 +120,8 @@ proptest! {
         prop_assert_eq!(one.part_count(), other.part_count());
     }
 
-    /// Where the model is at its end, its properties hold: enough calls for each leaf below an
-    /// operation, no leaf alone, no similar siblings; and a limit is kept where it can be.
+    /// The properties of a final model: enough calls for each leaf below an operation, no single
+    /// leaf, no similar siblings; and a limit is kept if possible.
     #[test]
     fn nothing_applies_at_the_end(leaves in leaves(), most in 1..12_usize) {
         let whole = tree(&leaves);
@@ -140,8 +141,8 @@ proptest! {
 
 #[test]
 fn by_hand() {
-    // Of operation 0: caller 0 has one stack with traces of 40 and 50 that differ; caller 1 has two
-    // stacks with one trace each, which are alike; caller 2 has too few calls.
+    // Operation 0: caller 0 has one stack with traces of 40 and 50 that differ; caller 1 has two
+    // stacks with one trace each, which are similar; caller 2 has too few calls.
     let whole = tree(&[
         ([0, 0, 0, 0], 40, 0, 5),
         ([0, 0, 0, 1], 50, 100, 5),
@@ -154,12 +155,12 @@ fn by_hand() {
     let (end, bound) = apply_until_fixpoint(&whole, &options);
     assert_eq!(bound, 0.25);
     // Root 0, operation 1, caller 2, stack 3, traces 4 and 5, caller 6, stacks 7 and 9, traces 8
-    // and 10, caller 11, stack 12, trace 13; operation 14 and one below the other 15 to 17.
+    // and 10, caller 11, stack 12, trace 13; operation 14 with the chain 15 to 17.
     let stands: Vec<NodeId> = [4, 5, 8, 10, 13, 17].map(|id| end.stands_for(id)).to_vec();
     assert_eq!(stands, [4, 5, 6, 6, 1, 14]);
     assert!(end.has_links(1) && !end.has_links(2));
     assert_eq!(end.part_count(), 5);
-    // One less: nothing is nearer than the two traces, and then callers 0 and 1 are left.
+    // One fewer: the two traces are nearest, and then callers 0 and 1 remain.
     let (fewer, bound) =
         apply_until_fixpoint(&whole, &ModelOptions { max_leaves: Some(4), ..options });
     assert_eq!((fewer.part_count(), fewer.stands_for(4), fewer.stands_for(5)), (2, 1, 1));

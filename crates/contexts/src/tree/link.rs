@@ -1,8 +1,8 @@
 //! Linking (section 4.3, operator 3): a leaf with too few response times is linked to the nearest
-//! ancestor that has enough, and that one's response times are used for its executions.
+//! ancestor that has enough, whose response times are then used for its executions.
 //!
-//! An operation with too few of its own stays as it is: the paper would link it to the root, whose
-//! response times are those of other operations.
+//! An operation with too few of its own is left unchanged: the paper would link it to the root,
+//! which has the response times of other operations.
 
 use super::context_tree::{ContextTree, NodeId, NodeState};
 use crate::equivalence::ContextLevel;

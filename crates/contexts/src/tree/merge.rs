@@ -1,9 +1,8 @@
-//! Merging (section 4.3, operator 2): sibling leaves that are distributed alike become one. Only
+//! Merging (section 4.3, operator 2): sibling leaves with similar distributions become one. Only
 //! nodes with enough response times are merged.
 //!
 //! Two leaves are merged if any node of the one is similar to any node of the other, by the nodes'
-//! own response times and not by those of what was merged before. So it does not matter which are
-//! merged first.
+//! own response times and not by those of a former merge. So the order of merges does not matter.
 
 use super::context_tree::{ContextTree, NodeId, NodeState};
 use super::similarity::TimeSpread;
@@ -30,16 +29,16 @@ pub(super) fn merge_applies(
     spreads(one).any(|a| spreads(other).any(|b| a.distance(&b) <= bound))
 }
 
-/// Applies it: the first stands for both.
+/// Applies it: the first node stands for both.
 pub(super) fn apply_merge(tree: &mut ContextTree, one: NodeId, other: NodeId) {
     let merged = std::mem::take(&mut tree.nodes[other as usize].merged);
     tree.take_out(other, NodeState::Merged(one));
     tree.nodes[one as usize].merged.extend(std::iter::once(other).chain(merged));
 }
 
-/// Merges all children of a node to which the operator applies, those of lower numbers standing for
-/// others. Nodes are looked at in the order of their medians, each with those after it that are not
-/// too far for any of them.
+/// Merges all children of a node to which the operator applies; the lower number stands for the
+/// others. Nodes are examined in the order of their medians, each with the following ones that are
+/// near enough.
 pub(super) fn merge_children(tree: &mut ContextTree, parent: NodeId, min_calls: f64, bound: f64) {
     let mut leaves: Vec<(NodeId, TimeSpread)> = tree
         .get(parent)
@@ -78,7 +77,7 @@ pub(super) fn merge_children(tree: &mut ContextTree, parent: NodeId, min_calls: 
     }
 }
 
-/// The first place of the group that a place is in.
+/// The first index of a group.
 fn group_root(group: &mut [usize], mut place: usize) -> usize {
     while group[place] != place {
         group[place] = group[group[place]];

@@ -17,7 +17,7 @@ use crate::summarise::{SummaryScale, response_times, time_samples};
 /// The timing model of a profile.
 ///
 /// # Errors
-/// When the response times of merged contexts cannot be read from the temporary file.
+/// If the response times of merged contexts cannot be read from the temporary file.
 pub fn build_model(
     profiled: &ProfileResult,
     collected: &CollectedContexts<'_>,
@@ -63,7 +63,7 @@ pub fn build_model(
         }
     }
     pool_leaves(profiled, collected, &mut leaves)?;
-    // An inner node that others are linked to is a part only for those.
+    // An inner node to which others are linked is a part only for those.
     let leaf_of = (0..).zip(&tree.nodes).map(|(id, node)| {
         let is_inner = node.state == NodeState::There && !tree.is_leaf(id);
         if is_inner { None } else { part_of[tree.stands_for(id) as usize] }
@@ -73,7 +73,7 @@ pub fn build_model(
         &profile.operations.iter().map(|one| one.summary.moments()).collect::<Vec<_>>(),
     );
     let count = |is: &dyn Fn(&TreeNode) -> bool| tree.nodes.iter().filter(|node| is(node)).count();
-    // What is below a node that was linked went with it.
+    // Nodes below a linked node moved with it.
     let is_linked = |node: &TreeNode| matches!(node.state, NodeState::Linked(_));
     let goes_along = |node: &TreeNode| is_linked(node) && is_linked(tree.get(node.parent));
     Ok(TimingModel {
@@ -95,7 +95,7 @@ pub fn build_model(
     })
 }
 
-/// The summaries of an operation and its contexts, by their numbers from that of the operation on.
+/// The summaries of an operation and its contexts, by their numbers from the operation's on.
 fn summaries_by_number(operation: &OperationProfile) -> Vec<&ContextSummary> {
     let contexts = operation.all_contexts().map(|context| &context.summary);
     std::iter::once(&operation.summary).chain(contexts).collect()

@@ -1,5 +1,5 @@
-//! Removing (section 4.3, operator 1): a leaf without siblings tells nothing that its parent does
-//! not, and costs more to be told. An operation is never removed.
+//! Removing (section 4.3, operator 1): a leaf without siblings adds nothing to its parent, and
+//! costs more to distinguish. An operation is never removed.
 
 use super::context_tree::{ContextTree, NodeId, NodeState};
 

@@ -1,5 +1,5 @@
 //! Similarity of two distributions of response times: by median and interquartile range, which the
-//! paper prefers to mean and deviation, as few very long times hardly move them (section 4.3).
+//! paper prefers to mean and deviation, as few very long times hardly affect them (section 4.3).
 
 use crate::result::ResponseTimes;
 use crate::tuning::MIN_SCALE;
@@ -16,10 +16,10 @@ impl TimeSpread {
         TimeSpread { median: times.median, range: times.interquartile_range() }
     }
 
-    /// The distance of two distributions: how far their medians are apart, or their interquartile
-    /// ranges if that is more, in units of the mean interquartile range. That unit is at least
-    /// [`MIN_SCALE`] of the mean median, so that distributions without any spread are similar
-    /// where they are nearly the same.
+    /// The distance of two distributions: the difference of their medians, or of their
+    /// interquartile ranges if that is larger, in units of the mean interquartile range. That unit
+    /// is at least [`MIN_SCALE`] of the mean median, so that distributions without any spread are
+    /// similar if they are nearly the same.
     pub(super) fn distance(&self, other: &TimeSpread) -> f64 {
         let apart = (self.median - other.median).abs().max((self.range - other.range).abs());
         if apart == 0.0 {

@@ -1,4 +1,4 @@
-//! The timing model: what is left of the calling-context tree.
+//! Timing model: the reduced calling-context tree.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,15 +6,15 @@ use crate::equivalence::ContextLevel;
 use crate::result::ResponseTimes;
 use crate::tuning::{MIN_CALLS, SIMILAR};
 
-/// What decides which operators apply.
+/// Thresholds of the operators.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelOptions {
     /// Minimum expected number of response times of a part of the model.
     pub min_calls: f64,
     /// Maximum distance of distributions that are merged.
     pub similar: f64,
-    /// Maximum number of parts: where there are more, the distance grows until there are not.
-    /// Operations are never merged, so there is at least one for each.
+    /// Maximum number of parts: if there are more, the distance is increased. Operations are never
+    /// merged, so there is at least one part for each.
     pub max_leaves: Option<usize>,
 }
 
@@ -27,13 +27,13 @@ impl Default for ModelOptions {
 /// The timing model: a partition of all executions, each part with its response times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimingModel {
-    /// What it was made with.
+    /// Its options.
     pub options: ModelOptions,
-    /// The distance up to which distributions were merged; `None` where all siblings were.
+    /// The distance up to which distributions were merged; `None` if all siblings were.
     pub bound: Option<f64>,
     /// Number of nodes of the whole tree, without its root.
     pub nodes: u64,
-    /// Number of nodes that were removed, those below linked nodes included.
+    /// Number of removed nodes, including the ones below linked nodes.
     pub removed: u64,
     /// Number of nodes that were merged into others.
     pub merged: u64,
@@ -43,41 +43,42 @@ pub struct TimingModel {
     pub too_few: u64,
     /// Average standard deviation within the parts, in nanoseconds.
     pub deviation: f64,
-    /// The share of the average standard deviation of operations that is gone within the parts.
+    /// The share of the average standard deviation of operations that the parts explain.
     pub decrease: f64,
     /// The parts.
     pub leaves: Vec<ModelLeaf>,
-    /// For each node of the whole tree, by its number, the place of the part that stands for all
-    /// its executions; `None` where several do.
+    /// For each node of the whole tree, by its number, the index of the part that stands for all
+    /// its executions; `None` if several do.
     pub leaf_of: Vec<Option<u32>>,
 }
 
-/// What a part of the model is.
+/// Kind of a part of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LeafKind {
     /// One context, or an operation.
     Context,
-    /// Several contexts that are distributed alike.
+    /// Several contexts with similar distributions.
     Merged,
-    /// What has too few response times below a context that has enough. That one's are used.
+    /// Contexts with too few response times below a context that has enough. The response times of
+    /// that one are used.
     Linked,
 }
 
 /// A part of the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelLeaf {
-    /// What it is.
+    /// Its kind.
     pub kind: LeafKind,
-    /// Place of its operation among those of the profile.
+    /// Index of its operation in the profile.
     pub operation: u32,
     /// The level of its nodes.
     pub level: ContextLevel,
-    /// The numbers of its nodes in the profile. Of [`LeafKind::Linked`] it is the one whose
-    /// response times are used.
+    /// The numbers of its nodes in the profile. For [`LeafKind::Linked`] it is the node with the
+    /// response times.
     pub contexts: Vec<u32>,
-    /// Expected number of executions that it stands for and that have a response time.
+    /// Expected number of its executions with a response time.
     pub calls: f64,
-    /// Their response times, or those that are used for them.
+    /// Their response times, or the ones that are used for them.
     pub times: Option<ResponseTimes>,
 }

@@ -1,4 +1,4 @@
-//! The calling-context tree as a graph: what Graphviz would read of it.
+//! The calling-context tree as a graph, as Graphviz would read it.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use contexts::tree::{LeafKind, ModelOptions, build_model};
 
 use crate::support::{RequestSet, call};
 
-/// A graph as it is written: nodes with their texts by line and their other attributes, and edges
-/// with theirs.
+/// A parsed graph: nodes with the lines of their labels and their other attributes, and edges with
+/// theirs.
 #[derive(Default)]
 struct Graph {
     nodes: BTreeMap<String, (Vec<String>, String)>,
     edges: Vec<(String, String, String)>,
 }
 
-/// A quoted text by its lines, and what is behind it.
+/// The lines of a quoted string, and the remaining text.
 fn quoted(text: &str) -> (Vec<String>, &str) {
     let mut lines = vec![String::new()];
     let mut letters = text.strip_prefix('"').unwrap().char_indices();
@@ -62,8 +62,8 @@ fn parsed(text: &str) -> Graph {
 
 const NAME: &str = "say \"50% & more\" \\n";
 
-/// An operation with a name that needs care is called by four callers: one is slow, two are alike,
-/// one is rare. All are called by the same page.
+/// An operation with a name that must be escaped is called by four callers: one is slow, two are
+/// similar, one is rare. All are called by the same page.
 fn analysis(memory: u64) -> ContextAnalysis {
     let mut made = RequestSet::new();
     for round in 0..300 {
@@ -102,7 +102,8 @@ fn the_graph_is_a_tree_with_the_parts_of_the_model() {
         let above = graph.edges.iter().filter(|(_, to, more)| to == name && more.is_empty());
         assert_eq!(above.count(), usize::from(name.starts_with('n') && name != "n0"), "{name}");
     }
-    // Every part of the model is a filled node, and what is linked is one beside its own.
+    // Every part of the model is a filled node, and links have one in addition to the linked node's
+    // own.
     let filled = |begin: &str| {
         let is_filled = |more: &str| more.contains("filled");
         let all = graph.nodes.iter().filter(|(name, _)| name.starts_with(begin));

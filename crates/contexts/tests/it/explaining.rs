@@ -1,4 +1,4 @@
-//! Sentences about what makes an operation slow, and silence where nothing does.
+//! Sentences about reasons for a slow operation, and no sentence without a reason.
 
 use contexts::equivalence::ContextLevel;
 use contexts::explain::sentence_without_reason;
@@ -6,7 +6,7 @@ use contexts::result::{OperationProfile, Profile, ReasonMeasure};
 
 use crate::support::{RequestSet, call};
 
-/// A number from 0 to 1 that looks like chance.
+/// A pseudo-random number from 0 to 1.
 fn chance(seed: i64) -> f64 {
     let mut bits = (seed as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -14,7 +14,7 @@ fn chance(seed: i64) -> f64 {
     (bits >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// About `mean`, spread like an exponential with half of it as its least.
+/// A time around `mean`, exponentially distributed with half of it as the minimum.
 fn around(mean: f64, seed: i64) -> i64 {
     (mean * (0.5 - 0.5 * (1.0 - chance(seed)).ln())) as i64
 }
@@ -58,7 +58,7 @@ fn the_caller_that_makes_it_slow_is_named() {
 fn nothing_is_said_where_nothing_tells() {
     let mut made = RequestSet::new();
     for round in 0..3_000 {
-        // Many callers and classes, and a few very long times that are nobody's.
+        // Many callers and classes, and a few very long times that belong to none of them.
         let mean = if round % 500 == 7 { 1e9 } else { 1e6 };
         let caller = format!("caller{}", round % 40);
         let get = |n: i64| call("GET", around(mean, 3 * round + n), vec![]);

@@ -1,4 +1,4 @@
-//! Partial instrumentations, against profiles of requests from which the steps were taken away.
+//! Partial instrumentations, compared with profiles of requests from which the steps were removed.
 
 use contexts::identity::OperationIdentity;
 use contexts::instrumentation::{evaluate_one, evaluate_random};
@@ -7,7 +7,7 @@ use request_flow::{NameInterner, Request, RequestBuilder, Step};
 
 use crate::support::{CallSpec, RequestSet, call};
 
-/// Some requests of different shapes, times by `seed`.
+/// Some requests of different shapes, with times by `seed`.
 fn requests(made: &mut RequestSet) {
     let leaf = |name: &str, time: i64| call(name, time, vec![]);
     for round in 0..60 {
@@ -23,8 +23,8 @@ fn requests(made: &mut RequestSet) {
     }
 }
 
-/// The requests with only those steps that are seen: their calls are those of the nearest caller
-/// that is. `None` where a request falls into several.
+/// The requests with only the instrumented steps: other steps' calls become calls of the nearest
+/// instrumented caller. `None` if a request falls apart.
 fn only(made: &RequestSet, is_seen: impl Fn(&NameInterner, u32) -> bool) -> Option<RequestSet> {
     let left = |request: &Request| {
         let mut builder = RequestBuilder::default();
@@ -75,8 +75,8 @@ fn what_is_worked_out_on_classes_is_what_executions_would_show() {
     let operations = ["a", "b", "c", "d", "e", "f"];
     let compared = made.with(OperationIdentity::Operation, u64::MAX, |collected, profiled| {
         let mut compared = 0;
-        // b has calls and is concurrent with c: without b, times decide how these overlap, and
-        // classes do not know them.
+        // b has calls and is concurrent with c: without b, times determine how these overlap, and
+        // classes have no times.
         for set in (1..64_u32).filter(|set| set & 2 > 0) {
             let is_seen = |name: &str| {
                 let place = operations.iter().position(|operation| *operation == name);
@@ -121,7 +121,7 @@ fn a_trace_stays_one_where_its_root_vanishes() {
         let contexts = found.contexts;
         assert_eq!((contexts.caller, contexts.stack, contexts.trace), (1, 1, 3));
         assert_eq!(found.decrease.trace, 1.0);
-        // Nothing that is seen is an execution of it.
+        // No instrumented operation is executed.
         let none = evaluate_one(collected, &profiled.moments, |names| names.operation == "x");
         assert_eq!((none.traces, none.contexts.trace, none.decrease.trace), (0, 0, 0.0));
     });

@@ -15,7 +15,7 @@ fn modelled(made: &RequestSet, memory: u64, options: &ModelOptions) -> (TimingMo
     })
 }
 
-/// GET is called by three callers: two are alike, one is slow; and twice by a rare one.
+/// GET is called by three callers: two are similar, one is slow; and twice by a rare one.
 fn shop() -> RequestSet {
     let mut made = RequestSet::new();
     for round in 0..400 {
@@ -52,13 +52,14 @@ fn leaves_are_a_partition_and_merged_ones_have_the_times_of_all() {
         assert_eq!(shown, expected);
         let merged = of_get[2].times.as_ref().unwrap();
         assert_eq!((merged.weight, merged.min, merged.max), (298.0, 1_000, 1_110));
-        // Those that are linked have the response times of the whole operation.
+        // Linked contexts have the response times of the whole operation.
         assert_eq!(of_get[0].times.as_ref().unwrap().weight, 400.0);
-        // Pages are as GET is; and there are the four callers, one with two calls only.
+        // Pages have the same structure as GET; and there are the four callers, one with two calls
+        // only.
         assert_eq!((model.too_few, names.len()), (1, 3 + 3 + 4));
         assert_eq!(model.leaves.iter().map(|leaf| leaf.calls).sum::<f64>(), 1_200.0);
         assert!(model.decrease > 0.5, "{}", model.decrease);
-        // What is linked has the part that it is linked to, and what is divided has none.
+        // A linked node has the part to which it is linked, and a divided node has none.
         assert_eq!((model.leaf_of[0], model.leaf_of.len() as u64), (None, model.nodes + 1));
         for (leaf, place) in model.leaves.iter().zip(0..) {
             let expected = (leaf.kind != LeafKind::Linked).then_some(place);

@@ -14,8 +14,8 @@ fn operation<'a>(profile: &'a Profile, name: &str) -> &'a OperationProfile {
     profile.operations.iter().find(|operation| operation.names.operation == name).unwrap()
 }
 
-/// A search in a book shop: it looks a book up, asks for offers, and that looks one up, too. The
-/// hosts of the two programs behind it change, as with the logs of Kieker's book shop.
+/// A search in a book shop: it looks a book up, and asks for offers, which look one up, too. The
+/// hosts of the two backends vary, as in the logs of Kieker's book shop.
 fn search(catalog: &str, offers: &str) -> CallSpec {
     let book = || call("getBook", 5, vec![]).on(catalog);
     call("search", 1, vec![book(), call("offers", 2, vec![book()]).on(offers)]).on("SRV0")
@@ -43,8 +43,8 @@ fn a_book_shop_has_one_class_by_operations_and_four_by_hosts() {
     assert!(by_host.operations.iter().any(|operation| operation.name == "n getBook @SRV1"));
 }
 
-/// The cart and the prices are asked for at once, and the prices look something up. Of twenty
-/// pages, two have the cart before they ask for prices, and one the other way round.
+/// The cart and the prices are requested concurrently, and the prices look something up. In two of
+/// twenty pages the cart has ended before the prices are requested, and in one the other way round.
 #[test]
 fn calls_that_by_chance_do_not_overlap_are_no_class_of_their_own() {
     let cart = || call("cart", 10, vec![]);
@@ -61,7 +61,7 @@ fn calls_that_by_chance_do_not_overlap_are_no_class_of_their_own() {
                 _ => page().at_once(vec![prices(), cart()]),
             });
         }
-        // Another page never asks for both at once.
+        // Another page never requests both concurrently.
         (0..5).for_each(|_| {
             made.add(&call("other", 1, vec![cart(), prices()]));
         });
@@ -80,7 +80,7 @@ fn calls_that_by_chance_do_not_overlap_are_no_class_of_their_own() {
     }
 }
 
-/// Trees of Figures 2 and 3: f is called twice by a in traces of the one kind, and alone in others.
+/// Trees of Figures 2 and 3: a calls f twice in traces of one kind, and once in others.
 #[test]
 fn the_example_of_the_paper_has_its_contexts() {
     let mut made = RequestSet::new();
@@ -103,7 +103,7 @@ fn the_example_of_the_paper_has_its_contexts() {
         .collect();
     // A call ends a nanosecond after its calls.
     assert_eq!(means, [50.0, 104.5, 10.0]);
-    // Each by hand: all 30, the 20 of the stack, and those of a trace-context.
+    // Each by hand: all 30, the 20 of the stack, and the ones of a trace-context.
     let deviation = |values: &[f64]| {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64).sqrt()
@@ -139,7 +139,7 @@ fn what_came_first_of_concurrent_calls_makes_no_class() {
     made.add(&a().at_once(vec![b.clone(), c.clone(), b.clone()]));
     made.add(&a().at_once(vec![b.clone(), b.clone(), c.clone()]));
     made.add(&a().at_once(vec![c.clone(), b.clone(), b.clone()]));
-    // One after the other, the order counts.
+    // For sequential calls the order counts.
     made.add(&call("a", 1, vec![b.clone(), c.clone(), b.clone()]));
     made.add(&call("a", 1, vec![c, b.clone(), b]));
     let profile = made.profile();
@@ -161,7 +161,7 @@ fn steps_without_an_end_are_counted_and_have_no_response_time() {
         let end = request.steps[0].end;
         match round {
             0 => request.steps[1].end = None,
-            // It goes on after its caller, and failed.
+            // It continues after its caller, and failed.
             1 => {
                 request.steps[1].end = end.map(|end| end + 5);
                 request.steps[1].failed = true;

@@ -9,8 +9,8 @@ use out_of_core::MemoryBudget;
 use request_flow::tables::{ColumnSelection, RequestTables, RequestWriter};
 use request_flow::{NameInterner, Request, Step};
 
-/// A call: an operation at a node on a host, how long it takes itself, and groups of concurrent
-/// calls that it makes one after the other.
+/// A call: an operation at a node on a host, its own time, and sequential groups of concurrent
+/// calls.
 #[derive(Clone, Debug)]
 pub(crate) struct CallSpec {
     pub(crate) node: String,
@@ -20,7 +20,7 @@ pub(crate) struct CallSpec {
     pub(crate) groups: Vec<Vec<CallSpec>>,
 }
 
-/// A call of `operation` that makes these calls one after the other.
+/// A call of `operation` that makes these calls sequentially.
 pub(crate) fn call(operation: &str, own: i64, calls: Vec<CallSpec>) -> CallSpec {
     let groups = calls.into_iter().map(|call| vec![call]).collect();
     let text = |text: &str| text.to_owned();
@@ -32,7 +32,7 @@ impl CallSpec {
         CallSpec { host: host.to_owned(), ..self }
     }
 
-    /// Makes these calls at once, after the others.
+    /// Makes these calls concurrently, after the others.
     pub(crate) fn at_once(mut self, calls: Vec<CallSpec>) -> CallSpec {
         self.groups.push(calls);
         self
@@ -102,7 +102,7 @@ impl RequestSet {
         .unwrap()
     }
 
-    /// Profiles the requests with so much memory for response times, and hands on what there is.
+    /// Profiles the requests with this memory for response times, and passes the results to `then`.
     pub(crate) fn with<T>(
         &self,
         by: OperationIdentity,

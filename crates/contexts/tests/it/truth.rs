@@ -1,4 +1,4 @@
-//! Profiles of made traces, against the truth that they were made with.
+//! Profiles of generated traces, compared with their ground truth.
 
 use std::path::Path;
 
@@ -68,8 +68,7 @@ fn every_trace_context_has_the_mean_and_the_deviation_that_it_was_made_with() {
     assert_eq!(compared, 300);
 }
 
-/// Within five standard errors; those of a deviation are taken as if the distribution had a
-/// kurtosis of 5.
+/// Within five standard errors; the ones of a deviation assume a kurtosis of 5.
 fn is_as_generated(context: &ContextProfile, count: u64, mean: f64, deviation: f64) {
     let times = context.summary.times.as_ref().unwrap();
     assert_eq!(context.summary.count, count);
