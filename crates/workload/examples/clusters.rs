@@ -1,5 +1,5 @@
-//! The clusters of Magpie's Tables 2 to 5 on synthetic mixtures: found one by one and all at once.
-//! With a number, the time that this number of requests takes.
+//! The clusters of Magpie's Tables 2 to 5 on synthetic mixtures: found incrementally and as one
+//! batch. With a number as argument, prints the time that this number of requests takes.
 
 use std::time::Instant;
 

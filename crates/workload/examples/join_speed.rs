@@ -1,16 +1,16 @@
-//! Speed and memory of the join: made events of a server whose threads are switched.
+//! Speed and memory of the join: synthetic events of a server with thread switches.
 //!
 //! `cargo run --release -p workload --example join_speed -- [EVENTS]`, by default 1.2 million, as
-//! the Magpie paper has them (section 3.4.1: 5.6 s, 10 MB).
+//! in the Magpie paper (section 3.4.1: 5.6 s, 10 MB).
 
 use events::{AttributeValue, Event, EventBatch};
 use out_of_core::NameInterner;
 use workload::join::{JoinOptions, TemporalJoin};
 use workload::schema::shipped_schemas;
 
-/// Events of a request, as the paper has them on average.
+/// Events of a request, the average in the paper.
 const EVENTS_OF_REQUEST: u64 = 36;
-/// Threads that serve.
+/// Serving threads.
 const THREADS: u64 = 50;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -49,13 +49,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Processor time of this thread so far, in nanoseconds: other programs do not change it.
+/// Processor time of this thread so far, in nanoseconds, which other programs do not affect.
 fn processor_ns() -> Result<i64, Box<dyn std::error::Error>> {
     let text = std::fs::read_to_string("/proc/self/schedstat")?;
     Ok(text.split_whitespace().next().ok_or("no time")?.parse()?)
 }
 
-/// Makes events: each thread reads a request, is switched out and in, and answers.
+/// Generates events: each thread reads a request, is switched out and in, and responds.
 struct EventGenerator {
     kinds: [u32; 5],
     accept: u32,
@@ -80,7 +80,7 @@ impl EventGenerator {
         }
     }
 
-    /// All connections are accepted.
+    /// Accepts all connections.
     fn accept(&self, piece: &mut EventBatch) {
         for lane in 0..THREADS {
             let event = Event {
@@ -95,7 +95,7 @@ impl EventGenerator {
         }
     }
 
-    /// The event of that number. A thread makes a step every [`THREADS`] events.
+    /// Generates the event of that number. A thread makes a step every [`THREADS`] events.
     fn push(&mut self, number: u64, piece: &mut EventBatch) {
         let (lane, step) = (number % THREADS, number / THREADS);
         let [fd, ret, state, next] = self.attributes;

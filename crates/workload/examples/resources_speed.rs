@@ -1,5 +1,5 @@
-//! Speed and memory of filling in the resources of steps: made requests of a server whose readers
-//! hand each one over to workers that call three others.
+//! Speed and memory of filling in the resources of steps: synthetic requests of a server whose
+//! readers hand each request to workers that call three other servers.
 //!
 //! `cargo run --release -p workload --example resources_speed -- [STEPS]`, by default a million.
 
@@ -13,7 +13,7 @@ use request_flow::tables::RequestWriter;
 use request_flow::{Request, Step, StepThreads};
 use workload::resources::{RequestTablePaths, fill_resources};
 
-/// Calls that each request makes, one after the other.
+/// Sequential calls of each request.
 const CALLS: i64 = 3;
 /// Time between the begins of two requests, in nanoseconds.
 const PERIOD: i64 = 400_000;
@@ -85,14 +85,14 @@ fn make(
     Ok(maker.events.len())
 }
 
-/// Makes requests and the events of their threads.
+/// Generates requests and the events of their threads.
 struct RecordingGenerator {
     host: NameId,
     operations: [NameId; 2],
     coming: NameId,
     going: NameId,
     wake: NameId,
-    /// Each with the thread that woke another by it, or 0.
+    /// Each event with the thread that it woke, or 0.
     events: Vec<(Event, i64)>,
 }
 
@@ -115,7 +115,8 @@ impl RecordingGenerator {
         self.events.push((event, by.into()));
     }
 
-    /// A reader has the request, a worker does it and answers; it waits for each of its calls.
+    /// A reader receives the request, a worker processes it and responds; it waits for each of its
+    /// calls.
     fn request(&mut self, number: i64) -> Request {
         let begin = 1_700_000_000_000_000_000 + number * PERIOD;
         let (reader, worker) = ((number % THREADS) as i32 + 1, (number % THREADS) as i32 + 101);

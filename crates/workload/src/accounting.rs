@@ -1,4 +1,4 @@
-//! Accounting: who uses a processor, and why a thread does not run (Magpie, section 3.3).
+//! Accounting: which thread uses a processor, and why a thread does not run (Magpie, section 3.3).
 
 mod processors;
 mod share;

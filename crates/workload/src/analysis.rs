@@ -1,7 +1,7 @@
 //! Analysis: requests of one source, each in its canonical form, and the model of their workload.
 //!
-//! A source gives its requests one by one, so that memory does not grow with them. Whoever wants
-//! rows or one request reads the source once more: it gives the same requests each time.
+//! A source yields its requests one by one, so that memory does not grow with their number. To get
+//! rows or a single request, the source is read again: it yields the same requests each time.
 
 mod flows;
 mod join_stream;

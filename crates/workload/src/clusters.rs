@@ -1,4 +1,4 @@
-//! Clusters: requests that are alike in what happens and in what it demands (Magpie, section 5).
+//! Clusters: requests with similar acts and demands (Magpie, section 5).
 
 mod batch;
 mod distance;

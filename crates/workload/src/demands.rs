@@ -1,10 +1,10 @@
-//! Demands: what was used on behalf of a request, and times in which its threads could not go on.
+//! Demands: resources used on behalf of a request, and times in which its threads were blocked.
 
 pub use request_flow::WaitTimes;
 use serde::Serialize;
 
-/// What was used on behalf of a request or of a part of it (Magpie, section 3.3). It does not
-/// depend on what else the machine did.
+/// Resources used on behalf of a request or of a part of it (Magpie, section 3.3). They do not
+/// depend on the machine's other load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Demands {
     /// Processor time in nanoseconds.

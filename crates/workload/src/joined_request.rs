@@ -37,9 +37,9 @@ pub struct JoinedEvent {
     pub host: NameId,
     /// The processor, -1 where it is not known.
     pub processor: i32,
-    /// The process, 0 where it is not known.
+    /// The process, 0 if it is not known.
     pub process: i32,
-    /// The thread that worked for the request, 0 where it is not known.
+    /// The thread that worked for the request, 0 if it is not known.
     pub thread: i32,
     /// What was used between the event before it of the same thread in this request, and this one.
     pub demands: Demands,

@@ -1,4 +1,4 @@
-//! Processors: which thread runs on each, and interrupts in which it does not.
+//! Processors: the thread that runs on each, and interrupts that suspend it.
 
 use out_of_core::NameId;
 use rustc_hash::FxHashMap;
@@ -10,18 +10,18 @@ use crate::tuning::{INTERRUPTS, PROCESSORS};
 pub(crate) struct ProcessorState {
     /// Number of the thread that runs on it.
     pub thread: Option<u32>,
-    /// Interrupts that are open, the outer ones first: since when each is accounted for, and its
+    /// Open interrupts, the outer ones first: the time since which each is accounted for, and its
     /// time so far.
     interrupts: [(i64, i64); INTERRUPTS],
     depth: u8,
 }
 
-/// All processors that were seen.
+/// All processors seen so far.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessorStates {
     /// Processors of each host, by number.
     hosts: Vec<(NameId, Vec<ProcessorState>)>,
-    /// Processors whose number is too great for a place.
+    /// Processors with numbers beyond `hosts`.
     others: FxHashMap<(NameId, i32), ProcessorState>,
 }
 
@@ -48,12 +48,12 @@ impl ProcessorStates {
 }
 
 impl ProcessorState {
-    /// Number of interrupts that are open.
+    /// Number of open interrupts.
     pub(crate) fn interrupt_depth(&self) -> u8 {
         self.depth
     }
 
-    /// An interrupt begins.
+    /// Begins an interrupt.
     pub(crate) fn begin_interrupt(&mut self, now: i64) {
         if let Some(outer) = self.innermost_interrupt() {
             outer.1 += (now - outer.0).max(0);
@@ -64,7 +64,7 @@ impl ProcessorState {
         }
     }
 
-    /// An interrupt ends: its time without those in it, in nanoseconds.
+    /// Ends an interrupt, and returns its own time without nested ones, in nanoseconds.
     pub(crate) fn end_interrupt(&mut self, now: i64) -> i64 {
         let time = self.innermost_interrupt().map_or(0, |open| open.1 + (now - open.0).max(0));
         self.depth = self.depth.saturating_sub(1);
@@ -74,7 +74,7 @@ impl ProcessorState {
         time
     }
 
-    /// All interrupts are over: their ends were lost.
+    /// Ends all interrupts, because their end events were lost.
     pub(crate) fn clear_interrupts(&mut self) {
         self.depth = 0;
     }

@@ -1,4 +1,4 @@
-//! Share of the relevant processes' processor time that requests were charged with.
+//! Share of the relevant processes' processor time that was charged to requests.
 
 use out_of_core::NameId;
 use rustc_hash::FxHashMap;
@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 use crate::accounting::threads::{ThreadAccount, ThreadAccounts};
 use crate::joined_request::JoinedEvent;
 
-/// How much of the relevant processes' processor time requests were charged with. A process is
-/// relevant if it ever worked for a request (Magpie, section 6.1.1).
+/// Processor time of the relevant processes that was charged to requests. A process is relevant if
+/// it ever worked for a request (Magpie, section 6.1.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChargedShare {
     /// Processor time of requests, in nanoseconds.
@@ -19,24 +19,24 @@ pub struct ChargedShare {
 }
 
 impl ChargedShare {
-    /// The share, from 0 to 1; none where nobody says who ran.
+    /// The share, from 0 to 1; `None` if no event shows which thread ran.
     pub fn charged_share(&self) -> Option<f64> {
         (self.relevant_ns > 0).then(|| self.requests_ns as f64 / self.relevant_ns as f64)
     }
 }
 
-/// Sums of what processes used. A thread whose process is not known is a process by itself.
+/// Sums of used time by process. A thread of an unknown process counts as a process of its own.
 #[derive(Debug, Default)]
 pub(crate) struct UsageSums {
     requests_ns: i64,
-    /// Of that, what interrupts used.
+    /// The part of it that interrupts used.
     interrupts_ns: i64,
-    /// Of each process: time of threads that were forgotten, and whether it is relevant.
+    /// For each process the time of forgotten threads, and whether the process is relevant.
     processes: FxHashMap<(NameId, i32), (i64, bool)>,
 }
 
 impl UsageSums {
-    /// A request was charged by an event. What an interrupt used is no thread's.
+    /// Adds an event that was charged to a request. The time of an interrupt belongs to no thread.
     pub(crate) fn charge_event(&mut self, event: &JoinedEvent, is_interrupt: bool) {
         let used = event.demands.processor_ns;
         self.requests_ns += used;
@@ -48,13 +48,13 @@ impl UsageSums {
         }
     }
 
-    /// A thread is forgotten.
+    /// Adds a thread that is about to be forgotten.
     pub(crate) fn add_forgotten_thread(&mut self, thread: &ThreadAccount) {
         let process = process_or_thread_id(thread.process, thread.id);
         self.processes.entry((thread.host, process)).or_default().0 += thread.total_ns;
     }
 
-    /// The sums, with the threads that are known.
+    /// The sums, including the known threads.
     pub(crate) fn charged_share(&self, threads: &ThreadAccounts) -> ChargedShare {
         let mut charged = ChargedShare {
             requests_ns: self.requests_ns,

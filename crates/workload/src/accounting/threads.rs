@@ -8,12 +8,12 @@ use crate::demands::WaitTimes;
 use crate::schema::WaitReason;
 use crate::tuning::SLOTS;
 
-/// What a thread used and how it waited since its last event in a request.
+/// Usage and waits of a thread since its last event in a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PendingUsage {
     /// Processor time in nanoseconds.
     pub processor_ns: i64,
-    /// Times in which it could not go on.
+    /// Times in which it was blocked.
     pub waits: WaitTimes,
 }
 
@@ -22,49 +22,48 @@ pub(crate) struct PendingUsage {
 pub(crate) struct ThreadAccount {
     pub host: NameId,
     pub id: i32,
-    /// Its process, 0 where it is not known.
+    /// Its process, 0 if it is not known.
     pub process: i32,
-    /// Its live sector; none is [`ThreadAccount::NO_SECTOR`].
+    /// Its live sector, or [`ThreadAccount::NO_SECTOR`].
     pub sector: u32,
-    /// Processor that it ran on last; [`Event::NO_PROCESSOR`] where that
-    /// is not known.
+    /// Processor on which it last ran; [`Event::NO_PROCESSOR`] if it is not known.
     pub processor: i32,
-    /// What it does.
+    /// Its state.
     pub state: ThreadRunState,
-    /// Since when that is accounted for.
+    /// Time until which the state is accounted for.
     pub since: i64,
-    /// What it waits for if it blocks.
+    /// The reason of its wait if it blocks.
     pub inside: WaitReason,
-    /// What it used since its last event in a request.
+    /// Usage since its last event in a request.
     pub pending: PendingUsage,
-    /// All processor time that it used, in nanoseconds.
+    /// All its processor time, in nanoseconds.
     pub total_ns: i64,
     /// Time of its last event.
     pub active: i64,
-    /// Kind of the event whose attributes it keeps.
+    /// Kind of the event whose attributes are kept.
     pub kept_kind: Option<u16>,
-    /// Which values it keeps, by bits.
+    /// Bits of the kept values.
     pub kept_present: u8,
-    /// The values that it keeps.
+    /// The kept values.
     pub kept: [u64; SLOTS],
 }
 
-/// What a thread does.
+/// State of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ThreadRunState {
-    /// Nobody can tell.
+    /// Unknown.
     #[default]
     Unknown,
-    /// It runs.
+    /// Running.
     Running,
-    /// It would run, but an interrupt has its processor.
+    /// Ready to run, but its processor is in an interrupt.
     Interrupted,
-    /// It does not run.
+    /// Not running.
     Off(WaitReason),
 }
 
 impl ThreadAccount {
-    /// Value of [`ThreadAccount::sector`] where there is none.
+    /// Value of [`ThreadAccount::sector`] if there is none.
     pub(crate) const NO_SECTOR: u32 = u32::MAX;
 
     /// Accounts for the time until `now`.
@@ -86,13 +85,13 @@ impl ThreadAccount {
         }
     }
 
-    /// It does something else from `now` on.
+    /// Changes its state at `now`.
     pub(crate) fn change_state(&mut self, state: ThreadRunState, now: i64) {
         self.account_until(now);
         self.state = state;
     }
 
-    /// What it used since its last event, which is taken.
+    /// Takes the usage since its last event.
     pub(crate) fn take_pending(&mut self) -> PendingUsage {
         std::mem::take(&mut self.pending)
     }
@@ -109,7 +108,7 @@ fn wait_time_mut(waits: &mut WaitTimes, why: WaitReason) -> &mut i64 {
     }
 }
 
-/// All threads that were seen, by number.
+/// All threads seen so far, by number.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadAccounts {
     threads: Vec<ThreadAccount>,
@@ -118,7 +117,7 @@ pub(crate) struct ThreadAccounts {
 }
 
 impl ThreadAccounts {
-    /// Number of the thread of that id, a new one where it is new.
+    /// Number of the thread with this id, which is added if it is new.
     pub(crate) fn intern_thread(&mut self, host: NameId, id: i32, now: i64) -> u32 {
         if let Some(number) = self.numbers.get(&(host, id)) {
             return *number;
@@ -146,17 +145,17 @@ impl ThreadAccounts {
         number
     }
 
-    /// The thread of that id, where it was seen.
+    /// The thread with this id, if it was seen.
     pub(crate) fn find_thread(&self, host: NameId, id: i32) -> Option<&ThreadAccount> {
         self.numbers.get(&(host, id)).and_then(|number| self.threads.get(*number as usize))
     }
 
-    /// The thread of that number.
+    /// The thread of this number.
     pub(crate) fn get(&self, number: u32) -> Option<&ThreadAccount> {
         self.threads.get(number as usize)
     }
 
-    /// The thread of that number, to change it.
+    /// The mutable thread of this number.
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut ThreadAccount> {
         self.threads.get_mut(number as usize)
     }
@@ -171,8 +170,8 @@ impl ThreadAccounts {
         self.numbers.values().filter_map(|number| self.threads.get(*number as usize))
     }
 
-    /// Forgets the threads that are in no request and silent since `until`, but gives them to
-    /// `forgotten` first.
+    /// Forgets the threads that are in no request and have been silent since `until`; each is
+    /// passed to `forgotten` first.
     pub(crate) fn forget_silent(&mut self, until: i64, mut forgotten: impl FnMut(&ThreadAccount)) {
         let (threads, free) = (&self.threads, &mut self.free);
         self.numbers.retain(|_, number| {

@@ -1,4 +1,4 @@
-//! Requests of request flows: what our own recordings, or spans, tell.
+//! Requests of request flows: sockcap's own recordings, or spans.
 
 use out_of_core::{NameInterner, PathError};
 use request_flow::tables::RequestTables;
@@ -12,9 +12,9 @@ use crate::demands::{Demands, WaitTimes};
 
 /// Tables of requests.
 pub struct FlowSource {
-    /// The tables, with sizes.
+    /// The tables, with the size columns.
     pub tables: RequestTables,
-    /// Processor time and its charged share, where the recording tells it.
+    /// Processor time and its charged share, if they are recorded.
     pub processor: Option<ProcessorTime>,
 }
 
@@ -50,7 +50,7 @@ impl RequestSource for FlowSource {
     }
 }
 
-/// What a step used itself. Its node received the call and sent the answer.
+/// A step's own demands. Its node received the call and sent the response.
 fn demands_of_step(step: &Step) -> Demands {
     Demands {
         processor_ns: step.processor_ns.unwrap_or(0),
@@ -61,7 +61,7 @@ fn demands_of_step(step: &Step) -> Demands {
     }
 }
 
-/// What the model needs of a request.
+/// Facts of a request for the model.
 fn facts_of_request(request: &Request, number: u64) -> RequestFacts {
     let (mut all, mut waits) = (Demands::default(), WaitTimes::default());
     for step in &request.steps {

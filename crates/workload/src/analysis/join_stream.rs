@@ -1,4 +1,4 @@
-//! Stream of joined requests: pieces of events in, requests in their canonical form out.
+//! Stream of joined requests: batches of events in, requests in their canonical form out.
 
 use events::EventBatch;
 use out_of_core::{NameId, NameInterner};
@@ -12,7 +12,7 @@ use crate::join::{JoinOptions, TemporalJoin};
 use crate::joined_request::JoinedRequest;
 use crate::schema::{EventSchema, SchemaError};
 
-/// A join whose requests come out in their canonical form.
+/// A join that yields requests in their canonical form.
 #[derive(Debug)]
 pub struct JoinStream {
     join: TemporalJoin,
@@ -25,10 +25,10 @@ pub struct JoinStream {
 const ANOTHER_THREAD: &str = "another thread";
 
 impl JoinStream {
-    /// A join by `schema`. `names` are those of the pieces that will come.
+    /// A join by `schema`. `names` are the ones of the future batches.
     ///
     /// # Errors
-    /// What of the schema is beyond the bounds of the join, with its line.
+    /// The part of the schema that exceeds the bounds of the join, with its line.
     pub fn new(
         schema: &EventSchema,
         options: JoinOptions,
@@ -42,8 +42,8 @@ impl JoinStream {
         })
     }
 
-    /// Takes the events of a piece, and gives the requests that are over to `each`. `false` where
-    /// that wants no more.
+    /// Adds the events of a batch, and passes the completed requests to `each`. Returns `false` if
+    /// `each` wants no more.
     ///
     /// # Errors
     /// Those of `each`.
@@ -58,7 +58,7 @@ impl JoinStream {
         self.emit_joined(names, each)
     }
 
-    /// Gives the requests that are still open to `each`: nothing more comes.
+    /// Passes the remaining open requests to `each` at the end of the stream.
     ///
     /// # Errors
     /// Those of `each`.
@@ -72,7 +72,7 @@ impl JoinStream {
         self.emit_joined(names, each)
     }
 
-    /// What is known so far.
+    /// Results so far.
     pub fn outcome(&self) -> SourceOutcome {
         let charged = self.join.charged_share();
         let processor = (charged.all_ns > 0).then_some(ProcessorTime {
@@ -103,8 +103,8 @@ impl JoinStream {
     }
 }
 
-/// The canonical form of a request. With which event another thread of a pool takes something up is
-/// chance, so that its role is not that event's.
+/// The canonical form of a request. The event with which another thread of a pool takes up work is
+/// random, so its role does not depend on that event.
 fn canonical_form(request: &JoinedRequest, another: NameId) -> CanonicalRequest {
     let seed = thread_of_seed(request);
     canonicalize_recorded(request, |event| match Some((event.host, event.thread)) == seed {
@@ -119,11 +119,11 @@ fn thread_of_seed(request: &JoinedRequest) -> Option<(NameId, i32)> {
     seed.map(|event| (event.host, event.thread))
 }
 
-/// What the model needs of a joined request.
+/// Facts of a joined request for the model.
 fn facts_of_request(request: &JoinedRequest) -> RequestFacts {
     let mut waits = WaitTimes::default();
     request.events.iter().for_each(|event| waits += event.waits);
-    // A worker's part may reach back to its last answer, which is before this request.
+    // A worker's part may reach back to its last response, which is before this request.
     let of_seed = thread_of_seed(request);
     let mut own = request.events.iter().filter(|event| Some((event.host, event.thread)) == of_seed);
     RequestFacts {

@@ -10,14 +10,14 @@ use crate::analysis::request_source::{RequestSource, SourceOutcome, SourceReques
 use crate::join::JoinOptions;
 use crate::schema::EventSchema;
 
-/// Tables of events, and how they are joined.
+/// Tables of events, and how to join them.
 #[derive(Clone, Debug)]
 pub struct JoinedSource {
     /// Tables of events, which are read as one stream.
     pub tables: Vec<DataPath>,
     /// The schema.
     pub schema: EventSchema,
-    /// Where the schema is from, for errors: a file, or the name of one that ships.
+    /// Origin of the schema, for errors: a file, or the name of a shipped one.
     pub schema_path: PathBuf,
     /// Bounds of the join.
     pub options: JoinOptions,

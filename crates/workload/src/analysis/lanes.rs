@@ -1,4 +1,4 @@
-//! Lanes: what each thread or step did over the time of a request (Magpie, Figure 6).
+//! Lanes: the states of each thread or step during a request (Magpie, Figure 6).
 
 use out_of_core::NameInterner;
 use request_flow::Request;
@@ -7,12 +7,12 @@ use rustc_hash::FxHashMap;
 use crate::demands::{Demands, WaitTimes};
 use crate::joined_request::JoinedRequest;
 
-/// What a thread did.
+/// State of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneState {
     /// It ran.
     Running,
-    /// It could have run, but had no processor.
+    /// It was ready to run without a processor.
     Runnable,
     /// It waited for a file or a disk.
     Disk,
@@ -22,7 +22,7 @@ pub enum LaneState {
     Peer,
     /// It slept.
     Asleep,
-    /// Nobody can tell.
+    /// Unknown.
     Unknown,
     /// It waited for the steps that it called.
     Calls,
@@ -41,7 +41,7 @@ impl LaneState {
         LaneState::Calls,
     ];
 
-    /// What it is called on screen.
+    /// Its name on screen.
     pub fn screen_words(self) -> &'static str {
         match self {
             LaneState::Running => "running",
@@ -56,7 +56,7 @@ impl LaneState {
     }
 }
 
-/// A stretch of time in one state, in nanoseconds since the Unix epoch.
+/// A time span in one state, in nanoseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneSlice {
     /// When it begins.
@@ -67,7 +67,7 @@ pub struct LaneSlice {
     pub state: LaneState,
 }
 
-/// What one thread or step did.
+/// The states of one thread or step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestLane {
     /// The thread or step.
@@ -84,8 +84,8 @@ impl RequestLane {
     }
 }
 
-/// A lane for each thread of a joined request, in the order of their first events. Within the time
-/// between two events of a thread the order of states is not known: waits come first.
+/// A lane for each thread of a joined request, in the order of their first events. The order of
+/// states between two events of a thread is not known: waits are drawn first.
 pub fn lanes_of_joined(request: &JoinedRequest, names: &NameInterner) -> Vec<RequestLane> {
     let mut lanes: Vec<RequestLane> = Vec::new();
     let mut places: FxHashMap<_, (usize, i64)> = FxHashMap::default();
@@ -108,8 +108,8 @@ pub fn lanes_of_joined(request: &JoinedRequest, names: &NameInterner) -> Vec<Req
     lanes
 }
 
-/// A lane for each step, in depth-first order; deeper ones are indented. When within the step it
-/// did what is not known: what it did itself comes first, then its calls.
+/// A lane for each step, in depth-first order; deeper ones are indented. The order within a step is
+/// not known: its own work is drawn first, then its calls.
 pub fn lanes_of_steps(request: &Request, names: &NameInterner) -> Vec<RequestLane> {
     let depths = request.step_depths();
     request
@@ -145,7 +145,7 @@ pub fn lanes_of_steps(request: &Request, names: &NameInterner) -> Vec<RequestLan
         .collect()
 }
 
-/// Puts the states of a time into `slices`, waits first, cut at its end.
+/// Appends the states of a time span to `slices`, waits first, cut at its end.
 fn split_into_slices(
     demands: &Demands,
     waits: &WaitTimes,

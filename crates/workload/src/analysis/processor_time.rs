@@ -1,15 +1,15 @@
-//! Processor time, and how much of it requests were charged with.
+//! Processor time, and the part of it that was charged to requests.
 
 use serde::Serialize;
 
-/// Processor time in nanoseconds, and how much of it requests were charged with.
+/// Processor time in nanoseconds, and the part of it that was charged to requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ProcessorTime {
-    /// What requests were charged with.
+    /// Time charged to requests.
     pub charged_ns: i64,
-    /// What the processes used that worked for requests.
+    /// Time of the processes that worked for requests.
     pub relevant_ns: i64,
-    /// What all processes used that the source knows of, where it knows of others.
+    /// Time of all processes known to the source, if it knows of others.
     pub all_ns: Option<i64>,
 }
 

@@ -9,7 +9,7 @@ use crate::canonical::ElementAct;
 use crate::demands::{Demands, WaitTimes};
 use crate::joined_request::{JoinedEvent, JoinedRequest};
 
-/// One request with all that is known of it. Times are nanoseconds since the Unix epoch.
+/// One request with all its facts. Times are nanoseconds since the Unix epoch.
 #[derive(Clone, Debug, Serialize)]
 pub struct RequestDetails {
     /// Its number.
@@ -20,15 +20,15 @@ pub struct RequestDetails {
     pub begin: i64,
     /// When it ended.
     pub end: i64,
-    /// What was used on its behalf.
+    /// Resources used on its behalf.
     pub demands: Demands,
-    /// Times in which its threads could not go on.
+    /// Times in which its threads were blocked.
     pub waits: WaitTimes,
-    /// Its events in the order of time; empty where it is made of steps.
+    /// Its events in the order of time; empty if it consists of steps.
     pub events: Vec<EventDetails>,
-    /// Synchronisations: places of two events each.
+    /// Synchronisations: indices of two events each.
     pub syncs: Vec<[u32; 2]>,
-    /// Its steps, depth first; empty where it is joined from events.
+    /// Its steps, depth first; empty if it is joined from events.
     pub steps: Vec<StepDetails>,
     /// Its canonical form.
     pub canonical: Vec<ElementDetails>,
@@ -43,32 +43,32 @@ pub struct EventDetails {
     pub event: String,
     /// The host.
     pub host: String,
-    /// The processor, -1 where it is not known.
+    /// The processor, -1 if it is not known.
     pub processor: i32,
-    /// The process, 0 where it is not known.
+    /// The process, 0 if it is not known.
     pub process: i32,
-    /// The thread, 0 where it is not known.
+    /// The thread, 0 if it is not known.
     pub thread: i32,
-    /// What was used since the thread's event before.
+    /// Resources used since the thread's previous event.
     pub demands: Demands,
-    /// Why the thread could not go on in that time.
+    /// Reasons why the thread was blocked in that time.
     pub waits: WaitTimes,
 }
 
 /// A step of a request.
 #[derive(Clone, Debug, Serialize)]
 pub struct StepDetails {
-    /// The step that called it.
+    /// The calling step.
     pub parent: Option<u32>,
     /// The operation.
     pub operation: String,
-    /// When its node began with it.
+    /// When its node began it.
     pub begin: Option<i64>,
     /// When it ended.
     pub end: Option<i64>,
     /// Processor time in nanoseconds.
     pub processor_ns: Option<i64>,
-    /// Why it could not go on.
+    /// Reasons why it was blocked.
     pub waits: Option<WaitTimes>,
     /// Time in which it waited for its calls, in nanoseconds.
     pub calls_ns: Option<i64>,
@@ -77,20 +77,20 @@ pub struct StepDetails {
 /// An element of the canonical form.
 #[derive(Clone, Debug, Serialize)]
 pub struct ElementDetails {
-    /// What happens.
+    /// The act.
     pub act: ElementAct,
-    /// Who does it.
+    /// The role that performs it.
     pub role: String,
-    /// What it demands.
+    /// Its demands.
     pub demands: Demands,
-    /// When it begins on endless processors, in nanoseconds from the begin of the request.
+    /// Its begin with unlimited processors, in nanoseconds from the begin of the request.
     pub begin: i64,
-    /// When it ends there.
+    /// Its end with unlimited processors.
     pub end: i64,
 }
 
 impl RequestDetails {
-    /// All of a request.
+    /// The details of a request.
     pub fn from_source(found: &SourceRequest<'_>, names: &NameInterner) -> RequestDetails {
         let facts = &found.facts;
         let text = |number| names.name_of(number).to_owned();

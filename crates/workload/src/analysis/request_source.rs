@@ -1,4 +1,4 @@
-//! Source: where requests come from.
+//! Source of requests.
 
 use out_of_core::{NameInterner, PathError};
 use request_flow::Request;
@@ -9,13 +9,13 @@ use crate::clusters::RequestFacts;
 use crate::join::{JoinCounts, SeedCounts};
 use crate::joined_request::JoinedRequest;
 
-/// Whatever has requests.
+/// A source of requests.
 pub trait RequestSource {
-    /// Gives each request to `each`, in the order of their numbers, until that says `false`. Names
-    /// get their numbers from `names`.
+    /// Passes each request to `each`, in the order of their numbers, until that returns `false`.
+    /// Names are interned in `names`.
     ///
     /// # Errors
-    /// When a table cannot be read, or a schema is beyond the bounds of the join.
+    /// If a table cannot be read, or a schema exceeds the bounds of the join.
     fn for_each(
         &self,
         names: &mut NameInterner,
@@ -26,15 +26,15 @@ pub trait RequestSource {
 /// A request that was found.
 #[derive(Clone, Debug)]
 pub struct SourceRequest<'request> {
-    /// What the model needs of it.
+    /// Its facts for the model.
     pub facts: RequestFacts,
     /// Its canonical form.
     pub canonical: CanonicalRequest,
-    /// The request as its source tells it.
+    /// The request as the source recorded it.
     pub record: RequestRecord<'request>,
 }
 
-/// A request as its source tells it.
+/// A request as its source recorded it.
 #[derive(Clone, Copy, Debug)]
 pub enum RequestRecord<'request> {
     /// Joined events.
@@ -43,13 +43,13 @@ pub enum RequestRecord<'request> {
     Steps(&'request Request),
 }
 
-/// What is known when all requests were given.
+/// Results after all requests were read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SourceOutcome {
-    /// What became of events; `None` where requests are not joined from events.
+    /// Counts of events by outcome; `None` if requests are not joined from events.
     pub join: Option<JoinCounts>,
-    /// What came of the events that could begin a request; `None` likewise.
+    /// Counts of the events that could begin a request, by outcome; `None` likewise.
     pub beginning: Option<SeedCounts>,
-    /// Processor time, and how much of it requests were charged with; `None` where it is not known.
+    /// Processor time, and the part of it that was charged to requests; `None` if it is not known.
     pub processor: Option<ProcessorTime>,
 }

@@ -17,11 +17,11 @@ use crate::model::ClusterMember;
 /// A request in a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestTableRow {
-    /// What the model needs of it.
+    /// Its facts for the model.
     pub facts: RequestFacts,
     /// Its name.
     pub name: String,
-    /// Place of its cluster in the model, where that is kept.
+    /// Index of its cluster in the model, if the cluster was kept.
     pub cluster: Option<u32>,
     /// Distance from the centre of that cluster.
     pub distance: Option<f32>,
@@ -31,16 +31,16 @@ pub struct RequestTableRow {
     pub seeds: i32,
     /// Whether it is known from begin to end.
     pub whole: bool,
-    /// Time of its seed event; of a tree of steps, when the root's node began.
+    /// Time of its seed event; for a tree of steps, the begin at the root's node.
     pub seed_time: i64,
-    /// The process of that moment; 0 where it is not known.
+    /// The process of that moment; 0 if it is not known.
     pub process: i32,
-    /// The thread of that moment; 0 where it is not known.
+    /// The thread of that moment; 0 if it is not known.
     pub thread: i32,
 }
 
 impl RequestTableRow {
-    /// The row of a request that is this member of a cluster, where that is kept.
+    /// The row of a request with its membership in a cluster, if the cluster was kept.
     pub fn from_source(
         found: &SourceRequest<'_>,
         names: &NameInterner,
@@ -87,10 +87,10 @@ fn add_step_figures(row: RequestTableRow, request: &Request) -> RequestTableRow 
     }
 }
 
-/// Rows as a table. `name` stands for what it is written to, in errors.
+/// Rows as a table. Errors refer to the output as `name`.
 ///
 /// # Errors
-/// When the columns do not fit together, which would be a mistake of this function.
+/// If the columns do not fit together, which would be a bug in this function.
 pub fn rows_table(rows: &[RequestTableRow], name: &Path) -> Result<RecordBatch, PathError> {
     let longs = |of: fn(&RequestTableRow) -> i64| -> ArrayRef {
         Arc::new(Int64Array::from_iter_values(rows.iter().map(of)))

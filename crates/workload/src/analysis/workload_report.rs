@@ -1,4 +1,4 @@
-//! Answer: the model of a workload, and how much of the processor time it accounts for.
+//! Report: the model of a workload, and the part of the processor time that it accounts for.
 
 use out_of_core::{NameInterner, PathError};
 use serde::Serialize;
@@ -8,16 +8,16 @@ use crate::analysis::request_source::{RequestSource, SourceOutcome};
 use crate::join::{JoinCounts, SeedCounts};
 use crate::model::{Workload, WorkloadModel};
 
-/// The model of a workload, and how it came about.
+/// The model of a workload, and the results of reading its requests.
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkloadReport {
-    /// What became of events; `None` where requests were not joined from events.
+    /// Counts of events by outcome; `None` if requests were not joined from events.
     pub join: Option<JoinCounts>,
-    /// What came of the events that could begin a request; `None` likewise.
+    /// Counts of the events that could begin a request, by outcome; `None` likewise.
     pub beginning: Option<SeedCounts>,
-    /// Processor time; `None` where it is not known.
+    /// Processor time; `None` if it is not known.
     pub processor: Option<ProcessorTime>,
-    /// Share of the relevant processor time that requests were charged with.
+    /// Share of the relevant processor time that was charged to requests.
     pub charged_share: Option<f64>,
     /// The model.
     #[serde(flatten)]
@@ -25,7 +25,7 @@ pub struct WorkloadReport {
 }
 
 impl WorkloadReport {
-    /// The answer of requests that were read with that outcome.
+    /// The report of requests that were read with this outcome.
     pub fn from_outcome(outcome: SourceOutcome, model: WorkloadModel) -> WorkloadReport {
         WorkloadReport {
             join: outcome.join,
@@ -37,7 +37,7 @@ impl WorkloadReport {
     }
 }
 
-/// Reads all requests of `source` and makes their model with `workload`. `progress` is told the
+/// Reads all requests of `source` and makes their model with `workload`. `progress` receives the
 /// number of requests so far.
 ///
 /// # Errors

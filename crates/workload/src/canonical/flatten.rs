@@ -12,9 +12,9 @@ use crate::demands::Demands;
 use crate::tuning::{LOOSE_SHARE, MIN_LOOSE_NS};
 
 impl ActivationPlan {
-    /// The canonical request: the tree of its activations, depth first. The order of what runs at
-    /// the same time is that of the points that let it run and, where one point did, of role and
-    /// structure and demands: never of the time at which it ran.
+    /// The canonical request: the tree of its activations, depth first. Concurrent activations are
+    /// ordered by the points that woke them and, for the same point, by role, structure and
+    /// demands: never by the time at which they ran.
     pub(super) fn flatten(self) -> CanonicalRequest {
         if self.activations.is_empty() {
             return CanonicalRequest::default();
@@ -48,8 +48,8 @@ impl ActivationPlan {
     }
 }
 
-/// What threads demand that nothing led to: those that work long each for itself, the longest
-/// first, and all others together. `all` is the processor time of the request.
+/// Merges the demands of threads that nothing led to: long works remain separate, the longest
+/// first, and all others are one. `all` is the processor time of the request.
 fn merge_unled_work(mut loose: Vec<Demands>, all: i64) -> Vec<Demands> {
     let limit = MIN_LOOSE_NS.max(all / LOOSE_SHARE);
     loose.sort_by_key(|demands| std::cmp::Reverse(<[i64; 6]>::from(*demands)));
@@ -63,13 +63,13 @@ fn merge_unled_work(mut loose: Vec<Demands>, all: i64) -> Vec<Demands> {
     loose
 }
 
-/// Which activation lets which go on, where it is one alone.
+/// Which activation wakes which, with a single parent for each.
 struct ActivationTree {
-    /// The activations that each lets go on, with the work that comes before, in order.
+    /// The activations that each one wakes, with the work before the wake-up, in order.
     children: Vec<Vec<(usize, usize)>>,
-    /// Activations that nothing lets go on: that of the seed first.
+    /// Activations without a parent: the one of the seed first.
     roots: Vec<usize>,
-    /// The root that leads to the seed.
+    /// The root above the seed.
     first: usize,
 }
 
@@ -101,17 +101,16 @@ impl ActivationTree {
     }
 }
 
-/// What tells subtrees apart that one point let go on: role, structure, demands; and where all of
-/// that is equal, the rest of what is written of them, so that it does not matter which one came
-/// first.
+/// Key that orders subtrees woken by one point: role, structure, demands; and if all of these are
+/// equal, the remaining output, so that their original order does not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct SubtreeKey {
     role: NameId,
     structure: u64,
     demands: [i64; 6],
-    /// The sum of the begins on endless processors.
+    /// The sum of the begins with unlimited processors.
     begins: i64,
-    /// Hash of everything that is written.
+    /// Hash of the whole output.
     all: u64,
 }
 

@@ -1,15 +1,15 @@
 //! Idle wakes: a thread is woken for work that another has taken already, and waits again.
 //!
-//! Which thread of a pool takes up a task is chance, and where one that is awake comes first, the
-//! one that was woken finds nothing. So it is left out; what little it used is the waker's. Where
-//! nothing is known to have led to it, such as an interrupt, it is the thread's with the seed.
+//! Which thread of a pool takes up a task is random, and if a running one comes first, the woken
+//! one finds nothing. So its activation is left out; its small usage is charged to the waker. If
+//! nothing is known to have led to it, as for an interrupt, it is charged to the seed's thread.
 
 use super::plan::{ActivationPlan, SyncPoint, ThreadActivation};
 use crate::demands::Demands;
 use crate::tuning::{IDLE_WAKE_SHARE, MAX_IDLE_WAKE_NS};
 
 impl ActivationPlan {
-    /// The same without idle wakes: activations that led to nothing and demanded next to nothing.
+    /// The plan without idle wakes: activations that led to nothing and demanded next to nothing.
     pub(super) fn without_idle_wakes(mut self) -> ActivationPlan {
         let all: i64 = self.activations.iter().map(|of| of.total_demands().processor_ns).sum();
         let most = MAX_IDLE_WAKE_NS.min(all / IDLE_WAKE_SHARE);
@@ -48,7 +48,8 @@ impl ActivationPlan {
         self.keep_activations(&places)
     }
 
-    /// Joins the works around a point of an activation, unless it still leads to something.
+    /// Joins the works around a point of an activation, unless the point still wakes another
+    /// activation.
     fn remove_sync_point(&mut self, point: SyncPoint) {
         if self.activations.iter().any(|of| of.sources.contains(&point)) {
             return;
@@ -82,7 +83,7 @@ mod tests {
         SyncPoint { activation, work }
     }
 
-    /// A worker wakes two helpers, behind 7 and 2 ms. The first finds nothing for `idle` ns.
+    /// A worker wakes two helpers, after 7 and 2 ms. The first finds nothing for `idle` ns.
     fn plan(idle: i64) -> ActivationPlan {
         let worker = activation(vec![], &[7_000_000, 2_000_000, 1_000_000]);
         let first = activation(vec![point(0, 0)], &[idle]);
@@ -105,7 +106,7 @@ mod tests {
     #[test]
     fn who_works_stays() {
         assert_eq!(works(&plan(100_001).without_idle_wakes()).len(), 3);
-        // A hundredth of a request that is short is more than nothing.
+        // A hundredth of a short request is not negligible.
         let short = ActivationPlan {
             activations: vec![
                 activation(vec![], &[30_000, 30_000]),

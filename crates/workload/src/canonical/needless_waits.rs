@@ -1,20 +1,21 @@
-//! Needless waits: a thread finds that what it would wait for is there already.
+//! Needless waits: a thread finds that the result it would wait for is already available.
 //!
-//! Where two threads work side by side for about the same time, it is chance whether one of them
-//! has to wait for the other at the end, and a wait that is not needed leaves no event. So waits
-//! are left out that on endless processors would be short beside the work before them.
+//! If two threads work in parallel for about the same time, it is random whether one of them must
+//! wait for the other at the end, and a wait that is not needed leaves no event. So waits are left
+//! out if they would be short with unlimited processors, relative to the work before them.
 
 use super::plan::{ActivationPlan, SyncPoint, ThreadActivation};
 use super::schedule;
 use crate::tuning::NEEDLESS_WAIT_SHARE;
 
 impl ActivationPlan {
-    /// The same without needless waits: the thread goes on in the activation in which it waited.
+    /// The plan without needless waits: the thread continues in the activation in which it waited.
     pub(super) fn without_needless_waits(mut self) -> ActivationPlan {
         let order = self.topological_order();
         let begins = schedule::schedule_begins(&self, &order);
         let count = self.activations.len();
-        // Where the works of each activation are: in which activation, behind how many works.
+        // Location of the works of each activation: the activation that contains them, and the
+        // number of works before them.
         let mut places: Vec<(usize, usize)> = (0..count).map(|place| (place, 0)).collect();
         for place in order {
             let Some(previous) = self.activations[place].previous else { continue };
@@ -39,8 +40,8 @@ impl ActivationPlan {
         self.keep_activations(&places)
     }
 
-    /// Whether the wait of an activation behind another one of its thread is needless. What the
-    /// thread did before the request led to it is no wait of the request.
+    /// Whether the wait of an activation after another one of its thread is needless. Work of the
+    /// thread from before the request led to it is not a wait of the request.
     fn is_needless(&self, begins: &[i64], place: usize, previous: usize) -> bool {
         let ThreadActivation { works, sources, .. } = &self.activations[previous];
         if sources.is_empty() && previous != self.seed {
@@ -52,7 +53,7 @@ impl ActivationPlan {
         waited <= beside / NEEDLESS_WAIT_SHARE
     }
 
-    /// The activations that are left, with what leads to them.
+    /// The remaining activations, with their sources.
     pub(super) fn keep_activations(self, places: &[(usize, usize)]) -> ActivationPlan {
         let stays = |place: usize| places.get(place).is_some_and(|(into, _)| *into == place);
         let mut numbers = vec![0; places.len()];
@@ -86,7 +87,7 @@ mod tests {
         processor_ns.iter().map(of).collect()
     }
 
-    /// A thread lets a helper go on, works for `beside`, waits for it, and works for 100 more.
+    /// A thread wakes a helper, works for `beside`, waits for it, and works for 100 more.
     fn plan(beside: i64, helper: i64) -> ActivationPlan {
         let let_on = vec![SyncPoint { activation: 0, work: 0 }];
         let done = vec![SyncPoint { activation: 1, work: 0 }];
@@ -109,7 +110,7 @@ mod tests {
     fn who_works_as_long_as_the_helper_does_not_wait() {
         assert_eq!(left(plan(1000, 900)), [vec![50, 1100], vec![900, 5]]);
         assert_eq!(left(plan(1000, 1500)), [vec![50, 1100], vec![1500, 5]]);
-        // 500 of 1000 is the most.
+        // 500 of 1000 is the limit.
         assert_eq!(left(plan(1000, 1501)), [vec![50, 1000], vec![1501, 5], vec![100]]);
     }
 
@@ -133,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_comes_behind_a_needless_wait_refers_to_where_it_was_left_out() {
-        // The thread lets another one go on after the needless wait.
+        // The thread wakes another one after the needless wait.
         let mut plan = plan(1000, 900);
         plan.activations[2].works.push(Demands::default());
         let source = SyncPoint { activation: 2, work: 0 };

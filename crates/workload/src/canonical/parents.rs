@@ -1,4 +1,4 @@
-//! Parents: of the points that had to come before an activation, the one below which it stands.
+//! Parents: the one point, among those that had to precede an activation, under which it is placed.
 
 use std::cell::OnceCell;
 use std::hash::{Hash, Hasher};
@@ -8,10 +8,10 @@ use rustc_hash::FxHasher;
 use super::plan::{ActivationPlan, SyncPoint, ThreadActivation};
 use crate::tuning::{COLOUR_STEPS, EXACT_PASSES};
 
-/// The one point that stands as the parent of each activation. Where several had to come first, it
-/// is the one behind the longest chain of synchronisations, and of equally long ones that of the
-/// activation with the greatest colour. Neither depends on time. Where that says nothing either,
-/// demands, the begin on endless processors and the exact colour do: not which one came first.
+/// The parent point of each activation. If several points had to come first, it is the one after
+/// the longest chain of synchronisations, and among equally long ones that of the activation with
+/// the greatest colour. Neither depends on time. If that is undecided, demands, the begin with
+/// unlimited processors and the exact colour decide: not the order of arrival.
 pub(super) fn find_parents(
     plan: &ActivationPlan,
     order: &[usize],
@@ -43,9 +43,9 @@ pub(super) fn find_parents(
     parents
 }
 
-/// Numbers that tell activations apart by what leads to them and what they lead to, some steps far
-/// (the refinement of Weisfeiler and Leman). Times and demands are not looked at. All are equal
-/// where no activation has several sources, as nothing is chosen then.
+/// Colours that distinguish activations by what leads to them and what they lead to, up to some
+/// steps (Weisfeiler-Leman refinement). Times and demands are ignored. All are equal if no
+/// activation has several sources, as nothing is chosen then.
 fn refine_colours(plan: &ActivationPlan) -> Vec<u64> {
     let all = &plan.activations;
     if all.iter().all(|activation| activation.sources.len() < 2) {
@@ -71,9 +71,9 @@ fn refine_colours(plan: &ActivationPlan) -> Vec<u64> {
     colours
 }
 
-/// The same with begins and demands, and however far: what has the same colour here differs in
-/// nothing that is written of it and of what is around it. Each pass takes everything that leads to
-/// an activation into its colour, and then everything that it leads to.
+/// The same with begins and demands, and without a limit of steps: activations of the same colour
+/// have identical output and surroundings. Each pass mixes everything that leads to an activation
+/// into its colour, and then everything that it leads to.
 fn exact_colours(plan: &ActivationPlan, order: &[usize], begins: &[i64]) -> Vec<u64> {
     let all = &plan.activations;
     let mut after: Vec<Vec<(usize, usize)>> = vec![Vec::new(); all.len()];

@@ -1,4 +1,4 @@
-//! Plan: the activations of a request, and what must come before each (Magpie, 3.5).
+//! Plan: the activations of a request, and what must precede each (Magpie, 3.5).
 
 use out_of_core::NameId;
 
@@ -8,24 +8,24 @@ use crate::demands::Demands;
 #[derive(Debug, Default)]
 pub(super) struct ActivationPlan {
     pub(super) activations: Vec<ThreadActivation>,
-    /// The activation in which the seed event is: the tree begins with what led to it.
+    /// The activation that contains the seed event: the tree begins with what led to it.
     pub(super) seed: usize,
 }
 
-/// What a thread does from the moment at which something lets it go on, until it goes on no more
-/// by itself.
+/// The actions of a thread from the moment at which something wakes it, until it cannot continue by
+/// itself.
 #[derive(Debug, Default)]
 pub(super) struct ThreadActivation {
     pub(super) role: NameId,
     /// Demands up to each of its synchronisation points, and after the last one.
     pub(super) works: Vec<Demands>,
-    /// Points that come before it: those at which something let it go on.
+    /// Points that precede it: the ones that woke it.
     pub(super) sources: Vec<SyncPoint>,
     /// The activation of the same thread that must have ended before.
     pub(super) previous: Option<usize>,
 }
 
-/// A synchronisation point: the one after that many works of an activation, less one.
+/// A synchronisation point: the end of one of an activation's works, which are counted from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SyncPoint {
     pub(super) activation: usize,
@@ -33,25 +33,25 @@ pub(super) struct SyncPoint {
 }
 
 impl ThreadActivation {
-    /// An activation that did nothing yet.
+    /// An activation without work yet.
     pub(super) fn new(role: NameId, sources: Vec<SyncPoint>) -> ThreadActivation {
         ThreadActivation { role, works: vec![Demands::default()], sources, previous: None }
     }
 
-    /// Charges the work that it is at.
+    /// Charges its current work.
     pub(super) fn charge(&mut self, demands: Demands) {
         if let Some(work) = self.works.last_mut() {
             *work += demands;
         }
     }
 
-    /// Ends the work that it is at. Returns the number of the work that ended.
+    /// Ends its current work. Returns the number of the ended work.
     pub(super) fn end_work(&mut self) -> usize {
         self.works.push(Demands::default());
         self.works.len() - 2
     }
 
-    /// Everything that it demands.
+    /// Its total demands.
     pub(super) fn total_demands(&self) -> Demands {
         let mut all = Demands::default();
         self.works.iter().for_each(|work| all += *work);
@@ -60,8 +60,8 @@ impl ThreadActivation {
 }
 
 impl ActivationPlan {
-    /// The order in which activations can be looked at, each behind what must come before it.
-    /// Where clocks contradict each other and make a circle, the first of it goes ahead.
+    /// Topological order of activations, each after those that must precede it. If contradictory
+    /// clocks make a cycle, its first activation comes first.
     pub(super) fn topological_order(&self) -> Vec<usize> {
         let count = self.activations.len();
         let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -102,7 +102,7 @@ impl ActivationPlan {
 }
 
 impl ThreadActivation {
-    /// Activations that must come before it, wholly or in part.
+    /// Activations that must precede it, wholly or in part.
     fn required_activations(&self) -> impl Iterator<Item = usize> {
         self.sources.iter().map(|mark| mark.activation).chain(self.previous)
     }

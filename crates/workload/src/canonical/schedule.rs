@@ -1,9 +1,9 @@
-//! Schedule: when each activation begins on endless processors (Magpie, section 4).
+//! Schedule: the begin of each activation with unlimited processors (Magpie, section 4).
 
 use super::plan::{ActivationPlan, SyncPoint};
 
-/// The begin of each activation in nanoseconds from that of the request: as soon as everything
-/// that must come before it has ended. `order` is that of [`ActivationPlan::topological_order`].
+/// The begin of each activation in nanoseconds from the begin of the request: as soon as everything
+/// that must precede it has ended. `order` is the one of [`ActivationPlan::topological_order`].
 pub(super) fn schedule_begins(plan: &ActivationPlan, order: &[usize]) -> Vec<i64> {
     let mut begins: Vec<Option<i64>> = vec![None; plan.activations.len()];
     for place in order {
@@ -17,7 +17,7 @@ pub(super) fn schedule_begins(plan: &ActivationPlan, order: &[usize]) -> Vec<i64
     begins.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// When a point is reached; `None` where that is not known yet, as clocks contradict each other.
+/// The time of a point; `None` if it is not known yet, as clocks contradict each other.
 fn time_of_point(plan: &ActivationPlan, begins: &[Option<i64>], mark: SyncPoint) -> Option<i64> {
     let begin = (*begins.get(mark.activation)?)?;
     let works = plan.activations[mark.activation].works.iter();

@@ -1,4 +1,5 @@
-//! Fragments of requests on several hosts, made one request by what was sent and received (4.1).
+//! Fragments of requests on several hosts, joined into one request by sent and received messages
+//! (4.1).
 
 use std::collections::BTreeMap;
 
@@ -7,30 +8,30 @@ use crate::joined_request::{JoinedRequest, SyncEdge};
 /// Bytes that an event of a fragment sent or received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FragmentPacket {
-    /// What both ends call the connection. Where messages have ids, the id.
+    /// Identifier of the connection at both ends. If messages have ids, the id.
     pub connection: u64,
-    /// Which of the two directions of the connection: both ends mean the same one.
+    /// Which of the two directions of the connection; both ends agree on it.
     pub is_back: bool,
-    /// Place of its first byte in what the connection carried in that direction, from 0.
+    /// Offset of its first byte in that direction of the connection, from 0.
     pub begin: i64,
-    /// Place behind its last byte. It counts as one byte at least.
+    /// Offset after its last byte. It counts as at least one byte.
     pub end: i64,
-    /// Whether the event sent it. Else it received it.
+    /// Whether the event sent it. Otherwise it received it.
     pub is_sent: bool,
-    /// The fragment, as a place in the list of them.
+    /// Index of the fragment.
     pub fragment: u32,
-    /// The event, as a place in the events of the fragment.
+    /// Index of the event in the fragment.
     pub event: u32,
 }
 
-/// Requests of several hosts: fragments that packets tie together become one request. It begins
+/// Requests of several hosts: fragments that are connected by packets become one request. It begins
 /// with the fragment that sends before it receives, and has its number. Fragments without such
-/// packets stay as they are. Requests are in the order of the fragments that they begin with.
+/// packets are unchanged. Requests are in the order of their first fragments.
 ///
-/// Bytes that a fragment sent without receiving on the same connection between, and bytes that it
-/// received without sending between, are one message: in how many pieces they came is chance. The
-/// synchronisation leads from its last send to its last receive. Packets that name no event are
-/// passed over.
+/// Bytes that a fragment sent without receiving on the same connection in between, and bytes that
+/// it received without sending in between, are one message: the number of pieces is random. The
+/// synchronisation leads from its last send to its last receive. Packets without an event are
+/// skipped.
 pub fn stitch_fragments(
     fragments: &[JoinedRequest],
     packets: &[FragmentPacket],
@@ -52,7 +53,7 @@ pub fn stitch_fragments(
     }
     let opens = find_openers(&ties, fragments.len());
     let mut whole: Vec<(u32, JoinedRequest)> = Vec::new();
-    // The request that each fragment is in, and the number of events before its own.
+    // The request of each fragment, and the number of events before its own.
     let mut stands = vec![(0, 0_u32); fragments.len()];
     for of in members.values_mut() {
         of.sort_by_key(|place| (!opens[*place as usize], *place));
@@ -81,7 +82,7 @@ pub fn stitch_fragments(
     whole.into_iter().map(|(_, request)| request).collect()
 }
 
-/// Puts a fragment behind the `before` events of a request.
+/// Appends a fragment after the `before` events of a request.
 fn append_fragment(request: &mut JoinedRequest, fragment: &JoinedRequest, before: u32) {
     request.events.extend_from_slice(&fragment.events);
     let moved = |sync: &SyncEdge| SyncEdge {
@@ -93,7 +94,7 @@ fn append_fragment(request: &mut JoinedRequest, fragment: &JoinedRequest, before
     request.whole &= fragment.whole;
 }
 
-/// The first of the group of a fragment.
+/// The first fragment of a group.
 fn group_root(group: &mut [u32], mut place: u32) -> u32 {
     while group[place as usize] != place {
         let above = group[group[place as usize] as usize];
@@ -103,8 +104,8 @@ fn group_root(group: &mut [u32], mut place: u32) -> u32 {
     place
 }
 
-/// Packets of a fragment on a connection in one direction that nothing in the other direction came
-/// between, as one: its event is the last of them.
+/// Merges packets of a fragment on a connection in one direction without anything in the other
+/// direction in between: the event is the last one of them.
 fn merge_packets(mut packets: Vec<FragmentPacket>) -> Vec<FragmentPacket> {
     packets.sort_unstable_by_key(|of| (of.fragment, of.connection, of.event, of.begin));
     let mut messages: Vec<FragmentPacket> = Vec::new();
@@ -126,7 +127,7 @@ fn merge_packets(mut packets: Vec<FragmentPacket>) -> Vec<FragmentPacket> {
     messages
 }
 
-/// A fragment and an event of it.
+/// A fragment and one of its events.
 type FragmentEvent = (u32, u32);
 
 /// For each message the events that sent and received it.
@@ -138,7 +139,7 @@ fn match_messages(mut messages: Vec<FragmentPacket>) -> Vec<(FragmentEvent, Frag
         let received: Vec<FragmentPacket> = received;
         let mut first = 0;
         for to in &received {
-            // Each sent message lies behind the one before, as each received one does.
+            // Each sent message follows the previous one, and so does each received one.
             while sent.get(first).is_some_and(|from| from.end <= to.begin) {
                 first += 1;
             }

@@ -7,20 +7,19 @@ use super::CanonicalRequest;
 use super::plan::{ActivationPlan, SyncPoint, ThreadActivation};
 use crate::joined_request::{JoinedEvent, JoinedRequest, SyncEdge};
 
-/// The canonical form of a joined request. `role` gives the part that a thread plays, from the
-/// event with which it begins or goes on; it must not depend on ids ([`role_by_kind`]).
+/// The canonical form of a joined request. `role` returns the part that a thread plays, from the
+/// event with which it starts or continues; it must not depend on ids ([`role_by_kind`]).
 ///
 /// - A thread begins a new activation with its first event, and with each destination of a
-///   synchronisation, be it that of its own signal: whether a thread takes up what it has itself
-///   handed over, or another one does, is the scheduler's choice.
-/// - What an event demands was used before it. That of a destination counts as that of the
-///   activation before, where its thread has one in the request.
-/// - Events that only tell that a thread blocks change nothing: whether it had to is chance.
-/// - An activation begins when all its sources were reached and, where another thread let it go on,
-///   when the one before it of its own thread ended.
-/// - Activations that nothing let go on, and that let none go on, have an unknown role. Those that
-///   work long stand alone, and all others count as one: on which thread an interrupt works is
-///   chance.
+///   synchronisation, even of its own signal: whether a thread itself or another one takes up what
+///   it handed over is the scheduler's choice.
+/// - The demands of an event were used before it. The demands of a destination belong to the
+///   previous activation, if its thread has one in the request.
+/// - Events that only show that a thread blocks change nothing: whether it had to is random.
+/// - An activation begins when all its sources were reached and, if another thread woke it, when
+///   the previous one of its own thread ended.
+/// - Activations that nothing woke and that wake nothing have an unknown role. Long ones are
+///   separate, and all others count as one: the thread that an interrupt suspends is random.
 pub fn canonicalize_joined(
     request: &JoinedRequest,
     role: impl FnMut(&JoinedEvent) -> NameId,
@@ -29,8 +28,8 @@ pub fn canonicalize_joined(
 }
 
 /// The canonical form of a request of a recording, in which a wait that was not needed has left no
-/// event: that of [`canonicalize_joined`] without the waits that on endless processors are not
-/// needed either, and without threads that were woken for work that another had taken.
+/// event: the form of [`canonicalize_joined`] without the waits that are not needed with unlimited
+/// processors either, and without threads that were woken for work that another had taken.
 pub fn canonicalize_recorded(
     request: &JoinedRequest,
     role: impl FnMut(&JoinedEvent) -> NameId,
@@ -51,7 +50,7 @@ fn plan_of_joined(
 
     let mut plan = ActivationPlan::default();
     let mut marks: Vec<Option<SyncPoint>> = vec![None; request.events.len()];
-    // The events that let each activation go on; their marks may come later.
+    // The events that wake each activation; their marks may come later.
     let mut sources: Vec<Vec<u32>> = Vec::new();
     let mut at: FxHashMap<(NameId, i32, i32), usize> = FxHashMap::default();
     let mut seed = None;
@@ -97,14 +96,14 @@ fn plan_of_joined(
     plan
 }
 
-/// The kind of an event as the role of the thread that begins or goes on with it.
+/// The kind of an event as the role of the thread that starts or continues with it.
 pub fn role_by_kind(event: &JoinedEvent) -> NameId {
     event.kind
 }
 
 /// The thread of an event, across hosts.
 fn thread_of(event: &JoinedEvent) -> (NameId, i32, i32) {
-    // Thread ids are of the host: the process only tells threads apart that have no id.
+    // Thread ids belong to the host: the process only distinguishes threads without an id.
     (event.host, event.thread, if event.thread == 0 { event.process } else { 0 })
 }
 

@@ -1,4 +1,4 @@
-//! Activations of the steps of a request flow: calls are signals, answers are signals back.
+//! Activations of the steps of a request flow: calls are signals, responses are signals back.
 
 use out_of_core::NameId;
 use request_flow::{OverlapTracker, Request, Step};
@@ -7,13 +7,13 @@ use super::CanonicalRequest;
 use super::plan::{ActivationPlan, SyncPoint, ThreadActivation};
 use crate::demands::Demands;
 
-/// The canonical form of a request whose steps are known. `demands` gives what a step used itself,
-/// `role` the part it plays: its node and operation.
+/// The canonical form of a request with known steps. `demands` returns a step's own demands, `role`
+/// its role: its node and operation.
 ///
-/// A step works and calls its children. Children that overlap are called at one point and the step
-/// goes on when all have answered; one that is called after the others had answered comes at a
-/// point of its own. What a step used itself stands before its first call, as steps do not say
-/// where between their calls they used it.
+/// A step works and calls its children. Overlapping children are called at one point and the step
+/// continues when all have responded; a child that is called after the others had responded has a
+/// point of its own. A step's own demands are placed before its first call, as steps do not record
+/// when they occurred between calls.
 pub fn canonicalize_steps(
     request: &Request,
     demands: impl Fn(usize) -> Demands,
@@ -28,7 +28,7 @@ pub fn canonicalize_steps(
     }
     let children = request.children_of_steps();
     let mut answers: Vec<Option<SyncPoint>> = vec![None; steps.len()];
-    // Children stand behind their parents, so that each is whole before its parent needs it.
+    // Children follow their parents, so that each is complete before its parent needs it.
     for (place, step) in steps.iter().enumerate().rev() {
         let role = plan.activations[place].role;
         let mut now = place;
@@ -51,8 +51,8 @@ pub fn canonicalize_steps(
     plan.flatten()
 }
 
-/// What a step demands, as far as it is known: what it used itself, the call that it received and
-/// the answer that it sent. Bytes of disks count as read, as steps do not tell reads from writes.
+/// The known demands of a step: its own usage, the received call and the sent response. Disk bytes
+/// count as read, as steps do not distinguish reads from writes.
 pub fn demands_of_step(step: &Step) -> Demands {
     Demands {
         processor_ns: step.processor_ns.unwrap_or_default(),
@@ -63,7 +63,7 @@ pub fn demands_of_step(step: &Step) -> Demands {
     }
 }
 
-/// Children that overlap, together: wave after wave.
+/// Groups of overlapping children, in order.
 fn concurrent_waves(steps: &[Step], children: &[u32]) -> Vec<Vec<usize>> {
     let mut waves: Vec<Vec<usize>> = Vec::new();
     let mut overlaps = OverlapTracker::default();

@@ -1,14 +1,14 @@
-//! Batch clusters: all requests at once, so that their order changes nothing.
+//! Batch clusters: all requests together, so that their order does not matter.
 //!
-//! 1. Requests with the same text are looked at together.
-//! 2. They are split where one of their demands falls apart into two groups ([`best_split`]), the
-//!    clearest one first, until none does. How wide a group is, is measured and not assumed.
-//! 3. Requests that are far from the middle of their group by one demand are taken out.
-//! 4. Groups that are near a larger one of another text, by edit distance, join that: a hand-over
-//!    more or less makes no other kind of request.
-//! 5. What was taken out, and groups too small to measure that are not tight, are added one by one
-//!    to the nearest cluster, or make new ones, in an order that does not depend on the one in
-//!    which requests came.
+//! 1. Requests with the same text are grouped.
+//! 2. Groups are split if one of their demands separates into two groups ([`best_split`]), the
+//!    clearest one first, until none does. The width of a group is measured and not assumed.
+//! 3. Requests with a demand far from the middle of their group are removed.
+//! 4. Groups that are near a larger one of another text, by edit distance, join it: an additional
+//!    or missing hand-over does not make another kind of request.
+//! 5. Removed requests, and groups that are too small to measure and not tight, are added one by
+//!    one to the nearest cluster, or make new ones, in an order that does not depend on the one in
+//!    which requests arrived.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -22,8 +22,8 @@ use crate::tuning::{
     MATTERING_SHARE, MIN_CLUSTER, MIN_MEASURED, OUTLIER_SPREADS, SPLIT_SHARE, THRESHOLD,
 };
 
-/// Clusters of all requests, and the number of each request with that of its cluster and its
-/// distance from the centre of that.
+/// Clusters of all requests, and for each request its number, its cluster's number and its distance
+/// from the cluster's centre.
 pub(crate) fn cluster_batch(kept: &RequestColumns) -> (IncrementalClusters, Vec<(u64, u64, f32)>) {
     let first = |text: &&TextColumns| text.facts.iter().map(|facts| facts.number).min();
     let mut texts: Vec<&TextColumns> = kept.texts().iter().collect();
@@ -72,14 +72,14 @@ pub(crate) fn cluster_batch(kept: &RequestColumns) -> (IncrementalClusters, Vec<
     (clusters, members)
 }
 
-/// Requests of one text that are alike.
+/// Similar requests with the same text.
 struct TextGroup<'a> {
     text: &'a TextColumns,
     rows: Vec<u32>,
 }
 
-/// Demands of all requests of a text: those of each element, and the sums over all elements, as
-/// work may move from one to another.
+/// Demands of all requests of a text: for each element, and summed over all elements, as work may
+/// move from one to another.
 struct TextDemands {
     columns: Vec<(DemandedResource, Vec<f32>)>,
     sums: BTreeMap<DemandedResource, Vec<f32>>,
@@ -103,8 +103,8 @@ impl TextDemands {
         TextDemands { columns, sums }
     }
 
-    /// Calls `look` with each demand of a group of rows on the scale of differences. What is little
-    /// beside all that a request of the group demands makes no difference.
+    /// Calls `look` with each demand of a group of rows on the scale of differences. A demand that
+    /// is small relative to the whole of a request of the group makes no difference.
     fn for_each_demand(&self, rows: &[u32], mut look: impl FnMut(&[f32])) {
         let mut floors = BTreeMap::new();
         let mut values: Vec<f32> = Vec::with_capacity(rows.len());
@@ -146,7 +146,7 @@ impl TextDemands {
         groups
     }
 
-    /// The rows of a group without those that one demand takes far from its middle, and these.
+    /// The rows of a group without outliers in one demand, and the outliers.
     fn split_outliers(&self, rows: Vec<u32>) -> [Vec<u32>; 2] {
         let mut is_in = vec![true; rows.len()];
         let mut sorted = Vec::new();
@@ -161,7 +161,7 @@ impl TextDemands {
         partition_rows(rows, &is_in)
     }
 
-    /// Whether no demand of a few requests differs by more than clusters that grow allow for.
+    /// Whether no demand of a few requests differs by more than growing clusters allow for.
     fn is_tight(&self, rows: &[u32]) -> bool {
         let mut is_tight = true;
         self.for_each_demand(rows, |values| {
@@ -173,7 +173,7 @@ impl TextDemands {
     }
 }
 
-/// Rows that are marked, and the others.
+/// The marked rows, and the others.
 fn partition_rows(rows: Vec<u32>, is_so: &[bool]) -> [Vec<u32>; 2] {
     let mut parts = [Vec::new(), Vec::new()];
     for (row, is_so) in rows.into_iter().zip(is_so) {
@@ -188,8 +188,8 @@ fn sort_values(values: &[f32], sorted: &mut Vec<f32>) {
     sorted.sort_unstable_by(f32::total_cmp);
 }
 
-/// A cluster of rows of one text: its centre is their mean, and its representative the member
-/// whose demands differ least from that. Also the distance of each from the centre.
+/// A cluster of rows of one text: its centre is their mean, and its representative the member whose
+/// demands differ least from the mean. Also returns the distance of each row from the centre.
 fn build_cluster(text: &TextColumns, rows: &[u32]) -> (GrowingCluster, Vec<f32>) {
     let requests = || {
         rows.iter().map(|row| (text.canonical_request(*row as usize), &text.facts[*row as usize]))

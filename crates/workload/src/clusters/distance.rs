@@ -1,16 +1,16 @@
-//! Distance of two requests: a string edit distance whose costs are differences of demands (5).
+//! Distance of two requests: a string edit distance with differences of demands as costs (5).
 //!
 //! With demands on the scale of differences, the cost of aligning two characters of the same act is
-//! the Euclidean distance of their points, and [`EDIT`] more where their roles differ. To put in or
-//! leave out a character costs [`EDIT`] and all that it demands. Costs are squared, summed and
-//! rooted, so that small noise in each of many elements weighs less than one large difference:
+//! the Euclidean distance of their points, plus [`EDIT`] if their roles differ. Inserting or
+//! deleting a character costs [`EDIT`] and all its demands. Costs are squared, summed and rooted,
+//! so that small noise in each of many elements weighs less than one large difference:
 //!
 //! `d(a, b)^2 = min over alignments of the sum of cost^2`
 
 use super::scaled_request::{ScaledPoint, ScaledRequest, TextCharacter};
 use crate::tuning::{EDIT, MAX_ALIGNED};
 
-/// The distance of two requests; `None` where it is above `limit`.
+/// The distance of two requests; `None` if it is above `limit`.
 pub(crate) fn request_distance(a: &ScaledRequest, b: &ScaledRequest, limit: f32) -> Option<f32> {
     let limit = limit * limit;
     let edits = a.fewest_edits(b) as f32 * EDIT * EDIT;
@@ -20,7 +20,7 @@ pub(crate) fn request_distance(a: &ScaledRequest, b: &ScaledRequest, limit: f32)
     let mut most = f32::INFINITY;
     if a.text == b.text {
         most = a.points.iter().zip(&b.points).map(|(a, b)| squared_distance(a, b)).sum();
-        // Another alignment leaves out one character at least, and puts in one.
+        // Any other alignment deletes and inserts at least one character.
         if most <= 2.0 * EDIT * EDIT {
             return (most <= limit).then(|| most.sqrt());
         }
@@ -33,7 +33,7 @@ pub(crate) fn request_distance(a: &ScaledRequest, b: &ScaledRequest, limit: f32)
     (squared <= limit).then(|| squared.sqrt())
 }
 
-/// Squared cost of aligning two characters; `None` where they do different things.
+/// Squared cost of aligning two characters; `None` if their acts differ.
 fn substitution_cost(
     a: (&TextCharacter, &ScaledPoint),
     b: (&TextCharacter, &ScaledPoint),
@@ -42,7 +42,7 @@ fn substitution_cost(
     (a.0.0 == b.0.0).then(|| role + squared_distance(a.1, b.1))
 }
 
-/// Squared cost of putting in or leaving out.
+/// Squared cost of an insertion or deletion.
 fn edit_cost(point: &ScaledPoint) -> f32 {
     EDIT * EDIT + squared_distance(point, &ScaledPoint::default())
 }
@@ -52,9 +52,8 @@ fn squared_distance(a: &ScaledPoint, b: &ScaledPoint) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
-/// Squared cost of the cheapest alignment; `None` where it is above `limit`. An alignment within
-/// the limit puts in or leaves out a few characters at most, so only places near the diagonal
-/// count.
+/// Squared cost of the cheapest alignment; `None` if it is above `limit`. An alignment within the
+/// limit has only a few insertions and deletions, so only cells near the diagonal count.
 fn banded_cost(a: &ScaledRequest, b: &ScaledRequest, limit: f32) -> Option<f32> {
     let (rows, columns) = (a.text.len(), b.text.len());
     let longest = rows.max(columns);
@@ -98,7 +97,7 @@ fn banded_cost(a: &ScaledRequest, b: &ScaledRequest, limit: f32) -> Option<f32> 
     Some(before[columns]).filter(|cost| *cost <= limit)
 }
 
-/// Number of characters that two texts have alike at their begins and behind those at their ends.
+/// Lengths of the common prefix and of the common suffix after it.
 fn common_ends(a: &ScaledRequest, b: &ScaledRequest) -> (usize, usize) {
     let begin = a.text.iter().zip(&b.text).take_while(|(a, b)| a == b).count();
     let (rest_a, rest_b) = (&a.text[begin..], &b.text[begin..]);
@@ -106,7 +105,7 @@ fn common_ends(a: &ScaledRequest, b: &ScaledRequest) -> (usize, usize) {
     (begin, end)
 }
 
-/// Squared cost of the alignment of what is alike at both ends, all else left out or put in: for
+/// Squared cost of the alignment of the common ends, with everything else deleted or inserted: for
 /// requests so long that trying all alignments would take too long.
 fn common_ends_cost(a: &ScaledRequest, b: &ScaledRequest) -> f32 {
     align_common_ends(a, b)
@@ -128,14 +127,14 @@ fn align_common_ends(a: &ScaledRequest, b: &ScaledRequest) -> Vec<AlignedPair> {
     pairs.chain((0..end).map(|at| AlignedPair::Both(last_a + at, last_b + at))).collect()
 }
 
-/// Elements of two requests that stand for each other, by their places.
+/// Aligned elements of two requests, by their indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AlignedPair {
     /// One of each.
     Both(usize, usize),
-    /// One that only the first request has.
+    /// An element of the first request only.
     First(usize),
-    /// One that only the second request has.
+    /// An element of the second request only.
     Second(usize),
 }
 

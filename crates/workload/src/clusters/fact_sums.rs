@@ -1,4 +1,4 @@
-//! Facts of requests, gathered: sums, extremes, and how many have which name.
+//! Facts of requests, accumulated: sums, extremes, and counts of names.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,25 @@ use crate::canonical::demands_of_step;
 use crate::demands::{Demands, WaitTimes};
 use crate::tuning::MAX_NAMES;
 
-/// What is known of a request besides its canonical form.
+/// The facts of a request besides its canonical form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestFacts {
-    /// Its number, by which it can be looked up. No two requests have the same.
+    /// Its number, by which it can be looked up. Numbers are unique.
     pub number: u64,
-    /// Its name, or the label that clusters are held against.
+    /// Its name, or the label with which clusters are compared.
     pub name: NameId,
     /// When it began, in nanoseconds since the Unix epoch.
     pub begin: i64,
     /// When it ended.
     pub end: i64,
-    /// Everything that was used on its behalf, as parsed.
+    /// Total usage on its behalf, as parsed.
     pub demands: Demands,
-    /// Times in which its threads could not go on.
+    /// Times in which its threads were blocked.
     pub waits: WaitTimes,
 }
 
 impl RequestFacts {
-    /// Facts of a request whose steps are known, with a number and a name for it.
+    /// Facts of a request with known steps, with its number and name.
     pub fn from_request(request: &Request, number: u64, name: NameId) -> RequestFacts {
         let begin = request.begin().unwrap_or_default();
         let end = request.end().unwrap_or(begin);
@@ -40,8 +40,8 @@ impl RequestFacts {
     }
 }
 
-/// Facts of several requests. All figures but extremes are sums, so that the order of requests
-/// changes nothing.
+/// Accumulated facts of several requests. All figures but extremes are sums, so that the order of
+/// requests does not matter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FactSums {
     pub(crate) count: u64,
@@ -50,11 +50,11 @@ pub(crate) struct FactSums {
     pub(crate) duration: i64,
     pub(crate) durations: Option<(i64, i64)>,
     pub(crate) times: Option<(i64, i64)>,
-    /// Number of requests with each name; [`MAX_NAMES`] names at most.
+    /// Number of requests with each name; at most [`MAX_NAMES`] names.
     pub(crate) names: BTreeMap<NameId, u64>,
-    /// Number of requests with yet other names.
+    /// Number of requests with further names.
     pub(crate) other_names: u64,
-    /// Number and demands of a half of the requests, drawn by their numbers.
+    /// Number and demands of a random half of the requests, chosen by their numbers.
     half: (u64, Demands),
 }
 
@@ -83,7 +83,7 @@ impl FactSums {
         }
     }
 
-    /// Number and demands of a half of the requests that was drawn, and of the other half.
+    /// Number and demands of the random half, and of the other half.
     pub(crate) fn demands_of_halves(&self) -> ((u64, Demands), (u64, Demands)) {
         let (all, drawn): ([i64; 6], [i64; 6]) = (self.demands.into(), self.half.1.into());
         let mut rest = all;
@@ -91,7 +91,7 @@ impl FactSums {
         (self.half, (self.count - self.half.0, rest.into()))
     }
 
-    /// Adds what was gathered elsewhere.
+    /// Adds other sums.
     pub(crate) fn append(&mut self, other: FactSums) {
         self.count += other.count;
         self.demands += other.demands;
@@ -112,14 +112,14 @@ impl FactSums {
     }
 }
 
-/// What encloses both ranges.
+/// The range that encloses both.
 fn enclosing_range(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> Option<(i64, i64)> {
     let both = a.zip(b).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
     both.or(a).or(b)
 }
 
-/// Whether a request is of the half that is drawn. Neighbours are drawn independently: the last
-/// step of splitmix64 spreads their numbers.
+/// Whether a request belongs to the random half. Neighbours are independent: the last step of
+/// splitmix64 spreads their numbers.
 fn is_in_half(number: u64) -> bool {
     let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

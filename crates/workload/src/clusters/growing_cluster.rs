@@ -1,4 +1,4 @@
-//! Cluster that grows: what is kept of a cluster, whatever number of requests it has.
+//! Growing cluster: the retained state of a cluster, independent of its number of requests.
 
 use out_of_core::NameId;
 
@@ -12,12 +12,12 @@ use crate::demands::Demands;
 /// A cluster, by its representative and sums (Magpie, section 5).
 #[derive(Clone, Debug)]
 pub(crate) struct GrowingCluster {
-    /// The request that stands for it, and its facts.
+    /// The representative request, and its facts.
     pub(crate) representative: CanonicalRequest,
     pub(crate) facts: RequestFacts,
-    /// Text of the representative, with the mean demands of all members of that text.
+    /// Text of the representative, with the mean demands of all members with that text.
     pub(crate) center: ScaledRequest,
-    /// Sums of demands by element over members that have the text of the representative.
+    /// Sums of demands by element over members with the representative's text.
     sums: Vec<[f64; 6]>,
     /// Number of these members.
     alike: u64,
@@ -26,12 +26,12 @@ pub(crate) struct GrowingCluster {
     pub(crate) distances: f64,
     /// Longest distance of a member from the centre.
     pub(crate) farthest: f32,
-    /// Whether a batch told it from others that are near.
+    /// Whether a batch separated it from neighbouring clusters.
     pub(crate) is_distinct: bool,
 }
 
 impl GrowingCluster {
-    /// A cluster without a member whose centre is that request.
+    /// A cluster without members whose centre is this request.
     pub(crate) fn with_representative(
         representative: CanonicalRequest,
         facts: RequestFacts,
@@ -49,7 +49,7 @@ impl GrowingCluster {
         }
     }
 
-    /// Adds a member that is that far from the centre.
+    /// Adds a member with its distance from the centre.
     pub(crate) fn add_member(
         &mut self,
         scaled: &ScaledRequest,
@@ -78,8 +78,8 @@ impl GrowingCluster {
         }
     }
 
-    /// Takes over the members of a cluster whose centre is that far from its own. Their distances
-    /// count as they were, as members are not kept.
+    /// Takes over the members of a cluster whose centre is at the distance `far`. Their distances
+    /// are not recomputed, as members are not kept.
     pub(crate) fn absorb_cluster(&mut self, other: GrowingCluster, far: f32) {
         self.gathered.append(other.gathered);
         self.distances += other.distances;
@@ -101,14 +101,14 @@ impl GrowingCluster {
         }
     }
 
-    /// How much the demands of a request differ from the mean of the cluster: the sum of the
-    /// shares by which they do. The representative is the member that differs least, as the
-    /// model's error is made of these differences.
+    /// Difference of the demands of a request from the cluster's mean: the sum of the relative
+    /// differences. The representative is the member with the smallest one, as the model's error
+    /// consists of these differences.
     pub(crate) fn unlikeness_to_mean(&self, demands: &Demands) -> f64 {
         unlikeness_to_means(demands, &self.gathered)
     }
 
-    /// Mean demands of each element over members that have the text of the representative.
+    /// Mean demands of each element over members with the representative's text.
     pub(crate) fn mean_elements(&self) -> impl Iterator<Item = (&CanonicalElement, [f64; 6])> {
         let alike = self.alike.max(1) as f64;
         let means = self.sums.iter().map(move |sums| sums.map(|sum| sum / alike));
@@ -120,7 +120,7 @@ impl GrowingCluster {
         self.distances / self.gathered.count.max(1) as f64
     }
 
-    /// Names of members with their numbers, the most frequent one first.
+    /// Names of members with their counts, the most frequent one first.
     pub(crate) fn name_counts(&self) -> Vec<(NameId, u64)> {
         let mut names: Vec<(NameId, u64)> =
             self.gathered.names.iter().map(|(name, count)| (*name, *count)).collect();
@@ -129,7 +129,7 @@ impl GrowingCluster {
     }
 }
 
-/// Sum of the shares by which demands differ from the means of what was gathered.
+/// Sum of the relative differences of demands from accumulated means.
 pub(crate) fn unlikeness_to_means(demands: &Demands, gathered: &FactSums) -> f64 {
     let count = gathered.count.max(1) as f64;
     let shares = DemandedResource::ALL.into_iter().map(|resource| {

@@ -8,24 +8,25 @@ use super::{GrowingCluster, ScaledRequest, request_distance};
 use crate::canonical::CanonicalRequest;
 use crate::tuning::{EDIT, MAX_CLUSTERS};
 
-/// Clusters to which requests are added one by one. Memory does not grow with their number.
+/// Clusters to which requests are added one by one. Memory does not grow with the number of
+/// requests.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IncrementalClusters {
     clusters: Vec<GrowingCluster>,
-    /// Number of each cluster. Numbers are not given twice.
+    /// Number of each cluster. Numbers are not reused.
     numbers: Vec<u64>,
     next: u64,
     /// Clusters by the text of their representatives.
     by_text: FxHashMap<Vec<TextCharacter>, Vec<u32>>,
-    /// Requests whose clusters were given up.
+    /// Requests of evicted clusters.
     given_up: FactSums,
-    /// Numbers of clusters that others took over, with the numbers of these.
+    /// Numbers of merged clusters, with the numbers of the clusters that took them over.
     taken_over: FxHashMap<u64, u64>,
 }
 
 impl IncrementalClusters {
     /// Adds a cluster. The nearest cluster of another text within the threshold takes it over.
-    /// Returns the number of the cluster that its members are in.
+    /// Returns the number of the cluster that then contains its members.
     pub(crate) fn insert_cluster(&mut self, cluster: GrowingCluster, threshold: f32) -> u64 {
         let is_other = |of: &GrowingCluster| of.center.text != cluster.center.text;
         let found = self.find_nearest_where(&cluster.center, threshold, is_other);
@@ -42,9 +43,9 @@ impl IncrementalClusters {
         number
     }
 
-    /// Adds a request to the nearest cluster, or to a new one where it is farther from that than
+    /// Adds a request to the nearest cluster, or to a new one if it is farther away than
     /// `threshold` and the noise of the cluster allow for. Returns the number of its cluster, and
-    /// how far it is from the centre of that.
+    /// its distance from the centre.
     pub(crate) fn add_request(
         &mut self,
         of: &CanonicalRequest,
@@ -54,8 +55,8 @@ impl IncrementalClusters {
         let scaled = ScaledRequest::from_canonical(of);
         let found = self.find_nearest(&scaled, 2.0 * threshold).filter(|(place, far)| {
             let cluster = &self.clusters[*place];
-            // Structure and demands may differ by the threshold each. The noise of the cluster is
-            // no difference: squared distances that do not depend on each other add up.
+            // Structure and demands may each differ by the threshold. The noise of the cluster is
+            // no difference: squared independent distances add up.
             let edits = scaled.fewest_edits(&cluster.center) as f32 * EDIT * EDIT;
             let noise = (cluster.mean_distance() as f32).min(threshold);
             let limit = threshold * threshold;
@@ -66,9 +67,9 @@ impl IncrementalClusters {
         (self.numbers[place], far)
     }
 
-    /// Lets the cluster of that number and the nearest other one become one, where their centres
-    /// are within `threshold`. A cluster that began with an untypical request comes near to another
-    /// one as more requests make its mean. Clusters that a batch told apart stay apart.
+    /// Merges the cluster of that number with the nearest other one, if their centres are within
+    /// `threshold`. A cluster that began with an untypical request approaches another one as more
+    /// requests form its mean. Clusters that a batch separated stay apart.
     pub(crate) fn merge_with_nearest(&mut self, number: u64, threshold: f32) {
         let Some(place) = self.numbers.iter().position(|of| *of == number) else { return };
         let of = &self.clusters[place];
@@ -79,7 +80,7 @@ impl IncrementalClusters {
         let rank = |at: usize| (self.clusters[at].gathered.count, std::cmp::Reverse(at));
         let (keeps, goes) = if rank(place) > rank(other) { (place, other) } else { (other, place) };
         self.taken_over.insert(self.numbers[goes], self.numbers[keeps]);
-        // The last cluster takes the place of the one that goes.
+        // The last cluster takes the index of the removed one.
         let last = self.clusters.len() - 1;
         let keeps = if keeps == last { goes } else { keeps };
         let gone = self.clusters.swap_remove(goes);
@@ -88,14 +89,14 @@ impl IncrementalClusters {
         self.sort_by_text();
     }
 
-    /// Whether the cluster of that number should settle now: each time that it has doubled.
+    /// Whether the cluster of that number should be merged now: each time that it has doubled.
     pub(crate) fn has_doubled(&self, number: u64) -> bool {
         let place = self.numbers.iter().position(|of| *of == number);
         let count = place.map_or(0, |place| self.clusters[place].gathered.count);
         count > 1 && count.is_power_of_two()
     }
 
-    /// The number that the cluster has now which had that number.
+    /// The current number of the cluster that had this number.
     pub(crate) fn resolve_number(&self, mut number: u64) -> u64 {
         while let Some(by) = self.taken_over.get(&number) {
             number = *by;
@@ -103,10 +104,11 @@ impl IncrementalClusters {
         number
     }
 
-    /// The nearest cluster that is within the limit, by its place, and how far it is. Of equally
-    /// near ones it is the first.
+    /// The index of the nearest cluster within the limit, and its distance. Of equally near ones it
+    /// is the first.
     fn find_nearest(&self, scaled: &ScaledRequest, limit: f32) -> Option<(usize, f32)> {
-        // Clusters of its own text are the likeliest, and what they leave bounds the others.
+        // Clusters of the same text are the likeliest, and the best of them bounds the search of
+        // the others.
         let alike = self.by_text.get(&scaled.text).map_or(&[][..], |of| of);
         let mut nearest = NearestCluster { limit, found: None };
         alike
@@ -120,7 +122,7 @@ impl IncrementalClusters {
         nearest.found
     }
 
-    /// The nearest one of some clusters, likewise.
+    /// The nearest one among the given clusters, likewise.
     fn find_nearest_where(
         &self,
         scaled: &ScaledRequest,
@@ -141,12 +143,12 @@ impl IncrementalClusters {
         &self.clusters
     }
 
-    /// The number of each cluster, as [`IncrementalClusters::add_request`] gives it.
+    /// The number of each cluster, as [`IncrementalClusters::add_request`] returns it.
     pub(crate) fn numbers(&self) -> &[u64] {
         &self.numbers
     }
 
-    /// Requests whose clusters were given up.
+    /// Requests of evicted clusters.
     pub(crate) fn evicted_facts(&self) -> &FactSums {
         &self.given_up
     }
@@ -166,7 +168,7 @@ impl IncrementalClusters {
             self.numbers.push(self.next - 1);
             return number;
         }
-        // The smallest cluster that is longest without a new member makes room.
+        // The smallest cluster is evicted, among equally small ones the least recent.
         let age =
             |of: &GrowingCluster| (of.gathered.count, of.gathered.times.map(|(_, last)| last));
         let oldest = (0..self.clusters.len()).min_by_key(|at| age(&self.clusters[*at]));
@@ -187,7 +189,7 @@ impl IncrementalClusters {
     }
 }
 
-/// The nearest of the clusters that were looked at.
+/// The nearest cluster so far.
 struct NearestCluster {
     limit: f32,
     found: Option<(usize, f32)>,

@@ -10,8 +10,8 @@ use super::scaled_request::TextCharacter;
 use crate::canonical::{CanonicalElement, CanonicalRequest, ElementAct};
 use crate::demands::Demands;
 
-/// Canonical requests by their texts. Demands that are nought in all requests of a text take no
-/// room; others take four bytes each.
+/// Canonical requests by their texts. Demands that are 0 in all requests of a text take no memory;
+/// others take four bytes each.
 #[derive(Debug, Default)]
 pub(crate) struct RequestColumns {
     texts: Vec<TextColumns>,
@@ -25,7 +25,7 @@ pub(crate) struct TextColumns {
     pub(crate) text: Vec<TextCharacter>,
     /// Demands in nanoseconds, calls or bytes, by element and resource.
     pub(crate) columns: BTreeMap<(u32, DemandedResource), Vec<f32>>,
-    /// When each element begins that resumes, in nanoseconds.
+    /// Begin of each resuming element, in nanoseconds.
     begins: BTreeMap<u32, Vec<f32>>,
     pub(crate) facts: Vec<RequestFacts>,
 }
@@ -78,7 +78,7 @@ impl TextColumns {
         self.facts.push(*facts);
     }
 
-    /// The request in that row. Times and demands have the 24 bits that are kept of them.
+    /// The request in that row. Times and demands have a precision of 24 bits.
     pub(crate) fn canonical_request(&self, row: usize) -> CanonicalRequest {
         let element = |(act, role): &TextCharacter| CanonicalElement {
             act: *act,
@@ -108,7 +108,7 @@ impl TextColumns {
     }
 }
 
-/// A value of a column, which ends behind its last value that is not nought.
+/// A value of a column, which ends after its last value other than 0.
 pub(crate) fn value_at(column: &[f32], row: usize) -> f32 {
     column.get(row).copied().unwrap_or_default()
 }

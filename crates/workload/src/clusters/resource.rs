@@ -8,7 +8,7 @@ use crate::tuning::{
     PROCESSOR_FLOOR_NS, PROCESSOR_SPREAD,
 };
 
-/// Something that requests demand, in the order of the fields of [`Demands`].
+/// A resource that requests demand, in the order of the fields of [`Demands`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DemandedResource {
@@ -37,22 +37,22 @@ impl DemandedResource {
         DemandedResource::Received,
     ];
 
-    /// How much of it is demanded, in nanoseconds, calls or bytes.
+    /// The demanded amount, in nanoseconds, calls or bytes.
     pub fn amount_in(self, demands: &Demands) -> i64 {
         let of: [i64; 6] = (*demands).into();
         of[self as usize]
     }
 
-    /// Where a demand stands on the scale of differences: `ln(1 + demand / floor) / spread`.
+    /// Position of a demand on the scale of differences: `ln(1 + demand / floor) / spread`.
     ///
-    /// Demands far below the floor are all alike. Above it, demands that differ by the usual
+    /// Demands far below the floor are all similar. Above it, demands that differ by the usual
     /// spread of equal requests are one apart, whatever their size: with 0.2 ms and 5%, 15.0 and
     /// 15.4 ms are 0.5 apart, and 15 and 30 ms are 13.7 apart.
     pub fn scale_demand(self, demand: f64) -> f64 {
         self.scale_above(demand, 0.0)
     }
 
-    /// Where a demand stands on the scale of differences, with a floor of that at least.
+    /// Position of a demand on the scale of differences, with a floor of at least `least`.
     pub(crate) fn scale_above(self, demand: f64, least: f64) -> f64 {
         let (floor, spread) = match self {
             DemandedResource::Processor => (PROCESSOR_FLOOR_NS, PROCESSOR_SPREAD),
@@ -81,7 +81,7 @@ mod tests {
         // ln((30 + 0.2) / (15 + 0.2)) / 0.05 and ln(15.6 / 15.2) / 0.05.
         assert!((apart(30.0, 15.0) - 13.731).abs() < 1e-3, "{}", apart(30.0, 15.0));
         assert!((apart(15.4, 15.0) - 0.5195).abs() < 1e-3, "{}", apart(15.4, 15.0));
-        // Far below the floor nothing is told apart: ln(1.02 / 1.01) / 0.05.
+        // Far below the floor nothing is distinguished: ln(1.02 / 1.01) / 0.05.
         assert!((apart(0.004, 0.002) - 0.197).abs() < 1e-3);
         assert_eq!(DemandedResource::Sent.scale_demand(-5.0), 0.0);
     }

@@ -12,7 +12,7 @@ use crate::demands::Demands;
 /// Demands on the scale of differences ([`DemandedResource::scale_demand`]).
 pub(crate) type ScaledPoint = [f32; 6];
 
-/// What happens in an element, and who does it.
+/// The act of an element, and its role.
 pub(crate) type TextCharacter = (ElementAct, NameId);
 
 /// A canonical request as a text for the edit distance (Magpie, section 5).
@@ -20,7 +20,7 @@ pub(crate) type TextCharacter = (ElementAct, NameId);
 pub(crate) struct ScaledRequest {
     pub(crate) text: Vec<TextCharacter>,
     pub(crate) points: Vec<ScaledPoint>,
-    /// Number of characters by a hash of each: what two texts differ in at least.
+    /// Number of characters by a hash of each: a lower bound of the difference of two texts.
     counts: [u16; BUCKETS],
 }
 
@@ -46,8 +46,8 @@ impl ScaledRequest {
         ScaledRequest { text, points, counts }
     }
 
-    /// Minimum number of characters that have to be put in, left out or given another role to
-    /// make one text of the other.
+    /// Minimum number of characters that must be inserted, deleted or given another role to turn
+    /// one text into the other.
     pub(crate) fn fewest_edits(&self, other: &ScaledRequest) -> usize {
         let (mut more, mut less) = (0_usize, 0_usize);
         for (a, b) in self.counts.iter().zip(&other.counts) {

@@ -1,4 +1,4 @@
-//! Split: where values of one kind fall apart into two groups.
+//! Split: the place at which values of one kind separate into two groups.
 
 use crate::tuning::{
     MIN_APART, MIN_CLUSTER, SPLIT_NEIGHBOURS, VALLEY_SHARE, VALLEY_SIGMAS, VALLEY_WIDTHS,
@@ -9,18 +9,18 @@ use crate::tuning::{
 pub(crate) struct ValueSplit {
     /// The first value of the upper group.
     pub(crate) at: f32,
-    /// How far apart the medians of both groups are, by their own spreads.
+    /// Distance of the medians of both groups, in units of their spreads.
     pub(crate) apart: f32,
 }
 
-/// The best place to split sorted values, with `fewest` of them on each side at least; `None`
-/// where they are one group.
+/// The best place to split sorted values, with at least `fewest` of them on each side; `None` if
+/// they are one group.
 ///
-/// Two signs of groups are looked for. A gap: two neighbours that are farther apart than the
-/// nearest [`SPLIT_NEIGHBOURS`] values on each side are spread, and than [`MIN_APART`]. And a
-/// valley: a stretch that far fewer values are in than in one of the same width on either side,
-/// by [`VALLEY_SIGMAS`] standard deviations of such counts. Gaps find small groups; valleys find
-/// large ones between which some values lie, whatever the number of requests.
+/// Two signs of groups are searched. A gap: two neighbours that are farther apart than the spread
+/// of the nearest [`SPLIT_NEIGHBOURS`] values on each side, and than [`MIN_APART`]. And a valley:
+/// an interval with far fewer values than one of the same width on either side, by
+/// [`VALLEY_SIGMAS`] standard deviations of such counts. Gaps find small groups; valleys find large
+/// ones with some values in between, whatever the number of requests.
 pub(crate) fn best_split(sorted: &[f32], fewest: usize) -> Option<ValueSplit> {
     let fewest = fewest.max(MIN_CLUSTER);
     let (first, last) = (sorted.first()?, sorted.last()?);
@@ -34,7 +34,7 @@ pub(crate) fn best_split(sorted: &[f32], fewest: usize) -> Option<ValueSplit> {
     splits.max_by(|a, b| a.apart.total_cmp(&b.apart).then(b.at.total_cmp(&a.at)))
 }
 
-/// How far apart the medians of both sides are, by their spreads.
+/// Distance of the medians of both sides, in units of their spreads.
 fn median_separation(sorted: &[f32], at: usize) -> f32 {
     let (lower, upper) = sorted.split_at(at);
     let ((low, low_spread), (high, high_spread)) =
@@ -42,13 +42,13 @@ fn median_separation(sorted: &[f32], at: usize) -> f32 {
     (high - low) / (1.0 + low_spread + high_spread)
 }
 
-/// Median and distance of the quartiles of sorted values.
+/// Median and interquartile range of sorted values.
 pub(crate) fn median_and_spread(sorted: &[f32]) -> (f32, f32) {
     let at = |share: usize| sorted.get(sorted.len() * share / 4).copied().unwrap_or_default();
     (at(2), at(3) - at(1))
 }
 
-/// Places behind wide gaps.
+/// Places after wide gaps.
 fn wide_gaps(sorted: &[f32], fewest: usize) -> impl Iterator<Item = usize> {
     let neighbours = SPLIT_NEIGHBOURS.min(fewest.max(2));
     (fewest..=sorted.len() - fewest).filter(move |at| {
@@ -60,15 +60,15 @@ fn wide_gaps(sorted: &[f32], fewest: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Places in the middle of valleys, by stretches of several widths.
+/// Places in the middle of valleys, with intervals of several widths.
 fn density_valleys(sorted: &[f32]) -> impl Iterator<Item = usize> {
     VALLEY_WIDTHS.into_iter().filter_map(|width| clearest_valley(sorted, width))
 }
 
-/// The place of the clearest valley with stretches of that width.
+/// The place of the clearest valley with intervals of that width.
 fn clearest_valley(sorted: &[f32], width: f32) -> Option<usize> {
     let first = *sorted.first()?;
-    // Where each stretch begins among the values.
+    // The first value of each interval.
     let mut begins = vec![0_usize];
     for (place, value) in sorted.iter().enumerate() {
         let stretch = ((value - first) / width) as usize;
@@ -78,7 +78,7 @@ fn clearest_valley(sorted: &[f32], width: f32) -> Option<usize> {
     }
     begins.push(sorted.len());
     let counts: Vec<usize> = begins.windows(2).map(|of| of[1] - of[0]).collect();
-    // The highest stretch above each, and then below it while the valley moves up.
+    // The highest interval above each, and then below it while the valley moves up.
     let mut above = vec![(0, 0); counts.len() + 1];
     for at in (0..counts.len()).rev() {
         above[at] = above[at + 1].max((counts[at], at));
@@ -97,7 +97,7 @@ fn clearest_valley(sorted: &[f32], width: f32) -> Option<usize> {
         below = below.max((*count, at));
     }
     let (_, at) = best?;
-    // The widest gap within the stretch, its borders to both neighbours included.
+    // The widest gap within the interval, including its borders with both neighbours.
     let (from, to) = (begins[at].max(1), (begins[at + 1] + 1).min(sorted.len()));
     let gap = |place: &usize| sorted[*place] - sorted[place - 1];
     (from..to).max_by(|a, b| gap(a).total_cmp(&gap(b)).then(b.cmp(a)))
@@ -107,11 +107,11 @@ fn clearest_valley(sorted: &[f32], width: f32) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Values that are spread around a middle as a normal distribution is, without chance.
+    /// Values at the quantiles of a normal distribution, without randomness.
     fn bell(middle: f32, sigma: f32, count: usize) -> impl Iterator<Item = f32> {
         (0..count).map(move |at| {
             let share = (at as f32 + 0.5) / count as f32;
-            // The logistic curve is near enough, and has heavier tails.
+            // The logistic curve is close enough, and has heavier tails.
             middle + sigma * 0.55 * (share / (1.0 - share)).ln()
         })
     }

@@ -20,7 +20,7 @@ pub(crate) struct EventContext {
     pub thread: u32,
     /// Id of the thread that posts the event.
     pub poster: i32,
-    /// Its process, 0 where it is not known.
+    /// Its process, 0 if it is not known.
     pub poster_process: i32,
     /// Number of interrupts that are open on its processor, the one that it begins included.
     pub depth: u8,
@@ -53,7 +53,7 @@ impl EventContext {
         (processor != Event::NO_PROCESSOR).then(|| u64::from(processor.cast_unsigned()))
     }
 
-    /// A join attribute's value as the store knows it; none where the event lacks a part of it.
+    /// A join attribute's value as the store knows it; none if the event lacks a part of it.
     pub(crate) fn value_handle(
         &self,
         values: &CompiledValues,
@@ -76,7 +76,7 @@ impl EventContext {
         Some(ValueHandle { attribute, key, thread: number })
     }
 
-    /// A mark's value as a key; none where the event lacks a part of it.
+    /// A mark's value as a key; none if the event lacks a part of it.
     pub(crate) fn mark_key(&self, values: &CompiledValues) -> Option<u64> {
         self.values_key(u64::from(values.of) | MARK, values)
     }

@@ -66,7 +66,7 @@ impl JoinTables<'_> {
 }
 
 impl EventJoiner {
-    /// The set of an event; none where no live interval takes it.
+    /// The set of an event; none if no live interval takes it.
     pub(crate) fn join_event(
         &mut self,
         tables: &mut JoinTables<'_>,

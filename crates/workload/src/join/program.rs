@@ -9,7 +9,7 @@ use crate::synchronization::SyncStatement;
 /// A schema with the numbers of its names.
 #[derive(Debug, Default)]
 pub(crate) struct JoinProgram {
-    /// For each name, its kind's place in `kinds` plus 1; 0 where no event of the schema has it.
+    /// For each name, its kind's place in `kinds` plus 1; 0 if no event of the schema has it.
     pub by_name: Vec<u16>,
     /// Kinds of events.
     pub kinds: Vec<CompiledKind>,

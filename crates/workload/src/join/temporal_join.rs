@@ -173,7 +173,7 @@ impl TemporalJoin {
         }
     }
 
-    /// A synthetic event before one that is posted at its end; none where that does not say when.
+    /// A synthetic event before one that is posted at its end; none if that does not say when.
     fn synthetic_begin(
         &self,
         begin: &CompiledBegin,

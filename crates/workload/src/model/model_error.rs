@@ -22,7 +22,7 @@ pub struct ModelError {
     pub held_out: DemandErrors,
 }
 
-/// Differences as shares of what was demanded: 0.02 is 2%. `None` where nothing was demanded.
+/// Differences as shares of what was demanded: 0.02 is 2%. `None` if nothing was demanded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct DemandErrors {
     /// Of processor time.

@@ -44,7 +44,7 @@ impl ChargedTime {
             request.probability * charged.map(|(_, processor)| processor as f64).sum::<f64>();
     }
 
-    /// Share of the processor time that was charged, from 0 to 1; `None` where there was none.
+    /// Share of the processor time that was charged, from 0 to 1; `None` if there was none.
     pub fn charged_share(&self) -> Option<f64> {
         (self.processor_ns > 0).then(|| (self.charged_ns / self.processor_ns as f64).min(1.0))
     }

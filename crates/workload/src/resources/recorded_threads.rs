@@ -74,7 +74,7 @@ impl RecordedThreads {
         })
     }
 
-    /// The place of a thread; `None` where events tell nothing of it.
+    /// The place of a thread; `None` if events tell nothing of it.
     pub fn find_thread(&self, of: &ThreadName<'_>) -> Option<usize> {
         let host = self.0.find_host(of.host)?;
         self.0.find_thread(host, of.process, of.thread).map(|number| number as usize)

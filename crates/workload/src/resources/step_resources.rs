@@ -21,7 +21,7 @@ pub(super) struct StepSums {
 }
 
 /// Identity of a step among the messages of a thread: requests that have the same step, because
-/// its cause is not certain, have it with the same one. `None` where it was not seen at its node.
+/// its cause is not certain, have it with the same one. `None` if it was not seen at its node.
 pub(super) fn step_identity(step: &Step, host: &str) -> Option<i64> {
     let mut hasher = FxHasher::default();
     (host, step.threads.process, step.threads.begin, step.begin?).hash(&mut hasher);
@@ -68,7 +68,7 @@ pub(super) fn for_each_message<'names, E>(
 }
 
 impl StepSums {
-    /// What the moments of the step at `place` were; `None` where its begin or end is not known,
+    /// What the moments of the step at `place` were; `None` if its begin or end is not known,
     /// and where none of its threads was recorded. `children` are the places of its calls, and
     /// `host` is the name of a host.
     pub(super) fn sums_of_step<'names>(

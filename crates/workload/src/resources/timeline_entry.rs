@@ -52,7 +52,7 @@ pub(super) struct ThreadState {
     pub call: Option<BlockingCall>,
     /// Whether it has handled a message of a step that is not over, and has not polled since.
     pub is_busy: bool,
-    /// The number of the processor that it is or was on, plus one; 0 where that is not known.
+    /// The number of the processor that it is or was on, plus one; 0 if that is not known.
     pub processor: u16,
 }
 

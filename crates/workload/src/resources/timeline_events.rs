@@ -73,7 +73,7 @@ impl TimelineEventKinds {
         }
     }
 
-    /// What events of that kind tell; `None` where it is not of a thread's timeline.
+    /// What events of that kind tell; `None` if it is not of a thread's timeline.
     pub(super) fn timeline_event(&self, kind: NameId) -> Option<TimelineEvent> {
         self.kinds.get(&kind).copied()
     }

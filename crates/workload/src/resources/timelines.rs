@@ -73,7 +73,7 @@ impl ThreadTimelines {
         ThreadTimelines { entries, threads, numbers, hosts }
     }
 
-    /// Number of a host's name; `None` where no thread of it is known.
+    /// Number of a host's name; `None` if no thread of it is known.
     pub(super) fn find_host(&self, host: &str) -> Option<NameId> {
         self.hosts.find_id(host)
     }
